@@ -2,7 +2,8 @@
 # find_package(rewise) (component development).
 include(CMakePackageConfigHelpers)
 
-set(libraries rules h5 ranks cuda graphs engine label bundle single packed store analysis)
+set(libraries rules h5 distributed cuda graphs engine label multispin bytespin bitlattice store
+    analysis)
 foreach(library IN LISTS libraries)
   set_target_properties(rewise_${library} PROPERTIES EXPORT_NAME ${library})
   list(APPEND installed rewise_${library})
@@ -13,8 +14,8 @@ install(TARGETS rewise_options ${installed} EXPORT rewise
 set(place lib/cmake/rewise)
 install(EXPORT rewise NAMESPACE rewise:: DESTINATION ${place} COMPONENT development)
 # Paths of headers are those of the source tree: "src/engine/engine.hpp".
-foreach(folder graphs analysis src/base src/bundle src/engine src/label src/model src/packed
-        src/random src/ranks src/single src/store src/cuda)
+foreach(folder graphs analysis src/base src/multispin src/engine src/label src/model src/bitlattice
+        src/random src/distributed src/bytespin src/store src/cuda)
   get_filename_component(parent ${folder} DIRECTORY)
   install(DIRECTORY ${folder} DESTINATION include/rewise/${parent} COMPONENT development
           FILES_MATCHING PATTERN "*.hpp")

@@ -1,7 +1,7 @@
 """The spins of a simulation, and sums over them, where they lie on a GPU, for CuPy, PyTorch and
 others, without copies.
 
-    sim = rewise.Simulation(g, 2.4, device="cuda", engine="single", replicas=4)
+    sim = rewise.Simulation(g, 2.4, device="cuda", engine="bytespin", replicas=4)
     s = cupy.asarray(sim.spins_device)              # or torch.as_tensor(.., device="cuda"),
     for step in sim.iterate(1000, every=10):        # cupy.from_dlpack(..), torch.from_dlpack(..)
         mine.append(float(my_observable(s)))
@@ -42,16 +42,16 @@ class DeviceSpins(DeviceArray):
     """The spins on a GPU, an array by `__cuda_array_interface__` (version 3) and DLPack; made by
     Simulation.spins_device. By the simulation's engine it is
 
-    single: uint8 [temperature, replica, *extents reversed], x last ([.., sites] without a lattice):
+    bytespin: uint8 [temperature, replica, *extents reversed], x last ([.., sites] without a lattice):
         Ising 0 (down) or 1 (up), Potts 0..q - 1. Without the first axis where the simulation has
         one temperature, given as a number: then it is what Simulation.spins copies.
-    bundle: int32 words [bundle // V, slot, bundle % V], V from 1 to 8. Bit r of a word is replica
-        32 b + r, b the bundle, counted through all temperatures; `slots` [sites] are the sites'
+    multispin: int32 words [word_group // V, slot, word_group % V], V from 1 to 8. Bit r of a word is replica
+        32 b + r, b the word_group, counted through all temperatures; `slots` [sites] are the sites'
         places on the second axis, which holds other words, too. For V = 1
 
-            up = (words[:, spins.slots, 0, None] >> r) & 1    # [bundle, site, 32], r = arange(32)
+            up = (words[:, spins.slots, 0, None] >> r) & 1    # [word group, site, 32], r = arange(32)
 
-    packed: int32 words [temperature, replica, colour, row, word]. Bit k of word j of a row is the
+    bitlattice: int32 words [temperature, replica, colour, row, word]. Bit k of word j of a row is the
         site x = 2 (32 j + k) + (colour + parity) % 2, where parity is that of the sum of the row's
         other coordinates, and row = y + Ly (z + ..); bits beyond the row's end are 0.
 
@@ -65,11 +65,11 @@ class DeviceSpins(DeviceArray):
     def __init__(self, simulation):
         self._core, self.engine = simulation._core, simulation.engine
         super().__init__(simulation, self._core.device_spins,
-                         np.uint8 if self.engine == "single" else np.int32)
+                         np.uint8 if self.engine == "bytespin" else np.int32)
 
     @property
     def slots(self) -> np.ndarray:
-        """uint32 [sites], bundle engine."""
+        """uint32 [sites], multispin engine."""
         return self._core.device_slots()
 
 

@@ -53,14 +53,14 @@ def simulate(graph: Graph, temperature: arguments.Reals, *, schedule: str = "1:1
 
     temperature: J = k_B = 1; a number or a list.
     schedule: "M:W", a cycle of M local sweeps and W cluster updates.
-    replicas: independent systems per temperature; multiples of 32 for the bundle engine.
+    replicas: independent systems per temperature; multiples of 32 for the multispin engine.
     measure, every: number of measurements, cycles between them.
     equilibrate: cycles before the first measurement, or "auto": windows [c, 2c), [2c, 4c), .. from
         c = 25 on, until replicas that started hot and cold agree in two in a row.
     model, q: "ising", or "potts" with q = 2..255 states.
     local: "metropolis", "glauber", or "auto" (glauber on chains).
     cluster: "wolff", "swendsen-wang", "few-cluster" (Weigel 2011).
-    engine: "bundle" (32 Ising replicas per word), "single" (a byte per site), "packed" (a bit per
+    engine: "multispin" (32 Ising replicas per word), "bytespin" (a byte per site), "bitlattice" (a bit per
         site, schedule "M:0"), or "auto".
     device: "auto", "cpu", "cuda", "cuda:1"; DeviceError where it cannot be had.
     threads: 0: as many as help. The numbers do not depend on it, nor on the device.
@@ -190,7 +190,7 @@ class Simulation:
     @property
     def graph(self) -> Graph:
         """What it runs on. UsageError where a file that was restored has more than 2^32 - 1 sites:
-        the packed engine takes a regular lattice of them without a Graph."""
+        the bitlattice engine takes a regular lattice of them without a Graph."""
         if self._graph is None:
             self._graph = Graph._of(self._core.graph())
         return self._graph
@@ -302,7 +302,7 @@ class Simulation:
 
     @property
     def engine(self) -> str:
-        """"bundle", "single" or "packed"."""
+        """"multispin", "bytespin" or "bitlattice"."""
         return self._core.engine
 
     @property

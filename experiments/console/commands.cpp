@@ -5,9 +5,9 @@
 #include <CLI/CLI.hpp>
 #include <thread>
 
-#include "experiments/console/options.hpp"
 #include "src/base/profile.hpp"
 #include "src/store/syscalls.hpp"
+#include "src/study/parse.hpp"
 
 namespace rewise {
 namespace {

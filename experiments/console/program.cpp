@@ -24,12 +24,12 @@
 #include <system_error>
 #include <vector>
 
-#include "experiments/configuration/study_keys.hpp"
-#include "experiments/console/build_info.hpp"
 #include "experiments/console/commands.hpp"
-#include "experiments/console/unknown_names.hpp"
 #include "src/base/words.hpp"
 #include "src/store/signals.hpp"
+#include "src/study/build_info.hpp"
+#include "src/study/study_keys.hpp"
+#include "src/study/unknown_names.hpp"
 
 namespace rewise {
 

@@ -15,10 +15,10 @@
 #include <thread>
 #include <utility>
 
-#include "experiments/console/build_info.hpp"
 #include "src/base/error.hpp"
 #include "src/store/signals.hpp"
 #include "src/store/syscalls.hpp"
+#include "src/study/build_info.hpp"
 
 extern char** environ;
 

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "experiments/console/engine_choice.hpp"
-#include "experiments/console/options.hpp"
+#include "src/study/engine_choice.hpp"
+#include "src/study/parse.hpp"
 
 namespace rewise {
 
@@ -15,14 +15,14 @@ void add_lattice_options(CLI::App& app, LatticeOptions& o, const LatticeHelp& he
   add_whole(app, "--graph-seed", o.graph_seed, 0, help.most_seed, help.seed);
 }
 
-GraphSpec lattice_spec(const LatticeOptions& options, const std::string& instead, bool packed) {
+GraphSpec lattice_spec(const LatticeOptions& options, const std::string& instead, bool bitlattice) {
   if (options.size.empty()) {
     throw Error(ExitCode::usage,
                 fmt::format("--size is missing (an even edge such as 64{})", instead));
   }
   GraphSpec spec;
   spec.extents = parse_extents(options.size, static_cast<int>(options.dim), "--size");
-  if (!packed) check_extents(spec.extents, "--size");
+  if (!bitlattice) check_extents(spec.extents, "--size");
   spec.rule = choose_rule(options.rule, "--rule");
   spec.seed = options.graph_seed;
   return spec;
@@ -53,7 +53,7 @@ ReadOptions read_options(const GraphFileOptions& o) {
 }
 
 void add_model_options(CLI::App& app, ModelOptions& o) {
-  add_text(app, "--model", o.model, "ising|potts", "potts: single engine");
+  add_text(app, "--model", o.model, "ising|potts", "potts: bytespin engine");
   add_whole(app, "--q", o.q, 2, 255, "Potts states");
 }
 
@@ -66,6 +66,19 @@ std::pair<ModelKind, std::uint32_t> read_model(const ModelOptions& options) {
   const ModelKind kind = parse_model(options.model, "--model");
   check_states(kind, options.q, "--q");
   return {kind, static_cast<std::uint32_t>(options.q)};
+}
+
+void add_share_ranks(CLI::App& app, bool& share, std::string& route) {
+  add_flag(app, "--share-ranks", share,
+           "under mpirun or srun: the ranks share every system,\n"
+           "each a slab on its GPU or its cores (bitlattice engine;\n"
+           "bytespin engine: sweeps, Swendsen-Wang)");
+  add_text(app, "--share-route", route, "WORD",
+           "how spins go from a rank's GPU to another's: auto, the\n"
+           "first of these that there is: peer (one copies from\n"
+           "the other's memory: one machine), direct (MPI that takes\n"
+           "addresses on a GPU: auto asks the library), host");
+  require(app, "--share-route", "--share-ranks");
 }
 
 }  // namespace rewise

@@ -30,9 +30,9 @@ struct LatticeHelp {
 void add_lattice_options(CLI::App& app, LatticeOptions& options, const LatticeHelp& help = {});
 
 // All but p, which may be a list. Error(usage); `instead`: what may stand in place of --size. The
-// packed engine has rules of its own for extents.
+// bitlattice engine has rules of its own for extents.
 GraphSpec lattice_spec(const LatticeOptions& options, const std::string& instead = "",
-                       bool packed = false);
+                       bool bitlattice = false);
 
 // How a graph's file is read.
 struct GraphFileOptions {
@@ -57,5 +57,8 @@ std::string label_method_help();
 
 // The model and its q. Error(usage).
 std::pair<ModelKind, std::uint32_t> read_model(const ModelOptions& options);
+
+// --share-ranks and --share-route: the ranks of one mpirun share every system (shared_ranks.hpp).
+void add_share_ranks(CLI::App& app, bool& share, std::string& route);
 
 }  // namespace rewise

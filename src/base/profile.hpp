@@ -11,7 +11,7 @@ namespace rewise::profile {
 
 // In the order in which a task meets them. `engine`: updates and measurements, on whatever device.
 // `look`: for results, leases; `files`: each is one that is written; `wait`: of the thread that has
-// the engines, with what it waits for; `device`: a CUDA device has work of the bundle engine.
+// the engines, with what it waits for; `device`: a CUDA device has work of the multispin engine.
 enum class Work {
   tune,
   look,

@@ -11,7 +11,7 @@
 
 namespace rewise {
 
-// "src/bundle/wolff/wolff.cu:41: out of memory (cudaErrorMemoryAllocation) while allocating 8
+// "src/multispin/wolff/wolff.cu:41: out of memory (cudaErrorMemoryAllocation) while allocating 8
 // bytes"
 inline std::string cuda_error_text(cudaError_t status, const std::string& doing,
                                    const std::source_location& where) {

@@ -1,5 +1,5 @@
 // Engines that run side by side: the tasks of a study that fill a device together. On the CPU, and
-// for engines that share nothing, a batch is a loop over its engines; the bundle engine on CUDA
+// for engines that share nothing, a batch is a loop over its engines; the multispin engine on CUDA
 // runs many graphs per launch. The numbers are those of each engine alone.
 #pragma once
 

@@ -15,10 +15,10 @@
 namespace rewise {
 namespace {
 
-using ranks::DeviceRoute;
+using distributed::DeviceRoute;
 
 // Tags of what is said before a message, and of messages.
-constexpr int kCard = ranks::kFirstTag + 16, kPlaces = kCard + 1, kMessage = kCard + 2;
+constexpr int kCard = distributed::kFirstTag + 16, kPlaces = kCard + 1, kMessage = kCard + 2;
 constexpr unsigned kPlaceBits = 48;  // of a byte of what was lent; above it which of that it was
 
 // The machine that this process runs on, and since when: handles of memory mean nothing on others.
@@ -52,7 +52,7 @@ struct DeviceMail::Card {
   cudaIpcEventHandle_t queued_handle[2];
 };
 
-DeviceMail::DeviceMail(ranks::Transport& transport, int device)
+DeviceMail::DeviceMail(distributed::Transport& transport, int device)
     : transport_(transport),
       device_(device),
       may_(transport.device_route() == DeviceRoute::automatic ||
@@ -179,13 +179,13 @@ void DeviceMail::lend(std::span<std::uint8_t> memory) {
   any_peer_ = sums[0] > 0;
   direct_ = sums[2] == 0;
   if (transport_.device_route() == DeviceRoute::direct && !direct_) {
-    throw ranks::ErrorOfAll(
+    throw distributed::ErrorOfAll(
         ExitCode::device,
         "--share-route direct: this MPI does not say that it takes addresses of device memory "
         "(take --share-route auto)");
   }
   if (transport_.device_route() == DeviceRoute::peer && sums[1] > 0) {
-    throw ranks::ErrorOfAll(
+    throw distributed::ErrorOfAll(
         ExitCode::device,
         "ranks do not reach the memory of each other's devices (--share-route peer: ranks of one "
         "machine do, whose devices can; take --share-route auto)");

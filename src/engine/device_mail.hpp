@@ -1,5 +1,5 @@
 // Messages from the memory of one rank's CUDA device to that of another's. Between two ranks they
-// go the first of these ways that there is (ranks::DeviceRoute):
+// go the first of these ways that there is (distributed::DeviceRoute):
 //
 //   peer    ranks of one machine whose devices reach each other: the receiver's device copies from
 //           the sender's memory. Of ranks that are processes that memory is opened by CUDA's
@@ -20,14 +20,14 @@
 #include <vector>
 
 #include "src/cuda/pinned_buffer.hpp"
-#include "src/ranks/transport.hpp"
+#include "src/distributed/transport.hpp"
 
 namespace rewise {
 
 class DeviceMail {
  public:
   // On the device that is current.
-  DeviceMail(ranks::Transport& transport, int device);
+  DeviceMail(distributed::Transport& transport, int device);
   // Together on all ranks, once lend() has been called; what was lent goes after it.
   ~DeviceMail();
   DeviceMail(const DeviceMail&) = delete;
@@ -80,7 +80,7 @@ class DeviceMail {
   void learn_lengths(std::vector<Message>& out, std::vector<Message>& in, cudaStream_t stream);
   std::uint64_t place(const std::uint8_t* at) const;
 
-  ranks::Transport& transport_;
+  distributed::Transport& transport_;
   const int device_;
   const bool may_;  // reach each other's memory, as far as the user allows
   bool direct_;     // the transport sends from device memory what peers do not copy; else the host

@@ -8,10 +8,10 @@
 namespace rewise {
 
 // An array on the device: as the engine keeps the spins of its T temperatures and R replicas.
-//   single  bytes [T][R][sites], 0 or 1, Potts 0..q - 1
-//   bundle  words [T R / 32 / V][slots][V], V from 1 to 8: bit r of a word is replica r of the
-//           bundle (first index) * V + (last index), its site the one whose slot it is
-//   packed  words [T][R][2][rows][words of a row]: src/packed/layout.hpp
+//   bytespin    bytes [T][R][sites], 0 or 1, Potts 0..q - 1
+//   multispin   words [T R / 32 / V][slots][V], V from 1 to 8: bit r of a word is replica r of the
+//           word group (first index) * V + (last index), its site the one whose slot it is
+//   bitlattice  words [T][R][2][rows][words of a row]: src/bitlattice/layout.hpp
 struct DeviceSpins {
   void* data = nullptr;
   int device = 0;

@@ -47,7 +47,7 @@ struct EngineSpec {
   ModelKind model = ModelKind::ising;
   std::uint32_t q = 2;          // Potts states, 2..255
   std::vector<double> betas;    // [T], 1/temperature; betas > 0
-  std::uint32_t replicas = 32;  // R, per temperature; the bundle engine takes multiples of 32
+  std::uint32_t replicas = 32;  // R, per temperature; the multispin engine takes multiples of 32
   std::uint64_t seed = 1;       // run seed
   LocalUpdate local = LocalUpdate::metropolis;
   ClusterUpdate cluster = ClusterUpdate::wolff;
@@ -58,10 +58,10 @@ struct EngineSpec {
   double few_cluster_flip = 0.9;
 };
 
-// How the bundle engine grows Wolff clusters; the bits are the same.
+// How the multispin engine grows Wolff clusters; the bits are the same.
 enum class WolffForm { automatic, dense, sparse };
 
-// How the single engine does. A cluster is defined by its seed site and one draw per bond, so all
+// How the bytespin engine does. A cluster is defined by its seed site and one draw per bond, so all
 // of them flip the same sites (registry.hpp: what each can do).
 enum class WolffMethod {
   automatic,       // the device's fastest
@@ -82,8 +82,8 @@ struct EngineOptions {
   // place of `device`.
   std::vector<int> devices;
   WolffForm wolff_form = WolffForm::automatic;
-  WolffMethod wolff_method = WolffMethod::automatic;  // single engine
-  LabelMethod label_method = LabelMethod::fast;       // single engine
+  WolffMethod wolff_method = WolffMethod::automatic;  // bytespin engine
+  LabelMethod label_method = LabelMethod::fast;       // bytespin engine
   std::uint32_t label_tile = 0;  // edge of its tiles; 0: the method's own choice
   // Asked within cycles, by any thread, every few milliseconds of work (stop_watch.hpp): whether
   // advance() is to end early. None: it never does.
@@ -109,7 +109,7 @@ struct Observation {
   std::vector<std::uint64_t> cluster_size;
   // [T*R] Swendsen-Wang only: sum over updates of (3 (sum n_c^2)^2 - 2 sum n_c^4), 128 bit.
   std::vector<std::uint64_t> cluster_quartic_low, cluster_quartic_high;
-  // [T*R] Swendsen-Wang on a graph with weights (graphs/bare.hpp) only, bundle engine: sum over
+  // [T*R] Swendsen-Wang on a graph with weights (graphs/bare.hpp) only, multispin engine: sum over
   // updates and clusters of n_c w_c and w_c^2, w_c the sum of the weights of the cluster's sites.
   std::vector<std::uint64_t> cluster_cross, cluster_weight;
   std::uint64_t cluster_updates = 0;  // updates that the cluster sums cover, per replica
@@ -117,7 +117,7 @@ struct Observation {
 
 // What a checkpoint keeps of an engine. Portable between devices and thread counts.
 struct EngineState {
-  std::string engine;
+  std::string engine;               // its stored name (registry.hpp)
   std::uint64_t step = 0;           // updates done since the start by advances that came to an end
   std::vector<std::uint8_t> bytes;  // spins, pending cluster sums, the way beyond `step`
 };
@@ -149,14 +149,14 @@ struct Work {
   std::uint64_t cluster_sites = 0;    // Wolff: flipped sites; the others: sites visited
   double local_seconds = 0, cluster_seconds = 0, measure_seconds = 0;
   ClusterSteps steps;
-  std::uint64_t label_passes = 0;  // single engine: relaxations or scans of its labelling
+  std::uint64_t label_passes = 0;  // bytespin engine: relaxations or scans of its labelling
 };
 
 class Engine {
  public:
   virtual ~Engine() = default;
 
-  virtual std::string_view name() const = 0;    // "bundle", "single", "packed"
+  virtual std::string_view name() const = 0;    // "multispin", "bytespin", "bitlattice"
   virtual std::string_view device() const = 0;  // "cpu", "cuda:0"
   virtual int threads() const = 0;
 

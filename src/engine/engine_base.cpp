@@ -20,14 +20,14 @@ constexpr std::uint64_t kUnderWay = 0x7961775265646E55;  // "UndeRway"
 
 }  // namespace
 
-EngineBase::EngineBase(std::string_view name, const EngineSpec& spec, std::uint64_t sites,
+EngineBase::EngineBase(EngineKind kind, const EngineSpec& spec, std::uint64_t sites,
                        std::uint64_t bonds, std::size_t parts, std::size_t part_bytes)
     : spec_(spec),
       replicas_(spec.betas.size() * spec.replicas),
       ahead_(parts, 0),
       cluster_size_(replicas_, 0),
       cluster_quartic_(is_swendsen_wang() ? replicas_ : 0, 0),
-      name_(name),
+      kind_(kind),
       sites_(sites),
       bonds_(bonds),
       part_bytes_(part_bytes) {}
@@ -146,7 +146,7 @@ void EngineBase::report_sums(Observation& out) {
 // its way and kUnderWay.
 
 EngineState EngineBase::save_state(bool with_spins) const {
-  EngineState state{std::string(name_), step_, {}};
+  EngineState state{std::string(traits(kind_).stored_name), step_, {}};
   const std::vector<std::uint64_t> sums = save_sums();
   const std::vector<std::uint8_t> way = under_way() ? save_way() : std::vector<std::uint8_t>{};
   const std::size_t spin_bytes = with_spins ? parts() * part_bytes_ : 0;
@@ -182,19 +182,19 @@ void EngineBase::restore_rest(const EngineState& state, std::uint64_t spin_bytes
   }
   std::vector<std::uint64_t> sums(end / 8);
   if (!sums.empty()) std::memcpy(sums.data(), bytes.data(), 8 * sums.size());
-  if (state.engine != name_ || state.step > kMostSteps || spin_bytes != parts() * part_bytes_ ||
-      end % 8 != 0 || !restore_sums(sums)) {
+  if (state.engine != traits(kind_).stored_name || state.step > kMostSteps ||
+      spin_bytes != parts() * part_bytes_ || end % 8 != 0 || !restore_sums(sums)) {
     throw Error(ExitCode::data,
                 fmt::format("state of engine '{}' with {} bytes at step {} does not fit this task "
                             "(engine '{}' with {} bytes)",
-                            state.engine, spin_bytes + bytes.size(), state.step, name_,
+                            state.engine, spin_bytes + bytes.size(), state.step, name(),
                             parts() * part_bytes_ + 8 * save_sums().size()));
   }
   if (!restore_way(state.step, way)) {
     throw Error(ExitCode::data,
                 fmt::format("state of engine '{}' stands on its way from step {} at no place of "
                             "this run",
-                            name_, state.step));
+                            name(), state.step));
   }
   step_ = state.step;
 }

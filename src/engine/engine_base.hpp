@@ -2,9 +2,9 @@
 // sums, the work done; and what follows from these and the spins: saved states, hashes, the end of
 // the addressable steps.
 //
-// The spins of an engine are parts that are saved and advanced one by one: systems, or bundles of
-// 32 replicas. An advance() that is stopped leaves every part some whole steps beyond step_ and at
-// a place within its next step.
+// The spins of an engine are parts that are saved and advanced one by one: systems, or word groups
+// of 32 replicas. An advance() that is stopped leaves every part some whole steps beyond step_ and
+// at a place within its next step.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,7 @@
 #include "src/base/wide_sum.hpp"
 #include "src/engine/engine.hpp"
 #include "src/engine/pieces.hpp"
+#include "src/engine/registry.hpp"
 #include "src/engine/sum_units.hpp"
 
 namespace rewise {
@@ -25,7 +26,7 @@ inline constexpr std::uint64_t kMostSteps = std::uint64_t{1} << 32;
 
 class EngineBase : public Engine {
  public:
-  std::string_view name() const final { return name_; }
+  std::string_view name() const final { return to_string(kind_); }
   EngineState save() const final { return save_state(true); }
   void restore(const EngineState& state) final;
   void spins(std::uint32_t temperature, std::uint32_t replica,
@@ -38,8 +39,8 @@ class EngineBase : public Engine {
  protected:
   using Bytes = std::span<const std::uint8_t>;
 
-  EngineBase(std::string_view name, const EngineSpec& spec, std::uint64_t sites,
-             std::uint64_t bonds, std::size_t parts, std::size_t part_bytes);
+  EngineBase(EngineKind kind, const EngineSpec& spec, std::uint64_t sites, std::uint64_t bonds,
+             std::size_t parts, std::size_t part_bytes);
 
   // A part's spins as they are saved, to the host and back. [part_bytes]
   virtual void read_part(std::size_t part, std::span<std::uint8_t> out) const = 0;
@@ -106,12 +107,13 @@ class EngineBase : public Engine {
   std::vector<std::uint32_t> ahead_;         // [parts] whole steps beyond step_
   std::vector<std::uint64_t> cluster_size_;  // [T * R] since the last measurement
   std::vector<WideSum> cluster_quartic_;     // [T * R] likewise, Swendsen-Wang only
-  // [T * R] likewise, sum n w and sum w^2; none but of the bundle engine on a graph with weights.
+  // [T * R] likewise, sum n w and sum w^2; none but of the multispin engine on a graph with
+  // weights.
   std::vector<std::uint64_t> cluster_cross_, cluster_weight_;
   std::uint64_t cluster_updates_ = 0;  // that they cover
 
  private:
-  const std::string_view name_;
+  const EngineKind kind_;
   const std::uint64_t sites_, bonds_;
   const std::size_t part_bytes_;
 };

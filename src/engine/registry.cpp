@@ -25,15 +25,16 @@ constexpr std::array kWolffMethods{WolffTraits{"frontier", true},
                                    WolffTraits{"frontier-local", false},
                                    WolffTraits{"persistent", false}, WolffTraits{"ccl", true}};
 
-constexpr Update kOfBundle[] = {metropolis, glauber, wolff, swendsen_wang};
-constexpr Update kOfSingle[] = {metropolis, glauber, wolff, swendsen_wang, few_cluster};  // all
-constexpr Update kOfPacked[] = {metropolis, glauber};
+constexpr Update kOfMultispin[] = {metropolis, glauber, wolff, swendsen_wang};
+constexpr Update kOfBytespin[] = {metropolis, glauber, wolff, swendsen_wang, few_cluster};  // all
+constexpr Update kOfBitlattice[] = {metropolis, glauber};
 
 // In the order of EngineKind.
 constexpr std::array<EngineTraits, 3> kEngines{{
-    {.kind = EngineKind::bundle,
-     .name = "bundle",
-     .updates = kOfBundle,
+    {.kind = EngineKind::multispin,
+     .name = "multispin",
+     .stored_name = "bundle",
+     .updates = kOfMultispin,
      .potts = false,
      .shares_rewired = false,
      .studies = true,
@@ -42,9 +43,10 @@ constexpr std::array<EngineTraits, 3> kEngines{{
      .methods = false,
      .word = 32,
      .bytes_of_spin = 0.125},
-    {.kind = EngineKind::single,
-     .name = "single",
-     .updates = kOfSingle,
+    {.kind = EngineKind::bytespin,
+     .name = "bytespin",
+     .stored_name = "single",
+     .updates = kOfBytespin,
      .potts = true,
      .shares_rewired = true,
      .studies = true,
@@ -53,9 +55,10 @@ constexpr std::array<EngineTraits, 3> kEngines{{
      .methods = true,
      .word = 1,
      .bytes_of_spin = 1},
-    {.kind = EngineKind::packed,
-     .name = "packed",
-     .updates = kOfPacked,
+    {.kind = EngineKind::bitlattice,
+     .name = "bitlattice",
+     .stored_name = "packed",
+     .updates = kOfBitlattice,
      .potts = false,
      .shares_rewired = false,
      .studies = false,
@@ -83,14 +86,17 @@ EngineKind parse_engine(std::string_view word, std::string_view origin) {
   std::array<std::string_view, kEngines.size()> known;
   std::transform(kEngines.begin(), kEngines.end(), known.begin(),
                  [](const EngineTraits& engine) { return engine.name; });
+  for (const EngineTraits& engine : kEngines) {
+    if (word == engine.stored_name) return engine.kind;
+  }
   return static_cast<EngineKind>(parse_word(word, known, "engine", origin));
 }
 
 Update parse_update(std::string_view word, std::string_view origin) {
-  std::array<std::string_view, std::size(kOfSingle)> known;
-  std::transform(std::begin(kOfSingle), std::end(kOfSingle), known.begin(),
+  std::array<std::string_view, std::size(kOfBytespin)> known;
+  std::transform(std::begin(kOfBytespin), std::end(kOfBytespin), known.begin(),
                  [](Update update) { return to_string(update); });
-  return kOfSingle[parse_word(word, known, "update", origin)];
+  return kOfBytespin[parse_word(word, known, "update", origin)];
 }
 
 bool has(EngineKind engine, Update update) {

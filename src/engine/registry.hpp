@@ -11,7 +11,7 @@
 
 namespace rewise {
 
-enum class EngineKind { bundle, single, packed };
+enum class EngineKind { multispin, bytespin, bitlattice };
 
 // A local rule or a cluster update.
 struct Update {
@@ -28,6 +28,7 @@ struct Update {
 struct EngineTraits {
   EngineKind kind;
   std::string_view name;
+  std::string_view stored_name;  // in files, task identifiers and saved states; never changes
   std::span<const Update> updates;
   bool potts;            // Ising and Potts; else Ising alone
   bool shares_rewired;   // devices and ranks share rewired lattices too
@@ -45,6 +46,7 @@ const EngineTraits& traits(EngineKind engine);
 std::string_view to_string(EngineKind engine);
 std::string_view to_string(Update update);
 // Error(usage) for an unknown word, with the nearest; `origin` is the option or key.
+// A stored name, which was the name up to version 0.1, is accepted too.
 EngineKind parse_engine(std::string_view word, std::string_view origin);
 Update parse_update(std::string_view word, std::string_view origin);
 
@@ -55,7 +57,7 @@ inline bool has(EngineKind engine, ModelKind model) {
 // "metropolis, glauber": the local rules, or all of these, for messages and --help.
 std::string local_updates();
 std::string names_of(std::span<const Update> updates);
-// "bundle or single": those that have it, for messages.
+// "multispin or bytespin": those that have it, for messages.
 std::string engines_with(Update update);
 
 // "" for automatic.

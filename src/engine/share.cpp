@@ -13,9 +13,9 @@
 namespace rewise {
 namespace {
 
-using ranks::Transport;
+using distributed::Transport;
 
-constexpr int kBytes = ranks::kFirstTag + 8;  // tag of bytes that are read or written
+constexpr int kBytes = distributed::kFirstTag + 8;  // tag of bytes that are read or written
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 26;  // of them at a time
 
 enum class What : std::uint64_t { make, advance, count, read, write, save, drop, dismiss };
@@ -99,7 +99,7 @@ std::unique_ptr<Share> make_together(Transport& transport, const ShareMaker& mak
   guarded(transport, [&] {
     try {
       for (std::uint64_t who = 0; who < share->systems(); ++who) share->fetch(who);
-    } catch (const ranks::ErrorOfAll&) {
+    } catch (const distributed::ErrorOfAll&) {
       of_all = std::current_exception();
     }
   });

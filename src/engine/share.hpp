@@ -1,6 +1,6 @@
-// One engine over several ranks (src/ranks): each has a share of every system, rank 0 the engine,
-// which is used as any other. The other ranks follow its orders; their order is rank 0's, so what
-// an order does may exchange messages among all.
+// One engine over several ranks (src/distributed): each has a share of every system, rank 0 the
+// engine, which is used as any other. The other ranks follow its orders; their order is rank 0's,
+// so what an order does may exchange messages among all.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@
 #include <type_traits>
 #include <vector>
 
+#include "src/distributed/threads.hpp"
+#include "src/distributed/transport.hpp"
 #include "src/engine/registry.hpp"
-#include "src/ranks/threads.hpp"
-#include "src/ranks/transport.hpp"
 
 namespace rewise {
 
@@ -139,20 +139,21 @@ using FileWriter =
 
 // On every rank but 0: carries out rank 0's orders until it is dismissed. What goes wrong ends all
 // ranks. `write`: files that rank 0 orders.
-void follow(ranks::Transport& transport, const ShareMaker& make, const FileWriter& write = {});
+void follow(distributed::Transport& transport, const ShareMaker& make,
+            const FileWriter& write = {});
 // On rank 0, once there is no engine any more.
-void dismiss_followers(ranks::Transport& transport);
+void dismiss_followers(distributed::Transport& transport);
 
 // Ranks of this process, each a thread that makes its shares by its own maker and follows rank 0:
 // that is whoever has the crew, as long as it has engines.
 class Crew {
  public:
-  Crew(int ranks, const std::function<ShareMaker(ranks::Transport&)>& maker_of);
+  Crew(int ranks, const std::function<ShareMaker(distributed::Transport&)>& maker_of);
   ~Crew();
-  ranks::Transport& first() { return ranks_.rank(0); }
+  distributed::Transport& first() { return ranks_.rank(0); }
 
  private:
-  ranks::ThreadRanks ranks_;
+  distributed::ThreadRanks ranks_;
   std::vector<std::jthread> followers_;
 };
 
@@ -185,7 +186,7 @@ class Shares {
  public:
   // Makes them on all ranks, its own by `make`. The error of the first rank that has one;
   // Error(device) where a rank has another model of device than rank 0.
-  Shares(ranks::Transport& transport, const std::vector<std::uint8_t>& recipe,
+  Shares(distributed::Transport& transport, const std::vector<std::uint8_t>& recipe,
          const ShareMaker& make);
   ~Shares();
   Shares(const Shares&) = delete;
@@ -212,7 +213,7 @@ class Shares {
                const std::function<void(std::span<const std::uint8_t>)>& check) const;
 
  private:
-  ranks::Transport& transport_;
+  distributed::Transport& transport_;
   const std::uint64_t number_;
   std::unique_ptr<Share> own_;
   int threads_ = 0;

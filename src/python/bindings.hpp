@@ -73,5 +73,6 @@ void bind_graph(nb::module_& module);
 void bind_results(nb::module_& module);
 void bind_simulation(nb::module_& module);
 void bind_labels(nb::module_& module);
+void bind_program(nb::module_& module);  // experiments/console/python_program.cpp
 
 }  // namespace rewise::python

@@ -5,13 +5,13 @@
 
 #include <algorithm>
 
-#include "experiments/console/engine_choice.hpp"
 #include "graphs/attributes.hpp"
 #include "graphs/colouring.hpp"
 #include "graphs/graph_io.hpp"
 #include "graphs/metrics.hpp"
 #include "src/base/error.hpp"
 #include "src/python/bindings.hpp"
+#include "src/study/engine_choice.hpp"
 
 namespace rewise::python {
 namespace {

@@ -10,4 +10,5 @@ NB_MODULE(_core, module) {
   bind_results(module);
   bind_simulation(module);
   bind_labels(module);
+  bind_program(module);
 }

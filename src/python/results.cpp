@@ -11,8 +11,8 @@
 #include "analysis/series/jackknife.hpp"
 #include "analysis/series/moments.hpp"
 #include "analysis/series/observables.hpp"
-#include "experiments/tasks/run_check.hpp"
 #include "src/python/bindings.hpp"
+#include "src/study/run_check.hpp"
 
 namespace rewise::python {
 namespace {
@@ -41,7 +41,7 @@ nb::object series_of(const TaskData& task, const std::string& name) {
 }
 
 // name -> [4][T]: value, error, tau, its error; NaN where there is none. "status" and "reasons" say
-// what the checks of a run find (experiments/tasks/run_check.hpp); they blank nothing here.
+// what the checks of a run find (src/study/run_check.hpp); they blank nothing here.
 nb::dict estimates_of(const TaskData& task) {
   CheckedRun run;
   {

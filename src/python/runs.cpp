@@ -4,15 +4,14 @@
 #include <cmath>
 #include <utility>
 
-#include "experiments/console/device.hpp"
-#include "experiments/console/engine_choice.hpp"
-#include "experiments/run/run_options.hpp"
-#include "experiments/study/costs.hpp"
-#include "experiments/tasks/need.hpp"
-#include "experiments/tasks/packed_task.hpp"
-#include "experiments/tasks/run_check.hpp"
 #include "src/base/error.hpp"
 #include "src/python/simulation.hpp"
+#include "src/search/costs.hpp"
+#include "src/study/bitlattice_task.hpp"
+#include "src/study/device_choice.hpp"
+#include "src/study/engine_choice.hpp"
+#include "src/study/need.hpp"
+#include "src/study/run_check.hpp"
 
 namespace rewise::python {
 
@@ -59,9 +58,9 @@ TaskSpec task_spec(const GraphSpec& lattice, const std::shared_ptr<const Graph>&
   check_whole(spec.equilibrate, 0, most, "equilibrate");
   check_whole(spec.measure, 0, most, "measure");
   check_whole(spec.every, 1, most, "every");
-  if (is_packed(spec)) {
+  if (is_bitlattice(spec)) {
     if (dim > 0 && (!graph || graph->rewired_bonds().empty())) spec.imported = nullptr;
-    check_packed_task(spec);
+    check_bitlattice_task(spec);
   }
   return spec;
 }
@@ -74,10 +73,9 @@ TextMap configuration_of(TaskSpec spec) {
 }
 
 EngineOptions engine_options(const TaskSpec& spec, const Settings& settings, double cpu_seconds) {
-  RunOptions words;
-  words.wolff_method = settings.wolff_method;
-  words.label_method = settings.label_method;
-  EngineOptions options = run_engine_options(words, spec);
+  EngineOptions options =
+      choose_methods(settings.wolff_method, settings.label_method, 0, spec.engine, spec.cluster,
+                     static_cast<int>(spec.graph.extents.size()));
   check_whole(settings.threads, 0, 4096, "threads");
   options.threads = settings.threads > 0 ? static_cast<int>(settings.threads)
                                          : useful_threads(spec, thread_count(0));
@@ -101,7 +99,7 @@ TaskData run(std::shared_ptr<const Graph> graph, const Settings& settings, const
   const int threads = settings.threads > 0 ? static_cast<int>(settings.threads)
                                            : useful_threads(spec, thread_count(0));
   task.engine = engine_options(spec, settings, cpu_seconds(spec, threads));
-  const auto paths = run_paths(settings.out);
+  const auto paths = paths_beside(settings.out);
   check_memory(memory_need(spec, task.engine.threads, on_device(task.engine), paths.has_value()));
   if (paths && configuration_of(spec) != task_configuration(spec)) spec.imported = nullptr;
   task.progress = listener.done;  // whether it is to end is asked by stop_asked() (long_call.cpp)

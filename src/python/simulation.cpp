@@ -9,15 +9,15 @@
 #include <fstream>
 #include <utility>
 
-#include "experiments/console/build_info.hpp"
-#include "experiments/tasks/need.hpp"
-#include "experiments/tasks/packed_task.hpp"
 #include "graphs/graph_io.hpp"
 #include "src/base/clock.hpp"
 #include "src/base/error.hpp"
-#include "src/bundle/bundle.hpp"
+#include "src/bytespin/bytespin.hpp"
 #include "src/engine/engine_base.hpp"
-#include "src/single/single.hpp"
+#include "src/multispin/multispin.hpp"
+#include "src/study/bitlattice_task.hpp"
+#include "src/study/build_info.hpp"
+#include "src/study/need.hpp"
 
 namespace rewise::python {
 namespace {
@@ -28,8 +28,9 @@ constexpr std::chrono::milliseconds kLook{20};  // meanwhile
 
 std::unique_ptr<Engine> make_engine(const Graph* graph, const TaskSpec& spec,
                                     const EngineOptions& options) {
-  if (is_packed(spec)) return make_packed_task(spec, graph, options);
-  const auto make = spec.engine == EngineKind::single ? make_single_engine : make_bundle_engine;
+  if (is_bitlattice(spec)) return make_bitlattice_task(spec, graph, options);
+  const auto make =
+      spec.engine == EngineKind::bytespin ? make_bytespin_engine : make_multispin_engine;
   return make(*graph, engine_spec(spec), options);
 }
 
@@ -85,7 +86,7 @@ std::unique_ptr<Simulation> Simulation::restore(const std::string& path, const S
   settings.replicas = data.replicas;
   settings.start = text("sampling.start", "mixed");
   settings.seed = std::strtoull(text("sampling.seed", "1").c_str(), nullptr, 10);
-  settings.engine = text("sampling.engine", "bundle");
+  settings.engine = to_string(parse_engine(text("sampling.engine", "multispin"), "engine"));
   settings.every = std::strtoull(text("sampling.every", "1").c_str(), nullptr, 10);
   settings.few_cluster_tile = static_cast<std::uint32_t>(
       std::strtoul(text("sampling.few_cluster_tile", "0").c_str(), nullptr, 10));
@@ -94,7 +95,7 @@ std::unique_ptr<Simulation> Simulation::restore(const std::string& path, const S
   std::shared_ptr<const Graph> graph;
   GraphSpec lattice{data.graph.extents};
   const bool regular = !lattice.extents.empty() && data.graph.p == 0;
-  if (!regular || settings.engine != to_string(EngineKind::packed)) {
+  if (!regular || settings.engine != to_string(EngineKind::bitlattice)) {
     std::ifstream file(stored->source, std::ios::binary);
     graph = std::make_shared<const Graph>(read_graph_h5(file, stored->source.string()));
     lattice = graph->spec();

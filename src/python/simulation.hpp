@@ -14,11 +14,11 @@
 #include <thread>
 #include <vector>
 
-#include "experiments/tasks/halves.hpp"
-#include "experiments/tasks/task.hpp"
 #include "src/engine/device_spins.hpp"
 #include "src/engine/engine.hpp"
 #include "src/store/task_file.hpp"
+#include "src/study/halves.hpp"
+#include "src/study/task.hpp"
 
 namespace rewise::python {
 
@@ -50,7 +50,8 @@ struct Listener {
 // One warning a line, for people.
 using Notes = std::vector<std::string>;
 
-// Error(usage) for what is out of range; `graph` may be missing where the packed engine needs none.
+// Error(usage) for what is out of range; `graph` may be missing where the bitlattice engine needs
+// none.
 TaskSpec task_spec(const GraphSpec& lattice, const std::shared_ptr<const Graph>& graph,
                    const Settings& settings);
 void check_whole(std::uint64_t value, std::uint64_t least, std::uint64_t most, const char* name);

@@ -3,11 +3,10 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/unique_ptr.h>
 
-#include "experiments/console/build_info.hpp"
-#include "experiments/console/program.hpp"
 #include "src/base/error.hpp"
 #include "src/cuda/devices.hpp"
 #include "src/python/bindings.hpp"
+#include "src/study/build_info.hpp"
 
 namespace rewise::python {
 namespace {
@@ -142,7 +141,7 @@ nb::tuple device_spins_of(nb::handle self, bool scalar) {
       stride *= extents[k];
     }
   }
-  if (scalar && simulation.spec().engine != EngineKind::bundle) {
+  if (scalar && simulation.spec().engine != EngineKind::multispin) {
     spins.shape.erase(spins.shape.begin());
     spins.strides.erase(spins.strides.begin());
   }
@@ -171,15 +170,6 @@ nb::tuple device_sums_of(nb::handle self, bool scalar) {
     strides.erase(strides.begin() + 1);
   }
   return device_array(sums, device, shape, strides, nb::dtype<std::int64_t>(), 8, self);
-}
-
-int program(const std::vector<std::string>& words) {
-  std::vector<std::string> kept = words;
-  std::vector<char*> argv;
-  for (auto& word : kept) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  nb::gil_scoped_release released;
-  return program_main(static_cast<int>(kept.size()), argv.data());
 }
 
 nb::list devices() {
@@ -293,7 +283,6 @@ void bind_simulation(nb::module_& module) {
                    [](Simulation& self) { return std::string(to_string(self.spec().engine)); })
       .def_prop_ro("device", [](Simulation& self) { return self.device(); })
       .def_prop_ro("threads", [](Simulation& self) { return self.threads(); });
-  module.def("program", &program);
   module.def("devices", &devices);
   module.attr("version") = build_info().version;
   module.attr("revision") = build_info().revision;

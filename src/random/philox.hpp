@@ -4,9 +4,10 @@
 //     key     = the run seed (64 bit)
 //     counter = (item, lane, step, stream)
 // so nothing depends on the order of evaluation, on threads or on the device. `item` is a site, a
-// slot, a bond or a replica; `lane` packs the bundle (or system) and the number of the draw; `step`
-// counts updates. Seven rounds are the fewest that pass BigCrush. Bits 32.. of an item larger than
-// 32 bit travel in the upper bits of the stream word, so that bond ids up to 2^40 are distinct.
+// slot, a bond or a replica; `lane` packs the word group (or system) and the number of the draw;
+// `step` counts updates. Seven rounds are the fewest that pass BigCrush. Bits 32.. of an item
+// larger than 32 bit travel in the upper bits of the stream word, so that bond ids up to 2^40 are
+// distinct.
 #pragma once
 
 #include <cstdint>
@@ -60,7 +61,8 @@ RW_HD std::uint32_t stream_word(Stream stream, std::uint64_t item) {
   return static_cast<std::uint32_t>(stream) | (static_cast<std::uint32_t>(item >> 32) << 8);
 }
 
-// `lane` packs who draws (bundle or system, < 2^24) and the how-manieth call of that draw (< 256).
+// `lane` packs who draws (word group or system, < 2^24) and the how-manieth call of that draw (<
+// 256).
 RW_HD std::uint32_t lane_word(std::uint32_t who, std::uint32_t call) { return who << 8 | call; }
 
 // The four random words at one address.

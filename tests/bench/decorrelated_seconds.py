@@ -1,11 +1,11 @@
 """Seconds per decorrelated measurement of m^2 and replica, 2 tau_int times the cost of a cycle,
-beside the aims; and how many times as many the bundle engine makes in a second as the single engine
+beside the aims; and how many times as many the multispin engine makes in a second as the bytespin engine
 with frontier-local Wolff and its best M:W, the way of Hawick, Leist & Playne (2010). Everything in
 one run, on one device.
 
     decorrelated_seconds.py REWISE [--device cuda] [--settings 256:0.01:2.4345,1024:0.1:2.784,..]
                             [--against 1024:0.01:2.43,..] [--budget 20] [--budget-small 6]
-                            [--budget-single 20] [--json FILE]
+                            [--budget-bytespin 20] [--json FILE]
 
 A setting is L:p:T in two dimensions. "measured" has the cost of measurements in it, with the
 tuner's spacing between them, which is half a tau or less. A lower bound of tau ("only a bound")
@@ -23,9 +23,9 @@ AIMS = {("256", "0.01"): 6, ("256", "0.1"): 4, ("1024", "0.01"): 80, ("1024", "0
 SETTINGS = ("256:0.01:2.43,256:0.01:2.4345,256:0.1:2.784,"
             "1024:0.01:2.43,1024:0.01:2.4345,1024:0.1:2.784")
 AGAINST = "1024:0.01:2.43,1024:0.01:2.4345"
-SINGLE = ["--engine", "single", "--wolff-method", "frontier-local", "--cluster", "wolff",
+BYTESPIN = ["--engine", "bytespin", "--wolff-method", "frontier-local", "--cluster", "wolff",
           "--candidates"]
-SINGLE_CANDIDATES = "1:0,64:1,16:1,8:1,4:1,1:1,1:4,1:8,0:1"
+BYTESPIN_CANDIDATES = "1:0,64:1,16:1,8:1,4:1,1:1,1:4,1:8,0:1"
 
 
 def tune(options, setting, budget, *more):
@@ -76,36 +76,36 @@ def main():
     parser.add_argument("rewise")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--settings", default=SETTINGS, help="L:p:T, comma separated")
-    parser.add_argument("--against", default=AGAINST, help="of them: with the single engine beside")
+    parser.add_argument("--against", default=AGAINST, help="of them: with the bytespin engine beside")
     parser.add_argument("--budget", type=float, default=20, help="seconds, from L = 512 on")
     parser.add_argument("--budget-small", type=float, default=6, help="seconds, below")
-    parser.add_argument("--budget-single", type=float, default=20, help="seconds")
-    parser.add_argument("--bundle-options", default="", metavar="TEXT",
+    parser.add_argument("--budget-bytespin", type=float, default=20, help="seconds")
+    parser.add_argument("--multispin-options", default="", metavar="TEXT",
                         help="more of 'rewise tune': fewer candidates take a smaller budget")
-    parser.add_argument("--single-candidates", default=SINGLE_CANDIDATES, metavar="M:W,..")
+    parser.add_argument("--bytespin-candidates", default=BYTESPIN_CANDIDATES, metavar="M:W,..")
     parser.add_argument("--json", help="keep the figures here")
     options = parser.parse_args()
     kept = []
     for setting in options.settings.split(","):
         size, p, temperature = setting.split(":")
         budget = options.budget if int(size) >= 512 else options.budget_small
-        bundle = figures(tune(options, setting, budget, "--engine", "bundle",
-                              *options.bundle_options.split()))
+        word_group = figures(tune(options, setting, budget, "--engine", "multispin",
+                              *options.multispin_options.split()))
         aim = AIMS.get((size, p))
         name = f"L = {size}, p = {p}, T = {temperature}:"
-        print(line(f"{name} {bundle['replicas']} replicas", bundle)
+        print(line(f"{name} {word group['replicas']} replicas", word_group)
               + (f" (aim {aim})" if aim else ""), flush=True)
-        kept.append({"setting": setting, "aim": aim, "bundle": bundle})
+        kept.append({"setting": setting, "aim": aim, "multispin": word_group})
         if setting not in options.against.split(","):
             continue
-        single = figures(tune(options, setting, options.budget_single, *SINGLE,
-                              options.single_candidates))
-        ratio = single["seconds"] / bundle["seconds"]
+        single = figures(tune(options, setting, options.budget_bytespin, *BYTESPIN,
+                              options.bytespin_candidates))
+        ratio = single["seconds"] / word_group["seconds"]
         error = ratio * math.hypot(single["error"] / single["seconds"],
-                                   bundle["error"] / bundle["seconds"])
-        kept[-1].update({"single": single, "ratio": ratio, "ratio_error": error})
-        print(line(f"{name} single engine", single))
-        print(f"{name} bundle over single {ratio:.3g}({error:.2g})", flush=True)
+                                   word_group["error"] / word_group["seconds"])
+        kept[-1].update({"bytespin": single, "ratio": ratio, "ratio_error": error})
+        print(line(f"{name} bytespin engine", single))
+        print(f"{name} multispin over bytespin {ratio:.3g}({error:.2g})", flush=True)
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
             json.dump(kept, file, indent=2)

@@ -1,4 +1,4 @@
-// Speeds of the bundle engine on CUDA device 0, for RESULTS.md: bench_gpu [name ...]
+// Speeds of the multispin engine on CUDA device 0, for RESULTS.md: bench_gpu [name ...]
 // Names: metropolis, many, many-wolff, many-swendsen-wang, swendsen-wang, wolff, wolff-forms,
 // measure; all by default. Medians of five pieces after a warm-up. The Wolff row nearest Tc sits
 // where the mean cluster is about 0.0035 N (T = 2.4345 on this graph).
@@ -13,7 +13,7 @@
 
 #include "graphs/graph.hpp"
 #include "src/base/clock.hpp"
-#include "src/bundle/bundle.hpp"
+#include "src/multispin/multispin.hpp"
 #include "tests/bench/seconds_per_cycle.hpp"
 
 namespace {
@@ -29,11 +29,11 @@ std::unique_ptr<Engine> prepare(const Graph& graph, double temperature, std::uin
   EngineOptions options;
   options.device = 0;
   options.wolff_form = form;
-  return make_bundle_engine(graph, spec, options);
+  return make_multispin_engine(graph, spec, options);
 }
 
 void metropolis() {
-  fmt::print("bundle Metropolis, 2D, 256 replicas, attempted updates per ns\n");
+  fmt::print("multispin Metropolis, 2D, 256 replicas, attempted updates per ns\n");
   for (const auto& [edge, p, t] :
        std::vector<std::tuple<std::uint32_t, double, double>>{{1024, 0.0, 2.269185},
                                                               {1024, 0.01, 2.43},
@@ -52,7 +52,7 @@ void metropolis() {
 // Many small graphs that share their launches: p = 0.01, T = 2.43, 256 replicas of each.
 struct Fleet {
   std::vector<std::unique_ptr<Graph>> graphs;
-  std::vector<BundleTask> tasks;
+  std::vector<GroupTask> tasks;
   std::unique_ptr<EngineBatch> batch;
   std::vector<std::size_t> who;
 
@@ -71,7 +71,7 @@ struct Fleet {
     }
     EngineOptions options;
     options.device = 0;
-    batch = make_bundle_batch(tasks, options);
+    batch = make_multispin_batch(tasks, options);
   }
 };
 
@@ -93,7 +93,8 @@ constexpr std::pair<std::uint32_t, std::size_t> kFleets[] = {
     {64, 16},  {64, 64}, {64, 256}, {32, 1},   {32, 64},  {32, 256}};
 
 void many() {
-  fmt::print("many graphs per launch, bundle Metropolis, 2D, p = 0.01, 256 replicas per graph\n");
+  fmt::print(
+      "many graphs per launch, multispin Metropolis, 2D, p = 0.01, 256 replicas per graph\n");
   for (const auto& [edge, count] : kFleets) {
     const double begin = now();
     Fleet f(edge, count);
@@ -118,7 +119,7 @@ void many_wolff() {
 }
 
 void many_swendsen_wang() {
-  fmt::print("many graphs per launch, bundle Swendsen-Wang, 2D, p = 0.01, 256 replicas\n");
+  fmt::print("many graphs per launch, multispin Swendsen-Wang, 2D, p = 0.01, 256 replicas\n");
   for (const auto& [edge, count] : kFleets) {
     if (edge > 256) continue;
     Fleet f(edge, count, ClusterUpdate::swendsen_wang);
@@ -131,7 +132,7 @@ void many_swendsen_wang() {
 }
 
 void swendsen_wang() {
-  fmt::print("bundle Swendsen-Wang, 2D, us per update of all replicas, sites per ns\n");
+  fmt::print("multispin Swendsen-Wang, 2D, us per update of all replicas, sites per ns\n");
   for (const auto& [edge, p, t, replicas] :
        std::vector<std::tuple<std::uint32_t, double, double, std::uint32_t>>{
            {64, 0.01, 2.43, 256},
@@ -152,8 +153,8 @@ void swendsen_wang() {
     EngineOptions options;
     options.device = 0;
     const std::vector<std::size_t> who{0};
-    const std::vector<BundleTask> tasks{{graph, spec}};
-    auto batch = make_bundle_batch(tasks, options);
+    const std::vector<GroupTask> tasks{{graph, spec}};
+    auto batch = make_multispin_batch(tasks, options);
     batch->advance(who, {1, 1}, 20);
     const double visited = static_cast<double>(graph.sites()) * replicas;
     const auto count =
@@ -181,7 +182,7 @@ void wolff() {
     double p, t;
     std::uint32_t replicas, updates;
   };
-  fmt::print("bundle Wolff, 2D, sparse form\n");
+  fmt::print("multispin Wolff, 2D, sparse form\n");
   for (const Row& r : {Row{1024, 0.01, 2.4345, 1024, 64}, Row{1024, 0.01, 2.38, 1024, 64},
                        Row{1024, 0.0, 2.269185, 1024, 64}, Row{1024, 0.1, 2.784, 1024, 32},
                        Row{2048, 0.01, 2.4345, 512, 16}, Row{2048, 0.1, 2.784, 512, 16},
@@ -213,7 +214,7 @@ void wolff_forms() {
     double p, t;
     std::uint32_t updates;
   };
-  fmt::print("bundle Wolff by form, us per update and replica\n");
+  fmt::print("multispin Wolff by form, us per update and replica\n");
   for (const Row& r :
        {Row{2, 256, 0.01, 2.41, 16},    Row{2, 256, 0.01, 2.38, 16},   Row{2, 256, 0.1, 2.7, 16},
         Row{2, 256, 0.1, 2.7, 1},       Row{2, 512, 0.0, 2.28, 16},    Row{2, 512, 0.0, 2.2692, 16},

@@ -14,15 +14,15 @@
 #include <vector>
 
 #include "graphs/graph.hpp"
+#include "src/bytespin/device_graph.hpp"
+#include "src/bytespin/swendsen_wang/swendsen_wang_fused.hpp"
+#include "src/bytespin/swendsen_wang/swendsen_wang_labels_cuda.hpp"
 #include "src/cuda/device_stream.hpp"
-#include "src/single/device_graph.hpp"
-#include "src/single/swendsen_wang/swendsen_wang_fused.hpp"
-#include "src/single/swendsen_wang/swendsen_wang_labels_cuda.hpp"
 
 namespace {
 
 using namespace rewise;
-using namespace rewise::single;
+using namespace rewise::bytespin;
 
 std::vector<std::string> split(const std::string& list) {
   std::vector<std::string> words;

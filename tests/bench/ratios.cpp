@@ -13,8 +13,8 @@
 
 #include "graphs/graph.hpp"
 #include "src/base/clock.hpp"
-#include "src/bundle/bundle.hpp"
-#include "src/single/single.hpp"
+#include "src/bytespin/bytespin.hpp"
+#include "src/multispin/multispin.hpp"
 
 namespace {
 
@@ -36,8 +36,8 @@ std::unique_ptr<Engine> prepare(const Graph& graph, std::string_view engine, dou
   spec.start = Start::cold;
   EngineOptions options;
   options.threads = threads;
-  auto result = engine == "bundle" ? make_bundle_engine(graph, spec, options)
-                                   : make_single_engine(graph, spec, options);
+  auto result = engine == "multispin" ? make_multispin_engine(graph, spec, options)
+                                      : make_bytespin_engine(graph, spec, options);
   if (equilibrate) result->advance({1, 2}, setting.quick ? 5 : 40);
   return result;
 }
@@ -76,36 +76,36 @@ double metropolis_rate(std::string_view engine, std::uint32_t edge, double p, do
   const Graph graph = lattice(edge, p);
   const auto e =
       prepare(graph, engine, temperature, replicas, threads, false, ClusterUpdate::wolff, setting);
-  e->advance({1, 0}, engine == "bundle" ? 20 : 5);
-  const Pieces pieces = time_cycles(*e, {1, 0}, engine == "bundle" ? 20 : 3, setting);
+  e->advance({1, 0}, engine == "multispin" ? 20 : 5);
+  const Pieces pieces = time_cycles(*e, {1, 0}, engine == "multispin" ? 20 : 3, setting);
   return static_cast<double>(graph.sites()) * replicas / pieces.seconds_per_cycle * 1e-9;
 }
 
 void metropolis(const Setting& setting) {
   fmt::print("Metropolis, one core, 2D L = 1024, attempted updates per ns (32 replicas)\n");
-  const double single = metropolis_rate("single", 1024, 0.01, 2.43, 2, 1, setting);
-  fmt::print("  single p=0.01 T=2.43          {:7.3f}\n", single);
+  const double single = metropolis_rate("bytespin", 1024, 0.01, 2.43, 2, 1, setting);
+  fmt::print("  bytespin p=0.01 T=2.43          {:7.3f}\n", single);
   for (const auto& [p, t] :
        std::vector<std::pair<double, double>>{{0.0, 2.269185}, {0.01, 2.43}, {0.1, 2.78}}) {
-    const double rate = metropolis_rate("bundle", 1024, p, t, 32, 1, setting);
-    fmt::print("  bundle p={:<4} T={:<5.3g}         {:7.3f}   x{:.1f} of single at p=0.01\n", p, t,
-               rate, rate / single);
+    const double rate = metropolis_rate("multispin", 1024, p, t, 32, 1, setting);
+    fmt::print("  multispin p={:<4} T={:<5.3g}         {:7.3f}   x{:.1f} of bytespin at p=0.01\n",
+               p, t, rate, rate / single);
   }
   for (const std::uint32_t edge : {32u, 256u}) {
-    fmt::print("  bundle p=0.01 L={:<4}           {:7.3f}\n", edge,
-               metropolis_rate("bundle", edge, 0.01, 2.43, 32, 1, setting));
+    fmt::print("  multispin p=0.01 L={:<4}           {:7.3f}\n", edge,
+               metropolis_rate("multispin", edge, 0.01, 2.43, 32, 1, setting));
   }
-  const double one = metropolis_rate("bundle", 1024, 0.01, 2.43, 64, 1, setting);
-  const double two = metropolis_rate("bundle", 1024, 0.01, 2.43, 64, 2, setting);
-  fmt::print("  two threads, two bundles: x{:.2f}\n", two / one);
-  const double shared = metropolis_rate("bundle", 1024, 0.01, 2.43, 32, 2, setting);
-  fmt::print("  two threads, one bundle:  x{:.2f}\n",
-             shared / metropolis_rate("bundle", 1024, 0.01, 2.43, 32, 1, setting));
+  const double one = metropolis_rate("multispin", 1024, 0.01, 2.43, 64, 1, setting);
+  const double two = metropolis_rate("multispin", 1024, 0.01, 2.43, 64, 2, setting);
+  fmt::print("  two threads, two word groups: x{:.2f}\n", two / one);
+  const double shared = metropolis_rate("multispin", 1024, 0.01, 2.43, 32, 2, setting);
+  fmt::print("  two threads, one word group:  x{:.2f}\n",
+             shared / metropolis_rate("multispin", 1024, 0.01, 2.43, 32, 1, setting));
 }
 
 void measurement(const Setting& setting) {
   const Graph graph = lattice(1024, 0.01);
-  const auto e = prepare(graph, "bundle", 2.43, 32, 1, false, ClusterUpdate::wolff, setting);
+  const auto e = prepare(graph, "multispin", 2.43, 32, 1, false, ClusterUpdate::wolff, setting);
   const Pieces sweep = time_cycles(*e, {1, 0}, 10, setting);
   Observation observation;
   std::vector<double> seconds;
@@ -114,7 +114,7 @@ void measurement(const Setting& setting) {
     e->measure(observation);
     seconds.push_back(now() - start);
   }
-  fmt::print("Measurement of a bundle, L = 1024, p = 0.01: {:.2f} of a Metropolis sweep\n",
+  fmt::print("Measurement of a word group, L = 1024, p = 0.01: {:.2f} of a Metropolis sweep\n",
              median(seconds) / sweep.seconds_per_cycle);
 }
 
@@ -125,20 +125,20 @@ void wolff(const Setting& setting) {
     double per_update[2], per_site[2];
     for (int k = 0; k < 2; ++k) {
       const std::uint32_t replicas = k == 0 ? 32 : 2;
-      const auto e = prepare(graph, k == 0 ? "bundle" : "single", t, replicas, 1, true,
+      const auto e = prepare(graph, k == 0 ? "multispin" : "bytespin", t, replicas, 1, true,
                              ClusterUpdate::wolff, setting);
       const Pieces pieces = time_cycles(*e, {0, 64}, k == 0 || t < 2.4 ? 1 : 4, setting);
       per_update[k] = pieces.seconds_per_cycle / (64.0 * replicas) * 1e6;
       per_site[k] = pieces.seconds_per_cycle / pieces.cluster_sites_per_cycle * 1e9;
     }
     fmt::print(
-        "  T={}: bundle {:.2f} ns, single {:.2f} ns per flipped spin: x{:.2f}; per update and "
+        "  T={}: multispin {:.2f} ns, bytespin {:.2f} ns per flipped spin: x{:.2f}; per update and "
         "replica {:.1f} us, {:.1f} us\n",
         t, per_site[0], per_site[1], per_site[1] / per_site[0], per_update[0], per_update[1]);
   }
   const Graph regular = lattice(1024, 0.0);
-  for (const std::string_view name : {"bundle", "single"}) {
-    const auto e = prepare(regular, name, 2.269185, name == "bundle" ? 32 : 2, 1, true,
+  for (const std::string_view name : {"multispin", "bytespin"}) {
+    const auto e = prepare(regular, name, 2.269185, name == "multispin" ? 32 : 2, 1, true,
                            ClusterUpdate::wolff, setting);
     const Pieces pieces = time_cycles(*e, {0, 8}, 1, setting);
     fmt::print("  p=0, Tc: {} {:.2f} ns per flipped spin\n", name,
@@ -147,11 +147,11 @@ void wolff(const Setting& setting) {
 }
 
 void swendsen_wang(const Setting& setting) {
-  fmt::print("Swendsen-Wang, single engine, one core, 2D L = 1024\n");
+  fmt::print("Swendsen-Wang, bytespin engine, one core, 2D L = 1024\n");
   for (const auto& [p, t] :
        std::vector<std::pair<double, double>>{{0.0, 2.269185}, {0.01, 2.43}, {0.1, 2.78}}) {
     const Graph graph = lattice(1024, p);
-    const auto e = prepare(graph, "single", t, 1, 1, true, ClusterUpdate::swendsen_wang, setting);
+    const auto e = prepare(graph, "bytespin", t, 1, 1, true, ClusterUpdate::swendsen_wang, setting);
     const Pieces pieces = time_cycles(*e, {0, 1}, 5, setting);
     fmt::print("  p={:<4} T={:<5.4g}: {:.2f} ns per spin\n", p, t,
                pieces.seconds_per_cycle / static_cast<double>(graph.sites()) * 1e9);

@@ -88,7 +88,7 @@ def verdict(setting, quick, brute):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("rewise")
-    parser.add_argument("--engine", default="bundle")
+    parser.add_argument("--engine", default="multispin")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--threads", type=int, default=0)
     parser.add_argument("--replicas", type=int, default=0, help="0: as rewise tune")

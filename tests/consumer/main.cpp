@@ -11,7 +11,7 @@
 
 #include "analysis/series/statistics.hpp"
 #include "graphs/colouring.hpp"
-#include "src/bundle/bundle.hpp"
+#include "src/multispin/multispin.hpp"
 
 namespace {
 
@@ -59,7 +59,7 @@ int main() {
   double before = 1;
   for (const double temperature : {0.5, 1.0, 4.0}) {
     spec.betas = {1 / temperature};
-    const auto engine = rewise::make_bundle_engine(graph, spec, {});
+    const auto engine = rewise::make_multispin_engine(graph, spec, {});
     engine->advance({2, 1}, 50);  // on the way to equilibrium
     const auto order = order_at_chords(graph, *engine, spec.replicas, 100);
     std::printf("T = %g: |m| at chords %s\n", temperature, rewise::format_value(order).c_str());

@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "src/bundle/bundle.hpp"
+#include "src/multispin/multispin.hpp"
 #include "tests/engines/identity_check.hpp"
 #include "tests/support/edge_list.hpp"
 #include "tests/support/statistics.hpp"
@@ -79,7 +79,7 @@ TEST_CASE("cluster sums with weights equal enumeration on bare lattices") {
     const EngineSpec spec = spec_of({1.2, 2.8}, 384);
     EngineOptions options;
     options.threads = 1;
-    const auto engine = make_bundle_engine(on.graph, spec, options);
+    const auto engine = make_multispin_engine(on.graph, spec, options);
     engine->advance({0, 1}, 60);
     Observation seen;
     engine->measure(seen);
@@ -119,8 +119,8 @@ TEST_CASE("cluster sums with weights: any thread count, stopped and resumed, the
     const EngineSpec spec = spec_of({1.4, 2.5}, 64);
     std::vector<EngineOptions> options(3);
     for (std::size_t k = 0; k < 3; ++k) options[k].threads = static_cast<int>(2 * k + 1);
-    check_resume(make_bundle_engine, graph, spec, {0, 2}, options, 11);
-    CHECK(check_stops(make_bundle_engine, graph, spec, {1, 2}, options, 12) > 4);
+    check_resume(make_multispin_engine, graph, spec, {0, 2}, options, 11);
+    CHECK(check_stops(make_multispin_engine, graph, spec, {1, 2}, options, 12) > 4);
   }
 }
 
@@ -129,7 +129,7 @@ TEST_CASE("without weights there are no sums with weights") {
   of.bare = true;
   const Graph bare = build_graph(of), rewired = build_graph({{8, 8}, 0.2, Rule::rewire, 6});
   for (const Graph* graph : {&bare, &rewired}) {
-    const auto engine = make_bundle_engine(*graph, spec_of({2.5}, 32), {});
+    const auto engine = make_multispin_engine(*graph, spec_of({2.5}, 32), {});
     engine->advance({0, 1}, 1);
     Observation seen;
     engine->measure(seen);

@@ -1,6 +1,7 @@
-// The bundle engine on CUDA against exact enumeration, far below a tenth of a standard deviation:
-// 20 rewired lattices of 6 x 4 sites at p = 0.05, below and above Tc, 10^6 measurements each
-// (32768 replicas, 31 each) with each of four updates; five of the lattices with Swendsen-Wang.
+// The multispin engine on CUDA against exact enumeration, far below a tenth of a standard
+// deviation: 20 rewired lattices of 6 x 4 sites at p = 0.05, below and above Tc, 10^6 measurements
+// each (32768 replicas, 31 each) with each of four updates; five of the lattices with
+// Swendsen-Wang.
 //
 // sigma is the thermal standard deviation of one measurement; a standard error here is some
 // sigma / 800 (asserted: below sigma / 200), so a deviation of sigma / 10 would stand out by 20
@@ -10,7 +11,7 @@
 // distribution tests of enumeration_check.hpp.
 #include <cmath>
 
-#include "src/bundle/bundle.hpp"
+#include "src/multispin/multispin.hpp"
 #include "tests/engines/enumeration_check.hpp"
 
 using namespace rewise;
@@ -63,7 +64,7 @@ TEST_CASE("0.1 sigma: e, m^2 and U on CUDA equal enumeration, 10^6 measurements 
       spec.cluster = update.cluster;
       EngineOptions options;
       options.device = 0;
-      const auto engine = make_bundle_engine(graph, spec, options);
+      const auto engine = make_multispin_engine(graph, spec, options);
       const auto rows = sample(*engine, spec, update.schedule, list.sites, {200, 31, 4});
       for (std::size_t t = 0; t < spec.betas.size(); ++t) {
         const Averages exact = states.at(spec.betas[t]);

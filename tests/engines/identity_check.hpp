@@ -74,7 +74,7 @@ inline void check_resume(EngineMaker make, const Graph& graph, const EngineSpec&
 }
 
 // The same run, stopped at ever other places of its cycles (in sweeps and in cluster updates, of
-// some bundles or systems before others), and gone on with each time by a new engine with other
+// some word groups or systems before others), and gone on with each time by a new engine with other
 // options. Returns the number of stops.
 inline int check_stops(EngineMaker make, const Graph& graph, const EngineSpec& spec,
                        const Schedule& schedule, std::vector<EngineOptions> options,
@@ -168,7 +168,7 @@ inline void check_foreign_states(EngineMaker make, const Graph& graph, const Eng
   const std::uint64_t hash = engine->trajectory_hash();
   const EngineState good = engine->save();
   std::vector<EngineState> bad(5, good);
-  bad[0].engine = "packed";
+  bad[0].engine = "bitlattice";
   bad[1].bytes.pop_back();
   bad[2].bytes.push_back(0);
   bad[3].bytes.clear();

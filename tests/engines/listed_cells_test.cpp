@@ -1,14 +1,14 @@
-// A bundle's sweep of rows with modified cells aside, and one that lists every cell: the same
+// A word group's sweep of rows with modified cells aside, and one that lists every cell: the same
 // words, also where the latter goes on where the former was stopped, as a checkpoint may ask for.
 #include <algorithm>
 #include <atomic>
 
 #include "graphs/graph.hpp"
-#include "src/bundle/local/local.hpp"
+#include "src/multispin/local/local.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace rewise;
-using namespace rewise::bundle;
+using namespace rewise::multispin;
 
 namespace {
 

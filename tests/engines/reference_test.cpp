@@ -1,4 +1,4 @@
-// The bundle engine, bit by bit after each update, against the slow reference
+// The multispin engine, bit by bit after each update, against the slow reference
 // (tests/support/reference.hpp): shapes that are no multiple of any vector, every rule, degrees
 // from 0 to 20, imported graphs that are not bipartite; Metropolis, Glauber, Wolff in each form.
 #include <xxhash.h>
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "src/bundle/bundle.hpp"
+#include "src/multispin/multispin.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/edge_list.hpp"
 #include "tests/support/reference.hpp"
@@ -34,13 +34,13 @@ void compare_bits(const Graph& graph, const EngineSpec& spec,
                   const std::vector<Schedule>& stretches) {
   const EdgeList list = edges_of(graph);
   REQUIRE(difference(graph, list) == "");
-  BundleReference reference(list, colours_of(graph), spec);
+  MultispinReference reference(list, colours_of(graph), spec);
   std::vector<std::unique_ptr<Engine>> engines;
   for (const Way& way : kWays) {
     EngineOptions options;
     options.threads = way.threads;
     options.wolff_form = way.form;
-    engines.push_back(make_bundle_engine(graph, spec, options));
+    engines.push_back(make_multispin_engine(graph, spec, options));
   }
   std::vector<std::uint8_t> spins(graph.sites());
   for (std::size_t stretch = 0; stretch <= stretches.size(); ++stretch) {
@@ -81,7 +81,7 @@ const std::vector<Schedule> kLocalThenWolff = {{1, 0}, {1, 0}, {2, 1}, {0, 1}, {
 
 }  // namespace
 
-TEST_CASE("bundle engine equals the reference on lattices of one to four dimensions") {
+TEST_CASE("multispin engine equals the reference on lattices of one to four dimensions") {
   const std::vector<std::vector<std::uint32_t>> shapes = {
       {4},        {10},       {34},         {70},         {4, 4},       {4, 6},    {6, 4},
       {10, 12},   {34, 6},    {6, 34},      {36, 70},     {66, 4},      {4, 4, 4}, {6, 4, 8},
@@ -102,7 +102,7 @@ TEST_CASE("bundle engine equals the reference on lattices of one to four dimensi
   }
 }
 
-TEST_CASE("bundle engine equals the reference for every rule, p, local update and start") {
+TEST_CASE("multispin engine equals the reference for every rule, p, local update and start") {
   std::uint64_t seed = 100;
   for (const auto rule : {Rule::rewire, Rule::swap, Rule::add}) {
     for (const double p : {0.03, 0.3, 1.0}) {
@@ -118,7 +118,7 @@ TEST_CASE("bundle engine equals the reference for every rule, p, local update an
   }
 }
 
-TEST_CASE("bundle engine equals the reference on imported graphs") {
+TEST_CASE("multispin engine equals the reference on imported graphs") {
   const std::vector<EdgeList> lists = {star(20),
                                        star(3),
                                        hubs(18, 7, 5),
@@ -141,7 +141,7 @@ TEST_CASE("bundle engine equals the reference on imported graphs") {
   }
 }
 
-TEST_CASE("bundle engine equals the reference far from Tc, where thresholds are extreme") {
+TEST_CASE("multispin engine equals the reference far from Tc, where thresholds are extreme") {
   const Graph graph = build_graph({{18, 6}, 0.3, Rule::rewire, 3});
   for (const auto local : {LocalUpdate::metropolis, LocalUpdate::glauber}) {
     compare_bits(graph, spec_of({0.05, 0.3, 1e3, 1e9}, 32, 300, local, Start::hot),
@@ -149,7 +149,7 @@ TEST_CASE("bundle engine equals the reference far from Tc, where thresholds are 
   }
 }
 
-TEST_CASE("bundle engine equals the reference over many updates near Tc") {
+TEST_CASE("multispin engine equals the reference over many updates near Tc") {
   const Graph graph = build_graph({{16, 12}, 0.1, Rule::rewire, 4});
   compare_bits(graph, spec_of({2.7}, 32, 400, LocalUpdate::metropolis),
                std::vector<Schedule>(40, {1, 4}));

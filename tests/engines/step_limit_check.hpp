@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "src/base/error.hpp"
-#include "src/bundle/bundle.hpp"
-#include "src/packed/packed.hpp"
-#include "src/single/single.hpp"
+#include "src/bitlattice/bitlattice.hpp"
+#include "src/bytespin/bytespin.hpp"
+#include "src/multispin/multispin.hpp"
 #include "tests/support/catch.hpp"
 
 namespace rewise::oracle {
@@ -60,15 +60,15 @@ inline std::vector<std::uint64_t> check_step_limits(int device) {
     spec.cluster = cluster;
     INFO(to_string(cluster) << " on device " << device);
     hashes.push_back(
-        check_step_limit([&] { return make_single_engine(graph, spec, options); }, {1, 2}));
+        check_step_limit([&] { return make_bytespin_engine(graph, spec, options); }, {1, 2}));
     if (cluster == ClusterUpdate::few_cluster) continue;
     hashes.push_back(
-        check_step_limit([&] { return make_bundle_engine(graph, spec, options); }, {1, 2}));
+        check_step_limit([&] { return make_multispin_engine(graph, spec, options); }, {1, 2}));
   }
   spec.cluster = ClusterUpdate::wolff;
   hashes.push_back(check_step_limit(
       [&] {
-        return make_packed_engine({8, 6}, spec, options);
+        return make_bitlattice_engine({8, 6}, spec, options);
       },
       {3, 0}));
   return hashes;

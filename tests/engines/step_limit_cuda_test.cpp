@@ -3,6 +3,6 @@
 
 using namespace rewise::oracle;
 
-TEST_CASE("2^32 steps and no more on CUDA: single, bundle and packed engines", "[gpu]") {
+TEST_CASE("2^32 steps and no more on CUDA: bytespin, multispin and bitlattice engines", "[gpu]") {
   CHECK(check_step_limits(0) == check_step_limits(-1));
 }

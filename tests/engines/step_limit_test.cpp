@@ -1,6 +1,6 @@
 // The end of the addressable steps (step_limit_check.hpp) on the CPU.
 #include "tests/engines/step_limit_check.hpp"
 
-TEST_CASE("2^32 steps and no more: single, bundle and packed engines") {
+TEST_CASE("2^32 steps and no more: bytespin, multispin and bitlattice engines") {
   CHECK(rewise::oracle::check_step_limits(-1).size() == 6);
 }

@@ -4,9 +4,9 @@
 #include <thread>
 #include <utility>
 
-#include "src/bundle/bundle.hpp"
-#include "src/packed/packed.hpp"
-#include "src/single/single.hpp"
+#include "src/bitlattice/bitlattice.hpp"
+#include "src/bytespin/bytespin.hpp"
+#include "src/multispin/multispin.hpp"
 #include "tests/engines/identity_check.hpp"
 
 using namespace rewise;
@@ -55,11 +55,11 @@ void check_changes(EngineMaker make, const Graph& graph, const EngineSpec& spec,
 TEST_CASE("threads that change while an engine is at work change no bit") {
   const Graph rewired = build_graph({{64, 48}, 0.1, Rule::rewire, 5});
   for (const auto cluster : {ClusterUpdate::wolff, ClusterUpdate::swendsen_wang}) {
-    // Two bundles for five threads at most, and six.
-    check_changes(make_bundle_engine, rewired, spec_of(cluster, {0.36}), {1, 2});
-    check_changes(make_bundle_engine, rewired, spec_of(cluster, {0.3, 0.36, 0.5}), {2, 1});
-    check_changes(make_single_engine, rewired, spec_of(cluster, {0.36}), {1, 1});
+    // Two word groups for five threads at most, and six.
+    check_changes(make_multispin_engine, rewired, spec_of(cluster, {0.36}), {1, 2});
+    check_changes(make_multispin_engine, rewired, spec_of(cluster, {0.3, 0.36, 0.5}), {2, 1});
+    check_changes(make_bytespin_engine, rewired, spec_of(cluster, {0.36}), {1, 1});
   }
   const Graph regular = build_graph({{256, 64}, 0, Rule::rewire, 5});
-  check_changes(make_packed_engine, regular, spec_of(ClusterUpdate::wolff, {0.44}), {2, 0});
+  check_changes(make_bitlattice_engine, regular, spec_of(ClusterUpdate::wolff, {0.44}), {2, 0});
 }

@@ -13,10 +13,10 @@
 #include <thread>
 #include <vector>
 
-#include "experiments/console/json_output.hpp"
 #include "experiments/console/program.hpp"
 #include "src/base/error.hpp"
 #include "src/base/h5.hpp"
+#include "src/study/json_output.hpp"
 #include "tests/support/catch.hpp"
 
 namespace {

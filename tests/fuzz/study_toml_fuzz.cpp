@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "experiments/configuration/config.hpp"
 #include "src/base/error.hpp"
+#include "src/study/config.hpp"
 
 namespace {
 

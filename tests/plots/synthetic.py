@@ -87,7 +87,7 @@ def summary(ps=(0.0, 0.01, 0.03, 0.1), sizes=(16, 32, 64, 128)):
     return {"format": "rewise summary", "format_version": 1, "kind": "tc", "name": "synthetic",
             "version": "0.1.0", "seed": 1, "seconds": 1.0,
             "lattice": {"dim": 2, "rule": "rewire"}, "model": "ising",
-            "sampling": {"engine": "bundle", "schedule": "1:1", "replicas": 32},
+            "sampling": {"engine": "multispin", "schedule": "1:1", "replicas": 32},
             "points": points, "tc0": {"value": TC0, "error": 0, "source": "exact"},
             "local_exponents": [
                 {"p_low": a, "p_high": b, "p": float(np.sqrt(a * b)),

@@ -13,9 +13,9 @@ import numpy as np
 
 import rewise as rw
 
-RUNS = [dict(), dict(cluster="swendsen-wang"), dict(engine="single", replicas=4),
+RUNS = [dict(), dict(cluster="swendsen-wang"), dict(engine="bytespin", replicas=4),
         dict(model="potts", q=3, replicas=4, cluster="swendsen-wang"),
-        dict(engine="single", replicas=4, cluster="few-cluster")]
+        dict(engine="bytespin", replicas=4, cluster="few-cluster")]
 
 
 def has_gpu():
@@ -33,7 +33,7 @@ def test_same_trajectories():
 
 
 def test_packed():
-    spec = dict(engine="packed", schedule="1:0", replicas=1, equilibrate=5, measure=20)
+    spec = dict(engine="bitlattice", schedule="1:0", replicas=1, equilibrate=5, measure=20)
     graph = rw.rewire(256)
     assert (rw.simulate(graph, 3.0, device="cuda", **spec).hash ==
             rw.simulate(graph, 3.0, device="cpu", **spec).hash)
@@ -104,9 +104,9 @@ READERS = {"cupy": (by_cupy, lambda array: array.get()),
 def site_bytes(simulation, array):
     """[temperature, replica, site] of the layout that DeviceSpins describes."""
     times, replicas = len(simulation.temperature), simulation.replicas
-    if simulation.engine == "single":
+    if simulation.engine == "bytespin":
         return array.reshape(times, replicas, -1)
-    if simulation.engine == "bundle":
+    if simulation.engine == "multispin":
         words = np.moveaxis(array[:, simulation.spins_device.slots, :], 2, 1)  # [.., V, site]
         words = words.reshape(times, replicas // 32, 1, -1)
         up = (words >> np.arange(32)[:, None]) & 1
@@ -126,13 +126,13 @@ def simulations():
             (lattice, 2.4, dict()),                                   # V = 1
             (lattice, [2.3, 2.6], dict(replicas=64)),                 # V = 4
             (elsewhere, [2.3, 2.6, 2.9], dict()),
-            (lattice, 2.4, dict(engine="single", replicas=3)),
-            (lattice, [2.3, 2.6], dict(engine="single", replicas=2, cluster="swendsen-wang")),
-            (elsewhere, 2.4, dict(engine="single", replicas=2)),
+            (lattice, 2.4, dict(engine="bytespin", replicas=3)),
+            (lattice, [2.3, 2.6], dict(engine="bytespin", replicas=2, cluster="swendsen-wang")),
+            (elsewhere, 2.4, dict(engine="bytespin", replicas=2)),
             (lattice, 1.0, dict(model="potts", q=3, replicas=2, cluster="swendsen-wang")),
-            (rw.rewire((192, 64)), [2.0, 3.0], dict(engine="packed", schedule="1:0", replicas=2)),
-            (rw.rewire((512, 64)), 3.0, dict(engine="packed", schedule="1:0", replicas=1)),
-            (rw.rewire((512, 64), 0.05), 3.0, dict(engine="packed", schedule="1:0", replicas=1))):
+            (rw.rewire((192, 64)), [2.0, 3.0], dict(engine="bitlattice", schedule="1:0", replicas=2)),
+            (rw.rewire((512, 64)), 3.0, dict(engine="bitlattice", schedule="1:0", replicas=1)),
+            (rw.rewire((512, 64), 0.05), 3.0, dict(engine="bitlattice", schedule="1:0", replicas=1))):
         yield rw.Simulation(graph, temperature, seed=5, device="cuda", **more)
 
 
@@ -154,7 +154,7 @@ def test_spins_in_place():
                 for array in arrays:
                     np.testing.assert_array_equal(
                         site_bytes(simulation, READERS[name][1](array)), right)
-        if simulation.engine == "single" and len(simulation.temperature) == 1:
+        if simulation.engine == "bytespin" and len(simulation.temperature) == 1:
             assert spins.shape == simulation.spins.shape
 
 
@@ -185,12 +185,12 @@ def test_sums_in_place():
 
 
 def test_spins_outlive_their_simulation():
-    simulation = rw.Simulation(rw.rewire(64), 2.4, engine="single", replicas=2, device="cuda")
+    simulation = rw.Simulation(rw.rewire(64), 2.4, engine="bytespin", replicas=2, device="cuda")
     simulation.run(3)
     right, spins = simulation.spins, simulation.spins_device
     del simulation
     for seed in range(3):  # others would be given its memory
-        rw.Simulation(rw.rewire(64), 2.4, engine="single", replicas=2, device="cuda", seed=seed)
+        rw.Simulation(rw.rewire(64), 2.4, engine="bytespin", replicas=2, device="cuda", seed=seed)
     np.testing.assert_array_equal(by_driver(spins), right)
     if importlib.util.find_spec("cupy"):
         array = by_cupy(spins)[1]
@@ -203,7 +203,7 @@ def test_a_step_waits_for_readers():
         return
     import cupy
 
-    simulation = rw.Simulation(rw.rewire(1024), 2.4, engine="single", replicas=4, device="cuda",
+    simulation = rw.Simulation(rw.rewire(1024), 2.4, engine="bytespin", replicas=4, device="cuda",
                                schedule="1:0")
     array, right = cupy.asarray(simulation.spins_device), simulation.spins
     with cupy.cuda.Stream(non_blocking=True):
@@ -220,7 +220,7 @@ def test_measuring_in_place():
     for name, (read, _) in READERS.items():
         if not importlib.util.find_spec(name):
             continue
-        simulation = rw.Simulation(rw.rewire(64, p=0.1), 2.4, engine="single", replicas=4,
+        simulation = rw.Simulation(rw.rewire(64, p=0.1), 2.4, engine="bytespin", replicas=4,
                                    device="cuda")
         array = read(simulation.spins_device)[0]
         for step in simulation.iterate(20, every=2):

@@ -135,8 +135,8 @@ def test_bare_lattices_stay_bare(program, tmp_path):
     with pytest.raises(rw.UsageError, match="bare"):
         rw.tune(graph, 2.4, budget=1)
     with pytest.raises(rw.UsageError, match="shortcuts"):
-        rw.Simulation(graph, 2.4, engine="single", device="cpu")
-    for spec in (dict(), dict(engine="packed", schedule="1:0")):
+        rw.Simulation(graph, 2.4, engine="bytespin", device="cpu")
+    for spec in (dict(), dict(engine="bitlattice", schedule="1:0")):
         simulation = rw.Simulation(graph, 2.4, device="cpu", **spec)
         simulation.run(5)
         spins = 2 * simulation.spins.reshape(32, -1).astype(int) - 1

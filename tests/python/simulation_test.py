@@ -23,9 +23,9 @@ LATTICE = ["--size", "16,8", "--p", 0.1, "--graph-seed", 3]
     (dict(), []),
     (dict(local="glauber"), ["--local", "glauber"]),
     (dict(cluster="swendsen-wang"), ["--cluster", "swendsen-wang"]),
-    (dict(engine="single", replicas=3), ["--engine", "single", "--replicas", 3]),
-    (dict(engine="single", replicas=4, cluster="few-cluster"),
-     ["--engine", "single", "--replicas", 4, "--cluster", "few-cluster"]),
+    (dict(engine="bytespin", replicas=3), ["--engine", "bytespin", "--replicas", 3]),
+    (dict(engine="bytespin", replicas=4, cluster="few-cluster"),
+     ["--engine", "bytespin", "--replicas", 4, "--cluster", "few-cluster"]),
     (dict(model="potts", q=3, replicas=4, cluster="swendsen-wang"),
      ["--model", "potts", "--q", 3, "--replicas", 4, "--cluster", "swendsen-wang"]),
     (dict(start="cold", threads=2), ["--start", "cold", "--threads", 1]),
@@ -46,14 +46,14 @@ def test_as_the_program(program, small, more, words):
 
 
 def test_packed(program):
-    found = program("run", "--engine", "packed", "--size", 64, "--temperature", 3, "--schedule",
+    found = program("run", "--engine", "bitlattice", "--size", 64, "--temperature", 3, "--schedule",
                     "1:0", "--equilibrate", 5, "--measure", 20, "--device", "cpu")
-    results = rw.simulate(rw.rewire(64), 3, engine="packed", replicas=1, schedule="1:0",
+    results = rw.simulate(rw.rewire(64), 3, engine="bitlattice", replicas=1, schedule="1:0",
                           equilibrate=5, measure=20, device="cpu")
     assert results.hash == found["trajectory_hash"]
-    found = program("run", "--engine", "packed", "--size", 64, "--p", 0.1, "--temperature", 3,
+    found = program("run", "--engine", "bitlattice", "--size", 64, "--p", 0.1, "--temperature", 3,
                     "--schedule", "1:0", "--equilibrate", 5, "--measure", 20, "--device", "cpu")
-    results = rw.simulate(rw.rewire(64, 0.1), 3, engine="packed", replicas=1, schedule="1:0",
+    results = rw.simulate(rw.rewire(64, 0.1), 3, engine="bitlattice", replicas=1, schedule="1:0",
                           equilibrate=5, measure=20, device="cpu")
     assert results.hash == found["trajectory_hash"]
 
@@ -144,10 +144,10 @@ def test_restores_what_the_program_kept(program, small, tmp_path):
 
 @pytest.mark.parametrize("words, spec", [
     (["--size", 32, "--schedule", "1:1"], dict(size=32, schedule="1:1")),
-    (["--size", 64, "--schedule", "2:1", "--engine", "single", "--replicas", 3],
-     dict(size=64, schedule="2:1", engine="single", replicas=3)),
-    (["--size", 512, "--schedule", "1500:0", "--engine", "packed", "--replicas", 2],
-     dict(size=512, schedule="1500:0", engine="packed", replicas=2)),
+    (["--size", 64, "--schedule", "2:1", "--engine", "bytespin", "--replicas", 3],
+     dict(size=64, schedule="2:1", engine="bytespin", replicas=3)),
+    (["--size", 512, "--schedule", "1500:0", "--engine", "bitlattice", "--replicas", 2],
+     dict(size=512, schedule="1500:0", engine="bitlattice", replicas=2)),
 ])
 def test_a_checkpoint_on_its_way_goes_on_as_if_uninterrupted(tmp_path, words, spec):
     path = tmp_path / "t.h5"
@@ -190,7 +190,7 @@ def test_a_cycle_that_was_interrupted_ends_once(tmp_path):
 
 
 def test_restores_few_clusters_as_they_were(program, tmp_path):
-    words = [*LATTICE, "--temperature", 2.4, "--engine", "single", "--replicas", 4, "--cluster",
+    words = [*LATTICE, "--temperature", 2.4, "--engine", "bytespin", "--replicas", 4, "--cluster",
              "few-cluster", "--few-cluster-flip", 0.5, "--few-cluster-tile", 4, "--equilibrate",
              10, "--device", "cpu"]
     program("run", *words, "--measure", 5, "--out", tmp_path / "t.h5")
@@ -200,7 +200,7 @@ def test_restores_few_clusters_as_they_were(program, tmp_path):
 
 
 def test_restores_a_regular_lattice_without_its_graph(tmp_path):
-    simulation = rw.Simulation(rw.rewire((16, 8)), 3, engine="packed", schedule="1:0", replicas=2,
+    simulation = rw.Simulation(rw.rewire((16, 8)), 3, engine="bitlattice", schedule="1:0", replicas=2,
                                device="cpu")
     simulation.record(3)
     simulation.save(tmp_path / "t.h5")
@@ -244,7 +244,7 @@ def test_steps_keep_their_measurements(small):
 
 
 def test_warnings_of_both_ways_to_equilibrate(small):
-    spec = dict(schedule="1:0", replicas=4, engine="single", measure=8, device="cpu")
+    spec = dict(schedule="1:0", replicas=4, engine="bytespin", measure=8, device="cpu")
     for equilibrate in (100, "auto"):
         with pytest.warns(RuntimeWarning, match="errors are too small"):
             results = rw.simulate(small, 2.4, equilibrate=equilibrate, **spec)
@@ -358,7 +358,7 @@ def test_forty_bad_arguments(small):
         (rw.UsageError, "start", lambda: simulate(graph, 2.3, start="warm")),
         (rw.UsageError, "engine", lambda: simulate(graph, 2.3, engine="fast")),
         (rw.UsageError, "engine",
-         lambda: simulate(graph, 1.0, model="potts", q=3, engine="bundle")),
+         lambda: simulate(graph, 1.0, model="potts", q=3, engine="multispin")),
         (rw.UsageError, "device", lambda: simulate(graph, 2.3, device="gpu")),
         (rw.UsageError, "wolff-method", lambda: simulate(graph, 2.3, wolff_method="ccl")),
         (rw.UsageError, "out", lambda: simulate(graph, 2.3, out="t.txt")),

@@ -78,7 +78,7 @@ TEST_CASE("tasks without measurements, clusters, bonds, temperatures or a lattic
   task.graph.a.clear();
   task.graph.b.clear();
   check_equal(decode_task(encode_task(task)), task);
-  task.graph.extents = {131072, 131072};  // more sites than 32 bits count: the packed engine's
+  task.graph.extents = {131072, 131072};  // more sites than 32 bits count: the bitlattice engine's
   task.graph.sites = std::uint64_t{1} << 34;
   check_equal(decode_task(encode_task(task)), task);
   task.graph.extents.clear();
@@ -169,7 +169,7 @@ TEST_CASE("the digest sees everything but provenance") {
       [](TaskData& t) { t.cluster_size.truncate(4); },
       [](TaskData& t) { t.cluster_quartic_low.truncate(4); },
       [](TaskData& t) { t.cluster_quartic_high.truncate(4); },
-      [](TaskData& t) { t.state.engine = "single"; },
+      [](TaskData& t) { t.state.engine = "bytespin"; },
       [](TaskData& t) { t.state.step = 124; },
       [](TaskData& t) { t.state.cycles = 46; },
       [](TaskData& t) { t.state.bytes[95] ^= 1; }};

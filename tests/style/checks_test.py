@@ -60,8 +60,8 @@ class Includes(Planted):
 
     def test_engine_to_store(self):
         self.plant("src/store/h5.hpp", "")
-        printed = self.faults("src/bundle/b.cpp", '#include "src/store/h5.hpp"\n')
-        self.assertIn("src/bundle/b.cpp: floor 5", printed)
+        printed = self.faults("src/multispin/b.cpp", '#include "src/store/h5.hpp"\n')
+        self.assertIn("src/multispin/b.cpp: floor 5", printed)
 
     def test_product_to_tests(self):
         self.plant("tests/support/x.hpp", "")
@@ -78,8 +78,8 @@ class Includes(Planted):
 
     def test_fmt_before_nvcc(self):
         self.plant("src/cuda/a.hpp", "#include <fmt/format.h>\n")
-        printed = self.faults("src/bundle/b.cu", '#include "src/cuda/a.hpp"\n')
-        self.assertIn("src/bundle/b.cu -> src/cuda/a.hpp: <fmt/format.h>", printed)
+        printed = self.faults("src/multispin/b.cu", '#include "src/cuda/a.hpp"\n')
+        self.assertIn("src/multispin/b.cu -> src/cuda/a.hpp: <fmt/format.h>", printed)
 
     def test_unknown_folder(self):
         self.assertIn("its folder has no floor", self.faults("src/new/a.hpp", ""))

@@ -17,10 +17,8 @@ TEXT_SUFFIXES = tree.SOURCE_SUFFIXES + (".py", ".toml", ".txt", ".cmake", ".in",
 SCRIPTS = ("experiments/setup", "experiments/quickstart", "experiments/has-gpu", "tests/run",
            "tests/bare", ".ci/run")
 COLUMNS = 100
-MOST_FILES = 25
 # Data, generated or quoted from elsewhere: not for people to read line by line.
-DATA = ("tests/store/data/", "tests/fuzz/corpus/", "tests/experiments/data/",
-        "experiments/figures/quickstart")
+DATA = ("tests/store/data/", "tests/fuzz/corpus/", "experiments/figures/quickstart")
 
 
 def is_text(name):
@@ -54,13 +52,6 @@ def is_product(name):
     return name.startswith(("src/", "graphs/", "analysis/", "experiments/"))
 
 
-def large_folders(root):
-    sizes = collections.Counter(str(pathlib.PurePath(name).parent)
-                                for name in tree.tracked_files(root) if is_product(name))
-    return [f"{folder}: {count} files, are these one subject?" for folder, count in
-            sorted(sizes.items()) if count > MOST_FILES and "configs" not in folder]
-
-
 def lonely_headers(root):
     """Headers that one product file alone includes, beside the source file of their own name."""
     users = collections.defaultdict(set)
@@ -76,7 +67,7 @@ def lonely_headers(root):
 
 
 def check(root):
-    for line in large_folders(root) + lonely_headers(root):
+    for line in lonely_headers(root):
         print("note:", line)
     faults, checked = [], 0
     for name in filter(is_text, tree.tracked_files(root)):

@@ -13,11 +13,11 @@ namespace {
 constexpr std::uint32_t kStart = 16, kMetropolis = 17, kGlauber = 18, kWolffSeed = 19, kBond = 20,
                         kClusterFlip = 21;
 
-std::array<std::uint32_t, 4> philox(std::uint64_t seed, std::uint64_t item, std::size_t bundle,
+std::array<std::uint32_t, 4> philox(std::uint64_t seed, std::uint64_t item, std::size_t word_group,
                                     std::uint32_t call, std::uint32_t step, std::uint32_t stream) {
   using Philox = r123::Philox4x32_R<7>;
   const Philox::ctr_type counter = {{static_cast<std::uint32_t>(item),
-                                     static_cast<std::uint32_t>(bundle) * 256 + call, step,
+                                     static_cast<std::uint32_t>(word_group) * 256 + call, step,
                                      stream + static_cast<std::uint32_t>(item >> 32) * 256}};
   const Philox::key_type key = {
       {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)}};
@@ -33,8 +33,8 @@ std::uint32_t rounded(double probability) {
 
 }  // namespace
 
-BundleReference::BundleReference(const EdgeList& list, std::vector<std::uint8_t> colours,
-                                 const EngineSpec& spec)
+MultispinReference::MultispinReference(const EdgeList& list, std::vector<std::uint8_t> colours,
+                                       const EngineSpec& spec)
     : spec_(spec), list_(list), colours_(std::move(colours)), around_(list.sites) {
   for (std::size_t k = 0; k < list.edges.size(); ++k) {
     around_[list.edges[k].a].emplace_back(list.edges[k].b, k);
@@ -54,11 +54,11 @@ BundleReference::BundleReference(const EdgeList& list, std::vector<std::uint8_t>
   }
 }
 
-std::vector<std::uint32_t> BundleReference::fractions(std::uint32_t stream, std::uint64_t item,
-                                                      std::size_t bundle) const {
+std::vector<std::uint32_t> MultispinReference::fractions(std::uint32_t stream, std::uint64_t item,
+                                                         std::size_t word_group) const {
   std::vector<std::uint32_t> fraction(32, 0);
   for (std::uint32_t k = 0; k < 32; k += 4) {
-    const auto words = philox(spec_.seed, item, bundle, k / 4, step_, stream);
+    const auto words = philox(spec_.seed, item, word_group, k / 4, step_, stream);
     for (const std::uint32_t word : words) {
       for (unsigned r = 0; r < 32; ++r) fraction[r] = fraction[r] * 2 + (word >> r & 1u);
     }
@@ -66,17 +66,17 @@ std::vector<std::uint32_t> BundleReference::fractions(std::uint32_t stream, std:
   return fraction;
 }
 
-void BundleReference::local_sweep() {
+void MultispinReference::local_sweep() {
   const bool glauber = spec_.local == LocalUpdate::glauber;
   const int last = *std::max_element(colours_.begin(), colours_.end());
   for (int colour = 0; colour <= last; ++colour) {
     for (std::uint32_t site = 0; site < list_.sites; ++site) {
       if (colours_[site] != colour) continue;
-      for (std::size_t bundle = 0; bundle < spins_.size() / 32; ++bundle) {
-        const double beta = spec_.betas[bundle * 32 / spec_.replicas];
-        const auto fraction = fractions(glauber ? kGlauber : kMetropolis, site, bundle);
+      for (std::size_t word_group = 0; word_group < spins_.size() / 32; ++word_group) {
+        const double beta = spec_.betas[word_group * 32 / spec_.replicas];
+        const auto fraction = fractions(glauber ? kGlauber : kMetropolis, site, word_group);
         for (unsigned r = 0; r < 32; ++r) {
-          auto& spin = spins_[32 * bundle + r];
+          auto& spin = spins_[32 * word_group + r];
           int sh = 0;
           for (const auto& [other, edge] : around_[site]) sh += spin[other] == spin[site] ? 1 : -1;
           bool flip = false;
@@ -93,13 +93,14 @@ void BundleReference::local_sweep() {
   ++step_;
 }
 
-std::vector<std::vector<std::uint32_t>> BundleReference::bond_fractions(std::size_t bundle) const {
+std::vector<std::vector<std::uint32_t>> MultispinReference::bond_fractions(
+    std::size_t word_group) const {
   std::vector<std::vector<std::uint32_t>> fraction;
-  for (const Edge& edge : list_.edges) fraction.push_back(fractions(kBond, edge.id, bundle));
+  for (const Edge& edge : list_.edges) fraction.push_back(fractions(kBond, edge.id, word_group));
   return fraction;
 }
 
-std::vector<std::uint32_t> BundleReference::cluster_of(
+std::vector<std::uint32_t> MultispinReference::cluster_of(
     std::uint32_t site, std::size_t replica,
     const std::vector<std::vector<std::uint32_t>>& fraction, std::vector<bool>& reached) const {
   const auto& spin = spins_[replica];
@@ -118,57 +119,57 @@ std::vector<std::uint32_t> BundleReference::cluster_of(
   return cluster;
 }
 
-void BundleReference::wolff() {
-  for (std::size_t bundle = 0; bundle < spins_.size() / 32; ++bundle) {
-    const auto fraction = bond_fractions(bundle);
+void MultispinReference::wolff() {
+  for (std::size_t word_group = 0; word_group < spins_.size() / 32; ++word_group) {
+    const auto fraction = bond_fractions(word_group);
     for (unsigned r = 0; r < 32; ++r) {
-      auto& spin = spins_[32 * bundle + r];
-      const auto words = philox(spec_.seed, r, bundle, 0, step_, kWolffSeed);
+      auto& spin = spins_[32 * word_group + r];
+      const auto words = philox(spec_.seed, r, word_group, 0, step_, kWolffSeed);
       // The upper 32 bits of (64-bit fraction x sites), by halves.
       const std::uint64_t low = std::uint64_t{words[0]} * list_.sites;
       const std::uint64_t high = std::uint64_t{words[1]} * list_.sites + (low >> 32);
       std::vector<bool> reached(list_.sites, false);
-      const auto cluster =
-          cluster_of(static_cast<std::uint32_t>(high >> 32), 32 * bundle + r, fraction, reached);
+      const auto cluster = cluster_of(static_cast<std::uint32_t>(high >> 32), 32 * word_group + r,
+                                      fraction, reached);
       for (const std::uint32_t site : cluster) {
         spin[site] = static_cast<std::uint8_t>(1 - spin[site]);
       }
-      cluster_size_[32 * bundle + r] += cluster.size();
+      cluster_size_[32 * word_group + r] += cluster.size();
     }
   }
   ++cluster_updates_;
   ++step_;
 }
 
-void BundleReference::swendsen_wang() {
+void MultispinReference::swendsen_wang() {
   __extension__ using Wide = unsigned __int128;
-  for (std::size_t bundle = 0; bundle < spins_.size() / 32; ++bundle) {
-    const auto fraction = bond_fractions(bundle);
+  for (std::size_t word_group = 0; word_group < spins_.size() / 32; ++word_group) {
+    const auto fraction = bond_fractions(word_group);
     for (unsigned r = 0; r < 32; ++r) {
-      auto next = spins_[32 * bundle + r];
+      auto next = spins_[32 * word_group + r];
       std::vector<bool> reached(list_.sites, false);
       std::uint64_t square = 0;
       Wide fourth = 0;
       for (std::uint32_t site = 0; site < list_.sites; ++site) {
         if (reached[site]) continue;
-        const auto cluster = cluster_of(site, 32 * bundle + r, fraction, reached);
+        const auto cluster = cluster_of(site, 32 * word_group + r, fraction, reached);
         const std::uint64_t n = cluster.size();
         square += n * n;
         fourth += static_cast<Wide>(n * n) * (n * n);
-        const auto words = philox(spec_.seed, site / 4, bundle, 0, step_, kClusterFlip);
+        const auto words = philox(spec_.seed, site / 4, word_group, 0, step_, kClusterFlip);
         if ((words[site % 4] >> r & 1u) == 0) continue;
         for (const std::uint32_t s : cluster) next[s] = static_cast<std::uint8_t>(1 - next[s]);
       }
-      spins_[32 * bundle + r] = next;
-      cluster_size_[32 * bundle + r] += square;
-      cluster_quartic_[32 * bundle + r] += 3 * static_cast<Wide>(square) * square - 2 * fourth;
+      spins_[32 * word_group + r] = next;
+      cluster_size_[32 * word_group + r] += square;
+      cluster_quartic_[32 * word_group + r] += 3 * static_cast<Wide>(square) * square - 2 * fourth;
     }
   }
   ++cluster_updates_;
   ++step_;
 }
 
-void BundleReference::advance(const Schedule& schedule, std::uint64_t cycles) {
+void MultispinReference::advance(const Schedule& schedule, std::uint64_t cycles) {
   for (std::uint64_t cycle = 0; cycle < cycles; ++cycle) {
     for (std::uint32_t k = 0; k < schedule.local; ++k) local_sweep();
     for (std::uint32_t k = 0; k < schedule.cluster; ++k) {
@@ -177,7 +178,7 @@ void BundleReference::advance(const Schedule& schedule, std::uint64_t cycles) {
   }
 }
 
-Observation BundleReference::measure() {
+Observation MultispinReference::measure() {
   Observation out;
   for (const auto& spin : spins_) {
     std::int64_t bonds = 0, up = 0;
@@ -200,7 +201,7 @@ Observation BundleReference::measure() {
   return out;
 }
 
-std::vector<std::uint32_t> BundleReference::words() const {
+std::vector<std::uint32_t> MultispinReference::words() const {
   std::vector<std::uint32_t> words(spins_.size() / 32 * list_.sites, 0);
   for (std::size_t n = 0; n < spins_.size(); ++n) {
     for (std::uint32_t site = 0; site < list_.sites; ++site) {

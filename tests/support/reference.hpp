@@ -1,14 +1,16 @@
-// The bundle engine's updates done slowly and obviously: one replica, one site, one draw at a time,
-// from an edge list and the address rules (src/bundle/rules.hpp) restated here with Random123's own
-// Philox. Every vectorised, threaded, dense, sparse or device form must give the same bits.
+// The multispin engine's updates done slowly and obviously: one replica, one site, one draw at a
+// time, from an edge list and the address rules (src/multispin/rules.hpp) restated here with
+// Random123's own Philox. Every vectorised, threaded, dense, sparse or device form must give the
+// same bits.
 //
-// The rules: replica r of temperature t is bit r % 32 of bundle t * (R / 32) + r / 32. Its uniform
-// fraction for an item (site or bond) and step has as binary digit k, most significant first, that
-// bit of word k % 4 of philox(counter = (item, bundle << 8 | k / 4, step, stream), key = seed).
-// An event of probability P happens where fraction < round(2^32 P); P is capped at 1 - 2^-32 where
-// a draw decides. A Swendsen-Wang cluster whose smallest site is s flips by that bit of word s % 4
-// of philox(item = s / 4, call 0, stream cluster_flip). Updates are numbered 0, 1, 2, .. ; local
-// sweeps visit colours in ascending order. Cost: about 2 us per site or bond, bundle and step.
+// The rules: replica r of temperature t is bit r % 32 of word group t * (R / 32) + r / 32. Its
+// uniform fraction for an item (site or bond) and step has as binary digit k, most significant
+// first, that bit of word k % 4 of philox(counter = (item, word group << 8 | k / 4, step, stream),
+// key = seed). An event of probability P happens where fraction < round(2^32 P); P is capped at 1 -
+// 2^-32 where a draw decides. A Swendsen-Wang cluster whose smallest site is s flips by that bit of
+// word s % 4 of philox(item = s / 4, call 0, stream cluster_flip). Updates are numbered 0, 1, 2, ..
+// ; local sweeps visit colours in ascending order. Cost: about 2 us per site or bond, word group
+// and step.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +21,11 @@
 
 namespace rewise::oracle {
 
-class BundleReference {
+class MultispinReference {
  public:
   // Colours [sites]; list and colours are copied.
-  BundleReference(const EdgeList& list, std::vector<std::uint8_t> colours, const EngineSpec& spec);
+  MultispinReference(const EdgeList& list, std::vector<std::uint8_t> colours,
+                     const EngineSpec& spec);
 
   void local_sweep();
   void wolff();
@@ -34,14 +37,14 @@ class BundleReference {
   std::size_t replicas() const { return spins_.size(); }
   // As the engine would report it; starts new cluster sums.
   Observation measure();
-  // The configuration as bundles of words, [T][R / 32][site].
+  // The configuration as word groups of words, [T][R / 32][site].
   std::vector<std::uint32_t> words() const;
 
  private:
   std::vector<std::uint32_t> fractions(std::uint32_t stream, std::uint64_t item,
-                                       std::size_t bundle) const;  // [32], by replica
+                                       std::size_t word_group) const;  // [32], by replica
   // Of every edge, [edges][32].
-  std::vector<std::vector<std::uint32_t>> bond_fractions(std::size_t bundle) const;
+  std::vector<std::vector<std::uint32_t>> bond_fractions(std::size_t word_group) const;
   // The sites that open bonds join to a site, itself first.
   std::vector<std::uint32_t> cluster_of(std::uint32_t site, std::size_t replica,
                                         const std::vector<std::vector<std::uint32_t>>& fraction,

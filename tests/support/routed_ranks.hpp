@@ -10,18 +10,18 @@
 #include <utility>
 #include <vector>
 
-#include "src/ranks/threads.hpp"
+#include "src/distributed/threads.hpp"
 
 namespace rewise::oracle {
 
 #if defined(REWISE_HAVE_CUDA)
 // As MPI that takes addresses on a device does.
-class OnDevices final : public ranks::Transport {
+class OnDevices final : public distributed::Transport {
  public:
   explicit OnDevices(Transport& within) : within_(within) {
     rank_ = within.rank();
     size_ = within.size();
-    set_device_route(ranks::DeviceRoute::direct);
+    set_device_route(distributed::DeviceRoute::direct);
   }
   bool one_process() const override { return true; }
   bool takes_device_memory() const override { return true; }
@@ -51,11 +51,11 @@ class OnDevices final : public ranks::Transport {
 };
 #endif
 
-inline void run_routed(int size, ranks::DeviceRoute route,
-                       const std::function<void(ranks::Transport&)>& f) {
-  ranks::run_ranks(size, [&](ranks::Transport& transport) {
+inline void run_routed(int size, distributed::DeviceRoute route,
+                       const std::function<void(distributed::Transport&)>& f) {
+  distributed::run_ranks(size, [&](distributed::Transport& transport) {
 #if defined(REWISE_HAVE_CUDA)
-    if (route == ranks::DeviceRoute::direct) {
+    if (route == distributed::DeviceRoute::direct) {
       OnDevices on_devices(transport);
       return f(on_devices);
     }

@@ -1,0 +1,321 @@
+#include "experiments/commands/bench.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "analysis/series/statistics.hpp"
+#include "src/base/clock.hpp"
+#include "src/base/error.hpp"
+#include "src/bitlattice/shared.hpp"
+#include "src/bytespin/shared.hpp"
+#include "src/engine/batch.hpp"
+#include "src/multispin/multispin.hpp"
+#include "src/study/shared_ranks.hpp"
+
+namespace rewise {
+namespace {
+
+double spread(const std::vector<double>& values) {
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  return 0.5 * (*most - *least) / median(values);
+}
+
+// Of one piece: `rounds` cycles or measurements.
+struct Piece {
+  double rounds = 0, seconds = 0;
+  double sites = 0;          // attempted, flipped or visited
+  double cluster_sites = 0;  // of these, by cluster updates
+  ClusterSteps steps;
+};
+
+// Of all pieces, ns per site that cluster updates visited; nothing where steps were not timed.
+std::optional<ClusterSteps> steps_per_site(const std::vector<Piece>& pieces) {
+  ClusterSteps sum;
+  double sites = 0;
+  for (const Piece& piece : pieces) {
+    sum += piece.steps;
+    sites += piece.cluster_sites;
+  }
+  if (sum.flip <= 0) return std::nullopt;
+  return 1e9 / sites * sum;
+}
+
+std::vector<double> seconds_per_round(const std::vector<Piece>& pieces) {
+  std::vector<double> values;
+  for (const Piece& piece : pieces) values.push_back(piece.seconds / piece.rounds);
+  return values;
+}
+
+class Group {
+ public:
+  Group(const BenchGroup& group, const BenchEffort& effort, const StopToken& stop)
+      : group_(group), effort_(effort), stop_(stop) {
+    for (std::uint32_t k = 0; k < group.graphs; ++k) {
+      all_.push_back(k);
+      if (regular()) continue;  // of any size: it needs none
+      GraphSpec spec = group.graph;
+      spec.seed += k;
+      graphs_.push_back(std::make_unique<const Graph>(build_graph(spec)));
+    }
+    equilibrate();
+  }
+
+  BenchRow time(const BenchUpdate& update, const DeviceLimits& limits) {
+    std::unique_ptr<EngineBatch> batch = std::move(kept_);
+    if (!batch || !(update == kept_for_)) {
+      batch.reset();  // there may not be room for two
+      batch = make(update);
+    }
+    for (const std::size_t k : all_) batch->engine(k).restore(states_[k]);
+    const Schedule schedule = schedule_of(update);
+    const auto pieces =
+        time_pieces(*batch, [&](std::uint64_t cycles) { batch->advance(all_, schedule, cycles); });
+    BenchRow row = describe(update, schedule);
+    std::vector<double> rate;
+    double cluster_sites = 0, rounds = 0;
+    for (const Piece& piece : pieces) {
+      rate.push_back(piece.sites / piece.seconds * 1e-9);
+      cluster_sites += piece.cluster_sites;
+      rounds += piece.rounds;
+    }
+    row.flips_per_ns = median(rate);
+    row.spread = spread(rate);
+    const double updates = !update.update ? 1 : static_cast<double>(schedule.steps_per_cycle());
+    const double seconds_per_update = median(seconds_per_round(pieces)) / updates;
+    const double systems = static_cast<double>(group_.replicas) * group_.graphs;
+    row.us_per_update = 1e6 * seconds_per_update / systems;
+    if (update.is(ClusterUpdate::wolff)) {
+      row.cluster_fraction =
+          cluster_sites / (rounds * updates * systems * static_cast<double>(graph().sites()));
+    }
+    if (update.is(ClusterUpdate::swendsen_wang)) row.steps = steps_per_site(pieces);
+    if (update.update) share(*update.update, seconds_per_update, limits, row);
+    if (schedule.cluster == 0) {
+      row.measure_per_sweep = measurement_seconds(*batch, seconds_per_update) / seconds_per_update;
+    }
+    return row;
+  }
+
+ private:
+  const Graph& graph() const { return *graphs_.front(); }
+  bool bitlattice() const { return group_.engine == EngineKind::bitlattice; }
+  bool regular() const { return bitlattice() && group_.graph.p == 0; }
+
+  std::unique_ptr<EngineBatch> make(const BenchUpdate& update) const {
+    EngineSpec spec;
+    spec.model = group_.model;
+    spec.q = group_.q;
+    spec.betas = {1 / group_.temperature};
+    spec.replicas = group_.replicas;
+    spec.seed = effort_.seed;
+    spec.start = Start::cold;
+    if (update.sweeps()) spec.local = update.update->rule();
+    if (update.is(ClusterUpdate::swendsen_wang) || !group_.device.team.empty() ||
+        shared_ranks() != nullptr) {
+      spec.cluster = ClusterUpdate::swendsen_wang;
+    }
+    if (update.is(ClusterUpdate::few_cluster)) spec.cluster = ClusterUpdate::few_cluster;
+    EngineOptions options;
+    group_.device.choose(options);
+    options.threads = effort_.threads;
+    options.wolff_method = update.wolff;
+    options.label_method = update.label.value_or(LabelMethod::fast);
+    if (is_tiled(options.label_method)) options.label_tile = effort_.tile;
+    if (group_.engine == EngineKind::multispin) {
+      std::vector<GroupTask> tasks;
+      for (const auto& graph : graphs_) {
+        tasks.push_back({*graph, spec});
+        ++spec.seed;
+      }
+      return make_multispin_batch(tasks, options);
+    }
+    std::vector<std::unique_ptr<Engine>> engines;
+    if (bitlattice() && shared_ranks() != nullptr) {
+      engines.push_back(
+          make_shared_bitlattice_engine(*shared_ranks(), group_.graph.extents, spec, options));
+    } else if (regular()) {
+      engines.push_back(make_bitlattice_engine(group_.graph.extents, spec, options));
+    }
+    for (const auto& graph : graphs_) {
+      engines.push_back(bitlattice() ? make_bitlattice_engine(*graph, spec, options)
+                        : shared_ranks() != nullptr
+                            ? make_shared_bytespin_engine(*shared_ranks(), *graph, spec, options)
+                            : make_bytespin_engine(*graph, spec, options));
+      ++spec.seed;
+    }
+    return make_plain_batch(std::move(engines));
+  }
+
+  void equilibrate() {
+    const bool multispin = group_.engine == EngineKind::multispin;
+    BenchUpdate update{bitlattice() ? Update(LocalUpdate::metropolis)
+                       : multispin  ? ClusterUpdate::wolff
+                                    : ClusterUpdate::swendsen_wang};
+    if (!group_.device.team.empty()) update.label = LabelMethod::kalentev;  // on any lattice
+    auto batch = make(update);
+    const Schedule schedule = bitlattice() ? Schedule{1, 0}
+                              : multispin  ? Schedule{1, 4}
+                                           : Schedule{1, 1};
+    for (std::uint64_t cycle = 0; cycle < effort_.equilibrate; ++cycle) {
+      batch->advance(all_, schedule, 1);
+      check_stop();
+    }
+    Observation pending;
+    for (const std::size_t k : all_) {
+      batch->engine(k).measure(pending);
+      states_.push_back(batch->engine(k).save());
+    }
+    kept_ = std::move(batch);
+    kept_for_ = update;
+  }
+
+  Schedule schedule_of(const BenchUpdate& update) const {
+    if (!update.update) return effort_.mix.value();
+    if (update.sweeps()) return {1, 0};
+    // A launch of the multispin engine or of a persistent kernel makes all updates of a cycle.
+    const std::uint32_t usual =
+        group_.device.index < 0 || !update.is(ClusterUpdate::wolff) ? 8 : 64;
+    return {0, effort_.cluster_updates > 0 ? effort_.cluster_updates : usual};
+  }
+
+  // `repeats` pieces of at least `seconds` each, after a warm-up that finds how many rounds that
+  // takes. An engine prepares in its first round what it needs.
+  template <class F>
+  std::vector<Piece> time_pieces(EngineBatch& batch, const F& run) const {
+    std::uint64_t rounds = 1;
+    run(rounds);
+    for (double taken = 0;;) {
+      const double begin = now();
+      run(rounds);
+      taken = now() - begin;
+      check_stop();
+      if (taken >= 0.5 * effort_.seconds) break;
+      const double more = taken > 0 ? effort_.seconds / taken : 16;
+      rounds = std::max(rounds + 1, static_cast<std::uint64_t>(static_cast<double>(rounds) *
+                                                               std::min(more, 16.0)));
+    }
+    std::vector<Piece> pieces;
+    for (int k = 0; k < effort_.repeats; ++k) {
+      const Work before = work_of(batch);
+      const double begin = now();
+      run(rounds);
+      Piece piece;
+      piece.seconds = now() - begin;
+      const Work after = work_of(batch);
+      piece.rounds = static_cast<double>(rounds);
+      piece.cluster_sites = static_cast<double>(after.cluster_sites - before.cluster_sites);
+      piece.steps = after.steps;
+      piece.steps += -1.0 * before.steps;
+      piece.sites =
+          static_cast<double>(after.local_attempts - before.local_attempts) + piece.cluster_sites;
+      pieces.push_back(piece);
+      check_stop();
+    }
+    return pieces;
+  }
+
+  Work work_of(EngineBatch& batch) const {
+    Work sum;
+    for (const std::size_t k : all_) {
+      const Work work = batch.engine(k).work();
+      sum.local_attempts += work.local_attempts;
+      sum.cluster_sites += work.cluster_sites;
+      sum.steps += work.steps;
+    }
+    return sum;
+  }
+
+  // What a measurement after each sweep adds to the sweeps, as in a run.
+  double measurement_seconds(EngineBatch& batch, double sweep_seconds) const {
+    const auto pieces = time_pieces(batch, [&](std::uint64_t count) {
+      batch.sample(all_, {1, 0}, 1, count, [](auto...) {});
+    });
+    return std::max(0.0, median(seconds_per_round(pieces)) - sweep_seconds);
+  }
+
+  BenchRow describe(const BenchUpdate& update, const Schedule& schedule) const {
+    BenchRow row;
+    row.engine = to_string(group_.engine);
+    row.update = update.name();
+    row.method = update.method();
+    row.device = group_.device.name;
+    row.extents = group_.graph.extents;
+    row.p = group_.graph.p;
+    row.temperature = group_.temperature;
+    row.replicas = group_.replicas;
+    row.graphs = group_.graphs;
+    row.schedule = to_string(schedule);
+    if (group_.model == ModelKind::potts) row.q = group_.q;
+    return row;
+  }
+
+  void share(Update update, double seconds, const DeviceLimits& limits, BenchRow& row) const {
+    const std::vector<std::uint32_t>& extents = group_.graph.extents;
+    double bytes = bitlattice() ? least_bitlattice_bytes(extents, group_.replicas) : 0;
+    for (const auto& graph : graphs_) {
+      bytes += bitlattice() ? least_modified_bytes(*graph, group_.replicas)
+                            : least_bytes(group_.engine, update, *graph, group_.replicas);
+    }
+    if (bytes > 0) {
+      row.bytes_per_update = bytes;
+      if (limits.copy_rate > 0) row.copy_share = bytes / seconds / limits.copy_rate;
+    }
+    if (limits.integer_rate > 0) {
+      const double each = bitlattice()
+                              ? least_bitlattice_instructions(static_cast<int>(extents.size()))
+                              : least_instructions(group_.engine, update, graph());
+      row.integer_share = 1e9 * row.flips_per_ns * each / limits.integer_rate;
+    }
+  }
+
+  void check_stop() const {
+    if (!stop_.stop_requested()) return;
+    throw Error(ExitCode::interrupted,
+                fmt::format("stopped by {}; nothing was kept", stop_.reason()));
+  }
+
+  const BenchGroup& group_;
+  const BenchEffort& effort_;
+  const StopToken& stop_;
+  std::vector<std::unique_ptr<const Graph>> graphs_;
+  std::vector<std::size_t> all_;       // 0 .. graphs - 1
+  std::vector<EngineState> states_;    // [graphs], equilibrated
+  std::unique_ptr<EngineBatch> kept_;  // that equilibrated them; the first row has it if it suits
+  BenchUpdate kept_for_;
+};
+
+bool same_task(const BenchRow& a, const BenchRow& b) {
+  return a.engine == b.engine && a.update == b.update && a.q == b.q && a.extents == b.extents &&
+         a.p == b.p && a.temperature == b.temperature &&
+         (a.update != "mix" || a.schedule == b.schedule);
+}
+
+}  // namespace
+
+std::vector<BenchRow> run_bench(const BenchGroup& group, const BenchEffort& effort,
+                                const DeviceLimits& limits, const StopToken& stop,
+                                const std::function<void(const BenchRow&)>& done) {
+  Group timed(group, effort, stop);
+  std::vector<BenchRow> rows;
+  for (const BenchUpdate& update : group.updates) {
+    rows.push_back(timed.time(update, limits));
+    done(rows.back());
+  }
+  return rows;
+}
+
+void compare_with_cpu(std::vector<BenchRow>& rows) {
+  for (BenchRow& row : rows) {
+    if (row.device == "cpu") continue;
+    // The fastest of the CPU's, where there are several methods or numbers of replicas.
+    double best = 0;
+    for (const BenchRow& other : rows) {
+      if (other.device == "cpu" && same_task(row, other)) best = std::max(best, other.flips_per_ns);
+    }
+    if (best > 0) row.over_cpu = row.flips_per_ns / best;
+  }
+}
+
+}  // namespace rewise

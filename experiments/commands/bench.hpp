@@ -1,0 +1,89 @@
+// How fast an engine is: `rewise bench` without its options and its output.
+//
+// A group is one engine on one device at one size, p, temperature and number of replicas, on one
+// graph or on several that share the device's launches. Its spins start cold and are equilibrated
+// by a mixed schedule; then each of its updates is timed, on configurations of that temperature, in
+// pieces of at least a given time: a row is the median over the pieces and half of their range.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/commands/bench_limits.hpp"
+#include "graphs/graph.hpp"
+#include "src/engine/registry.hpp"
+#include "src/store/signals.hpp"
+#include "src/study/device_choice.hpp"
+
+namespace rewise {
+
+struct BenchUpdate {
+  std::optional<Update> update = {};  // none: the schedule BenchEffort::mix
+  WolffMethod wolff = WolffMethod::automatic;
+  std::optional<LabelMethod> label = {};  // none: the default, which a row does not name
+
+  bool is(Update one) const { return update == one; }
+  bool sweeps() const { return update && update->local; }
+  std::string_view name() const { return update ? to_string(*update) : "mix"; }
+  std::string_view method() const { return label ? to_string(*label) : to_string(wolff); }
+  friend bool operator==(const BenchUpdate&, const BenchUpdate&) = default;
+};
+
+struct BenchGroup {
+  EngineKind engine = EngineKind::multispin;
+  Device device;
+  GraphSpec graph;
+  double temperature = 0;
+  std::uint32_t replicas = 32;  // of each graph
+  std::uint32_t graphs = 1;     // multispin engine: more than one share every launch on CUDA
+  std::vector<BenchUpdate> updates;
+  ModelKind model = ModelKind::ising;  // potts: bytespin engine
+  std::uint32_t q = 2;                 // states
+};
+
+struct BenchEffort {
+  int threads = 1;       // of CPU engines
+  int repeats = 5;       // pieces
+  double seconds = 0.1;  // of a piece, at least
+  std::uint64_t equilibrate =
+      100;  // cycles: multispin 1:4 with Wolff, bytespin 1:1 with Swendsen-Wang
+  std::uint32_t cluster_updates = 0;  // per cycle of a pure cluster schedule; 0: 64 on CUDA, else 8
+  std::optional<Schedule> mix;        // that the update "mix" times
+  std::uint32_t tile = 0;             // edge of labelling tiles; 0: the method's own choice
+  std::uint64_t seed = 1;             // of graph and run
+};
+
+struct BenchRow {
+  std::string engine, update, method, device;
+  std::vector<std::uint32_t> extents;
+  double p = 0, temperature = 0;
+  std::uint32_t replicas = 0, graphs = 1;
+  std::string schedule;  // of the timed cycles, M:W
+  // Sites per ns of all replicas: attempted by local sweeps, flipped by Wolff, in the clusters that
+  // few-cluster updates found, visited by Swendsen-Wang; in a mix, all of them.
+  double flips_per_ns = 0;
+  double spread = 0;         // half of the pieces' range over their median
+  double us_per_update = 0;  // sweep, cluster update, or cycle of a mix; of one replica
+  std::optional<double> cluster_fraction;   // Wolff: mean cluster over N
+  std::optional<double> copy_share;         // least bytes per second over the device's copy
+  std::optional<double> integer_share;      // least instructions per second over what it can begin
+  std::optional<double> bytes_per_update;   // least bytes of a sweep or update of all replicas
+  std::optional<double> measure_per_sweep;  // local updates: a measurement over a sweep
+  std::optional<double> over_cpu;           // flips_per_ns over that of the CPU's row
+  std::optional<ClusterSteps> steps;        // of updates that label, where timed: ns per site
+  std::uint32_t q = 0;                      // states of Potts; 0: Ising
+};
+
+// The rows of a group; `done` is called after each. Error(interrupted) when told to stop;
+// Error(device) where the task does not fit the device.
+std::vector<BenchRow> run_bench(const BenchGroup& group, const BenchEffort& effort,
+                                const DeviceLimits& limits, const StopToken& stop,
+                                const std::function<void(const BenchRow&)>& done);
+
+// Fills over_cpu of rows on CUDA from the CPU's row of the same engine, update and lattice.
+void compare_with_cpu(std::vector<BenchRow>& rows);
+
+}  // namespace rewise

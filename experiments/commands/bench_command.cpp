@@ -1,0 +1,170 @@
+// `rewise bench`: how fast every engine and update is on every device, beside what the devices
+// could do, and beside a saved run.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "experiments/commands/bench.hpp"
+#include "experiments/commands/bench_plan.hpp"
+#include "experiments/commands/bench_report.hpp"
+#include "experiments/console/commands.hpp"
+#include "src/label/method.hpp"
+#include "src/study/parse.hpp"
+#include "src/study/progress.hpp"
+#include "src/study/shared_ranks.hpp"
+
+namespace rewise {
+namespace {
+
+constexpr const char* kAbout =
+    "Speeds of every engine, update and device.\n\n"
+    "Times the engines' updates on equilibrated configurations, near Tc(p) unless told\n"
+    "otherwise, and prints sites per ns, us per update, the share of what the device could\n"
+    "move or compute, and the GPU's speed over the CPU's.";
+constexpr const char* kExamples = R"(
+Lists make a row of every combination. An engine that a device cannot run is left out,
+unless both were named: that ends with status 69.
+
+Examples:
+  rewise bench                                     everything here, under a minute
+  rewise bench --size 64,256,1024 --p 0.01 --engine multispin --json > before.json
+  rewise bench --size 64,256,1024 --p 0.01 --engine multispin --vs before.json
+  rewise bench --size 1024 --p 0.01 --temperature 2.38 --update wolff --device cuda
+  rewise bench --size 32,64 --p 0.01 --replicas 256 --graphs 1,64 --device cuda
+  rewise bench --engine bytespin --wolff-method frontier,ccl --size 1024
+  rewise bench --model potts --q 3 --size 1024 --device cuda
+  rewise bench --model potts --q 4 --update swendsen-wang --label-method fast,kalentev
+  rewise bench --engine bitlattice --size 1024,16384,131072 --p 0
+  mpirun -n 2 rewise bench --share-ranks --size 131072 --p 0 --device cuda
+  rewise bench --size 256 --schedule 1:16          a mix of both updates as well)";
+
+BenchResult run_groups(const BenchPlan& plan, const std::vector<BenchGroup>& groups) {
+  std::size_t rows = 0;
+  for (const BenchGroup& group : groups) rows += group.updates.size();
+  const StopToken stop;
+  Progress progress("bench", static_cast<double>(rows));
+  BenchResult result;
+  for (const Device& device : plan.devices) {
+    const bool used = std::any_of(groups.begin(), groups.end(), [&](const BenchGroup& group) {
+      return group.device.name == device.name;
+    });
+    if (used) result.devices.push_back(device_limits(device, plan.effort.threads));
+    if (used && shared_ranks() != nullptr) {  // every rank has one like it
+      DeviceLimits& limits = result.devices.back();
+      limits.title = fmt::format("{} x {}", shared_ranks()->size(), limits.title);
+      limits.copy_rate *= shared_ranks()->size();
+      limits.integer_rate *= shared_ranks()->size();
+    }
+  }
+  std::exception_ptr failure;
+  for (const BenchGroup& group : groups) {
+    const std::string name =
+        fmt::format("{}, {}, {}, p = {}, {} replicas", to_string(group.engine), group.device.name,
+                    extents_text(group.graph.extents), number_text(group.graph.p), group.replicas);
+    progress.stage(name);
+    const auto limits =
+        std::find_if(result.devices.begin(), result.devices.end(),
+                     [&](const DeviceLimits& l) { return l.device == group.device.name; });
+    try {
+      const auto done = [&](const BenchRow&) {
+        progress.finished();
+        progress.add(1);
+      };
+      const auto timed = run_bench(group, plan.effort, *limits, stop, done);
+      result.rows.insert(result.rows.end(), timed.begin(), timed.end());
+    } catch (const Error& error) {
+      if (error.exit_code() != ExitCode::device) throw;
+      progress.line(fmt::format("left out: {}: {}", name, error.what()));
+      failure = std::current_exception();
+    }
+  }
+  progress.close();
+  if (result.rows.empty() && failure) std::rethrow_exception(failure);
+  compare_with_cpu(result.rows);
+  return result;
+}
+
+ExitCode run_bench_command(const BenchOptions& options) {
+  std::vector<BenchRow> then;
+  if (!options.vs.empty()) then = bench_rows(read_text_file(options.vs), options.vs);
+  const BenchPlan plan = make_bench_plan(options);
+  const BenchResult result = run_groups(plan, bench_groups(plan, options));
+  if (options.json) {
+    Json json = bench_json(result);
+    if (!options.vs.empty()) {
+      json["vs"] = comparison_json(compare_runs(result.rows, then), options.vs);
+    }
+    fmt::print("{}\n", json.dump(2));
+    return ExitCode::done;
+  }
+  fmt::print("{}", bench_table(result));
+  if (!options.vs.empty()) {
+    fmt::print("{}", comparison_table(compare_runs(result.rows, then), options.vs));
+  }
+  return ExitCode::done;
+}
+
+void add_what_options(CLI::App& app, BenchOptions& o) {
+  begin_group(app, "What");
+  add_text(app, "--engine", o.engine, "WORD[,..]", "multispin, bytespin, bitlattice [all]");
+  add_text(app, "--update", o.update, "WORD[,..]",
+           names_of(traits(EngineKind::bytespin).updates) +
+               "\n[all]; of Potts, glauber is the heat bath; few-cluster:\nsingle engine");
+  add_model_options(app, o);
+  add_text(app, "--device", o.device, "DEVICE",
+           "all (the CPU and every GPU), auto, cpu, cuda,\ncuda:N, cuda:0,1 (each), or cuda:0+1 "
+           "(GPUs that share\nevery lattice: bytespin and bitlattice engine)");
+  add_whole(app, "--dim", o.dim, 1, kMaxDim, "dimension of the lattices, 1..4");
+  add_text(app, "--size", o.size, "L[,L..]", "edges, each even and 4 or more");
+  add_text(app, "--p", o.p, "P[,P..]", "rewiring probabilities");
+  add_text(app, "--temperature", o.temperature, "T[,T..]",
+           "temperatures, or FROM:TO:COUNT, or FROM:TO:STEP with a\nfraction [near Tc(p)]");
+  add_text(app, "--replicas", o.replicas, "N[,N..]",
+           "of the multispin engine, multiples of 32 [CPU: 32 per\nthread; CUDA: 1024]");
+  add_text(app, "--graphs", o.graphs, "N[,N..]",
+           "multispin engine: graphs side by side, which share\nevery launch on CUDA");
+  add_text(app, "--systems", o.systems, "N[,N..]",
+           "of the bytespin engine [CPU: one per thread; CUDA: 2^24\n"
+           "sites in all] and of bitlattice [1]; --replicas is\n"
+           "the same where --engine names these alone");
+  add_whole(app, "--cluster-updates", o.cluster_updates, 0, 1u << 16,
+            "cluster updates per cycle, in one launch where the\n"
+            "engine can; 0: 64 of Wolff on CUDA, else 8");
+  add_text(app, "--schedule", o.schedule, "M:W", "time this mix of Metropolis and Wolff too");
+  add_text(app, "--wolff-method", o.wolff_method, "WORD[,..]", "bytespin engine: a row for each");
+  add_text(app, "--label-method", o.label_method, "WORD[,..]", "bytespin engine: a row for each");
+  add_whole(app, "--tile", o.tile, 0, kMostTile,
+            "edge of TILE+MERGE labelling's tiles, 4..64; 0: the\nmethod's own");
+}
+
+void add_how_options(CLI::App& app, BenchOptions& o) {
+  begin_group(app, "How");
+  add_whole(app, "--repeats", o.repeats, 1, 1000, "timed pieces per row");
+  add_text(app, "--seconds", o.seconds, "TIME", "of a piece, at least");
+  add_whole(app, "--equilibrate", o.equilibrate, 0, 1u << 30,
+            "mixed cycles before: sweep and 4 Wolff updates\n"
+            "(multispin), sweep and Swendsen-Wang (bytespin)");
+  add_threads(app, o.threads, "of the CPU's rows; 0: all cores");
+  add_share_ranks(app, o.share_ranks, o.share_route);
+  add_whole(app, "--seed", o.seed, 0, kMostSeed, "of graphs and runs");
+  begin_group(app, "Output");
+  add_text(app, "--vs", o.vs, "FILE.json", "print ratios to this saved run");
+  add_flag(app, "--json", o.json, "print one JSON object, nothing else");
+}
+
+}  // namespace
+
+AddedCommand add_bench_command(CLI::App& program) {
+  auto options = std::make_shared<BenchOptions>();
+  CLI::App& app = add_command(program, "bench", kAbout, kExamples);
+  add_what_options(app, *options);
+  add_how_options(app, *options);
+  return {&app, [options] {
+            return with_ranks(
+                {options->share_ranks, options->share_route, options->device, options->threads},
+                [&] { return run_bench_command(*options); });
+          }};
+}
+
+}  // namespace rewise

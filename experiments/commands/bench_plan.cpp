@@ -1,0 +1,289 @@
+#include "experiments/commands/bench_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <span>
+#include <tuple>
+#include <utility>
+
+#include "src/base/error.hpp"
+#include "src/bitlattice/bitlattice.hpp"
+#include "src/bytespin/bytespin.hpp"
+#include "src/multispin/multispin.hpp"
+#include "src/search/known_tc.hpp"
+#include "src/study/config.hpp"
+#include "src/study/parse.hpp"
+#include "src/study/shared_ranks.hpp"
+
+namespace rewise {
+namespace {
+
+std::vector<std::uint32_t> counts_of(const std::string& text, const std::string& origin) {
+  std::vector<std::uint32_t> counts;
+  if (text.empty()) return counts;
+  for (const std::string& part : split_list(text)) {
+    counts.push_back(static_cast<std::uint32_t>(parse_whole(part, 1, 1u << 20, origin)));
+  }
+  return counts;
+}
+
+// Those that have the model.
+std::vector<EngineKind> engines_of(const BenchOptions& options, ModelKind model) {
+  std::vector<EngineKind> engines;
+  if (options.share_ranks && options.engine.empty()) return {EngineKind::bitlattice};
+  if (options.engine.empty()) {
+    for (const EngineTraits& engine : engine_registry()) {
+      if (has(engine.kind, model)) engines.push_back(engine.kind);
+    }
+    return engines;
+  }
+  for (const std::string& word : split_list(options.engine)) {
+    engines.push_back(parse_engine(word, "--engine"));
+    if (options.share_ranks && engines.back() == EngineKind::multispin) {
+      throw Error(
+          ExitCode::usage,
+          fmt::format("--share-ranks: is for --engine bitlattice or bytespin, not {}", word));
+    }
+    if (has(engines.back(), model)) continue;
+    throw Error(
+        ExitCode::usage,
+        fmt::format("--engine: the {} engine is for Ising only (bytespin takes potts)", word));
+  }
+  return engines;
+}
+
+std::optional<double> plan_tc(const BenchPlan& plan, int dim, double p) {
+  return plan.model == ModelKind::potts ? near_potts_tc(dim, p, plan.q)
+                                        : near_tc(dim, Rule::rewire, p);
+}
+
+template <class T>
+bool holds(const std::vector<T>& all, const T& one) {
+  return std::find(all.begin(), all.end(), one) != all.end();
+}
+
+std::vector<Device> all_devices() {
+  std::vector<Device> devices{{"cpu", -1}};
+  for (const CudaDevice& cuda : cuda_devices()) {
+    devices.push_back(cuda_device(cuda.index));
+  }
+  return devices;
+}
+
+// An engine that was named must run on the devices that were named.
+std::vector<Device> devices_of(const BenchOptions& options, const BenchPlan& plan) {
+  check_device_words(options.device, "--device", "all");
+  if (const distributed::Transport* const ranks = shared_ranks()) {
+    const std::string text = options.device == "all" ? "auto" : options.device;
+    constexpr double long_enough = std::numeric_limits<double>::infinity();
+    Device own =
+        device_of_rank(text, plan.engines.front(), "--device", long_enough).devices.front();
+    own.name = fmt::format("{} x {}", ranks->size(), own.index < 0 ? "cpu" : "cuda");
+    return {own};
+  }
+  if (options.device == "all") return all_devices();
+  const auto choose = [&](EngineKind engine) {
+    return choose_devices(options.device, engine, "--device", report_for(options.device),
+                          Teams::allowed);
+  };
+  if (!options.engine.empty()) {
+    for (const auto& engine : plan.engines) choose(engine);
+  }
+  return choose(EngineKind::bytespin).devices;
+}
+
+LabelMethod label_of(const BenchUpdate& update) { return update.label.value_or(LabelMethod::fast); }
+
+// Error(usage) for a Wolff method that none of the devices has.
+void check_wolff_methods(const BenchPlan& plan) {
+  const bool cuda = std::any_of(plan.devices.begin(), plan.devices.end(),
+                                [](const Device& device) { return device.index >= 0; });
+  for (const BenchUpdate& update : plan.wolff) {
+    check_wolff_method(update.wolff, cuda, "--wolff-method");
+  }
+}
+
+std::vector<BenchUpdate> updates_of(const BenchPlan& plan, const EngineTraits& engine) {
+  std::vector<BenchUpdate> updates;
+  for (const Update update : engine.updates) {
+    if (!holds(plan.updates, update)) continue;
+    std::vector<BenchUpdate> rows{{update}};
+    if (engine.methods && update == ClusterUpdate::wolff) rows = plan.wolff;
+    if (engine.methods && update == ClusterUpdate::swendsen_wang) rows = plan.labels;
+    updates.insert(updates.end(), rows.begin(), rows.end());
+  }
+  if (plan.effort.mix && has(engine.kind, ClusterUpdate::wolff)) updates.emplace_back();
+  return updates;
+}
+
+// Without the Wolff methods that only CUDA devices have, on the CPU beside one; of devices that
+// share their systems what they do together.
+std::vector<BenchUpdate> updates_on(const Device& device, const GraphSpec& graph,
+                                    std::vector<BenchUpdate> updates) {
+  if (!device.team.empty()) {
+    std::erase_if(updates, [&](const BenchUpdate& update) {
+      if (update.sweeps()) return false;
+      return !update.is(ClusterUpdate::swendsen_wang) ||
+             !bytespin::why_no_team(graph.extents, ClusterUpdate::swendsen_wang, label_of(update))
+                  .empty();
+    });
+  }
+  if (shared_ranks() != nullptr) {
+    std::erase_if(updates, [&](const BenchUpdate& update) {
+      if (update.is(ClusterUpdate::swendsen_wang)) {
+        return !traits(label_of(update)).ranks ||
+               (device.index >= 0 && label_of(update) != LabelMethod::fast);
+      }
+      return !update.sweeps();
+    });
+  }
+  if (device.index >= 0) return updates;
+  std::erase_if(updates, [](const BenchUpdate& update) { return !has_cpu(update.wolff); });
+  return updates;
+}
+
+// --replicas of the multispin engine, --systems of the others; where the multispin engine is not
+// asked for, replicas are systems.
+std::pair<std::vector<std::uint32_t>, std::vector<std::uint32_t>> numbers_of_systems(
+    const BenchOptions& options, const std::vector<EngineKind>& engines) {
+  auto replicas = counts_of(options.replicas, "--replicas");
+  auto systems = counts_of(options.systems, "--systems");
+  if (!holds(engines, EngineKind::multispin) && !replicas.empty()) {
+    if (systems.empty()) return {{}, std::move(replicas)};
+    throw Error(ExitCode::usage,
+                fmt::format("--replicas: is --systems of the {} engine, which is given too",
+                            to_string(engines.front())));
+  }
+  const char* origin = "--replicas (of the multispin engine; the others have --systems)";
+  for (const auto count : replicas) check_replicas(EngineKind::multispin, count, origin);
+  return {std::move(replicas), std::move(systems)};
+}
+
+// Enough replicas to keep the device busy, unless told how many.
+std::vector<std::uint32_t> replicas_of(const BenchPlan& plan, EngineKind engine,
+                                       const Device& device, const GraphSpec& graph) {
+  const auto threads = static_cast<std::uint32_t>(plan.effort.threads);
+  if (engine == EngineKind::multispin) {
+    if (!plan.replicas.empty()) return plan.replicas;
+    return {device.index < 0 ? 32 * threads : 1024};
+  }
+  if (!plan.systems.empty()) return plan.systems;
+  if (engine == EngineKind::bitlattice || shared_ranks() != nullptr) return {1};
+  if (device.index < 0) return {threads};
+  double sites = 1;
+  for (const auto extent : graph.extents) sites *= extent;
+  return {static_cast<std::uint32_t>(std::clamp(16777216 / sites, 1.0, 4096.0))};
+}
+
+}  // namespace
+
+BenchPlan make_bench_plan(const BenchOptions& options) {
+  BenchPlan plan;
+  std::tie(plan.model, plan.q) = read_model(options);
+  plan.engines = engines_of(options, plan.model);
+  if (options.update.empty()) {
+    const auto& all = traits(EngineKind::bytespin).updates;
+    plan.updates.assign(all.begin(), all.end());
+  } else {
+    for (const std::string& word : split_list(options.update)) {
+      plan.updates.push_back(parse_update(word, "--update"));
+    }
+  }
+  for (const std::string& word : split_list(options.wolff_method)) {
+    plan.wolff.push_back({ClusterUpdate::wolff, parse_wolff_method(word, "--wolff-method"), {}});
+  }
+  LabelMethod tiled{};  // the one that --tile is for, if any is
+  for (const std::string& word : split_list(options.label_method)) {
+    BenchUpdate& update = plan.labels.emplace_back(BenchUpdate{ClusterUpdate::swendsen_wang});
+    if (!word.empty()) update.label = parse_label_method(word, "--label-method");
+    if (!is_tiled(tiled)) tiled = label_of(update);
+  }
+  tile_edge(tiled, static_cast<int>(options.dim), static_cast<std::uint32_t>(options.tile),
+            "--tile");
+  plan.devices = devices_of(options, plan);
+  check_wolff_methods(plan);
+  for (const std::string& size : split_list(options.size)) {
+    const auto extents = parse_extents(size, static_cast<int>(options.dim), "--size");
+    if (plan.engines == std::vector{EngineKind::bitlattice}) {
+      packed_bytes(extents);
+    } else {
+      check_extents(extents, "--size");
+    }
+    for (const std::string& p : split_list(options.p)) {
+      plan.graphs.push_back({extents, parse_p(p, "--p"), Rule::rewire, options.seed});
+    }
+  }
+  if (!options.temperature.empty()) {
+    plan.temperatures = parse_temperatures(options.temperature, "--temperature");
+  } else if (!plan_tc(plan, static_cast<int>(options.dim), 0)) {
+    throw Error(ExitCode::usage,
+                fmt::format("--temperature is missing (Tc(p) is known here in two {}dimensions, "
+                            "not in {})",
+                            plan.model == ModelKind::potts ? "" : "to four ", options.dim));
+  }
+  std::tie(plan.replicas, plan.systems) = numbers_of_systems(options, plan.engines);
+  for (const std::string& part : split_list(options.graphs)) {
+    plan.graphs_together.push_back(
+        static_cast<std::uint32_t>(parse_whole(part, 1, kMostBatch, "--graphs")));
+  }
+  plan.effort.threads = options.share_ranks ? threads_of_rank(options.threads)
+                                            : thread_count(static_cast<int>(options.threads));
+  plan.effort.repeats = static_cast<int>(options.repeats);
+  plan.effort.seconds = parse_duration(options.seconds, "--seconds").count();
+  plan.effort.equilibrate = options.equilibrate;
+  plan.effort.cluster_updates = static_cast<std::uint32_t>(options.cluster_updates);
+  plan.effort.tile = static_cast<std::uint32_t>(options.tile);
+  plan.effort.seed = options.seed;
+  if (!options.schedule.empty()) plan.effort.mix = parse_schedule(options.schedule, "--schedule");
+  return plan;
+}
+
+std::vector<BenchGroup> bench_groups(const BenchPlan& plan, const BenchOptions& options) {
+  std::vector<BenchGroup> groups;
+  for (const EngineKind engine : plan.engines) {
+    const EngineTraits& own = traits(engine);
+    const auto updates = updates_of(plan, own);
+    if (updates.empty()) {
+      if (options.engine.empty()) continue;
+      throw Error(ExitCode::usage, fmt::format("--update: the {} engine has no {} (it has {})",
+                                               own.name, options.update, names_of(own.updates)));
+    }
+    for (const GraphSpec& graph : plan.graphs) {
+      if (!own.shares_rewired && graph.p > 0 && shared_ranks() != nullptr) {
+        if (options.engine.empty()) continue;
+        throw Error(ExitCode::usage,
+                    fmt::format("--p: {}: ranks share regular lattices of the {} engine, p = 0 "
+                                "(take --engine bytespin)",
+                                graph.p, own.name));
+      }
+      auto temperatures = plan.temperatures;
+      if (temperatures.empty()) {
+        temperatures = {plan_tc(plan, static_cast<int>(options.dim), graph.p).value()};
+      }
+      for (const double temperature : temperatures) {
+        for (const Device& device : plan.devices) {
+          if (!device.team.empty() && !own.teams) continue;
+          if (!device.team.empty() && graph.p > 0 && !own.shares_rewired) continue;
+          const auto here = updates_on(device, graph, updates);
+          if (here.empty()) continue;
+          for (const auto replicas : replicas_of(plan, engine, device, graph)) {
+            for (const auto together :
+                 own.batches ? plan.graphs_together : std::vector<std::uint32_t>{1}) {
+              groups.push_back({engine, device, graph, temperature, replicas, together, here,
+                                plan.model, plan.q});
+            }
+          }
+        }
+      }
+    }
+  }
+  if (groups.empty()) {
+    throw Error(ExitCode::usage,
+                fmt::format("--device: {}: nothing that was asked for runs there", options.device));
+  }
+  return groups;
+}
+
+}  // namespace rewise

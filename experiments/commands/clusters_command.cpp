@@ -1,0 +1,35 @@
+// `rewise clusters`: how large Wolff clusters are.
+#include <memory>
+
+#include "experiments/commands/curve_options.hpp"
+#include "src/curves/clusters.hpp"
+
+namespace rewise {
+namespace {
+
+constexpr const char* kAbout =
+    "Sizes of Wolff clusters over temperatures.\n\n"
+    "Measures every Wolff cluster of systems in equilibrium: their distribution over\n"
+    "logarithmic bins, the power law that it follows at Tc, and the mean cluster.";
+constexpr const char* kExamples = R"(
+The exponent is that of the density of clusters as they are grown, from a random site; it
+means something at Tc only, where fit_q (the chance of a worse fit) should not be tiny. The
+multispin engine is as exact: it grows one cluster in each of its systems.
+
+Examples:
+  rewise clusters --size 64 --temperature 2.15,2.269185,2.4 --measure 2000
+  rewise clusters --size 64 --p 0.01 --temperature 2.434 --schedule 0:1 --fit 10:500 --out c)";
+
+}  // namespace
+
+AddedCommand add_clusters_command(CLI::App& program) {
+  auto options = std::make_shared<CurveOptions>();
+  CLI::App& app = add_command(program, "clusters", kAbout, kExamples);
+  add_curve_options(app, *options, "1:1");
+  add_prepare_options(app, *options);
+  add_whole(app, "--measure", options->measure, 8, std::uint64_t{1} << 40, "clusters per system");
+  add_text(app, "--fit", options->fit, "FROM:TO", "sizes of the power law; TO 0: N/50");
+  return {&app, [options] { return run_curves(*options, "clusters", measure_clusters); }};
+}
+
+}  // namespace rewise

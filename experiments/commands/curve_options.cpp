@@ -1,0 +1,170 @@
+#include "experiments/commands/curve_options.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <tuple>
+
+#include "src/study/config.hpp"
+#include "src/study/device_choice.hpp"
+#include "src/study/parse.hpp"
+
+namespace rewise {
+namespace {
+
+// "FROM:TO"
+std::pair<double, double> parse_fit(const std::string& text) {
+  const auto colon = text.find(':');
+  if (colon == std::string::npos) {
+    throw Error(ExitCode::usage, fmt::format("--fit: '{}' is not FROM:TO", text));
+  }
+  const double from = parse_number(text.substr(0, colon), "--fit");
+  const double to = parse_number(text.substr(colon + 1), "--fit");
+  if (from < 1 || (to != 0 && to <= from)) {
+    throw Error(ExitCode::usage,
+                fmt::format("--fit: '{}' is no range of sizes (1 or more; TO 0: N/50)", text));
+  }
+  return {from, to};
+}
+
+CurveSpec make_spec(const CurveOptions& o) {
+  const GraphSpec graph = lattice_spec(o);
+  if (o.temperature.empty()) {
+    throw Error(ExitCode::usage, "--temperature is missing (one or more, such as 2.3,2.4)");
+  }
+  CurveSpec spec;
+  spec.extents = graph.extents;
+  spec.p = parse_p(o.p, "--p");
+  spec.rule = graph.rule;
+  spec.graph_seed = graph.seed;
+  spec.graphs = static_cast<std::uint32_t>(o.graphs);
+  spec.temperatures = parse_temperatures(o.temperature, "--temperature");
+  spec.mixes = parse_mixes(o.schedule, "--schedule");
+  std::tie(spec.model, spec.q) = read_model(o);
+  // One engine for all mixes: the first that asks for bytespin decides.
+  for (const Mix& mix : spec.mixes) {
+    const EngineKind engine = choose_engine(o.engine, spec.model, mix.cluster, "--engine");
+    if (spec.engine != EngineKind::bytespin) spec.engine = engine;
+  }
+  check_replicas(spec.engine, o.replicas, "--replicas");
+  spec.replicas = static_cast<std::uint32_t>(o.replicas);
+  spec.seed = o.seed;
+  spec.prepare = parse_mix(o.prepare, "--prepare");
+  spec.equilibrate = o.equilibrate;
+  spec.steps = o.steps;
+  spec.timings = static_cast<std::uint32_t>(o.timings);
+  spec.points = o.points;
+  spec.linear = o.linear;
+  spec.origins = o.origins;
+  spec.measure = o.measure;
+  std::tie(spec.fit_from, spec.fit_to) = parse_fit(o.fit);
+  return spec;
+}
+
+std::string metrics_csv(const CurveSet& set) {
+  std::string text;
+  if (set.metrics.empty()) return text;
+  for (const auto& [name, value] : set.metrics.front().keys) text += name + ",";
+  text += "metric,value,error\n";
+  const auto number = [](double x) { return std::isfinite(x) ? number_text(x) : std::string(); };
+  for (const auto& row : set.metrics) {
+    std::string keys;
+    for (const auto& [name, value] : row.keys) keys += value + ",";
+    for (const auto& [name, v] : row.values) {
+      text += fmt::format("{}{},{},{}\n", keys, name, number(v.value), number(v.error));
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+void add_curve_options(CLI::App& app, CurveOptions& o, const std::string& schedules) {
+  o.schedule = schedules;
+  begin_group(app, "Graph");
+  LatticeHelp help;
+  help.seed = "seed of the first graph";
+  help.most_seed = kMostSeed - (1u << 20);
+  add_lattice_options(app, o, help);
+  add_whole(app, "--graphs", o.graphs, 1, 1u << 16, "graphs to average over, seeds one apart");
+  begin_group(app, "Sampling");
+  add_text(app, "--temperature", o.temperature, "T[,T..]",
+           "temperatures, J = k_B = 1; or FROM:TO:COUNT, such as\n2:3:11, or FROM:TO:STEP, such as "
+           "2:3:0.1");
+  add_text(app, "--schedule", o.schedule, "MIX[,MIX..]",
+           "updates to compare: M:W, or glauber/M:W,\n"
+           "swendsen-wang/M:W, few-cluster/M:W (bytespin engine),\nor glauber/swendsen-wang/M:W");
+  add_model_options(app, o);
+  add_whole(app, "--replicas", o.replicas, 2, 1u << 20,
+            "independent systems per graph and curve;\nmultiples of 32 for the multispin engine");
+  add_whole(app, "--seed", o.seed, 0, kMostSeed, "seed of the run: same seed, same trajectory");
+  begin_group(app, "Machine");
+  add_text(app, "--engine", o.engine, "WORD",
+           "multispin (32 Ising replicas per word), bytespin,\nor auto: multispin where it can");
+  add_text(app, "--device", o.device, "DEVICE", "auto, cpu, cuda or cuda:N");
+  add_threads(app, o.threads, "0: as many as help; the seconds depend on it,\nnothing else does");
+  add_text(app, "--time-limit", o.time_limit, "TIME", "stop with status 75 after this time");
+  begin_group(app, "Output");
+  add_text(app, "--out", o.out, "DIR", "curves.json, CSV files and plots go here");
+  add_flag(app, "--overwrite", o.overwrite, "replace DIR/curves.json if it exists");
+  add_off_flag(app, "--no-plots", o.plots, "do not draw plots");
+  add_flag(app, "--json", o.json, "print one JSON object, nothing else");
+  begin_group(app, "Sampling");
+}
+
+void add_prepare_options(CLI::App& app, CurveOptions& o) {
+  add_text(app, "--prepare", o.prepare, "MIX", "schedule that brings systems to equilibrium first");
+  add_whole(app, "--equilibrate", o.equilibrate, 0, std::uint64_t{1} << 32,
+            "cycles of --prepare before the curves begin");
+}
+
+void write_curves(const CurveSet& set, const std::string& folder) {
+  make_output_folder(folder);
+  const std::filesystem::path path(folder);
+  write_text_file(path / "curves.json", curves_json(set).dump(2) + "\n");
+  for (const auto& table : set.tables) {
+    write_text_file(path / (table.name + ".csv"), curves_csv(table));
+  }
+  write_text_file(path / "metrics.csv", metrics_csv(set));
+}
+
+ExitCode run_curves(const CurveOptions& options, const std::string& name,
+                    const CurveMeasurement& measure) {
+  CurveSpec spec = make_spec(options);
+  spec.threads = options.threads > 0 ? static_cast<int>(options.threads)
+                                     : curve_threads(spec, thread_count(0));
+  const DeviceChoice device = choose_device(options.device, spec.engine, "--device",
+                                            std::numeric_limits<double>::infinity());
+  spec.device = device.devices.front().index;
+  std::optional<std::chrono::duration<double>> limit;
+  if (!options.time_limit.empty()) limit = parse_duration(options.time_limit, "--time-limit");
+  const StopToken stop(limit);
+  if (!options.out.empty()) {
+    make_output_folder(options.out);
+    refuse_overwriting(std::filesystem::path(options.out) / "curves.json", options.overwrite);
+  }
+  tell_device(device);
+
+  Progress progress(name, static_cast<double>(spec.temperatures.size() * spec.mixes.size()));
+  KeptPoints kept;
+  const CurveSet set = measure(spec, stop, progress, kept);
+  progress.close();
+  if (options.json) {
+    fmt::print("{}\n", curves_json(set).dump(2));
+  } else {
+    fmt::print("{}", metrics_table(set));
+    for (const auto& note : set.notes) fmt::print("{}\n", note);
+    fmt::print("{} replicas of {} graph(s), {} engine on {}, {} thread(s); seconds per replica\n",
+               spec.replicas, spec.graphs, to_string(spec.engine), device.devices.front().name,
+               spec.threads);
+  }
+  std::fflush(stdout);
+  if (options.out.empty()) return ExitCode::done;
+  write_curves(set, options.out);
+  fmt::print(stderr, "written to {}\n", options.out);
+  return options.plots ? draw_curves(options.out) : ExitCode::done;
+}
+
+}  // namespace rewise

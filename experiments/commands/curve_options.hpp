@@ -1,0 +1,42 @@
+// Options and output that `decorrelate`, `equilibrate` and `clusters` share.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "experiments/console/commands.hpp"
+#include "experiments/console/python.hpp"
+#include "experiments/console/shared_options.hpp"
+#include "src/curves/curve_spec.hpp"
+#include "src/curves/kept_points.hpp"
+
+namespace rewise {
+
+struct CurveOptions : LatticeOptions, ModelOptions {
+  std::uint64_t graphs = 1, replicas = 32, seed = 1, threads = 0;
+  std::uint64_t equilibrate = 200, steps = 100, points = 60, origins = 10, measure = 1000,
+                timings = 3;
+  std::string temperature, schedule, prepare = "1:8";
+  std::string engine = "auto", device = "auto", fit = "10:0", out, time_limit;
+  bool linear = false, json = false, plots = true, overwrite = false;
+};
+
+// Lattice, temperatures, schedules, engine and output: what all of them have.
+void add_curve_options(CLI::App& app, CurveOptions& options, const std::string& schedules);
+// --prepare and --equilibrate, for curves that begin in equilibrium.
+void add_prepare_options(CLI::App& app, CurveOptions& options);
+
+using CurveMeasurement = std::function<CurveSet(const CurveSpec& spec, const StopToken& stop,
+                                                Progress& progress, KeptPoints& kept)>;
+
+// Checks the options, measures, prints the table or the JSON object and writes --out: curves.json,
+// one CSV per table, metrics.csv and plots/.
+ExitCode run_curves(const CurveOptions& options, const std::string& name,
+                    const CurveMeasurement& measure);
+
+// plots/ of a folder that holds curves.json; as draw_plots().
+inline ExitCode draw_curves(const std::string& folder) { return draw_plots({folder}); }
+// curves.json, TABLE.csv and metrics.csv in a folder, made where it is missing.
+void write_curves(const CurveSet& set, const std::string& folder);
+
+}  // namespace rewise

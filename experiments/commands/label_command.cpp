@@ -1,0 +1,87 @@
+// `rewise label`: connected components of an image, an array or a graph with occupied bonds.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "experiments/commands/label_report.hpp"
+#include "experiments/console/commands.hpp"
+#include "experiments/console/shared_options.hpp"
+#include "src/label/method.hpp"
+
+namespace rewise {
+namespace {
+
+constexpr const char* kAbout =
+    "Label connected components of an image or graph.\n\n"
+    "Labels the connected components of a PGM image, of an array in an HDF5 file (1 to\n"
+    "4 dimensions) or of a graph with occupied bonds, and prints their number, the\n"
+    "largest, a histogram of sizes, and the directions that one of them wraps or spans.\n"
+    "A label is the number of a component's smallest site, x fastest, counted from 0.";
+constexpr const char* kExamples = R"(
+Pixels are joined with their neighbours along each direction: 4 in two dimensions, 6 in
+three. Images have open boundaries unless --periodic is given; the lattices of graph
+files are periodic. All methods give the same labels.
+
+Examples:
+  rewise label cells.pgm --threshold 100 --out labels.pgm
+  rewise label rock.h5:/porosity --threshold 0.4 --out labels.h5
+  rewise label segments.h5:/ids --equal --json
+  rewise label g.h5 --occupy 0.5 --seed 7
+  rewise label friends.edges --bonds kept.txt)";
+
+ExitCode run_label(const LabelOptions& options) {
+  parse_label_method(options.method, "--method");  // complain before the work
+  const LabelInput input = read_label_input(options);
+  if (!options.out.empty()) check_label_output(input, options.out);
+  const LabelResult result = label_input(input, options);
+  if (!options.out.empty()) {
+    write_labels(input, result, options.out, options.overwrite ? Overwrite::yes : Overwrite::no);
+  }
+  if (options.json) {
+    fmt::print("{}\n", label_json(input, result).dump(2));
+  } else {
+    fmt::print("{}", label_text(input, result));
+  }
+  if (!options.out.empty()) fmt::print(stderr, "written to {}\n", options.out);
+  return ExitCode::done;
+}
+
+}  // namespace
+
+AddedCommand add_label_command(CLI::App& program) {
+  auto options = std::make_shared<LabelOptions>();
+  LabelOptions& o = *options;
+  CLI::App& app = add_command(program, "label", kAbout, kExamples);
+  add_argument(app, "file", o.file, "FILE",
+               "image (.pgm, .pbm), dataset (FILE.h5:/path) or graph (.edges,\n"
+               ".graphml, .h5)");
+  begin_group(app, "Image");
+  add_text(app, "--threshold", o.threshold, "V",
+           "pixels of at least V are there [half of white in a\nPGM; in a dataset all but 0]");
+  add_flag(app, "--equal", o.equal, "all pixels are there; equal neighbours are joined");
+  add_flag(app, "--periodic", o.periodic, "the last pixel is the first one's neighbour");
+  begin_group(app, "Graph");
+  add_graph_file_options(app, o.reading, "file");
+  add_text(app, "--occupy", o.occupy, "P", "share of bonds drawn as occupied [all are]");
+  add_whole(app, "--seed", o.seed, 0, kMostSeed, "seed of that draw");
+  add_text(app, "--bonds", o.bonds, "FILE", "occupied bonds by number: a text, or FILE.h5:/path");
+  begin_group(app, "How");
+  add_text(app, "--method", o.method, "WORD", label_method_help());
+  add_whole(app, "--tile", o.tile, 0, kMostTile,
+            "edge of TILE+MERGE's tiles, 4..64; 0: about 256\nsites a tile");
+  add_text(app, "--device", o.device, "DEVICE", "auto, cpu, cuda or cuda:N");
+  add_whole(app, "--repeat", o.repeat, 1, 1u << 20, "label that often; the best time is told");
+  begin_group(app, "Output");
+  add_text(app, "--out", o.out, "FILE",
+           "labels as .h5 (dataset /label), or .pgm: components\nby rank, 1 the largest");
+  add_flag(app, "--overwrite", o.overwrite, "replace FILE if it exists");
+  add_flag(app, "--json", o.json, "print one JSON object, nothing else");
+  return {&app, [options, &app] {
+            if (is_given(app, "--seed") && options->occupy.empty()) {
+              throw Error(ExitCode::usage, "--seed: is for --occupy, whose bonds it draws");
+            }
+            return run_label(*options);
+          }};
+}
+
+}  // namespace rewise

@@ -1,0 +1,248 @@
+#include "experiments/commands/label_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <numeric>
+
+#include "experiments/commands/pgm.hpp"
+#include "src/base/error.hpp"
+#include "src/base/h5.hpp"
+#include "src/base/table.hpp"
+#include "src/label/cluster_counts.hpp"
+#include "src/study/device_choice.hpp"
+#if defined(REWISE_HAVE_CUDA)
+#include "src/label/papers/components_cuda.hpp"
+#endif
+
+namespace rewise {
+namespace {
+
+constexpr const char* kAxes[kMaxDim] = {"x", "y", "z", "w"};
+
+bool larger(const Component& a, const Component& b) {
+  return a.size != b.size ? a.size > b.size : a.label < b.label;
+}
+
+// Size -> number of components.
+std::map<std::uint32_t, std::uint64_t> histogram(const LabelResult& result) {
+  std::map<std::uint32_t, std::uint64_t> counts;
+  for (const Component& c : result.components) ++counts[c.size];
+  return counts;
+}
+
+struct Totals {
+  std::uint64_t sites = 0;
+  Component largest{kNoLabel, 0};
+  double square = 0;
+};
+
+Totals totals_of(const LabelResult& result) {
+  Totals totals;
+  for (const Component& c : result.components) {
+    totals.sites += c.size;
+    totals.square += static_cast<double>(c.size) * c.size;
+    if (totals.largest.size == 0 || larger(c, totals.largest)) totals.largest = c;
+  }
+  return totals;
+}
+
+std::string across_text(const LabelInput& input, const LabelResult& result) {
+  std::string yes;
+  for (std::size_t k = 0; k < input.extents.size(); ++k) {
+    if (!(*result.across)[k]) continue;
+    if (!yes.empty()) yes += ", ";
+    yes += kAxes[k];
+  }
+  return yes.empty() ? "no direction" : yes;
+}
+
+std::vector<std::byte> h5_labels(const LabelInput& input, const LabelResult& result) {
+  h5::File file = h5::File::create();
+  h5::Group root = file.root();
+  const std::uint64_t sites = result.label.size();
+  std::vector<std::uint64_t> dims(input.extents.rbegin(), input.extents.rend());
+  if (dims.empty()) dims = {sites};
+  std::vector<std::uint64_t> chunk(dims.size(), 1);  // whole rows, about 2^18 elements
+  std::uint64_t left = std::uint64_t{1} << 18;
+  for (std::size_t k = dims.size(); k-- > 0;) {
+    chunk[k] = std::clamp<std::uint64_t>(left, 1, dims[k]);
+    left /= chunk[k];
+  }
+  root.write<std::uint32_t>("label", result.label, dims, {chunk, 4});
+  std::vector<std::uint32_t> label, size;
+  for (const Component& c : result.components) {
+    label.push_back(c.label);
+    size.push_back(c.size);
+  }
+  root.write<std::uint32_t>("component_label", label, {label.size()});
+  root.write<std::uint32_t>("component_size", size, {size.size()});
+  root.set_text("source", input.title);
+  return file.image();
+}
+
+std::string pgm_labels(const LabelInput& input, const LabelResult& result) {
+  std::vector<Component> order = result.components;
+  std::sort(order.begin(), order.end(), larger);
+  GrayImage image;
+  image.width = input.extents[0];
+  image.height = input.extents[1];
+  image.most = static_cast<std::uint32_t>(std::clamp<std::size_t>(order.size(), 1, 65535));
+  std::vector<std::uint16_t> rank(result.label.size());  // at a component's label
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    rank[order[k].label] = static_cast<std::uint16_t>(std::min<std::size_t>(k + 1, 65535));
+  }
+  for (const Site label : result.label) {
+    image.pixels.push_back(label == kNoLabel ? std::uint16_t{0} : rank[label]);
+  }
+  return pgm_text(image);
+}
+
+// Labels and the best time, on the CPU.
+void label_on_cpu(const BondConfiguration& c, std::uint32_t tile, std::uint64_t repeats,
+                  LabelResult& result) {
+  Labeller labeller(result.method, c.lattice, c.sites, tile);
+  result.label.resize(c.sites);
+  for (std::uint64_t n = 0; n < repeats; ++n) {
+    const LabelSeconds taken = labeller.run(c, result.label);
+    const double seconds = taken.label + taken.merge;
+    result.seconds = n == 0 ? seconds : std::min(result.seconds, seconds);
+  }
+}
+
+void label_on_cuda(const BondConfiguration& c, std::uint32_t tile, std::uint64_t repeats,
+                   int device, LabelResult& result) {
+#if defined(REWISE_HAVE_CUDA)
+  CudaComponents found =
+      label_components_cuda(c, result.method, tile, device, static_cast<int>(repeats));
+  result.label = std::move(found.label);
+  result.seconds = found.label_seconds + found.merge_seconds;
+#else
+  static_cast<void>(c);
+  static_cast<void>(tile);
+  static_cast<void>(repeats);
+  static_cast<void>(result);
+  throw Error(ExitCode::internal, fmt::format("cuda:{}: this build has no CUDA code", device));
+#endif
+}
+
+// What `auto` reckons with: ns per site, of the slower methods.
+constexpr double kLabelNanoseconds = 20;
+
+}  // namespace
+
+LabelResult label_input(const LabelInput& input, const LabelOptions& options) {
+  LabelResult result;
+  const BondConfiguration& c = input.configuration;
+  result.method = parse_label_method(options.method, "--method");
+  const auto asked = static_cast<std::uint32_t>(options.tile);
+  const std::uint32_t tile = tile_edge(result.method, c.lattice.dim, asked, "--tile");
+  if (is_tiled(result.method) && c.lattice.dim > 0) result.tile = tile;
+  const double cpu_seconds =
+      1e-9 * kLabelNanoseconds * static_cast<double>(c.sites) * static_cast<double>(options.repeat);
+  const DeviceChoice choice =
+      choose_device(options.device, EngineKind::bytespin, "--device", cpu_seconds);
+  tell_device(choice);
+  result.device = choice.devices.front().name;
+  const int device = choice.devices.front().index;
+  if (device < 0) {
+    label_on_cpu(c, asked, options.repeat, result);
+  } else {
+    label_on_cuda(c, asked, options.repeat, device, result);
+  }
+  result.components = components_of(result.label);
+  if (c.lattice.dim > 0 && c.extra.empty()) {
+    if (input.periodic) {
+      BondConfiguration copy = c;
+      result.across = ClusterCounter(c.lattice, c.sites).count(copy).wraps;
+    } else {
+      result.across = spanned_directions(c.lattice, result.label);
+    }
+  }
+  return result;
+}
+
+Json label_json(const LabelInput& input, const LabelResult& result) {
+  const Totals totals = totals_of(result);
+  Json json;
+  json["input"] = input.title;
+  json["extents"] = input.extents.empty() ? Json(nullptr) : Json(input.extents);
+  json["periodic"] = input.periodic;
+  json["sites"] = result.label.size();
+  json["present"] = totals.sites;
+  json["components"] = result.components.size();
+  json["largest"] = totals.largest.size;
+  json["largest_label"] = totals.largest.size > 0 ? Json(totals.largest.label) : Json(nullptr);
+  json["mean_size"] =
+      totals.sites > 0 ? Json(totals.square / static_cast<double>(totals.sites)) : Json(nullptr);
+  Json across = nullptr;
+  for (std::size_t k = 0; result.across && k < input.extents.size(); ++k) {
+    across.push_back((*result.across)[k]);
+  }
+  json[input.periodic ? "wraps" : "spans"] = across;
+  json["histogram"] = Json::array();
+  for (const auto& [size, count] : histogram(result)) json["histogram"].push_back({size, count});
+  json["method"] = to_string(result.method);
+  json["tile"] = result.tile > 0 ? Json(result.tile) : Json(nullptr);
+  json["device"] = result.device;
+  json["seconds"] = result.seconds;
+  return json;
+}
+
+std::string label_text(const LabelInput& input, const LabelResult& result) {
+  const Totals totals = totals_of(result);
+  const char* what = input.image ? "pixels" : "sites";
+  std::string out = fmt::format("{}\n", input.title);
+  out += fmt::format("{} that are there  {} of {}\n", what, totals.sites, result.label.size());
+  out += fmt::format("components          {}\n", result.components.size());
+  if (totals.sites > 0) {
+    const auto sites = static_cast<double>(totals.sites);
+    out += fmt::format("largest             {} {} ({:.4g} %), label {}\n", totals.largest.size,
+                       what, 100 * totals.largest.size / sites, totals.largest.label);
+    out += fmt::format("mean size           {:.6g} (of the component of a random {})\n",
+                       totals.square / sites, input.image ? "pixel" : "site");
+  }
+  if (result.across) {
+    out += fmt::format("{:<20}{}\n", input.periodic ? "wraps around" : "spans",
+                       across_text(input, result));
+  }
+  // By powers of two: 1, 2-3, 4-7, ..
+  std::vector<std::vector<std::string>> rows{{"size", "components", what}};
+  std::map<unsigned, std::array<std::uint64_t, 2>> bins;
+  for (const auto& [size, count] : histogram(result)) {
+    auto& bin = bins[static_cast<unsigned>(std::bit_width(size)) - 1];
+    bin[0] += count;
+    bin[1] += count * size;
+  }
+  for (const auto& [power, bin] : bins) {
+    const std::uint64_t first = std::uint64_t{1} << power, last = 2 * first - 1;
+    rows.push_back({first == last ? "1" : fmt::format("{}-{}", first, last),
+                    fmt::format("{}", bin[0]), fmt::format("{}", bin[1])});
+  }
+  if (rows.size() > 1) out += fmt::format("\n{}", aligned_table(rows));
+  out += fmt::format("\nlabelled by {} on {} in {:.3g} s\n", to_string(result.method),
+                     result.device, result.seconds);
+  return out;
+}
+
+void check_label_output(const LabelInput& input, const std::string& file) {
+  const std::string ending = std::filesystem::path(file).extension();
+  if (ending == ".h5" || (ending == ".pgm" && input.extents.size() == 2)) return;
+  throw Error(ExitCode::usage,
+              fmt::format("--out: '{}' ends neither in .h5 nor, in two dimensions, in .pgm", file));
+}
+
+void write_labels(const LabelInput& input, const LabelResult& result, const std::string& file,
+                  Overwrite overwrite) {
+  NewFile out(file, overwrite);
+  if (std::filesystem::path(file).extension() == ".pgm") {
+    out.write(pgm_labels(input, result));
+  } else {
+    out.write(h5_labels(input, result));
+  }
+  out.commit();
+}
+
+}  // namespace rewise

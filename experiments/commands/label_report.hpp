@@ -1,0 +1,42 @@
+// What `rewise label` tells of components, and the files that hold their labels.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/commands/label_input.hpp"
+#include "graphs/new_file.hpp"
+#include "src/label/labeller.hpp"
+#include "src/study/json_output.hpp"
+
+namespace rewise {
+
+struct LabelResult {
+  LabelMethod method = LabelMethod::fast;
+  std::uint32_t tile = 0;   // 0: none
+  std::string device;       // "cpu", "cuda:0"
+  std::vector<Site> label;  // [sites]
+  std::vector<Component> components;
+  // [dim] Closed lattices: a component wraps around the direction; open ones: it reaches across.
+  // Nothing without a lattice, and where bonds leave it.
+  std::optional<std::array<bool, kMaxDim>> across;
+  double seconds = 0;  // labelling alone, the best of the repetitions
+};
+
+LabelResult label_input(const LabelInput& input, const LabelOptions& options);
+
+Json label_json(const LabelInput& input, const LabelResult& result);
+std::string label_text(const LabelInput& input, const LabelResult& result);
+
+// .h5: datasets /label of the input's shape, 4294967295 where there is no site, and
+// /component_label, /component_size. .pgm (two dimensions): each component by its rank in size, 1
+// the largest and 65535 all from there on, 0 where there is no site.
+void write_labels(const LabelInput& input, const LabelResult& result, const std::string& file,
+                  Overwrite overwrite);
+// Error(usage) for a file that write_labels() could not write.
+void check_label_output(const LabelInput& input, const std::string& file);
+
+}  // namespace rewise

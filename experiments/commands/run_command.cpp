@@ -1,0 +1,322 @@
+// `rewise run`: one graph, some temperatures, one seed; numbers with errors, and a task file that
+// can be interrupted, resumed and extended.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <memory>
+
+#include "experiments/commands/run_options.hpp"
+#include "experiments/commands/run_report.hpp"
+#include "experiments/console/commands.hpp"
+#include "src/base/temporary.hpp"
+#include "src/bytespin/bytespin.hpp"
+#include "src/search/auto_schedule.hpp"
+#include "src/search/costs.hpp"
+#include "src/store/syscalls.hpp"
+#include "src/study/bitlattice_task.hpp"
+#include "src/study/config.hpp"
+#include "src/study/device_choice.hpp"
+#include "src/study/need.hpp"
+#include "src/study/parse.hpp"
+#include "src/study/progress.hpp"
+#include "src/study/ranks.hpp"
+#include "src/study/shared_ranks.hpp"
+#include "src/study/task.hpp"
+
+namespace rewise {
+namespace {
+
+constexpr const char* kAbout =
+    "Simulate one graph at given temperatures.\n\n"
+    "Simulates the Ising or the Potts model on one graph at one or more temperatures and\n"
+    "prints energy, magnetisation, Binder's U, specific heat and susceptibility per site\n"
+    "with errors, and integrated autocorrelation times (tau, in cycles).";
+constexpr const char* kExamples = R"(
+A cycle is M sweeps of --local and then W updates of --cluster in every replica. Half of
+the replicas start ordered, half random. Where these still differ, the run drifts, or it is
+too short for honest errors, the table has "-", --json null with "status" and "reasons"
+(and what was refused as "candidate"), and a warning says what to do.
+
+--model potts takes spins with --q states: the energy is minus the number of bonds between
+equal states, |m| = (q N_max/N - 1)/(q - 1) with N_max sites in the most frequent state.
+few-cluster (Weigel 2011) grows the clusters of one seed per tile of the lattice and flips
+each with a probability below 1.
+
+With --out the run is kept: SIGINT, SIGTERM, SIGUSR1, SIGXCPU, SIGHUP or --time-limit write a
+checkpoint (FILE with .part.h5 for .h5) and end with status 75; the same command goes on
+where it stopped, bit for bit, on any number of threads. A finished file is never
+overwritten; the same command with a larger --measure adds to it. Files that are damaged
+and have no good copy end the run (65), unless --recompute-damaged sets them aside.
+
+Under mpirun or srun, --share-ranks shares the lattice among all ranks, a slab each: as
+many GPUs, or nodes, as there are rows along the last extent. For the bitlattice engine, and
+for sweeps and Swendsen-Wang updates of the bytespin engine. Numbers and files are those of
+one process. Each rank writes its part of a checkpoint (FILE.part.h5.*), which goes on with
+any number of ranks; so does the final state with --state apart, or above 1 GiB (FILE.h5.*,
+which belong to FILE.h5). Without --share-ranks every rank runs the same command.
+
+Memory is estimated before it is taken: a run that cannot fit is refused with status 69, one
+that takes much says so. --dry-run prints what a run would need, and does nothing else.
+
+Examples:
+  rewise run --dim 2 --size 64 --p 0.01 --temperature 2.3,2.4,2.5
+  rewise run --size 128 --temperature 2.269185 --schedule 1:1 --measure 5000 --json
+  rewise run --size 256 --p 0.01 --temperature 2.43 --schedule 1:16 --out t.h5
+  mpirun -n 8 rewise run --share-ranks --engine bitlattice --size 131072 --schedule 1:0
+      --temperature 2.26 --device cuda --out big.h5
+  rewise run --model potts --q 3 --size 64 --temperature 0.995 --cluster swendsen-wang)";
+
+std::string interrupted_text(const RunOptions& options, const TaskResult& result,
+                             const std::string& reason) {
+  if (options.out.empty()) {
+    return fmt::format("stopped by {} after {}; nothing was kept (--out FILE keeps checkpoints)",
+                       reason, result.message);
+  }
+  return fmt::format("stopped by {} after {}; {}, the same command goes on from it", reason,
+                     result.message, result.kept ? "checkpoint written" : "no step was made");
+}
+
+// What keeps sweeps of Metropolis alone from every configuration.
+struct Unreached {
+  bool chain = false;
+  std::uint64_t isolated = 0;  // sites without bonds
+};
+
+Unreached unreached_on(const Graph& graph) {
+  Unreached found{graph.lattice().dim == 1, 0};
+  const auto offsets = graph.offsets();
+  for (std::size_t k = 0; k + 1 < offsets.size(); ++k) {
+    found.isolated += offsets[k] == offsets[k + 1];
+  }
+  return found;
+}
+
+// Checkerboard Metropolis alone is not ergodic on chains, nor where several isolated sites flip
+// together at every sweep; the heat bath is, as are Swendsen-Wang updates. A Wolff update takes a
+// given site without bonds once in N times: such sites keep what they started with, and add up to
+// the square of their share to m^2. seen: of the graph that ran.
+std::string metropolis_warning(const TaskSpec& spec, const std::optional<Unreached>& seen) {
+  // With more states than two, the proposals are random.
+  if (spec.local != LocalUpdate::metropolis || spec.schedule.local == 0 || spec.q > 2) return "";
+  const bool wolff = spec.schedule.cluster > 0;
+  if (wolff && spec.cluster != ClusterUpdate::wolff) return "";
+  const char* cure = is_bitlattice(spec) ? "take --local glauber"
+                     : wolff             ? "take --local glauber, or --cluster swendsen-wang"
+                                         : "take --local glauber, or --cluster swendsen-wang with "
+                                           "updates of it in the schedule";
+  const auto [chain, isolated] = seen                ? *seen
+                                 : needs_graph(spec) ? unreached_on(*task_graph(spec))
+                                                     : Unreached{spec.graph.extents.size() == 1, 0};
+  if (chain && !wolff) {
+    return fmt::format("Metropolis alone does not reach every configuration of a chain: {}", cure);
+  }
+  const auto lone = static_cast<double>(isolated);
+  constexpr double small = 1e-4;  // of m^2 at Tc, some N^(-1/2)
+  if (isolated < 2 || (wolff && lone * lone < small * std::pow(site_count(spec), 1.5))) return "";
+  return fmt::format("{} isolated sites flip together at every sweep of Metropolis{}: {}", isolated,
+                     wolff ? ", and Wolff updates hardly ever take one" : " alone", cure);
+}
+
+// --schedule auto, and the cluster update with it where that is left open: those of the task file,
+// so that a run goes on as it began; else tuned, for a tenth of the time that the run will take.
+Candidate automatic_schedule(const TaskSpec& spec, bool any_cluster,
+                             const std::optional<TaskPaths>& paths, const TaskRun& run) {
+  constexpr double least = 1, most = 30;  // seconds
+  for (const auto& file : paths ? std::vector{paths->finished, paths->checkpoint}
+                                : std::vector<std::filesystem::path>{}) {
+    std::optional<LoadedTask> stored;
+    try {
+      stored = load_task(file, OpenAs::reader, Spins::apart);
+    } catch (const Error& error) {
+      if (!run.recompute_damaged || error.exit_code() != ExitCode::data) throw;
+    }
+    if (!stored) continue;
+    const auto& kept = stored->task.configuration;
+    const auto schedule = kept.find("sampling.schedule"), cluster = kept.find("sampling.cluster");
+    if (schedule == kept.end() || cluster == kept.end()) continue;
+    return {parse_schedule(schedule->second, file.string()),
+            any_cluster ? parse_cluster_update(cluster->second, file.string()) : spec.cluster};
+  }
+  const double budget = std::clamp(0.1 * cpu_seconds(spec, run.engine.threads), least, most);
+  const ChosenSchedule chosen = tuned_schedule(spec, any_cluster, run.engine, budget, run.stop);
+  const Candidate winner{chosen.schedule, chosen.cluster};
+  fmt::print(stderr, "schedule: {} ({})\n", candidate_text(winner), chosen.reason);
+  return winner;
+}
+
+// What the device does, or several together.
+void check_device(const EngineOptions& engine, const RunOptions& options, const TaskSpec& spec) {
+  if (!engine.devices.empty() && is_bitlattice(spec) && needs_graph(spec)) {
+    throw Error(
+        ExitCode::usage,
+        fmt::format("--device: {} share regular lattices of the bitlattice engine, p = 0 (take "
+                    "one device, or --engine bytespin)",
+                    options.device));
+  }
+  if (engine.devices.empty()) {
+    return check_wolff_method(engine.wolff_method, engine.device >= 0, "--wolff-method");
+  }
+  if (spec.imported != nullptr && spec.imported->lattice().dim == 0) {
+    throw Error(ExitCode::usage,
+                fmt::format("--device: {} share lattices, not imported graphs", options.device));
+  }
+  if (options.schedule == "auto" && !is_bitlattice(spec)) {
+    throw Error(ExitCode::usage,
+                fmt::format("--schedule: auto: {} share a system by a schedule that is named "
+                            "(tune with one of them first)",
+                            options.device));
+  }
+  if (spec.schedule.cluster == 0) return;
+  const std::string why_not =
+      bytespin::why_no_team(spec.graph.extents, spec.cluster, engine.label_method);
+  if (!why_not.empty()) {
+    throw Error(ExitCode::usage, fmt::format("--device: {} {}", options.device, why_not));
+  }
+}
+
+// --dry-run: what the run would need.
+ExitCode tell_needs(const TaskSpec& spec, const EngineOptions& engine, const MemoryNeed& need,
+                    bool on_device, const RunOptions& options) {
+  const MemoryRoom room = memory_room();
+  if (options.json) {
+    const bool known = options.schedule != "auto" || is_bitlattice(spec);
+    const Json json{
+        {"memory_bytes", need.most()},
+        {"memory_left_bytes", room.bytes},
+        {"memory_limit", room.limit},
+        {"device_bytes", on_device ? Json(need.device) : Json(nullptr)},
+        {"disk_bytes", options.out.empty() ? 0 : disk_need(spec, run_final_state(options))},
+        {"cpu_seconds", known ? Json(cpu_seconds(spec, engine.threads)) : Json(nullptr)},
+        {"threads", engine.threads}};
+    fmt::print("{}\n", json.dump(2));
+    return ExitCode::done;
+  }
+  fmt::print("memory: {}; {} leaves {}{}\n", need_text(need), room.limit, bytes_text(room.bytes),
+             need.most() > room.bytes ? ": it will not fit" : "");
+  if (on_device) fmt::print("device: about {}\n", bytes_text(need.device));
+  fmt::print("disk:   {}\n",
+             options.out.empty()
+                 ? "none (no --out)"
+                 : fmt::format("at most {}, twice that while it is written",
+                               bytes_text(disk_need(spec, run_final_state(options)))));
+  if (options.schedule == "auto" && !is_bitlattice(spec)) {
+    fmt::print("time:   not known before the schedule is tuned\n");
+  } else if (on_device) {
+    fmt::print("time:   not known of the device; {} on this CPU\n",
+               duration_text(cpu_seconds(spec, engine.threads)));
+  } else {
+    fmt::print("time:   about {} on {} thread(s), for clusters as near Tc\n",
+               duration_text(cpu_seconds(spec, engine.threads)), engine.threads);
+  }
+  return ExitCode::done;
+}
+
+ExitCode run_run(const RunOptions& options) {
+  if (options.temperature.empty()) {
+    throw Error(ExitCode::usage, "--temperature is missing (one or more, such as 2.3,2.4)");
+  }
+  TaskSpec spec = run_spec(options);
+  const auto paths = paths_beside(options.out);
+  TaskRun run;
+  run.engine = run_engine_options(options, spec);
+  run.engine.threads = options.threads > 0 ? static_cast<int>(options.threads)
+                                           : useful_threads(spec, threads_of_rank(0));
+  const DeviceChoice device = device_of_rank(options.device, spec.engine, "--device",
+                                             cpu_seconds(spec, run.engine.threads));
+  device.devices.front().choose(run.engine);
+  check_device(run.engine, options, spec);
+  run.checkpoint = parse_duration(options.checkpoint, "--checkpoint").count();
+  std::optional<std::chrono::duration<double>> limit;
+  if (!options.time_limit.empty()) limit = parse_duration(options.time_limit, "--time-limit");
+  run.stop = StopToken(limit);
+  run.recompute_damaged = options.recompute_damaged;
+  run.final_state = run_final_state(options);
+  const bool on_device = !run.engine.devices.empty() || run.engine.device >= 0;
+  MemoryNeed need = memory_need(spec, run.engine.threads, on_device, !options.out.empty());
+  share_need(need, options.out.empty() ? 0 : state_bytes(spec),
+             !options.out.empty() && gathers_state(spec, run.final_state));
+  if (options.dry_run) return tell_needs(spec, run.engine, need, on_device, options);
+  if (const std::string line = check_memory(need); !line.empty()) {
+    fmt::print(stderr, "{}\n", line);
+  }
+  tell_device(device);
+  if (options.schedule == "auto" && !is_bitlattice(spec)) {
+    const Candidate best = automatic_schedule(spec, !run_cluster(options), paths, run);
+    spec.schedule = best.schedule;
+    spec.cluster = best.cluster;
+  }
+
+  if (paths) {  // what a killed run left
+    clear_temporaries(folder_of(paths->lease), fmt::format(".{}.", paths->lease.stem().string()));
+  }
+  Progress progress("run", static_cast<double>(spec.cycles()));
+  run.progress = [&](std::uint64_t cycles) { progress.add(static_cast<double>(cycles)); };
+  run.note = [&](const std::string& line) { progress.line(line); };
+  std::optional<Unreached> unreached;
+  run.on_graph = [&](const Graph& graph) { unreached = unreached_on(graph); };
+  TaskResult result;
+  try {
+    result = run_task(spec, paths, run);
+  } catch (const DamagedTask& error) {
+    throw Error(ExitCode::data, fmt::format("{} (--recompute-damaged sets damaged files aside and "
+                                            "computes them again)",
+                                            error.what()));
+  }
+  progress.close();
+  switch (result.outcome) {
+    case TaskOutcome::held:
+      throw Error(ExitCode::held,
+                  fmt::format("'{}' is held by {}{}", options.out, result.message,
+                              this_rank().size > 1 && !options.share_ranks
+                                  ? fmt::format(" ({} processes were started together: with "
+                                                "--share-ranks they share the run)",
+                                                this_rank().size)
+                                  : ""));
+    case TaskOutcome::lost:
+    case TaskOutcome::unwritten:
+      throw Error(ExitCode::interrupted, fmt::format("'{}': {}", options.out, result.message));
+    case TaskOutcome::interrupted:
+      throw Error(ExitCode::interrupted, interrupted_text(options, result, run.stop.reason()));
+    case TaskOutcome::already:
+      fmt::print(stderr,
+                 "'{}' holds this task already, with {} measurements; nothing was computed "
+                 "(a larger --measure adds to it)\n",
+                 options.out, result.data.energy.time());
+      break;
+    case TaskOutcome::finished:
+      break;
+  }
+  const CheckedRun checked = checked_run(result.data);
+  std::vector<std::string> warnings = warnings_of(checked);
+  if (const std::string line = metropolis_warning(spec, unreached); !line.empty()) {
+    warnings.push_back(line);
+  }
+  for (const std::string& line : warnings) fmt::print(stderr, "warning: {}\n", line);
+  if (options.json) {
+    fmt::print("{}\n", run_json(result.data, checked, warnings).dump(2));
+  } else {
+    fmt::print("{}", run_table(result.data, checked));
+  }
+  if (!options.out.empty() && result.outcome == TaskOutcome::finished) {
+    fmt::print(stderr, "written to {}\n", options.out);
+  }
+  return ExitCode::done;
+}
+
+}  // namespace
+
+AddedCommand add_run_command(CLI::App& program) {
+  auto options = std::make_shared<RunOptions>();
+  CLI::App& app = add_command(program, "run", kAbout, kExamples);
+  add_run_options(app, *options);
+  return {&app, [options, &app] {
+            check_run_options(app, *options);
+            return with_ranks(
+                {options->share_ranks, options->share_route, options->device, options->threads},
+                [&] { return run_run(*options); });
+          }};
+}
+
+}  // namespace rewise

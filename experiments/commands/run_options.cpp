@@ -1,0 +1,218 @@
+#include "experiments/commands/run_options.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+#include <tuple>
+
+#include "graphs/graph_io.hpp"
+#include "src/base/error.hpp"
+#include "src/base/words.hpp"
+#include "src/label/method.hpp"
+#include "src/store/syscalls.hpp"
+#include "src/study/bitlattice_task.hpp"
+#include "src/study/config.hpp"
+#include "src/study/shared_ranks.hpp"
+
+namespace rewise {
+namespace {
+
+void add_graph_options(CLI::App& app, RunOptions& o) {
+  add_text(app, "--graph", o.graph, "FILE",
+           "use this graph (.edges, .graphml, .h5) instead of\n"
+           "building one");
+  add_graph_file_options(app, o.reading, "--graph");
+  add_lattice_options(app, o);
+  move_to_group(app, "Graph",
+                {"--dim", "--size", "--p", "--rule", "--graph-seed", "--graph", "--first-site",
+                 "--ignore", "--merge"});
+}
+
+void add_sampling_options(CLI::App& app, RunOptions& o) {
+  constexpr std::uint64_t most = std::uint64_t{1} << 32;
+  begin_group(app, "Sampling");
+  add_text(app, "--temperature", o.temperature, "T[,T..]",
+           "temperatures, J = k_B = 1; or FROM:TO:COUNT, such as\n2:3:11, or FROM:TO:STEP, such as "
+           "2:3:0.1");
+  add_text(app, "--schedule", o.schedule, "M:W",
+           "a cycle: M local sweeps, then W cluster updates;\n"
+           "auto: tuned first (see 'rewise tune')");
+  add_whole(app, "--replicas", o.replicas, 1, 1u << 20,
+            "independent systems per temperature; multiples of\n32 for the multispin engine; "
+            "bitlattice: 1 if not\ngiven");
+  add_whole(app, "--equilibrate", o.equilibrate, 0, most, "cycles before the first measurement");
+  add_whole(app, "--measure", o.measure, 1, most, "number of measurements");
+  add_whole(app, "--every", o.every, 1, most, "cycles per measurement");
+  add_whole(app, "--seed", o.seed, 0, kMostSeed, "seed of the run: same seed, same trajectory");
+  add_text(app, "--start", o.start, "WORD", "mixed (half cold, half hot), cold or hot");
+  add_model_options(app, o);
+  add_text(app, "--local", o.local, "WORD",
+           local_updates() + " or auto: glauber in one\ndimension, metropolis elsewhere");
+  add_text(app, "--cluster", o.cluster, "WORD",
+           "wolff, swendsen-wang, few-cluster (bytespin engine), or\n"
+           "auto: the faster of the first two [beside a schedule\n"
+           "auto: auto, else wolff]");
+  add_whole(app, "--few-cluster-tile", o.seed_tile, 0, 0xFFFFFFFFu,
+            "edge of the tiles with one seed each; 0: a few tiles,\n4 x 4 in two dimensions");
+  add_text(app, "--few-cluster-flip", o.flip, "P", "chance that a cluster found flips, below 1");
+}
+
+void add_machine_options(CLI::App& app, RunOptions& o) {
+  begin_group(app, "Machine");
+  add_text(app, "--engine", o.engine, "WORD",
+           "multispin (32 Ising replicas per word, fastest), bytespin\n"
+           "(one byte per site), bitlattice (one bit per site: one\n"
+           "large lattice, schedule M:0; for ranks p = 0), or auto:\n"
+           "multispin where it can, bitlattice or bytespin for ranks");
+  add_text(app, "--device", o.device, "DEVICE",
+           "auto, cpu, cuda or cuda:N; cuda is an error where it\n"
+           "cannot be used; auto takes a GPU where it can, unless\n"
+           "the CPU is done first, and says what it took. cuda:0+1:\n"
+           "GPUs share a large lattice (bytespin engine, sweeps and\n"
+           "Swendsen-Wang; bitlattice engine)");
+  add_threads(app, o.threads, "0: as many as help; the numbers do not depend on it");
+  add_share_ranks(app, o.share_ranks, o.share_route);
+  add_text(app, "--wolff-method", o.wolff_method, "WORD",
+           fmt::format("bytespin engine, how clusters are grown: {},\n"
+                       "on CUDA also {}; the\n"
+                       "device's fastest if not given",
+                       wolff_methods(true, false, " or "), wolff_methods(false, true, " or ")));
+  add_text(
+      app, "--label-method", o.label_method, "WORD",
+      "bytespin engine, how clusters are labelled, fast if not\ngiven: " + label_method_help());
+  add_whole(app, "--tile", o.tile, 0, kMostTile,
+            "edge of TILE+MERGE's tiles, 4..64; 0: about 256\nsites a tile");
+  begin_group(app, "Output");
+  add_text(app, "--out", o.out, "FILE.h5", "keep series and state in this task file");
+  add_text(app, "--state", o.state, "WORD",
+           "the final state, from which a larger --measure goes on:\n"
+           "whole (in FILE.h5), apart (--share-ranks: each rank's part\n"
+           "in a file of its own, FILE.h5.*), none, or auto: whole up\n"
+           "to 1 GiB, then apart where ranks share it");
+  add_text(app, "--checkpoint", o.checkpoint, "TIME", "between checkpoints: 90s, 5min, 1h");
+  for (const char* option : {"--state", "--checkpoint"}) require(app, option, "--out");
+  add_text(app, "--time-limit", o.time_limit, "TIME",
+           "checkpoint and stop with status 75 after this time");
+  add_flag(app, "--recompute-damaged", o.recompute_damaged,
+           "set files of --out aside that are damaged and have no good\n"
+           "copy, and compute them again (else they end the run: 65)");
+  add_profile_option(app);
+  add_flag(app, "--json", o.json, "print one JSON object, nothing else");
+  add_flag(app, "--dry-run", o.dry_run, "print the memory, disk and time it needs, nothing else");
+}
+
+// What ranks can share.
+void check_shared(const TaskSpec& spec, const RunOptions& options) {
+  if (spec.engine == EngineKind::multispin) {
+    throw Error(ExitCode::usage,
+                "--share-ranks: is for --engine bitlattice or bytespin, not multispin");
+  }
+  if (is_bitlattice(spec)) return;
+  if (spec.imported != nullptr) {
+    throw Error(ExitCode::usage, "--share-ranks: ranks share lattices, not a graph from a file");
+  }
+  if (options.schedule == "auto") {
+    throw Error(ExitCode::usage,
+                "--share-ranks: ranks share a system by a schedule that is named, "
+                "not --schedule auto");
+  }
+  if (spec.schedule.cluster == 0) return;
+  if (spec.cluster != ClusterUpdate::swendsen_wang) {
+    throw Error(ExitCode::usage,
+                fmt::format("--share-ranks: ranks share sweeps and swendsen-wang updates, not {} "
+                            "(take --cluster swendsen-wang, or a schedule such as 1:0)",
+                            to_string(spec.cluster)));
+  }
+  if (!traits(parse_label_method(options.label_method, "--label-method")).ranks) {
+    throw Error(ExitCode::usage,
+                fmt::format("--share-ranks: ranks label by the method {}, not {}",
+                            label_methods(&LabelTraits::ranks, " or "), options.label_method));
+  }
+}
+
+void refuse_few_cluster_options(const CLI::App& app, std::optional<ClusterUpdate> cluster) {
+  for (const char* name : {"--few-cluster-tile", "--few-cluster-flip"}) {
+    if (!is_given(app, name) || cluster == ClusterUpdate::few_cluster) continue;
+    throw Error(ExitCode::usage, fmt::format("{}: is for --cluster few-cluster, not {}", name,
+                                             cluster ? to_string(*cluster) : "auto"));
+  }
+}
+
+}  // namespace
+
+void add_run_options(CLI::App& app, RunOptions& options) {
+  add_graph_options(app, options);
+  add_sampling_options(app, options);
+  add_machine_options(app, options);
+}
+
+void check_run_options(const CLI::App& app, RunOptions& options) {
+  refuse_beside(app, "--graph", {"--dim", "--size", "--p", "--rule", "--graph-seed"});
+  options.engine = engine_name_now(options.engine, "--engine");
+  refuse_few_cluster_options(app, run_cluster(options));
+  if (options.engine == "auto" && options.share_ranks) {  // which share no word groups
+    const auto schedule = schedule_or_auto(options.schedule, "--schedule");
+    const bool bits = schedule && schedule->cluster == 0 && options.model == "ising" &&
+                      options.graph.empty() && parse_p(options.p, "--p") == 0;
+    options.engine = bits ? "bitlattice" : "bytespin";
+  }
+  if (options.engine == "bitlattice" && !is_given(app, "--replicas")) options.replicas = 1;
+}
+
+std::optional<ClusterUpdate> run_cluster(const RunOptions& options) {
+  return choose_cluster(options.cluster, schedule_or_auto(options.schedule, "--schedule"),
+                        "--cluster");
+}
+
+TaskSpec run_spec(const RunOptions& options) {
+  TaskSpec spec;
+  if (!options.graph.empty()) {
+    spec.imported =
+        std::make_shared<const Graph>(read_graph(options.graph, read_options(options.reading)));
+  } else {
+    spec.graph = lattice_spec(options, ", or --graph FILE", options.engine == "bitlattice");
+    spec.graph.p = parse_p(options.p, "--p");
+  }
+  std::tie(spec.model, spec.q) = read_model(options);
+  const int dim = spec.imported ? spec.imported->lattice().dim : static_cast<int>(options.dim);
+  spec.local = choose_local_update(options.local, dim, "--local");
+  spec.cluster = run_cluster(options).value_or(ClusterUpdate::wolff);
+  spec.few_cluster_tile = static_cast<std::uint32_t>(options.seed_tile);
+  spec.few_cluster_flip = parse_number(options.flip, "--few-cluster-flip");
+  spec.engine = choose_engine(options.engine, spec.model, spec.cluster, "--engine", true);
+  spec.temperatures = parse_temperatures(options.temperature, "--temperature");
+  check_replicas(spec.engine, options.replicas, "--replicas");
+  spec.replicas = static_cast<std::uint32_t>(options.replicas);
+  spec.start = parse_start(options.start, "--start");
+  spec.seed = options.seed;
+  if (const auto schedule = schedule_or_auto(options.schedule, "--schedule")) {
+    spec.schedule = *schedule;
+  } else if (is_bitlattice(spec)) {
+    spec.schedule = {1, 0};  // it has no other update
+  }
+  spec.equilibrate = options.equilibrate;
+  spec.measure = options.measure;
+  spec.every = options.every;
+  if (is_bitlattice(spec)) check_bitlattice_task(spec);
+  if (options.share_ranks) check_shared(spec, options);
+  return spec;
+}
+
+FinalState run_final_state(const RunOptions& options) {
+  constexpr std::string_view words[]{"auto", "whole", "apart", "none"};
+  const auto wanted = static_cast<FinalState>(parse_word(options.state, words, "state", "--state"));
+  if (wanted == FinalState::apart && !options.share_ranks) {
+    throw Error(ExitCode::usage, "--state: apart: is for --share-ranks");
+  }
+  return wanted;
+}
+
+EngineOptions run_engine_options(const RunOptions& options, const TaskSpec& spec) {
+  const int dim =
+      spec.imported ? spec.imported->lattice().dim : static_cast<int>(spec.graph.extents.size());
+  return choose_methods(options.wolff_method, options.label_method, options.tile, spec.engine,
+                        spec.cluster, dim);
+}
+
+}  // namespace rewise

@@ -1,0 +1,43 @@
+// The options of `rewise run`, and the task that they ask for.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "experiments/console/commands.hpp"
+#include "experiments/console/shared_options.hpp"
+#include "src/study/parse.hpp"
+#include "src/study/task.hpp"
+
+namespace rewise {
+
+struct RunOptions : LatticeOptions, ModelOptions {
+  std::uint64_t replicas = 32, equilibrate = 1000, measure = 1000, every = 1;
+  std::uint64_t seed = 1, threads = 0, tile = 0, seed_tile = 0;
+  GraphFileOptions reading;
+  std::string graph, temperature, schedule = "1:1";
+  std::string engine = "auto", device = "auto", local = "auto";
+  std::string flip = number_text(EngineSpec{}.few_cluster_flip);
+  std::string cluster, wolff_method, label_method, start = "mixed", out;
+  std::string checkpoint = "5min", time_limit, share_route = "auto", state = "auto";
+  bool json = false, dry_run = false, share_ranks = false, recompute_damaged = false;
+};
+
+void add_run_options(CLI::App& app, RunOptions& options);
+
+// Error(usage) for options that exclude each other; one replica of the bitlattice engine unless
+// given; the engine that ranks share, where it is left open.
+void check_run_options(const CLI::App& app, RunOptions& options);
+
+// The cluster update; nothing where it is weighed with the schedule. Error(usage).
+std::optional<ClusterUpdate> run_cluster(const RunOptions& options);
+// Schedule and cluster update are left alone where they are "auto". Error(usage), Error(data, io)
+// of --graph.
+TaskSpec run_spec(const RunOptions& options);
+// Error(usage).
+FinalState run_final_state(const RunOptions& options);
+// The methods; Error(usage) for those that `spec` has no use for.
+EngineOptions run_engine_options(const RunOptions& options, const TaskSpec& spec);
+
+}  // namespace rewise

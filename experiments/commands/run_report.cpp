@@ -1,0 +1,228 @@
+#include "experiments/commands/run_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "src/base/table.hpp"
+#include "src/engine/registry.hpp"
+
+namespace rewise {
+namespace {
+
+EngineKind engine_of(const TaskData& task) {
+  return parse_engine(task.configuration.at("sampling.engine"), "sampling.engine");
+}
+
+double provenance_number(const TaskData& task, const std::string& key) {
+  const auto found = task.provenance.find(key);
+  return found == task.provenance.end() ? 0 : std::strtod(found->second.c_str(), nullptr);
+}
+
+std::string provenance_text(const TaskData& task, const std::string& key) {
+  const auto found = task.provenance.find(key);
+  return found == task.provenance.end() ? "" : found->second;
+}
+
+double updates_per_ns(const TaskData& task) {
+  const double seconds = provenance_number(task, "work.update_seconds");
+  return seconds > 0 ? provenance_number(task, "work.updates") / seconds * 1e-9 : 0;
+}
+
+// Seconds of the steps of cluster updates that label; null where there were none.
+Json steps_json(const TaskData& task) {
+  Json json;
+  double sum = 0;
+  for (const char* step : {"activate", "label", "merge", "flip"}) {
+    const double seconds = provenance_number(task, fmt::format("work.{}_seconds", step));
+    json[step] = seconds;
+    sum += seconds;
+  }
+  return sum > 0 ? json : Json(nullptr);
+}
+
+// Estimates of one temperature by name.
+Json estimates_json(const TemperatureResult& r) {
+  Json row;
+  for (std::size_t k = 0; k < observables().size(); ++k) {
+    const auto name = observables()[k].name;
+    if (observables()[k].compares_sizes) continue;
+    Json& json_of = row[std::string(name)] = value_json(r.observables[k]);
+    if (const auto tau = r.tau.find(name); tau != r.tau.end()) {
+      const bool known = std::isfinite(tau->second.error);
+      json_of["tau"] = known ? Json(tau->second.value) : Json(nullptr);
+    }
+  }
+  row["cluster_fraction"] = value_json(r.cluster_fraction);
+  if (std::isfinite(r.clusters.m4.value)) {
+    row["improved"] = {{"m2", value_json(r.clusters.m2)},
+                       {"m4", value_json(r.clusters.m4)},
+                       {"binder", value_json(r.clusters.binder)}};
+  }
+  return row;
+}
+
+// The same keys without numbers.
+Json without_numbers(Json json) {
+  for (auto& value : json) value = value.is_object() ? without_numbers(value) : Json(nullptr);
+  return json;
+}
+
+int states(const TaskData& task) { return static_cast<int>(configured(task, "sampling.q", 2)); }
+
+bool is_potts(const TaskData& task) { return task.configuration.at("sampling.model") == "potts"; }
+
+// A lower bound has no error, and stands where the numbers are refused, too.
+std::string shown_tau(Value v, const RunCheck& check) {
+  if (!std::isfinite(v.value) || (!check.ok() && std::isfinite(v.error))) return "-";
+  return std::isfinite(v.error) ? format_value(v) : "> " + two_digits(v.value);
+}
+
+std::string shown(Value v) { return std::isfinite(v.value) ? format_value(v) : "-"; }
+
+// "-" where a check refuses it.
+std::string shown(Value v, const RunCheck& check) { return check.ok() ? shown(v) : "-"; }
+
+// Few-cluster updates have two parameters more than others.
+std::string cluster_text(const TaskData& task) {
+  const auto& key = task.configuration;
+  const std::string& name = key.at("sampling.cluster");
+  if (name != "few-cluster") return name;
+  const std::string& edge = key.at("sampling.few_cluster_tile");
+  return fmt::format("few-cluster (tiles {}, flip {})", edge == "0" ? "auto" : "of edge " + edge,
+                     key.at("sampling.few_cluster_flip"));
+}
+
+// What the improved estimators say, where there are more than <C>/N.
+std::string improved_table(const CheckedRun& run, int q) {
+  if (!std::isfinite(run.results.front().clusters.m4.value)) return "";
+  std::vector<std::vector<std::string>> rows{{"T", "m^2", "m^4", "U"}};
+  for (std::size_t k = 0; k < run.results.size(); ++k) {
+    const TemperatureResult& r = run.results[k];
+    const RunCheck& check = run.checks[k];
+    rows.push_back({fmt::format("{}", r.temperature), shown(r.clusters.m2, check),
+                    shown(r.clusters.m4, check), shown(r.clusters.binder, check)});
+  }
+  std::string out = "\nFrom the sizes of all clusters (improved estimators):\n\n";
+  out += aligned_table(rows);
+  if (q > 2) {
+    out +=
+        "\nHere m is a vector, m^2 = (q sum_a (N_a/N)^2 - 1)/(q - 1) with N_a sites in state a.\n";
+  }
+  return out;
+}
+
+}  // namespace
+
+Json run_json(const TaskData& task, const CheckedRun& run,
+              const std::vector<std::string>& warnings) {
+  Json json;
+  json["graph"] = graph_json(task.graph, task.graph.rewired());
+  json["results"] = Json::array();
+  for (std::size_t k = 0; k < run.results.size(); ++k) {
+    const TemperatureResult& r = run.results[k];
+    const RunCheck& check = run.checks[k];
+    Json row;
+    row["temperature"] = r.temperature;
+    row["beta"] = 1 / r.temperature;
+    row["replicas"] = r.replicas;
+    row["measurements"] = r.measurements;
+    row["status"] = to_string(check.status);
+    row["reasons"] = check.reasons;
+    const Json estimates = estimates_json(r);
+    row.update(check.ok() ? estimates : without_numbers(estimates));
+    row["candidate"] = check.ok() ? Json(nullptr) : estimates;
+    json["results"].push_back(std::move(row));
+  }
+  json["warnings"] = warnings;
+  json["trajectory_hash"] = provenance_text(task, "trajectory_hash");
+  if (is_potts(task)) {
+    json["model"] = "potts";
+    json["q"] = states(task);
+  }
+  json["engine"] = to_string(engine_of(task));
+  json["device"] = provenance_text(task, "device");
+  json["threads"] = static_cast<int>(provenance_number(task, "threads"));
+  json["seconds"] = provenance_number(task, "work.seconds");
+  json["updates_per_ns"] = updates_per_ns(task);
+  if (const Json steps = steps_json(task); !steps.is_null()) json["cluster_steps"] = steps;
+  return json;
+}
+
+std::string run_table(const TaskData& task, const CheckedRun& run) {
+  const auto& key = task.configuration;
+  std::string out = fmt::format("{}\n{} sites, {} bonds ({} rewired), {} modified cells\n",
+                                graph_title(task.graph), task.graph.sites, task.graph.bonds,
+                                task.graph.rewired(), task.graph.modified);
+  if (is_potts(task)) {
+    out += fmt::format("Potts model with {} states\n", states(task));
+  }
+  const auto counted = [](std::uint64_t count, const char* what) {
+    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+  };
+  out += fmt::format("{} engine, {} {}, {} : {} = {}; {}, seed {}\n", to_string(engine_of(task)),
+                     provenance_text(task, "device"),
+                     "with " + provenance_text(task, "threads") + " thread(s)",
+                     key.at("sampling.local"), cluster_text(task), key.at("sampling.schedule"),
+                     counted(task.replicas, "replica"), key.at("sampling.seed"));
+  out += fmt::format("{} cycles to equilibrate, then {}, one every {} cycle(s)\n\n",
+                     key.at("sampling.equilibrate"), counted(task.energy.time(), "measurement"),
+                     key.at("sampling.every"));
+
+  std::vector<std::vector<std::string>> rows{{"T"}};
+  for (const Observable& o : observables()) {
+    if (!o.symbol.empty()) rows.front().emplace_back(o.symbol);
+  }
+  rows.front().insert(rows.front().end(), {"<C>/N", "tau(e)", "tau(m^2)"});
+  const auto& results = run.results;
+  for (std::size_t t = 0; t < results.size(); ++t) {
+    const TemperatureResult& r = results[t];
+    const RunCheck& check = run.checks[t];
+    auto& row = rows.emplace_back(1, fmt::format("{}", r.temperature));
+    for (std::size_t k = 0; k < observables().size(); ++k) {
+      if (!observables()[k].symbol.empty()) row.push_back(shown(r.observables[k], check));
+    }
+    row.push_back(shown(r.cluster_fraction, check));
+    for (const char* name : {"energy", "m2"}) row.push_back(shown_tau(r.tau.at(name), check));
+  }
+  out += aligned_table(rows);
+  out += improved_table(run, states(task));
+  for (std::size_t t = 0; t < results.size(); ++t) {
+    for (const std::string& reason : run.checks[t].reasons) {
+      out += fmt::format("\nT = {}: no values ({}): {}", results[t].temperature,
+                         to_string(run.checks[t].status), reason);
+    }
+  }
+  if (std::any_of(run.checks.begin(), run.checks.end(), [](const auto& c) { return !c.ok(); })) {
+    out += "\n";
+  }
+  if (is_potts(task)) {
+    out +=
+        "\n|m| = (q N_max/N - 1)/(q - 1), N_max sites in the most frequent state; e = -(bonds "
+        "between\nequal states)/N.";
+  }
+  out += fmt::format(
+      "\nPer site, J = k_B = 1; 2.3772(4) means 2.3772 +- 0.0004 (one standard error, jackknife\n"
+      "over {}). tau: integrated autocorrelation time in cycles; uncorrelated\n"
+      "measurements give every/2 = {}.\n",
+      results.front().stretch > 0 ? "stretches of time" : "replicas",
+      configured(task, "sampling.every", 1) / 2);
+  const auto tau_unknown = [](const TemperatureResult& r) {
+    return !std::isfinite(r.tau.at("energy").error) || !std::isfinite(r.tau.at("m2").error);
+  };
+  if (std::any_of(results.begin(), results.end(), tau_unknown)) {
+    out += "\"> 12\": the series is too short, some 10 tau are needed.\n";
+  }
+  if (out.find("(nan)") != std::string::npos) {
+    out +=
+        "\"(nan)\": the measurements are all alike, or too few to tell how far off they may be.\n";
+  }
+  out += fmt::format("{:.3g} s, {:.3g} spin updates/ns, trajectory {}\n",
+                     provenance_number(task, "work.seconds"), updates_per_ns(task),
+                     provenance_text(task, "trajectory_hash"));
+  return out;
+}
+
+}  // namespace rewise

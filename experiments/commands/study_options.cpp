@@ -1,0 +1,291 @@
+#include "experiments/commands/study_options.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <optional>
+
+#include "experiments/commands/study_contents.hpp"
+#include "experiments/console/python.hpp"
+#include "src/base/clock.hpp"
+#include "src/base/profile.hpp"
+#include "src/search/costs.hpp"
+#include "src/search/tc_plan.hpp"
+#include "src/study/need.hpp"
+#include "src/study/parse.hpp"
+#include "src/study/ranks.hpp"
+
+namespace rewise {
+namespace {
+
+DeviceChoice study_devices(const StudyOptions& options, const StudyConfig& config) {
+  const CudaReport report = report_for(config.device, this_rank().local_size > 1);
+  return share_of(
+      this_rank(),
+      choose_devices(
+          config.device, config.engine,
+          options.device.empty() ? options.study + ": run.device" : std::string("--device"), report,
+          Teams::refused, cpu_seconds(config, thread_count(config.threads))),
+      config.device.find(':') != std::string::npos, report);
+}
+
+}  // namespace
+
+const char* const kScheduleHelp =
+    R"(schedule "auto" tunes M:W once for each p and size where the work is worth it (see
+'rewise tune') and keeps the choice in DIR/schedules; with cluster "auto" (the default
+there; "wolff" with a given schedule) Swendsen-Wang is weighed against Wolff.
+)";
+
+const char* const kResultsHelp =
+    R"(Results: DIR/study.toml (every default written out), DIR/tasks (one file per graph;
+small ones of one lattice and p are packed into GROUP.N.pack.h5), DIR/summary.json,
+DIR/summary.csv (averages at every temperature), of tc DIR/tc.csv (one row per p),
+DIR/plots, DIR/report.html. Running the same command again computes only what is missing;
+more measurements are added to what is there (unless [run] says keep_states = false, which
+leaves final states out of finished tasks: they begin anew then). SIGINT, SIGTERM or a
+time limit write checkpoints, print the table of what is finished and end with status 75.
+Several processes may work on the same DIR, and so do the ranks of `mpirun -n K` or srun
+(one GPU each on a node). Ranks with different DIRs work apart, each on its own study.
+device "auto" takes a GPU unless the CPU is done with the whole study before a GPU has started.
+Averages over 8 graphs and more are corrected for what the number of rewired ends and the
+sum of squared degrees are off their exact means in this sample of graphs (control variates:
+smaller errors); the plain averages stand beside them, energy_plain and so on.
+)";
+
+void add_study_options(CLI::App& app, StudyOptions& options) {
+  add_argument(app, "study", options.study, "STUDY.toml", "the study's configuration");
+  add_text(app, "--out", options.out, "DIR", "the study's folder [studies/NAME]");
+  add_text(app, "--device", options.device, "DEVICE",
+           "instead of run.device: auto, cpu, cuda, cuda:N, or\n"
+           "cuda:0,1 and so on to deal the tasks out to several");
+  add_threads(app, options.threads, "instead of run.threads; the numbers do not depend on it");
+  add_text(app, "--time-limit", options.time_limit, "TIME", "instead of run.time_limit");
+  add_profile_option(app);
+  add_flag(app, "--recompute-damaged", options.recompute_damaged,
+           "set results aside that are damaged and have no good copy,\n"
+           "and compute them again (else they end the command: 65)");
+  add_off_flag(app, "--no-plots", options.plots, "draw no plots, write no report.html");
+  add_flag(app, "--json", options.json, "print summary.json instead of the table");
+  add_flag(app, "--dry-run", options.dry_run,
+           "print the tasks that the study begins with, the memory, disk\n"
+           "and time that they need, and do nothing else");
+}
+
+StudyConfig configure(const StudyOptions& options) {
+  StudyConfig config = read_study_config(options.study);
+  if (!options.device.empty()) {
+    check_device_words(options.device, "--device");
+    config.device = options.device;
+  }
+  if (options.threads > 0) {
+    config.threads = static_cast<int>(options.threads);
+  } else {
+    warn_beyond_cores(static_cast<std::uint64_t>(config.threads), "run.threads");
+  }
+  if (!options.time_limit.empty()) {
+    config.time_limit = parse_duration(options.time_limit, "--time-limit").count();
+  }
+  config.recompute_damaged = options.recompute_damaged;
+  return config;
+}
+
+std::filesystem::path study_folder(const StudyOptions& options, const StudyConfig& config) {
+  return options.out.empty() ? std::filesystem::path("studies") / config.name
+                             : std::filesystem::path(options.out);
+}
+
+void print_partial(const StudyFolder& place, const StudyOptions& options,
+                   const std::function<Json()>& summary, const SummaryText& text) {
+  if (!place.leads()) return;
+  try {
+    Json so_far = summary();
+    if (so_far["points"].empty()) return;
+    so_far["partial"] = true;
+    if (!options.json) fmt::print("\nPARTIAL: stopped; the table of what is finished\n");
+    fmt::print("{}", text(so_far));
+    std::fflush(stdout);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "no table of what is finished: {}\n", error.what());
+  }
+}
+
+std::string write_outcome(const StudyFolder& place, StudyOutcome outcome) {
+  place.check_still_ours();
+  outcome.summary["configuration"] = place.hash();
+  const std::string summary = outcome.summary.dump(2) + "\n";
+  write_text_file(place.path() / "summary.json", summary);
+  write_text_file(place.path() / "summary.csv", outcome.csv);
+  if (!outcome.tc_csv.empty()) write_text_file(place.path() / "tc.csv", outcome.tc_csv);
+  if (!outcome.resamples.empty()) write_text_file(place.path() / "summary.h5", outcome.resamples);
+  return summary;
+}
+
+namespace {
+
+// The grid's tasks as far as the configuration says: what "auto" will choose is taken to be what it
+// mostly is, and named.
+ExitCode tell_study_needs(const StudyConfig& config, bool as_json) {
+  if (!config.files.empty()) {
+    throw Error(ExitCode::usage,
+                "--dry-run: knows lattices; 'rewise run --graph FILE --dry-run' tells what a graph "
+                "of yours needs");
+  }
+  if (config.method == TcMethod::tree) {
+    throw Error(ExitCode::usage,
+                "--dry-run: knows the lattices of crossings; the tree condition chooses its own as "
+                "it goes");
+  }
+  const int threads = config.threads > 0 ? config.threads : thread_count(0);
+  std::size_t tasks = 0;
+  double disk = 0;
+  Json rows = Json::array();
+  const std::size_t kinds =
+      config.rules.size() *
+      (config.schedule_per_p ? 1 : std::max<std::size_t>(1, config.schedules.size()));
+  for (std::size_t size = 0; size < config.sizes.size(); ++size) {
+    for (std::size_t at = 0; at < config.p.size(); ++at) {
+      const double p = config.p[at];
+      TaskSpec spec;
+      spec.graph.extents = config.sizes[size];
+      spec.graph.p = p;
+      spec.graph.rule = config.rule;
+      spec.engine = config.engine;
+      spec.model = config.model;
+      spec.q = config.q;
+      spec.local = config.local;
+      spec.cluster = config.cluster_of(at).value_or(ClusterUpdate::wolff);
+      spec.schedule = config.schedule_of(at).value_or(Schedule{1, 1});
+      spec.replicas = config.replicas;
+      spec.temperatures = config.temperatures;
+      if (spec.temperatures.empty()) spec.temperatures.assign(kLikelyTemperatures, 1);
+      spec.equilibrate = config.equilibrate.value_or(kLikelyEquilibrate);
+      spec.measure = config.measure.value_or(kLikelyMeasure);
+      spec.every = config.every.value_or(kLikelyEvery);
+      const std::uint32_t graphs =
+          config.target_error ? std::max(config.graphs[size], kPilotGraphs) : config.graphs[size];
+      const std::size_t count = kinds * graphs;
+      tasks += count;
+      const double each =
+          disk_need(spec, config.keep_states ? FinalState::automatic : FinalState::none);
+      disk += static_cast<double>(count) * each;
+      const double memory = memory_need(spec, useful_threads(spec, threads), false, true).most();
+      rows.push_back({{"size", config.sizes[size]},
+                      {"p", p},
+                      {"tasks", count},
+                      {"memory_bytes", memory},
+                      {"disk_bytes", each}});
+    }
+  }
+  const MemoryRoom room = memory_room();
+  const bool known = config.measure.has_value() && !config.temperatures.empty();
+  const double seconds = cpu_seconds(config, threads);
+  if (as_json) {
+    const Json json{{"tasks", rows},
+                    {"disk_bytes", disk},
+                    {"memory_left_bytes", room.bytes},
+                    {"memory_limit", room.limit},
+                    {"cpu_seconds", std::isfinite(seconds) ? Json(seconds) : Json(nullptr)},
+                    {"threads", threads},
+                    {"all_is_known", known && !config.target_error.has_value()}};
+    fmt::print("{}\n", json.dump(2));
+    return ExitCode::done;
+  }
+  constexpr const char* line = "{:<16} {:>8} {:>8} {:>12} {:>12}\n";
+  fmt::print(line, "size", "p", "tasks", "memory each", "disk each");
+  for (const Json& row : rows) {
+    fmt::print(
+        line, fmt::format("{}", fmt::join(row["size"].get<std::vector<std::uint32_t>>(), "x")),
+        number_text(row["p"].get<double>()), row["tasks"].get<std::size_t>(),
+        bytes_text(row["memory_bytes"].get<double>()), bytes_text(row["disk_bytes"].get<double>()));
+  }
+  fmt::print("\n{} tasks, {} {} on disk; {} leaves {} of memory\n", tasks,
+             known ? "at most" : "about", bytes_text(disk), room.limit, bytes_text(room.bytes));
+  if (std::isfinite(seconds)) {
+    fmt::print("about {} on {} thread(s) of the CPU\n", duration_text(seconds), threads);
+  }
+  std::string unknown;
+  const auto assume = [&](bool automatic, const std::string& what) {
+    if (automatic) unknown += (unknown.empty() ? "" : ", ") + what;
+  };
+  assume(!config.schedule, "schedule 1:1");
+  assume(config.temperatures.empty(), fmt::format("{} temperatures", kLikelyTemperatures));
+  assume(!config.equilibrate, fmt::format("equilibrate {}", kLikelyEquilibrate));
+  assume(!config.measure, fmt::format("measure {}", kLikelyMeasure));
+  assume(!config.every, fmt::format("every {}", kLikelyEvery));
+  if (!unknown.empty()) fmt::print("taken where the study says auto: {}\n", unknown);
+  if (config.target_error) {
+    fmt::print(
+        "not known yet: the time, and the graphs, measurements and sizes that target_error "
+        "will add\n");
+  }
+  if (config.schedules.empty() || config.temperatures.empty()) {
+    fmt::print("not counted: short runs that choose what is auto\n");
+  }
+  if (config.method == TcMethod::both) {
+    fmt::print("not counted: the tree condition, which chooses its lattices as it goes\n");
+  }
+  return ExitCode::done;
+}
+
+}  // namespace
+
+ExitCode run_study(const std::string& command, const StudyOptions& options,
+                   const StudyConfig& config, const StudyAnalysis& analysis,
+                   const SummaryText& text) {
+  const double begin = now();
+  const auto folder = study_folder(options, config);
+  std::size_t computed = 0;
+  StudyFolder place(folder, config, command);
+  if (options.dry_run) {
+    place.check_free();
+    return tell_study_needs(config, options.json);
+  }
+  // Held to the end, so that what is printed is what this configuration gave.
+  if (place.holds_study()) place.claim();
+  std::string summary, unasked;
+  std::optional<Progress> progress;
+  std::optional<Study> study;  // writes its last files beside all else, and tells the progress
+  if (!config.recompute_damaged && place.is_finished()) {
+    if (!place.leads()) return ExitCode::done;
+    place.clear_leftovers();
+    summary = read_text_file(folder / "summary.json");
+  } else {
+    std::optional<std::chrono::duration<double>> limit;
+    if (config.time_limit) limit = std::chrono::duration<double>(*config.time_limit);
+    const StopToken stop(limit);
+    const DeviceChoice devices = study_devices(options, config);
+    place.claim();
+    if (place.leads()) tell_device(devices);
+    progress.emplace(config.name, 0, !place.leads());
+    study.emplace(std::move(place), devices.indices());
+    StudyOutcome outcome = analysis(*study, stop, *progress);
+    study->complete_files(stop, *progress);
+    progress->close();
+    if (outcome.summary.is_null()) return ExitCode::done;  // a lower rank leads
+    outcome.summary["seconds"] = now() - begin;
+    summary = write_outcome(study->place(), std::move(outcome));
+    write_asked(study->place(), command, study->asked());
+    unasked = unasked_text(folder, study->asked());
+    study->place().mark_finished();
+    computed = study->computed();
+  }
+  fmt::print("{}", text(Json::parse(summary)));
+  std::fflush(stdout);
+  const double seconds = now() - begin;
+  ExitCode status = ExitCode::done;
+  if (options.plots && !is_up_to_date(folder / "report.html", folder / "summary.json")) {
+    const profile::Span span(profile::Work::plots);
+    status = leave_report(folder);
+  }
+  fmt::print(stderr, "{}{}", unasked.empty() ? "" : "\n", unasked);
+  fmt::print(stderr, "\n{} task(s) computed, {}; results in {}\n", computed, duration_text(seconds),
+             folder.string());
+  return status;
+}
+
+}  // namespace rewise

@@ -1,0 +1,141 @@
+// `rewise sweep`: thermal averages on a grid of dimensions, sizes, p, rules, schedules and
+// temperatures.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "experiments/commands/study_options.hpp"
+#include "src/base/error.hpp"
+#include "src/base/profile.hpp"
+#include "src/search/added_temperatures.hpp"
+#include "src/search/resamples.hpp"
+#include "src/search/sweep_report.hpp"
+#include "src/study/parse.hpp"
+
+namespace rewise {
+namespace {
+
+constexpr const char* kAbout =
+    "Thermal averages on a grid of lattices, p and temperatures.\n\n"
+    "Simulates every combination of dimension, size, p, rewiring rule and schedule that\n"
+    "STUDY.toml lists, many graphs each, and averages energy, magnetisation, its moments,\n"
+    "Binder's U, specific heat, susceptibility and cluster size over them, with errors.";
+constexpr const char* kKeys = R"(
+STUDY.toml is that of `rewise tc`, and dim, rule and schedule may be lists:
+
+  [lattice]   dim = [2, 3]   sizes = [16, 32]   p = {from = 1e-3, to = 0.1, per_decade = 2}
+              rule = ["rewire", "swap"]   graphs = 8
+  [sampling]  schedule = ["1:1", "0:8"]   temperatures = {from = 2.0, to = 3.0, count = 21}
+
+  [lattice]   files = ["a.edges", "b.graphml", "c.h5"]   first_site = 1
+              ignore = ["degree"]   merge = true
+
+Own graphs in place of lattices, as 'rewise run --graph' reads them, at temperatures that are
+given; first_site, ignore, merge: as its options, for all files. Relative to STUDY.toml.
+
+(one key per line, or several lines: it is TOML.) An edge in sizes means a lattice of
+each dimension, a list of extents one lattice. temperatures is a list, {from, to, count} or
+"auto": 13 around the transition of each size and p. equilibrate "auto": until pilots from
+ordered and from random starts agree; every "auto" follows from their tau_int; measure
+"auto" is 100.
+model = "potts" with q = 3, say, takes Potts spins (engine "bytespin").
+)";
+constexpr const char* kTarget = R"(
+target_error = 1e-3 asks for that relative error of every observable in target_observables
+(["energy", "m2"] unless given; also abs_magnetisation, m4, binder, scaled_m2,
+specific_heat, susceptibility) at every temperature of every size: the study begins with
+`graphs` of each (32 unless given, at least 16) and adds, in rounds, graphs or measurements
+to those above the target, whichever takes less work, up to most_graphs. The progress line
+shows the time left to the target; one that cannot be reached is said to be missed, and why.
+A run that a time limit stops leaves the summary of its last round.
+
+Temperatures that are added to a study that has run cost their own tasks alone: those that are
+there stay as they are (DIR/study.toml then says in temperature_tasks which share a task, and
+gives the same numbers in another folder). What nothing asks for any more is named at the end;
+'rewise study DIR --prune' removes it.
+
+)";
+constexpr const char* kExample = R"(
+Example:
+  rewise sweep experiments/configs/sweep.toml --out studies/sweep)";
+
+// Own graphs have no known transition, and no spread between graphs.
+void check_files(const StudyConfig& config, const std::string& file) {
+  if (config.files.empty()) return;
+  if (config.temperatures.empty()) {
+    throw Error(ExitCode::usage, fmt::format("{}: sampling.temperatures is missing beside "
+                                             "lattice.files (a list, or {{from, to, count}}): "
+                                             "where your graphs have their transition is not known",
+                                             file));
+  }
+  if (config.target_error) {
+    throw Error(ExitCode::usage, fmt::format("{}: sampling.target_error: not beside lattice.files: "
+                                             "each file is one graph, without a spread "
+                                             "between graphs",
+                                             file));
+  }
+}
+
+// Schedules span the grid here; which p each is for, `tc` alone asks.
+void check_sweep_config(const StudyConfig& config, const std::string& file) {
+  check_files(config, file);
+  std::vector<Schedule> all;
+  for (const Schedule& one : config.schedules) {
+    append_once(all, one, file + ": sampling.schedule", to_string(one));
+  }
+  if (!config.clusters.empty()) {
+    throw Error(ExitCode::usage,
+                fmt::format("{}: sampling.cluster: a list is for tc, with one for each p", file));
+  }
+  if (config.method) {
+    throw Error(ExitCode::usage,
+                fmt::format("{}: sampling.method: is for tc: a sweep looks for no Tc", file));
+  }
+}
+
+ExitCode run_sweep(const StudyOptions& options) {
+  StudyConfig config = configure(options);
+  check_sweep_config(config, options.study);
+  std::vector<std::string> said;
+  config = keep_temperature_tasks(config, study_folder(options, config), said);
+  if (config.target_error && config.target_observables.empty()) {
+    config.target_observables = {"energy", "m2"};
+  }
+  const auto text = [&](const Json& summary) {
+    return options.json ? summary.dump(2) + "\n" : sweep_table(summary);
+  };
+  const auto analysis = [&](Study& study, const StopToken& stop, Progress& progress) {
+    if (study.place().leads()) {
+      for (const std::string& line : said) fmt::print(stderr, "{}\n", line);
+    }
+    const auto outcome = [&](const std::vector<SweepPoint>& points) {
+      const profile::Span span(profile::Work::analysis);
+      return StudyOutcome{sweep_summary(config, points, 0), sweep_csv(config, points), "",
+                          sweep_resamples(config, points)};
+    };
+    const auto interrupted = [&](const std::vector<SweepPoint>& points) {
+      progress.close();
+      print_partial(
+          study.place(), options, [&] { return outcome(points).summary; }, text);
+    };
+    const auto interim = [&](const std::vector<SweepPoint>& points) {
+      if (study.place().leads()) write_outcome(study.place(), outcome(points));
+    };
+    const auto points = search_sweep(study, stop, progress, interim, interrupted);
+    return study.place().leads() ? outcome(points) : StudyOutcome{};
+  };
+  return run_study("sweep", options, config, analysis, text);
+}
+
+}  // namespace
+
+AddedCommand add_sweep_command(CLI::App& program) {
+  auto options = std::make_shared<StudyOptions>();
+  CLI::App& app =
+      add_command(program, "sweep", kAbout,
+                  std::string(kKeys) + kScheduleHelp + kTarget + kResultsHelp + kExample);
+  add_study_options(app, *options);
+  return {&app, [options] { return run_sweep(*options); }};
+}
+
+}  // namespace rewise

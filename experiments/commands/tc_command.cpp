@@ -1,0 +1,243 @@
+// `rewise tc`: critical temperatures of a study, with errors, shift, local exponents and plots.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "experiments/commands/study_options.hpp"
+#include "src/base/profile.hpp"
+#include "src/search/resamples.hpp"
+#include "src/search/task_runner.hpp"
+#include "src/search/tc_potts.hpp"
+#include "src/search/tc_report.hpp"
+#include "src/search/tree_report.hpp"
+#include "src/study/parse.hpp"
+
+namespace rewise {
+namespace {
+
+constexpr const char* kAbout =
+    "Critical temperatures and their shift with p.\n\n"
+    "Measures the critical temperature Tc(p) of rewired lattices: finds the temperature\n"
+    "window by itself (a coarse scan gives the first estimate, then the window follows the\n"
+    "crossings), simulates many graphs of several sizes there, and extrapolates where\n"
+    "Binder's U and sqrt(N) m^2 of different sizes cross. method = \"tree\" finds Tc a\n"
+    "second way, without sizes: by the tree condition.";
+constexpr const char* kKeys = R"(
+STUDY.toml needs [lattice] dim, sizes and p; everything else has a default:
+
+  [study]     name = "tc-2d"   seed = 1
+  [lattice]   dim = 2   sizes = [32, 64, 128]   p = [0.0, 0.01, 0.1]   rule = "rewire"   graphs = 50
+              most_graphs = 10000   more_sizes = 1
+  [sampling]  engine = "multispin"   schedule = "auto"   replicas = 32   temperatures = "auto"
+              equilibrate = "auto"   measure = "auto"   every = "auto"   target_error = "none"
+              local = "auto"   cluster = "auto"   method = "both" or "crossings"
+  [run]       device = "auto"   threads = 0   checkpoint = "5min"   time_limit = "none"
+
+(one key per line, or several lines: it is TOML.) p also takes {from, to, per_decade};
+temperatures a list or {from, to, count}; schedule and cluster
+one value or a list with one for each p (schedule = ["4:1", "16:1"], cluster =
+["swendsen-wang", "wolff"]); local as --local of
+'rewise run', or auto (glauber in one dimension); sizes edges or lists of extents; graphs one
+number or one per size. At p = 0 the "graphs" are independent runs. device auto, cpu,
+cuda, cuda:N, or cuda:0,1 and so on: one task at a time on each of these GPUs.
+)";
+constexpr const char* kChecks = R"(
+equilibrate = "auto" shows equilibrium instead of assuming it: pilots run from ordered
+and from random starts until both agree in e, |m| and m^2, with Swendsen-Wang updates
+first where the schedule alone does not get there; graphs whose halves still differ drop
+what they measured and go on. A Tc that a check contradicts (starts that differ, no
+crossing in the window, fewer than 8 graphs or 3 sizes, U at the crossing far from its
+limit) is no result: the table shows "-", and below it why and what to do.
+)";
+constexpr const char* kTarget = R"(
+target_error = 1e-4 asks for that relative error of every Tc(p), statistical and
+systematic: the study begins with `graphs` of each size (32 unless given) and adds, in
+rounds, graphs or measurements of those sizes where they lower the error most for their
+work, up to most_graphs of a size; where the extrapolation over sizes limits, it adds up
+to more_sizes larger sizes. The progress line shows the time left to the target; a
+target that cannot be reached is said to be missed, and why. A run that a time limit
+stops leaves the summary of its last round (once every p has come to its first).
+
+)";
+constexpr const char* kTree =
+    R"(method = "tree", or "both": Tc of the infinite network by the tree condition (Ising;
+rules rewire and add; analysis/README.md). On the lattice without its shortcuts, off
+criticality, cluster sums give the transfer lambda(T) from shortcut to shortcut, and Tc is
+where lambda = 1. The study chooses temperatures and sizes by itself, and adds bare lattices
+until target_error (1e-4 unless given) is reached. "both" puts the two ways beside each
+other, and joins them where they agree; it is taken unless said otherwise where
+target_error is 1e-3 or less (else "crossings"). sizes = "auto" takes sizes by p; where
+crossings cannot reach (few shortcuts), there is the tree condition alone.
+
+)";
+constexpr const char* kPotts =
+    R"(model = "potts" with q = 3, say, takes Potts spins. But for q = 3 and 4 on the plain square
+lattice, U need not cross there: tc goes by the peaks of C and chi, by where the ordered
+phases weigh q times the disordered one, and by the histogram of the energy, over three
+sizes or more, and says of what order the transition is, with the latent heat, or that
+these sizes cannot tell.
+)";
+constexpr const char* kExample = R"(
+Example:
+  rewise tc experiments/configs/quickstart.toml --out studies/quickstart)";
+
+// Graphs that are measured, sizes with two of them or more, p with two such sizes.
+std::vector<PointData> finished_part(std::vector<PointData> points) {
+  for (PointData& point : points) {
+    for (SizeData& size : point.sizes) {
+      std::erase_if(size.samples.graphs,
+                    [](const GraphSample& graph) { return graph.measurements == 0; });
+    }
+    const auto begun = std::find_if(point.sizes.begin(), point.sizes.end(),
+                                    [](const SizeData& s) { return s.samples.graphs.size() < 2; });
+    point.sizes.erase(begun, point.sizes.end());
+    if (!point.target) continue;
+    auto& sizes = point.target->sizes;
+    sizes.resize(std::min(sizes.size(), point.sizes.size()));
+  }
+  std::erase_if(points, [](const PointData& point) { return point.sizes.size() < 2; });
+  return points;
+}
+
+// tc.csv: a row per p; empty where the summary has null.
+std::string tc_rows_csv(const Json& summary) {
+  std::string out =
+      "p,tc,error,systematic,total_error,relative_error,shift,shift_error,exact,binder_limit,"
+      "binder_limit_error,chi2,dof,smallest,largest,status,reasons";
+  const bool tree = summary.contains("best");
+  out += tree ? tree_csv_header() + "\n" : "\n";
+  const auto value = [](const Json& json, const char* key) -> std::string {
+    if (!json.is_object() || !json.contains(key) || json[key].is_null()) return "";
+    return json[key].is_string() ? json[key].get<std::string>() : json[key].dump();
+  };
+  const auto extents = [](const Json& size) {
+    return fmt::format("{}", fmt::join(size["extents"].get<std::vector<int>>(), "x"));
+  };
+  const Json none;
+  for (const Json& point : summary["points"]) {
+    const auto part = [&](const char* key) -> const Json& {
+      return point.contains(key) ? point[key] : none;
+    };
+    const Json &tc = part("tc"), &shift = part("shift"), &limit = part("binder_limit"),
+               &sizes = part("sizes");
+    std::vector<std::string> row{value(point, "p")};
+    for (const char* key : {"value", "error", "systematic", "total_error"}) {
+      row.push_back(value(tc, key));
+    }
+    const bool known = !row[1].empty() && !row[4].empty();
+    row.push_back(known ? number_text(tc["total_error"].get<double>() / tc["value"].get<double>())
+                        : "");
+    for (const char* key : {"value", "error"}) row.push_back(value(shift, key));
+    row.push_back(value(point, "tc_exact"));
+    for (const char* key : {"value", "error"}) row.push_back(value(limit, key));
+    for (const char* key : {"chi2", "dof"}) row.push_back(value(tc, key));
+    for (const bool last : {false, true}) {
+      row.push_back(sizes.empty() ? "" : extents(last ? sizes.back() : sizes.front()));
+    }
+    row.push_back(value(point, "status"));
+    std::string reasons;
+    for (const Json& reason : part("reasons")) {
+      reasons += (reasons.empty() ? "" : "; ") + reason.get<std::string>();
+    }
+    std::replace(reasons.begin(), reasons.end(), '"', '\'');
+    row.push_back(reasons.empty() ? "" : "\"" + reasons + "\"");
+    out += fmt::format("{}{}\n", fmt::join(row, ","), tree ? tree_csv(point) : "");
+  }
+  return out;
+}
+
+// Where it is not said: both where a precision is asked for to which the tree condition's work is
+// small beside that of the crossings.
+TcMethod method_of(const StudyConfig& config) {
+  constexpr double precise = 1e-3;
+  const bool both = config.target_error && *config.target_error <= precise;
+  return config.method.value_or(both ? TcMethod::both : TcMethod::crossings);
+}
+
+ExitCode run_tc(const StudyOptions& options) {
+  const StudyConfig config = one_per_p(configure(options), options.study);
+  check_tc_config(config, options.study);
+  const auto text = [&](const Json& summary) {
+    if (options.json) return summary.dump(2) + "\n";
+    if (by_peaks(config)) return peaks_headline(summary);
+    const bool crossings = config.method != TcMethod::tree;
+    return (crossings ? tc_headline(summary) : "") + tree_headline(summary);
+  };
+  if (by_peaks(config)) {
+    const auto peaks = [&](Study& study, const StopToken& stop, Progress& progress) {
+      const auto points = search_peaks(study, stop, progress);
+      if (!study.place().leads()) return StudyOutcome{};
+      return StudyOutcome{peaks_summary(config, points), peaks_csv(config, points)};
+    };
+    return run_study("tc", options, config, peaks, text);
+  }
+  const std::string refusal = tree_refusal(config);
+  const bool by_tree = method_of(config) != TcMethod::crossings && refusal.empty();
+  const auto analysis = [&](Study& study, const StopToken& stop, Progress& progress) {
+    std::vector<PointData> points;
+    std::vector<TreePoint> tree;
+    const auto outcome = [&](const std::vector<PointData>& crossing,
+                             const std::vector<TreePoint>& bare) {
+      const profile::Span span(profile::Work::analysis);
+      const TcResult result = analyse_tc(config, crossing);
+      Json summary = tc_summary(config, crossing, result, 0);
+      if (method_of(config) != TcMethod::crossings && (by_tree ? !bare.empty() : true)) {
+        add_tree(config, bare, refusal, summary);
+      }
+      std::string rows = tc_rows_csv(summary);
+      return StudyOutcome{std::move(summary), tc_csv(config, crossing, result), std::move(rows),
+                          tc_resamples(config, crossing, result, bare)};
+    };
+    const auto by_crossings = [&] {
+      const auto interim = [&](const std::vector<PointData>& so_far) {
+        if (study.place().leads()) write_outcome(study.place(), outcome(so_far, {}));
+      };
+      points = search_tc(study, stop, progress, interim, [&](const std::vector<PointData>& so_far) {
+        points = finished_part(so_far);
+      });
+    };
+    const auto by_bare_lattices = [&] {
+      tree = search_tree(study, stop, progress,
+                         [&](std::vector<TreePoint> so_far) { tree = std::move(so_far); });
+    };
+    try {
+      if (method_of(config) == TcMethod::tree) {
+        for (const double p : config.p) points.emplace_back().p = p;
+        by_bare_lattices();
+      } else if (by_tree && config.schedule) {
+        side_by_side(study, {by_crossings, by_bare_lattices});
+      } else {  // schedules are chosen by the machine's speed, which shall have nothing else to do
+        by_crossings();
+        if (by_tree) by_bare_lattices();
+      }
+    } catch (const Error& error) {
+      if (error.exit_code() == ExitCode::interrupted) {
+        progress.close();
+        std::erase_if(tree, [&](const TreePoint& bare) {
+          return std::none_of(points.begin(), points.end(),
+                              [&](const PointData& point) { return point.p == bare.p; });
+        });
+        print_partial(
+            study.place(), options, [&] { return outcome(points, tree).summary; }, text);
+      }
+      throw;
+    }
+    return study.place().leads() ? outcome(points, tree) : StudyOutcome{};
+  };
+  return run_study("tc", options, config, analysis, text);
+}
+
+}  // namespace
+
+AddedCommand add_tc_command(CLI::App& program) {
+  auto options = std::make_shared<StudyOptions>();
+  CLI::App& app = add_command(program, "tc", kAbout,
+                              std::string(kKeys) + kChecks + kScheduleHelp + kTarget + kTree +
+                                  kPotts + kResultsHelp + kExample);
+  add_study_options(app, *options);
+  return {&app, [options] { return run_tc(*options); }};
+}
+
+}  // namespace rewise

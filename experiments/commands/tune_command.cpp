@@ -1,0 +1,389 @@
+// `rewise tune`: the schedule M:W that yields decorrelated measurements fastest, for one setting or
+// for a scan over p.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <tuple>
+
+#include "experiments/console/commands.hpp"
+#include "experiments/console/python.hpp"
+#include "experiments/console/shared_options.hpp"
+#include "graphs/graph_io.hpp"
+#include "src/base/profile.hpp"
+#include "src/search/auto_schedule.hpp"
+#include "src/search/known_tc.hpp"
+#include "src/search/tune_report.hpp"
+#include "src/store/syscalls.hpp"
+#include "src/study/config.hpp"
+#include "src/study/device_choice.hpp"
+#include "src/study/parse.hpp"
+#include "src/study/progress.hpp"
+
+namespace rewise {
+namespace {
+
+constexpr const char* kAbout =
+    "Find the schedule M:W that decorrelates fastest.\n\n"
+    "Measures, for each candidate schedule (M local sweeps, then W cluster updates), the\n"
+    "seconds of a cycle and the autocorrelation times tau_int of e, |m|, m^2, U and of the\n"
+    "configuration, and ranks them by what they are worth for Tc: by how many independent\n"
+    "measurements a second of one replica stands for in the errors of m^2 and U. Beside it\n"
+    "the papers' figure, decorrelated measurements of m^2 per second, 1 / (2 tau_int x\n"
+    "seconds per cycle).";
+constexpr const char* kExamples = R"(
+Times are of one replica; tau_int is 1/2 for white noise, in cycles. "measured": with a
+measurement in each cycle. "worth" counts a measurement each tau_int(m^2) and, of
+Swendsen-Wang updates of Ising spins, the improved estimators that 'rewise tc' takes as
+control variates. All candidates go on from one equilibrated state; one whose
+optimistic bound falls below the leader's pessimistic one gets no more time. Several p
+(or temperatures) make a scan: where does the optimum move?
+
+With --study the winner goes where schedule = "auto" of that study finds it (--cluster: the
+one that its configuration names, if it does); 'rewise tc' does the same by itself, once per
+p and size.
+
+Examples:
+  rewise tune --size 64 --p 0.01
+  rewise tune --size 128 --p 0,1e-3,1e-2,0.1 --budget 60s --out scan.json
+  rewise plot scan.json
+  rewise tune --dim 3 --size 16 --p 0.01 --engine bytespin --budget 60s
+  rewise tune --size 64 --p 0.01 --candidates 1:0,1:3,1:5,0:1 --json)";
+
+struct TuneOptions : LatticeOptions, ModelOptions {
+  std::uint64_t seed = 1, replicas = 0, threads = 0;
+  GraphFileOptions reading;
+  std::string graph, temperature, engine = "auto", device = "auto", local = "auto";
+  std::string cluster = "auto", candidates, budget = "30s";
+  std::string wolff_method, label_method, out, study;
+  bool json = false, plots = true, keep_all = false, overwrite = false;
+};
+
+ClusterUpdate wanted_cluster(const TuneOptions& options) {
+  return cluster_or_auto(options.cluster, "--cluster").value_or(ClusterUpdate::wolff);
+}
+
+EngineKind engine_of(const TuneOptions& options) {
+  return choose_engine(options.engine, read_model(options).first, wanted_cluster(options),
+                       "--engine");
+}
+
+std::vector<ClusterUpdate> clusters(const TuneOptions& options) {
+  const EngineKind engine = engine_of(options);
+  const auto offered = clusters_of(engine);
+  if (options.cluster == "auto") return offered;
+  const ClusterUpdate one = wanted_cluster(options);
+  if (one == ClusterUpdate::few_cluster) return {one};  // choose_engine() has seen to it
+  if (std::find(offered.begin(), offered.end(), one) == offered.end()) {
+    throw Error(ExitCode::usage, fmt::format("--cluster: the {} engine has no {} here",
+                                             to_string(engine), options.cluster));
+  }
+  return {one};
+}
+
+std::vector<Candidate> candidates(const TuneOptions& options) {
+  const auto kinds = clusters(options);
+  if (options.candidates.empty()) return standard_candidates(kinds);
+  std::vector<Candidate> list;
+  for (const ClusterUpdate kind : kinds) {
+    for (const std::string& part : split_list(options.candidates)) {
+      const Candidate one{parse_schedule(part, "--candidates"), kind};
+      if (one.schedule.cluster == 0 && kind != kinds.front()) continue;
+      append_once(list, one, "--candidates", part);
+    }
+  }
+  return list;
+}
+
+// Near Tc(p), where it is known; Potts with two states is Ising at half the temperature.
+std::optional<double> known_temperature(const TaskSpec& spec, int dim) {
+  if (spec.q > 2) return potts_tc(dim, spec.graph.p, spec.q);
+  std::optional<double> tc = near_tc(dim, spec.graph.rule, spec.graph.p);
+  if (tc && spec.model == ModelKind::potts) *tc /= 2;
+  return tc;
+}
+
+double default_temperature(const TaskSpec& spec, int dim) {
+  const std::optional<double> t = known_temperature(spec, dim);
+  if (!t && spec.q > 2) {
+    throw Error(ExitCode::usage,
+                fmt::format("--temperature is missing (Tc of the Potts model with {} states is "
+                            "known here for two dimensions and p = 0)",
+                            spec.q));
+  }
+  if (!t) {
+    throw Error(
+        ExitCode::usage,
+        fmt::format("--temperature is missing (Tc(p) is known here for rules rewire and add in "
+                    "two to four dimensions, not for {} in {})",
+                    to_string(spec.graph.rule), dim));
+  }
+  return std::strtod(fmt::format("{:.6g}", *t).c_str(), nullptr);
+}
+
+// One setting for every p and temperature.
+std::vector<TaskSpec> specs(const TuneOptions& options) {
+  TaskSpec spec;
+  std::tie(spec.model, spec.q) = read_model(options);
+  spec.engine = engine_of(options);
+  spec.seed = options.seed;
+  const bool imported = !options.graph.empty();
+  const int dim = imported ? 0 : static_cast<int>(options.dim);
+  spec.local = choose_local_update(options.local, dim, "--local");
+  std::vector<double> temperatures;
+  if (!options.temperature.empty()) {
+    temperatures = parse_temperatures(options.temperature, "--temperature");
+  }
+  if (imported) {
+    spec.imported =
+        std::make_shared<const Graph>(read_graph(options.graph, read_options(options.reading)));
+    if (spec.imported->spec().bare) {
+      throw Error(ExitCode::usage,
+                  fmt::format("--graph: {} is a lattice without its shortcuts, which `rewise run` "
+                              "takes; tune is for whole graphs",
+                              options.graph));
+    }
+    if (temperatures.empty()) throw Error(ExitCode::usage, "--temperature is missing");
+  } else {
+    spec.graph = lattice_spec(options, ", or --graph FILE");
+  }
+  std::vector<TaskSpec> list;
+  std::vector<double> given;
+  for (const std::string& p : split_list(options.p)) {
+    spec.graph.p = parse_p(p, "--p");
+    append_once(given, spec.graph.p, "--p", p);
+    auto at = temperatures;
+    if (at.empty()) at = {default_temperature(spec, dim)};
+    for (const double t : at) {
+      spec.temperatures = {t};
+      list.push_back(spec);
+    }
+  }
+  return list;
+}
+
+EngineOptions methods(const TuneOptions& options, int dim) {
+  return choose_methods(options.wolff_method, options.label_method, 0, engine_of(options),
+                        cluster_or_auto(options.cluster, "--cluster"), dim);
+}
+
+TuneSetting setting_of(const TuneOptions& options, TaskSpec spec, const DeviceChoice& device) {
+  TuneSetting setting;
+  setting.options = methods(options, static_cast<int>(spec.graph.extents.size()));
+  setting.options.device = device.devices.front().index;
+  check_wolff_method(setting.options.wolff_method, setting.options.device >= 0, "--wolff-method");
+  spec.replicas = options.replicas > 0 ? static_cast<std::uint32_t>(options.replicas)
+                                       : tuning_replicas(spec, setting.options.device);
+  setting.options.threads = options.threads > 0 ? static_cast<int>(options.threads)
+                                                : useful_threads(spec, thread_count(0));
+  setting.candidates = candidates(options);
+  if (options.keep_all) {
+    setting.rules.z = std::numeric_limits<double>::infinity();
+  }
+  setting.budget = parse_duration(options.budget, "--budget").count();
+  setting.improved = spec.model == ModelKind::ising;
+  setting.spec = std::move(spec);
+  return setting;
+}
+
+// Status of the plots, as draw_plots().
+ExitCode keep(const TuneOptions& options, const std::vector<TuneResult>& results) {
+  if (!options.study.empty()) {
+    for (const TuneResult& result : results) {
+      const auto file = store_schedule(options.study, result);
+      fmt::print(stderr, "schedule = \"auto\": {} in {}\n", candidate_text(result.best().candidate),
+                 file.string());
+    }
+  }
+  if (options.out.empty()) return ExitCode::done;
+  write_text_file(options.out, tune_json(results).dump(2) + "\n");
+  fmt::print(stderr, "written to {}\n", options.out);
+  return options.plots ? draw_plots({options.out, "--quiet"}) : ExitCode::done;
+}
+
+// A study has results that rest on the schedules that it has.
+void check_study(const TuneOptions& options, const std::vector<TaskSpec>& list) {
+  const std::filesystem::path folder(options.study), file = folder / "study.toml";
+  if (!file_exists(file)) {
+    throw Error(ExitCode::io,
+                fmt::format("--study: '{}' is no study's folder (no study.toml)", options.study));
+  }
+  const StudyConfig study = read_study_config(file);
+  for (const TaskSpec& spec : list) {
+    const std::string p = number_text(spec.graph.p);
+    if (static_cast<int>(spec.graph.extents.size()) != study.dim() ||
+        std::ranges::find(study.p, spec.graph.p) == study.p.end() ||
+        std::ranges::find(study.rules, spec.graph.rule) == study.rules.end()) {
+      throw Error(ExitCode::usage,
+                  fmt::format("--study: {} has no p = {} of rule {} in {} "
+                              "dimensions (its p: {})",
+                              options.study, p, to_string(spec.graph.rule),
+                              spec.graph.extents.size(), fmt::join(study.p, ", ")));
+    }
+    bool kept = stored_schedule(folder, spec, true).has_value();
+    for (const ClusterUpdate cluster : clusters(options)) {
+      TaskSpec one = spec;
+      one.cluster = cluster;
+      kept = kept || stored_schedule(folder, one, false);
+    }
+    if (options.overwrite || !kept) continue;
+    throw Error(ExitCode::held,
+                fmt::format("--study: {} has a schedule for {} at p = {}, on which its results "
+                            "rest (--overwrite replaces it; they are computed anew then)",
+                            options.study, extents_text(spec.graph.extents), p));
+  }
+}
+
+double budget_of(const TuneOptions& options) {
+  const double seconds = parse_duration(options.budget, "--budget").count();
+  if (seconds > 0) return seconds;
+  throw Error(ExitCode::usage, fmt::format("--budget: {} leaves no time to measure (30s, say; "
+                                           "more for large lattices)",
+                                           options.budget));
+}
+
+void check(const TuneOptions& options, const std::vector<TaskSpec>& list) {
+  if (options.replicas > 0) check_replicas(engine_of(options), options.replicas, "--replicas");
+  if (!options.out.empty() && std::filesystem::path(options.out).extension() != ".json") {
+    throw Error(ExitCode::usage, fmt::format("--out: '{}' does not end in .json", options.out));
+  }
+  if (!options.out.empty()) {
+    check_output_file(options.out);
+    refuse_overwriting(options.out, options.overwrite);
+  }
+  if (!options.study.empty() && !options.graph.empty()) {
+    throw Error(ExitCode::usage, "--study and --graph exclude each other (a study builds graphs)");
+  }
+  if (options.study.empty()) return;
+  for (std::size_t k = 1; k < list.size(); ++k) {
+    if (list[k].graph.p == list[k - 1].graph.p) {
+      throw Error(ExitCode::usage,
+                  "--study: one temperature for each p (a study keeps one schedule for it)");
+    }
+  }
+  check_study(options, list);
+}
+
+ExitCode run_tune(const TuneOptions& options) {
+  const auto list = specs(options);
+  check(options, list);
+  candidates(options);
+  methods(options, 0);  // complains before the work
+  const DeviceChoice device =
+      choose_device(options.device, engine_of(options), "--device", budget_of(options));
+  tell_device(device);
+  const StopToken stop;
+  Progress progress("tune", static_cast<double>(list.size()));
+  std::vector<TuneResult> results;
+  std::string stopped, unmeasured;  // the names of settings
+  for (const TaskSpec& spec : list) {
+    const std::string name = fmt::format("p = {}, T = {}", number_text(spec.graph.p),
+                                         number_text(spec.temperatures.front()));
+    progress.stage(name);
+    const auto note = [&](const std::string& line) { progress.line(name + ": " + line); };
+    const profile::Span span(profile::Work::tune, name);
+    try {
+      TuneResult result = tune(setting_of(options, spec, device), stop, note);
+      if (result.has_best()) {
+        results.push_back(std::move(result));
+      } else {
+        unmeasured += (unmeasured.empty() ? "" : "; ") + name;
+      }
+    } catch (const Error& error) {
+      if (error.exit_code() != ExitCode::interrupted) throw;
+      stopped = error.what();
+      break;
+    }
+    progress.add(1);
+  }
+  progress.close();
+  if (results.empty() && !stopped.empty()) {
+    throw Error(ExitCode::interrupted, stopped + "; nothing was kept");
+  }
+  if (results.empty()) {
+    throw Error(ExitCode::usage, fmt::format("--budget: {} is too short to compare any candidates "
+                                             "here (30s, say; more for large lattices)",
+                                             options.budget));
+  }
+  if (!unmeasured.empty()) {
+    fmt::print(stderr, "left out, as the budget of {} is too short to compare candidates: {}\n",
+               options.budget, unmeasured);
+  }
+  if (options.json) {
+    fmt::print("{}\n", tune_json(results).dump(2));
+  } else {
+    for (const TuneResult& result : results) fmt::print("{}\n", tune_table(result));
+    if (results.size() > 1) fmt::print("{}", scan_table(results));
+  }
+  std::fflush(stdout);
+  const ExitCode status = keep(options, results);
+  if (stopped.empty()) return status;
+  throw Error(ExitCode::interrupted, fmt::format("{}; {} of {} settings were measured", stopped,
+                                                 results.size(), list.size()));
+}
+
+void add_setting_options(CLI::App& app, TuneOptions& o) {
+  begin_group(app, "Setting");
+  add_text(app, "--graph", o.graph, "FILE", "use this graph instead of building one");
+  add_graph_file_options(app, o.reading, "--graph");
+  LatticeHelp help;
+  help.p_type = "P[,P..]";
+  help.p = "rewiring probabilities, 0..1; several make a scan";
+  help.seed = "seed of the graphs";
+  add_lattice_options(app, o, help);
+  add_text(app, "--temperature", o.temperature, "T[,T..]",
+           "temperatures, or FROM:TO:COUNT, or FROM:TO:STEP with a\nfraction [near Tc(p)]");
+  add_model_options(app, o);
+  add_text(app, "--engine", o.engine, "WORD",
+           "multispin, bytespin, or auto: multispin where it can");
+  add_text(app, "--local", o.local, "WORD", local_updates() + " or auto");
+  add_text(app, "--cluster", o.cluster, "WORD",
+           "wolff, swendsen-wang, few-cluster (bytespin engine), or\n"
+           "auto: the first two");
+  add_text(app, "--candidates", o.candidates, "M:W[,..]",
+           "schedules to compare [1:0, 64:1, 16:1, 8:1, .., 1:1,\n"
+           "1:2, .., 1:16, 1:64, 1:256, 1:1024, 0:1; with\n"
+           "Swendsen-Wang 64:1, 16:1, 4:1, 1:1, 0:1]");
+  add_whole(app, "--replicas", o.replicas, 0, 1u << 20,
+            "0: 32 of the multispin engine, on CUDA as many as fill\n"
+            "the device; 8 of the bytespin engine, on CUDA 4");
+  add_whole(app, "--seed", o.seed, 0, kMostSeed, "seed of the runs");
+}
+
+void add_effort_options(CLI::App& app, TuneOptions& o) {
+  begin_group(app, "Effort");
+  add_text(app, "--budget", o.budget, "TIME", "for each p and temperature: 10s, 5min");
+  add_flag(app, "--keep-all", o.keep_all, "drop no candidate: for checks, with a large budget");
+  add_text(app, "--device", o.device, "DEVICE", "auto, cpu, cuda or cuda:N");
+  add_threads(app, o.threads, "0: as many as help");
+  add_text(app, "--wolff-method", o.wolff_method, "WORD", "bytespin engine: as 'rewise run'");
+  add_text(app, "--label-method", o.label_method, "WORD", "bytespin engine: as 'rewise run'");
+  begin_group(app, "Output");
+  add_text(app, "--out", o.out, "FILE.json", "keep everything here, with plots beside it");
+  add_text(app, "--study", o.study, "DIR",
+           "keep the winners for schedule = \"auto\" of this study");
+  add_flag(app, "--overwrite", o.overwrite,
+           "replace FILE.json if it exists, and schedules of the\n"
+           "study");
+  add_off_flag(app, "--no-plots", o.plots, "do not draw plots");
+  add_profile_option(app);
+  add_flag(app, "--json", o.json, "print one JSON object, nothing else");
+}
+
+}  // namespace
+
+AddedCommand add_tune_command(CLI::App& program) {
+  auto options = std::make_shared<TuneOptions>();
+  CLI::App& app = add_command(program, "tune", kAbout, kExamples);
+  add_setting_options(app, *options);
+  add_effort_options(app, *options);
+  return {&app, [options, &app] {
+            refuse_beside(app, "--graph", {"--dim", "--size", "--p", "--rule", "--graph-seed"});
+            return run_tune(*options);
+          }};
+}
+
+}  // namespace rewise

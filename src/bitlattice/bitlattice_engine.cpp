@@ -1,0 +1,182 @@
+#include "src/bitlattice/bitlattice_engine.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "src/base/clock.hpp"
+#include "src/base/error.hpp"
+
+namespace rewise::bitlattice {
+namespace {
+
+// Eight bytes of 0 or 1 from four bits of sites with even x and four with odd: [even + 16 odd].
+std::array<std::uint64_t, 256> interleaving() {
+  std::array<std::uint64_t, 256> table{};
+  for (unsigned n = 0; n < 256; ++n) {
+    for (unsigned bit = 0; bit < 8; ++bit) {
+      const unsigned from = bit / 2 + 4 * (bit % 2);
+      table[n] |= std::uint64_t{n >> from & 1u} << (8 * bit);
+    }
+  }
+  return table;
+}
+
+// A row's spins in order of x; even, odd: its words of each kind. out: whole words' worth.
+void unpack_row(const std::uint32_t* even, const std::uint32_t* odd, std::uint32_t words,
+                std::uint8_t* out) {
+  static const std::array<std::uint64_t, 256> table = interleaving();
+  for (std::uint32_t j = 0; j < words; ++j) {
+    for (unsigned shift = 0; shift < 32; shift += 4, out += 8) {
+      const std::uint64_t bytes = table[(even[j] >> shift & 15u) | (odd[j] >> shift & 15u) << 4];
+      std::memcpy(out, &bytes, 8);
+    }
+  }
+}
+
+}  // namespace
+
+void check_bitlattice_spec(const EngineSpec& spec, const EngineOptions& options) {
+  check_spec(spec);
+  if (spec.model != ModelKind::ising) {
+    throw Error(
+        ExitCode::usage,
+        fmt::format("model '{}': the bitlattice engine simulates ising (the bytespin engine has "
+                    "the others)",
+                    to_string(spec.model)));
+  }
+  if (options.threads < 0) {
+    throw Error(ExitCode::usage, fmt::format("{} threads: out of range (0 for all cores, or more)",
+                                             options.threads));
+  }
+}
+
+void check_machine_memory(const Layout& layout, std::size_t systems) {
+  const double need = 4.0 * static_cast<double>(layout.words()) * static_cast<double>(systems);
+  const double there =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  if (need <= there) return;
+  constexpr double kGiB = 1u << 30;
+  throw Error(ExitCode::device,
+              fmt::format("cpu: {:.1f} GiB are needed for {} sites x {} systems, the machine has "
+                          "{:.1f} GiB (reduce replicas, temperatures or the size, or let ranks of "
+                          "more machines share them)",
+                          need / kGiB, layout.sites(), systems, there / kGiB));
+}
+
+BitlatticeEngine::BitlatticeEngine(const Layout& layout, std::uint64_t bonds,
+                                   const EngineSpec& spec)
+    : EngineBase(EngineKind::bitlattice, spec, layout.sites(), bonds,
+                 spec.betas.size() * spec.replicas, 4 * layout.words()),
+      layout_(layout),
+      rules_(layout.dim, spec),
+      systems_(replicas_) {}
+
+bool BitlatticeEngine::advance_systems(
+    const EngineOptions& options, const Schedule& schedule, std::uint64_t cycles,
+    const std::function<void(std::size_t, std::size_t, std::uint64_t, std::uint64_t)>& run) {
+  if (schedule.cluster > 0) {
+    throw Error(
+        ExitCode::usage,
+        fmt::format("schedule {}: the bitlattice engine has no cluster updates (take {}:0, or "
+                    "the bytespin or the multispin engine)",
+                    to_string(schedule), std::max(schedule.local, 1u)));
+  }
+  const std::uint64_t steps = check_steps(schedule, cycles), total = steps * systems_;
+  while (sweeps_ahead_ < total) {
+    const double start = now();
+    const std::uint64_t step = step_ + sweeps_ahead_ / systems_;
+    const std::size_t first = sweeps_ahead_ % systems_;
+    std::uint64_t sweeps = total - sweeps_ahead_;
+    if (options.stop) {
+      const double fit = sweep_seconds_ > 0 ? kPieceSeconds / sweep_seconds_ : 1;
+      if (fit < static_cast<double>(sweeps))
+        sweeps = static_cast<std::uint64_t>(std::max(fit, 1.0));
+    }
+    if (first == 0 && sweeps >= systems_) {
+      sweeps -= sweeps % systems_;
+      run(0, systems_, step, sweeps / systems_);
+    } else {
+      sweeps = std::min<std::uint64_t>(sweeps, systems_ - first);
+      run(first, first + sweeps, step, 1);
+    }
+    sweeps_ahead_ += sweeps;
+    const double seconds = now() - start;
+    sweep_seconds_ = std::max(seconds, 1e-9) / static_cast<double>(sweeps);
+    work_.local_attempts += sweeps * layout_.sites();
+    work_.local_seconds += seconds;
+    if (options.stop && sweeps_ahead_ < total && options.stop()) return false;
+  }
+  sweeps_ahead_ -= total;
+  step_ += steps;
+  return true;
+}
+
+std::vector<std::uint8_t> BitlatticeEngine::save_way() const {
+  std::vector<std::uint8_t> way(8);
+  std::memcpy(way.data(), &sweeps_ahead_, 8);
+  return way;
+}
+
+bool BitlatticeEngine::restore_way(std::uint64_t step, Bytes way) {
+  std::memcpy(&sweeps_ahead_, way.data(), 8);
+  return sweeps_ahead_ / systems_ <= kMostSteps - step;
+}
+
+// Saved words are as laid out. Bytes from a vector are aligned for any of them.
+void BitlatticeEngine::read_part(std::size_t who, std::span<std::uint8_t> out) const {
+  read_words(who, 0, {reinterpret_cast<std::uint32_t*>(out.data()), out.size() / 4});
+}
+
+void BitlatticeEngine::write_part(std::size_t who, Bytes spins) {
+  write_words(who, 0, {reinterpret_cast<const std::uint32_t*>(spins.data()), spins.size() / 4});
+}
+
+void BitlatticeEngine::check_spins(Bytes spins) const {
+  const auto* words = reinterpret_cast<const std::uint32_t*>(spins.data());
+  const std::uint32_t stride = layout_.stride();
+  for (std::uint32_t j = layout_.half / 32; j < stride; ++j) {
+    const std::uint32_t padding = ~layout_.site_bits(j);
+    for (std::uint64_t at = j; at < spins.size() / 4; at += stride) {
+      if ((words[at] & padding) == 0) continue;
+      throw Error(ExitCode::data,
+                  "state of engine 'bitlattice' holds spins beyond the end of a row");
+    }
+  }
+}
+
+// Some rows at a time.
+void BitlatticeEngine::hash_part(std::size_t who, const std::function<void(Bytes)>& hash) const {
+  const std::uint32_t stride = layout_.stride();
+  const std::uint32_t chunk =
+      std::clamp<std::uint32_t>((1u << 18) / stride, 1u, layout_.rows);  // rows
+  std::vector<std::uint32_t> colours[2];
+  for (auto& words : colours) words.resize(std::size_t{chunk} * stride);
+  std::vector<std::uint8_t> bytes(std::size_t{chunk} * layout_.extent[0] + 64 * stride);
+  for (std::uint32_t first = 0; first < layout_.rows;
+       first += std::min(chunk, layout_.rows - first)) {
+    const std::uint32_t rows = std::min(chunk, layout_.rows - first);
+    for (std::uint64_t colour = 0; colour < 2; ++colour) {
+      read_words(who, colour * layout_.colour_words() + std::uint64_t{first} * stride,
+                 std::span(colours[colour]).first(std::size_t{rows} * stride));
+    }
+    for (std::uint32_t r = 0; r < rows; ++r) {
+      // A row's spare words fall where the next row, or nothing, is written.
+      const bool odd = layout_.odd_row(first + r);
+      const std::size_t at = std::size_t{r} * stride;
+      unpack_row(colours[odd].data() + at, colours[!odd].data() + at, stride,
+                 bytes.data() + std::size_t{r} * layout_.extent[0]);
+    }
+    hash(std::span<const std::uint8_t>(bytes).first(std::size_t{rows} * layout_.extent[0]));
+  }
+}
+
+void BitlatticeEngine::read_replica(std::size_t who, std::span<std::uint8_t> out) const {
+  auto next = out.begin();
+  hash_part(who, [&](Bytes spins) { next = std::copy(spins.begin(), spins.end(), next); });
+}
+
+}  // namespace rewise::bitlattice

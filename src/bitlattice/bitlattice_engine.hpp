@@ -1,0 +1,73 @@
+// What the bitlattice engine is on every device: systems of one bit per site, laid out in two
+// colours (layout.hpp); the thresholds of all temperatures.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "src/bitlattice/rewired/rewired_lattice.hpp"
+#include "src/bitlattice/systems.hpp"
+#include "src/engine/engine_base.hpp"
+
+namespace rewise::bitlattice {
+
+// Error(usage) for what no bitlattice engine does.
+void check_bitlattice_spec(const EngineSpec& spec, const EngineOptions& options);
+
+// Error(device) where the machine has not the memory for the spins of so many systems.
+void check_machine_memory(const Layout& layout, std::size_t systems);
+
+class BitlatticeEngine : public EngineBase {
+ public:
+  BitlatticeEngine(const Layout& layout, std::uint64_t bonds, const EngineSpec& spec);
+  // On the regular lattice.
+  BitlatticeEngine(const Layout& layout, const EngineSpec& spec)
+      : BitlatticeEngine(layout, layout.bonds(), spec) {}
+
+ protected:
+  // Words of one system, [2][colour_words], from `first` on; to the host and back.
+  virtual void read_words(std::size_t who, std::uint64_t first,
+                          std::span<std::uint32_t> out) const = 0;
+  virtual void write_words(std::size_t who, std::uint64_t first,
+                           std::span<const std::uint32_t> words) = 0;
+
+  // Advances all systems by calls of run(first, last, step, steps): `steps` steps of systems
+  // [first, last) from step `step` on, done when it returns. Error(usage) for cluster updates.
+  bool advance_systems(const EngineOptions& options, const Schedule& schedule, std::uint64_t cycles,
+                       const std::function<void(std::size_t first, std::size_t last,
+                                                std::uint64_t step, std::uint64_t steps)>& run);
+  Draws draws(std::size_t who, std::uint32_t step) const { return rules_.draws(who, step); }
+  bool hot(std::size_t who) const { return rules_.hot(who); }
+  void check_spins(Bytes spins) const final;  // of whole rows
+
+  const Layout layout_;
+  const Systems rules_;
+  const std::size_t systems_;  // T * R
+
+ private:
+  void read_part(std::size_t who, std::span<std::uint8_t> out) const final;
+  void write_part(std::size_t who, Bytes spins) final;
+  void hash_part(std::size_t who, const std::function<void(Bytes)>& hash) const final;
+  bool hashed_as_saved() const final { return false; }
+  void read_replica(std::size_t who, std::span<std::uint8_t> out) const final;
+  std::vector<std::uint64_t> save_sums() const final { return {}; }
+  bool restore_sums(std::span<const std::uint64_t> words) final { return words.empty(); }
+  bool under_way() const final { return sweeps_ahead_ > 0; }
+  std::vector<std::uint8_t> save_way() const final;
+  bool restore_way(std::uint64_t step, Bytes way) final;
+
+  // Sweeps of single systems that an advance() which was stopped made beyond step_: all systems
+  // take a step in their order before the first takes the next.
+  std::uint64_t sweeps_ahead_ = 0;
+  double sweep_seconds_ = 0;  // of a system, 0 where it is not known
+};
+
+// On one CUDA device; `rewired` where the lattice is. Error(device) where there is no such device,
+// or its memory is too small: the text says how much is needed and what to reduce.
+std::unique_ptr<Engine> make_cuda_engine(const Layout& layout, const RewiredLattice* rewired,
+                                         const EngineSpec& spec, const EngineOptions& options);
+
+}  // namespace rewise::bitlattice

@@ -1,0 +1,206 @@
+// The decisions about one group of 128 sites of one colour, 32 at a time (rules.hpp): the CUDA
+// kernel's inner part, compiled for the host as well so that its twin can be tested there. The
+// vectorised CPU form is in local.cpp.
+//
+// Cost in 2D: eight calls of Philox for the first digits of 128 sites and one for what is left of
+// them; a warp takes 0.6 more on average. Per word and digit one selection and two operations of
+// comparison.
+#pragma once
+
+#include <cstdint>
+
+#include "src/base/bits.hpp"
+#include "src/bitlattice/rules.hpp"
+
+namespace rewise::bitlattice {
+
+// The disagreements D of 32 sites with their 2 kDim neighbours, as the comparison needs them.
+// `few`: D < kDim; `equal`: D = kDim; else more. p0, p1: binary digits of the threshold's number,
+// which is D, or 2 kDim - D where there are more.
+template <int kDim>
+struct Disagreement {
+  std::uint32_t few, equal, p0, p1;
+
+  RW_HD explicit Disagreement(const std::uint32_t* x) {
+    p0 = p1 = 0;
+    if constexpr (kDim == 1) {
+      few = ~(x[0] | x[1]);
+      equal = x[0] ^ x[1];
+    } else if constexpr (kDim == 2) {
+      const std::uint32_t s = x[0] ^ x[1] ^ x[2], c = majority(x[0], x[1], x[2]);
+      p0 = s ^ x[3];
+      few = ~c & ~(s & x[3]);
+      equal = ~few & ~p0 & ~(c & s);  // 4 = c & s & x[3], and then p0 = 0
+    } else if constexpr (kDim == 3) {
+      const std::uint32_t s = x[0] ^ x[1] ^ x[2], c = majority(x[0], x[1], x[2]);
+      const std::uint32_t t = x[3] ^ x[4] ^ x[5], e = majority(x[3], x[4], x[5]);
+      p0 = s ^ t;
+      const std::uint32_t b1 = c ^ e ^ (s & t), b2 = majority(c, e, s & t);
+      few = ~b2 & ~(p0 & b1);
+      equal = ~b2 & p0 & b1;
+      p1 = select(b2, ~(p0 | b1), b1);
+    } else {
+      const std::uint32_t s = x[0] ^ x[1] ^ x[2], c = majority(x[0], x[1], x[2]);
+      const std::uint32_t t = x[3] ^ x[4] ^ x[5], e = majority(x[3], x[4], x[5]);
+      const std::uint32_t u = x[6] ^ x[7], f = x[6] & x[7];
+      p0 = s ^ t ^ u;
+      const std::uint32_t g = majority(s, t, u), v = c ^ e ^ f, h = majority(c, e, f);
+      const std::uint32_t b1 = v ^ g, b2 = h ^ (v & g), b3 = h & v & g;
+      few = ~b2 & ~b3;
+      equal = b2 & ~b1 & ~p0;
+      p1 = select(b2 & ~equal, b1 ^ p0, b1);
+    }
+  }
+};
+
+// One digit of every site's threshold.
+template <int kDim>
+RW_HD std::uint32_t threshold_digit(const std::uint32_t* digit, std::uint32_t p0,
+                                    std::uint32_t p1) {
+  if constexpr (kDim == 1) return digit[0];
+  if constexpr (kDim == 2) return select(p0, digit[1], digit[0]);
+  if constexpr (kDim == 3) return select(p1, digit[2], select(p0, digit[1], digit[0]));
+  return select(p1, select(p0, digit[3], digit[2]), select(p0, digit[1], digit[0]));
+}
+
+// What is known of one word while it is decided: `below` is right where it is no longer `open`.
+struct Decision {
+  std::uint32_t open, below, p0, p1, invert;
+
+  // One more digit: r uniform, t the threshold's.
+  RW_HD void compare(std::uint32_t r, std::uint32_t t) {
+    below = select(open, t, below);
+    open &= ~(r ^ t);
+  }
+  // Four.
+  template <int kDim>
+  RW_HD void compare(const Words4& r, const std::uint32_t (*digit)[kMaxDim]) {
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+    for (unsigned k = 0; k < 4; ++k) compare(r.w[k], threshold_digit<kDim>(digit[k], p0, p1));
+  }
+};
+
+// The first digits of word w. The first kZeros of all thresholds are 0.
+template <int kDim, bool kDownhill, unsigned kZeros>
+RW_HD Decision decide_quickly(const Draws& draws, const PhiloxItem& item, unsigned w,
+                              const Disagreement<kDim>& d) {
+  Words4 r = item.words(draws.update, draws.call[quick_call(w, 0)]);
+  Decision out{d.few, ~d.few, d.p0, d.p1, 0};
+  if constexpr (!kDownhill) {
+    out.open = ~d.equal;
+    out.below = d.equal & ~r.w[0];
+    out.invert = ~(d.few | d.equal);
+  }
+  if constexpr (kZeros == 1) out.open &= ~r.w[0];
+  if constexpr (kZeros == 2) out.open &= ~(r.w[0] | r.w[1]);
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+  for (unsigned k = kZeros; k < 4; ++k) {
+    out.compare(r.w[k], threshold_digit<kDim>(draws.digit[k], d.p0, d.p1));
+  }
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+  for (unsigned n = 1; n < kQuickCalls; ++n) {
+    r = item.words(draws.update, draws.call[quick_call(w, n)]);
+    out.template compare<kDim>(r, draws.digit + 4 * n);
+  }
+  return out;
+}
+
+// The sites that take a turn: at each bit the first word's that waits there. before[w]: bits where
+// an earlier word waits.
+struct Turn {
+  std::uint32_t before[kGroupWords], taken;
+
+  RW_HD explicit Turn(const std::uint32_t* wait) {
+    taken = 0;
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+    for (unsigned w = 0; w < kGroupWords; ++w) {
+      before[w] = taken;
+      taken |= wait[w];
+    }
+  }
+};
+
+// One turn of a level: four digits. Words that wait behind others stay open, and what `below` says
+// of them is for a later turn to put right.
+template <int kDim>
+RW_HD void take_turn(const Draws& draws, const PhiloxItem& item, unsigned level, unsigned turn,
+                     const std::uint32_t* wait, const Turn& who, Decision* of) {
+  Decision all{who.taken, 0, of[kGroupWords - 1].p0, of[kGroupWords - 1].p1, 0};
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+  for (unsigned w = kGroupWords - 1; w-- > 0;) {
+    all.p0 = select(wait[w], of[w].p0, all.p0);
+    all.p1 = select(wait[w], of[w].p1, all.p1);
+  }
+  const Words4 r = item.words(draws.update, draws.call[level_call(level, turn)]);
+  all.template compare<kDim>(r, draws.digit + kQuickDigits + 4 * level);
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+  for (unsigned w = 0; w < kGroupWords; ++w) {
+    of[w].below = select(wait[w], all.below, of[w].below);
+    of[w].open &= ~wait[w] | who.before[w] | all.open;
+  }
+}
+
+// The rest, level by level, all words of the group together.
+template <int kDim>
+RW_HD void decide_rest(const Draws& draws, const PhiloxItem& item, Decision* of) {
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+  for (unsigned level = 0; level < kLevels; ++level) {
+    std::uint32_t wait[kGroupWords];
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+    for (unsigned w = 0; w < kGroupWords; ++w) wait[w] = of[w].open;
+    Turn who(wait);
+    if (who.taken == 0) return;
+    take_turn<kDim>(draws, item, level, 0, wait, who, of);
+    for (unsigned turn = 1;; ++turn) {
+      std::uint32_t behind = 0;
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+      for (unsigned w = 0; w < kGroupWords; ++w) {
+        wait[w] &= who.before[w];
+        behind |= wait[w];
+      }
+      if (behind == 0) break;
+      who = Turn(wait);
+      take_turn<kDim>(draws, item, level, turn, wait, who, of);
+    }
+  }
+}
+
+// The sites of a group that flip. x: [kGroupWords][2 kDim] disagreements with the neighbours.
+// kZeros: 0 to 2, at most common_zeros(thresholds); it changes the speed alone.
+template <int kDim, bool kDownhill, unsigned kZeros = 0>
+RW_HD void decide_group(const Draws& draws, std::uint32_t item,
+                        const std::uint32_t (&x)[kGroupWords][2 * kDim], std::uint32_t* flips) {
+  const PhiloxItem shared(draws.update, item);
+  Decision of[kGroupWords];
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+  for (unsigned w = 0; w < kGroupWords; ++w) {
+    of[w] = decide_quickly<kDim, kDownhill, kZeros>(draws, shared, w, Disagreement<kDim>(x[w]));
+  }
+  decide_rest<kDim>(draws, shared, of);
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+  for (unsigned w = 0; w < kGroupWords; ++w) flips[w] = (of[w].below & ~of[w].open) ^ of[w].invert;
+}
+
+}  // namespace rewise::bitlattice

@@ -1,0 +1,51 @@
+#include "src/bitlattice/layout.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "src/base/error.hpp"
+
+namespace rewise::bitlattice {
+
+Layout Layout::make(const std::vector<std::uint32_t>& extents) {
+  if (extents.empty() || extents.size() > kMaxDim) {
+    throw Error(ExitCode::usage, fmt::format("a lattice of dimension {}: allowed are 1 to {}",
+                                             extents.size(), kMaxDim));
+  }
+  constexpr std::uint64_t kMostRowCount = 0xFFFFFFFFu, kMostGroups = std::uint64_t{1} << 31;
+  Layout layout;
+  layout.dim = static_cast<int>(extents.size());
+  std::uint64_t rows = 1;
+  for (std::size_t k = 0; k < extents.size(); ++k) {
+    const std::uint32_t extent = extents[k];
+    if (extent < 4 || extent % 2 != 0) {
+      throw Error(ExitCode::usage,
+                  fmt::format("extent {} of size {}: every extent must be even and at least 4",
+                              extent, fmt::join(extents, ",")));
+    }
+    layout.extent[k] = extent;
+    if (k > 0) rows = std::min(rows * extent, kMostRowCount + 1);
+  }
+  layout.half = extents[0] / 2;
+  layout.groups = (layout.half + kGroupSites - 1) / kGroupSites;
+  if (rows > kMostRowCount || rows * layout.groups > kMostGroups) {
+    throw Error(
+        ExitCode::usage,
+        fmt::format("size {} has too many sites for the bitlattice engine (2^31 groups of 128 "
+                    "sites of one colour)",
+                    fmt::join(extents, ",")));
+  }
+  layout.rows = static_cast<std::uint32_t>(rows);
+  return layout;
+}
+
+Layout Layout::slab(std::uint32_t begin, std::uint32_t end) const {
+  Layout part = *this;
+  part.extent[dim - 1] = end - begin + 2;
+  part.rows = plane_rows() * part.planes();
+  part.first_group = (begin - 1) * plane_rows() * groups;
+  part.first_odd = begin % 2 == 0;
+  return part;
+}
+
+}  // namespace rewise::bitlattice

@@ -1,0 +1,134 @@
+// Where the bitlattice engine keeps its spins: one bit per site, colours apart, up = 1.
+//
+// A row is a line of sites along x. Site x of a row belongs to the colour (x + parity of the row)
+// mod 2 and is bit x / 2 of that colour's part of the row: 32 sites of one colour per word, 4 words
+// per group, a row padded to whole groups with zeros. So the neighbours of a word along the other
+// directions are the same word of neighbouring rows, and along x the other colour's same word and
+// that word shifted by one site, forward in rows whose sites have odd x and backward in the others.
+// A colour's words are [rows][stride]; a system is colour 0, then colour 1.
+//
+// A slab is some consecutive planes of the slowest extent, with one more at either end: copies of
+// the planes beyond it, the halo. It is laid out as a lattice of so many planes; only where its
+// random numbers are addressed and the parity of its rows begin elsewhere. Its inner rows have all
+// their neighbours within it, so that whoever keeps to these never meets its ends.
+//
+// Trivially copyable: goes to kernels by value. It holds no 32-bit site numbers: systems of more
+// than 2^32 sites fit.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "graphs/lattice.hpp"
+#include "src/base/hd.hpp"
+
+namespace rewise::bitlattice {
+
+inline constexpr std::uint32_t kGroupWords = 4;
+inline constexpr std::uint32_t kGroupSites = 32 * kGroupWords;  // of one colour
+inline constexpr int kMostRows = 2 * (kMaxDim - 1);             // beside a row
+
+// Rows beside a row, two per direction but x, and which sites of a colour it holds.
+struct RowPlace {
+  std::uint32_t beside[kMostRows];
+  bool odd_row;  // parity of its coordinates but x, counted from the layout's first row
+};
+
+// Words [first, last) of a colour; rows [first, last), one at least.
+struct Words {
+  std::uint64_t first, last;
+};
+struct Rows {
+  std::uint32_t first, last;
+};
+
+struct Layout {
+  int dim = 0;
+  std::uint32_t extent[kMaxDim]{1, 1, 1, 1};
+  std::uint32_t half = 0;    // sites of one colour in a row
+  std::uint32_t groups = 0;  // of a row
+  std::uint32_t rows = 0;
+  // A slab: the number of its first group in the lattice (modulo 2^32: the plane before the first
+  // counts backwards), and whether its first row has odd coordinates: what is said of rows below
+  // counts from that row, so that parities are the others then.
+  std::uint32_t first_group = 0;
+  bool first_odd = false;
+
+  // Error(usage) naming the extent that is odd, below 4 or too large (2^32 rows, 2^31 groups).
+  static Layout make(const std::vector<std::uint32_t>& extents);
+
+  // Planes [begin, end) of the slowest of two or more extents and their halo.
+  Layout slab(std::uint32_t begin, std::uint32_t end) const;
+  std::uint32_t planes() const { return dim > 1 ? extent[dim - 1] : 1; }
+  std::uint32_t plane_rows() const { return rows / planes(); }
+  std::uint64_t plane_words() const { return std::uint64_t{plane_rows()} * stride(); }
+
+  RW_HD std::uint32_t stride() const { return kGroupWords * groups; }  // words of a row
+  RW_HD std::uint64_t colour_words() const { return std::uint64_t{rows} * stride(); }
+  std::uint64_t words() const { return 2 * colour_words(); }  // of a system
+  std::uint64_t sites() const { return std::uint64_t{rows} * extent[0]; }
+  std::uint64_t bonds() const { return sites() * static_cast<unsigned>(dim); }
+  Rows all_rows() const { return {0, rows}; }
+  bool padded() const { return half % kGroupSites != 0; }
+
+  // Parity of a row's coordinates but x.
+  bool odd_row(std::uint32_t row) const {
+    std::uint32_t sum = 0;
+    for (int k = 1; k < dim; ++k) {
+      sum += row % extent[k];
+      row /= extent[k];
+    }
+    return sum % 2 != 0;
+  }
+  // A site's bit of a system of at most 2^32: 32 word + bit.
+  std::uint32_t place(std::uint64_t site) const {
+    const auto row = static_cast<std::uint32_t>(site / extent[0]);
+    const auto x = static_cast<std::uint32_t>(site % extent[0]);
+    const bool second = (x % 2 != 0) != odd_row(row);
+    return static_cast<std::uint32_t>(
+        32 * ((second ? colour_words() : 0) + std::uint64_t{row} * stride()) + x / 2);
+  }
+
+  // The bits of word j of a row that are sites.
+  RW_HD std::uint32_t site_bits(std::uint32_t j) const {
+    const std::uint32_t first = 32 * j;
+    if (first + 32 <= half) return ~0u;
+    return first >= half ? 0u : (1u << (half - first)) - 1u;
+  }
+
+  template <int kDim>
+  RW_HD RowPlace row_place(std::uint32_t row) const {
+    RowPlace place{};
+    std::uint32_t stride = 1, rest = row, sum = 0;
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+    for (int k = 1; k < kDim; ++k) {
+      const std::uint32_t length = extent[k];
+      std::uint32_t c = rest;
+      if (k + 1 < kDim) {
+        rest /= length;
+        c -= rest * length;
+      }
+      sum += c;
+      place.beside[2 * (k - 1)] = c + 1 == length ? row - c * stride : row + stride;
+      place.beside[2 * (k - 1) + 1] = c == 0 ? row + (length - 1) * stride : row - stride;
+      stride *= length;
+    }
+    place.odd_row = (sum & 1u) != 0;
+    return place;
+  }
+};
+
+// Do the sites of a colour in this row have odd x?
+RW_HD bool odd_sites(int colour, bool odd_row) { return (colour != 0) != odd_row; }
+
+// Place of a group's own word w in rows of odd or even sites: the word of the other colour's same
+// row whose bits are the x-neighbours that do not lie in the same place, from that word and the
+// next (odd) or the one before (even).
+RW_HD std::uint32_t shifted(bool odd, std::uint32_t word, std::uint32_t beside) {
+  return odd ? word >> 1 | beside << 31 : word << 1 | beside >> 31;
+}
+
+}  // namespace rewise::bitlattice

@@ -1,0 +1,30 @@
+// Local updates and measurement on the CPU, strip by strip; vectorised for the machine's
+// instruction set when the program runs.
+#pragma once
+
+#include <cstdint>
+
+#include "src/bitlattice/strip.hpp"
+#include "src/bitlattice/systems.hpp"
+
+namespace rewise::bitlattice {
+
+// The first spins of a strip (strip_of) of one colour of system `who`.
+void start_strip(const Layout& layout, const Systems& systems, std::size_t who, int colour,
+                 Words words, std::uint32_t* spins);
+
+// New spins of a strip (strip_of) of one colour. Strips of a colour in any order or at once: each
+// writes its own words and reads the other colour. `regular` here and below: those bits of the
+// colour, where the lattice is rewired (rewired/rewired_lattice.hpp); the others stay as they are.
+void update_strip(const Layout& layout, const Draws& draws, LocalUpdate rule, int colour,
+                  Words words, std::uint32_t* spins, const std::uint32_t* regular = nullptr);
+
+// Bonds between unequal spins that end at colour 0's (regular) sites of a strip (every bond ends at
+// one site of colour 0), and sites of both colours that are up.
+struct Counts {
+  std::uint64_t unequal = 0, up = 0;
+};
+Counts count_strip(const Layout& layout, Words words, std::uint32_t* spins,
+                   const std::uint32_t* regular = nullptr);
+
+}  // namespace rewise::bitlattice

@@ -1,0 +1,95 @@
+// The address rules of the bitlattice engine: which random digit decides what. CPU and CUDA,
+// vectorised or not, follow these and therefore make the same moves.
+//
+// A local update visits colour 0, then colour 1. A site of degree 2d with D disagreeing neighbours
+// has s h = 2d - 2D. Metropolis accepts D >= d without a draw; D < d where the site's uniform
+// binary fraction is below the threshold of exp(-2 beta s h). Glauber: D < d where the fraction is
+// below the threshold of 1 / (1 + exp(2 beta s h)); D > d where it is not below that of 2d - D; D =
+// d where the first digit is 0. So both compare with d thresholds.
+//
+// Digits, most significant first, are drawn lazily, until the first that differs from the
+// threshold's; at most 32. Item = 2 group + colour, where group counts the groups of a colour's
+// rows (layout.hpp); stream bitlattice_local; who = the system; bit b of every word decides about bit b
+// of a word of the group:
+//   digits 0 .. 7   word w's are the words of calls 2 w and 2 w + 1
+//   then by levels of four digits, l = 0 .. 5: the four sites at bit b of the group's words that
+//   are still undecided take turns t = 0, 1, .., in the order of their words; turn t reads call
+//   8 + 4 l + t.
+// A random bit is read for one site at most. Eight digits decide 255 of 256 sites, so that one more
+// call mostly serves all that is left of 128.
+//
+// Modified cells of a rewired lattice are decided apart; what their bits draw as above is not used.
+// Cell i of a colour, counted in the order of places (rewired/modified.hpp), draws word i mod 4 of
+// call 0, item 2 (i / 4) + colour, stream bitlattice_modified, and flips where it is below the
+// threshold of its field.
+//
+// Start: item as above, stream bitlattice_start, step 0, call 0: word w of a hot system is word w.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "src/bitlattice/layout.hpp"
+#include "src/model/acceptance.hpp"
+#include "src/random/philox_shared.hpp"
+#include "src/random/threshold.hpp"
+
+namespace rewise::bitlattice {
+
+inline constexpr unsigned kQuickCalls = 2, kQuickDigits = 4 * kQuickCalls;  // of each word
+inline constexpr unsigned kLevels = 6;
+inline constexpr unsigned kCalls = kGroupWords * (kQuickCalls + kLevels);
+
+RW_HD unsigned quick_call(unsigned word, unsigned n) { return kQuickCalls * word + n; }
+RW_HD unsigned level_call(unsigned level, unsigned turn) {
+  return kGroupWords * (kQuickCalls + level) + turn;
+}
+RW_HD std::uint32_t item_of(std::uint32_t group, int colour) {
+  return 2 * group + static_cast<std::uint32_t>(colour);
+}
+
+// Everything about one sweep of one system that all its sites share.
+struct Draws {
+  PhiloxUpdate update;
+  PhiloxCall call[kCalls];
+  std::uint32_t digit[32][kMaxDim];  // of the thresholds of D = 0 .. dim - 1: 0 or ~0
+};
+
+// The digits of the thresholds at one temperature.
+struct ThresholdDigits {
+  std::uint32_t digit[32][kMaxDim]{};
+
+  ThresholdDigits(int dim, double beta, LocalUpdate rule) {
+    for (int disagreeing = 0; disagreeing < dim; ++disagreeing) {
+      const int sh = 2 * dim - 2 * disagreeing;
+      const double probability = acceptance(ModelKind::ising, rule, beta, sh);
+      const Threshold t = std::min(threshold(probability), kCertain - 1);
+      for (unsigned k = 0; k < 32; ++k) {
+        digit[k][disagreeing] = (t >> (31 - k) & 1u) != 0 ? ~0u : 0u;
+      }
+    }
+  }
+};
+
+// How many digits all thresholds have in front of their first 1.
+inline unsigned common_zeros(const Draws& draws) {
+  unsigned zeros = 0;
+  while (zeros < 32 && std::all_of(draws.digit[zeros], draws.digit[zeros] + kMaxDim,
+                                   [](std::uint32_t digit) { return digit == 0; })) {
+    ++zeros;
+  }
+  return zeros;
+}
+
+inline Draws make_draws(const ThresholdDigits& digits, std::uint64_t seed, std::uint32_t who,
+                        std::uint32_t step) {
+  Draws draws;
+  draws.update = PhiloxUpdate(seed, Stream::bitlattice_local, step);
+  for (std::uint32_t call = 0; call < kCalls; ++call) {
+    draws.call[call] = PhiloxCall(seed, who, call, step);
+  }
+  std::copy(&digits.digit[0][0], &digits.digit[0][0] + 32 * kMaxDim, &draws.digit[0][0]);
+  return draws;
+}
+
+}  // namespace rewise::bitlattice

@@ -1,0 +1,164 @@
+#include "src/bitlattice/shared.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "src/base/clock.hpp"
+#include "src/base/error.hpp"
+#include "src/bitlattice/bitlattice_engine.hpp"
+#include "src/bitlattice/slab.hpp"
+#include "src/engine/registry.hpp"
+
+namespace rewise {
+namespace {
+
+using namespace bitlattice;
+using distributed::Transport;
+
+// What slabs are made of.
+struct Recipe {
+  std::vector<std::uint32_t> extents;
+  EngineSpec spec;
+  bool cuda = false;
+
+  template <class Stream>
+  void pass(Stream& stream) {
+    stream(extents)(spec.betas)(spec.replicas)(spec.seed)(spec.local)(spec.start)(cuda);
+  }
+};
+
+std::unique_ptr<Slab> make_slab(const Recipe& recipe, Transport& transport,
+                                const EngineOptions& options) {
+  const Layout lattice = Layout::make(recipe.extents);
+  if (!recipe.cuda) return make_cpu_slab(lattice, recipe.spec, transport, options.threads);
+#if defined(REWISE_HAVE_CUDA)
+  return make_cuda_slab(lattice, recipe.spec, transport, options.device);
+#else
+  throw Error(ExitCode::device, "this build has no CUDA engines");
+#endif
+}
+
+class SharedEngine final : public BitlatticeEngine, public SavesApart {
+ public:
+  SharedEngine(Transport& transport, Recipe recipe, const EngineOptions& options,
+               std::unique_ptr<Crew> crew = nullptr)
+      : BitlatticeEngine(Layout::make(recipe.extents), recipe.spec),
+        crew_(std::move(crew)),
+        options_(options),
+        shares_(transport, written(EngineKind::bitlattice, recipe),
+                [&](std::span<const std::uint8_t> bytes) {
+                  return make_bitlattice_share(bytes, transport, [&](bool) { return options; });
+                }),
+        device_(crew_ ? fmt::format("cuda:{}", fmt::join(options.devices, "+"))
+                      : shares_.device()) {}
+
+  std::string_view device() const override { return device_; }
+  int threads() const override { return shares_.threads(); }
+
+  bool has_ranks() const override { return !crew_; }
+  SavedApart save_apart(const std::string& name, const FileWriter& write) const override {
+    return shares_.save(2, name, write, save_state(false));
+  }
+  void restore_apart(const EngineState& rest, std::uint64_t spin_bytes,
+                     const SpinReader& read) override {
+    restore_rest(rest, spin_bytes);
+    shares_.restore(2, 4 * layout_.stride(), read, [this](Bytes rows) { check_spins(rows); });
+  }
+
+  bool advance(const Schedule& schedule, std::uint64_t cycles) override {
+    return advance_systems(
+        options_, schedule, cycles,
+        [&](std::size_t first, std::size_t last, std::uint64_t step, std::uint64_t steps) {
+          shares_.advance({{first, last}, step, steps, {1, 0}});
+        });
+  }
+
+  void measure(Observation& out) override {
+    const double begin = now();
+    const std::vector<std::uint64_t> sums = shares_.count();
+    std::vector<unsigned long long> unequal(systems_), up(systems_);
+    for (std::size_t who = 0; who < systems_; ++who) {
+      unequal[who] = sums[2 * who];
+      up[who] = sums[2 * who + 1];
+    }
+    report(unequal.data(), up.data(), out);
+    work_.measure_seconds += now() - begin;
+  }
+
+ private:
+  // Calls f(colour, first byte of it, words of the whole), of [first, first + count) words.
+  template <class F>
+  void for_colours(std::uint64_t first, std::uint64_t count, const F& f) const {
+    const std::uint64_t all = layout_.colour_words();
+    for (std::uint64_t at = first; at < first + count;) {
+      const std::uint64_t from = at % all, words = std::min(all - from, first + count - at);
+      f(at / all, 4 * from, Words{at - first, at - first + words});
+      at += words;
+    }
+  }
+
+  void read_words(std::size_t who, std::uint64_t first,
+                  std::span<std::uint32_t> out) const override {
+    for_colours(first, out.size(), [&](std::uint64_t colour, std::uint64_t byte, Words words) {
+      const auto part = out.subspan(words.first, words.last - words.first);
+      shares_.read(who, colour, byte,
+                   {reinterpret_cast<std::uint8_t*>(part.data()), part.size_bytes()});
+    });
+  }
+
+  void write_words(std::size_t who, std::uint64_t first,
+                   std::span<const std::uint32_t> from) override {
+    for_colours(first, from.size(), [&](std::uint64_t colour, std::uint64_t byte, Words words) {
+      const auto part = from.subspan(words.first, words.last - words.first);
+      shares_.write(who, colour, byte,
+                    {reinterpret_cast<const std::uint8_t*>(part.data()), part.size_bytes()});
+    });
+  }
+
+  const std::unique_ptr<Crew> crew_;  // goes last
+  const EngineOptions options_;
+  Shares shares_;
+  const std::string device_;
+};
+
+}  // namespace
+
+std::unique_ptr<Share> make_bitlattice_share(std::span<const std::uint8_t> bytes,
+                                             Transport& transport, const RankOptionsOf& options) {
+  const auto recipe = read_recipe<Recipe>(bytes);
+  return make_slab(recipe, transport, options(recipe.cuda));
+}
+
+std::unique_ptr<Engine> make_shared_bitlattice_engine(Transport& transport,
+                                                      const std::vector<std::uint32_t>& extents,
+                                                      const EngineSpec& spec,
+                                                      const EngineOptions& options) {
+  Layout::make(extents);
+  check_bitlattice_spec(spec, options);
+  check_shares(extents, transport.size());
+  return std::make_unique<SharedEngine>(transport, Recipe{extents, spec, options.device >= 0},
+                                        options);
+}
+
+std::unique_ptr<Engine> make_bitlattice_team(const std::vector<std::uint32_t>& extents,
+                                             const EngineSpec& spec, const EngineOptions& options) {
+  Layout::make(extents);
+  check_bitlattice_spec(spec, options);
+  check_shares(extents, static_cast<int>(options.devices.size()));
+  const auto maker_of = [&](Transport& transport) -> ShareMaker {
+    EngineOptions own;
+    own.device = options.devices[static_cast<std::size_t>(transport.rank())];
+    return [own, &transport](std::span<const std::uint8_t> recipe) {
+      return make_bitlattice_share(recipe, transport, [&](bool) { return own; });
+    };
+  };
+  auto crew = std::make_unique<Crew>(static_cast<int>(options.devices.size()), maker_of);
+  EngineOptions own = options;
+  own.device = options.devices.front();
+  Transport& first = crew->first();
+  return std::make_unique<SharedEngine>(first, Recipe{extents, spec, true}, own, std::move(crew));
+}
+
+}  // namespace rewise

@@ -1,0 +1,137 @@
+#include "src/bitlattice/slab.hpp"
+
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "src/bitlattice/bitlattice_engine.hpp"
+#include "src/bitlattice/local.hpp"
+
+namespace rewise::bitlattice {
+namespace {
+
+class CpuSlab final : public Slab {
+ public:
+  CpuSlab(const Layout& lattice, const EngineSpec& spec, distributed::Transport& transport,
+          int threads);
+
+  std::string device() const override { return "cpu"; }
+  int threads() const override { return threads_; }
+  void sweep(std::size_t first, std::size_t last, std::uint64_t step, std::uint64_t steps) override;
+  void count(std::span<std::uint64_t> sums) override;
+  void read_words(std::size_t who, int colour, std::uint64_t first,
+                  std::span<std::uint32_t> out) const override {
+    std::copy_n(words(who, colour) + own_.first + first, out.size(), out.begin());
+  }
+  void write_words(std::size_t who, int colour, std::uint64_t first,
+                   std::span<const std::uint32_t> from) override {
+    std::copy(from.begin(), from.end(), words(who, colour) + own_.first + first);
+  }
+  void fetch(std::uint64_t who) override {
+    for (int colour = 0; colour < 2; ++colour) post_planes(who, colour);
+    transport_.wait();
+  }
+
+ private:
+  std::uint32_t* system(std::size_t who) const { return spins_.get() + who * layout_.words(); }
+  std::uint32_t* words(std::size_t who, int colour) const {
+    return system(who) + (colour == 0 ? 0 : layout_.colour_words());
+  }
+  void post_planes(std::size_t who, int colour);
+  void update(std::size_t first, std::size_t last, int colour, std::span<const Words> parts);
+
+  const int threads_;
+  const Words own_;                         // words of a colour that are not halo
+  std::vector<Words> outer_, inner_;        // of these: the outer planes, what lies between
+  std::unique_ptr<std::uint32_t[]> spins_;  // [systems][words]
+  std::vector<Draws> draws_;                // [systems], of the current step
+};
+
+CpuSlab::CpuSlab(const Layout& lattice, const EngineSpec& spec, distributed::Transport& transport,
+                 int threads)
+    : Slab(lattice, spec, transport),
+      threads_(threads > 0 ? threads : omp_get_max_threads()),
+      own_{layout_.plane_words(), layout_.colour_words() - layout_.plane_words()} {
+  check_machine_memory(layout_, systems_.count());
+  const std::uint64_t plane = layout_.plane_words();
+  outer_.push_back({own_.first, own_.first + plane});
+  if (own_planes() > 1) outer_.push_back({own_.last - plane, own_.last});
+  if (own_planes() > 2) inner_.push_back({own_.first + plane, own_.last - plane});
+  spins_ = std::make_unique_for_overwrite<std::uint32_t[]>(systems_.count() * layout_.words());
+  draws_.resize(systems_.count());
+  // The thread that starts a strip is mostly the one that updates it: its memory lies near.
+  const std::uint64_t each = strips(own_);
+  for (int colour = 0; colour < 2; ++colour) {
+#pragma omp parallel for schedule(static) num_threads(threads_)
+    for (std::uint64_t k = 0; k < systems_.count() * each; ++k) {
+      start_strip(layout_, systems_, k / each, colour, strip_of(own_, k % each), system(k / each));
+    }
+  }
+}
+
+void CpuSlab::post_planes(std::size_t who, int colour) {
+  const std::uint64_t plane = layout_.plane_words();
+  std::uint32_t* all = words(who, colour);
+  const auto bytes = [&](std::uint64_t first) {
+    return std::span(reinterpret_cast<std::uint8_t*>(all + first), 4 * plane);
+  };
+  transport_.post_receive(before(), kToAfter, bytes(0));
+  transport_.post_receive(after(), kToBefore, bytes(own_.last));
+  transport_.post_send(after(), kToAfter, bytes(own_.last - plane));
+  transport_.post_send(before(), kToBefore, bytes(own_.first));
+}
+
+void CpuSlab::update(std::size_t first, std::size_t last, int colour,
+                     std::span<const Words> parts) {
+  std::uint64_t each = 0;
+  for (const Words part : parts) each += strips(part);
+#pragma omp parallel for schedule(static) num_threads(threads_)
+  for (std::uint64_t k = first * each; k < last * each; ++k) {
+    const std::size_t who = k / each;
+    std::uint64_t which = k % each;
+    std::size_t part = 0;
+    for (; which >= strips(parts[part]); ++part) which -= strips(parts[part]);
+    update_strip(layout_, draws_[who], systems_.spec().local, colour, strip_of(parts[part], which),
+                 system(who));
+  }
+}
+
+void CpuSlab::sweep(std::size_t first, std::size_t last, std::uint64_t step, std::uint64_t steps) {
+  for (std::uint64_t n = 0; n < steps; ++n) {
+    for (std::size_t who = first; who < last; ++who) {
+      draws_[who] = systems_.draws(who, static_cast<std::uint32_t>(step + n));
+    }
+    for (int colour = 0; colour < 2; ++colour) {
+      update(first, last, colour, outer_);
+      for (std::size_t who = first; who < last; ++who) post_planes(who, colour);
+      update(first, last, colour, inner_);
+      transport_.wait();
+    }
+  }
+}
+
+void CpuSlab::count(std::span<std::uint64_t> sums) {
+  const std::uint64_t each = strips(own_);
+  for (std::size_t who = 0; who < systems_.count(); ++who) {
+    std::uint64_t unequal = 0, up = 0;
+#pragma omp parallel for schedule(static) num_threads(threads_) reduction(+ : unequal, up)
+    for (std::uint64_t k = 0; k < each; ++k) {
+      const Counts counts = count_strip(layout_, strip_of(own_, k), system(who));
+      unequal += counts.unequal;
+      up += counts.up;
+    }
+    sums[2 * who] = unequal;
+    sums[2 * who + 1] = up;
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Slab> make_cpu_slab(const Layout& lattice, const EngineSpec& spec,
+                                    distributed::Transport& transport, int threads) {
+  return std::make_unique<CpuSlab>(lattice, spec, transport, threads);
+}
+
+}  // namespace rewise::bitlattice

@@ -1,0 +1,94 @@
+// A rank's part of the systems of a bitlattice engine that ranks share: consecutive planes of the
+// slowest extent, with copies of the two planes beyond them, the halo (layout.hpp).
+//
+// A colour of the halo is fetched from the neighbours after every update of that colour: a rank
+// updates its two outer planes, posts them, updates its inside meanwhile, and waits. So halos are
+// those of the present spins whenever no call is under way.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "src/bitlattice/systems.hpp"
+#include "src/distributed/transport.hpp"
+#include "src/engine/share.hpp"
+
+namespace rewise::bitlattice {
+
+class Slab : public Share {
+ public:
+  Slab(const Layout& lattice, const EngineSpec& spec, distributed::Transport& transport)
+      : planes_(planes_of(lattice.planes(), transport.rank(), transport.size())),
+        layout_(lattice.slab(static_cast<std::uint32_t>(planes_.first),
+                             static_cast<std::uint32_t>(planes_.last))),
+        systems_(lattice.dim, spec),
+        transport_(transport),
+        all_planes_(lattice.planes()) {}
+
+  std::uint64_t systems() const final { return systems_.count(); }
+  // A sweep for each cycle.
+  void advance(const Advance& what) final {
+    sweep(what.systems.first, what.systems.last, what.step, what.cycles);
+  }
+  // Of every system the bonds between unequal spins that end at its own sites of colour 0, and its
+  // own sites that are up: [systems][2].
+  std::uint64_t sums() const final { return 2 * systems(); }
+
+  // Blocks are colours.
+  Extent part(int rank) const final {
+    const Extent planes = planes_of(all_planes_, rank, transport_.size());
+    return {planes.first * plane_bytes(), planes.last * plane_bytes()};
+  }
+  void read(std::uint64_t who, std::uint64_t colour, std::uint64_t first,
+            std::span<std::uint8_t> out) const final {
+    read_words(who, static_cast<int>(colour), word(first),
+               {reinterpret_cast<std::uint32_t*>(out.data()), out.size() / 4});
+  }
+  void write(std::uint64_t who, std::uint64_t colour, std::uint64_t first,
+             std::span<const std::uint8_t> bytes) final {
+    write_words(who, static_cast<int>(colour), word(first),
+                {reinterpret_cast<const std::uint32_t*>(bytes.data()), bytes.size() / 4});
+  }
+
+ protected:
+  // `steps` sweeps of systems [first, last) from step `step` on.
+  virtual void sweep(std::size_t first, std::size_t last, std::uint64_t step,
+                     std::uint64_t steps) = 0;
+  // Words of a colour, counted from the first of the slab's own, to the host and back.
+  virtual void read_words(std::size_t who, int colour, std::uint64_t first,
+                          std::span<std::uint32_t> out) const = 0;
+  virtual void write_words(std::size_t who, int colour, std::uint64_t first,
+                           std::span<const std::uint32_t> words) = 0;
+  int before() const { return (transport_.rank() + transport_.size() - 1) % transport_.size(); }
+  int after() const { return (transport_.rank() + 1) % transport_.size(); }
+  std::uint32_t own_planes() const { return static_cast<std::uint32_t>(planes_.size()); }
+
+  const Extent planes_;
+  const Layout layout_;  // with the halo
+  const Systems systems_;
+  distributed::Transport& transport_;
+
+ private:
+  std::uint64_t plane_bytes() const { return 4 * layout_.plane_words(); }
+  // Of the slab's own words, the one that begins at a byte of a colour.
+  std::uint64_t word(std::uint64_t byte) const {
+    return byte / 4 - planes_.first * layout_.plane_words();
+  }
+
+  const std::uint64_t all_planes_;
+};
+
+// Tags of planes on their way to the rank after and before.
+inline constexpr int kToAfter = distributed::kFirstTag, kToBefore = distributed::kFirstTag + 1;
+
+// On the CPU. Error(device) where the machine's memory is too small.
+std::unique_ptr<Slab> make_cpu_slab(const Layout& lattice, const EngineSpec& spec,
+                                    distributed::Transport& transport, int threads);
+// On a CUDA device, which several ranks may have. Error(device) where there is no such device, or
+// its memory is too small.
+std::unique_ptr<Slab> make_cuda_slab(const Layout& lattice, const EngineSpec& spec,
+                                     distributed::Transport& transport, int device);
+
+}  // namespace rewise::bitlattice

@@ -1,0 +1,195 @@
+// A slab on a CUDA device, with two streams. Half-sweep h, of one colour:
+//
+//   urgent stream   waits for the inside of h - 1; updates the outer planes, exchanges them with
+//   the
+//                   neighbours (engine/device_mail.hpp): what comes goes to the halo
+//   main stream     waits for the outer planes of h - 1; updates the inside
+//
+// So a half-sweep takes as long as its inside where that takes longer than outer planes and
+// messages together: some 50 us where these go through the host. Planes of h are overwritten in
+// h + 2.
+#include <fmt/format.h>
+
+#include <memory>
+#include <vector>
+
+#include "src/base/error.hpp"
+#include "src/bitlattice/kernels.hpp"
+#include "src/bitlattice/slab.hpp"
+#include "src/cuda/device_buffer.hpp"
+#include "src/cuda/graph.hpp"
+#include "src/cuda/stream.hpp"
+#include "src/cuda/use_device.hpp"
+#include "src/engine/device_mail.hpp"
+
+namespace rewise::bitlattice {
+namespace {
+
+class CudaSlab final : public Slab {
+ public:
+  CudaSlab(const Layout& lattice, const EngineSpec& spec, distributed::Transport& transport,
+           int device);
+  ~CudaSlab() override {
+    cudaSetDevice(device_);
+    cudaStreamSynchronize(urgent_.get());
+    cudaStreamSynchronize(main_.get());
+  }
+
+  std::string device() const override { return "cuda"; }
+  std::string model() const override { return device_model(device_); }
+  int threads() const override { return 1; }
+  std::string route() const override { return mail_ ? mail_->routes() : ""; }
+  void sweep(std::size_t first, std::size_t last, std::uint64_t step, std::uint64_t steps) override;
+  void count(std::span<std::uint64_t> sums) override;
+  void read_words(std::size_t who, int colour, std::uint64_t first,
+                  std::span<std::uint32_t> out) const override;
+  void write_words(std::size_t who, int colour, std::uint64_t first,
+                   std::span<const std::uint32_t> words) override;
+  void fetch(std::uint64_t who) override;
+
+ private:
+  void use() const { check_cuda(cudaSetDevice(device_), "choosing the device"); }
+  void check_memory() const;
+  std::uint32_t* system(std::size_t who) { return spins_.data() + who * layout_.words(); }
+  // Of a colour of a system, in spins_.
+  std::size_t place(std::size_t who, int colour) const {
+    return who * layout_.words() + (colour == 0 ? 0 : layout_.colour_words());
+  }
+  Rows planes(std::uint32_t first, std::uint32_t last) const {
+    return {first * layout_.plane_rows(), last * layout_.plane_rows()};
+  }
+  void exchange(std::size_t first, std::size_t last, int colour);
+  void half_sweep(std::size_t first, std::size_t last, int colour, const std::vector<Draws>& draws);
+
+  const int device_;
+  CudaStream main_, urgent_;
+  CudaEvent inside_done_, outer_done_;
+  DeviceBuffer<std::uint32_t> spins_;          // [systems][words]
+  DeviceBuffer<unsigned long long> measured_;  // [systems][2] unequal bonds, sites up
+  std::unique_ptr<DeviceMail> mail_;           // goes first
+};
+
+// Streams and events belong to the device that is current when they are made: use_device() first.
+CudaSlab::CudaSlab(const Layout& lattice, const EngineSpec& spec, distributed::Transport& transport,
+                   int device)
+    : Slab(lattice, spec, transport), device_(use_device(device)), urgent_(CudaStream::urgent()) {
+  check_memory();
+  const std::size_t systems = systems_.count();
+  spins_ = DeviceBuffer<std::uint32_t>(systems * layout_.words());
+  measured_ = DeviceBuffer<unsigned long long>(2 * systems);
+  for (std::size_t who = 0; who < systems; ++who) {
+    launch_start(layout_, planes(1, own_planes() + 1), spec.seed, static_cast<std::uint32_t>(who),
+                 systems_.hot(who), system(who), main_.get());
+  }
+  main_.wait();
+}
+
+void CudaSlab::check_memory() const {
+  const std::uint64_t need = systems_.count() * (4 * layout_.words() + 16) + (64u << 20);
+  const std::size_t free = free_device_memory();
+  if (need <= free) return;
+  constexpr double kGiB = 1u << 30;
+  throw Error(ExitCode::device,
+              fmt::format("cuda:{}: {:.1f} GiB are needed for its planes of {} systems, {:.1f} GiB "
+                          "are free (take more devices, or reduce replicas, temperatures or the "
+                          "size)",
+                          device_, static_cast<double>(need) / kGiB, systems_.count(),
+                          static_cast<double>(free) / kGiB));
+}
+
+// Queued on the urgent stream: the outer planes of a colour, and the halo.
+void CudaSlab::exchange(std::size_t first, std::size_t last, int colour) {
+  const std::uint64_t plane = layout_.plane_words();
+  std::vector<DeviceMail::Message> out, in;
+  for (std::size_t who = first; who < last; ++who) {
+    const auto message = [&](int rank, std::uint64_t of_planes) -> DeviceMail::Message {
+      return {
+          rank,
+          reinterpret_cast<std::uint8_t*>(spins_.data() + place(who, colour) + of_planes * plane),
+          4 * plane};
+    };
+    out.push_back(message(before(), 1));
+    out.push_back(message(after(), own_planes()));
+    in.push_back(message(after(), own_planes() + 1));
+    in.push_back(message(before(), 0));
+  }
+  mail_->exchange(out, in, urgent_.get());
+}
+
+void CudaSlab::half_sweep(std::size_t first, std::size_t last, int colour,
+                          const std::vector<Draws>& draws) {
+  const std::uint32_t own = own_planes();
+  const auto update = [&](std::size_t who, Rows rows, cudaStream_t stream) {
+    launch_update(layout_, rows, draws[who - first], systems_.spec().local, colour, system(who),
+                  stream);
+  };
+  outer_done_.hold(main_.get());  // of the half-sweep before
+  inside_done_.hold(urgent_.get());
+  for (std::size_t who = first; who < last; ++who) {
+    update(who, planes(1, 2), urgent_.get());
+    if (own > 1) update(who, planes(own, own + 1), urgent_.get());
+  }
+  outer_done_.record(urgent_.get());
+  for (std::size_t who = first; who < last && own > 2; ++who) {
+    update(who, planes(2, own), main_.get());
+  }
+  inside_done_.record(main_.get());
+  exchange(first, last, colour);
+}
+
+void CudaSlab::sweep(std::size_t first, std::size_t last, std::uint64_t step, std::uint64_t steps) {
+  use();
+  std::vector<Draws> draws(last - first);
+  for (std::uint64_t n = 0; n < steps; ++n) {
+    for (std::size_t who = first; who < last; ++who) {
+      draws[who - first] = systems_.draws(who, static_cast<std::uint32_t>(step + n));
+    }
+    for (int colour = 0; colour < 2; ++colour) half_sweep(first, last, colour, draws);
+  }
+  mail_->finish(urgent_.get());
+  main_.wait();
+}
+
+void CudaSlab::count(std::span<std::uint64_t> sums) {
+  use();
+  measured_.clear(main_.get());
+  for (std::size_t who = 0; who < systems_.count(); ++who) {
+    launch_count(layout_, planes(1, own_planes() + 1), system(who), measured_.data() + 2 * who,
+                 main_.get());
+  }
+  const auto counted = measured_.to_host(main_.get());
+  std::copy(counted.begin(), counted.end(), sums.begin());
+}
+
+void CudaSlab::read_words(std::size_t who, int colour, std::uint64_t first,
+                          std::span<std::uint32_t> out) const {
+  use();
+  spins_.copy_out(out, main_.get(), place(who, colour) + layout_.plane_words() + first);
+  main_.wait();
+}
+
+void CudaSlab::write_words(std::size_t who, int colour, std::uint64_t first,
+                           std::span<const std::uint32_t> words) {
+  use();
+  spins_.copy_in(words, main_.get(), place(who, colour) + layout_.plane_words() + first);
+  main_.wait();
+}
+
+void CudaSlab::fetch(std::uint64_t who) {
+  use();
+  if (!mail_) {
+    mail_ = std::make_unique<DeviceMail>(transport_, device_);
+    mail_->lend({reinterpret_cast<std::uint8_t*>(spins_.data()), spins_.bytes()});
+  }
+  for (int colour = 0; colour < 2; ++colour) exchange(who, who + 1, colour);
+  mail_->finish(urgent_.get());
+}
+
+}  // namespace
+
+std::unique_ptr<Slab> make_cuda_slab(const Layout& lattice, const EngineSpec& spec,
+                                     distributed::Transport& transport, int device) {
+  return std::make_unique<CudaSlab>(lattice, spec, transport, device);
+}
+
+}  // namespace rewise::bitlattice

@@ -1,0 +1,35 @@
+// What the systems of a bitlattice engine are, wherever their spins lie: their temperatures'
+// thresholds, how they start, what they draw.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "src/bitlattice/rules.hpp"
+#include "src/engine/engine.hpp"
+
+namespace rewise::bitlattice {
+
+class Systems {
+ public:
+  Systems(int dim, const EngineSpec& spec) : spec_(spec) {
+    for (const double beta : spec.betas) digits_.emplace_back(dim, beta, spec.local);
+  }
+
+  std::size_t count() const { return digits_.size() * spec_.replicas; }  // T * R
+  const EngineSpec& spec() const { return spec_; }
+  Draws draws(std::size_t who, std::uint32_t step) const {
+    return make_draws(digits_[who / spec_.replicas], spec_.seed, static_cast<std::uint32_t>(who),
+                      step);
+  }
+  bool hot(std::size_t who) const {
+    return starts_hot(spec_.start, static_cast<std::uint32_t>(who % spec_.replicas));
+  }
+
+ private:
+  const EngineSpec spec_;
+  std::vector<ThresholdDigits> digits_;  // [T]
+};
+
+}  // namespace rewise::bitlattice

@@ -1,0 +1,27 @@
+// The bytespin engine (Ising and Potts, q <= 255): one byte per site. A thread of the CPU advances
+// one system at a time, CUDA devices all of them together. The plain engine that every other is
+// checked against; it has all methods of labelling.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "src/engine/engine.hpp"
+
+namespace rewise {
+
+// `graph` must outlive the engine.
+std::unique_ptr<Engine> make_bytespin_engine(const Graph& graph, const EngineSpec& spec,
+                                             const EngineOptions& options);
+
+namespace bytespin {
+
+// "" where several CUDA devices make such cluster updates together, else why not and what they do,
+// for a message that names the devices before it. Sweeps they share on every lattice.
+std::string why_no_team(std::span<const std::uint32_t> extents, ClusterUpdate cluster,
+                        LabelMethod label_method);
+
+}  // namespace bytespin
+}  // namespace rewise

@@ -1,0 +1,74 @@
+#include "src/bytespin/bytespin_engine.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "src/base/error.hpp"
+#include "src/bytespin/bytespin.hpp"
+
+namespace rewise::bytespin {
+
+BytespinEngine::BytespinEngine(const Graph& graph, const EngineSpec& spec)
+    : EngineBase(EngineKind::bytespin, spec, graph.sites(), graph.bonds(),
+                 spec.betas.size() * spec.replicas, graph.sites()),
+      plan_(graph, spec),
+      systems_(replicas_),
+      places_(replicas_) {}
+
+bool BytespinEngine::advance_systems(
+    const EngineOptions& options, const Schedule& schedule, std::uint64_t cycles,
+    const std::function<void(const Schedule&, std::uint64_t)>& run) {
+  if (!in_step()) {
+    EngineOptions on_cpu;
+    on_cpu.stop = options.stop;
+    return advance_on(make_bytespin_engine(plan_.graph, spec_, on_cpu), schedule, cycles);
+  }
+  EngineBase* self = this;
+  return advance_together({&self, 1}, pace_, options.stop, schedule, cycles, run);
+}
+
+void BytespinEngine::check_spins(Bytes spins) const {
+  if (std::any_of(spins.begin(), spins.end(), [&](std::uint8_t s) { return s >= plan_.states; })) {
+    throw Error(ExitCode::data,
+                fmt::format("state of engine 'bytespin' holds a spin that is none of 0..{}",
+                            plan_.states - 1));
+  }
+}
+
+// The updates that the sums cover, then of every system the sizes and the quartic sum (low, high).
+std::vector<std::uint64_t> BytespinEngine::save_sums() const {
+  std::vector<std::uint64_t> words{cluster_updates_};
+  for (std::size_t who = 0; who < systems_; ++who) {
+    const WideSum quartic = is_swendsen_wang() ? cluster_quartic_[who] : 0;
+    words.insert(words.end(), {cluster_size_[who], static_cast<std::uint64_t>(quartic),
+                               static_cast<std::uint64_t>(quartic >> 64)});
+  }
+  return words;
+}
+
+bool BytespinEngine::restore_sums(std::span<const std::uint64_t> words) {
+  if (words.size() != 1 + 3 * systems_) return false;
+  cluster_updates_ = words[0];
+  for (std::size_t who = 0; who < systems_; ++who) {
+    const auto of_system = words.subspan(1 + 3 * who, 3);
+    cluster_size_[who] = of_system[0];
+    if (is_swendsen_wang()) cluster_quartic_[who] = WideSum{of_system[2]} << 64 | of_system[1];
+  }
+  return true;
+}
+
+EngineBase::Bytes BytespinEngine::place(std::size_t who) const {
+  return {reinterpret_cast<const std::uint8_t*>(&places_[who]), sizeof(SweepPlace)};
+}
+
+bool BytespinEngine::set_place(std::size_t who, Bytes bytes) {
+  static_assert(sizeof(SweepPlace) == 8);
+  SweepPlace& place = places_[who];
+  std::memcpy(&place, bytes.data(), sizeof place);
+  return place.colour < static_cast<std::uint32_t>(plan_.graph.colours()) &&
+         place.done <= plan_.sites;
+}
+
+}  // namespace rewise::bytespin

@@ -1,0 +1,44 @@
+// What the bytespin engine is on every device: systems of one byte per site, in site order; all
+// that they share (plan.hpp).
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "src/bytespin/local/local.hpp"
+#include "src/bytespin/plan.hpp"
+#include "src/engine/engine_base.hpp"
+
+namespace rewise::bytespin {
+
+class BytespinEngine : public EngineBase {
+ public:
+  BytespinEngine(const Graph& graph, const EngineSpec& spec);
+
+ protected:
+  bool is_few_cluster() const { return spec_.cluster == ClusterUpdate::few_cluster; }
+  // advance() of engines that make a step of all systems together; run(schedule, cycles) counts
+  // what it does.
+  bool advance_systems(const EngineOptions& options, const Schedule& schedule, std::uint64_t cycles,
+                       const std::function<void(const Schedule&, std::uint64_t)>& run);
+
+  const Plan plan_;
+  const std::size_t systems_;       // T * R
+  std::vector<SweepPlace> places_;  // [T * R] within the step after ahead_
+
+  void check_spins(Bytes spins) const final;
+
+ private:
+  void read_replica(std::size_t who, std::span<std::uint8_t> out) const final {
+    read_part(who, out);
+  }
+  std::vector<std::uint64_t> save_sums() const final;
+  bool restore_sums(std::span<const std::uint64_t> words) final;
+  Bytes place(std::size_t who) const final;
+  bool set_place(std::size_t who, Bytes bytes) final;
+
+  Pace pace_;
+};
+
+}  // namespace rewise::bytespin

@@ -1,0 +1,44 @@
+// Modified cells and rewired bonds as the CPU and CUDA versions of the bytespin engine store them.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "graphs/lattice.hpp"
+#include "src/base/hd.hpp"
+
+namespace rewise::bytespin {
+
+RW_HD std::uint32_t count_bits(std::uint32_t word) {
+#if defined(__CUDA_ARCH__)
+  return static_cast<std::uint32_t>(__popc(word));
+#else
+  return static_cast<std::uint32_t>(std::popcount(word));
+#endif
+}
+
+// Which of 32 sites are no plain lattice cells, and where to find the modified ones.
+struct SiteGroup {
+  std::uint32_t modified;  // bit: modified
+  std::uint32_t edge;      // bit: a lattice neighbour is across the periodic boundary
+  std::uint32_t before;    // modified sites before this group
+
+  // Place of a modified site in graph.modified_sites(); `bit` is its bit.
+  RW_HD std::uint32_t index(std::uint32_t bit) const {
+    return before + count_bits(modified & (bit - 1));
+  }
+};
+
+// A bond of a modified cell. Three 32-bit words, so that few cache lines hold a cell.
+struct Entry {
+  Site to;
+  std::uint32_t slot_low, slot_high;
+  RW_HD std::uint64_t slot() const { return std::uint64_t{slot_high} << 32 | slot_low; }
+};
+
+struct RewiredSlot {
+  std::uint64_t slot;
+  Site a, b;
+};
+
+}  // namespace rewise::bytespin

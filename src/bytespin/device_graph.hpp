@@ -1,0 +1,33 @@
+// A plan's copy on the device, with its owner.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "src/bytespin/device_plan.hpp"
+#include "src/bytespin/plan.hpp"
+#include "src/cuda/device_buffer.hpp"
+
+namespace rewise::bytespin {
+
+class DeviceGraph {
+ public:
+  // On the device that is current; waits for the stream.
+  DeviceGraph(const Plan& plan, cudaStream_t stream);
+
+  // The numbers of a plan without the pointers, for those who ask for sizes before they allocate.
+  static DevicePlan outline(const Plan& plan);
+  static std::uint64_t bytes(const Plan& plan);
+
+  const DevicePlan& plan() const { return plan_; }
+
+ private:
+  DevicePlan plan_;
+  DeviceBuffer<SiteGroup> groups_;
+  DeviceBuffer<std::uint64_t> offsets_;
+  DeviceBuffer<Entry> entries_;
+  DeviceBuffer<RewiredSlot> rewired_;
+  DeviceBuffer<Threshold> flip_, bond_;
+  DeviceBuffer<std::uint64_t> weight_;
+};
+
+}  // namespace rewise::bytespin

@@ -1,0 +1,107 @@
+// A plan (plan.hpp) and its systems as kernels read them: pointers on the device and numbers,
+// passed by value. Nothing here owns memory.
+//
+// Spins are bytes, 0 or 1 (Potts: 0 to q - 1), in site order; a system's spins start `stride` bytes
+// after those of the system before it, so that every system begins at a multiple of 256 bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "src/bytespin/cells.hpp"
+#include "src/bytespin/rules.hpp"
+#include "src/cuda/device_part.hpp"
+
+namespace rewise::bytespin {
+
+struct DevicePlan {
+  Lattice lattice;                  // dim 0: imported, every site is modified
+  std::uint32_t stride[kMaxDim]{};  // of a step in each direction, in sites
+  std::uint64_t sites = 0;
+  std::uint32_t max_degree = 0;
+  bool potts = false;
+  std::uint32_t states = 2;  // 2, or the q of Potts
+  BondSlots bond_slots;
+  SiteSlots site_slots;
+  std::uint64_t slots = 0;                 // of bonds
+  const SiteGroup* groups = nullptr;       // [sites / 32 + 1]
+  const std::uint64_t* offsets = nullptr;  // [modified + 1] into entries
+  const Entry* entries = nullptr;
+  const RewiredSlot* rewired = nullptr;  // [rewired_count]
+  std::uint64_t rewired_count = 0;
+  // Per temperature t: bond[t]; flip[t * (2 max_degree + 1) + field_index()]; Potts: flip and
+  // weight [t * (max_degree + 1) + n], as Tables.
+  const Threshold* flip = nullptr;
+  const std::uint64_t* weight = nullptr;
+  const Threshold* bond = nullptr;
+
+  // Calls f(neighbour, bond slot) for every bond of a site, the two ends of a bond giving the same
+  // slot. kDim is lattice.dim: a compile-time constant where the caller has one (with_dim() below).
+  template <int kDim, class F>
+  RW_HD void for_each_neighbour(Site site, F&& f) const {
+    const SiteGroup group = groups[site >> 5];
+    const std::uint32_t bit = 1u << (site & 31u);
+    if ((group.modified & bit) != 0) {
+      const std::uint32_t index = group.index(bit);
+      const std::uint64_t end = offsets[index + 1];
+      for (std::uint64_t k = offsets[index]; k < end; ++k) {
+        const Entry entry = entries[k];
+        f(entry.to, entry.slot());
+      }
+      return;
+    }
+    const bool edge = (group.edge & bit) != 0;
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+    for (int k = 0; k < kDim; ++k) {
+      const Site ahead = edge ? lattice.forward(site, k) : site + stride[k];
+      const Site back = edge ? lattice.backward(site, k) : site - stride[k];
+      f(ahead, slot_of<kDim>(site, k));
+      f(back, slot_of<kDim>(back, k));
+    }
+  }
+
+  // The slot of a lattice bond, as BondSlots::lattice_slot().
+  template <int kDim>
+  static RW_HD std::uint64_t slot_of(Site site, int direction) {
+    return (std::uint64_t{site >> 5} * kDim + static_cast<unsigned>(direction)) << 5 | (site & 31u);
+  }
+};
+
+// Bytes from a system's spins to the next system's.
+inline std::uint64_t system_stride(std::uint64_t sites) { return (sites + 255) / 256 * 256; }
+
+// The systems of a task, t * replicas + r, and which step they are at.
+struct DeviceSystems {
+  std::uint64_t seed = 0;
+  std::uint32_t systems = 0;
+  std::uint32_t replicas = 1;     // per temperature
+  std::uint32_t step = 0;         // of the (first) update that a kernel makes
+  std::uint64_t stride = 0;       // bytes from a system's spins to the next system's
+  std::uint8_t* spins = nullptr;  // [systems][stride], the first `sites` of a stride are spins
+  // [systems] cluster sums since the last measurement: Wolff adds the sizes of flipped clusters,
+  // Swendsen-Wang sum n^2.
+  unsigned long long* pending = nullptr;
+  DevicePart part = {};  // of every system, which the device works on
+
+  // The whole systems.
+  DeviceSystems whole() const {
+    DeviceSystems all = *this;
+    all.part = {};
+    return all;
+  }
+  // Of a launch that has `blocks` for each whole system.
+  SystemBlocks blocks(std::uint64_t of_system) const { return {of_system, systems, part}; }
+
+  RW_HD std::uint8_t* system(std::uint32_t who) const {
+    return spins + static_cast<std::size_t>(who) * stride;
+  }
+  RW_HD std::uint32_t temperature(std::uint32_t who) const { return who / replicas; }
+  // Who draws in the update `ahead` steps after `step`.
+  RW_HD DrawKey key(std::uint32_t who, std::uint32_t ahead = 0) const {
+    return {seed, who, step + ahead};
+  }
+};
+
+}  // namespace rewise::bytespin

@@ -1,0 +1,296 @@
+// The bytespin engine: T * R systems side by side, each advanced by one thread at a time.
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <exception>
+
+#include "src/base/error.hpp"
+#include "src/base/stop.hpp"
+#include "src/bytespin/wolff/few_cluster.hpp"
+#include "src/engine/registry.hpp"
+#if defined(REWISE_HAVE_CUDA)
+#include "src/bytespin/engine_cuda.hpp"
+#endif
+#include "src/bytespin/bytespin.hpp"
+#include "src/bytespin/bytespin_engine.hpp"
+#include "src/bytespin/local/local.hpp"
+#include "src/bytespin/local/observe.hpp"
+#include "src/bytespin/shared.hpp"
+#include "src/bytespin/swendsen_wang/swendsen_wang.hpp"
+#include "src/bytespin/swendsen_wang/swendsen_wang_labels.hpp"
+#include "src/bytespin/swendsen_wang/tiles.hpp"
+#include "src/bytespin/wolff/wolff.hpp"
+
+namespace rewise {
+namespace {
+
+using namespace bytespin;
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+// What a thread needs and counts while it advances systems.
+struct Worker {
+  LocalScratch local;
+  std::unique_ptr<WolffScratch> wolff;
+  std::unique_ptr<SwendsenWangScratch> swendsen_wang;
+  std::unique_ptr<FewClusterScratch> few_cluster;
+  Work work;
+  // Of the system in hand, apart from those of others' systems: its place in a sweep, and the
+  // cluster sums of this call.
+  SweepPlace place;
+  std::uint64_t cluster_size = 0;
+  WideSum cluster_quartic = 0;
+};
+
+class CpuEngine final : public BytespinEngine {
+ public:
+  CpuEngine(const Graph& graph, const EngineSpec& spec, const EngineOptions& options);
+
+  std::string_view device() const override { return "cpu"; }
+  int threads() const override { return threads_; }
+  bool advance(const Schedule& schedule, std::uint64_t cycles) override;
+  void measure(Observation& out) override;
+
+ private:
+  std::span<std::uint8_t> system(std::size_t who) {
+    return {spins_.data() + who * plan_.sites, plan_.sites};
+  }
+  void read_part(std::size_t who, std::span<std::uint8_t> out) const override {
+    std::copy_n(spins_.data() + who * plan_.sites, plan_.sites, out.begin());
+  }
+  void write_part(std::size_t who, Bytes spins) override {
+    std::copy(spins.begin(), spins.end(), system(who).begin());
+  }
+  void start();
+  std::uint32_t advance_system(std::size_t who, const Schedule& schedule, std::uint64_t steps,
+                               StopWatch& watch, Worker& worker);
+  // One update, false where it was stopped.
+  bool local_update(std::size_t who, const DrawKey& key, StopWatch& watch, Worker& worker);
+  bool cluster_update(std::size_t who, const DrawKey& key, StopWatch& watch, Worker& worker);
+  bool few_clusters(std::size_t who, const DrawKey& key, StopWatch& watch, Worker& worker);
+  // Calls f(system, worker) for all systems, spread over the threads.
+  template <class F>
+  void for_each_system(F&& f);
+
+  const EngineOptions options_;
+  int threads_;
+  const FewClusterRule few_cluster_rule_;
+  std::vector<std::uint8_t> spins_;  // [T][R][sites]
+  std::vector<Worker> workers_;      // [threads]
+};
+
+CpuEngine::CpuEngine(const Graph& graph, const EngineSpec& spec, const EngineOptions& options)
+    : BytespinEngine(graph, spec),
+      options_(options),
+      threads_(options.threads > 0 ? options.threads : omp_get_max_threads()),
+      few_cluster_rule_(graph, spec),
+      spins_(systems_ * plan_.sites),
+      workers_(static_cast<std::size_t>(threads_)) {
+  start();
+}
+
+template <class F>
+void CpuEngine::for_each_system(F&& f) {
+  std::exception_ptr failure;
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads_now(options_, threads_))
+  for (std::size_t who = 0; who < systems_; ++who) {
+    try {
+      f(who, workers_[static_cast<std::size_t>(omp_get_thread_num())]);
+    } catch (...) {
+#pragma omp critical
+      failure = std::current_exception();
+    }
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
+void CpuEngine::start() {
+  for_each_system([&](std::size_t who, Worker&) {
+    check_stop();
+    const bool hot = starts_hot(spec_.start, static_cast<std::uint32_t>(who % spec_.replicas));
+    start_spins(plan_, spec_.seed, static_cast<std::uint32_t>(who), hot, 0, plan_.sites,
+                system(who).data());
+  });
+}
+
+bool CpuEngine::local_update(std::size_t who, const DrawKey& key, StopWatch& watch,
+                             Worker& worker) {
+  const Tables& tables = plan_.tables[who / spec_.replicas];
+  return local_sweep(plan_, tables, spec_.local, key, watch, worker.local, system(who),
+                     worker.place);
+}
+
+bool CpuEngine::cluster_update(std::size_t who, const DrawKey& key, StopWatch& watch,
+                               Worker& worker) {
+  const Tables& tables = plan_.tables[who / spec_.replicas];
+  if (spec_.cluster == ClusterUpdate::few_cluster) return few_clusters(who, key, watch, worker);
+  const bool by_labels = !is_wolff() || options_.wolff_method == WolffMethod::ccl;
+  if (by_labels && !worker.swendsen_wang) {
+    worker.swendsen_wang =
+        std::make_unique<SwendsenWangScratch>(plan_, options_.label_method, options_.label_tile);
+  }
+  if (is_wolff()) {
+    if (!by_labels && !worker.wolff) worker.wolff = std::make_unique<WolffScratch>(plan_);
+    const std::uint64_t size =
+        by_labels ? wolff_by_labels(plan_, tables, key, watch, *worker.swendsen_wang, system(who),
+                                    worker.work.steps)
+                  : wolff_update(plan_, tables, key, watch, *worker.wolff, system(who));
+    worker.cluster_size += size;
+    worker.work.cluster_sites += size;
+    return size > 0;
+  }
+  const auto sums = swendsen_wang_update(plan_, tables, key, watch, *worker.swendsen_wang,
+                                         system(who), worker.work.steps);
+  if (!sums) return false;
+  worker.cluster_size += sums->square;
+  worker.cluster_quartic += sums->quartic;
+  worker.work.cluster_sites += plan_.sites;
+  return true;
+}
+
+bool CpuEngine::few_clusters(std::size_t who, const DrawKey& key, StopWatch& watch,
+                             Worker& worker) {
+  if (!worker.few_cluster) worker.few_cluster = std::make_unique<FewClusterScratch>(plan_);
+  const FewClusterSums sums =
+      few_cluster_update(plan_, few_cluster_rule_, plan_.tables[who / spec_.replicas], key, watch,
+                         *worker.few_cluster, system(who));
+  worker.cluster_size += sums.square;
+  worker.work.cluster_sites += sums.visited;
+  return sums.visited > 0;
+}
+
+// Brings a system to `steps` steps beyond step_, or where it is stopped; how many these are.
+std::uint32_t CpuEngine::advance_system(std::size_t who, const Schedule& schedule,
+                                        std::uint64_t steps, StopWatch& watch, Worker& worker) {
+  std::uint32_t done = ahead_[who];
+  DrawKey key{spec_.seed, static_cast<std::uint32_t>(who),
+              static_cast<std::uint32_t>(step_ + done)};
+  bool stopped = false;
+  while (done < steps && !stopped) {
+    const std::uint64_t in_cycle = done % schedule.steps_per_cycle();
+    auto begin = Clock::now();
+    for (std::uint64_t m = in_cycle; m < schedule.local && !stopped; ++m) {
+      if (!local_update(who, key, watch, worker)) return done;
+      ++done;
+      ++key.step;
+      worker.work.local_attempts += plan_.sites;
+      stopped = watch.stopped();
+    }
+    worker.work.local_seconds += seconds_since(begin);
+    if (stopped) break;
+    begin = Clock::now();
+    for (std::uint64_t w = std::max<std::uint64_t>(in_cycle, schedule.local);
+         w < schedule.steps_per_cycle() && !stopped; ++w) {
+      if (!cluster_update(who, key, watch, worker)) return done;
+      ++done;
+      ++key.step;
+      ++worker.work.cluster_updates;
+      stopped = watch.ends(is_wolff() ? 64 : plan_.sites / 64);
+    }
+    worker.work.cluster_seconds += seconds_since(begin);
+  }
+  return done;
+}
+
+bool CpuEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
+  const std::uint64_t steps = check_steps(schedule, cycles);
+  const auto begin = Clock::now();
+  std::atomic<bool> stopped{false};
+  for_each_system([&](std::size_t who, Worker& worker) {
+    StopWatch watch(options_, stopped);
+    if (watch.stopped()) return;
+    worker.place = places_[who];
+    worker.cluster_size = 0;
+    worker.cluster_quartic = 0;
+    ahead_[who] = advance_system(who, schedule, steps, watch, worker);
+    places_[who] = worker.place;
+    cluster_size_[who] += worker.cluster_size;
+    if (is_swendsen_wang()) cluster_quartic_[who] += worker.cluster_quartic;
+  });
+  // The threads' times overlap: they divide the wall-clock time between the two kinds.
+  Work sum;
+  std::uint64_t passes = 0;
+  for (Worker& worker : workers_) {
+    sum.local_seconds += worker.work.local_seconds;
+    sum.cluster_seconds += worker.work.cluster_seconds;
+    sum.steps += worker.work.steps;
+    work_.local_attempts += worker.work.local_attempts;
+    work_.cluster_updates += worker.work.cluster_updates;
+    work_.cluster_sites += worker.work.cluster_sites;
+    worker.work = {};
+    if (worker.swendsen_wang && worker.swendsen_wang->labels) {
+      passes += worker.swendsen_wang->labels->labeller.passes();
+    }
+  }
+  work_.label_passes = passes;
+  const double busy = sum.local_seconds + sum.cluster_seconds;
+  const double fraction = busy > 0 ? seconds_since(begin) / busy : 0;
+  work_.local_seconds += fraction * sum.local_seconds;
+  work_.cluster_seconds += fraction * sum.cluster_seconds;
+  work_.steps += fraction * sum.steps;
+  if (!all_arrived(steps)) return false;
+  step_ += steps;
+  cluster_updates_ += cycles * schedule.cluster;
+  return true;
+}
+
+void CpuEngine::measure(Observation& out) {
+  const auto begin = Clock::now();
+  out.bond_sum.resize(systems_);
+  out.magnetisation.resize(systems_);
+  for_each_system([&](std::size_t who, Worker&) {
+    out.bond_sum[who] = bond_sum(plan_, system(who));
+    out.magnetisation[who] = magnetisation(plan_, system(who));
+  });
+  report_sums(out);
+  work_.measure_seconds += seconds_since(begin);
+}
+
+}  // namespace
+
+std::unique_ptr<Engine> make_bytespin_engine(const Graph& graph, const EngineSpec& spec,
+                                             const EngineOptions& options) {
+  check_spec(graph, spec);
+  tile_edge(options.label_method, graph.lattice().dim, options.label_tile);
+  if (options.threads < 0) {
+    throw Error(ExitCode::usage, fmt::format("{} threads: out of range (0 for all cores, or more)",
+                                             options.threads));
+  }
+  if (options.device >= 0 || !options.devices.empty()) {
+#if defined(REWISE_HAVE_CUDA)
+    if (!options.devices.empty()) return make_bytespin_crew(graph, spec, options, 0);
+    return make_cuda_engine(graph, spec, options);
+#else
+    throw Error(ExitCode::device, "this build has no CUDA engines");
+#endif
+  }
+  if (const std::string why = why_not_on_cpu(options.wolff_method); !why.empty()) {
+    throw Error(ExitCode::usage, "Wolff method " + why);
+  }
+  return std::make_unique<CpuEngine>(graph, spec, options);
+}
+
+std::string bytespin::why_no_team(std::span<const std::uint32_t> extents, ClusterUpdate cluster,
+                                  LabelMethod label_method) {
+  if (cluster != ClusterUpdate::swendsen_wang) {
+    return fmt::format("share a system by sweeps and swendsen-wang, not by {}", to_string(cluster));
+  }
+  if (!traits(label_method).ranks) {
+    return fmt::format("share a system by the label methods {}, not by {}",
+                       label_methods(&LabelTraits::ranks, " and "), to_string(label_method));
+  }
+  const bool words = extents.size() >= 2 && extents.front() % kWordSites == 0;
+  if (words || label_method != LabelMethod::fast) return "";
+  return fmt::format(
+      "share lattices of 2 to 4 dimensions whose first extent is a multiple of {} (any by "
+      "label method {})",
+      kWordSites, to_string(LabelMethod::kalentev));
+}
+
+}  // namespace rewise

@@ -1,0 +1,323 @@
+#include "src/bytespin/local/local.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+
+#include "graphs/geometry.hpp"
+#include "src/bytespin/draws.hpp"
+#include "src/bytespin/local/potts_rules.hpp"
+
+namespace rewise::bytespin {
+namespace {
+
+constexpr std::size_t kPiece = 1 << 10;  // cells between two looks at the watch
+
+// New spins of modified cells of a colour, from their neighbour lists. False where it was stopped.
+bool modified_cells(const Plan& plan, const Tables& tables, const DrawKey& key, int colour,
+                    std::span<const std::uint32_t> cells, const std::uint8_t* spins,
+                    StopWatch& watch, std::vector<std::uint8_t>& out) {
+  const Graph& g = plan.graph;
+  out.resize(cells.size());
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (i % kPiece == kPiece - 1 && watch.ends(kPiece)) return false;
+    const Site site = g.modified_sites()[cells[i]];
+    const std::uint64_t begin = g.offsets()[cells[i]], end = g.offsets()[cells[i] + 1];
+    std::uint32_t up = 0;
+    for (std::uint64_t k = begin; k < end; ++k) up += spins[g.neighbours()[k]];
+    const std::uint8_t spin = spins[site];
+    const auto degree = static_cast<std::uint32_t>(end - begin);
+    const Threshold flip = tables.flip[field_index(spin, up, degree, plan.max_degree)];
+    const std::uint32_t draw =
+        slot_draw(key, Stream::bytespin_local, plan.site_slots.slot(site, colour));
+    out[i] = static_cast<std::uint8_t>(spin ^ std::uint8_t{happens(draw, flip)});
+  }
+  return true;
+}
+
+// One row along x, as if no cell were modified. words: draws of the row's sites of this colour.
+template <int D>
+void lattice_row(const Plan& plan, const Tables& tables, int colour, Site base,
+                 const std::uint32_t* words, std::uint8_t* spins) {
+  const std::uint32_t length = plan.lattice.extent[0];
+  std::uint8_t* row = spins + base;
+  const std::uint8_t* beside[2 * D];  // neighbouring rows, in the directions beyond x
+  for (int k = 1; k < D; ++k) {
+    beside[2 * k] = spins + plan.lattice.forward(base, k);
+    beside[2 * k + 1] = spins + plan.lattice.backward(base, k);
+  }
+  const Threshold* flip = tables.flip.data();
+  const std::uint32_t first = plan.lattice.colour(base) == colour ? 0 : 1;
+  const std::uint32_t max_degree = plan.max_degree;
+  const auto update = [&](std::uint32_t x, std::uint32_t left, std::uint32_t right) {
+    std::uint32_t up = row[left] + row[right];
+    for (int k = 2; k < 2 * D; ++k) up += beside[k][x];
+    const Threshold t = flip[field_index(row[x], up, 2 * D, max_degree)];
+    row[x] = static_cast<std::uint8_t>(row[x] ^ std::uint8_t{happens(words[x >> 1], t)});
+  };
+  // The ends of the row are neighbours.
+  if (first == 0) update(0, length - 1, 1);
+  for (std::uint32_t x = 2 - first; x + 1 < length; x += 2) update(x, x - 1, x + 1);
+  if (first == 1) update(length - 1, length - 2, 0);
+}
+
+// Not inlined: beside the code of all dimensions its loops have too few registers.
+template <int D>
+[[gnu::noinline]] void lattice_rows(const Plan& plan, const Tables& tables, const DrawKey& key,
+                                    int colour, std::uint64_t first_row, std::uint64_t last_row,
+                                    LocalScratch& scratch, std::uint8_t* spins) {
+  const std::uint32_t length = plan.lattice.extent[0];
+  scratch.words.resize(length / 2 + 2 * kSlotsPerBlock);
+  for (std::uint64_t base = first_row * length; base < last_row * length; base += length) {
+    const auto row = static_cast<Site>(base);
+    const std::uint64_t slot = plan.site_slots.slot(row, colour);
+    const std::uint64_t first = slot / kSlotsPerBlock;
+    const std::uint64_t last = (slot + length / 2 - 1) / kSlotsPerBlock;
+    draw_words(key, Stream::bytespin_local, first, last - first + 1, scratch.words.data());
+    lattice_row<D>(plan, tables, colour, row,
+                   scratch.words.data() + (slot - first * kSlotsPerBlock), spins);
+  }
+}
+
+// Rows from `row` on; `row` becomes the first that was not updated: behind the last, or where it
+// was stopped.
+void lattice_cells(const Plan& plan, const Tables& tables, const DrawKey& key, int colour,
+                   StopWatch& watch, LocalScratch& scratch, std::uint8_t* spins,
+                   std::uint32_t& row) {
+  if (plan.lattice.dim == 0) return;  // an imported graph has modified cells only
+  const std::uint32_t length = plan.lattice.extent[0];
+  const auto rows = static_cast<std::uint32_t>(plan.sites / length);
+  const std::uint64_t piece = watch.active() ? watch.grain() / length + 1 : rows;
+  while (row < rows) {
+    const auto last = static_cast<std::uint32_t>(std::min<std::uint64_t>(row + piece, rows));
+    with_dim(plan.lattice.dim, [&]<int D>() {
+      if constexpr (D > 0) {
+        lattice_rows<D>(plan, tables, key, colour, row, last, scratch, spins);
+      }
+    });
+    const std::uint64_t work = std::uint64_t{last - row} * (length / 2);
+    row = last;
+    if (watch.ends(work)) return;
+  }
+}
+
+// Rows along x, whose draws are made at once; modified cells beside.
+bool ising_sweep(const Plan& plan, const Tables& tables, const DrawKey& key, StopWatch& watch,
+                 LocalScratch& scratch, std::span<std::uint8_t> spins, SweepPlace& place) {
+  const Graph& g = plan.graph;
+  const std::uint64_t length = plan.lattice.dim > 0 ? plan.lattice.extent[0] : plan.sites;
+  const std::uint64_t rows = plan.lattice.dim > 0 ? plan.sites / length : 0;
+  for (; place.colour < static_cast<std::uint32_t>(g.colours()); place = {place.colour + 1, 0}) {
+    const auto colour = static_cast<int>(place.colour);
+    // Stopped here, nothing has been changed yet.
+    const auto cells = g.modified_of_colour(colour);
+    if (!modified_cells(plan, tables, key, colour, cells, spins.data(), watch, scratch.modified)) {
+      return false;
+    }
+    // The loop over the lattice need not skip the modified cells: what it writes there is read by
+    // nobody (no neighbour has this colour) and is then replaced.
+    const std::uint64_t from = place.done * length;
+    lattice_cells(plan, tables, key, colour, watch, scratch, spins.data(), place.done);
+    const bool whole = from == 0 && place.done == rows;
+    const std::uint64_t to = place.done * length;
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      const Site site = g.modified_sites()[cells[i]];
+      if (whole || (site >= from && site < to)) spins[site] = scratch.modified[i];
+    }
+    if (place.done < rows) return false;
+  }
+  place = {};
+  return true;
+}
+
+void ising_rows(const Plan& plan, const Tables& tables, const DrawKey& key, int colour,
+                std::uint64_t first, std::uint64_t last, LocalScratch& scratch,
+                std::uint8_t* spins) {
+  const Graph& g = plan.graph;
+  const std::uint64_t length = plan.lattice.extent[0];
+  const auto all = g.modified_of_colour(colour);
+  const auto at = [&](std::uint64_t row) {
+    return std::partition_point(all.begin(), all.end(), [&](std::uint32_t cell) {
+      return g.modified_sites()[cell] < row * length;
+    });
+  };
+  const std::span cells(at(first), at(last));
+  const EngineOptions to_the_end;
+  std::atomic<bool> stopped{false};
+  StopWatch watch(to_the_end, stopped);
+  modified_cells(plan, tables, key, colour, cells, spins, watch, scratch.modified);
+  with_dim(plan.lattice.dim, [&]<int D>() {
+    if constexpr (D > 0) {
+      lattice_rows<D>(plan, tables, key, colour, first, last, scratch, spins);
+    }
+  });
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    spins[g.modified_sites()[cells[i]]] = scratch.modified[i];
+  }
+}
+
+// By pieces of kBlocks blocks of slots, whose words are drawn at once.
+constexpr std::uint64_t kBlocks = 8;
+
+class PottsSweep {
+ public:
+  PottsSweep(const Plan& plan, const Tables& tables, const DrawKey& key, std::uint8_t* spins)
+      : plan_(plan),
+        tables_(tables),
+        key_(key),
+        spins_(spins),
+        geometry_(Geometry::make(plan.lattice)) {}
+
+  bool run(LocalUpdate update, StopWatch& watch, SweepPlace& place) {
+    const auto colours = static_cast<std::uint32_t>(plan_.graph.colours());
+    const std::uint64_t slots = plan_.lattice.dim > 0 ? plan_.sites / 2 : plan_.sites;
+    for (; place.colour < colours; place = {place.colour + 1, 0}) {
+      if (!colour(update, static_cast<int>(place.colour), 0, slots, watch, place.done)) {
+        return false;
+      }
+    }
+    place = {};
+    return true;
+  }
+
+  // Slots [first, last) of a colour, from piece `done` on; false where it was stopped.
+  bool colour(LocalUpdate update, int which, std::uint64_t first, std::uint64_t last,
+              StopWatch& watch, std::uint32_t& done) {
+    if (update == LocalUpdate::metropolis) {
+      return for_each_site(which, first, last, watch, done,
+                           [this](Site site, std::uint32_t proposal, std::uint32_t draw) {
+                             metropolis(site, proposal, draw);
+                           });
+    }
+    return for_each_site(which, first, last, watch, done,
+                         [this](Site site, std::uint32_t proposal, std::uint32_t draw) {
+                           heat_bath(site, std::uint64_t{draw} << 32 | proposal);
+                         });
+  }
+
+ private:
+  // Calls f(site, proposal word, local word) for the sites of a colour in slots [begin, slots), in
+  // their order, from piece `done` of all on; false where it was stopped, before piece `done`.
+  template <class F>
+  bool for_each_site(int colour, std::uint64_t begin, std::uint64_t slots, StopWatch& watch,
+                     std::uint32_t& done, F&& f) {
+    const bool lattice = plan_.lattice.dim > 0;
+    const std::uint64_t first = plan_.site_slots.slot(0, colour);
+    std::array<std::uint32_t, kSlotsPerBlock * kBlocks> proposal, draw;
+    std::uint64_t row_end = 0;  // first site after the row
+    std::uint32_t odd = 0;      // the row's sites of this colour have odd x
+    const std::uint64_t start = std::max<std::uint64_t>(done * proposal.size(), begin);
+    std::uint64_t next = start;  // slot whose words are not drawn yet
+    if (lattice) row_end = 2 * start / plan_.lattice.extent[0] * plan_.lattice.extent[0];
+    for (std::uint64_t slot = start; slot < slots; ++slot) {
+      const std::uint64_t at = slot % proposal.size();
+      if (slot == next) {
+        next += proposal.size() - at;
+        done = static_cast<std::uint32_t>(slot / proposal.size());
+        if (slot > start && watch.ends(proposal.size())) return false;
+        const std::uint64_t left = (slots - (slot - at) + kSlotsPerBlock - 1) / kSlotsPerBlock;
+        const std::uint64_t block = (first + slot - at) / kSlotsPerBlock;
+        const std::uint64_t n = std::min(left, kBlocks);
+        draw_words(key_, Stream::bytespin_proposal, block, n, proposal.data());
+        draw_words(key_, Stream::bytespin_local, block, n, draw.data());
+      }
+      auto site = static_cast<Site>(slot);
+      if (lattice) {
+        if (2 * slot >= row_end) {
+          odd = plan_.lattice.colour(static_cast<Site>(2 * slot)) == colour ? 0 : 1;
+          row_end += plan_.lattice.extent[0];
+        }
+        site = static_cast<Site>(2 * slot + odd);
+      } else if (plan_.graph.colour(site) != colour) {
+        continue;
+      }
+      f(site, proposal[at], draw[at]);
+    }
+    return true;
+  }
+
+  // Calls f(state) for every neighbour.
+  template <class F>
+  void for_each_state(Site site, F&& f) const {
+    const SiteGroup& group = plan_.groups[site / 32];
+    if (((group.modified | group.edge) >> site % 32 & 1u) != 0) {
+      plan_.for_each_neighbour(site, [&](Site neighbour) { f(spins_[neighbour]); });
+      return;
+    }
+    for (int k = 0; k < plan_.lattice.dim; ++k) {
+      f(spins_[site + geometry_.stride[k]]);
+      f(spins_[site - geometry_.stride[k]]);
+    }
+  }
+
+  void metropolis(Site site, std::uint32_t proposal, std::uint32_t draw) {
+    const std::uint8_t old = spins_[site], state = other_state(proposal, old, plan_.states);
+    std::uint32_t same = 0, other = 0;
+    for_each_state(site, [&](std::uint8_t s) {
+      same += s == old;
+      other += s == state;
+    });
+    spins_[site] = static_cast<std::uint8_t>(
+        metropolis_state(tables_.flip.data(), old, same, state, other, draw));
+  }
+
+  void heat_bath(Site site, std::uint64_t random) {
+    std::uint32_t most = 0;
+    for_each_state(site, [&](std::uint8_t s) { most = std::max(most, ++count_[s]); });
+    std::uint64_t total = 0;
+    for (std::uint32_t s = 0; s < plan_.states; ++s) total += tables_.weight[most - count_[s]];
+    std::uint64_t rest = mulhi64(random, total);
+    std::uint32_t state = 0;
+    while (rest >= tables_.weight[most - count_[state]]) {
+      rest -= tables_.weight[most - count_[state]];
+      ++state;
+    }
+    for_each_state(site, [&](std::uint8_t s) { count_[s] = 0; });
+    spins_[site] = static_cast<std::uint8_t>(state);
+  }
+
+  const Plan& plan_;
+  const Tables& tables_;
+  const DrawKey key_;
+  std::uint8_t* const spins_;
+  const Geometry geometry_;
+  std::array<std::uint32_t, 256> count_{};  // neighbours in each state; 0 between sites
+};
+
+}  // namespace
+
+void start_spins(const Plan& plan, std::uint64_t seed, std::uint32_t who, bool hot,
+                 std::uint64_t first, std::uint64_t last, std::uint8_t* spins) {
+  std::fill(spins + first, spins + last, std::uint8_t{1});
+  if (!hot) return;
+  const DrawKey key{seed, who, 0};
+  for (std::uint64_t site = first; site < last; ++site) {
+    const auto s = static_cast<Site>(site);
+    const Words4 words =
+        random_words(key.seed, Stream::bytespin_start, bit_item(s), key.who, 0, key.step);
+    spins[site] = plan.potts ? any_state(slot_draw(key, Stream::bytespin_start, site), plan.states)
+                             : static_cast<std::uint8_t>(bit_of(words, s));
+  }
+}
+
+void local_rows(const Plan& plan, const Tables& tables, LocalUpdate update, const DrawKey& key,
+                int colour, std::uint64_t first, std::uint64_t last, LocalScratch& scratch,
+                std::uint8_t* spins) {
+  if (!plan.potts) return ising_rows(plan, tables, key, colour, first, last, scratch, spins);
+  const std::uint64_t half = plan.lattice.extent[0] / 2;  // slots of a row
+  const EngineOptions to_the_end;
+  std::atomic<bool> stopped{false};
+  StopWatch watch(to_the_end, stopped);
+  std::uint32_t done = 0;
+  PottsSweep(plan, tables, key, spins)
+      .colour(update, colour, first * half, last * half, watch, done);
+}
+
+bool local_sweep(const Plan& plan, const Tables& tables, LocalUpdate update, const DrawKey& key,
+                 StopWatch& watch, LocalScratch& scratch, std::span<std::uint8_t> spins,
+                 SweepPlace& place) {
+  return plan.potts ? PottsSweep(plan, tables, key, spins.data()).run(update, watch, place)
+                    : ising_sweep(plan, tables, key, watch, scratch, spins, place);
+}
+
+}  // namespace rewise::bytespin

@@ -1,0 +1,489 @@
+// Metropolis and Glauber sweeps (local_cuda.hpp). The kernels go over cells; what a cell draws and
+// becomes is its rule's: IsingFlip, PottsMetropolis or PottsHeatBath. A rule holds the tables of
+// one system; next<kCount>() is a site's new state, by its neighbours', which each(f) hands to f
+// one by one. In the heat bath a thread keeps up to eight neighbours' states sorted in registers; a
+// cell with more of them has a warp, which counts them in shared memory.
+#include <algorithm>
+
+#include "src/bytespin/local/local_cuda.hpp"
+#include "src/bytespin/local/potts_rules.hpp"
+#include "src/cuda/launch.hpp"
+
+namespace rewise::bytespin {
+namespace {
+
+constexpr unsigned kThreads = 128;
+
+// The draws of four sites that are 16 slots apart, or of one.
+struct IsingDraws {
+  Words4 draw;
+
+  __device__ __forceinline__ IsingDraws(const DrawKey& key, std::uint64_t item)
+      : draw(random_words(key.seed, Stream::bytespin_local, item, key.who, 0, key.step)) {}
+  __device__ __forceinline__ std::uint32_t operator[](unsigned j) const { return draw.w[j]; }
+  __device__ __forceinline__ static std::uint32_t of(const DrawKey& key, std::uint64_t slot) {
+    return slot_draw(key, Stream::bytespin_local, slot);
+  }
+};
+
+// Metropolis and Glauber of Ising, which differ in the table only.
+class IsingFlip {
+ public:
+  using Draws = IsingDraws;
+  static constexpr bool kSorts = false;
+
+  __device__ __forceinline__ IsingFlip(const DevicePlan& plan, const DeviceSystems& systems,
+                                       std::uint32_t who)
+      : flip_(plan.flip + systems.temperature(who) * (2 * std::size_t{plan.max_degree} + 1) +
+              plan.max_degree) {}
+
+  template <std::uint32_t kCount, class Each>
+  __device__ __forceinline__ std::uint32_t next(std::uint32_t old, std::uint32_t degree,
+                                                std::uint32_t draw, const Each& each) const {
+    std::uint32_t up = 0;
+    each([&](std::uint32_t spin) { up += spin; });
+    const int field = 2 * static_cast<int>(up) - static_cast<int>(degree);
+    return old ^ static_cast<std::uint32_t>(happens(draw, flip_[old != 0 ? field : -field]));
+  }
+
+ private:
+  const Threshold* flip_;  // by s h, the field along the spin
+};
+
+// The tables of a system's temperature: [max_degree + 1] each.
+struct PottsTables {
+  const Threshold* flip;
+  const std::uint64_t* weight;
+
+  __device__ __forceinline__ PottsTables(const DevicePlan& plan, const DeviceSystems& systems,
+                                         std::uint32_t who)
+      : flip(plan.flip + offset(plan, systems, who)),
+        weight(plan.weight + offset(plan, systems, who)) {}
+
+ private:
+  __device__ __forceinline__ static std::size_t offset(const DevicePlan& plan,
+                                                       const DeviceSystems& systems,
+                                                       std::uint32_t who) {
+    return systems.temperature(who) * (std::size_t{plan.max_degree} + 1);
+  }
+};
+
+// The two words that decide a site.
+struct PottsDraw {
+  std::uint32_t draw, proposal;
+
+  __device__ __forceinline__ std::uint64_t both() const {
+    return std::uint64_t{draw} << 32 | proposal;
+  }
+};
+
+struct PottsDraws {
+  IsingDraws draw;
+  Words4 proposal;
+
+  __device__ __forceinline__ PottsDraws(const DrawKey& key, std::uint64_t item)
+      : draw(key, item),
+        proposal(random_words(key.seed, Stream::bytespin_proposal, item, key.who, 0, key.step)) {}
+  __device__ __forceinline__ PottsDraw operator[](unsigned j) const {
+    return {draw[j], proposal.w[j]};
+  }
+  __device__ __forceinline__ static PottsDraw of(const DrawKey& key, std::uint64_t slot) {
+    return {slot_draw(key, Stream::bytespin_local, slot),
+            slot_draw(key, Stream::bytespin_proposal, slot)};
+  }
+};
+
+class PottsMetropolis {
+ public:
+  using Draws = PottsDraws;
+  static constexpr bool kSorts = false;
+
+  __device__ __forceinline__ PottsMetropolis(const DevicePlan& plan, const DeviceSystems& systems,
+                                             std::uint32_t who)
+      : tables_(plan, systems, who), q_(plan.states) {}
+
+  template <std::uint32_t kCount, class Each>
+  __device__ __forceinline__ std::uint32_t next(std::uint32_t old, std::uint32_t,
+                                                const PottsDraw& draw, const Each& each) const {
+    const std::uint32_t proposed = other_state(draw.proposal, old, q_);
+    std::uint32_t same = 0, other = 0;
+    each([&](std::uint32_t state) {
+      same += state == old;
+      other += state == proposed;
+    });
+    return metropolis_state(tables_.flip, old, same, proposed, other, draw.draw);
+  }
+
+ private:
+  PottsTables tables_;
+  std::uint32_t q_;
+};
+
+class PottsHeatBath {
+ public:
+  using Draws = PottsDraws;
+  static constexpr bool kSorts = true;  // each() hands out kCount states, at the end kNoState
+
+  __device__ __forceinline__ PottsHeatBath(const DevicePlan& plan, const DeviceSystems& systems,
+                                           std::uint32_t who)
+      : tables_(plan, systems, who), q_(plan.states) {}
+
+  template <std::uint32_t kCount, class Each>
+  __device__ __forceinline__ std::uint32_t next(std::uint32_t, std::uint32_t, const PottsDraw& draw,
+                                                const Each& each) const {
+    std::uint32_t neighbour[kCount];
+    unsigned count = 0;
+    each([&](std::uint32_t state) { neighbour[count++] = state; });
+    sort_states(neighbour);
+    return heat_bath_state(tables_.weight, q_, neighbour, draw.both());
+  }
+
+ private:
+  PottsTables tables_;
+  std::uint32_t q_;
+};
+
+template <int kDim, class Rule, class Draw>
+__device__ __forceinline__ void regular_cell(const Rule& rule, const Geometry& g,
+                                             const LocalGroup& group, Site site, const Draw& draw,
+                                             std::uint8_t* spins) {
+  const auto each = [&](const auto& f) {
+    if ((group.edge >> (site & 31u) & 1u) == 0) {
+#pragma unroll
+      for (int k = 0; k < kDim; ++k) {
+        f(spins[site + g.stride[k]]);
+        f(spins[site - g.stride[k]]);
+      }
+      return;
+    }
+    std::uint32_t c[kDim];
+    g.coordinates<kDim>(site, c);
+#pragma unroll
+    for (int k = 0; k < kDim; ++k) {
+      f(spins[g.ahead(site, c[k], k)]);
+      f(spins[g.behind(site, c[k], k)]);
+    }
+  };
+  spins[site] =
+      static_cast<std::uint8_t>(rule.template next<2 * kDim>(spins[site], 2 * kDim, draw, each));
+}
+
+// Thread i of a block of slots holds the draws of the pairs of sites 64 b + i + 16 j.
+template <int kDim, class Rule>
+__device__ __forceinline__ void regular_cells(const DevicePlan& plan, const Geometry& g,
+                                              const LocalGroup* groups,
+                                              const DeviceSystems& systems, int colour,
+                                              std::uint32_t who, std::uint64_t call) {
+  const std::uint64_t first_call =
+      static_cast<unsigned>(colour) * plan.site_slots.half / kSlotsPerBlock * kCallsPerBlock;
+  const typename Rule::Draws draws(systems.key(who), first_call + call);
+  const Rule rule(plan, systems, who);
+  std::uint8_t* spins = systems.system(who);
+  const std::uint64_t first = (call >> 4) * kSlotsPerBlock + (call & 15u);
+#pragma unroll
+  for (unsigned j = 0; j < 4; ++j) {
+    const std::uint64_t pair = first + 16 * j;
+    if (2 * pair >= plan.sites) return;
+    const LocalGroup group = groups[pair >> 4];
+    const Site even = static_cast<Site>(2 * pair);
+    const std::uint32_t odd = (group.colour >> (even & 31u) & 1u) ^ static_cast<unsigned>(colour);
+    const Site site = even + odd;
+    if ((group.modified >> (site & 31u) & 1u) != 0) continue;
+    regular_cell<kDim>(rule, g, group, site, draws[j], spins);
+  }
+}
+
+template <int kDim, class Rule>
+__global__ void __launch_bounds__(kThreads)
+    update_regular(const __grid_constant__ DevicePlan plan, const __grid_constant__ Geometry g,
+                   const LocalGroup* groups, const __grid_constant__ DeviceSystems systems,
+                   int colour, std::uint64_t calls, const __grid_constant__ SystemBlocks blocks) {
+  const auto [who, block] = blocks.place(blockIdx.x);
+  const std::uint64_t call = static_cast<std::uint64_t>(block) * kThreads + threadIdx.x;
+  if (call < calls) regular_cells<kDim, Rule>(plan, g, groups, systems, colour, who, call);
+}
+
+// A modified cell as its slice holds it.
+struct Cell {
+  Site site;
+  std::uint32_t degree;
+  const Site* neighbour;  // the next one 32 entries on
+
+  __device__ __forceinline__ Cell(const CellSlices& cells, std::uint32_t cell)
+      : site(cells.site[cell]),
+        degree(cells.degree[cell]),
+        neighbour(cells.neighbour + cells.offset[cell / 32] + cell % 32) {}
+  __device__ __forceinline__ Site operator[](std::uint32_t j) const {
+    return neighbour[32 * std::size_t{j}];
+  }
+};
+
+template <class Rule>
+__device__ __forceinline__ void modified_cell(const DevicePlan& plan, const CellSlices& cells,
+                                              const DeviceSystems& systems, int colour,
+                                              std::uint32_t who, std::uint32_t number) {
+  const Cell cell(cells, number);
+  if (cell.site == kNoCell) return;
+  std::uint8_t* spins = systems.system(who);
+  const auto each = [&](const auto& f) {
+    if constexpr (Rule::kSorts) {
+#pragma unroll
+      for (std::uint32_t j = 0; j < kFewNeighbours; ++j) {
+        f(j < cell.degree ? std::uint32_t{spins[cell[j]]} : kNoState);
+      }
+    } else {
+#pragma unroll 4
+      for (std::uint32_t j = 0; j < cell.degree; ++j) f(spins[cell[j]]);
+    }
+  };
+  const Rule rule(plan, systems, who);
+  const auto draw = Rule::Draws::of(systems.key(who), plan.site_slots.slot(cell.site, colour));
+  spins[cell.site] = static_cast<std::uint8_t>(
+      rule.template next<kFewNeighbours>(spins[cell.site], cell.degree, draw, each));
+}
+
+template <class Rule>
+__global__ void __launch_bounds__(kThreads)
+    update_modified(const __grid_constant__ DevicePlan plan, CellSlices cells,
+                    const __grid_constant__ DeviceSystems systems, int colour, std::uint32_t first,
+                    std::uint32_t last, const __grid_constant__ SystemBlocks blocks) {
+  const auto [who, block] = blocks.place(blockIdx.x);
+  const std::uint32_t cell = first + block * kThreads + threadIdx.x;
+  if (cell < last) modified_cell<Rule>(plan, cells, systems, colour, who, cell);
+}
+
+// Heat bath of a cell with many neighbours by a warp: count [256] of its own, in shared memory.
+// Each lane has eight states that follow each other.
+__device__ __forceinline__ void wide_cell(const DevicePlan& plan, const CellSlices& cells,
+                                          const DeviceSystems& systems, int colour,
+                                          std::uint32_t who, std::uint32_t number,
+                                          std::uint32_t* count) {
+  constexpr unsigned kStates = 8;
+  const unsigned lane = threadIdx.x % 32, first = kStates * lane;
+  const Cell cell(cells, number);
+  if (cell.site == kNoCell) return;
+  std::uint8_t* spins = systems.system(who);
+  const PottsTables tables(plan, systems, who);
+#pragma unroll
+  for (unsigned i = 0; i < kStates; ++i) count[32 * i + lane] = 0;
+  __syncwarp();
+  for (std::uint32_t j = lane; j < cell.degree; j += 32) atomicAdd(count + spins[cell[j]], 1u);
+  __syncwarp();
+  std::uint32_t most = 0;
+#pragma unroll
+  for (unsigned i = 0; i < kStates; ++i) most = max(most, count[first + i]);
+  most = __reduce_max_sync(~0u, most);
+  std::uint64_t own = 0;
+  for (unsigned i = 0; i < kStates && first + i < plan.states; ++i) {
+    own += tables.weight[most - count[first + i]];
+  }
+  std::uint64_t up_to = own;
+  for (unsigned step = 1; step < 32; step *= 2) {
+    const std::uint64_t before = __shfl_up_sync(~0u, up_to, step);
+    if (lane >= step) up_to += before;
+  }
+  const std::uint64_t total = __shfl_sync(~0u, up_to, 31);
+  const PottsDraw draw = PottsDraws::of(systems.key(who), plan.site_slots.slot(cell.site, colour));
+  std::uint64_t rest = mulhi64(draw.both(), total);
+  if (rest < up_to - own || rest >= up_to) return;
+  rest -= up_to - own;
+  std::uint32_t state = first;
+  for (; rest >= tables.weight[most - count[state]]; ++state) {
+    rest -= tables.weight[most - count[state]];
+  }
+  spins[cell.site] = static_cast<std::uint8_t>(state);
+}
+
+__global__ void __launch_bounds__(kThreads)
+    update_wide(const __grid_constant__ DevicePlan plan, CellSlices cells,
+                const __grid_constant__ DeviceSystems systems, int colour, std::uint32_t first,
+                std::uint32_t last, const __grid_constant__ SystemBlocks blocks) {
+  __shared__ std::uint32_t count[kThreads / 32][256];
+  const auto [who, block] = blocks.place(blockIdx.x);
+  const unsigned warp = threadIdx.x / 32;
+  const std::uint32_t cell = first + block * (kThreads / 32) + warp;
+  if (cell < last) wide_cell(plan, cells, systems, colour, who, cell, count[warp]);
+}
+
+std::uint64_t blocks_for(std::uint64_t items) { return (items + kThreads - 1) / kThreads; }
+
+template <class T>
+DeviceBuffer<T> upload(const std::vector<T>& host, cudaStream_t stream) {
+  DeviceBuffer<T> buffer(std::span<const T>(host), stream);
+  check_cuda(cudaStreamSynchronize(stream), "copying the graph to the device");
+  return buffer;
+}
+
+std::vector<LocalGroup> make_groups(const Plan& plan) {
+  std::vector<LocalGroup> groups(plan.groups.size());
+  for (std::size_t k = 0; k < groups.size(); ++k) {
+    groups[k] = {plan.groups[k].modified, plan.groups[k].edge, 0, 0};
+  }
+  for (std::uint64_t site = 0; plan.lattice.dim > 0 && site < plan.sites; ++site) {
+    const auto colour = static_cast<std::uint32_t>(plan.lattice.colour(static_cast<Site>(site)));
+    groups[site / 32].colour |= colour << site % 32;
+  }
+  return groups;
+}
+
+}  // namespace
+
+LocalCuda::LocalCuda(const Plan& plan, const DevicePlan& device, LocalUpdate update,
+                     cudaStream_t stream, const DevicePart& part)
+    : update_(update),
+      plan_(device),
+      geometry_(Geometry::make(plan.lattice)),
+      colours_(plan.graph.colours()),
+      first_slice_(1, 0),
+      any_regular_(plan.graph.modified_sites().size() < plan.sites),
+      groups_(upload(make_groups(plan), stream)) {
+  sort_cells(plan, part, stream);
+}
+
+std::uint64_t LocalCuda::bytes(const Plan& plan) {
+  const std::uint64_t cells = plan.graph.modified_sites().size();
+  // The last slice of a colour is as wide as its largest degree.
+  const auto colours = static_cast<std::uint64_t>(plan.graph.colours());
+  return plan.groups.size() * sizeof(LocalGroup) + cells * 9 + plan.entries.size() * 4 +
+         128 * colours * plan.max_degree;
+}
+
+void LocalCuda::sort_cells(const Plan& plan, const DevicePart& part, cudaStream_t stream) {
+  const Graph& graph = plan.graph;
+  const auto offsets = graph.offsets();
+  std::vector<Site> site, neighbour;
+  std::vector<std::uint32_t> degree;
+  std::vector<std::uint64_t> offset;
+  for (int colour = 0; colour < colours_; ++colour) {
+    std::vector<std::uint32_t> cells;
+    for (const std::uint32_t cell : graph.modified_of_colour(colour)) {
+      if (part.has(graph.modified_sites()[cell], plan.sites)) cells.push_back(cell);
+    }
+    const auto degree_of = [&](std::uint32_t c) { return offsets[c + 1] - offsets[c]; };
+    std::stable_sort(cells.begin(), cells.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return degree_of(a) < degree_of(b); });
+    const auto few = std::partition_point(cells.begin(), cells.end(), [&](std::uint32_t c) {
+      return degree_of(c) <= kFewNeighbours;
+    });
+    const std::size_t first_wide = site.size() + static_cast<std::size_t>(few - cells.begin());
+    for (std::size_t first = 0; first < cells.size(); first += 32) {
+      const std::size_t count = std::min<std::size_t>(32, cells.size() - first);
+      offset.push_back(neighbour.size());
+      neighbour.resize(neighbour.size() + 32 * degree_of(cells[first + count - 1]), 0);
+      for (std::size_t i = 0; i < 32; ++i) {
+        if (i >= count) {
+          site.push_back(kNoCell);
+          degree.push_back(0);
+          continue;
+        }
+        const std::uint32_t cell = cells[first + i];
+        site.push_back(graph.modified_sites()[cell]);
+        degree.push_back(static_cast<std::uint32_t>(degree_of(cell)));
+        for (std::uint64_t j = 0; j < degree_of(cell); ++j) {
+          neighbour[offset.back() + 32 * j + i] = graph.neighbours()[offsets[cell] + j];
+        }
+      }
+    }
+    first_wide_.push_back(
+        static_cast<std::uint32_t>(few == cells.end() ? site.size() : first_wide));
+    first_slice_.push_back(static_cast<std::uint32_t>(offset.size()));
+  }
+  site_ = upload(site, stream);
+  degree_ = upload(degree, stream);
+  offset_ = upload(offset, stream);
+  neighbour_ = upload(neighbour, stream);
+  cells_ = {site_.data(), degree_.data(), offset_.data(), neighbour_.data()};
+}
+
+// Blocks of sweep_regular().
+constexpr std::uint64_t kBlockSites = std::uint64_t{8} * kThreads;
+
+std::uint64_t regular_blocks(std::uint64_t sites) {
+  return (sites + kBlockSites - 1) / kBlockSites;
+}
+
+// Of a rank's part: blocks [begin, inner) and [outer, end) have its first and its last plane,
+// [inner, outer) what lies between; where that is nothing all are before `inner`.
+struct PlaneBlocks {
+  std::uint64_t begin, inner, outer, end;
+
+  PlaneBlocks(std::uint64_t sites, const DevicePart& part, std::uint64_t plane)
+      : begin(part.begin(sites) / kBlockSites),
+        inner(regular_blocks(part.begin(sites) + plane)),
+        outer((part.end(sites) - plane) / kBlockSites),
+        end(regular_blocks(part.end(sites))) {
+    if (outer <= inner) inner = outer = end;
+  }
+};
+
+template <class F>
+void LocalCuda::with_rule(const F& f) const {
+  if (!plan_.potts) {
+    f.template operator()<IsingFlip>();
+  } else if (update_ == LocalUpdate::metropolis) {
+    f.template operator()<PottsMetropolis>();
+  } else {
+    f.template operator()<PottsHeatBath>();
+  }
+}
+
+void LocalCuda::sweep_colour(int colour, const DeviceSystems& systems, cudaStream_t stream) const {
+  with_rule([&]<class Rule>() {
+    sweep_regular<Rule>(colour, systems, systems.blocks(regular_blocks(plan_.sites)), stream);
+    sweep_modified<Rule>(colour, systems, stream);
+  });
+}
+
+void LocalCuda::sweep_outer(int colour, const DeviceSystems& systems, std::uint64_t plane,
+                            cudaStream_t stream) const {
+  const PlaneBlocks blocks(plan_.sites, systems.part, plane);
+  const auto range = [&](std::uint64_t begin, std::uint64_t end) {
+    return SystemBlocks::range(begin, end, systems.systems);
+  };
+  with_rule([&]<class Rule>() {
+    sweep_regular<Rule>(colour, systems, range(blocks.begin, blocks.inner), stream);
+    sweep_regular<Rule>(colour, systems, range(blocks.outer, blocks.end), stream);
+    sweep_modified<Rule>(colour, systems, stream);
+  });
+}
+
+void LocalCuda::sweep_inner(int colour, const DeviceSystems& systems, std::uint64_t plane,
+                            cudaStream_t stream) const {
+  const PlaneBlocks blocks(plan_.sites, systems.part, plane);
+  with_rule([&]<class Rule>() {
+    sweep_regular<Rule>(colour, systems,
+                        SystemBlocks::range(blocks.inner, blocks.outer, systems.systems), stream);
+  });
+}
+
+template <class Rule>
+void LocalCuda::sweep_regular(int colour, const DeviceSystems& systems, const SystemBlocks& blocks,
+                              cudaStream_t stream) const {
+  if (!any_regular_) return;
+  const std::uint64_t calls =
+      (plan_.sites / 2 + kSlotsPerBlock - 1) / kSlotsPerBlock * kCallsPerBlock;
+  with_dim(plan_.lattice.dim, [&]<int kDim>() {
+    if constexpr (kDim > 0) {
+      launch(update_regular<kDim, Rule>, blocks, {.threads = kThreads}, stream, plan_, geometry_,
+             groups_.data(), systems, colour, calls);
+    }
+  });
+}
+
+template <class Rule>
+void LocalCuda::sweep_modified(int colour, const DeviceSystems& systems,
+                               cudaStream_t stream) const {
+  const LaunchShape shape{.threads = kThreads};
+  const auto k = static_cast<std::size_t>(colour);
+  const std::uint32_t first = 32 * first_slice_[k], last = 32 * first_slice_[k + 1];
+  const std::uint32_t wide = Rule::kSorts ? first_wide_[k] : last;
+  const DeviceSystems all = systems.whole();  // the cells are those of the part already
+  launch(update_modified<Rule>, all.blocks(blocks_for(wide - first)), shape, stream, plan_, cells_,
+         all, colour, first, wide);
+  if constexpr (Rule::kSorts) {
+    launch(update_wide, all.blocks(blocks_for(32ull * (last - wide))), shape, stream, plan_, cells_,
+           all, colour, wide, last);
+  }
+}
+
+}  // namespace rewise::bytespin

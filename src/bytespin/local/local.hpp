@@ -1,0 +1,45 @@
+// Metropolis and Glauber sweeps, colour by colour (Hawick, Leist & Playne 2010, section 3). Sites
+// of one colour share no bond, so their order does not matter.
+//   Ising: a spin flips when its draw is below the threshold of its field; the two updates differ
+//   in
+//          the table only (acceptance.hpp)
+//   Potts: Metropolis proposes one of the other q - 1 states; Glauber, the heat bath, draws the new
+//          state with weights exp(beta n), n the number of neighbours in that state
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "src/bytespin/plan.hpp"
+#include "src/engine/stop_watch.hpp"
+
+namespace rewise::bytespin {
+
+struct LocalScratch {
+  std::vector<std::uint32_t> words;    // draws of a row
+  std::vector<std::uint8_t> modified;  // new spins of the modified cells of one colour
+};
+
+// How far a sweep has come: the colours before this one, and the first `done` rows of it (Potts:
+// pieces of slots).
+struct SweepPlace {
+  std::uint32_t colour = 0, done = 0;
+  bool operator==(const SweepPlace&) const = default;
+};
+
+// The first spins of sites [first, last) of a system; spins: of all sites.
+void start_spins(const Plan& plan, std::uint64_t seed, std::uint32_t who, bool hot,
+                 std::uint64_t first, std::uint64_t last, std::uint8_t* spins);
+
+// One colour of rows [first, last) of a lattice, modified cells included. Rows in any order or at
+// once, each with a scratch of its own.
+void local_rows(const Plan& plan, const Tables& tables, LocalUpdate update, const DrawKey& key,
+                int colour, std::uint64_t first, std::uint64_t last, LocalScratch& scratch,
+                std::uint8_t* spins);
+
+// One sweep from `place` on: N attempted updates. False where the watch stopped it, at `place`.
+bool local_sweep(const Plan& plan, const Tables& tables, LocalUpdate update, const DrawKey& key,
+                 StopWatch& watch, LocalScratch& scratch, std::span<std::uint8_t> spins,
+                 SweepPlace& place);
+
+}  // namespace rewise::bytespin

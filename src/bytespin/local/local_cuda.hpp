@@ -1,0 +1,91 @@
+// Metropolis and Glauber sweeps on a CUDA device (local.hpp says what they do; same bits).
+//
+// Two kernels per colour (Hawick, Leist & Playne 2010, section 4): unmodified cells compute their
+// neighbours; a thread makes one Philox call and decides the four sites whose draws it holds, 32
+// sites apart. Modified cells are sorted by degree and cut into slices of 32, a slice's neighbours
+// stored column-wise, so that a warp reads whole lines and has one loop length; a call serves one
+// site there. Potts makes two calls where Ising makes one, and a warp has a modified cell of large
+// degree to itself in the heat bath. Every thread writes sites of one colour
+// and reads the others'.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "graphs/geometry.hpp"
+#include "src/bytespin/device_plan.hpp"
+#include "src/bytespin/plan.hpp"
+#include "src/cuda/device_buffer.hpp"
+
+namespace rewise::bytespin {
+
+// What is to be known of 32 sites, as one 16-byte load.
+struct alignas(16) LocalGroup {
+  std::uint32_t modified, edge;  // as SiteGroup
+  std::uint32_t colour;          // bit: colour 1
+  std::uint32_t unused;
+};
+
+// Modified cells by colour and degree, padded to whole slices of 32 per colour.
+struct CellSlices {
+  const Site* site = nullptr;             // [32 slices], kNoCell where padded
+  const std::uint32_t* degree = nullptr;  // [32 slices]
+  const std::uint64_t* offset =
+      nullptr;  // [slices] neighbour j of cell 32 s + i: offset + 32 j + i
+  const Site* neighbour = nullptr;
+};
+inline constexpr Site kNoCell = 0xFFFFFFFFu;  // site counts end at 2^32 - 1
+
+// Potts, heat bath: a thread keeps so many neighbours sorted.
+inline constexpr std::uint32_t kFewNeighbours = 8;
+
+class LocalCuda {
+ public:
+  // `device` points to the plan's memory on the device; the copy waits for the stream. Of modified
+  // cells it has those of the part that its systems will have.
+  LocalCuda(const Plan& plan, const DevicePlan& device, LocalUpdate update, cudaStream_t stream,
+            const DevicePart& part = {});
+
+  // Bytes on the device.
+  static std::uint64_t bytes(const Plan& plan);
+
+  // The sites of one colour, of the systems' part, queued; a sweep is all colours in order.
+  void sweep_colour(int colour, const DeviceSystems& systems, cudaStream_t stream) const;
+  int colours() const { return colours_; }
+
+  // The same in two steps that may overlap, of a rank's part of a lattice: the modified cells, with
+  // the planes of `plane` sites at both ends of the part; then all that lies between. Blocks are
+  // whole ones here, too.
+  void sweep_outer(int colour, const DeviceSystems& systems, std::uint64_t plane,
+                   cudaStream_t stream) const;
+  void sweep_inner(int colour, const DeviceSystems& systems, std::uint64_t plane,
+                   cudaStream_t stream) const;
+
+ private:
+  void sort_cells(const Plan& plan, const DevicePart& part, cudaStream_t stream);
+  // Calls f.operator()<Rule>() with the model's and the update's rule.
+  template <class F>
+  void with_rule(const F& f) const;
+  template <class Rule>
+  void sweep_regular(int colour, const DeviceSystems& systems, const SystemBlocks& blocks,
+                     cudaStream_t stream) const;
+  template <class Rule>
+  void sweep_modified(int colour, const DeviceSystems& systems, cudaStream_t stream) const;
+
+  const LocalUpdate update_;
+  DevicePlan plan_;
+  Geometry geometry_;
+  int colours_;
+  std::vector<std::uint32_t> first_slice_;  // [colours + 1]
+  std::vector<std::uint32_t> first_wide_;   // [colours] the first cell of more than kFewNeighbours
+  bool any_regular_ = false;
+  CellSlices cells_;
+  DeviceBuffer<LocalGroup> groups_;
+  DeviceBuffer<Site> site_, neighbour_;
+  DeviceBuffer<std::uint32_t> degree_;
+  DeviceBuffer<std::uint64_t> offset_;
+};
+
+}  // namespace rewise::bytespin

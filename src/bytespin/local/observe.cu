@@ -1,0 +1,347 @@
+// First configurations, and sums over all systems (observe_cuda.hpp). What the models count is
+// their counter's: IsingCounter the spins that point up, PottsCounter the sites in each state, by
+// runs of equal ones, so that a warp's counts in shared memory change seldom where domains are
+// large (and where they are not, states are many or the counts that it hits differ).
+#include "src/bytespin/equal_bytes.hpp"
+#include "src/bytespin/local/observe_cuda.hpp"
+#include "src/cuda/launch.hpp"
+
+namespace rewise::bytespin {
+namespace {
+
+constexpr unsigned kThreads = 256;
+constexpr unsigned kWarps = kThreads / 32;
+constexpr unsigned kPieces = 4;  // per thread
+
+// Adds the sum over a block's threads; all of them must call.
+__device__ __forceinline__ void add_block(long long value, unsigned long long* sum) {
+  __shared__ long long parts[kWarps];
+  for (int step = 16; step > 0; step /= 2) value += __shfl_down_sync(~0u, value, step);
+  if (threadIdx.x % 32 == 0) parts[threadIdx.x / 32] = value;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    for (unsigned w = 1; w < kWarps; ++w) value += parts[w];
+    if (value != 0) atomicAdd(sum, static_cast<unsigned long long>(value));
+  }
+  __syncthreads();
+}
+
+// Bytes are 0 or 1, so the bits of a word are its ones.
+class IsingCounter {
+ public:
+  struct Memory {};  // shared
+
+  __device__ __forceinline__ explicit IsingCounter(Memory&) {}
+  __device__ __forceinline__ void add(const uint4& spins) { up_ += ones(spins); }
+  __device__ __forceinline__ void add(std::uint8_t spin) { up_ += spin; }
+  __device__ __forceinline__ static int unequal(const uint4& a, const uint4& b) {
+    return ones(make_uint4(a.x ^ b.x, a.y ^ b.y, a.z ^ b.z, a.w ^ b.w));
+  }
+  __device__ __forceinline__ void finish(std::uint32_t who, std::uint32_t,
+                                         unsigned long long* counts) {
+    add_block(up_, counts + who);
+  }
+
+ private:
+  __device__ __forceinline__ static int ones(const uint4& v) {
+    return __popc(v.x) + __popc(v.y) + __popc(v.z) + __popc(v.w);
+  }
+  long long up_ = 0;
+};
+
+// Sites of one state that a thread has met one after the other.
+class RunCounter {
+ public:
+  __device__ __forceinline__ explicit RunCounter(std::uint32_t* count) : count_(count) {}
+
+  __device__ __forceinline__ void add(std::uint32_t state) {
+    if (state != state_) {
+      flush();
+      state_ = state;
+    }
+    ++run_;
+  }
+  __device__ __forceinline__ void add_four(std::uint32_t states) {
+    if (states == state_ * 0x01010101u) {
+      run_ += 4;
+      return;
+    }
+#pragma unroll
+    for (unsigned k = 0; k < 4; ++k) add(states >> 8 * k & 0xffu);
+  }
+  __device__ __forceinline__ void flush() {
+    if (run_ > 0) atomicAdd(count_ + state_, run_);
+    run_ = 0;
+  }
+
+ private:
+  std::uint32_t* const count_;  // [256] in shared memory, the warp's
+  std::uint32_t state_ = 0, run_ = 0;
+};
+
+class PottsCounter {
+ public:
+  struct Memory {
+    std::uint32_t count[kWarps][256];
+  };
+
+  __device__ __forceinline__ explicit PottsCounter(Memory& memory)
+      : memory_(memory), run_(memory.count[threadIdx.x / 32]) {
+    for (unsigned w = 0; w < kWarps; ++w) memory.count[w][threadIdx.x] = 0;
+    __syncthreads();
+  }
+  __device__ __forceinline__ void add(const uint4& states) {
+    run_.add_four(states.x);
+    run_.add_four(states.y);
+    run_.add_four(states.z);
+    run_.add_four(states.w);
+  }
+  __device__ __forceinline__ void add(std::uint8_t state) { run_.add(state); }
+  __device__ __forceinline__ static int unequal(const uint4& a, const uint4& b) {
+    const std::uint32_t equal = equal_bytes(a.x, b.x) | equal_bytes(a.y, b.y) << 4 |
+                                equal_bytes(a.z, b.z) << 8 | equal_bytes(a.w, b.w) << 12;
+    return 16 - __popc(equal);
+  }
+  __device__ __forceinline__ void finish(std::uint32_t who, std::uint32_t states,
+                                         unsigned long long* counts) {
+    run_.flush();
+    __syncthreads();
+    if (threadIdx.x >= states) return;
+    unsigned long long total = 0;
+    for (unsigned w = 0; w < kWarps; ++w) total += memory_.count[w][threadIdx.x];
+    if (total > 0) atomicAdd(counts + std::size_t{who} * states + threadIdx.x, total);
+  }
+
+ private:
+  Memory& memory_;
+  RunCounter run_;
+};
+
+// Sixteen sites of a row, with their bonds forward. Returns how many of these are unequal.
+template <int kDim, class Counter>
+__device__ __forceinline__ int count_piece(const Geometry& g, const std::uint8_t* spins, Site site,
+                                           Counter& counter) {
+  const auto load = [&](Site at) { return *reinterpret_cast<const uint4*>(spins + at); };
+  const uint4 here = load(site);
+  counter.add(here);
+  std::uint32_t c[kDim];
+  g.coordinates<kDim>(site, c);
+  const std::uint32_t next = spins[c[0] + 16 == g.extent[0] ? site - c[0] : site + 16];
+  int sum = Counter::unequal(
+      here, make_uint4(__funnelshift_r(here.x, here.y, 8), __funnelshift_r(here.y, here.z, 8),
+                       __funnelshift_r(here.z, here.w, 8), __funnelshift_r(here.w, next, 8)));
+#pragma unroll
+  for (int k = 1; k < kDim; ++k) sum += Counter::unequal(here, load(g.ahead(site, c[k], k)));
+  return sum;
+}
+
+template <int kDim, class Counter>
+__device__ __forceinline__ int count_site(const Geometry& g, const std::uint8_t* spins, Site site,
+                                          Counter& counter) {
+  const std::uint8_t here = spins[site];
+  int sum = 0;
+  counter.add(here);
+  if constexpr (kDim > 0) {
+    std::uint32_t c[kDim];
+    g.coordinates<kDim>(site, c);
+#pragma unroll
+    for (int k = 0; k < kDim; ++k) sum += here != spins[g.ahead(site, c[k], k)];
+  }
+  return sum;
+}
+
+template <int kDim, bool kWide, class Counter>
+__global__ void __launch_bounds__(kThreads)
+    count_lattice(const __grid_constant__ Geometry g, std::uint64_t first, std::uint64_t last,
+                  const __grid_constant__ DeviceSystems systems, std::uint32_t states,
+                  unsigned long long* unequal, unsigned long long* counts,
+                  const __grid_constant__ SystemBlocks blocks) {
+  __shared__ typename Counter::Memory memory;
+  const auto [who, block] = blocks.place(blockIdx.x);
+  const std::uint8_t* spins = systems.system(who);
+  Counter counter(memory);
+  int sum = 0;
+#pragma unroll
+  for (unsigned n = 0; n < kPieces; ++n) {
+    const std::uint64_t piece =
+        first + (std::uint64_t{block} * kPieces + n) * kThreads + threadIdx.x;
+    if (piece >= last) break;
+    if constexpr (kWide) {
+      sum += count_piece<kDim>(g, spins, static_cast<Site>(16 * piece), counter);
+    } else {
+      sum += count_site<kDim>(g, spins, static_cast<Site>(piece), counter);
+    }
+  }
+  add_block(sum, unequal + who);
+  counter.finish(who, states, counts);
+}
+
+// What rewired bonds change: theirs, less those of the lattice bonds that are gone.
+__device__ __forceinline__ int rewired_bond(const DevicePlan& plan, const Geometry& g,
+                                            const std::uint8_t* spins, const RewiredSlot& bond) {
+  int change = spins[bond.a] != spins[bond.b];
+  if (bond.slot < plan.bond_slots.lattice_slots) {
+    const std::uint64_t word = bond.slot >> 5;
+    const std::uint64_t group = word / plan.bond_slots.dim;
+    const auto k = static_cast<int>(word - group * plan.bond_slots.dim);
+    const auto home = static_cast<Site>(group << 5 | (bond.slot & 31u));
+    const std::uint32_t c = g.divide[k].quotient(home / g.stride[k]);
+    const std::uint32_t at = home / g.stride[k] - c * g.extent[k];
+    change -= spins[home] != spins[g.ahead(home, at, k)];
+  }
+  return change;
+}
+
+__global__ void __launch_bounds__(kThreads)
+    count_rewired(const __grid_constant__ DevicePlan plan, const __grid_constant__ Geometry g,
+                  const __grid_constant__ DeviceSystems systems, unsigned long long* unequal,
+                  const __grid_constant__ SystemBlocks blocks) {
+  const auto [who, block] = blocks.place(blockIdx.x);
+  long long sum = 0;
+  for (unsigned n = 0; n < kPieces; ++n) {
+    const std::uint64_t i = (std::uint64_t{block} * kPieces + n) * kThreads + threadIdx.x;
+    if (i >= plan.rewired_count) break;
+    sum += rewired_bond(plan, g, systems.system(who), plan.rewired[i]);
+  }
+  add_block(sum, unequal + who);
+}
+
+// Four bits as four bytes.
+__device__ __forceinline__ std::uint32_t spread(std::uint32_t bits) {
+  return ((bits & 15u) * 0x00204081u) & 0x01010101u;
+}
+
+__global__ void __launch_bounds__(kThreads)
+    start_ising(std::uint64_t groups, const __grid_constant__ DeviceSystems systems, bool odd_hot,
+                bool even_hot, const __grid_constant__ SystemBlocks blocks) {
+  const auto [who, block] = blocks.place(blockIdx.x);
+  const std::uint64_t group = std::uint64_t{block} * kThreads + threadIdx.x;  // of 32 sites
+  if (group >= groups) return;
+  const bool hot = (who % systems.replicas) % 2 == 1 ? odd_hot : even_hot;
+  std::uint32_t bits = ~0u;
+  if (hot) {
+    const auto site = static_cast<Site>(group * 32);
+    const Words4 words =
+        random_words(systems.seed, Stream::bytespin_start, bit_item(site), who, 0, 0);
+    bits = words.w[group & 3u];
+  }
+  std::uint32_t bytes[8];
+#pragma unroll
+  for (unsigned k = 0; k < 8; ++k) bytes[k] = spread(bits >> 4 * k);
+  auto* out = reinterpret_cast<uint4*>(systems.system(who) + 32 * group);
+  out[0] = make_uint4(bytes[0], bytes[1], bytes[2], bytes[3]);
+  out[1] = make_uint4(bytes[4], bytes[5], bytes[6], bytes[7]);
+}
+
+// Potts: a call has the draws of four sites.
+__device__ __forceinline__ void start_sites(const DeviceSystems& systems, std::uint64_t sites,
+                                            std::uint32_t states, std::uint32_t who, bool hot,
+                                            std::uint64_t call) {
+  std::uint8_t* spins = systems.system(who);
+  const Words4 words = random_words(systems.seed, Stream::bytespin_start, call, who, 0, 0);
+  const std::uint64_t first = (call >> 4) * kSlotsPerBlock + (call & 15u);
+#pragma unroll
+  for (unsigned j = 0; j < 4; ++j) {
+    const std::uint64_t site = first + 16 * j;
+    if (site < sites) spins[site] = hot ? any_state(words.w[j], states) : std::uint8_t{1};
+  }
+}
+
+__global__ void __launch_bounds__(kThreads)
+    start_potts(std::uint64_t sites, std::uint32_t states,
+                const __grid_constant__ DeviceSystems systems, bool odd_hot, bool even_hot,
+                const __grid_constant__ SystemBlocks blocks) {
+  const auto [who, block] = blocks.place(blockIdx.x);
+  const bool hot = (who % systems.replicas) % 2 == 1 ? odd_hot : even_hot;
+  start_sites(systems, sites, states, who, hot, std::uint64_t{block} * kThreads + threadIdx.x);
+}
+
+template <bool kBits>
+__global__ void __launch_bounds__(kThreads)
+    gather(const std::uint8_t* spins, const Site* sites, std::uint64_t count, std::uint8_t* out) {
+  const std::uint64_t k = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (k >= count) return;  // whole warps
+  const Site site = sites[k];
+  const std::uint8_t spin = site == kNoSite ? 0 : spins[site];
+  if constexpr (kBits) {
+    const std::uint32_t word = __ballot_sync(~0u, spin != 0);
+    if (threadIdx.x % 32 == 0) reinterpret_cast<std::uint32_t*>(out)[k / 32] = word;
+  } else {
+    out[k] = spin;
+  }
+}
+
+template <bool kBits>
+__global__ void __launch_bounds__(kThreads)
+    scatter(const std::uint8_t* in, const Site* sites, std::uint64_t count, std::uint8_t* spins) {
+  const std::uint64_t k = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (k >= count || sites[k] == kNoSite) return;
+  if constexpr (kBits) {
+    const std::uint32_t word = reinterpret_cast<const std::uint32_t*>(in)[k / 32];
+    spins[sites[k]] = static_cast<std::uint8_t>(word >> (k % 32) & 1u);
+  } else {
+    spins[sites[k]] = in[k];
+  }
+}
+
+std::uint64_t blocks_for(std::uint64_t items) {
+  return (items + kThreads * kPieces - 1) / (kThreads * kPieces);
+}
+
+template <class Counter>
+void launch_count(const DevicePlan& plan, const Geometry& geometry, const DeviceSystems& systems,
+                  unsigned long long* unequal, unsigned long long* counts, cudaStream_t stream) {
+  const bool wide = plan.lattice.dim > 0 && plan.lattice.extent[0] % 16 == 0;
+  const std::uint64_t pieces = wide ? plan.sites / 16 : plan.sites;
+  with_dim(plan.lattice.dim, [&]<int kDim>() {
+    auto* kernel = count_lattice<kDim, false, Counter>;
+    if constexpr (kDim > 0) {
+      if (wide) kernel = count_lattice<kDim, true, Counter>;
+    }
+    const std::uint64_t first = systems.part.begin(pieces), last = systems.part.end(pieces);
+    launch(kernel, systems.whole().blocks(blocks_for(last - first)), {.threads = kThreads}, stream,
+           geometry, first, last, systems, plan.states, unequal, counts);
+  });
+}
+
+}  // namespace
+
+void launch_start(const DevicePlan& plan, const DeviceSystems& systems, Start start,
+                  cudaStream_t stream) {
+  const LaunchShape shape{.threads = kThreads};
+  const bool odd_hot = starts_hot(start, 1), even_hot = starts_hot(start, 0);
+  if (plan.potts) {
+    const std::uint64_t calls = (plan.sites + kSlotsPerBlock - 1) / kSlotsPerBlock * kCallsPerBlock;
+    launch(start_potts, systems.blocks((calls + kThreads - 1) / kThreads), shape, stream,
+           plan.sites, plan.states, systems, odd_hot, even_hot);
+    return;
+  }
+  const std::uint64_t groups = (plan.sites + 31) / 32;  // a system's stride has room for the last
+  launch(start_ising, systems.blocks((groups + kThreads - 1) / kThreads), shape, stream, groups,
+         systems, odd_hot, even_hot);
+}
+
+void launch_measure(const DevicePlan& plan, const Geometry& geometry, const DeviceSystems& systems,
+                    unsigned long long* unequal, unsigned long long* counts, cudaStream_t stream) {
+  (plan.potts ? launch_count<PottsCounter> : launch_count<IsingCounter>)(plan, geometry, systems,
+                                                                         unequal, counts, stream);
+  const DeviceSystems of_bonds = systems.part.overlaps ? systems.whole() : systems;
+  launch(count_rewired, of_bonds.blocks(blocks_for(plan.rewired_count)), {.threads = kThreads},
+         stream, plan, geometry, systems, unequal);
+}
+
+void launch_gather(const std::uint8_t* spins, const Site* sites, std::uint64_t count, bool bits,
+                   std::uint8_t* out, cudaStream_t stream) {
+  if (count == 0) return;
+  launch(bits ? gather<true> : gather<false>, cover(count, kThreads), stream, spins, sites, count,
+         out);
+}
+
+void launch_scatter(const std::uint8_t* in, const Site* sites, std::uint64_t count, bool bits,
+                    std::uint8_t* spins, cudaStream_t stream) {
+  if (count == 0) return;
+  launch(bits ? scatter<true> : scatter<false>, cover(count, kThreads), stream, in, sites, count,
+         spins);
+}
+
+}  // namespace rewise::bytespin

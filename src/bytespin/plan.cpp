@@ -1,0 +1,99 @@
+#include "src/bytespin/plan.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "src/base/error.hpp"
+#include "src/base/stop.hpp"
+
+namespace rewise::bytespin {
+namespace {
+
+Tables make_tables(const EngineSpec& spec, double beta, int max_degree) {
+  const bool potts = spec.model == ModelKind::potts;
+  Tables tables;
+  tables.bond = threshold(bond_probability(spec.model, beta));
+  for (int lost = potts ? 0 : -max_degree; lost <= max_degree; ++lost) {
+    const LocalUpdate rule = potts ? LocalUpdate::metropolis : spec.local;
+    tables.flip.push_back(threshold(acceptance(spec.model, rule, beta, lost)));
+    if (!potts) continue;
+    tables.weight.push_back(
+        static_cast<std::uint64_t>(std::nearbyint(std::ldexp(heat_bath_weight(beta, lost), 40))));
+  }
+  return tables;
+}
+
+// Whether a row along direction 0 lies at an edge of the others.
+bool at_edge(const Lattice& lattice, std::uint64_t row) {
+  for (unsigned k = 1; k < static_cast<unsigned>(lattice.dim); ++k) {
+    const std::uint64_t x = row % lattice.extent[k];
+    if (x == 0 || x + 1 == lattice.extent[k]) return true;
+    row /= lattice.extent[k];
+  }
+  return false;
+}
+
+// Row by row: a division per site would take longer than an update of a large lattice.
+std::vector<SiteGroup> make_groups(const Graph& g) {
+  std::vector<SiteGroup> groups(g.sites() / 32 + 1);
+  const Lattice& lattice = g.lattice();
+  const auto mark = [&](std::uint64_t site) { groups[site / 32].edge |= 1u << site % 32; };
+  const std::uint64_t length = lattice.dim > 0 ? lattice.extent[0] : 0;
+  const std::uint64_t rows = lattice.dim > 0 ? g.sites() / length : 0;
+  for (std::uint64_t row = 0; row < rows; ++row) {
+    const std::uint64_t first = row * length, last = first + length - 1;
+    const std::uint64_t step = at_edge(lattice, row) ? 1 : last - first;
+    for (std::uint64_t site = first; site <= last; site += step) mark(site);
+  }
+  for (const Site site : g.modified_sites()) groups[site / 32].modified |= 1u << site % 32;
+  std::uint32_t before = 0;
+  for (SiteGroup& group : groups) {
+    group.before = before;
+    before += static_cast<std::uint32_t>(std::popcount(group.modified));
+  }
+  return groups;
+}
+
+}  // namespace
+
+Plan::Plan(const Graph& g, const EngineSpec& spec)
+    : graph(g),
+      lattice(g.lattice()),
+      sites(g.sites()),
+      max_degree(g.max_degree()),
+      potts(spec.model == ModelKind::potts),
+      states(potts ? spec.q : 2),
+      bond_slots(BondSlots::make(g.lattice())),
+      site_slots(SiteSlots::make(g.lattice())),
+      slots(bond_slots.lattice_slots) {
+  // Sums over bonds, and labels on devices, know of bonds that moved, not of bonds that went.
+  if (g.spec().bare) {
+    throw Error(
+        ExitCode::usage,
+        "the bytespin engine takes no lattice without its shortcuts (take --engine multispin, or "
+        "the graph as a list of bonds)");
+  }
+  entries.reserve(g.neighbours().size());
+  StopCheck check;
+  for (std::size_t k = 0; k < g.neighbours().size(); ++k) {
+    check();
+    const std::uint64_t slot = bond_slots.slot(g.neighbour_bonds()[k]);
+    entries.push_back({g.neighbours()[k], static_cast<std::uint32_t>(slot),
+                       static_cast<std::uint32_t>(slot >> 32)});
+  }
+  for (const RewiredBond& r : g.rewired_bonds()) {
+    check();
+    const std::uint64_t slot = bond_slots.slot(r.bond);
+    rewired.push_back({slot, r.a, r.b});
+    slots = std::max(slots, slot + 1);
+  }
+  g.for_each_gone([&](Bond bond) { gone.push_back(bond_slots.slot(bond)); });
+  groups = make_groups(g);
+  std::sort(gone.begin(), gone.end());
+  for (const double beta : spec.betas) {
+    tables.push_back(make_tables(spec, beta, static_cast<int>(max_degree)));
+  }
+}
+
+}  // namespace rewise::bytespin

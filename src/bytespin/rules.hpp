@@ -1,0 +1,107 @@
+// The rules that the CPU and CUDA versions of the bytespin engine share: which random word decides
+// what, and which table entry a neighbourhood reads.
+//
+// Draws are numbered by slots. A block of 64 slots takes 16 Philox calls: slot s is word
+// (s / 16) % 4 of call 16 (s / 64) + s % 16. So 16 lanes that each make one call hold, word by
+// word, 64 consecutive draws in order, and comparing them with a threshold gives 64 mask bits.
+//   bond draws: 32 sites of one direction are 32 consecutive slots, the directions of these 32
+//               sites follow each other; bonds outside the lattice come after all lattice slots
+//   site draws: sites of one colour are consecutive
+// `who` is the system index t * R + r, `step` the number of the update since the start of the run.
+#pragma once
+
+#include <cstdint>
+
+#include "graphs/lattice.hpp"
+#include "src/random/philox.hpp"
+#include "src/random/threshold.hpp"
+
+namespace rewise::bytespin {
+
+inline constexpr std::uint32_t kSlotsPerBlock = 64;
+inline constexpr std::uint32_t kCallsPerBlock = 16;
+
+RW_HD std::uint64_t slot_item(std::uint64_t slot) { return (slot >> 6) << 4 | (slot & 15u); }
+RW_HD std::uint32_t slot_word(const Words4& words, std::uint64_t slot) {
+  // Selected, not indexed: a device would put the words into memory.
+  const std::uint32_t low = (slot & 16u) != 0 ? words.w[1] : words.w[0];
+  const std::uint32_t high = (slot & 16u) != 0 ? words.w[3] : words.w[2];
+  return (slot & 32u) != 0 ? high : low;
+}
+
+// Who draws and when; with a stream and a slot, the address of a draw.
+struct DrawKey {
+  std::uint64_t seed;
+  std::uint32_t who, step;
+};
+
+RW_HD std::uint32_t slot_draw(const DrawKey& key, Stream stream, std::uint64_t slot) {
+  return slot_word(random_words(key.seed, stream, slot_item(slot), key.who, 0, key.step), slot);
+}
+
+// Slots of bonds. For an imported graph (dim 0) the slot is the bond's index.
+struct BondSlots {
+  std::uint32_t dim = 0;
+  std::uint64_t lattice_bonds = 0;
+  std::uint64_t lattice_slots = 0;  // lattice_bonds, with the last 32 sites filled up
+
+  static BondSlots make(const Lattice& lattice) {
+    if (lattice.dim == 0) return {};
+    const auto d = static_cast<std::uint32_t>(lattice.dim);
+    return {d, lattice.bonds(), (lattice.sites() + 31) / 32 * 32 * d};
+  }
+  RW_HD std::uint64_t lattice_slot(Site site, std::uint32_t direction) const {
+    return (std::uint64_t{site >> 5} * dim + direction) << 5 | (site & 31u);
+  }
+  RW_HD std::uint64_t slot(Bond bond) const {
+    if (bond >= lattice_bonds) return lattice_slots + (bond - lattice_bonds);
+    return lattice_slot(static_cast<Site>(bond / dim), static_cast<std::uint32_t>(bond % dim));
+  }
+};
+
+// Slots of sites. On a lattice sites 2k and 2k + 1 have different colours, so site / 2 numbers the
+// sites of either colour; for an imported graph (half 0) the slot is the site.
+struct SiteSlots {
+  std::uint64_t half = 0;  // slots of colour 0, whole blocks
+
+  static SiteSlots make(const Lattice& lattice) {
+    if (lattice.dim == 0) return {};
+    return {(lattice.sites() / 2 + kSlotsPerBlock - 1) / kSlotsPerBlock * kSlotsPerBlock};
+  }
+  RW_HD std::uint64_t slot(Site site, int colour) const {
+    return half == 0 ? site : static_cast<unsigned>(colour) * half + (site >> 1);
+  }
+};
+
+// Index into a table of flip thresholds [2 max_degree + 1] by s h, h the sum of the neighbours:
+// `up` of `degree` neighbours point up.
+RW_HD std::uint32_t field_index(std::uint32_t spin, std::uint32_t up, std::uint32_t degree,
+                                std::uint32_t max_degree) {
+  return spin != 0 ? max_degree + 2 * up - degree : max_degree + degree - 2 * up;
+}
+
+// One random bit per site, 128 sites a call: hot starts and Swendsen-Wang flips of Ising spins.
+RW_HD std::uint32_t bit_item(Site site) { return site >> 7; }
+RW_HD std::uint32_t bit_of(const Words4& words, Site site) {
+  return words.w[(site >> 5) & 3u] >> (site & 31u) & 1u;
+}
+
+// Potts: a state other than `old`, or any state, from one random word (bias below q / 2^32).
+RW_HD std::uint8_t other_state(std::uint32_t word, std::uint32_t old, std::uint32_t q) {
+  const auto shift = static_cast<std::uint32_t>((std::uint64_t{word} * (q - 1)) >> 32);
+  return static_cast<std::uint8_t>((old + 1 + shift) % q);
+}
+RW_HD std::uint8_t any_state(std::uint32_t word, std::uint32_t q) {
+  return static_cast<std::uint8_t>((std::uint64_t{word} * q) >> 32);
+}
+
+// The site a Wolff cluster grows from.
+RW_HD Site wolff_seed(const Words4& words, std::uint64_t sites) {
+  return uniform_below(word64(words, 0), static_cast<std::uint32_t>(sites));
+}
+// The state it takes; for two states the other one.
+RW_HD std::uint8_t wolff_state(const Words4& words, std::uint32_t old, std::uint32_t q) {
+  return other_state(words.w[2], old, q);
+}
+
+}  // namespace rewise::bytespin

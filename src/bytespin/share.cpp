@@ -1,0 +1,228 @@
+#include "src/bytespin/share.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "graphs/graph.hpp"
+
+namespace rewise::bytespin {
+namespace {
+
+template <class T>
+std::vector<T> values_of(std::span<const std::uint8_t> bytes) {
+  std::vector<T> values(bytes.size() / sizeof(T));
+  std::copy_n(bytes.begin(), values.size() * sizeof(T), bytes_of(values).begin());
+  return values;
+}
+
+// Who has a site.
+int rank_of(const Share& share, Site site) {
+  int rank = 0;
+  while (share.part(rank).last <= site) ++rank;
+  return rank;
+}
+
+}  // namespace
+
+BytespinShare::BytespinShare(std::shared_ptr<const Plan> plan, const EngineSpec& spec,
+                             distributed::Transport& transport, std::uint32_t thickness)
+    : plan_(std::move(plan)),
+      spec_(spec),
+      transport_(transport),
+      systems_(spec.betas.size() * spec.replicas),
+      all_planes_(plan_->lattice.extent[static_cast<unsigned>(plan_->lattice.dim - 1)]),
+      plane_(plan_->sites / all_planes_),
+      thickness_(thickness),
+      own_(part(transport.rank())),
+      far_(far_ends()),
+      cluster_sums_(systems_) {}
+
+Extent BytespinShare::part(int rank) const {
+  const std::uint64_t layers = (all_planes_ + thickness_ - 1) / thickness_;
+  const Extent own = planes_of(layers, rank, transport_.size());
+  return {std::min(own.first * thickness_, all_planes_) * plane_,
+          std::min(own.last * thickness_, all_planes_) * plane_};
+}
+
+// Of own modified cells the neighbours with another rank, but those in the planes that come whole;
+// and the cells themselves, which that rank likewise finds among the neighbours of its own.
+std::vector<BytespinShare::Far> BytespinShare::far_ends() const {
+  const Graph& graph = plan_->graph;
+  std::vector<Far> far(static_cast<std::size_t>(transport_.size())), some;
+  const auto in_halo = [&](Site site, Extent of) {
+    const std::uint64_t plane = site / plane_ * plane_;
+    return plane == plane_before(of.first) || plane == plane_after(of.last);
+  };
+  const auto modified = graph.modified_sites();
+  for (std::size_t k = 0; k < modified.size(); ++k) {
+    const Site site = modified[k];
+    if (!has(site)) continue;
+    for (std::uint64_t e = graph.offsets()[k]; e < graph.offsets()[k + 1]; ++e) {
+      const Site end = graph.neighbours()[e];
+      if (has(end)) continue;
+      const int rank = rank_of(*this, end);
+      Far& other = far[static_cast<std::size_t>(rank)];
+      if (!in_halo(end, own_)) other.received[plan_->lattice.colour(end)].push_back(end);
+      if (!in_halo(site, part(rank))) other.sent[plan_->lattice.colour(site)].push_back(site);
+    }
+  }
+  for (int rank = 0; rank < transport_.size(); ++rank) {
+    Far& other = far[static_cast<std::size_t>(rank)];
+    other.rank = rank;
+    bool any = false;
+    for (int colour = 0; colour < 2; ++colour) {
+      for (std::vector<Site>* sites : {&other.sent[colour], &other.received[colour]}) {
+        std::sort(sites->begin(), sites->end());
+        sites->erase(std::unique(sites->begin(), sites->end()), sites->end());
+        any = any || !sites->empty();
+      }
+    }
+    if (any) some.push_back(std::move(other));
+  }
+  return some;
+}
+
+std::vector<BytespinShare::Joining> BytespinShare::joining_bonds() const {
+  std::vector<Joining> joining(static_cast<std::size_t>(transport_.size()));
+  for (const RewiredSlot& r : plan_->rewired) {
+    if (has(r.a) == has(r.b)) continue;
+    Joining& other = joining[static_cast<std::size_t>(rank_of(*this, has(r.a) ? r.b : r.a))];
+    if (has(r.a)) {
+      other.from.push_back(r);
+    } else {
+      other.to.push_back(r);
+    }
+  }
+  // Both ranks have them in this order.
+  const auto by_a = [](const RewiredSlot& x, const RewiredSlot& y) {
+    return std::pair(x.a, x.slot) < std::pair(y.a, y.slot);
+  };
+  for (Joining& other : joining) {
+    std::sort(other.from.begin(), other.from.end(), by_a);
+    std::sort(other.to.begin(), other.to.end(), by_a);
+  }
+  return joining;
+}
+
+std::vector<LabelPair> BytespinShare::unite(std::vector<LabelPair> edges) {
+  std::sort(edges.begin(), edges.end());
+  edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
+  std::vector<LabelPair> gathered;
+  for (const auto& bytes : transport_.gather(bytes_of(edges))) {
+    const auto of_rank = values_of<LabelPair>(bytes);
+    gathered.insert(gathered.end(), of_rank.begin(), of_rank.end());
+  }
+  std::vector<LabelPair> united = unite_labels(gathered);
+  const auto told = bytes_of(united);
+  return values_of<LabelPair>(
+      transport_.broadcast(std::vector<std::uint8_t>(told.begin(), told.end())));
+}
+
+// Where a bond begins and where it ends is known to both ranks once the lists have been exchanged;
+// then a pass sends a label for each pair of labels, both ways. A label's entry here is a cluster's
+// in this slab, so analysis takes one step.
+std::vector<LabelPair> BytespinShare::relax(std::vector<std::vector<LabelPair>> edges) {
+  const auto ranks = static_cast<std::size_t>(transport_.size());
+  std::vector<std::uint64_t> go(ranks), come(ranks);
+  const auto exchange_all = [&](int tag, const auto& out, const auto& in) {
+    for (std::size_t r = 0; r < ranks; ++r) {
+      const auto sent = out(r), received = in(r);
+      if (!received.empty()) transport_.post_receive(static_cast<int>(r), tag, received);
+      if (!sent.empty()) transport_.post_send(static_cast<int>(r), tag, sent);
+    }
+    transport_.wait();
+  };
+  for (std::size_t r = 0; r < ranks; ++r) {
+    std::sort(edges[r].begin(), edges[r].end());
+    edges[r].erase(std::unique(edges[r].begin(), edges[r].end()), edges[r].end());
+    go[r] = edges[r].size();
+  }
+  const auto one = [](std::uint64_t& n) { return bytes_of(std::span(&n, 1)); };
+  exchange_all(
+      kEdges, [&](std::size_t r) { return one(go[r]); },
+      [&](std::size_t r) { return one(come[r]); });
+  std::vector<std::vector<LabelPair>> back(ranks);  // of bonds that end here
+  for (std::size_t r = 0; r < ranks; ++r) back[r].resize(come[r]);
+  exchange_all(
+      kEdges, [&](std::size_t r) { return bytes_of(edges[r]); },
+      [&](std::size_t r) { return bytes_of(back[r]); });
+  // [ranks] own labels, of bonds that begin here, then of those that end here.
+  std::vector<std::vector<Site>> own(ranks), sent(ranks), received(ranks);
+  std::vector<LabelPair> least;
+  for (std::size_t r = 0; r < ranks; ++r) {
+    for (const LabelPair& edge : edges[r]) own[r].push_back(edge.label);
+    for (const LabelPair& edge : back[r]) own[r].push_back(edge.other);
+    sent[r].resize(own[r].size());
+    received[r].resize(own[r].size());
+    for (const Site label : own[r]) least.push_back({label, label});
+  }
+  std::sort(least.begin(), least.end());
+  least.erase(std::unique(least.begin(), least.end()), least.end());
+  for (std::vector<Site>& labels : own) {  // places in `least` from here on
+    for (Site& label : labels) {
+      label = static_cast<Site>(
+          std::lower_bound(least.begin(), least.end(), LabelPair{label, label}) - least.begin());
+    }
+  }
+  for (std::uint64_t changed = 1; changed > 0; ++passes_) {
+    for (std::size_t r = 0; r < ranks; ++r) {
+      // The other has the two kinds the other way round.
+      const std::size_t begin = edges[r].size(), end = own[r].size();
+      std::size_t at = 0;
+      for (std::size_t k = begin; k < end; ++k) sent[r][at++] = least[own[r][k]].other;
+      for (std::size_t k = 0; k < begin; ++k) sent[r][at++] = least[own[r][k]].other;
+    }
+    exchange_all(
+        kPass, [&](std::size_t r) { return bytes_of(sent[r]); },
+        [&](std::size_t r) { return bytes_of(received[r]); });
+    changed = 0;
+    for (std::size_t r = 0; r < ranks; ++r) {
+      for (std::size_t k = 0; k < own[r].size(); ++k) {
+        Site& label = least[own[r][k]].other;
+        if (received[r][k] >= label) continue;
+        label = received[r][k];
+        ++changed;
+      }
+    }
+    transport_.sum(std::span(&changed, 1));
+    transport_.broadcast(bytes_of(std::span(&changed, 1)));
+  }
+  return least;
+}
+
+void BytespinShare::add_update(std::uint64_t who, std::uint64_t square, WideSum fourth) {
+  ClusterSums update;
+  update.square = square;
+  update.quartic = 3 * (WideSum{square} * square) - 2 * fourth;
+  cluster_sums_[who] += update;
+}
+
+void BytespinShare::sum_up(std::uint64_t who, const SlabClusters::Sums& own,
+                           const std::vector<LabelPair>& parts) {
+  RecipeWriter writer;
+  writer(own)(parts);
+  std::uint64_t square = 0;
+  WideSum fourth = 0;
+  std::vector<LabelPair> all;
+  for (const auto& bytes : transport_.gather(writer.bytes)) {
+    SlabClusters::Sums of_rank;
+    std::vector<LabelPair> of_others;
+    RecipeReader reader(bytes);
+    reader(of_rank)(of_others);
+    square += of_rank.square;
+    fourth += of_rank.fourth;
+    all.insert(all.end(), of_others.begin(), of_others.end());
+  }
+  if (transport_.rank() > 0) return;
+  std::sort(all.begin(), all.end());
+  for (std::size_t k = 0; k < all.size();) {
+    std::uint64_t size = 0;
+    const Site label = all[k].label;
+    for (; k < all.size() && all[k].label == label; ++k) size += all[k].other;
+    square += size * size;
+    fourth += WideSum{size * size} * (size * size);
+  }
+  add_update(who, square, fourth);
+}
+
+}  // namespace rewise::bytespin

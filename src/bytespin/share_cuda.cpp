@@ -1,0 +1,772 @@
+// A rank's share on a CUDA device: a device alone that works on a part of every system
+// (device_part.hpp), with the kernels of the engine in one process (engine_cuda.cpp). Every system
+// has room for all its sites there, so that sites keep their numbers; those beyond the slab, its
+// halo and the far ends of its bonds hold nothing that is used. Messages go from device to device
+// (engine/device_mail.hpp). Of a colour of a sweep the modified cells and the slab's outer planes
+// go first, on a stream of their own, and are exchanged, Ising spins as bits, while those between
+// are updated.
+//
+// Swendsen-Wang (swendsen_wang_fused.hpp): the slab's tiles are labelled and joined on the device.
+// Then, as on CPUs (shared.cpp), ends of bonds go to the slab where the bond begins, which knows
+// the labels that it joins. These pairs go to all ranks, each of which unites all of them on its
+// device, the quicker way where rewired bonds make millions of them: its clusters of several slabs
+// get the smallest label of all. The sites of their parts follow with the pairs of the next update,
+// and are added up, each cluster's by the rank that its label picks, on the urgent stream beside
+// the next tiles, as all that the next labels do not wait for. Between peers all of this is queued,
+// and kernels read what other ranks have where it lies: the host waits for no device within a batch
+// of updates. Where no bond is rewired, the next update's bonds are drawn beside what goes between
+// slabs, as many as there is time for. From one update of a run to the next the spins stay in the
+// form of that path; halo and far ends follow at the end.
+//
+// By the method `kalentev` an update has the two stages of Komura & Okabe 2013: label equivalence
+// within the slab on the device (slab_labels_cuda.hpp), then between slabs, pass by pass, on hosts.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <numeric>
+#include <utility>
+
+#include "src/base/error.hpp"
+#include "src/bytespin/device_graph.hpp"
+#include "src/bytespin/local/local_cuda.hpp"
+#include "src/bytespin/local/observe_cuda.hpp"
+#include "src/bytespin/share.hpp"
+#include "src/bytespin/swendsen_wang/slab_labels_cuda.hpp"
+#include "src/bytespin/swendsen_wang/swendsen_wang_fused.hpp"
+#include "src/cuda/device_stream.hpp"
+#include "src/cuda/graph.hpp"
+#include "src/cuda/pinned_buffer.hpp"
+#include "src/cuda/stream.hpp"
+#include "src/engine/device_mail.hpp"
+
+namespace rewise::bytespin {
+namespace {
+
+using distributed::Transport;
+
+// Planes of a tile along the slowest extent.
+std::uint32_t tile_planes(const Lattice& lattice) {
+  return with_dim(lattice.dim,
+                  [&]<int kDim>() { return 1u << (kDim >= 2 ? tile_bits<kDim>(kDim - 1) : 0); });
+}
+
+// Slabs end where tiles do if there are enough for all ranks and the updates need it.
+std::uint32_t thickness_of(const Plan& plan, const EngineSpec& spec, LabelMethod method,
+                           int ranks) {
+  if (method == LabelMethod::kalentev) return 1;
+  const std::uint32_t tile = tile_planes(plan.lattice);
+  const std::uint32_t planes = plan.lattice.extent[static_cast<unsigned>(plan.lattice.dim - 1)];
+  const bool fits = FusedSwendsenWang::takes(DeviceGraph::outline(plan)) &&
+                    (planes + tile - 1) / tile >= static_cast<std::uint32_t>(ranks);
+  return spec.cluster == ClusterUpdate::swendsen_wang && fits ? tile : 1;
+}
+
+class CudaShare final : public BytespinShare {
+ public:
+  CudaShare(std::shared_ptr<const Plan> plan, const EngineSpec& spec, Transport& transport,
+            LabelMethod method, int device);
+  ~CudaShare() override {
+    device_.finish();
+    cudaStreamSynchronize(urgent_.get());
+  }
+
+  std::string device() const override { return "cuda"; }
+  std::string model() const override { return device_model(device_.device()); }
+  int threads() const override { return 1; }
+  std::string route() const override { return mail_ ? mail_->routes() : ""; }
+  std::string why_no_clusters() const override;
+
+  void fetch(std::uint64_t who) override;
+  void advance(const Advance& what) override;
+  void count(std::span<std::uint64_t> sums) override;
+  void read(std::uint64_t who, std::uint64_t, std::uint64_t first,
+            std::span<std::uint8_t> out) const override {
+    device_.use();
+    spins_.copy_out(out, stream(), who * stride_ + first);
+    device_.wait();
+  }
+  void write(std::uint64_t who, std::uint64_t, std::uint64_t first,
+             std::span<const std::uint8_t> bytes) override {
+    device_.use();
+    spins_.copy_in(bytes, stream(), who * stride_ + first);
+    device_.wait();
+  }
+
+ private:
+  using Message = DeviceMail::Message;
+
+  cudaStream_t stream() const { return device_.get(); }
+  std::uint8_t* system(std::uint64_t who) { return spins_.data() + who * stride_; }
+  DevicePart rows() const;  // of tiles
+  void check_memory() const;
+  void upload_exchanged();
+  void upload_measured_bonds();
+  void exchange(Extent systems, int colour);
+  void sweep(std::uint64_t step);
+  void prepare_clusters();
+  void cluster_updates(std::uint64_t step, std::uint64_t updates);
+  void label_updates(std::uint64_t step, std::uint64_t updates);
+  std::vector<Site> labels_beyond(std::uint64_t who);
+  void cluster_batch(std::uint64_t step, std::uint32_t updates);
+  void join_slabs(std::uint64_t who, std::uint32_t update);
+  RankEnds exchange_ends();
+  void exchange_lists(std::uint64_t who, std::uint32_t update, bool pairs);
+  void add_parts(std::uint64_t who, std::uint32_t update);
+  AdoptedLabels adopted(std::uint64_t who);
+  // What is queued on the one stream from here on comes after what is queued on the other.
+  void urgent_follows() {
+    done_.record(stream());
+    done_.hold(urgent_.get());
+  }
+  void follow_urgent() {
+    urgent_done_.record(urgent_.get());
+    urgent_done_.hold(stream());
+  }
+  unsigned long long* pairs();
+  unsigned long long* parts(std::uint64_t who, std::uint32_t update);
+  void size_parts(std::uint32_t update);
+  void sum_batch(std::uint32_t updates);
+
+  const LabelMethod method_;
+  const DeviceStream device_;
+  const std::uint64_t stride_;
+  const Lattice& lattice_;
+  const CudaStream urgent_;
+  const CudaEvent urgent_done_, done_;
+  std::unique_ptr<DeviceGraph> graph_;
+  std::unique_ptr<LocalCuda> local_;
+  DeviceBuffer<std::uint8_t> spins_;           // [systems][stride]
+  DeviceBuffer<unsigned long long> measured_;  // [systems] unequal, [systems][measured_counts()]
+  DeviceBuffer<RewiredSlot> measured_bonds_;
+  DeviceSystems on_device_;
+
+  // Of each colour the spins that go to other ranks and come from there, rank by rank in multiples
+  // of 128: outer planes and far ends.
+  struct Exchanged {
+    DeviceBuffer<Site> sites;
+    std::vector<std::uint64_t> count;  // as with_
+    DeviceBuffer<std::uint8_t> spins;  // [systems][sites] bits or bytes
+  };
+  std::vector<int> with_;  // ranks
+  Exchanged sent_[2], received_[2];
+
+  // Clusters
+  std::unique_ptr<FusedSwendsenWang> fused_;
+  std::unique_ptr<SlabLabelsCuda> slab_labels_;  // of kalentev, in place of all that follows
+  std::vector<Joining> joining_;                 // [ranks]
+  SlabBorders slab_;
+  DeviceBuffer<RewiredSlot> inside_, told_, asked_;  // both ends here; one
+  DeviceBuffer<std::uint32_t> told_places_;
+  DevicePlan joined_;  // with the former alone
+  DeviceBuffer<unsigned long long> ends_out_, ends_in_;
+  DeviceBuffer<std::uint64_t> ends_first_;        // as RankEnds
+  DeviceBuffer<unsigned long long> pairs_, met_;  // of this slab's borders; pairs [2], in turns
+  std::uint32_t pairs_turn_ = 0;
+  // Of all ranks, where they do not lie on a device that is reached from here.
+  struct Gathered {
+    std::vector<std::uint64_t> first;  // [ranks + 1] where their lists begin
+    DeviceBuffer<unsigned long long> words;
+    std::uint64_t most = 0;  // words of one, but the first
+  };
+  Gathered all_pairs_, all_parts_;
+  Gathered gathered(std::uint64_t own_most);
+  // Where ends and lists lie, row by row: the ends, pairs in their turns, parts [2][systems].
+  using Address = const unsigned long long*;
+  std::vector<Address> addresses_;  // [rows][1 + ranks]
+  DeviceBuffer<Address> addresses_on_device_;
+  const Address* on_device(std::uint64_t row, std::span<const Address> addresses);
+  std::vector<Address> reached(std::span<const Message> out, std::span<const Message> in);
+  RankLists pairs_lists_, parts_lists_;  // in hand
+  DeviceBuffer<unsigned long long> table_;
+  // Of clusters of several slabs, of the update in hand.
+  DeviceBuffer<std::uint32_t> nodes_, adopted_count_;  // [systems][labels], [systems]
+  DeviceBuffer<Site> smallest_;                        // [systems][labels]
+  DeviceBuffer<unsigned long long> parts_;             // [2][systems][1 + labels], updates in turns
+  DeviceBuffer<unsigned long long> part_sums_;    // [batch][systems][3] as if they were clusters
+  DeviceBuffer<unsigned long long> border_sums_;  // likewise of clusters of several slabs
+  std::uint64_t most_labels_ = 0;
+  std::unique_ptr<DeviceMail> mail_;  // goes first
+};
+
+CudaShare::CudaShare(std::shared_ptr<const Plan> plan, const EngineSpec& spec, Transport& transport,
+                     LabelMethod method, int device)
+    : BytespinShare(plan, spec, transport, thickness_of(*plan, spec, method, transport.size())),
+      method_(method),
+      device_(device),
+      stride_(system_stride(plan_->sites)),
+      lattice_(plan_->lattice),
+      urgent_(CudaStream::urgent()) {
+  check_memory();
+  const auto planes = [&](std::uint64_t sites) {
+    return static_cast<std::uint32_t>(sites / plane_);
+  };
+  const DevicePart part{planes(own_.first), static_cast<std::uint32_t>(all_planes_),
+                        planes(own_.size()), true};
+  graph_ = std::make_unique<DeviceGraph>(*plan_, stream());
+  spins_ = DeviceBuffer<std::uint8_t>(systems_ * stride_);
+  spins_.clear(stream());
+  measured_ = DeviceBuffer<unsigned long long>(systems_ *
+                                               (1 + measured_counts(plan_->potts, plan_->states)));
+  on_device_ = {spec_.seed,     static_cast<std::uint32_t>(systems_),
+                spec_.replicas, 0,
+                stride_,        spins_.data(),
+                nullptr,        part};
+  local_ = std::make_unique<LocalCuda>(*plan_, graph_->plan(), spec_.local, stream(), part);
+  upload_exchanged();
+  upload_measured_bonds();
+  launch_start(graph_->plan(), on_device_, spec_.start, stream());
+  device_.wait();
+}
+
+DevicePart CudaShare::rows() const {
+  const std::uint64_t row = thickness_ * plane_;
+  const auto rows_to = [&](std::uint64_t site) {
+    return static_cast<std::uint32_t>((site + row - 1) / row);
+  };
+  return {rows_to(own_.first), rows_to(plan_->sites), rows_to(own_.last) - rows_to(own_.first)};
+}
+
+std::string CudaShare::why_no_clusters() const {
+  if (method_ == LabelMethod::kalentev) return "";
+  const bool takes = FusedSwendsenWang::takes(DeviceGraph::outline(*plan_));
+  const std::uint32_t tile = tile_planes(lattice_);
+  if (takes && thickness_ == tile) return "";
+  return fmt::format(
+      "{} ranks on CUDA devices cannot share swendsen-wang updates of this lattice: they do so of "
+      "two to four dimensions whose first extent is a multiple of {}, with a last extent of more "
+      "than {} (take --label-method kalentev or --device cpu, which share any)",
+      transport_.size(), kWordSites, tile * static_cast<std::uint32_t>(transport_.size() - 1));
+}
+
+void CudaShare::check_memory() const {
+  const DevicePlan plan = DeviceGraph::outline(*plan_);
+  const auto systems = static_cast<std::uint32_t>(systems_);
+  std::uint64_t need = DeviceGraph::bytes(*plan_) + LocalCuda::bytes(*plan_) +
+                       systems_ * (stride_ + 8 * (2 + plan_->states)) + (64u << 20);
+  const bool clusters = spec_.cluster == ClusterUpdate::swendsen_wang && why_no_clusters().empty();
+  if (clusters && method_ == LabelMethod::kalentev) need += 9 * systems_ * stride_;
+  if (clusters && method_ == LabelMethod::fast) {
+    need += FusedSwendsenWang::bytes(plan, systems, rows());
+    // What goes between slabs, in words of 8 bytes, the table of labels most of it.
+    std::uint64_t ends = 2 * plane_;
+    for (const RewiredSlot& r : plan_->rewired) ends += has(r.a) != has(r.b) ? 1 : 0;
+    need += 8 * ends * (3 + 8 * static_cast<std::uint64_t>(transport_.size()) + 3 * systems_);
+  }
+  device_.use();
+  const std::size_t free = free_device_memory();
+  if (need <= free) return;
+  const auto gib = [](std::uint64_t bytes) { return static_cast<double>(bytes) / (1ull << 30); };
+  throw Error(ExitCode::device,
+              fmt::format("cuda:{}: {:.1f} GiB are needed for its planes of {} systems, {:.1f} GiB "
+                          "are free (take more devices, or reduce replicas, temperatures or the "
+                          "size)",
+                          device_.device(), gib(need), systems_, gib(free)));
+}
+
+// Both ranks list the sites in the same order.
+void CudaShare::upload_exchanged() {
+  if (transport_.size() == 1) return;
+  std::vector<Far> all(static_cast<std::size_t>(transport_.size()));
+  const auto of = [&](int rank) -> Far& { return all[static_cast<std::size_t>(rank)]; };
+  for (const Far& far : far_) of(far.rank) = far;
+  const auto add_plane = [&](std::vector<Site>(&sites)[2], std::uint64_t first) {
+    for (std::uint64_t site = first; site < first + plane_; ++site) {
+      sites[lattice_.colour(static_cast<Site>(site))].push_back(static_cast<Site>(site));
+    }
+  };
+  add_plane(of(before()).sent, own_.first);
+  add_plane(of(before()).received, plane_before(own_.first));
+  add_plane(of(after()).sent, own_.last - plane_);
+  add_plane(of(after()).received, plane_after(own_.last));
+  for (int rank = 0; rank < transport_.size(); ++rank) {
+    const bool next_to = rank == before() || rank == after();
+    const bool is_far =
+        std::any_of(far_.begin(), far_.end(), [&](const Far& far) { return far.rank == rank; });
+    if (next_to || is_far) with_.push_back(rank);
+  }
+  const auto upload = [&](int colour, bool sent) {
+    Exchanged& exchanged = (sent ? sent_ : received_)[colour];
+    std::vector<Site> sites;
+    for (const int rank : with_) {
+      std::vector<Site>& of_rank = (sent ? of(rank).sent : of(rank).received)[colour];
+      std::sort(of_rank.begin(), of_rank.end());
+      of_rank.erase(std::unique(of_rank.begin(), of_rank.end()), of_rank.end());
+      of_rank.resize((of_rank.size() + 127) / 128 * 128, kNoSite);
+      sites.insert(sites.end(), of_rank.begin(), of_rank.end());
+      exchanged.count.push_back(of_rank.size());
+    }
+    exchanged.sites = DeviceBuffer<Site>(sites, stream());
+    exchanged.spins =
+        DeviceBuffer<std::uint8_t>(systems_ * (plan_->potts ? sites.size() : sites.size() / 8));
+    device_.wait();
+  };
+  for (int colour = 0; colour < 2; ++colour) {
+    upload(colour, true);
+    upload(colour, false);
+  }
+}
+
+// What rewired bonds change in a count of the lattice: each is counted where it begins, and the
+// lattice bond that it was taken off where that begins. An entry of the list does both: here one of
+// the two joins nothing, or is none.
+void CudaShare::upload_measured_bonds() {
+  const BondSlots& slots = plan_->bond_slots;
+  std::vector<RewiredSlot> bonds;
+  for (const RewiredSlot& r : plan_->rewired) {
+    if (has(r.a)) bonds.push_back({slots.lattice_slots, r.a, r.b});
+    if (r.slot >= slots.lattice_slots) continue;
+    const auto home = static_cast<Site>((r.slot / 32 / slots.dim) << 5 | (r.slot & 31u));
+    if (has(home)) bonds.push_back({r.slot, home, home});
+  }
+  measured_bonds_ = DeviceBuffer<RewiredSlot>(bonds, stream());
+  device_.wait();
+}
+
+// On the urgent stream.
+void CudaShare::exchange(Extent systems, int colour) {
+  if (transport_.size() == 1) return;
+  const bool bits = !plan_->potts;
+  Exchanged &sent = sent_[colour], &received = received_[colour];
+  const auto bytes = [&](std::uint64_t sites) { return bits ? sites / 8 : sites; };
+  const auto of_system = [&](Exchanged& exchanged, std::uint64_t who) {
+    return exchanged.spins.data() + (who - systems.first) * bytes(exchanged.sites.size());
+  };
+  const auto list = [&](Exchanged& exchanged) {
+    std::vector<Message> messages;
+    for (std::uint64_t who = systems.first; who < systems.last; ++who) {
+      std::uint8_t* at = of_system(exchanged, who);
+      for (std::size_t k = 0; k < with_.size(); ++k) {
+        messages.push_back({with_[k], at, bytes(exchanged.count[k])});
+        at += bytes(exchanged.count[k]);
+      }
+    }
+    return messages;
+  };
+  for (std::uint64_t who = systems.first; who < systems.last; ++who) {
+    launch_gather(system(who), sent.sites.data(), sent.sites.size(), bits, of_system(sent, who),
+                  urgent_.get());
+  }
+  mail_->exchange(list(sent), list(received), urgent_.get());
+  for (std::uint64_t who = systems.first; who < systems.last; ++who) {
+    launch_scatter(of_system(received, who), received.sites.data(), received.sites.size(), bits,
+                   system(who), urgent_.get());
+  }
+}
+
+void CudaShare::fetch(std::uint64_t who) {
+  device_.use();
+  device_.wait();
+  if (transport_.size() == 1) return;
+  if (!mail_) {
+    mail_ = std::make_unique<DeviceMail>(transport_, device_.device());
+    for (Exchanged& sent : sent_) mail_->lend({sent.spins.data(), sent.spins.size()});
+  }
+  for (int colour = 0; colour < 2; ++colour) exchange({who, who + 1}, colour);
+  mail_->finish(urgent_.get());
+}
+
+// Either half of a colour reads what both have done of the other.
+void CudaShare::sweep(std::uint64_t step) {
+  on_device_.step = static_cast<std::uint32_t>(step);
+  for (int colour = 0; colour < 2; ++colour) {
+    urgent_done_.hold(stream());
+    done_.hold(urgent_.get());
+    local_->sweep_outer(colour, on_device_, plane_, urgent_.get());
+    urgent_done_.record(urgent_.get());
+    local_->sweep_inner(colour, on_device_, plane_, stream());
+    done_.record(stream());
+    exchange({0, systems_}, colour);
+  }
+}
+
+// All systems at once, as the engine asks.
+void CudaShare::advance(const Advance& what) {
+  device_.use();
+  std::uint64_t step = what.step;
+  const Schedule& schedule = what.schedule;
+  const std::uint64_t together = schedule.local == 0 ? what.cycles : 1;
+  for (std::uint64_t cycle = 0; cycle < what.cycles; cycle += together) {
+    for (std::uint32_t m = 0; m < schedule.local; ++m) sweep(step++);
+    mail_ ? mail_->wait(urgent_.get()) : urgent_.wait();
+    cluster_updates(step, schedule.cluster * together);
+    step += schedule.cluster * together;
+  }
+  device_.wait();
+  if (schedule.cluster == 0 && mail_) mail_->finish(urgent_.get());
+}
+
+void CudaShare::count(std::span<std::uint64_t> sums) {
+  device_.use();
+  DevicePlan plan = graph_->plan();
+  plan.rewired = measured_bonds_.data();
+  plan.rewired_count = measured_bonds_.size();
+  measured_.clear(stream());
+  launch_measure(plan, Geometry::make(lattice_), on_device_, measured_.data(),
+                 measured_.data() + systems_, stream());
+  const auto counted = measured_.to_host(stream());
+  const std::uint64_t counts = measured_counts(plan_->potts, plan_->states);
+  for (std::uint64_t who = 0; who < systems_; ++who) {
+    const auto of = sums.subspan(who * (1 + plan_->states), 1 + plan_->states);
+    const auto* of_system = counted.data() + systems_ + who * counts;
+    of[0] = counted[who];
+    if (plan_->potts) {
+      std::copy_n(of_system, counts, of.begin() + 1);
+    } else {
+      of[1] = own_.size() - *of_system;
+      of[2] = *of_system;
+    }
+  }
+}
+
+// Clusters
+
+void CudaShare::prepare_clusters() {
+  if (fused_) return;
+  fused_ = std::make_unique<FusedSwendsenWang>(device_, graph_->plan(),
+                                               static_cast<std::uint32_t>(systems_), rows());
+  joining_ = joining_bonds();
+  std::vector<RewiredSlot> told, asked;
+  for (const Joining& with : joining_) {
+    told.insert(told.end(), with.to.begin(), with.to.end());
+    asked.insert(asked.end(), with.from.begin(), with.from.end());
+  }
+  std::vector<std::uint32_t> places(told.size());
+  std::iota(places.begin(), places.end(), 0u);
+  std::sort(places.begin(), places.end(), [&](std::uint32_t x, std::uint32_t y) {
+    return std::pair(told[x].b, x) < std::pair(told[y].b, y);
+  });
+  std::vector<RewiredSlot> by_end;
+  for (const std::uint32_t place : places) by_end.push_back(told[place]);
+  std::vector<RewiredSlot> inside;
+  for (const RewiredSlot& r : plan_->rewired) {
+    if (has(r.a) && has(r.b)) inside.push_back(r);
+  }
+  inside_ = DeviceBuffer<RewiredSlot>(inside, stream());
+  joined_ = graph_->plan();
+  joined_.rewired = inside_.data();
+  joined_.rewired_count = inside.size();
+  told_ = DeviceBuffer<RewiredSlot>(by_end, stream());
+  told_places_ = DeviceBuffer<std::uint32_t>(places, stream());
+  asked_ = DeviceBuffer<RewiredSlot>(asked, stream());
+  device_.wait();
+  part_sums_ = DeviceBuffer<unsigned long long>(3 * kUpdatesPerBatch * systems_);
+  border_sums_ = DeviceBuffer<unsigned long long>(3 * kUpdatesPerBatch * systems_);
+  slab_ = {own_.first,          own_.last,   plane_,        told_.data(),
+           told_places_.data(), told.size(), asked_.data(), asked.size()};
+  most_labels_ = slab_.ends_in() + slab_.ends_out();
+  if (transport_.size() == 1) return;
+  ends_out_ = DeviceBuffer<unsigned long long>(slab_.ends_out());
+  ends_in_ = DeviceBuffer<unsigned long long>(slab_.ends_in());
+  std::vector<std::uint64_t> first{0, plane_};
+  for (const Joining& with : joining_) first.push_back(first.back() + with.from.size());
+  ends_first_ = DeviceBuffer<std::uint64_t>(first, stream());
+  pairs_ = DeviceBuffer<unsigned long long>(2 * (1 + slab_.ends_in()));
+  pairs_.clear(stream());
+  met_ = DeviceBuffer<unsigned long long>(
+      std::clamp<std::uint64_t>(std::bit_ceil(slab_.ends_in()), 1u << 10, 1u << 21));
+  met_.clear(stream());
+  all_pairs_ = gathered(slab_.ends_in());
+  all_parts_ = gathered(most_labels_);
+  table_ = DeviceBuffer<unsigned long long>(
+      label_table_slots(std::max(all_pairs_.first.back(), all_parts_.first.back())));
+  check_cuda(cudaMemsetAsync(table_.data(), 0xFF, table_.bytes(), stream()), "emptying a table");
+  addresses_.resize((3 + 2 * systems_) * (1 + joining_.size()));
+  addresses_on_device_ = DeviceBuffer<Address>(addresses_.size());
+  nodes_ = DeviceBuffer<std::uint32_t>(systems_ * most_labels_);
+  smallest_ = DeviceBuffer<Site>(systems_ * most_labels_);
+  parts_ = DeviceBuffer<unsigned long long>(2 * systems_ * (1 + most_labels_));
+  adopted_count_ = DeviceBuffer<std::uint32_t>(systems_);
+  adopted_count_.clear(stream());
+  device_.wait();
+  const auto lend = [&](auto& buffer) {
+    mail_->lend({reinterpret_cast<std::uint8_t*>(buffer.data()), buffer.bytes()});
+  };
+  lend(ends_out_);
+  lend(pairs_);
+  lend(parts_);
+}
+
+CudaShare::Gathered CudaShare::gathered(std::uint64_t own_most) {
+  std::vector<std::uint64_t> most(static_cast<std::size_t>(transport_.size()));
+  most[static_cast<std::size_t>(transport_.rank())] = own_most;
+  transport_.sum(most);
+  transport_.broadcast(bytes_of(most));
+  Gathered all;
+  all.first.push_back(0);
+  for (const std::uint64_t of_rank : most) all.first.push_back(all.first.back() + 1 + of_rank);
+  all.most = *std::max_element(most.begin(), most.end());
+  all.words = DeviceBuffer<unsigned long long>(all.first.back());
+  return all;
+}
+
+// Between two exchanges of the same they hardly ever change.
+const CudaShare::Address* CudaShare::on_device(std::uint64_t row,
+                                               std::span<const Address> addresses) {
+  const std::uint64_t first = row * (1 + joining_.size());
+  const auto there = std::span(addresses_).subspan(first, addresses.size());
+  if (!std::equal(addresses.begin(), addresses.end(), there.begin())) {
+    std::copy(addresses.begin(), addresses.end(), there.begin());
+    addresses_on_device_.copy_in(there, stream(), first);
+    device_.wait();
+  }
+  return addresses_on_device_.data() + first;
+}
+
+void CudaShare::cluster_updates(std::uint64_t step, std::uint64_t updates) {
+  if (updates == 0) return;
+  if (method_ == LabelMethod::kalentev) return label_updates(step, updates);
+  prepare_clusters();
+  for (std::uint64_t done = 0; done < updates; done += kUpdatesPerBatch) {
+    cluster_batch(step + done, static_cast<std::uint32_t>(
+                                   std::min<std::uint64_t>(kUpdatesPerBatch, updates - done)));
+  }
+  for (std::uint64_t who = 0; who < systems_; ++who) fetch(who);
+}
+
+// By label equivalence in two stages, system by system.
+void CudaShare::label_updates(std::uint64_t step, std::uint64_t updates) {
+  if (!slab_labels_) {
+    joining_ = joining_bonds();
+    std::vector<RewiredSlot> told, asked;
+    for (const Joining& with : joining_) {
+      told.insert(told.end(), with.to.begin(), with.to.end());
+      asked.insert(asked.end(), with.from.begin(), with.from.end());
+    }
+    slab_labels_ = std::make_unique<SlabLabelsCuda>(device_, *plan_, graph_->plan(), on_device_,
+                                                    own_, told, asked);
+  }
+  for (std::uint64_t n = 0; n < updates; ++n) {
+    on_device_.step = static_cast<std::uint32_t>(step + n);
+    slab_labels_->label(on_device_);
+    for (std::uint64_t who = 0; who < systems_; ++who) {
+      const std::vector<std::uint64_t> pairs =
+          slab_labels_->joined(on_device_, who, labels_beyond(who));
+      std::vector<std::vector<LabelPair>> edges(joining_.size());
+      std::size_t at = 0;
+      const auto add = [&](int rank, std::size_t count) {
+        for (const std::size_t end = at + count; at < end; ++at) {
+          if (pairs[at] == SlabLabelsCuda::kNoPair) continue;
+          edges[static_cast<std::size_t>(rank)].push_back(
+              {static_cast<Site>(pairs[at] >> 32), static_cast<Site>(pairs[at])});
+        }
+      };
+      add(after(), plane_);
+      for (std::size_t r = 0; r < joining_.size(); ++r) {
+        add(static_cast<int>(r), joining_[r].from.size());
+      }
+      std::vector<LabelPair> parts;
+      const auto sums = slab_labels_->flip(on_device_, who, relax(std::move(edges)), parts);
+      sum_up(who, sums, parts);
+    }
+    for (std::uint64_t who = 0; who < systems_; ++who) fetch(who);
+  }
+}
+
+// Labels of the plane behind the slab, then of the far ends of bonds that begin here.
+std::vector<Site> CudaShare::labels_beyond(std::uint64_t who) {
+  std::vector<Site> own = slab_labels_->border_labels(who);
+  std::size_t asked = 0;
+  for (const Joining& with : joining_) asked += with.from.size();
+  std::vector<Site> beyond(plane_ + asked);
+  transport_.post_receive(after(), kLabels, bytes_of(std::span(beyond).first(plane_)));
+  transport_.post_send(before(), kLabels, bytes_of(std::span(own).first(plane_)));
+  std::size_t at_own = plane_, at_beyond = plane_;
+  for (std::size_t r = 0; r < joining_.size(); ++r) {
+    const auto rank = static_cast<int>(r);
+    const auto go = std::span(own).subspan(at_own, joining_[r].to.size());
+    const auto come = std::span(beyond).subspan(at_beyond, joining_[r].from.size());
+    if (!come.empty()) transport_.post_receive(rank, kFarLabels, bytes_of(come));
+    if (!go.empty()) transport_.post_send(rank, kFarLabels, bytes_of(go));
+    at_own += go.size();
+    at_beyond += come.size();
+  }
+  transport_.wait();
+  return beyond;
+}
+
+void CudaShare::cluster_batch(std::uint64_t step, std::uint32_t updates) {
+  const DevicePlan& plan = graph_->plan();
+  const FusedLabels& labels = fused_->labels();
+  DeviceSystems tiles = on_device_;
+  tiles.part = rows();
+  part_sums_.clear(stream());
+  border_sums_.clear(stream());
+  const std::uint64_t systems = transport_.size() > 1 ? systems_ : 0;  // that have other slabs
+  for (std::uint32_t n = 0; n < updates; ++n) {
+    tiles.step = on_device_.step = static_cast<std::uint32_t>(step + n);
+    launch_fused_tiles(plan, labels, tiles, n, stream());
+    launch_fused_join(joined_, labels, on_device_, n, stream());
+    if (n > 0 && systems > 0) size_parts(n - 1);
+    for (std::uint64_t who = 0; who < systems; ++who) join_slabs(who, n);
+  }
+  launch_fused_flip(plan, labels, tiles, updates - 1, stream());
+  if (systems > 0) size_parts(updates - 1);
+  for (std::uint64_t who = 0; who < systems; ++who) {
+    follow_urgent();
+    exchange_lists(who, updates, false);
+    urgent_follows();
+    add_parts(who, updates);
+  }
+  follow_urgent();
+  sum_batch(updates);
+}
+
+void CudaShare::join_slabs(std::uint64_t who, std::uint32_t update) {
+  const DevicePlan& plan = graph_->plan();
+  const FusedLabels& labels = fused_->labels();
+  const auto of_system = static_cast<std::uint32_t>(who);
+  launch_border_ends(plan, labels, on_device_, slab_, update, of_system, ends_out_.data(),
+                     stream());
+  follow_urgent();
+  const RankEnds ends = exchange_ends();
+  launch_border_edges(plan, labels, on_device_, slab_, update, of_system, ends,
+                      {pairs(), met_.data(), static_cast<std::uint32_t>(met_.size())}, stream());
+  exchange_lists(who, update, true);
+  launch_border_unite(plan, labels, slab_, update, of_system, pairs_lists_, {table_.data()},
+                      adopted(who), stream());
+  urgent_follows();
+  launch_clear_table(pairs_lists_, {table_.data()}, urgent_.get());
+  met_.clear(urgent_.get());
+  pairs_turn_ ^= 1;
+  check_cuda(cudaMemsetAsync(pairs(), 0, sizeof(unsigned long long), urgent_.get()), "clearing");
+  add_parts(who, update);
+}
+
+AdoptedLabels CudaShare::adopted(std::uint64_t who) {
+  return {nodes_.data() + who * most_labels_, smallest_.data() + who * most_labels_,
+          adopted_count_.data() + who, most_labels_};
+}
+
+unsigned long long* CudaShare::pairs() {
+  return pairs_.data() + pairs_turn_ * (1 + slab_.ends_in());
+}
+
+unsigned long long* CudaShare::parts(std::uint64_t who, std::uint32_t update) {
+  return parts_.data() + (update % 2 * systems_ + who) * (1 + most_labels_);
+}
+
+RankEnds CudaShare::exchange_ends() {
+  std::vector<Message> out, in;
+  auto* at_out = reinterpret_cast<std::uint8_t*>(ends_out_.data());
+  auto* at_in = reinterpret_cast<std::uint8_t*>(ends_in_.data());
+  const auto add = [&](int to, std::uint64_t sent, int from, std::uint64_t received) {
+    out.push_back({to, at_out, 8 * sent});
+    in.push_back({from, at_in, 8 * received});
+    at_out += 8 * sent;
+    at_in += 8 * received;
+  };
+  add(before(), plane_, after(), plane_);
+  for (int rank = 0; rank < transport_.size(); ++rank) {
+    const Joining& with = joining_[static_cast<std::size_t>(rank)];
+    add(rank, with.to.size(), rank, with.from.size());
+  }
+  return {on_device(0, reached(out, in)), ends_first_.data()};
+}
+
+// The pairs of all ranks; and the parts of the update before.
+void CudaShare::exchange_lists(std::uint64_t who, std::uint32_t update, bool pairs) {
+  std::vector<Message> out, in;
+  const auto add = [&](unsigned long long* own, Gathered& all) {
+    const auto bytes = [&](int rank) {
+      const auto* first = all.first.data() + rank;
+      return 8 * (first[1] - first[0]);
+    };
+    for (int rank = 0; rank < transport_.size(); ++rank) {
+      auto* const at = all.words.data() + all.first[static_cast<std::size_t>(rank)];
+      out.push_back({rank, reinterpret_cast<std::uint8_t*>(own), bytes(transport_.rank()), true});
+      in.push_back({rank, reinterpret_cast<std::uint8_t*>(at), bytes(rank), true});
+    }
+  };
+  if (pairs) add(this->pairs(), all_pairs_);
+  if (update > 0) add(parts(who, update + 1), all_parts_);
+  const std::vector<Address> at = reached(out, in);
+  const std::size_t ranks = joining_.size();
+  const auto lists = [&](std::uint64_t row, std::size_t first, const Gathered& all) -> RankLists {
+    return {on_device(row, std::span(at).subspan(first, ranks)), static_cast<std::uint32_t>(ranks),
+            all.most};
+  };
+  if (pairs) pairs_lists_ = lists(1 + pairs_turn_, 0, all_pairs_);
+  if (update > 0) {
+    parts_lists_ = lists(3 + (update + 1) % 2 * systems_ + who, pairs ? ranks : 0, all_parts_);
+  }
+}
+
+std::vector<CudaShare::Address> CudaShare::reached(std::span<const Message> out,
+                                                   std::span<const Message> in) {
+  std::vector<Address> at;
+  for (const std::uint8_t* from : mail_->reach(out, in, stream())) {
+    at.push_back(reinterpret_cast<Address>(from));
+  }
+  return at;
+}
+
+// Of the update before, as the lists in hand have them.
+void CudaShare::add_parts(std::uint64_t who, std::uint32_t update) {
+  if (update == 0) return;
+  launch_border_sums(static_cast<std::uint32_t>(transport_.rank()), parts_lists_, {table_.data()},
+                     border_sums_.data() + 3 * ((update - 1) * systems_ + who), urgent_.get());
+  launch_clear_table(parts_lists_, {table_.data()}, urgent_.get());
+}
+
+// When what the stream has so far is done; of all systems.
+void CudaShare::size_parts(std::uint32_t update) {
+  urgent_follows();
+  for (std::uint64_t who = 0; who < systems_; ++who) {
+    launch_border_sizes(fused_->labels(), update, static_cast<std::uint32_t>(who), adopted(who),
+                        parts(who, update), part_sums_.data() + 3 * (update * systems_ + who),
+                        urgent_.get());
+  }
+  adopted_count_.clear(urgent_.get());
+}
+
+// The device has summed up all clusters' parts as if each were a cluster: of clusters of several
+// slabs they are taken out, and one rank has what these make together.
+void CudaShare::sum_batch(std::uint32_t updates) {
+  if (mail_) mail_->wait(stream());
+  const DeviceLabels& labels = fused_->labels().common;
+  const std::uint64_t rows = updates * systems_;
+  std::vector<unsigned long long> sums(rows * labels.copies * 3);
+  const std::size_t bytes = sums.size() * sizeof sums[0];
+  check_cuda(cudaMemcpyAsync(sums.data(), labels.sums, bytes, cudaMemcpyDeviceToHost, stream()),
+             "copying from the device");
+  check_cuda(cudaMemsetAsync(labels.sums, 0, bytes, stream()), "clearing");
+  const auto of_parts = part_sums_.to_host(stream()), joined = border_sums_.to_host(stream());
+  const auto wide = [](const unsigned long long* sum) { return WideSum{sum[2]} << 64 | sum[1]; };
+  std::vector<std::uint64_t> message;  // [rows] n^2, n^4 low and high
+  for (std::uint64_t row = 0; row < rows; ++row) {
+    std::uint64_t square = joined[3 * row] - of_parts[3 * row];
+    WideSum fourth = wide(&joined[3 * row]) - wide(&of_parts[3 * row]);
+    for (std::uint32_t copy = 0; copy < labels.copies; ++copy) {
+      const unsigned long long* sum = &sums[3 * (row * labels.copies + copy)];
+      square += sum[0];
+      fourth += wide(sum);
+    }
+    const std::uint64_t of_row[]{square, static_cast<std::uint64_t>(fourth),
+                                 static_cast<std::uint64_t>(fourth >> 64)};
+    message.insert(message.end(), of_row, of_row + 3);
+  }
+  const auto all = transport_.gather(bytes_of(message));
+  if (transport_.rank() > 0) return;
+  for (std::uint64_t row = 0; row < rows; ++row) {
+    std::uint64_t square = 0;
+    WideSum fourth = 0;
+    for (const auto& of_rank : all) {
+      const auto* sum = reinterpret_cast<const std::uint64_t*>(of_rank.data()) + 3 * row;
+      square += sum[0];
+      fourth += WideSum{sum[2]} << 64 | sum[1];
+    }
+    add_update(row % systems_, square, fourth);
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<BytespinShare> make_cuda_share(std::shared_ptr<const Plan> plan,
+                                               const EngineSpec& spec, Transport& transport,
+                                               LabelMethod method, int device) {
+  return std::make_unique<CudaShare>(std::move(plan), spec, transport, method, device);
+}
+
+}  // namespace rewise::bytespin

@@ -1,0 +1,522 @@
+// A rank keeps its sites where they lie among all, and beside them, after every update of a colour,
+// the plane before and the plane after its own, and the far ends of the bonds of its modified
+// cells: what its sites have as neighbours. Memory of other sites is never touched, so that the
+// system gives none for it. Which far ends go from rank to rank follows from the graph alone and is
+// known to both.
+//
+// Swendsen-Wang (slab_clusters.hpp): each rank labels its slab; labels of its first plane go to the
+// rank before, those of ends of rewired bonds to the rank of the other end, which so knows the
+// labels that bonds between slabs join. These pairs are gathered by rank 0 and united once; all get
+// to know the labels that changed, and flip. By `kalentev` (Komura & Okabe 2013) nothing is
+// gathered: ranks compare labels with those that they join with until none changes.
+#include "src/bytespin/shared.hpp"
+
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <algorithm>
+
+#include "graphs/graph.hpp"
+#include "src/base/clock.hpp"
+#include "src/base/error.hpp"
+#include "src/bytespin/bytespin_engine.hpp"
+#include "src/bytespin/local/local.hpp"
+#include "src/bytespin/local/observe.hpp"
+#include "src/bytespin/share.hpp"
+#include "src/engine/registry.hpp"
+
+namespace rewise {
+namespace {
+
+using namespace bytespin;
+using distributed::Transport;
+
+class CpuShare final : public BytespinShare {
+ public:
+  CpuShare(std::shared_ptr<const Plan> plan, const EngineSpec& spec, Transport& transport,
+           int threads, LabelMethod method);
+
+  std::string device() const override { return "cpu"; }
+  int threads() const override { return threads_; }
+
+  void fetch(std::uint64_t who) override {
+    for (int colour = 0; colour < 2; ++colour) exchange({who, who + 1}, colour);
+  }
+  void advance(const Advance& what) override;
+  void count(std::span<std::uint64_t> sums) override;
+  void read(std::uint64_t who, std::uint64_t, std::uint64_t first,
+            std::span<std::uint8_t> out) const override {
+    std::copy_n(system(who) + first, out.size(), out.begin());
+  }
+  void write(std::uint64_t who, std::uint64_t, std::uint64_t first,
+             std::span<const std::uint8_t> bytes) override {
+    std::copy(bytes.begin(), bytes.end(), system(who) + first);
+  }
+
+ private:
+  std::uint8_t* system(std::uint64_t who) const { return spins_.get() + who * plan_->sites; }
+  void sweep(Extent systems, std::uint64_t step);
+  void swendsen_wang(std::uint64_t who, std::uint64_t step);
+  std::vector<std::vector<LabelPair>> joined_labels(const Tables& tables, const DrawKey& key,
+                                                    const std::uint8_t* spins);
+  void exchange(Extent systems, int colour);
+
+  const int threads_;
+  const LabelMethod label_method_;
+  struct Messages {
+    std::vector<std::uint8_t> out, in;
+  };
+  std::vector<Messages> far_messages_;  // as far_
+  std::vector<LocalScratch> scratch_;   // [threads]
+  // Swendsen-Wang: rewired bonds between ranks, end a here or end b, by the other's rank.
+  std::unique_ptr<SlabClusters> clusters_;
+  std::vector<Joining> joining_;           // [ranks]
+  std::unique_ptr<std::uint8_t[]> spins_;  // [systems][sites]
+};
+
+CpuShare::CpuShare(std::shared_ptr<const Plan> plan, const EngineSpec& spec, Transport& transport,
+                   int threads, LabelMethod method)
+    : BytespinShare(std::move(plan), spec, transport, 1),
+      threads_(threads > 0 ? threads : omp_get_max_threads()),
+      label_method_(method),
+      far_messages_(far_.size()),
+      scratch_(static_cast<std::size_t>(threads_)),
+      spins_(std::make_unique_for_overwrite<std::uint8_t[]>(systems_ * plan_->sites)) {
+  for (std::uint64_t who = 0; who < systems_; ++who) {
+    start_spins(*plan_, spec.seed, static_cast<std::uint32_t>(who),
+                starts_hot(spec.start, static_cast<std::uint32_t>(who % spec.replicas)), own_.first,
+                own_.last, system(who));
+  }
+}
+
+// A rank with a single plane that is both before and after its only neighbour sends it once.
+void CpuShare::exchange(Extent systems, int colour) {
+  if (transport_.size() == 1) return;
+  const auto plane = [&](std::uint64_t who, std::uint64_t first) {
+    return std::span(system(who) + first, plane_);
+  };
+  const bool two = transport_.size() == 2;
+  for (std::uint64_t who = systems.first; who < systems.last; ++who) {
+    transport_.post_receive(before(), kToAfter, plane(who, plane_before(own_.first)));
+    transport_.post_send(after(), kToAfter, plane(who, own_.last - plane_));
+    if (!two || part(after()).size() > plane_) {
+      transport_.post_receive(after(), kToBefore, plane(who, plane_after(own_.last)));
+    }
+    if (!two || own_.size() > plane_) {
+      transport_.post_send(before(), kToBefore, plane(who, own_.first));
+    }
+  }
+  for (std::size_t k = 0; k < far_.size(); ++k) {
+    auto& [out, in] = far_messages_[k];
+    in.resize(systems.size() * far_[k].received[colour].size());
+    out.clear();
+    for (std::uint64_t who = systems.first; who < systems.last; ++who) {
+      for (const Site site : far_[k].sent[colour]) out.push_back(system(who)[site]);
+    }
+    if (!in.empty()) transport_.post_receive(far_[k].rank, kFar, in);
+    if (!out.empty()) transport_.post_send(far_[k].rank, kFar, out);
+  }
+  transport_.wait();
+  for (std::size_t k = 0; k < far_.size(); ++k) {
+    auto next = far_messages_[k].in.begin();
+    for (std::uint64_t who = systems.first; who < systems.last; ++who) {
+      for (const Site site : far_[k].received[colour]) system(who)[site] = *next++;
+    }
+  }
+}
+
+void CpuShare::sweep(Extent systems, std::uint64_t step) {
+  const std::uint64_t length = plan_->lattice.extent[0];
+  const std::uint64_t first = own_.first / length, rows = own_.size() / length;
+  const std::uint64_t parts = std::min(rows, static_cast<std::uint64_t>(threads_));
+  for (int colour = 0; colour < 2; ++colour) {
+#pragma omp parallel for schedule(static) num_threads(threads_)
+    for (std::uint64_t k = systems.first * parts; k < systems.last * parts; ++k) {
+      const std::uint64_t who = k / parts, part = k % parts;
+      const DrawKey key{spec_.seed, static_cast<std::uint32_t>(who),
+                        static_cast<std::uint32_t>(step)};
+      local_rows(*plan_, plan_->tables[who / spec_.replicas], spec_.local, key, colour,
+                 first + rows * part / parts, first + rows * (part + 1) / parts,
+                 scratch_[static_cast<std::size_t>(omp_get_thread_num())], system(who));
+    }
+    exchange(systems, colour);
+  }
+}
+
+void CpuShare::advance(const Advance& what) {
+  std::uint64_t step = what.step;
+  for (std::uint64_t cycle = 0; cycle < what.cycles; ++cycle) {
+    for (std::uint32_t m = 0; m < what.schedule.local; ++m) sweep(what.systems, step++);
+    for (std::uint32_t w = 0; w < what.schedule.cluster; ++w, ++step) {
+      for (std::uint64_t who = what.systems.first; who < what.systems.last; ++who) {
+        swendsen_wang(who, step);
+      }
+    }
+  }
+}
+
+// The labels that bonds between slabs join, whose end a, or lower end, is here, by whose the other
+// is.
+std::vector<std::vector<LabelPair>> CpuShare::joined_labels(const Tables& tables,
+                                                            const DrawKey& key,
+                                                            const std::uint8_t* spins) {
+  std::vector<Site> front(plane_), behind(plane_);
+  for (std::uint64_t k = 0; k < plane_; ++k) {
+    front[k] = clusters_->label_of(static_cast<Site>(own_.first + k));
+  }
+  transport_.post_receive(after(), kLabels, bytes_of(behind));
+  transport_.post_send(before(), kLabels, bytes_of(front));
+  std::vector<std::vector<Site>> asked(joining_.size()), told(joining_.size());
+  for (std::size_t r = 0; r < joining_.size(); ++r) {
+    for (const RewiredSlot& bond : joining_[r].to) {
+      told[r].push_back(clusters_->label_of(bond.b));
+    }
+    asked[r].resize(joining_[r].from.size());
+    const auto rank = static_cast<int>(r);
+    if (!asked[r].empty()) transport_.post_receive(rank, kFarLabels, bytes_of(asked[r]));
+    if (!told[r].empty()) transport_.post_send(rank, kFarLabels, bytes_of(told[r]));
+  }
+  transport_.wait();
+  std::vector<std::vector<LabelPair>> edges(joining_.size());
+  clusters_->join_behind(spins, behind, edges[static_cast<std::size_t>(after())]);
+  for (std::size_t r = 0; r < joining_.size(); ++r) {
+    for (std::size_t k = 0; k < asked[r].size(); ++k) {
+      const RewiredSlot& bond = joining_[r].from[k];
+      if (spins[bond.a] != spins[bond.b]) continue;
+      if (!happens(slot_draw(key, Stream::bytespin_bond, bond.slot), tables.bond)) continue;
+      edges[r].push_back({clusters_->label_of(bond.a), asked[r][k]});
+    }
+  }
+  return edges;
+}
+
+void CpuShare::swendsen_wang(std::uint64_t who, std::uint64_t step) {
+  if (!clusters_) {
+    clusters_ = std::make_unique<SlabClusters>(*plan_, own_.first, own_.last,
+                                               static_cast<std::uint32_t>(own_.size() / plane_),
+                                               label_method_);
+    joining_ = joining_bonds();
+  }
+  const Tables& tables = plan_->tables[who / spec_.replicas];
+  const DrawKey key{spec_.seed, static_cast<std::uint32_t>(who), static_cast<std::uint32_t>(step)};
+  clusters_->label(tables, key, system(who));
+  std::vector<std::vector<LabelPair>> edges = joined_labels(tables, key, system(who));
+  std::vector<LabelPair> united;
+  if (label_method_ == LabelMethod::kalentev) {
+    united = relax(std::move(edges));
+  } else {
+    for (const auto& with : edges) united.insert(united.end(), with.begin(), with.end());
+    united = unite(std::move(united));
+  }
+  std::vector<LabelPair> parts;
+  const SlabClusters::Sums sums = clusters_->flip(key, united, system(who), parts);
+  sum_up(who, sums, parts);
+  fetch(who);
+}
+
+void CpuShare::count(std::span<std::uint64_t> sums) {
+  const std::uint64_t each = 1 + plan_->states;
+#pragma omp parallel for schedule(static) num_threads(threads_)
+  for (std::uint64_t who = 0; who < systems_; ++who) {
+    count_rows(*plan_, system(who), own_.first, own_.last, sums.subspan(who * each, each));
+  }
+}
+
+// What a rank needs of a graph: the rewired bonds that end in its slab or were taken off there.
+// Cells beyond the slab may lack neighbours then; nobody asks for these.
+
+// Which ranks need what lies in a plane: first to last.
+class NearRanks {
+ public:
+  NearRanks(const GraphSpec& spec, int ranks)
+      : lattice_(Lattice::make(spec.extents)),
+        plane_(lattice_.sites() / spec.extents.back()),
+        first_(spec.extents.back(), ranks),
+        last_(spec.extents.back(), -1) {
+    // Slabs on CUDA devices end where tiles do, less than so many planes from where others end.
+    constexpr std::uint64_t kTilePlanes = 64;
+    const std::uint64_t planes = first_.size();
+    for (int rank = 0; rank < ranks; ++rank) {
+      const Extent own = planes_of(planes, rank, ranks);
+      const std::uint64_t end = std::min(own.last + kTilePlanes, planes);
+      for (std::uint64_t z = own.first - std::min(own.first, kTilePlanes); z < end; ++z) {
+        first_[z] = std::min(first_[z], rank);
+        last_[z] = rank;
+      }
+    }
+  }
+
+  const Lattice& lattice() const { return lattice_; }
+  // Calls f(rank), perhaps more than once.
+  template <class F>
+  void for_each(const RewiredBond& r, const F& f) const {
+    const auto of_site = [&](Site site) {
+      const std::uint64_t z = site / plane_;
+      for (int rank = first_[z]; rank <= last_[z]; ++rank) f(rank);
+    };
+    of_site(r.a);
+    of_site(r.b);
+    if (r.bond >= lattice_.bonds()) return;
+    of_site(lattice_.home_a(r.bond));
+    of_site(lattice_.home_b(r.bond));
+  }
+
+ private:
+  const Lattice lattice_;
+  const std::uint64_t plane_;
+  std::vector<int> first_, last_;  // [planes]
+};
+
+// Rank 0, which has the whole graph, keeps its own and sends the others theirs, some at a time.
+Graph own_graph(const Graph& graph, int ranks) {
+  const NearRanks near(graph.spec(), ranks);
+  std::vector<RewiredBond> some;
+  for (const RewiredBond& r : graph.rewired_bonds()) {
+    bool own = false;
+    near.for_each(r, [&](int rank) { own = own || rank == 0; });
+    if (own) some.push_back(r);
+  }
+  return Graph::part(near.lattice(), std::move(some), graph.spec(), graph.bonds());
+}
+
+constexpr std::size_t kBondsAtOnce = 1u << 16;
+
+void send_bonds(const Graph& graph, Transport& transport) {
+  const NearRanks near(graph.spec(), transport.size());
+  std::vector<std::vector<RewiredBond>> some(static_cast<std::size_t>(transport.size()));
+  std::vector<Bond> sent(some.size(), ~Bond{0});  // the last of each rank
+  const auto send = [&](std::size_t rank) {
+    std::uint64_t count = some[rank].size();
+    transport.post_send(static_cast<int>(rank), kBonds, bytes_of(std::span(&count, 1)));
+    if (count > 0) {
+      transport.post_send(static_cast<int>(rank), kBonds, bytes_of(some[rank]));
+    }
+    transport.wait();
+    some[rank].clear();
+  };
+  for (const RewiredBond& r : graph.rewired_bonds()) {
+    near.for_each(r, [&](int to) {
+      const auto rank = static_cast<std::size_t>(to);
+      if (to == 0 || sent[rank] == r.bond) return;
+      sent[rank] = r.bond;
+      some[rank].push_back(r);
+      if (some[rank].size() == kBondsAtOnce) send(rank);
+    });
+  }
+  for (std::size_t rank = 1; rank < some.size(); ++rank) {
+    if (!some[rank].empty()) send(rank);
+    send(rank);  // none: the end
+  }
+}
+
+// Receives all of them, even where there is no memory, so that rank 0 gets to hear of it.
+std::vector<RewiredBond> receive_bonds(Transport& transport) {
+  std::vector<RewiredBond> all, some(kBondsAtOnce);
+  bool fits = true;
+  for (;;) {
+    std::uint64_t count = 0;
+    transport.post_receive(0, kBonds, bytes_of(std::span(&count, 1)));
+    transport.wait();
+    if (count == 0) break;
+    transport.post_receive(0, kBonds, bytes_of(std::span(some).first(count)));
+    transport.wait();
+    try {
+      if (fits) all.insert(all.end(), some.begin(), some.begin() + static_cast<long>(count));
+    } catch (const std::bad_alloc&) {
+      fits = false;
+    }
+  }
+  if (!fits) throw std::bad_alloc();
+  return all;
+}
+
+// Of rank 0, made before the engine.
+struct RankGraph {
+  const Graph of_rank;
+};
+
+// What shares are made of.
+struct Recipe {
+  GraphSpec graph;
+  std::uint64_t bonds = 0;  // of the whole graph
+  EngineSpec spec;
+  LabelMethod label{};
+  bool cuda = false;
+
+  template <class Stream>
+  void pass(Stream& stream) {
+    stream(graph.extents)(graph.p)(graph.rule)(graph.seed)(bonds);
+    stream(spec.model)(spec.q)(spec.betas)(spec.replicas)(spec.seed)(spec.local)(spec.start);
+    stream(spec.cluster)(label)(cuda);
+  }
+};
+
+std::unique_ptr<BytespinShare> make_share(std::shared_ptr<const Plan> plan, const EngineSpec& spec,
+                                          Transport& transport, LabelMethod label, bool cuda,
+                                          const EngineOptions& options) {
+  if (!cuda) {
+    return std::make_unique<CpuShare>(std::move(plan), spec, transport, options.threads, label);
+  }
+#if defined(REWISE_HAVE_CUDA)
+  return make_cuda_share(std::move(plan), spec, transport, label, options.device);
+#else
+  throw Error(ExitCode::device, "this build has no CUDA engines");
+#endif
+}
+
+// Rank 0
+
+class SharedEngine final : private RankGraph, public BytespinEngine, public SavesApart {
+ public:
+  SharedEngine(Transport& transport, const Graph& graph, const EngineSpec& spec,
+               const EngineOptions& options, std::unique_ptr<Crew> crew = nullptr)
+      : RankGraph{own_graph(graph, transport.size())},
+        BytespinEngine(of_rank, spec),
+        crew_(std::move(crew)),
+        options_(options),
+        shares_(transport,
+                written(EngineKind::bytespin, Recipe{graph.spec(), graph.bonds(), spec,
+                                                     options.label_method, options.device >= 0}),
+                [&](std::span<const std::uint8_t>) {
+                  send_bonds(graph, transport);
+                  const std::shared_ptr<const Plan> plan(std::shared_ptr<void>(), &plan_);
+                  auto own = make_share(plan, spec_, transport, options.label_method,
+                                        options.device >= 0, options);
+                  own_ = own.get();
+                  return own;
+                }),
+        device_(shares_.device()) {}
+
+  std::string_view device() const override { return device_; }
+  int threads() const override { return shares_.threads(); }
+
+  bool has_ranks() const override { return !crew_; }
+  SavedApart save_apart(const std::string& name, const FileWriter& write) const override {
+    return shares_.save(1, name, write, save_state(false));
+  }
+  void restore_apart(const EngineState& rest, std::uint64_t spin_bytes,
+                     const SpinReader& read) override {
+    restore_rest(rest, spin_bytes);
+    shares_.restore(1, 1, read, [this](Bytes spins) { check_spins(spins); });
+  }
+
+  bool advance(const Schedule& schedule, std::uint64_t cycles) override {
+    if (schedule.cluster > 0 && !is_swendsen_wang()) {
+      throw Error(ExitCode::usage,
+                  fmt::format("schedule {}: ranks share sweeps and swendsen-wang updates, not {}",
+                              to_string(schedule), to_string(spec_.cluster)));
+    }
+    if (const std::string why = own_->why_no_clusters(); schedule.cluster > 0 && !why.empty()) {
+      throw Error(ExitCode::usage, why);
+    }
+    if (!in_step()) {  // as the engine on the CPU may leave it
+      const Graph whole = build_graph(of_rank.spec());
+      EngineOptions on_cpu;
+      on_cpu.stop = options_.stop;
+      return advance_on(make_bytespin_engine(whole, spec_, on_cpu), schedule, cycles);
+    }
+    return advance_systems(
+        options_, schedule, cycles, [&](const Schedule& piece, std::uint64_t count_of) {
+          const double begin = now();
+          shares_.advance({{0, systems_}, step_, count_of, piece});
+          (piece.cluster > 0 ? work_.cluster_seconds : work_.local_seconds) += now() - begin;
+          count(piece, count_of, 0);
+          if (piece.cluster > 0) take_sums();
+        });
+  }
+
+  void measure(Observation& out) override {
+    const double begin = now();
+    const std::vector<std::uint64_t> sums = shares_.count();
+    std::vector<unsigned long long> unequal(systems_), most(systems_);
+    for (std::size_t who = 0; who < systems_; ++who) {
+      const auto of = std::span(sums).subspan(who * (1 + plan_.states), 1 + plan_.states);
+      unequal[who] = of[0];
+      most[who] = plan_.potts ? *std::max_element(of.begin() + 1, of.end()) : of[2];
+    }
+    report(unequal.data(), most.data(), out);
+    work_.measure_seconds += now() - begin;
+  }
+
+ private:
+  void take_sums() {
+    work_.label_passes += own_->take_passes();
+    for (std::size_t who = 0; who < systems_; ++who) {
+      const ClusterSums sums = own_->take_sums(who);
+      cluster_size_[who] += sums.square;
+      cluster_quartic_[who] += sums.quartic;
+    }
+  }
+  void read_part(std::size_t who, std::span<std::uint8_t> out) const override {
+    shares_.read(who, 0, 0, out);
+  }
+  void write_part(std::size_t who, Bytes spins) override { shares_.write(who, 0, 0, spins); }
+
+  const std::unique_ptr<Crew> crew_;  // goes last
+  const EngineOptions options_;
+  BytespinShare* own_ = nullptr;
+  Shares shares_;
+  const std::string device_;
+};
+
+void check_shared(const Graph& graph, const EngineSpec& spec, const EngineOptions& options,
+                  int ranks) {
+  check_spec(graph, spec);
+  if (graph.lattice().dim == 0 || !graph.source().empty()) {
+    throw Error(ExitCode::usage,
+                "ranks share lattices that every rank can build, not a graph from "
+                "a file");
+  }
+  if (!traits(options.label_method).ranks) {
+    throw Error(ExitCode::usage, fmt::format("ranks label by the method {}, not {}",
+                                             label_methods(&LabelTraits::ranks, " or "),
+                                             to_string(options.label_method)));
+  }
+  check_shares(graph.spec().extents, ranks);
+}
+
+}  // namespace
+
+std::unique_ptr<Share> make_bytespin_share(std::span<const std::uint8_t> bytes,
+                                           Transport& transport, const RankOptionsOf& options) {
+  const auto recipe = read_recipe<Recipe>(bytes);
+  struct Part {
+    Part(const Recipe& recipe, Transport& transport)
+        : graph(Graph::part(Lattice::make(recipe.graph.extents), receive_bonds(transport),
+                            recipe.graph, recipe.bonds)),
+          plan(graph, recipe.spec) {}
+    const Graph graph;
+    const Plan plan;
+  };
+  const auto part = std::make_shared<const Part>(recipe, transport);
+  return make_share(std::shared_ptr<const Plan>(part, &part->plan), recipe.spec, transport,
+                    recipe.label, recipe.cuda, options(recipe.cuda));
+}
+
+std::unique_ptr<Engine> make_shared_bytespin_engine(Transport& transport, const Graph& graph,
+                                                    const EngineSpec& spec,
+                                                    const EngineOptions& options) {
+  check_shared(graph, spec, options, transport.size());
+  return std::make_unique<SharedEngine>(transport, graph, spec, options);
+}
+
+std::unique_ptr<Engine> make_bytespin_crew(const Graph& graph, const EngineSpec& spec,
+                                           const EngineOptions& options, int ranks) {
+  const auto options_of = [options](int rank) {
+    EngineOptions own = options;
+    own.devices.clear();
+    own.device = options.devices.empty() ? -1 : options.devices[static_cast<std::size_t>(rank)];
+    return own;
+  };
+  const int size = options.devices.empty() ? ranks : static_cast<int>(options.devices.size());
+  check_shared(graph, spec, options_of(0), size);
+  auto crew = std::make_unique<Crew>(size, [&](Transport& transport) -> ShareMaker {
+    return [own = options_of(transport.rank()), &transport](std::span<const std::uint8_t> recipe) {
+      return make_bytespin_share(recipe, transport, [&](bool) { return own; });
+    };
+  });
+  Transport& first = crew->first();
+  return std::make_unique<SharedEngine>(first, graph, spec, options_of(0), std::move(crew));
+}
+
+}  // namespace rewise

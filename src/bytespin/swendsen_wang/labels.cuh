@@ -1,0 +1,226 @@
+// What the kernels that label clusters on tiles share (swendsen_wang_cuda.hpp): where a system's
+// work space lies, spins and modified cells as bits, sums; then what is done with labels: the nodes
+// of a tile listed, a site's root found, sites of a tile flipped or renewed as their roots say.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "src/bytespin/cells.hpp"
+#include "src/bytespin/swendsen_wang/swendsen_wang_cuda.hpp"
+#include "src/cuda/bits.cuh"
+#include "src/cuda/forest.cuh"
+#include "src/cuda/warp_sum.cuh"
+
+namespace rewise::bytespin::device {
+
+// One system's part of DeviceLabels.
+struct SystemLabels {
+  std::uint32_t *drawn, *flips;
+  std::uint16_t* place;
+  std::uint32_t *parent, *size;
+  std::uint64_t* nodes;
+
+  __device__ __forceinline__ SystemLabels(const DeviceLabels& all, std::uint32_t who,
+                                          std::uint64_t stride)
+      : drawn(all.drawn + who * all.drawn_stride),
+        flips(all.flips + who * all.flip_stride),
+        place(all.place + who * stride),
+        parent(all.parent + who * stride),
+        size(all.size + who * stride),
+        nodes(all.nodes + static_cast<std::size_t>(who) * all.tiles.count * kTileLanes) {}
+};
+
+// Adds to the sums of one update and system: n^2, and n^4 in two words with the carry.
+__device__ __forceinline__ void add_sums(const DeviceLabels& all, std::uint32_t systems,
+                                         std::uint32_t update, std::uint32_t who,
+                                         std::uint32_t tile, std::uint64_t square, WideSum fourth) {
+  const std::size_t row = static_cast<std::size_t>(update) * systems + who;
+  unsigned long long* sum = all.sums + (row * all.copies + tile % all.copies) * 3;
+  atomicAdd(sum, static_cast<unsigned long long>(square));
+  atomic_add_wide(sum + 1, sum + 2, fourth);
+}
+
+// Sixteen bytes 0 or 1 as bits.
+__device__ __forceinline__ std::uint32_t pack(const uint4& v) {
+  const std::uint32_t low = __dp4a(v.y, 0x80402010u, __dp4a(v.x, 0x08040201u, 0u));
+  const std::uint32_t high = __dp4a(v.w, 0x80402010u, __dp4a(v.z, 0x08040201u, 0u));
+  return high << 8 | low;
+}
+
+// The spins of a word as bits. kAligned: rows are multiples of 16 sites.
+template <bool kAligned>
+__device__ __forceinline__ std::uint64_t load_spins(const std::uint8_t* at, std::uint32_t count) {
+  std::uint64_t bits = 0;
+  if (kAligned) {
+#pragma unroll
+    for (unsigned j = 0; j < 4; ++j) {
+      if (16 * j < count) {
+        const auto part = static_cast<std::uint64_t>(pack(reinterpret_cast<const uint4*>(at)[j]));
+        bits |= part << 16 * j;
+      }
+    }
+    return bits;
+  }
+  const auto skip = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(at) & 3u);
+  const auto* word = reinterpret_cast<const std::uint32_t*>(at - skip);
+  std::uint32_t next = count > 0 ? word[0] : 0;
+#pragma unroll 4
+  for (unsigned j = 0; j < 16 && 4 * j < count; ++j) {
+    const std::uint32_t here = next;
+    next = 4 * (j + 1) < count + skip ? word[j + 1] : 0;
+    const std::uint32_t four = __funnelshift_r(here, next, 8 * skip);
+    bits |= static_cast<std::uint64_t>(__dp4a(four, 0x08040201u, 0u)) << 4 * j;
+  }
+  return bits & low_bits(count);
+}
+
+__device__ __forceinline__ std::uint64_t modified_bits(const SiteGroup* groups, Site site) {
+  const SiteGroup* group = groups + (site >> 5);
+  const std::uint32_t shift = site & 31u;
+  std::uint32_t low = group[0].modified, high = group[1].modified;
+  if (shift != 0) {
+    low = __funnelshift_r(low, high, shift);
+    high = __funnelshift_r(high, group[2].modified, shift);
+  }
+  return static_cast<std::uint64_t>(high) << 32 | low;
+}
+
+// Most nodes of a tile lie in its first and last rows, so that lanes that each went over their own
+// row's would wait for two of them: a warp lists them.
+//
+// nodes: bit x of a lane's word is site x of its row. Puts the nodes' places into out [kTileSites],
+// in shared memory, in order; returns how many there are. The warp must wait before it reads them.
+__device__ __forceinline__ unsigned list_nodes(std::uint64_t nodes, std::uint16_t* out) {
+  const unsigned lane = threadIdx.x % 32;
+  const auto count = static_cast<unsigned>(__popcll(nodes));
+  unsigned up_to = count;
+  for (unsigned step = 1; step < 32; step *= 2) {
+    const unsigned before = __shfl_up_sync(~0u, up_to, step);
+    if (lane >= step) up_to += before;
+  }
+  for (unsigned at = up_to - count; nodes != 0; nodes &= nodes - 1) {
+    out[at++] = static_cast<std::uint16_t>(kWordSites * lane + lowest(nodes));
+  }
+  return __shfl_sync(~0u, up_to, 31);
+}
+
+// Calls f(there, node, place) on all lanes, for 32 nodes of the list at a time; `there` is false on
+// lanes beyond its end. `first`: the first site of the lane's row.
+template <class F>
+__device__ __forceinline__ void for_each_node(const std::uint16_t* list, unsigned count, Site first,
+                                              F&& f) {
+  for (unsigned begin = 0; begin < count; begin += 32) {
+    const unsigned k = begin + threadIdx.x % 32;
+    const std::uint32_t place = list[k < count ? k : 0];
+    const Site row = __shfl_sync(~0u, first, static_cast<int>(place / kWordSites));
+    f(k < count, row + place % kWordSites, place);
+  }
+}
+
+// Where a cluster's root is once tiles are labelled and joined.
+struct SiteRoot {
+  Site root;
+  std::uint32_t tile, place;  // of the site; the place of its root in that tile
+  bool open;                  // else the cluster lies in the tile
+};
+
+// In the lattice's forest where the cluster of the site's tile is open, in the tile where it is
+// closed.
+template <int kDim>
+__device__ __forceinline__ SiteRoot site_root(const DeviceLabels& labels,
+                                              const SystemLabels& system, Site site) {
+  const std::uint32_t place = system.place[site];
+  const std::uint32_t tile = tile_place<kDim>(labels.tiles, labels.geometry, site).tile;
+  const Site root = site_at<kDim>(labels.geometry, site, place);
+  const std::uint64_t nodes = system.nodes[std::size_t{tile} * kTileLanes + place / kWordSites];
+  const bool open = (nodes >> place % kWordSites & 1u) != 0;
+  return {open ? ParentForest{system.parent}.find(root) : root, tile, place, open};
+}
+
+__device__ __forceinline__ std::uint32_t flip_of(const std::uint32_t* flips, std::uint32_t place) {
+  return flips[place >> 5] >> (place & 31u) & 1u;
+}
+
+// Two places as two bytes, 0 or 1.
+__device__ __forceinline__ std::uint32_t two_flips(const std::uint32_t* flips,
+                                                   std::uint32_t places) {
+  return flip_of(flips, places & 0xffffu) | flip_of(flips, places >> 16) << 8;
+}
+
+// By a warp, whose lanes hold the words of a tile: flips the sites whose root's place is set in
+// `flips`. Returns how many this lane has flipped.
+// kWide: rows are multiples of 16 sites; a lane takes eight sites of four rows at a time.
+template <bool kWide>
+__device__ __forceinline__ unsigned flip_sites(const SystemLabels& system, const TileWord& word,
+                                               const std::uint32_t* flips, std::uint8_t* spins) {
+  constexpr unsigned kSites = kWide ? 8 : 2;
+  constexpr unsigned kRows = 32 * kSites / kWordSites;
+  const unsigned lane = threadIdx.x % 32;
+  const unsigned x = kSites * (lane % (kWordSites / kSites));
+  unsigned flipped = 0;
+#pragma unroll 4
+  for (unsigned n = 0; n < kTileLanes; n += kRows) {
+    const unsigned row = n + lane / (kWordSites / kSites);
+    const std::uint32_t count = __shfl_sync(~0u, word.count, row);
+    const Site first = __shfl_sync(~0u, word.first, row);
+    if (x >= count) continue;
+    const Site site = first + x;
+    if constexpr (kWide) {
+      const uint4 places = *reinterpret_cast<const uint4*>(system.place + site);
+      const std::uint32_t low = two_flips(flips, places.x) | two_flips(flips, places.y) << 16;
+      const std::uint32_t high = two_flips(flips, places.z) | two_flips(flips, places.w) << 16;
+      auto* out = reinterpret_cast<uint2*>(spins + site);
+      uint2 eight = *out;
+      eight.x ^= low;
+      eight.y ^= high;
+      *out = eight;
+      flipped += static_cast<unsigned>(__popc(low) + __popc(high));
+    } else {
+      for (unsigned j = 0; j < 2 && x + j < count; ++j) {
+        const std::uint32_t flip = flip_of(flips, system.place[site + j]);
+        spins[site + j] ^= static_cast<std::uint8_t>(flip);
+        flipped += flip;
+      }
+    }
+  }
+  return flipped;
+}
+
+// By a warp, whose lanes hold the words of a tile: every spin becomes take(place of its root,
+// spin). kWide: rows are multiples of 16 sites; a lane takes eight sites of four rows at a time.
+template <bool kWide, class Take>
+__device__ __forceinline__ void renew_sites(const SystemLabels& system, const TileWord& word,
+                                            std::uint8_t* spins, Take&& take) {
+  constexpr unsigned kSites = kWide ? 8 : 2;
+  constexpr unsigned kRows = 32 * kSites / kWordSites;
+  const unsigned lane = threadIdx.x % 32;
+  const unsigned x = kSites * (lane % (kWordSites / kSites));
+#pragma unroll 4
+  for (unsigned n = 0; n < kTileLanes; n += kRows) {
+    const unsigned row = n + lane / (kWordSites / kSites);
+    const std::uint32_t count = __shfl_sync(~0u, word.count, row);
+    const Site first = __shfl_sync(~0u, word.first, row);
+    if (x >= count) continue;
+    const Site site = first + x;
+    if constexpr (kWide) {
+      const uint4 places = *reinterpret_cast<const uint4*>(system.place + site);
+      auto* out = reinterpret_cast<uint2*>(spins + site);
+      const uint2 old = *out;
+      const auto two = [&](std::uint32_t pair, std::uint32_t before, unsigned shift) {
+        return std::uint32_t{take(pair & 0xffffu, static_cast<std::uint8_t>(before >> shift))}
+                   << shift |
+               std::uint32_t{take(pair >> 16, static_cast<std::uint8_t>(before >> (shift + 8)))}
+                   << (shift + 8);
+      };
+      *out = make_uint2(two(places.x, old.x, 0) | two(places.y, old.x, 16),
+                        two(places.z, old.y, 0) | two(places.w, old.y, 16));
+    } else {
+      for (unsigned j = 0; j < kSites && x + j < count; ++j) {
+        spins[site + j] = take(system.place[site + j], spins[site + j]);
+      }
+    }
+  }
+}
+
+}  // namespace rewise::bytespin::device

@@ -1,0 +1,153 @@
+#include "src/bytespin/swendsen_wang/slab_labels_cuda.hpp"
+
+#include <algorithm>
+
+namespace rewise::bytespin {
+namespace {
+
+LabelField outline(const DevicePlan& plan, const DeviceSystems& systems) {
+  LabelField field;
+  field.geometry = Geometry::make(plan.lattice);
+  field.dim = plan.lattice.dim;
+  field.sites = plan.sites;
+  field.systems = systems.systems;
+  field.stride = systems.stride;
+  field.shortcut_count = plan.rewired_count;
+  return field;
+}
+
+}  // namespace
+
+SlabLabelsCuda::SlabLabelsCuda(const DeviceStream& device, const Plan& plan,
+                               const DevicePlan& on_device, const DeviceSystems& systems,
+                               Extent own, const std::vector<RewiredSlot>& told,
+                               const std::vector<RewiredSlot>& asked)
+    : device_(device),
+      own_(own),
+      plane_(plan.sites / plan.lattice.extent[static_cast<unsigned>(plan.lattice.dim - 1)]),
+      systems_(systems.systems),
+      plan_(on_device) {
+  const cudaStream_t stream = device_.get();
+  const auto here = [&](Site site) { return site >= own.first && site < own.last; };
+  // A lattice bond that is gone is an entry that joins a site to itself.
+  std::vector<RewiredSlot> rewired;
+  for (const RewiredSlot& r : plan.rewired) {
+    const BondSlots& slots = plan.bond_slots;
+    if (here(r.a) && here(r.b)) rewired.push_back(r);
+    if ((here(r.a) && here(r.b)) || r.slot >= slots.lattice_slots) continue;
+    const auto home = static_cast<Site>((r.slot / 32 / slots.dim) << 5 | (r.slot & 31u));
+    if (here(home)) rewired.push_back({r.slot, home, home});
+  }
+  std::vector<SitePair> ends;
+  const auto counted = [&](Site site) { return static_cast<Site>(site - own.first); };
+  for (const RewiredSlot& r : rewired) ends.push_back({counted(r.a), counted(r.b)});
+  std::vector<Site> sites(plane_);
+  for (std::uint64_t k = 0; k < plane_; ++k) sites[k] = static_cast<Site>(k);
+  for (const RewiredSlot& r : told) sites.push_back(counted(r.b));
+  rewired_ = DeviceBuffer<RewiredSlot>(rewired, stream);
+  shortcuts_ = DeviceBuffer<SitePair>(ends, stream);
+  asked_sites_ = DeviceBuffer<Site>(sites, stream);
+  asked_ = DeviceBuffer<RewiredSlot>(asked, stream);
+  labels_ = DeviceBuffer<Site>(sites.size());
+  beyond_ = DeviceBuffer<Site>(plane_ + asked.size());
+  pairs_ = DeviceBuffer<std::uint64_t>(plane_ + asked.size());
+  adopted_ = DeviceBuffer<SitePair>(labels_.size() + pairs_.size());
+  shortcut_on_ = DeviceBuffer<std::uint8_t>(systems_ * rewired.size());
+  bonds_ = DeviceBuffer<std::uint8_t>(systems_ * systems.stride);
+  label_ = DeviceBuffer<std::uint32_t>(systems_ * systems.stride);
+  size_ = DeviceBuffer<std::uint32_t>(systems_ * systems.stride);
+  leaving_ = DeviceBuffer<std::uint8_t>(systems_ * plane_);
+  sums_ = DeviceBuffer<unsigned long long>(kClusterSums);
+  bonds_.clear(stream);
+  plan_.rewired = rewired_.data();
+  plan_.rewired_count = rewired.size();
+  whole_ = outline(plan_, systems);
+  whole_.part = systems.part;
+  whole_.bonds = bonds_.data();
+  whole_.shortcut_on = shortcut_on_.data();
+  Lattice lattice = plan.lattice;
+  lattice.extent[static_cast<unsigned>(lattice.dim - 1)] =
+      static_cast<std::uint32_t>(own.size() / plane_);
+  slab_ = whole_;
+  slab_.part = {};
+  slab_.geometry = Geometry::make(lattice);
+  slab_.sites = own.size();
+  slab_.bonds = bonds_.data() + own.first;
+  slab_.shortcuts = shortcuts_.data();
+  slab_.label = label_.data();
+  slab_.size = size_.data();
+  labeller_ = std::make_unique<LabellerCuda>(stream, LabelMethod::kalentev, 0, slab_);
+  device_.wait();
+}
+
+LabelField SlabLabelsCuda::of_system(std::uint64_t who) const {
+  LabelField one = slab_;
+  one.systems = 1;
+  one.bonds += who * slab_.stride;
+  one.label += who * slab_.stride;
+  one.size += who * slab_.stride;
+  return one;
+}
+
+void SlabLabelsCuda::label(const DeviceSystems& systems) {
+  const cudaStream_t stream = device_.get();
+  launch_activate_lattice(plan_, systems, whole_, stream);
+  LabelField all = whole_;  // the bonds are the slab's already
+  all.part = {};
+  launch_activate_shortcuts(plan_, systems.whole(), all, shortcut_on_.data(), stream);
+  launch_cut_slab(slab_, plane_, leaving_.data(), stream);
+  labeller_->run(slab_, [] {});
+}
+
+std::vector<Site> SlabLabelsCuda::border_labels(std::uint64_t who) {
+  const cudaStream_t stream = device_.get();
+  launch_read_labels(of_system(who), asked_sites_.data(), asked_sites_.size(), labels_.data(),
+                     stream);
+  std::vector<Site> labels = labels_.to_host(stream);
+  for (Site& label : labels) label = static_cast<Site>(label + own_.first);
+  return labels;
+}
+
+std::vector<std::uint64_t> SlabLabelsCuda::joined(const DeviceSystems& systems, std::uint64_t who,
+                                                  const std::vector<Site>& beyond) {
+  const cudaStream_t stream = device_.get();
+  beyond_.copy_in(beyond, stream);
+  launch_join_slab(plan_, systems, static_cast<std::uint32_t>(who), of_system(who),
+                   {own_.first, plane_, leaving_.data() + who * plane_, asked_.data(),
+                    asked_.size(), beyond_.data(), pairs_.data()},
+                   stream);
+  return pairs_.to_host(stream);
+}
+
+SlabClusters::Sums SlabLabelsCuda::flip(const DeviceSystems& systems, std::uint64_t who,
+                                        std::span<const LabelPair> united,
+                                        std::vector<LabelPair>& parts) {
+  const cudaStream_t stream = device_.get();
+  const LabelField field = of_system(who);
+  const auto here = [&](const LabelPair& pair) {
+    return pair.label >= own_.first && pair.label < own_.last;
+  };
+  std::vector<SitePair> own;
+  for (const LabelPair& pair : united) {
+    if (here(pair)) own.push_back({static_cast<Site>(pair.label - own_.first), pair.other});
+  }
+  launch_count_clusters(field, stream);
+  // Orientations by site of the whole lattice.
+  if (who == 0) launch_draw_orientations(plan_, systems, whole_, stream);
+  adopted_.copy_in(own, stream);
+  launch_adopt_draws(plan_, systems, static_cast<std::uint32_t>(who), field, adopted_.data(),
+                     own.size(), stream);
+  sums_.clear(stream);
+  launch_sum_clusters(field, sums_.data(), stream);
+  DeviceSystems one = systems.whole();
+  one.systems = 1;
+  one.spins = systems.system(static_cast<std::uint32_t>(who)) + own_.first;
+  launch_flip_sites(plan_, one, field, stream);
+  std::vector<SitePair> sized(own.size());
+  adopted_.copy_out(sized, stream);
+  const auto sums = sums_.to_host(stream);
+  for (std::size_t k = 0; k < sized.size(); ++k) parts.push_back({own[k].b, sized[k].b});
+  return {sums[0], WideSum{sums[2]} << 64 | sums[1]};
+}
+
+}  // namespace rewise::bytespin

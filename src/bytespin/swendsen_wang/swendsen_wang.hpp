@@ -1,0 +1,62 @@
+// Swendsen-Wang update (Swendsen & Wang 1987): bonds between equal spins are drawn with probability
+// 1 - exp(-2 beta); every cluster flips with probability 1/2 (Potts:
+// 1 - exp(-beta), and a new state for every cluster). The flip is addressed by the
+// cluster's smallest site, so that any labelling gives the same trajectory.
+//
+// Labelling (src/label/method.hpp): `fast` labels runs of a row, joins them while it compares the
+// spins, and flips run by run; the other methods are given the occupied bonds and return a label
+// per site, which the flips are read by.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "src/bytespin/plan.hpp"
+#include "src/engine/stop_watch.hpp"
+#include "src/label/cluster_sums.hpp"
+#include "src/label/method.hpp"
+#include "src/label/run_table.hpp"
+
+namespace rewise::bytespin {
+
+struct SiteLabels;  // swendsen_wang_labels.hpp
+
+// A thread's work space; fits every system of the plan.
+struct SwendsenWangScratch {
+  struct RewiredEnds {
+    std::uint64_t slot;
+    Site a, b;
+    std::uint64_t at_a, at_b;  // RunTable::place()
+  };
+
+  // `tile`: edge of the method's tiles, 0 for its own choice.
+  SwendsenWangScratch(const Plan& plan, LabelMethod method, std::uint32_t tile);
+  ~SwendsenWangScratch();
+
+  std::vector<std::uint64_t> drawn;       // [slots / 64 + 8] masks of drawn bonds
+  std::vector<std::uint64_t> flip_draws;  // [sites / 64 + 2] a random bit per site
+  std::vector<RewiredEnds> rewired;       // [rewired bonds]
+  std::vector<std::uint8_t> rewired_on;   // [rewired bonds] drawn
+  RunTable runs;                          // parent: of a run, later its cluster's number
+  std::unique_ptr<std::uint32_t[]> size;  // [sites + 1] of a cluster
+  std::unique_ptr<std::uint8_t[]> flip;   // [sites + 1] of a cluster
+  std::unique_ptr<SiteLabels> labels;     // of the methods that are not `fast`
+};
+
+// Adds the seconds of its steps. Nothing where the watch stopped it before a spin was flipped.
+std::optional<ClusterSums> swendsen_wang_update(const Plan& plan, const Tables& tables,
+                                                const DrawKey& key, StopWatch& watch,
+                                                SwendsenWangScratch& scratch,
+                                                std::span<std::uint8_t> spins, ClusterSteps& steps);
+
+// Wolff update (wolff.hpp) by labelling: all clusters are labelled, the one of the seed takes the
+// new state. Costs as much as a Swendsen-Wang update, however small the cluster. Returns its size,
+// 0 where it was stopped.
+std::uint64_t wolff_by_labels(const Plan& plan, const Tables& tables, const DrawKey& key,
+                              StopWatch& watch, SwendsenWangScratch& scratch,
+                              std::span<std::uint8_t> spins, ClusterSteps& steps);
+
+}  // namespace rewise::bytespin

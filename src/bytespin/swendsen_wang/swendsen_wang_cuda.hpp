@@ -1,0 +1,108 @@
+// Swendsen-Wang updates of all systems on a CUDA device (swendsen_wang.hpp says what an update is;
+// same bits), labelling "union-find", on one device: the general path, and the labelling of Wolff
+// `ccl` and few-cluster updates. Lattices whose rows are whole words have a faster one
+// (swendsen_wang_fused.hpp). Steps:
+//
+//   1 draw     masks of drawn bonds and of flips, a Philox call a thread, 64 bits by four ballots;
+//              then the drawn rewired bonds are noted and bonds that are gone taken out
+//   2 tiles    a warp labels a tile in shared memory. A cluster that touches
+//              neither the tile's border nor a modified cell is closed: its size is final. The
+//              others become the nodes of a forest over the whole lattice
+//   3 join     bonds across tile borders and rewired bonds join that forest
+//   4 roots    every node learns its root, the root its cluster's size
+//   5 flip     a tile's nodes learn their flips, and the sites follow
+//
+// Potts: drawn bonds between unequal spins are taken out before the second step, which then sees
+// systems of equal spins; in the fifth, clusters take new states.
+//
+// A parent is never larger than its child (a site number), so a root is its cluster's smallest
+// site, which addresses the flip. (Union by compare-and-swap, roots hooked under smaller ones:
+// Jaiganesh & Burtscher 2018, ECL-CC.) Cost per site: one byte of spin read twice and written once,
+// a label of two bytes written and read, half a bit of each mask written and read: 7.5 bytes.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "src/bytespin/device_plan.hpp"
+#include "src/bytespin/swendsen_wang/tiles.hpp"
+#include "src/cuda/device_buffer.hpp"
+
+namespace rewise::bytespin {
+
+// Work space of all systems, by value to kernels. `stride` is DeviceSystems::stride.
+struct DeviceLabels {
+  Geometry geometry;
+  Tiles tiles;
+  std::uint64_t drawn_stride = 0, flip_stride = 0;  // 32-bit words per system
+  std::uint32_t* drawn = nullptr;                   // bit of slot s: word s / 32, bit s % 32
+  std::uint32_t* flips = nullptr;                   // bit of site s likewise
+  std::uint8_t* rewired_on = nullptr;  // [systems][rewired] drawn, and between equal spins
+  std::uint16_t* place = nullptr;      // [systems][stride] place of the site's root in its tile
+  std::uint32_t* parent = nullptr;     // [systems][stride] of nodes
+  std::uint32_t* size = nullptr;       // [systems][stride] of nodes
+  std::uint64_t* nodes = nullptr;      // [systems][tiles][32] bit x of a lane: a node
+  unsigned long long* sums =
+      nullptr;               // [updates of a batch][systems][copies][3]: n^2, n^4 low, high
+  std::uint32_t copies = 1;  // of the sums, so that few threads add to one
+};
+
+class SwendsenWangCuda {
+ public:
+  // `plan` points to device memory that must outlive this.
+  SwendsenWangCuda(const DevicePlan& plan, const DeviceSystems& systems, cudaStream_t stream);
+
+  // Bytes of work space on the device.
+  static std::uint64_t bytes(const DevicePlan& plan, std::uint32_t systems,
+                             std::uint64_t system_stride);
+
+  // Steps 1 to 3, of update number `update` of a batch. For wolff_ccl.cu, too.
+  void label(const DeviceSystems& systems, std::uint32_t update, cudaStream_t stream);
+  const DeviceLabels& labels() const { return labels_; }
+
+  // As FusedSwendsenWang::run().
+  void run(const DeviceSystems& systems, std::uint32_t updates, unsigned long long* quartic,
+           cudaStream_t stream);
+
+ private:
+  DevicePlan plan_;
+  DeviceLabels labels_;
+  DeviceBuffer<std::uint32_t> drawn_, flips_, parent_, size_;
+  DeviceBuffer<std::uint8_t> rewired_on_;
+  DeviceBuffer<std::uint8_t> blank_;  // Potts: [systems][stride] zeros
+  DeviceBuffer<std::uint16_t> place_;
+  DeviceBuffer<std::uint64_t> nodes_;
+  DeviceBuffer<unsigned long long> sums_;
+};
+
+inline constexpr std::uint32_t kUpdatesPerBatch = 64;  // between two calls of launch_close()
+inline constexpr std::uint32_t kMaskSlack = 16;        // words after a mask that may be read
+
+// Calls of whole warps: a warp makes 8 x 32 calls.
+inline constexpr std::uint64_t kCallsPerWarp = 256;
+
+Tiles make_tiles(const DevicePlan& plan);
+// Copies of an update's sums.
+std::uint32_t sum_copies(const Tiles& tiles);
+
+// The steps, each queued for all systems.
+void launch_draw(const DevicePlan& plan, const DeviceLabels& labels, const DeviceSystems& systems,
+                 cudaStream_t stream);
+// Potts, after launch_draw(): keeps the drawn lattice bonds that join equal spins, so that a
+// labelling that sees equal spins everywhere finds the clusters.
+void launch_keep_equal(const DevicePlan& plan, const DeviceLabels& labels,
+                       const DeviceSystems& systems, cudaStream_t stream);
+void launch_label_tiles(const DevicePlan& plan, const DeviceLabels& labels,
+                        const DeviceSystems& systems, std::uint32_t update, cudaStream_t stream);
+void launch_join(const DevicePlan& plan, const DeviceLabels& labels, const DeviceSystems& systems,
+                 cudaStream_t stream);
+void launch_find_roots(const DevicePlan& plan, const DeviceLabels& labels,
+                       const DeviceSystems& systems, cudaStream_t stream);
+void launch_flip(const DevicePlan& plan, const DeviceLabels& labels, const DeviceSystems& systems,
+                 std::uint32_t update, cudaStream_t stream);
+// Adds the sums of a batch to systems.pending and quartic, and clears them.
+void launch_close(const DeviceLabels& labels, const DeviceSystems& systems, std::uint32_t updates,
+                  unsigned long long* quartic, cudaStream_t stream);
+
+}  // namespace rewise::bytespin

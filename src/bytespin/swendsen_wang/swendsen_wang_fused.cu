@@ -1,0 +1,1560 @@
+// The kernels of the fast Swendsen-Wang path (swendsen_wang_fused.hpp), in the order in which they
+// are needed: the forest over the lattice; what Ising and Potts differ in; the tile, whose nodes
+// learn the draws of the update before and whose clusters are labelled; the join of tiles.
+#include "src/bytespin/equal_bytes.hpp"
+#include "src/bytespin/swendsen_wang/border_bonds.hpp"
+#include "src/bytespin/swendsen_wang/labels.cuh"
+#include "src/bytespin/swendsen_wang/swendsen_wang_fused.hpp"
+#include "src/cuda/bits.cuh"
+#include "src/cuda/forest.cuh"
+#include "src/cuda/launch.hpp"
+
+namespace rewise::bytespin {
+namespace {
+
+using namespace device;
+
+constexpr unsigned kThreads = 128;  // of the join
+
+// The forest: its nodes are the clusters of tiles that other tiles may join, a node's key is its
+// smallest site.
+
+// A kernel that was launched early: what the kernel before it has done is there.
+__device__ __forceinline__ void wait_for_kernel_before() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  cudaGridDependencySynchronize();
+#endif
+}
+// The next kernel on the stream may begin where there is room, if it is launched early.
+__device__ __forceinline__ void let_next_kernel_begin() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  cudaTriggerProgrammaticLaunchCompletion();
+#endif
+}
+
+// One system's part of FusedLabels; `turn` is the forest.
+struct FusedSystem {
+  std::uint32_t* drawn;
+  std::uint16_t* label;
+  std::uint32_t* count;
+  KeyedForest forest;
+  std::uint16_t* own;
+  std::uint32_t* size;
+
+  __device__ __forceinline__ FusedSystem(const FusedLabels& all, std::uint32_t who,
+                                         std::uint32_t turn)
+      : drawn(all.common.drawn + who * all.common.drawn_stride) {
+    const std::size_t tiles = static_cast<std::size_t>(who) * all.stride;
+    const std::size_t nodes = tiles * all.capacity;
+    label = all.label + tiles * kTileSites;
+    count = all.count + tiles;
+    forest = {(turn % 2 == 0 ? all.node[0] : all.node[1]) + nodes};
+    own = (turn % 2 == 0 ? all.own[0] : all.own[1]) + nodes;
+    size = (turn % 2 == 0 ? all.size[0] : all.size[1]) + nodes;
+  }
+};
+
+// Labels of sites: bit 15 the spin of Ising, below it a node's number in the tile or kClosed + what
+// its closed cluster has drawn.
+inline constexpr std::uint32_t kClosed = kTileSites;
+inline constexpr std::uint32_t kSpinBit = 15;
+inline constexpr std::uint32_t kNodeMask = (1u << kSpinBit) - 1;
+
+// What the models differ in: how a tile in shared memory keeps its spins, what its clusters draw,
+// and what labels make of it. The functions are for a block of kWarps warps, each of which holds
+// the tile's rows, a word for each lane.
+
+// A block goes over the sites of a tile by pieces of eight for each thread.
+template <unsigned kWarps>
+constexpr unsigned kPieces = kTileSites / (8 * 32 * kWarps);
+
+// Ising: a cluster draws a bit, whether it flips. A label has the spin of its site in bit 15.
+struct FusedIsing {
+  static constexpr bool kPotts = false;
+  using Draw = bool;
+  struct Spins {
+    alignas(8) std::uint64_t row[kTileLanes];
+  };
+  struct SiteDraws {  // of places, as if each were a cluster's smallest site
+    std::uint32_t flips[kTileSites / 32];
+  };
+  struct LabelDraws {  // of labels without their spins
+    std::uint32_t flips[kTileSites / 32 + 1];
+  };
+
+  explicit FusedIsing(const DevicePlan&) {}
+
+  // Those of a warp's band of rows, a row for each of the first lanes.
+  template <unsigned kWarps>
+  __device__ __forceinline__ void draw_sites(SiteDraws& out, const TileWord& word,
+                                             const DrawKey& key) const {
+    constexpr unsigned kRows = kTileLanes / kWarps;
+    const unsigned lane = threadIdx.x % 32, row = kRows * (threadIdx.x / 32) + lane % kRows;
+    const Site first = __shfl_sync(~0u, word.first, static_cast<int>(row));
+    const Words4 x =
+        random_words(key.seed, Stream::bytespin_flip, bit_item(first), key.who, 0, key.step);
+    if (lane >= kRows) return;
+    const bool upper = (first & kWordSites) != 0;
+    out.flips[2 * row] = upper ? x.w[2] : x.w[0];
+    out.flips[2 * row + 1] = upper ? x.w[3] : x.w[1];
+  }
+
+  static __device__ __forceinline__ std::uint32_t closed_label(const SiteDraws& draws,
+                                                               unsigned place) {
+    return kClosed | (draws.flips[place / 32] >> place % 32 & 1u);
+  }
+
+  static __device__ __forceinline__ void set_closed(LabelDraws& out) {
+    if (threadIdx.x == 0) out.flips[kClosed / 32] = 2;
+  }
+  __device__ __forceinline__ Draw draw(const DrawKey& key, Site smallest) const {
+    return bit_of(random_words(key.seed, Stream::bytespin_flip, bit_item(smallest), key.who, 0,
+                               key.step),
+                  smallest) != 0;
+  }
+  // By a warp, for 32 labels from `begin` on.
+  static __device__ __forceinline__ void set(LabelDraws& out, std::uint32_t begin, Draw draw) {
+    const std::uint32_t flips = __ballot_sync(~0u, draw);
+    if (threadIdx.x % 32 == 0) out.flips[begin / 32] = flips;
+  }
+
+  static __device__ __forceinline__ std::uint32_t new_spin(const LabelDraws& draws,
+                                                           std::uint32_t label) {
+    const std::uint32_t number = label & kNodeMask;
+    return (draws.flips[number >> 5] >> (number & 31u) ^ label >> kSpinBit) & 1u;
+  }
+
+  // The first spins of a run.
+  static __device__ __forceinline__ void load(Spins& out, const TileWord& word,
+                                              const std::uint8_t* spins) {
+    if (threadIdx.x < 32) out.row[threadIdx.x] = load_spins<true>(spins + word.first, word.count);
+  }
+  // The new spins of a piece.
+  static __device__ __forceinline__ void take(Spins& out, const TileWord&, unsigned piece,
+                                              const uint2& eight, std::uint8_t*) {
+    const std::uint32_t low = __dp4a(eight.x, 0x08040201u, 0u);
+    reinterpret_cast<std::uint8_t*>(out.row)[piece] =
+        static_cast<std::uint8_t>(__dp4a(eight.y, 0x80402010u, low));
+  }
+  static __device__ __forceinline__ std::uint64_t row(const Spins& spins) {
+    return spins.row[threadIdx.x % 32];
+  }
+  // The spins of two neighbouring sites as those of their labels.
+  static __device__ __forceinline__ std::uint32_t label_spins(const Spins& spins, unsigned row,
+                                                              unsigned x) {
+    const auto two = static_cast<std::uint32_t>(spins.row[row] >> x);
+    return (two & 1u) << kSpinBit | (two & 2u) << (kSpinBit + 15);
+  }
+};
+
+// Potts: a cluster draws a state. Labels have no spins, these stay in memory as bytes; and drawn
+// bonds between unequal ones are taken out (keep_equal()), so that all look the same to the rest.
+struct FusedPotts {
+  static constexpr bool kPotts = true;
+  using Draw = std::uint8_t;
+  struct Spins {
+    alignas(8) std::uint8_t at[kTileSites];
+  };
+  struct SiteDraws {
+    std::uint8_t state[kTileSites];
+  };
+  struct LabelDraws {
+    alignas(2) std::uint8_t state[kClosed + 256];  // of a closed cluster's label: its state
+  };
+
+  std::uint32_t states;
+
+  explicit FusedPotts(const DevicePlan& plan) : states(plan.states) {}
+
+  // A row takes 16 calls, so lanes make one each for four sites: about as many as a thread would
+  // make for the roots alone of which it has most, and without waiting for them.
+  template <unsigned kWarps>
+  __device__ __forceinline__ void draw_sites(SiteDraws& out, const TileWord& word,
+                                             const DrawKey& key) const {
+    constexpr unsigned kRows = kTileLanes / kWarps;
+    const unsigned lane = threadIdx.x % 32, top = kRows * (threadIdx.x / 32);
+    const unsigned call = lane % kCallsPerBlock;
+#pragma unroll
+    for (unsigned n = 0; n < kRows / 2; ++n) {
+      const unsigned row = top + 2 * n + lane / kCallsPerBlock;
+      const std::uint64_t first = __shfl_sync(~0u, word.first, static_cast<int>(row));
+      const Words4 x =
+          random_words(key.seed, Stream::bytespin_flip,
+                       first / kSlotsPerBlock * kCallsPerBlock + call, key.who, 0, key.step);
+#pragma unroll
+      for (unsigned j = 0; j < 4; ++j) {
+        out.state[kWordSites * row + kCallsPerBlock * j + call] = any_state(x.w[j], states);
+      }
+    }
+  }
+
+  static __device__ __forceinline__ std::uint32_t closed_label(const SiteDraws& draws,
+                                                               unsigned place) {
+    return kClosed + draws.state[place];
+  }
+
+  static __device__ __forceinline__ void set_closed(LabelDraws& out) {
+    if (threadIdx.x >= 128) return;
+    auto* two = reinterpret_cast<std::uint16_t*>(out.state + kClosed);
+    two[threadIdx.x] = static_cast<std::uint16_t>(0x0100u + 0x0202u * threadIdx.x);
+  }
+  __device__ __forceinline__ Draw draw(const DrawKey& key, Site smallest) const {
+    return any_state(slot_draw(key, Stream::bytespin_flip, smallest), states);
+  }
+  static __device__ __forceinline__ void set(LabelDraws& out, std::uint32_t begin, Draw draw) {
+    out.state[begin + threadIdx.x % 32] = draw;
+  }
+
+  static __device__ __forceinline__ std::uint32_t new_spin(const LabelDraws& draws,
+                                                           std::uint32_t label) {
+    return draws.state[label];
+  }
+
+  static __device__ __forceinline__ void load(Spins& out, const TileWord& word,
+                                              const std::uint8_t* spins) {
+    for (unsigned piece = threadIdx.x; piece < kTileSites / 8; piece += blockDim.x) {
+      const auto row = static_cast<int>(piece / (kWordSites / 8));
+      const Site first = __shfl_sync(~0u, word.first, row);
+      const bool there = __shfl_sync(~0u, word.count, row) > 0;
+      const auto* from = reinterpret_cast<const uint2*>(spins + first + 8 * piece % kWordSites);
+      reinterpret_cast<uint2*>(out.at)[piece] = there ? *from : uint2{0, 0};
+    }
+  }
+  static __device__ __forceinline__ void take(Spins& out, const TileWord& word, unsigned piece,
+                                              const uint2& eight, std::uint8_t* spins) {
+    const auto row = static_cast<int>(piece / (kWordSites / 8));
+    const Site first = __shfl_sync(~0u, word.first, row);
+    const bool there = __shfl_sync(~0u, word.count, row) > 0;
+    reinterpret_cast<uint2*>(out.at)[piece] = eight;
+    if (there) *reinterpret_cast<uint2*>(spins + first + 8 * piece % kWordSites) = eight;
+  }
+  static __device__ __forceinline__ std::uint64_t row(const Spins&) { return 0; }
+  static __device__ __forceinline__ std::uint32_t label_spins(const Spins&, unsigned, unsigned) {
+    return 0;
+  }
+};
+
+// The spins of eight sites ahead of those of a piece, as the pair of words that follows its own.
+__device__ __forceinline__ std::uint32_t equal_eight(const uint2& a, const uint2& b) {
+  return equal_bytes(a.x, b.x) | equal_bytes(a.y, b.y) << 4;
+}
+
+// Takes the drawn bonds between unequal spins out, but for those to other tiles. drawn:
+// FusedTileMemory::drawn, of which a piece is a byte for each direction. By the block, which must
+// have waited for spins and drawn bonds, and waits for the result.
+template <int kDim, unsigned kWarps>
+__device__ __forceinline__ void keep_equal(std::uint32_t (&drawn)[kTileLanes][2][kDim],
+                                           const FusedPotts::Spins& spins, const TileWord& word) {
+  constexpr unsigned kPerRow = kWordSites / 8;
+  const auto* pieces = reinterpret_cast<const uint2*>(spins.at);
+#pragma unroll
+  for (unsigned n = 0; n < kPieces<kWarps>; ++n) {
+    const unsigned piece = 32 * kWarps * n + threadIdx.x;
+    const unsigned row = piece / kPerRow, part = piece % kPerRow;
+    const std::uint32_t inside = __shfl_sync(~0u, word.inside, static_cast<int>(row));
+    auto* out = reinterpret_cast<std::uint8_t*>(drawn[row][part / 4]) + part % 4;
+    const uint2 here = pieces[piece];
+    const bool last = part + 1 == kPerRow;
+    const std::uint32_t next = last ? 0 : spins.at[8 * piece + 8];
+    const uint2 shifted =
+        make_uint2(__funnelshift_r(here.x, here.y, 8), __funnelshift_r(here.y, next, 8));
+    out[0] &= static_cast<std::uint8_t>(equal_eight(here, shifted) | (last ? 0x80u : 0u));
+#pragma unroll
+    for (int k = 1; k < kDim; ++k) {
+      if ((inside >> k & 1u) == 0) continue;
+      const uint2 ahead = pieces[piece + (kPerRow << lane_shift<kDim>(k))];
+      out[4 * k] &= static_cast<std::uint8_t>(equal_eight(here, ahead));
+    }
+  }
+  __syncthreads();
+}
+
+// What the nodes of a tile learn when the forest is complete: their draws. The sizes of their
+// clusters and the sums over clusters come on the way: when a size grows from a to b, sum n^2 grows
+// by b^2 - a^2, so no second pass over the roots is needed.
+
+// In shared memory.
+template <unsigned kWarps, class Model>
+struct RootMemory {
+  typename Model::LabelDraws draws;
+  std::uint32_t favourite[kWarps], favourite_size[kWarps];
+};
+
+// By a block of kWarps warps, which has a tile.
+template <unsigned kWarps, class Model>
+class RootFinder {
+ public:
+  using Memory = RootMemory<kWarps, Model>;
+
+  __device__ __forceinline__ RootFinder(const Model& model, const FusedSystem& system,
+                                        const DrawKey& key, std::uint32_t first, Memory& memory)
+      : model_(model), system_(system), key_(key), first_(first), memory_(memory) {}
+
+  // By all threads of the block; between this and finish() they wait for each other, and after it
+  // for memory.draws. Near and below Tc most nodes of a tile belong to one large cluster, its
+  // favourite: their sizes are summed up by the block before they are added to the root's.
+  __device__ __forceinline__ void run(std::uint32_t count) {
+    const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    Model::set_closed(memory_.draws);
+    std::uint32_t favourite = kNone, sum = 0;
+    for (std::uint32_t begin = 32 * warp; begin < count; begin += 32 * kWarps) {
+      std::uint32_t size = 0;
+      typename Model::Draw draw{};
+      const std::uint32_t root = begin + lane < count ? look_up(begin + lane, size, draw) : kNone;
+      Model::set(memory_.draws, begin, draw);
+      const std::uint32_t peers = __match_any_sync(~0u, root);
+      size = __reduce_add_sync(peers, size);
+      const bool leads = root != kNone && lane == lowest(peers);
+      if (begin == 32 * warp) {
+        const std::uint32_t most = __reduce_max_sync(~0u, leads ? size : 0);
+        const std::uint32_t who = __ballot_sync(~0u, leads && size == most);
+        favourite = __shfl_sync(~0u, root, static_cast<int>(lowest(who)));
+      }
+      if (leads && root == favourite) sum += size;
+      if (leads && root != favourite) grow(root, size);
+    }
+    sum = __reduce_add_sync(~0u, sum);
+    if (lane == 0) {
+      memory_.favourite[warp] = favourite;
+      memory_.favourite_size[warp] = sum;
+    }
+  }
+
+  __device__ __forceinline__ void finish() {
+    const unsigned lane = threadIdx.x % 32;
+    if (threadIdx.x >= 32) return;
+    const std::uint32_t root = lane < kWarps ? memory_.favourite[lane] : kNone;
+    const std::uint32_t peers = __match_any_sync(~0u, root);
+    const std::uint32_t size =
+        __reduce_add_sync(peers, root != kNone ? memory_.favourite_size[lane] : 0);
+    if (root != kNone && lane == lowest(peers)) grow(root, size);
+  }
+
+  // Adds the sums to those of an update; by whole warps.
+  __device__ __forceinline__ void add_up(const DeviceLabels& labels, std::uint32_t systems,
+                                         std::uint32_t update, std::uint32_t who,
+                                         std::uint32_t tile) {
+    if (!__any_sync(~0u, square_ != 0)) return;
+    const std::uint64_t square = warp_sum(square_);
+    const WideSum fourth = warp_sum(fourth_);
+    if (threadIdx.x % 32 == 0) add_sums(labels, systems, update, who, tile, square, fourth);
+  }
+
+ private:
+  static constexpr std::uint32_t kNone = 0xFFFFFFFFu;
+
+  // The root of a node and what it has to add to the root's size: a root nothing, since it starts
+  // with its own.
+  __device__ __forceinline__ std::uint32_t look_up(std::uint32_t number, std::uint32_t& size,
+                                                   typename Model::Draw& draw) {
+    const std::uint32_t node = first_ + number;
+    const std::uint32_t own = system_.own[node];
+    KeyedForest::Word word;
+    const std::uint32_t root = system_.forest.root(node, word);
+    draw = model_.draw(key_, KeyedForest::key(word));
+    if (root == node) {
+      const std::uint64_t n2 = static_cast<std::uint64_t>(own) * own;
+      square_ += n2;
+      fourth_ += n2 * n2;
+      return kNone;
+    }
+    size = own;
+    return root;
+  }
+
+  __device__ __forceinline__ void grow(std::uint32_t root, std::uint32_t size) {
+    const std::uint64_t before = atomicAdd(system_.size + root, size), after = before + size;
+    const std::uint64_t before2 = before * before, after2 = after * after;
+    square_ += after2 - before2;
+    fourth_ += static_cast<WideSum>(after2) * after2 - static_cast<WideSum>(before2) * before2;
+  }
+
+  const Model& model_;
+  const FusedSystem system_;
+  const DrawKey key_;
+  const std::uint32_t first_;  // the tile's first node
+  Memory& memory_;
+  std::uint64_t square_ = 0;
+  WideSum fourth_ = 0;
+};
+
+// A block of four or eight warps draws the bonds of a tile and labels its clusters in shared
+// memory. A tile has 32 rows of 64 sites along x (tiles.hpp); every warp holds all of them as bit
+// masks, a row for each lane, and works on a band of rows. A place stands for the run that starts
+// there.
+//
+//   1  Bonds are drawn, a row's 64 sites by 16 calls per direction.
+//   2  The runs of a row follow from its spins and bonds by bit arithmetic. (Potts: from its bonds,
+//      of which those between unequal spins have been taken out.)
+//   3  Row after row of a band, every run hangs itself under the root of one run that a bond joins
+//      it to in the row before; then the first rows of the bands likewise: no search, no conflict.
+//   4  The bonds left over that are not known to be idle (their left neighbour joins the same two
+//      runs) are joined by compare-and-swap, one of each thread at a time: all threads climb to the
+//      roots, then all hook.
+//   5  All runs climb to their roots, 16 sites of a thread at a time; roots learn the sizes of
+//      their clusters and whether these are open. Open roots become nodes.
+//
+// A word of the forest, and places where they are looked up, are in bytes: 4 * place.
+//
+// Between a phase that reads the forest and one that changes it the block waits, so that threads
+// never race for a word but in the atomic operations of 4 and 5. Cost: some 3700 instructions of
+// each of four warps.
+
+// In shared memory.
+template <int kDim, class Model>
+struct FusedTileMemory {
+  alignas(16) std::uint32_t forest[kTileSites];          // parents, then sizes and labels of roots
+  alignas(16) std::uint32_t drawn[kTileLanes][2][kDim];  // bonds of half a row in a direction
+  typename Model::Spins spins;
+  std::uint64_t starts[kTileLanes], open[kTileLanes];
+  typename Model::SiteDraws draws;
+  Site first[kTileLanes];
+  std::uint32_t nodes;
+  std::uint32_t square, fourth_low, fourth_high;  // of closed clusters, fourth in 22 bits each
+};
+
+// The bonds of the sites of a band, which begins with row `top`: a round of the warp is two blocks
+// of 64 slots, four ballots their masks. drawn: of the band.
+template <int kDim, unsigned kRows>
+__device__ __forceinline__ void draw_bonds(std::uint32_t (*drawn)[2][kDim], unsigned top,
+                                           const TileWord& word, const DrawKey& key,
+                                           Threshold bond) {
+  const unsigned lane = threadIdx.x % 32;
+  const auto last = static_cast<std::uint32_t>(bond - 1);  // draws up to it happen
+  const std::uint32_t never = bond == 0 ? 0 : ~0u;
+  auto* out = reinterpret_cast<uint2*>(drawn);
+#pragma unroll 4
+  for (unsigned n = 0; n < kRows * kDim / 2; ++n) {
+    const unsigned block = 2 * n + lane / kCallsPerBlock;  // in the band
+    const unsigned row = top + block / kDim;
+    const std::uint64_t first = __shfl_sync(~0u, word.first, static_cast<int>(row));
+    const std::uint64_t call =
+        (first / kSlotsPerBlock * kDim + block % kDim) * kCallsPerBlock + lane % kCallsPerBlock;
+    const Words4 x = random_words(key.seed, Stream::bytespin_bond, call, key.who, 0, key.step);
+    const std::uint32_t b0 = __ballot_sync(~0u, x.w[0] <= last);
+    const std::uint32_t b1 = __ballot_sync(~0u, x.w[1] <= last);
+    const std::uint32_t b2 = __ballot_sync(~0u, x.w[2] <= last);
+    const std::uint32_t b3 = __ballot_sync(~0u, x.w[3] <= last);
+    const std::uint32_t half = lane < kCallsPerBlock ? 0x5410 : 0x7632;
+    if (lane % kCallsPerBlock == 0) {
+      out[block] = make_uint2(__byte_perm(b0, b1, half) & never, __byte_perm(b2, b3, half) & never);
+    }
+  }
+}
+
+template <int kDim, unsigned kWarps, class Model>
+class FusedTile {
+ public:
+  using Memory = FusedTileMemory<kDim, Model>;
+
+  __device__ __forceinline__ FusedTile(const FusedLabels& labels, std::uint32_t tile,
+                                       Memory& memory)
+      : labels_(labels),
+        memory_(memory),
+        tile_(tile),
+        lane_(threadIdx.x % 32),
+        warp_(threadIdx.x / 32),
+        word_(tile_word<kDim>(labels.common.tiles, labels.common.geometry, tile, lane_)) {}
+
+  __device__ __forceinline__ const TileWord& word() const { return word_; }
+
+  // Step 1, and what clusters draw as if every site were a root. The block waits before step 2.
+  __device__ __forceinline__ void draw(const Model& model, const DrawKey& key, Threshold bond) {
+    if (threadIdx.x == 0) {
+      memory_.nodes = memory_.square = memory_.fourth_low = memory_.fourth_high = 0;
+    }
+    draw_bonds<kDim, kBandRows>(memory_.drawn + row(0), row(0), word_, key, bond);
+    model.template draw_sites<kWarps>(memory_.draws, word_, key);
+  }
+
+  // Steps 2 to 4, once the block has waited for the spins.
+  __device__ __forceinline__ void join(const DevicePlan& plan, const FusedSystem& system) {
+    if constexpr (Model::kPotts) keep_equal<kDim, kWarps>(memory_.drawn, memory_.spins, word_);
+    const std::uint64_t spin = Model::row(memory_.spins);
+    const std::uint64_t all = word_.count > 0 ? ~std::uint64_t{0} : 0;
+    starts_ = (~(drawn(0) & ~(spin ^ spin >> 1) & all >> 1) & all) << 1 | 1u;
+    if (warp_ == 0) {
+      memory_.first[lane_] = word_.first;
+      memory_.starts[lane_] = starts_;
+      memory_.open[lane_] = open_sites(plan);
+    }
+    write_border_bonds(system);
+    std::uint64_t first = 0;
+    std::uint64_t rest = 0;
+#pragma unroll
+    for (int k = 1; k < kDim; ++k) rest |= find_bonds(k, spin, all, first);
+    hook(first);
+    join_rest(rest);
+  }
+
+  // Step 5. Nodes of `system` and labels are written; the sums of closed clusters are added to
+  // those of an update.
+  __device__ __forceinline__ void find_roots(const FusedSystem& system, const DeviceLabels& common,
+                                             std::uint32_t systems, std::uint32_t update,
+                                             std::uint32_t who) {
+    const std::uint32_t valid = __ballot_sync(~0u, word_.count > 0) >> kBandRows * warp_;
+    climb_all();
+    __syncthreads();
+    const std::uint32_t roots = clear_roots(valid);
+    __syncthreads();
+    count_sites(valid);
+    __syncthreads();
+    hand_out(roots, system);
+    __syncthreads();
+    write_labels(valid, system);
+    if (threadIdx.x == 0) {
+      system.count[tile_] = memory_.nodes;
+      const std::uint64_t fourth =
+          std::uint64_t{memory_.fourth_high} * kFourthUnit + memory_.fourth_low;
+      if (memory_.square != 0) {
+        add_sums(common, systems, update, who, tile_, memory_.square, fourth);
+      }
+    }
+  }
+
+ private:
+  static constexpr unsigned kBandRows = kTileLanes / kWarps;
+  // Threads of a row where bonds are joined one by one, and columns of each.
+  static constexpr unsigned kRowThreads = 32 / kBandRows, kColumns = kWordSites / kRowThreads;
+  static constexpr std::uint32_t kOpenSite = 1u << 16, kSizeMask = kOpenSite - 1;
+  static constexpr std::uint32_t kFourthUnit = 1u << 22;
+
+  __device__ __forceinline__ unsigned row(unsigned j) const { return kBandRows * warp_ + j; }
+
+  __device__ __forceinline__ std::uint32_t& at(std::uint32_t place) const {
+    return *reinterpret_cast<std::uint32_t*>(reinterpret_cast<char*>(memory_.forest) + place);
+  }
+
+  // A row's bonds in direction k; after the block has waited.
+  __device__ __forceinline__ std::uint64_t drawn(int k) const {
+    std::uint32_t low = memory_.drawn[lane_][0][k], high = memory_.drawn[lane_][1][k];
+    if (labels_.gone != nullptr && word_.count > 0) {
+      const std::uint32_t* gone =
+          labels_.gone + static_cast<std::size_t>(word_.first / 32) * kDim + k;
+      low &= ~gone[0];
+      high &= ~gone[kDim];
+    }
+    return static_cast<std::uint64_t>(high) << 32 | low;
+  }
+
+  // Bonds to other tiles, for the join between tiles.
+  __device__ __forceinline__ void write_border_bonds(const FusedSystem& system) const {
+    if (word_.count == 0 || warp_ >= kDim) return;
+    const int k = static_cast<int>(warp_);
+    std::uint32_t* out = system.drawn + static_cast<std::size_t>(word_.first / 32) * kDim + k;
+    const std::uint64_t bonds = drawn(k);
+    if (k > 0 && (word_.inside >> k & 1u) != 0) return;
+    if (k > 0) out[0] = static_cast<std::uint32_t>(bonds);
+    out[kDim] = static_cast<std::uint32_t>(bonds >> 32);
+  }
+
+  // Sites that have, or may have, a bond to another tile.
+  __device__ __forceinline__ std::uint64_t open_sites(const DevicePlan& plan) const {
+    if (word_.edge) return ~std::uint64_t{0};
+    const std::uint64_t ends = std::uint64_t{1} << 63 | 1u;
+    if (plan.rewired_count == 0 || word_.count == 0) return ends;
+    return ends | bits_from(labels_.modified, 1, word_.first);
+  }
+
+  // The bonds that join a row to the one behind it in direction k. Direction 1: `first` the first
+  // of each run, by which the run hangs itself up. Returns the others, but for idle ones, of the
+  // row and the columns that this thread joins: bit kColumns (k - 1) + x.
+  __device__ __forceinline__ std::uint64_t find_bonds(int k, std::uint64_t spin, std::uint64_t all,
+                                                      std::uint64_t& first) const {
+    const unsigned step = 1u << lane_shift<kDim>(k);
+    std::uint64_t unequal = 0;
+    if constexpr (!Model::kPotts) unequal = spin ^ __shfl_down_sync(~0u, spin, step);
+    const bool inside = (word_.inside >> k & 1u) != 0;
+    const std::uint64_t ahead = inside ? drawn(k) & ~unequal & all : 0;
+    std::uint64_t behind = __shfl_up_sync(~0u, ahead, step);
+    const std::uint64_t starts_behind = __shfl_up_sync(~0u, starts_, step);
+    if (lane_ < step) behind = 0;
+    std::uint64_t rest = behind & ~(behind << 1 & ~starts_ & ~starts_behind);
+    if (k == 1) {
+      first = first_of_runs(starts_, behind);
+      rest &= ~first;
+    }
+    rest = __shfl_sync(~0u, rest, static_cast<int>(row(lane_ % kBandRows)));
+    constexpr std::uint64_t kMine = (std::uint64_t{1} << kColumns) - 1;
+    return (rest >> kColumns * (lane_ / kBandRows) & kMine) << kColumns * (k - 1);
+  }
+
+  // Where the runs of a row's sites 2 lane and 2 lane + 1 start, as bits 0-15 and 16-31.
+  __device__ __forceinline__ std::uint32_t two_places(std::uint64_t starts, unsigned row) const {
+    const unsigned x = 2 * lane_, base = 4 * kWordSites * row;
+    const std::uint32_t even = base + 4 * run_start(starts, x);
+    const std::uint32_t odd = (starts >> (x + 1) & 1u) != 0 ? base + 4 * (x + 1) : even;
+    return odd << 16 | even;
+  }
+
+  __device__ __forceinline__ std::uint64_t starts_of(unsigned row) const {
+    return __shfl_sync(~0u, starts_, static_cast<int>(row));
+  }
+
+  // Step 3.
+  __device__ __forceinline__ void hook(std::uint64_t first) {
+    auto* quads = reinterpret_cast<uint4*>(memory_.forest);
+#pragma unroll
+    for (unsigned n = 0; n < kBandRows * kWordSites / 128; ++n) {
+      const unsigned quad = kBandRows * kWordSites / 4 * warp_ + 32 * n + lane_;
+      quads[quad] = make_uint4(16 * quad, 16 * quad + 4, 16 * quad + 8, 16 * quad + 12);
+    }
+    __syncwarp();
+#pragma unroll
+    for (unsigned j = 0; j < kBandRows; ++j) {
+      places_[j] = two_places(starts_of(row(j)), row(j));
+      if (j == 0) continue;
+      hook_row(__shfl_sync(~0u, first, static_cast<int>(row(j))), places_[j - 1], places_[j]);
+      __syncwarp();
+    }
+    __syncthreads();
+    if constexpr (kBandRows < 1u << tile_bits<kDim>(1)) {
+      if (warp_ == 0) return;
+      hook_row(__shfl_sync(~0u, first, static_cast<int>(row(0))),
+               two_places(starts_of(row(0) - 1), row(0) - 1), places_[0]);
+    }
+  }
+
+  __device__ __forceinline__ void hook_row(std::uint64_t hooks, std::uint32_t before,
+                                           std::uint32_t here) {
+    const auto two = static_cast<std::uint32_t>(hooks >> 2 * lane_);
+    if ((two & 1u) != 0) at(here & 0xffffu) = at(before & 0xffffu);
+    if ((two & 2u) != 0) at(here >> 16) = at(before >> 16);
+  }
+
+  // Step 4. A bit of `rest` joins the thread's row to the one behind it in direction 1 +
+  // bit / kColumns.
+  __device__ __forceinline__ void join_rest(std::uint64_t rest) {
+    const unsigned mine = row(lane_ % kBandRows), corner = kColumns * (lane_ / kBandRows);
+    while (__syncthreads_or(rest != 0) != 0) {
+      std::uint32_t a = 0, b = 0;
+      if (rest != 0) {
+        const unsigned bit = lowest(rest), x = corner + bit % kColumns;
+        const int k = kDim == 2 ? 1 : static_cast<int>(1 + bit / kColumns);
+        const unsigned there = mine - (1u << lane_shift<kDim>(k));
+        a = 4 * (kWordSites * mine + run_start(memory_.starts[mine], x));
+        b = 4 * (kWordSites * there + run_start(memory_.starts[there], x));
+        climb(a, b);
+      }
+      __syncthreads();
+      if (rest != 0) {
+        const std::uint32_t high = a > b ? a : b, low = a > b ? b : a;
+        if (high == low || atomicCAS(&at(high), high, low) == high) rest &= rest - 1;
+      }
+    }
+  }
+
+  __device__ __forceinline__ void climb(std::uint32_t& a, std::uint32_t& b) const {
+    for (;;) {
+      const std::uint32_t up_a = at(a), up_b = at(b);
+      if (up_a == a && up_b == b) return;
+      a = up_a;
+      b = up_b;
+    }
+  }
+
+  // places_ become the places of the roots.
+  __device__ __forceinline__ void climb_all() {
+    constexpr unsigned kAtOnce = 4;
+#pragma unroll
+    for (unsigned begin = 0; begin < kBandRows; begin += kAtOnce) {
+      std::uint32_t moved = 1;
+      while (moved != 0) {
+        moved = 0;
+#pragma unroll
+        for (unsigned j = begin; j < begin + kAtOnce; ++j) {
+          const std::uint32_t up =
+              __byte_perm(at(places_[j] & 0xffffu), at(places_[j] >> 16), 0x5410);
+          moved |= up ^ places_[j];
+          places_[j] = up;
+        }
+      }
+    }
+  }
+
+  // The thread's sites that are roots: bit 2 j + odd for row j of the band. Their words become
+  // sums.
+  __device__ __forceinline__ std::uint32_t clear_roots(std::uint32_t valid) {
+    std::uint32_t roots = 0;
+#pragma unroll
+    for (unsigned j = 0; j < kBandRows; ++j) {
+      if ((valid >> j & 1u) == 0) continue;
+      const std::uint32_t place = 4 * (kWordSites * row(j) + 2 * lane_);
+      if ((places_[j] & 0xffffu) == place) {
+        at(place) = 0;
+        roots |= 1u << 2 * j;
+      }
+      if (places_[j] >> 16 == place + 4) {
+        at(place + 4) = 0;
+        roots |= 2u << 2 * j;
+      }
+    }
+    return roots;
+  }
+
+  // Sites and open sites of the roots. A cluster mostly goes on from row to row, so a thread adds
+  // up what it has of one root.
+  __device__ __forceinline__ void count_sites(std::uint32_t valid) {
+    std::uint32_t root = places_[0] & 0xffffu, sum = 0;
+    const auto add = [&](std::uint32_t to, std::uint32_t value) {
+      if (to != root) {
+        atomicAdd(&at(root), sum);
+        root = to;
+        sum = 0;
+      }
+      sum += value;
+    };
+#pragma unroll
+    for (unsigned j = 0; j < kBandRows; ++j) {
+      if ((valid >> j & 1u) == 0) continue;
+      const auto open = static_cast<std::uint32_t>(memory_.open[row(j)] >> 2 * lane_);
+      add(places_[j] & 0xffffu, 1u | (open & 1u) << 16);
+      add(places_[j] >> 16, 1u | (open & 2u) << 15);
+    }
+    atomicAdd(&at(root), sum);
+  }
+
+  // A thread's site by its bit in clear_roots().
+  __device__ __forceinline__ unsigned place_of(unsigned bit) const {
+    return kWordSites * row(bit / 2) + 2 * lane_ + bit % 2;
+  }
+
+  // Roots get the labels of their sites: closed ones what they draw, open ones numbers of nodes.
+  __device__ __forceinline__ void hand_out(std::uint32_t roots, const FusedSystem& system) {
+    std::uint32_t open = 0, square = 0;
+    std::uint64_t fourth = 0;
+    for (; roots != 0; roots &= roots - 1) {
+      const unsigned place = place_of(lowest(roots));
+      const std::uint32_t size = memory_.forest[place];
+      if (size >= kOpenSite) {
+        open |= roots & -roots;
+        continue;
+      }
+      square += size * size;
+      fourth += static_cast<std::uint64_t>(size * size) * (size * size);
+      memory_.forest[place] = Model::closed_label(memory_.draws, place);
+    }
+    add_closed(square, fourth);
+    const auto count = static_cast<std::uint32_t>(__popc(open));
+    std::uint32_t up_to = count;
+    for (unsigned step = 1; step < 32; step *= 2) {
+      const std::uint32_t before = __shfl_up_sync(~0u, up_to, step);
+      if (lane_ >= step) up_to += before;
+    }
+    std::uint32_t begin = 0;
+    if (lane_ == 31 && up_to > 0) begin = atomicAdd(&memory_.nodes, up_to);
+    begin = __shfl_sync(~0u, begin, 31);
+    make_nodes(open, begin + up_to - count, system);
+  }
+
+  __device__ __forceinline__ void add_closed(std::uint32_t square, std::uint64_t fourth) {
+    square = __reduce_add_sync(~0u, square);
+    if (square == 0) return;
+    const std::uint32_t low =
+        __reduce_add_sync(~0u, static_cast<std::uint32_t>(fourth % kFourthUnit));
+    const std::uint32_t high =
+        __reduce_add_sync(~0u, static_cast<std::uint32_t>(fourth / kFourthUnit));
+    if (lane_ != 0) return;
+    atomicAdd(&memory_.square, square);
+    atomicAdd(&memory_.fourth_low, low);
+    atomicAdd(&memory_.fourth_high, high);
+  }
+
+  __device__ __forceinline__ void make_nodes(std::uint32_t open, std::uint32_t number,
+                                             const FusedSystem& system) {
+    const std::uint32_t base = tile_ * labels_.capacity;
+    for (; open != 0; open &= open - 1, ++number) {
+      const unsigned place = place_of(lowest(open));
+      const std::uint32_t size = memory_.forest[place] & kSizeMask, node = base + number;
+      const Site site = memory_.first[place / kWordSites] + place % kWordSites;
+      system.forest.words[node] = KeyedForest::make(node, site);
+      system.own[node] = static_cast<std::uint16_t>(size);
+      system.size[node] = size;
+      memory_.forest[place] = number;
+    }
+  }
+
+  __device__ __forceinline__ void write_labels(std::uint32_t valid,
+                                               const FusedSystem& system) const {
+    auto* out = reinterpret_cast<std::uint32_t*>(system.label +
+                                                 static_cast<std::size_t>(tile_) * kTileSites);
+#pragma unroll
+    for (unsigned j = 0; j < kBandRows; ++j) {
+      if ((valid >> j & 1u) == 0) continue;
+      const std::uint32_t labels =
+          __byte_perm(at(places_[j] & 0xffffu), at(places_[j] >> 16), 0x5410);
+      out[32 * row(j) + lane_] = labels | Model::label_spins(memory_.spins, row(j), 2 * lane_);
+    }
+  }
+
+  const FusedLabels& labels_;
+  Memory& memory_;
+  const std::uint32_t tile_;
+  const unsigned lane_, warp_;
+  const TileWord word_;
+  std::uint64_t starts_ = 0;         // bit x of the lane's row: a run starts here
+  std::uint32_t places_[kBandRows];  // of runs, then of their roots: two sites of each of the rows
+};
+
+// The kernels that work on tiles: new spins of the update before, bonds, clusters.
+
+// Warps of a block: eight where the tiles are too few to fill the device with four each.
+inline constexpr unsigned kManyTiles = 1024;
+// Warps per multiprocessor that registers are to suffice for. Where four more cost no spill, they
+// make 3% of Potts updates.
+template <int kDim, class Model>
+constexpr unsigned kMostWarps = Model::kPotts&& kDim == 2 ? 36 : 32;
+
+template <int kDim, unsigned kWarps, class Model>
+struct TileMemory {
+  FusedTileMemory<kDim, Model> tile;
+  RootMemory<kWarps, Model> roots;
+};
+
+__device__ __forceinline__ uint4 eight_labels(const FusedSystem& system, std::uint32_t tile,
+                                              unsigned piece) {
+  const auto* from = reinterpret_cast<const uint4*>(system.label) +
+                     static_cast<std::size_t>(tile) * (kTileSites / 8);
+  return from[blockDim.x * piece + threadIdx.x];
+}
+
+// The new spins of two labels as bytes.
+template <class Model>
+__device__ __forceinline__ std::uint32_t two_spins(const typename Model::LabelDraws& draws,
+                                                   std::uint32_t labels) {
+  return Model::new_spin(draws, labels & 0xffffu) | Model::new_spin(draws, labels >> 16) << 8;
+}
+template <class Model>
+__device__ __forceinline__ uint2 eight_spins(const typename Model::LabelDraws& draws,
+                                             const uint4& labels) {
+  return make_uint2(two_spins<Model>(draws, labels.x) | two_spins<Model>(draws, labels.y) << 16,
+                    two_spins<Model>(draws, labels.z) | two_spins<Model>(draws, labels.w) << 16);
+}
+
+template <unsigned kWarps>
+struct TileLabels {
+  uint4 pieces[kPieces<kWarps>];
+
+  __device__ __forceinline__ TileLabels(const FusedSystem& system, std::uint32_t tile) {
+#pragma unroll
+    for (unsigned n = 0; n < kPieces<kWarps>; ++n) pieces[n] = eight_labels(system, tile, n);
+  }
+};
+
+// The spins of a tile after an update.
+template <int kDim, unsigned kWarps, class Model>
+__device__ __forceinline__ void take_spins(const TileLabels<kWarps>& labels, const TileWord& word,
+                                           TileMemory<kDim, kWarps, Model>& memory,
+                                           std::uint8_t* spins) {
+#pragma unroll
+  for (unsigned n = 0; n < kPieces<kWarps>; ++n) {
+    Model::take(memory.tile.spins, word, 32 * kWarps * n + threadIdx.x,
+                eight_spins<Model>(memory.roots.draws, labels.pieces[n]), spins);
+  }
+}
+
+// The roots of the update before, by the whole block; memory.roots.draws is complete after the next
+// barrier but the last.
+template <unsigned kWarps, class Model>
+__device__ __forceinline__ void find_roots_before(RootFinder<kWarps, Model>& finder,
+                                                  std::uint32_t count) {
+  finder.run(count);
+  __syncthreads();
+  finder.finish();
+}
+
+// kFirst: the first update of a run takes its spins from bytes, later ones from labels.
+template <int kDim, bool kFirst, unsigned kWarps, class Model>
+__device__ __forceinline__ void label_tile(const Model& model, const DevicePlan& plan,
+                                           const FusedLabels& labels, const DeviceSystems& systems,
+                                           std::uint32_t update, std::uint32_t who,
+                                           std::uint32_t number,
+                                           TileMemory<kDim, kWarps, Model>& memory) {
+  const FusedSystem system(labels, who, update), before(labels, who, update + 1);
+  FusedTile<kDim, kWarps, Model> tile(labels, number, memory.tile);
+  tile.draw(model, systems.key(who), plan.bond[systems.temperature(who)]);
+  wait_for_kernel_before();
+  RootFinder<kWarps, Model> finder(model, before, {systems.seed, who, systems.step - 1},
+                                   number * labels.capacity, memory.roots);
+  if constexpr (kFirst) {
+    Model::load(memory.tile.spins, tile.word(), systems.system(who));
+  } else {
+    const TileLabels<kWarps> sites(before,
+                                   number);  // on their way while the nodes find their roots
+    find_roots_before(finder, before.count[number]);
+    take_spins(sites, tile.word(), memory, systems.system(who));
+  }
+  __syncthreads();
+  tile.join(plan, system);
+  tile.find_roots(system, labels.common, systems.systems, update, who);
+  if constexpr (!kFirst) {
+    finder.add_up(labels.common, systems.systems, update - 1, who, number);
+  }
+}
+
+template <int kDim, bool kFirst, unsigned kWarps, class Model>
+__global__ void __launch_bounds__(32 * kWarps, kMostWarps<kDim, Model> / kWarps)
+    label_tiles(const __grid_constant__ Model model, const __grid_constant__ DevicePlan plan,
+                const __grid_constant__ FusedLabels labels,
+                const __grid_constant__ DeviceSystems systems, std::uint32_t update,
+                const __grid_constant__ SystemBlocks tiles) {
+  __shared__ TileMemory<kDim, kWarps, Model> memory;
+  let_next_kernel_begin();
+  const auto [who, tile] = tiles.place(blockIdx.x);
+  label_tile<kDim, kFirst>(model, plan, labels, systems, update, who, tile, memory);
+}
+
+template <int kDim, unsigned kWarps, class Model>
+__device__ __forceinline__ void flip_tile(const Model& model, const FusedLabels& labels,
+                                          const DeviceSystems& systems, std::uint32_t update,
+                                          std::uint32_t who, std::uint32_t tile,
+                                          RootMemory<kWarps, Model>& memory) {
+  const FusedSystem system(labels, who, update);
+  const Tiles& tiles = labels.common.tiles;
+  const TileWord word = tile_word<kDim>(tiles, labels.common.geometry, tile, threadIdx.x % 32);
+  RootFinder<kWarps, Model> finder(model, system, systems.key(who), tile * labels.capacity, memory);
+  wait_for_kernel_before();
+  find_roots_before(finder, system.count[tile]);
+  std::uint8_t* spins = systems.system(who);
+#pragma unroll
+  for (unsigned n = 0; n < kPieces<kWarps>; ++n) {
+    const unsigned place = 8 * (32 * kWarps * n + threadIdx.x);
+    const auto row = static_cast<int>(place / kWordSites);
+    const Site first = __shfl_sync(~0u, word.first, row);
+    if (__shfl_sync(~0u, word.count, row) == 0) continue;
+    *reinterpret_cast<uint2*>(spins + first + place % kWordSites) =
+        eight_spins<Model>(memory.draws, eight_labels(system, tile, n));
+  }
+  finder.add_up(labels.common, systems.systems, update, who, tile);
+}
+
+template <int kDim, unsigned kWarps, class Model>
+__global__ void __launch_bounds__(32 * kWarps)
+    flip_tiles(const __grid_constant__ Model model, const __grid_constant__ FusedLabels labels,
+               const __grid_constant__ DeviceSystems systems, std::uint32_t update,
+               const __grid_constant__ SystemBlocks tiles) {
+  __shared__ RootMemory<kWarps, Model> memory;
+  const auto [who, tile] = tiles.place(blockIdx.x);
+  flip_tile<kDim, kWarps>(model, labels, systems, update, who, tile, memory);
+}
+
+// Launches kernel<kWarps>() for the tiles of the systems' part.
+template <class Kernel, class... Arguments>
+void launch_for_tiles(const FusedLabels& labels, const DeviceSystems& systems, cudaStream_t stream,
+                      const Kernel& kernel, const Arguments&... arguments) {
+  const SystemBlocks tiles = systems.blocks(labels.common.tiles.count);
+  const auto with = [&]<unsigned kWarps>() {
+    launch(kernel.template operator()<kWarps>(), tiles,
+           {.threads = 32 * kWarps, .early = labels.early}, stream, arguments...);
+  };
+  if (tiles.count() < kManyTiles) {
+    with.template operator()<8>();
+  } else {
+    with.template operator()<4>();
+  }
+}
+
+template <class Model>
+void launch_tiles(const DevicePlan& plan, const FusedLabels& labels, const DeviceSystems& systems,
+                  std::uint32_t update, cudaStream_t stream) {
+  with_dim(plan.lattice.dim, [&]<int kDim>() {
+    if constexpr (kDim >= 2) {
+      const auto kernel = [&]<unsigned kWarps>() {
+        return update == 0 ? label_tiles<kDim, true, kWarps, Model>
+                           : label_tiles<kDim, false, kWarps, Model>;
+      };
+      launch_for_tiles(labels, systems, stream, kernel, Model(plan), plan, labels, systems, update);
+    }
+  });
+}
+
+template <class Model>
+void launch_flips(const DevicePlan& plan, const FusedLabels& labels, const DeviceSystems& systems,
+                  std::uint32_t update, cudaStream_t stream) {
+  with_dim(plan.lattice.dim, [&]<int kDim>() {
+    if constexpr (kDim >= 2) {
+      const auto kernel = [&]<unsigned kWarps>() { return flip_tiles<kDim, kWarps, Model>; };
+      launch_for_tiles(labels, systems, stream, kernel, Model(plan), labels, systems, update);
+    }
+  });
+}
+
+// The bonds that tiles leave to the whole lattice; and the masks that are made once.
+
+// The label of a site, and the node that it belongs to.
+struct SiteNode {
+  std::uint32_t label = 0, node = 0;
+};
+
+template <int kDim>
+__device__ __forceinline__ SiteNode node_of(const FusedLabels& labels, const FusedSystem& system,
+                                            Site site) {
+  const TilePlace at = tile_place<kDim>(labels.common.tiles, labels.common.geometry, site);
+  const std::uint32_t label =
+      system.label[static_cast<std::size_t>(at.tile) * kTileSites + at.place];
+  return {label, at.tile * labels.capacity + (label & kNodeMask)};
+}
+
+__device__ __forceinline__ bool rewired_drawn(const DevicePlan& plan, const DeviceSystems& systems,
+                                              std::uint32_t who, const RewiredSlot& bond) {
+  return happens(slot_draw(systems.key(who), Stream::bytespin_bond, bond.slot),
+                 plan.bond[systems.temperature(who)]);
+}
+
+// A bond of the list, as far as it is known before the tiles are labelled.
+struct Candidate {
+  bool drawn = false;  // across a border: not known yet
+  Site a = 0, b = 0;
+  int direction = -1;  // across a border
+};
+
+// The sites of a rank, which joins the bonds that both begin and end there.
+struct SlabSites {
+  std::uint64_t first, last;
+
+  __device__ __forceinline__ bool have(Site a, Site b) const {
+    return a >= first && a < last && b >= first && b < last;
+  }
+};
+
+template <int kDim, bool kSlab>
+__device__ __forceinline__ Candidate candidate(const DevicePlan& plan, const FusedLabels& labels,
+                                               const BorderBonds& borders, const SlabSites& slab,
+                                               const DeviceSystems& systems, std::uint32_t who,
+                                               std::uint64_t index) {
+  if (index < borders.first[kDim]) {
+    const BorderBond bond = border_bond<kDim>(labels.common.geometry, borders, plan.sites, index);
+    const bool here = !kSlab || slab.have(bond.a, bond.b);
+    return {bond.exists && here, bond.a, bond.b, bond.direction};
+  }
+  if (index >= borders.first[kDim + 1]) return {};
+  const RewiredSlot bond = plan.rewired[borders.rewired<kDim>(index)];
+  if (kSlab && !slab.have(bond.a, bond.b)) return {};
+  return {rewired_drawn(plan, systems, who, bond), bond.a, bond.b, -1};
+}
+
+// Both ends of a bond in the list are open sites: their labels name nodes. kPotts: spins are bytes,
+// not bits of labels.
+template <int kDim, bool kPotts, bool kSlab>
+__device__ __forceinline__ void join_bond(const DevicePlan& plan, const FusedLabels& labels,
+                                          const BorderBonds& borders, const SlabSites& slab,
+                                          const DeviceSystems& systems, std::uint32_t update,
+                                          std::uint32_t who, std::uint64_t index) {
+  const FusedSystem system(labels, who, update);
+  const Candidate bond = candidate<kDim, kSlab>(plan, labels, borders, slab, systems, who, index);
+  wait_for_kernel_before();
+  bool joined = bond.drawn;
+  SiteNode a, b;
+  if (joined) {
+    if (bond.direction >= 0) {
+      joined = bit_at(system.drawn, DevicePlan::slot_of<kDim>(bond.a, bond.direction));
+    }
+    a = node_of<kDim>(labels, system, bond.a);
+    b = node_of<kDim>(labels, system, bond.b);
+  }
+  if constexpr (kPotts) {
+    const std::uint8_t* spins = systems.system(who);
+    joined = joined && spins[bond.a] == spins[bond.b];
+  } else {
+    joined = joined && ((a.label ^ b.label) >> kSpinBit & 1u) == 0;
+  }
+  // Bonds across a border often join the same two nodes.
+  const std::uint64_t pair =
+      joined ? static_cast<std::uint64_t>(a.node) << 32 | b.node : ~std::uint64_t{0};
+  const std::uint32_t peers = __match_any_sync(~0u, pair);
+  if (joined && threadIdx.x % 32 == lowest(peers)) system.forest.unite(a.node, b.node);
+}
+
+template <int kDim, bool kPotts, bool kSlab>
+__global__ void __launch_bounds__(kThreads)
+    join_bonds(const __grid_constant__ DevicePlan plan, const __grid_constant__ FusedLabels labels,
+               const __grid_constant__ BorderBonds borders, const __grid_constant__ SlabSites slab,
+               const __grid_constant__ DeviceSystems systems, std::uint32_t update,
+               const __grid_constant__ SystemBlocks blocks) {
+  let_next_kernel_begin();
+  const auto [who, block] = blocks.place(blockIdx.x);
+  join_bond<kDim, kPotts, kSlab>(plan, labels, borders, slab, systems, update, who,
+                                 std::uint64_t{block} * kThreads + threadIdx.x);
+}
+
+__device__ __forceinline__ void mark_gone(const DevicePlan& plan, std::uint32_t* gone,
+                                          std::uint64_t index) {
+  const std::uint64_t slot = plan.rewired[index].slot;
+  if (slot < plan.bond_slots.lattice_slots) atomicOr(gone + (slot >> 5), 1u << (slot & 31u));
+}
+
+__global__ void __launch_bounds__(kThreads)
+    make_masks(const __grid_constant__ DevicePlan plan, std::uint32_t* gone,
+               std::uint32_t* modified) {
+  const std::uint64_t index = static_cast<std::uint64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  if (index < plan.rewired_count) mark_gone(plan, gone, index);
+  if (32 * index < plan.sites) modified[index] = plan.groups[index].modified;
+}
+
+// The borders of slabs that ranks have.
+
+constexpr Site kNoLabel = 0xFFFFFFFFu;  // site counts end at 2^32 - 1
+
+__device__ __forceinline__ Site label_of(unsigned long long pair, unsigned which) {
+  return static_cast<Site>(which == 0 ? pair >> 32 : pair);
+}
+
+template <int kDim, bool kPotts>
+__device__ __forceinline__ std::uint64_t end_at(const FusedLabels& labels,
+                                                const FusedSystem& system,
+                                                const std::uint8_t* spins, Site site) {
+  const SiteNode at = node_of<kDim>(labels, system, site);
+  KeyedForest::Word word;
+  system.forest.root(at.node, word);
+  const std::uint32_t spin = kPotts ? spins[site] : at.label >> kSpinBit;
+  return border_end(KeyedForest::key(word), spin);
+}
+
+template <int kDim, bool kPotts>
+__global__ void __launch_bounds__(kThreads)
+    border_ends(const __grid_constant__ DevicePlan plan, const __grid_constant__ FusedLabels labels,
+                const __grid_constant__ DeviceSystems systems,
+                const __grid_constant__ SlabBorders slab, std::uint32_t update, std::uint32_t who,
+                unsigned long long* ends) {
+  const std::uint64_t k = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x;
+  auto site = static_cast<Site>(slab.first + k);
+  std::uint64_t place = k;
+  bool drawn = true;
+  if (k >= slab.plane && k < slab.ends_out()) {
+    const RewiredSlot bond = slab.told[k - slab.plane];
+    site = bond.b;
+    place = slab.plane + slab.told_place[k - slab.plane];
+    drawn = rewired_drawn(plan, systems, who, bond);
+  }
+  wait_for_kernel_before();
+  if (k >= slab.ends_out()) return;
+  const FusedSystem system(labels, who, update);
+  ends[place] = drawn ? end_at<kDim, kPotts>(labels, system, systems.system(who), site) : 0;
+}
+
+// The first of the next places of a list for a thread that takes two at most: counted once for a
+// block, since one address takes an addition at a time. By whole blocks.
+__device__ __forceinline__ std::uint32_t take_places(unsigned takes, std::uint32_t* count) {
+  __shared__ std::uint32_t first[kThreads / 32];
+  const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const std::uint32_t ones = __ballot_sync(~0u, (takes & 1u) != 0);
+  const std::uint32_t twos = __ballot_sync(~0u, (takes & 2u) != 0);
+  const auto taken = [&](std::uint32_t lanes) {
+    return static_cast<std::uint32_t>(__popc(ones & lanes) + 2 * __popc(twos & lanes));
+  };
+  if (lane == 0) first[warp] = taken(~0u);
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    std::uint32_t all = 0;
+    for (const std::uint32_t of_warp : first) all += of_warp;
+    std::uint32_t next = all > 0 ? atomicAdd(count, all) : 0;
+    for (std::uint32_t& of_warp : first) {
+      next += of_warp;
+      of_warp = next - of_warp;
+    }
+  }
+  __syncthreads();
+  const std::uint32_t place = first[warp] + taken((1u << lane) - 1);
+  __syncthreads();
+  return place;
+}
+
+// Whether a pair was not met before. Most were, by this block even.
+__device__ __forceinline__ bool meet(const SlabEdges& edges, unsigned long long pair) {
+  const auto mixed = static_cast<std::uint32_t>((pair * 0x9E3779B97F4A7C15ull) >> 32);
+  const std::uint32_t place = mixed & (edges.met_size - 1);
+  return KeyedForest{edges.met}.peek(place) != pair && atomicExch(edges.met + place, pair) != pair;
+}
+
+template <int kDim, bool kPotts>
+__global__ void __launch_bounds__(kThreads)
+    border_edges(const __grid_constant__ DevicePlan plan,
+                 const __grid_constant__ FusedLabels labels,
+                 const __grid_constant__ DeviceSystems systems,
+                 const __grid_constant__ SlabBorders slab, std::uint32_t update, std::uint32_t who,
+                 const __grid_constant__ RankEnds ends, const __grid_constant__ SlabEdges edges) {
+  const std::uint64_t k = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x;
+  const FusedSystem system(labels, who, update);
+  bool joined = false;
+  Site a = 0;
+  if (k < slab.plane) {
+    a = static_cast<Site>(slab.last - slab.plane + k);
+    joined = bit_at(system.drawn, DevicePlan::slot_of<kDim>(a, kDim - 1));
+  } else if (k < slab.ends_in()) {
+    const RewiredSlot bond = slab.asked[k - slab.plane];
+    a = bond.a;
+    joined = rewired_drawn(plan, systems, who, bond);
+  }
+  std::uint64_t here = 0, there = 0;
+  if (joined) {
+    unsigned list = 0;
+    while (k >= ends.first[list + 1]) ++list;
+    there = ends.ends[list][k - ends.first[list]];
+    here = end_at<kDim, kPotts>(labels, system, systems.system(who), a);
+    joined = here >> 32 == there >> 32;
+  }
+  const unsigned long long pair = joined ? here << 32 | (there & 0xFFFFFFFFu) : ~0ull;
+  const std::uint32_t peers = __match_any_sync(~0u, pair);
+  const bool is_new = joined && threadIdx.x % 32 == lowest(peers) && meet(edges, pair);
+  const std::uint32_t place =
+      take_places(is_new ? 1 : 0, reinterpret_cast<std::uint32_t*>(edges.pairs));
+  if (is_new) edges.pairs[1 + place] = pair;
+}
+
+// The list of rank blockIdx.y: f(any, word) of its words, by whole blocks.
+template <class F>
+__device__ __forceinline__ void for_list(const RankLists& lists, const F& f) {
+  const unsigned long long* list = lists.lists[blockIdx.y];
+  const std::uint64_t words = list[0], step = std::uint64_t{gridDim.x} * kThreads;
+  for (std::uint64_t first = std::uint64_t{blockIdx.x} * kThreads; first < words; first += step) {
+    const std::uint64_t k = first + threadIdx.x;
+    f(k < words, k < words ? list[1 + k] : 0);
+  }
+}
+
+// The slots that so many words of lists need: two labels of a word fill two thirds of them at most.
+constexpr RW_HD std::uint64_t slots_for(std::uint64_t words) {
+  std::uint64_t slots = 1024;
+  while (slots < 3 * words) slots *= 2;
+  return slots;
+}
+
+// A word of the table has a label above and, below, what is kept of it: in a forest its parent's
+// slot (KeyedForest), or a number of sites. Slots are looked up as a block may have seen them
+// before, since many ask for the same: no label moves, and what is overtaken fails to be changed.
+class OpenTable {
+ public:
+  using Word = KeyedForest::Word;
+
+  struct Entry {
+    std::uint32_t slot;
+    Word word;  // as it was seen
+    bool is_new = false;
+  };
+
+  __device__ __forceinline__ OpenTable(const LabelTable& table, const RankLists& lists)
+      : words_(table.slots) {
+    std::uint64_t all = 0;
+    for (std::uint32_t r = 0; r < lists.ranks; ++r) all += lists.lists[r][0];
+    slots_ = slots_for(all);
+  }
+
+  // A label, which is there afterwards: with start(slot) below it where it is new.
+  template <class Start>
+  __device__ __forceinline__ Entry enter(Site label, const Start& start) const {
+    const std::uint64_t mask = slots_ - 1;
+    for (std::uint64_t slot = (label * 0x9E3779B97F4A7C15ull) >> 32 & mask;;
+         slot = (slot + 1) & mask) {
+      const auto at = static_cast<std::uint32_t>(slot);
+      Word word = forest().peek(at);
+      if (word == kEmpty) {
+        const Word first = KeyedForest::make(start(at), label);
+        word = atomicCAS(words_ + slot, kEmpty, first);
+        if (word == kEmpty) return {at, first, true};
+      }
+      if (KeyedForest::key(word) == label) return {at, word};
+    }
+  }
+
+  // The sets of two entries become one, while others are entered.
+  __device__ __forceinline__ void unite(Entry a, Entry b) const {
+    for (;;) {
+      climb(a);
+      climb(b);
+      if (a.slot == b.slot) return;
+      const bool hang_a = KeyedForest::key(a.word) > KeyedForest::key(b.word);
+      Entry& child = hang_a ? a : b;
+      const Word hung = KeyedForest::make(hang_a ? b.slot : a.slot, KeyedForest::key(child.word));
+      const Word found = atomicCAS(words_ + child.slot, child.word, hung);
+      if (found == child.word) return;
+      child.word = found;
+    }
+  }
+
+  // Empty; by all threads of a grid.
+  __device__ __forceinline__ void clear() const {
+    const std::uint64_t step = std::uint64_t{gridDim.x} * kThreads;
+    for (std::uint64_t k = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x; k < slots_;
+         k += step) {
+      words_[k] = kEmpty;
+    }
+  }
+
+ private:
+  using Ref = cuda::atomic_ref<Word, cuda::thread_scope_device>;
+  static constexpr Word kEmpty = ~0ull;  // kNoLabel is no label
+
+  __device__ __forceinline__ KeyedForest forest() const { return {words_}; }
+
+  // To the root; a node on the way hangs under its parent's parent then.
+  __device__ __forceinline__ void climb(Entry& at) const {
+    for (std::uint32_t up = KeyedForest::parent(at.word); up != at.slot;
+         up = KeyedForest::parent(at.word)) {
+      Word word = forest().peek(up);
+      while (word == kEmpty) word = Ref(words_[up]).load(cuda::memory_order_relaxed);
+      if (KeyedForest::parent(word) != up) {
+        const Word higher = KeyedForest::make(KeyedForest::parent(word), KeyedForest::key(at.word));
+        Ref(words_[at.slot]).store(higher, cuda::memory_order_relaxed);
+      }
+      at = {up, word};
+    }
+  }
+
+  Word* words_;
+  std::uint64_t slots_;
+};
+
+__global__ void __launch_bounds__(kThreads)
+    clear_table(const __grid_constant__ RankLists lists, const __grid_constant__ LabelTable table) {
+  OpenTable(table, lists).clear();
+}
+
+// The sets of labels; those of the slab are listed, with where they are in the table and in the
+// forest.
+template <int kDim>
+__global__ void __launch_bounds__(kThreads)
+    unite_labels(const __grid_constant__ FusedLabels all, std::uint32_t update, std::uint32_t who,
+                 const __grid_constant__ SlabBorders slab, const __grid_constant__ RankLists pairs,
+                 const __grid_constant__ LabelTable table,
+                 const __grid_constant__ AdoptedLabels adopted) {
+  const FusedSystem system(all, who, update);
+  const OpenTable labels(table, pairs);
+  for_list(pairs, [&](bool any, unsigned long long pair) {
+    OpenTable::Entry a{}, b{};
+    bool own_a = false, own_b = false;
+    std::uint32_t node_a = 0, node_b = 0;  // roots; on their way while sets are joined
+    const auto enter = [&](Site label, bool& own, std::uint32_t& node, const auto& start) {
+      const OpenTable::Entry entry = labels.enter(label, start);
+      own = entry.is_new && slab.has(label);
+      if (own) node = node_of<kDim>(all, system, label).node;
+      return entry;
+    };
+    if (any) {
+      // The larger label hangs under the smaller from the first, if it is new, as most are.
+      const Site x = label_of(pair, 0), y = label_of(pair, 1);
+      a = enter(min(x, y), own_a, node_a, [](std::uint32_t slot) { return slot; });
+      b = enter(max(x, y), own_b, node_b, [&](std::uint32_t) { return a.slot; });
+      if (!b.is_new) labels.unite(a, b);
+    }
+    std::uint32_t place = take_places((own_a ? 1u : 0u) + (own_b ? 1u : 0u), adopted.count);
+    const auto list = [&](std::uint32_t slot, std::uint32_t node) {
+      adopted.smallest[place] = slot;
+      adopted.node[place++] = node;
+    };
+    if (own_a) list(a.slot, node_a);
+    if (own_b) list(b.slot, node_b);
+  });
+}
+
+__global__ void __launch_bounds__(kThreads)
+    adopt_labels(const __grid_constant__ FusedLabels labels, std::uint32_t update,
+                 std::uint32_t who, const __grid_constant__ LabelTable table,
+                 const __grid_constant__ AdoptedLabels adopted) {
+  let_next_kernel_begin();
+  wait_for_kernel_before();
+  const KeyedForest sets{table.slots};
+  const FusedSystem system(labels, who, update);
+  const std::uint32_t count = *adopted.count, step = gridDim.x * kThreads;
+  for (std::uint32_t k = blockIdx.x * kThreads + threadIdx.x; k < count; k += step) {
+    const std::uint32_t node = adopted.node[k];
+    KeyedForest::Word root;
+    sets.root(adopted.smallest[k], root);
+    system.forest.words[node] = KeyedForest::make(node, KeyedForest::key(root));
+    adopted.smallest[k] = KeyedForest::key(root);
+  }
+}
+
+// A block's n^2 and n^4 into sums [3]: one address takes an addition at a time.
+__device__ __forceinline__ void add_block_sums(std::uint64_t square, WideSum fourth,
+                                               unsigned long long* sums) {
+  __shared__ unsigned long long block[3];
+  if (threadIdx.x < 3) block[threadIdx.x] = 0;
+  __syncthreads();
+  square = warp_sum(square);
+  fourth = warp_sum(fourth);
+  if (threadIdx.x % 32 == 0 && square != 0) {
+    atomicAdd(block, static_cast<unsigned long long>(square));
+    atomic_add_wide(block + 1, block + 2, fourth);
+  }
+  __syncthreads();
+  if (threadIdx.x > 0 || block[0] == 0) return;
+  atomicAdd(sums, block[0]);
+  atomic_add_wide(sums + 1, sums + 2, WideSum{block[2]} << 64 | block[1]);
+}
+
+__global__ void __launch_bounds__(kThreads)
+    border_sizes(const __grid_constant__ FusedLabels labels, std::uint32_t update,
+                 std::uint32_t who, const __grid_constant__ AdoptedLabels adopted,
+                 unsigned long long* parts, unsigned long long* sums) {
+  const FusedSystem system(labels, who, update);
+  const std::uint32_t count = *adopted.count, step = gridDim.x * kThreads;
+  std::uint64_t square = 0;
+  WideSum fourth = 0;
+  for (std::uint32_t k = blockIdx.x * kThreads + threadIdx.x; k < count; k += step) {
+    const std::uint32_t size = system.size[adopted.node[k]];
+    parts[1 + k] = static_cast<unsigned long long>(adopted.smallest[k]) << 32 | size;
+    const std::uint64_t of_part = std::uint64_t{size} * size;
+    square += of_part;
+    fourth += static_cast<WideSum>(of_part) * of_part;
+  }
+  if (blockIdx.x == 0 && threadIdx.x == 0) parts[0] = count;
+  add_block_sums(square, fourth, sums);
+}
+
+// When a cluster grows from a to b sites, sum n^2 grows by b^2 - a^2. Many parts are of one
+// cluster: a warp adds up those of a label that it has, and over all its words those of the label
+// that it has most of first.
+__global__ void __launch_bounds__(kThreads)
+    add_parts(std::uint32_t rank, const __grid_constant__ RankLists parts,
+              const __grid_constant__ LabelTable table, unsigned long long* sums) {
+  const OpenTable totals(table, parts);
+  const unsigned lane = threadIdx.x % 32;
+  std::uint64_t square = 0;
+  WideSum fourth = 0;
+  const auto grow = [&](Site label, std::uint32_t size) {
+    const std::uint32_t slot = totals.enter(label, [](std::uint32_t) { return 0u; }).slot;
+    const std::uint64_t before =
+        KeyedForest::parent(atomicAdd(table.slots + slot, static_cast<unsigned long long>(size)));
+    const std::uint64_t before2 = before * before, after2 = (before + size) * (before + size);
+    square += after2 - before2;
+    fourth += static_cast<WideSum>(after2) * after2 - static_cast<WideSum>(before2) * before2;
+  };
+  Site favourite = kNoLabel;  // of the warp
+  std::uint32_t of_favourite = 0;
+  for_list(parts, [&](bool any, unsigned long long part) {
+    const bool own = any && (label_of(part, 0) * 0x9E3779B1u >> 16) % parts.ranks == rank;
+    const Site label = own ? label_of(part, 0) : kNoLabel;
+    const std::uint32_t peers = __match_any_sync(~0u, label);
+    const std::uint32_t size = __reduce_add_sync(peers, own ? static_cast<std::uint32_t>(part) : 0);
+    const bool leads = own && lane == lowest(peers);
+    if (favourite == kNoLabel) {
+      const auto parts_of = static_cast<std::uint32_t>(leads ? __popc(peers) : 0);
+      const std::uint32_t most = __reduce_max_sync(~0u, parts_of);
+      const std::uint32_t who = __ballot_sync(~0u, leads && parts_of == most);
+      if (who != 0) favourite = __shfl_sync(~0u, label, static_cast<int>(lowest(who)));
+    }
+    if (leads && label == favourite) of_favourite += size;
+    if (leads && label != favourite) grow(label, size);
+  });
+  of_favourite = __reduce_add_sync(~0u, of_favourite);
+  if (lane == 0 && of_favourite > 0) grow(favourite, of_favourite);
+  add_block_sums(square, fourth, sums);
+}
+
+// Of kernels that stride: blocks that fill a device, and few, of those that add up as they go.
+constexpr unsigned kMostBlocks = 2048, kFewBlocks = 256;
+
+LaunchShape cover_at_most(std::uint64_t items, unsigned blocks) {
+  LaunchShape shape = cover(items, kThreads);
+  shape.blocks = std::min(shape.blocks, blocks);
+  return shape;
+}
+
+// Of kernels by for_list(): blocks enough for the longest list, or so many for all.
+LaunchShape cover_lists(const RankLists& lists, unsigned blocks) {
+  LaunchShape shape = cover_at_most(lists.most, std::max(blocks / lists.ranks, 64u));
+  shape.blocks_y = lists.ranks;
+  return shape;
+}
+
+}  // namespace
+
+void launch_fused_tiles(const DevicePlan& plan, const FusedLabels& labels,
+                        const DeviceSystems& systems, std::uint32_t update, cudaStream_t stream) {
+  (plan.potts ? launch_tiles<FusedPotts> : launch_tiles<FusedIsing>)(plan, labels, systems, update,
+                                                                     stream);
+}
+
+void launch_fused_join(const DevicePlan& plan, const FusedLabels& labels,
+                       const DeviceSystems& systems, std::uint32_t update, cudaStream_t stream) {
+  with_dim(plan.lattice.dim, [&]<int kDim>() {
+    if constexpr (kDim >= 2) {
+      const BorderBonds borders =
+          BorderBonds::make<kDim>(plan, labels.common.tiles, labels.common.geometry, systems.part);
+      const DeviceSystems all = systems.whole();  // the bonds are those of the part already
+      auto* kernel = plan.potts ? join_bonds<kDim, true, false> : join_bonds<kDim, false, false>;
+      if (systems.part.overlaps) {
+        kernel = plan.potts ? join_bonds<kDim, true, true> : join_bonds<kDim, false, true>;
+      }
+      const SlabSites slab{systems.part.begin(plan.sites), systems.part.end(plan.sites)};
+      launch(kernel, all.blocks((borders.first[kDim + 1] + kThreads - 1) / kThreads),
+             {.threads = kThreads, .early = labels.early}, stream, plan, labels, borders, slab, all,
+             update);
+    }
+  });
+}
+
+void launch_fused_flip(const DevicePlan& plan, const FusedLabels& labels,
+                       const DeviceSystems& systems, std::uint32_t update, cudaStream_t stream) {
+  (plan.potts ? launch_flips<FusedPotts> : launch_flips<FusedIsing>)(plan, labels, systems, update,
+                                                                     stream);
+}
+
+void launch_fused_masks(const DevicePlan& plan, std::uint32_t* gone, std::uint32_t* modified,
+                        cudaStream_t stream) {
+  const std::uint64_t items = std::max(plan.rewired_count, (plan.sites + 31) / 32);
+  launch(make_masks, cover(items, kThreads), stream, plan, gone, modified);
+}
+
+void launch_border_ends(const DevicePlan& plan, const FusedLabels& labels,
+                        const DeviceSystems& systems, const SlabBorders& slab, std::uint32_t update,
+                        std::uint32_t who, unsigned long long* ends, cudaStream_t stream) {
+  with_dim(plan.lattice.dim, [&]<int kDim>() {
+    if constexpr (kDim >= 2) {
+      launch(plan.potts ? border_ends<kDim, true> : border_ends<kDim, false>,
+             {.blocks = cover(slab.ends_out(), kThreads).blocks,
+              .threads = kThreads,
+              .early = labels.early},
+             stream, plan, labels, systems, slab, update, who, ends);
+    }
+  });
+}
+
+void launch_border_edges(const DevicePlan& plan, const FusedLabels& labels,
+                         const DeviceSystems& systems, const SlabBorders& slab,
+                         std::uint32_t update, std::uint32_t who, const RankEnds& ends,
+                         const SlabEdges& edges, cudaStream_t stream) {
+  with_dim(plan.lattice.dim, [&]<int kDim>() {
+    if constexpr (kDim >= 2) {
+      launch(plan.potts ? border_edges<kDim, true> : border_edges<kDim, false>,
+             cover(slab.ends_in(), kThreads), stream, plan, labels, systems, slab, update, who,
+             ends, edges);
+    }
+  });
+}
+
+std::uint64_t label_table_slots(std::uint64_t words) { return slots_for(words); }
+
+void launch_clear_table(const RankLists& lists, const LabelTable& table, cudaStream_t stream) {
+  launch(clear_table, cover_at_most(slots_for(lists.ranks * lists.most), kMostBlocks), stream,
+         lists, table);
+}
+
+void launch_border_unite(const DevicePlan& plan, const FusedLabels& labels, const SlabBorders& slab,
+                         std::uint32_t update, std::uint32_t who, const RankLists& pairs,
+                         const LabelTable& table, const AdoptedLabels& adopted,
+                         cudaStream_t stream) {
+  with_dim(plan.lattice.dim, [&]<int kDim>() {
+    if constexpr (kDim >= 2) {
+      launch(unite_labels<kDim>, cover_lists(pairs, kMostBlocks), stream, labels, update, who, slab,
+             pairs, table, adopted);
+    }
+  });
+  LaunchShape shape = cover_at_most(adopted.most, kMostBlocks);
+  shape.early = labels.early;
+  launch(adopt_labels, shape, stream, labels, update, who, table, adopted);
+}
+
+void launch_border_sizes(const FusedLabels& labels, std::uint32_t update, std::uint32_t who,
+                         const AdoptedLabels& adopted, unsigned long long* parts,
+                         unsigned long long* sums, cudaStream_t stream) {
+  launch(border_sizes, cover_at_most(adopted.most, kMostBlocks), stream, labels, update, who,
+         adopted, parts, sums);
+}
+
+void launch_border_sums(std::uint32_t rank, const RankLists& parts, const LabelTable& table,
+                        unsigned long long* sums, cudaStream_t stream) {
+  launch(add_parts, cover_lists(parts, kFewBlocks), stream, rank, parts, table, sums);
+}
+
+}  // namespace rewise::bytespin

@@ -1,0 +1,884 @@
+// The kernels of a Swendsen-Wang update, step by step (swendsen_wang_cuda.hpp).
+#include "src/bytespin/equal_bytes.hpp"
+#include "src/bytespin/swendsen_wang/border_bonds.hpp"
+#include "src/bytespin/swendsen_wang/labels.cuh"
+#include "src/cuda/forest.cuh"
+#include "src/cuda/launch.hpp"
+
+namespace rewise::bytespin {
+namespace {
+
+using namespace device;
+
+constexpr unsigned kThreads = 256;
+constexpr unsigned kWarps = 4, kFlipWarps = 8;  // per block
+
+// Step 1, draw: masks of drawn bonds and of flips.
+
+constexpr unsigned kRounds = kCallsPerWarp / 32;
+
+// A warp makes 256 calls, 16 blocks of slots: in each round both halves of the warp hold a block's
+// draws in order, word by word; four ballots are its mask. Lane n keeps round n's masks.
+__device__ __forceinline__ void draw_bonds(const DevicePlan& plan, const DeviceLabels& labels,
+                                           const DeviceSystems& systems, std::uint32_t who,
+                                           std::uint64_t warp, unsigned lane) {
+  const Threshold threshold = plan.bond[systems.temperature(who)];
+  const bool never = threshold == 0;
+  const auto last = static_cast<std::uint32_t>(threshold - 1);  // draws up to it happen
+  const DrawKey key = systems.key(who);
+  uint4 kept = make_uint4(0, 0, 0, 0);
+#pragma unroll 4
+  for (unsigned n = 0; n < kRounds; ++n) {
+    const std::uint64_t call = warp * kCallsPerWarp + n * 32 + lane;
+    const Words4 x = random_words(key.seed, Stream::bytespin_bond, call, key.who, 0, key.step);
+    const std::uint32_t b0 = __ballot_sync(~0u, x.w[0] <= last);
+    const std::uint32_t b1 = __ballot_sync(~0u, x.w[1] <= last);
+    const std::uint32_t b2 = __ballot_sync(~0u, x.w[2] <= last);
+    const std::uint32_t b3 = __ballot_sync(~0u, x.w[3] <= last);
+    if (lane == n) {
+      kept = make_uint4(__byte_perm(b0, b1, 0x5410), __byte_perm(b2, b3, 0x5410),
+                        __byte_perm(b0, b1, 0x7632), __byte_perm(b2, b3, 0x7632));
+    }
+  }
+  if (never) kept = make_uint4(0, 0, 0, 0);
+  if (lane < kRounds) {
+    std::uint32_t* out = labels.drawn + who * labels.drawn_stride;
+    reinterpret_cast<uint4*>(out)[warp * kRounds + lane] = kept;
+  }
+}
+
+// The flips of 128 sites a call.
+__device__ __forceinline__ void draw_flips(const DeviceLabels& labels, const DeviceSystems& systems,
+                                           std::uint32_t who, std::uint64_t call) {
+  if (4 * call >= labels.flip_stride) return;
+  const DrawKey key = systems.key(who);
+  const Words4 x = random_words(key.seed, Stream::bytespin_flip, call, key.who, 0, key.step);
+  std::uint32_t* out = labels.flips + who * labels.flip_stride;
+  reinterpret_cast<uint4*>(out)[call] = make_uint4(x.w[0], x.w[1], x.w[2], x.w[3]);
+}
+
+__global__ void __launch_bounds__(kThreads)
+    draw_masks(const __grid_constant__ DevicePlan plan, const __grid_constant__ DeviceLabels labels,
+               const __grid_constant__ DeviceSystems systems, std::uint64_t bond_warps,
+               std::uint64_t warps, FastDiv blocks_per_system) {
+  const std::uint32_t who = blocks_per_system.quotient(blockIdx.x);
+  const std::uint32_t block = blockIdx.x - who * blocks_per_system.divisor;
+  const std::uint64_t warp = static_cast<std::uint64_t>(block) * (kThreads / 32) + threadIdx.x / 32;
+  const unsigned lane = threadIdx.x % 32;
+  if (warp < bond_warps) {
+    draw_bonds(plan, labels, systems, who, warp, lane);
+  } else if (warp < warps) {
+    draw_flips(labels, systems, who, (warp - bond_warps) * 32 + lane);
+  }
+}
+
+// Every slot occurs in one rewired bond at most, so its bit is taken out once.
+__device__ __forceinline__ void split(const DevicePlan& plan, const DeviceLabels& labels,
+                                      const DeviceSystems& systems, std::uint32_t who,
+                                      std::uint64_t index) {
+  const RewiredSlot bond = plan.rewired[index];
+  std::uint32_t* word = labels.drawn + who * labels.drawn_stride + (bond.slot >> 5);
+  const std::uint32_t bit = 1u << (bond.slot & 31u);
+  const bool gone = bond.slot < plan.bond_slots.lattice_slots;
+  const bool on = ((gone ? atomicAnd(word, ~bit) : *word) & bit) != 0;
+  const std::uint8_t* spins = systems.system(who);
+  labels.rewired_on[who * plan.rewired_count + index] = on && spins[bond.a] == spins[bond.b];
+}
+
+__global__ void __launch_bounds__(kThreads)
+    split_rewired(const __grid_constant__ DevicePlan plan,
+                  const __grid_constant__ DeviceLabels labels,
+                  const __grid_constant__ DeviceSystems systems, FastDiv blocks_per_system) {
+  const std::uint32_t who = blocks_per_system.quotient(blockIdx.x);
+  const std::uint64_t block = blockIdx.x - who * blocks_per_system.divisor;
+  const std::uint64_t index = block * kThreads + threadIdx.x;
+  if (index < plan.rewired_count) split(plan, labels, systems, who, index);
+}
+
+}  // namespace
+
+void launch_draw(const DevicePlan& plan, const DeviceLabels& labels, const DeviceSystems& systems,
+                 cudaStream_t stream) {
+  const std::uint64_t bond_calls =
+      (plan.slots + kSlotsPerBlock - 1) / kSlotsPerBlock * kCallsPerBlock;
+  const std::uint64_t bond_warps = (bond_calls + kCallsPerWarp - 1) / kCallsPerWarp;
+  const std::uint64_t flip_calls = (plan.sites + 127) / 128;
+  const std::uint64_t warps = bond_warps + (flip_calls + 31) / 32;
+  const auto blocks = static_cast<std::uint32_t>((32 * warps + kThreads - 1) / kThreads);
+  launch(draw_masks, {blocks * systems.systems, kThreads}, stream, plan, labels, systems,
+         bond_warps, warps, FastDiv(blocks));
+  if (plan.rewired_count == 0) return;
+  const auto more = static_cast<std::uint32_t>((plan.rewired_count + kThreads - 1) / kThreads);
+  launch(split_rewired, {more * systems.systems, kThreads}, stream, plan, labels, systems,
+         FastDiv(more));
+}
+
+namespace {
+
+// Potts: the drawn lattice bonds that join equal spins. Cost per site: its spin and one of every
+// direction beyond x read, its bonds' bits read and written.
+
+// The spins of 32 sites.
+struct Group {
+  std::uint32_t four[8];
+
+  __device__ __forceinline__ explicit Group(const std::uint8_t* spins) {
+    const auto* from = reinterpret_cast<const uint4*>(spins);
+    const uint4 low = from[0], high = from[1];
+    four[0] = low.x, four[1] = low.y, four[2] = low.z, four[3] = low.w;
+    four[4] = high.x, four[5] = high.y, four[6] = high.z, four[7] = high.w;
+  }
+};
+
+// Bit i: site i's neighbour ahead along x is equal; `next` is the last one's.
+__device__ __forceinline__ std::uint32_t equal_along(const Group& here, std::uint32_t next) {
+  std::uint32_t bits = 0;
+#pragma unroll
+  for (unsigned j = 0; j < 8; ++j) {
+    const std::uint32_t after = j < 7 ? here.four[j < 7 ? j + 1 : 7] : next;
+    bits |= equal_bytes(here.four[j], __funnelshift_r(here.four[j], after, 8)) << 4 * j;
+  }
+  return bits;
+}
+
+__device__ __forceinline__ std::uint32_t equal_across(const Group& here, const Group& there) {
+  std::uint32_t bits = 0;
+#pragma unroll
+  for (unsigned j = 0; j < 8; ++j) bits |= equal_bytes(here.four[j], there.four[j]) << 4 * j;
+  return bits;
+}
+
+// By a thread, where rows are multiples of 32 sites: a group's neighbours ahead are a group.
+template <int kDim>
+__device__ __forceinline__ void keep_in_row(const Geometry& g, const std::uint8_t* spins,
+                                            std::uint64_t group, std::uint32_t* drawn) {
+  const auto site = static_cast<Site>(32 * group);
+  const Group here(spins + site);
+  std::uint32_t c[kDim];
+  g.coordinates<kDim>(site, c);
+  const Site next = c[0] + 32 == g.extent[0] ? site - c[0] : site + 32;
+  drawn[group * kDim] &= equal_along(here, spins[next]);
+#pragma unroll
+  for (int k = 1; k < kDim; ++k) {
+    drawn[group * kDim + k] &= equal_across(here, Group(spins + g.ahead(site, c[k], k)));
+  }
+}
+
+// By a warp, whatever the rows: lane i has site i of the group.
+template <int kDim>
+__device__ __forceinline__ void keep_sites(const Geometry& g, const std::uint8_t* spins,
+                                           std::uint64_t sites, std::uint64_t group,
+                                           std::uint32_t* drawn) {
+  const unsigned lane = threadIdx.x % 32;
+  const std::uint64_t index = 32 * group + lane;
+  const auto site = static_cast<Site>(index < sites ? index : 0);
+  std::uint32_t c[kDim];
+  g.coordinates<kDim>(site, c);
+#pragma unroll
+  for (int k = 0; k < kDim; ++k) {
+    const std::uint32_t equal =
+        __ballot_sync(~0u, index < sites && spins[site] == spins[g.ahead(site, c[k], k)]);
+    if (lane == static_cast<unsigned>(k)) drawn[group * kDim + k] &= equal;
+  }
+}
+
+template <int kDim, bool kInRow>
+__global__ void __launch_bounds__(kThreads)
+    keep_equal(const __grid_constant__ DeviceLabels labels,
+               const __grid_constant__ DeviceSystems systems, std::uint64_t sites,
+               FastDiv blocks_per_system) {
+  const std::uint32_t who = blocks_per_system.quotient(blockIdx.x);
+  const std::uint64_t block = blockIdx.x - who * blocks_per_system.divisor;
+  const std::uint64_t thread = block * kThreads + threadIdx.x;
+  const std::uint64_t group = kInRow ? thread : thread / 32;
+  if (32 * group >= sites) return;
+  std::uint32_t* drawn = labels.drawn + who * labels.drawn_stride;
+  if constexpr (kInRow) {
+    keep_in_row<kDim>(labels.geometry, systems.system(who), group, drawn);
+  } else {
+    keep_sites<kDim>(labels.geometry, systems.system(who), sites, group, drawn);
+  }
+}
+
+}  // namespace
+
+void launch_keep_equal(const DevicePlan& plan, const DeviceLabels& labels,
+                       const DeviceSystems& systems, cudaStream_t stream) {
+  const bool in_row = plan.lattice.extent[0] % 32 == 0;
+  const std::uint64_t groups = (plan.sites + 31) / 32;
+  const std::uint64_t threads = in_row ? groups : 32 * groups;
+  const auto blocks = static_cast<std::uint32_t>((threads + kThreads - 1) / kThreads);
+  with_dim(plan.lattice.dim, [&]<int kDim>() {
+    if constexpr (kDim > 0) {
+      launch(in_row ? keep_equal<kDim, true> : keep_equal<kDim, false>,
+             {blocks * systems.systems, kThreads}, stream, labels, systems, plan.sites,
+             FastDiv(blocks));
+    }
+  });
+}
+
+namespace {
+
+// Step 2: a warp labels a tile (tiles.hpp) in shared memory. A lane holds a word of the tile, 64
+// sites of a row, as bit masks; a place stands for the run that starts there.
+//
+//   1  The runs of a row follow from its spins and drawn bonds by bit arithmetic.
+//   2  Row after row, every run hangs itself under the root of one run that a bond joins it to in
+//      the row before: no search, no conflict. This makes most of the joins.
+//   3  The bonds left over that are not known to be idle (their left neighbour joins the same two
+//      runs) are joined by compare-and-swap, one of each lane at a time: all lanes climb to the
+//      roots, then all hook.
+//   4  Row after row, every run learns its root, and the root its size; the sites' roots are
+//      written out. Clusters that touch neither the tile's border nor a modified cell are closed.
+//
+// Lanes read and write shared words in turns, with a barrier of the warp in between; in the turns
+// of step 3 several may hook the same root, so these are atomic.
+//
+// A word of the forest: bits 0-10 the parent's place, and after step 4, on a root, bit 15 set where
+// its cluster is open and bits 16-31 the cluster's size.
+//
+
+template <int kDim>
+class TileLabeller {
+ public:
+  // `forest`: [kTileSites] in shared memory, the warp's own.
+  __device__ __forceinline__ TileLabeller(const DevicePlan& plan, const DeviceLabels& labels,
+                                          const SystemLabels& system, std::uint32_t tile,
+                                          std::uint32_t* forest)
+      : plan_(plan),
+        system_(system),
+        forest_(forest),
+        tile_(tile),
+        lane_(threadIdx.x % 32),
+        word_(tile_word<kDim>(labels.tiles, labels.geometry, tile, lane_)) {}
+
+  // Steps 1 to 3.
+  template <bool kAligned>
+  __device__ __forceinline__ void join(const std::uint8_t* spins) {
+    auto* quads = reinterpret_cast<uint4*>(forest_);
+#pragma unroll
+    for (unsigned n = 0; n < kTileSites / 128; ++n) {
+      const std::uint32_t place = 4 * (32 * n + lane_);
+      quads[32 * n + lane_] = make_uint4(place, place + 1, place + 2, place + 3);
+    }
+    const std::uint64_t all = low_bits(word_.count);
+    const std::uint64_t spin = load_spins<kAligned>(spins + word_.first, word_.count);
+    const std::uint64_t along = kDim > 0 && word_.count > 0 ? drawn(0) : 0;
+    starts_ = (~(along & ~(spin ^ spin >> 1) & all >> 1) << 1 | 1u) & all;
+    __syncwarp();
+    if constexpr (kDim == 1) join_words(spin, along);
+    if constexpr (kDim > 1) join_rows(bonds_ahead(1, spin, all));
+#pragma unroll
+    for (int k = 2; k < kDim; ++k) join_ahead(k, bonds_ahead(k, spin, all));
+  }
+
+  // Step 4.
+  __device__ __forceinline__ void find_roots() {
+    const std::uint64_t opening = first_of_runs(starts_, open_sites());
+#pragma unroll 2
+    for (unsigned row = 0; row < kTileLanes; ++row) {
+      const std::uint32_t count = __shfl_sync(~0u, word_.count, row);
+      if (count == 0) continue;
+      find_row_roots(row, count, __shfl_sync(~0u, starts_, row), __shfl_sync(~0u, opening, row),
+                     __shfl_sync(~0u, word_.first, row));
+    }
+    add_sum();
+    __syncwarp();
+  }
+
+  // Open roots become nodes of the lattice's forest; the sums of the closed clusters.
+  __device__ __forceinline__ void hand_out(std::uint64_t& square, std::uint64_t& fourth) const {
+    std::uint64_t nodes = 0;
+#pragma unroll
+    for (unsigned odd = 0; odd < 2; ++odd) {
+      for (std::uint32_t rest = roots_[odd]; rest != 0; rest &= rest - 1) {
+        const unsigned x = 2 * (static_cast<unsigned>(__ffs(static_cast<int>(rest))) - 1) + odd;
+        const std::uint32_t word = forest_[kWordSites * lane_ + x], size = word >> 16;
+        if ((word & kOpen) != 0) {
+          nodes |= std::uint64_t{1} << x;
+          system_.parent[word_.first + x] = word_.first + x;
+          system_.size[word_.first + x] = size;
+        } else {
+          const std::uint64_t n2 = static_cast<std::uint64_t>(size) * size;
+          square += n2;
+          fourth += n2 * n2;
+        }
+      }
+    }
+    system_.nodes[static_cast<std::size_t>(tile_) * kTileLanes + lane_] = nodes;
+  }
+
+ private:
+  static constexpr std::uint32_t kPlace = kTileSites - 1;
+  static constexpr std::uint32_t kOpen = 1u << 15;
+  static constexpr std::uint32_t kOneSite = 1u << 16;
+
+  __device__ __forceinline__ std::uint64_t drawn(int k) const {
+    return bits_from(system_.drawn + k, kDim, word_.first);
+  }
+
+  __device__ __forceinline__ std::uint32_t climb(std::uint32_t place) const {
+    for (std::uint32_t up = forest_[place] & kPlace; up != place; up = forest_[place] & kPlace) {
+      place = up;
+    }
+    return place;
+  }
+
+  // Bit x: a bond joins site x to the word ahead in direction k, which is in the tile.
+  __device__ __forceinline__ std::uint64_t bonds_ahead(int k, std::uint64_t spin,
+                                                       std::uint64_t all) const {
+    const std::uint64_t there = __shfl_down_sync(~0u, spin, 1u << lane_shift<kDim>(k));
+    const bool inside = word_.count > 0 && (word_.inside >> k & 1u) != 0;
+    return inside ? drawn(k) & ~(spin ^ there) & all : 0;
+  }
+
+  // Joins for every bit x of `rest` the run of site x and the run at place_there(x).
+  template <class F>
+  __device__ __forceinline__ void join_rest(std::uint64_t rest, const F& place_there) {
+    while (__any_sync(~0u, rest != 0)) {
+      std::uint32_t a = 0, b = 0;
+      if (rest != 0) {
+        const unsigned x = lowest(rest);
+        a = climb(kWordSites * lane_ + run_start(starts_, x));
+        b = climb(place_there(x));
+      }
+      __syncwarp();
+      if (rest != 0) {
+        const std::uint32_t high = a > b ? a : b, low = a > b ? b : a;
+        if (high == low || atomicCAS(forest_ + high, high, low) == high) rest &= rest - 1;
+      }
+      __syncwarp();
+    }
+  }
+
+  // A chain: from a word's last site to the next word's first.
+  __device__ __forceinline__ void join_words(std::uint64_t spin, std::uint64_t along) {
+    const std::uint64_t next = __shfl_down_sync(~0u, spin, 1);
+    const bool there = __shfl_down_sync(~0u, word_.count, 1) > 0 && lane_ < 31;
+    const bool joined = there && (along >> 63 & 1u) != 0 && (spin >> 63 & 1u) == (next & 1u);
+    join_rest(joined ? std::uint64_t{1} << 63 : 0,
+              [&](unsigned) { return kWordSites * (lane_ + 1); });
+  }
+
+  // Direction 1, whose words ahead are the next lanes'.
+  __device__ __forceinline__ void join_rows(std::uint64_t bonds) {
+    std::uint64_t behind = __shfl_up_sync(~0u, bonds, 1);
+    const std::uint64_t starts_behind = __shfl_up_sync(~0u, starts_, 1);
+    if (lane_ == 0) behind = 0;
+    const std::uint64_t first = first_of_runs(starts_, behind);
+    std::uint64_t before = __shfl_sync(~0u, starts_, 0);
+    for (unsigned row = 1; row < kTileLanes; ++row) {
+      const std::uint64_t hooks = __shfl_sync(~0u, first, row);
+      const std::uint64_t starts = __shfl_sync(~0u, starts_, row);
+#pragma unroll
+      for (unsigned odd = 0; odd < 2; ++odd) {
+        const unsigned x = 2 * lane_ + odd;
+        if ((hooks >> x & 1u) != 0) {
+          forest_[kWordSites * row + run_start(starts, x)] =
+              forest_[kWordSites * (row - 1) + run_start(before, x)];
+        }
+      }
+      before = starts;
+      __syncwarp();
+    }
+    const std::uint64_t idle = behind << 1 & ~starts_ & ~starts_behind;
+    join_rest(behind & ~first & ~idle,
+              [&](unsigned x) { return kWordSites * (lane_ - 1) + run_start(starts_behind, x); });
+  }
+
+  __device__ __forceinline__ void join_ahead(int k, std::uint64_t bonds) {
+    const unsigned step = 1u << lane_shift<kDim>(k);
+    const std::uint64_t starts_there = __shfl_down_sync(~0u, starts_, step);
+    const std::uint64_t idle = bonds << 1 & ~starts_ & ~starts_there;
+    join_rest(bonds & ~idle,
+              [&](unsigned x) { return kWordSites * (lane_ + step) + run_start(starts_there, x); });
+  }
+
+  // Sites that have, or may have, a bond to another tile.
+  __device__ __forceinline__ std::uint64_t open_sites() const {
+    if (word_.count == 0) return 0;
+    std::uint64_t open = std::uint64_t{1} | std::uint64_t{1} << (word_.count - 1);
+    if (word_.edge) open = low_bits(word_.count);
+    if (plan_.rewired_count > 0) {
+      open |= modified_bits(plan_.groups, word_.first) & low_bits(word_.count);
+    }
+    return open;
+  }
+
+  // Lanes take two sites of the row each.
+  __device__ __forceinline__ void find_row_roots(unsigned row, std::uint32_t count,
+                                                 std::uint64_t starts, std::uint64_t opening,
+                                                 Site first) {
+    const unsigned x = 2 * lane_;
+    const std::uint32_t base = kWordSites * row;
+    const std::uint64_t here = starts >> x;  // bits 0 and 1: a run starts at x, at x + 1
+    std::uint32_t even = 0, odd = 0;         // places of the roots
+    if (x < count) {
+      even = climb(base + run_start(starts, x));
+      odd = (here & 2u) != 0 ? climb(base + x + 1) : even;
+      reinterpret_cast<std::uint32_t*>(system_.place + first)[lane_] = odd << 16 | even;
+    }
+    __syncwarp();
+    if ((here & 1u) != 0 && even != base + x) forest_[base + x] = even;
+    if ((here & 2u) != 0 && odd != base + x + 1) forest_[base + x + 1] = odd;
+    if (x < count) {
+      if (even != sum_root_) {
+        add_sum();
+        sum_root_ = even;
+      }
+      ++sum_;
+    }
+    if (x + 1 < count) {
+      if (odd == sum_root_) {
+        ++sum_;
+      } else {
+        atomicAdd(forest_ + odd, kOneSite);
+      }
+    }
+    if ((opening >> x & 1u) != 0) atomicOr(forest_ + even, kOpen);
+    if ((opening >> x & 2u) != 0) atomicOr(forest_ + odd, kOpen);
+    const std::uint32_t even_roots = __ballot_sync(~0u, (here & 1u) != 0 && even == base + x);
+    const std::uint32_t odd_roots = __ballot_sync(~0u, (here & 2u) != 0 && odd == base + x + 1);
+    if (lane_ == row) {
+      roots_[0] = even_roots;
+      roots_[1] = odd_roots;
+    }
+    __syncwarp();
+  }
+
+  // What the lane has counted for one root; a cluster mostly goes on from row to row.
+  __device__ __forceinline__ void add_sum() {
+    if (sum_ > 0) atomicAdd(forest_ + sum_root_, sum_ * kOneSite);
+    sum_ = 0;
+  }
+
+  const DevicePlan& plan_;
+  const SystemLabels system_;
+  std::uint32_t* const forest_;
+  const std::uint32_t tile_;
+  const unsigned lane_;
+  const TileWord word_;
+  std::uint64_t starts_ = 0;  // bit x: a run starts here
+  std::uint32_t roots_[2]{};  // bit i: site 2 i (2 i + 1) starts a run that is a root
+  std::uint32_t sum_root_ = 0, sum_ = 0;
+};
+
+template <int kDim, bool kAligned>
+__global__ void __launch_bounds__(32 * kWarps)
+    label_tiles(const __grid_constant__ DevicePlan plan,
+                const __grid_constant__ DeviceLabels labels,
+                const __grid_constant__ DeviceSystems systems, std::uint32_t update,
+                FastDiv tiles_per_system) {
+  alignas(16) __shared__ std::uint32_t forests[kWarps][kTileSites];
+  const std::uint32_t index = blockIdx.x * kWarps + threadIdx.x / 32;
+  const std::uint32_t who = tiles_per_system.quotient(index);
+  if (who >= systems.systems) return;
+  const std::uint32_t tile = index - who * tiles_per_system.divisor;
+  const SystemLabels system(labels, who, systems.stride);
+  TileLabeller<kDim> labeller(plan, labels, system, tile, forests[threadIdx.x / 32]);
+  labeller.template join<kAligned>(systems.system(who));
+  labeller.find_roots();
+  std::uint64_t square = 0, fourth = 0;
+  labeller.hand_out(square, fourth);
+  square = warp_sum(square);
+  fourth = warp_sum(fourth);
+  if (threadIdx.x % 32 == 0 && square != 0) {
+    add_sums(labels, systems.systems, update, who, tile, square, fourth);
+  }
+}
+
+}  // namespace
+
+void launch_label_tiles(const DevicePlan& plan, const DeviceLabels& labels,
+                        const DeviceSystems& systems, std::uint32_t update, cudaStream_t stream) {
+  const std::uint32_t tiles = labels.tiles.count * systems.systems;
+  const LaunchShape shape{(tiles + kWarps - 1) / kWarps, 32 * kWarps};
+  with_dim(plan.lattice.dim, [&]<int kDim>() {
+    const bool aligned = labels.tiles.length % 16 == 0;
+    launch(aligned ? label_tiles<kDim, true> : label_tiles<kDim, false>, shape, stream, plan,
+           labels, systems, update, FastDiv(labels.tiles.count));
+  });
+}
+
+namespace {
+
+// Step 3: joining what tiles left apart.
+
+struct Pair {
+  bool joined = false;
+  Site a = 0, b = 0;
+};
+
+template <int kDim>
+__device__ __forceinline__ void join_bond(const DevicePlan& plan, const DeviceLabels& labels,
+                                          const BorderBonds& borders, const DeviceSystems& systems,
+                                          std::uint32_t who, std::uint64_t index) {
+  const SystemLabels system(labels, who, systems.stride);
+  Pair pair;
+  if (index >= borders.first[kDim]) {
+    const std::uint64_t i = index - borders.first[kDim];
+    if (i < plan.rewired_count && labels.rewired_on[who * plan.rewired_count + i] != 0) {
+      pair = {true, plan.rewired[i].a, plan.rewired[i].b};
+    }
+  } else {
+    if constexpr (kDim > 0) {
+      const BorderBond bond = border_bond<kDim>(labels.geometry, borders, plan.sites, index);
+      const std::uint8_t* spins = systems.system(who);
+      pair = {bond.exists &&
+                  bit_at(system.drawn, DevicePlan::slot_of<kDim>(bond.a, bond.direction)) &&
+                  spins[bond.a] == spins[bond.b],
+              bond.a, bond.b};
+    }
+  }
+  std::uint32_t a = 0, b = 0;
+  if (pair.joined) {
+    a = site_at<kDim>(labels.geometry, pair.a, system.place[pair.a]);
+    b = site_at<kDim>(labels.geometry, pair.b, system.place[pair.b]);
+  }
+  // The bond to the left often joins the same two clusters.
+  const bool left_joined = __shfl_up_sync(~0u, pair.joined, 1);
+  const std::uint32_t left_a = __shfl_up_sync(~0u, a, 1), left_b = __shfl_up_sync(~0u, b, 1);
+  const bool known = threadIdx.x % 32 != 0 && left_joined && left_a == a && left_b == b;
+  if (pair.joined && !known) ParentForest{system.parent}.unite(a, b);
+}
+
+template <int kDim>
+__global__ void __launch_bounds__(kThreads)
+    join_bonds(const __grid_constant__ DevicePlan plan, const __grid_constant__ DeviceLabels labels,
+               const __grid_constant__ BorderBonds borders,
+               const __grid_constant__ DeviceSystems systems, FastDiv blocks_per_system) {
+  const std::uint32_t who = blocks_per_system.quotient(blockIdx.x);
+  const std::uint64_t block = blockIdx.x - who * blocks_per_system.divisor;
+  join_bond<kDim>(plan, labels, borders, systems, who, block * kThreads + threadIdx.x);
+}
+
+}  // namespace
+
+void launch_join(const DevicePlan& plan, const DeviceLabels& labels, const DeviceSystems& systems,
+                 cudaStream_t stream) {
+  with_dim(plan.lattice.dim, [&]<int kDim>() {
+    const BorderBonds borders = BorderBonds::make<kDim>(plan, labels.tiles, labels.geometry);
+    const auto blocks =
+        static_cast<std::uint32_t>((borders.first[kDim + 1] + kThreads - 1) / kThreads);
+    if (blocks == 0) return;
+    launch(join_bonds<kDim>, {blocks * systems.systems, kThreads}, stream, plan, labels, borders,
+           systems, FastDiv(blocks));
+  });
+}
+
+namespace {
+
+// Step 4: every node's root, and the sizes of the roots' clusters.
+
+constexpr Site kNone = 0xFFFFFFFFu;
+
+// Adds sizes to roots. Near and below Tc most nodes are of one large cluster, whose size would be
+// the bottleneck: the most frequent root of a tile's first 32 nodes is summed up to the end.
+class RootSums {
+ public:
+  __device__ __forceinline__ explicit RootSums(std::uint32_t* size) : size_(size) {}
+
+  // By all lanes; a lane without a root gives kNone.
+  __device__ __forceinline__ void add(Site root, std::uint32_t size) {
+    const std::uint32_t peers = __match_any_sync(~0u, root);
+    if (kept_ == kNone) choose(root, peers);
+    const std::uint32_t total = __reduce_add_sync(peers, size);
+    if (root == kept_) {
+      sum_ += size;
+    } else if (root != kNone && threadIdx.x % 32 == lowest(peers)) {
+      atomicAdd(size_ + root, total);
+    }
+  }
+  __device__ __forceinline__ void close() {
+    const std::uint32_t total = __reduce_add_sync(~0u, sum_);
+    if (threadIdx.x % 32 == 0 && total > 0) atomicAdd(size_ + kept_, total);
+  }
+
+ private:
+  __device__ __forceinline__ void choose(Site root, std::uint32_t peers) {
+    const unsigned lane = threadIdx.x % 32;
+    const unsigned votes = root == kNone ? 0 : static_cast<unsigned>(__popc(peers)) << 5 | lane;
+    kept_ = __shfl_sync(~0u, root, static_cast<int>(__reduce_max_sync(~0u, votes) & 31u));
+  }
+
+  std::uint32_t* const size_;
+  Site kept_ = kNone;  // the same on all lanes
+  std::uint32_t sum_ = 0;
+};
+
+// No set changes any more; each parent is set once.
+template <int kDim>
+__device__ __forceinline__ void find_tile_roots(const DeviceLabels& labels,
+                                                const DeviceSystems& systems, std::uint32_t who,
+                                                std::uint32_t tile, std::uint16_t* list) {
+  const unsigned lane = threadIdx.x % 32;
+  const SystemLabels system(labels, who, systems.stride);
+  const ParentForest forest{system.parent};
+  const std::uint64_t nodes = system.nodes[static_cast<std::size_t>(tile) * kTileLanes + lane];
+  const unsigned count = list_nodes(nodes, list);
+  if (count == 0) return;
+  __syncwarp();
+  const Site first = tile_word<kDim>(labels.tiles, labels.geometry, tile, lane).first;
+  RootSums sums(system.size);
+  for_each_node(list, count, first, [&](bool there, Site node, std::uint32_t) {
+    const Site root = there ? forest.climb(node) : node;
+    const bool moves = root != node;
+    if (moves) forest.store(node, root);
+    sums.add(moves ? root : kNone, moves ? system.size[node] : 0);
+  });
+  sums.close();
+}
+
+template <int kDim>
+__global__ void __launch_bounds__(32 * kWarps)
+    find_roots(const __grid_constant__ DeviceLabels labels,
+               const __grid_constant__ DeviceSystems systems, FastDiv tiles_per_system) {
+  __shared__ std::uint16_t lists[kWarps][kTileSites];
+  const std::uint32_t index = blockIdx.x * kWarps + threadIdx.x / 32;
+  const std::uint32_t who = tiles_per_system.quotient(index);
+  if (who >= systems.systems) return;
+  const std::uint32_t tile = index - who * tiles_per_system.divisor;
+  find_tile_roots<kDim>(labels, systems, who, tile, lists[threadIdx.x / 32]);
+}
+
+}  // namespace
+
+void launch_find_roots(const DevicePlan& plan, const DeviceLabels& labels,
+                       const DeviceSystems& systems, cudaStream_t stream) {
+  const std::uint32_t tiles = labels.tiles.count * systems.systems;
+  with_dim(plan.lattice.dim, [&]<int kDim>() {
+    launch(find_roots<kDim>, {(tiles + kWarps - 1) / kWarps, 32 * kWarps}, stream, labels, systems,
+           FastDiv(labels.tiles.count));
+  });
+}
+
+namespace {
+
+// Step 5, Ising: sites follow their roots; sums over clusters.
+
+// The flips of a word's sites as if each were a root: right for closed clusters and for nodes that
+// are roots; the other nodes take their root's. Sums over the roots.
+template <int kDim>
+__device__ __forceinline__ std::uint64_t root_flips(const SystemLabels& system,
+                                                    const TileWord& word, std::uint64_t nodes,
+                                                    std::uint64_t& square, WideSum& fourth) {
+  if (word.count == 0) return 0;
+  std::uint64_t flips = bits_from(system.flips, 1, word.first);
+  for (; nodes != 0; nodes &= nodes - 1) {
+    const unsigned x = lowest(nodes);
+    const Site node = word.first + x;
+    const Site root = system.parent[node];
+    if (root == node) {
+      const std::uint64_t n = system.size[node], n2 = n * n;
+      square += n2;
+      fourth += static_cast<WideSum>(n2) * n2;
+    } else {
+      const auto flip = static_cast<std::uint64_t>(bit_at(system.flips, root));
+      flips = (flips & ~(std::uint64_t{1} << x)) | flip << x;
+    }
+  }
+  return flips;
+}
+
+template <int kDim, bool kWide>
+__global__ void __launch_bounds__(32 * kFlipWarps)
+    flip_tiles(const __grid_constant__ DeviceLabels labels,
+               const __grid_constant__ DeviceSystems systems, std::uint32_t update,
+               FastDiv tiles_per_system) {
+  __shared__ std::uint64_t flips[kFlipWarps][kTileLanes];
+  const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const std::uint32_t index = blockIdx.x * kFlipWarps + warp;
+  const std::uint32_t who = tiles_per_system.quotient(index);
+  if (who >= systems.systems) return;
+  const std::uint32_t tile = index - who * tiles_per_system.divisor;
+  const SystemLabels system(labels, who, systems.stride);
+  const TileWord word = tile_word<kDim>(labels.tiles, labels.geometry, tile, lane);
+  const std::uint64_t nodes = system.nodes[static_cast<std::size_t>(tile) * kTileLanes + lane];
+  std::uint64_t square = 0;
+  WideSum fourth = 0;
+  flips[warp][lane] = root_flips<kDim>(system, word, nodes, square, fourth);
+  __syncwarp();
+  flip_sites<kWide>(system, word, reinterpret_cast<const std::uint32_t*>(flips[warp]),
+                    systems.system(who));
+  if (!__any_sync(~0u, square != 0)) return;
+  square = warp_sum(square);
+  fourth = warp_sum(fourth);
+  if (lane == 0) add_sums(labels, systems.systems, update, who, tile, square, fourth);
+}
+
+void flip_clusters(const DevicePlan& plan, const DeviceLabels& labels, const DeviceSystems& systems,
+                   std::uint32_t update, cudaStream_t stream) {
+  const std::uint32_t tiles = labels.tiles.count * systems.systems;
+  const LaunchShape shape{(tiles + kFlipWarps - 1) / kFlipWarps, 32 * kFlipWarps};
+  with_dim(plan.lattice.dim, [&]<int kDim>() {
+    const bool wide = labels.tiles.length % 16 == 0;
+    launch(wide ? flip_tiles<kDim, true> : flip_tiles<kDim, false>, shape, stream, labels, systems,
+           update, FastDiv(labels.tiles.count));
+  });
+}
+
+// Step 5, Potts: every cluster takes a state, drawn by its root. Cost per site: a quarter of a
+// Philox call (states are drawn as if every site were a root: lanes then make one call each for
+// four sites, where roots alone would leave most lanes idle), two bytes of labels read, a byte of
+// spin written.
+
+// A warp's part of shared memory.
+struct TileStates {
+  std::uint8_t state[kTileSites];  // by place of the root
+  std::uint16_t node[kTileSites];  // places of the nodes
+};
+
+// A block of 64 slots is 16 calls, half a warp's; a word lies in one block or two.
+__device__ __forceinline__ void draw_states(const DrawKey& key, const TileWord& word,
+                                            std::uint32_t states, std::uint8_t* out) {
+  const unsigned lane = threadIdx.x % 32, call = lane % kCallsPerBlock;
+  for (unsigned row = lane / kCallsPerBlock; row < kTileLanes; row += 2) {
+    const std::uint32_t count = __shfl_sync(~0u, word.count, row);
+    const std::uint64_t first = __shfl_sync(~0u, word.first, row);
+    for (std::uint64_t site = first & ~std::uint64_t{63}; site < first + count; site += 64) {
+      const std::uint64_t item = site / kSlotsPerBlock * kCallsPerBlock + call;
+      const Words4 words =
+          random_words(key.seed, Stream::bytespin_flip, item, key.who, 0, key.step);
+#pragma unroll
+      for (unsigned j = 0; j < 4; ++j) {
+        const std::uint64_t x = site + call + 16 * j - first;
+        if (x < count) out[kWordSites * row + x] = any_state(words.w[j], states);
+      }
+    }
+  }
+}
+
+// Nodes that are no roots take the state of theirs. Sums over the roots.
+__device__ __forceinline__ void renew_nodes(const SystemLabels& system, const DrawKey& key,
+                                            const TileWord& word, std::uint32_t states,
+                                            unsigned count, TileStates& tile, std::uint64_t& square,
+                                            WideSum& fourth) {
+  for_each_node(tile.node, count, word.first, [&](bool there, Site node, std::uint32_t place) {
+    const Site root = there ? system.parent[node] : node;
+    if (root != node) {
+      tile.state[place] = any_state(slot_draw(key, Stream::bytespin_flip, root), states);
+    } else if (there) {
+      const std::uint64_t n = system.size[node], n2 = n * n;
+      square += n2;
+      fourth += static_cast<WideSum>(n2) * n2;
+    }
+  });
+}
+
+template <int kDim, bool kWide>
+__global__ void __launch_bounds__(32 * kWarps)
+    renew_tiles(const __grid_constant__ DeviceLabels labels,
+                const __grid_constant__ DeviceSystems systems, std::uint32_t states,
+                std::uint32_t update, FastDiv tiles_per_system) {
+  __shared__ TileStates tiles[kWarps];
+  const std::uint32_t index = blockIdx.x * kWarps + threadIdx.x / 32;
+  const std::uint32_t who = tiles_per_system.quotient(index);
+  if (who >= systems.systems) return;
+  const std::uint32_t number = index - who * tiles_per_system.divisor;
+  const unsigned lane = threadIdx.x % 32;
+  TileStates& tile = tiles[threadIdx.x / 32];
+  const SystemLabels system(labels, who, systems.stride);
+  const TileWord word = tile_word<kDim>(labels.tiles, labels.geometry, number, lane);
+  const DrawKey key = systems.key(who);
+  const std::uint64_t nodes = system.nodes[static_cast<std::size_t>(number) * kTileLanes + lane];
+  const unsigned count = list_nodes(nodes, tile.node);
+  draw_states(key, word, states, tile.state);
+  __syncwarp();
+  std::uint64_t square = 0;
+  WideSum fourth = 0;
+  renew_nodes(system, key, word, states, count, tile, square, fourth);
+  __syncwarp();
+  renew_sites<kWide>(system, word, systems.system(who),
+                     [&](std::uint32_t place, std::uint8_t) { return tile.state[place]; });
+  if (!__any_sync(~0u, square != 0)) return;
+  square = warp_sum(square);
+  fourth = warp_sum(fourth);
+  if (lane == 0) add_sums(labels, systems.systems, update, who, number, square, fourth);
+}
+
+void renew_clusters(const DevicePlan& plan, const DeviceLabels& labels,
+                    const DeviceSystems& systems, std::uint32_t update, cudaStream_t stream) {
+  const std::uint32_t tiles = labels.tiles.count * systems.systems;
+  const LaunchShape shape{(tiles + kWarps - 1) / kWarps, 32 * kWarps};
+  with_dim(plan.lattice.dim, [&]<int kDim>() {
+    const bool wide = labels.tiles.length % 16 == 0;
+    launch(wide ? renew_tiles<kDim, true> : renew_tiles<kDim, false>, shape, stream, labels,
+           systems, plan.states, update, FastDiv(labels.tiles.count));
+  });
+}
+
+// A block closes a system's batch: eight threads for each of 32 updates at a time.
+constexpr unsigned kCloseParts = 8, kCloseThreads = 32 * kCloseParts;
+
+struct BatchSums {
+  std::uint64_t size;
+  WideSum quartic;
+};
+
+__device__ __forceinline__ BatchSums close_updates(const DeviceLabels& labels,
+                                                   std::uint32_t systems, std::uint32_t updates,
+                                                   std::uint32_t who) {
+  const unsigned part = threadIdx.x % kCloseParts;
+  BatchSums sums{0, 0};
+  for (std::uint32_t begin = 0; begin < updates; begin += kCloseThreads / kCloseParts) {
+    const std::uint32_t update = begin + threadIdx.x / kCloseParts;
+    std::uint64_t square = 0;
+    WideSum fourth = 0;
+    if (update < updates) {
+      const std::size_t row = static_cast<std::size_t>(update) * systems + who;
+      for (std::uint32_t copy = part; copy < labels.copies; copy += kCloseParts) {
+        unsigned long long* sum = labels.sums + (row * labels.copies + copy) * 3;
+        square += sum[0];
+        fourth += static_cast<WideSum>(sum[2]) << 64 | sum[1];
+        sum[0] = sum[1] = sum[2] = 0;
+      }
+    }
+    square = warp_sum<kCloseParts>(square);
+    fourth = warp_sum<kCloseParts>(fourth);
+    if (part == 0) {
+      sums.size += square;
+      sums.quartic += 3 * (static_cast<WideSum>(square) * square) - 2 * fourth;
+    }
+  }
+  return {warp_sum(sums.size), warp_sum(sums.quartic)};
+}
+
+__device__ __forceinline__ void close_system(const DeviceLabels& labels,
+                                             const DeviceSystems& systems, std::uint32_t updates,
+                                             std::uint32_t who, unsigned long long* quartic,
+                                             BatchSums* warps) {
+  const BatchSums sums = close_updates(labels, systems.systems, updates, who);
+  if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = sums;
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  WideSum total = static_cast<WideSum>(quartic[2 * who + 1]) << 64 | quartic[2 * who];
+  for (unsigned warp = 0; warp < kCloseThreads / 32; ++warp) {
+    systems.pending[who] += warps[warp].size;
+    total += warps[warp].quartic;
+  }
+  quartic[2 * who] = static_cast<unsigned long long>(total);
+  quartic[2 * who + 1] = static_cast<unsigned long long>(total >> 64);
+}
+
+__global__ void __launch_bounds__(kCloseThreads)
+    close_systems(const __grid_constant__ DeviceLabels labels,
+                  const __grid_constant__ DeviceSystems systems, std::uint32_t updates,
+                  unsigned long long* quartic) {
+  __shared__ BatchSums warps[kCloseThreads / 32];
+  close_system(labels, systems, updates, blockIdx.x, quartic, warps);
+}
+
+}  // namespace
+
+void launch_flip(const DevicePlan& plan, const DeviceLabels& labels, const DeviceSystems& systems,
+                 std::uint32_t update, cudaStream_t stream) {
+  (plan.potts ? renew_clusters : flip_clusters)(plan, labels, systems, update, stream);
+}
+
+void launch_close(const DeviceLabels& labels, const DeviceSystems& systems, std::uint32_t updates,
+                  unsigned long long* quartic, cudaStream_t stream) {
+  launch(close_systems, {systems.systems, kCloseThreads}, stream, labels, systems, updates,
+         quartic);
+}
+
+}  // namespace rewise::bytespin

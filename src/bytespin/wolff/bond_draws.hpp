@@ -1,0 +1,53 @@
+// Bond draws of one system and step where many are made one by one (CUDA).
+#pragma once
+
+#include <cstdint>
+
+#include "src/bytespin/rules.hpp"
+
+namespace rewise::bytespin {
+
+// Draws for bonds of one system and step: slot_draw() with the products that all bonds share made
+// once (Philox's first round of the step, and what the second makes of it).
+class BondDraws {
+ public:
+  BondDraws() = default;
+  RW_HD BondDraws(const DrawKey& key, Threshold bond)
+      : low_(static_cast<std::uint32_t>(key.seed)),
+        high_(static_cast<std::uint32_t>(key.seed >> 32)),
+        step_low_(kPhiloxM1 * key.step),
+        bond_(bond) {
+    const std::uint32_t c0 = mulhi32(kPhiloxM1, key.step) ^ lane_word(key.who, 0) ^ low_;
+    second_high_ = mulhi32(kPhiloxM0, c0);
+    second_low_ = kPhiloxM0 * c0;
+  }
+
+  RW_HD bool drawn(std::uint32_t slot) const {
+    const std::uint32_t item = (slot >> 6) << 4 | (slot & 15u);
+    const std::uint32_t c2 =
+        mulhi32(kPhiloxM0, item) ^ static_cast<std::uint32_t>(Stream::bytespin_bond) ^ high_;
+    std::uint32_t w0 = mulhi32(kPhiloxM1, c2) ^ step_low_ ^ (low_ + kPhiloxW0);
+    std::uint32_t w1 = kPhiloxM1 * c2;
+    std::uint32_t w2 = second_high_ ^ (kPhiloxM0 * item) ^ (high_ + kPhiloxW1);
+    std::uint32_t w3 = second_low_;
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+    for (std::uint32_t round = 2; round < kPhiloxRounds; ++round) {
+      const std::uint32_t hi0 = mulhi32(kPhiloxM0, w0), lo0 = kPhiloxM0 * w0;
+      const std::uint32_t hi1 = mulhi32(kPhiloxM1, w2), lo1 = kPhiloxM1 * w2;
+      w0 = hi1 ^ w1 ^ (low_ + round * kPhiloxW0);
+      w1 = lo1;
+      w2 = hi0 ^ w3 ^ (high_ + round * kPhiloxW1);
+      w3 = lo0;
+    }
+    const std::uint32_t low = (slot & 16u) != 0 ? w1 : w0, high = (slot & 16u) != 0 ? w3 : w2;
+    return happens((slot & 32u) != 0 ? high : low, bond_);
+  }
+
+ private:
+  std::uint32_t low_ = 0, high_ = 0, step_low_ = 0, second_high_ = 0, second_low_ = 0;
+  Threshold bond_ = 0;
+};
+
+}  // namespace rewise::bytespin

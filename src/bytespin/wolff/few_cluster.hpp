@@ -1,0 +1,133 @@
+// Few-cluster update (Weigel 2011, section III): the lattice is cut into tiles, each tile draws a
+// seed site, and every cluster (of the whole lattice, over Swendsen-Wang's bonds) that holds a seed
+// flips with a probability below one; all others stay. Logically a full Swendsen-Wang decomposition
+// of which the clusters of some random sites are flipped: with one tile Wolff's update but for the
+// flip probability, with tiles of one site Swendsen-Wang's with another flip probability.
+//
+// Detailed balance: seeds and bonds do not depend on which states clusters take, and a cluster goes
+// from one state to another as often as back. Ergodic only since a cluster may stay as it is:
+// with all found clusters flipped, a single spin could never flip alone. A cluster decides once,
+// however many seeds it holds. Potts: it takes one of the q - 1 other states.
+//
+// The sum over seeds of (sites of the tile) x (size of the seed's cluster) has the mean sum n_c^2
+// over all clusters, since a seed is any site of its tile with equal chance: the improved estimator
+// of N^2 <m^2>, free.
+//
+// Draws (rules.hpp): the bonds are those of Swendsen-Wang, stream bytespin_bond by slot. The seed of
+// tile t is drawn from stream bytespin_seed, item t. What a cluster does is drawn from stream
+// bytespin_flip, item its smallest site. So any way of finding the clusters gives the same
+// trajectory. On the CPU clusters grow from the seeds as Wolff's do (wolff.hpp): costs
+// what the clusters found hold, not the lattice.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "graphs/lattice.hpp"
+#include "src/bytespin/plan.hpp"
+#include "src/bytespin/rules.hpp"
+#include "src/bytespin/wolff/wolff.hpp"
+
+namespace rewise::bytespin {
+
+// The tiles that the lattice is cut into, x fastest. At the end of a direction whose extent the
+// edge does not divide, tiles are smaller. An imported graph is one row of all its sites.
+struct SeedTiles {
+  std::uint32_t extent[kMaxDim]{};
+  std::uint32_t edge[kMaxDim]{};   // of a whole tile, at most the extent
+  std::uint32_t count[kMaxDim]{};  // tiles along a direction
+
+  // `edge` 0: 16 tiles in one, two and four dimensions, 8 in three (fewer than that, "relatively
+  // small", and the update decorrelates as Wolff's does: Weigel 2011).
+  static SeedTiles make(const Lattice& lattice, std::uint64_t sites, std::uint32_t edge) {
+    constexpr std::uint32_t usual[] = {16, 16, 4, 2, 2};  // tiles along a direction, by dimension
+    SeedTiles tiles;
+    for (unsigned k = 0; k < kMaxDim; ++k) {
+      const bool row = lattice.dim == 0 && k == 0;
+      tiles.extent[k] = row ? static_cast<std::uint32_t>(sites) : lattice.extent[k];
+      const std::uint32_t parts = usual[lattice.dim];
+      const std::uint32_t whole = edge > 0 ? edge : (tiles.extent[k] - 1) / parts + 1;
+      tiles.edge[k] = std::min(whole, tiles.extent[k]);
+      tiles.count[k] = (tiles.extent[k] - 1) / tiles.edge[k] + 1;
+    }
+    return tiles;
+  }
+
+  RW_HD std::uint32_t tiles() const { return count[0] * count[1] * count[2] * count[3]; }
+
+  struct Seed {
+    Site site;
+    std::uint32_t tile_sites;  // of its tile
+  };
+  // A site of a tile, all with equal chance.
+  RW_HD Seed seed(std::uint32_t tile, const Words4& words) const {
+    std::uint32_t length[kMaxDim], first[kMaxDim], sites = 1;
+    for (unsigned k = 0; k < kMaxDim; ++k) {
+      first[k] = tile % count[k] * edge[k];
+      tile /= count[k];
+      length[k] = extent[k] - first[k] < edge[k] ? extent[k] - first[k] : edge[k];
+      sites *= length[k];
+    }
+    std::uint32_t place = uniform_below(word64(words, 0), sites);
+    Site site = 0, stride = 1;
+    for (unsigned k = 0; k < kMaxDim; ++k) {
+      site += (first[k] + place % length[k]) * stride;
+      place /= length[k];
+      stride *= extent[k];
+    }
+    return {site, sites};
+  }
+};
+
+RW_HD Words4 seed_words(const DrawKey& key, std::uint32_t tile) {
+  return random_words(key.seed, Stream::bytespin_seed, tile, key.who, 0, key.step);
+}
+
+// The new state of a cluster that a seed has found: another one with the flip probability, any of
+// the q - 1 others with equal chance; else the old one.
+RW_HD std::uint8_t few_cluster_state(const DrawKey& key, Site smallest, Threshold flip,
+                                     std::uint32_t old, std::uint32_t q) {
+  const Words4 words =
+      random_words(key.seed, Stream::bytespin_flip, smallest, key.who, 0, key.step);
+  return happens(words.w[0], flip) ? other_state(words.w[1], old, q)
+                                   : static_cast<std::uint8_t>(old);
+}
+
+struct FewClusterRule {
+  FewClusterRule(const Graph& graph, const EngineSpec& spec)
+      : tiles(SeedTiles::make(graph.lattice(), graph.sites(), spec.few_cluster_tile)),
+        flip(threshold(spec.few_cluster_flip)) {}
+
+  SeedTiles tiles;
+  Threshold flip;  // below certainty
+};
+
+// A thread's work space; fits every system of the plan.
+struct FewClusterScratch {
+  explicit FewClusterScratch(const Plan& plan)
+      : growth(plan), cluster(std::make_unique_for_overwrite<std::uint32_t[]>(plan.sites)) {}
+
+  struct Cluster {
+    std::uint64_t begin, end;  // its sites in growth.queue
+    std::uint64_t tile_sites;  // of the tiles whose seeds it holds
+    std::uint8_t old;          // state
+  };
+
+  WolffScratch growth;
+  std::unique_ptr<std::uint32_t[]> cluster;  // [sites] number of a visited site's cluster
+  std::vector<Cluster> clusters;
+};
+
+struct FewClusterSums {
+  std::uint64_t visited = 0;  // sites; 0 where the watch stopped it and all was taken back
+  std::uint64_t square = 0;   // sum over seeds of tile_sites x cluster size
+};
+
+FewClusterSums few_cluster_update(const Plan& plan, const FewClusterRule& rule,
+                                  const Tables& tables, const DrawKey& key, StopWatch& watch,
+                                  FewClusterScratch& scratch, std::span<std::uint8_t> spins);
+
+}  // namespace rewise::bytespin

@@ -1,0 +1,39 @@
+// Few-cluster updates of all systems on a CUDA device (few_cluster.hpp says what an update is; same
+// bits). All clusters are labelled, and nodes find their roots, as in a Swendsen-Wang update; then
+// a warp per seed finds its cluster and marks the root with the state that the cluster takes, and
+// sites follow marked roots. Costs a Swendsen-Wang update, however few the seeds; Ising and Potts.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "src/bytespin/swendsen_wang/swendsen_wang_cuda.hpp"
+#include "src/bytespin/wolff/few_cluster.hpp"
+#include "src/cuda/device_buffer.hpp"
+
+namespace rewise::bytespin {
+
+class FewClusterCuda {
+ public:
+  // `plan` points to device memory that must outlive this.
+  FewClusterCuda(const DevicePlan& plan, const FewClusterRule& rule, const DeviceSystems& systems,
+                 cudaStream_t stream);
+
+  // Bytes of work space on the device.
+  static std::uint64_t bytes(const DevicePlan& plan, std::uint32_t systems,
+                             std::uint64_t system_stride);
+
+  // `updates` updates, numbered from systems.step on, of every system; adds FewClusterSums::square
+  // to systems.pending and the sites of the clusters found to visited[2 * system]. Queued.
+  void run(const DeviceSystems& systems, std::uint32_t updates, unsigned long long* visited,
+           cudaStream_t stream);
+
+ private:
+  void update(const DeviceSystems& systems, unsigned long long* visited, cudaStream_t stream);
+
+  DevicePlan plan_;
+  FewClusterRule rule_;
+  SwendsenWangCuda labelling_;
+  DeviceBuffer<std::uint32_t> marks_;  // [systems][stride] bytes, at roots: state + 1, or 0
+};
+
+}  // namespace rewise::bytespin

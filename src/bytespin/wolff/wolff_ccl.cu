@@ -1,0 +1,187 @@
+// Wolff's cluster by labelling (the method `ccl`): the first three steps of a Swendsen-Wang update
+// (swendsen_wang_cuda.hpp) label the clusters of all drawn bonds; then the sites flip whose root is
+// the seed's. Four kernels per update whatever the cluster's size, no wait. Cost: that of a
+// Swendsen-Wang update without its step 4; tiles without a site of the cluster are not flipped.
+// Potts: the root and the new state are found first, as long as the seed has its old one.
+#include "src/bytespin/swendsen_wang/labels.cuh"
+#include "src/bytespin/swendsen_wang/swendsen_wang_cuda.hpp"
+#include "src/bytespin/wolff/wolff_cuda.hpp"
+#include "src/cuda/launch.hpp"
+
+namespace rewise::bytespin {
+namespace {
+
+using namespace device;
+
+constexpr unsigned kWarps = 8;  // per block
+
+// Potts: the cluster of a system's seed.
+struct SeedCluster {
+  Site root;
+  std::uint32_t state;  // that it takes
+};
+
+__device__ __forceinline__ Words4 seed_words(const DrawKey& key) {
+  return random_words(key.seed, Stream::bytespin_seed, 0, key.who, 0, key.step);
+}
+
+// The places of a word whose clusters have this root.
+__device__ __forceinline__ std::uint64_t places_of(const SystemLabels& system, const TileWord& word,
+                                                   std::uint64_t nodes, Site root) {
+  const ParentForest forest{system.parent};
+  std::uint64_t places =
+      root - word.first < word.count ? std::uint64_t{1} << (root - word.first) : 0;
+  for (; nodes != 0; nodes &= nodes - 1) {
+    const unsigned x = lowest(nodes);
+    if (forest.find(word.first + x) == root) places |= std::uint64_t{1} << x;
+  }
+  return places;
+}
+
+template <int kDim, bool kWide>
+__device__ __forceinline__ void flip_tile(const DeviceLabels& labels, const DeviceSystems& systems,
+                                          std::uint64_t sites, std::uint32_t who,
+                                          std::uint32_t tile, std::uint64_t* places) {
+  const unsigned lane = threadIdx.x % 32;
+  const SystemLabels system(labels, who, systems.stride);
+  const TileWord word = tile_word<kDim>(labels.tiles, labels.geometry, tile, lane);
+  const std::uint64_t nodes = system.nodes[std::size_t{tile} * kTileLanes + lane];
+  const Site seed = wolff_seed(seed_words(systems.key(who)), sites);
+  const Site root = site_root<kDim>(labels, system, seed).root;
+  const std::uint64_t mine = places_of(system, word, nodes, root);
+  if (!__any_sync(~0u, mine != 0)) return;
+  places[lane] = mine;
+  __syncwarp();
+  const unsigned flipped = warp_sum(flip_sites<kWide>(
+      system, word, reinterpret_cast<const std::uint32_t*>(places), systems.system(who)));
+  if (lane == 0) atomicAdd(systems.pending + who, static_cast<unsigned long long>(flipped));
+}
+
+template <int kDim, bool kWide>
+__global__ void __launch_bounds__(32 * kWarps)
+    flip_seed(const __grid_constant__ DeviceLabels labels,
+              const __grid_constant__ DeviceSystems systems, std::uint64_t sites,
+              FastDiv tiles_per_system) {
+  __shared__ std::uint64_t places[kWarps][kTileLanes];
+  const std::uint32_t index = blockIdx.x * kWarps + threadIdx.x / 32;
+  const std::uint32_t who = tiles_per_system.quotient(index);
+  if (who >= systems.systems) return;
+  flip_tile<kDim, kWide>(labels, systems, sites, who, index - who * tiles_per_system.divisor,
+                         places[threadIdx.x / 32]);
+}
+
+void launch_flip_seed(const DevicePlan& plan, const DeviceLabels& labels,
+                      const DeviceSystems& systems, cudaStream_t stream) {
+  const std::uint32_t tiles = labels.tiles.count * systems.systems;
+  const LaunchShape shape{(tiles + kWarps - 1) / kWarps, 32 * kWarps};
+  with_dim(plan.lattice.dim, [&]<int kDim>() {
+    const bool wide = labels.tiles.length % 16 == 0;
+    launch(wide ? flip_seed<kDim, true> : flip_seed<kDim, false>, shape, stream, labels, systems,
+           plan.sites, FastDiv(labels.tiles.count));
+  });
+}
+
+template <int kDim>
+__device__ __forceinline__ SeedCluster seed_cluster(const DevicePlan& plan,
+                                                    const DeviceLabels& labels,
+                                                    const DeviceSystems& systems,
+                                                    std::uint32_t who) {
+  const SystemLabels system(labels, who, systems.stride);
+  const Words4 words = seed_words(systems.key(who));
+  const Site seed = wolff_seed(words, plan.sites);
+  return {site_root<kDim>(labels, system, seed).root,
+          wolff_state(words, systems.system(who)[seed], plan.states)};
+}
+
+template <int kDim>
+__global__ void find_clusters(const __grid_constant__ DevicePlan plan,
+                              const __grid_constant__ DeviceLabels labels,
+                              const __grid_constant__ DeviceSystems systems,
+                              SeedCluster* clusters) {
+  const std::uint32_t who = blockIdx.x * blockDim.x + threadIdx.x;
+  if (who < systems.systems) clusters[who] = seed_cluster<kDim>(plan, labels, systems, who);
+}
+
+template <int kDim, bool kWide>
+__device__ __forceinline__ void renew_tile(const DeviceLabels& labels, const DeviceSystems& systems,
+                                           const SeedCluster& cluster, std::uint32_t who,
+                                           std::uint32_t tile, std::uint64_t* places) {
+  const unsigned lane = threadIdx.x % 32;
+  const SystemLabels system(labels, who, systems.stride);
+  const TileWord word = tile_word<kDim>(labels.tiles, labels.geometry, tile, lane);
+  const std::uint64_t nodes = system.nodes[std::size_t{tile} * kTileLanes + lane];
+  const std::uint64_t mine = places_of(system, word, nodes, cluster.root);
+  if (!__any_sync(~0u, mine != 0)) return;
+  places[lane] = mine;
+  __syncwarp();
+  unsigned renewed = 0;
+  const auto* set = reinterpret_cast<const std::uint32_t*>(places);
+  renew_sites<kWide>(system, word, systems.system(who), [&](std::uint32_t place, std::uint8_t old) {
+    const bool in = flip_of(set, place) != 0;
+    renewed += in;
+    return in ? static_cast<std::uint8_t>(cluster.state) : old;
+  });
+  renewed = warp_sum(renewed);
+  if (lane == 0) atomicAdd(systems.pending + who, static_cast<unsigned long long>(renewed));
+}
+
+template <int kDim, bool kWide>
+__global__ void __launch_bounds__(32 * kWarps)
+    renew_clusters(const __grid_constant__ DeviceLabels labels,
+                   const __grid_constant__ DeviceSystems systems, const SeedCluster* clusters,
+                   FastDiv tiles_per_system) {
+  __shared__ std::uint64_t places[kWarps][kTileLanes];
+  const std::uint32_t index = blockIdx.x * kWarps + threadIdx.x / 32;
+  const std::uint32_t who = tiles_per_system.quotient(index);
+  if (who >= systems.systems) return;
+  renew_tile<kDim, kWide>(labels, systems, clusters[who], who,
+                          index - who * tiles_per_system.divisor, places[threadIdx.x / 32]);
+}
+
+void launch_renew_seed(const DevicePlan& plan, const DeviceLabels& labels,
+                       const DeviceSystems& systems, SeedCluster* clusters, cudaStream_t stream) {
+  const std::uint32_t tiles = labels.tiles.count * systems.systems;
+  const LaunchShape shape{(tiles + kWarps - 1) / kWarps, 32 * kWarps};
+  with_dim(plan.lattice.dim, [&]<int kDim>() {
+    const bool wide = labels.tiles.length % 16 == 0;
+    launch(find_clusters<kDim>, cover(systems.systems, 64), stream, plan, labels, systems,
+           clusters);
+    launch(wide ? renew_clusters<kDim, true> : renew_clusters<kDim, false>, shape, stream, labels,
+           systems, clusters, FastDiv(labels.tiles.count));
+  });
+}
+
+class Ccl final : public WolffCuda {
+ public:
+  Ccl(const DevicePlan& plan, const DeviceSystems& systems, cudaStream_t stream)
+      : plan_(plan),
+        labelling_(plan, systems, stream),
+        clusters_(plan.potts ? systems.systems : 0) {}
+
+  void run(const DeviceSystems& systems, std::uint32_t updates, cudaStream_t stream) override {
+    const DeviceLabels& labels = labelling_.labels();
+    DeviceSystems now = systems;
+    for (std::uint32_t update = 0; update < updates; ++update, ++now.step) {
+      labelling_.label(now, 0, stream);
+      if (plan_.potts) {
+        launch_renew_seed(plan_, labels, now, clusters_.data(), stream);
+      } else {
+        launch_flip_seed(plan_, labels, now, stream);
+      }
+    }
+  }
+
+ private:
+  DevicePlan plan_;
+  SwendsenWangCuda labelling_;
+  DeviceBuffer<SeedCluster> clusters_;  // [systems]
+};
+
+}  // namespace
+
+std::unique_ptr<WolffCuda> make_wolff_ccl(const DevicePlan& plan, const DeviceSystems& systems,
+                                          cudaStream_t stream) {
+  return std::make_unique<Ccl>(plan, systems, stream);
+}
+
+}  // namespace rewise::bytespin

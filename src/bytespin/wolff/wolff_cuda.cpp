@@ -1,0 +1,58 @@
+#include "src/bytespin/wolff/wolff_cuda.hpp"
+
+#include <fmt/format.h>
+
+#include "src/base/error.hpp"
+#include "src/bytespin/swendsen_wang/swendsen_wang_cuda.hpp"
+
+namespace rewise::bytespin {
+namespace {
+
+// Candidates of `persistent` hold a slot in 32 bits.
+constexpr std::uint64_t kMostSlots = std::uint64_t{1} << 32;
+// From so many systems on a block for each is faster than labelling, and below so many sites.
+constexpr std::uint32_t kManySystems = 64;
+constexpr std::uint64_t kFewSites = 1u << 15;
+
+}  // namespace
+
+std::unique_ptr<WolffCuda> make_wolff_cuda(WolffMethod method, const DevicePlan& plan,
+                                           const DeviceSystems& systems, cudaStream_t stream) {
+  if (method == WolffMethod::persistent && plan.slots > kMostSlots) {
+    throw Error(ExitCode::usage,
+                fmt::format("Wolff method 'persistent' takes graphs of up to {} bonds, not {} "
+                            "(take ccl or frontier-local)",
+                            kMostSlots, plan.slots));
+  }
+  switch (method) {
+    case WolffMethod::frontier:
+      return make_wolff_frontier(plan, systems.systems, false);
+    case WolffMethod::frontier_local:
+      return make_wolff_frontier(plan, systems.systems, true);
+    case WolffMethod::persistent:
+      return make_wolff_persistent(plan, systems.systems);
+    case WolffMethod::ccl:
+    case WolffMethod::automatic:
+      break;
+  }
+  return make_wolff_ccl(plan, systems, stream);
+}
+
+std::uint64_t wolff_bytes(WolffMethod method, const DevicePlan& plan, std::uint32_t systems,
+                          std::uint64_t stride) {
+  if (method == WolffMethod::ccl) return SwendsenWangCuda::bytes(plan, systems, stride);
+  // A queue; `persistent` has its spins as bits besides.
+  const std::uint64_t queues = plan.sites * systems * sizeof(Site);
+  return method == WolffMethod::persistent ? queues + plan.sites * systems / 8 : queues;
+}
+
+// On a plain lattice a search at Tc takes about L levels; shortcuts make it short, so that near Tc
+// one rewired bond in a hundred sites is enough for a search to be faster than labelling all.
+WolffMethod default_wolff_method(const DevicePlan& plan, std::uint32_t systems) {
+  if (plan.slots > kMostSlots) return WolffMethod::ccl;
+  const bool search =
+      systems >= kManySystems || plan.sites < kFewSites || plan.rewired_count * 100 >= plan.sites;
+  return search ? WolffMethod::persistent : WolffMethod::ccl;
+}
+
+}  // namespace rewise::bytespin

@@ -1,0 +1,197 @@
+// Wolff's cluster as a breadth-first search, a kernel per level (Hawick, Leist & Playne 2010,
+// section 7.2, algorithms 1-4), with or without their local continuation in shared memory
+// (algorithm 5). Where they mark traversable bonds and visit every cell in every level, a queue
+// holds the sites of the frontier here, and a bond is drawn when the search reaches it.
+//
+// A level takes its frontier's size from device memory, so that levels are queued without a look
+// at them: kUnit of them are a CUDA graph, and after 1, 2, 4 and then kMostUnits graphs at a time
+// the host looks whether any system still has a frontier. A level of nothing costs a launch.
+//
+// Cost per level: a launch and some 1000 cycles of latency, 3 to 4 us in all on an H200; with
+// continuation, one launch for up to kRounds levels.
+#include <algorithm>
+#include <optional>
+
+#include "src/bytespin/wolff/wolff_cuda.hpp"
+#include "src/bytespin/wolff/wolff_growth.cuh"
+#include "src/cuda/device_buffer.hpp"
+#include "src/cuda/graph.hpp"
+#include "src/cuda/launch.hpp"
+
+namespace rewise::bytespin {
+namespace {
+
+using namespace device;
+
+constexpr unsigned kThreads = 256;
+constexpr unsigned kUnit = 16;  // levels; a multiple of 4
+constexpr unsigned kMostUnits = 8;
+// Algorithm 5: sites that a block takes from the queue at a time, levels that it goes on by itself,
+// and the width from which it lets other blocks help.
+constexpr unsigned kTaken = 64, kRounds = 64, kWidth = 256;
+
+// The search of one system. At level k entries k % 4 are its own and k + 1 is being filled.
+struct Search {
+  unsigned begin[4];  // of the frontier in the queue
+  unsigned count[4];  // its size
+  std::uint32_t step;
+  std::uint32_t change;  // of the cluster's sites, as ByteSpins or StateSpins say
+};
+
+struct FrontierRun {
+  DevicePlan plan;
+  Geometry geometry;
+  DeviceSystems systems;
+  Search* searches;  // [systems]
+  Site* queues;      // [systems][sites]
+  unsigned* live;    // whether any system had a frontier in the last level of a unit
+  unsigned blocks;   // per system
+};
+
+template <class Spins>
+__device__ void plant(const FrontierRun& run, std::uint32_t who, std::uint32_t step) {
+  Search& search = run.searches[who];
+  const Words4 words = seed_words_of({run.systems.seed, who, step});
+  const Site seed = wolff_seed(words, run.plan.sites);
+  std::uint8_t* const spins = run.systems.system(who);
+  search = {};
+  search.count[0] = 1;
+  search.step = step;
+  search.change = Spins::change(words, spins[seed], run.plan.states);
+  Spins(spins, search.change).claim(seed, Spins::target(search.change));
+  run.queues[who * run.plan.sites] = seed;
+  run.systems.pending[who] += 1;
+}
+
+template <class Spins>
+__global__ void plant_seeds(const __grid_constant__ FrontierRun run, std::uint32_t step) {
+  const std::uint32_t who = blockIdx.x * blockDim.x + threadIdx.x;
+  if (who < run.systems.systems) plant<Spins>(run, who, step);
+}
+
+// What a block makes of some sites of the queue; returns how many joined the cluster.
+template <bool kLocal, int kDim, class Spins>
+__device__ unsigned grow(BlockGrowth<kDim>& growth, const Update& update, const Spins& spins,
+                         const Queue& queue, const Site* sites, unsigned count) {
+  unsigned claimed = growth.level(update, spins, queue, 0u, count * kWays<kDim>, blockDim.x,
+                                  [sites](unsigned k) { return sites[k]; });
+  unsigned joined = claimed;
+  if constexpr (kLocal) {
+    for (unsigned round = 1; round < kRounds && claimed > 0 && claimed <= kWidth; ++round) {
+      claimed = growth.next_level(update, spins, queue, claimed);
+      joined += claimed;
+    }
+  }
+  if (claimed > 0) growth.flush(queue, claimed);
+  return joined;
+}
+
+template <int kDim, bool kLocal, class Spins>
+__device__ void level(const FrontierRun& run, unsigned number) {
+  const std::uint32_t who = blockIdx.x / run.blocks, rank = blockIdx.x % run.blocks;
+  Search& search = run.searches[who];
+  const unsigned now = number % 4, next = (number + 1) % 4;
+  const unsigned count = search.count[now], begin = search.begin[now];
+  if (rank == 0 && threadIdx.x == 0) {
+    search.begin[next] = begin + count;
+    search.count[(number + 2) % 4] = 0;
+    if (number + 1 == kUnit && count > 0) atomicExch(run.live, 1u);
+  }
+  constexpr unsigned kChunk = kLocal ? kTaken : kThreads / kWays<kDim>;
+  std::uint64_t first = std::uint64_t{rank} * kChunk;
+  if (first >= count) return;
+  __shared__ GrowthFrontier frontier;
+  __shared__ GrowthCounts counts;
+  BlockGrowth<kDim> growth(run.plan, run.geometry, frontier, counts);
+  const Spins spins(run.systems.system(who), search.change);
+  const Update update{{run.systems.seed, who, search.step},
+                      run.plan.bond[run.systems.temperature(who)],
+                      Spins::target(search.change)};
+  Site* const sites = run.queues + who * run.plan.sites;
+  const Queue queue{sites, &search.count[next], begin + count};
+  unsigned joined = 0;
+  for (; first < count; first += std::uint64_t{run.blocks} * kChunk) {
+    const auto here = static_cast<unsigned>(min(std::uint64_t{kChunk}, count - first));
+    joined += grow<kLocal>(growth, update, spins, queue, sites + begin + first, here);
+  }
+  if (threadIdx.x == 0) atomicAdd(run.systems.pending + who, 1ull * joined);
+}
+
+template <int kDim, bool kLocal, class Spins>
+__global__ void __launch_bounds__(kThreads)
+    frontier_level(const __grid_constant__ FrontierRun run, unsigned number) {
+  level<kDim, kLocal, Spins>(run, number);
+}
+
+using Kernel = void (*)(FrontierRun, unsigned);
+
+template <class Spins>
+Kernel kernel_for(int dim, bool local) {
+  return with_dim(dim, [&]<int kDim>() -> Kernel {
+    return local ? frontier_level<kDim, true, Spins> : frontier_level<kDim, false, Spins>;
+  });
+}
+
+// A unit of levels, captured.
+CudaGraph make_unit(Kernel kernel, const FrontierRun& run, cudaStream_t stream) {
+  return CudaGraph(stream, [&] {
+    check_cuda(cudaMemsetAsync(run.live, 0, sizeof(unsigned), stream));
+    const LaunchShape shape{run.systems.systems * run.blocks, kThreads};
+    for (unsigned number = 0; number < kUnit; ++number) launch(kernel, shape, stream, run, number);
+  });
+}
+
+class Frontier final : public WolffCuda {
+ public:
+  Frontier(const DevicePlan& plan, std::uint32_t systems, bool local)
+      : local_(local), searches_(systems), queues_(plan.sites * systems), live_(1) {
+    int device = 0, processors = 0;
+    check_cuda(cudaGetDevice(&device));
+    check_cuda(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
+    const auto most = static_cast<std::uint32_t>(processors) * 4;
+    const auto chunks = static_cast<std::uint32_t>(plan.sites / kTaken + 1);
+    run_.blocks = std::clamp(most / systems, 1u, chunks);
+    run_.plan = plan;
+    run_.geometry = Geometry::make(plan.lattice);
+    run_.searches = searches_.data();
+    run_.queues = queues_.data();
+    run_.live = live_.data();
+  }
+
+  void run(const DeviceSystems& systems, std::uint32_t updates, cudaStream_t stream) override {
+    if (!unit_) {
+      run_.systems = systems;
+      const int dim = run_.plan.lattice.dim;
+      unit_ = make_unit(run_.plan.potts ? kernel_for<StateSpins>(dim, local_)
+                                        : kernel_for<ByteSpins>(dim, local_),
+                        run_, stream);
+    }
+    const auto plant = run_.plan.potts ? plant_seeds<StateSpins> : plant_seeds<ByteSpins>;
+    for (std::uint32_t update = 0; update < updates; ++update) {
+      launch(plant, cover(systems.systems), stream, run_, systems.step + update);
+      unsigned units = 0;
+      do {
+        units = std::clamp(units, 1u, kMostUnits);
+        for (unsigned k = 0; k < units; ++k) unit_->launch(stream);
+        units *= 2;
+      } while (live_.to_host(stream)[0] != 0);
+    }
+  }
+
+ private:
+  const bool local_;
+  DeviceBuffer<Search> searches_;
+  DeviceBuffer<Site> queues_;
+  DeviceBuffer<unsigned> live_;
+  FrontierRun run_{};
+  std::optional<CudaGraph> unit_;
+};
+
+}  // namespace
+
+std::unique_ptr<WolffCuda> make_wolff_frontier(const DevicePlan& plan, std::uint32_t systems,
+                                               bool local) {
+  return std::make_unique<Frontier>(plan, systems, local);
+}
+
+}  // namespace rewise::bytespin

@@ -1,0 +1,270 @@
+// Growth of Wolff clusters on a CUDA device, shared by the methods that search breadth first
+// (wolff_cuda.hpp): spins that threads claim by atomics, the bonds of a site spread over lanes, and
+// a frontier that a block keeps in shared memory.
+//
+// A site joins the cluster when an atomic flips it, so "does not have the new spin" means "not in
+// the cluster yet", and a site joins once whoever reaches it first. Which thread that is changes
+// the order of the queue and nothing else.
+#pragma once
+
+#include <cstdint>
+#include <cuda/atomic>
+
+#include "graphs/geometry.hpp"
+#include "src/bytespin/device_plan.hpp"
+
+namespace rewise::bytespin::device {
+
+// Lanes that share the bonds of a site.
+template <int kDim>
+constexpr unsigned kWays = kDim == 0 ? 8 : 2 * kDim;
+
+template <cuda::thread_scope kScope>
+__device__ __forceinline__ std::uint32_t peek(std::uint32_t& word) {
+  return cuda::atomic_ref<std::uint32_t, kScope>(word).load(cuda::memory_order_relaxed);
+}
+// The same for a word in shared memory, whose address the compiler would take for a general one.
+__device__ __forceinline__ std::uint32_t peek_shared(const std::uint32_t* word) {
+  std::uint32_t value;
+  asm volatile("ld.relaxed.cta.shared.u32 %0, [%1];"
+               : "=r"(value)
+               : "r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(word)))
+               : "memory");
+  return value;
+}
+
+// Sets or clears a bit; whether it was this thread that changed it.
+__device__ __forceinline__ bool claim_bit(std::uint32_t* word, std::uint32_t one, bool set) {
+  return set ? (atomicOr(word, one) & one) == 0 : (atomicAnd(word, ~one) & one) != 0;
+}
+
+// A system's spins as they lie in global memory, a byte each. One word says how a cluster's sites
+// change: here, what they become.
+struct ByteSpins {
+  std::uint32_t* words;  // [sites / 4], the spins' bytes
+
+  __device__ __forceinline__ ByteSpins(std::uint8_t* spins, std::uint32_t)
+      : words(reinterpret_cast<std::uint32_t*>(spins)) {}
+  __device__ __forceinline__ static std::uint32_t change(const Words4&, std::uint32_t old,
+                                                         std::uint32_t) {
+    return old ^ 1u;
+  }
+  __device__ __forceinline__ static bool target(std::uint32_t change) { return change != 0; }
+
+  __device__ __forceinline__ bool up(Site site) const {
+    return (peek<cuda::thread_scope_device>(words[site >> 2]) >> 8 * (site & 3u) & 1u) != 0;
+  }
+  __device__ __forceinline__ bool claim(Site site, bool to) const {
+    return claim_bit(words + (site >> 2), 1u << 8 * (site & 3u), to);
+  }
+};
+
+// The same for Potts. A site is "up" unless it has the state that the cluster's sites had, and
+// claimed by giving it the new one. How they change: old state, new state << 8.
+struct StateSpins {
+  std::uint32_t* words = nullptr;  // [sites / 4], the spins' bytes
+  std::uint32_t old = 0, state = 0;
+
+  StateSpins() = default;
+  __device__ __forceinline__ StateSpins(std::uint8_t* spins, std::uint32_t change)
+      : words(reinterpret_cast<std::uint32_t*>(spins)), old(change & 0xffu), state(change >> 8) {}
+  __device__ __forceinline__ static std::uint32_t change(const Words4& seed_words,
+                                                         std::uint32_t old, std::uint32_t q) {
+    return old | std::uint32_t{wolff_state(seed_words, old, q)} << 8;
+  }
+  __device__ __forceinline__ static bool target(std::uint32_t) { return true; }
+
+  __device__ __forceinline__ bool up(Site site) const {
+    const std::uint32_t word = peek<cuda::thread_scope_device>(words[site >> 2]);
+    return (word >> 8 * (site & 3u) & 0xffu) != old;
+  }
+  __device__ __forceinline__ bool claim(Site site, bool) const {
+    const unsigned shift = 8 * (site & 3u);
+    std::uint32_t* const word = words + (site >> 2);
+    std::uint32_t now = peek<cuda::thread_scope_device>(*word);
+    while ((now >> shift & 0xffu) == old) {
+      const std::uint32_t seen = atomicCAS(word, now, now ^ (old ^ state) << shift);
+      if (seen == now) return true;
+      now = seen;
+    }
+    return false;
+  }
+};
+
+// Spins packed to bits: in shared memory (block scope), or in global memory for several blocks.
+template <cuda::thread_scope kScope>
+struct BitSpins {
+  std::uint32_t* words;  // [sites / 32]
+
+  __device__ __forceinline__ bool up(Site site) const {
+    std::uint32_t* const word = words + (site >> 5);
+    const std::uint32_t bits =
+        kScope == cuda::thread_scope_block ? peek_shared(word) : peek<kScope>(*word);
+    return (bits >> (site & 31u) & 1u) != 0;
+  }
+  __device__ __forceinline__ bool claim(Site site, bool to) const {
+    return claim_bit(words + (site >> 5), 1u << (site & 31u), to);
+  }
+};
+
+// Lattice neighbours: way 2 k is a step forward in direction k, way 2 k + 1 one back.
+template <int kDim>
+struct Ways {
+  Site to[2 * kDim];
+
+  __device__ __forceinline__ Ways(const Geometry& geometry, Site site) {
+    std::uint32_t c[kDim];
+    geometry.coordinates<kDim>(site, c);
+#pragma unroll
+    for (int k = 0; k < kDim; ++k) {
+      to[2 * k] = geometry.ahead(site, c[k], k);
+      to[2 * k + 1] = geometry.behind(site, c[k], k);
+    }
+  }
+  // Without an array that would be indexed at run time.
+  __device__ __forceinline__ Site operator[](unsigned way) const {
+    Site site = to[0];
+#pragma unroll
+    for (unsigned k = 1; k < 2 * kDim; ++k) site = way == k ? to[k] : site;
+    return site;
+  }
+};
+
+// The slot of a lattice bond from one end and its way.
+template <int kDim>
+__device__ __forceinline__ std::uint64_t way_slot(Site site, Site to, unsigned way) {
+  return DevicePlan::slot_of<kDim>(way % 2 == 0 ? site : to, static_cast<int>(way / 2));
+}
+
+// One update of one system; `up` is the spin that the cluster takes.
+struct Update {
+  DrawKey key;
+  Threshold bond;
+  bool up;
+
+  __device__ __forceinline__ bool drawn(std::uint64_t slot) const {
+    return happens(slot_draw(key, Stream::bytespin_bond, slot), bond);
+  }
+};
+
+__device__ __forceinline__ Words4 seed_words_of(const DrawKey& key) {
+  return random_words(key.seed, Stream::bytespin_seed, 0, key.who, 0, key.step);
+}
+
+// Sites that do not find room in shared memory: the system's queue in global memory.
+struct Queue {
+  Site* sites;      // [sites of the lattice]; every site enters once at most
+  unsigned* added;  // put behind `end` so far
+  unsigned end;
+};
+
+// What a block needs of shared memory to grow a cluster.
+inline constexpr unsigned kFrontier = 2048;
+struct GrowthFrontier {
+  Site sites[2][kFrontier];  // of the present and of the next level
+};
+struct GrowthCounts {
+  unsigned claimed[3];  // at level k: claimed[k % 3], the next one zero
+  unsigned base;
+};
+
+// A block at work on one system. Members are called by all threads of the block with the same
+// arguments, except visit(). The number of levels only ever grows, so that one barrier per level is
+// enough: what a level reads is written again two levels later at the earliest.
+template <int kDim>
+class BlockGrowth {
+ public:
+  __device__ BlockGrowth(const DevicePlan& plan, const Geometry& geometry, GrowthFrontier& frontier,
+                         GrowthCounts& counts)
+      : g_(plan), geometry_(geometry), frontier_(frontier), counts_(counts) {
+    if (threadIdx.x < 3) counts_.claimed[threadIdx.x] = 0;
+    __syncthreads();
+  }
+
+  // One level from any source of sites into the next frontier; returns how many sites joined. The
+  // block sees sites `first`, `first + step`, ... of `n` ways (kWays to a site).
+  template <class Spins, class Count, class Source>
+  __device__ __forceinline__ unsigned level(const Update& update, const Spins& spins, Queue queue,
+                                            Count first, Count n, Count step, Source&& source) {
+    if (threadIdx.x == 0) counts_.claimed[(turn_ + 1) % 3] = 0;
+    for (Count item = first + threadIdx.x; item < n; item += step) {
+      visit(update, spins, queue, source(item / kWays<kDim>),
+            static_cast<unsigned>(item % kWays<kDim>));
+    }
+    __syncthreads();
+    return counts_.claimed[turn_++ % 3];
+  }
+
+  // A level from the frontier of `n` <= kFrontier sites that the level before has left.
+  template <class Spins>
+  __device__ __forceinline__ unsigned next_level(const Update& update, const Spins& spins,
+                                                 Queue queue, unsigned n) {
+    const Site* const sites = frontier();
+    return level(update, spins, queue, 0u, n * kWays<kDim>, blockDim.x,
+                 [sites](unsigned k) { return sites[k]; });
+  }
+
+  // Where next_level() reads.
+  __device__ __forceinline__ Site* frontier() { return frontier_.sites[turn_ & 1u]; }
+
+  // Puts the frontier of the level before, of which `claimed` joined, behind the system's queue.
+  __device__ __forceinline__ void flush(Queue queue, unsigned claimed) {
+    const unsigned here = min(claimed, kFrontier);
+    if (threadIdx.x == 0) counts_.base = queue.end + atomicAdd(queue.added, here);
+    __syncthreads();
+    const unsigned base = counts_.base;
+    for (unsigned k = threadIdx.x; k < here; k += blockDim.x) queue.sites[base + k] = frontier()[k];
+    __syncthreads();
+  }
+
+ private:
+  // Bond `way` of a site, and every kWays-th from it on where the site has more. What a lattice
+  // cell needs is fetched before it is known that the cell is one: the loads and the draw run side
+  // by side.
+  template <class Spins>
+  __device__ __forceinline__ void visit(const Update& update, const Spins& spins,
+                                        const Queue& queue, Site site, unsigned way) {
+    const SiteGroup* const group = g_.groups + (site >> 5);
+    const std::uint32_t bit = 1u << (site & 31u);
+    const std::uint32_t modified = __ldg(&group->modified);
+    if constexpr (kDim > 0) {
+      const Site to = Ways<kDim>(geometry_, site)[way];
+      const bool same = spins.up(to) != update.up;
+      const bool drawn = update.drawn(way_slot<kDim>(site, to, way));
+      if ((modified & bit) == 0) {
+        if (same && drawn && spins.claim(to, update.up)) put(queue, to);
+        return;
+      }
+    }
+    const std::uint32_t index = group->index(bit);
+    const std::uint64_t end = g_.offsets[index + 1];
+    for (std::uint64_t k = g_.offsets[index] + way; k < end; k += kWays<kDim>) {
+      const Entry entry = g_.entries[k];
+      try_bond(update, spins, queue, entry.to, entry.slot());
+    }
+  }
+
+  template <class Spins>
+  __device__ __forceinline__ void try_bond(const Update& update, const Spins& spins,
+                                           const Queue& queue, Site to, std::uint64_t slot) {
+    const bool same = spins.up(to) != update.up;
+    if (same && update.drawn(slot) && spins.claim(to, update.up)) put(queue, to);
+  }
+
+  __device__ __forceinline__ void put(const Queue& queue, Site site) {
+    const unsigned at = atomicAdd(&counts_.claimed[turn_ % 3], 1u);
+    if (at < kFrontier) {
+      frontier_.sites[(turn_ + 1) & 1u][at] = site;
+    } else {
+      queue.sites[queue.end + atomicAdd(queue.added, 1u)] = site;
+    }
+  }
+
+  const DevicePlan& g_;
+  const Geometry& geometry_;
+  GrowthFrontier& frontier_;
+  GrowthCounts& counts_;
+  unsigned turn_ = 0;
+};
+
+}  // namespace rewise::bytespin::device

@@ -1,0 +1,657 @@
+// Wolff's cluster by one cooperative kernel (Komura & Okabe 2012): blocks that are all resident
+// search breadth first with a wave-front queue and a barrier between levels, through all updates of
+// a cycle.
+//
+// Their barrier spans the grid and their levels go to all blocks. Here a system has a group of
+// blocks and the group a barrier: with as many systems as multiprocessors a group is one block and
+// its barrier __syncthreads(). And a level goes to the whole group only where it is wide: one block
+// leads, keeps the frontier in its shared memory and takes narrow levels alone, since near Tc
+// a cluster of 2 10^5 sites has levels of 100 sites and a barrier across blocks costs more than
+// their work.
+//
+// The systems' spins are packed to bits for the length of the launch. The leader holds them in
+// shared memory where they fit (L = 1024 in 2D does) and gives them to the group for wide levels.
+// Potts: spins stay where they are, bytes in global memory.
+//
+// Cost: near Tc about a microsecond per level, the latency of a candidate's way through one block
+// (its draw, two atomics, a barrier), and about 2 us where the group takes it; per launch the spins
+// are read and written once.
+#include <algorithm>
+#include <cuda/atomic>
+#include <type_traits>
+
+#include "src/bytespin/wolff/bond_draws.hpp"
+#include "src/bytespin/wolff/wolff_cuda.hpp"
+#include "src/bytespin/wolff/wolff_growth.cuh"
+#include "src/cuda/device_buffer.hpp"
+#include "src/cuda/launch.hpp"
+#include "src/cuda/shared_memory.hpp"
+
+namespace rewise::bytespin {
+namespace {
+
+using namespace device;
+
+// Waits for all blocks of a group, as grid.sync() of cooperative groups does for all of a grid.
+class GroupBarrier {
+ public:
+  __device__ GroupBarrier(unsigned& arrived, unsigned blocks)
+      : arrived_(arrived), blocks_(blocks) {}
+
+  __device__ __forceinline__ void wait() {
+    __syncthreads();
+    if (blocks_ == 1) return;
+    if (threadIdx.x == 0) {
+      cuda::atomic_ref<unsigned, cuda::thread_scope_device> word(arrived_);
+      target_ += blocks_;
+      word.fetch_add(1, cuda::memory_order_release);
+      while (static_cast<int>(word.load(cuda::memory_order_acquire) - target_) < 0) continue;
+    }
+    __syncthreads();
+  }
+
+ private:
+  unsigned& arrived_;
+  const unsigned blocks_;
+  unsigned target_ = 0;
+};
+
+// 32 spins in 32 bytes as bits, and back.
+__device__ __forceinline__ std::uint32_t packed(const std::uint8_t* spins, std::uint64_t word) {
+  const auto* const from = reinterpret_cast<const uint4*>(spins + 32 * word);
+  const uint4 low = from[0], high = from[1];
+  const std::uint32_t bytes[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+  std::uint32_t bits = 0;
+#pragma unroll
+  for (unsigned k = 0; k < 8; ++k) {
+    bits |= ((bytes[k] & 0x01010101u) * 0x01020408u >> 24 & 15u) << 4 * k;
+  }
+  return bits;
+}
+__device__ __forceinline__ void unpack(std::uint32_t bits, std::uint8_t* spins,
+                                       std::uint64_t word) {
+  std::uint32_t bytes[8];
+#pragma unroll
+  for (unsigned k = 0; k < 8; ++k) bytes[k] = (bits >> 4 * k & 15u) * 0x00204081u & 0x01010101u;
+  auto* const to = reinterpret_cast<uint4*>(spins + 32 * word);
+  to[0] = make_uint4(bytes[0], bytes[1], bytes[2], bytes[3]);
+  to[1] = make_uint4(bytes[4], bytes[5], bytes[6], bytes[7]);
+}
+
+// A cluster is grown by one block through candidates: bonds from the cluster to a site of the same
+// spin outside, each with one draw to make. A thread takes a candidate, draws, claims the site and
+// lists the candidates that the site leads to; so every lane draws for a bond that matters, and a
+// level is one barrier. Candidates are kept in shared memory; where they find no room they are
+// drawn at once, and the sites that join wait in a queue in global memory until there is room
+// again. Order does not matter to the cluster.
+//
+// A site and the slot of the bond that leads to it; slots of such systems fit 32 bits.
+using Candidate = uint2;
+
+// Modified sites whose bonds are still to be listed, by their place among the modified sites.
+inline constexpr unsigned kModified = 512;
+// Sites that refill() takes from the queue at a time.
+inline constexpr unsigned kRefill = 128;
+
+// What a block shares beside the candidates. Counters of turn t: entry t % 3, the next one zero.
+struct CandidateShared {
+  unsigned listed[3], queued[3], modified[3];
+  std::uint32_t modified_site[2][kModified];
+};
+
+// A block at work on one system; public members are called by all threads. A turn is what lies
+// between two barriers: it reads one half of the buffers and fills the other.
+template <int kDim, class Spins>
+class CandidateGrowth {
+ public:
+  __device__ CandidateGrowth(const DevicePlan& plan, const Geometry& geometry, Spins spins,
+                             CandidateShared& shared, Candidate* buffer, unsigned capacity,
+                             Site* queue)
+      : g_(plan),
+        geometry_(geometry),
+        spins_(spins),
+        shared_(shared),
+        now_(buffer),
+        next_(buffer + capacity),
+        capacity_(capacity),
+        queue_(queue) {
+    if (threadIdx.x < 3) {
+      shared.listed[threadIdx.x] = shared.queued[threadIdx.x] = shared.modified[threadIdx.x] = 0;
+    }
+    __syncthreads();
+  }
+
+  // For the clusters from now on; between two of them.
+  __device__ __forceinline__ void set_spins(const Spins& spins) { spins_ = spins; }
+
+  // Starts a cluster: flips the seed and lists where it leads.
+  __device__ __forceinline__ void start(const BondDraws& draws, Site seed) {
+    draws_ = draws;
+    up_ = !spins_.up(seed);
+    head_ = tail_ = 0;
+    begin_turn();
+    __syncthreads();  // all have read the seed's spin before it flips
+    if (threadIdx.x == 0) {
+      spins_.claim(seed, up_);
+      ++flipped_;
+      const SiteGroup& group = g_.groups[seed >> 5];
+      list(seed, group.modified, group.before);
+    }
+    end_turn();
+  }
+
+  __device__ __forceinline__ bool complete() const {
+    return count_ == 0 && modified_ == 0 && tail_ == head_;
+  }
+  __device__ __forceinline__ unsigned candidates() const { return count_; }
+  __device__ __forceinline__ bool up() const { return up_; }
+  // Sites that joined through this thread since it was asked before.
+  __device__ __forceinline__ unsigned take_flipped() {
+    const unsigned flipped = flipped_;
+    flipped_ = 0;
+    return flipped;
+  }
+
+  // The queue: sites that joined and whose bonds nobody has listed.
+  __device__ __forceinline__ unsigned queue_begin() const { return head_; }
+  __device__ __forceinline__ unsigned queue_end() const { return tail_; }
+  __device__ __forceinline__ void set_queue(unsigned begin, unsigned end) {
+    head_ = begin;
+    tail_ = end;
+  }
+  __device__ __forceinline__ bool wants_refill() const {
+    return tail_ != head_ && count_ + modified_ * kWays<kDim> < blockDim.x;
+  }
+
+  // Decides all candidates and lists where the new sites lead. Modified sites are passed on to the
+  // next turn, where lanes share their bonds while others decide candidates.
+  __device__ __forceinline__ void level() { turn(capacity_); }
+  // The same, but the new sites go to the queue, modified ones and their neighbours, too.
+  __device__ __forceinline__ void level_into_queue() { turn(0); }
+
+  // Lists where some sites of the queue lead, keeping what is listed.
+  __device__ __forceinline__ void refill() {
+    begin_turn();
+    const unsigned sites = min(tail_ - head_, kRefill);
+    for (unsigned k = threadIdx.x; k < count_; k += blockDim.x) next_[k] = now_[k];
+    for (unsigned k = threadIdx.x; k < modified_; k += blockDim.x) {
+      shared_.modified_site[(half_ ^ 1u)][k] = shared_.modified_site[half_][k];
+    }
+    kept_ = count_;
+    kept_modified_ = modified_;
+    room_ = capacity_;
+    for (unsigned k = threadIdx.x; k < sites; k += blockDim.x) {
+      const Site site = queue_[head_ + k];
+      const SiteGroup& group = g_.groups[site >> 5];
+      list(site, group.modified, group.before);
+    }
+    head_ += sites;
+    end_turn();
+  }
+
+ private:
+  __device__ __forceinline__ void turn(unsigned room) {
+    begin_turn();
+    room_ = room;
+    const unsigned first = (count_ + 31u) & ~31u, all = first + modified_ * kWays<kDim>;
+    for (unsigned item = threadIdx.x; item < all; item += blockDim.x) {
+      if (item >= first) {
+        const unsigned place = item - first;
+        list_modified(shared_.modified_site[half_][place / kWays<kDim>], place % kWays<kDim>);
+      } else if (item < count_) {
+        const Candidate candidate = now_[item];
+        const SiteGroup* const group = g_.groups + (candidate.x >> 5);
+        const std::uint32_t modified = __ldg(&group->modified), before = __ldg(&group->before);
+        if (!joins(candidate)) continue;
+        if (room_ > 0) {
+          list(candidate.x, modified, before);
+        } else {
+          enqueue(candidate.x);
+        }
+      }
+    }
+    end_turn();
+  }
+
+  __device__ __forceinline__ void begin_turn() {
+    const unsigned coming = phase_ == 2 ? 0 : phase_ + 1;
+    if (threadIdx.x == 0) {
+      shared_.listed[coming] = shared_.queued[coming] = shared_.modified[coming] = 0;
+    }
+    kept_ = kept_modified_ = 0;
+    room_ = capacity_;
+  }
+  __device__ __forceinline__ void end_turn() {
+    __syncthreads();
+    count_ = min(room_, kept_ + shared_.listed[phase_]);
+    modified_ = min(kModified, kept_modified_ + shared_.modified[phase_]);
+    tail_ += shared_.queued[phase_];
+    phase_ = phase_ == 2 ? 0 : phase_ + 1;
+    half_ ^= 1u;
+    Candidate* const other = now_;
+    now_ = next_;
+    next_ = other;
+  }
+
+  __device__ __forceinline__ bool outside(Site site) const { return spins_.up(site) != up_; }
+
+  __device__ __forceinline__ bool joins(const Candidate& candidate) {
+    const bool claimed =
+        outside(candidate.x) && draws_.drawn(candidate.y) && spins_.claim(candidate.x, up_);
+    flipped_ += claimed;
+    return claimed;
+  }
+
+  __device__ __forceinline__ void enqueue(Site site) {
+    queue_[tail_ + atomicAdd(&shared_.queued[phase_], 1u)] = site;
+  }
+
+  // A candidate for place `at`, or decided at once where there is no such place.
+  __device__ __forceinline__ void offer(const Candidate& candidate, unsigned at) {
+    if (at < room_) {
+      next_[at] = candidate;
+    } else if (joins(candidate)) {
+      enqueue(candidate.x);
+    }
+  }
+
+  // Where a site leads; `modified` and `before` are its group's.
+  __device__ __forceinline__ void list(Site site, std::uint32_t modified, std::uint32_t before) {
+    const std::uint32_t bit = 1u << (site & 31u);
+    if constexpr (kDim > 0) {
+      if ((modified & bit) == 0) {
+        list_cell(site);
+        return;
+      }
+    }
+    const unsigned at = kept_modified_ + atomicAdd(&shared_.modified[phase_], 1u);
+    if (at < kModified) {
+      shared_.modified_site[half_ ^ 1u][at] = before + __popc(modified & (bit - 1));
+    } else {
+      enqueue(site);
+    }
+  }
+
+  __device__ __forceinline__ void list_cell(Site site) {
+    const Ways<kDim> ways(geometry_, site);
+    unsigned open = 0;
+#pragma unroll
+    for (unsigned way = 0; way < kWays<kDim>; ++way) {
+      open |= (outside(ways.to[way]) ? 1u : 0u) << way;
+    }
+    unsigned at = kept_ + atomicAdd(&shared_.listed[phase_], static_cast<unsigned>(__popc(open)));
+    if (at + kWays<kDim> <= room_) {
+#pragma unroll
+      for (unsigned way = 0; way < kWays<kDim>; ++way) {
+        const Site to = ways.to[way];
+        if ((open >> way & 1u) != 0) next_[at++] = make_uint2(to, slot(site, to, way));
+      }
+      return;
+    }
+#pragma unroll 1
+    for (unsigned way = 0; way < kWays<kDim>; ++way) {
+      const Site to = ways[way];
+      if ((open >> way & 1u) != 0) offer(make_uint2(to, slot(site, to, way)), at++);
+    }
+  }
+
+  // Bond `way` of a modified site, and every kWays-th from it on.
+  __device__ __forceinline__ void list_modified(std::uint32_t index, unsigned way) {
+    const std::uint64_t begin = __ldg(g_.offsets + index), end = __ldg(g_.offsets + index + 1);
+    for (std::uint64_t k = begin + way; k < end; k += kWays<kDim>) {
+      const Candidate candidate =
+          make_uint2(__ldg(&g_.entries[k].to), __ldg(&g_.entries[k].slot_low));
+      if (!outside(candidate.x)) continue;
+      if (room_ > 0) {
+        offer(candidate, kept_ + atomicAdd(&shared_.listed[phase_], 1u));
+      } else if (joins(candidate)) {
+        enqueue(candidate.x);
+      }
+    }
+  }
+
+  __device__ __forceinline__ static std::uint32_t slot(Site site, Site to, unsigned way) {
+    const Site owner = way % 2 == 0 ? site : to;
+    return ((owner >> 5) * static_cast<unsigned>(kDim) + way / 2) << 5 | (owner & 31u);
+  }
+
+  const DevicePlan& g_;
+  const Geometry& geometry_;
+  Spins spins_;
+  CandidateShared& shared_;
+  Candidate *now_, *next_;  // [capacity_] each
+  const unsigned capacity_;
+  Site* const queue_;  // [sites]; every site enters once at most
+  BondDraws draws_;
+  bool up_ = false;
+  unsigned phase_ = 0, half_ = 0;          // of the counters; of modified_site
+  unsigned count_ = 0, modified_ = 0;      // present candidates and modified sites
+  unsigned kept_ = 0, kept_modified_ = 0;  // of them, at the start of the next half
+  unsigned room_ = 0;                      // for candidates in the next half
+  unsigned head_ = 0, tail_ = 0;           // of the queue
+  unsigned flipped_ = 0;
+};
+
+// A group and what its leader tells it. All zero before a launch.
+struct BlockGroup {
+  unsigned arrived;
+  unsigned added[3];    // to the queue, at common level k in added[k % 3]
+  unsigned begin, end;  // of the frontier in the queue
+  std::uint32_t step;
+  std::uint32_t change;  // of the cluster's sites
+  unsigned over;         // the system's updates are done
+};
+
+struct PersistentRun {
+  DevicePlan plan;
+  Geometry geometry;
+  DeviceSystems systems;
+  std::uint32_t updates;
+  unsigned groups, blocks;  // blocks to a group
+  unsigned capacity;        // of a half of the candidates' buffer
+  // Common levels begin above so many candidates and end at so many sites.
+  unsigned together, alone;
+  std::uint64_t words;    // of a system's bits
+  BlockGroup* group;      // [groups]
+  std::uint32_t* planes;  // [groups][words]
+  Site* queues;           // [groups][sites]
+};
+
+// The shared memory of a block; the candidates' place serves common levels, too.
+struct Memory {
+  std::uint32_t* bits;    // [words] where the leader holds the spins
+  Candidate* candidates;  // [2][capacity]
+};
+
+// Where the leader holds the spins.
+enum class Hold { shared_bits, global_bits, states };
+
+// A block's part in the updates of its group's systems; rank 0 leads. All members are called by all
+// threads of a block.
+template <int kDim, Hold kHold>
+class Member {
+ public:
+  static constexpr bool kShared = kHold == Hold::shared_bits;
+  static constexpr bool kBits = kHold != Hold::states;
+  using GroupBits = BitSpins<cuda::thread_scope_device>;
+  using GroupSpins = std::conditional_t<kBits, GroupBits, StateSpins>;
+  using OwnBits = BitSpins<kShared ? cuda::thread_scope_block : cuda::thread_scope_device>;
+  using OwnSpins = std::conditional_t<kBits, OwnBits, StateSpins>;
+
+  __device__ Member(const PersistentRun& run, const Memory& memory, CandidateShared& counts,
+                    GrowthCounts& common)
+      : run_(run),
+        rank_(blockIdx.x % run.blocks),
+        group_(run.group[blockIdx.x / run.blocks]),
+        barrier_(group_.arrived, run.blocks),
+        plane_(run.planes + blockIdx.x / run.blocks * run.words),
+        own_(kShared ? memory.bits : plane_),
+        sites_(run.queues + blockIdx.x / run.blocks * run.plan.sites),
+        growth_(run.plan, run.geometry, own_spins(own_), counts, memory.candidates, run.capacity,
+                sites_),
+        common_(run.plan, run.geometry, *reinterpret_cast<GrowthFrontier*>(memory.candidates),
+                common) {}
+
+  __device__ __forceinline__ void serve(std::uint32_t who) {
+    std::uint8_t* const spins = run_.systems.system(who);
+    if constexpr (kBits) {
+      for (std::uint64_t w = thread(); w < run_.words; w += threads()) plane_[w] = packed(spins, w);
+    }
+    barrier_.wait();
+    if (rank_ == 0) {
+      lead(who);
+    } else {
+      follow(who);
+    }
+    if constexpr (kBits) {
+      for (std::uint64_t w = thread(); w < run_.words; w += threads()) unpack(plane_[w], spins, w);
+    }
+    if (flipped_ > 0) atomicAdd(run_.systems.pending + who, flipped_);
+    flipped_ = 0;
+    barrier_.wait();
+  }
+
+ private:
+  // Number of a thread in the group, and how many there are.
+  __device__ __forceinline__ std::uint64_t thread() const {
+    return std::uint64_t{rank_} * blockDim.x + threadIdx.x;
+  }
+  __device__ __forceinline__ std::uint64_t threads() const {
+    return std::uint64_t{run_.blocks} * blockDim.x;
+  }
+
+  __device__ __forceinline__ static OwnSpins own_spins(std::uint32_t* bits) {
+    if constexpr (kBits) {
+      return OwnSpins{bits};
+    } else {
+      return {};  // update() says how states change
+    }
+  }
+  __device__ __forceinline__ GroupSpins group_spins(std::uint32_t who, std::uint32_t change) const {
+    if constexpr (kBits) {
+      return GroupSpins{plane_};
+    } else {
+      return {run_.systems.system(who), change};
+    }
+  }
+
+  __device__ __forceinline__ void lead(std::uint32_t who) {
+    take_plane();
+    if (threadIdx.x == 0) group_.over = 0;
+    for (std::uint32_t ahead = 0; ahead < run_.updates; ++ahead) update(who, ahead);
+    give_plane();
+    if (threadIdx.x == 0) group_.over = 1;
+    barrier_.wait();
+  }
+
+  __device__ __forceinline__ void follow(std::uint32_t who) {
+    while (true) {
+      barrier_.wait();
+      if (group_.over != 0) return;
+      const Update update{{run_.systems.seed, who, group_.step},
+                          run_.plan.bond[run_.systems.temperature(who)],
+                          kBits ? group_.change != 0 : StateSpins::target(group_.change)};
+      common_levels(update, group_spins(who, group_.change), group_.begin, group_.end);
+    }
+  }
+
+  // Between the group's spins and the leader's.
+  __device__ __forceinline__ void take_plane() {
+    if constexpr (kShared) {
+      for (std::uint64_t w = threadIdx.x; w < run_.words; w += blockDim.x) own_[w] = plane_[w];
+      __syncthreads();
+    }
+  }
+  __device__ __forceinline__ void give_plane() {
+    if constexpr (kShared) {
+      for (std::uint64_t w = threadIdx.x; w < run_.words; w += blockDim.x) plane_[w] = own_[w];
+      __syncthreads();
+    }
+  }
+
+  // One update, by the leader.
+  __device__ __forceinline__ void update(std::uint32_t who, std::uint32_t ahead) {
+    const DrawKey key = run_.systems.key(who, ahead);
+    const Threshold bond = run_.plan.bond[run_.systems.temperature(who)];
+    const Words4 words = seed_words_of(key);
+    const Site seed = wolff_seed(words, run_.plan.sites);
+    std::uint32_t change = 0;
+    if constexpr (!kBits) {
+      change = StateSpins::change(words, state_of(who, seed), run_.plan.states);
+      growth_.set_spins({run_.systems.system(who), change});
+    }
+    growth_.start(BondDraws(key, bond), seed);
+    if constexpr (kBits) change = growth_.up() ? 1 : 0;
+    while (!growth_.complete()) {
+      if (growth_.wants_refill()) {
+        growth_.refill();
+      } else if (run_.blocks > 1 && growth_.candidates() > run_.together) {
+        growth_.level_into_queue();
+        // Not for nothing: without a level, and its barrier, the next call might overtake this one.
+        if (growth_.queue_end() - growth_.queue_begin() > run_.alone) {
+          call_group({key, bond, growth_.up()}, change);
+        }
+      } else {
+        growth_.level();
+      }
+    }
+    flipped_ += growth_.take_flipped();
+  }
+
+  __device__ __forceinline__ std::uint32_t state_of(std::uint32_t who, Site site) const {
+    auto* const words = reinterpret_cast<std::uint32_t*>(run_.systems.system(who));
+    return peek<cuda::thread_scope_device>(words[site >> 2]) >> 8 * (site & 3u) & 0xffu;
+  }
+
+  // Common levels from what is in the queue until it is narrow again.
+  __device__ __forceinline__ void call_group(const Update& update, std::uint32_t change) {
+    give_plane();
+    if (threadIdx.x == 0) {
+      group_.begin = growth_.queue_begin();
+      group_.end = growth_.queue_end();
+      group_.step = update.key.step;
+      group_.change = change;
+    }
+    barrier_.wait();
+    common_levels(update, group_spins(update.key.who, change), growth_.queue_begin(),
+                  growth_.queue_end());
+    take_plane();
+    growth_.set_queue(begin_, end_);
+  }
+
+  // By all blocks of the group alike. Leaves the last frontier in begin_, end_.
+  __device__ __forceinline__ void common_levels(const Update& update, const GroupSpins& spins,
+                                                unsigned begin, unsigned end) {
+    begin_ = begin;
+    end_ = end;
+    while (end_ - begin_ > run_.alone) {
+      const Queue queue{sites_, &group_.added[turn_ % 3], end_};
+      if (rank_ == 0 && threadIdx.x == 0) group_.added[(turn_ + 1) % 3] = 0;
+      const Site* const from = sites_ + begin_;
+      const unsigned claimed =
+          common_.level(update, spins, queue, std::uint64_t{rank_} * blockDim.x,
+                        std::uint64_t{end_ - begin_} * kWays<kDim>, threads(),
+                        [from](std::uint64_t k) { return from[k]; });
+      if (claimed > 0) common_.flush(queue, claimed);
+      if (threadIdx.x == 0) flipped_ += claimed;
+      barrier_.wait();
+      cuda::atomic_ref<unsigned, cuda::thread_scope_device> added(group_.added[turn_ % 3]);
+      ++turn_;
+      begin_ = end_;
+      end_ += added.load(cuda::memory_order_relaxed);
+    }
+  }
+
+  const PersistentRun& run_;
+  const unsigned rank_;
+  BlockGroup& group_;
+  GroupBarrier barrier_;
+  std::uint32_t* const plane_;  // [words] in global memory
+  std::uint32_t* const own_;    // [words] the leader's
+  Site* const sites_;           // [sites]
+  CandidateGrowth<kDim, OwnSpins> growth_;
+  BlockGrowth<kDim> common_;
+  unsigned turn_ = 0;  // common levels so far
+  unsigned begin_ = 0, end_ = 0;
+  unsigned long long flipped_ = 0;
+};
+
+constexpr unsigned kMostThreads = 512;
+
+template <int kDim, Hold kHold>
+__global__ void __launch_bounds__(kMostThreads, 1)
+    wolff_updates(const __grid_constant__ PersistentRun run) {
+  extern __shared__ uint4 dynamic[];
+  __shared__ CandidateShared counts;
+  __shared__ GrowthCounts common;
+  auto* const candidates = reinterpret_cast<Candidate*>(dynamic);
+  const Memory memory{reinterpret_cast<std::uint32_t*>(candidates + 2 * run.capacity), candidates};
+  Member<kDim, kHold> member(run, memory, counts, common);
+  for (std::uint32_t who = blockIdx.x / run.blocks; who < run.systems.systems; who += run.groups) {
+    member.serve(who);
+  }
+}
+
+using Kernel = void (*)(PersistentRun);
+
+Kernel kernel_for(int dim, Hold hold) {
+  return with_dim(dim, [&]<int kDim>() -> Kernel {
+    if (hold == Hold::states) return wolff_updates<kDim, Hold::states>;
+    return hold == Hold::shared_bits ? wolff_updates<kDim, Hold::shared_bits>
+                                     : wolff_updates<kDim, Hold::global_bits>;
+  });
+}
+
+unsigned attribute(cudaDeviceAttr which) {
+  int device = 0, value = 0;
+  check_cuda(cudaGetDevice(&device));
+  check_cuda(cudaDeviceGetAttribute(&value, which, device));
+  return static_cast<unsigned>(value);
+}
+
+class Persistent final : public WolffCuda {
+ public:
+  Persistent(const DevicePlan& plan, std::uint32_t systems) {
+    run_.plan = plan;
+    run_.geometry = Geometry::make(plan.lattice);
+    run_.words = plan.potts ? 0 : (plan.sites + 31) / 32;
+    run_.together = 1024;
+    run_.alone = 512;
+    run_.capacity = plan.sites < 16384 ? 512 : plan.sites < 131072 ? 2048 : 4096;
+    const std::size_t candidates = 2 * run_.capacity * sizeof(Candidate);
+    const std::size_t plane = run_.words * sizeof(std::uint32_t);
+    cudaFuncAttributes own{};
+    check_cuda(cudaFuncGetAttributes(&own, kernel_for(plan.lattice.dim, Hold::shared_bits)));
+    const bool fits = plane + candidates + own.sharedSizeBytes <=
+                      attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+    kernel_ = kernel_for(plan.lattice.dim, plan.potts ? Hold::states
+                                           : fits     ? Hold::shared_bits
+                                                      : Hold::global_bits);
+    shape_.cooperative = true;
+    shape_.shared = candidates + (fits ? plane : 0);
+    shape_.threads = plan.sites <= 4096    ? 64
+                     : plan.sites <= 16384 ? 128
+                     : plan.sites <= 65536 ? 256
+                                           : kMostThreads;
+    allow_shared_memory(kernel_);
+    int per = 0;
+    check_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+        &per, kernel_, static_cast<int>(shape_.threads), shape_.shared));
+    const unsigned processors = attribute(cudaDevAttrMultiProcessorCount);
+    const unsigned most = processors * std::max(1u, static_cast<unsigned>(per));
+    run_.groups = std::min(systems, most);
+    // Small systems have no levels to share.
+    const auto useful = plan.sites < 16384 ? 1 : static_cast<unsigned>(plan.sites / 8192);
+    run_.blocks = std::clamp(std::min(most, processors) / run_.groups, 1u, useful);
+    shape_.blocks = run_.groups * run_.blocks;
+    group_ = DeviceBuffer<BlockGroup>(run_.groups);
+    planes_ = DeviceBuffer<std::uint32_t>(run_.groups * run_.words);
+    queues_ = DeviceBuffer<Site>(run_.groups * plan.sites);
+    run_.group = group_.data();
+    run_.planes = planes_.data();
+    run_.queues = queues_.data();
+  }
+
+  void run(const DeviceSystems& systems, std::uint32_t updates, cudaStream_t stream) override {
+    run_.systems = systems;
+    run_.updates = updates;
+    group_.clear(stream);
+    launch(kernel_, shape_, stream, run_);
+  }
+
+ private:
+  Kernel kernel_;
+  LaunchShape shape_;
+  PersistentRun run_{};
+  DeviceBuffer<BlockGroup> group_;
+  DeviceBuffer<std::uint32_t> planes_;
+  DeviceBuffer<Site> queues_;
+};
+
+}  // namespace
+
+std::unique_ptr<WolffCuda> make_wolff_persistent(const DevicePlan& plan, std::uint32_t systems) {
+  return std::make_unique<Persistent>(plan, systems);
+}
+
+}  // namespace rewise::bytespin

@@ -1,0 +1,364 @@
+#include "src/curves/curve_set.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string_view>
+
+#include "src/base/error.hpp"
+#include "src/base/table.hpp"
+#include "src/study/build_info.hpp"
+
+namespace rewise {
+namespace {
+
+Json number_json(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
+
+double json_number(const Json& json) {
+  return json.is_number() ? json.get<double>() : std::numeric_limits<double>::quiet_NaN();
+}
+
+Json keys_json(const CurveKeys& keys) {
+  Json json = Json::object();
+  for (const auto& [name, value] : keys) json[name] = value;
+  return json;
+}
+
+CurveKeys json_keys(const Json& json) {
+  CurveKeys keys;
+  for (const auto& [name, value] : json.items()) keys.emplace_back(name, value.get<std::string>());
+  return keys;
+}
+
+Json curve_json(const Curve& curve) {
+  Json columns = Json::object();
+  for (const auto& [name, values] : curve.columns) {
+    Json list = Json::array();
+    for (const double x : values) list.push_back(number_json(x));
+    columns[name] = std::move(list);
+  }
+  return {{"keys", keys_json(curve.keys)}, {"columns", std::move(columns)}};
+}
+
+Json metrics_json(const MetricRow& row) {
+  Json values = Json::object();
+  for (const auto& [name, value] : row.values) {
+    values[name] = value_json(value);
+    if (std::isinf(value.value)) values[name]["infinite"] = true;
+  }
+  return {{"keys", keys_json(row.keys)}, {"values", std::move(values)}};
+}
+
+std::string shown(Value v) {
+  if (std::isinf(v.value)) return "not reached";
+  if (std::isnan(v.value)) return "-";
+  if (!std::isfinite(v.error)) return fmt::format("{:.4g}", v.value);
+  return v.error <= 1e-9 * std::abs(v.value) ? fmt::format("{:.6g}", v.value) : format_value(v);
+}
+
+// Metrics that people look at together, with what they are called there ("": not shown); scale:
+// 1e6 makes microseconds. JSON and CSV have all of them under their names, in seconds.
+struct MetricColumn {
+  std::string_view metric, head;
+  double scale = 1;
+};
+struct MetricBlock {
+  const char* title;
+  std::vector<MetricColumn> columns;
+};
+
+const MetricBlock kBlocks[] = {
+    {"Time of a sweep, a cluster update and a cycle; the mean |correlation| after the last step:",
+     {{"sweep_seconds", "sweep, us", 1e6},
+      {"cluster_seconds", "cluster, us", 1e6},
+      {"cycle_seconds", "cycle, us", 1e6},
+      {"correlation_end", "|correlation|"},
+      {"steps_end", "after steps"},
+      {"seconds_end", ""}}},
+    {"Steps, and microseconds, until the mean |correlation| stays below 1/e, 1/10 and 1/30:",
+     {{"steps_to_1/e", "1/e"},
+      {"steps_to_1/10", "1/10"},
+      {"steps_to_1/30", "1/30"},
+      {"seconds_to_1/e", "1/e, us", 1e6},
+      {"seconds_to_1/10", "1/10, us", 1e6},
+      {"seconds_to_1/30", "1/30, us", 1e6}}},
+    {"Autocorrelation times tau_int of e, |m| and m^2, in steps and in microseconds:",
+     {{"tau_e_steps", "e"},
+      {"tau_abs_m_steps", "|m|"},
+      {"tau_m2_steps", "m^2"},
+      {"tau_e_seconds", "e, us", 1e6},
+      {"tau_abs_m_seconds", "|m|, us", 1e6},
+      {"tau_m2_seconds", "m^2, us", 1e6}}},
+    {"Until both starts agree, until they last differ, until the random one is within 5 % in "
+     "energy:",
+     {{"equilibrium_steps", "agree, steps"},
+      {"equilibrium_seconds", "us", 1e6},
+      {"apart_until_steps", "differ, steps"},
+      {"apart_until_seconds", "us", 1e6},
+      {"steps_to_5%", "5 %, steps"},
+      {"seconds_to_5%", "us", 1e6}}},
+    {"Energy from the random and the ordered start after the last step; time of the first and "
+     "last:",
+     {{"energy_hot", "e random"},
+      {"energy_cold", "e ordered"},
+      {"steps_end", "after steps"},
+      {"energy_at_100", "random at 100"},
+      {"first_step_seconds", "first, us", 1e6},
+      {"last_step_seconds", "last, us", 1e6},
+      {"seconds_end", ""}}}};
+
+// Rows of equal length, the first of them the heads.
+using Cells = std::vector<std::vector<std::string>>;
+
+const Value* find(const MetricRow& row, std::string_view name) {
+  for (const auto& [metric, value] : row.values) {
+    if (metric == name) return &value;
+  }
+  return nullptr;
+}
+
+// "tau_e_steps" -> "tau_e_above_steps": the lower bound of a tau that is not known.
+std::string bound_name(std::string_view metric) {
+  const auto unit = metric.rfind('_');
+  return fmt::format("{}_above{}", metric.substr(0, unit), metric.substr(unit));
+}
+
+// Of the blocks that this row is in.
+bool is_in_block(const MetricRow& row, std::string_view metric) {
+  return std::ranges::any_of(kBlocks, [&](const MetricBlock& block) {
+    if (find(row, block.columns.front().metric) == nullptr) return false;
+    return std::ranges::any_of(block.columns, [&](const MetricColumn& column) {
+      return metric == column.metric || metric == bound_name(column.metric);
+    });
+  });
+}
+
+std::vector<std::string> key_heads(const CurveKeys& keys) {
+  std::vector<std::string> heads;
+  for (const auto& [name, value] : keys) heads.push_back(name == "temperature" ? "T" : name);
+  return heads;
+}
+
+Cells block_cells(const CurveSet& set, const MetricBlock& block) {
+  std::vector<const MetricRow*> rows;
+  for (const MetricRow& row : set.metrics) {
+    if (find(row, block.columns.front().metric) != nullptr) rows.push_back(&row);
+  }
+  if (rows.empty()) return {};
+  Cells cells{key_heads(rows.front()->keys)};
+  for (const MetricRow* row : rows) {
+    auto& line = cells.emplace_back();
+    for (const auto& [name, value] : row->keys) line.push_back(value);
+  }
+  for (const MetricColumn& column : block.columns) {
+    const bool known = std::ranges::any_of(
+        rows, [&](const MetricRow* row) { return find(*row, column.metric) != nullptr; });
+    if (column.head.empty() || !known) continue;
+    cells.front().emplace_back(column.head);
+    for (std::size_t k = 0; k < rows.size(); ++k) {
+      const Value* bound = find(*rows[k], bound_name(column.metric));
+      const Value* value = bound != nullptr ? bound : find(*rows[k], column.metric);
+      if (value == nullptr) {
+        cells[k + 1].emplace_back("-");
+        continue;
+      }
+      const Value scaled{value->value * column.scale, value->error * column.scale};
+      cells[k + 1].push_back(fmt::format("{}{}", bound == nullptr ? "" : "> ", shown(scaled)));
+    }
+  }
+  return cells;
+}
+
+// Heads and values of what is in no block.
+std::pair<std::vector<std::string>, std::vector<std::string>> other_cells(const MetricRow& row) {
+  std::vector<std::string> heads = key_heads(row.keys), line;
+  for (const auto& [name, value] : row.keys) line.push_back(value);
+  for (const auto& [name, value] : row.values) {
+    if (is_in_block(row, name)) continue;
+    heads.push_back(name);
+    line.push_back(shown(value));
+  }
+  return {heads, line};
+}
+
+// Columns that do not fit go into further tables, below, which repeat the first `keys` columns.
+std::string wrapped_table(const Cells& cells, std::size_t keys) {
+  constexpr std::size_t most = 100;  // characters in a line
+  const auto width = [&](std::size_t column) {
+    std::size_t widest = 0;
+    for (const auto& row : cells) widest = std::max(widest, row[column].size());
+    return widest + 2;
+  };
+  std::size_t of_keys = 0;
+  for (std::size_t k = 0; k < keys; ++k) of_keys += width(k);
+  std::string text;
+  for (std::size_t begin = keys, end = keys; begin < cells.front().size(); begin = end) {
+    std::size_t all = of_keys;
+    do {
+      all += width(end++);
+    } while (end < cells.front().size() && all + width(end) <= most);
+    Cells part;
+    for (const auto& row : cells) {
+      auto& line = part.emplace_back(row.begin(), row.begin() + static_cast<std::ptrdiff_t>(keys));
+      line.insert(line.end(), row.begin() + static_cast<std::ptrdiff_t>(begin),
+                  row.begin() + static_cast<std::ptrdiff_t>(end));
+    }
+    if (!text.empty()) text += "\n";
+    text += aligned_table(part);
+  }
+  return text;
+}
+
+bool has_keys(const CurveKeys& all, const CurveKeys& wanted) {
+  return std::all_of(wanted.begin(), wanted.end(), [&](const auto& key) {
+    return std::find(all.begin(), all.end(), key) != all.end();
+  });
+}
+
+}  // namespace
+
+void Curve::add(const std::string& name, const Eigen::ArrayXd& values) {
+  columns.emplace_back(name, std::vector<double>(values.begin(), values.end()));
+}
+
+void Curve::add(const std::string& name, const std::vector<double>& values) {
+  columns.emplace_back(name, values);
+}
+
+void Curve::append(const std::string& name, double value) {
+  for (auto& [column, values] : columns) {
+    if (column == name) return values.push_back(value);
+  }
+  columns.push_back({name, {value}});
+}
+
+void Curve::append(const std::string& name, Value value) {
+  append(name, value.value);
+  append(name + "_error", value.error);
+}
+
+Curve& CurveTable::curve(const CurveKeys& keys) {
+  for (Curve& curve : curves) {
+    if (curve.keys == keys) return curve;
+  }
+  return curves.emplace_back(Curve{keys, {}});
+}
+
+CurveTable& CurveSet::table(const std::string& name) {
+  for (auto& table : tables) {
+    if (table.name == name) return table;
+  }
+  return tables.emplace_back(CurveTable{name, {}});
+}
+
+Json curves_json(const CurveSet& set) {
+  Json json;
+  json["format"] = "rewise curves";
+  json["format_version"] = 1;
+  json["version"] = build_info().version;
+  json["kind"] = set.kind;
+  json["about"] = set.about;
+  json["tables"] = Json::object();
+  for (const auto& table : set.tables) {
+    Json curves = Json::array();
+    for (const auto& curve : table.curves) curves.push_back(curve_json(curve));
+    json["tables"][table.name] = std::move(curves);
+  }
+  json["metrics"] = Json::array();
+  for (const auto& row : set.metrics) json["metrics"].push_back(metrics_json(row));
+  json["notes"] = set.notes;
+  return json;
+}
+
+CurveSet curves_from_json(const Json& json) {
+  CurveSet set;
+  set.kind = json.at("kind").get<std::string>();
+  set.about = json.at("about");
+  for (const auto& [name, curves] : json.at("tables").items()) {
+    CurveTable& table = set.table(name);
+    for (const auto& entry : curves) {
+      Curve& curve = table.curves.emplace_back(Curve{json_keys(entry.at("keys")), {}});
+      for (const auto& [column, list] : entry.at("columns").items()) {
+        std::vector<double> values;
+        for (const auto& x : list) values.push_back(json_number(x));
+        curve.add(column, values);
+      }
+    }
+  }
+  for (const auto& entry : json.at("metrics")) {
+    MetricRow& row = set.metrics.emplace_back(MetricRow{json_keys(entry.at("keys")), {}});
+    for (const auto& [name, value] : entry.at("values").items()) {
+      const double x = value.contains("infinite") ? std::numeric_limits<double>::infinity()
+                                                  : json_number(value.at("value"));
+      row.add(name, {x, json_number(value.at("error"))});
+    }
+  }
+  set.notes = json.at("notes").get<std::vector<std::string>>();
+  return set;
+}
+
+std::string curves_csv(const CurveTable& table) {
+  std::string text;
+  if (table.curves.empty()) return text;
+  for (const auto& [name, value] : table.curves.front().keys) text += name + ",";
+  for (const auto& [name, values] : table.curves.front().columns) text += name + ",";
+  text.back() = '\n';
+  for (const auto& curve : table.curves) {
+    std::string keys;
+    for (const auto& [name, value] : curve.keys) keys += value + ",";
+    for (std::size_t i = 0; i < curve.columns.front().second.size(); ++i) {
+      text += keys;
+      for (const auto& [name, values] : curve.columns) {
+        text += std::isfinite(values[i]) ? fmt::format("{},", values[i]) : ",";
+      }
+      text.back() = '\n';
+    }
+  }
+  return text;
+}
+
+// What is shown together goes first, the rest as it was measured.
+std::string metrics_table(const CurveSet& set) {
+  std::string text;
+  const auto add = [&](const char* title, const Cells& cells) {
+    if (cells.size() < 2) return;
+    if (!text.empty()) text += "\n";
+    if (*title != 0) text += fmt::format("{}\n", title);
+    text += wrapped_table(cells, set.metrics.front().keys.size());
+  };
+  for (const MetricBlock& block : kBlocks) add(block.title, block_cells(set, block));
+  Cells cells;
+  for (const auto& row : set.metrics) {
+    auto [heads, line] = other_cells(row);
+    if (cells.empty() || cells.front() != heads) {
+      add("", cells);
+      cells = {heads};
+    }
+    if (heads.size() > row.keys.size()) cells.push_back(std::move(line));
+  }
+  add("", cells);
+  return text;
+}
+
+Value find_metric(const CurveSet& set, const CurveKeys& keys, const std::string& metric,
+                  const std::string& origin) {
+  const Value* found = nullptr;
+  int rows = 0;
+  for (const auto& row : set.metrics) {
+    if (!has_keys(row.keys, keys)) continue;
+    for (const auto& [name, value] : row.values) {
+      if (name != metric) continue;
+      found = &value;
+      ++rows;
+    }
+  }
+  if (rows != 1) {
+    throw Error(ExitCode::usage, fmt::format("{}: {} rows have these keys and '{}' (one must)",
+                                             origin, rows, metric));
+  }
+  return *found;
+}
+
+}  // namespace rewise

@@ -1,0 +1,182 @@
+#include "src/curves/curve_spec.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "src/bytespin/bytespin.hpp"
+#include "src/engine/registry.hpp"
+#include "src/multispin/multispin.hpp"
+#include "src/study/parse.hpp"
+#include "src/study/study.hpp"
+
+namespace rewise {
+
+Mix parse_mix(std::string_view text, std::string_view origin) {
+  Mix mix;
+  std::string_view rest = text;
+  for (auto slash = rest.find('/'); slash != std::string_view::npos; slash = rest.find('/')) {
+    const auto word = rest.substr(0, slash);
+    if (parse_update(word, origin).local) {
+      mix.local = parse_local_update(word, origin);
+    } else {
+      mix.cluster = parse_cluster_update(word, origin);
+    }
+    rest.remove_prefix(slash + 1);
+  }
+  mix.schedule = parse_schedule(rest, origin);
+  return mix;
+}
+
+std::vector<Mix> parse_mixes(std::string_view text, std::string_view origin) {
+  std::vector<Mix> mixes;
+  while (true) {
+    const auto comma = text.find(',');
+    const Mix mix = parse_mix(text.substr(0, comma), origin);
+    for (const Mix& other : mixes) {
+      if (mix_text(other) == mix_text(mix)) given_twice(origin, mix_text(mix));
+    }
+    mixes.push_back(mix);
+    if (comma == std::string_view::npos) return mixes;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+std::string mix_text(const Mix& mix) {
+  const std::string local =
+      mix.local == LocalUpdate::metropolis ? "" : std::string(to_string(mix.local)) + "/";
+  const std::string cluster =
+      mix.cluster == ClusterUpdate::wolff ? "" : std::string(to_string(mix.cluster)) + "/";
+  return local + cluster + to_string(mix.schedule);
+}
+
+std::uint64_t CurveSpec::sites() const {
+  std::uint64_t sites = 1;
+  for (const auto extent : extents) sites *= extent;
+  return sites;
+}
+
+Json spec_json(const CurveSpec& spec) {
+  Json json;
+  json["lattice"] = {
+      {"dim", spec.extents.size()},   {"extents", spec.extents},       {"p", spec.p},
+      {"rule", to_string(spec.rule)}, {"graph_seed", spec.graph_seed}, {"graphs", spec.graphs}};
+  json["model"] = to_string(spec.model);
+  json["q"] = spec.q;
+  json["engine"] = to_string(spec.engine);
+  json["device"] = spec.device < 0 ? "cpu" : fmt::format("cuda:{}", spec.device);
+  json["threads"] = spec.threads;
+  json["replicas"] = spec.replicas;
+  json["seed"] = spec.seed;
+  return json;
+}
+
+GraphSpec graph_spec(const CurveSpec& spec, std::uint32_t graph) {
+  GraphSpec g;
+  g.extents = spec.extents;
+  g.p = spec.p;
+  g.rule = spec.rule;
+  g.seed = spec.graph_seed + graph;
+  return g;
+}
+
+std::uint64_t curve_seed(const CurveSpec& spec, std::uint32_t graph, double temperature) {
+  return derived_seed(spec.seed, fmt::format("graph {} T {}", graph, temperature));
+}
+
+std::unique_ptr<Engine> curve_engine(const CurveSpec& spec, const Graph& g, std::uint32_t graph,
+                                     double temperature, const Mix& mix, Start start) {
+  EngineSpec engine;
+  engine.model = spec.model;
+  engine.q = spec.q;
+  engine.betas = {1 / temperature};
+  engine.replicas = spec.replicas;
+  engine.seed = curve_seed(spec, graph, temperature);
+  // The same numbers would bring both starts together bit for bit, which says little of either.
+  if (start == Start::hot) engine.seed = derived_seed(engine.seed, "hot");
+  engine.local = mix.local;
+  engine.cluster = mix.cluster;
+  engine.start = start;
+  EngineOptions options;
+  options.threads = spec.threads;
+  options.device = spec.device;
+  return spec.engine == EngineKind::bytespin ? make_bytespin_engine(g, engine, options)
+                                             : make_multispin_engine(g, engine, options);
+}
+
+void warm_up(Engine& engine, const Schedule& schedule, const EngineState& start) {
+  engine.advance(schedule, 1);
+  Observation seen;
+  engine.measure(seen);
+  engine.restore(start);
+}
+
+int curve_threads(const CurveSpec& spec, int available) {
+  TaskSpec task;
+  task.graph.extents = spec.extents;
+  task.engine = spec.engine;
+  task.temperatures = {1.0};
+  task.replicas = spec.replicas;
+  return useful_threads(task, available);
+}
+
+std::vector<std::uint64_t> step_grid(std::uint64_t last, std::uint64_t points, bool linear) {
+  std::vector<std::uint64_t> grid;
+  const auto n = static_cast<double>(std::min(points, last));
+  for (double i = 1; i <= n; ++i) {
+    const double x = linear || points >= last || n == 1
+                         ? static_cast<double>(last) * i / n
+                         : std::pow(static_cast<double>(last), (i - 1) / (n - 1));
+    const auto step = static_cast<std::uint64_t>(std::llround(x));
+    if (grid.empty() || step > grid.back()) grid.push_back(step);
+  }
+  return grid;
+}
+
+void Stepper::to(std::uint64_t step) {
+  const std::uint64_t cycle = schedule_.steps_per_cycle();
+  while (done_ < step) {
+    const std::uint64_t at = done_ % cycle, left = step - done_;
+    if (at == 0 && left >= cycle) {
+      engine_.advance(schedule_, left / cycle);
+      done_ += left / cycle * cycle;
+      continue;
+    }
+    const bool local = at < schedule_.local;
+    const auto count =
+        static_cast<std::uint32_t>(std::min(left, (local ? schedule_.local : cycle) - at));
+    engine_.advance(local ? Schedule{count, 0} : Schedule{0, count}, 1);
+    done_ += count;
+  }
+}
+
+StepCost step_cost(const Work& before, const Work& after, std::uint64_t sites) {
+  StepCost cost;
+  const auto sweeps = static_cast<double>(after.local_attempts - before.local_attempts) /
+                      static_cast<double>(sites);
+  const auto updates = static_cast<double>(after.cluster_updates - before.cluster_updates);
+  if (sweeps > 0) cost.local = (after.local_seconds - before.local_seconds) / sweeps;
+  if (updates > 0) cost.cluster = (after.cluster_seconds - before.cluster_seconds) / updates;
+  return cost;
+}
+
+double seconds_of(const StepCost& cost, const Schedule& schedule, std::uint64_t steps) {
+  const std::uint64_t cycle = schedule.steps_per_cycle();
+  const std::uint64_t rest = steps % cycle;
+  const auto local = static_cast<double>(steps / cycle * schedule.local +
+                                         std::min<std::uint64_t>(rest, schedule.local));
+  return local * cost.local + (static_cast<double>(steps) - local) * cost.cluster;
+}
+
+void check_stop(const StopToken& stop) {
+  if (!stop.stop_requested()) return;
+  throw Error(ExitCode::interrupted,
+              fmt::format("stopped by {}; curves that were not finished are lost", stop.reason()));
+}
+
+CurveKeys curve_keys(double temperature, const Mix& mix) {
+  return {{"temperature", number_text(temperature)}, {"schedule", mix_text(mix)}};
+}
+
+}  // namespace rewise

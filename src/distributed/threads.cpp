@@ -1,0 +1,139 @@
+#include "src/distributed/threads.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <system_error>
+#include <thread>
+#include <tuple>
+#include <utility>
+
+#include "src/base/clock.hpp"
+
+namespace rewise::distributed {
+
+constexpr double kPatience = 30e-6;  // seconds
+
+// A message is copied when it is posted, and again into its place.
+struct ThreadRanks::Post {
+  std::mutex mutex;
+  std::condition_variable arrived;
+  std::map<std::tuple<int, int, int>, std::deque<std::vector<std::uint8_t>>>
+      boxes;  // to, from, tag
+  std::optional<Error> failure;
+  std::atomic<std::uint64_t> posted = 0;  // messages, in all
+};
+
+class ThreadRanks::End final : public Transport {
+ public:
+  End(Post& post, int rank, int size) : post_(post) {
+    rank_ = rank;
+    size_ = size;
+  }
+
+  bool one_process() const override { return true; }
+
+  void post_send(int to, int tag, std::span<const std::uint8_t> bytes) override {
+    {
+      const std::lock_guard lock(post_.mutex);
+      post_.boxes[{to, rank_, tag}].emplace_back(bytes.begin(), bytes.end());
+      ++post_.posted;
+    }
+    post_.arrived.notify_all();
+  }
+
+  void post_receive(int from, int tag, std::span<std::uint8_t> bytes) override {
+    awaited_.push_back({from, tag, bytes});
+  }
+
+  void wait() override {
+    // Nothing is left to be awaited, whether it came or failed.
+    for (const Awaited& awaited : std::exchange(awaited_, {})) {
+      std::unique_lock lock(post_.mutex);
+      // A message that is about to come is there sooner than a thread that sleeps wakes up.
+      const std::uint64_t posted = post_.posted;
+      if (post_.boxes[{rank_, awaited.from, awaited.tag}].empty()) {
+        lock.unlock();
+        const double begin = now();
+        while (post_.posted == posted && now() - begin < kPatience) {
+        }
+        lock.lock();
+      }
+      auto& box = post_.boxes[{rank_, awaited.from, awaited.tag}];
+      post_.arrived.wait(lock, [&] { return !box.empty() || post_.failure; });
+      if (post_.failure) throw Error(*post_.failure);
+      if (box.front().size() != awaited.bytes.size()) {
+        throw Error(ExitCode::internal,
+                    fmt::format("rank {} expects {} bytes of rank {} and got {}", rank_,
+                                awaited.bytes.size(), awaited.from, box.front().size()));
+      }
+      std::copy(box.front().begin(), box.front().end(), awaited.bytes.begin());
+      box.pop_front();
+    }
+  }
+
+  void abort(const Error& error) override {
+    {
+      const std::lock_guard lock(post_.mutex);
+      if (!post_.failure) {
+        ++post_.posted;
+        post_.failure.emplace(error.exit_code(), fmt::format("rank {}: {}", rank_, error.what()));
+      }
+    }
+    post_.arrived.notify_all();
+  }
+
+ private:
+  struct Awaited {
+    int from, tag;
+    std::span<std::uint8_t> bytes;
+  };
+  Post& post_;
+  std::vector<Awaited> awaited_;
+};
+
+ThreadRanks::ThreadRanks(int size) : post_(std::make_unique<Post>()) {
+  for (int r = 0; r < size; ++r) ends_.push_back(std::make_unique<End>(*post_, r, size));
+}
+
+ThreadRanks::~ThreadRanks() = default;
+
+Transport& ThreadRanks::rank(int r) { return *ends_.at(static_cast<std::size_t>(r)); }
+
+void run_ranks(int size, const std::function<void(Transport&)>& f) {
+  ThreadRanks ranks(size);
+  std::mutex mutex;
+  std::exception_ptr first;
+  const auto guarded = [&](int r) {
+    try {
+      f(ranks.rank(r));
+    } catch (const std::exception& error) {
+      {
+        const std::lock_guard lock(mutex);
+        if (!first) first = std::current_exception();
+      }
+      const auto* known = dynamic_cast<const Error*>(&error);
+      ranks.rank(r).abort(Error(known ? known->exit_code() : ExitCode::internal, error.what()));
+    }
+  };
+  {
+    std::vector<std::jthread> others;
+    try {
+      for (int r = 1; r < size; ++r) others.emplace_back(guarded, r);
+    } catch (const std::system_error& error) {  // those that have begun wait for the others
+      ranks.rank(0).abort(Error(ExitCode::device, error.what()));
+      throw;
+    }
+    guarded(0);
+  }
+  if (first) std::rethrow_exception(first);
+}
+
+}  // namespace rewise::distributed

@@ -1,0 +1,94 @@
+#include "src/multispin/batch_cuda.hpp"
+
+#include <algorithm>
+
+#include "src/cuda/launch.hpp"
+#include "src/multispin/layout.hpp"
+#include "src/multispin/rules.hpp"
+
+namespace rewise::multispin {
+namespace {
+
+__global__ void set_step(std::uint32_t* step, std::uint32_t value) { *step = value; }
+__global__ void add_steps(std::uint32_t* step, std::uint32_t steps) { *step += steps; }
+
+__global__ void take_group(const std::uint32_t* packed, std::uint32_t words, int vec,
+                           std::uint32_t* apart) {
+  const std::uint32_t slot = blockIdx.x * blockDim.x + threadIdx.x;
+  if (slot < words) apart[slot] = packed[std::size_t{slot} * static_cast<unsigned>(vec)];
+}
+__global__ void put_group(std::uint32_t* packed, std::uint32_t words, int vec,
+                          const std::uint32_t* apart) {
+  const std::uint32_t slot = blockIdx.x * blockDim.x + threadIdx.x;
+  if (slot < words) packed[std::size_t{slot} * static_cast<unsigned>(vec)] = apart[slot];
+}
+
+__global__ void start_group(std::uint32_t* packed, int vec,
+                            const __grid_constant__ GroupStart start) {
+  const Site site = blockIdx.x * blockDim.x + threadIdx.x;
+  if (site >= start.sites) return;
+  const std::uint64_t slot = start.lattice.dim == 0
+                                 ? kGuard + std::uint64_t{site}
+                                 : start.colour_base[start.lattice.colour(site)] + site / 2;
+  packed[slot * static_cast<unsigned>(vec)] =
+      start_word(start.seed, start.who, site, start.hot_replicas);
+}
+
+// A value per thread; blockIdx.y: slot and kind, blockIdx.z: graph.
+__global__ void lay_out(const __grid_constant__ SumLayout layout, SumUnits units,
+                        const std::int64_t* bonds, unsigned long long* counts, std::byte* sums) {
+  const std::uint32_t r = blockIdx.x * blockDim.x + threadIdx.x, graph = blockIdx.z;
+  if (r >= layout.replicas) return;
+  const std::uint32_t slot = blockIdx.y / layout.kinds, kind = blockIdx.y % layout.kinds;
+  unsigned long long& count =
+      counts[(std::size_t{blockIdx.y} * layout.graphs + graph) * layout.replicas + r];
+  units.bonds = bonds[graph];
+  const std::int64_t value = kind == 0   ? units.bond_sum(count)
+                             : kind == 1 ? units.magnetisation(count)
+                                         : static_cast<std::int64_t>(count);
+  count = 0;
+  std::byte* const first = sums + layout.place(graph, kind);
+  const std::size_t at = std::size_t{slot} * layout.replicas + r;
+  if (layout.bytes[kind] == 2) {
+    reinterpret_cast<std::int16_t*>(first)[at] = static_cast<std::int16_t>(value);
+  } else if (layout.bytes[kind] == 4) {
+    reinterpret_cast<std::int32_t*>(first)[at] = static_cast<std::int32_t>(value);
+  } else {
+    reinterpret_cast<std::int64_t*>(first)[at] = value;
+  }
+}
+
+}  // namespace
+
+void launch_set_step(std::uint32_t* step, std::uint32_t value, cudaStream_t stream) {
+  launch(set_step, LaunchShape{1, 1}, stream, step, value);
+}
+
+void launch_add_steps(std::uint32_t* step, std::uint32_t steps, cudaStream_t stream) {
+  launch(add_steps, LaunchShape{1, 1}, stream, step, steps);
+}
+
+void launch_take_group(const std::uint32_t* packed, std::uint32_t words, int vec,
+                       std::uint32_t* apart, cudaStream_t stream) {
+  launch(take_group, cover(words), stream, packed, words, vec, apart);
+}
+
+void launch_put_group(std::uint32_t* packed, std::uint32_t words, int vec,
+                      const std::uint32_t* apart, cudaStream_t stream) {
+  launch(put_group, cover(words), stream, packed, words, vec, apart);
+}
+
+void launch_start_group(std::uint32_t* packed, int vec, const GroupStart& start,
+                        cudaStream_t stream) {
+  launch(start_group, cover(start.sites), stream, packed, vec, start);
+}
+
+void launch_lay_out(const SumLayout& layout, SumUnits units, const std::int64_t* bonds,
+                    unsigned long long* counts, std::byte* sums, cudaStream_t stream) {
+  LaunchShape shape = cover(layout.replicas, std::min(layout.replicas, 256u));
+  shape.blocks_y = layout.slots * layout.kinds;
+  shape.blocks_z = layout.graphs;
+  launch(lay_out, shape, stream, layout, units, bonds, counts, sums);
+}
+
+}  // namespace rewise::multispin

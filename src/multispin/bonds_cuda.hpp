@@ -1,0 +1,45 @@
+// The bonds by which the graphs of a batch differ from their lattice, on the device: what the
+// tables of cluster updates are made from there. Memory: a bit per lattice bond and graph, 4 bytes
+// per rewired bond beside its ends (device_graphs.hpp).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <cuda_runtime_api.h>
+
+#include "graphs/lattice.hpp"
+#include "src/multispin/device_layout.hpp"
+#include "src/multispin/layout.hpp"
+#include "src/multispin/local/measure_cuda.hpp"
+
+namespace rewise::multispin {
+
+// Pointers are on the device.
+struct DeviceBonds {
+  Lattice lattice;
+  DeviceLattice places;
+  std::uint32_t graphs = 0, rewired_most = 0;  // most: of a graph
+  const std::uint32_t* rewired = nullptr;      // numbers of the rewired bonds, graph by graph
+  DevicePairs ends;                            // their slots; where a graph's begin
+  const std::uint32_t* gone = nullptr;         // [graphs][gone_words] a bit per lattice bond
+  std::size_t gone_words = 0;
+
+  RW_HD bool is_gone(std::uint32_t graph, std::uint64_t bond) const {
+    return (gone[graph * gone_words + bond / 32] >> bond % 32 & 1u) != 0;
+  }
+  RW_HD Site site(Slot slot) const {
+    if (lattice.dim == 0) return slot - kGuard;
+    const unsigned colour = slot >= places.colour_base[1] ? 1 : 0;
+    const std::uint32_t place = slot - places.colour_base[colour];
+    const std::uint32_t row = places.per_row.quotient(place);
+    return 2 * place + ((colour + places.row_parity[row]) & 1u);
+  }
+};
+
+// Of bonds [first[graph], first[graph + 1]) those of the lattice's are gone.
+void launch_mark_gone(const DeviceBonds& bonds, const std::uint32_t* bond,
+                      const std::uint32_t* first, std::uint32_t most, std::uint32_t* gone,
+                      cudaStream_t stream);
+
+}  // namespace rewise::multispin

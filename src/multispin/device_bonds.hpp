@@ -1,0 +1,28 @@
+// Owns the bonds of a batch's graphs on the device (bonds_cuda.hpp), for as long as tables are made
+// from them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "src/cuda/device_buffer.hpp"
+#include "src/multispin/bonds_cuda.hpp"
+#include "src/multispin/device_graphs.hpp"
+#include "src/multispin/multispin_engine.hpp"
+
+namespace rewise::multispin {
+
+class BondsOnDevice {
+ public:
+  // Waits for the stream.
+  BondsOnDevice(std::span<const EngineView> engines, const DeviceGraphs& graphs,
+                cudaStream_t stream);
+
+  const DeviceBonds& view() const { return bonds_; }
+
+ private:
+  DeviceBonds bonds_;
+  DeviceBuffer<std::uint32_t> rewired_, gone_;
+};
+
+}  // namespace rewise::multispin

@@ -1,0 +1,74 @@
+// The graphs of a batch laid out on the device (device_layout.hpp): what sweeps and measurements
+// read. Graphs of a batch have the same lattice, or there is one graph without a lattice.
+// Memory per graph: 4 bytes per site where cells are modified, 16 + 4 k per modified cell (padded
+// to whole warps per degree), 16 per rewired bond; 128 bytes per threshold and word group.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "src/cuda/device_buffer.hpp"
+#include "src/multispin/local/local_cuda.hpp"
+#include "src/multispin/local/measure_cuda.hpp"
+#include "src/multispin/multispin_engine.hpp"
+
+namespace rewise::multispin {
+
+// Graphs [first, first + count) of a batch.
+struct GraphRange {
+  std::uint32_t first = 0, count = 1;
+  auto operator<=>(const GraphRange&) const = default;
+};
+
+class DeviceGraphs {
+ public:
+  // Copies what it needs; waits for the stream.
+  DeviceGraphs(std::span<const EngineView> engines, cudaStream_t stream);
+
+  std::uint32_t graphs() const { return static_cast<std::uint32_t>(seeds_.size()); }
+  std::uint32_t word_groups() const { return word_groups_; }  // of each graph
+  int vec() const { return vec_; }
+  int colours() const { return colours_; }
+  std::uint64_t sites() const { return lattice_.sites; }
+  // Words of one graph's word groups, of which the first is at graph * words().
+  std::size_t words() const { return first_word(word_groups_, lattice_.words, vec_); }
+
+  DeviceLattice lattice(const GraphRange& range) const;
+  DeviceCells cells(const GraphRange& range) const;
+  // Of step *first_step + step; `spins` of the whole batch.
+  DeviceSweep sweep(const GraphRange& range, std::uint32_t* spins, const std::uint32_t* first_step,
+                    std::uint32_t step) const;
+  // How a range's sweeps run within blocks, where it is small enough.
+  Residence residence(const GraphRange& range) const;
+  std::uint32_t most_modified(int colour) const {
+    return most_modified_[static_cast<std::size_t>(colour)];
+  }
+  // Sums are left to the caller.
+  DeviceMeasurement measurement(const GraphRange& range, const std::uint32_t* spins) const;
+  DevicePairs rewired_ends() const { return measurement_.pairs[1]; }
+
+ private:
+  void lay_lattice(std::span<const EngineView> engines, cudaStream_t stream);
+  void lay_cells(std::span<const EngineView> engines, cudaStream_t stream);
+  void lay_thresholds(std::span<const EngineView> engines, cudaStream_t stream);
+  void lay_pairs(std::span<const EngineView> engines, cudaStream_t stream);
+
+  std::uint32_t word_groups_ = 0;
+  int vec_ = 1, colours_ = 2;
+  LocalUpdate rule_;
+  std::vector<std::uint64_t> seeds_;
+  DeviceLattice lattice_;
+  DeviceCells cells_;
+  DeviceThresholds thresholds_{};
+  DeviceMeasurement measurement_;
+  std::map<std::uint32_t, std::uint32_t> offset_of_degree_;  // in a word group's thresholds
+  std::vector<std::uint32_t> most_modified_;                 // [colours]
+  DeviceBuffer<std::uint32_t> row_neighbour_, regular_, slot_, site_, neighbour_, first_, table_,
+      digits_, pair_a_[2], pair_b_[2], pair_first_[2];
+  DeviceBuffer<std::uint8_t> row_parity_;
+  DeviceBuffer<DeviceWarp> warps_;
+};
+
+}  // namespace rewise::multispin

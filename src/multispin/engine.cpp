@@ -1,0 +1,294 @@
+// The multispin engine on the CPU: owns the words, deals work to threads, keeps the time.
+//
+// Word groups are dealt to threads, each running its whole schedule alone; where there are fewer
+// word groups than threads, the threads share every update of one word group after the other.
+#include <omp.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "src/base/clock.hpp"
+#include "src/base/error.hpp"
+#include "src/base/stop.hpp"
+#include "src/multispin/multispin.hpp"
+#include "src/multispin/multispin_engine.hpp"
+#if defined(REWISE_HAVE_CUDA)
+#include "src/multispin/engine_cuda.hpp"
+#endif
+#include "src/multispin/local/measure.hpp"
+#include "src/multispin/swendsen_wang/swendsen_wang.hpp"
+#include "src/multispin/wolff/wolff.hpp"
+
+namespace rewise::multispin {
+namespace {
+
+bool most_are_modified(const Graph& graph) {
+  return static_cast<double>(graph.modified_sites().size()) >
+         kListEveryCell * static_cast<double>(graph.sites());
+}
+
+// Time spent by one thread.
+struct Clock {
+  double local = 0, cluster = 0;
+};
+
+}  // namespace
+
+class CpuEngine final : public MultispinEngine {
+ public:
+  CpuEngine(const Graph& graph, const EngineSpec& spec, const EngineOptions& options)
+      : MultispinEngine(graph, spec, most_are_modified(graph)),
+        options_(options),
+        threads_(options.threads > 0 ? options.threads : omp_get_max_threads()),
+        words_(word_groups_),
+        recent_fraction_(word_groups_, 0.0) {
+#pragma omp parallel for schedule(dynamic) num_threads(threads_now(options_, threads_))
+    for (std::uint32_t b = 0; b < word_groups_; ++b) {
+      if (!stop_asked()) words_[b] = start_words(b);
+    }
+    check_stop();
+  }
+
+  std::string_view device() const override { return "cpu"; }
+  int threads() const override { return threads_; }
+
+  bool advance(const Schedule& schedule, std::uint64_t cycles) override {
+    const std::uint64_t steps = check_steps(schedule, cycles);
+    if (schedule.cluster > 0) prepare_clusters();
+    const double start = now();
+    Clock total;
+    const int threads = threads_now(options_, threads_);
+    const bool alone = word_groups_ >= static_cast<std::uint32_t>(threads);
+    Scratch shared(layout_);
+    std::atomic<bool> stopped{false};
+#pragma omp parallel num_threads(threads)
+    {
+      Clock clock;
+      StopWatch watch(options_, stopped);
+      if (alone) {
+        Scratch scratch(layout_);
+#pragma omp for schedule(dynamic)
+        for (std::uint32_t b = 0; b < word_groups_; ++b) {
+          if (!watch.stopped()) run(b, schedule, steps, ThreadTeam{}, watch, scratch, clock);
+        }
+      } else {
+        const ThreadTeam team{omp_get_thread_num(), omp_get_num_threads()};
+        for (std::uint32_t b = 0; b < word_groups_; ++b) {
+          if (!run(b, schedule, steps, team, watch, shared, clock)) break;
+        }
+      }
+#pragma omp critical(rewise_multispin_clock)
+      {
+        total.local += clock.local;
+        total.cluster += clock.cluster;
+      }
+    }
+    // Thread time is shared out over the wall-clock time of the call.
+    const double seconds = now() - start, both = total.local + total.cluster;
+    if (both > 0) {
+      work_.local_seconds += seconds * total.local / both;
+      work_.cluster_seconds += seconds * total.cluster / both;
+    }
+    if (!all_arrived(steps)) return false;
+    count(schedule, cycles, flipped_.exchange(0));
+    return true;
+  }
+
+  void measure(Observation& out) override {
+    const double start = now();
+    std::vector<unsigned long long> unequal(replicas_), up(replicas_);
+#pragma omp parallel for schedule(dynamic) num_threads(threads_now(options_, threads_))
+    for (std::uint32_t b = 0; b < word_groups_; ++b) {
+      measure_group(b, unequal.data() + std::size_t{b} * kReplicas,
+                    up.data() + std::size_t{b} * kReplicas);
+    }
+    report(unequal.data(), up.data(), out);
+    work_.measure_seconds += now() - start;
+  }
+
+ private:
+  // Working memory of one word group in progress.
+  struct Scratch {
+    explicit Scratch(const Layout& layout)
+        : fresh(std::make_unique_for_overwrite<std::uint32_t[]>(modified_room(layout))) {}
+
+    std::unique_ptr<std::uint32_t[]> fresh;  // new words of modified cells
+    WolffScratch wolff;
+    SwendsenWangScratch swendsen_wang;
+  };
+
+  void read_words(std::uint32_t word_group, Words& out) const override {
+    out = words_.at(word_group);
+  }
+  void write_words(std::uint32_t word_group, const Words& words) override {
+    words_[word_group] = words;
+  }
+
+  // Brings a word group to `steps` steps beyond step_; false where the team was stopped before.
+  bool run(std::uint32_t b, const Schedule& schedule, std::uint64_t steps, const ThreadTeam& team,
+           StopWatch& watch, Scratch& scratch, Clock& clock) {
+    // Each member counts for itself, all alike.
+    std::uint64_t done = ahead_[b];
+    SweepPlace place = places_[b].sweep;
+    bool stopped = false;
+    double last = now();
+    const auto spent = [&last] {
+      const double before = std::exchange(last, now());
+      return last - before;
+    };
+    while (done < steps && !stopped) {
+      const auto in_cycle = static_cast<std::uint32_t>(done % schedule.steps_per_cycle());
+      Address at{spec_.seed, b, static_cast<std::uint32_t>(step_ + done)};
+      for (std::uint32_t m = in_cycle; m < schedule.local && !stopped; ++m, ++at.step) {
+        stopped = !local_sweep(layout_, tables_[b / groups_], at, team, watch, scratch.fresh.get(),
+                               words_[b].data(), place);
+        if (stopped) break;
+        ++done;
+        stopped = team.ends(watch);
+      }
+      clock.local += spent();
+      if (stopped || schedule.cluster == 0) continue;
+      const std::uint32_t count =
+          schedule.cluster - (std::max(in_cycle, schedule.local) - schedule.local);
+      const std::uint32_t made = update_clusters(b, at, count, team, watch, scratch);
+      done += made;
+      stopped = made < count || team.ends(watch);
+      clock.cluster += spent();
+    }
+    if (team.first()) {
+      ahead_[b] = static_cast<std::uint32_t>(done);
+      places_[b].sweep = place;
+    }
+    return !stopped;
+  }
+
+  // Returns how many of `count` updates all replicas have made.
+  std::uint32_t update_clusters(std::uint32_t b, const Address& at, std::uint32_t count,
+                                const ThreadTeam& team, StopWatch& watch, Scratch& scratch) {
+    UpdatesAhead& ahead = places_[b].ahead;
+    if (is_swendsen_wang()) {
+      swendsen_wang_->run(at, bond_[b / groups_], count, team, watch, scratch.swendsen_wang, ahead,
+                          words_[b].data());
+    } else {
+      wolff_->run(at, bond_[b / groups_], count, recent_fraction_[b], team, watch, scratch.wolff,
+                  ahead, words_[b].data());
+    }
+    const std::uint32_t done = std::min(count, *std::min_element(ahead.begin(), ahead.end()));
+    team.barrier();
+    if (team.first()) {
+      add_clusters(b, done, scratch);
+      for (std::uint32_t& updates : ahead) updates -= done;
+    }
+    team.barrier();
+    return done;
+  }
+
+  void prepare_clusters() {
+    if (is_swendsen_wang()) {
+      if (!swendsen_wang_) swendsen_wang_.emplace(graph_, layout_);
+    } else if (!wolff_) {
+      wolff_.emplace(graph_, layout_, options_);
+    }
+  }
+
+  void add_clusters(std::uint32_t b, std::uint32_t updates, const Scratch& scratch) {
+    std::uint64_t sum = 0;
+    for (std::size_t r = 0; r < kReplicas; ++r) {
+      const std::size_t replica = std::size_t{b} * kReplicas + r;
+      if (is_swendsen_wang()) {
+        cluster_size_[replica] += scratch.swendsen_wang.sums[r].square;
+        cluster_quartic_[replica] += scratch.swendsen_wang.sums[r].quartic;
+        if (!cluster_cross_.empty()) {
+          cluster_cross_[replica] += scratch.swendsen_wang.sums[r].cross;
+          cluster_weight_[replica] += scratch.swendsen_wang.sums[r].weight_square;
+        }
+      } else {
+        cluster_size_[replica] += scratch.wolff.flipped[r];
+        sum += scratch.wolff.flipped[r];
+      }
+    }
+    if (updates > 0) {
+      recent_fraction_[b] =
+          static_cast<double>(sum) / (static_cast<double>(layout_.sites) * updates * kReplicas);
+    }
+    flipped_ += sum;
+  }
+
+  void measure_group(std::uint32_t b, unsigned long long* unequal, unsigned long long* ups) const {
+    const std::uint32_t* spins = words_[b].data();
+    ReplicaSums up{}, lattice{}, removed{}, rewired{};
+    if (layout_.lattice.dim > 0) {
+      for (const std::uint64_t base : layout_.colour_base) {
+        count_bits(spins, base, base + layout_.sites / 2, up);
+      }
+      const std::uint32_t parts = layout_.by_table ? layout_.table_stride / kGuard : layout_.rows;
+      count_disagreeing_lattice(layout_, spins, 0, parts, lattice);
+    } else {
+      count_bits(spins, kGuard, kGuard + layout_.sites, up);
+    }
+    count_disagreeing_list(layout_.removed, spins, removed);
+    count_disagreeing_list(layout_.rewired, spins, rewired);
+    for (std::size_t r = 0; r < kReplicas; ++r) {
+      unequal[r] = lattice[r] - removed[r] + rewired[r];
+      ups[r] = up[r];
+    }
+  }
+
+  const EngineOptions options_;
+  const int threads_;
+  std::vector<Words> words_;  // [T * groups][slot]
+  std::optional<WolffUpdate> wolff_;
+  std::optional<SwendsenWangUpdate> swendsen_wang_;
+  std::vector<double> recent_fraction_;  // [word groups] <C>/N of the last cycle
+  std::atomic<std::uint64_t> flipped_{0};
+};
+
+}  // namespace rewise::multispin
+
+namespace rewise {
+
+std::unique_ptr<Engine> make_multispin_engine(const Graph& graph, const EngineSpec& spec,
+                                              const EngineOptions& options) {
+  if (options.device >= 0) {
+#if defined(REWISE_HAVE_CUDA)
+    return multispin::make_cuda_engine(graph, spec, options);
+#else
+    throw Error(ExitCode::device, "this build has no CUDA engines");
+#endif
+  }
+  return std::make_unique<multispin::CpuEngine>(graph, spec, options);
+}
+
+bool share_launches(const GroupTask& a, const GroupTask& b) {
+  const Lattice &one = a.graph.lattice(), &other = b.graph.lattice();
+  return one.dim > 0 && one.dim == other.dim && one.extent == other.extent &&
+         a.spec.local == b.spec.local && a.spec.cluster == b.spec.cluster &&
+         a.spec.betas.size() == b.spec.betas.size() && a.spec.replicas == b.spec.replicas;
+}
+
+std::unique_ptr<EngineBatch> make_multispin_batch(std::span<const GroupTask> tasks,
+                                                  const EngineOptions& options) {
+  if (options.device >= 0) {
+#if defined(REWISE_HAVE_CUDA)
+    const bool alike = std::all_of(tasks.begin(), tasks.end(), [&](const GroupTask& task) {
+      return tasks.size() == 1 || share_launches(tasks.front(), task);
+    });
+    if (tasks.empty() || tasks.size() > kMostBatch || !alike) {
+      throw Error(ExitCode::internal, "these word group tasks cannot share launches");
+    }
+    return multispin::make_cuda_batch(tasks, options);
+#else
+    throw Error(ExitCode::device, "this build has no CUDA engines");
+#endif
+  }
+  std::vector<std::unique_ptr<Engine>> engines;
+  for (const GroupTask& task : tasks) {
+    engines.push_back(make_multispin_engine(task.graph, task.spec, options));
+  }
+  return make_plain_batch(std::move(engines));
+}
+
+}  // namespace rewise

@@ -1,0 +1,395 @@
+// The multispin engine on a CUDA device: engines are members of a batch, which owns the device's
+// memory and runs them together (device_batch.hpp); an engine by itself is a batch of one.
+#include "src/multispin/engine_cuda.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "src/base/clock.hpp"
+#include "src/base/error.hpp"
+#include "src/base/profile.hpp"
+#include "src/engine/pieces.hpp"
+#include "src/multispin/device_batch.hpp"
+#include "src/multispin/host_tables.hpp"
+#include "src/multispin/multispin.hpp"
+
+namespace rewise::multispin {
+namespace {
+
+static_assert(kMostBatch == kMostGraphs);
+
+}  // namespace
+
+class CudaEngine final : public MultispinEngine, public HasDeviceSpins {
+ public:
+  using Members = std::span<CudaEngine* const>;  // of one batch, ascending
+
+  CudaEngine(const Graph& graph, const EngineSpec& spec) : MultispinEngine(graph, spec) {}
+
+  // Before anything else.
+  void join(std::shared_ptr<DeviceBatch> batch, std::uint32_t member) {
+    batch_ = std::move(batch);
+    member_ = member;
+    device_name_ = fmt::format("cuda:{}", batch_->device());
+  }
+
+  void start() {
+    GroupStart from{layout_.lattice,
+                    {layout_.colour_base[0], layout_.colour_base[1]},
+                    static_cast<std::uint32_t>(layout_.sites),
+                    spec_.seed,
+                    0,
+                    hot_replicas()};
+    for (; from.who < word_groups_; ++from.who) {
+      batch_->start(std::size_t{member_} * word_groups_ + from.who, from);
+    }
+  }
+
+  using MultispinEngine::change_cluster;
+  // For all of its batch.
+  void drop_cluster_tables() { batch_->drop_cluster_tables(); }
+  void prepare(const Schedule& schedule) { batch_->prepare(schedule); }
+
+  std::string_view device() const override { return device_name_; }
+  int threads() const override { return 1; }
+
+  bool advance(const Schedule& schedule, std::uint64_t cycles) override {
+    CudaEngine* self = this;
+    return advance_all({&self, 1}, schedule, cycles).front();
+  }
+
+  void measure(Observation& out) override {
+    CudaEngine* self = this;
+    measure_all({&self, 1}, [&](std::size_t, Observation&& one) { out = std::move(one); });
+  }
+
+  DeviceSpins device_spins() override { return batch_->device_spins(member_); }
+  std::int64_t* measure_on_device() override {
+    return batch_->measure_on_device(member_, sum_units());
+  }
+  std::vector<std::uint32_t> device_slots() const override {
+    std::vector<std::uint32_t> slots(layout_.sites);
+    for (Site site = 0; site < layout_.sites; ++site) slots[site] = layout_.slot(site);
+    return slots;
+  }
+  void wait_for_readers() override { batch_->wait_for_readers(); }
+
+  static std::vector<bool> advance_all(Members members, const Schedule& schedule,
+                                       std::uint64_t cycles);
+  // How many were made of each.
+  static std::vector<std::size_t> sample_all(Members members, const Schedule& schedule,
+                                             std::uint64_t every, std::size_t count,
+                                             const SampleSink& sink);
+
+ private:
+  struct Run {
+    GraphRange range;
+    std::uint32_t step;
+  };
+  static std::vector<Run> runs_of(Members members);
+  static void run_all(Members members, const Schedule& schedule, std::uint64_t cycles);
+  template <class F>
+  static void measure_all(Members members, const F& take);
+  static void sample_groups(Members members, const Schedule& schedule, std::uint64_t every,
+                            std::size_t count, const SampleSink& sink);
+
+  void read_words(std::uint32_t word_group, Words& out) const override {
+    out.resize(layout_.words);
+    batch_->read_words(std::size_t{member_} * word_groups_ + word_group, out);
+  }
+  void write_words(std::uint32_t word_group, const Words& words) override {
+    batch_->write_words(std::size_t{member_} * word_groups_ + word_group, words);
+  }
+
+  // What was fetched of this one.
+  Samples samples(const DeviceBatch::Sums& sums, std::uint64_t updates) const;
+  std::uint64_t take_clusters(const DeviceBatch::Sums& sums);
+
+  // A pure cluster schedule times itself; in a mix the share is measured by the benchmark.
+  void spend(const Schedule& schedule, double seconds) {
+    (schedule.local == 0 ? work_.cluster_seconds : work_.local_seconds) += seconds;
+  }
+
+  std::shared_ptr<DeviceBatch> batch_;
+  std::uint32_t member_ = 0;  // of the batch
+  std::string device_name_;
+};
+
+// Members that lie side by side and are at the same step run together.
+std::vector<CudaEngine::Run> CudaEngine::runs_of(Members members) {
+  std::vector<Run> runs;
+  for (const CudaEngine* e : members) {
+    const auto step = static_cast<std::uint32_t>(e->step_);
+    if (!runs.empty() && runs.back().step == step &&
+        runs.back().range.first + runs.back().range.count == e->member_) {
+      ++runs.back().range.count;
+    } else {
+      runs.push_back({{e->member_, 1}, step});
+    }
+  }
+  return runs;
+}
+
+std::vector<bool> CudaEngine::advance_all(Members members, const Schedule& schedule,
+                                          std::uint64_t cycles) {
+  if (members.empty()) return {};
+  CudaEngine& first = *members.front();
+  DeviceBatch& batch = *first.batch_;
+  if (members.size() == 1 && !first.in_step()) {
+    EngineOptions on_cpu;
+    on_cpu.stop = batch.options().stop;
+    return {first.advance_on(make_multispin_engine(first.graph_, first.spec_, on_cpu), schedule,
+                             cycles)};
+  }
+  const bool alike = std::all_of(members.begin(), members.end(), [&](const CudaEngine* e) {
+    return e->in_step() && e->ahead_.front() == first.ahead_.front();
+  });
+  std::vector<bool> done(members.size());
+  if (!alike) {
+    for (std::size_t k = 0; k < members.size(); ++k) {
+      done[k] = members[k]->advance(schedule, cycles);
+    }
+    return done;
+  }
+  const std::vector<EngineBase*> engines(members.begin(), members.end());
+  done.assign(members.size(), advance_together(engines, batch.pace, batch.options().stop, schedule,
+                                               cycles, [&](const Schedule& part, std::uint64_t n) {
+                                                 run_all(members, part, n);
+                                               }));
+  return done;
+}
+
+void CudaEngine::run_all(Members members, const Schedule& schedule, std::uint64_t cycles) {
+  const double start = now();
+  DeviceBatch& batch = *members.front()->batch_;
+  for (const Run& run : runs_of(members)) {
+    batch.run(run.range, run.step, schedule, cycles);
+    if (schedule.cluster > 0) batch.close_clusters(run.range);
+  }
+  DeviceBatch::Sums sums{};
+  if (schedule.cluster > 0) {
+    sums = batch.fetch(schedule.cluster * cycles);
+  } else {
+    batch.wait();
+  }
+  const double seconds = (now() - start) / static_cast<double>(members.size());
+  for (CudaEngine* e : members) {
+    e->count(schedule, cycles, e->take_clusters(sums));
+    e->spend(schedule, seconds);
+  }
+}
+
+template <class F>
+void CudaEngine::measure_all(Members members, const F& take) {
+  const double start = now();
+  DeviceBatch& batch = *members.front()->batch_;
+  for (const Run& run : runs_of(members)) batch.measure(run.range);
+  const DeviceBatch::Sums sums = batch.fetch(0);  // no cluster updates since run_all()
+  const double seconds = (now() - start) / static_cast<double>(members.size());
+  for (std::size_t k = 0; k < members.size(); ++k) {
+    CudaEngine& e = *members[k];
+    Observation one;
+    one.bond_sum = sums.of<std::int64_t>(e.member_, DeviceBatch::kBondSum).wide();
+    one.magnetisation = sums.of<std::int64_t>(e.member_, DeviceBatch::kMagnetisation).wide();
+    e.report_sums(one);
+    e.work_.measure_seconds += seconds;
+    take(k, std::move(one));
+  }
+}
+
+std::vector<std::size_t> CudaEngine::sample_all(Members members, const Schedule& schedule,
+                                                std::uint64_t every, std::size_t count,
+                                                const SampleSink& sink) {
+  std::vector<std::size_t> made(members.size(), 0);
+  if (members.empty() || count == 0) return made;
+  DeviceBatch& batch = *members.front()->batch_;
+  const bool quick =
+      batch.pace.known(schedule) &&
+      batch.pace.seconds(schedule) * static_cast<double>(every * count) <= 2 * kPieceSeconds;
+  const bool fresh = std::none_of(members.begin(), members.end(),
+                                  [](const CudaEngine* e) { return e->under_way(); });
+  // Measurements one by one: the first, too, where it covers updates of an advance() before it.
+  const bool pending = std::any_of(members.begin(), members.end(),
+                                   [](const CudaEngine* e) { return e->cluster_updates_ > 0; });
+  const bool alone = !fresh || (batch.options().stop && !quick);
+  const std::size_t first = alone ? count : pending ? 1 : 0;
+  for (std::size_t n = 0; n < first; ++n) {
+    const std::vector<bool> done = advance_all(members, schedule, every);
+    std::vector<CudaEngine*> arrived;
+    std::vector<std::size_t> number;
+    for (std::size_t k = 0; k < members.size(); ++k) {
+      if (!done[k]) continue;
+      arrived.push_back(members[k]);
+      number.push_back(k);
+      ++made[k];
+    }
+    if (arrived.empty()) return made;
+    measure_all(arrived, [&](std::size_t k, Observation&& one) { sink(number[k], one); });
+    if (arrived.size() < members.size()) return made;
+  }
+  count -= first;
+  if (count == 0) return made;
+  for (const CudaEngine* e : members) e->check_steps(schedule, every * count);
+  const double begin = now();
+  sample_groups(members, schedule, every, count, sink);
+  if (batch.pace.known(schedule)) batch.pace.take(schedule, every * count, now() - begin);
+  made.assign(members.size(), first + count);
+  return made;
+}
+
+// While the device makes a group of measurements the host hands on those of the one before.
+void CudaEngine::sample_groups(Members members, const Schedule& schedule, std::uint64_t every,
+                               std::size_t count, const SampleSink& sink) {
+  const double begin = now();
+  DeviceBatch& batch = *members.front()->batch_;
+  const std::vector<Run> runs = runs_of(members);
+  const std::uint64_t steps = schedule.steps_per_cycle() * every,
+                      updates = schedule.cluster * every;
+  const std::size_t most = batch.slots(), groups = (count + most - 1) / most;
+  const auto slots_of = [&](std::size_t group) { return std::min(count - group * most, most); };
+  const auto queue = [&](std::size_t group) {
+    const std::size_t slots = slots_of(group), shelf = group % 2;
+    const auto ahead = static_cast<std::uint32_t>(group * most * steps);
+    batch.begin_group(shelf);
+    for (const Run& run : runs) {
+      batch.sample(run.range, run.step + ahead, schedule, every, slots, shelf, groups > 4);
+    }
+    batch.end_group(slots, shelf, updates);
+  };
+  double updating = 0;
+  queue(0);
+  for (std::size_t group = 0; group < groups; ++group) {
+    if (group + 1 < groups) queue(group + 1);
+    const std::size_t slots = slots_of(group);
+    const DeviceBatch::Sums sums = batch.take_group(group % 2);
+    updating += std::max(0.0, batch.group_seconds(group % 2) -
+                                  batch.measure_seconds(group % 2) * static_cast<double>(slots));
+    for (std::size_t k = 0; k < members.size(); ++k) {
+      CudaEngine& e = *members[k];
+      e.count(schedule, every * slots, batch.take_flipped(e.member_, sums));
+      e.cluster_updates_ = 0;  // they are handed on
+      sink(k, e.samples(sums, updates));
+    }
+  }
+  batch.end_groups();
+  const double all = now() - begin, each = 1 / static_cast<double>(members.size());
+  updating = std::min(updating, all);
+  for (CudaEngine* e : members) {
+    e->spend(schedule, updating * each);
+    e->work_.measure_seconds += (all - updating) * each;
+  }
+}
+
+Samples CudaEngine::samples(const DeviceBatch::Sums& sums, std::uint64_t updates) const {
+  const auto of = [&]<class T>(NarrowSpan<T>& list, DeviceBatch::Kind kind) {
+    list = sums.of<T>(member_, kind);
+  };
+  Samples some;
+  some.count = sums.layout.slots;
+  some.cluster_updates = updates;
+  of(some.bond_sum, DeviceBatch::kBondSum);
+  of(some.magnetisation, DeviceBatch::kMagnetisation);
+  if (updates == 0) return some;
+  of(some.cluster_size, DeviceBatch::kClusters);
+  of(some.cluster_quartic_low, DeviceBatch::kQuarticLow);
+  of(some.cluster_quartic_high, DeviceBatch::kQuarticHigh);
+  if (cluster_cross_.empty()) return some;  // others of the batch may have weights
+  of(some.cluster_cross, DeviceBatch::kCross);
+  of(some.cluster_weight, DeviceBatch::kWeightSquare);
+  return some;
+}
+
+// Cluster sums since the last time, which wait for the next measurement; the sites flipped.
+std::uint64_t CudaEngine::take_clusters(const DeviceBatch::Sums& sums) {
+  if (sums.data == nullptr) return 0;
+  const Samples some = samples(sums, 1);
+  std::uint64_t sites = 0;
+  for (std::size_t k = 0; k < replicas_; ++k) {
+    sites += some.cluster_size[k];
+    cluster_size_[k] += some.cluster_size[k];
+    if (is_swendsen_wang()) {
+      cluster_quartic_[k] +=
+          static_cast<WideSum>(some.cluster_quartic_high[k]) << 64 | some.cluster_quartic_low[k];
+    }
+    if (cluster_cross_.empty()) continue;
+    cluster_cross_[k] += some.cluster_cross[k];
+    cluster_weight_[k] += some.cluster_weight[k];
+  }
+  return sites;
+}
+
+namespace {
+
+class CudaBatch final : public EngineBatch {
+ public:
+  CudaBatch(std::span<const GroupTask> tasks, const EngineOptions& options) {
+    engines_.resize(tasks.size());
+    {
+      const profile::Span span(profile::Work::prepare, "layouts");
+      on_all_cores(tasks.size(), tasks.size() * tasks.front().graph.sites(), [&](std::size_t k) {
+        engines_[k] = std::make_unique<CudaEngine>(tasks[k].graph, tasks[k].spec);
+      });
+    }
+    std::vector<EngineView> views;
+    for (const auto& engine : engines_) views.push_back(engine->view());
+    const auto batch = [&] {
+      const profile::Span span(profile::Work::prepare, "graphs to the device");
+      return std::make_shared<DeviceBatch>(std::move(views), options);
+    }();
+    for (std::uint32_t k = 0; k < engines_.size(); ++k) {
+      engines_[k]->join(batch, k);
+      engines_[k]->start();
+    }
+    batch->wait();
+  }
+
+  std::size_t size() const override { return engines_.size(); }
+  Engine& engine(std::size_t k) override { return *engines_.at(k); }
+
+  bool change_cluster(ClusterUpdate cluster) override {
+    if (cluster == ClusterUpdate::few_cluster) return false;
+    if (cluster == engines_.front()->view().spec.cluster) return true;
+    for (const auto& engine : engines_) engine->change_cluster(cluster);
+    engines_.front()->drop_cluster_tables();
+    return true;
+  }
+  void prepare(const Schedule& schedule) override { engines_.front()->prepare(schedule); }
+  std::vector<bool> advance(std::span<const std::size_t> who, const Schedule& schedule,
+                            std::uint64_t cycles) override {
+    return CudaEngine::advance_all(members(who), schedule, cycles);
+  }
+  using EngineBatch::sample;
+  std::vector<std::size_t> sample(std::span<const std::size_t> who, const Schedule& schedule,
+                                  std::uint64_t every, std::size_t count,
+                                  const SampleSink& sink) override {
+    return CudaEngine::sample_all(members(who), schedule, every, count, sink);
+  }
+
+  std::unique_ptr<Engine> release_only() { return std::move(engines_.front()); }
+
+ private:
+  std::vector<CudaEngine*> members(std::span<const std::size_t> who) const {
+    std::vector<CudaEngine*> chosen;
+    for (const std::size_t k : who) chosen.push_back(engines_.at(k).get());
+    return chosen;
+  }
+
+  std::vector<std::unique_ptr<CudaEngine>> engines_;
+};
+
+}  // namespace
+
+std::unique_ptr<Engine> make_cuda_engine(const Graph& graph, const EngineSpec& spec,
+                                         const EngineOptions& options) {
+  const GroupTask task{graph, spec};
+  return CudaBatch({&task, 1}, options).release_only();
+}
+
+std::unique_ptr<EngineBatch> make_cuda_batch(std::span<const GroupTask> tasks,
+                                             const EngineOptions& options) {
+  return std::make_unique<CudaBatch>(tasks, options);
+}
+
+}  // namespace rewise::multispin

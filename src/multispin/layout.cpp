@@ -1,0 +1,176 @@
+#include "src/multispin/layout.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "src/base/error.hpp"
+#include "src/base/stop.hpp"
+
+namespace rewise::multispin {
+namespace {
+
+std::uint32_t round_up(std::uint64_t n) {
+  return static_cast<std::uint32_t>((n + kGuard - 1) / kGuard * kGuard);
+}
+
+void lay_rows(Layout& layout) {
+  const Lattice& lattice = layout.lattice;
+  layout.half_row = lattice.extent[0] / 2;
+  layout.rows = static_cast<std::uint32_t>(layout.sites / lattice.extent[0]);
+  layout.row_parity.resize(layout.rows);
+  const auto others = static_cast<unsigned>(2 * (lattice.dim - 1));
+  layout.row_neighbour.resize(std::size_t{layout.rows} * others);
+  for (std::uint32_t row = 0; row < layout.rows; ++row) {
+    const Site site = row * lattice.extent[0];
+    layout.row_parity[row] = static_cast<std::uint8_t>(lattice.colour(site));
+    for (int dir = 1; dir < lattice.dim; ++dir) {
+      const std::size_t at = std::size_t{row} * others + 2 * static_cast<unsigned>(dir - 1);
+      layout.row_neighbour[at] = lattice.forward(site, dir) / lattice.extent[0];
+      layout.row_neighbour[at + 1] = lattice.backward(site, dir) / lattice.extent[0];
+    }
+  }
+}
+
+void lay_tables(Layout& layout) {
+  const Lattice& lattice = layout.lattice;
+  layout.by_table = true;
+  const std::uint64_t half = layout.sites / 2;
+  layout.table_stride = round_up(half);
+  const auto degree = static_cast<unsigned>(2 * lattice.dim);
+  for (auto& table : layout.table) {
+    table.assign(std::size_t{degree} * layout.table_stride, static_cast<Slot>(kGuard));
+  }
+  for (auto& site : layout.table_site) site.assign(layout.table_stride, 0);
+  StopCheck check;
+  for (Site site = 0; site < layout.sites; ++site) {
+    check();
+    const auto colour = static_cast<unsigned>(lattice.colour(site));
+    const std::size_t i = site / 2;
+    layout.table_site[colour][i] = site;
+    for (int dir = 0; dir < lattice.dim; ++dir) {
+      const std::size_t row = 2 * static_cast<std::size_t>(dir);
+      layout.table[colour][row * layout.table_stride + i] = layout.slot(lattice.forward(site, dir));
+      layout.table[colour][(row + 1) * layout.table_stride + i] =
+          layout.slot(lattice.backward(site, dir));
+    }
+  }
+}
+
+// Members by their place among the modified cells or, with every cell, their sites.
+void group_modified(Layout& layout, const Graph& graph) {
+  const auto cells = graph.modified_sites();
+  const auto offsets = graph.offsets();
+  layout.modified_cells = cells.size();
+  StopCheck check;
+  std::map<std::pair<int, std::uint32_t>, std::vector<std::uint32_t>> groups;
+  constexpr std::uint32_t few = 32;  // degrees that nearly all cells have: found without a search
+  std::vector<std::array<std::vector<std::uint32_t>*, few>> known(
+      static_cast<std::size_t>(graph.colours()));
+  const auto add = [&](int colour, std::uint32_t degree, std::uint32_t member) {
+    if (degree >= few) return groups[{colour, degree}].push_back(member);
+    auto*& list = known[static_cast<std::size_t>(colour)][degree];
+    if (list == nullptr) list = &groups[{colour, degree}];
+    list->push_back(member);
+  };
+  if (layout.every_cell) {
+    for (Site site = 0; site < layout.sites; ++site) {
+      check();
+      add(graph.colour(site), graph.degree(site), site);
+    }
+  } else {
+    for (int colour = 0; colour < graph.colours(); ++colour) {
+      for (const std::uint32_t m : graph.modified_of_colour(colour)) {
+        add(colour, static_cast<std::uint32_t>(offsets[m + 1] - offsets[m]), m);
+      }
+    }
+  }
+  for (const auto& [key, members] : groups) {
+    ModifiedGroup group;
+    group.colour = key.first;
+    group.degree = key.second;
+    group.cells = static_cast<std::uint32_t>(members.size());
+    group.padded = round_up(members.size());
+    group.slot.resize(group.padded);
+    group.site.resize(group.padded);
+    group.neighbour.resize(std::size_t{group.degree} * group.padded);
+    for (std::uint32_t i = 0; i < group.padded; ++i) {
+      check();
+      const std::uint32_t member = members[i < group.cells ? i : 0];
+      const Site site = layout.every_cell ? member : cells[member];
+      group.site[i] = site;
+      group.slot[i] = layout.slot(site, group.colour);
+      std::size_t at = i;
+      const auto put = [&](Site neighbour) {  // on a lattice of the other colour
+        group.neighbour[at] = layout.slot(neighbour, 1 - group.colour);
+        at += group.padded;
+      };
+      if (layout.every_cell) {
+        graph.for_each_neighbour(site, [&](Site neighbour, Bond) { put(neighbour); });
+      } else {
+        for (auto k = offsets[member]; k < offsets[member + 1]; ++k) put(graph.neighbours()[k]);
+      }
+    }
+    layout.modified.push_back(std::move(group));
+  }
+}
+
+void list_bonds(Layout& layout, const Graph& graph) {
+  const Lattice& lattice = layout.lattice;
+  StopCheck check;
+  const auto open = [](BondList& list, std::size_t count) {
+    list.count = count;
+    list.a.resize(round_up(count), kGuard);
+    list.b.resize(round_up(count), kGuard);
+  };
+  const auto put = [&](BondList& list, std::size_t i, Site a, Site b) {
+    check();
+    const int colour = lattice.dim == 0 ? 0 : lattice.colour(a);
+    list.a[i] = layout.slot(a, colour);
+    list.b[i] = layout.slot(b, 1 - colour);
+  };
+  const auto rewired = graph.rewired_bonds();
+  open(layout.rewired, rewired.size());
+  for (std::size_t i = 0; i < rewired.size(); ++i) {
+    put(layout.rewired, i, rewired[i].a, rewired[i].b);
+  }
+  open(layout.removed, graph.gone_bonds());
+  std::size_t gone = 0;
+  graph.for_each_gone(
+      [&](Bond bond) { put(layout.removed, gone++, lattice.home_a(bond), lattice.home_b(bond)); });
+}
+
+}  // namespace
+
+Layout::Layout(const Graph& graph, bool every)
+    : lattice(graph.lattice()),
+      sites(graph.sites()),
+      colours(graph.colours()),
+      every_cell(every || graph.modified_sites().size() == graph.sites()) {
+  if (lattice.dim > 0) {
+    const std::uint64_t block = round_up(sites / 2) + std::uint64_t{kGuard};
+    colour_base[0] = kGuard;
+    colour_base[1] = kGuard + block;
+    words = kGuard + 2 * block;
+    lay_rows(*this);
+    if (half_row < kGuard) lay_tables(*this);
+  } else {
+    colour_base[0] = colour_base[1] = kGuard;
+    words = round_up(sites) + 2 * std::uint64_t{kGuard};
+  }
+  group_modified(*this, graph);
+  list_bonds(*this, graph);
+}
+
+void check_bond_numbers(const Graph& graph, std::string_view updates) {
+  const Bond largest = graph.lattice().bonds() + graph.rewired_bonds().size();
+  if (largest <= 0xFFFFFFFFull) return;
+  throw Error(ExitCode::usage,
+              fmt::format("{} bonds are too many for {} updates of the multispin engine (at most "
+                          "2^32 - 1)",
+                          largest, updates));
+}
+
+}  // namespace rewise::multispin

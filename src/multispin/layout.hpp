@@ -1,0 +1,82 @@
+// Where a word group keeps its words: one 32-bit word per site (bit r = replica r), colours apart.
+//
+// Lattice graphs: slot(site) = base(colour) + site / 2. Sites 2k and 2k + 1 have different colours,
+// so each colour is dense, a row of half_row words lies contiguous, the neighbours of a word in the
+// other dimensions are the same place of the neighbouring rows, and along x they are the same place
+// and the one before (site even) or after (site odd) in the other colour. Guard words before and
+// after each colour let vectors overhang.
+// Graphs without a lattice: slot(site) = guard + site.
+//
+// Modified cells are grouped by colour and degree, neighbours column-wise, so that a vector of
+// cells gathers its j-th neighbours together. Where most cells are modified, a CPU's engine lists
+// all of them: rows that are updated only to be written over are work for nothing. Memory: 8 bytes
+// per lattice row, 8 + 4 k bytes per modified cell, 16 per rewired bond.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "graphs/graph.hpp"
+
+namespace rewise::multispin {
+
+using Slot = std::uint32_t;
+inline constexpr std::uint32_t kGuard = 16;  // words; the widest vector
+
+// Modified cells of one colour and degree; cell i's j-th neighbour is neighbour[j * padded + i].
+struct ModifiedGroup {
+  int colour = 0;
+  std::uint32_t degree = 0;
+  std::uint32_t cells = 0, padded = 0;  // padded: next multiple of kGuard; padding repeats cell 0
+  std::vector<Slot> slot;               // [padded]
+  std::vector<Site> site;               // [padded]
+  std::vector<Slot> neighbour;          // [degree * padded]
+};
+
+// Bonds as pairs of slots, padded with pairs of equal slots (which always agree).
+struct BondList {
+  std::uint64_t count = 0;
+  std::vector<Slot> a, b;  // [padded]
+};
+
+struct Layout {
+  explicit Layout(const Graph& graph, bool every_cell = false);
+
+  Lattice lattice;  // dim 0: no lattice
+  std::uint64_t sites = 0;
+  std::uint32_t half_row = 0;                // words of one colour in a row
+  std::uint32_t rows = 0;                    // rows along x
+  std::uint64_t colour_base[2]{};            // first slot of each colour
+  std::uint64_t words = 0;                   // allocated per word group
+  std::vector<std::uint8_t> row_parity;      // [rows] parity of the other coordinates
+  std::vector<std::uint32_t> row_neighbour;  // [rows][2 (dim - 1)]: forward, backward by direction
+  int colours = 2;
+  std::vector<ModifiedGroup> modified;  // ordered by colour, then degree
+  bool every_cell;                      // `modified` has all cells
+  std::uint64_t modified_cells = 0;
+  BondList rewired;  // the rewired bonds where they are now, in the graph's order
+  BondList removed;  // the lattice bonds that are gone, at their lattice places, ascending
+
+  // Lattices too narrow for a vector per row: neighbours by table, [colour][2 dim][padded half].
+  bool by_table = false;
+  std::uint32_t table_stride = 0;
+  std::vector<Slot> table[2];
+  std::vector<Site> table_site[2];  // [padded half]
+
+  Slot slot(Site site) const { return slot(site, lattice.dim == 0 ? 0 : lattice.colour(site)); }
+  // Where its colour is known: a division or two for each dimension less.
+  Slot slot(Site site, int colour) const {
+    if (lattice.dim == 0) return kGuard + site;
+    return static_cast<Slot>(colour_base[colour] + site / 2);
+  }
+  Site first_site(std::uint32_t row, int colour) const {
+    return row * 2 * half_row + ((static_cast<unsigned>(colour) + row_parity[row]) & 1u);
+  }
+};
+
+// Bonds have 32 bits in the addresses of cluster updates' draws. Error(usage) where a graph has
+// more. `updates`: "Wolff".
+void check_bond_numbers(const Graph& graph, std::string_view updates);
+
+}  // namespace rewise::multispin

@@ -1,0 +1,356 @@
+#include "src/multispin/local/local.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "src/multispin/local/local.cpp"
+#include <hwy/foreach_target.h>  // must come before highway.h
+
+#include "src/multispin/local/count-inl.hpp"
+#include "src/multispin/local/rows-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace rewise::multispin {
+namespace HWY_NAMESPACE {
+
+// One vector of sites of degree K, at most 8, given the disagreement words x[K].
+template <int K, bool kDownhill>
+HWY_INLINE V32 flips_of_degree(const V32* x, V32 item, const DegreeTable& table,
+                               const CallTable& calls) {
+  // Metropolis: less than K / 2 disagreements cost energy; Glauber: every one is a class.
+  constexpr unsigned kClasses = kDownhill ? (K + 1) / 2 : K + 1;
+  const Planes<K> planes(x);
+  const std::uint32_t* bits = table.bit.data();
+  const auto digit = [&](unsigned n) HWY_ATTR {
+    return planes.template pick<kClasses>([&](unsigned j) { return bits[n * kClasses + j]; });
+  };
+  const V32 certain = planes.template at_least<kClasses>();
+  return draw_below(calls, SharedItems(calls, item), hn::Xor(certain, ones()), certain, digit);
+}
+
+// Any degree: the count in a ripple of planes, classes from the table.
+struct AnyCount {
+  static constexpr unsigned kMaxPlanes = 32;
+  V32 plane[kMaxPlanes];
+  unsigned planes = 0;
+
+  HWY_INLINE void add(V32 x) {
+    for (unsigned p = 0; p < planes; ++p) {
+      const V32 carry = hn::And(plane[p], x);
+      plane[p] = hn::Xor(plane[p], x);
+      x = carry;
+    }
+  }
+  HWY_INLINE V32 equal(std::uint32_t n) const {
+    V32 m = ones();
+    for (unsigned p = 0; p < planes; ++p) {
+      m = n >> p & 1 ? hn::And(m, plane[p]) : hn::AndNot(plane[p], m);
+    }
+    return m;
+  }
+};
+
+// Words of other cells that a vector of modified cells names, from cell i of a column on.
+HWY_INLINE V32 gather(const std::uint32_t* spins, const Slot* column, std::uint32_t i) {
+  const D32 d;
+  const hn::RebindToSigned<D32> ds;
+  return hn::GatherIndex(d, spins, hn::BitCast(ds, hn::LoadU(d, column + i)));
+}
+
+// Modified cells of any degree, from cell i on. Hubs have many classes; only those that occur cost
+// digits.
+HWY_INLINE V32 flips_hub(const ModifiedGroup& group, const DegreeTable& table,
+                         const CallTable& calls, const std::uint32_t* spins, V32 own,
+                         std::uint32_t i) {
+  const D32 d;
+  AnyCount count;
+  while (group.degree >> count.planes) {
+    count.plane[count.planes++] = hn::Zero(d);
+  }
+  for (std::uint32_t j = 0; j < group.degree; ++j) {
+    const Slot* column = group.neighbour.data() + std::size_t{j} * group.padded;
+    count.add(hn::Xor(own, gather(spins, column, i)));
+  }
+  // Classes in blocks, so that a hub of any degree works; all classes of a cell share its draws.
+  constexpr unsigned kBlock = 32;
+  const SharedItems shared(calls, hn::LoadU(d, group.site.data() + i));
+  V32 drawn = hn::Zero(d), certain = ones();
+  for (std::uint32_t begin = 0; begin < table.classes; begin += kBlock) {
+    const std::uint32_t end = std::min(begin + kBlock, table.classes);
+    V32 mask[kBlock];
+    std::uint32_t which[kBlock];
+    unsigned present = 0;
+    V32 undecided = hn::Zero(d);
+    for (std::uint32_t c = begin; c < end; ++c) {
+      const V32 m = count.equal(c);
+      if (all_zero(m)) continue;
+      mask[present] = m;
+      which[present++] = c;
+      undecided = hn::Or(undecided, m);
+    }
+    if (present == 0) continue;
+    certain = hn::AndNot(undecided, certain);
+    const auto digit = [&](unsigned n) HWY_ATTR {
+      V32 t = hn::Zero(d);
+      const std::uint32_t* bits = table.bit.data() + std::size_t{n} * table.classes;
+      for (unsigned k = 0; k < present; ++k) {
+        t = or_and(t, mask[k], hn::Set(d, bits[which[k]]));
+      }
+      return t;
+    };
+    drawn = hn::Or(drawn, draw_below(calls, shared, undecided, hn::Zero(d), digit));
+  }
+  return hn::Or(drawn, certain);
+}
+
+// Degree K, or any by 0.
+template <int K, bool kDownhill>
+void update_cells(const ModifiedGroup& group, const DegreeTable& table, const CallTable& calls,
+                  const std::uint32_t* spins, std::uint32_t first, std::uint32_t last,
+                  std::uint32_t* fresh) {
+  const D32 d;
+  for (std::uint32_t i = first; i < last; i += static_cast<std::uint32_t>(hn::Lanes(d))) {
+    const V32 own = gather(spins, group.slot.data(), i);
+    V32 flips;
+    if constexpr (K == 0) {
+      flips = flips_hub(group, table, calls, spins, own, i);
+    } else {
+      V32 x[K];
+      for (std::size_t j = 0; j < K; ++j) {
+        x[j] = hn::Xor(own, gather(spins, group.neighbour.data() + j * group.padded, i));
+      }
+      flips = flips_of_degree<K, kDownhill>(x, hn::LoadU(d, group.site.data() + i), table, calls);
+    }
+    hn::StoreU(hn::Xor(own, flips), d, fresh + i);
+  }
+}
+
+template <bool kDownhill>
+auto update_of_degree(std::uint32_t degree) {
+  constexpr auto any = update_cells<0, kDownhill>;
+  constexpr decltype(any) by_degree[] = {any,
+                                         update_cells<1, kDownhill>,
+                                         update_cells<2, kDownhill>,
+                                         update_cells<3, kDownhill>,
+                                         update_cells<4, kDownhill>,
+                                         update_cells<5, kDownhill>,
+                                         update_cells<6, kDownhill>,
+                                         update_cells<7, kDownhill>,
+                                         update_cells<8, kDownhill>};
+  return degree < std::size(by_degree) ? by_degree[degree] : any;
+}
+
+void UpdateModified(const ModifiedGroup& group, const LocalTables& tables, const Address& at,
+                    const std::uint32_t* spins, std::uint32_t first, std::uint32_t last,
+                    std::uint32_t* fresh) {
+  const CallTable calls(at.seed, tables.stream, at.who, at.step);
+  const auto update =
+      (tables.downhill ? update_of_degree<true> : update_of_degree<false>)(group.degree);
+  update(group, tables.of(group.degree), calls, spins, first, last, fresh);
+}
+
+template <int kDim, bool kDownhill>
+void update_rows(const Layout& layout, const LocalTables& tables, const Address& at, int colour,
+                 std::uint32_t first, std::uint32_t last, std::uint32_t* spins) {
+  const D32 d;
+  constexpr int kDegree = 2 * kDim;
+  const CallTable calls(at.seed, tables.stream, at.who, at.step);
+  const DegreeTable& table = tables.of(kDegree);
+  const auto lanes = static_cast<std::uint32_t>(hn::Lanes(d));
+  std::uint32_t* own_field = spins + layout.colour_base[colour];
+  const std::uint32_t* other_field = spins + layout.colour_base[1 - colour];
+  for (std::uint32_t row = first; row < last; ++row) {
+    const Row<kDim> place(layout, row, colour);
+    std::uint32_t* own_row = own_field + place.start;
+    const auto fresh = [&](std::uint32_t h) HWY_ATTR {
+      const V32 own = hn::LoadU(d, own_row + h);
+      V32 x[kDegree];
+      for (int k = 0; k < kDegree; ++k) x[k] = hn::Xor(own, place.neighbour(other_field, k, h));
+      return hn::Xor(own, flips_of_degree<kDegree, kDownhill>(x, place.items(h), table, calls));
+    };
+    // The last vector may overlap the one before: made from old words, stored after it.
+    const std::uint32_t whole = layout.half_row / lanes * lanes;
+    const std::uint32_t rest = layout.half_row - lanes;
+    V32 tail = hn::Zero(d);
+    if (whole != layout.half_row) tail = fresh(rest);
+    for (std::uint32_t h = 0; h < whole; h += lanes) hn::StoreU(fresh(h), d, own_row + h);
+    if (whole != layout.half_row) hn::StoreU(tail, d, own_row + rest);
+  }
+}
+
+template <int kDim, bool kDownhill>
+void update_by_table(const Layout& layout, const LocalTables& tables, const Address& at, int colour,
+                     std::uint32_t first, std::uint32_t last, std::uint32_t* spins) {
+  const D32 d;
+  const hn::RebindToSigned<D32> ds;
+  constexpr int kDegree = 2 * kDim;
+  const CallTable calls(at.seed, tables.stream, at.who, at.step);
+  const DegreeTable& degree_table = tables.of(kDegree);
+  const auto c = static_cast<std::size_t>(colour);
+  std::uint32_t* own_words = spins + layout.colour_base[c];
+  for (std::uint32_t i = first * kGuard; i < last * kGuard;
+       i += static_cast<std::uint32_t>(hn::Lanes(d))) {
+    const V32 own = hn::LoadU(d, own_words + i);
+    V32 x[kDegree];
+    for (std::size_t k = 0; k < kDegree; ++k) {
+      const Slot* slots = layout.table[c].data() + k * layout.table_stride + i;
+      x[k] = hn::Xor(own, hn::GatherIndex(d, spins, hn::BitCast(ds, hn::LoadU(d, slots))));
+    }
+    const V32 item = hn::LoadU(d, layout.table_site[c].data() + i);
+    hn::StoreU(hn::Xor(own, flips_of_degree<kDegree, kDownhill>(x, item, degree_table, calls)), d,
+               own_words + i);
+  }
+}
+
+template <int kDim, bool kDownhill>
+void update_dim(const Layout& layout, const LocalTables& tables, const Address& at, int colour,
+                std::uint32_t first, std::uint32_t last, std::uint32_t* spins) {
+  if (layout.by_table) {
+    update_by_table<kDim, kDownhill>(layout, tables, at, colour, first, last, spins);
+  } else {
+    update_rows<kDim, kDownhill>(layout, tables, at, colour, first, last, spins);
+  }
+}
+
+void UpdateRegular(const Layout& layout, const LocalTables& tables, const Address& at, int colour,
+                   std::uint32_t first, std::uint32_t last, std::uint32_t* spins) {
+  with_lattice_dim(layout.lattice.dim, [&]<int kDim>() {
+    (tables.downhill ? update_dim<kDim, true> : update_dim<kDim, false>)(layout, tables, at, colour,
+                                                                         first, last, spins);
+  });
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace rewise::multispin
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace rewise::multispin {
+HWY_EXPORT(UpdateModified);
+HWY_EXPORT(UpdateRegular);
+
+void update_modified(const ModifiedGroup& group, const LocalTables& tables, const Address& at,
+                     const std::uint32_t* spins, std::uint32_t first, std::uint32_t last,
+                     std::uint32_t* fresh) {
+  HWY_DYNAMIC_DISPATCH(UpdateModified)(group, tables, at, spins, first, last, fresh);
+}
+
+void update_regular(const Layout& layout, const LocalTables& tables, const Address& at, int colour,
+                    std::uint32_t first, std::uint32_t last, std::uint32_t* spins) {
+  HWY_DYNAMIC_DISPATCH(UpdateRegular)(layout, tables, at, colour, first, last, spins);
+}
+
+namespace {
+
+// Calls f(group, first, last, fresh) for this member's share of each group of a colour.
+template <class F>
+void share_modified(const Layout& layout, int colour, const ThreadTeam& team, std::uint32_t* fresh,
+                    const F& f) {
+  for (const ModifiedGroup& group : layout.modified) {
+    if (group.colour == colour) {
+      const auto [first, last] = team.part(group.padded / kGuard);
+      if (first < last) f(group, first * kGuard, last * kGuard, fresh);
+    }
+    fresh += group.padded;
+  }
+}
+
+// The rows of a colour, and their words.
+struct Regular {
+  explicit Regular(const Layout& layout)
+      : words(layout.by_table ? kGuard : layout.half_row),
+        rows(layout.by_table ? layout.table_stride / kGuard : layout.rows) {}
+  std::uint32_t words, rows;
+};
+
+// Blocks of rows, after which a team looks for a stop; in grains. Some milliseconds: a barrier is
+// nothing to them.
+constexpr std::uint64_t kBlock = 8;
+
+// New words of this member's modified cells; where it may be stopped, in pieces.
+void update_aside(const Layout& layout, const LocalTables& tables, const Address& at, int colour,
+                  const ThreadTeam& team, bool may_stop, StopWatch& watch, std::uint32_t* fresh,
+                  const std::uint32_t* spins) {
+  share_modified(layout, colour, team, fresh,
+                 [&](const ModifiedGroup& group, std::uint32_t first, std::uint32_t last,
+                     std::uint32_t* words) {
+                   const std::uint64_t work = 1 + group.degree / 4;  // regular cells' worth
+                   const auto piece =
+                       static_cast<std::uint32_t>((watch.grain() / work / kGuard + 1) * kGuard);
+                   for (std::uint32_t end; first < last; first = end) {
+                     end = may_stop ? std::min(last, first + piece) : last;
+                     update_modified(group, tables, at, spins, first, end, words);
+                     if (may_stop && watch.ends((end - first) * work)) return;
+                   }
+                 });
+}
+
+// Writes this member's modified cells of rows [first_row, last_row) over what the rows left there.
+void write_aside(const Layout& layout, int colour, const ThreadTeam& team, std::uint32_t* fresh,
+                 std::uint32_t* spins, std::uint64_t first_row, std::uint64_t last_row,
+                 const Regular& regular) {
+  const bool whole = first_row == 0 && last_row == regular.rows;
+  const std::uint64_t base = layout.colour_base[colour % 2];
+  const std::uint64_t from = base + first_row * regular.words, to = base + last_row * regular.words;
+  share_modified(layout, colour, team, fresh,
+                 [&](const ModifiedGroup& group, std::uint32_t first, std::uint32_t last,
+                     const std::uint32_t* words) {
+                   for (std::uint32_t i = first; i < std::min(last, group.cells); ++i) {
+                     const Slot slot = group.slot[i];
+                     if (whole || (slot >= from && slot < to)) spins[slot] = words[i];
+                   }
+                 });
+}
+
+}  // namespace
+
+std::size_t modified_room(const Layout& layout) {
+  std::size_t room = 0;
+  for (const ModifiedGroup& group : layout.modified) room += group.padded;
+  return room;
+}
+
+bool local_sweep(const Layout& layout, const LocalTables& tables, const Address& at,
+                 const ThreadTeam& team, StopWatch& watch, std::uint32_t* fresh,
+                 std::uint32_t* spins, SweepPlace& place) {
+  const std::size_t room = modified_room(layout);
+  const Regular regular(layout);
+  const bool may_stop = watch.active() && room >= watch.grain();
+  const auto block = watch.active() && !layout.every_cell
+                         ? static_cast<std::uint32_t>(kBlock * watch.grain() / regular.words + 1)
+                         : regular.rows;
+  for (; place.colour < static_cast<std::uint32_t>(layout.colours); place = {place.colour + 1, 0}) {
+    const auto colour = static_cast<int>(place.colour);
+    // Stopped here, nothing has been changed yet.
+    update_aside(layout, tables, at, colour, team, may_stop, watch, fresh, spins);
+    if (may_stop) {
+      if (team.agrees_to_end(watch)) return false;
+    } else {
+      team.barrier();
+    }
+    std::uint32_t row = layout.every_cell ? regular.rows : place.row;
+    bool stopped = false;
+    while (row < regular.rows && !stopped) {
+      const std::uint32_t count = std::min(block, regular.rows - row);
+      const auto [first, last] = team.part(count);
+      if (first < last) update_regular(layout, tables, at, colour, row + first, row + last, spins);
+      row += count;
+      watch.add(std::uint64_t{count} * regular.words);
+      stopped = row < regular.rows && team.ends(watch);
+    }
+    if (!layout.every_cell) team.barrier();
+    write_aside(layout, colour, team, fresh, spins, place.row, row, regular);
+    team.barrier();
+    if (stopped) {
+      place.row = row;
+      return false;
+    }
+    if (layout.every_cell) watch.add(room);
+  }
+  place = {};
+  return true;
+}
+
+}  // namespace rewise::multispin
+#endif

@@ -1,0 +1,736 @@
+// Local updates on the device, cell by cell (local_cuda.hpp): counts of disagreeing neighbours, bit
+// by bit; eight digits of the draws at once; the rest by a queue in shared memory that full warps
+// work off. `spins` are the words of kVec word groups side by side, in the device's memory or in a
+// block's.
+//
+// What bounds it are logical instructions, half a warp's worth of which a scheduler begins in a
+// cycle. A digit of a word takes three: the threshold's digit, picked among the classes' by the
+// binary planes of the count, and the two of compare().
+#pragma once
+
+#include <bit>
+#include <cuda/std/type_traits>
+
+#include "src/multispin/local/local_cuda.hpp"
+#include "src/multispin/words.cuh"
+
+namespace rewise::multispin::device {
+
+// Neighbours of a regular cell: place i of its colour.
+template <int kDim>
+struct Around {
+  std::uint32_t row, h;
+  bool odd;
+
+  __device__ __forceinline__ Around(const DeviceLattice& g, int colour, std::uint32_t i)
+      : row(g.per_row.quotient(i)), h(i - row * g.half_row) {
+    const std::uint32_t parity = kDim == 1 ? 0 : kDim == 2 ? row : g.row_parity[row];
+    odd = ((static_cast<unsigned>(colour) + parity) & 1u) != 0;
+  }
+  __device__ __forceinline__ std::uint32_t site(const DeviceLattice& g) const {
+    return (row * g.half_row + h) * 2 + (odd ? 1u : 0u);
+  }
+  // Their places in the other colour.
+  __device__ __forceinline__ void places(const DeviceLattice& g, std::uint32_t* at) const {
+    const std::uint32_t start = row * g.half_row;
+    const std::uint32_t ahead = h + 1 == g.half_row ? 0 : h + 1;
+    const std::uint32_t behind = h == 0 ? g.half_row - 1 : h - 1;
+    at[0] = start + (odd ? ahead : h);
+    at[1] = start + (odd ? h : behind);
+    if constexpr (kDim == 2) {
+      at[2] = (row + 1 == g.rows ? 0 : start + g.half_row) + h;
+      at[3] = (row == 0 ? (g.rows - 1) * g.half_row : start - g.half_row) + h;
+    } else {
+#pragma unroll
+      for (int k = 0; k < 2 * (kDim - 1); ++k) {
+        const std::uint32_t* to = g.row_neighbour + row * static_cast<unsigned>(2 * (kDim - 1));
+        at[2 + k] = to[k] * g.half_row + h;
+      }
+    }
+  }
+};
+
+constexpr unsigned kPlanes = 4;  // of a number of disagreeing neighbours: up to 15
+
+// How many neighbours of each replica disagree with it, as far as its draw asks: where they are
+// fewer than the classes, and there the number's binary digits.
+struct Count {
+  std::uint32_t open = 0;
+  std::uint32_t plane[kPlanes] = {};
+};
+// Planes of a number below so many classes.
+constexpr int planes_of(int classes) {
+  return classes <= 1 ? 1 : static_cast<int>(std::bit_width(static_cast<unsigned>(classes - 1)));
+}
+
+// Whether a number of four planes is below n, 1 <= n <= 4.
+template <int n>
+__device__ __forceinline__ std::uint32_t is_below(const std::uint32_t* p) {
+  static_assert(n >= 1 && n <= 4);
+  const std::uint32_t high = p[2] | p[3];
+  if constexpr (n == 1) return ~(high | p[1] | p[0]);
+  if constexpr (n == 2) return ~(high | p[1]);
+  if constexpr (n == 3) return ~(high | (p[1] & p[0]));
+  return ~high;
+}
+
+// Whether a number of so many planes is below n.
+__device__ __forceinline__ std::uint32_t is_below(const std::uint32_t* p, unsigned planes,
+                                                  unsigned n) {
+  std::uint32_t below = 0, equal = ~0u;
+  for (unsigned k = planes; k-- > 0;) {
+    if ((n >> k & 1u) != 0) below |= equal & ~p[k];
+    equal &= (n >> k & 1u) != 0 ? p[k] : ~p[k];
+  }
+  return below;
+}
+
+// The binary planes of the number of set bits among K words.
+template <int K>
+__device__ __forceinline__ void count_bits(const std::uint32_t* x, std::uint32_t* p) {
+  p[2] = p[3] = 0;
+  if constexpr (K == 2) {
+    p[0] = x[0] ^ x[1];
+    p[1] = x[0] & x[1];
+    return;
+  }
+  const std::uint32_t s = xor3(x[0], x[1], x[2]), c = majority(x[0], x[1], x[2]);
+  if constexpr (K == 4) {
+    p[0] = s ^ x[3];
+    p[1] = c ^ (s & x[3]);
+    p[2] = c & s & x[3];
+  } else if constexpr (K > 4) {
+    const std::uint32_t t = xor3(x[3], x[4], x[5]), e = majority(x[3], x[4], x[5]);
+    if constexpr (K == 6) {
+      p[0] = s ^ t;
+      p[1] = xor3(c, e, s & t);
+      p[2] = majority(c, e, s & t);
+    } else {
+      const std::uint32_t u = x[6] ^ x[7], f = x[6] & x[7];
+      p[0] = xor3(s, t, u);
+      const std::uint32_t g = majority(s, t, u);
+      const std::uint32_t v = xor3(c, e, f), h = majority(c, e, f);
+      p[1] = v ^ g;
+      p[2] = h ^ (v & g);
+      p[3] = h & v & g;
+    }
+  }
+}
+
+// Of a regular cell. Where only the first kDim counts are in question it is the neighbours that are
+// up that are counted, which takes no look at whether each disagrees: with own spin down n of them
+// disagree, with own spin up 2 kDim - n.
+template <int kDim, bool kDownhill>
+__device__ __forceinline__ Count count_around(std::uint32_t own, const std::uint32_t* near) {
+  Count n;
+  if constexpr (kDownhill && kDim == 1) {
+    n.open = ~((near[0] ^ own) | (near[1] ^ own));
+  } else if constexpr (kDownhill && kDim == 2) {
+    const std::uint32_t s = xor3(near[0], near[1], near[2]);
+    const std::uint32_t two = majority(near[0], near[1], near[2]);
+    const std::uint32_t one = select(own, s | near[3], ~(s & near[3]));
+    n.open = one & ~(two ^ own);
+    n.plane[0] = s ^ near[3];
+  } else if constexpr (kDownhill && kDim == 3) {
+    std::uint32_t up[kPlanes];
+    count_bits<6>(near, up);
+    n.open = ~(own ^ up[2]) & (own | ~(up[1] & up[0]));
+    n.plane[0] = up[0];
+    n.plane[1] = (up[1] ^ own) & ~up[0];
+  } else {
+    std::uint32_t x[2 * kDim];
+#pragma unroll
+    for (int k = 0; k < 2 * kDim; ++k) x[k] = own ^ near[k];
+    count_bits<2 * kDim>(x, n.plane);
+    n.open = kDownhill ? is_below<kDim>(n.plane) : ~0u;
+  }
+  return n;
+}
+
+// at(n), bit by bit: n in binary planes, below kCount.
+template <int kCount, int kFirst = 0, class At>
+__device__ __forceinline__ std::uint32_t pick(const std::uint32_t* plane, const At& at) {
+  if constexpr (kCount == 1) {
+    return at(kFirst);
+  } else {
+    constexpr auto kBit = static_cast<int>(std::bit_width(static_cast<unsigned>(kCount - 1))) - 1;
+    constexpr int kHalf = 1 << kBit;
+    return select(plane[kBit], pick<kCount - kHalf, kFirst + kHalf>(plane, at),
+                  pick<kHalf, kFirst>(plane, at));
+  }
+}
+
+constexpr unsigned kThreads = 128;
+constexpr unsigned kQuickCalls = 2;  // eight digits decide nine words in ten
+constexpr unsigned kAllCalls = 8;
+
+// Classes of regular cells; the most of modified ones that have code of their own, and wait: the
+// others are few, and planes for them would slow down all.
+constexpr int regular_classes(int dim, bool downhill) { return downhill ? dim : 2 * dim + 1; }
+constexpr int most_quick(bool downhill) { return downhill ? 4 : 8; }
+
+// Words of a cell that the quick digits leave open. All lanes of a warp hand theirs in together.
+template <int kVec>
+struct OpenCell {
+  std::uint32_t slot, site;
+  std::uint32_t thresholds;            // first class in the table, classes in the upper 8 bits
+  std::uint32_t undecided[kVec] = {};  // nothing where it is 0
+  std::uint32_t plane[kVec][kPlanes];
+};
+
+// Such words, to be decided by full warps: the planes of their counts that matter.
+template <unsigned kRoom, int kKept>
+struct Queue {
+  static constexpr unsigned kSize = kRoom;
+  static constexpr int kPlanesKept = kKept;
+  std::uint32_t word[kSize], site[kSize], undecided[kSize];
+  std::uint32_t plane[kKept][kSize];
+  std::uint32_t thresholds[kSize];  // as OpenCell has it
+  std::uint8_t word_group[kSize];
+
+  template <int kVec>
+  __device__ __forceinline__ void put(unsigned q, const OpenCell<kVec>& cell, int v) {
+    word[q] = cell.slot;
+    site[q] = cell.site;
+    undecided[q] = cell.undecided[v];
+    thresholds[q] = cell.thresholds;
+    word_group[q] = static_cast<std::uint8_t>(v);
+#pragma unroll
+    for (int p = 0; p < kKept; ++p) plane[p][q] = cell.plane[v][p];
+  }
+};
+
+// What a block knows of its word groups: kClasses of regular cells; counts of up to kMost classes.
+// All of its words may wait.
+template <int kVec, int kClasses, int kMost>
+struct Block {
+  CallWords call_words[kVec][kAllCalls];
+  uint4 regular[kVec][kClasses][kAllCalls];  // digits of the classes
+  Queue<kThreads * kVec, planes_of(kMost)> queue;
+  unsigned waiting;
+};
+
+// What a thread block works on: kVec word groups of one graph in one sweep.
+struct Draw {
+  std::uint32_t seed_low, seed_high, stream, step;
+  std::uint32_t who;  // first word group, within the graph
+};
+
+// The same, with the thresholds.
+struct BlockUpdate {
+  DeviceThresholds thresholds;
+  Draw draw;
+  std::uint32_t quad;  // within the batch: its words and thresholds
+};
+
+template <int kVec>
+__device__ __forceinline__ BlockUpdate block_update(const DeviceSweep& sweep) {
+  const unsigned graph = blockIdx.z;
+  return {sweep.thresholds,
+          {sweep.seeds.low[graph], sweep.seeds.high[graph], sweep.stream,
+           *sweep.first_step + sweep.step, blockIdx.y * kVec},
+          graph * gridDim.y + blockIdx.y};
+}
+
+// One more digit: r uniform, t the threshold's.
+__device__ __forceinline__ void compare(std::uint32_t r, std::uint32_t t, std::uint32_t& undecided,
+                                        std::uint32_t& below) {
+  below = (undecided & t) | (~undecided & below);
+  undecided &= ~(r ^ t);
+}
+
+__device__ __forceinline__ std::uint32_t equals(const std::uint32_t* plane, unsigned planes,
+                                                unsigned n) {
+  std::uint32_t m = ~0u;
+  for (unsigned p = 0; p < planes; ++p) m &= n >> p & 1u ? plane[p] : ~plane[p];
+  return m;
+}
+
+// Four digits of each class of a degree, as words of zeros or ones: [class * 8 + call].
+__device__ __forceinline__ const uint4* digits_of(const DeviceThresholds& t,
+                                                  std::uint32_t word_group,
+                                                  std::uint32_t first_class) {
+  return reinterpret_cast<const uint4*>(t.digit_table) +
+         (static_cast<std::size_t>(word_group) * t.stride + first_class) * kAllCalls;
+}
+
+// The four digits of a call: `digit(c)` those of class c.
+template <int C, class Digits>
+__device__ __forceinline__ void compare_call(const Words4& words, const std::uint32_t* plane,
+                                             const Digits& digit, std::uint32_t& undecided,
+                                             std::uint32_t& below) {
+  uint4 of[C];
+#pragma unroll
+  for (int c = 0; c < C; ++c) of[c] = digit(c);
+  const auto x = [&](int c) { return of[c].x; };
+  const auto y = [&](int c) { return of[c].y; };
+  const auto z = [&](int c) { return of[c].z; };
+  const auto w = [&](int c) { return of[c].w; };
+  compare(words.w[0], pick<C>(plane, x), undecided, below);
+  compare(words.w[1], pick<C>(plane, y), undecided, below);
+  compare(words.w[2], pick<C>(plane, z), undecided, below);
+  compare(words.w[3], pick<C>(plane, w), undecided, below);
+}
+
+// Flips of one word by the quick digits, and where it is open after them. digit(c, call).
+template <int C, class Digits>
+__device__ __forceinline__ std::uint32_t decide_quickly(const BlockUpdate& s,
+                                                        const SharedItem& shared,
+                                                        const CallWords* call_words,
+                                                        const Count& count, const Digits& digit,
+                                                        std::uint32_t& undecided) {
+  undecided = count.open;
+  std::uint32_t below = ~undecided;
+#pragma unroll
+  for (unsigned call = 0; call < kQuickCalls; ++call) {
+    const Words4 words = finish_call(shared, call_words[call], s.draw.seed_low, s.draw.seed_high);
+    compare_call<C>(
+        words, count.plane, [&](int c) { return digit(c, call); }, undecided, below);
+  }
+  return below & ~undecided;
+}
+
+// The same with the digits after them, for what is left.
+template <int C, class Digits>
+__device__ __forceinline__ std::uint32_t decide_later(
+    const BlockUpdate& s, const SharedItem& shared, const CallWords* call_words,
+    const std::uint32_t* plane, const Digits& digit, std::uint32_t undecided) {
+  std::uint32_t below = 0;
+#pragma unroll 1
+  for (unsigned call = kQuickCalls; call < kAllCalls && undecided != 0; ++call) {
+    const Words4 words = finish_call(shared, call_words[call], s.draw.seed_low, s.draw.seed_high);
+    compare_call<C>(
+        words, plane, [&](int c) { return digit(c, call); }, undecided, below);
+  }
+  return below & ~undecided;
+}
+
+// Digits of calls [call, end), of any number of classes that a count in `planes` planes may have.
+inline __device__ std::uint32_t decide_any(const BlockUpdate& s, const SharedItem& shared,
+                                           const CallWords* call_words, std::uint32_t word_group,
+                                           const std::uint32_t* plane, unsigned planes,
+                                           std::uint32_t first_class, std::uint32_t classes,
+                                           unsigned call, unsigned end, std::uint32_t& undecided) {
+  const uint4* digits = digits_of(s.thresholds, word_group, first_class);
+  std::uint32_t below = 0;
+  for (; call < end && undecided != 0; ++call) {
+    const Words4 words = finish_call(shared, call_words[call], s.draw.seed_low, s.draw.seed_high);
+    uint4 t = make_uint4(0, 0, 0, 0);
+    for (std::uint32_t c = 0; c < classes; ++c) {
+      const std::uint32_t m = equals(plane, planes, c) & undecided;
+      if (m == 0) continue;
+      const uint4 digit = __ldg(digits + c * kAllCalls + call);
+      t.x |= m & digit.x;
+      t.y |= m & digit.y;
+      t.z |= m & digit.z;
+      t.w |= m & digit.w;
+    }
+    compare(words.w[0], t.x, undecided, below);
+    compare(words.w[1], t.y, undecided, below);
+    compare(words.w[2], t.z, undecided, below);
+    compare(words.w[3], t.w, undecided, below);
+  }
+  return below & ~undecided;
+}
+
+// The digits of regular cells into shared memory; the block waits elsewhere.
+template <int kVec, int kClasses, int kCalls>
+__device__ __forceinline__ void load_regular_digits(const BlockUpdate& s,
+                                                    uint4 (&regular)[kVec][kClasses][kCalls]) {
+  for (unsigned n = threadIdx.x; n < kVec * kClasses * kCalls; n += blockDim.x) {
+    const unsigned call = n % kCalls, c = n / kCalls % kClasses, v = n / kCalls / kClasses;
+    regular[v][c][call] = __ldg(digits_of(s.thresholds, s.quad * kVec + v, s.thresholds.regular) +
+                                c * kAllCalls + call);
+  }
+}
+
+template <int kVec, int kClasses, int kMost>
+__device__ __forceinline__ void open_block(const BlockUpdate& s,
+                                           Block<kVec, kClasses, kMost>& block) {
+  if (threadIdx.x < kVec * kAllCalls) {
+    const unsigned v = threadIdx.x / kAllCalls, call = threadIdx.x % kAllCalls;
+    block.call_words[v][call] =
+        CallWords(s.draw.seed_low, s.draw.seed_high, s.draw.who + v, call, s.draw.step);
+  }
+  if (threadIdx.x == 0) block.waiting = 0;
+  __syncthreads();
+}
+
+// The lanes whose word v is open.
+template <int kVec>
+__device__ __forceinline__ unsigned who_waits(const OpenCell<kVec>& cell, int v) {
+  return __ballot_sync(~0u, cell.undecided[v] != 0);
+}
+
+// The warp's words into the block's queue.
+template <int kVec, int kClasses, int kMost>
+__device__ __forceinline__ void queue_up(Block<kVec, kClasses, kMost>& block,
+                                         const OpenCell<kVec>& cell) {
+  const unsigned before = (1u << threadIdx.x % 32) - 1;
+  unsigned place[kVec], all = 0;
+#pragma unroll
+  for (int v = 0; v < kVec; ++v) {
+    const unsigned who = who_waits(cell, v);
+    place[v] = all + static_cast<unsigned>(__popc(who & before));
+    all += static_cast<unsigned>(__popc(who));
+  }
+  if (all == 0) return;
+  unsigned first = 0;
+  if (threadIdx.x % 32 == 0) first = atomicAdd(&block.waiting, all);
+  first = __shfl_sync(~0u, first, 0);
+#pragma unroll
+  for (int v = 0; v < kVec; ++v) {
+    if (cell.undecided[v] != 0) block.queue.put(first + place[v], cell, v);
+  }
+}
+
+// The q-th word that waits, which `decide` decides: (SharedItem, word group among the block's,
+// planes, first class, classes, undecided).
+template <int kVec, class AnyQueue, class Decide>
+__device__ __forceinline__ void decide_waiting(const BlockUpdate& s, const AnyQueue& queue,
+                                               unsigned q, std::uint32_t* spins,
+                                               const Decide& decide) {
+  const unsigned v = queue.word_group[q];
+  std::uint32_t plane[kPlanes];
+#pragma unroll
+  for (int p = 0; p < AnyQueue::kPlanesKept; ++p) plane[p] = queue.plane[p][q];
+  const SharedItem shared(s.draw.seed_low, s.draw.seed_high, s.draw.stream, s.draw.step,
+                          queue.site[q]);
+  spins[static_cast<std::size_t>(queue.word[q]) * kVec + v] ^=
+      decide(shared, v, plane, queue.thresholds[q] & 0xFFFFFFu, queue.thresholds[q] >> 24,
+             queue.undecided[q]);
+}
+
+// Words of cells of any kind: digits from the device's memory.
+template <int kVec, class AnyQueue>
+__device__ __forceinline__ void decide_any_waiting(const BlockUpdate& s, const AnyQueue& queue,
+                                                   const CallWords (&calls)[kVec][kAllCalls],
+                                                   unsigned q, std::uint32_t* spins) {
+  decide_waiting<kVec>(
+      s, queue, q, spins,
+      [&](const SharedItem& shared, unsigned v, const std::uint32_t* plane,
+          std::uint32_t first_class, std::uint32_t classes, std::uint32_t undecided) {
+        const std::uint32_t word_group = s.quad * kVec + v;
+        constexpr int kMost = 1 << AnyQueue::kPlanesKept, kFew = 4;
+        if (kMost <= kFew || classes <= kFew) {
+          const uint4* digits = digits_of(s.thresholds, word_group, first_class);
+          const auto digit = [&](int c, unsigned call) {
+            const auto wanted = static_cast<std::uint32_t>(c);
+            return wanted < classes ? __ldg(digits + wanted * kAllCalls + call) : uint4{};
+          };
+          return decide_later<kFew>(s, shared, calls[v], plane, digit, undecided);
+        }
+        return decide_any(s, shared, calls[v], word_group, plane, AnyQueue::kPlanesKept,
+                          first_class, classes, kQuickCalls, kAllCalls, undecided);
+      });
+}
+
+// What waits once the whole block has been here, of regular cells or of any.
+template <bool kRegular, int kVec, int kClasses, int kMost>
+__device__ __forceinline__ void decide_queue(const BlockUpdate& s,
+                                             const Block<kVec, kClasses, kMost>& block,
+                                             std::uint32_t* spins) {
+  __syncthreads();
+  for (unsigned q = threadIdx.x; q < block.waiting; q += kThreads) {
+    if constexpr (!kRegular) {
+      decide_any_waiting<kVec>(s, block.queue, block.call_words, q, spins);
+    } else {
+      decide_waiting<kVec>(
+          s, block.queue, q, spins,
+          [&](const SharedItem& shared, unsigned v, const std::uint32_t* plane, std::uint32_t,
+              std::uint32_t, std::uint32_t undecided) {
+            const auto digit = [&](int c, unsigned call) { return block.regular[v][c][call]; };
+            return decide_later<kClasses>(s, shared, block.call_words[v], plane, digit, undecided);
+          });
+    }
+  }
+}
+
+template <int kDim, int kVec, bool kDownhill, class Known>
+__device__ __forceinline__ OpenCell<kVec> regular_cell(const DeviceLattice& g, const BlockUpdate& s,
+                                                       const Known& block, int colour,
+                                                       std::uint32_t i, std::uint32_t* spins) {
+  constexpr int kDegree = 2 * kDim, kClasses = regular_classes(kDim, kDownhill);
+  const Around<kDim> around(g, colour, i);
+  std::uint32_t at[kDegree];
+  around.places(g, at);
+  OpenCell<kVec> cell;
+  cell.slot = g.colour_base[colour] + i;
+  cell.site = around.site(g);
+  cell.thresholds = s.thresholds.regular | static_cast<std::uint32_t>(kClasses) << 24;
+  std::uint32_t* own_at = spins + static_cast<std::size_t>(cell.slot) * kVec;
+  Pack<kVec> own = load<kVec>(own_at);
+  Pack<kVec> neighbour[kDegree];
+#pragma unroll
+  for (int k = 0; k < kDegree; ++k) {
+    const std::uint32_t slot = g.colour_base[1 - colour] + at[k];
+    neighbour[k] = load<kVec>(spins + static_cast<std::size_t>(slot) * kVec);
+  }
+  const SharedItem shared(s.draw.seed_low, s.draw.seed_high, s.draw.stream, s.draw.step, cell.site);
+#pragma unroll
+  for (int v = 0; v < kVec; ++v) {
+    std::uint32_t near[kDegree];
+#pragma unroll
+    for (int k = 0; k < kDegree; ++k) near[k] = neighbour[k].w[v];
+    const Count count = count_around<kDim, kDownhill>(own.w[v], near);
+    const auto digit = [&](int c, unsigned call) { return block.regular[v][c][call]; };
+    own.w[v] ^=
+        decide_quickly<kClasses>(s, shared, block.call_words[v], count, digit, cell.undecided[v]);
+#pragma unroll
+    for (unsigned p = 0; p < kPlanes; ++p) cell.plane[v][p] = count.plane[p];
+  }
+  store<kVec>(own_at, own);
+  return cell;
+}
+
+// Four more words' bits are added to planes: three full adders and what they carry.
+__device__ __forceinline__ void add_four(const std::uint32_t* x, std::uint32_t* plane) {
+  const std::uint32_t a = majority(plane[0], x[0], x[1]);
+  plane[0] = xor3(plane[0], x[0], x[1]);
+  const std::uint32_t b = majority(plane[0], x[2], x[3]);
+  plane[0] = xor3(plane[0], x[2], x[3]);
+  const std::uint32_t c = majority(plane[1], a, b);
+  plane[1] = xor3(plane[1], a, b);
+  plane[3] ^= plane[2] & c;
+  plane[2] ^= c;
+}
+
+// Digits of a modified warp's classes, from the device's memory.
+template <int kVec>
+struct DigitsInMemory {
+  const BlockUpdate& s;
+  const DeviceWarp& warp;
+
+  __device__ __forceinline__ uint4 operator()(int v, int c, unsigned call) const {
+    const auto wanted = static_cast<std::uint32_t>(c);
+    if (wanted >= warp.classes) return {};
+    return __ldg(
+        digits_of(s.thresholds, s.quad * kVec + static_cast<unsigned>(v), warp.thresholds) +
+        wanted * kAllCalls + call);
+  }
+};
+
+// A block of modified cells, with the quick digits of its warps' classes.
+template <int kVec, bool kDownhill>
+struct ModifiedBlock : Block<kVec, 1, most_quick(kDownhill)> {
+  static constexpr int kMost = most_quick(kDownhill);
+  uint4 digit[kThreads / 32][kVec][kMost][kQuickCalls];
+
+  // All lanes of a warp together.
+  __device__ __forceinline__ auto digits(const BlockUpdate& s, const DeviceWarp& warp) {
+    auto& mine = digit[threadIdx.x / 32];
+    const DigitsInMemory<kVec> far{s, warp};
+    for (unsigned n = threadIdx.x % 32; n < kVec * kMost * kQuickCalls; n += 32) {
+      const unsigned call = n % kQuickCalls, c = n / kQuickCalls % kMost;
+      const unsigned v = n / kQuickCalls / kMost;
+      mine[v][c][call] = far(static_cast<int>(v), static_cast<int>(c), call);
+    }
+    __syncwarp();
+    return [&mine](int v, int c, unsigned call) { return mine[v][c][call]; };
+  }
+};
+
+// A modified cell of degree below 16, the warp's lane-th: its neighbours eight or four at a time,
+// then by the number of classes, of which `digit` tells the quick digits.
+template <int kVec, bool kDownhill, class Known, class Digit>
+__device__ __forceinline__ OpenCell<kVec> modified_cell(const DeviceCells& cells,
+                                                        const DeviceWarp& warp,
+                                                        const BlockUpdate& s, const Known& known,
+                                                        const Digit& digit, std::uint32_t number,
+                                                        std::uint32_t* spins) {
+  OpenCell<kVec> cell;
+  cell.slot = cells.slot[number];
+  cell.site = cells.site[number];
+  cell.thresholds = warp.thresholds | warp.classes << 24;
+  Pack<kVec> own = load<kVec>(spins + static_cast<std::size_t>(cell.slot) * kVec);
+  Count count[kVec];
+  const std::uint32_t* column = cells.neighbour + warp.neighbour + number % 32;
+  const auto look = [&]<unsigned kMany>(cuda::std::integral_constant<unsigned, kMany>,
+                                        std::uint32_t j) {
+    std::uint32_t slot[kMany];
+#pragma unroll
+    for (unsigned k = 0; k < kMany; ++k) {
+      slot[k] = cell.slot;  // agrees: one that is not there
+      if (j + k < warp.degree) slot[k] = column[(j + k) * std::size_t{warp.padded}];
+    }
+    Pack<kVec> far[kMany];
+#pragma unroll
+    for (unsigned k = 0; k < kMany; ++k) {
+      far[k] = own;
+      if (j + k < warp.degree) {
+        far[k] = load<kVec>(spins + static_cast<std::size_t>(slot[k]) * kVec);
+      }
+    }
+#pragma unroll
+    for (unsigned four = 0; four < kMany; four += 4) {
+#pragma unroll
+      for (int v = 0; v < kVec; ++v) {
+        std::uint32_t x[4];
+#pragma unroll
+        for (unsigned k = 0; k < 4; ++k) x[k] = own.w[v] ^ far[four + k].w[v];
+        add_four(x, count[v].plane);
+      }
+    }
+  };
+  std::uint32_t j = 0;
+  if (warp.degree > 4) {
+    look(cuda::std::integral_constant<unsigned, 8>{}, 0);
+    j = 8;
+  }
+  for (; j < warp.degree; j += 4) look(cuda::std::integral_constant<unsigned, 4>{}, j);
+  const SharedItem shared(s.draw.seed_low, s.draw.seed_high, s.draw.stream, s.draw.step, cell.site);
+  const auto decide = [&]<int C>(cuda::std::integral_constant<int, C>) {
+#pragma unroll
+    for (int v = 0; v < kVec; ++v) {
+      const auto mine = [&](int c, unsigned call) { return digit(v, c, call); };
+      if constexpr (kDownhill) {
+        count[v].open = is_below<C>(count[v].plane);
+      } else {
+        count[v].open = ~0u;
+      }
+      own.w[v] ^=
+          decide_quickly<C>(s, shared, known.call_words[v], count[v], mine, cell.undecided[v]);
+#pragma unroll
+      for (unsigned p = 0; p < kPlanes; ++p) cell.plane[v][p] = count[v].plane[p];
+    }
+  };
+  const auto decide_many = [&] {
+    const bool may_wait = warp.classes <= Known::kMost;
+#pragma unroll
+    for (int v = 0; v < kVec; ++v) {
+      std::uint32_t* plane = count[v].plane;
+      std::uint32_t undecided = kDownhill ? is_below(plane, kPlanes, warp.classes) : ~0u;
+      own.w[v] ^= ~undecided;
+      own.w[v] ^= decide_any(
+          s, shared, known.call_words[v], s.quad * kVec + static_cast<unsigned>(v), plane, kPlanes,
+          warp.thresholds, warp.classes, 0, may_wait ? kQuickCalls : kAllCalls, undecided);
+      if (may_wait) cell.undecided[v] = undecided;
+#pragma unroll
+      for (unsigned p = 0; p < kPlanes; ++p) cell.plane[v][p] = plane[p];
+    }
+  };
+  if constexpr (kDownhill) {
+    switch (warp.classes) {
+      case 0:  // an isolated site always flips
+#pragma unroll
+        for (int v = 0; v < kVec; ++v) own.w[v] = ~own.w[v];
+        break;
+      case 1:
+        decide(cuda::std::integral_constant<int, 1>{});
+        break;
+      case 2:
+        decide(cuda::std::integral_constant<int, 2>{});
+        break;
+      case 3:
+        decide(cuda::std::integral_constant<int, 3>{});
+        break;
+      case 4:
+        decide(cuda::std::integral_constant<int, 4>{});
+        break;
+      default:
+        decide_many();
+    }
+  } else if (warp.classes <= 4) {  // a class for each neighbour and one more: few sizes of code
+    decide(cuda::std::integral_constant<int, 4>{});
+  } else if (warp.classes <= 6) {
+    decide(cuda::std::integral_constant<int, 6>{});
+  } else if (warp.classes <= 8) {
+    decide(cuda::std::integral_constant<int, 8>{});
+  } else {
+    decide_many();
+  }
+  store<kVec>(spins + static_cast<std::size_t>(cell.slot) * kVec, own);
+  return cell;
+}
+
+// Degree 16 to 255: counts in eight planes, a word group after the other, decided to their end.
+constexpr unsigned kWidePlanes = 8;
+template <int kVec, bool kDownhill, class Known>
+__device__ void wide_cell(const DeviceCells& cells, const DeviceWarp& warp, const BlockUpdate& s,
+                          const Known& known, std::uint32_t number, std::uint32_t* spins) {
+  std::uint32_t* own = spins + static_cast<std::size_t>(cells.slot[number]) * kVec;
+  const std::uint32_t* neighbour = cells.neighbour + warp.neighbour + number % 32;
+  const SharedItem shared(s.draw.seed_low, s.draw.seed_high, s.draw.stream, s.draw.step,
+                          cells.site[number]);
+#pragma unroll 1
+  for (unsigned v = 0; v < kVec; ++v) {
+    std::uint32_t plane[kWidePlanes] = {};
+#pragma unroll 4
+    for (std::uint32_t j = 0; j < warp.degree; ++j) {
+      const std::size_t far = neighbour[static_cast<std::size_t>(j) * warp.padded];
+      std::uint32_t carry = spins[far * kVec + v] ^ own[v];
+#pragma unroll
+      for (unsigned p = 0; p < kWidePlanes; ++p) {
+        const std::uint32_t both = plane[p] & carry;
+        plane[p] ^= carry;
+        carry = both;
+      }
+    }
+    std::uint32_t undecided = kDownhill ? is_below(plane, kWidePlanes, warp.classes) : ~0u;
+    const std::uint32_t at_once = ~undecided;
+    own[v] ^=
+        at_once | decide_any(s, shared, known.call_words[v], s.quad * kVec + v, plane, kWidePlanes,
+                             warp.thresholds, warp.classes, 0, kAllCalls, undecided);
+  }
+}
+
+// Any degree, replica by replica: those beyond 255 are rare.
+template <int kVec>
+__device__ void hub(const DeviceCells& cells, const DeviceWarp& warp, const BlockUpdate& s,
+                    std::uint32_t number, std::uint32_t* spins) {
+  const std::size_t slot = cells.slot[number];
+  const std::uint32_t* neighbour = cells.neighbour + warp.neighbour + number % 32;
+  for (unsigned v = 0; v < kVec; ++v) {
+    const std::uint32_t word_group = s.quad * kVec + v;
+    const Address at{static_cast<std::uint64_t>(s.draw.seed_high) << 32 | s.draw.seed_low,
+                     s.draw.who + v, s.draw.step};
+    const std::uint32_t own = spins[slot * kVec + v];
+    std::uint32_t flips = 0;
+    for (unsigned r = 0; r < kReplicas; ++r) {
+      std::uint32_t disagreeing = 0;
+      for (std::uint32_t j = 0; j < warp.degree; ++j) {
+        const std::size_t far = neighbour[static_cast<std::size_t>(j) * warp.padded];
+        disagreeing += (spins[far * kVec + v] ^ own) >> r & 1u;
+      }
+      const bool accepted =
+          disagreeing >= warp.classes ||
+          replica_draw(
+              at, static_cast<Stream>(s.draw.stream), cells.site[number], r,
+              s.thresholds.table[static_cast<std::size_t>(word_group) * s.thresholds.stride +
+                                 warp.thresholds + disagreeing]);
+      flips |= (accepted ? 1u : 0u) << r;
+    }
+    spins[slot * kVec + v] = own ^ flips;
+  }
+}
+
+// The index-th regular cell of a colour in the block's graph.
+__device__ __forceinline__ std::uint32_t regular_place(const DeviceLattice& g, int colour,
+                                                       std::uint32_t index) {
+  if (index >= g.regular_most[colour]) return kNoPlace;
+  const std::uint32_t* list = g.regular[colour];
+  return list == nullptr ? index : list[std::size_t{blockIdx.z} * (g.sites / 2) + index];
+}
+
+// A modified cell of any degree, by its number in the list; nothing where that is padding. All
+// lanes of a warp together.
+template <int kVec, bool kDownhill, class Known>
+__device__ __forceinline__ OpenCell<kVec> any_modified_cell(const DeviceCells& cells,
+                                                            const BlockUpdate& s, Known& known,
+                                                            std::uint32_t number,
+                                                            std::uint32_t* spins) {
+  const DeviceWarp warp = cells.warps[number / 32];
+  const auto digit = known.digits(s, warp);
+  if (number % 32 >= warp.cells) return {};
+  if (warp.degree < 1u << kPlanes) {
+    return modified_cell<kVec, kDownhill>(cells, warp, s, known, digit, number, spins);
+  }
+  if (warp.degree < 1u << kWidePlanes) {
+    wide_cell<kVec, kDownhill>(cells, warp, s, known, number, spins);
+  } else {
+    hub<kVec>(cells, warp, s, number, spins);
+  }
+  return {};
+}
+
+}  // namespace rewise::multispin::device

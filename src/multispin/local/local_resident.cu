@@ -1,0 +1,239 @@
+// Local updates of small systems: a block keeps the words of kVec word groups of one graph in
+// shared memory and does sweep after sweep, colour after colour, without a launch between them.
+//
+// A warp takes 32 cells at a time, modified ones (which cost more) first, and queues what eight
+// digits leave open for itself alone, so that one barrier per colour suffices. The same cells,
+// draws and bits as in local.cu.
+#include <algorithm>
+
+#include "graphs/lattice.hpp"
+#include "src/cuda/launch.hpp"
+#include "src/cuda/shared_memory.hpp"
+#include "src/multispin/local/local_cells.cuh"
+#include "src/multispin/local/local_cuda.hpp"
+
+namespace rewise::multispin {
+namespace {
+
+using namespace device;
+
+constexpr unsigned kMostWarps = 24;  // of a block, and of a multiprocessor: 80 registers each
+
+// A warp's own, beside `waiting` in its registers: about 15 of the 128 words of 32 cells wait.
+// Cells of all kinds share it. kMost: classes.
+template <int kMost>
+using WarpQueue = Queue<64, planes_of(kMost)>;
+
+constexpr int most_classes(int dim, bool downhill) {
+  return std::max(dim == 0 ? 1 : regular_classes(dim, downhill), most_quick(downhill));
+}
+
+// What the warps of a block share, before its words. kClasses: of regular cells.
+template <int kVec, int kClasses>
+struct Common {
+  CallWords call_words[2][kVec][kAllCalls];  // by parity of the sweep
+  uint4 regular[kVec][kClasses][kQuickCalls];
+};
+
+// What a warp needs to decide words, as the cells name it; up to kMostOf classes wait.
+template <int kVec, int kClasses, int kMostOf>
+struct Known {
+  static constexpr int kMost = kMostOf;
+  const CallWords (&call_words)[kVec][kAllCalls];
+  const uint4 (&regular)[kVec][kClasses][kQuickCalls];
+
+  __device__ __forceinline__ DigitsInMemory<kVec> digits(const BlockUpdate& s,
+                                                         const DeviceWarp& warp) const {
+    return {s, warp};
+  }
+};
+
+// The call words of one sweep, by the block's last threads.
+template <int kVec>
+__device__ __forceinline__ void make_calls(const BlockUpdate& s, std::uint32_t step,
+                                           CallWords (&calls)[kVec][kAllCalls]) {
+  const unsigned k = blockDim.x - 1 - threadIdx.x, v = k / kAllCalls, call = k % kAllCalls;
+  if (k < kVec * kAllCalls) {
+    calls[v][call] = CallWords(s.draw.seed_low, s.draw.seed_high, s.draw.who + v, call, step);
+  }
+}
+
+// Decides the last 32 words of those that wait, as long as there are `least`.
+template <int kVec, class AnyKnown, class AnyQueue>
+__device__ __forceinline__ void decide_warp(const BlockUpdate& s, const AnyKnown& known,
+                                            const AnyQueue& queue, unsigned& waiting,
+                                            unsigned least, std::uint32_t* spins) {
+  if (waiting < least) return;
+  __syncwarp();
+  do {
+    const unsigned first = waiting > 32 ? waiting - 32 : 0, q = first + threadIdx.x % 32;
+    if (q < waiting) decide_any_waiting<kVec>(s, queue, known.call_words, q, spins);
+    waiting = first;
+  } while (waiting >= least);
+  __syncwarp();
+}
+
+// The warp's words into its queue, which has room for 32 beside what waits.
+template <int kVec, class AnyKnown, class AnyQueue>
+__device__ __forceinline__ void queue_up(const BlockUpdate& s, const AnyKnown& known,
+                                         const OpenCell<kVec>& cell, AnyQueue& queue,
+                                         unsigned& waiting, std::uint32_t* spins) {
+  const unsigned before = (1u << threadIdx.x % 32) - 1;
+#pragma unroll
+  for (int v = 0; v < kVec; ++v) {
+    const unsigned who = who_waits(cell, v);
+    if (cell.undecided[v] != 0) {
+      queue.put(waiting + static_cast<unsigned>(__popc(who & before)), cell, v);
+    }
+    waiting += static_cast<unsigned>(__popc(who));
+    decide_warp<kVec>(s, known, queue, waiting, 32, spins);
+  }
+}
+
+template <int kDim, int kVec, bool kDownhill, class AnyKnown, class AnyQueue>
+__device__ __forceinline__ void update_colour(const DeviceLattice& g, const DeviceCells& cells,
+                                              const BlockUpdate& s, const AnyKnown& known,
+                                              unsigned colour, AnyQueue& queue,
+                                              std::uint32_t* spins) {
+  const unsigned lane = threadIdx.x % 32, warps = blockDim.x / 32;
+  const std::uint32_t* range = cells.first + blockIdx.z * (cells.colours + 1) + colour;
+  const std::uint32_t first = range[0], modified = (range[1] - first) / 32;
+  const std::uint32_t regular = kDim == 0 ? 0 : (g.regular_most[colour] + 31) / 32;
+  unsigned waiting = 0;
+  for (std::uint32_t task = threadIdx.x / 32; task < modified + regular; task += warps) {
+    OpenCell<kVec> open;
+    if (task < modified) {
+      open = any_modified_cell<kVec, kDownhill>(cells, s, known, first + task * 32 + lane, spins);
+    } else if constexpr (kDim > 0) {
+      const std::uint32_t i =
+          regular_place(g, static_cast<int>(colour), (task - modified) * 32 + lane);
+      if (i != kNoPlace) {
+        open = regular_cell<kDim, kVec, kDownhill>(g, s, known, static_cast<int>(colour), i, spins);
+      }
+    }
+    queue_up(s, known, open, queue, waiting, spins);
+  }
+  decide_warp<kVec>(s, known, queue, waiting, 1, spins);
+}
+
+template <int kDim, int kVec, bool kDownhill>
+__global__ void __launch_bounds__(kMostWarps * 32)
+    sweep_resident(const __grid_constant__ DeviceLattice g,
+                   const __grid_constant__ DeviceCells cells,
+                   const __grid_constant__ DeviceSweep sweep, std::uint32_t sweeps) {
+  constexpr int kClasses = kDim == 0 ? 1 : regular_classes(kDim, kDownhill);
+  extern __shared__ uint4 dynamic[];
+  auto& common = *reinterpret_cast<Common<kVec, kClasses>*>(dynamic);
+  auto* words = reinterpret_cast<std::uint32_t*>(&common + 1);
+  constexpr int kMost = most_classes(kDim, kDownhill);
+  using AnyQueue = WarpQueue<kMost>;
+  auto* queues = reinterpret_cast<AnyQueue*>(words + g.words * kVec);
+  BlockUpdate s = block_update<kVec>(sweep);
+  const std::uint32_t step = s.draw.step;
+  const auto vec = static_cast<std::size_t>(sweep.vec);
+  std::uint32_t* far = sweep.spins + first_word(s.quad * kVec, g.words, sweep.vec);
+  for (std::uint32_t slot = threadIdx.x; slot < g.words; slot += blockDim.x) {
+    store<kVec>(words + slot * kVec, load<kVec>(far + slot * vec));
+  }
+  if constexpr (kDim > 0) load_regular_digits(s, common.regular);
+  make_calls<kVec>(s, step, common.call_words[0]);
+  __syncthreads();
+  for (std::uint32_t n = 0; n < sweeps; ++n) {
+    s.draw.step = step + n;
+    make_calls<kVec>(s, step + n + 1, common.call_words[(n + 1) % 2]);
+    const Known<kVec, kClasses, kMost> known{common.call_words[n % 2], common.regular};
+    for (unsigned colour = 0; colour < cells.colours; ++colour) {
+      update_colour<kDim, kVec, kDownhill>(g, cells, s, known, colour, queues[threadIdx.x / 32],
+                                           words);
+      __syncthreads();
+    }
+  }
+  for (std::uint32_t slot = threadIdx.x; slot < g.words; slot += blockDim.x) {
+    store<kVec>(far + slot * vec, load<kVec>(words + slot * kVec));
+  }
+}
+
+struct Device {
+  int multiprocessors = 0, shared = 0;  // shared memory that a block may have
+};
+Device device_now() {
+  int device = 0;
+  Device now;
+  check_cuda(cudaGetDevice(&device));
+  check_cuda(cudaDeviceGetAttribute(&now.multiprocessors, cudaDevAttrMultiProcessorCount, device));
+  check_cuda(cudaDeviceGetAttribute(&now.shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  return now;
+}
+
+template <int kDim, int kVec>
+void launch_vec(const DeviceLattice& g, const DeviceCells& cells, const DeviceSweep& sweep,
+                const Residence& r, std::uint32_t sweeps, cudaStream_t stream) {
+  const auto kernel =
+      sweep.downhill ? sweep_resident<kDim, kVec, true> : sweep_resident<kDim, kVec, false>;
+  allow_shared_memory(kernel);
+  LaunchShape shape{1, r.threads, r.shared_bytes};
+  shape.blocks_y = sweep.word_groups / kVec;
+  shape.blocks_z = sweep.graphs;
+  launch(kernel, shape, stream, g, cells, sweep, sweeps);
+}
+
+// Of the update with most classes.
+template <int kVec>
+std::size_t shared_bytes(std::uint32_t words, unsigned warps) {
+  constexpr int most = regular_classes(kMaxDim, false);
+  return sizeof(Common<kVec, most>) + std::size_t{words} * kVec * 4 +
+         warps * sizeof(WarpQueue<most>);
+}
+
+std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
+
+// About the microseconds of a sweep on an H200; what counts is which is less. `tasks`: warps' worth
+// of cells of a colour; blocks of up to kMostWarps share a multiprocessor's issue slots, not their
+// latency.
+double resident_time(std::uint64_t blocks, std::uint64_t multiprocessors, unsigned tasks,
+                     unsigned warps, int vec) {
+  const auto waves = static_cast<double>(ceil_div(blocks, multiprocessors * (kMostWarps / warps)));
+  const auto rounds = static_cast<double>(ceil_div(blocks, multiprocessors));
+  return 2.5 * waves + rounds * tasks * 0.06 * (1 + vec);
+}
+double launches_time(std::uint64_t word_groups, std::uint64_t multiprocessors, unsigned tasks) {
+  return 11 +
+         0.09 * tasks * static_cast<double>(word_groups) / static_cast<double>(multiprocessors);
+}
+
+}  // namespace
+
+Residence plan_residence(const DeviceLattice& g, std::span<const std::uint32_t> most_modified,
+                         std::uint32_t graphs, std::uint32_t word_groups, int vec) {
+  unsigned tasks = 1;
+  for (std::size_t c = 0; c < most_modified.size(); ++c) {
+    const std::uint32_t regular = g.dim == 0 ? 0 : g.regular_most[c];
+    tasks = std::max(tasks, (most_modified[c] + 31) / 32 + (regular + 31) / 32);
+  }
+  const unsigned warps = std::min(kMostWarps, tasks);
+  const Device device = device_now();
+  const auto multiprocessors = static_cast<std::uint64_t>(device.multiprocessors);
+  const std::uint64_t all = std::uint64_t{graphs} * word_groups;
+  Residence best;
+  double least = launches_time(all, multiprocessors, tasks);
+  for (const int each : {1, few_of(vec)}) {
+    std::size_t bytes = 0;
+    with_few(each, [&]<int kVec>() { bytes = shared_bytes<kVec>(g.words, warps); });
+    const double time =
+        resident_time(all / static_cast<unsigned>(each), multiprocessors, tasks, warps, each);
+    if (bytes > static_cast<std::size_t>(device.shared) || time >= least) continue;
+    best = {each, warps * 32, bytes};
+    least = time;
+  }
+  return best;
+}
+
+void launch_resident(const DeviceLattice& g, const DeviceCells& cells, const DeviceSweep& sweep,
+                     const Residence& r, std::uint32_t sweeps, cudaStream_t stream) {
+  with_dim(g.dim, [&]<int kDim>() {
+    with_few(r.vec,
+             [&]<int kVec>() { launch_vec<kDim, kVec>(g, cells, sweep, r, sweeps, stream); });
+  });
+}
+
+}  // namespace rewise::multispin

@@ -1,0 +1,187 @@
+#include "src/multispin/local/measure.hpp"
+
+#include <algorithm>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "src/multispin/local/measure.cpp"
+#include <hwy/foreach_target.h>  // must come before highway.h
+
+#include "src/multispin/local/count-inl.hpp"
+#include "src/multispin/local/rows-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace rewise::multispin {
+namespace HWY_NAMESPACE {
+
+// Per lane and bit position a binary counter; emptied into per-replica totals before it overflows.
+class Tally {
+ public:
+  HWY_INLINE explicit Tally(ReplicaSums& sums) : sums_(sums) {
+    for (auto& p : plane_) p = hn::Zero(D32());
+  }
+  // Adds one word, or the number that planes make up.
+  HWY_INLINE void add(V32 x) {
+    make_room(1);
+    carry(x, 0);
+  }
+  template <int K>
+  HWY_INLINE void add(const Planes<K>& x) {
+    make_room(K);
+    carry(x.p0, 0);
+    carry(x.p1, 1);
+    if constexpr (Planes<K>::kCount > 2) carry(x.p2, 2);
+    if constexpr (Planes<K>::kCount > 3) carry(x.p3, 3);
+  }
+  HWY_INLINE void flush() {
+    const D32 d;
+    for (unsigned p = 0; p < kPlanes; ++p) {
+      for (unsigned r = 0; r < kReplicas; ++r) {
+        const auto set = hn::TestBit(plane_[p], hn::Set(d, 1u << r));
+        sums_[r] += static_cast<std::uint64_t>(hn::CountTrue(d, set)) << p;
+      }
+      plane_[p] = hn::Zero(d);
+    }
+    held_ = 0;
+  }
+
+ private:
+  static constexpr unsigned kPlanes = 10;
+
+  HWY_INLINE void make_room(unsigned n) {
+    held_ += n;
+    if (HWY_UNLIKELY(held_ >= 1u << kPlanes)) {
+      flush();
+      held_ = n;
+    }
+  }
+  HWY_INLINE void carry(V32 x, unsigned from) {
+    for (unsigned p = from; p < kPlanes; ++p) {
+      const V32 c = hn::And(plane_[p], x);
+      plane_[p] = hn::Xor(plane_[p], x);
+      x = c;
+    }
+  }
+
+  ReplicaSums& sums_;
+  V32 plane_[kPlanes];
+  unsigned held_ = 0;
+};
+
+void CountBits(const std::uint32_t* words, std::uint64_t first, std::uint64_t last,
+               ReplicaSums& sums) {
+  const D32 d;
+  const std::uint64_t lanes = hn::Lanes(d);
+  Tally tally(sums);
+  std::uint64_t i = first;
+  for (; i + lanes <= last; i += lanes) tally.add(hn::LoadU(d, words + i));
+  if (i < last) {
+    tally.add(hn::IfThenElseZero(hn::FirstN(d, last - i), hn::LoadU(d, words + i)));
+  }
+  tally.flush();
+}
+
+template <int kDim>
+void count_rows(const Layout& layout, const std::uint32_t* spins, std::uint32_t first,
+                std::uint32_t last, ReplicaSums& sums) {
+  const D32 d;
+  constexpr int kDegree = 2 * kDim;
+  const auto lanes = static_cast<std::uint32_t>(hn::Lanes(d));
+  const std::uint32_t* own_field = spins + layout.colour_base[0];
+  const std::uint32_t* other_field = spins + layout.colour_base[1];
+  Tally tally(sums);
+  for (std::uint32_t row = first; row < last; ++row) {
+    const Row<kDim> place(layout, row, 0);
+    const auto disagreements = [&](std::uint32_t h, V32* x) HWY_ATTR {
+      const V32 own = hn::LoadU(d, own_field + place.start + h);
+      for (int k = 0; k < kDegree; ++k) x[k] = hn::Xor(own, place.neighbour(other_field, k, h));
+    };
+    V32 x[kDegree];
+    std::uint32_t h = 0;
+    for (; h + lanes <= layout.half_row; h += lanes) {
+      disagreements(h, x);
+      tally.add(Planes<kDegree>(x));
+    }
+    if (h < layout.half_row) {  // overlapping last vector: lanes already counted are left out
+      disagreements(layout.half_row - lanes, x);
+      const auto counted = hn::FirstN(d, lanes - (layout.half_row - h));
+      for (auto& word : x) word = hn::IfThenZeroElse(counted, word);
+      tally.add(Planes<kDegree>(x));
+    }
+  }
+  tally.flush();
+}
+
+template <int kDim>
+void count_by_table(const Layout& layout, const std::uint32_t* spins, std::uint32_t first,
+                    std::uint32_t last, ReplicaSums& sums) {
+  const D32 d;
+  const hn::RebindToSigned<D32> ds;
+  constexpr int kDegree = 2 * kDim;
+  const auto lanes = static_cast<std::uint32_t>(hn::Lanes(d));
+  const auto half = static_cast<std::uint32_t>(layout.sites / 2);
+  Tally tally(sums);
+  for (std::uint32_t i = first * kGuard; i < last * kGuard && i < half; i += lanes) {
+    const V32 own = hn::LoadU(d, spins + layout.colour_base[0] + i);
+    const auto real = hn::FirstN(d, std::min(half - i, lanes));
+    V32 x[kDegree];
+    for (std::size_t k = 0; k < kDegree; ++k) {
+      const Slot* slots = layout.table[0].data() + k * layout.table_stride + i;
+      const V32 other = hn::GatherIndex(d, spins, hn::BitCast(ds, hn::LoadU(d, slots)));
+      x[k] = hn::IfThenElseZero(real, hn::Xor(own, other));
+    }
+    tally.add(Planes<kDegree>(x));
+  }
+  tally.flush();
+}
+
+template <int kDim>
+void count_lattice(const Layout& layout, const std::uint32_t* spins, std::uint32_t first,
+                   std::uint32_t last, ReplicaSums& sums) {
+  if (layout.by_table) {
+    count_by_table<kDim>(layout, spins, first, last, sums);
+  } else {
+    count_rows<kDim>(layout, spins, first, last, sums);
+  }
+}
+
+void CountLattice(const Layout& layout, const std::uint32_t* spins, std::uint32_t first,
+                  std::uint32_t last, ReplicaSums& sums) {
+  with_lattice_dim(layout.lattice.dim,
+                   [&]<int kDim>() { count_lattice<kDim>(layout, spins, first, last, sums); });
+}
+
+void CountList(const BondList& list, const std::uint32_t* spins, ReplicaSums& sums) {
+  const D32 d;
+  const hn::RebindToSigned<D32> ds;
+  Tally tally(sums);
+  for (std::size_t i = 0; i < list.a.size(); i += hn::Lanes(d)) {
+    const V32 a = hn::GatherIndex(d, spins, hn::BitCast(ds, hn::LoadU(d, list.a.data() + i)));
+    const V32 b = hn::GatherIndex(d, spins, hn::BitCast(ds, hn::LoadU(d, list.b.data() + i)));
+    tally.add(hn::Xor(a, b));
+  }
+  tally.flush();
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace rewise::multispin
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace rewise::multispin {
+HWY_EXPORT(CountBits);
+HWY_EXPORT(CountLattice);
+HWY_EXPORT(CountList);
+
+void count_bits(const std::uint32_t* words, std::uint64_t first, std::uint64_t last,
+                ReplicaSums& sums) {
+  HWY_DYNAMIC_DISPATCH(CountBits)(words, first, last, sums);
+}
+void count_disagreeing_lattice(const Layout& layout, const std::uint32_t* spins,
+                               std::uint32_t first, std::uint32_t last, ReplicaSums& sums) {
+  HWY_DYNAMIC_DISPATCH(CountLattice)(layout, spins, first, last, sums);
+}
+void count_disagreeing_list(const BondList& list, const std::uint32_t* spins, ReplicaSums& sums) {
+  HWY_DYNAMIC_DISPATCH(CountList)(list, spins, sums);
+}
+}  // namespace rewise::multispin
+#endif

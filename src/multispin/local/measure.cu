@@ -1,0 +1,296 @@
+// A thread walks along a column of places (a place: the neighbouring sites 2k and 2k + 1 of a row,
+// one word of each colour) and counts the bonds that lead from them to higher coordinates: the next
+// row's words are this row's as the walk goes on. Two or four threads side by side share the
+// word groups of a place where there are four, six or eight. Floor: the spins' bytes once, 4 N per
+// word group; 3 instructions per bond and word of 32 replicas.
+#include "graphs/lattice.hpp"
+#include "src/cuda/bits.cuh"
+#include "src/cuda/launch.hpp"
+#include "src/multispin/local/measure_cuda.hpp"
+#include "src/multispin/words.cuh"
+
+namespace rewise::multispin {
+namespace {
+
+using namespace device;
+
+constexpr unsigned kThreads = 128, kWarps = kThreads / 32;
+constexpr unsigned kGroup = 8;     // steps of a walk that are unrolled; pairs per thread
+constexpr unsigned kLongest = 32;  // steps of a walk
+constexpr unsigned kBlocks = 512;  // that fill a device
+
+constexpr int bit_width(unsigned n) { return n == 0 ? 0 : 1 + bit_width(n / 2); }
+
+// How a launch's blocks share the work.
+struct WalkPlan {
+  unsigned steps;  // of a walk
+  unsigned walks;  // per line: walks one behind the other, of steps rows each
+  unsigned lattice_blocks;
+  unsigned pair_blocks;  // of each kind
+};
+
+// Disagreeing bonds and up spins of kVec word groups.
+template <int kDim, int kVec>
+struct Tallies {
+  static constexpr int kPlanes = bit_width(kLongest * (kDim == 0 ? 1 : 2 * kDim));
+  Tally<kPlanes> bonds[kVec], up[kVec];
+
+  __device__ __forceinline__ void add_bond(unsigned n, const Pack<kVec>& x, const Pack<kVec>& y) {
+#pragma unroll
+    for (int v = 0; v < kVec; ++v) bonds[v].add(n, x.w[v] ^ y.w[v]);
+  }
+  __device__ __forceinline__ void add_up(unsigned n, const Pack<kVec>& x) {
+#pragma unroll
+    for (int v = 0; v < kVec; ++v) up[v].add(n, x.w[v]);
+  }
+  __device__ __forceinline__ void close(unsigned bond_words, unsigned up_words) {
+#pragma unroll
+    for (int v = 0; v < kVec; ++v) {
+      bonds[v].close(bond_words);
+      up[v].close(up_words);
+    }
+  }
+};
+
+// A thread's words: kVec of those that lie side by side.
+template <int kVec, int kParts>
+struct Words {
+  static constexpr std::ptrdiff_t kSide = kVec * kParts;
+  const std::uint32_t* first;
+
+  __device__ __forceinline__ const std::uint32_t* at(std::uint32_t slot) const {
+    return first + static_cast<std::ptrdiff_t>(slot) * kSide;
+  }
+};
+
+// The n-th place of a group: its bond, the bond from its second site to the site after it, and its
+// up spins. There are kDim - 1 more words of bonds from each of its sites.
+template <int kDim, int kVec>
+__device__ __forceinline__ void count_place(unsigned n, const Pack<kVec>& first,
+                                            const Pack<kVec>& second, const Pack<kVec>& after,
+                                            Tallies<kDim, kVec>& tallies) {
+  tallies.add_bond(2 * kDim * n, first, second);
+  tallies.add_bond(2 * kDim * n + 1, second, after);
+  tallies.add_up(2 * n, first);
+  tallies.add_up(2 * n + 1, second);
+}
+
+// `step(n, last)` for every step of a walk, n being its number within a group.
+template <class Step, class Close>
+__device__ __forceinline__ void walk(unsigned steps, const Step& step, const Close& close) {
+  for (; steps >= kGroup; steps -= kGroup) {
+#pragma unroll
+    for (unsigned n = 0; n < kGroup; ++n) step(n, n + 1 == kGroup && steps == kGroup);
+    close(kGroup);
+  }
+  for (; steps > 0; --steps) {
+    step(0u, steps == 1);
+    close(1u);
+  }
+}
+
+// One row, or sites without a lattice: places kThreads / kParts apart.
+template <int kDim, int kVec, int kParts>
+__device__ __forceinline__ void walk_along(const DeviceLattice& g, const Words<kVec, kParts>& words,
+                                           const WalkPlan& plan, Tallies<kDim, kVec>& tallies) {
+  constexpr unsigned kStride = kThreads / kParts;
+  const std::uint32_t end = kDim == 0 ? g.sites : g.half_row;
+  std::uint32_t h = blockIdx.x * plan.steps * kStride + threadIdx.x / kParts;
+  const unsigned steps = h < end ? min(plan.steps, (end - h + kStride - 1) / kStride) : 0;
+  const auto step = [&](unsigned n, bool) {
+    const Pack<kVec> first = load<kVec>(words.at(g.colour_base[0] + h));
+    if constexpr (kDim == 0) {
+      tallies.add_up(n, first);
+    } else {
+      const std::uint32_t after = h + 1 == g.half_row ? 0 : h + 1;
+      count_place<kDim, kVec>(n, first, load<kVec>(words.at(g.colour_base[1] + h)),
+                              load<kVec>(words.at(g.colour_base[0] + after)), tallies);
+    }
+    h += kStride;
+  };
+  walk(steps, step, [&](unsigned n) { tallies.close(2 * kDim * n, (kDim == 0 ? 1 : 2) * n); });
+}
+
+// A column of rows, none beyond the end of its line in the second direction. The first site of a
+// place has the other colour in the next row of any direction.
+template <int kDim, int kVec, int kParts>
+__device__ __forceinline__ void walk_rows(const DeviceLattice& g, const Words<kVec, kParts>& words,
+                                          const WalkPlan& plan, Tallies<kDim, kVec>& tallies) {
+  const std::uint32_t column = (blockIdx.x * kThreads + threadIdx.x) / kParts;
+  const std::uint32_t which = column / g.half_row, h = column % g.half_row;
+  const std::uint32_t y = which % plan.walks * plan.steps;
+  const std::uint32_t row = which / plan.walks * g.extent1 + y;
+  if (row >= g.rows) return;
+  const unsigned odd = g.row_parity[row];
+  const std::uint32_t place = row * g.half_row + h;
+  const std::uint32_t* at_first = words.at(g.colour_base[odd] + place);
+  const std::uint32_t* at_second = words.at(g.colour_base[1 - odd] + place);
+  // Ways in words, from a place to others.
+  const std::ptrdiff_t line = words.kSide * g.half_row;
+  const std::ptrdiff_t back = line * (1 - static_cast<std::ptrdiff_t>(g.extent1));
+  const std::ptrdiff_t after = h + 1 == g.half_row ? words.kSide - line : words.kSide;
+  std::ptrdiff_t far[kDim]{};
+#pragma unroll
+  for (int d = 2; d < kDim; ++d) {
+    const std::uint32_t to = g.row_neighbour[row * (2 * (kDim - 1)) + 2 * (d - 1)];
+    far[d] = line * (static_cast<std::ptrdiff_t>(to) - static_cast<std::ptrdiff_t>(row));
+  }
+  const bool to_end = y + plan.steps >= g.extent1;
+  Pack<kVec> first = load<kVec>(at_first), second = load<kVec>(at_second);
+  const auto step = [&](unsigned n, bool last) {
+    const std::ptrdiff_t on = last && to_end ? back : line;
+    const std::uint32_t* next_first = at_second + on;
+    const std::uint32_t* next_second = at_first + on;
+    const Pack<kVec> on_first = load<kVec>(next_first), on_second = load<kVec>(next_second);
+    count_place<kDim, kVec>(n, first, second, load<kVec>(at_first + after), tallies);
+    const unsigned bond = 2 * kDim * n;
+    tallies.add_bond(bond + 2, first, on_first);
+    tallies.add_bond(bond + 3, second, on_second);
+#pragma unroll
+    for (int d = 2; d < kDim; ++d) {
+      tallies.add_bond(bond + 2 * d, first, load<kVec>(at_second + far[d]));
+      tallies.add_bond(bond + 2 * d + 1, second, load<kVec>(at_first + far[d]));
+    }
+    at_first = next_first;
+    at_second = next_second;
+    first = on_first;
+    second = on_second;
+  };
+  walk(min(plan.steps, g.extent1 - y), step,
+       [&](unsigned n) { tallies.close(2 * kDim * n, 2 * n); });
+}
+
+// Adds up the tallies of the block's warps, one of the 2 kVec at a time per warp, and turns them so
+// that lane r holds replica r; the threads of a part are every kParts-th lane.
+template <int kDim, int kVec, int kParts>
+__device__ __forceinline__ void add_up(const Tallies<kDim, kVec>& tallies, bool negative,
+                                       unsigned long long* disagreeing, unsigned long long* up) {
+  constexpr int kPlanes = Tallies<kDim, kVec>::kPlanes, kAll = kPlanes + 2;
+  static_assert(kWarps <= 4);
+  __shared__ std::uint32_t plane[2][kVec][kWarps][kPlanes][32];
+  const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+#pragma unroll
+  for (unsigned v = 0; v < kVec; ++v) {
+#pragma unroll
+    for (int p = 0; p < kPlanes; ++p) {
+      plane[0][v][warp][p][lane] = tallies.bonds[v].plane[p];
+      plane[1][v][warp][p][lane] = tallies.up[v].plane[p];
+    }
+  }
+  __syncthreads();
+  for (unsigned which = warp; which < 2 * kVec; which += kWarps) {
+    const unsigned kind = which / kVec, v = which % kVec;
+    Counter<kAll> total;
+#pragma unroll
+    for (unsigned w = 0; w < kWarps; ++w) {
+      std::uint32_t number[kPlanes];
+#pragma unroll
+      for (int p = 0; p < kPlanes; ++p) number[p] = plane[kind][v][w][p][lane];
+      total.template add<kPlanes>(number);
+    }
+    unsigned sum[kParts]{};
+#pragma unroll
+    for (int p = 0; p < kAll; ++p) {
+      const std::uint32_t bits = turn_bits(total.plane[p]);
+#pragma unroll
+      for (unsigned part = 0; part < kParts; ++part) {
+        constexpr std::uint32_t kLanes = ~0u / ((1u << kParts) - 1);
+        sum[part] += static_cast<unsigned>(__popc(bits & kLanes << part)) << p;
+      }
+    }
+#pragma unroll
+    for (unsigned part = 0; part < kParts; ++part) {
+      const unsigned long long n = sum[part];
+      if (n == 0) continue;
+      atomicAdd((kind == 0 ? disagreeing : up) + (part * kVec + v) * kReplicas + lane,
+                negative ? 0ull - n : n);
+    }
+  }
+}
+
+// Removed bonds or rewired ones, of the block's graph.
+template <int kDim, int kVec, int kParts>
+__device__ __forceinline__ void count_pairs(const DevicePairs& pairs,
+                                            const Words<kVec, kParts>& words, unsigned block,
+                                            Tallies<kDim, kVec>& tallies) {
+  constexpr unsigned kStride = kThreads / kParts;
+  const std::uint32_t first = pairs.first[blockIdx.z], last = pairs.first[blockIdx.z + 1];
+  const std::uint32_t start = first + block * kGroup * kStride + threadIdx.x / kParts;
+  Pack<kVec> none{};
+#pragma unroll
+  for (unsigned n = 0; n < kGroup; ++n) {
+    const std::uint32_t i = start + n * kStride;
+    const bool real = i < last;
+    tallies.add_bond(n, real ? load<kVec>(words.at(pairs.a[i])) : none,
+                     real ? load<kVec>(words.at(pairs.b[i])) : none);
+  }
+  tallies.close(kGroup, 0);
+}
+
+// Blocks for the lattice, then for removed bonds, then for rewired ones; blockIdx.y: kVec * kParts
+// word groups of graph blockIdx.z.
+template <int kDim, int kVec, int kParts>
+__global__ void __launch_bounds__(kThreads)
+    count(const __grid_constant__ DeviceLattice g, const __grid_constant__ DeviceMeasurement m,
+          const __grid_constant__ WalkPlan plan) {
+  const std::size_t which = std::size_t{blockIdx.z} * gridDim.y + blockIdx.y;
+  const Words<kVec, kParts> words{m.spins + which * g.words * (kVec * kParts) +
+                                  threadIdx.x % kParts * kVec};
+  Tallies<kDim, kVec> tallies;
+  bool removed = false;
+  if (blockIdx.x >= plan.lattice_blocks) {
+    const unsigned block = blockIdx.x - plan.lattice_blocks;
+    removed = block < plan.pair_blocks;
+    count_pairs<kDim>(m.pairs[removed ? 0 : 1], words, block % plan.pair_blocks, tallies);
+  } else if constexpr (kDim < 2) {
+    walk_along(g, words, plan, tallies);
+  } else {
+    walk_rows(g, words, plan, tallies);
+  }
+  const std::size_t replica = which * (kVec * kParts) * kReplicas;
+  add_up<kDim, kVec, kParts>(tallies, removed, m.disagreeing + replica, m.up + replica);
+}
+
+unsigned blocks_of(std::uint64_t items, unsigned per) {
+  return static_cast<unsigned>((items + per - 1) / per);
+}
+
+// Threads that share a pack of word groups.
+constexpr int parts_of(int vec) { return vec == 8 ? 4 : vec >= 4 ? 2 : 1; }
+
+// Long walks where they still fill the device.
+WalkPlan plan_walks(const DeviceLattice& g, const DeviceMeasurement& m, unsigned parts) {
+  const unsigned stride = kThreads / parts;
+  const unsigned rows = m.graphs * m.word_groups / static_cast<unsigned>(m.vec);
+  WalkPlan s{};
+  s.steps = kLongest;
+  for (;; s.steps /= 2) {
+    if (g.dim < 2) {
+      s.lattice_blocks = blocks_of(g.dim == 0 ? g.sites : g.half_row, s.steps * stride);
+    } else {
+      s.walks = blocks_of(g.extent1, s.steps);
+      s.lattice_blocks =
+          blocks_of(std::uint64_t{g.rows / g.extent1} * s.walks * g.half_row, stride);
+    }
+    if (s.steps == kGroup || std::uint64_t{s.lattice_blocks} * rows >= kBlocks) break;
+  }
+  s.pair_blocks = blocks_of(m.most, kGroup * stride);
+  return s;
+}
+
+}  // namespace
+
+void launch_measure(const DeviceLattice& g, const DeviceMeasurement& m, cudaStream_t stream) {
+  const WalkPlan plan = plan_walks(g, m, static_cast<unsigned>(parts_of(m.vec)));
+  LaunchShape shape{plan.lattice_blocks + 2 * plan.pair_blocks, kThreads};
+  shape.blocks_y = m.word_groups / static_cast<unsigned>(m.vec);
+  shape.blocks_z = m.graphs;
+  with_dim(g.dim, [&]<int kDim>() {
+    with_vec(m.vec, [&]<int kVec>() {
+      constexpr int kParts = parts_of(kVec);
+      launch(count<kDim, kVec / kParts, kParts>, shape, stream, g, m, plan);
+    });
+  });
+}
+
+}  // namespace rewise::multispin

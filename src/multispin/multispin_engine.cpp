@@ -1,0 +1,192 @@
+#include "src/multispin/multispin_engine.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include "src/base/error.hpp"
+
+namespace rewise::multispin {
+namespace {
+
+const EngineSpec& checked(const Graph& graph, const EngineSpec& spec) {
+  check_spec(graph, spec);
+  if (spec.model != ModelKind::ising) {
+    throw Error(
+        ExitCode::usage,
+        "the multispin engine knows the Ising model only (take the bytespin engine for Potts)");
+  }
+  if (spec.cluster == ClusterUpdate::few_cluster) {
+    throw Error(ExitCode::usage,
+                fmt::format("the multispin engine has no cluster update '{}' (allowed: wolff, "
+                            "swendsen-wang; take the bytespin engine)",
+                            to_string(spec.cluster)));
+  }
+  if (spec.replicas % kReplicas != 0) {
+    throw Error(
+        ExitCode::usage,
+        fmt::format("replicas {} is no multiple of 32, which the multispin engine needs (next: "
+                    "{})",
+                    spec.replicas, (spec.replicas / kReplicas + 1) * kReplicas));
+  }
+  if (graph.sites() >= (1ull << 31) - 64) {
+    throw Error(ExitCode::usage,
+                fmt::format("{} sites are too many for the multispin engine (below 2^31 - 64)",
+                            graph.sites()));
+  }
+  return spec;
+}
+
+// The degrees that occur, and that of an unmodified cell.
+std::set<std::uint32_t> degrees_of(const Layout& layout) {
+  std::set<std::uint32_t> degrees{static_cast<std::uint32_t>(2 * layout.lattice.dim)};
+  for (const ModifiedGroup& group : layout.modified) degrees.insert(group.degree);
+  return degrees;
+}
+
+LocalTables make_tables(const Layout& layout, double beta, LocalUpdate update) {
+  LocalTables tables{{}, local_stream(update), certain_downhill(update)};
+  for (const std::uint32_t degree : degrees_of(layout)) {
+    tables.by_degree.emplace_back(degree, beta, update);
+  }
+  return tables;
+}
+
+// The order of saved states and trajectory hashes: calls f(site, slot) for every site.
+template <class F>
+void for_each_word(const Layout& layout, const F& f) {
+  if (layout.lattice.dim == 0) {
+    for (Site s = 0; s < layout.sites; ++s) f(s, kGuard + s);
+    return;
+  }
+  Site site = 0;
+  for (std::uint32_t row = 0; row < layout.rows; ++row) {
+    const unsigned parity = layout.row_parity[row];
+    const std::uint64_t even = layout.colour_base[parity], odd = layout.colour_base[1 - parity];
+    for (std::uint32_t h = 0; h < layout.half_row; ++h, site += 2) {
+      f(site, static_cast<Slot>(even + site / 2));
+      f(site + 1, static_cast<Slot>(odd + site / 2));
+    }
+  }
+}
+
+}  // namespace
+
+MultispinEngine::MultispinEngine(const Graph& graph, const EngineSpec& spec, bool every_cell)
+    : EngineBase(EngineKind::multispin, checked(graph, spec), graph.sites(), graph.bonds(),
+                 spec.betas.size() * spec.replicas / kReplicas, 4 * graph.sites()),
+      graph_(graph),
+      layout_(graph, every_cell),
+      groups_(spec.replicas / kReplicas),
+      word_groups_(static_cast<std::uint32_t>(parts())),
+      places_(word_groups_) {
+  make_weighted_sums();
+  for (const double beta : spec.betas) {
+    tables_.push_back(make_tables(layout_, beta, spec.local));
+    bond_.push_back(std::min(threshold(bond_probability(ModelKind::ising, beta)), kCertain - 1));
+  }
+}
+
+void MultispinEngine::make_weighted_sums() {
+  const bool weighted = is_swendsen_wang() && graph_.is_weighted();
+  cluster_cross_.assign(weighted ? replicas_ : 0, 0);
+  cluster_weight_.assign(weighted ? replicas_ : 0, 0);
+}
+
+void MultispinEngine::change_cluster(ClusterUpdate cluster) {
+  EngineBase::change_cluster(cluster);
+  make_weighted_sums();
+}
+
+std::uint32_t MultispinEngine::hot_replicas() const {
+  std::uint32_t hot = 0;
+  for (std::uint32_t r = 0; r < kReplicas; ++r) {
+    hot |= (starts_hot(spec_.start, r) ? 1u : 0u) << r;
+  }
+  return hot;
+}
+
+MultispinEngine::Words MultispinEngine::start_words(std::uint32_t word_group) const {
+  const std::uint32_t hot = hot_replicas();
+  Words words(layout_.words, 0);
+  for_each_word(layout_, [&](Site site, Slot slot) {
+    words[slot] = start_word(spec_.seed, word_group, site, hot);
+  });
+  return words;
+}
+
+void MultispinEngine::read_part(std::size_t word_group, std::span<std::uint8_t> out) const {
+  Words words;
+  read_words(static_cast<std::uint32_t>(word_group), words);
+  for_each_word(layout_, [&](Site site, Slot slot) {
+    std::memcpy(out.data() + std::size_t{site} * 4, &words[slot], 4);
+  });
+}
+
+void MultispinEngine::write_part(std::size_t word_group, Bytes spins) {
+  Words words(layout_.words, 0);
+  for_each_word(layout_, [&](Site site, Slot slot) {
+    std::memcpy(&words[slot], spins.data() + std::size_t{site} * 4, 4);
+  });
+  write_words(static_cast<std::uint32_t>(word_group), words);
+}
+
+void MultispinEngine::read_replica(std::size_t replica, std::span<std::uint8_t> out) const {
+  Words words;
+  read_words(static_cast<std::uint32_t>(replica / kReplicas), words);
+  for_each_word(layout_, [&](Site site, Slot slot) {
+    out[site] = static_cast<std::uint8_t>(words[slot] >> replica % kReplicas & 1u);
+  });
+}
+
+// The sizes, then (Swendsen-Wang) the quartic sums, low and high, then (on a graph with weights)
+// those with weights, then the updates they cover.
+std::vector<std::uint64_t> MultispinEngine::save_sums() const {
+  std::vector<std::uint64_t> words = cluster_size_;
+  for (const WideSum quartic : cluster_quartic_) {
+    words.push_back(static_cast<std::uint64_t>(quartic));
+    words.push_back(static_cast<std::uint64_t>(quartic >> 64));
+  }
+  words.insert(words.end(), cluster_cross_.begin(), cluster_cross_.end());
+  words.insert(words.end(), cluster_weight_.begin(), cluster_weight_.end());
+  words.push_back(cluster_updates_);
+  return words;
+}
+
+// Those of another cluster update will do where none wait.
+bool MultispinEngine::restore_sums(std::span<const std::uint64_t> words) {
+  const std::size_t few = replicas_ + 1;
+  const std::size_t all = 3 * replicas_ + 2 * cluster_cross_.size() + 1;
+  if (words.size() != few && words.size() != (is_swendsen_wang() ? all : 3 * replicas_ + 1)) {
+    return false;
+  }
+  const bool same_update = words.size() == (is_swendsen_wang() ? all : few);
+  if (!same_update && words.back() > 0) return false;
+  cluster_updates_ = words.back();
+  std::copy_n(words.begin(), replicas_, cluster_size_.begin());
+  for (std::size_t r = 0; r < cluster_quartic_.size(); ++r) {
+    const auto* quartic = words.data() + replicas_ + 2 * r;
+    cluster_quartic_[r] = same_update ? WideSum{quartic[1]} << 64 | quartic[0] : 0;
+  }
+  for (std::size_t r = 0; r < cluster_cross_.size(); ++r) {
+    cluster_cross_[r] = same_update ? words[3 * replicas_ + r] : 0;
+    cluster_weight_[r] = same_update ? words[4 * replicas_ + r] : 0;
+  }
+  return true;
+}
+
+EngineBase::Bytes MultispinEngine::place(std::size_t word_group) const {
+  return {reinterpret_cast<const std::uint8_t*>(&places_[word_group]), sizeof(Place)};
+}
+
+bool MultispinEngine::set_place(std::size_t word_group, Bytes bytes) {
+  static_assert(sizeof(Place) == 4 * (2 + kReplicas));
+  Place& place = places_[word_group];
+  std::memcpy(&place, bytes.data(), sizeof place);
+  return place.sweep.colour < static_cast<std::uint32_t>(layout_.colours) &&
+         place.sweep.row <= layout_.sites;
+}
+
+}  // namespace rewise::multispin

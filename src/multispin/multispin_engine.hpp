@@ -1,0 +1,67 @@
+// What the multispin engine is on every device: word groups of 32 replicas, a word per site, laid
+// out by colours (layout.hpp); the thresholds of all temperatures.
+#pragma once
+
+#include <vector>
+
+#include "src/engine/engine_base.hpp"
+#include "src/multispin/layout.hpp"
+#include "src/multispin/local/local.hpp"
+
+namespace rewise::multispin {
+
+// What a device needs to know of one engine; valid as long as that.
+struct EngineView {
+  const Graph& graph;
+  const Layout& layout;
+  const EngineSpec& spec;
+  const std::vector<LocalTables>& tables;  // [T]
+  const std::vector<Threshold>& bond;      // [T]
+  std::uint32_t groups, word_groups;
+};
+
+class MultispinEngine : public EngineBase {
+ public:
+  MultispinEngine(const Graph& graph, const EngineSpec& spec, bool every_cell = false);
+
+  EngineView view() const {
+    return {graph_, layout_, spec_, tables_, bond_, groups_, word_groups_};
+  }
+
+ protected:
+  using Words = std::vector<std::uint32_t>;
+
+  // The words of one word group in slot order, to the host and back.
+  virtual void read_words(std::uint32_t word_group, Words& out) const = 0;
+  virtual void write_words(std::uint32_t word_group, const Words& words) = 0;
+  // The first configuration of a word group.
+  Words start_words(std::uint32_t word_group) const;
+  std::uint32_t hot_replicas() const;  // of each word group, a bit each
+
+  void change_cluster(ClusterUpdate cluster);
+
+  // The place of a word group within its next step: of a sweep, or of cluster updates.
+  struct Place {
+    SweepPlace sweep;
+    UpdatesAhead ahead{};
+  };
+
+  const Graph& graph_;
+  const Layout layout_;
+  const std::uint32_t groups_, word_groups_;  // R / 32; T * R / 32
+  std::vector<LocalTables> tables_;           // [T]
+  std::vector<Threshold> bond_;               // [T] below certainty
+  std::vector<Place> places_;                 // [word groups]
+
+ private:
+  void make_weighted_sums();
+  void read_part(std::size_t word_group, std::span<std::uint8_t> out) const final;
+  void write_part(std::size_t word_group, Bytes spins) final;
+  void read_replica(std::size_t replica, std::span<std::uint8_t> out) const final;
+  std::vector<std::uint64_t> save_sums() const final;
+  bool restore_sums(std::span<const std::uint64_t> words) final;
+  Bytes place(std::size_t word_group) const final;
+  bool set_place(std::size_t word_group, Bytes bytes) final;
+};
+
+}  // namespace rewise::multispin

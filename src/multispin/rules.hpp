@@ -1,0 +1,76 @@
+// The address rules of the multispin engine: which random digit decides what. CPU and CUDA,
+// vectorised or not, dense or sparse, follow these and therefore make the same moves.
+//
+// A word group is 32 replicas at one temperature; word group index who = t * (R / 32) + r / 32,
+// replica bit r % 32; bit 1 is spin up. Digit k (0 = most significant) of all 32 replicas at an
+// address is word k % 4 of call k / 4, so bit r of digits 0..31 is replica r's uniform binary
+// fraction. An event of threshold t happens for a replica when its fraction is below t; digits are
+// drawn lazily, until the first that differs from t's.
+//
+//   local update   item site, stream metropolis or glauber; once per site and step
+//   bond           item bond, stream bond; once per undirected bond and step
+//   Wolff seed     item replica bit r, stream wolff_seed: words 0, 1 give the site
+//   cluster flip   (Swendsen-Wang) item s / 4, s the cluster's smallest site, stream cluster_flip:
+//                  bit r of word s % 4
+//   start          item site, stream start, step 0: word 0 is the hot replicas' spins
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "src/model/acceptance.hpp"
+#include "src/random/philox.hpp"
+#include "src/random/threshold.hpp"
+
+namespace rewise::multispin {
+
+inline constexpr std::uint32_t kReplicas = 32;  // per word group
+
+// Cluster updates that each replica of a word group has made beyond those that all have.
+using UpdatesAhead = std::array<std::uint32_t, kReplicas>;
+
+constexpr Stream local_stream(LocalUpdate rule) {
+  return rule == LocalUpdate::glauber ? Stream::glauber : Stream::metropolis;
+}
+
+// What a draw depends on besides its item.
+struct Address {
+  std::uint64_t seed = 0;
+  std::uint32_t who = 0;   // word group index
+  std::uint32_t step = 0;  // number of this update
+};
+
+// Digit k of a threshold below certainty: 0 or 1, most significant first.
+RW_HD std::uint32_t threshold_digit(Threshold t, unsigned k) {
+  return static_cast<std::uint32_t>(t >> (31 - k)) & 1u;
+}
+
+// One replica's draw, digit by digit: what every other form of it must equal.
+RW_HD bool replica_draw(const Address& at, Stream stream, std::uint64_t item, unsigned replica,
+                        Threshold t) {
+  if (t >= kCertain) return true;
+  for (unsigned call = 0; call < 8; ++call) {
+    const Words4 words = random_words(at.seed, stream, item, at.who, call, at.step);
+    for (unsigned word = 0; word < 4; ++word) {
+      const std::uint32_t r = words.w[word] >> replica & 1u;
+      const std::uint32_t d = threshold_digit(t, 4 * call + word);
+      if (r != d) return d == 1;
+    }
+  }
+  return false;
+}
+
+// Where replica r's Wolff cluster of a step starts.
+RW_HD std::uint32_t wolff_seed_site(const Address& at, unsigned replica, std::uint32_t sites) {
+  return uniform_below(
+      word64(random_words(at.seed, Stream::wolff_seed, replica, at.who, 0, at.step), 0), sites);
+}
+
+// The first configuration: cold replicas all up, hot ones random.
+RW_HD std::uint32_t start_word(std::uint64_t seed, std::uint32_t who, std::uint32_t site,
+                               std::uint32_t hot_replicas) {
+  const std::uint32_t random = random_words(seed, Stream::start, site, who, 0, 0).w[0];
+  return (random & hot_replicas) | ~hot_replicas;
+}
+
+}  // namespace rewise::multispin

@@ -1,0 +1,253 @@
+#include "src/multispin/swendsen_wang/device_swendsen_wang.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "src/base/error.hpp"
+#include "src/multispin/device_bonds.hpp"
+#include "src/multispin/host_tables.hpp"
+#include "src/multispin/layout.hpp"
+
+namespace rewise::multispin {
+namespace {
+
+// Sites with weights of one graph, tile by tile.
+struct TileWeights {
+  std::vector<std::uint32_t> list, first;  // place | weight << 16; [count + 1]
+
+  void lay(const Graph& graph, const DeviceLabelTiles& tiles) {
+    with_dim(graph.lattice().dim, [&]<int kDim>() {
+      const auto spot_of = [&](const SiteWeight& w) {
+        return label_spot<kDim>(graph.lattice(), tiles.along, w.site);
+      };
+      first.assign(tiles.count + 1, 0);
+      list.resize(graph.weights().size());
+      for (const SiteWeight& w : graph.weights()) ++first[spot_of(w).tile + 1];
+      std::partial_sum(first.begin(), first.end(), first.begin());
+      std::vector<std::uint32_t> next = first;
+      for (const SiteWeight& w : graph.weights()) {
+        const LabelSpot at = spot_of(w);
+        list[next[at.tile]++] = at.place | w.weight << 16;
+      }
+    });
+  }
+};
+
+constexpr std::uint64_t kMostItems = 1u << 26;  // blocks of a launch are up to 8 an item
+
+// Working memory of one word group: masks, labels, ranks; nodes; listed bonds; sums.
+std::uint64_t bytes_of_multispin(const DeviceLabelTiles& g, bool weighted) {
+  const std::uint64_t tile =
+      std::uint64_t{kLabelSites} * 4 * label_masks(g.lattice.dim, g.listed_most > 0) +
+      32 * (kLabelSites * 2 + 4);
+  return g.count * tile + 32 * std::uint64_t{g.nodes_most} * (weighted ? 16 : 12) +
+         std::uint64_t{g.listed_most} * 4 + 32 * sizeof(LabelSums);
+}
+
+double gib(std::uint64_t bytes) { return static_cast<double>(bytes) / (1ull << 30); }
+
+}  // namespace
+
+SwendsenWangBatch::SwendsenWangBatch(std::span<const EngineView> engines,
+                                     const DeviceGraphs& graphs, int device, cudaStream_t stream)
+    : graphs_(graphs) {
+  lay_graphs(engines, stream);
+  make_room(device, stream);
+}
+
+void SwendsenWangBatch::lay_graphs(std::span<const EngineView> engines, cudaStream_t stream) {
+  const Layout& layout = engines.front().layout;
+  const int dim = layout.lattice.dim;
+  tiles_.lattice = graphs_.lattice({});
+  tiles_.word_groups = graphs_.word_groups();
+  tiles_.count = 1;
+  for (int k = 0; k < std::max(dim, 1); ++k) {
+    const std::uint64_t extent = dim < 2 ? layout.sites : layout.lattice.extent[unsigned(k)];
+    tiles_.along[k] = label_tiles(dim, k, extent);
+    tiles_.count *= tiles_.along[k];
+  }
+  lay_weights(engines, stream);
+  std::vector<std::uint32_t> listed_count, threshold;
+  for (const EngineView& e : engines) {
+    check_bond_numbers(e.graph, "Swendsen-Wang");
+    seeds_.push_back(e.spec.seed);
+    listed_count.push_back(static_cast<std::uint32_t>(e.layout.rewired.count));
+    for (std::uint32_t k = 0; k < e.word_groups; ++k) {
+      threshold.push_back(static_cast<std::uint32_t>(e.bond[k / e.groups]));
+    }
+  }
+  using Words = DeviceBuffer<std::uint32_t>;
+  listed_count_ = Words(std::span<const std::uint32_t>(listed_count), stream);
+  threshold_ = Words(std::span<const std::uint32_t>(threshold), stream);
+  const BondsOnDevice bonds(engines, graphs_, stream);
+  const std::size_t graphs = engines.size(), count = tiles_.count;
+  tiles_.listed_most = bonds.view().rewired_most;
+  bonds_ = Words(graphs * count * static_cast<unsigned>(dim) * kLabelRows);
+  node_first_ = Words(graphs * (count + 1));
+  ends_first_ = Words(graphs * (count + 1));
+  listed_ = DeviceBuffer<LabelBond>(graphs * tiles_.listed_most);
+  ends_ = DeviceBuffer<LabelEnds>(graphs * tiles_.listed_most);
+  tile_ends_ = DeviceBuffer<LabelEnd>(graphs * 2 * tiles_.listed_most);
+  Words nodes(graphs), open(graphs * count * kLabelRows), cursor(graphs * count);
+  open.clear(stream);
+  cursor.clear(stream);
+  LabelTables tables;
+  tables.bonds = bonds.view();
+  std::copy_n(tiles_.along, 4, tables.along);
+  tables.count = tiles_.count;
+  tables.bond_words = bonds_.data();
+  tables.node_first = node_first_.data();
+  tables.listed = listed_.data();
+  tables.ends = ends_.data();
+  tables.tile_ends = tile_ends_.data();
+  tables.ends_first = ends_first_.data();
+  tables.nodes = nodes.data();
+  tables.open = open.data();
+  tables.cursor = cursor.data();
+  launch_label_tables(tables, stream);
+  tiles_.nodes_most = std::ranges::max(nodes.to_host(stream));
+  tiles_.bonds = bonds_.data();
+  tiles_.node_first = node_first_.data();
+  tiles_.listed_count = listed_count_.data();
+  tiles_.listed = listed_.data();
+  tiles_.ends = ends_.data();
+  tiles_.tile_ends = tile_ends_.data();
+  tiles_.ends_first = ends_first_.data();
+}
+
+void SwendsenWangBatch::lay_weights(std::span<const EngineView> engines, cudaStream_t stream) {
+  std::size_t most = 0;
+  for (const EngineView& e : engines) {
+    weighted_ = weighted_ || e.graph.is_weighted();
+    most = std::max(most, e.graph.weights().size());
+  }
+  std::vector<TileWeights> hosts(engines.size());
+  on_all_cores(hosts.size(), hosts.size() * (most + tiles_.count), [&](std::size_t k) {
+    hosts[k].lay(engines[k].graph, tiles_);
+    hosts[k].list.resize(most);
+  });
+  weight_first_ = joined(hosts, &TileWeights::first, stream);
+  weights_ = joined(hosts, &TileWeights::list, stream);
+  tiles_.weights_most = static_cast<std::uint32_t>(most);
+  tiles_.weight_first = weight_first_.data();
+  tiles_.weights = weights_.data();
+}
+
+void SwendsenWangBatch::make_room(int device, cudaStream_t stream) {
+  const std::uint32_t all = graphs_.graphs() * graphs_.word_groups();
+  totals_ = DeviceBuffer<unsigned long long>(kinds() * all * kReplicas);
+  totals_.clear(stream);
+  const std::uint64_t each = bytes_of_multispin(tiles_, weighted_),
+                      fixed = 64ull << 20;  // for the driver
+  const std::size_t free = free_device_memory();
+  // A quarter stays for others, unless one word group needs it.
+  const std::uint64_t room_of_all = free > fixed ? (free - fixed) / each : 0;
+  const std::uint64_t room =
+      std::max<std::uint64_t>(room_of_all * 3 / 4, std::min<std::uint64_t>(room_of_all, 1));
+  group_ =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>({all, room, kMostItems / tiles_.count}));
+  if (group_ == 0) {
+    throw Error(ExitCode::device,
+                fmt::format("cuda:{}: {:.1f} GiB are needed for the Swendsen-Wang update of {} "
+                            "sites x 32 replicas, {:.1f} GiB are free (reduce replicas, "
+                            "temperatures or the size, or take Wolff updates)",
+                            device, gib(fixed + each), graphs_.sites(), gib(free)));
+  }
+  // Between the question and this others may have taken some of it: fewer at a time then.
+  for (bool made = false; !made;) {
+    try {
+      take_memory();
+      made = true;
+    } catch (const DeviceMemoryShort&) {
+      if (group_ == 1) throw;
+      group_ = (group_ + 1) / 2;
+    }
+  }
+  label_.clear(stream);
+  sums_.clear(stream);
+  run_.threshold = threshold_.data();
+  run_.vec = graphs_.vec();
+  run_.masks = masks_.data();
+  run_.label = label_.data();
+  run_.nodes = nodes_.data();
+  run_.parent = parent_.data();
+  run_.key = key_.data();
+  run_.size = size_.data();
+  run_.weight = weighted_ ? weight_.data() : nullptr;
+  run_.listed_open = listed_open_.data();
+  run_.sums = sums_.data();
+  check_cuda(cudaStreamSynchronize(stream), "clearing");
+}
+
+// For group_ word groups at a time.
+void SwendsenWangBatch::take_memory() {
+  using Words = DeviceBuffer<std::uint32_t>;
+  for (Words* words : {&masks_, &nodes_, &parent_, &key_, &size_, &weight_, &listed_open_}) {
+    *words = Words();
+  }
+  label_ = {};
+  const std::size_t items = std::size_t{group_} * tiles_.count;
+  const std::size_t masks = label_masks(tiles_.lattice.dim, tiles_.listed_most > 0);
+  masks_ = Words(items * masks * kLabelSites);
+  label_ = DeviceBuffer<std::uint16_t>(items * 32 * kLabelSites);
+  nodes_ = Words(items * 32);
+  parent_ = Words(std::size_t{group_} * 32 * tiles_.nodes_most);
+  key_ = Words(parent_.size());
+  size_ = Words(parent_.size());
+  // At least a word: that there is one says that sites have weights, where no bond leaves a tile,
+  // too.
+  if (weighted_) weight_ = Words(std::max<std::size_t>(parent_.size(), 1));
+  listed_open_ = Words(std::size_t{group_} * tiles_.listed_most);
+  sums_ = DeviceBuffer<LabelSums>(std::size_t{group_} * 32);
+}
+
+std::uint32_t SwendsenWangBatch::launches() const {
+  const std::uint32_t all = graphs_.graphs() * graphs_.word_groups();
+  return (all + group_ - 1) / group_ * (tiles_.listed_most > 0 ? 9 : 6);
+}
+
+void SwendsenWangBatch::queue(const GraphRange& range, const std::uint32_t* first_step,
+                              std::uint32_t step, std::uint32_t updates, std::uint32_t* spins,
+                              cudaStream_t stream) {
+  const std::size_t from = std::size_t{range.first} * graphs_.word_groups();
+  const std::uint32_t all = range.count * graphs_.word_groups();
+  DeviceLabelTiles tiles = tiles_;
+  const auto dim = static_cast<std::size_t>(tiles.lattice.dim);
+  tiles.bonds += std::size_t{range.first} * tiles.count * dim * kLabelRows;
+  tiles.node_first += std::size_t{range.first} * (tiles.count + 1);
+  tiles.listed_count += range.first;
+  tiles.listed += std::size_t{range.first} * tiles.listed_most;
+  tiles.ends += std::size_t{range.first} * tiles.listed_most;
+  tiles.tile_ends += std::size_t{range.first} * 2 * tiles.listed_most;
+  tiles.ends_first += std::size_t{range.first} * (tiles.count + 1);
+  tiles.weight_first += std::size_t{range.first} * (tiles.count + 1);
+  tiles.weights += std::size_t{range.first} * tiles.weights_most;
+  for (std::uint32_t k = 0; k < range.count; ++k) {
+    tiles.seeds.low[k] = static_cast<std::uint32_t>(seeds_[range.first + k]);
+    tiles.seeds.high[k] = static_cast<std::uint32_t>(seeds_[range.first + k] >> 32);
+  }
+  DeviceLabelRun run = run_;
+  run.first_step = first_step;
+  run.threshold += from;
+  run.spins = spins + range.first * graphs_.words();
+  run.square = totals_.data() + from * kReplicas;
+  const std::size_t kind = totals_.size() / kinds();
+  run.quartic_low = run.square + kind;
+  run.quartic_high = run.quartic_low + kind;
+  if (weighted_) {
+    run.cross = run.quartic_high + kind;
+    run.weight_square = run.cross + kind;
+  }
+  for (std::uint32_t first = 0; first < all; first += group_) {
+    run.first = first;
+    run.word_groups = std::min(group_, all - first);
+    for (std::uint32_t u = 0; u < updates; ++u) {
+      run.step = step + u;
+      launch_swendsen_wang(tiles, run, stream);
+    }
+  }
+}
+
+}  // namespace rewise::multispin

@@ -1,0 +1,58 @@
+// Owns what the Swendsen-Wang updates of a batch need on the device (swendsen_wang_cuda.hpp): the
+// tiles of its graphs, the cluster sums, and the working memory of as many word groups at a time as
+// fit: 4 bytes per site and replica, 12 per open site and replica.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "src/cuda/device_buffer.hpp"
+#include "src/multispin/device_graphs.hpp"
+#include "src/multispin/swendsen_wang/swendsen_wang_cuda.hpp"
+
+namespace rewise::multispin {
+
+class SwendsenWangBatch {
+ public:
+  // Waits for the stream. Error(device) where not even one word group fits into the memory that is
+  // left.
+  SwendsenWangBatch(std::span<const EngineView> engines, const DeviceGraphs& graphs, int device,
+                    cudaStream_t stream);
+
+  // Queues `updates` updates of a range of graphs, steps *first_step + step and on.
+  void queue(const GraphRange& range, const std::uint32_t* first_step, std::uint32_t step,
+             std::uint32_t updates, std::uint32_t* spins, cudaStream_t stream);
+
+  // [kinds][replicas of the batch] sum n^2, then the halves of 3 (sum n^2)^2 - 2 sum n^4, lower
+  // first, then, where graphs have weights, sum n w and sum w^2, over the updates since they were
+  // last cleared.
+  std::size_t kinds() const { return weighted_ ? 5 : 3; }
+  DeviceBuffer<unsigned long long>& sums() { return totals_; }
+  std::uint32_t groups_at_a_time() const { return group_; }
+  // Kernels of an update of all graphs.
+  std::uint32_t launches() const;
+
+ private:
+  void lay_graphs(std::span<const EngineView> engines, cudaStream_t stream);
+  void lay_weights(std::span<const EngineView> engines, cudaStream_t stream);
+  void make_room(int device, cudaStream_t stream);
+  void take_memory();
+
+  const DeviceGraphs& graphs_;
+  DeviceLabelTiles tiles_;  // of all graphs; without seeds
+  DeviceLabelRun run_;
+  std::uint32_t group_ = 0;
+  bool weighted_ = false;  // one of the graphs at least
+  std::vector<std::uint64_t> seeds_;
+  DeviceBuffer<std::uint32_t> bonds_, node_first_, listed_count_, threshold_, masks_, nodes_,
+      parent_, key_, size_, weight_, listed_open_, ends_first_, weight_first_, weights_;
+  DeviceBuffer<std::uint16_t> label_;
+  DeviceBuffer<LabelBond> listed_;
+  DeviceBuffer<LabelEnds> ends_;
+  DeviceBuffer<LabelEnd> tile_ends_;
+  DeviceBuffer<LabelSums> sums_;
+  DeviceBuffer<unsigned long long> totals_;
+};
+
+}  // namespace rewise::multispin

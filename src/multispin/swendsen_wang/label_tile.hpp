@@ -1,0 +1,28 @@
+// The tiles by which Swendsen-Wang updates on the device cut a graph (swendsen_wang_cuda.hpp): 64
+// rows of 32 sites along x, in two dimensions 32 x 64 sites, in three 32 x 8 x 8, in four
+// 32 x 4 x 4 x 4. A chain and an imported graph are cut into rows of 32 sites that follow each
+// other.
+#pragma once
+
+#include <cstdint>
+
+#include "src/base/hd.hpp"
+
+namespace rewise::multispin {
+
+inline constexpr std::uint32_t kLabelRows = 64;
+inline constexpr std::uint32_t kLabelSites = 32 * kLabelRows;
+
+// Sites of a tile in direction k; two dimensions and more.
+RW_HD constexpr std::uint32_t label_length(int dim, int k) {
+  if (k == 0) return 32;
+  return dim <= 2 ? kLabelRows : dim == 3 ? 8 : 4;
+}
+
+// Tiles in direction k; all of a chain or an imported graph for k = 0.
+constexpr std::uint32_t label_tiles(int dim, int k, std::uint64_t extent) {
+  const std::uint64_t length = dim < 2 ? kLabelSites : label_length(dim, k);
+  return static_cast<std::uint32_t>((extent + length - 1) / length);
+}
+
+}  // namespace rewise::multispin

@@ -1,0 +1,424 @@
+#include "src/multispin/swendsen_wang/swendsen_wang.hpp"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "src/base/stop.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "src/multispin/swendsen_wang/swendsen_wang.cpp"
+#include <hwy/foreach_target.h>  // must come before highway.h
+
+#include "src/label/run_flips-inl.hpp"
+#include "src/label/runs-inl.hpp"
+#include "src/multispin/wolff/planes-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace rewise::multispin {
+namespace HWY_NAMESPACE {
+
+using Geometry = SwendsenWangGeometry;
+
+// 32 words of 32 replicas become a word of every replica's plane k.
+HWY_INLINE void turn(const Geometry& g, std::uint32_t* tile, unsigned k, std::uint32_t w,
+                     std::uint32_t* planes) {
+  transpose(tile);
+  std::uint32_t* plane = planes + std::size_t{k} * kReplicas * g.plane_words + w;
+  for (std::size_t r = 0; r < kReplicas; ++r) plane[r * g.plane_words] = tile[r];
+}
+
+// Spins of 32 sites and of their neighbours ahead.
+struct Neighbourhood {
+  HWY_ALIGN std::uint32_t own[32], ahead[kMaxDim][32];
+
+  HWY_INLINE void load(const Geometry& g, const std::uint32_t* spins, std::uint32_t first) {
+    const Layout& l = g.layout;
+    const std::uint32_t length = 2 * l.half_row, last = std::min(first + 32, g.sites);
+    const std::size_t others = 2 * (g.dim - 1);
+    for (std::uint32_t site = first; site < last;) {
+      const std::uint32_t row = site / length, end = std::min(last, (row + 1) * length);
+      const unsigned parity = l.row_parity[row];
+      const std::uint32_t* field[2] = {spins + l.colour_base[parity],
+                                       spins + l.colour_base[1 - parity]};
+      std::uint32_t shift[kMaxDim]{};  // to the row ahead, modulo 2^32
+      for (unsigned k = 1; k < g.dim; ++k) {
+        const std::uint32_t next = l.row_neighbour[row * others + 2 * (k - 1)];
+        shift[k] = (next - row) * length;
+      }
+      const std::uint32_t wrap = (row + 1) * length - 1;
+      for (; site < end; ++site) {
+        const std::uint32_t i = site - first, odd = site & 1u;
+        own[i] = field[odd][site / 2];
+        ahead[0][i] = field[1 - odd][(site == wrap ? site + 1 - length : site + 1) / 2];
+        for (unsigned k = 1; k < g.dim; ++k) ahead[k][i] = field[1 - odd][(site + shift[k]) / 2];
+      }
+    }
+    for (std::uint32_t i = last - first; i < 32; ++i) own[i] = 0;
+  }
+};
+
+// The random bits of 64 sites; 16 calls of four words.
+HWY_INLINE void draw_flips(const Geometry& g, const CallTable& calls, std::uint32_t w,
+                           std::uint32_t* planes) {
+  const D32 d;
+  HWY_ALIGN std::uint32_t word[4][kGuard];
+  std::uint32_t tile[2][32];
+  for (std::uint32_t i = 0; i < 16; i += static_cast<std::uint32_t>(hn::Lanes(d))) {
+    const Vec4 x = SharedItems(calls, hn::Iota(d, 8 * w + i)).call(calls, 0);
+    hn::StoreU(x.w0, d, word[0] + i);
+    hn::StoreU(x.w1, d, word[1] + i);
+    hn::StoreU(x.w2, d, word[2] + i);
+    hn::StoreU(x.w3, d, word[3] + i);
+  }
+  for (std::uint32_t i = 0; i < 64; ++i) tile[i / 32][i % 32] = word[i % 4][i / 4];
+  turn(g, tile[0], g.dim, w, planes);
+  turn(g, tile[1], g.dim, w + 1, planes);
+}
+
+void DrawPlanes(const Geometry& g, const Address& at, Threshold t, const std::uint32_t* spins,
+                std::uint32_t first, std::uint32_t last, std::uint32_t* planes) {
+  const D32 d;
+  const auto lanes = static_cast<std::uint32_t>(hn::Lanes(d));
+  const CallTable bonds(at.seed, Stream::bond, at.who, at.step);
+  const CallTable flips(at.seed, Stream::cluster_flip, at.who, at.step);
+  Neighbourhood near;
+  for (std::uint32_t w = first; w < last; ++w) {
+    if (32 * std::uint64_t{w} >= g.sites) break;
+    if (w % 2 == 0) draw_flips(g, flips, w, planes);
+    if (g.dim == 0) continue;
+    near.load(g, spins, 32 * w);
+    for (unsigned k = 0; k < g.dim; ++k) {
+      HWY_ALIGN std::uint32_t open[32];
+      const std::uint32_t present = g.present[std::size_t{k} * g.plane_words + w];
+      for (std::uint32_t i = 0; i < 32; ++i) {
+        open[i] = ~(near.own[i] ^ near.ahead[k][i]) & (0u - (present >> i & 1u));
+      }
+      for (std::uint32_t i = 0; i < 32; i += lanes) {
+        const V32 site = hn::Iota(d, 32 * w + i);
+        const V32 bond = hn::Add(hn::Mul(site, hn::Set(d, g.dim)), hn::Set(d, k));
+        hn::StoreU(drawn(bonds, bond, hn::LoadU(d, open + i), t), d, open + i);
+      }
+      turn(g, open, k, w, planes);
+    }
+  }
+}
+
+void DrawListed(const Geometry& g, const Address& at, Threshold t, const std::uint32_t* spins,
+                std::uint32_t first, std::uint32_t last, std::uint32_t* open) {
+  const D32 d;
+  const hn::RebindToSigned<D32> ds;
+  const CallTable calls(at.seed, Stream::bond, at.who, at.step);
+  for (std::uint32_t i = first; i < last; i += static_cast<std::uint32_t>(hn::Lanes(d))) {
+    const V32 a = hn::GatherIndex(d, spins, hn::BitCast(ds, hn::LoadU(d, g.a.data() + i)));
+    const V32 b = hn::GatherIndex(d, spins, hn::BitCast(ds, hn::LoadU(d, g.b.data() + i)));
+    const V32 equal = hn::Xor(hn::Xor(a, b), ones());
+    hn::StoreU(drawn(calls, hn::LoadU(d, g.bond.data() + i), equal, t), d, open + i);
+  }
+}
+
+void FlipPlanes(const Geometry& g, const std::uint32_t* planes, std::uint32_t first,
+                std::uint32_t last, std::uint32_t* spins) {
+  const std::uint32_t* flips = planes + std::size_t{g.dim} * kReplicas * g.plane_words;
+  std::uint32_t tile[32];
+  for (std::uint32_t w = first; w < last; ++w) {
+    const std::uint64_t begin = 32 * std::uint64_t{w};
+    const std::uint64_t end = std::min<std::uint64_t>(begin + 32, g.sites);
+    if (begin >= end) break;
+    for (std::size_t r = 0; r < kReplicas; ++r) tile[r] = flips[r * g.plane_words + w];
+    transpose(tile);
+    walk_sites(g.layout, begin, end,
+               [&](std::uint64_t i, std::uint64_t slot) HWY_ATTR { spins[slot] ^= tile[i]; });
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace rewise::multispin
+
+// Step 2: the clusters of one replica from bit masks of its open bonds, by union-find over runs
+// (src/label/runs-inl.hpp).
+namespace rewise {
+namespace HWY_NAMESPACE {
+
+// 64 bits of a mask from any bit on.
+HWY_INLINE std::uint64_t mask_from(const std::uint32_t* mask, std::uint64_t bit) {
+  const std::uint32_t* word = mask + bit / 32;
+  const std::uint64_t low = word[0] | std::uint64_t{word[1]} << 32, shift = bit % 32;
+  return shift == 0 ? low : low >> shift | std::uint64_t{word[2]} << (64 - shift);
+}
+
+// Writes a mask from its first bit on.
+class MaskWriter {
+ public:
+  HWY_INLINE explicit MaskWriter(std::uint32_t* mask) : next_(mask) {}
+
+  // The lowest `count` bits, 1 <= count <= 64.
+  HWY_INLINE void put(std::uint64_t bits, std::uint64_t count) {
+    bits &= ~std::uint64_t{0} >> (64 - count);
+    held_ |= bits << fill_;
+    if (fill_ + count < 64) {
+      fill_ += count;
+      return;
+    }
+    *next_++ = static_cast<std::uint32_t>(held_);
+    *next_++ = static_cast<std::uint32_t>(held_ >> 32);
+    held_ = fill_ == 0 ? 0 : bits >> (64 - fill_);
+    fill_ = fill_ + count - 64;
+  }
+  HWY_INLINE void close() {
+    if (fill_ > 0) *next_++ = static_cast<std::uint32_t>(held_);
+    if (fill_ > 32) *next_++ = static_cast<std::uint32_t>(held_ >> 32);
+  }
+
+ private:
+  std::uint32_t* next_;
+  std::uint64_t held_ = 0, fill_ = 0;
+};
+
+// As RunJoiner wants them.
+struct MaskedBonds {
+  const multispin::OpenBonds& open;
+
+  HWY_INLINE std::uint64_t word(std::uint64_t a, std::uint64_t, int direction, std::uint64_t count,
+                                std::uint64_t) const {
+    return mask_from(open.direction[direction], a) & ~std::uint64_t{0} >> (64 - count);
+  }
+};
+
+// cluster_sums() of sizes, or of sizes with weights in the upper half.
+template <class Size>
+HWY_INLINE ClusterSums sum_clusters(const Size* sizes, std::uint32_t count) {
+  constexpr bool weighted = sizeof(Size) == 8;
+  const hn::ScalableTag<std::uint64_t> d;
+  using V = hn::Vec<decltype(d)>;
+  const auto product = [](V a, V b) HWY_ATTR {  // of lower halves; the upper ones are 0
+#if HWY_TARGET == HWY_SCALAR
+    return hn::Mul(a, b);
+#else
+    const hn::Repartition<std::uint32_t, hn::DFromV<V> > halves;
+    return hn::MulEven(hn::BitCast(halves, a), hn::BitCast(halves, b));
+#endif
+  };
+  const V zero = hn::Zero(d), lower = hn::Set(d, 0xFFFFFFFFu);
+  V square = zero, fourth_low = zero, fourth_high = zero, cross = zero, weight_square = zero;
+  ClusterSums sums;
+  WideSum fourth = 0;
+  const auto add_fourth = [&](std::uint64_t n) { fourth += WideSum{n * n} * (n * n); };
+  const auto lanes = static_cast<std::uint32_t>(hn::Lanes(d));
+  std::uint32_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    V n;
+    if constexpr (weighted) {
+      const V both = hn::LoadU(d, sizes + i), weight = hn::ShiftRight<32>(both);
+      n = hn::And(both, lower);
+      cross = hn::Add(cross, product(n, weight));
+      weight_square = hn::Add(weight_square, product(weight, weight));
+    } else {
+      n = hn::PromoteTo(d, hn::LoadU(hn::Rebind<std::uint32_t, decltype(d)>(), sizes + i));
+    }
+    const V n2 = product(n, n);
+    square = hn::Add(square, n2);
+    if (hn::AllTrue(d, hn::Eq(hn::ShiftRight<32>(n2), zero))) {
+      const V n4 = product(n2, n2);
+      fourth_low = hn::Add(fourth_low, hn::And(n4, lower));
+      fourth_high = hn::Add(fourth_high, hn::ShiftRight<32>(n4));
+    } else {
+      for (std::uint32_t j = i; j < i + lanes; ++j)
+        add_fourth(static_cast<std::uint32_t>(sizes[j]));
+    }
+  }
+  const auto sum_of = [&](V v) HWY_ATTR { return hn::GetLane(hn::SumOfLanes(d, v)); };
+  sums.square = sum_of(square);
+  sums.cross = sum_of(cross);
+  sums.weight_square = sum_of(weight_square);
+  fourth += WideSum{sum_of(fourth_low)} + (WideSum{sum_of(fourth_high)} << 32);
+  for (; i < count; ++i) {
+    const std::uint64_t n = static_cast<std::uint32_t>(sizes[i]),
+                        weight = weighted ? std::uint64_t{sizes[i]} >> 32 : 0;
+    sums.square += n * n;
+    add_fourth(n);
+    sums.cross += n * weight;
+    sums.weight_square += weight * weight;
+  }
+  sums.quartic = 3 * (WideSum{sums.square} * sums.square) - 2 * fourth;
+  return sums;
+}
+
+ClusterSums label_masks(const Lattice& lattice, const std::vector<multispin::PlacePair>& listed,
+                        const std::uint32_t* weight_before, const multispin::OpenBonds& open,
+                        std::uint32_t* flips, multispin::LabelScratch& scratch) {
+  using multispin::WeightedSize;
+  const MaskedBonds bonds{open};
+  RunJoiner<MaskedBonds> joiner(lattice, scratch.runs, bonds);
+  joiner.join();
+  // Which ones are open is chosen without a branch, some at a time.
+  std::array<std::size_t, 256> chosen;
+  for (std::size_t first = 0; first < listed.size(); first += chosen.size()) {
+    const std::size_t last = std::min(first + chosen.size(), listed.size());
+    std::size_t count = 0;
+    for (std::size_t i = first; i < last; ++i) {
+      chosen[count] = i;
+      count += open.listed[i] >> open.replica & 1u;
+    }
+    for (std::size_t k = 0; k < count; ++k) {
+      joiner.join_places(listed[chosen[k]].a, listed[chosen[k]].b);
+    }
+  }
+  MaskWriter out(flips);  // behind what is read
+  const auto draws = [&](std::uint64_t first) HWY_ATTR { return mask_from(flips, first); };
+  const auto flip = [&](std::uint64_t, std::uint64_t bits, std::uint64_t count)
+                        HWY_ATTR { out.put(bits, count); };
+  ClusterSums sums;
+  if (weight_before == nullptr) {
+    const ClusterFlips<std::uint32_t> found{scratch.size.get(), scratch.flip.get()};
+    sums = sum_clusters(found.size, flip_runs(scratch.runs, found, draws, flip));
+  } else {
+    const ClusterFlips<WeightedSize> found{scratch.weighted.data(), scratch.flip.get()};
+    const auto before = [weight_before](std::uint64_t site) {
+      return site | WeightedSize{weight_before[site]} << 32;
+    };
+    sums = sum_clusters(found.size, flip_runs(scratch.runs, found, draws, flip, before));
+  }
+  out.close();
+  return sums;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace rewise
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace rewise {
+HWY_EXPORT(label_masks);
+}  // namespace rewise
+
+namespace rewise::multispin {
+HWY_EXPORT(DrawPlanes);
+HWY_EXPORT(DrawListed);
+HWY_EXPORT(FlipPlanes);
+
+void draw_planes(const SwendsenWangGeometry& g, const Address& at, Threshold bond,
+                 const std::uint32_t* spins, std::uint32_t first, std::uint32_t last,
+                 std::uint32_t* planes) {
+  HWY_DYNAMIC_DISPATCH(DrawPlanes)(g, at, bond, spins, first, last, planes);
+}
+void draw_listed(const SwendsenWangGeometry& g, const Address& at, Threshold bond,
+                 const std::uint32_t* spins, std::uint32_t first, std::uint32_t last,
+                 std::uint32_t* open) {
+  HWY_DYNAMIC_DISPATCH(DrawListed)(g, at, bond, spins, first, last, open);
+}
+void flip_planes(const SwendsenWangGeometry& g, const std::uint32_t* planes, std::uint32_t first,
+                 std::uint32_t last, std::uint32_t* spins) {
+  HWY_DYNAMIC_DISPATCH(FlipPlanes)(g, planes, first, last, spins);
+}
+
+SwendsenWangGeometry::SwendsenWangGeometry(const Graph& graph, const Layout& l)
+    : layout(l),
+      sites(static_cast<std::uint32_t>(graph.sites())),
+      dim(static_cast<unsigned>(l.lattice.dim)) {
+  check_bond_numbers(graph, "Swendsen-Wang");
+  plane_words = (sites + 31) / 32 + 2;
+  plane_words = (plane_words + kGuard - 1) / kGuard * kGuard;
+  present.assign(std::size_t{dim} * plane_words, 0);
+  for (unsigned k = 0; k < dim; ++k) {
+    std::uint32_t* words = present.data() + std::size_t{k} * plane_words;
+    std::fill(words, words + sites / 32, ~0u);
+    if (sites % 32 != 0) words[sites / 32] = (1u << sites % 32) - 1;
+  }
+  graph.for_each_gone([&](Bond index) {
+    const std::uint64_t site = index / dim;
+    present[index % dim * plane_words + site / 32] &= ~(1u << site % 32);
+  });
+  const RunTable runs(l.lattice, sites);
+  StopCheck check;
+  for (const RewiredBond& r : graph.rewired_bonds()) {
+    check();
+    bond.push_back(static_cast<std::uint32_t>(r.bond));
+    a.push_back(l.slot(r.a));
+    b.push_back(l.slot(r.b));
+    ends.push_back({runs.place(r.a), runs.place(r.b)});
+  }
+  if (!graph.weights().empty()) {
+    weight_before.assign(std::size_t{sites} + 1, 0);
+    for (const SiteWeight& w : graph.weights()) weight_before[w.site + 1] = w.weight;
+    std::partial_sum(weight_before.begin(), weight_before.end(), weight_before.begin());
+  }
+  const std::size_t padded = (bond.size() + kGuard - 1) / kGuard * kGuard;
+  bond.resize(padded, 0);
+  a.resize(padded, kGuard);
+  b.resize(padded, kGuard);
+}
+
+ClusterSums label_and_flip(const Lattice& lattice, const std::vector<PlacePair>& listed,
+                           const std::vector<std::uint32_t>& weight_before, const OpenBonds& open,
+                           std::uint32_t* flips, LabelScratch& scratch) {
+  const bool weighted = !weight_before.empty();
+  if (weighted) scratch.weighted.resize(weight_before.size());
+  return HWY_DYNAMIC_DISPATCH(label_masks)(
+      lattice, listed, weighted ? weight_before.data() : nullptr, open, flips, scratch);
+}
+
+void SwendsenWangUpdate::prepare(const ThreadTeam& team, SwendsenWangScratch& scratch) const {
+  if (team.first()) {
+    scratch.planes.resize(std::size_t{geometry_.dim + 1} * kReplicas * geometry_.plane_words);
+    scratch.open.resize(geometry_.a.size());
+    while (scratch.labellers.size() < static_cast<std::size_t>(team.size)) {
+      scratch.labellers.push_back(
+          std::make_unique<LabelScratch>(geometry_.layout.lattice, geometry_.sites));
+    }
+    scratch.sums.fill({});
+  }
+  team.barrier();
+}
+
+void SwendsenWangUpdate::run(const Address& at, Threshold bond, std::uint32_t count,
+                             const ThreadTeam& team, StopWatch& watch, SwendsenWangScratch& scratch,
+                             UpdatesAhead& ahead, std::uint32_t* spins) const {
+  const SwendsenWangGeometry& g = geometry_;
+  prepare(team, scratch);
+  const auto [first, last] = team.part(g.plane_words / 2);
+  const auto [first_listed, last_listed] =
+      team.part(static_cast<std::uint32_t>(g.a.size() / kGuard));
+  LabelScratch& labeller = *scratch.labellers[static_cast<std::size_t>(team.member)];
+  std::uint32_t* planes = scratch.planes.data();
+  Address here = at;
+  for (std::uint32_t n = 0; n < count; ++n, ++here.step) {
+    if (team.first()) scratch.next_replica = 0;
+    const std::uint32_t piece =
+        watch.active() ? static_cast<std::uint32_t>(watch.grain() / 64 + 1) : g.plane_words;
+    for (std::uint32_t w = first; w < last && !watch.stopped(); w += std::min(piece, last - w)) {
+      draw_planes(g, here, bond, spins, 2 * w, 2 * std::min(w + piece, last), planes);
+      watch.ends(std::uint64_t{64} * piece);
+    }
+    if (!watch.stopped()) {
+      draw_listed(g, here, bond, spins, first_listed * kGuard, last_listed * kGuard,
+                  scratch.open.data());
+    }
+    if (team.agrees_to_end(watch)) return;  // no spin has changed
+    for (std::uint32_t r; (r = scratch.next_replica.fetch_add(1)) < kReplicas;) {
+      const auto plane = [&](unsigned k) {
+        return planes + (std::size_t{k} * kReplicas + r) * g.plane_words;
+      };
+      if (ahead[r] > n || watch.stopped()) {  // flips nothing
+        std::fill_n(plane(g.dim), g.plane_words, 0u);
+        continue;
+      }
+      OpenBonds open{{}, scratch.open.data(), r};
+      for (unsigned k = 0; k < g.dim; ++k) open.direction[k] = plane(k);
+      scratch.sums[r] +=
+          label_and_flip(g.layout.lattice, g.ends, g.weight_before, open, plane(g.dim), labeller);
+      ahead[r] = n + 1;
+      watch.ends(g.sites);
+    }
+    team.barrier();
+    flip_planes(g, planes, 2 * first, 2 * last, spins);
+    watch.add(g.sites);
+    team.barrier();
+    if (!std::all_of(ahead.begin(), ahead.end(), [&](std::uint32_t done) { return done > n; })) {
+      return;
+    }
+  }
+}
+
+}  // namespace rewise::multispin
+#endif

@@ -1,0 +1,122 @@
+// Swendsen-Wang updates of a word group (Swendsen & Wang 1987): in every replica, bonds between
+// equal spins are drawn with probability 1 - exp(-2 beta), and every cluster that they join flips
+// with probability 1/2. One draw per undirected bond and step, shared by all replicas bit by bit,
+// the same as a Wolff update's; the flip is addressed by the cluster's smallest site (rules.hpp),
+// so that any labelling gives the same trajectory.
+//
+//   1 draw   32 sites at a time: which bonds are open (drawn, and between equal spins), a word of
+//            32 replicas per bond, turned into a word of 32 bonds per replica; likewise a random
+//            bit per site, which flips the cluster if the site is its smallest
+//   2 label  replica by replica; the random bits become those to flip
+//   3 flip   turned back, 32 replicas to a word, and added to the spins
+//
+// Memory per word group in progress: 4 (dim + 1) bytes per site for the masks, 13 per site and
+// thread. Cost: 4 to 7 ns per spin on one core (tests/bench/RESULTS.md), most of it labelling.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "src/label/cluster_sums.hpp"
+#include "src/label/run_table.hpp"
+#include "src/multispin/layout.hpp"
+#include "src/multispin/rules.hpp"
+#include "src/multispin/thread_team.hpp"
+
+namespace rewise::multispin {
+
+// The ends of a bond, as RunTable::place().
+struct PlacePair {
+  std::uint64_t a, b;
+};
+
+// Sites, and their weights in the upper half.
+using WeightedSize = std::uint64_t;
+
+// Open bonds of one replica; masks in site order, two words longer than the sites need.
+struct OpenBonds {
+  const std::uint32_t* direction[kMaxDim];  // of a site's bond ahead
+  const std::uint32_t* listed;              // [listed bonds] bit `replica`
+  unsigned replica;
+};
+
+// A thread's working memory.
+struct LabelScratch {
+  LabelScratch(const Lattice& lattice, std::uint64_t sites)
+      : runs(lattice, sites),
+        size(std::make_unique_for_overwrite<std::uint32_t[]>(sites + 1)),
+        flip(std::make_unique_for_overwrite<std::uint8_t[]>(sites + 1)) {}
+
+  RunTable runs;
+  std::unique_ptr<std::uint32_t[]> size;  // [sites + 1] of a cluster
+  std::unique_ptr<std::uint8_t[]> flip;   // [sites + 1] of a cluster
+  std::vector<WeightedSize> weighted;     // instead of size where sites have weights
+};
+
+// `flips` holds a random bit per site, which decides for a cluster if the site is its smallest, and
+// becomes the mask of the sites that flip. listed: the ends of the listed bonds; weight_before:
+// as of SwendsenWangGeometry.
+ClusterSums label_and_flip(const Lattice& lattice, const std::vector<PlacePair>& listed,
+                           const std::vector<std::uint32_t>& weight_before, const OpenBonds& open,
+                           std::uint32_t* flips, LabelScratch& scratch);
+
+// Bit planes in site order: plane k of replica r is [(k * 32 + r) * plane_words], bit s % 32 of
+// word s / 32 belongs to site s. Planes 0 .. dim - 1 hold open bonds by direction, plane dim flips.
+struct SwendsenWangGeometry {
+  SwendsenWangGeometry(const Graph& graph, const Layout& layout);
+
+  const Layout& layout;
+  std::uint32_t sites = 0;
+  unsigned dim = 0;
+  std::uint32_t plane_words = 0;       // 32-bit words per plane, padded to kGuard and two more
+  std::vector<std::uint32_t> present;  // [dim][plane_words] lattice bonds that were not rewired
+  // Rewired bonds and those of an imported graph.
+  std::vector<std::uint32_t> bond;  // [padded] index
+  std::vector<Slot> a, b;           // [padded] slots of its ends; padding joins a slot with itself
+  std::vector<PlacePair> ends;      // [bonds]
+  // [sites + 1] of all sites before one, modulo 2^32, where some have weights; else empty.
+  std::vector<std::uint32_t> weight_before;
+};
+
+// Working memory of one word group in progress.
+struct SwendsenWangScratch {
+  std::vector<std::uint32_t> planes;                     // [dim + 1][32][plane_words]
+  std::vector<std::uint32_t> open;                       // [padded] listed bonds
+  std::vector<std::unique_ptr<LabelScratch>> labellers;  // one per team member
+  std::atomic<std::uint32_t> next_replica{0};
+  std::array<ClusterSums, kReplicas> sums{};  // of this call
+};
+
+class SwendsenWangUpdate {
+ public:
+  SwendsenWangUpdate(const Graph& graph, const Layout& layout) : geometry_(graph, layout) {}
+
+  // `count` updates of all replicas by a team, from step at.step on; replica r has made ahead[r] of
+  // them already, and where the team was stopped it may be fewer than `count` at the end.
+  // scratch.sums holds their cluster sums per replica. Ends with a barrier.
+  void run(const Address& at, Threshold bond, std::uint32_t count, const ThreadTeam& team,
+           StopWatch& watch, SwendsenWangScratch& scratch, UpdatesAhead& ahead,
+           std::uint32_t* spins) const;
+
+ private:
+  void prepare(const ThreadTeam& team, SwendsenWangScratch& scratch) const;
+
+  const SwendsenWangGeometry geometry_;
+};
+
+// Step 1 for words [first, last) of every plane, multiples of 2; and for listed bonds
+// [first, last), multiples of kGuard.
+void draw_planes(const SwendsenWangGeometry& geometry, const Address& at, Threshold bond,
+                 const std::uint32_t* spins, std::uint32_t first, std::uint32_t last,
+                 std::uint32_t* planes);
+void draw_listed(const SwendsenWangGeometry& geometry, const Address& at, Threshold bond,
+                 const std::uint32_t* spins, std::uint32_t first, std::uint32_t last,
+                 std::uint32_t* open);
+// Step 3 for words [first, last).
+void flip_planes(const SwendsenWangGeometry& geometry, const std::uint32_t* planes,
+                 std::uint32_t first, std::uint32_t last, std::uint32_t* spins);
+
+}  // namespace rewise::multispin

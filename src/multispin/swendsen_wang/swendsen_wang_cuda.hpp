@@ -1,0 +1,231 @@
+// Swendsen-Wang updates of word groups on the device (swendsen_wang.hpp says what an update is;
+// same bits), any set of word groups of a row of graphs at a time:
+//
+//   1 draw    a block takes a tile of a word group (DeviceLabelTiles): open bonds and random
+//             bits of 32 replicas a word, turned by the warps into 32 sites a word per replica
+//   2 label   a warp labels a tile of one replica in shared memory. A cluster that no open bond
+//             leaves is closed: its size is final. The others become nodes of a forest over all
+//             tiles
+//   3 join    bonds between tiles, then rewired bonds, join that forest by compare-and-swap
+//   4 roots   every node learns its root and its key, the root its cluster's size
+//   5 flip    a block takes a tile of a word group: sites follow their nodes, 32 replicas are
+//   turned
+//             back into a word and added to the spins; sums over clusters
+//
+// Steps 3 and 4 go replica by replica: the labels and the forest of the few that are at work then
+// stay in the second-level cache, where those of all replicas of a word group would not fit.
+//
+// Where sites have weights (those of a bare lattice), step 2 adds them up over each tile's
+// clusters, step 4 over the nodes, step 5 takes the sums.
+//
+// A node's key is its smallest site and, below, that site's random bit; a root is hung under a root
+// with a smaller key, so that the last root's key decides the flip of its whole cluster.
+//
+// Bytes per site and replica: open bonds and flips (dim + 1) / 4, written and read, labels 4, spins
+// 3/8, nodes some 12 each: 6 in two dimensions. Instructions of a warp per tile of 2048 sites
+// (H200, 3D, p = 0.1, near Tc): label 7100, others some 7000 (tests/bench/RESULTS.md).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <cuda_runtime_api.h>
+
+#include "src/base/hd.hpp"
+#include "src/multispin/bonds_cuda.hpp"
+#include "src/multispin/device_layout.hpp"
+#include "src/multispin/layout.hpp"
+#include "src/multispin/swendsen_wang/label_tile.hpp"
+
+namespace rewise::multispin {
+
+// Place of a site in its tile: 32 row + x; places ascend with the sites, so the smallest place of a
+// cluster in a tile is its smallest site there. Sites that an open bond joins to another tile, and
+// the ends of open rewired bonds, are open sites: a cluster with one of them is not known as a
+// whole within its tile, and becomes a node of a forest over all tiles. Nodes lie tile by tile,
+// with room for as many as sites that may be open.
+
+template <int kDim>
+RW_HD constexpr std::uint32_t label_length(int k) {
+  return label_length(kDim, k);
+}
+// From a row to the next in direction k >= 1.
+template <int kDim>
+RW_HD constexpr std::uint32_t label_stride(int k) {
+  std::uint32_t stride = 1;
+  for (int i = 1; i < k; ++i) stride *= label_length<kDim>(i);
+  return stride;
+}
+
+// A tile's row: its first site and how many there are; 0 where the lattice ends before.
+struct LabelRow {
+  std::uint32_t site = 0, count = 0;
+};
+
+// Where a tile lies; `along` tiles in each direction, x fastest.
+template <int kDim>
+struct LabelTile {
+  std::uint32_t at[4]{};    // in tiles; one dimension and none: the tile
+  std::uint32_t last[4]{};  // the last coordinate that the tile has, by direction
+
+  template <class Extents>
+  RW_HD LabelTile(const Extents& extent, const std::uint32_t* along, std::uint32_t tile) {
+    if constexpr (kDim <= 1) {
+      at[0] = tile;
+    } else {
+      for (int k = 0; k < kDim; ++k) {
+        at[k] = tile % along[k];
+        tile /= along[k];
+        const std::uint32_t length = label_length<kDim>(k), left = extent[k] - at[k] * length;
+        last[k] = (left < length ? left : length) - 1;
+      }
+    }
+  }
+  static RW_HD std::uint32_t coordinate(std::uint32_t row, int k) {
+    return row / label_stride<kDim>(k) % label_length<kDim>(k);
+  }
+  template <class Extents>
+  RW_HD LabelRow row(const Extents& extent, std::uint32_t sites, std::uint32_t j) const {
+    if constexpr (kDim <= 1) {
+      const std::uint32_t first = at[0] * kLabelSites + 32 * j;
+      const std::uint32_t left = first < sites ? sites - first : 0;
+      return {first, left < 32 ? left : 32};
+    } else {
+      std::uint32_t site = at[0] * 32, stride = extent[0];
+      bool inside = true;
+      for (int k = 1; k < kDim; ++k) {
+        const std::uint32_t own = coordinate(j, k);
+        inside = inside && own <= last[k];
+        site += (at[k] * label_length<kDim>(k) + own) * stride;
+        stride *= extent[k];
+      }
+      return {site, inside ? last[0] + 1 : 0};
+    }
+  }
+  // The tile ahead in a direction (two dimensions and more).
+  RW_HD std::uint32_t ahead(const std::uint32_t* along, int direction) const {
+    std::uint32_t tile = 0;
+    for (int k = kDim - 1; k >= 0; --k) {
+      const std::uint32_t next = at[k] + 1 == along[k] ? 0 : at[k] + 1;
+      tile = tile * along[k] + (k == direction ? next : at[k]);
+    }
+    return tile;
+  }
+};
+
+// A rewired bond, or one of an imported graph: for its draw, and where its ends lie.
+struct LabelBond {
+  std::uint32_t bond;
+  Slot a, b;
+};
+struct LabelEnds {
+  std::uint32_t tile_a, tile_b, places;  // places: a's, and b's in the upper half
+};
+// An end of a listed bond, among those of a tile.
+struct LabelEnd {
+  std::uint32_t listed, place;
+};
+
+// Tile and place of a site.
+struct LabelSpot {
+  std::uint32_t tile, place;
+};
+template <int kDim>
+RW_HD LabelSpot label_spot(const Lattice& lattice, const std::uint32_t* along, Site site) {
+  if (kDim <= 1) return {site / kLabelSites, site % kLabelSites};
+  LabelSpot spot{0, 0};
+  std::uint32_t tile_stride = 1;
+  for (int k = 0; k < kDim; ++k) {
+    const std::uint32_t extent = lattice.extent[static_cast<unsigned>(k)];
+    const std::uint32_t rest = k + 1 < kDim ? site / extent : 0;
+    const std::uint32_t length = label_length<kDim>(k), at = site - rest * extent;
+    spot.tile += at / length * tile_stride;
+    spot.place += at % length * (k == 0 ? 1 : 32 * label_stride<kDim>(k));
+    tile_stride *= along[k];
+    site = rest;
+  }
+  return spot;
+}
+
+// The tiles of a range of graphs of one geometry; pointers are on the device.
+struct DeviceLabelTiles {
+  DeviceLattice lattice;
+  DeviceSeeds seeds;              // of the runs
+  std::uint32_t word_groups = 0;  // of each graph
+  std::uint32_t along[4]{1, 1, 1, 1};
+  std::uint32_t count = 0;                        // tiles
+  std::uint32_t nodes_most = 0, listed_most = 0;  // of a graph, at most
+  const std::uint32_t* bonds = nullptr;           // [graphs][count][dim][64] that exist, bit x
+  const std::uint32_t* node_first = nullptr;      // [graphs][count + 1] room for nodes
+  const std::uint32_t* listed_count = nullptr;    // [graphs]
+  const LabelBond* listed = nullptr;              // [graphs][listed_most]
+  const LabelEnds* ends = nullptr;                // likewise
+  const LabelEnd* tile_ends = nullptr;            // [graphs][2 listed_most] tile by tile
+  const std::uint32_t* ends_first = nullptr;      // [graphs][count + 1]
+  // Sites with weights (of a bare lattice), tile by tile: place, and the weight in the upper half.
+  std::uint32_t weights_most = 0;
+  const std::uint32_t* weight_first = nullptr;  // [graphs][count + 1]
+  const std::uint32_t* weights = nullptr;       // [graphs][weights_most]
+};
+
+// What they are made of, and where they go; all but weights.
+struct LabelTables {
+  DeviceBonds bonds;
+  std::uint32_t along[4]{1, 1, 1, 1}, count = 0;
+  std::uint32_t* bond_words = nullptr;
+  std::uint32_t* node_first = nullptr;
+  LabelBond* listed = nullptr;
+  LabelEnds* ends = nullptr;
+  LabelEnd* tile_ends = nullptr;
+  std::uint32_t* ends_first = nullptr;
+  std::uint32_t* nodes = nullptr;   // [graphs] their number at most
+  std::uint32_t* open = nullptr;    // [graphs][count][64] scratch, zero: sites that may be open
+  std::uint32_t* cursor = nullptr;  // [graphs][count] scratch, zero
+};
+void launch_label_tables(const LabelTables& g, cudaStream_t stream);
+
+// A site's label: the place of its cluster's first site in the tile, or, where the cluster is a
+// node, its number among those of the tile and this bit.
+inline constexpr std::uint32_t kNodeLabel = kLabelSites;
+
+// Masks of a tile: open bonds by direction, random bits, and, where there are listed bonds, the
+// sites with an open one.
+RW_HD constexpr std::uint32_t label_masks(int dim, bool listed) {
+  return static_cast<std::uint32_t>(dim) + (listed ? 2 : 1);
+}
+
+// Sums over the clusters of an update.
+struct LabelSums {
+  unsigned long long square, fourth_low, fourth_high, cross, weight_square;
+};
+
+// One update of word groups [first, first + word groups) of those of all the graphs in a row; the
+// first of them has number 0 in what is said to be of these word groups. Item = word group * count
+// + tile.
+struct DeviceLabelRun {
+  const std::uint32_t* first_step = nullptr;  // on the device; this is step *first_step + step
+  std::uint32_t step = 0;
+  const std::uint32_t* threshold = nullptr;  // [all word groups] of bonds, below certainty
+  std::uint32_t first = 0, word_groups = 0;
+  int vec = 1;
+  std::uint32_t* spins = nullptr;              // all word groups, as in device_layout.hpp
+  std::uint32_t* masks = nullptr;              // [items][label_masks()][32 replicas][64]
+  std::uint16_t* label = nullptr;              // [items][32][2048]
+  std::uint32_t* nodes = nullptr;              // [items][32] their number
+  std::uint32_t* parent = nullptr;             // [word groups][32][nodes_most]
+  std::uint32_t* key = nullptr;                // likewise
+  std::uint32_t* size = nullptr;               // likewise
+  std::uint32_t* weight = nullptr;             // likewise; none where no graph has weights
+  std::uint32_t* listed_open = nullptr;        // [word groups][listed_most] replicas
+  LabelSums* sums = nullptr;                   // [word groups][32] zero between updates
+  unsigned long long* square = nullptr;        // [all replicas] += sum n^2
+  unsigned long long* quartic_low = nullptr;   // [all replicas] += 3 (sum n^2)^2 - 2 sum n^4
+  unsigned long long* quartic_high = nullptr;  // likewise
+  // [all replicas] += sum n w, += sum w^2, w a cluster's weight; none without weights.
+  unsigned long long *cross = nullptr, *weight_square = nullptr;
+};
+
+void launch_swendsen_wang(const DeviceLabelTiles& g, const DeviceLabelRun& run,
+                          cudaStream_t stream);
+
+}  // namespace rewise::multispin

@@ -1,0 +1,129 @@
+// The tiles of Swendsen-Wang updates (swendsen_wang_cuda.hpp), of all graphs at once.
+#include <cub/block/block_scan.cuh>
+
+#include "src/multispin/bonds.cuh"
+#include "src/multispin/swendsen_wang/swendsen_wang_cuda.hpp"
+
+namespace rewise::multispin {
+namespace {
+
+constexpr unsigned kScanThreads = 1024;
+
+__device__ __forceinline__ std::uint32_t* open_row(const LabelTables& g, std::uint32_t graph,
+                                                   const LabelSpot& at) {
+  return g.open + (std::size_t{graph} * g.count + at.tile) * kLabelRows + at.place / 32;
+}
+
+// A warp per row of a tile: which lattice bonds there are, and the sites of those that leave it.
+template <int kDim>
+__global__ void lay_rows(const __grid_constant__ LabelTables g) {
+  const std::uint32_t graph = blockIdx.y;
+  const std::uint64_t n = (std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32;
+  const auto tile = static_cast<std::uint32_t>(n / kLabelRows);
+  const auto j = static_cast<std::uint32_t>(n % kLabelRows);
+  if (tile >= g.count) return;
+  const Lattice& lattice = g.bonds.lattice;
+  const LabelTile<kDim> at(lattice.extent.data(), g.along, tile);
+  const LabelRow row = at.row(lattice.extent.data(), g.bonds.places.sites, j);
+  const unsigned lane = threadIdx.x % 32;
+  const Site site = row.site + lane;
+  const LabelSpot here{tile, 32 * j + lane};
+  bool open = false;
+  for (int k = 0; k < kDim; ++k) {
+    const auto direction = static_cast<unsigned>(k);
+    const bool there =
+        lane < row.count && !g.bonds.is_gone(graph, std::uint64_t{site} * kDim + direction);
+    const unsigned word = __ballot_sync(~0u, there);
+    if (lane == 0) {
+      g.bond_words[((std::size_t{graph} * g.count + tile) * kDim + direction) * kLabelRows + j] =
+          word;
+    }
+    if (!there) continue;
+    const Site next = lattice.forward(site, k);
+    const LabelSpot ahead = label_spot<kDim>(lattice, g.along, next);
+    // Within a tile places ascend; around a lattice of one tile they do not.
+    if (ahead.tile == tile && next > site) continue;
+    open = true;
+    atomicOr(open_row(g, graph, ahead), 1u << ahead.place % 32);
+  }
+  const unsigned all = __ballot_sync(~0u, open);
+  if (lane == 0 && all != 0) atomicOr(open_row(g, graph, here), all);
+}
+
+// A thread per rewired bond; `cursor` counts the ends of tiles.
+template <int kDim>
+__global__ void list_bonds(const __grid_constant__ LabelTables g) {
+  const std::uint32_t graph = blockIdx.y, i = blockIdx.x * blockDim.x + threadIdx.x;
+  const std::uint32_t first = g.bonds.ends.first[graph];
+  if (i >= g.bonds.ends.first[graph + 1] - first) return;
+  const Slot a = g.bonds.ends.a[first + i], b = g.bonds.ends.b[first + i];
+  const LabelSpot at_a = label_spot<kDim>(g.bonds.lattice, g.along, g.bonds.site(a));
+  const LabelSpot at_b = label_spot<kDim>(g.bonds.lattice, g.along, g.bonds.site(b));
+  const std::size_t to = std::size_t{graph} * g.bonds.rewired_most + i;
+  g.listed[to] = {g.bonds.rewired[first + i], a, b};
+  g.ends[to] = {at_a.tile, at_b.tile, at_a.place | at_b.place << 16};
+  for (const LabelSpot& at : {at_a, at_b}) {
+    atomicOr(open_row(g, graph, at), 1u << at.place % 32);
+    atomicAdd(g.cursor + std::size_t{graph} * g.count + at.tile, 1u);
+  }
+}
+
+// A block per graph: where each tile's nodes and ends begin.
+__global__ void __launch_bounds__(kScanThreads) scan_tiles(const __grid_constant__ LabelTables g) {
+  using Scan = cub::BlockScan<std::uint32_t, kScanThreads>;
+  __shared__ typename Scan::TempStorage nodes_room, ends_room;
+  const std::size_t graph = blockIdx.x;
+  std::uint32_t nodes_before = 0, ends_before = 0;
+  for (std::uint32_t from = 0; from < g.count; from += kScanThreads) {
+    const std::uint32_t tile = from + threadIdx.x;
+    std::uint32_t nodes = 0, ends = 0;
+    if (tile < g.count) {
+      const std::uint32_t* open = g.open + (graph * g.count + tile) * kLabelRows;
+      for (unsigned j = 0; j < kLabelRows; ++j) nodes += static_cast<unsigned>(__popc(open[j]));
+      ends = g.cursor[graph * g.count + tile];
+    }
+    std::uint32_t nodes_here = 0, ends_here = 0;
+    Scan(nodes_room).ExclusiveSum(nodes, nodes, nodes_here);
+    Scan(ends_room).ExclusiveSum(ends, ends, ends_here);
+    if (tile < g.count) {
+      g.node_first[graph * (g.count + 1) + tile] = nodes_before + nodes;
+      g.ends_first[graph * (g.count + 1) + tile] = ends_before + ends;
+      g.cursor[graph * g.count + tile] = ends_before + ends;
+    }
+    nodes_before += nodes_here;
+    ends_before += ends_here;
+    __syncthreads();
+  }
+  if (threadIdx.x != 0) return;
+  g.node_first[graph * (g.count + 1) + g.count] = nodes_before;
+  g.ends_first[graph * (g.count + 1) + g.count] = ends_before;
+  g.nodes[graph] = nodes_before;
+}
+
+// A thread per rewired bond: its ends, tile by tile, in any order (they are or'ed).
+__global__ void file_ends(const __grid_constant__ LabelTables g) {
+  const std::uint32_t graph = blockIdx.y, i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= g.bonds.ends.first[graph + 1] - g.bonds.ends.first[graph]) return;
+  const std::size_t most = g.bonds.rewired_most;
+  const LabelEnds ends = g.ends[graph * most + i];
+  const auto file = [&](std::uint32_t tile, std::uint32_t place) {
+    const std::uint32_t at = atomicAdd(g.cursor + std::size_t{graph} * g.count + tile, 1u);
+    g.tile_ends[graph * 2 * most + at] = {i, place};
+  };
+  file(ends.tile_a, ends.places & 0xFFFFu);
+  file(ends.tile_b, ends.places >> 16);
+}
+
+}  // namespace
+
+void launch_label_tables(const LabelTables& g, cudaStream_t stream) {
+  const std::uint32_t most = g.bonds.rewired_most;
+  with_dim(g.bonds.lattice.dim, [&]<int kDim>() {
+    launch(lay_rows<kDim>, cover_each(g.bonds, std::uint64_t{g.count} * kLabelSites), stream, g);
+    if (most > 0) launch(list_bonds<kDim>, cover_each(g.bonds, most), stream, g);
+  });
+  launch(scan_tiles, LaunchShape{g.bonds.graphs, kScanThreads}, stream, g);
+  if (most > 0) launch(file_ends, cover_each(g.bonds, most), stream, g);
+}
+
+}  // namespace rewise::multispin

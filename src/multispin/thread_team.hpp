@@ -1,0 +1,46 @@
+// The threads that share one word group's updates. A team of one needs no barrier.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "src/engine/stop_watch.hpp"
+
+namespace rewise::multispin {
+
+struct ThreadTeam {
+  int member = 0, size = 1;
+
+  bool first() const { return member == 0; }
+  void barrier() const {
+    if (size > 1) {
+#pragma omp barrier
+    }
+  }
+  // This member's contiguous share of `count` parts.
+  std::pair<std::uint32_t, std::uint32_t> part(std::uint32_t count) const {
+    const auto share = [&](int k) {
+      return static_cast<std::uint32_t>(std::uint64_t{count} * static_cast<unsigned>(k) /
+                                        static_cast<unsigned>(size));
+    };
+    return {share(member), share(member + 1)};
+  }
+
+  // Whether the team ends here: the same answer to all members, who may have asked since. A
+  // barrier.
+  bool agrees_to_end(const StopWatch& watch) const {
+    barrier();
+    if (!watch.active()) return false;
+    const bool ends = watch.stopped();
+    barrier();
+    return ends;
+  }
+  // The same, after asking, every watch.grain() sites of common work.
+  bool ends(StopWatch& watch) const {
+    if (!watch.due()) return false;
+    if (first()) watch.ask();
+    return agrees_to_end(watch);
+  }
+};
+
+}  // namespace rewise::multispin

@@ -1,0 +1,516 @@
+#include "src/multispin/wolff/device_wolff.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <optional>
+#include <utility>
+
+#include "src/base/error.hpp"
+#include "src/multispin/device_bonds.hpp"
+#include "src/multispin/host_tables.hpp"
+#include "src/multispin/wolff/wolff.hpp"
+#include "src/multispin/wolff/wolff_dense_cuda.hpp"
+#include "src/multispin/wolff/wolff_rows_cuda.hpp"
+
+namespace rewise::multispin {
+namespace {
+
+constexpr std::uint32_t kTileLength[kMaxDim + 1][kMaxDim] = {
+    {1024, 1, 1, 1}, {1024, 1, 1, 1}, {32, 32, 1, 1}, {32, 8, 4, 1}, {32, 4, 4, 2}};
+
+struct Place {
+  std::uint32_t tile, local;
+};
+
+template <int kDim>
+Place place_of(const WolffTiles& tiles, const Lattice& lattice, Site site) {
+  if constexpr (kDim <= 1) return {site / kTileSites, site % kTileSites};
+  std::uint32_t tile = 0, tile_stride = 1, local = 0, local_stride = 1;
+  for (unsigned k = 0; k < kDim; ++k) {
+    const std::uint32_t rest = k + 1 < kDim ? site / lattice.extent[k] : 0;
+    const std::uint32_t at = site - rest * lattice.extent[k], length = kTileLength[kDim][k];
+    tile += at / length * tile_stride;
+    local += at % length * local_stride;
+    tile_stride *= tiles.along[k];
+    local_stride *= length;
+    site = rest;
+  }
+  return {tile, local};
+}
+
+struct Pair {
+  std::uint32_t bond;
+  Site a, b;
+};
+
+// Marks the lattice's bonds; those that a tile cannot see by itself are returned.
+template <int kDim>
+std::vector<Pair> lay_lattice_bonds(const Graph& graph, WolffTiles& tiles) {
+  const Lattice& lattice = graph.lattice();
+  constexpr unsigned dim = kDim;
+  tiles.bonds.assign(std::size_t{tiles.count} * dim * 32, 0);
+  const auto word = [&](const Place& at, unsigned k) -> std::uint32_t& {
+    return tiles.bonds[(std::size_t{at.tile} * dim + k) * 32 + at.local / 32];
+  };
+  for (std::uint64_t site = 0; site < graph.sites(); ++site) {
+    const Place at = place_of<kDim>(tiles, lattice, static_cast<Site>(site));
+    for (unsigned k = 0; k < dim; ++k) word(at, k) |= 1u << at.local % 32;
+  }
+  graph.for_each_gone([&](Bond bond) {
+    const Place at = place_of<kDim>(tiles, lattice, lattice.home_a(bond));
+    word(at, static_cast<unsigned>(bond % dim)) &= ~(1u << at.local % 32);
+  });
+  std::vector<Pair> between;
+  for (std::uint32_t tile = 0; dim == 1 && tile < tiles.count; ++tile) {
+    const auto last =
+        static_cast<Site>(std::min<std::uint64_t>(graph.sites(), (tile + 1ull) * kTileSites) - 1);
+    const Place at = place_of<kDim>(tiles, lattice, last);
+    if ((word(at, 0) >> at.local % 32 & 1u) == 0) continue;
+    word(at, 0) &= ~(1u << at.local % 32);
+    between.push_back({last, last, lattice.forward(last, 0)});
+  }
+  return between;
+}
+
+template <int kDim>
+void file_ends(const Lattice& lattice, const Layout& layout, const std::vector<Pair>& pairs,
+               WolffTiles& tiles) {
+  if (pairs.size() > 0x7FFFFFFFu) {
+    throw Error(ExitCode::data, fmt::format("{} rewired bonds are too many for the dense Wolff "
+                                            "update (below 2^31)",
+                                            pairs.size()));
+  }
+  const auto lists_of = [](const Place& a, const Place& b) {
+    const std::size_t outer = a.tile == b.tile ? 0 : 1;
+    return std::pair{2 * std::size_t{a.tile} + outer, 2 * std::size_t{b.tile} + outer};
+  };
+  tiles.end_first.assign(2 * std::size_t{tiles.count} + 1, 0);
+  std::vector<std::array<Place, 2>> places;
+  places.reserve(pairs.size());
+  for (const Pair& p : pairs) {
+    places.push_back({place_of<kDim>(tiles, lattice, p.a), place_of<kDim>(tiles, lattice, p.b)});
+    const auto [a, b] = lists_of(places.back()[0], places.back()[1]);
+    ++tiles.end_first[a + 1];
+    if (a != b) ++tiles.end_first[b + 1];
+  }
+  for (std::size_t k = 1; k < tiles.end_first.size(); ++k) {
+    tiles.end_first[k] += tiles.end_first[k - 1];
+  }
+  std::vector<std::uint32_t> next(tiles.end_first.begin(), tiles.end_first.end() - 1);
+  tiles.end.resize(tiles.end_first.back());
+  tiles.listed.reserve(pairs.size());
+  for (auto place = places.begin(); const Pair& p : pairs) {
+    const auto [near, far] = *place++;
+    const auto [a, b] = lists_of(near, far);
+    ListedBond bond{p.bond, layout.slot(p.a), layout.slot(p.b), 0, 0};
+    bond.end_a = bond.end_b = next[a]++;
+    if (a != b) {
+      bond.end_b = next[b]++;
+      tiles.end[bond.end_b] = {far.local | near.local << 10, near.tile, bond.end_a};
+    }
+    tiles.end[bond.end_a] = {near.local | far.local << 10, far.tile, bond.end_b};
+    tiles.listed.push_back(bond);
+  }
+}
+
+}  // namespace
+
+std::uint32_t WolffTiles::length(int dim, int direction) { return kTileLength[dim][direction]; }
+
+WolffTiles::WolffTiles(const Graph& graph, const Layout& layout) {
+  const Lattice& lattice = graph.lattice();
+  count = 1;
+  if (lattice.dim == 0) along[0] = static_cast<std::uint32_t>((graph.sites() + 1023) / kTileSites);
+  for (int k = 0; k < lattice.dim; ++k) {
+    const std::uint32_t size = length(lattice.dim, k);
+    along[k] = (lattice.extent[static_cast<unsigned>(k)] + size - 1) / size;
+  }
+  for (const std::uint32_t n : along) count *= n;
+  with_dim(lattice.dim, [&]<int kDim>() {
+    std::vector<Pair> pairs;
+    if constexpr (kDim > 0) pairs = lay_lattice_bonds<kDim>(graph, *this);
+    pairs.reserve(pairs.size() + graph.rewired_bonds().size());
+    for (const RewiredBond& r : graph.rewired_bonds()) {
+      pairs.push_back({static_cast<std::uint32_t>(r.bond), r.a, r.b});
+    }
+    file_ends<kDim>(lattice, layout, pairs, *this);
+  });
+}
+
+namespace {
+
+constexpr std::uint32_t kLine = 16;           // numbers between counters
+constexpr std::uint64_t kLeastQueue = 65536;  // above the warps that a device can hold
+constexpr std::uint64_t kMostQueue = 1ull << 30;
+
+// Working memory of one word group: reached and open words, columns at the edges, state, up to four
+// places in the queue; three words per end.
+std::uint64_t bytes_of_multispin(std::uint32_t tiles, int dim, std::uint64_t ends) {
+  const std::uint64_t words = (1 + static_cast<unsigned>(dim)) * std::uint64_t{kTileSites} + 69;
+  return tiles * words * 4 + ends * 12 + 4;
+}
+
+double gib(std::uint64_t bytes) { return static_cast<double>(bytes) / (1ull << 30); }
+
+}  // namespace
+
+std::uint64_t DenseWolffBatch::least_bytes(const EngineView& engine, int vec) {
+  const WolffTiles tiles(engine.graph, engine.layout);
+  return static_cast<unsigned>(few_of(vec)) *
+         bytes_of_multispin(tiles.count, engine.layout.lattice.dim, tiles.end.size());
+}
+
+DenseWolffBatch::DenseWolffBatch(std::span<const EngineView> engines, const DeviceGraphs& graphs,
+                                 int device, cudaStream_t stream)
+    : graphs_(graphs) {
+  lay_graphs(engines, stream);
+  make_room(device, stream);
+}
+
+void DenseWolffBatch::lay_graphs(std::span<const EngineView> engines, cudaStream_t stream) {
+  auto hosts = tables_of<WolffTiles>(engines);
+  std::vector<std::uint32_t> listed_count;
+  for (const EngineView& e : engines) seeds_.push_back(e.spec.seed);
+  for (const WolffTiles& host : hosts) {
+    listed_count.push_back(static_cast<std::uint32_t>(host.listed.size()));
+    tiles_.ends = std::max(tiles_.ends, static_cast<std::uint32_t>(host.end.size()));
+    tiles_.listed_most = std::max(tiles_.listed_most, listed_count.back());
+  }
+  for (WolffTiles& host : hosts) {
+    host.end.resize(tiles_.ends, {0, 0, 0});
+    host.listed.resize(tiles_.listed_most, {0, 0, 0, 0, 0});
+  }
+  bonds_ = joined(hosts, &WolffTiles::bonds, stream);
+  end_first_ = joined(hosts, &WolffTiles::end_first, stream);
+  end_ = joined(hosts, &WolffTiles::end, stream);
+  listed_ = joined(hosts, &WolffTiles::listed, stream);
+  listed_count_ = DeviceBuffer<std::uint32_t>(std::span<const std::uint32_t>(listed_count), stream);
+  check_cuda(cudaStreamSynchronize(stream), "copying tiles to the device");
+  const WolffTiles& first = hosts.front();
+  tiles_.lattice = graphs_.lattice({});
+  tiles_.word_groups = graphs_.word_groups();
+  tiles_.along0 = first.along[0];
+  tiles_.along1 = first.along[1];
+  tiles_.along2 = first.along[2];
+  tiles_.along3 = first.along[3];
+  tiles_.count = first.count;
+  tiles_.bonds = bonds_.data();
+  tiles_.end_first = end_first_.data();
+  tiles_.end = end_.data();
+  tiles_.listed_count = listed_count_.data();
+  tiles_.listed = listed_.data();
+}
+
+void DenseWolffBatch::make_room(int device, cudaStream_t stream) {
+  const auto pack = static_cast<std::uint32_t>(few_of(graphs_.vec()));
+  const std::uint32_t all = graphs_.graphs() * graphs_.word_groups();
+  const std::uint64_t each = bytes_of_multispin(tiles_.count, tiles_.lattice.dim, tiles_.ends);
+  const std::size_t free = free_device_memory();
+  const std::uint64_t fixed = kLeastQueue * 4 + (64ull << 20);  // and some for the driver
+  // A quarter stays for others, unless one pack needs it.
+  const std::uint64_t room_of_all = free > fixed ? (free - fixed) / each : 0;
+  const std::uint64_t room =
+      std::max<std::uint64_t>(room_of_all * 3 / 4, std::min<std::uint64_t>(room_of_all, pack));
+  const std::uint64_t queue_room = kMostQueue / 2 / tiles_.count;
+  group_ =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>({all, room, queue_room}) / pack * pack);
+  if (group_ == 0) {
+    throw Error(ExitCode::device,
+                fmt::format("cuda:{}: {:.1f} GiB are needed for the dense Wolff update of {} "
+                            "replicas, {:.1f} GiB are free (reduce replicas, temperatures or the "
+                            "size, or take the sparse form)",
+                            device, gib(fixed + each * pack), pack * kReplicas, gib(free)));
+  }
+  const std::size_t items = std::size_t{group_} * tiles_.count;
+  const auto dim = static_cast<std::size_t>(tiles_.lattice.dim);
+  using Words = DeviceBuffer<std::uint32_t>;
+  seed_spin_ = Words(group_);
+  reached_ = Words(items * kTileSites);
+  edge_ = Words(items * 64);
+  open_ = Words(items * kTileSites * dim);
+  open_end_ = Words(std::size_t{group_} * tiles_.ends);
+  sent_ = Words(open_end_.size());
+  mail_ = Words(open_end_.size());
+  state_ = Words(items);
+  entry_ = Words(std::max<std::size_t>(kLeastQueue, std::bit_ceil(2 * items)));
+  counters_ = DeviceBuffer<unsigned long long>(2 * kLine);
+  for (Words* zero : {&reached_, &edge_, &state_, &entry_}) zero->clear(stream);
+  run_.vec = graphs_.vec();
+  run_.grow_blocks = dense_grow_blocks(tiles_.lattice.dim);
+  run_.seed_spin = seed_spin_.data();
+  run_.reached = reached_.data();
+  run_.edge = edge_.data();
+  run_.open = open_.data();
+  run_.open_end = open_end_.data();
+  run_.sent = sent_.data();
+  run_.mail = mail_.data();
+  run_.state = state_.data();
+  run_.queue = {entry_.data(), static_cast<std::uint32_t>(entry_.size() - 1),
+                reinterpret_cast<std::uint32_t*>(counters_.data()), counters_.data() + kLine};
+  check_cuda(cudaStreamSynchronize(stream), "clearing");
+}
+
+void DenseWolffBatch::queue(const GraphRange& range, const DenseUpdates& updates,
+                            cudaStream_t stream) {
+  const std::size_t from = std::size_t{range.first} * graphs_.word_groups();
+  const std::uint32_t all = range.count * graphs_.word_groups();
+  DeviceTiles tiles = tiles_;
+  tiles.bonds += bonds_.size() / seeds_.size() * range.first;
+  tiles.end_first += end_first_.size() / seeds_.size() * range.first;
+  tiles.end += std::size_t{tiles_.ends} * range.first;
+  tiles.listed_count += range.first;
+  tiles.listed += std::size_t{tiles_.listed_most} * range.first;
+  for (std::uint32_t k = 0; k < range.count; ++k) {
+    tiles.seeds.low[k] = static_cast<std::uint32_t>(seeds_[range.first + k]);
+    tiles.seeds.high[k] = static_cast<std::uint32_t>(seeds_[range.first + k] >> 32);
+  }
+  DeviceDenseRun run = run_;
+  run.first_step = updates.first_step;
+  run.active = updates.active == nullptr ? nullptr : updates.active + from;
+  run.threshold = updates.threshold + from;
+  run.spins = updates.spins + range.first * graphs_.words();
+  run.flipped = updates.flipped + from * kReplicas;
+  for (std::uint32_t first = 0; first < all; first += group_) {
+    run.first = first;
+    run.word_groups = std::min(group_, all - first);
+    for (std::uint32_t u = 0; u < updates.updates; ++u) {
+      run.step = updates.step + u;
+      launch_dense_wolff(tiles, run, stream);
+    }
+  }
+}
+
+namespace {
+
+// The mean share of sites that a cluster flips from which on a word group takes the dense form: the
+// forms break even there (tests/bench/RESULTS.md). Planes that lie in global memory make the sparse
+// form dearer; the dense one goes by the shortcuts that a site has, in the mean, and where bonds
+// are all rewired it is the dearer one for whatever a cluster flips near Tc.
+double dense_share(const WolffLaunch& plan, double shortcuts) {
+  constexpr double kFewShortcuts = 0.2;
+  if (plan.slots > plan.near) return 0.06 + 0.25 * std::max(0.0, shortcuts - kFewShortcuts);
+  return 0.12 + 0.42 * shortcuts;
+}
+
+// What it costs that some word groups of a launch take the one form and some the other, over the
+// dense form's for all of them: a quarter at L = 512, a half at 256, 0.7 at 32^3.
+constexpr double kBothForms = 0.4;
+
+// The sites that a row has no room for, of one graph.
+struct CrowdedSites {
+  std::vector<std::uint64_t> to;  // rows, among those of all graphs
+  std::vector<uint2> rows, more;
+
+  void find(const Graph& graph, const SpecialSites& sites, std::uint64_t first_row) {
+    const std::uint32_t width = link_row(graph.lattice().dim);
+    const auto modified = graph.modified_sites();
+    const auto offsets = graph.offsets(), bonds = graph.neighbour_bonds();
+    for (std::size_t m = 0; m < modified.size(); ++m) {
+      const auto links = static_cast<std::uint32_t>(offsets[m + 1] - offsets[m]);
+      if (links <= width) continue;
+      const Site site = modified[m];
+      const std::uint32_t before = sites.special[site / 32] & ((1u << site % 32) - 1);
+      to.push_back(first_row + sites.special_before[site / 32] +
+                   static_cast<unsigned>(std::popcount(before)));
+      const std::uint32_t behind = links - (width - 1);
+      const uint2 rest = make_uint2(kMoreLinks, static_cast<std::uint32_t>(more.size()));
+      more.push_back(make_uint2(behind, 0));
+      for (std::uint32_t k = 0; k < links; ++k) {
+        (k + 1 < width ? rows : more)
+            .push_back(make_uint2(graph.neighbours()[offsets[m] + k],
+                                  static_cast<std::uint32_t>(bonds[offsets[m] + k])));
+      }
+      rows.push_back(rest);
+    }
+  }
+};
+
+}  // namespace
+
+DeviceWolffBatch::DeviceWolffBatch(std::span<const EngineView> engines, const DeviceGraphs& graphs,
+                                   const EngineOptions& options, cudaStream_t stream)
+    : engines_(engines),
+      graphs_(graphs),
+      options_(options),
+      replicas_(graphs.graphs() * graphs.word_groups() * kReplicas),
+      updates_(graphs.graphs(), 0),
+      dense_groups_(replicas_ / kReplicas, 0) {
+  flipped_ = DeviceBuffer<unsigned long long>(replicas_);
+  flipped_.clear(stream);
+  if (options.wolff_form == WolffForm::dense) mix_ = kDense;
+  lay_graphs(stream);
+  if (mix_ != kDense) make_room(stream);
+  if (mix_ == kDense) {
+    dense_ = std::make_unique<DenseWolffBatch>(engines_, graphs_, options_.device, stream);
+  }
+}
+
+void DeviceWolffBatch::lay_graphs(cudaStream_t stream) {
+  const std::size_t count = engines_.size(), work = count * graphs_.sites();
+  const std::size_t width = link_row(graphs_.lattice({}).dim);
+  std::vector<std::optional<SpecialSites>> sites(count);
+  on_all_cores(count, work, [&](std::size_t k) { sites[k].emplace(engines_[k].graph); });
+  std::vector<std::uint64_t> first{0};  // rows of the graphs before
+  for (const auto& own : sites) first.push_back(first.back() + own->count);
+  wolff_.plane_words = sites.front()->plane_words;
+  const Staged<uint2> specials(std::vector<std::size_t>(count, wolff_.plane_words));
+  std::vector<CrowdedSites> crowded(count);
+  on_all_cores(count, work, [&](std::size_t k) {
+    for (std::size_t w = 0; w < wolff_.plane_words; ++w) {
+      specials[k][w] = make_uint2(sites[k]->special[w], sites[k]->special_before[w]);
+    }
+    crowded[k].find(engines_[k].graph, *sites[k], first[k]);
+  });
+  special_ = specials.to_device(stream);
+  more_ = joined(crowded, &CrowdedSites::more, stream);
+  row_ = DeviceBuffer<uint2>(first.back() * width);
+  {
+    const BondsOnDevice bonds(engines_, graphs_, stream);
+    const auto made_to = joined(crowded, &CrowdedSites::to, stream);
+    const auto made = joined(crowded, &CrowdedSites::rows, stream);
+    const DeviceBuffer<std::uint64_t> rows_before(std::span<const std::uint64_t>(first), stream);
+    DeviceBuffer<std::uint32_t> links(first.back());
+    launch_wolff_rows({bonds.view(), special_.data(), rows_before.data(), wolff_.plane_words,
+                       row_.data(), links.data(), made.data(), made_to.data(), made_to.size()},
+                      first.back(), stream);
+    check_cuda(cudaStreamSynchronize(stream), "laying out links");
+  }
+  std::vector<std::uint32_t> bond;
+  std::vector<DeviceWolffGraph> graphs;
+  std::uint64_t bonds = 0, shortcuts = 0;
+  for (std::size_t more = 0, k = 0; k < engines_.size(); ++k) {
+    const EngineView& e = engines_[k];
+    graphs.push_back({e.spec.seed, special_.data() + specials.first(k),
+                      row_.data() + first[k] * width, more_.data() + more});
+    more += crowded[k].more.size();
+    for (std::uint32_t b = 0; b < e.word_groups; ++b) {
+      bond.push_back(static_cast<std::uint32_t>(e.bond[b / e.groups]));
+    }
+    bonds = std::max(bonds, e.graph.bonds());
+    shortcuts += e.layout.rewired.count;
+  }
+  bond_threshold_ = DeviceBuffer<std::uint32_t>(std::span<const std::uint32_t>(bond), stream);
+  wolff_graphs_ = DeviceBuffer<DeviceWolffGraph>(std::span<const DeviceWolffGraph>(graphs), stream);
+  check_cuda(cudaStreamSynchronize(stream), "copying graphs to the device");
+  wolff_.lattice = graphs_.lattice({});
+  const double all_sites = static_cast<double>(graphs_.sites()) * graphs_.graphs();
+  const double special_share = static_cast<double>(row_.size() / width) / all_sites;
+  plan_ = plan_wolff(wolff_.lattice.dim, wolff_.plane_words, replicas_, bonds, special_share);
+  dense_share_ = dense_share(plan_, static_cast<double>(shortcuts) / all_sites);
+}
+
+// The pool of a slot may have to hold every bond; large lattices get fewer slots for it.
+void DeviceWolffBatch::make_room(cudaStream_t stream) {
+  planes_ = DeviceBuffer<std::uint32_t>(std::size_t{replicas_} * wolff_.plane_words);
+  const std::size_t free = free_device_memory();
+  const std::size_t pool_bytes = plan_.pool_of_slot() * sizeof(uint2);
+  if (free < pool_bytes) {
+    throw Error(
+        ExitCode::device,
+        fmt::format("cuda:{}: {:.1f} GiB are needed for a Wolff cluster's candidates, {:.1f} GiB "
+                    "are free (reduce replicas, temperatures or the size)",
+                    options_.device, static_cast<double>(pool_bytes) / (1ull << 30),
+                    static_cast<double>(free) / (1ull << 30)));
+  }
+  plan_.restrict_slots(free / 4 / pool_bytes);
+  const std::size_t slots = std::size_t{plan_.blocks} * plan_.slots;
+  pool_ = DeviceBuffer<uint2>(slots * plan_.pool_of_slot());
+  check_cuda(cudaMemsetAsync(pool_.data(), 0xFF, pool_.bytes(), stream), "clearing");
+  progress_ = DeviceBuffer<unsigned>(1 + std::size_t{replicas_});
+  forms_ = DeviceBuffer<std::uint32_t>(dense_groups_.size());
+}
+
+void DeviceWolffBatch::queue(const GraphRange& range, const std::uint32_t* first_step,
+                             std::uint32_t step, std::uint32_t updates, std::uint32_t* spins,
+                             cudaStream_t stream) {
+  DenseUpdates dense;
+  dense.first_step = first_step;
+  dense.step = step;
+  dense.updates = updates;
+  dense.threshold = bond_threshold_.data();
+  dense.spins = spins;
+  dense.flipped = flipped_.data();
+  if (mix_ == kDense) return dense_->queue(range, dense, stream);
+  if (mix_ == kBoth) dense.active = forms_.data();
+  queue_sparse(range, first_step, step, updates, spins, dense.active, stream);
+  if (mix_ == kBoth) dense_->queue(range, dense, stream);
+}
+
+void DeviceWolffBatch::queue_sparse(const GraphRange& range, const std::uint32_t* first_step,
+                                    std::uint32_t step, std::uint32_t updates, std::uint32_t* spins,
+                                    const std::uint32_t* dense, cudaStream_t stream) {
+  const std::uint32_t per_graph = graphs_.word_groups() * kReplicas;
+  const std::uint32_t word_groups = range.count * graphs_.word_groups();
+  const std::size_t replica = std::size_t{range.first} * per_graph;
+  std::uint32_t* words = spins + range.first * graphs_.words();
+  std::uint32_t* planes = planes_.data() + replica * wolff_.plane_words;
+  launch_words_to_planes(wolff_, word_groups, graphs_.vec(), words, planes, stream);
+  progress_.clear(stream);
+  DeviceWolffRun run{};
+  run.graphs = wolff_graphs_.data() + range.first;
+  run.replicas_per_graph = per_graph;
+  run.replicas = range.count * per_graph;
+  run.first_step = first_step;
+  run.step = step;
+  run.updates = updates;
+  run.threshold = bond_threshold_.data() + std::size_t{range.first} * graphs_.word_groups();
+  run.planes = planes;
+  run.pool = pool_.data();
+  run.pool_chunks = plan_.pool_chunks;
+  run.flipped = flipped_.data() + replica;
+  run.progress = progress_.data();
+  run.dense = dense == nullptr ? nullptr : dense + std::size_t{range.first} * graphs_.word_groups();
+  launch_wolff(wolff_, run, plan_, stream);
+  launch_planes_to_words(wolff_, word_groups, graphs_.vec(), planes, words, stream);
+}
+
+void DeviceWolffBatch::count(const GraphRange& range, std::uint64_t updates) {
+  for (std::uint32_t k = 0; k < range.count; ++k) updates_[range.first + k] += updates;
+}
+
+void DeviceWolffBatch::learn(std::span<const unsigned long long> flipped, cudaStream_t stream) {
+  if (options_.wolff_form != WolffForm::automatic || !dense_fits_) return;
+  const auto all = static_cast<double>(graphs_.sites()) * kReplicas;
+  std::vector<std::uint32_t> forms = dense_groups_;
+  std::vector<std::size_t> known;
+  double sparse = 0, both = 0;  // what the updates take, over that of one word group's dense form
+  for (std::size_t b = 0; b < forms.size(); ++b) {
+    const std::uint64_t updates = updates_[b / graphs_.word_groups()];
+    if (updates == 0) continue;
+    double sites = 0;
+    for (std::size_t r = 0; r < kReplicas; ++r) {
+      sites += static_cast<double>(flipped[b * kReplicas + r]);
+    }
+    const double cost = sites / (dense_share_ * all * static_cast<double>(updates));
+    forms[b] = cost > 1 ? ~0u : 0u;
+    known.push_back(b);
+    sparse += cost;
+    both += std::min(cost, 1.0);
+  }
+  // Two forms one after the other fill the device half as well each.
+  const auto dense = static_cast<double>(known.size());
+  if (std::min(sparse, dense) < both + kBothForms * dense) {
+    for (const std::size_t b : known) forms[b] = dense < sparse ? ~0u : 0u;
+  }
+  std::fill(updates_.begin(), updates_.end(), 0);
+  if (known.empty()) return;
+  if (!dense_ && std::ranges::count(forms, ~0u) > 0) {
+    const std::uint64_t least = DenseWolffBatch::least_bytes(engines_.front(), graphs_.vec());
+    const std::size_t free = free_device_memory();
+    dense_fits_ = free / 2 > least;
+    if (!dense_fits_) return;
+    dense_ = std::make_unique<DenseWolffBatch>(engines_, graphs_, options_.device, stream);
+  }
+  // By those that are at work: others may be done.
+  const auto dense_ones =
+      std::ranges::count_if(known, [&](std::size_t b) { return forms[b] != 0; });
+  mix_ = dense_ones == 0 ? kSparse : dense_ones == std::ssize(known) ? kDense : kBoth;
+  if (forms == dense_groups_) return;
+  dense_groups_ = forms;
+  forms_.copy_in(dense_groups_, stream);
+}
+
+}  // namespace rewise::multispin

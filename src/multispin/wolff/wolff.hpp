@@ -1,0 +1,136 @@
+// Wolff cluster updates of a word group (Wolff 1989): in every replica one cluster is grown from
+// its seed site over bonds drawn with probability 1 - exp(-2 beta) and flipped. One draw per
+// undirected bond and step, shared by all replicas bit by bit (rules.hpp), so a cluster does not
+// depend on the order in which it is found, and two forms of the update give the same bits:
+//
+//   sparse  one replica at a time, a queue of sites, draws read lazily; 3 to 90 ns per flipped
+//           site (AVX-512), the more the more shortcuts. Either in place, or, for many updates on
+//           end, in planes: the replicas' bits transposed so that each replica has one bit per
+//           site, which stays in cache.
+//   dense   all 32 replicas at once: bond masks for the whole lattice, then reached sets grown to
+//           their fixed point row by row; about 10 ns per site and update for 32 replicas.
+//
+// Sparse wins where clusters are small (at and above Tc on rewired lattices), dense below Tc: the
+// mean fraction of sites that a cluster flips decides.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "src/base/stop.hpp"
+#include "src/engine/engine.hpp"
+#include "src/multispin/thread_team.hpp"
+#include "src/multispin/wolff/wolff_dense.hpp"
+
+namespace rewise::multispin {
+
+// A neighbour as the sparse form reads it.
+struct Link {
+  Site site;
+  std::uint32_t bond;
+};
+
+// Modified cells and the sites at the lattice's periodic boundary, whose neighbours are listed; of
+// all others they are site +- stride. Error(usage) where bonds are too many for their numbers.
+struct SpecialSites {
+  explicit SpecialSites(const Graph& graph);
+
+  std::uint32_t plane_words = 0;              // 32-bit words per plane, padded to kGuard
+  std::vector<std::uint32_t> special;         // [plane_words] bit per site
+  std::vector<std::uint32_t> special_before;  // [plane_words] special sites in earlier words
+  std::uint32_t count = 0;
+
+  // f(site), ascending.
+  template <class F>
+  void for_each_special(const F& f) const {
+    StopCheck check;
+    for (std::uint32_t w = 0; w < plane_words; ++w) {
+      check();
+      for (std::uint32_t bits = special[w]; bits != 0; bits &= bits - 1) {
+        f(static_cast<Site>(32 * w + static_cast<unsigned>(std::countr_zero(bits))));
+      }
+    }
+  }
+};
+
+// What growth needs to know of a graph.
+struct WolffGeometry : SpecialSites {
+  WolffGeometry(const Graph& graph, const Layout& layout);
+
+  const Layout& layout;
+  Lattice lattice;
+  std::uint32_t sites = 0;
+  std::vector<std::uint64_t> offset;  // [special + 1]
+  std::vector<Link> link;             // [offset.back()], and some that are nothing
+};
+
+// The sites of a cluster in the order of their discovery; scratch of one thread.
+struct WolffQueue {
+  explicit WolffQueue(std::uint64_t sites) : key(new std::uint32_t[sites + 2 * kGuard]) {}
+  std::unique_ptr<std::uint32_t[]> key;  // uninitialised: pages are used as clusters need them
+};
+
+// Words [32 first, 32 last) of sites to planes and back; planes[r * plane_words + w].
+void words_to_planes(const WolffGeometry& geometry, const std::uint32_t* spins, std::uint32_t first,
+                     std::uint32_t last, std::uint32_t* planes);
+void planes_to_words(const WolffGeometry& geometry, const std::uint32_t* planes,
+                     std::uint32_t first, std::uint32_t last, std::uint32_t* spins);
+
+// Grows and flips one cluster in one replica's plane; returns its size, 0 where the watch stopped
+// it and it was taken back.
+std::uint64_t wolff_in_plane(const WolffGeometry& geometry, const Address& at, Threshold bond,
+                             unsigned replica, StopWatch& watch, std::uint32_t* plane,
+                             WolffQueue& queue);
+
+// The same in the word group's words. `shared`: other threads work on other replicas of these
+// words.
+std::uint64_t wolff_in_words(const WolffGeometry& geometry, const Address& at, Threshold bond,
+                             unsigned replica, std::uint32_t* words, bool shared, StopWatch& watch,
+                             WolffQueue& queue);
+
+// Working memory of one word group in progress.
+struct WolffScratch {
+  std::vector<std::uint32_t> planes;                // [32][plane_words]
+  std::vector<std::unique_ptr<WolffQueue>> queues;  // one per team member
+  std::optional<DenseScratch> dense;
+  std::atomic<std::uint32_t> next_replica{0};
+  std::uint32_t seed_spin = 0;
+  std::array<std::uint64_t, kReplicas> flipped{};  // sites flipped in this call, per replica
+};
+
+class WolffUpdate {
+ public:
+  WolffUpdate(const Graph& graph, const Layout& layout, const EngineOptions& options);
+
+  // `count` updates of all replicas, from step at.step on; replica r has made ahead[r] of them
+  // already, and where the team was stopped it may be fewer than `count` at the end. `fraction` is
+  // the mean share of sites that a cluster of this word group flipped lately (a guess that changes
+  // speed only). scratch.flipped holds the flipped sites per replica. Ends with a barrier.
+  void run(const Address& at, Threshold bond, std::uint32_t count, double fraction,
+           const ThreadTeam& team, StopWatch& watch, WolffScratch& scratch, UpdatesAhead& ahead,
+           std::uint32_t* spins) const;
+
+ private:
+  void in_planes(const Address& at, Threshold bond, std::uint32_t count, const ThreadTeam& team,
+                 StopWatch& watch, WolffScratch& scratch, UpdatesAhead& ahead,
+                 std::uint32_t* spins) const;
+  bool in_words(const Address& at, std::uint32_t w, Threshold bond, const ThreadTeam& team,
+                StopWatch& watch, WolffScratch& scratch, UpdatesAhead& ahead,
+                std::uint32_t* spins) const;
+  bool dense(const Address& at, std::uint32_t w, Threshold bond, const ThreadTeam& team,
+             StopWatch& watch, WolffScratch& scratch, UpdatesAhead& ahead,
+             std::uint32_t* spins) const;
+
+  const EngineOptions options_;
+  const Layout& layout_;
+  const WolffGeometry sparse_;
+  const DenseGeometry dense_;
+  const double dense_fraction_, plane_fraction_;
+};
+
+}  // namespace rewise::multispin

@@ -1,0 +1,512 @@
+// The dense form of wolff.hpp: all replicas of a word group at once.
+//
+// Step 1 draws, for every lattice bond of a row and for every shortcut, the replicas in which it
+// can be crossed: drawn, and both ends carry the seed's spin. A lattice bond is kept at its
+// colour-0 end. Step 2 opens what makes paths straighter and grows the reached sets: a row pulls
+// from its neighbouring rows and closes itself along x; rows that changed wake their neighbours and
+// the far ends of their shortcuts; rows are visited up and down the lattice until none is awake.
+// The fixed point does not depend on the order. Graphs without rows of at least a vector (narrow or
+// imported) relax a list of all bonds instead.
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
+#include "src/base/stop.hpp"
+#include "src/multispin/wolff/wolff_dense.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "src/multispin/wolff/wolff_dense.cpp"
+#include <hwy/foreach_target.h>  // must come before highway.h
+
+#include "src/multispin/local/count-inl.hpp"
+#include "src/multispin/local/rows-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace rewise::multispin {
+namespace HWY_NAMESPACE {
+
+template <int kDim>
+struct RowBonds {
+  // The bond indices from the colour-0 sites of a vector to their neighbours k.
+  static HWY_INLINE V32 index(const Row<kDim>& row, V32 site, int k, std::uint32_t h) {
+    const D32 d;
+    V32 owner = site;
+    if (k == 1) {
+      owner = hn::Sub(site, hn::Set(d, 1));
+      if (!row.odd && h == 0) {
+        owner = hn::IfThenElse(hn::FirstN(d, 1), hn::Set(d, row.first_site + 2 * row.half_row - 1),
+                               owner);
+      }
+    } else if (k >= 3 && k % 2 == 1) {
+      // Same x in the row behind.
+      const auto shift = static_cast<std::uint32_t>(2 * (row.beside[k - 2] - row.start));
+      owner = hn::Add(site, hn::Set(d, shift));
+    }
+    const auto direction = static_cast<std::uint32_t>(k / 2);
+    return hn::Add(hn::Mul(owner, hn::Set(d, static_cast<std::uint32_t>(kDim))),
+                   hn::Set(d, direction));
+  }
+};
+
+template <int kDim>
+void draw_rows(const DenseGeometry& g, const Address& at, Threshold t, const std::uint32_t* spins,
+               std::uint32_t seed_spin, std::uint32_t active, std::uint32_t first,
+               std::uint32_t last, DenseScratch& scratch) {
+  const D32 d;
+  const Layout& layout = g.layout;
+  const CallTable calls(at.seed, Stream::bond, at.who, at.step);
+  const auto lanes = static_cast<std::uint32_t>(hn::Lanes(d));
+  const V32 unlike = hn::Set(d, ~seed_spin), all = hn::Set(d, active);
+  const std::uint32_t* own_field = spins + layout.colour_base[0];
+  const std::uint32_t* other_field = spins + layout.colour_base[1];
+  for (std::uint32_t r = first; r < last; ++r) {
+    const Row<kDim> row(layout, r, 0);
+    const auto vector = [&](std::uint32_t h) HWY_ATTR {
+      const V32 own = hn::And(hn::Xor(hn::LoadU(d, own_field + row.start + h), unlike), all);
+      const V32 site = row.items(h);
+      for (int k = 0; k < 2 * kDim; ++k) {
+        const V32 other = hn::Xor(row.neighbour(other_field, k, h), unlike);
+        const V32 bond = RowBonds<kDim>::index(row, site, k, h);
+        hn::StoreU(drawn(calls, bond, hn::And(own, other), t), d,
+                   scratch.bond_field(k) + row.start + h);
+      }
+    };
+    for (std::uint32_t h = 0; h + lanes <= layout.half_row; h += lanes) vector(h);
+    if (layout.half_row % lanes != 0) vector(layout.half_row - lanes);
+  }
+}
+
+void DrawRows(const DenseGeometry& g, const Address& at, Threshold t, const std::uint32_t* spins,
+              std::uint32_t seed_spin, std::uint32_t active, std::uint32_t first,
+              std::uint32_t last, DenseScratch& scratch) {
+  with_lattice_dim(g.layout.lattice.dim, [&]<int kDim>() {
+    draw_rows<kDim>(g, at, t, spins, seed_spin, active, first, last, scratch);
+  });
+}
+
+// Bonds [first, last) of a list, in whole vectors.
+void DrawList(const DenseGeometry& bonds, const Address& at, Threshold t,
+              const std::uint32_t* spins, std::uint32_t seed_spin, std::uint32_t active,
+              std::uint32_t first, std::uint32_t last, std::uint32_t* open) {
+  const D32 d;
+  const hn::RebindToSigned<D32> ds;
+  const CallTable calls(at.seed, Stream::bond, at.who, at.step);
+  const V32 unlike = hn::Set(d, ~seed_spin), all = hn::Set(d, active);
+  for (std::uint32_t i = first; i < last; i += static_cast<std::uint32_t>(hn::Lanes(d))) {
+    const V32 a = hn::GatherIndex(d, spins, hn::BitCast(ds, hn::LoadU(d, bonds.a.data() + i)));
+    const V32 b = hn::GatherIndex(d, spins, hn::BitCast(ds, hn::LoadU(d, bonds.b.data() + i)));
+    const V32 asking = hn::And(hn::And(hn::Xor(a, unlike), hn::Xor(b, unlike)), all);
+    hn::StoreU(drawn(calls, hn::LoadU(d, bonds.bond.data() + i), asking, t), d, open + i);
+  }
+}
+
+// Opens bonds whose ends are joined by the other three bonds of a plaquette, so that paths get
+// straighter and rows are visited less often; what is joined stays the same. So the place of a
+// rewired lattice bond may be open again.
+template <int kDim>
+void straighten(const Layout& layout, StopWatch& watch, DenseScratch& scratch) {
+  const D32 d;
+  constexpr std::size_t kOthers = 2 * (kDim - 1);
+  const auto lanes = static_cast<std::uint32_t>(hn::Lanes(d));
+  for (std::uint32_t r = 0; r < layout.rows; ++r) {
+    if (watch.ends(2 * layout.half_row)) return;
+    const Row<kDim> row(layout, r, 0);
+    const auto row_after = [&](std::uint32_t from, int k) {
+      return layout.row_neighbour[from * kOthers + static_cast<std::size_t>(k - 2)];
+    };
+    const auto vector = [&](std::uint32_t h) HWY_ATTR {
+      V32 open[2 * kDim];
+      for (int k = 0; k < 2 * kDim; ++k) {
+        open[k] = hn::LoadU(d, scratch.bond_field(k) + row.start + h);
+      }
+      // `corner` looks into a field at the plaquette's fourth site.
+      const auto plaquette = [&](int a, int b, const auto& corner) HWY_ATTR {
+        const V32 far =
+            hn::And(corner(scratch.bond_field(a ^ 1)), corner(scratch.bond_field(b ^ 1)));
+        const V32 before = open[a];
+        open[a] = or_and(open[a], open[b], far);
+        open[b] = or_and(open[b], before, far);
+      };
+      for (int b = 2; b < 2 * kDim; ++b) {
+        for (int a = 0; a < 2; ++a) {
+          plaquette(a, b, [&](const std::uint32_t* field) HWY_ATTR {
+            return row.diagonal(field, a, b, h);
+          });
+        }
+        for (int a = 2; a < b / 2 * 2; ++a) {
+          const std::size_t beside = row_after(row_after(r, a), b);
+          plaquette(a, b, [&](const std::uint32_t* field) HWY_ATTR {
+            return hn::LoadU(d, field + beside * layout.half_row + h);
+          });
+        }
+      }
+      for (int k = 0; k < 2 * kDim; ++k) {
+        hn::StoreU(open[k], d, scratch.bond_field(k) + row.start + h);
+      }
+    };
+    for (std::uint32_t h = 0; h + lanes <= layout.half_row; h += lanes) vector(h);
+    if (layout.half_row % lanes != 0) vector(layout.half_row - lanes);
+  }
+}
+
+// A row of both colours and what is reached of it.
+template <int kDim>
+struct ReachedRow {
+  DenseScratch& scratch;
+  Row<kDim> rows[2];
+  std::uint32_t* field[2];  // of all rows
+
+  HWY_INLINE ReachedRow(const Layout& layout, std::uint32_t r, DenseScratch& dense)
+      : scratch(dense),
+        rows{Row<kDim>(layout, r, 0), Row<kDim>(layout, r, 1)},
+        field{dense.reached.data() + layout.colour_base[0],
+              dense.reached.data() + layout.colour_base[1]} {}
+
+  HWY_INLINE std::uint32_t* own(int colour, std::uint32_t h) const {
+    return field[colour] + rows[colour].start + h;
+  }
+  // With what the vector at h of a colour gains through its neighbours k.
+  HWY_INLINE V32 pull(V32 now, int colour, int k, std::uint32_t h) const {
+    const Row<kDim>& row = rows[colour];
+    const V32 far = row.neighbour(field[1 - colour], k, h);
+    const V32 open = colour == 0 ? hn::LoadU(D32(), scratch.bond_field(k) + row.start + h)
+                                 : row.neighbour(scratch.bond_field(k ^ 1), k, h);
+    return or_and(now, far, open);
+  }
+};
+
+// Pulls into both colours of a row from its neighbours and along itself until nothing changes.
+// Returns whether anything did.
+template <int kDim>
+bool close_row(const Layout& layout, std::uint32_t r, DenseScratch& scratch) {
+  const D32 d;
+  const auto lanes = static_cast<std::uint32_t>(hn::Lanes(d));
+  const ReachedRow<kDim> reached(layout, r, scratch);
+  bool changed = false;
+  // What a vector of a colour gains through neighbours k in [kFrom, kTo).
+  const auto pull = [&]<int kColour, int kFrom, int kTo>(std::uint32_t h) HWY_ATTR {
+    const V32 before = hn::LoadU(d, reached.own(kColour, h));
+    V32 now = before;
+    for (int k = kFrom; k < kTo; ++k) now = reached.pull(now, kColour, k, h);
+    hn::StoreU(now, d, reached.own(kColour, h));
+    return hn::Xor(now, before);
+  };
+  const auto pull_row = [&]<int kColour, int kFrom, int kTo>() HWY_ATTR {
+    const auto gain = [&](std::uint32_t h)
+                          HWY_ATTR { return pull.template operator()<kColour, kFrom, kTo>(h); };
+    V32 gained = hn::Zero(d);
+    std::uint32_t h = 0;
+    for (; h + lanes <= layout.half_row; h += lanes) {
+      gained = hn::Or(gained, gain(h));
+    }
+    if (h < layout.half_row) {
+      gained = hn::Or(gained, gain(layout.half_row - lanes));
+    }
+    return !all_zero(gained);
+  };
+  if constexpr (kDim > 1) {
+    changed = pull_row.template operator()<0, 2, 2 * kDim>();
+    changed = pull_row.template operator()<1, 2, 2 * kDim>() || changed;
+  }
+  while (true) {
+    const bool even = pull_row.template operator()<0, 0, 2>();
+    const bool odd = pull_row.template operator()<1, 0, 2>();
+    changed = changed || even || odd;
+    if (!odd) return changed;
+  }
+}
+
+// Vectors of a row's sites, in their order, each replaced by the next site's or the one before.
+template <int kVectors>
+HWY_INLINE void turn(V32* row, bool to_next) {
+  const D32 d;
+  constexpr auto lanes = static_cast<std::uint32_t>(hn::MaxLanes(d));
+  const V32 from = hn::Add(hn::Iota(d, 0), hn::Set(d, to_next ? 1 : lanes - 1));
+  const auto index = hn::IndicesFromVec(d, hn::And(from, hn::Set(d, lanes - 1)));
+  const auto within = hn::FirstN(d, to_next ? lanes - 1 : 1);
+  V32 turned[kVectors];
+  for (int v = 0; v < kVectors; ++v) turned[v] = hn::TableLookupLanes(row[v], index);
+  for (int v = 0; v < kVectors; ++v) {
+    const V32 next = turned[(v + 1) % kVectors], last = turned[(v + kVectors - 1) % kVectors];
+    row[v] =
+        to_next ? hn::IfThenElse(within, turned[v], next) : hn::IfThenElse(within, last, turned[v]);
+  }
+}
+
+// close_row() of a row that is so many vectors of each colour, in registers: what goes from vector
+// to vector would be read from memory at another place than where it was just written, and wait.
+template <int kDim, int kVectors>
+bool close_short_row(const Layout& layout, std::uint32_t r, DenseScratch& scratch) {
+  const D32 d;
+  constexpr auto lanes = static_cast<std::uint32_t>(hn::MaxLanes(d));
+  const ReachedRow<kDim> reached(layout, r, scratch);
+  V32 row[2][kVectors];  // of each colour
+  for (int colour = 0; colour < 2; ++colour) {
+    for (int v = 0; v < kVectors; ++v) {
+      const std::uint32_t h = static_cast<std::uint32_t>(v) * lanes;
+      V32 now = hn::LoadU(d, reached.own(colour, h));
+      for (int k = 2; k < 2 * kDim; ++k) now = reached.pull(now, colour, k, h);
+      row[colour][v] = now;
+    }
+  }
+  // Along x a site of colour 0 has one neighbour at its own place of the other colour, by a bond of
+  // `beside`, and one at the place after or before, by a bond of `across`.
+  const Row<kDim>& owners = reached.rows[0];
+  const bool after = owners.odd;
+  V32 beside[kVectors], across[kVectors];
+  for (int v = 0; v < kVectors; ++v) {
+    const std::size_t at = owners.start + static_cast<std::uint32_t>(v) * lanes;
+    beside[v] = hn::LoadU(d, scratch.bond_field(after ? 1 : 0) + at);
+    across[v] = hn::LoadU(d, scratch.bond_field(after ? 0 : 1) + at);
+  }
+  const auto step = [&]() HWY_ATTR {
+    V32 passed[kVectors];
+    for (int v = 0; v < kVectors; ++v) passed[v] = row[1][v];
+    turn<kVectors>(passed, after);
+    for (int v = 0; v < kVectors; ++v) {
+      row[0][v] = or_and(or_and(row[0][v], row[1][v], beside[v]), passed[v], across[v]);
+      passed[v] = hn::And(row[0][v], across[v]);
+    }
+    turn<kVectors>(passed, !after);
+    V32 gained = hn::Zero(d);
+    for (int v = 0; v < kVectors; ++v) {
+      const V32 before = row[1][v];
+      row[1][v] = hn::Or(or_and(before, row[0][v], beside[v]), passed[v]);
+      gained = hn::Or(gained, hn::Xor(row[1][v], before));
+    }
+    return gained;
+  };
+  do {
+    step();
+  } while (!all_zero(step()));
+  V32 changed = hn::Zero(d);
+  for (int colour = 0; colour < 2; ++colour) {
+    for (int v = 0; v < kVectors; ++v) {
+      std::uint32_t* at = reached.own(colour, static_cast<std::uint32_t>(v) * lanes);
+      changed = hn::Or(changed, hn::Xor(row[colour][v], hn::LoadU(d, at)));
+      hn::StoreU(row[colour][v], d, at);
+    }
+  }
+  return !all_zero(changed);
+}
+
+// The numbers of vectors for which that is faster; of 12 and 16 most are kept on the stack, each at
+// a place of its own.
+using ShortRows = std::conditional_t<(hn::MaxLanes(D32()) >= 16),
+                                     std::integer_sequence<int, 1, 2, 3, 4, 6, 8, 12, 16>,
+                                     std::integer_sequence<int, 1, 2, 3, 4, 6, 8>>;
+
+// kVectors: of a row and colour, one of these; or 0, as many as there are.
+template <int kDim, int kVectors>
+void close_rows(const DenseGeometry& g, StopWatch& watch, DenseScratch& scratch) {
+  const Layout& layout = g.layout;
+  constexpr std::size_t kOthers = 2 * (kDim - 1);
+  auto& awake = scratch.awake;
+  std::uint64_t waiting = layout.rows;
+  std::fill(awake.begin(), awake.end(), std::uint8_t{1});
+  const auto wake = [&](std::uint32_t r) {
+    waiting += awake[r] == 0;
+    awake[r] = 1;
+  };
+  for (unsigned pass = 0; waiting > 0; ++pass) {
+    const bool up = pass % 2 == 0;
+    for (std::uint32_t i = 0; i < layout.rows; ++i) {
+      const std::uint32_t r = up ? i : layout.rows - 1 - i;
+      if (!awake[r]) continue;
+      if (watch.ends(2 * layout.half_row)) return;
+      awake[r] = 0;
+      --waiting;
+      // A row that was changed from outside has news for its neighbours even if nothing is added.
+      bool changed = scratch.fresh[r] != 0;
+      if constexpr (kVectors > 0) {
+        changed = close_short_row<kDim, kVectors>(layout, r, scratch) || changed;
+      } else {
+        changed = close_row<kDim>(layout, r, scratch) || changed;
+      }
+      scratch.fresh[r] = 0;
+      for (std::size_t k = 0; changed && k < kOthers; ++k) {
+        wake(layout.row_neighbour[std::size_t{r} * kOthers + k]);
+      }
+      if (!changed && pass > 0) continue;
+      for (std::uint32_t e = g.row_ends[r]; e < g.row_ends[r + 1]; ++e) {
+        const ShortcutEnd& end = g.shortcut_end[e];
+        const std::uint32_t open = scratch.open[end.shortcut];
+        const std::uint32_t gain = scratch.reached[end.near] & open & ~scratch.reached[end.far];
+        if (gain == 0) continue;
+        scratch.reached[end.far] |= gain;
+        scratch.fresh[end.far_row] = 1;
+        wake(end.far_row);
+      }
+    }
+  }
+}
+
+// Bonds of a list between two looks at the watch.
+constexpr std::uint32_t kPiece = 1 << 12;
+
+void relax_list(const DenseGeometry& bonds, StopWatch& watch, DenseScratch& scratch) {
+  std::uint32_t* reached = scratch.reached.data();
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::uint32_t i = 0; i < bonds.count; ++i) {
+      if (i % kPiece == 0 && watch.ends(kPiece)) return;
+      const std::uint32_t gain = (reached[bonds.a[i]] ^ reached[bonds.b[i]]) & scratch.open[i];
+      if (gain == 0) continue;
+      reached[bonds.a[i]] |= gain;
+      reached[bonds.b[i]] |= gain;
+      changed = true;
+    }
+  }
+}
+
+void GrowDense(const DenseGeometry& g, StopWatch& watch, DenseScratch& scratch) {
+  if (!g.by_rows) return relax_list(g, watch, scratch);
+  // A rewired lattice bond is crossed nowhere at its old place.
+  for (const auto& [k, at] : g.removed_at) scratch.bond_field(k)[at] = 0;
+  std::fill(scratch.fresh.begin(), scratch.fresh.end(), std::uint8_t{0});
+  with_lattice_dim(g.layout.lattice.dim, [&]<int kDim>() {
+    if constexpr (kDim > 1) {  // a third time wins nothing more
+      for (int n = 0; n < 2; ++n) straighten<kDim>(g.layout, watch, scratch);
+    }
+    if (watch.stopped()) return;
+    const auto lanes = static_cast<std::uint32_t>(hn::Lanes(D32()));
+    const bool whole = g.layout.half_row % lanes == 0;
+    const auto vectors = static_cast<int>(whole ? g.layout.half_row / lanes : 0);
+    const auto in_registers = [&]<int... kVectors>(std::integer_sequence<int, kVectors...>) {
+      return ((vectors == kVectors && (close_rows<kDim, kVectors>(g, watch, scratch), true)) ||
+              ...);
+    };
+    if (!in_registers(ShortRows())) close_rows<kDim, 0>(g, watch, scratch);
+  });
+}
+
+void FlipReached(std::uint32_t first, std::uint32_t last, std::uint32_t* reached,
+                 std::uint32_t* spins) {
+  const D32 d;
+  const auto lanes = static_cast<std::uint32_t>(hn::Lanes(d));
+  for (std::uint32_t i = first; i < last; i += lanes) {
+    hn::StoreU(hn::Xor(hn::LoadU(d, spins + i), hn::LoadU(d, reached + i)), d, spins + i);
+    hn::StoreU(hn::Zero(d), d, reached + i);
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace rewise::multispin
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace rewise::multispin {
+DenseGeometry::DenseGeometry(const Graph& graph, const Layout& l)
+    : layout(l), by_rows(l.lattice.dim > 0 && !l.by_table) {
+  const Lattice& lattice = l.lattice;
+  const auto list = [&](Bond index, Site from, Site to) {
+    bond.push_back(static_cast<std::uint32_t>(index));
+    a.push_back(l.slot(from));
+    b.push_back(l.slot(to));
+  };
+  if (!by_rows && lattice.dim > 0) {
+    const auto dim = static_cast<unsigned>(lattice.dim);
+    Bond next = 0;
+    const auto list_up_to = [&](Bond end) {  // those that are there
+      for (; next < end; ++next) {
+        const auto site = static_cast<Site>(next / dim);
+        list(next, site, lattice.forward(site, static_cast<int>(next % dim)));
+      }
+    };
+    graph.for_each_gone([&](Bond gone) {
+      list_up_to(gone);
+      next = gone + 1;
+    });
+    list_up_to(lattice.bonds());
+  }
+  StopCheck check;
+  for (const RewiredBond& r : graph.rewired_bonds()) {
+    check();
+    list(r.bond, r.a, r.b);
+  }
+  count = static_cast<std::uint32_t>(bond.size());
+  const std::size_t padded = (bond.size() + kGuard - 1) / kGuard * kGuard;
+  bond.resize(padded, 0);
+  a.resize(padded, kGuard);
+  b.resize(padded, kGuard);
+  if (!by_rows) return;
+
+  std::vector<std::vector<ShortcutEnd>> ends(l.rows);
+  std::uint32_t shortcut = 0;
+  for (const RewiredBond& r : graph.rewired_bonds()) {
+    check();
+    const std::uint32_t row_a = r.a / lattice.extent[0], row_b = r.b / lattice.extent[0];
+    ends[row_a].push_back({a[shortcut], b[shortcut], row_b, shortcut});
+    ends[row_b].push_back({b[shortcut], a[shortcut], row_a, shortcut});
+    ++shortcut;
+  }
+  row_ends.push_back(0);
+  for (const auto& row : ends) {
+    shortcut_end.insert(shortcut_end.end(), row.begin(), row.end());
+    row_ends.push_back(static_cast<std::uint32_t>(shortcut_end.size()));
+  }
+  graph.for_each_gone([&](Bond index) {
+    const auto dim = static_cast<unsigned>(lattice.dim);
+    const auto site = static_cast<Site>(index / dim);
+    const auto direction = static_cast<int>(index % dim);
+    const bool here = lattice.colour(site) == 0;
+    const Site end = here ? site : lattice.forward(site, direction);
+    removed_at.emplace_back(2 * direction + (here ? 0 : 1), end / 2);
+  });
+}
+
+HWY_EXPORT(DrawRows);
+HWY_EXPORT(DrawList);
+HWY_EXPORT(GrowDense);
+HWY_EXPORT(FlipReached);
+
+DenseScratch::DenseScratch(const DenseGeometry& g)
+    : reached(g.layout.words, 0),
+      open(g.a.size(), 0),
+      awake(g.by_rows ? g.layout.rows : 0, 0),
+      fresh(awake.size(), 0) {
+  if (g.by_rows) {
+    field_stride = g.layout.sites / 2 + 2 * std::size_t{kGuard};
+    bond_fields.assign(field_stride * static_cast<std::size_t>(2 * g.layout.lattice.dim), 0);
+  }
+}
+
+void dense_draw(const DenseGeometry& g, const Address& at, Threshold bond,
+                const std::uint32_t* spins, std::uint32_t seed_spin, std::uint32_t active,
+                const ThreadTeam& team, StopWatch& watch, DenseScratch& scratch) {
+  // In pieces of a grain: f(first, last), of units of so many sites.
+  const auto in_pieces = [&](std::uint32_t units, std::uint32_t sites, const auto& f) {
+    auto [first, last] = team.part(units);
+    const auto piece = watch.active() ? static_cast<std::uint32_t>(watch.grain() / sites + 1)
+                                      : std::max(units, 1u);
+    for (; first < last && !watch.stopped(); first += std::min(piece, last - first)) {
+      f(first, first + std::min(piece, last - first));
+      watch.ends(std::uint64_t{piece} * sites);
+    }
+  };
+  if (g.by_rows) {
+    in_pieces(g.layout.rows, 2 * g.layout.half_row, [&](std::uint32_t first, std::uint32_t last) {
+      HWY_DYNAMIC_DISPATCH(DrawRows)
+      (g, at, bond, spins, seed_spin, active, first, last, scratch);
+    });
+  }
+  in_pieces(static_cast<std::uint32_t>(g.a.size()) / kGuard, kGuard,
+            [&](std::uint32_t first, std::uint32_t last) {
+              HWY_DYNAMIC_DISPATCH(DrawList)
+              (g, at, bond, spins, seed_spin, active, first * kGuard, last * kGuard,
+               scratch.open.data());
+            });
+}
+
+void dense_grow(const DenseGeometry& g, StopWatch& watch, DenseScratch& scratch) {
+  HWY_DYNAMIC_DISPATCH(GrowDense)(g, watch, scratch);
+}
+
+void dense_flip(const DenseGeometry& g, const ThreadTeam& team, DenseScratch& scratch,
+                std::uint32_t* spins) {
+  const auto [first, last] = team.part(static_cast<std::uint32_t>(g.layout.words / kGuard));
+  HWY_DYNAMIC_DISPATCH(FlipReached)
+  (first * kGuard, last * kGuard, scratch.reached.data(), spins);
+}
+}  // namespace rewise::multispin
+#endif

@@ -1,0 +1,163 @@
+// How a dense Wolff update begins and ends (wolff_dense_cuda.hpp); its draws and its growth have
+// files of their own. The flip moves 16 bytes per reached word and is limited by memory.
+#include "src/cuda/bits.cuh"
+#include "src/cuda/launch.hpp"
+#include "src/multispin/rules.hpp"
+#include "src/multispin/wolff/wolff_dense.cuh"
+#include "src/multispin/words.cuh"
+
+namespace rewise::multispin {
+namespace {
+
+using namespace device;
+
+constexpr unsigned kWarps = 4;  // per block
+
+struct SitePlace {
+  std::uint32_t tile, local, slot;
+};
+
+__device__ SitePlace place_site(const DeviceTiles& g, std::uint32_t site) {
+  const DeviceLattice& lattice = g.lattice;
+  if (lattice.dim == 0) {
+    return {site / kTileSites, site % kTileSites, lattice.colour_base[0] + site};
+  }
+  const std::uint32_t extent[4] = {lattice.extent0, lattice.extent1, lattice.extent2,
+                                   lattice.extent3};
+  const std::uint32_t along[4] = {g.along0, g.along1, g.along2, g.along3};
+  const std::uint32_t rows[3] = {lattice.dim == 2 ? 32u : lattice.dim == 3 ? 8u : 4u, 4u, 2u};
+  SitePlace place{0, 0, 0};
+  std::uint32_t rest = site, colour = 0, tile_stride = 1, local_stride = 1;
+  for (int k = 0; k < lattice.dim; ++k) {
+    const std::uint32_t at = rest % extent[k];
+    const std::uint32_t length = lattice.dim == 1 ? kTileSites : k == 0 ? 32u : rows[k - 1];
+    rest /= extent[k];
+    colour += at;
+    place.tile += at / length * tile_stride;
+    place.local += at % length * local_stride;
+    tile_stride *= along[k];
+    local_stride *= length;
+  }
+  place.slot = lattice.colour_base[colour & 1u] + site / 2;
+  return place;
+}
+
+// A warp per word group, a lane per replica.
+__global__ void begin_update(const __grid_constant__ DeviceTiles g,
+                             const __grid_constant__ DeviceDenseRun run) {
+  const unsigned lane = threadIdx.x % 32;
+  const std::uint32_t b = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
+  if (b >= run.word_groups) return;
+  const std::uint32_t all = run.first + b, graph = all / g.word_groups;
+  const std::uint32_t active = run.active == nullptr ? ~0u : run.active[all];
+  const std::uint64_t key = std::uint64_t{g.seeds.high[graph]} << 32 | g.seeds.low[graph];
+  const std::uint32_t seed =
+      wolff_seed_site({key, all % g.word_groups, step_of(run)}, lane, g.lattice.sites);
+  const SitePlace place = place_site(g, seed);
+  const std::uint32_t word =
+      run.spins[first_word(all, g.lattice.words, run.vec) +
+                static_cast<std::size_t>(place.slot) * static_cast<unsigned>(run.vec)];
+  const std::uint32_t seed_spin = __ballot_sync(~0u, (word >> lane & 1u) != 0);
+  if (lane == 0) run.seed_spin[b] = seed_spin;
+  const bool takes_part = (active >> lane & 1u) != 0;
+  const std::uint32_t item = b * g.count + place.tile;
+  if (takes_part) {
+    atomicOr(run.reached + static_cast<std::size_t>(item) * kTileSites + place.local, 1u << lane);
+  }
+  TileWorker(run.queue, run.state).wake(takes_part, item, kTileFresh);
+}
+
+// A block per tile and pack of word groups, a warp per eight rows.
+template <int kDim, int kVec>
+__global__ void __launch_bounds__(kWarps * 32)
+    flip_reached(const __grid_constant__ DeviceTiles g,
+                 const __grid_constant__ DeviceDenseRun run) {
+  __shared__ unsigned flipped[kVec][32];
+  constexpr unsigned kRows = 32 / kWarps;
+  const unsigned lane = threadIdx.x % 32, first_row = threadIdx.x / 32 * kRows;
+  const std::uint32_t tile = blockIdx.x, b = blockIdx.y * kVec;
+  const auto item = [&](int v) {
+    return static_cast<std::size_t>(b + static_cast<unsigned>(v)) * g.count + tile;
+  };
+  bool touched[kVec], any = false;
+#pragma unroll
+  for (int v = 0; v < kVec; ++v) {
+    touched[v] = run.state[item(v)] != 0;
+    any = any || touched[v];
+  }
+  if (!any) return;
+  if (threadIdx.x < kVec * 32) flipped[threadIdx.x / 32][lane] = 0;
+  __syncthreads();
+  if (threadIdx.x < kVec) run.state[item(static_cast<int>(threadIdx.x))] = 0;
+  std::uint32_t* spins = run.spins + first_word(run.first + b, g.lattice.words, run.vec);
+  const auto vec = static_cast<std::size_t>(run.vec);
+  Counter<4> count[kVec];
+  const TileSites<kDim> sites(g, tile);
+#pragma unroll
+  for (unsigned j = first_row; j < first_row + kRows; ++j) {
+    Pack<kVec> gain;
+    std::uint32_t any_gain = 0;
+#pragma unroll
+    for (int v = 0; v < kVec; ++v) {
+      std::uint32_t* at = run.reached + item(v) * kTileSites + j * 32 + lane;
+      gain.w[v] = touched[v] ? __ldcg(at) : 0;
+      if (gain.w[v] != 0) *at = 0;
+      any_gain |= gain.w[v];
+    }
+    std::uint32_t site, slot;
+    if (!sites.find(j, lane, site, slot) || any_gain == 0) continue;
+    Pack<kVec> own = load<kVec>(spins + slot * vec);
+#pragma unroll
+    for (int v = 0; v < kVec; ++v) {
+      own.w[v] ^= gain.w[v];
+      count[v].add(gain.w[v]);
+    }
+    store<kVec>(spins + slot * vec, own);
+  }
+  __syncwarp();
+#pragma unroll
+  for (int v = 0; v < kVec; ++v) {
+    if (!touched[v]) continue;
+    if (kDim >= 2 && threadIdx.x < 64) run.edge[item(v) * 64 + threadIdx.x] = 0;
+    atomicAdd(&flipped[v][lane], count[v].of_lane());
+  }
+  __syncthreads();
+  if (threadIdx.x < kVec * 32 && flipped[threadIdx.x / 32][lane] != 0) {
+    atomicAdd(run.flipped + static_cast<std::size_t>(run.first + b) * kReplicas + threadIdx.x,
+              static_cast<unsigned long long>(flipped[threadIdx.x / 32][lane]));
+  }
+}
+
+template <int kDim>
+void flip(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream) {
+  LaunchShape shape{g.count, kWarps * 32};
+  shape.blocks_y = run.word_groups / static_cast<unsigned>(few_of(run.vec));
+  with_few(run.vec, [&]<int kVec>() { launch(flip_reached<kDim, kVec>, shape, stream, g, run); });
+}
+
+}  // namespace
+
+void launch_dense_begin(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream) {
+  check_cuda(cudaMemsetAsync(run.queue.head, 0, sizeof(std::uint32_t), stream), "clearing a queue");
+  check_cuda(cudaMemsetAsync(run.queue.added_done, 0, sizeof(unsigned long long), stream),
+             "clearing a queue");
+  if (g.ends > 0) {
+    const std::size_t bytes = static_cast<std::size_t>(run.word_groups) * g.ends * 4;
+    check_cuda(cudaMemsetAsync(run.sent, 0, bytes, stream), "clearing what was sent");
+    check_cuda(cudaMemsetAsync(run.mail, 0, bytes, stream), "clearing mail");
+  }
+  launch(begin_update, cover(std::uint64_t{run.word_groups} * 32, 128), stream, g, run);
+}
+
+void launch_dense_flip(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream) {
+  with_dim(g.lattice.dim, [&]<int kDim>() { flip<kDim>(g, run, stream); });
+}
+
+void launch_dense_wolff(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream) {
+  launch_dense_begin(g, run, stream);
+  launch_dense_draw(g, run, stream);
+  launch_dense_grow(g, run, stream);
+  launch_dense_flip(g, run, stream);
+}
+
+}  // namespace rewise::multispin

@@ -1,0 +1,480 @@
+// Device code of the dense Wolff update (wolff_dense_cuda.hpp): where tiles and their sites lie,
+// the queue of tiles, and how a warp closes a tile.
+//
+// A tile's 1024 words lie on a board in shared memory, 33 words a row. By columns, lane x holds the
+// 32 words of its column and closes them along the other directions; by rows, lane j holds its
+// row's and closes them along x. Either way a chain of up to 32 sites is closed exactly by one run
+// up and one down in registers, 31 steps of OR and AND each; the board turns one view into the
+// other.
+#pragma once
+
+#include <cuda/atomic>
+#include <utility>
+
+#include "src/multispin/wolff/wolff_dense_cuda.hpp"
+
+namespace rewise::multispin::device {
+
+// Where the tiles of wolff_tiles.hpp and their sites lie, on the device.
+
+// Rows of a tile: row j has coordinate (j / stride) % length along direction k >= 1.
+template <int kDim>
+struct TileShape {
+  static constexpr unsigned length(int k) {
+    if (kDim <= 2) return 32;
+    if (kDim == 3) return k == 1 ? 8 : 4;
+    return k == 3 ? 2 : 4;
+  }
+  static constexpr unsigned stride(int k) {
+    unsigned s = 1;
+    for (int i = 1; i < k; ++i) s *= length(i);
+    return s;
+  }
+  // Row f of the tile's face at coordinate 0 of direction k, f < 32 / length(k).
+  static __device__ __forceinline__ unsigned face_row(int k, unsigned f) {
+    return f / stride(k) * stride(k) * length(k) + f % stride(k);
+  }
+};
+
+// Where a tile lies on its lattice (two dimensions and more).
+template <int kDim>
+struct TileAt {
+  std::uint32_t at[4], along[4], extent[4];
+
+  __device__ __forceinline__ TileAt(const DeviceTiles& g, std::uint32_t tile)
+      : along{g.along0, g.along1, g.along2, g.along3},
+        extent{g.lattice.extent0, g.lattice.extent1, g.lattice.extent2, g.lattice.extent3} {
+#pragma unroll
+    for (int k = 0; k < kDim; ++k) {
+      at[k] = tile % along[k];
+      tile /= along[k];
+    }
+  }
+  static __device__ __forceinline__ unsigned length(int k) {
+    return k == 0 ? 32u : TileShape<kDim>::length(k);
+  }
+  // The last coordinate within the tile that lies n along direction k.
+  __device__ __forceinline__ unsigned last(int k, std::uint32_t n) const {
+    return n + 1 == along[k] ? (extent[k] - 1) % length(k) : length(k) - 1;
+  }
+  __device__ __forceinline__ std::uint32_t ahead(int k) const {
+    return at[k] + 1 == along[k] ? 0 : at[k] + 1;
+  }
+  __device__ __forceinline__ std::uint32_t behind(int k) const {
+    return at[k] == 0 ? along[k] - 1 : at[k] - 1;
+  }
+  __device__ __forceinline__ std::uint32_t tile_with(int k, std::uint32_t n) const {
+    std::uint32_t tile = 0;
+#pragma unroll
+    for (int i = kDim - 1; i >= 0; --i) tile = tile * along[i] + (i == k ? n : at[i]);
+    return tile;
+  }
+};
+
+// The sites of a tile: row j, lane x.
+template <int kDim>
+struct TileSites {
+  const DeviceLattice& lattice;
+  std::uint32_t
+      first[4]{};  // coordinates of the tile's first site; one dimension and none: its number
+
+  __device__ __forceinline__ TileSites(const DeviceTiles& g, std::uint32_t tile)
+      : lattice(g.lattice) {
+    if constexpr (kDim <= 1) {
+      first[0] = tile * kTileSites;
+    } else {
+      const TileAt<kDim> at(g, tile);
+#pragma unroll
+      for (int k = 0; k < kDim; ++k) first[k] = at.at[k] * TileAt<kDim>::length(k);
+    }
+  }
+  // False where the tile has no site there.
+  __device__ __forceinline__ bool find(unsigned j, unsigned x, std::uint32_t& site,
+                                       std::uint32_t& slot) const {
+    std::uint32_t next[4];
+    return find(j, x, site, slot, next);
+  }
+  // Also the slots of the neighbours ahead, by direction.
+  __device__ __forceinline__ bool find(unsigned j, unsigned x, std::uint32_t& site,
+                                       std::uint32_t& slot, std::uint32_t (&ahead)[4]) const {
+    if constexpr (kDim <= 1) {
+      site = first[0] + j * 32 + x;
+      slot = lattice.colour_base[kDim == 0 ? 0 : site & 1u] + (kDim == 0 ? site : site / 2);
+      const std::uint32_t next = site + 1 == lattice.sites ? 0 : site + 1;
+      ahead[0] = lattice.colour_base[next & 1u] + next / 2;
+      return site < lattice.sites;
+    } else {
+      const std::uint32_t extent[4] = {lattice.extent0, lattice.extent1, lattice.extent2,
+                                       lattice.extent3};
+      std::uint32_t step[4], colour = 0, stride = 1;
+      bool inside = true;
+      site = 0;
+#pragma unroll
+      for (int k = 0; k < kDim; ++k) {
+        const unsigned own =
+            k == 0 ? x : j / TileShape<kDim>::stride(k) % TileShape<kDim>::length(k);
+        const std::uint32_t at = first[k] + own;
+        inside = inside && at < extent[k];
+        site += at * stride;
+        colour += at;
+        step[k] = at + 1 == extent[k] ? stride - stride * extent[k] : stride;
+        stride *= extent[k];
+      }
+      slot = lattice.colour_base[colour & 1u] + site / 2;
+#pragma unroll
+      for (int k = 0; k < kDim; ++k) {
+        ahead[k] = lattice.colour_base[~colour & 1u] + (site + step[k]) / 2;
+      }
+      return inside;
+    }
+  }
+};
+
+// The queue of tiles that the dense Wolff update works off (wolff_dense_cuda.hpp): any warp takes,
+// any warp adds. A tile's state says whether it waits, is at work, or both, so that it waits at
+// most once and no two warps hold it at a time; a tile that is woken while at work waits again when
+// it is left. The queue is first in, first out, so that gains gather while a tile waits.
+
+constexpr std::uint32_t kTileWaits = 1;
+constexpr std::uint32_t kTileAtWork = 2;
+constexpr std::uint32_t kTileFresh = 4;    // holds what its neighbours were not told of
+constexpr std::uint32_t kTileTouched = 8;  // was visited in this update
+
+constexpr std::uint32_t kNoTile = ~0u;
+
+// Acquire and release; __threadfence() is sequentially consistent, which costs more.
+__device__ __forceinline__ void fence() {
+  cuda::atomic_thread_fence(cuda::memory_order_acq_rel, cuda::thread_scope_device);
+}
+
+using DeviceCounter = cuda::atomic_ref<std::uint32_t, cuda::thread_scope_device>;
+
+struct TakenTile {
+  std::uint32_t item;
+  bool first;  // visit in this update
+  bool fresh;
+};
+
+// A warp at the queue; all lanes call together. What a warp has written reaches the next one that
+// takes a tile if it was fenced before the tile was woken or left.
+class TileWorker {
+ public:
+  __device__ __forceinline__ TileWorker(const DeviceTileQueue& queue, std::uint32_t* state)
+      : queue_(queue), state_(state), lane_(threadIdx.x % 32) {}
+
+  // Queues up for the next tile; some time before take(), which then waits less.
+  __device__ __forceinline__ void queue_up() {
+    if (lane_ == 0) ticket_ = atomicAdd(queue_.head, 1u);
+  }
+
+  // The tile that take() will return, or none if it is not known yet.
+  __device__ __forceinline__ std::uint32_t next() const {
+    std::uint32_t got = 0;
+    if (lane_ == 0) {
+      got = DeviceCounter(queue_.entry[ticket_ & queue_.mask]).load(cuda::memory_order_relaxed);
+    }
+    return __shfl_sync(~0u, got, 0) - 1;
+  }
+
+  // Waits for a tile; false when there will be none any more.
+  __device__ __forceinline__ bool take(TakenTile& taken) const {
+    std::uint32_t got = 0, old = 0;
+    if (lane_ == 0) {
+      DeviceCounter entry(queue_.entry[ticket_ & queue_.mask]);
+      while ((got = entry.load(cuda::memory_order_relaxed)) == 0 && !all_done()) __nanosleep(100);
+      if (got != 0) {
+        entry.store(0, cuda::memory_order_relaxed);
+        old = DeviceCounter(state_[got - 1])
+                  .exchange(kTileAtWork | kTileTouched, cuda::memory_order_relaxed);
+        fence();
+      }
+    }
+    __syncwarp();
+    got = __shfl_sync(~0u, got, 0);
+    old = __shfl_sync(~0u, old, 0);
+    taken.item = got - 1;
+    taken.first = (old & kTileTouched) == 0;
+    taken.fresh = (old & kTileFresh) != 0;
+    return got != 0;
+  }
+
+  // Wakes the tile of every lane that wants to.
+  __device__ __forceinline__ void wake(bool wants, std::uint32_t item,
+                                       std::uint32_t how = 0) const {
+    std::uint32_t old = kTileWaits;
+    if (wants) {
+      old = DeviceCounter(state_[item]).fetch_or(kTileWaits | how, cuda::memory_order_relaxed);
+    }
+    add((old & (kTileWaits | kTileAtWork)) == 0, item);
+  }
+
+  __device__ __forceinline__ void leave(std::uint32_t item) const {
+    __syncwarp();
+    std::uint32_t old = 0;
+    if (lane_ == 0) {
+      old = DeviceCounter(state_[item]).fetch_and(~kTileAtWork, cuda::memory_order_relaxed);
+    }
+    add((old & kTileWaits) != 0, item);
+    if (lane_ == 0) atomicAdd(queue_.added_done, 1ull << 32);
+  }
+
+ private:
+  // Whether as many visits were done as tiles were added. One word holds both numbers: a warp's
+  // additions come before the end of its visit in the order of that word's values.
+  __device__ __forceinline__ bool all_done() const {
+    const std::uint64_t both =
+        cuda::atomic_ref<unsigned long long, cuda::thread_scope_device>(*queue_.added_done)
+            .load(cuda::memory_order_relaxed);
+    return static_cast<std::uint32_t>(both) == static_cast<std::uint32_t>(both >> 32);
+  }
+  // A slot is free again before its turn comes round, unless a warp was held up there.
+  __device__ __forceinline__ void add(bool wants, std::uint32_t item) const {
+    const unsigned who = __ballot_sync(~0u, wants);
+    if (who == 0) return;
+    const int first = __ffs(static_cast<int>(who)) - 1;
+    std::uint32_t at = 0;
+    if (static_cast<int>(lane_) == first) {
+      at = static_cast<std::uint32_t>(
+          atomicAdd(queue_.added_done, static_cast<unsigned long long>(__popc(who))));
+    }
+    at = __shfl_sync(~0u, at, first) + static_cast<unsigned>(__popc(who & ((1u << lane_) - 1)));
+    if (!wants) return;
+    std::uint32_t* slot = queue_.entry + (at & queue_.mask);
+    while (atomicCAS(slot, 0u, item + 1) != 0) __nanosleep(100);
+  }
+
+  const DeviceTileQueue& queue_;
+  std::uint32_t* const state_;
+  const unsigned lane_;
+  std::uint32_t ticket_ = 0;
+};
+
+// A tile closed by a warp.
+
+constexpr unsigned kBoard = 32 * 33;  // words
+
+__device__ __forceinline__ std::uint32_t& on_board(std::uint32_t* board, std::uint32_t local) {
+  return board[local / 32 * 33 + local % 32];
+}
+
+__device__ __forceinline__ std::uint32_t step_of(const DeviceDenseRun& run) {
+  return *run.first_step + run.step;
+}
+
+// Words that one warp writes while others read them: whole, new or old.
+__device__ __forceinline__ std::uint32_t peek(std::uint32_t* word) {
+  return cuda::atomic_ref<std::uint32_t, cuda::thread_scope_device>(*word).load(
+      cuda::memory_order_relaxed);
+}
+__device__ __forceinline__ void post(std::uint32_t* word, std::uint32_t value) {
+  cuda::atomic_ref<std::uint32_t, cuda::thread_scope_device>(*word).store(
+      value, cuda::memory_order_relaxed);
+}
+
+// Into the second-level cache.
+__device__ __forceinline__ void prefetch_line(const std::uint32_t* words) {
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(words));
+}
+
+// Closes 32 words along a direction: word i and i + kStride are joined where open[i] says, while
+// both lie in the same chain of kLength. Returns the bits that were added anywhere.
+template <unsigned kStride, unsigned kLength>
+__device__ __forceinline__ std::uint32_t close_chains(std::uint32_t (&r)[32],
+                                                      const std::uint32_t (&open)[32]) {
+  std::uint32_t grew = 0;
+#pragma unroll
+  for (unsigned i = 0; i + kStride < 32; ++i) {
+    if (i / kStride % kLength + 1 == kLength) continue;
+    const std::uint32_t now = r[i + kStride] | (r[i] & open[i]);
+    grew |= now ^ r[i + kStride];
+    r[i + kStride] = now;
+  }
+#pragma unroll
+  for (unsigned n = 32 - kStride; n > 0; --n) {
+    const unsigned i = n - 1;
+    if (i / kStride % kLength + 1 == kLength) continue;
+    const std::uint32_t now = r[i] | (r[i + kStride] & open[i]);
+    grew |= now ^ r[i];
+    r[i] = now;
+  }
+  return grew;
+}
+
+__device__ __forceinline__ void load_rows(const std::uint32_t* board, std::uint32_t (&r)[32]) {
+#pragma unroll
+  for (unsigned i = 0; i < 32; ++i) r[i] = board[threadIdx.x % 32 * 33 + i];
+}
+__device__ __forceinline__ void store_rows(std::uint32_t* board, const std::uint32_t (&r)[32]) {
+#pragma unroll
+  for (unsigned i = 0; i < 32; ++i) board[threadIdx.x % 32 * 33 + i] = r[i];
+}
+__device__ __forceinline__ void load_columns(const std::uint32_t* board, std::uint32_t (&r)[32]) {
+#pragma unroll
+  for (unsigned i = 0; i < 32; ++i) r[i] = board[i * 33 + threadIdx.x % 32];
+}
+__device__ __forceinline__ void store_columns(std::uint32_t* board, const std::uint32_t (&r)[32]) {
+#pragma unroll
+  for (unsigned i = 0; i < 32; ++i) board[i * 33 + threadIdx.x % 32] = r[i];
+}
+
+// The open bonds within a tile: x by rows (lane j, x), others by columns (lane x, j).
+template <int kDim>
+struct TileBonds {
+  std::uint32_t open[kDim > 0 ? kDim : 1][32];
+
+  __device__ __forceinline__ void load(const std::uint32_t* bonds, std::size_t direction_stride) {
+#pragma unroll
+    for (int k = 0; k < kDim; ++k) {
+#pragma unroll
+      for (unsigned i = 0; i < 32; ++i) {
+        open[k][i] = __ldcg(bonds + k * direction_stride + i * 32 + threadIdx.x % 32);
+      }
+    }
+  }
+  __device__ __forceinline__ void store(std::uint32_t* bonds, std::size_t direction_stride) const {
+#pragma unroll
+    for (int k = 0; k < kDim; ++k) {
+#pragma unroll
+      for (unsigned i = 0; i < 32; ++i) {
+        post(bonds + k * direction_stride + i * 32 + threadIdx.x % 32, open[k][i]);
+      }
+    }
+  }
+
+  // Opens the bonds of plaquettes of which three are open, twice over the tile. Uses the board.
+  __device__ __forceinline__ void close_plaquettes(std::uint32_t* board) {
+    if constexpr (kDim >= 2) {
+      store_rows(board, open[0]);
+      __syncwarp();
+      load_columns(board, open[0]);
+      close_all(std::make_integer_sequence<unsigned, 32>());
+      store_columns(board, open[0]);
+      __syncwarp();
+      load_rows(board, open[0]);
+      __syncwarp();
+    }
+  }
+
+ private:
+  using Shape = TileShape<kDim>;
+
+  // Up the rows and down again; direction 0 by columns too.
+  template <unsigned... kRow>
+  __device__ __forceinline__ void close_all(std::integer_sequence<unsigned, kRow...>) {
+    (close_plaquettes_of<kRow, 1, 2>(), ...);
+    (close_plaquettes_of<31 - kRow, 1, 2>(), ...);
+  }
+  static constexpr bool within(unsigned row, int k) {
+    return row / Shape::stride(k) % Shape::length(k) + 1 < Shape::length(k);
+  }
+  // The plaquettes with their lowest site in the row: of x and k, of k and l, and of those after.
+  template <unsigned kRow, int k, int l>
+  __device__ __forceinline__ void close_plaquettes_of() {
+    if constexpr (within(kRow, k)) {
+      constexpr unsigned s = Shape::stride(k);
+      if constexpr (l == k + 1) close_along_x(open[0][kRow], open[0][kRow + s], open[k][kRow]);
+      if constexpr (l < kDim) {
+        if constexpr (within(kRow, l)) {
+          constexpr unsigned t = Shape::stride(l);
+          close_square(open[k][kRow], open[k][kRow + t], open[l][kRow], open[l][kRow + s]);
+        }
+      }
+    }
+    if constexpr (l + 1 < kDim) {
+      close_plaquettes_of<kRow, k, l + 1>();
+    } else if constexpr (k + 1 < kDim) {
+      close_plaquettes_of<kRow, k + 1, k + 2>();
+    }
+  }
+  static __device__ __forceinline__ void close_square(std::uint32_t& top, std::uint32_t& bottom,
+                                                      std::uint32_t& left, std::uint32_t& right) {
+    top |= left & right & bottom;
+    bottom |= left & right & top;
+    left |= top & bottom & right;
+    right |= top & bottom & left;
+  }
+  // A plaquette per lane; its right side is the left side of the next lane's.
+  static __device__ __forceinline__ void close_along_x(std::uint32_t& top, std::uint32_t& bottom,
+                                                       std::uint32_t& left) {
+    const unsigned lane = threadIdx.x % 32;
+    std::uint32_t right = __shfl_down_sync(~0u, left, 1);
+    if (lane == 31) right = 0;
+    top |= left & right & bottom;
+    bottom |= left & right & top;
+    std::uint32_t from_before = __shfl_up_sync(~0u, top & bottom & left, 1);
+    if (lane == 0) from_before = 0;
+    left |= (top & bottom & right) | from_before;
+  }
+};
+
+// Along all directions but x; r by columns.
+template <int kDim>
+__device__ __forceinline__ bool close_columns(std::uint32_t (&r)[32], const TileBonds<kDim>& b) {
+  if constexpr (kDim == 2) {
+    return __any_sync(~0u, close_chains<1, 32>(r, b.open[1]));
+  } else {
+    using Shape = TileShape<kDim>;
+    bool grew = false;
+    while (true) {
+      std::uint32_t now = close_chains<Shape::stride(1), Shape::length(1)>(r, b.open[1]);
+      now |= close_chains<Shape::stride(2), Shape::length(2)>(r, b.open[2]);
+      if constexpr (kDim == 4) {
+        now |= close_chains<Shape::stride(3), Shape::length(3)>(r, b.open[3]);
+      }
+      if (!__any_sync(~0u, now)) return grew;
+      grew = true;
+    }
+  }
+}
+
+// One dimension: rows follow one another, so a row's last word is joined with the next row's first.
+__device__ __forceinline__ bool close_ring(std::uint32_t (&r)[32], const TileBonds<1>& b) {
+  const unsigned lane = threadIdx.x % 32;
+  bool grew = false;
+  while (true) {
+    std::uint32_t now = close_chains<1, 32>(r, b.open[0]);
+    std::uint32_t from_before = __shfl_up_sync(~0u, r[31] & b.open[0][31], 1);
+    if (lane == 0) from_before = 0;
+    now |= from_before & ~r[0];
+    r[0] |= from_before;
+    std::uint32_t from_after = __shfl_down_sync(~0u, r[0], 1);
+    from_after = lane == 31 ? 0 : from_after & b.open[0][31];
+    now |= from_after & ~r[31];
+    r[31] |= from_after;
+    if (!__any_sync(~0u, now)) return grew;
+    grew = true;
+  }
+}
+
+// Grows a board to its fixed point within the tile; whether it grew. Neither view is looked at
+// again once the other has added nothing to what it had closed.
+template <int kDim>
+__device__ __forceinline__ bool close_tile(std::uint32_t* board, const TileBonds<kDim>& b) {
+  std::uint32_t r[32];
+  if constexpr (kDim == 1) {
+    load_rows(board, r);
+    const bool grew = close_ring(r, b);
+    if (grew) store_rows(board, r);
+    __syncwarp();
+    return grew;
+  } else {
+    bool grew = false;
+    for (bool first = true;; first = false) {
+      load_rows(board, r);
+      if (__any_sync(~0u, close_chains<1, 32>(r, b.open[0]))) {
+        grew = true;
+        store_rows(board, r);
+        __syncwarp();
+      } else if (!first) {
+        return grew;
+      }
+      load_columns(board, r);
+      if (!close_columns<kDim>(r, b)) return grew;
+      grew = true;
+      store_columns(board, r);
+      __syncwarp();
+    }
+  }
+}
+
+}  // namespace rewise::multispin::device

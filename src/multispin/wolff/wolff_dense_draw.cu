@@ -1,0 +1,273 @@
+// The draws of the dense Wolff update (wolff_dense_cuda.hpp). A block takes a tile of a pack of
+// word groups: eight digits of every bond at once, then the tenth of the words that needs more from
+// a queue in shared memory, by full warps. Limited by integer instructions, about 80 per bond and
+// word group.
+#include "src/cuda/launch.hpp"
+#include "src/multispin/rules.hpp"
+#include "src/multispin/wolff/wolff_dense.cuh"
+#include "src/multispin/words.cuh"
+
+namespace rewise::multispin {
+namespace {
+
+using namespace device;
+
+constexpr unsigned kDrawThreads = 128;
+constexpr unsigned kDrawQuick = 2;   // calls of four digits each
+constexpr unsigned kDrawRoom = 640;  // words that may wait for more digits
+constexpr unsigned kDrawFull = 256;  // decided when there are so many
+
+struct Key {
+  std::uint32_t low, high;
+};
+
+// What a block knows of its word groups.
+template <int kVec>
+struct Drawer {
+  CallWords call_words[kVec][8];
+  uint4 digit[kVec][8];  // the threshold's, four by four, as words of zeros or ones
+  std::uint32_t active[kVec], seed_spin[kVec];
+  std::uint32_t step;
+
+  // By all threads of a block, before its first barrier.
+  __device__ __forceinline__ void open(const DeviceTiles& g, const DeviceDenseRun& run,
+                                       const Key& key, std::uint32_t word_group) {
+    if (threadIdx.x < kVec * 8u) {
+      const unsigned v = threadIdx.x / 8, call = threadIdx.x % 8;
+      const std::uint32_t all = run.first + word_group + v;
+      const std::uint32_t t = run.threshold[all] << 4 * call;
+      call_words[v][call] = CallWords(key.low, key.high, all % g.word_groups, call, step_of(run));
+      digit[v][call] =
+          make_uint4(0u - (t >> 31), 0u - (t >> 30 & 1u), 0u - (t >> 29 & 1u), 0u - (t >> 28 & 1u));
+      if (call == 0) {
+        if (v == 0) step = step_of(run);
+        active[v] = run.active == nullptr ? ~0u : run.active[all];
+        seed_spin[v] = run.seed_spin[word_group + v];
+      }
+    }
+  }
+  __device__ __forceinline__ SharedItem item(const Key& key, std::uint32_t bond) const {
+    return SharedItem(key.low, key.high, static_cast<std::uint32_t>(Stream::bond), step, bond);
+  }
+  __device__ __forceinline__ bool idle() const {
+    std::uint32_t any = 0;
+#pragma unroll
+    for (int v = 0; v < kVec; ++v) any |= active[v];
+    return any == 0;
+  }
+
+  // Replicas among `undecided` that digits 4 call .. 4 call + 3 find below the threshold; those
+  // that they leave open stay in `undecided`.
+  __device__ __forceinline__ std::uint32_t four_digits(const Key& key, const SharedItem& shared,
+                                                       int v, unsigned call,
+                                                       std::uint32_t& undecided) const {
+    const Words4 words = finish_call(shared, call_words[v][call], key.low, key.high);
+    const uint4 t = digit[v][call];
+    std::uint32_t below = 0;
+    compare(words.w[0], t.x, undecided, below);
+    compare(words.w[1], t.y, undecided, below);
+    compare(words.w[2], t.z, undecided, below);
+    compare(words.w[3], t.w, undecided, below);
+    return below;
+  }
+
+ private:
+  static __device__ __forceinline__ void compare(std::uint32_t r, std::uint32_t t,
+                                                 std::uint32_t& undecided, std::uint32_t& below) {
+    const std::uint32_t left = undecided & ~(r ^ t);
+    below |= (undecided ^ left) & t;
+    undecided = left;
+  }
+};
+
+// Words that wait for more digits.
+struct DrawQueue {
+  std::uint32_t where[kDrawRoom];  // in the pack's tile: local | direction << 10 | word group << 12
+  std::uint32_t bond[kDrawRoom], undecided[kDrawRoom];
+  unsigned count;
+};
+
+template <int kDim, int kVec>
+struct DrawBlock {
+  Drawer<kVec> drawer;
+  DrawQueue queue;
+  std::uint32_t along_x[kVec][kBoard];  // direction 0, to be written by columns
+};
+
+template <int kDim>
+__device__ __forceinline__ std::uint32_t* open_of(const DeviceTiles& g, const DeviceDenseRun& run,
+                                                  std::uint32_t word_group, int k,
+                                                  std::uint32_t tile) {
+  return run.open +
+         ((static_cast<std::size_t>(word_group) * kDim + static_cast<unsigned>(k)) * g.count +
+          tile) *
+             kTileSites;
+}
+
+// Decides what waits; by all threads, between barriers.
+template <int kDim, int kVec>
+__device__ void decide_waiting(const DeviceTiles& g, const DeviceDenseRun& run,
+                               DrawBlock<kDim, kVec>& block, const Key& key,
+                               std::uint32_t word_group, std::uint32_t tile) {
+  __syncthreads();
+  const unsigned waiting = min(block.queue.count, kDrawRoom);
+  for (unsigned q = threadIdx.x; q < waiting; q += kDrawThreads) {
+    const std::uint32_t where = block.queue.where[q];
+    const int v = static_cast<int>(where >> 12), k = static_cast<int>(where >> 10 & 3u);
+    const SharedItem shared = block.drawer.item(key, block.queue.bond[q]);
+    std::uint32_t undecided = block.queue.undecided[q], below = 0;
+    for (unsigned call = kDrawQuick; call < 8 && undecided != 0; ++call) {
+      below |= block.drawer.four_digits(key, shared, v, call, undecided);
+    }
+    if (below == 0) continue;
+    if (k == 0) {
+      on_board(block.along_x[v], where & 1023u) |= below;
+    } else {
+      atomicOr(
+          open_of<kDim>(g, run, word_group + static_cast<unsigned>(v), k, tile) + (where & 1023u),
+          below);
+    }
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) block.queue.count = 0;
+  __syncthreads();
+}
+
+template <int kDim, int kVec>
+__global__ void __launch_bounds__(kDrawThreads, 8)
+    draw_lattice(const __grid_constant__ DeviceTiles g,
+                 const __grid_constant__ DeviceDenseRun run) {
+  __shared__ DrawBlock<kDim, kVec> block;
+  const std::uint32_t tile = blockIdx.x, word_group = blockIdx.y * kVec;
+  const std::uint32_t graph = (run.first + word_group) / g.word_groups;
+  const Key key{g.seeds.low[graph], g.seeds.high[graph]};
+  block.drawer.open(g, run, key, word_group);
+  if (threadIdx.x == 0) block.queue.count = 0;
+  __syncthreads();
+  if (block.drawer.idle()) return;
+  const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const std::uint32_t* spins =
+      run.spins + first_word(run.first + word_group, g.lattice.words, run.vec);
+  const auto vec = static_cast<std::size_t>(run.vec);
+  const TileSites<kDim> sites(g, tile);
+  for (unsigned row = 0; row < 32; row += kDrawThreads / 32) {
+    const unsigned j = row + warp;
+    std::uint32_t site, slot, ahead[4];
+    const bool inside = sites.find(j, lane, site, slot, ahead);
+    Pack<kVec> own{};
+    if (inside) own = load<kVec>(spins + slot * vec);
+#pragma unroll
+    for (int v = 0; v < kVec; ++v) {
+      own.w[v] = ~(own.w[v] ^ block.drawer.seed_spin[v]) & block.drawer.active[v];
+    }
+#pragma unroll
+    for (int k = 0; k < kDim; ++k) {
+      const std::uint32_t rows =
+          g.bonds[((static_cast<std::size_t>(graph) * g.count + tile) * kDim +
+                   static_cast<unsigned>(k)) *
+                      32 +
+                  j];
+      const bool exists = (rows >> lane & 1u) != 0;
+      Pack<kVec> other{};
+      if (exists) other = load<kVec>(spins + ahead[k] * vec);
+      const std::uint32_t bond = site * static_cast<unsigned>(kDim) + static_cast<unsigned>(k);
+      const SharedItem shared = block.drawer.item(key, bond);
+#pragma unroll
+      for (int v = 0; v < kVec; ++v) {
+        std::uint32_t undecided =
+            exists ? own.w[v] & ~(other.w[v] ^ block.drawer.seed_spin[v]) : 0u;
+        std::uint32_t below = 0;
+#pragma unroll
+        for (unsigned call = 0; call < kDrawQuick; ++call) {
+          below |= block.drawer.four_digits(key, shared, v, call, undecided);
+        }
+        if (undecided != 0) {
+          const unsigned q = atomicAdd(&block.queue.count, 1u);
+          if (q < kDrawRoom) {
+            block.queue.where[q] =
+                (j * 32 + lane) | static_cast<unsigned>(k) << 10 | static_cast<unsigned>(v) << 12;
+            block.queue.bond[q] = bond;
+            block.queue.undecided[q] = undecided;
+          } else {
+            for (unsigned call = kDrawQuick; call < 8 && undecided != 0; ++call) {
+              below |= block.drawer.four_digits(key, shared, v, call, undecided);
+            }
+          }
+        }
+        if (k == 0) {
+          block.along_x[v][j * 33 + lane] = below;
+        } else {
+          open_of<kDim>(g, run, word_group + static_cast<unsigned>(v), k, tile)[j * 32 + lane] =
+              below;
+        }
+      }
+    }
+    __syncthreads();
+    // Decided above kDrawFull, so that about as many fit again.
+    const bool full = block.queue.count >= kDrawFull;
+    if (full || row + kDrawThreads / 32 == 32) decide_waiting(g, run, block, key, word_group, tile);
+    __syncthreads();
+  }
+#pragma unroll
+  for (int v = 0; v < kVec; ++v) {
+    std::uint32_t* out = open_of<kDim>(g, run, word_group + static_cast<unsigned>(v), 0, tile);
+    for (unsigned x = warp; x < 32; x += kDrawThreads / 32) {
+      out[x * 32 + lane] = block.along_x[v][lane * 33 + x];
+    }
+  }
+}
+
+// A thread per listed bond of a pack of word groups.
+template <int kVec>
+__global__ void __launch_bounds__(kDrawThreads)
+    draw_listed(const __grid_constant__ DeviceTiles g, const __grid_constant__ DeviceDenseRun run) {
+  __shared__ Drawer<kVec> drawer;
+  const std::uint32_t word_group = blockIdx.y * kVec;
+  const std::uint32_t graph = (run.first + word_group) / g.word_groups;
+  const Key key{g.seeds.low[graph], g.seeds.high[graph]};
+  drawer.open(g, run, key, word_group);
+  __syncthreads();
+  const std::uint32_t i = blockIdx.x * kDrawThreads + threadIdx.x;
+  if (drawer.idle() || i >= g.listed_count[graph]) return;
+  const ListedBond listed = g.listed[static_cast<std::size_t>(graph) * g.listed_most + i];
+  const std::uint32_t* spins =
+      run.spins + first_word(run.first + word_group, g.lattice.words, run.vec);
+  const auto vec = static_cast<std::size_t>(run.vec);
+  const Pack<kVec> a = load<kVec>(spins + listed.a * vec);
+  const Pack<kVec> b = load<kVec>(spins + listed.b * vec);
+  const SharedItem shared = drawer.item(key, listed.bond);
+#pragma unroll
+  for (int v = 0; v < kVec; ++v) {
+    std::uint32_t undecided =
+        ~(a.w[v] ^ drawer.seed_spin[v]) & ~(b.w[v] ^ drawer.seed_spin[v]) & drawer.active[v];
+    std::uint32_t below = 0;
+    for (unsigned call = 0; call < 8 && undecided != 0; ++call) {
+      below |= drawer.four_digits(key, shared, v, call, undecided);
+    }
+    std::uint32_t* out =
+        run.open_end + static_cast<std::size_t>(word_group + static_cast<unsigned>(v)) * g.ends;
+    out[listed.end_a] = below;
+    out[listed.end_b] = below;
+  }
+}
+
+template <int kVec>
+void draw_pack(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream) {
+  LaunchShape shape{g.count, kDrawThreads};
+  shape.blocks_y = run.word_groups / kVec;
+  if (g.lattice.dim > 0) {
+    with_lattice_dim(g.lattice.dim,
+                     [&]<int kDim>() { launch(draw_lattice<kDim, kVec>, shape, stream, g, run); });
+  }
+  if (g.listed_most == 0) return;
+  shape.blocks = (g.listed_most + kDrawThreads - 1) / kDrawThreads;
+  launch(draw_listed<kVec>, shape, stream, g, run);
+}
+
+}  // namespace
+
+void launch_dense_draw(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream) {
+  with_few(run.vec, [&]<int kVec>() { draw_pack<kVec>(g, run, stream); });
+}
+
+}  // namespace rewise::multispin

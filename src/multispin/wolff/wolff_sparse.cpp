@@ -1,0 +1,467 @@
+// The sparse form of wolff.hpp: one replica's cluster in its plane, or in the word group's words.
+//
+// Growth takes a vector of sites and a vector of bonds at a time. A spin is flipped when its site
+// joins the queue, so "equal to the seed's spin" means "not yet visited". Sites leave the queue a
+// vector at a time; their equal neighbours become candidates (site, bond); candidates are drawn a
+// vector at a time, four digits each; the sixteenth that is still undecided then waits until a
+// vector of such has gathered or nothing else is left to do. The queue keeps every visited site, so
+// a cluster can be taken back and grown in the dense form.
+#include <hwy/cache_control.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "src/base/stop.hpp"
+#include "src/multispin/wolff/wolff.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "src/multispin/wolff/wolff_sparse.cpp"
+#include <hwy/foreach_target.h>  // must come before highway.h
+
+#include "src/multispin/wolff/planes-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace rewise::multispin {
+namespace HWY_NAMESPACE {
+
+void WordsToPlanes(const WolffGeometry& g, const std::uint32_t* spins, std::uint32_t first,
+                   std::uint32_t last, std::uint32_t* planes) {
+  std::uint32_t tile[32];
+  for (std::uint32_t w = first; w < last; ++w) {
+    const std::uint64_t begin = 32 * std::uint64_t{w};
+    const std::uint64_t end = std::min<std::uint64_t>(begin + 32, g.sites);
+    if (begin >= end) break;
+    if (end < begin + 32) std::fill(tile, tile + 32, 0u);
+    walk_sites(g.layout, begin, end,
+               [&](std::uint64_t i, std::uint64_t slot) HWY_ATTR { tile[i] = spins[slot]; });
+    transpose(tile);
+    for (std::size_t r = 0; r < kReplicas; ++r) planes[r * g.plane_words + w] = tile[r];
+  }
+}
+
+void PlanesToWords(const WolffGeometry& g, const std::uint32_t* planes, std::uint32_t first,
+                   std::uint32_t last, std::uint32_t* spins) {
+  std::uint32_t tile[32];
+  for (std::uint32_t w = first; w < last; ++w) {
+    const std::uint64_t begin = 32 * std::uint64_t{w};
+    const std::uint64_t end = std::min<std::uint64_t>(begin + 32, g.sites);
+    if (begin >= end) break;
+    for (std::size_t r = 0; r < kReplicas; ++r) tile[r] = planes[r * g.plane_words + w];
+    transpose(tile);
+    walk_sites(g.layout, begin, end,
+               [&](std::uint64_t i, std::uint64_t slot) HWY_ATTR { spins[slot] = tile[i]; });
+  }
+}
+
+// Links of a special site are looked at so many at a time.
+using DLinks = hn::CappedTag<std::uint32_t, 8>;
+
+// Lanes whose bit number `site` of a bit array is set.
+template <class D>
+HWY_INLINE hn::Mask<D> bits_at(D d, const std::uint32_t* bits, hn::VFromD<D> site) {
+  const hn::RebindToSigned<D> ds;
+  const auto word = hn::GatherIndex(d, bits, hn::BitCast(ds, hn::ShiftRight<5>(site)));
+  return hn::TestBit(word, hn::Shl(hn::Set(d, 1), hn::And(site, hn::Set(d, 31))));
+}
+
+// Spins of one replica in a plane; a key is a site.
+struct PlaneSpins {
+  std::uint32_t* plane;
+
+  static std::uint32_t key(Site site, int) { return site; }
+  static hn::VFromD<DLinks> neighbour_keys(hn::VFromD<DLinks> sites, std::uint32_t) {
+    return sites;
+  }
+  static Site site(std::uint32_t key) { return key; }
+  HWY_INLINE bool up(std::uint32_t key) const { return (plane[key / 32] >> key % 32 & 1u) != 0; }
+  HWY_INLINE void flip(std::uint32_t key) const { plane[key / 32] ^= 1u << key % 32; }
+
+  static HWY_INLINE V32 sites(V32 keys) { return keys; }
+  static HWY_INLINE V32 step(V32 keys, V32 stride) { return hn::Add(keys, stride); }
+  template <class D>
+  HWY_INLINE hn::Mask<D> ups(D d, hn::VFromD<D> keys) const {
+    return bits_at(d, plane, keys);
+  }
+};
+
+// Spins of one replica in the words of its word group; a key is 2 * site + colour. Other threads
+// may flip other replicas in the same words at the same time, while whole vectors of words are
+// gathered: a lane of 32 bits is read whole, and this replica's bit is changed by this thread
+// alone.
+struct WordSpins {
+  std::uint32_t* words;
+  std::uint32_t base, other;  // slot = base + site / 2, + other for colour 1
+  unsigned halve;             // 1: lattice, slots of half the site; 0: slots of the site
+  std::uint32_t bit;
+  bool shared;  // by several threads
+
+  static std::uint32_t key(Site site, int colour) {
+    return 2 * site + static_cast<unsigned>(colour);
+  }
+  HWY_INLINE hn::VFromD<DLinks> neighbour_keys(hn::VFromD<DLinks> sites, std::uint32_t own) const {
+    return hn::Add(hn::Add(sites, sites), hn::Set(DLinks(), (own & 1u) ^ halve));
+  }
+  static Site site(std::uint32_t key) { return key / 2; }
+  std::uint32_t slot(std::uint32_t key) const {
+    return base + (key >> (1 + halve)) + ((key & 1u) != 0 ? other : 0);
+  }
+  HWY_INLINE bool up(std::uint32_t key) const {
+    return (__atomic_load_n(words + slot(key), __ATOMIC_RELAXED) & bit) != 0;
+  }
+  HWY_INLINE void flip(std::uint32_t key) const {
+    std::uint32_t* word = words + slot(key);
+    if (shared) {
+      __atomic_fetch_xor(word, bit, __ATOMIC_RELAXED);
+    } else {
+      *word ^= bit;
+    }
+  }
+
+  static HWY_INLINE V32 sites(V32 keys) { return hn::ShiftRight<1>(keys); }
+  // Lanes with stride 0 have no neighbour to ask for; their keys may take the wrong colour.
+  static HWY_INLINE V32 step(V32 keys, V32 stride) {
+    return hn::Xor(hn::Add(keys, hn::Add(stride, stride)), hn::Set(D32(), 1));
+  }
+  template <class D>
+  HWY_INLINE hn::Mask<D> ups(D d, hn::VFromD<D> keys) const {
+    const hn::RebindToSigned<D> ds;
+    const auto colour = hn::Sub(hn::Zero(d), hn::And(keys, hn::Set(d, 1)));  // 0 or ~0
+    const auto half = halve != 0 ? hn::ShiftRight<2>(keys) : hn::ShiftRight<1>(keys);
+    const auto slots = hn::Add(hn::Add(half, hn::Set(d, base)), hn::And(colour, hn::Set(d, other)));
+    return hn::TestBit(hn::GatherIndex(d, words, hn::BitCast(ds, slots)), hn::Set(d, bit));
+  }
+};
+
+// One growing cluster.
+template <class Spins>
+class Growth {
+ public:
+  Growth(const WolffGeometry& geometry, const Address& at, Threshold bond, unsigned replica,
+         const Spins& spins, StopWatch& watch, WolffQueue& queue)
+      : g_(geometry),
+        spins_(spins),
+        calls_(at.seed, Stream::bond, at.who, at.step),
+        bond_(bond),
+        replica_(1u << replica),
+        watch_(watch),
+        stretch_(watch.active() ? std::min(kStretch, watch.grain()) : geometry.sites),
+        queue_(queue.key.get()) {}
+
+  // Grows and flips the cluster of a seed; returns its size, or 0 if it was stopped and taken back.
+  template <int kDim>
+  std::uint64_t run(Site seed, int seed_colour) {
+    const std::uint32_t key = spins_.key(seed, seed_colour);
+    up_ = spins_.up(key);
+    spins_.flip(key);
+    queue_[tail_++] = key;
+    while (true) {
+      const std::uint64_t look = tail_ + stretch_;
+      while (tail_ <= look) {
+        while (head_ < tail_ && tail_ <= look) {
+          expand<kDim>();
+          while (candidates_ >= lanes_) draw(lanes_);
+        }
+        if (candidates_ > 0) {
+          draw(candidates_);
+        } else if (waiting_ > 0) {
+          resolve(waiting_);
+        } else if (head_ == tail_) {
+          return tail_;
+        }
+      }
+      if (watch_.ends(stretch_)) {
+        take_back();
+        return 0;
+      }
+    }
+  }
+
+ private:
+  static constexpr std::size_t kMaxLanes = kGuard;
+  static constexpr std::size_t kRoom = 64 * kMaxLanes;
+  static constexpr std::uint64_t kStretch = 1 << 16;  // sites between two looks at the watch
+
+  void take_back() {
+    for (std::size_t i = 0; i < tail_; ++i) spins_.flip(queue_[i]);
+  }
+
+  // Takes up to a vector of sites from the queue and offers their unvisited neighbours.
+  template <int kDim>
+  HWY_INLINE void expand() {
+    const D32 d;
+    const std::size_t n = std::min<std::size_t>(tail_ - head_, lanes_);
+    const std::uint32_t* taken = queue_ + head_;
+    head_ += n;
+    if constexpr (kDim == 0) {
+      std::copy(taken, taken + n, special_.data());
+      expand_special(n);
+    } else {
+      M32 regular = hn::FirstN(d, n);
+      // Lanes without work stand on site 0, which is special, and ask nobody.
+      const V32 key = hn::IfThenElseZero(regular, hn::LoadU(d, taken));
+      const V32 site = Spins::sites(key);
+      const M32 special = hn::And(regular, bits_at(d, g_.special.data(), site));
+      const std::size_t specials = store_packed(key, special, d, special_.data());
+      if (specials < n) {
+        regular = hn::AndNot(special, regular);
+        std::uint32_t stride = 1;
+        for (unsigned k = 0; k < kDim; ++k) {
+          const V32 step = hn::IfThenElseZero(regular, hn::Set(d, stride));
+          const V32 back = hn::Sub(hn::Zero(d), step);
+          offer_equal<kDim>(regular, Spins::step(key, step), site, k);
+          offer_equal<kDim>(regular, Spins::step(key, back), hn::Add(site, back), k);
+          stride *= g_.lattice.extent[k];
+        }
+      }
+      if (specials > 0) expand_special(specials);
+    }
+  }
+
+  template <int kDim>
+  HWY_INLINE void offer_equal(M32 regular, V32 neighbour, V32 owner, unsigned direction) {
+    const D32 d;
+    const M32 ups = spins_.ups(d, neighbour);
+    const M32 equal = up_ ? hn::And(ups, regular) : hn::AndNot(ups, regular);
+    const V32 bond = hn::Add(hn::Mul(owner, hn::Set(d, static_cast<std::uint32_t>(kDim))),
+                             hn::Set(d, direction));
+    store_packed(neighbour, equal, d, key_.data() + candidates_);
+    candidates_ += store_packed(bond, equal, d, bond_index_.data() + candidates_);
+  }
+
+  // Without a branch on what a neighbour's spin is, which would be guessed wrong half of the time.
+  HWY_NOINLINE void expand_special(std::size_t n) {
+    const DLinks d;
+    const Spins spins = spins_;
+    const bool up = up_;
+    const std::uint32_t *bits = g_.special.data(), *before = g_.special_before.data();
+    const std::uint64_t* offset = g_.offset.data();
+    const Link* links = g_.link.data();
+    std::uint64_t first[kMaxLanes], last[kMaxLanes];  // of each one's links, on their way meanwhile
+    for (std::size_t i = 0; i < n; ++i) {
+      const Site site = Spins::site(special_[i]);
+      const std::uint32_t word = bits[site / 32];
+      const std::size_t rank =
+          before[site / 32] + static_cast<unsigned>(std::popcount(word & ((1u << site % 32) - 1)));
+      first[i] = offset[rank];
+      last[i] = offset[rank + 1];
+      hwy::Prefetch(links + first[i]);
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::uint32_t own = special_[i];
+      const std::uint64_t end = last[i];
+      for (std::uint64_t k = first[i]; k < end; k += hn::Lanes(d)) {
+        hn::VFromD<DLinks> neighbour, bond;
+        hn::LoadInterleaved2(d, reinterpret_cast<const std::uint32_t*>(links + k), neighbour, bond);
+        const auto mine = hn::FirstN(d, static_cast<std::size_t>(end - k));
+        const auto key = spins.neighbour_keys(neighbour, own);
+        const auto ups = spins.ups(d, key);
+        const auto equal = up ? hn::And(ups, mine) : hn::AndNot(ups, mine);
+        store_packed(key, equal, d, key_.data() + candidates_);
+        candidates_ += store_packed(bond, equal, d, bond_index_.data() + candidates_);
+        if (candidates_ >= kRoom / 2) draw(lanes_);  // hubs
+      }
+    }
+  }
+
+  // First four digits of the last n candidates.
+  HWY_NOINLINE void draw(std::size_t n) {
+    const D32 d;
+    candidates_ -= n;
+    const V32 item = hn::LoadU(d, bond_index_.data() + candidates_);
+    const V32 key = hn::LoadU(d, key_.data() + candidates_);
+    M32 undecided = hn::FirstN(d, n);
+    M32 below = hn::Xor(undecided, undecided);
+    const SharedItems shared(calls_, item);
+    compare(shared.call(calls_, 0), 0, undecided, below);
+    store_packed(key, undecided, d, waiting_key_.data() + waiting_);
+    waiting_ += store_packed(item, undecided, d, waiting_bond_.data() + waiting_);
+    take(key, below);
+    if (waiting_ >= lanes_) resolve(lanes_);
+  }
+
+  // The remaining digits of the last n waiting candidates.
+  HWY_NOINLINE void resolve(std::size_t n) {
+    const D32 d;
+    waiting_ -= n;
+    const V32 item = hn::LoadU(d, waiting_bond_.data() + waiting_);
+    const V32 key = hn::LoadU(d, waiting_key_.data() + waiting_);
+    M32 undecided = hn::FirstN(d, n);
+    M32 below = hn::Xor(undecided, undecided);
+    const SharedItems shared(calls_, item);
+    for (unsigned call = 1; call < 8; ++call) {
+      compare(shared.call(calls_, call), call, undecided, below);
+      if (hn::AllFalse(d, undecided)) break;
+    }
+    take(key, below);
+  }
+
+  HWY_INLINE void compare(const Vec4& words, unsigned call, M32& undecided, M32& below) const {
+    const D32 d;
+    const V32 bit = hn::Set(d, replica_);
+    const V32 r[4] = {words.w0, words.w1, words.w2, words.w3};
+    for (unsigned w = 0; w < 4; ++w) {
+      const M32 one = hn::TestBit(r[w], bit);
+      if (threshold_digit(bond_, 4 * call + w)) {
+        below = hn::Or(below, hn::AndNot(one, undecided));
+        undecided = hn::And(undecided, one);
+      } else {
+        undecided = hn::AndNot(one, undecided);
+      }
+    }
+  }
+
+  // What the loop needs is taken out of *this, which its stores might change for all the compiler
+  // knows.
+  HWY_INLINE void take(V32 key, M32 accepted) {
+    const D32 d;
+    const std::size_t n = store_packed(key, accepted, d, accepted_.data());
+    const Spins spins = spins_;
+    const bool up = up_;
+    std::uint32_t* const queue = queue_;
+    std::size_t tail = tail_;
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::uint32_t one = accepted_[i];
+      if (spins.up(one) != up) continue;
+      spins.flip(one);
+      queue[tail++] = one;
+    }
+    tail_ = tail;
+  }
+
+  const WolffGeometry& g_;
+  const Spins spins_;
+  CallTable calls_;
+  Threshold bond_;
+  std::uint32_t replica_;
+  StopWatch& watch_;
+  const std::uint64_t stretch_;
+  std::uint32_t* queue_;
+  std::size_t head_ = 0, tail_ = 0;
+  bool up_ = false;
+  const std::size_t lanes_ = hn::Lanes(D32());
+  std::size_t candidates_ = 0, waiting_ = 0;
+  std::array<std::uint32_t, kRoom> key_, bond_index_;
+  std::array<std::uint32_t, 4 * kMaxLanes> waiting_key_, waiting_bond_, special_, accepted_;
+};
+
+template <class Spins>
+std::uint64_t grow(const WolffGeometry& g, Growth<Spins>& growth, Site seed, int colour) {
+  return with_dim(g.lattice.dim, [&]<int kDim>() {
+    return growth.template run<kDim>(seed, kDim == 0 ? 0 : colour);
+  });
+}
+
+std::uint64_t WolffInPlane(const WolffGeometry& g, const Address& at, Threshold bond,
+                           unsigned replica, StopWatch& watch, std::uint32_t* plane,
+                           WolffQueue& queue) {
+  const Site seed = wolff_seed_site(at, replica, g.sites);
+  Growth<PlaneSpins> growth(g, at, bond, replica, PlaneSpins{plane}, watch, queue);
+  return grow(g, growth, seed, 0);
+}
+
+std::uint64_t WolffInWords(const WolffGeometry& g, const Address& at, Threshold bond,
+                           unsigned replica, std::uint32_t* words, bool shared, StopWatch& watch,
+                           WolffQueue& queue) {
+  const Layout& layout = g.layout;
+  const bool lattice = layout.lattice.dim > 0;
+  const Site seed = wolff_seed_site(at, replica, g.sites);
+  const WordSpins spins{words,
+                        static_cast<std::uint32_t>(layout.colour_base[0]),
+                        static_cast<std::uint32_t>(layout.colour_base[1] - layout.colour_base[0]),
+                        lattice ? 1u : 0u,
+                        1u << replica,
+                        shared};
+  Growth<WordSpins> growth(g, at, bond, replica, spins, watch, queue);
+  return grow(g, growth, seed, lattice ? layout.lattice.colour(seed) : 0);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace rewise::multispin
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace rewise::multispin {
+namespace {
+
+void mark(std::vector<std::uint32_t>& bits, Site site) { bits[site / 32] |= 1u << site % 32; }
+
+// Whole rows at the boundary of any dimension but x; else only the two ends of the row.
+void mark_boundary(const Lattice& lattice, std::vector<std::uint32_t>& bits) {
+  const std::uint32_t length = lattice.extent[0];
+  const auto rows = static_cast<std::uint32_t>(lattice.sites() / length);
+  for (std::uint32_t row = 0; row < rows; ++row) {
+    bool whole = false;
+    std::uint32_t rest = row;
+    for (unsigned k = 1; k < static_cast<unsigned>(lattice.dim); ++k) {
+      const std::uint32_t x = rest % lattice.extent[k];
+      whole = whole || x == 0 || x + 1 == lattice.extent[k];
+      rest /= lattice.extent[k];
+    }
+    const Site first = row * length;
+    mark(bits, first);
+    mark(bits, first + length - 1);
+    for (Site site = first; whole && site < first + length; ++site) mark(bits, site);
+  }
+}
+
+}  // namespace
+
+SpecialSites::SpecialSites(const Graph& graph) {
+  const Lattice& lattice = graph.lattice();
+  check_bond_numbers(graph, "Wolff");
+  plane_words = static_cast<std::uint32_t>((graph.sites() + 31) / 32);
+  plane_words = (plane_words + kGuard - 1) / kGuard * kGuard;
+  special.assign(plane_words, 0);
+  for (const Site site : graph.modified_sites()) mark(special, site);
+  if (lattice.dim > 0) mark_boundary(lattice, special);
+  special_before.resize(plane_words);
+  for (std::uint32_t w = 0; w < plane_words; ++w) {
+    special_before[w] = count;
+    count += static_cast<std::uint32_t>(std::popcount(special[w]));
+  }
+}
+
+WolffGeometry::WolffGeometry(const Graph& graph, const Layout& l)
+    : SpecialSites(graph),
+      layout(l),
+      lattice(graph.lattice()),
+      sites(static_cast<std::uint32_t>(graph.sites())) {
+  offset.reserve(std::size_t{count} + 1);
+  offset.push_back(0);
+  for_each_special([&](Site site) {
+    graph.for_each_neighbour(site, [&](Site neighbour, Bond bond) {
+      link.push_back({neighbour, static_cast<std::uint32_t>(bond)});
+    });
+    offset.push_back(link.size());
+  });
+  link.resize(link.size() + kGuard, {0, 0});  // they are read several at a time
+}
+
+HWY_EXPORT(WordsToPlanes);
+HWY_EXPORT(PlanesToWords);
+void words_to_planes(const WolffGeometry& geometry, const std::uint32_t* spins, std::uint32_t first,
+                     std::uint32_t last, std::uint32_t* planes) {
+  HWY_DYNAMIC_DISPATCH(WordsToPlanes)(geometry, spins, first, last, planes);
+}
+void planes_to_words(const WolffGeometry& geometry, const std::uint32_t* planes,
+                     std::uint32_t first, std::uint32_t last, std::uint32_t* spins) {
+  HWY_DYNAMIC_DISPATCH(PlanesToWords)(geometry, planes, first, last, spins);
+}
+
+HWY_EXPORT(WolffInPlane);
+HWY_EXPORT(WolffInWords);
+
+std::uint64_t wolff_in_plane(const WolffGeometry& geometry, const Address& at, Threshold bond,
+                             unsigned replica, StopWatch& watch, std::uint32_t* plane,
+                             WolffQueue& queue) {
+  return HWY_DYNAMIC_DISPATCH(WolffInPlane)(geometry, at, bond, replica, watch, plane, queue);
+}
+std::uint64_t wolff_in_words(const WolffGeometry& geometry, const Address& at, Threshold bond,
+                             unsigned replica, std::uint32_t* words, bool shared, StopWatch& watch,
+                             WolffQueue& queue) {
+  return HWY_DYNAMIC_DISPATCH(WolffInWords)(geometry, at, bond, replica, words, shared, watch,
+                                            queue);
+}
+}  // namespace rewise::multispin
+#endif

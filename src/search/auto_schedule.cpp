@@ -1,0 +1,306 @@
+#include "src/search/auto_schedule.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <thread>
+
+#include "src/base/error.hpp"
+#include "src/search/tune_report.hpp"
+#include "src/store/lease.hpp"
+#include "src/store/syscalls.hpp"
+#include "src/study/parse.hpp"
+
+namespace rewise {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::string_view kTimeLimit = "time limit";  // what StopToken says of it
+
+std::filesystem::path class_file(const std::filesystem::path& folder, const std::string& name) {
+  return folder / "schedules" / (name + ".json");
+}
+
+// LeaseLost, where there is one that is lost: its new owner chooses, and what he chose stays.
+void keep(const std::filesystem::path& file, const ChosenSchedule& chosen, Json tuned,
+          const Lease* lease = nullptr) {
+  tuned["class"] = file.stem().string();
+  tuned["schedule"] = to_string(chosen.schedule);
+  tuned["cluster"] = to_string(chosen.cluster);
+  tuned["reason"] = chosen.reason;
+  const std::string text = kept_text(tuned);
+  if (lease == nullptr) return write_text_file(file, text);
+  try {
+    write_new_plain(file, std::as_bytes(std::span(text)), *lease);
+  } catch (const Error& error) {
+    if (error.exit_code() != ExitCode::held) throw;
+    throw LeaseLost(ExitCode::interrupted, error.what());
+  }
+}
+
+// What a file holds. One of a version that knew Wolff alone does not name the cluster update: it is
+// `unnamed` then, or the file is unfit.
+ChosenSchedule read_choice(const std::filesystem::path& file, const std::string& name,
+                           std::optional<ClusterUpdate> unnamed) {
+  const std::string where = fmt::format("'{}'", file.string());
+  const auto damaged = [&](const std::string& what) {
+    return Error(
+        ExitCode::data,
+        fmt::format("{} is damaged: {} (remove it, and the schedule is chosen anew)", where, what));
+  };
+  const auto [state, json] = parse_kept(read_text_file(file));
+  if (state == KeptState::damaged) throw damaged("its content does not match its digest");
+  const auto text = [&json = json, &damaged](const char* key) {
+    if (!json.contains(key) || !json[key].is_string()) {
+      throw damaged(fmt::format("it has no text '{}'", key));
+    }
+    return json[key].get<std::string>();
+  };
+  if (text("format") != "rewise tune" || text("class") != name) {
+    throw Error(ExitCode::data, fmt::format("{} is not the schedule of {}", where, name));
+  }
+  ChosenSchedule chosen;
+  try {
+    chosen.schedule = parse_schedule(text("schedule"), where);
+    chosen.cluster = unnamed && !json.contains("cluster")
+                         ? *unnamed
+                         : parse_cluster_update(text("cluster"), where);
+  } catch (const Error& error) {
+    throw Error(ExitCode::data, error.what());
+  }
+  chosen.reason = text("reason");
+  return chosen;
+}
+
+// Isolated sites of the rule `rewire`, on average: all ends moved away, none to there. Metropolis
+// alone flips them all at every sweep, which is no random walk, so where there may be some it is no
+// candidate. (Potts spins with more than two states change at random.)
+constexpr double kMostIsolated = 0.01;
+
+double isolated_sites(const TaskSpec& spec) {
+  if (spec.local != LocalUpdate::metropolis || spec.q > 2) return 0;
+  if (spec.imported != nullptr) return std::numeric_limits<double>::infinity();
+  if (spec.graph.rule != Rule::rewire) return 0;
+  const double dim = static_cast<double>(spec.graph.extents.size());
+  return site_count(spec.graph.extents) * std::pow(spec.graph.p / 2, 2 * dim) *
+         std::exp(-dim * spec.graph.p);
+}
+
+// Candidates are not told apart any better than this: who is as good within it, will do.
+constexpr double kCloseEnough = 0.06;
+
+// Tuning takes one temperature, and the replicas of a study's task.
+TuneSetting setting_of(const TaskSpec& spec, bool any_cluster, const EngineOptions& options,
+                       double budget) {
+  TuneSetting setting;
+  setting.spec = spec;
+  setting.spec.temperatures.assign(1, spec.temperatures[spec.temperatures.size() / 2]);
+  setting.spec.start = Start::mixed;
+  if (options.device >= 0) {
+    setting.spec.replicas = std::max(spec.replicas, tuning_replicas(setting.spec, options.device));
+  }
+  setting.candidates =
+      standard_candidates(any_cluster ? clusters_of(spec.engine) : std::vector{spec.cluster});
+  if (!sweeps_alone(spec)) {
+    std::erase_if(setting.candidates, [](const Candidate& c) { return c.schedule.cluster == 0; });
+  }
+  setting.options = options;
+  setting.budget = budget;
+  setting.rules.enough = kCloseEnough;
+  return setting;
+}
+
+std::string reason_of(const TuneResult& result) {
+  return fmt::format("tuned in {:.2g} s at T = {}: {}", result.seconds,
+                     number_text(result.spec.temperatures.front()), winner_text(result));
+}
+
+ChosenSchedule winner_of(const TuneResult& result) {
+  const Candidate& best = result.best().candidate;
+  return {best.schedule, best.cluster, reason_of(result), true};
+}
+
+// Without tuning.
+ChosenSchedule settle(const std::filesystem::path& file, const Candidate& rule,
+                      const std::string& why, const Lease& lease) {
+  const ChosenSchedule chosen{rule.schedule, rule.cluster, "rule of thumb: " + why};
+  keep(file, chosen, tune_json(std::vector<TuneResult>{}), &lease);
+  return chosen;
+}
+
+TuneSetting setting_of(const std::filesystem::path& file, const ScheduleWish& wish, double budget) {
+  TuneSetting setting = setting_of(wish.spec, wish.any_cluster, wish.options, budget);
+  setting.improved = wish.improved;
+  if (wish.neighbour) {
+    const auto before =
+        file.parent_path() / (schedule_class(*wish.neighbour, wish.any_cluster) + ".json");
+    if (file_exists(before)) {
+      setting.candidates = shortlist(setting.candidates, read_text_file(before));
+    }
+  }
+  return setting;
+}
+
+ChosenSchedule decide(const std::filesystem::path& file, const ScheduleWish& wish,
+                      const Lease& lease, const StopToken& stop) {
+  if (kTuneShare * wish.work < kLeastTuning) {
+    return settle(file, wish.rule_of_thumb,
+                  fmt::format("some {:.2g} s of work are not worth tuning", wish.work), lease);
+  }
+  const double budget = std::min(kTuneShare * wish.seconds, kMostTuning);
+  if (budget < kLeastTuning) {
+    return settle(file, wish.fallback,
+                  fmt::format("some {:.2g} s here are not worth tuning", wish.seconds), lease);
+  }
+  TuneResult result;
+  try {
+    result = tune(setting_of(file, wish, budget), stop, {});
+  } catch (const Error& error) {
+    // A study under a time limit shorter than its tuning must get on all the same.
+    if (error.exit_code() == ExitCode::interrupted && stop.reason() == kTimeLimit) {
+      settle(file, wish.rule_of_thumb, "the time limit came while tuning", lease);
+    }
+    throw;
+  }
+  const bool known = result.best().figures.worth_known;
+  const ChosenSchedule chosen =
+      known ? winner_of(result)
+            : ChosenSchedule{wish.fallback.schedule, wish.fallback.cluster,
+                             fmt::format("rule of thumb: {:.2g} s of tuning did not find any "
+                                         "candidate's autocorrelation time",
+                                         result.seconds)};
+  keep(file, chosen, tune_json(std::vector{result}), &lease);
+  return chosen;
+}
+
+// For a class that leaves the cluster update open: what was chosen before there was such a class.
+std::optional<ChosenSchedule> stored_before(const std::filesystem::path& folder, TaskSpec spec) {
+  spec.cluster = ClusterUpdate::wolff;
+  const std::string name = schedule_class(spec);
+  const auto file = class_file(folder, name);
+  if (!file_exists(file)) return std::nullopt;
+  const KeptJson kept = parse_kept(read_text_file(file));
+  if (kept.state == KeptState::damaged || kept.json.contains("cluster")) return std::nullopt;
+  return read_choice(file, name, spec.cluster);
+}
+
+}  // namespace
+
+bool sweeps_alone(const TaskSpec& spec) { return isolated_sites(spec) <= kMostIsolated; }
+
+std::vector<Candidate> shortlist(const std::vector<Candidate>& all, const std::string& json) {
+  const KeptJson kept = parse_kept(json);
+  if (kept.state == KeptState::damaged) return all;
+  const Json& parsed = kept.json;
+  std::vector<Candidate> list;
+  try {
+    const Json& setting = parsed.at("settings").at(0);
+    std::vector<double> rates(all.size(), 0);
+    for (const Json& row : setting.at("candidates")) {
+      const auto at =
+          std::find(all.begin(), all.end(),
+                    Candidate{parse_schedule(row.at("schedule").get<std::string>(), ""),
+                              parse_cluster_update(row.at("cluster").get<std::string>(), "")});
+      // Versions that ranked by the rate knew nothing else.
+      const bool worth = row.contains("worth");
+      const Json& rate = row.at(worth ? "worth" : "rate").at("value");
+      const bool bound = row.at(worth ? "worth_is_upper_bound" : "tau_is_lower_bound").get<bool>();
+      if (at != all.end() && rate.is_number() && !bound) {
+        rates[static_cast<std::size_t>(at - all.begin())] = rate.get<double>();
+      }
+    }
+    const auto best = std::max_element(rates.begin(), rates.end());
+    const auto winner = best - rates.begin();
+    for (std::size_t k = 0; k < all.size() && *best > 0; ++k) {
+      const auto from_winner = std::abs(static_cast<std::ptrdiff_t>(k) - winner);
+      if (rates[k] >= kPromising * *best || from_winner <= 1) list.push_back(all[k]);
+    }
+  } catch (const std::exception&) {  // of an older version, or damaged: whose turn it is, will tell
+    return all;
+  }
+  return list.empty() ? all : list;
+}
+
+std::string schedule_class(const TaskSpec& spec, bool any_cluster) {
+  const std::string potts =
+      spec.model == ModelKind::potts ? fmt::format("_potts{}", spec.q) : std::string();
+  return fmt::format("{}_p{}_{}_{}_{}_{}{}", extents_text(spec.graph.extents),
+                     number_text(spec.graph.p), to_string(spec.graph.rule),
+                     traits(spec.engine).stored_name, to_string(spec.local),
+                     any_cluster ? "auto" : to_string(spec.cluster), potts);
+}
+
+std::optional<ChosenSchedule> stored_schedule(const std::filesystem::path& folder,
+                                              const TaskSpec& spec, bool any_cluster) {
+  const std::string name = schedule_class(spec, any_cluster);
+  const auto file = class_file(folder, name);
+  if (file_exists(file)) {
+    return read_choice(file, name,
+                       any_cluster ? std::nullopt : std::optional<ClusterUpdate>(spec.cluster));
+  }
+  if (any_cluster) return stored_before(folder, spec);
+  return std::nullopt;
+}
+
+std::filesystem::path store_schedule(const std::filesystem::path& folder,
+                                     const TuneResult& result) {
+  TaskSpec spec = result.spec;
+  spec.cluster = result.best().candidate.cluster;
+  const auto file = class_file(folder, schedule_class(spec, true));
+  make_folder(file.parent_path());
+  for (const auto& kept : {class_file(folder, schedule_class(spec)), file}) {
+    keep(kept, winner_of(result), tune_json(std::vector{result}));
+  }
+  return file;
+}
+
+ChosenSchedule choose_schedule(const std::filesystem::path& folder, const ScheduleWish& wish,
+                               const StopToken& stop) {
+  const auto file = class_file(folder, schedule_class(wish.spec, wish.any_cluster));
+  const auto stored = [&]() -> std::optional<ChosenSchedule> {
+    try {
+      return stored_schedule(folder, wish.spec, wish.any_cluster);
+    } catch (const Error& error) {
+      if (!wish.recompute_damaged || error.exit_code() != ExitCode::data || !file_exists(file)) {
+        throw;
+      }
+      fmt::print(stderr, "warning: {}; set aside as {}\n", error.what(), set_aside(file).string());
+      return std::nullopt;
+    }
+  };
+  if (auto known = stored()) return *known;
+  make_folder(file.parent_path());
+  const auto begin = std::chrono::steady_clock::now();
+  auto told = begin;
+  while (true) {
+    const LeaseClaim claim = claim_lease(std::filesystem::path(file.string() + ".lease"));
+    if (auto known = stored()) return *known;
+    try {
+      if (claim.lease) return decide(file, wish, *claim.lease, stop);
+    } catch (const LeaseLost&) {
+      continue;  // what its new owner chooses counts
+    }
+    if (stop.stop_requested()) {
+      throw Error(ExitCode::interrupted,
+                  fmt::format("stopped by {} while {} was tuning", stop.reason(), claim.holder));
+    }
+    const auto now = std::chrono::steady_clock::now();
+    if (now - told > 30s) {
+      told = now;
+      fmt::print(stderr, "waiting for {}, who has been tuning {} for {:.0f} s\n", claim.holder,
+                 file.stem().string(), std::chrono::duration<double>(now - begin).count());
+    }
+    std::this_thread::sleep_for(200ms);
+  }
+}
+
+ChosenSchedule tuned_schedule(const TaskSpec& spec, bool any_cluster, const EngineOptions& options,
+                              double budget, const StopToken& stop) {
+  return winner_of(tune(setting_of(spec, any_cluster, options, budget), stop, {}));
+}
+
+}  // namespace rewise

@@ -1,0 +1,133 @@
+#include "src/search/costs.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <system_error>
+
+#include "src/study/parse.hpp"
+
+namespace rewise {
+namespace {
+
+// The scan for temperatures, of `sweep` and of `tc` where Tc is not known.
+constexpr double kScanTasks = 4, kScanTemperatures = 30, kScanCycles = 400;
+
+// Nanoseconds per site of a cycle: of an attempted site, and for clusters near Tc of a site of the
+// lattice, by the slower figures.
+double cycle_nanoseconds(EngineKind engine, ModelKind model, ClusterUpdate cluster,
+                         Schedule schedule) {
+  // bitlattice takes what multispin does
+  const double local = engine != EngineKind::bytespin ? 0.2 : model == ModelKind::potts ? 40 : 6;
+  const double per_site = cluster == ClusterUpdate::wolff ? 1 : 8;
+  return local * schedule.local + per_site * schedule.cluster;
+}
+
+// Beyond this many times the work of its equilibration, measuring a graph longer saves nothing.
+constexpr double kLongest = 20;
+
+// Work of one cycle per site and replica, and of a measurement (tests/bench/RESULTS.md, "Engines on
+// CPUs").
+struct UpdateWork {
+  double flipped, labelled;  // a site of a Wolff cluster, of a Swendsen-Wang update
+};
+constexpr UpdateWork kMultispinWork{50, 50}, kBytespinWork{3, 1.2};
+constexpr double kMeasureWork = 0.5;
+
+double mean_cluster_fraction(const SizeData& size) {
+  double sum = 0;
+  for (const auto& graph : size.samples.graphs) sum += graph.cluster_fraction.mean();
+  const double mean = sum / static_cast<double>(size.samples.graphs.size());
+  return std::isfinite(mean) ? mean : 0;
+}
+
+double cycle_work(const StudyConfig& config, const SizeData& size) {
+  const UpdateWork& work = config.engine == EngineKind::multispin ? kMultispinWork : kBytespinWork;
+  const double cluster = size.plan.cluster == ClusterUpdate::wolff
+                             ? work.flipped * mean_cluster_fraction(size)
+                             : work.labelled;
+  return size.plan.schedule.local + size.plan.schedule.cluster * cluster;
+}
+
+}  // namespace
+
+double cpu_seconds(const TaskSpec& spec, int threads) {
+  return 1e-9 * site_count(spec) * static_cast<double>(spec.temperatures.size()) * spec.replicas *
+         static_cast<double>(spec.cycles()) *
+         cycle_nanoseconds(spec.engine, spec.model, spec.cluster, spec.schedule) / threads;
+}
+
+double cpu_seconds(const StudyConfig& config, int threads) {
+  if (config.target_error) return std::numeric_limits<double>::infinity();
+  // A line of an own graph's file is a bond, of some 10 bytes; about two bonds per site.
+  std::vector<double> sites;
+  for (const auto& extents : config.sizes) sites.push_back(site_count(extents));
+  for (const auto& file : config.files) {
+    std::error_code error;
+    const auto bytes = std::filesystem::file_size(file, error);
+    sites.push_back(error ? 0 : static_cast<double>(bytes) / 20);
+  }
+  std::vector<Schedule> schedules(config.schedules.begin(), config.schedules.end());
+  if (schedules.empty()) schedules.push_back(config.schedule.value_or(Schedule{1, 1}));
+  const double given = static_cast<double>(config.temperatures.size());
+  const double cycles = static_cast<double>(config.equilibrate.value_or(kLikelyEquilibrate)) +
+                        static_cast<double>(config.measure.value_or(kLikelyMeasure)) *
+                            static_cast<double>(config.every.value_or(kLikelyEvery));
+  double seconds = 0;
+  for (std::size_t s = 0; s < schedules.size(); ++s) {
+    const auto cluster = config.schedule_per_p ? config.cluster_of(s) : config.cluster;
+    const double nanoseconds =
+        cycle_nanoseconds(config.engine, config.model, cluster.value_or(ClusterUpdate::wolff),
+                          schedules[s]) /
+        (config.schedule_per_p ? static_cast<double>(config.p.size()) : 1);
+    for (std::size_t k = 0; k < sites.size(); ++k) {
+      const double graphs = config.graphs[std::min(k, config.graphs.size() - 1)];
+      const double temperatures = given > 0 ? given : static_cast<double>(kLikelyTemperatures);
+      const double scan = given > 0 ? 0 : kScanTasks * kScanTemperatures * kScanCycles;
+      seconds += 1e-9 * sites[k] * nanoseconds * (graphs * temperatures * cycles + scan);
+    }
+  }
+  return seconds * config.replicas * static_cast<double>(config.p.size() * config.rules.size()) /
+         threads;
+}
+
+double least_cpu_seconds(const TaskSpec& spec) {
+  return 5e-9 * site_count(spec.graph.extents) *
+         static_cast<double>(spec.temperatures.size() * spec.cycles());
+}
+
+double cuda_seconds(const Schedule& schedule, ClusterUpdate cluster, double p, double sites) {
+  // Microseconds per replica. A sweep and a Swendsen-Wang update by the site, the latter also by
+  // the rewired bonds that it joins; a Wolff update in its dense form by the site, or by what it
+  // waits for and by the 4 N^(-1/2) of the sites that clusters on rewired lattices flip at Tc.
+  constexpr double sweep = 4e-7, labels = 1e-5, per_rewired = 1.1e-4, dense = 6e-6, wait = 0.42,
+                   per_flip = 3.5e-5;
+  const double share = p > 0 ? std::min(1.0, 4 / std::sqrt(sites)) : 1;
+  const double wolff = std::min(dense * sites, wait + per_flip * share * sites);
+  const double update =
+      cluster == ClusterUpdate::swendsen_wang ? (labels + per_rewired * p) * sites : wolff;
+  return 1e-6 * (schedule.local * sweep * sites + schedule.cluster * update);
+}
+
+ErrorSource error_source(const StudyConfig& config, const SizeData& size) {
+  ErrorSource source;
+  source.members = static_cast<double>(size.samples.graphs.size());
+  source.measurements = static_cast<double>(size.plan.measure);
+  const double samples =
+      size.samples.sites * config.replicas * static_cast<double>(size.plan.temperatures.size());
+  const double cycle = cycle_work(config, size);
+  source.measure = samples * (cycle * static_cast<double>(size.plan.every) + kMeasureWork);
+  const double warm =
+      static_cast<double>(size.plan.warm_up.cycles) *
+      (1 + (config.engine == EngineKind::multispin ? kMultispinWork : kBytespinWork).labelled);
+  const double started = warm + cycle * static_cast<double>(size.plan.equilibrate);
+  source.start = std::max(samples * started, samples * cycle) +
+                 source.measure * static_cast<double>(size.plan.discard);
+  source.most_members = std::max(source.members, static_cast<double>(config.most_graphs));
+  source.most_measurements =
+      std::max(source.measurements, std::floor(kLongest * source.start / source.measure));
+  return source;
+}
+
+}  // namespace rewise

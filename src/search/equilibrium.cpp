@@ -1,0 +1,268 @@
+#include "src/search/equilibrium.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "src/study/task_results.hpp"
+
+namespace rewise {
+namespace {
+
+constexpr std::size_t kPilotTemperatures = 3;
+constexpr std::uint64_t kFirstWindow = 8;    // cycles; windows begin at 8, 12, 16, 24, 32, ..
+constexpr std::uint64_t kFirstLength = 64;   // cycles of a pilot, at first
+constexpr std::uint64_t kMostLength = 2048;  // and at most; then Swendsen-Wang has to do it
+constexpr double kLarge = 1 << 18;           // sites from which on Swendsen-Wang is not waited for
+constexpr double kManyShortcuts = 0.05;      // unless p is as large: sites relax as in mean field
+constexpr double kFar = 25;                  // standard errors: no near end of it
+constexpr double kLoneSites = 1e-4;          // of m^2: what sites without bonds may be wrong by
+constexpr std::uint64_t kLoneUpdates = 2;    // Swendsen-Wang updates that draw them anew
+// Of a warm-up: four sweeps cost a tenth of a Swendsen-Wang update, and tau_int of m^2 is a fifth
+// shorter with them (512 x 512, p = 0.01: 4.6 -> 3.6 cycles).
+constexpr Schedule kWarmUp = {4, 1};
+constexpr double kPilotTaus = 10;  // a series this many tau_int long tells tau_int
+// Equilibration by the tau_int of pilots, which that of all graphs may exceed.
+constexpr double kEquilibrationTaus = 1.25 * kLeastTaus;
+
+// A window of a pilot's time.
+struct Window {
+  std::uint64_t first = 0, count = 0;
+};
+
+// [8, 16), [12, 24), [16, 32), [24, 48), .. up to the end of the series.
+std::vector<Window> windows(std::uint64_t length) {
+  std::vector<Window> list;
+  for (std::uint64_t octave = kFirstWindow; 2 * octave <= length; octave *= 2) {
+    for (const std::uint64_t first : {octave, octave + octave / 2}) {
+      if (2 * first <= length) list.push_back({first, first});
+    }
+  }
+  return list;
+}
+
+// A Metropolis sweep turns a site without bonds over every time, as a flip costs nothing: replicas
+// that start cold keep such sites aligned for good (Wolff updates hardly ever take one), and M with
+// them. A Swendsen-Wang update draws each anew. By how much m^2 is wrong without, relatively:
+// (N q0)^2 over N^(3/2), about what M^2 is at Tc, q0 the share of sites whose bonds have all moved
+// away while none came.
+double wrong_by_lone_sites(const StudyConfig& config, double p, double sites) {
+  if (config.local != LocalUpdate::metropolis) return 0;
+  const auto has = [&](Rule rule) {
+    return std::ranges::find(config.rules, rule) != config.rules.end();
+  };
+  if (has(Rule::imported)) return 1;  // as many as they like
+  if (!has(Rule::rewire)) return 0;
+  const double dim = config.dim(), q0 = std::pow(p / 2, 2 * dim) * std::exp(-dim * p);
+  return q0 * q0 * std::sqrt(sites);
+}
+
+std::vector<double> some_of(const std::vector<double>& temperatures) {
+  if (temperatures.size() <= kPilotTemperatures) return temperatures;
+  return {temperatures.front(), temperatures[temperatures.size() / 2], temperatures.back()};
+}
+
+// One search under way: the pilots' plan and how long they are by now.
+class Trial {
+ public:
+  Trial(const StudyConfig& config, EquilibriumSearch& search) : config_(config), search_(search) {
+    const bool mean_field = config.model == ModelKind::ising && search.p >= kManyShortcuts;
+    if (has_swendsen_wang() && wrong_by_lone_sites(config, search.p, search.sites) > kLoneSites) {
+      first_ = {kLoneUpdates, {1, 1}, ClusterUpdate::swendsen_wang};
+    }
+    if (search.sites >= kLarge && !mean_field && has_swendsen_wang()) {
+      begin_swendsen_wang();
+    } else {
+      begin(search.plan->schedule, search.plan->cluster, first_);
+    }
+  }
+
+  bool open() const { return stage_ != Stage::done; }
+
+  std::vector<StudyTask> tasks() const {
+    std::vector<StudyTask> tasks;
+    const std::uint32_t count = stage_ == Stage::times ? 1 : std::min(kPilots, search_.graphs);
+    for (std::uint32_t g = 0; g < count; ++g) tasks.push_back(search_.pilot(g, pilot_));
+    return tasks;
+  }
+
+  void take(const std::vector<TaskData>& pilots) {
+    if (stage_ == Stage::times) return take_times(pilots);
+    const std::vector<Window> all = windows(pilot_.measure);
+    std::vector<HotCold> checks;
+    for (const Window& window : all) {
+      std::vector<Halves> graphs;
+      for (const TaskData& data : pilots) {
+        graphs.push_back(halves_of(data, window.first, window.count));
+      }
+      checks.push_back(compare_halves(graphs));
+    }
+    std::size_t agreed = checks.size();  // from this window on
+    while (agreed > 0 && checks[agreed - 1].agree) --agreed;
+    const double tau = longest_tau(pilots);
+    const bool seen = kPilotTaus * tau <= static_cast<double>(pilot_.measure) / 2;
+    // Three windows, of which two share nothing, lest the last one agreed by chance.
+    if (agreed + 3 <= checks.size() && seen) return found(2 * all[agreed].first, tau);
+    const bool sweeping = stage_ == Stage::measuring && has_swendsen_wang();
+    const bool far = std::abs(checks.back().worst_z) > kFar;
+    if (sweeping && (far || pilot_.measure >= kMostLength)) {
+      return begin_swendsen_wang();
+    }
+    if (pilot_.measure < kMostLength) {
+      pilot_.measure *= 2;
+      return;
+    }
+    search_.failed =
+        fmt::format("after {} cycles {} of hot and cold starts differ by {:.1f} standard errors",
+                    pilot_.measure, checks.back().observable, std::abs(checks.back().worst_z));
+    if (checks.back().agree) {
+      search_.failed =
+          fmt::format("{} cycles are too short to measure tau_int of m^2, some {:.0f} cycles",
+                      pilot_.measure, tau);
+    }
+    found(kMostLength, tau);
+  }
+
+ private:
+  enum class Stage { measuring, swendsen_wang, times, done };
+
+  bool has_swendsen_wang() const {
+    return config_.engine != EngineKind::bitlattice &&
+           search_.plan->cluster != ClusterUpdate::swendsen_wang;
+  }
+
+  void begin_swendsen_wang() {
+    stage_ = Stage::swendsen_wang;
+    begin(kWarmUp, ClusterUpdate::swendsen_wang, {});
+  }
+
+  void begin(const Schedule& schedule, ClusterUpdate cluster, const WarmUp& warm_up) {
+    pilot_ = *search_.plan;
+    pilot_.temperatures = some_of(pilot_.temperatures);
+    pilot_.schedule = schedule;
+    pilot_.cluster = cluster;
+    pilot_.warm_up = warm_up;
+    pilot_.equilibrate = 0;
+    pilot_.discard = 0;
+    pilot_.measure = kFirstLength;
+    pilot_.every = 1;
+  }
+
+  // Of the second half of the series, over pilots and temperatures.
+  double longest_tau(const std::vector<TaskData>& pilots) const {
+    double longest = 0.5;
+    for (TaskData data : pilots) {
+      drop_first(data, data.energy.time() / 2);
+      for (std::size_t t = 0; t < data.temperature.size(); ++t) {
+        const double tau = tau_of_m2(data, t).value;
+        if (std::isfinite(tau)) longest = std::max(longest, tau);
+      }
+    }
+    return longest;
+  }
+
+  void found(std::uint64_t cycles, double tau) {
+    SizePlan& plan = *search_.plan;
+    if (stage_ == Stage::swendsen_wang) {
+      plan.warm_up = {cycles, kWarmUp, ClusterUpdate::swendsen_wang};
+      plan.equilibrate = 0;
+      stage_ = Stage::times;
+      return begin(plan.schedule, plan.cluster, plan.warm_up);
+    }
+    plan.warm_up = first_;
+    plan.equilibrate =
+        std::max(cycles, static_cast<std::uint64_t>(std::ceil(kEquilibrationTaus * tau)));
+    take_tau(tau);
+  }
+
+  // After a warm-up the pilots have yet to tell how long the measuring schedule remembers.
+  void take_times(const std::vector<TaskData>& pilots) {
+    const double tau = longest_tau(pilots);
+    if (kPilotTaus * tau > static_cast<double>(pilot_.measure) / 2 &&
+        pilot_.measure < kMostLength) {
+      pilot_.measure *= 2;
+      return;
+    }
+    take_tau(tau);
+  }
+
+  void take_tau(double tau) {
+    SizePlan& plan = *search_.plan;
+    const std::uint64_t equilibrate = plan.equilibrate;
+    choose_times(config_, search_.p, tau, plan);
+    plan.equilibrate = equilibrate;
+    stage_ = Stage::done;
+  }
+
+  const StudyConfig& config_;
+  EquilibriumSearch& search_;
+  Stage stage_ = Stage::measuring;
+  WarmUp first_;  // before the measuring schedule equilibrates
+  SizePlan pilot_;
+};
+
+}  // namespace
+
+void establish_equilibrium(const StudyConfig& config, std::span<EquilibriumSearch> searches,
+                           const RunPilots& run) {
+  std::vector<Trial> trials;
+  for (EquilibriumSearch& search : searches) trials.emplace_back(config, search);
+  while (std::any_of(trials.begin(), trials.end(), [](const Trial& t) { return t.open(); })) {
+    std::vector<StudyTask> tasks;
+    std::vector<std::size_t> whose, number;  // [task]
+    std::vector<std::vector<TaskData>> data(trials.size());
+    for (std::size_t i = 0; i < trials.size(); ++i) {
+      if (!trials[i].open()) continue;
+      for (StudyTask& task : trials[i].tasks()) {
+        tasks.push_back(std::move(task));
+        whose.push_back(i);
+        number.push_back(data[i].size());
+        data[i].emplace_back();
+      }
+    }
+    run(tasks, [&](std::size_t index, TaskData&& finished) {
+      keep_first(finished, tasks[index].spec.measure);
+      data[whose[index]][number[index]] = std::move(finished);
+    });
+    for (std::size_t i = 0; i < trials.size(); ++i) {
+      if (trials[i].open()) trials[i].take(data[i]);
+    }
+  }
+}
+
+std::string lone_sites_warning(const StudyConfig& config, double p, double sites,
+                               const SizePlan& plan) {
+  const bool redrawn = plan.cluster == ClusterUpdate::swendsen_wang && plan.schedule.cluster > 0;
+  const bool own_graphs = !config.files.empty();
+  if (plan.schedule.local == 0 || redrawn || config.q > 2 || own_graphs) return "";
+  const double wrong = wrong_by_lone_sites(config, p, sites);
+  if (wrong < kLoneSites) return "";
+  return fmt::format(
+      "sites without bonds flip together at every Metropolis sweep{}: m^2 is too large, at Tc by "
+      "some {:.1g} of itself; take local = \"glauber\", cluster = \"swendsen-wang\" or "
+      "equilibrate = \"auto\"",
+      plan.schedule.cluster > 0 ? ", and Wolff updates hardly ever take one" : "", wrong);
+}
+
+namespace {
+
+// 0, m, then 3 m of 4 m, 7 m of 8 m: no more than three times.
+bool may_discard(const SizePlan& plan) { return 8 * plan.discard < 7 * plan.measure; }
+
+}  // namespace
+
+bool discard(SizePlan& plan, std::uint64_t measurements) {
+  if (measurements == 0 || !may_discard(plan)) return false;
+  plan.discard += std::min(measurements, plan.measure);
+  return true;
+}
+
+bool discard_more(SizePlan& plan) {
+  if (!may_discard(plan)) return false;
+  plan.discard += plan.measure;
+  plan.measure *= 2;
+  return true;
+}
+
+}  // namespace rewise

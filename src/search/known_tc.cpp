@@ -1,0 +1,116 @@
+#include "src/search/known_tc.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+namespace rewise {
+namespace {
+
+struct Known {
+  double p, tc;
+};
+
+// experiments/results/tc-table.csv, by the tree condition.
+constexpr Known kRewire2[] = {
+    {1e-6, 2.270172}, {1e-5, 2.272838},          {1e-4, 2.282639}, {3.16227766e-4, 2.294782},
+    {1e-3, 2.317482}, {3.16227766e-3, 2.359333}, {0.01, 2.434578}, {0.0316227766, 2.565723},
+    {0.1, 2.784989},  {0.316227766, 3.133260},   {1, 3.658705}};
+constexpr Known kRewire3[] = {
+    {1e-4, 4.514278},          {3.16227766e-4, 4.517951}, {1e-3, 4.526723},
+    {3.16227766e-3, 4.546973}, {0.01, 4.591687},          {0.0316227766, 4.685141},
+    {0.1, 4.865613},           {0.316227766, 5.182567},   {1, 5.691045}};
+constexpr Known kRewire4[] = {{3.16227766e-3, 6.695915}, {0.01, 6.72175},
+                              {0.0316227766, 6.78505},   {0.1, 6.92674},
+                              {0.316227766, 7.21009},    {1, 7.70639}};
+constexpr Known kAdd2[] = {
+    {1e-5, 2.273289}, {3.16227766e-5, 2.277138}, {1e-4, 2.284577}, {3.16227766e-4, 2.299055},
+    {1e-3, 2.327141}, {3.16227766e-3, 2.382541}, {0.01, 2.493340}, {0.0316227766, 2.721852},
+    {0.1, 3.218863},  {0.316227766, 4.392130},   {1, 7.470550}};
+constexpr Known kAdd3[] = {{3.16227766e-3, 4.569710}, {0.01, 4.658844},
+                           {0.0316227766, 4.885872},  {0.1, 5.473505},
+                           {0.316227766, 7.045069},   {1, 11.477037}};
+constexpr Known kAdd4[] = {{3.16227766e-3, 6.722347}, {0.01, 6.804365},
+                           {0.0316227766, 7.042360},  {0.1, 7.726283},
+                           {0.316227766, 9.69694},    {1, 15.481751}};
+
+using Table = std::span<const Known>;
+
+Table table_of(int dim, Rule rule) {
+  const bool rewire = rule == Rule::rewire;
+  if (!rewire && rule != Rule::add) return {};
+  switch (dim) {
+    case 2:
+      return rewire ? Table(kRewire2) : Table(kAdd2);
+    case 3:
+      return rewire ? Table(kRewire3) : Table(kAdd3);
+    case 4:
+      return rewire ? Table(kRewire4) : Table(kAdd4);
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+std::optional<Value> regular_tc_value(int dim) {
+  switch (dim) {
+    case 2:
+      return Value{2.269185314213022, 0};
+    case 3:  // beta = 0.221654626(5): Ferrenberg, Xu & Landau 2018
+      return Value{4.5115232, 1e-7};
+    case 4:  // beta = 0.1496947(5): Bittner, Janke & Markum, Phys. Rev. D 66, 024008 (2002)
+      return Value{6.680263, 2.2e-5};
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<double> near_tc(int dim, Rule rule, double p) {
+  const Table known = table_of(dim, rule);
+  if (known.empty()) return std::nullopt;
+  const double regular = regular_tc_value(dim)->value;
+  if (p == 0) return regular;
+  const auto rounded = [](double tc) { return std::round(1e4 * tc) / 1e4; };
+  if (p < known.front().p) {
+    constexpr double one_over_gamma[] = {0, 0, 4.0 / 7, 1 / 1.2372, 1};
+    const double shift = known.front().tc - regular;
+    return rounded(regular + shift * std::pow(p / known.front().p, one_over_gamma[dim]));
+  }
+  if (p >= known.back().p) return rounded(known.back().tc);
+  // A cubic polynomial of log(shift) in log(p) through the four points around p.
+  const auto above = std::ranges::upper_bound(known, p, {}, &Known::p) - known.begin();
+  const auto first = std::clamp<std::ptrdiff_t>(above - 2, 0, std::ssize(known) - 4);
+  const Table near = known.subspan(static_cast<std::size_t>(first), 4);
+  double log_shift = 0;
+  for (const Known& point : near) {
+    double weight = 1;
+    for (const Known& other : near) {
+      if (other.p != point.p) weight *= std::log(p / other.p) / std::log(point.p / other.p);
+    }
+    log_shift += weight * std::log(point.tc - regular);
+  }
+  return rounded(regular + std::exp(log_shift));
+}
+
+std::optional<double> potts_tc(int dim, double p, std::uint32_t q) {
+  if (dim != 2 || p != 0) return std::nullopt;
+  return 1 / std::log(1 + std::sqrt(static_cast<double>(q)));
+}
+
+std::optional<double> near_potts_tc(int dim, double p, std::uint32_t q) {
+  const auto regular = potts_tc(dim, 0, q), here = near_tc(dim, Rule::rewire, p);
+  if (!regular || !here) return std::nullopt;
+  return p == 0 ? *regular
+                : std::round(1e4 * *regular * *here / *near_tc(dim, Rule::rewire, 0)) / 1e4;
+}
+
+double square_latent_heat(std::uint32_t q) {
+  if (q <= 4) return 0;
+  const double root = std::sqrt(static_cast<double>(q)), x = std::acosh(root / 2);
+  double heat = 2 * (1 + 1 / root) * std::tanh(x / 2);
+  for (int n = 1; n * x < 20; ++n) heat *= std::pow(std::tanh(n * x), 2);
+  return heat;
+}
+
+}  // namespace rewise

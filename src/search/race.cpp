@@ -1,0 +1,136 @@
+#include "src/search/race.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+#include <tuple>
+
+#include "analysis/series/decorrelation.hpp"
+
+namespace rewise {
+namespace {
+
+class Race {
+ public:
+  Race(std::span<const std::unique_ptr<Contender>> contenders, const RaceRules& rules,
+       const StopToken& stop)
+      : contenders_(contenders), rules_(rules), stop_(stop) {
+    result_.places.resize(contenders.size());
+  }
+
+  RaceResult run() {
+    while (!stop_.stop_requested()) {
+      drop_hopeless();
+      result_.settled = none_wanting();
+      const auto next = most_promising();
+      if (!next) break;
+      take_turn(*next);
+    }
+    rank();
+    return result_;
+  }
+
+ private:
+  static constexpr double kOptimism = 2;       // standard errors
+  static constexpr double kLeastTurns = 300;   // in a budget, of the shortest
+  static constexpr double kLongestTurns = 10;  // of the longest
+
+  Place& place(std::size_t k) { return result_.places[k]; }
+  double shortest_turn() const { return rules_.budget / kLeastTurns; }
+  double left() const { return rules_.budget - result_.seconds; }
+
+  bool wanting(std::size_t k) {
+    const Standing now = contenders_[k]->standing();
+    return !place(k).dropped && (!now.sound || now.rate.error > rules_.enough * now.rate.value);
+  }
+
+  bool none_wanting() {
+    for (std::size_t k = 0; k < contenders_.size(); ++k) {
+      if (wanting(k)) return false;
+    }
+    return true;
+  }
+
+  // What it may still turn out to be.
+  static double bound(const Standing& now) {
+    return now.rate.value > 0 ? rate_bounds(now.rate, kOptimism).high : now.most;
+  }
+
+  // Of those whose turn fits into what is left; the first turn of all fits always. Where nobody is
+  // dropped, all are to be known: time goes to them by their bounds.
+  std::optional<std::size_t> most_promising() {
+    std::optional<std::size_t> best;
+    double highest = -1;
+    for (std::size_t k = 0; k < contenders_.size(); ++k) {
+      const Standing now = contenders_[k]->standing();
+      if (!wanting(k) || (result_.seconds > 0 && now.least_turn > left())) continue;
+      const double share = std::isinf(rules_.z) ? place(k).seconds + shortest_turn() : 1;
+      if (bound(now) / share > highest) {
+        highest = bound(now) / share;
+        best = k;
+      }
+    }
+    return left() > 0 ? best : std::nullopt;
+  }
+
+  void take_turn(std::size_t k) {
+    const double longest = rules_.budget / kLongestTurns;
+    const double wished = std::max(place(k).seconds, contenders_[k]->standing().least_turn);
+    const double seconds =
+        contenders_[k]->run(std::min(std::clamp(wished, shortest_turn(), longest), left()));
+    place(k).seconds += seconds;
+    ++place(k).turns;
+    result_.seconds += seconds;
+  }
+
+  void drop_hopeless() {
+    double leaders_low = 0;
+    for (std::size_t k = 0; k < contenders_.size(); ++k) {
+      const Standing now = contenders_[k]->standing();
+      if (place(k).dropped || now.rate.value <= 0) continue;
+      leaders_low = std::max(leaders_low, now.rate.value * std::exp(-rules_.z * now.doubt));
+    }
+    for (std::size_t k = 0; k < contenders_.size(); ++k) {
+      if (place(k).dropped || !is_hopeless(contenders_[k]->standing(), leaders_low, rules_.z)) {
+        continue;
+      }
+      place(k).dropped = true;
+      contenders_[k]->dropped();
+    }
+  }
+
+  // By the rate less its doubt: estimates from short series are too high, if anything. One of
+  // which nothing but a bound is known comes after all that were measured.
+  void rank() {
+    result_.ranking.resize(contenders_.size());
+    std::iota(result_.ranking.begin(), result_.ranking.end(), std::size_t{0});
+    const auto key = [&](std::size_t k) {
+      const Standing now = contenders_[k]->standing();
+      return std::tuple(place(k).dropped, std::isinf(now.doubt),
+                        -now.rate.value * std::exp(-std::min(now.doubt, 2.0)));
+    };
+    std::stable_sort(result_.ranking.begin(), result_.ranking.end(),
+                     [&](std::size_t a, std::size_t b) { return key(a) < key(b); });
+  }
+
+  std::span<const std::unique_ptr<Contender>> contenders_;
+  const RaceRules& rules_;
+  const StopToken& stop_;
+  RaceResult result_;
+};
+
+}  // namespace
+
+bool is_hopeless(const Standing& one, double leaders_low, double z) {
+  if (std::isinf(z)) return false;
+  if (one.most < leaders_low) return true;
+  return one.rate.value > 0 && rate_bounds(one.rate, z).high < leaders_low;
+}
+
+RaceResult race(std::span<const std::unique_ptr<Contender>> contenders, const RaceRules& rules,
+                const StopToken& stop) {
+  return Race(contenders, rules, stop).run();
+}
+
+}  // namespace rewise

@@ -1,0 +1,42 @@
+// summary.h5 beside summary.json: the jackknife samples behind a study's numbers, so that whatever
+// is computed from them elsewhere (ratios, fits, other extrapolations) has its right error,
+// correlations and all. A sealed HDF5 file, which h5py opens:
+//
+//   /                       attributes format = "rewise resamples", format_version, kind, name
+//   /points/K               one per entry of "points" in summary.json; attribute p
+//     sizes/S               one per entry of its "sizes"; attributes extents, sites, graphs;
+//                           dataset temperature [T]
+//       OBSERVABLE          each of analysis/series/observables.hpp: datasets value [T], not
+//                           corrected for bias, and left_out [graphs, T], with one graph left out
+//       covariance          [observable * T, observable * T], in the order of the attribute
+//                           observables, names separated by blanks
+//     tc, binder_limit      attributes value, error, systematic of the extrapolation; datasets
+//                           left_out_S [graphs of size S], where that size has a part in it
+//     tree                  the tree condition, of the lattices that its Tc comes from: attributes
+//                           form, edge, graphs; datasets temperature, value (lambda, not corrected)
+//                           [T], left_out [graphs, T]; group tc as above, its samples left_out_0
+//     crossings/N           attributes quantity, smaller, larger (sites; infinite: with its limit);
+//                           temperature and height likewise, as groups
+//   /shift                  of `tc`: datasets p, value [k], covariance [k, k]
+//
+// covariance of f and g = sum over sizes of (n - 1)/n sum (f_i - mean f)(g_i - mean g)
+// (analysis/series/jackknife.hpp). Sizes of fewer than two graphs have no samples.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/search/sweep_search.hpp"
+#include "src/search/tc_analysis.hpp"
+#include "src/search/tree_search.hpp"
+
+namespace rewise {
+
+// The file's bytes. `tree`: one per point, or none.
+std::string tc_resamples(const StudyConfig& config, const std::vector<PointData>& points,
+                         const TcResult& result, const std::vector<TreePoint>& tree);
+std::string sweep_resamples(const StudyConfig& config, const std::vector<SweepPoint>& points);
+
+}  // namespace rewise

@@ -1,0 +1,187 @@
+#include "src/search/size_curves.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "src/study/parse.hpp"
+
+namespace rewise {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+// One graph has no spread: values without error.
+std::vector<Value> values_of(const JackknifeCurve& curve, bool with_errors) {
+  std::vector<Value> values;
+  for (Eigen::Index k = 0; k < curve.value.size(); ++k) {
+    values.push_back(with_errors ? curve.at(k) : Value{curve.value(k), kNan});
+  }
+  return values;
+}
+
+// Of a number that each graph has at each temperature.
+std::vector<Value> means_over_graphs(const SizeData& size, Eigen::ArrayXd GraphSample::*number) {
+  std::vector<Value> means;
+  for (std::size_t t = 0; t < size.plan.temperatures.size(); ++t) {
+    std::vector<double> values;
+    for (const auto& graph : size.samples.graphs) {
+      values.push_back((graph.*number)(static_cast<Eigen::Index>(t)));
+    }
+    means.push_back(mean_and_error(values));
+  }
+  return means;
+}
+
+}  // namespace
+
+Eigen::ArrayXd thermal_variance(const SizeData& size, const Observable& observable) {
+  const MomentTable table = simulated_table(size.samples, size.plan.temperatures);
+  const MomentTable noise = simulated_thermal_table(size.samples, size.plan.temperatures);
+  const ControlVariates known = controls(size.samples);
+  const JackknifeCurve curve =
+      changed_curve(0, table, noise, observable.of, known, ControlTest::temperature);
+  return (curve.left_out.rowwise() - curve.value.transpose()).square().colwise().sum();
+}
+
+std::string size_text(const SizeData& size) {
+  return size.extents.empty() ? size.name : extents_text(size.extents);
+}
+
+SizeCurves simulated_curves(const SizeData& size) {
+  SizeCurves curves;
+  curves.temperatures = size.plan.temperatures;
+  const MomentTable table = simulated_table(size.samples, size.plan.temperatures);
+  const ControlVariates known = controls(size.samples);
+  const bool several = size.samples.graphs.size() > 1;
+  for (const Observable& o : observables()) {
+    const std::vector<bool> taken = controls_taken(table, o.of, known, ControlTest::temperature);
+    if (std::ranges::count(taken, true) > 0) curves.controls = known.names;
+    auto& values = curves.observables.emplace_back(
+        values_of(curve_over_graphs(0, table, o.of, known, ControlTest::temperature), several));
+    auto& plain = curves.plain.emplace_back(values_of(curve_over_graphs(0, table, o.of), several));
+    if (o.name != "scaled_m2") continue;
+    const double factor = std::pow(size.samples.sites, size.samples.m2_power - 0.5);
+    for (auto* scaled : {&values, &plain}) {
+      for (Value& v : *scaled) v = {v.value * factor, v.error * factor};
+    }
+  }
+  curves.cluster_fraction = means_over_graphs(size, &GraphSample::cluster_fraction);
+  curves.tau = means_over_graphs(size, &GraphSample::tau);
+  return curves;
+}
+
+HotCold compare_halves(const SizeData& size) {
+  std::vector<Halves> graphs;
+  for (const auto& graph : size.samples.graphs) graphs.push_back(graph.halves);
+  return compare_halves(graphs);
+}
+
+double longest_tau(const SizeData& size) {
+  double longest = 0;
+  for (std::size_t t = 0; t < size.plan.temperatures.size(); ++t) {
+    std::vector<double> values;
+    for (const auto& graph : size.samples.graphs) {
+      const auto at = static_cast<Eigen::Index>(t);
+      if (at < graph.tau.size() && std::isfinite(graph.tau(at))) values.push_back(graph.tau(at));
+    }
+    if (!values.empty()) longest = std::max(longest, mean_and_error(values).value);
+  }
+  return longest;
+}
+
+std::uint64_t measurements_to_drop(const SizeData& size) {
+  const SizePlan& plan = size.plan;
+  // A warm-up by other updates was compared by itself; its cycles are no cycles of the schedule.
+  if (plan.warm_up.cycles > 0 && plan.equilibrate == 0) return 0;
+  const auto every = static_cast<double>(plan.every);
+  const double dropped =
+      static_cast<double>(plan.equilibrate) + static_cast<double>(plan.discard) * every;
+  const double wanted = kLeastTaus * longest_tau(size);
+  return dropped >= wanted ? 0 : static_cast<std::uint64_t>(std::ceil((wanted - dropped) / every));
+}
+
+std::string equilibrium_cure(const StudyConfig& config) {
+  return config.equilibrate ? "raise sampling.equilibrate, or leave it \"auto\""
+                            : "ask for more measurements (sampling.measure)";
+}
+
+std::vector<std::string> equilibrium_warnings(const StudyConfig& config, const SizeData& size) {
+  if (measurements_to_drop(size) == 0) return {};
+  const std::uint64_t cycles = size.plan.equilibrate + size.plan.discard * size.plan.every;
+  return {fmt::format("{}: {} cycles of equilibration are only {:.1f} tau_int of m^2; {}",
+                      size_text(size), cycles, static_cast<double>(cycles) / longest_tau(size),
+                      equilibrium_cure(config))};
+}
+
+namespace {
+
+void blank(SizeCurves& curves, std::size_t t) {
+  curves.refused.push_back(curves.temperatures[t]);
+  for (auto* list : {&curves.observables, &curves.plain}) {
+    for (auto& curve : *list) curve[t] = {kNan, kNan};
+  }
+  curves.cluster_fraction[t] = curves.tau[t] = {kNan, kNan};
+}
+
+}  // namespace
+
+void blank_refused(const SizeData& size, SizeCurves& curves) {
+  const std::size_t count = curves.temperatures.size();
+  for (std::size_t t = 0; t < count; ++t) {
+    std::vector<Halves> graphs;
+    for (const auto& graph : size.samples.graphs) {
+      graphs.push_back(at_temperature(graph.halves, static_cast<Eigen::Index>(t)));
+    }
+    if (compare_halves(graphs, kEquilibriumLevel / static_cast<double>(count)).agree) continue;
+    blank(curves, t);
+  }
+}
+
+std::vector<std::string> blank_stuck(const StudyConfig& config, const SizeData& size,
+                                     SizeCurves& curves) {
+  std::vector<std::string> warnings;
+  if (!config.equilibrate) return warnings;
+  const double length = static_cast<double>(size.plan.measure * size.plan.every);
+  for (std::size_t t = 0; t < curves.temperatures.size(); ++t) {
+    const double temperature = curves.temperatures[t], tau = curves.tau[t].value;
+    if (std::ranges::find(curves.refused, temperature) != curves.refused.end()) continue;
+    std::string why;
+    std::size_t stuck = 0;
+    for (const auto& graph : size.samples.graphs) {
+      if (t >= graph.stuck.size() || graph.stuck[t].empty()) continue;
+      if (stuck++ == 0) why = "some replicas are stuck: " + graph.stuck[t];
+    }
+    if (stuck > 0 && size.samples.graphs.size() > 1) {
+      why += fmt::format(" ({} of {} graphs)", stuck, size.samples.graphs.size());
+    }
+    if (why.empty() && tau > length) {
+      why =
+          fmt::format("tau_int of m^2, {:.2g} cycles, is longer than all {} measured", tau, length);
+    }
+    if (why.empty()) continue;
+    blank(curves, t);
+    warnings.push_back(fmt::format("{}, T = {}: no values: {}: not in equilibrium, {}",
+                                   size_text(size), temperature, why, equilibrium_cure(config)));
+  }
+  return warnings;
+}
+
+SizeCurves curves_of_one_graph(const std::vector<TemperatureResult>& results) {
+  SizeCurves curves;
+  curves.observables.resize(observables().size());
+  for (const TemperatureResult& at : results) {
+    curves.temperatures.push_back(at.temperature);
+    for (std::size_t k = 0; k < at.observables.size(); ++k) {
+      curves.observables[k].push_back(at.observables[k]);
+    }
+    curves.cluster_fraction.push_back(at.cluster_fraction);
+    curves.tau.push_back(at.tau.at("m2"));
+  }
+  curves.plain = curves.observables;
+  return curves;
+}
+
+}  // namespace rewise

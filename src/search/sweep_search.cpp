@@ -1,0 +1,337 @@
+#include "src/search/sweep_search.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "src/base/error.hpp"
+#include "src/search/sweep_target.hpp"
+#include "src/search/sweep_tasks.hpp"
+#include "src/study/parse.hpp"
+#include "src/study/task_results.hpp"
+
+namespace rewise {
+namespace {
+
+constexpr std::uint32_t kScanGraphs = 4;
+constexpr double kFall = 0.4;  // the value of U that is looked for
+constexpr double kWindow = 2;  // half windows of `tc` on either side
+constexpr std::size_t kFewGraphs = 4;
+
+// Of few replicas errors and products of averages come from stretches of time, which must forget
+// each other (task_results.hpp, moments.hpp).
+void warn_of_stretches(SweepPoint& point, const SizeData& size, std::uint32_t replicas,
+                       const std::vector<TemperatureResult>& single) {
+  constexpr std::uint64_t of_pairs = 8;
+  constexpr double apart = 2;  // tau_int
+  const auto every = static_cast<double>(size.plan.every);
+  for (const TemperatureResult& result : single) {
+    if (!stretches_too_short(result, every)) continue;
+    point.warnings.push_back(fmt::format(
+        "{}: errors are too small: with {} replica(s) of one graph they come from stretches of {} "
+        "cycles, where tau_int is {:.2g} or more; raise sampling.measure, or take {} replicas",
+        size_text(size), replicas, static_cast<double>(result.stretch) * every,
+        result.longest_tau.value, kFewReplicas));
+    break;
+  }
+  const double tau = longest_tau(size);
+  const std::uint64_t length = std::max<std::uint64_t>(size.plan.measure / of_pairs, 1);
+  if (replicas == 1 && (size.plan.measure < of_pairs * of_pairs ||
+                        static_cast<double>(length) * every < apart * tau)) {
+    point.warnings.push_back(
+        fmt::format("{}: C and chi are too small: those of one replica need more than {} "
+                    "measurements, over {} tau_int; raise sampling.measure, or take two replicas",
+                    size_text(size), size.plan.measure, 2 * apart * of_pairs));
+  }
+}
+
+// Averages over the graphs so far, and what is to be said of them.
+void average(SweepWork& work, std::size_t k, const StudyConfig& config) {
+  SweepPoint& point = work.point;
+  const SizeData& size = point.sizes[k];
+  const bool one = size.samples.graphs.size() == 1;
+  point.curves.push_back(one ? curves_of_one_graph(work.single[k]) : simulated_curves(size));
+  point.hot_cold.push_back(compare_halves(size));
+  const HotCold& halves = point.hot_cold.back();
+  if (!halves.agree) {
+    point.warnings.push_back(fmt::format(
+        "{}: replicas that started hot and cold differ in {} by {:.1f} standard errors: not in "
+        "equilibrium, {}",
+        size_text(size), halves.observable, std::abs(halves.worst_z), equilibrium_cure(config)));
+    blank_refused(size, point.curves.back());
+  }
+  std::ranges::move(blank_stuck(config, size, point.curves.back()),
+                    std::back_inserter(point.warnings));
+  std::ranges::move(equilibrium_warnings(config, size), std::back_inserter(point.warnings));
+  if (one) warn_of_stretches(point, size, config.replicas, work.single[k]);
+  if (const std::size_t graphs = size.samples.graphs.size(); graphs > 1 && graphs < kFewGraphs) {
+    point.warnings.push_back(
+        fmt::format("{}: errors come from the spread of {} graphs, which may lie close together by "
+                    "chance: take {} or more",
+                    size_text(size), graphs, kFewGraphs));
+  }
+}
+
+std::vector<SweepPoint> averaged(std::vector<SweepWork> works, const StudyConfig& config) {
+  std::vector<SweepPoint> points;
+  for (SweepWork& work : works) {
+    for (std::size_t k = 0; k < work.point.sizes.size(); ++k) average(work, k, config);
+    points.push_back(std::move(work.point));
+  }
+  return points;
+}
+
+// Graphs that are measured, and of sizes that are to have several, those with two or more.
+std::vector<SweepWork> finished_part(std::vector<SweepWork> works) {
+  for (SweepWork& work : works) {
+    auto& sizes = work.point.sizes;
+    for (std::size_t k = sizes.size(); k-- > 0;) {
+      auto& graphs = sizes[k].samples.graphs;
+      const std::size_t least = graphs.size() > 1 ? 2 : 1;
+      std::erase_if(graphs, [](const GraphSample& graph) { return graph.measurements == 0; });
+      if (graphs.size() >= least) continue;
+      const auto at = static_cast<std::ptrdiff_t>(k);
+      sizes.erase(sizes.begin() + at);
+      work.single.erase(work.single.begin() + at);
+      if (!work.point.targets.empty()) {
+        work.point.targets.erase(work.point.targets.begin() + at);
+      }
+    }
+  }
+  std::erase_if(works, [](const SweepWork& work) { return work.point.sizes.empty(); });
+  return works;
+}
+
+class Sweep {
+ public:
+  Sweep(Study& study, const StopToken& stop, Progress& progress)
+      : tasks_(study, stop, progress), config_(study.config()) {}
+
+  std::vector<SweepPoint> finished() const {
+    return averaged(finished_part(tasks_.works), config_);
+  }
+
+  std::vector<SweepPoint> run(const SweepInterim& interim) {
+    std::size_t most = 0;
+    for (const SweepWork& work : tasks_.works) most = std::max(most, work.point.sizes.size());
+    for (std::size_t k = 0; k < most; ++k) {
+      std::vector<SweepWork*> now;
+      for (SweepWork& work : tasks_.works) {
+        if (k < work.point.sizes.size()) now.push_back(&work);
+      }
+      if (config_.temperatures.empty()) scan(now, k);
+      for (SweepWork* work : now) tune_schedule(*work, k);
+      choose_plans(now, k);
+      fill(now, k);
+    }
+    if (config_.target_error) run_rounds(interim);
+    return averaged(std::move(tasks_.works), config_);
+  }
+
+ private:
+  void stage(const char* what, const std::vector<SweepWork*>& works, std::size_t k) {
+    tasks_.stage(fmt::format("{} {}", what, size_text(works.front()->point.sizes[k])));
+  }
+
+  void scan(const std::vector<SweepWork*>& works, std::size_t k) {
+    stage("scan of", works, k);
+    std::vector<StudyTask> tasks;
+    for (SweepWork* work : works) {
+      SizePlan plan = work->point.sizes[k].plan;
+      plan.temperatures = scan_temperatures(work->range, work->point.sizes[k].samples.sites);
+      plan.equilibrate = 200;
+      plan.measure = 100;
+      plan.every = 2;
+      for (std::uint32_t g = 0; g < kScanGraphs; ++g) {
+        tasks.push_back(tasks_.task_of(*work, k, g, plan, "scan"));
+      }
+    }
+    std::vector<GraphSample> samples(tasks.size());
+    tasks_.expect(seconds_of(tasks), tasks_.seconds_after(k));
+    tasks_.run(tasks, [&](std::size_t index, TaskData&& data) {
+      samples[index] = reduce(tasks[index].spec, std::move(data), {});
+    });
+    for (std::size_t i = 0; i < works.size(); ++i) {
+      place_window(*works[i], k, tasks[i * kScanGraphs].spec.temperatures,
+                   &samples[i * kScanGraphs]);
+    }
+  }
+
+  void place_window(SweepWork& work, std::size_t k, const std::vector<double>& temperatures,
+                    const GraphSample* samples) {
+    std::vector<double> u, c;
+    for (std::size_t t = 0; t < temperatures.size(); ++t) {
+      Moments mean = Moments::Zero();
+      for (std::uint32_t g = 0; g < kScanGraphs; ++g) {
+        mean += samples[g].simulated.row(static_cast<Eigen::Index>(t)).transpose() / kScanGraphs;
+      }
+      u.push_back(binder(mean));
+      c.push_back(specific_heat(mean, work.point.sizes[k].samples.sites, temperatures[t]));
+    }
+    SizeData& size = work.point.sizes[k];
+    // U of more states does not fall to 0, and dips where the transition is of first order: there
+    // the specific heat has its peak.
+    const bool heat = config_.q > 2;
+    const auto peak = std::max_element(c.begin(), c.end()) - c.begin();
+    const std::optional<double> centre =
+        heat ? temperatures[static_cast<std::size_t>(peak)] : fall_of_binder(temperatures, u);
+    if (!centre) {
+      work.point.warnings.push_back(fmt::format(
+          "{}: U falls through {} nowhere between T = {} and {}; the temperatures lie around the "
+          "middle",
+          size_text(size), kFall, temperatures.front(), temperatures.back()));
+    }
+    const double middle = centre.value_or(std::sqrt(temperatures.front() * temperatures.back()));
+    const double half =
+        kWindow * half_window(middle, work.point.dim, work.point.p, size.samples.sites, config_.q);
+    size.plan.temperatures = sweep_temperatures(middle, half);
+    const Range all =
+        scan_range(work.point.dim, work.point.rule, work.point.p, config_.model, config_.q);
+    work.range = {std::max(all.low, middle - half), std::min(all.high, middle + half)};
+  }
+
+  // Under schedule = "auto": at the middle temperature.
+  void tune_schedule(SweepWork& work, std::size_t k) {
+    if (work.point.schedule || work.imported != nullptr) return;
+    SizePlan likely = work.point.sizes[k].plan;
+    likely.equilibrate = config_.equilibrate.value_or(60);
+    likely.measure = config_.measure.value_or(kSweepMeasure);
+    likely.every = config_.every.value_or(2);
+    tasks_.tune(tasks_.cell(work, k), likely);
+  }
+
+  // Equilibration, cycles per measurement, measurements.
+  void choose_plans(const std::vector<SweepWork*>& works, std::size_t k) {
+    if (!config_.equilibrate || !config_.every) {
+      stage("times of", works, k);
+      tasks_.find_times(cells_of(works, k), tasks_.seconds_after(k), 200, TaskRunner::At::all);
+    }
+    for (SweepWork* work : works) {
+      SizePlan& plan = work->point.sizes[k].plan;
+      if (config_.equilibrate) plan.equilibrate = *config_.equilibrate;
+      if (config_.every) plan.every = *config_.every;
+      plan.measure = config_.measure.value_or(kSweepMeasure);
+      if (!config_.temperatures.empty()) plan.temperatures = config_.temperatures;
+    }
+  }
+
+  // The graphs that size k begins with.
+  void fill(const std::vector<SweepWork*>& works, std::size_t k) {
+    stage("graphs of", works, k);
+    const std::vector<SizeCell> cells = cells_of(works, k);
+    tasks_.expect(tasks_.seconds_to_fill(cells), tasks_.seconds_after(k));
+    tasks_.fill(cells);
+  }
+
+  std::vector<SizeCell> cells_of(const std::vector<SweepWork*>& works, std::size_t k) {
+    std::vector<SizeCell> cells;
+    for (SweepWork* work : works) cells.push_back(tasks_.cell(*work, k));
+    return cells;
+  }
+
+  // Under a target_error: each round asks sweep_target for every size at every point what to add,
+  // and adds it for all of them together, until each has reached the target or cannot. It starts
+  // from all graphs that the round before asked for, measured as it asked, whatever more the folder
+  // may hold: processes that share it, or come back to it, go through the same rounds.
+  void run_rounds(const SweepInterim& interim) {
+    std::vector<Open> open;  // still to be brought to the target
+    for (SweepWork& work : tasks_.works) {
+      for (std::size_t k = 0; k < work.point.sizes.size(); ++k) {
+        const SizeData& size = work.point.sizes[k];
+        SweepTarget target;
+        target.asked = *config_.target_error;
+        target.graphs_before = static_cast<std::uint32_t>(size.samples.graphs.size());
+        target.measurements_before = size.plan.measure;
+        work.point.targets.push_back(std::move(target));
+        open.push_back({&work, k, {}});
+      }
+    }
+    while (true) {
+      for (Open& one : open) look_at(one);
+      std::erase_if(open,
+                    [](const Open& one) { return one.step.reached || !one.step.stopped.empty(); });
+      if (open.empty()) return;
+      if (interim && tasks_.computed_some()) interim(averaged(tasks_.works, config_));
+      add(open);
+    }
+  }
+
+  struct Open {
+    SweepWork* work = nullptr;
+    std::size_t size = 0;
+    SweepStep step;
+  };
+
+  void look_at(Open& one) const {
+    SweepPoint& point = one.work->point;
+    one.step = next_sweep_step(config_, point.p, point.sizes[one.size]);
+    SweepTarget& target = point.targets[one.size];
+    target.reached = one.step.error;
+    target.observable = one.step.observable;
+    target.temperature = one.step.temperature;
+    target.thermal = one.step.thermal;
+    target.stopped = one.step.stopped;
+  }
+
+  void add(const std::vector<Open>& open) {
+    double worst = 0, left = 0;
+    std::vector<SizeCell> cells;
+    for (const Open& one : open) {
+      cells.push_back(tasks_.cell(*one.work, one.size, one.step.graphs));
+      left += one.step.work_left * seconds_done(cells.back());
+      worst = std::max(worst, one.step.error);
+      one.work->point.sizes[one.size].plan.measure = one.step.measure;
+      ++one.work->point.targets[one.size].rounds;
+    }
+    tasks_.begin_round(
+        fmt::format("{:.2g} at the worst of {} size(s) that are above the", worst, open.size()),
+        left);
+    const double now = tasks_.seconds_to_fill(cells);
+    tasks_.expect(now, std::max(left - now, 0.0), false);
+    tasks_.fill(cells);
+  }
+
+  SweepTasks tasks_;
+  const StudyConfig& config_;
+};
+
+}  // namespace
+
+std::vector<SweepPoint> search_sweep(Study& study, const StopToken& stop, Progress& progress,
+                                     const SweepInterim& interim, const SweepInterim& interrupted) {
+  Sweep sweep(study, stop, progress);
+  try {
+    return sweep.run(interim);
+  } catch (const Error& error) {
+    if (error.exit_code() == ExitCode::interrupted && interrupted) interrupted(sweep.finished());
+    throw;
+  }
+}
+
+std::vector<double> sweep_temperatures(double centre, double half_width) {
+  constexpr int count = 13;
+  const double grain = half_width / 16;
+  const double middle = std::round(centre / grain) * grain;
+  // Wide windows of small lattices must not reach down to zero.
+  const double low = std::max(middle - half_width, 0.2 * middle);
+  std::vector<double> temperatures;
+  for (int k = 0; k < count; ++k) {
+    const double exact = low + (middle + half_width - low) * k / (count - 1);
+    temperatures.push_back(std::strtod(fmt::format("{:.6g}", exact).c_str(), nullptr));
+  }
+  return temperatures;
+}
+
+std::optional<double> fall_of_binder(const std::vector<double>& temperatures,
+                                     const std::vector<double>& binder) {
+  for (std::size_t k = temperatures.size(); k-- > 1;) {
+    const double above = binder[k - 1] - kFall, below = binder[k] - kFall;
+    if (above < 0 || below >= 0) continue;
+    return temperatures[k - 1] + (temperatures[k] - temperatures[k - 1]) * above / (above - below);
+  }
+  return std::nullopt;
+}
+
+}  // namespace rewise

@@ -1,0 +1,340 @@
+#include "src/search/task_runner.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <exception>
+#include <iterator>
+#include <set>
+#include <thread>
+
+#include "src/base/error.hpp"
+#include "src/base/profile.hpp"
+#include "src/search/auto_schedule.hpp"
+#include "src/search/costs.hpp"
+#include "src/search/cuda_rule.hpp"
+#include "src/search/equilibrium.hpp"
+#include "src/study/parse.hpp"
+#include "src/study/task_results.hpp"
+
+namespace rewise {
+namespace {
+
+// What a cell's tasks, of which this is one, with a likely plan, ask of auto_schedule.hpp. What the
+// plan says holds where the work is too little to tune on one core, so that a small study is the
+// same on every device; where it is too little here, or tuning finds nothing, the multispin engine
+// on CUDA takes cuda_candidate().
+ScheduleWish wish_of(const Study& study, const SizeCell& cell, const StudyTask& task) {
+  const TaskSpec& spec = task.spec;
+  const bool cuda = study.devices().front() >= 0;
+  const bool multispin = spec.engine == EngineKind::multispin, gpu = cuda && multispin;
+  const double tasks = cell.graphs * (study.config().target_error ? kLikelyGrowth : 1);
+  // As far as earlier tasks have told.
+  const bool told = task.speed == nullptr || task.speed->measured();
+  const double seconds = told || cuda || multispin ? task.seconds : cpu_seconds(spec, 1);
+  const double on_core = std::max(cuda ? 0 : seconds, least_cpu_seconds(spec));
+  ScheduleWish wish;
+  wish.spec = spec;
+  wish.improved = cell.size->samples.improved;
+  wish.any_cluster = !study.config().cluster;
+  wish.recompute_damaged = study.config().recompute_damaged;
+  wish.rule_of_thumb = wish.fallback = {cell.size->plan.schedule, spec.cluster};
+  if (gpu) wish.fallback = cuda_candidate(spec, wish.any_cluster, sweeps_alone(spec));
+  wish.work = tasks * on_core;
+  const double sites = site_count(spec.graph.extents);
+  const double replicas = static_cast<double>(spec.temperatures.size()) * spec.replicas;
+  // Full, which tasks that ran alone were not. A cycle of sweeps alone is short, but takes more.
+  const double cycle =
+      std::max(cuda_seconds(wish.fallback.schedule, wish.fallback.cluster, spec.graph.p, sites),
+               cuda_seconds({1, 1}, spec.cluster, spec.graph.p, sites));
+  const double on_device = gpu ? replicas * static_cast<double>(spec.cycles()) * cycle : seconds;
+  const double workers = cuda ? static_cast<double>(study.devices().size())
+                              : std::clamp<double>(study.threads(), 1, std::max(tasks, 1.0));
+  wish.seconds = tasks * (cuda ? on_device : on_core) / workers;
+  wish.options.device = study.devices().front();
+  if (!cell.smaller.empty()) {
+    wish.neighbour = spec;
+    wish.neighbour->graph.extents = cell.smaller;
+  }
+  wish.options.threads = 1;
+  return wish;
+}
+
+}  // namespace
+
+double TaskSpeed::of(std::size_t size) const {
+  const std::lock_guard lock(*mutex_);
+  return known(size);
+}
+
+bool TaskSpeed::measured() const {
+  const std::lock_guard lock(*mutex_);
+  return !known_.empty();
+}
+
+void TaskSpeed::note(std::size_t size, const TaskData& data) {
+  const double cycles =
+      configured(data, "sampling.warm_up", 0) + configured(data, "sampling.equilibrate", 0) +
+      configured(data, "sampling.measure", 0) * configured(data, "sampling.every", 1);
+  const auto seconds = data.provenance.find("work.seconds");
+  if (seconds == data.provenance.end()) return;
+  const double units = cycles * static_cast<double>(data.graph.sites * data.temperature.size());
+  const std::lock_guard lock(*mutex_);
+  if (known_.size() <= size) known_.resize(size + 1, known(size));
+  known_[size] = std::strtod(seconds->second.c_str(), nullptr) / units;
+}
+
+void TaskRunner::run(const std::vector<StudyTask>& tasks, const TaskHandler& handle) {
+  computed_ += study_.run(tasks, stop_, progress_, [&](std::size_t index, TaskData&& data) {
+    if (tasks[index].speed != nullptr) tasks[index].speed->note(tasks[index].size, data);
+    handle(index, std::move(data));
+  });
+}
+
+void TaskRunner::tune(const SizeCell& cell, SizePlan likely) {
+  if (!config().schedule) study_.finish_files(progress_);  // speeds are about to be measured
+  const ScheduleWish wish = wish_of(study_, cell, cell.task(0, likely, "tune"));
+  const profile::Span span(profile::Work::tune);
+  const ChosenSchedule chosen = choose_schedule(study_.folder(), wish, stop_);
+  if (chosen.tuned) {
+    progress_.line(fmt::format("p = {}, {}: schedule {}, {}", number_text(cell.p),
+                               extents_text(wish.spec.graph.extents),
+                               candidate_text({chosen.schedule, chosen.cluster}), chosen.reason));
+  }
+  cell.size->plan.schedule = chosen.schedule;
+  cell.size->plan.cluster = chosen.cluster;
+}
+
+void TaskRunner::find_times(std::span<const SizeCell> cells, double later, std::uint64_t measure,
+                            At at) {
+  const RunPilots pilots = [&](const std::vector<StudyTask>& tasks, const TaskHandler& handle) {
+    expect(seconds_of(tasks), later);
+    run(tasks, handle);
+  };
+  if (!config().equilibrate) {
+    std::vector<EquilibriumSearch> searches;
+    for (const SizeCell& cell : cells) {
+      searches.push_back({&cell.size->plan, cell.p, cell.size->samples.sites, cell.graphs,
+                          [&cell](std::uint32_t graph, const SizePlan& plan) {
+                            StudyTask pilot = cell.task(graph, plan, "pilot");
+                            pilot.may_rest = true;
+                            return pilot;
+                          },
+                          ""});
+    }
+    std::set<std::string> resting;  // those of searches that go on with them, and of some others
+    establish_equilibrium(
+        config(), searches, [&](const std::vector<StudyTask>& tasks, const TaskHandler& handle) {
+          std::set<std::string> asked;
+          for (const StudyTask& task : tasks) asked.insert(task_id(task.spec));
+          std::set<std::string> left;
+          std::ranges::set_difference(resting, asked, std::inserter(left, left.end()));
+          study_.end_resting(left);
+          resting = std::move(asked);
+          pilots(tasks, handle);
+        });
+    study_.end_resting(resting);
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      if (searches[i].failed.empty()) continue;
+      cells[i].warnings->push_back(fmt::format("{}: no equilibrium by pilots: {}",
+                                               size_text(*cells[i].size), searches[i].failed));
+    }
+    return;
+  }
+  std::vector<StudyTask> tasks;
+  for (const SizeCell& cell : cells) {
+    SizePlan plan = cell.size->plan;
+    if (at == At::middle) plan.temperatures = {plan.temperatures[plan.temperatures.size() / 2]};
+    plan.equilibrate = *config().equilibrate;
+    plan.measure = measure;
+    plan.every = 1;
+    tasks.push_back(cell.task(0, plan, "pilot"));
+  }
+  std::vector<double> tau(tasks.size(), at == At::middle ? std::nan("") : 0);
+  pilots(tasks, [&](std::size_t index, TaskData&& data) {
+    for (std::size_t t = 0; t < data.temperature.size(); ++t) {
+      const double here = tau_of_m2(data, t).value;
+      tau[index] = at == At::middle ? here : std::max(tau[index], here);
+    }
+  });
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    choose_times(config(), cells[i].p, tau[i], cells[i].size->plan);
+  }
+}
+
+double TaskRunner::fill(std::span<const SizeCell> cells) {
+  if (config().equilibrate) {
+    for (const SizeCell& cell : cells) {
+      const std::string lone =
+          lone_sites_warning(config(), cell.p, cell.size->samples.sites, cell.size->plan);
+      if (lone.empty()) continue;
+      const std::string warning = fmt::format("{}: {}", size_text(*cell.size), lone);
+      const std::lock_guard lock(mutex_);
+      auto& said = *cell.warnings;
+      if (std::ranges::find(said, warning) == said.end()) said.push_back(warning);
+    }
+    return fill_once(cells);
+  }
+  double seconds = fill_once(cells);
+  // What the pilots missed: sizes whose halves disagree, or whose tau_int is longer than that of
+  // the pilots, go on until they have no such fault.
+  while (true) {
+    std::vector<SizeCell> again;
+    for (const SizeCell& cell : cells) {
+      SizeData& size = *cell.size;
+      if (!compare_halves(size).agree) {
+        if (!discard_more(size.plan)) continue;
+        progress_.line(
+            fmt::format("p = {}, {}: hot and cold starts differ; the measurements so far "
+                        "are dropped and {} more made",
+                        number_text(cell.p), size_text(size), size.plan.measure));
+      } else if (!discard(size.plan, measurements_to_drop(size))) {
+        continue;
+      }
+      again.push_back(cell);
+    }
+    if (again.empty()) return seconds;
+    expect_more(seconds_to_fill(again));
+    seconds += fill_once(again);
+  }
+}
+
+std::vector<TaskRunner::Missing> TaskRunner::missing(const SizeCell& cell) const {
+  const SizePlan& plan = cell.size->plan;
+  const auto& graphs = cell.size->samples.graphs;
+  std::vector<Missing> list;
+  for (std::uint32_t g = 0; g < std::max<std::size_t>(cell.graphs, graphs.size()); ++g) {
+    const std::uint64_t done = g < graphs.size() ? graphs[g].discarded + graphs[g].measurements : 0;
+    if (done == plan.discard + plan.measure) continue;
+    list.push_back({g, cell.tasks_of_graph(g)});
+    if (done == 0) continue;
+    for (StudyTask& task : list.back().tasks) {  // it goes on where it was
+      task.seconds *= static_cast<double>((task.spec.measure - done) * task.spec.every) /
+                      static_cast<double>(task.spec.cycles());
+    }
+  }
+  return list;
+}
+
+double TaskRunner::seconds_to_fill(std::span<const SizeCell> cells) const {
+  double seconds = 0;
+  for (const SizeCell& cell : cells) {
+    for (const Missing& graph : missing(cell)) seconds += seconds_of(graph.tasks);
+  }
+  return seconds;
+}
+
+double TaskRunner::fill_once(std::span<const SizeCell> cells) {
+  // A graph is complete once all of its tasks are.
+  struct Incomplete {
+    const SizeCell* cell = nullptr;
+    std::uint32_t graph = 0;
+    std::size_t tasks = 0;
+    std::vector<TaskData> parts;
+  };
+  std::vector<StudyTask> tasks;
+  std::vector<std::size_t> place_of;  // [task]
+  std::vector<Incomplete> places;
+  for (const SizeCell& cell : cells) {
+    for (Missing& one : missing(cell)) {
+      place_of.resize(place_of.size() + one.tasks.size(), places.size());
+      places.push_back({&cell, one.graph, one.tasks.size(), {}});
+      std::move(one.tasks.begin(), one.tasks.end(), std::back_inserter(tasks));
+    }
+    auto& samples = cell.size->samples;
+    samples.graphs.resize(std::max<std::size_t>(samples.graphs.size(), cell.graphs));
+    samples.spec = cell.task(0, cell.size->plan, "graph").spec.graph;
+  }
+  run(tasks, [&](std::size_t index, TaskData&& data) {
+    Incomplete& place = places[place_of[index]];
+    const SizePlan& plan = place.cell->size->plan;
+    SizeSamples& samples = place.cell->size->samples;
+    keep_first(data, tasks[index].spec.measure);
+    if (!config().temperature_tasks.empty()) {
+      const std::lock_guard lock(mutex_);
+      place.parts.push_back(std::move(data));
+      if (place.parts.size() < place.tasks) return;
+      data = at_temperatures(std::move(place.parts), plan.temperatures);
+    }
+    if (samples.graphs.size() == 1 && place.cell->of_graph != nullptr) {
+      TaskData counted = data;
+      drop_first(counted, plan.discard);
+      *place.cell->of_graph = results_of(counted);
+    }
+    samples.graphs[place.graph] =
+        reduce(tasks[index].spec, std::move(data), samples.grid, config().target_error.has_value(),
+               plan.discard, samples.energies ? &*samples.energies : nullptr);
+  });
+  return seconds_of(tasks);
+}
+
+void TaskRunner::expect(double now, double later, bool guessed) {
+  const std::lock_guard lock(mutex_);
+  planned_ += now;
+  later_ = later;
+  guessed_ = guessed ? later : 0;
+  progress_.set_total(planned_ + later_, guessed_, part_);
+}
+
+void TaskRunner::expect_more(double seconds) {
+  const std::lock_guard lock(mutex_);
+  planned_ += seconds;
+  progress_.set_total(planned_ + later_, guessed_, part_);
+}
+
+void TaskRunner::begin_round(const std::string& errors, double left) {
+  const double target = *config().target_error;
+  progress_.line(
+      fmt::format("round {}: relative error {} target {:.2g}", ++round_, errors, target));
+  stage(fmt::format("to {:.2g}", target));
+  expect(0, left, false);
+}
+
+void side_by_side(Study& study, const std::vector<std::function<void()>>& searches) {
+  std::mutex mutex;
+  std::exception_ptr failure, interruption;
+  const auto guarded = [&](const std::function<void()>& search) {
+    const auto note = [&](std::exception_ptr& first) {
+      const std::lock_guard lock(mutex);
+      if (!first) first = std::current_exception();
+    };
+    try {
+      search();
+    } catch (const Error& error) {
+      const bool told = error.exit_code() == ExitCode::interrupted;
+      if (!told) study.fail(std::current_exception());
+      note(told ? interruption : failure);
+    } catch (...) {
+      study.fail(std::current_exception());
+      note(failure);
+    }
+  };
+  std::size_t begun = 1;
+  {
+    std::vector<std::jthread> beside;
+    try {
+      for (; begun < searches.size(); ++begun) {
+        beside.emplace_back([&, begun] { guarded(searches[begun]); });
+      }
+    } catch (const std::exception&) {  // no more threads to be had: afterwards
+    }
+    guarded(searches.front());
+  }
+  for (; begun < searches.size() && !failure && !interruption; ++begun) guarded(searches[begun]);
+  if (failure) std::rethrow_exception(failure);
+  if (interruption) std::rethrow_exception(interruption);
+}
+
+double seconds_done(const SizeCell& cell) {
+  return cell.task(0, cell.size->plan, "graph").seconds *
+         static_cast<double>(cell.size->samples.graphs.size());
+}
+
+double seconds_of(std::span<const StudyTask> tasks) {
+  double seconds = 0;
+  for (const StudyTask& task : tasks) seconds += task.seconds;
+  return seconds;
+}
+
+}  // namespace rewise

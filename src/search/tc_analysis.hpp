@@ -1,0 +1,92 @@
+// From the graphs of every size and p to Tc(p), its shift and local exponents
+// (analysis/README.md). Knows nothing of files; tc_report prints what comes out.
+//
+// Tc(p): crossings of U and of N^x m^2 of consecutive sizes (x = 1/2 for p > 0), of U rather with
+// its limit (Ising, p > 0), extrapolated in the mean-field form (p > 0) or the regular one (p = 0).
+// Errors: jackknife over graphs, through to the end, with control variates.
+//
+// A number that a check contradicts is no result: replicas that have not forgotten their start, a
+// crossing outside of the window, too few graphs or sizes, U at the crossing far from its limit.
+// Such a point keeps its number as a candidate, with reasons; shifts and exponents leave it out.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/scaling/collapse.hpp"
+#include "analysis/scaling/exponents.hpp"
+#include "analysis/scaling/extrapolation.hpp"
+#include "src/search/size_curves.hpp"
+#include "src/search/tc_search.hpp"
+
+namespace rewise {
+
+struct SizeResult {
+  SizeCurves simulated;
+  std::vector<double> fine_temperatures;  // of the reweighted curves:
+  std::vector<Value> fine_binder, fine_scaled_m2;
+  HotCold hot_cold;
+};
+
+// Why a point has no Tc, the gravest first.
+enum class TcStatus {
+  ok,
+  no_transition,
+  not_equilibrated,
+  no_window,
+  too_few_graphs,
+  not_converged,
+  out_of_reach,
+};
+std::string_view to_string(TcStatus status);
+
+struct Reason {
+  TcStatus status = TcStatus::ok;
+  std::string text;  // one line: what was found, and what to do
+};
+
+struct PointResult {
+  double p = 0;
+  std::vector<SizeResult> sizes;
+  std::vector<Crossing> crossings;  // as crossings_of
+  ScalingExponents exponents;
+  Extrapolation tc, binder;          // Tc, and U at the crossing
+  std::optional<Collapse> collapse;  // of U of all sizes, with a free exponent
+  std::string collapse_against;      // why its Tc and exponent are no result; or ""
+  double collapse_range = 0;         // |T - Tc| N^y of the points that entered
+  std::vector<Reason> reasons;       // why `tc` is no result
+  std::optional<double> exact;       // Tc where it is known
+  std::optional<double> binder_expected;
+  std::optional<Value> shift;
+  std::vector<std::string> warnings;
+
+  bool accepted() const { return tc.ok && reasons.empty(); }
+  TcStatus status() const;
+  // The number that the reasons speak against: the extrapolation, or the last crossing of U.
+  std::optional<Value> candidate() const;
+};
+
+struct TcResult {
+  std::vector<PointResult> points;
+  std::optional<Value> measured_tc0;
+  Value tc0;
+  std::string tc0_source;  // "exact", "published", "measured", or "" where there is none
+  Shifts shift;
+  LocalExponents local;
+  std::vector<PowerLaw> power_laws;
+};
+
+// Of U of consecutive sizes, then of sqrt(N) m^2; then, for Ising spins at p > 0, of U with its
+// limit. The curves go to `kept`, [observable][size], where it is given; `thermal`:
+// thermal_curve()s.
+std::vector<Crossing> crossings_of(const StudyConfig& config, const PointData& point,
+                                   bool thermal = false,
+                                   std::vector<std::vector<JackknifeCurve>>* kept = nullptr);
+
+// One point without `simulated` curves, checks of equilibrium and shift: what a target goes by.
+PointResult locate_tc(const StudyConfig& config, const PointData& point);
+
+TcResult analyse_tc(const StudyConfig& config, const std::vector<PointData>& points);
+
+}  // namespace rewise

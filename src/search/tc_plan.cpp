@@ -1,0 +1,163 @@
+#include "src/search/tc_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <functional>
+
+#include "analysis/scaling/extrapolation.hpp"
+#include "src/base/error.hpp"
+#include "src/search/known_tc.hpp"
+#include "src/study/parse.hpp"
+
+namespace rewise {
+namespace {
+
+double rounded(double value, const char* format) {
+  return std::strtod(fmt::format(fmt::runtime(format), value).c_str(), nullptr);
+}
+
+// <k(k-1)>/<k> of the degrees under a rule (analysis/README.md: binomial and Poisson parts).
+double branching(int dim, Rule rule, double p) {
+  const double lattice = 2.0 * dim;
+  double mean = lattice, variance = 0;
+  if (rule == Rule::rewire) variance = lattice * (p / 2) * (1 - p / 2) + dim * p;
+  if (rule == Rule::add) {
+    mean = lattice * (1 + p);
+    variance = lattice * p;
+  }
+  return (variance + mean * mean - mean) / mean;
+}
+
+// Potts on a random regular graph of degree b + 1, where order and disorder coexist.
+double bethe_tc(double b, std::uint32_t q) {
+  if (q == 2) return 1 / std::log((b + 1) / (b - 1));
+  const double k = b + 1, states = q;
+  return 1 / std::log((states - 2) / (std::pow(states - 1, 1 - 2 / k) - 1));
+}
+
+// Tc of the regular lattice, the lower end of the search. Rounded: the temperatures of studies with
+// a fixed `equilibrate` derive from these digits.
+double regular_tc(int dim) {
+  constexpr double tc[] = {0, 0.0, 2.269, 4.512, 6.68};
+  return tc[dim];
+}
+
+}  // namespace
+
+Range scan_range(int dim, Rule rule, double p, ModelKind model, std::uint32_t q) {
+  const double b = std::max(branching(dim, rule, p), 1.02);
+  if (model == ModelKind::potts) {
+    const double lattice = potts_tc(dim, 0, q).value_or(0.9 * bethe_tc(2.0 * dim - 1, q));
+    return {dim == 1 ? 0.05 : 0.88 * lattice, 1.2 * bethe_tc(b, q)};
+  }
+  const double bethe = 1 / std::atanh(1 / b);
+  return {std::max(0.88 * regular_tc(dim), 0.15), 1.2 * bethe};
+}
+
+Range likely_range(const StudyConfig& config, double p) {
+  const Range all = scan_range(config, p);
+  const int dim = config.dim();
+  if (p <= 0 || dim < 2 || config.model == ModelKind::potts) return all;
+  // Amplitude and exponent of chi above Tc: square lattice exact; cubic; mean field.
+  constexpr double amplitude[] = {0, 0, 0.9625, 1.06, 1}, gamma[] = {0, 0, 1.75, 1.237, 1};
+  const double tc = regular_tc(dim);
+  const double chi = 1 / (2 * dim * p * std::tanh(1 / tc));
+  const double shift = tc * std::pow(amplitude[dim] / chi, 1 / gamma[dim]);
+  const double removed = config.rule == Rule::add ? 0 : 1.3 * p * tc;
+  const double low = tc + 0.3 * std::max(shift - removed, 0.3 * shift), high = tc + 2 * shift;
+  return {std::max(all.low, low), std::min(all.high, high)};
+}
+
+bool is_cube(const std::vector<std::uint32_t>& extents) {
+  return std::ranges::adjacent_find(extents, std::not_equal_to<>()) == extents.end();
+}
+
+std::vector<double> scan_temperatures(Range range, double sites) {
+  // Energy histograms are some T sqrt(C / N) wide in temperature; C is about 1 to 2.
+  const double spacing = std::clamp(2.0 / std::sqrt(sites), 0.02, 0.06);
+  constexpr int least = 8;
+  const auto fine = static_cast<int>(std::ceil(std::log(range.high / range.low) / spacing)) + 1;
+  const int count = std::max(fine, least);
+  const double ratio = std::pow(range.high / range.low, 1.0 / (count - 1));
+  std::vector<double> temperatures;
+  for (int k = 0; k < count; ++k) {
+    temperatures.push_back(
+        rounded(range.low * std::pow(ratio, k), ratio > 1.01 ? "{:.5g}" : "{:.8g}"));
+  }
+  return temperatures;
+}
+
+double half_window(double centre, int dim, double p, double sites, std::uint32_t q) {
+  // (T - Tc)/Tc N^y covers the region where U falls from near 2/3 to near 0 by half.
+  double y = p == 0 && dim == 3 ? 1 / (0.629912 * 3) : 0.5;
+  if (p == 0 && dim == 2 && (q == 3 || q == 4)) y = potts_exponents(dim, static_cast<int>(q)).y;
+  return 1.3 * centre * std::pow(sites, -y);
+}
+
+std::vector<double> window_temperatures(double centre, double half_width, int count) {
+  const double grain = half_width / 16;
+  const double middle = std::round(centre / grain) * grain;
+  std::vector<double> temperatures;
+  for (int k = 0; k < count; ++k) {
+    temperatures.push_back(rounded(middle + half_width * (2.0 * k / (count - 1) - 1), "{:.7g}"));
+  }
+  return temperatures;
+}
+
+Schedule automatic_schedule(double p, double sites) {
+  if (p == 0) return {1, 1};
+  return {1, static_cast<std::uint32_t>(std::max(1.0, std::round(std::sqrt(sites) / 128)))};
+}
+
+SizePlan first_plan(const std::optional<Schedule>& schedule,
+                    const std::optional<ClusterUpdate>& cluster, double p, double sites) {
+  SizePlan plan;
+  plan.schedule = schedule.value_or(automatic_schedule(p, sites));
+  plan.cluster = cluster.value_or(ClusterUpdate::wolff);
+  return plan;
+}
+
+void choose_times(const StudyConfig& config, double p, double tau, SizePlan& plan) {
+  const double cycles = std::isfinite(tau) ? std::max(tau, 0.5) : 10;
+  plan.equilibrate =
+      config.equilibrate.value_or(static_cast<std::uint64_t>(std::ceil(12 * cycles)) + 20);
+  plan.every = config.every.value_or(static_cast<std::uint64_t>(std::ceil(cycles)));
+  plan.measure = config.measure.value_or(p > 0 ? 20 : 60);
+}
+
+std::uint64_t first_measurements(std::uint32_t replicas) {
+  constexpr std::uint64_t least = 4, samples = 128;  // of a temperature
+  return std::max(samples / replicas, least);
+}
+
+TaskSpec plan_task(const StudyConfig& config, double p, const std::vector<std::uint32_t>& extents,
+                   std::uint32_t graph, const SizePlan& plan, const std::string& purpose) {
+  const std::string name = fmt::format("{}|{}|p={}|{}|{}", purpose, extents_text(extents),
+                                       number_text(p), to_string(config.rule), graph);
+  TaskSpec spec;
+  spec.graph.extents = extents;
+  spec.graph.p = p;
+  spec.graph.rule = config.rule;
+  spec.graph.seed = derived_seed(config.seed, "graph|" + name);
+  spec.engine = config.engine;
+  spec.model = config.model;
+  spec.q = config.q;
+  spec.few_cluster_tile = config.few_cluster_tile;
+  spec.few_cluster_flip = config.few_cluster_flip;
+  spec.local = config.local;
+  spec.cluster = plan.cluster;
+  spec.replicas = config.replicas;
+  spec.seed = derived_seed(config.seed, "run|" + name);
+  spec.temperatures = plan.temperatures;
+  spec.schedule = plan.schedule;
+  spec.warm_up = plan.warm_up;
+  spec.equilibrate = plan.equilibrate;
+  spec.measure = plan.discard + plan.measure;
+  spec.every = plan.every;
+  return spec;
+}
+
+}  // namespace rewise

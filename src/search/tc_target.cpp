@@ -1,0 +1,176 @@
+#include "src/search/tc_target.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "src/search/tc_analysis.hpp"
+
+namespace rewise {
+namespace {
+
+// Of the target: with more, a larger size is cheaper than more graphs.
+constexpr double kMostSystematic = 0.8;
+
+// The crossings that the extrapolation used, and the same with thermal variants.
+struct Used {
+  std::vector<Jackknifed> numbers, thermal;
+};
+
+Used used_crossings(const StudyConfig& config, const PointData& point, const PointResult& result) {
+  const std::vector<Crossing> thermal = crossings_of(config, point, true);
+  Used used;
+  for (const auto i : result.tc.fits[result.tc.chosen].used) {
+    used.numbers.push_back(result.crossings[i].temperature);
+    used.thermal.push_back(thermal[i].temperature);
+  }
+  return used;
+}
+
+bool have_thermal(const PointData& point) {
+  for (const auto& size : point.sizes) {
+    for (const auto& graph : size.samples.graphs) {
+      if (graph.thermal.rows() == 0) return false;
+    }
+  }
+  return true;
+}
+
+// [size] with their parts of the covariance of the crossings used.
+std::vector<ErrorSource> error_sources(const StudyConfig& config, const PointData& point,
+                                       const PointResult& result) {
+  const CrossingFit& chosen = result.tc.fits[result.tc.chosen];
+  const Eigen::VectorXd weights = chosen.fit.gain.row(0).transpose();
+  const std::function<double(const Eigen::VectorXd&)> limit = [&](const Eigen::VectorXd& y) {
+    return weights.dot(y);
+  };
+  const bool thermal_known = have_thermal(point);
+  Used used;
+  if (thermal_known) {
+    used = used_crossings(config, point, result);
+  } else {
+    for (const auto i : chosen.used) used.numbers.push_back(result.crossings[i].temperature);
+  }
+  const Jackknifed noise = thermal_known ? derive(used.thermal, limit) : Jackknifed{};
+  std::vector<ErrorSource> sources;
+  for (std::size_t k = 0; k < point.sizes.size(); ++k) {
+    ErrorSource source = error_source(config, point.sizes[k]);
+    source.covariance = covariance_within(static_cast<int>(k), used.numbers);
+    const double variance = weights.dot(source.covariance * weights);
+    const auto found = noise.left_out.find(static_cast<int>(k));
+    if (found != noise.left_out.end() && variance > 0) {
+      const double thermal = (found->second - noise.value).square().sum() / variance;
+      source.thermal = std::isfinite(thermal) ? std::min(thermal, 1.0) : 0;
+    }
+    // At p = 0 there is nothing but thermal noise: graphs are alike.
+    if (point.p == 0) source.thermal = 1;
+    sources.push_back(std::move(source));
+  }
+  return sources;
+}
+
+// Whether the amplitudes of the leading term are more than noise. If they are not, what is left out
+// falls with statistics, too.
+bool drifts(const CrossingFit& fit) {
+  for (Eigen::Index k = 1; k < fit.fit.parameters.size(); ++k) {
+    const Value amplitude = fit.fit.parameter(k);
+    if (std::abs(amplitude.value) > 2 * amplitude.error) return true;
+  }
+  return false;
+}
+
+WeighedFit weighed_fit(const CrossingFit& fit) {
+  WeighedFit whole{fit.design, {}, 1, fit.neglected};
+  for (std::size_t i = 0; i < fit.used.size(); ++i) {
+    whole.points.push_back(static_cast<Eigen::Index>(i));
+  }
+  return whole;
+}
+
+}  // namespace
+
+TargetStep next_step(const StudyConfig& config, const PointData& point) {
+  TargetStep step;
+  for (const auto& size : point.sizes) {
+    step.plans.push_back(size.plan);
+    step.graphs.push_back(static_cast<std::uint32_t>(size.samples.graphs.size()));
+    step.sizes.emplace_back();
+  }
+  const PointResult result = locate_tc(config, point);
+  const bool may_add =
+      config.temperatures.empty() && point.sizes.size() < config.sizes.size() + config.more_sizes;
+  if (!result.accepted()) {
+    step.error = std::numeric_limits<double>::quiet_NaN();
+    for (SizeTarget& size : step.sizes) size.share = size.thermal = step.error;
+    // Larger sizes mend what does not converge, nothing here the rest.
+    if (may_add && result.status() == TcStatus::not_converged) {
+      step.another_size = true;
+    } else {
+      step.stopped = result.reasons.front().text;
+    }
+    return step;
+  }
+  const double tc = result.tc.value.value, target = *config.target_error * tc;
+  const double statistical = result.tc.value.error, total = result.tc.total().error;
+  step.error = total / tc;
+  // An error is an estimate: where it has few degrees of freedom it is too small now and then, and
+  // to stop there would make it too small always. One standard error of the error above it counts.
+  const double doubt = 1 + 1 / std::sqrt(2 * std::max(result.tc.members, 1.0));
+  step.reached = std::hypot(statistical * doubt, result.tc.systematic) <= target;
+
+  const CrossingFit& chosen = result.tc.fits[result.tc.chosen];
+  const std::vector<ErrorSource> sources = error_sources(config, point, result);
+  const Eigen::VectorXd weights = chosen.fit.gain.row(0).transpose();
+  double work = 0, variance_now = 0;
+  for (std::size_t k = 0; k < sources.size(); ++k) {
+    step.sizes[k].share = weights.dot(sources[k].covariance * weights);
+    step.sizes[k].thermal = sources[k].thermal;
+    variance_now += step.sizes[k].share;
+    work += sources[k].work();
+  }
+  for (SizeTarget& size : step.sizes) size.share /= variance_now;
+  if (step.reached) return step;
+  // The fit's variance, what it leaves out included, against what is reported: by the factors for
+  // few graphs and misfit, and the spread of the fits.
+  const std::vector<WeighedFit> fits{weighed_fit(chosen)};
+  const double endless = std::numeric_limits<double>::infinity();
+  const double now = allocate(fits, sources, endless, 0).variance;
+  const double reported = std::pow(statistical * doubt, 2) + std::pow(result.tc.systematic, 2);
+  const double wanted = kAim * target * target / std::max(reported / now, 1.0);
+  const Allocation all = allocate(fits, sources, wanted, endless);
+  // Graphs mend what the form leaves out only where larger sizes can take over from smaller ones.
+  if (drifts(chosen) && result.tc.systematic > kMostSystematic * target &&
+      (may_add || all.exhausted)) {
+    step.another_size = may_add;
+    if (!may_add) {
+      step.stopped = fmt::format(
+          "what the extrapolation over sizes leaves out may be {:.1e} of Tc, more than statistics "
+          "can mend: larger sizes are needed",
+          result.tc.systematic / tc);
+    }
+    return step;
+  }
+  // Where the error should be below the target but for bad luck, more of everything.
+  const double variance = now > wanted ? wanted : 0;
+  // As much as is needed, less what the need is uncertain by: a variance of n degrees of freedom is
+  // known to (2/n)^(1/2) of it.
+  const double certain = 1 - std::sqrt(2 / std::max(result.tc.members, 2.0));
+  const double needed = now > wanted ? std::min(certain * all.work, kCertainGrowth * work) : 0;
+  const double most_work = std::max(kGrowth * work, needed);
+  const Allocation next = allocate(fits, sources, variance, most_work);
+  if (!(next.work > work)) {
+    step.stopped = fmt::format("lattice.most_graphs = {} is reached", config.most_graphs);
+    return step;
+  }
+  for (std::size_t k = 0; k < point.sizes.size(); ++k) {
+    step.graphs[k] = static_cast<std::uint32_t>(next.members[k]);
+    step.plans[k].measure = static_cast<std::uint64_t>(next.measurements[k]);
+  }
+  step.work_left = (now > wanted ? all : next).work / work - 1;
+  return step;
+}
+
+}  // namespace rewise

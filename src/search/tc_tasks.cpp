@@ -1,0 +1,179 @@
+#include "src/search/tc_tasks.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "src/search/equilibrium.hpp"
+#include "src/study/parse.hpp"
+
+namespace rewise {
+
+namespace {
+
+std::vector<std::size_t> all_of(std::size_t count) {
+  std::vector<std::size_t> all(count);
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  return all;
+}
+
+}  // namespace
+
+TcTasks::TcTasks(Study& study, const StopToken& stop, Progress& progress)
+    : TcTasks(study, stop, progress, all_of(study.config().p.size())) {}
+
+TcTasks::TcTasks(Study& study, const StopToken& stop, Progress& progress,
+                 std::span<const std::size_t> which)
+    : TaskRunner(study, stop, progress), sizes_(config().sizes) {
+  for (const std::size_t i : which) {
+    TcPoint point;
+    point.data.p = config().p[i];
+    point.schedule = config().schedule_of(i);
+    point.cluster = config().cluster_of(i);
+    points.push_back(std::move(point));
+  }
+}
+
+StudyTask TcTasks::task_of(TcPoint& point, std::size_t size, std::uint32_t graph,
+                           const SizePlan& plan, const std::string& purpose) const {
+  StudyTask task;
+  task.spec = plan_task(config(), point.data.p, sizes_[size], graph, plan,
+                        purpose == "graph" ? "tc" : purpose);
+  task.purpose = purpose;
+  task.extends = purpose != "scan";
+  task.label = fmt::format("p = {}, {}, {} {}", number_text(point.data.p),
+                           extents_text(sizes_[size]), purpose, graph + 1);
+  task.seconds = point.speed.of(size) * site_count(sizes_[size]) *
+                 static_cast<double>(plan.temperatures.size() * task.spec.cycles());
+  task.speed = &point.speed;
+  task.size = size;
+  return task;
+}
+
+SizeData TcTasks::new_size(const TcPoint& point, std::size_t size) {
+  SizeData made;
+  made.extents = extents(size);
+  made.plan = first_plan(point, size);
+  made.samples.sites = site_count(made.extents);
+  return made;
+}
+
+SizeCell TcTasks::cell(std::size_t point, std::size_t size) {
+  return cell(point, size, first_graphs(size));
+}
+
+SizeCell TcTasks::cell(std::size_t point, std::size_t size, std::uint32_t graphs) {
+  TcPoint& at = points[point];
+  SizeCell cell;
+  cell.size = &at.data.sizes[size];
+  cell.p = at.data.p;
+  cell.graphs = graphs;
+  if (size > 0) cell.smaller = extents(size - 1);
+  cell.task = [this, &at, size](std::uint32_t graph, const SizePlan& plan,
+                                const std::string& purpose) {
+    return task_of(at, size, graph, plan, purpose);
+  };
+  cell.tasks_of_graph = [this, &at, size](std::uint32_t graph) -> std::vector<StudyTask> {
+    return {task_of(at, size, graph, at.data.sizes[size].plan, "graph")};
+  };
+  cell.warnings = &at.data.warnings;
+  return cell;
+}
+
+std::vector<SizeCell> TcTasks::cells(std::span<const std::size_t> which, std::size_t size,
+                                     std::uint32_t graphs) {
+  std::vector<SizeCell> all;
+  for (const std::size_t i : which) all.push_back(cell(i, size, graphs));
+  return all;
+}
+
+void TcTasks::expect_size(std::span<const std::size_t> which, std::size_t size) {
+  std::vector<TaskSpec> likely;
+  const auto add = [&](std::size_t k, std::uint32_t graphs, const std::string& purpose,
+                       std::uint32_t first = 0) {
+    for (std::uint32_t g = first; g < graphs; ++g) {
+      for (const std::size_t i : which) {
+        likely.push_back(task_of(points[i], k, g, first_plan(points[i], k), purpose).spec);
+      }
+    }
+  };
+  const auto pilots = [&](std::size_t k) {
+    return config().equilibrate ? 1 : std::min(kPilots, first_graphs(k));
+  };
+  add(size, pilots(size), "pilot");
+  if (size > 0) add(size - 1, first_graphs(size - 1), "graph", kPilotGraphs);
+  add(size, first_graphs(size), "graph");
+  if (size + 1 < config().sizes.size()) {
+    add(size + 1, pilots(size + 1), "pilot");
+    add(size + 1, std::min(first_graphs(size + 1), kPilotGraphs), "graph");
+  }
+  expect_graphs(likely);
+}
+
+void TcTasks::tune(std::size_t point, std::size_t size, std::uint64_t measure) {
+  if (config().schedule) return;
+  SizePlan likely = points[point].data.sizes[size].plan;
+  likely.equilibrate = 60;
+  likely.measure = measure;
+  likely.every = 5;
+  TaskRunner::tune(cell(point, size), likely);
+}
+
+const std::vector<std::uint32_t>& TcTasks::extents(std::size_t size) {
+  while (sizes_.size() <= size) sizes_.push_back(next_size(sizes_));
+  return sizes_[size];
+}
+
+std::uint32_t TcTasks::first_graphs(std::size_t size) const {
+  const std::uint32_t graphs = config().graphs[std::min(size, config().graphs.size() - 1)];
+  return config().target_error ? std::max(graphs, kPilotGraphs) : graphs;
+}
+
+SizePlan TcTasks::first_plan(const TcPoint& point, std::size_t size) {
+  return rewise::first_plan(point.schedule, point.cluster, point.data.p, site_count(extents(size)));
+}
+
+double TcTasks::seconds_of_size(std::size_t size, std::span<const std::size_t> which) {
+  double seconds = 0;
+  for (const auto i : which) {
+    const SizePlan& plan = points[i].data.sizes[size].plan;
+    seconds += task_of(points[i], size, 0, plan, "graph").seconds * first_graphs(size);
+  }
+  return seconds;
+}
+
+double TcTasks::seconds_from(std::size_t size, std::span<const std::size_t> which) {
+  double seconds = 0;
+  for (const auto i : which) {
+    SizePlan plan;
+    plan.temperatures.resize(6);
+    plan.equilibrate = 60;
+    plan.measure = 20;
+    plan.every = 5;
+    const auto& sizes = points[i].data.sizes;
+    const auto known = std::find_if(sizes.rbegin(), sizes.rend(),
+                                    [](const SizeData& one) { return one.plan.measure > 0; });
+    if (known != sizes.rend()) plan = known->plan;
+    for (std::size_t other = size; other < config().sizes.size(); ++other) {
+      seconds += task_of(points[i], other, 0, plan, "graph").seconds * first_graphs(other);
+    }
+  }
+  return seconds;
+}
+
+std::vector<std::uint32_t> next_size(const std::vector<std::vector<std::uint32_t>>& sizes) {
+  const auto &last = sizes.back(), &before = sizes[sizes.size() - 2];
+  std::vector<std::uint32_t> next;
+  for (std::size_t d = 0; d < last.size(); ++d) {
+    const double ratio = std::clamp(static_cast<double>(last[d]) / before[d], 1.0, 2.0);
+    next.push_back(2 * static_cast<std::uint32_t>(std::lround(last[d] * ratio / 2)));
+  }
+  if (next == last) {
+    for (auto& extent : next) extent *= 2;
+  }
+  return next;
+}
+
+}  // namespace rewise

@@ -1,0 +1,182 @@
+#include "src/search/tune_report.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "src/base/table.hpp"
+#include "src/study/parse.hpp"
+
+namespace rewise {
+namespace {
+
+Json candidate_json(const Candidate& candidate) {
+  return {{"schedule", to_string(candidate.schedule)}, {"cluster", to_string(candidate.cluster)}};
+}
+
+Json row_json(const TuneRow& row) {
+  const TrialFigures& f = row.figures;
+  Json json = candidate_json(row.candidate);
+  json["rank"] = row.rank;
+  json["dropped"] = row.place.dropped ? Json(row.place.turns) : Json(nullptr);
+  json["rate"] = value_json(f.rate);
+  json["worth"] = value_json(f.worth);
+  json["seconds_per_cycle"] = value_json(f.seconds);
+  json["seconds_per_cycle_measured"] = value_json(f.seconds_measured);
+  json["tau"] = {{"energy", value_json(f.tau_energy)},
+                 {"abs_magnetisation", value_json(f.tau_abs_m)},
+                 {"m2", value_json(f.tau_m2)},
+                 {"binder", value_json(f.tau_binder)},
+                 {"configuration", value_json(f.tau_configuration)}};
+  json["variance_left"] = {{"m2", f.m2_left}, {"binder", f.binder_left}};
+  json["tau_is_lower_bound"] = !f.tau_known;
+  json["worth_is_upper_bound"] = !f.worth_known;
+  json["every"] = f.every;
+  json["samples"] = f.samples;
+  json["seconds"] = row.place.seconds;
+  return json;
+}
+
+// With about three digits: 1.23(5), or 1.23 where the error is unknown.
+std::string shown(Value v) {
+  if (!std::isfinite(v.value)) return "-";
+  if (!std::isfinite(v.error) || v.error <= 0) return fmt::format("{:.3g}", v.value);
+  return format_value(v);
+}
+
+// Below half of the spacing nothing is resolved: tau is at most that.
+std::string shown_tau(Value tau, const TrialFigures& f) {
+  if (f.every > 1 && tau.value < 0.6 * static_cast<double>(f.every)) {
+    return fmt::format("< {:.2g}", tau.value + std::max(tau.error, 0.0));
+  }
+  return shown(tau);
+}
+
+std::string verdict(const TuneResult& result, std::size_t index) {
+  const TuneRow& row = result.rows[index];
+  if (index == result.winner) return "best";
+  if (row.place.dropped && row.place.turns == 0) return "left out: too long a cycle";
+  if (row.place.dropped) return fmt::format("dropped after {} turn(s)", row.place.turns);
+  const bool tied = std::find(result.tied.begin(), result.tied.end(), index) != result.tied.end();
+  if (!std::isfinite(row.figures.worth.value)) return "not measured";
+  return tied ? "as good, within errors" : "";
+}
+
+std::vector<std::size_t> by_rank(const TuneResult& result) {
+  std::vector<std::size_t> order(result.rows.size());
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    order[static_cast<std::size_t>(result.rows[k].rank - 1)] = k;
+  }
+  return order;
+}
+
+std::string of_best(const TuneResult& result, const TuneRow& row) {
+  const double ratio = row.figures.worth.value / result.best().figures.worth.value;
+  return std::isfinite(ratio) ? fmt::format("{:.3f}", ratio) : "-";
+}
+
+}  // namespace
+
+Json tune_json(const TuneResult& result) {
+  Json json;
+  json["graph"] = graph_json(result.graph, result.graph.rewired());
+  json["temperature"] = result.spec.temperatures.front();
+  if (result.spec.model == ModelKind::potts) {
+    json["model"] = "potts";
+    json["q"] = result.spec.q;
+  }
+  json["engine"] = to_string(result.spec.engine);
+  json["device"] = result.device;
+  json["threads"] = result.threads;
+  json["local"] = to_string(result.spec.local);
+  json["replicas"] = result.spec.replicas;
+  json["seconds"] = result.seconds;
+  json["budget"] = result.budget;
+  json["equilibration"] = {{"schedule", to_string(result.equilibrated_by)},
+                           {"cycles", result.equilibration}};
+  json["warnings"] = result.warnings;
+  json["winner"] = candidate_json(result.best().candidate);
+  json["tied"] = Json::array();
+  for (const std::size_t k : result.tied) {
+    json["tied"].push_back(candidate_json(result.rows[k].candidate));
+  }
+  json["candidates"] = Json::array();
+  for (const TuneRow& row : result.rows) json["candidates"].push_back(row_json(row));
+  return json;
+}
+
+Json tune_json(const std::vector<TuneResult>& results) {
+  Json json{{"format", "rewise tune"}, {"format_version", 1}, {"settings", Json::array()}};
+  for (const TuneResult& result : results) json["settings"].push_back(tune_json(result));
+  return json;
+}
+
+std::string winner_text(const TuneResult& result) {
+  const TuneRow& best = result.best();
+  std::string text = fmt::format("{}: {} independent measurements of m^2 and U per second",
+                                 candidate_text(best.candidate), shown(best.figures.worth));
+  const auto plain = std::find_if(result.rows.begin(), result.rows.end(), [](const TuneRow& row) {
+    return row.candidate == Candidate{{1, 1}, ClusterUpdate::wolff};
+  });
+  if (plain != result.rows.end() && &*plain != &best && plain->figures.worth.value > 0) {
+    text += fmt::format(", {:.2g} times as many as 1:1",
+                        best.figures.worth.value / plain->figures.worth.value);
+  }
+  if (!result.tied.empty()) {
+    std::vector<std::string> tied;
+    for (const std::size_t k : result.tied)
+      tied.push_back(candidate_text(result.rows[k].candidate));
+    text += fmt::format(" (within errors as good: {})", fmt::join(tied, ", "));
+  }
+  return text;
+}
+
+std::string tune_table(const TuneResult& result) {
+  const std::string potts =
+      result.spec.model == ModelKind::potts ? fmt::format("Potts, q = {}; ", result.spec.q) : "";
+  std::string out =
+      fmt::format("{}\n{}T = {}; {} engine, {}, {} thread(s), {} replicas, {}; {:.3g} s\n\n",
+                  graph_title(result.graph), potts, number_text(result.spec.temperatures.front()),
+                  to_string(result.spec.engine), result.device, result.threads,
+                  result.spec.replicas, to_string(result.spec.local), result.seconds);
+  std::vector<std::vector<std::string>> rows{{"M:W", "us/cycle", "measured", "tau(e)", "tau(|m|)",
+                                              "tau(m^2)", "tau(U)", "tau(conf)", "per second",
+                                              "worth", "of best", ""}};
+  for (const std::size_t k : by_rank(result)) {
+    const TuneRow& row = result.rows[k];
+    const TrialFigures& f = row.figures;
+    const auto us = [](Value v) { return shown({1e6 * v.value, 1e6 * v.error}); };
+    rows.push_back({candidate_text(row.candidate), us(f.seconds), us(f.seconds_measured),
+                    shown_tau(f.tau_energy, f), shown_tau(f.tau_abs_m, f),
+                    (f.tau_known || f.samples < 4 ? "" : "> ") + shown_tau(f.tau_m2, f),
+                    shown_tau(f.tau_binder, f), shown_tau(f.tau_configuration, f), shown(f.rate),
+                    (f.worth_known || f.samples < 4 ? "" : "< ") + shown(f.worth),
+                    of_best(result, row), verdict(result, k)});
+  }
+  out += aligned_table(rows);
+  for (const std::string& warning : result.warnings) out += "warning: " + warning + "\n";
+  return out + fmt::format("\nbest: {}\n", winner_text(result));
+}
+
+std::string scan_table(const std::vector<TuneResult>& results) {
+  std::vector<std::vector<std::string>> rows;
+  std::vector<std::string> head{"p", "T", "best"};
+  for (const TuneRow& row : results.front().rows) head.push_back(candidate_text(row.candidate));
+  rows.push_back(std::move(head));
+  for (const TuneResult& result : results) {
+    std::vector<std::string> line{number_text(result.graph.p),
+                                  number_text(result.spec.temperatures.front()),
+                                  candidate_text(result.best().candidate)};
+    for (const TuneRow& row : result.rows) {
+      const double ratio = row.figures.worth.value / result.best().figures.worth.value;
+      line.push_back(!std::isfinite(ratio) ? "-" : fmt::format("{:.2g}", ratio));
+    }
+    rows.push_back(std::move(line));
+  }
+  return "Independent measurements of m^2 and U per second, over those of the best:\n\n" +
+         aligned_table(rows);
+}
+
+}  // namespace rewise

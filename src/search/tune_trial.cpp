@@ -1,0 +1,437 @@
+#include "src/search/tune_trial.hpp"
+
+#include <fmt/format.h>
+#include <time.h>
+
+#include <Eigen/Cholesky>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "analysis/series/autocorrelation.hpp"
+#include "analysis/series/decorrelation.hpp"
+#include "src/base/clock.hpp"
+#include "src/base/error.hpp"
+
+namespace rewise {
+namespace {
+
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+constexpr std::size_t kFirstSamples = 16;
+constexpr double kLeastSamples = 4;                   // of a first turn
+constexpr std::size_t kEnoughToJudge = 64;            // samples, for `every`
+constexpr double kSoundLength = 20;                   // of a series of few replicas, in its tau
+constexpr double kManyReplicas = 32;                  // of which less will do, in proportion
+constexpr double kFoundWindow = 4, kKnownWindow = 2;  // in tau
+// Of the rate before all of that is there; or more.
+constexpr double kUnsoundError = 0.15;
+constexpr std::size_t kLags = 64;     // of the configuration correlation
+constexpr double kWatchShare = 0.25;  // of a turn, with configurations compared
+// What a cycle may cost less than its updates were expected to: launches shared by many updates.
+constexpr double kCheaper = 0.5;
+
+// On one thread of the CPU that thread's own time, which other programs hardly disturb; else the
+// clock on the wall.
+double working_time(const Engine& engine) {
+  if (engine.device() != "cpu" || engine.threads() != 1) return now();
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+double update_seconds(const Work& work) { return work.local_seconds + work.cluster_seconds; }
+
+std::size_t even(double count) { return 2 * static_cast<std::size_t>(std::max(1.0, count / 2)); }
+
+// Few, spread over the hot and the cold halves; fewer where reading them takes long.
+std::vector<std::uint32_t> watched_replicas(std::uint64_t sites, std::uint32_t replicas) {
+  const std::uint32_t wanted = sites <= 65536 ? 8 : 4;
+  const std::uint32_t count = std::min(wanted, replicas);
+  std::vector<std::uint32_t> list;
+  for (std::uint32_t k = 0; k < count; ++k) list.push_back(k * replicas / count);
+  return list;
+}
+
+[[noreturn]] void throw_stopped() {
+  throw Error(ExitCode::interrupted, "stopped while tuning the schedule");
+}
+
+}  // namespace
+
+std::string candidate_text(const Candidate& candidate) {
+  const bool alone = candidate.schedule.cluster == 0 || candidate.cluster == ClusterUpdate::wolff;
+  const char* name = candidate.cluster == ClusterUpdate::swendsen_wang ? " SW" : " few";
+  return to_string(candidate.schedule) + (alone ? "" : name);
+}
+
+void TuneEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
+  const std::size_t who[] = {0};
+  if (!batch_->advance(who, schedule, cycles).front()) throw_stopped();
+}
+
+std::vector<Observation> TuneEngine::sample(const Schedule& schedule, std::uint64_t every,
+                                            std::size_t count) {
+  const std::size_t who[] = {0};
+  auto taken = std::move(batch_->sample(who, schedule, every, count).front());
+  if (taken.size() < count) throw_stopped();
+  return taken;
+}
+
+void TuneSeries::interrupt() {
+  const auto start = static_cast<Eigen::Index>(times());
+  if (starts_.empty() || starts_.back() != start) starts_.push_back(start);
+}
+
+std::size_t TuneSeries::longest_stretch() const {
+  std::size_t longest = 0, end = times();
+  for (std::size_t k = starts_.size(); k-- > 0; end = static_cast<std::size_t>(starts_[k])) {
+    longest = std::max(longest, end - static_cast<std::size_t>(starts_[k]));
+  }
+  return longest;
+}
+
+void TuneSeries::add(const Observation& observation, const SampleUnits& units) {
+  if (starts_.empty()) interrupt();
+  for (std::uint32_t r = 0; r < replicas_; ++r) {
+    const double m = static_cast<double>(observation.magnetisation[r]) / units.order;
+    energy_.push_back(-static_cast<double>(observation.bond_sum[r]) / units.sites);
+    abs_m_.push_back(std::abs(m));
+    m2_.push_back(m * m);
+  }
+  if (observation.cluster_quartic_low.empty() || observation.cluster_updates == 0) return;
+  const double updates = static_cast<double>(observation.cluster_updates);
+  for (std::uint32_t r = 0; r < replicas_; ++r) {
+    const double square = static_cast<double>(observation.cluster_size[r]);
+    const double quartic =
+        std::ldexp(static_cast<double>(observation.cluster_quartic_high[r]), 64) +
+        static_cast<double>(observation.cluster_quartic_low[r]);
+    improved_m2_.push_back(square / (updates * std::pow(units.sites, 2)));
+    improved_m4_.push_back(quartic / (updates * std::pow(units.sites, 4)));
+  }
+}
+
+void TuneSeries::halve() {
+  const bool improved = has_improved();
+  std::vector<std::vector<double>*> lists{&energy_, &abs_m_, &m2_};
+  if (improved) lists.insert(lists.end(), {&improved_m2_, &improved_m4_});
+  std::vector<std::size_t> kept;  // times
+  for (std::size_t k = 0; k < starts_.size(); ++k) {
+    const auto begin = static_cast<std::size_t>(starts_[k]);
+    const std::size_t end =
+        k + 1 < starts_.size() ? static_cast<std::size_t>(starts_[k + 1]) : times();
+    starts_[k] = static_cast<Eigen::Index>(kept.size());
+    for (std::size_t t = begin + 1 - (end - begin) % 2; t < end; t += 2) {
+      kept.push_back(t);
+      if (t == begin || !improved) continue;
+      for (auto* values : {&improved_m2_, &improved_m4_}) {
+        for (std::size_t r = t * replicas_; r < (t + 1) * replicas_; ++r) {
+          (*values)[r] = ((*values)[r] + (*values)[r - replicas_]) / 2;
+        }
+      }
+    }
+  }
+  for (auto* values : lists) {
+    for (std::size_t t = 0; t < kept.size(); ++t) {
+      const auto from = values->begin() + static_cast<std::ptrdiff_t>(kept[t] * replicas_);
+      std::copy_n(from, replicas_, values->begin() + static_cast<std::ptrdiff_t>(t * replicas_));
+    }
+    values->resize(kept.size() * replicas_);
+  }
+}
+
+void TuneSeries::clear() {
+  for (auto* values : {&energy_, &abs_m_, &m2_, &improved_m2_, &improved_m4_}) values->clear();
+  starts_.clear();
+}
+
+SeriesTau series_tau(const TuneSeries& series, const TuneSeries::View& observable) {
+  const GammaResult gamma = gamma_method(observable, series.starts());
+  const double window = static_cast<double>(gamma.window);
+  SeriesTau result{gamma.tau, gamma.window_found, gamma.window_found};
+  if (result.found) return result;
+  result.known = window >= kKnownWindow * gamma.tau.value;
+  if (result.known) result.tau = with_tail(gamma.tau, window);
+  result.found = window >= kFoundWindow * result.tau.value;
+  return result;
+}
+
+namespace {
+
+// What improved estimators leave before it is known, no more than they do mostly (0.4 to 0.6): what
+// a contender is worth is overestimated then, as it is by a short series.
+constexpr double kLikelyLeft = 0.35;
+
+// Averages over stretches of so many times, of each replica: [stretch * replica].
+Eigen::ArrayXd stretch_means(const TuneSeries& series, const RealSeries& values,
+                             Eigen::Index length) {
+  std::vector<double> means;
+  const auto starts = series.starts();
+  for (std::size_t k = 0; k < starts.size(); ++k) {
+    const Eigen::Index end = k + 1 < starts.size() ? starts[k + 1] : values.rows();
+    for (Eigen::Index t = starts[k]; t + length <= end; t += length) {
+      const Eigen::ArrayXd mean = values.middleRows(t, length).colwise().mean().transpose();
+      means.insert(means.end(), mean.begin(), mean.end());
+    }
+  }
+  return Eigen::Map<Eigen::ArrayXd>(means.data(), static_cast<Eigen::Index>(means.size()));
+}
+
+// The share of the variance of an observable's averages that a fit by those of the controls leaves;
+// nothing where the series is too short to tell.
+std::optional<double> share_left(const TuneSeries& series, const RealSeries& observable, double tau,
+                                 std::span<const RealSeries> controls) {
+  // Beyond which little of an observable's correlations reaches; half of it will do.
+  const double wished = std::max(4.0, std::ceil(6 * tau));
+  const auto longest = static_cast<double>(series.longest_stretch());
+  if (longest < wished / 2) return std::nullopt;
+  const auto length = static_cast<Eigen::Index>(std::min(wished, longest));
+  Eigen::ArrayXd y = stretch_means(series, observable, length);
+  constexpr Eigen::Index few = 64;
+  const Eigen::Index count = y.size(), k = static_cast<Eigen::Index>(controls.size());
+  if (count < few) return std::nullopt;
+  y -= y.mean();
+  Eigen::MatrixXd x(count, k);
+  for (Eigen::Index c = 0; c < k; ++c) {
+    Eigen::ArrayXd one = stretch_means(series, controls[static_cast<std::size_t>(c)], length);
+    one -= one.mean();
+    x.col(c) = one / std::max(std::sqrt(one.square().mean()), 1e-300);
+  }
+  const Eigen::MatrixXd normal = x.transpose() * x;
+  const Eigen::VectorXd fit = normal.ldlt().solve(x.transpose() * y.matrix());
+  const double left = (y.matrix() - x * fit).squaredNorm() / y.square().sum() *
+                      static_cast<double>(count - 1) / static_cast<double>(count - 1 - k);
+  constexpr double least = 0.05;  // less is not believed
+  return std::isfinite(left) ? std::clamp(left, least, 1.0) : 1;
+}
+
+}  // namespace
+
+Value SeriesNoise::tau(double least) const {
+  return {
+      (std::max(least, m2.tau.value) * m2_left + std::max(least, binder.tau.value) * binder_left) /
+          2,
+      (m2.tau.error * m2_left + binder.tau.error * binder_left) / 2};  // of the same series
+}
+
+SeriesNoise series_noise(const TuneSeries& series, bool improved) {
+  const RealSeries m2 = series.m2(), m4 = m2.square();
+  const double square = m2.mean(), fourth = m4.mean();
+  const RealSeries binder = m4 / (square * square) - 2 * fourth / (square * square * square) * m2;
+  SeriesNoise noise;
+  noise.m2 = series_tau(series, series.m2());
+  noise.binder = series_tau(series, {binder.data(), binder.rows(), binder.cols()});
+  if (!improved || !series.has_improved()) return noise;
+  const RealSeries controls[] = {series.improved_m2() - m2, series.improved_m4() - m4};
+  const auto m2_left = share_left(series, m2, noise.m2.tau.value, controls);
+  const auto binder_left = share_left(series, binder, noise.binder.tau.value, controls);
+  noise.left_known = m2_left && binder_left;
+  noise.m2_left = m2_left.value_or(kLikelyLeft);
+  noise.binder_left = binder_left.value_or(kLikelyLeft);
+  return noise;
+}
+
+TuneTrial::TuneTrial(const Candidate& candidate, TuneEngine& engine, double expected, bool improved)
+    : candidate_(candidate),
+      engine_(engine),
+      expected_(expected),
+      improved_(improved),
+      series_(engine.replicas()),
+      correlation_(watched_replicas(engine.sites(), engine.replicas()).size(), kLags),
+      watched_(watched_replicas(engine.sites(), engine.replicas())) {}
+
+Standing TuneTrial::standing() const {
+  Standing standing;
+  const double replicas = engine_.replicas();
+  if (pieces_.empty() || noise_.m2.tau.value == 0) {
+    // tau is at least half a cycle: never more than one measurement a cycle, improved ones of
+    // Swendsen-Wang's as good as a few.
+    constexpr double better = 4;
+    const bool labels = improved_ && candidate_.cluster == ClusterUpdate::swendsen_wang;
+    standing.most = (labels ? better : 1) * replicas / (kCheaper * expected_);
+    standing.least_turn = kLeastSamples * expected_;
+    return standing;
+  }
+  standing.rate = worth();
+  const double length = kSoundLength * std::min(1.0, kManyReplicas / replicas);
+  standing.sound = noise_.m2.found && noise_.binder.found && noise_.left_known &&
+                   pieces_.size() >= 3 &&
+                   static_cast<double>(series_.times()) >= length * noise_.m2.tau.value;
+  standing.least_turn = 2 * sample_seconds();
+  if (!standing.sound) {
+    standing.rate.error = std::max(standing.rate.error, kUnsoundError * standing.rate.value);
+  }
+  if (worth_known()) standing.doubt = standing.rate.error / standing.rate.value;
+  return standing;
+}
+
+double TuneTrial::run(double seconds) {
+  const double begin = now();
+  piece_seconds_ = std::clamp(seconds / 4, 1e-3, 0.02);
+  if (!engine_.enter(this)) series_.interrupt();
+  const double bulk = begin + (1 - kWatchShare) * seconds;
+  do {
+    // In several steps, each a timed piece.
+    const double room = std::min((bulk - now()), seconds / 4) / sample_seconds();
+    const double wished = std::max<double>(kFirstSamples, static_cast<double>(series_.times()) / 2);
+    step(even(std::clamp(room, series_.times() == 0 ? kLeastSamples : 2.0, wished)), false);
+    adapt();
+  } while (now() < bulk);
+  // Some at least: a machine that is busy otherwise may have eaten up the time.
+  const double least = correlation_.times() == 0 && series_.times() >= kEnoughToJudge ? 16 : 0;
+  const double room = (begin + seconds - now()) / (sample_seconds() + watching_seconds_);
+  const double watch = std::clamp(room, least, static_cast<double>(kLags));
+  if (watch >= 4) {
+    correlation_.interrupt();
+    step(even(watch), true);
+    adapt();
+  }
+  close_piece();
+  refresh();
+  return now() - begin;
+}
+
+// Only samples taken in one call of the engine are timed: a run makes them like that.
+void TuneTrial::step(std::size_t count, bool configurations) {
+  const SampleUnits units = engine_.units();
+  if (configurations) {
+    for (std::size_t k = 0; k < count; ++k) {
+      series_.add(engine_.sample(candidate_.schedule, every_, 1).front(), units);
+      const double begin = now();
+      take_configurations();
+      watching_seconds_ = now() - begin;
+    }
+    return;
+  }
+  const Engine& engine = engine_.engine();
+  const double updated = update_seconds(engine.work());
+  const double begin = now(), working = working_time(engine);
+  const auto taken = engine_.sample(candidate_.schedule, every_, count);
+  const double share = (update_seconds(engine.work()) - updated) / (now() - begin);
+  const double seconds = working_time(engine) - working;
+  book(count, seconds, (1 - std::clamp(share, 0.0, 1.0)) * seconds);
+  for (const Observation& observation : taken) series_.add(observation, units);
+}
+
+void TuneTrial::book(std::size_t count, double seconds, double measuring) {
+  open_.cycles += static_cast<double>(count * every_);
+  open_.measurements += static_cast<double>(count);
+  open_.measure_seconds += measuring;
+  open_.update_seconds += std::max(seconds - measuring, 1e-9);
+  if (open_.update_seconds + open_.measure_seconds >= piece_seconds_) close_piece();
+}
+
+void TuneTrial::close_piece() {
+  if (open_.cycles > 0) pieces_.push_back(open_);
+  open_ = {};
+}
+
+void TuneTrial::take_configurations() {
+  std::vector<std::uint8_t> spins(engine_.sites());
+  std::vector<SpinBits> bits;
+  for (const std::uint32_t r : watched_) {
+    engine_.engine().spins(0, r, spins);
+    bits.emplace_back(spins, engine_.states());
+  }
+  correlation_.add(std::move(bits));
+}
+
+// Seconds of one sample of all replicas, as far as known.
+double TuneTrial::sample_seconds() const {
+  const Piece& last = pieces_.empty() ? open_ : pieces_.back();
+  if (last.cycles == 0) return expected_ * static_cast<double>(every_);
+  return last.update_seconds / last.cycles * static_cast<double>(every_) +
+         last.measure_seconds / last.measurements;
+}
+
+void TuneTrial::refresh() {
+  if (series_.longest_stretch() >= 4) noise_ = series_noise(series_, improved_);
+}
+
+void TuneTrial::judge() {
+  if (series_.longest_stretch() >= 4) noise_.m2 = series_tau(series_, series_.m2());
+}
+
+void TuneTrial::adapt() {
+  if (series_.longest_stretch() < kEnoughToJudge) return;
+  judge();
+  if (noise_.m2.tau.value > kMostTau || !noise_.m2.found) {
+    series_.halve();
+    every_ *= 2;
+  } else if (noise_.m2.tau.value < kLeastTau && every_ > 1) {
+    series_.clear();
+    every_ = std::max<std::uint64_t>(1, every_ / 4);
+  } else {
+    return;
+  }
+  correlation_.restart();
+  judge();
+}
+
+// A short series may give a tau below that of white noise, which would be worth too much.
+Value TuneTrial::rate() const {
+  const double every = static_cast<double>(every_);
+  const Value tau{std::max(0.5, noise_.m2.tau.value * every), noise_.m2.tau.error * every};
+  return decorrelated_rate(tau, cost(false));
+}
+
+Value TuneTrial::worth() const {
+  const double every = static_cast<double>(every_);
+  const Value tau = noise_.tau(0.5 / every);
+  const Value updates = cost(false), both = cost(true);
+  const double apart = std::max(1.0, std::ceil(noise_.m2.tau.value * every));  // as studies do
+  return decorrelated_rate({tau.value * every, tau.error * every},
+                           {updates.value + (both.value - updates.value) / apart, both.error});
+}
+
+Value TuneTrial::cost(bool measured) const {
+  std::vector<double> updates, measurements;
+  for (const Piece& piece : pieces_) {
+    updates.push_back(piece.update_seconds / piece.cycles);
+    measurements.push_back(piece.measure_seconds / piece.measurements);
+  }
+  const double replicas = engine_.replicas();
+  const Value a = typical_cost(updates), b = typical_cost(measurements);
+  if (!measured) return {a.value / replicas, a.error / replicas};
+  return {(a.value + b.value) / replicas, std::hypot(a.error, b.error) / replicas};
+}
+
+void TuneTrial::dropped() {
+  last_ = figures();
+  is_dropped_ = true;
+}
+
+TrialFigures TuneTrial::figures() const {
+  if (is_dropped_) return last_;
+  TrialFigures f;
+  const Value unknown{kUnknown, kUnknown};
+  f.seconds = f.seconds_measured = f.rate = f.worth = unknown;
+  f.tau_energy = f.tau_abs_m = f.tau_m2 = f.tau_binder = f.tau_configuration = unknown;
+  f.every = every_;
+  f.samples = series_.times();
+  if (pieces_.empty() || noise_.m2.tau.value == 0) return f;
+  const double every = static_cast<double>(every_);
+  const auto cycles = [every](Value samples) {
+    return Value{samples.value * every, samples.error * every};
+  };
+  f.seconds = cost(false);
+  f.seconds_measured = cost(true);
+  f.tau_energy = cycles(series_tau(series_, series_.energy()).tau);
+  f.tau_abs_m = cycles(series_tau(series_, series_.abs_m()).tau);
+  f.tau_m2 = cycles(noise_.m2.tau);
+  f.tau_known = noise_.m2.known;
+  f.tau_binder = cycles(noise_.binder.tau);
+  f.rate = rate();
+  f.worth = worth();
+  f.worth_known = worth_known();
+  f.m2_left = noise_.m2_left;
+  f.binder_left = noise_.binder_left;
+  const RealSeries curves = correlation_.curves();
+  if (curves.rows() > 0) {
+    const CurveTau tau = curve_tau(curves, static_cast<double>(correlation_.times()));
+    if (tau.window_found) f.tau_configuration = cycles(tau.tau);
+  }
+  return f;
+}
+
+}  // namespace rewise

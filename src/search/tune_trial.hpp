@@ -1,0 +1,184 @@
+// One candidate of the tuner at work: an engine that runs a schedule from an equilibrated state,
+// its series so far, its clocks.
+//
+// Equilibrium is the same for all candidates, so each goes on from where the last one left its
+// engine: no state is kept for any (128 MiB at L = 1024 with 1024 replicas, a quarter of a second
+// to put in place), and a series is one of stretches, turns in a row, across which no lag reaches.
+//
+// Measurements are `every` cycles apart. Where tau_int of m^2 comes out longer than kMostTau
+// samples, every second sample is dropped and `every` doubles; below kLeastTau samples (which only
+// happens when an early guess was off) the series starts anew with a quarter of `every`. So tau
+// stays within 2 to 20 samples however short a cycle is.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "src/curves/configuration_correlation.hpp"
+#include "src/engine/batch.hpp"
+#include "src/search/race.hpp"
+#include "src/study/task.hpp"
+
+namespace rewise {
+
+struct Candidate {
+  Schedule schedule;
+  ClusterUpdate cluster = ClusterUpdate::wolff;
+  bool operator==(const Candidate&) const = default;
+};
+
+// "1:4", or "1:4 SW" where Swendsen-Wang stands in place of Wolff, "1:4 few" few-cluster.
+std::string candidate_text(const Candidate& candidate);
+
+inline constexpr double kLeastTau = 2, kMostTau = 14;  // samples
+
+// One engine that candidates of one cluster update take turns on.
+class TuneEngine {
+ public:
+  TuneEngine(std::unique_ptr<EngineBatch> batch, std::uint64_t sites, std::uint32_t replicas,
+             std::uint32_t states = 2)
+      : batch_(std::move(batch)), sites_(sites), replicas_(replicas), states_(states) {}
+
+  std::uint64_t sites() const { return sites_; }
+  std::uint32_t replicas() const { return replicas_; }
+  std::uint32_t states() const { return states_; }  // of a spin
+  SampleUnits units() const { return sample_units(static_cast<double>(sites_), states_); }
+  Engine& engine() { return batch_->engine(0); }
+
+  // A turn begins; whether it goes on from this user's last one.
+  bool enter(const void* user) { return std::exchange(user_, user) == user; }
+
+  // Error(interrupted) where the engine is stopped.
+  void advance(const Schedule& schedule, std::uint64_t cycles);
+  std::vector<Observation> sample(const Schedule& schedule, std::uint64_t every, std::size_t count);
+
+ private:
+  std::unique_ptr<EngineBatch> batch_;
+  std::uint64_t sites_;
+  std::uint32_t replicas_, states_;
+  const void* user_ = nullptr;  // whose turn was the last
+};
+
+// Series of one temperature, [time][replica], in stretches.
+class TuneSeries {
+ public:
+  explicit TuneSeries(std::uint32_t replicas) : replicas_(replicas) {}
+
+  void interrupt();  // the next time begins a stretch
+  void add(const Observation& observation, const SampleUnits& units);
+  // Keeps every second time of each stretch, its last one among them; improved estimators are those
+  // of the updates since the time kept before.
+  void halve();
+  void clear();
+  std::size_t times() const { return m2_.size() / replicas_; }
+  std::size_t longest_stretch() const;
+  std::span<const Eigen::Index> starts() const { return starts_; }
+
+  using View = Eigen::Map<const RealSeries>;
+  View energy() const { return view(energy_); }
+  View abs_m() const { return view(abs_m_); }
+  View m2() const { return view(m2_); }
+  // Of Swendsen-Wang's updates before each time (Ising), where every time has them.
+  bool has_improved() const { return !m2_.empty() && improved_m2_.size() == m2_.size(); }
+  View improved_m2() const { return view(improved_m2_); }
+  View improved_m4() const { return view(improved_m4_); }
+
+ private:
+  View view(const std::vector<double>& values) const {
+    return {values.data(), static_cast<Eigen::Index>(times()),
+            static_cast<Eigen::Index>(replicas_)};
+  }
+  std::uint32_t replicas_;
+  std::vector<double> energy_, abs_m_, m2_, improved_m2_, improved_m4_;
+  std::vector<Eigen::Index> starts_;  // of stretches; the last one may be empty yet
+};
+
+// tau_int of one of its observables. Where the window did not close (with many replicas it asks for
+// more precision than a ranking needs) what lies beyond is added as of an exponential; `known`: the
+// window is at least two tau wide, where that is little; `found`: closed, or four.
+struct SeriesTau {
+  Value tau;
+  bool found = false, known = false;  // neither: tau is a lower bound
+};
+SeriesTau series_tau(const TuneSeries& series, const TuneSeries::View& observable);
+
+// What a study of Tc sees of a series: the noise of N^(1/2) m^2, which is that of m^2, and that of
+// U, to first order m^4/<m^2>^2 - 2 m^2 <m^4>/<m^2>^3; and the shares of their variances, tau_int
+// and all, that improved estimators leave as control variates (analysis/README.md).
+struct SeriesNoise {
+  SeriesTau m2, binder;
+  double m2_left = 1, binder_left = 1;
+  bool left_known = true;  // else they are less than what is likely, as a short series' tau is
+
+  // The tau, in samples, of independent measurements as good for both on average; each tau at
+  // least `least`.
+  Value tau(double least) const;
+};
+SeriesNoise series_noise(const TuneSeries& series, bool improved);
+
+// A trial's figures. Times in cycles; seconds per cycle and replica; NaN where not measured.
+struct TrialFigures {
+  Value seconds{0, 0};           // updates only
+  Value seconds_measured{0, 0};  // and a measurement in each cycle
+  Value tau_energy, tau_abs_m, tau_m2, tau_binder, tau_configuration;
+  bool tau_known = false;  // false: tau_m2 is a lower bound, maybe far too low
+  Value rate{0, 0};        // decorrelated measurements of m^2 per second; tau at least 1/2
+  // Per second, of U and N^(1/2) m^2: independent measurements that leave as much variance, on
+  // average; a second has a measurement in each tau_m2. What schedules are ranked by.
+  Value worth{0, 0};
+  bool worth_known = false;             // false: maybe far too high
+  double m2_left = 1, binder_left = 1;  // as SeriesNoise's
+  std::uint64_t every = 1, samples = 0;
+};
+
+class TuneTrial final : public Contender {
+ public:
+  // `expected`: seconds per cycle of all replicas, about (for the first turn's steps and for the
+  // bound before it). `improved`: improved estimators count.
+  TuneTrial(const Candidate& candidate, TuneEngine& engine, double expected, bool improved = false);
+
+  const Candidate& candidate() const { return candidate_; }
+  Standing standing() const override;
+  double run(double seconds) override;
+  void dropped() override;
+  TrialFigures figures() const;
+
+ private:
+  struct Piece {
+    double cycles = 0, update_seconds = 0, measurements = 0, measure_seconds = 0;
+  };
+
+  void step(std::size_t count, bool configurations);
+  void book(std::size_t count, double seconds, double measuring);
+  void close_piece();
+  void judge();  // tau of m^2, for the spacing
+  void adapt();
+  void refresh();  // all that the standing rests on
+  void take_configurations();
+  double sample_seconds() const;
+  Value cost(bool measured) const;
+  Value rate() const;
+  Value worth() const;
+  bool worth_known() const { return noise_.m2.known && noise_.binder.known && noise_.left_known; }
+
+  Candidate candidate_;
+  TuneEngine& engine_;
+  double expected_;
+  bool improved_;
+  double piece_seconds_ = 0.02;  // a timed piece, at least
+  std::uint64_t every_ = 1;
+  TuneSeries series_;
+  ConfigurationCorrelation correlation_;
+  std::vector<std::uint32_t> watched_;  // replicas whose configurations are compared
+  double watching_seconds_ = 0;         // per look at them
+  std::vector<Piece> pieces_;
+  Piece open_;
+  SeriesNoise noise_;  // samples
+  bool is_dropped_ = false;
+  TrialFigures last_;  // when it was dropped
+};
+
+}  // namespace rewise

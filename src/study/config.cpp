@@ -1,0 +1,230 @@
+#include "src/study/config.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "analysis/series/observables.hpp"
+#include "src/base/error.hpp"
+#include "src/base/words.hpp"
+#include "src/store/signals.hpp"
+#include "src/study/config_grid.hpp"
+#include "src/study/device_choice.hpp"
+#include "src/study/parse.hpp"
+#include "src/study/study_keys.hpp"
+#include "src/study/toml_lists.hpp"
+#include "src/study/toml_reader.hpp"
+
+namespace rewise {
+namespace {
+
+// Any engine has them.
+constexpr std::array<std::string_view, 2> kClustersOfList{"wolff", "swendsen-wang"};
+
+constexpr std::uint64_t kMostU64 = std::numeric_limits<std::int64_t>::max();  // TOML integers
+
+void read_schedules(const TomlSection& section, StudyConfig& config) {
+  const auto words = read_words(section, "schedule", "auto", true);
+  const std::string origin = section.origin("schedule");
+  if (words.size() == 1) {
+    const auto one = schedule_or_auto(words.front(), origin);
+    if (!one) return;
+    config.schedules.push_back(*one);
+  } else {
+    for (const auto& word : words) config.schedules.push_back(parse_schedule(word, origin));
+  }
+  config.schedule = config.schedules.front();
+}
+
+void read_clusters(const TomlSection& section, StudyConfig& config) {
+  const std::string origin = section.origin("cluster");
+  const auto words = read_words(section, "cluster", "", true);
+  if (words.size() == 1) {
+    config.cluster = choose_cluster(words.front(), config.schedule, origin);
+    return;
+  }
+  for (const auto& word : words) {
+    const auto one = parse_word(word, kClustersOfList, "cluster update in a list", origin);
+    config.clusters.push_back(parse_cluster_update(kClustersOfList[one], origin));
+  }
+  config.cluster = config.clusters.front();
+}
+
+void read_sampling(const TomlSection& section, StudyConfig& config) {
+  config.model = parse_model(section.text("model", "ising"), section.origin("model"));
+  config.q = static_cast<std::uint32_t>(section.whole("q", 2, 255, 2));
+  check_states(config.model, config.q, section.origin("q"));
+  read_schedules(section, config);
+  config.local =
+      choose_local_update(section.text("local", "auto"), config.dim(), section.origin("local"));
+  read_clusters(section, config);
+  config.engine =
+      choose_engine(section.text("engine", "auto"), config.model,
+                    config.cluster.value_or(ClusterUpdate::wolff), section.origin("engine"));
+  for (const char* key : {"few_cluster_tile", "few_cluster_flip"}) {
+    if (section.find(key) == nullptr || config.cluster == ClusterUpdate::few_cluster) continue;
+    throw Error(ExitCode::usage, fmt::format("{}: is for cluster = \"few-cluster\", not \"{}\"",
+                                             section.origin(key), cluster_text(config)));
+  }
+  config.few_cluster_tile =
+      static_cast<std::uint32_t>(section.whole("few_cluster_tile", 0, 0xFFFFFFFFu, 0));
+  config.few_cluster_flip =
+      section.number("few_cluster_flip", 1e-6, 1 - 1e-6, config.few_cluster_flip);
+  config.replicas = static_cast<std::uint32_t>(section.whole("replicas", 1, 1u << 20, 32));
+  check_replicas(config.engine, config.replicas, section.origin("replicas"));
+  read_temperatures(section, config);
+  constexpr std::uint64_t most = std::uint64_t{1} << 32;
+  config.equilibrate = section.whole_or_auto("equilibrate", 0, most);
+  config.measure = section.whole_or_auto("measure", 2, most);
+  config.every = section.whole_or_auto("every", 1, most);
+}
+
+void read_target(const TomlSection& section, StudyConfig& config) {
+  const auto* node = section.find("target_error");
+  if (node == nullptr) return;
+  if (node->is_string()) {
+    const std::string word = section.text("target_error", "");
+    if (word == "none") return;
+    section.fail("target_error", *node, fmt::format("'{}' (a number, or \"none\")", word));
+  }
+  config.target_error = section.number("target_error", 1e-9, 1, 1);
+}
+
+constexpr std::array<std::string_view, 3> kMethods{"both", "crossings", "tree"};
+
+void read_method(const TomlSection& section, StudyConfig& config) {
+  if (section.find("method") == nullptr) return;
+  config.method = static_cast<TcMethod>(
+      parse_word(section.text("method", ""), kMethods, "method", section.origin("method")));
+}
+
+void read_observables(const TomlSection& section, StudyConfig& config) {
+  if (section.find("target_observables") == nullptr) return;
+  if (!config.target_error) {
+    throw Error(ExitCode::usage, fmt::format("{}: is for a target_error, which is not given",
+                                             section.origin("target_observables")));
+  }
+  std::vector<std::string_view> known;
+  for (const Observable& observable : observables()) known.push_back(observable.name);
+  config.target_observables = read_words(section, "target_observables", "");
+  for (const std::string& word : config.target_observables) {
+    parse_word(word, known, "observable", section.origin("target_observables"));
+  }
+}
+
+void read_run(const TomlSection& section, StudyConfig& config) {
+  config.device = section.text("device", "auto");
+  check_device_words(config.device, section.origin("device"));
+  config.threads = static_cast<int>(section.whole("threads", 0, 4096, 0));
+  config.checkpoint =
+      parse_duration(section.text("checkpoint", "5min"), section.origin("checkpoint")).count();
+  config.keep_states = section.flag("keep_states", true);
+  const std::string limit = section.text("time_limit", "none");
+  if (limit != "none") {
+    config.time_limit = parse_duration(limit, section.origin("time_limit")).count();
+  }
+}
+
+// A study's name is that of its folder, too.
+std::string read_name(const TomlSection& section) {
+  constexpr std::size_t most = 100;
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '_' || c == '-';
+  };
+  std::string name = section.text("name", "study");
+  if (name.empty() || name.size() > most || name.front() == '.' || name.front() == '-' ||
+      !std::all_of(name.begin(), name.end(), plain)) {
+    throw Error(ExitCode::usage,
+                fmt::format("{}: '{}' names no folder: 1 to {} of the letters a-z, A-Z, 0-9, '.', "
+                            "'_' and '-', of which '.' and '-' not first",
+                            section.origin("name"), name, most));
+  }
+  return name;
+}
+
+const toml::table& table_or_empty(const TomlSection& root, std::string_view key) {
+  static const toml::table empty;
+  const auto* node = root.find(key);
+  if (node == nullptr) return empty;
+  const auto* table = node->as_table();
+  if (table == nullptr) {
+    throw Error(ExitCode::usage,
+                fmt::format("{}:{}:{}: '{}' is {} (a table, [{}], is expected)", root.file(),
+                            node->source().begin.line, node->source().begin.column, key,
+                            toml_type(*node), key));
+  }
+  return *table;
+}
+
+}  // namespace
+
+std::vector<KeyTable> study_keys() {
+  return {{"study", {"name", "seed"}},
+          {"lattice",
+           {"dim", "sizes", "p", "rule", "graphs", "most_graphs", "more_sizes", "files",
+            "first_site", "ignore", "merge"}},
+          {"sampling",
+           {"engine", "schedule", "local", "cluster", "replicas", "temperatures",
+            "temperature_tasks", "equilibrate", "measure", "every", "target_error",
+            "target_observables", "model", "q", "few_cluster_tile", "few_cluster_flip", "method"}},
+          {"run", {"device", "threads", "checkpoint", "time_limit", "keep_states"}}};
+}
+
+std::string_view to_string(TcMethod method) { return kMethods[static_cast<std::size_t>(method)]; }
+
+StudyConfig parse_study_config(std::string_view text, const std::string& file) {
+  const toml::table root_table = parse_toml(text, file);
+  const std::vector<KeyTable> tables = study_keys();
+  const TomlSection root(root_table, "", file, {"study", "lattice", "sampling", "run"}, tables);
+  const auto section = [&](const KeyTable& table) {
+    return TomlSection(table_or_empty(root, table.table), std::string(table.table), file,
+                       table.keys, tables);
+  };
+  const TomlSection study = section(tables[0]), lattice = section(tables[1]),
+                    sampling = section(tables[2]), run = section(tables[3]);
+
+  StudyConfig config;
+  config.name = read_name(study);
+  config.seed = study.whole("seed", 0, kMostU64, 1);
+  read_target(sampling, config);
+  read_method(sampling, config);
+  read_observables(sampling, config);
+  read_lattice(lattice, config.target_error ? 32 : 50, config);
+  read_sampling(sampling, config);
+  read_run(run, config);
+  return config;
+}
+
+StudyConfig one_per_p(StudyConfig config, const std::string& file) {
+  const std::size_t count = config.p.size();
+  const auto take = [&](auto& values, std::string_view key) {
+    if (values.size() != count) {
+      throw Error(ExitCode::usage, fmt::format("{}: sampling.{}: {} values for {} p (one for all, "
+                                               "or one for each)",
+                                               file, key, values.size(), count));
+    }
+    const auto given = values;
+    for (std::size_t at = 0; at < count; ++at) values[at] = given[config.p_given[at]];
+  };
+  if (!config.clusters.empty()) {
+    take(config.clusters, "cluster");
+    config.cluster = config.clusters.front();
+    if (config.schedules.size() == 1) config.schedules.resize(count, *config.schedule);
+  }
+  if (config.schedules.size() > 1) {
+    take(config.schedules, "schedule");
+    config.schedule = config.schedules.front();
+    config.schedule_per_p = true;
+  }
+  return config;
+}
+
+StudyConfig read_study_config(const std::filesystem::path& file) {
+  constexpr std::uint64_t most = std::uint64_t{1} << 22;
+  return parse_study_config(read_text_file(file, most), file.string());
+}
+
+}  // namespace rewise

@@ -1,0 +1,300 @@
+#include "src/study/config_grid.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <numeric>
+
+#include "src/base/error.hpp"
+#include "src/study/parse.hpp"
+#include "src/study/toml_lists.hpp"
+
+namespace rewise {
+namespace {
+
+constexpr std::uint64_t kMostGraphs = 1'000'000;
+
+// One entry of `sizes`: a list of extents, or an edge, which stands for a lattice of each
+// dimension.
+std::vector<std::vector<std::uint32_t>> read_extents(const TomlSection& section,
+                                                     const toml::node& node,
+                                                     const std::vector<std::size_t>& dims) {
+  std::vector<std::vector<std::uint32_t>> found;
+  const auto extent = [&](const toml::node& n) {
+    return static_cast<std::uint32_t>(section.whole_at("sizes", n, 4, 0xFFFFFFFFu));
+  };
+  if (const auto* list = node.as_array()) {
+    auto& extents = found.emplace_back();
+    for (const auto& n : *list) extents.push_back(extent(n));
+    if (std::find(dims.begin(), dims.end(), extents.size()) == dims.end()) {
+      section.fail("sizes", node,
+                   fmt::format("{} extents for dim = {} (one per direction)", extents.size(),
+                               fmt::join(dims, ", ")));
+    }
+  } else {
+    for (const auto dim : dims) found.emplace_back(dim, extent(node));
+  }
+  for (const auto& extents : found) check_extents(extents, section.origin("sizes", node));
+  return found;
+}
+
+std::vector<std::size_t> read_dims(const TomlSection& section) {
+  const auto* list = section.need("dim").as_array();
+  if (list == nullptr) return {static_cast<std::size_t>(section.whole("dim", 1, kMaxDim, 0))};
+  std::vector<std::size_t> dims;
+  for (const auto& node : need_list(section, "dim", "1..4 or a list such as [2, 3]")) {
+    const auto dim = static_cast<std::size_t>(section.whole_at("dim", node, 1, kMaxDim));
+    append_once(dims, dim, section.origin("dim", node), fmt::format("{}", dim));
+  }
+  std::sort(dims.begin(), dims.end());
+  return dims;
+}
+
+// sizes = "auto" of tc: three sizes with some 200 shortcuts or more at the smallest p > 0 that the
+// smallest of them, of 2^18 sites at most, allows; powers of two or three times those.
+void choose_sizes(const TomlSection& section, const std::vector<std::size_t>& dims,
+                  std::uint32_t graphs, StudyConfig& config) {
+  if (dims.size() != 1) {
+    section.fail("sizes", *section.find("sizes"), "\"auto\" (for one dim)");
+  }
+  config.auto_sizes = true;
+  constexpr double least[] = {0, 1024, 1024, 4096, 4096}, most = 1 << 18, shortcuts = 200;
+  const auto dim = static_cast<double>(dims.front());
+  double sites = least[dims.front()];
+  for (const double p : config.p) {
+    const double needed = shortcuts / (dim * p);
+    if (p == 0 || needed > most) continue;
+    sites = std::max(sites, needed);
+    break;  // p ascends
+  }
+  const auto edge = [&](double factor) {
+    return 2 * static_cast<std::uint32_t>(std::ceil(factor * std::pow(sites, 1 / dim) / 2 - 1e-9));
+  };
+  for (const double factor : {1.0, dim > 2 ? 1.5 : 2.0, dim > 2 ? 2.0 : 4.0}) {
+    config.sizes.emplace_back(dims.front(), edge(factor));
+    config.graphs.push_back(graphs);
+  }
+  if (const auto* node = section.find("graphs")) {
+    std::fill(config.graphs.begin(), config.graphs.end(),
+              static_cast<std::uint32_t>(section.whole_at("graphs", *node, 1, kMostGraphs)));
+  }
+  config.most_graphs = section.whole("most_graphs", 1, kMostGraphs, config.most_graphs);
+  config.more_sizes = section.whole("more_sizes", 0, 16, config.more_sizes);
+}
+
+// sizes and, beside them, graphs, both sorted by the number of sites.
+void read_sizes(const TomlSection& section, std::uint32_t otherwise, StudyConfig& config) {
+  const auto dims = read_dims(section);
+  const auto& list = need_list(section, "sizes", "a list of even edges, such as [32, 64]");
+  std::vector<std::vector<std::uint32_t>> sizes;
+  std::vector<std::size_t> entry;  // [size] of the list, that it comes from
+  for (std::size_t k = 0; k < list.size(); ++k) {
+    const toml::node& node = list[k];
+    for (const auto& extents : read_extents(section, node, dims)) {
+      append_once(sizes, extents, section.origin("sizes", node), extents_text(extents));
+      entry.push_back(k);
+    }
+  }
+
+  std::vector<std::uint32_t> graphs(list.size(), otherwise);
+  if (const auto* node = section.find("graphs")) {
+    if (const auto* counts = node->as_array()) {
+      if (counts->size() != list.size()) {
+        section.fail(
+            "graphs", *node,
+            fmt::format("{} numbers for {} sizes (one for each)", counts->size(), list.size()));
+      }
+      for (std::size_t k = 0; k < graphs.size(); ++k) {
+        graphs[k] =
+            static_cast<std::uint32_t>(section.whole_at("graphs", *counts->get(k), 1, kMostGraphs));
+      }
+    } else {
+      std::fill(graphs.begin(), graphs.end(),
+                static_cast<std::uint32_t>(section.whole_at("graphs", *node, 1, kMostGraphs)));
+    }
+  }
+  config.most_graphs = section.whole("most_graphs", 1, kMostGraphs, config.most_graphs);
+  config.more_sizes = section.whole("more_sizes", 0, 16, config.more_sizes);
+
+  std::vector<std::size_t> order(sizes.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return site_count(sizes[a]) < site_count(sizes[b]);
+  });
+  for (const auto k : order) {
+    config.sizes.push_back(sizes[k]);
+    config.graphs.push_back(graphs[entry[k]]);
+  }
+}
+
+// from, from * 10^(1/per_decade), .. up to `to`, each rounded to six digits.
+std::vector<double> read_log_range(const TomlSection& section, const toml::table& table) {
+  const TomlSection range(table, "lattice.p", section.file(), {"from", "to", "per_decade"});
+  range.need("from");
+  range.need("to");
+  const double from = range.number("from", 1e-12, 1, 0), to = range.number("to", 1e-12, 1, 0);
+  const auto per_decade = range.whole("per_decade", 1, 1000, 1);
+  if (to < from) section.fail("p", table, fmt::format("the range {}..{} is empty", from, to));
+  std::vector<double> p;
+  for (int k = 0;; ++k) {
+    const double exact =
+        from * std::pow(10.0, static_cast<double>(k) / static_cast<double>(per_decade));
+    if (exact > to * (1 + 1e-9)) return p;
+    p.push_back(std::strtod(fmt::format("{:.6g}", exact).c_str(), nullptr));
+  }
+}
+
+void read_p(const TomlSection& section, StudyConfig& config) {
+  const toml::node& node = section.need("p");
+  if (const auto* table = node.as_table()) {
+    config.p = read_log_range(section, *table);
+  } else {
+    for (const auto& entry : need_list(section, "p", "a list, or {from, to, per_decade}")) {
+      const double p = section.number_at("p", entry, 0, 1) + 0.0;  // -0 becomes 0
+      append_once(config.p, p, section.origin("p", entry), fmt::format("{}", p));
+    }
+  }
+  config.p_given.resize(config.p.size());
+  std::iota(config.p_given.begin(), config.p_given.end(), std::size_t{0});
+  std::sort(config.p_given.begin(), config.p_given.end(),
+            [&](std::size_t a, std::size_t b) { return config.p[a] < config.p[b]; });
+  std::sort(config.p.begin(), config.p.end());
+}
+
+void read_rules(const TomlSection& section, StudyConfig& config) {
+  config.rules.clear();
+  for (const auto& rule : read_words(section, "rule", "rewire")) {
+    config.rules.push_back(choose_rule(rule, section.origin("rule")));
+  }
+  config.rule = config.rules.front();
+}
+
+// Own graphs in place of lattices; where the study's file lies is where their paths begin.
+void read_files(const TomlSection& section, StudyConfig& config) {
+  for (const char* key : {"dim", "sizes", "p", "rule", "graphs", "most_graphs", "more_sizes"}) {
+    if (!section.has(key)) continue;
+    throw Error(ExitCode::usage,
+                fmt::format("{}: is for lattices, and lattice.files takes graphs as they are "
+                            "(for 'rewise sweep')",
+                            section.origin(key)));
+  }
+  const auto base = std::filesystem::path(section.file()).parent_path();
+  for (const auto& entry : need_list(section, "files", "a list of graphs' files")) {
+    const auto* text = entry.as_string();
+    if (text == nullptr || text->get().empty()) {
+      section.fail("files", entry,
+                   fmt::format("{} where a file's name is expected", toml_type(entry)));
+    }
+    const auto file = std::filesystem::absolute(base / text->get()).lexically_normal();
+    append_once(config.files, file, section.origin("files", entry), file.string());
+  }
+  if (section.has("first_site")) {
+    config.reading.first_site =
+        section.whole("first_site", 0, 1, 0) == 0 ? FirstSite::zero : FirstSite::one;
+  }
+  config.reading.merge = section.flag("merge", false);
+  if (section.has("ignore")) {
+    for (const auto& entry : need_list(section, "ignore", "a list of names of attributes")) {
+      const auto* name = entry.as_string();
+      if (name == nullptr) {
+        section.fail("ignore", entry,
+                     fmt::format("{} where an attribute's name is expected", toml_type(entry)));
+      }
+      append_once(config.reading.ignore, name->get(), section.origin("ignore", entry),
+                  printable(name->get()));
+    }
+  }
+  config.p = {0};
+  config.graphs.assign(config.files.size(), 1);
+  config.rules = {Rule::imported};
+  config.rule = Rule::imported;
+}
+
+constexpr double kLeastTemperature = 1e-3, kMostTemperature = 1e6;
+
+void read_temperature_list(const TomlSection& section, StudyConfig& config) {
+  constexpr double least = kLeastTemperature, most = kMostTemperature;
+  const auto* node = section.find("temperatures");
+  if (node == nullptr) return;
+  if (const auto* word = node->as_string(); word != nullptr && word->get() == "auto") return;
+  if (const auto* table = node->as_table()) {
+    const TomlSection range(*table, "sampling.temperatures", section.file(),
+                            {"from", "to", "count"});
+    for (const auto key : {"from", "to", "count"}) range.need(key);
+    const double from = range.number("from", least, most, 0),
+                 to = range.number("to", least, most, 0);
+    const auto count = range.whole("count", 1, 4096, 1);
+    if (to < from || (count > 1 && to == from)) {
+      section.fail("temperatures", *node, fmt::format("the range {}..{} is empty", from, to));
+    }
+    for (std::uint64_t k = 0; k < count; ++k) {
+      const double exact =
+          count == 1 ? from
+                     : from + (to - from) * static_cast<double>(k) / static_cast<double>(count - 1);
+      config.temperatures.push_back(std::strtod(fmt::format("{:.8g}", exact).c_str(), nullptr));
+    }
+    return;
+  }
+  for (const auto& entry :
+       need_list(section, "temperatures", "\"auto\", a list, or {from, to, count}")) {
+    const double t = section.number_at("temperatures", entry, least, most);
+    append_once(config.temperatures, t, section.origin("temperatures", entry),
+                fmt::format("{}", t));
+  }
+  std::sort(config.temperatures.begin(), config.temperatures.end());
+}
+
+// Which temperatures share a task: lists that hold each temperature of the study once.
+void read_temperature_tasks(const TomlSection& section, StudyConfig& config) {
+  constexpr std::string_view key = "temperature_tasks";
+  const auto* node = section.find(key);
+  if (node == nullptr) return;
+  std::vector<double> all;
+  for (const auto& entry : need_list(section, key, "a list of lists of temperatures")) {
+    const auto* list = entry.as_array();
+    if (list == nullptr || list->empty()) {
+      section.fail(key, entry,
+                   fmt::format("{} where a list of temperatures is expected", toml_type(entry)));
+    }
+    auto& together = config.temperature_tasks.emplace_back();
+    for (const auto& one : *list) {
+      const double t = section.number_at(key, one, kLeastTemperature, kMostTemperature);
+      append_once(all, t, section.origin(key, one), fmt::format("{}", t));
+      together.push_back(t);
+    }
+    std::sort(together.begin(), together.end());
+  }
+  for (const double t : config.temperatures) {
+    if (std::find(all.begin(), all.end(), t) != all.end()) continue;
+    section.fail(key, *node, fmt::format("it does not have temperature {}", t));
+  }
+  if (config.temperatures.empty()) {
+    section.fail(key, *node, "it is for temperatures that are given, not \"auto\"");
+  }
+}
+
+}  // namespace
+
+void read_lattice(const TomlSection& section, std::uint32_t graphs, StudyConfig& config) {
+  if (section.has("files")) return read_files(section, config);
+  for (const char* key : {"first_site", "ignore", "merge"}) {
+    if (!section.has(key)) continue;
+    throw Error(ExitCode::usage, section.origin(key) + ": is for files, not lattices");
+  }
+  const toml::node* sizes = section.find("sizes");
+  const bool choose = sizes != nullptr && sizes->is_string() && section.text("sizes", "") == "auto";
+  if (!choose) read_sizes(section, graphs, config);
+  read_p(section, config);
+  if (choose) choose_sizes(section, read_dims(section), graphs, config);
+  read_rules(section, config);
+}
+
+void read_temperatures(const TomlSection& section, StudyConfig& config) {
+  read_temperature_list(section, config);
+  read_temperature_tasks(section, config);
+}
+
+}  // namespace rewise

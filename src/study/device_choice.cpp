@@ -1,0 +1,220 @@
+#include "src/study/device_choice.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <omp.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <span>
+
+#include "src/base/error.hpp"
+#include "src/base/words.hpp"
+#include "src/study/parse.hpp"
+
+namespace rewise {
+namespace {
+
+constexpr std::string_view kPrefix = "cuda:";
+
+enum class Asked { automatic, cpu, cuda, listed };
+
+struct Wish {
+  Asked asked;
+  std::vector<std::vector<int>> listed;  // indices, in the order given; together those of a team
+
+  bool has_team() const {
+    return std::any_of(listed.begin(), listed.end(),
+                       [](const auto& team) { return team.size() > 1; });
+  }
+};
+
+// `more`: a word beside those, which errors name, too.
+Wish parse_wish(std::string_view text, std::string_view origin, std::string_view more = "") {
+  if (text.starts_with(kPrefix)) {
+    Wish wish{Asked::listed, {}};
+    std::vector<int> all;
+    bool joins = false;
+    for (auto rest = text.substr(kPrefix.size());;) {
+      const auto mark = rest.find_first_of(",+");
+      const auto index = static_cast<int>(
+          parse_whole(rest.substr(0, mark), 0, 1023, fmt::format("{}: {}", origin, text)));
+      append_once(all, index, fmt::format("{}: {}", origin, text), fmt::format("{}", index));
+      if (!joins) wish.listed.emplace_back();
+      wish.listed.back().push_back(index);
+      if (mark == std::string_view::npos) return wish;
+      joins = rest[mark] == '+';
+      rest.remove_prefix(mark + 1);
+    }
+  }
+  const std::array<std::string_view, 6> words{"auto", "cpu", "cuda", "cuda:0", "cuda:0,1", more};
+  const auto known = std::span(words).first(more.empty() ? 5 : 6);
+  if (text.starts_with("gpu")) {  // near to "cpu"
+    throw Error(ExitCode::usage,
+                fmt::format("{}: unknown device '{}' (did you mean 'cuda'? known: {})", origin,
+                            text, fmt::join(known, ", ")));
+  }
+  return {static_cast<Asked>(parse_word(text, known, "device", origin)), {}};
+}
+
+void check_team(std::string_view text, EngineKind engine, std::string_view origin, Teams teams) {
+  if (teams == Teams::refused) {
+    throw Error(ExitCode::usage, fmt::format("{}: {}: devices share a system in 'rewise run' and "
+                                             "'rewise bench' (cuda:0,1 deals tasks out)",
+                                             origin, text));
+  }
+  if (!traits(engine).teams) {
+    throw Error(
+        ExitCode::usage,
+        fmt::format("{}: {}: devices share a system in the bytespin and the bitlattice engine, "
+                    "not in the {} engine (take --engine bytespin --cluster swendsen-wang, "
+                    "or --engine bitlattice)",
+                    origin, text, to_string(engine)));
+  }
+}
+
+bool fit(const CudaDevice& device) { return device.reason_unfit.empty(); }
+
+// "cuda:0 (NVIDIA H200), cuda:1 (NVIDIA H200)"
+std::string usable_text(const CudaReport& report) {
+  std::vector<std::string> names;
+  for (const auto& device : report.devices) {
+    if (fit(device)) names.push_back(fmt::format("cuda:{} ({})", device.index, device.name));
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+void check_listed(int index, std::string_view origin, const CudaReport& report) {
+  const auto found = std::find_if(report.devices.begin(), report.devices.end(),
+                                  [&](const CudaDevice& d) { return d.index == index; });
+  if (found != report.devices.end() && fit(*found)) return;
+  const std::string why =
+      found == report.devices.end()
+          ? fmt::format("there is no cuda:{} here", index)
+          : fmt::format("cuda:{} ({}) cannot be used: {}", index, found->name, found->reason_unfit);
+  throw Error(ExitCode::device,
+              fmt::format("{}: {} (there is: {})", origin, why, usable_text(report)));
+}
+
+DeviceChoice choose_automatically(const std::string& why_not, const CudaReport& report,
+                                  double cpu_seconds) {
+  if (!why_not.empty()) return {{{"cpu", -1}}, fmt::format("auto: {}", why_not)};
+  const auto first = std::find_if(report.devices.begin(), report.devices.end(), fit);
+  if (cpu_seconds < kGpuStart) {
+    return {{{"cpu", -1}},
+            fmt::format("auto: so small a task, some {:.1g} s, is done before {} has started",
+                        cpu_seconds, cuda_device(first->index).name)};
+  }
+  const auto usable = std::count_if(report.devices.begin(), report.devices.end(), fit);
+  std::string reason = first->name + "; auto takes the GPU";
+  if (usable > 1) reason = fmt::format("{}; auto takes the first of {} GPUs", first->name, usable);
+  return {{cuda_device(first->index)}, reason};
+}
+
+// As many of these threads as a limited address space (ulimit -v) has room for: where one cannot be
+// started, OpenMP ends the process.
+int with_room_for_stacks(int threads) {
+  rlimit space{}, stack{};
+  if (::getrlimit(RLIMIT_AS, &space) != 0 || space.rlim_cur == RLIM_INFINITY) return threads;
+  const bool limited = ::getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur != RLIM_INFINITY;
+  const std::size_t each = limited ? stack.rlim_cur : std::size_t{8} << 20;
+  for (; threads > 1; --threads) {
+    const std::size_t bytes = 2 * each * static_cast<std::size_t>(threads);
+    void* const room = ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (room == MAP_FAILED) continue;
+    ::munmap(room, bytes);
+    return threads;
+  }
+  return 1;
+}
+
+}  // namespace
+
+Device cuda_device(int index) { return {fmt::format("cuda:{}", index), index}; }
+
+Device cuda_team(const std::vector<int>& indices) {
+  Device device{fmt::format("cuda:{}", fmt::join(indices, "+")), indices.front()};
+  if (indices.size() > 1) device.team = indices;
+  return device;
+}
+
+std::vector<int> DeviceChoice::indices() const {
+  std::vector<int> list;
+  for (const Device& device : devices) list.push_back(device.index);
+  return list;
+}
+
+void check_device_words(std::string_view text, std::string_view origin, std::string_view more) {
+  parse_wish(text, origin, more);
+}
+
+DeviceChoice choose_devices(std::string_view text, EngineKind engine, std::string_view origin,
+                            const CudaReport& report, Teams teams, double cpu_seconds) {
+  const Wish wish = parse_wish(text, origin);
+  if (wish.has_team()) check_team(text, engine, origin, teams);
+  if (wish.asked == Asked::cpu) return {{{"cpu", -1}}, ""};
+  std::string why_not;
+  if (!report.reason_none.empty()) why_not = "no CUDA device: " + report.reason_none;
+  if (wish.asked == Asked::automatic) return choose_automatically(why_not, report, cpu_seconds);
+  if (!why_not.empty()) {
+    throw Error(ExitCode::device,
+                fmt::format("{}: {} cannot be used: {} (use cpu or auto)", origin, text, why_not));
+  }
+  if (wish.asked == Asked::cuda) {
+    return {{cuda_device(std::find_if(report.devices.begin(), report.devices.end(), fit)->index)},
+            ""};
+  }
+  DeviceChoice choice;
+  for (const auto& team : wish.listed) {
+    for (const int index : team) check_listed(index, origin, report);
+    choice.devices.push_back(cuda_team(team));
+  }
+  return choice;
+}
+
+DeviceChoice choose_device(std::string_view text, EngineKind engine, std::string_view origin,
+                           double cpu_seconds, const CudaReport& report, Teams teams) {
+  const Wish wish = parse_wish(text, origin);
+  if (wish.listed.size() > 1) {
+    throw Error(ExitCode::usage,
+                fmt::format("{}: {} names {} devices (one task runs on one; 'rewise tc' deals its "
+                            "tasks out to several)",
+                            origin, text, wish.listed.size()));
+  }
+  return choose_devices(text, engine, origin, report, teams, cpu_seconds);
+}
+
+DeviceChoice choose_device(std::string_view text, EngineKind engine, std::string_view origin,
+                           double cpu_seconds, Teams teams) {
+  return choose_device(text, engine, origin, cpu_seconds, report_for(text), teams);
+}
+
+CudaReport report_for(std::string_view text, bool all) {
+  if (text == "cpu") return {};
+  TriedDevices tried{all ? TriedDevices::Which::all : TriedDevices::Which::first};
+  if (text.starts_with(kPrefix)) {
+    tried.which = TriedDevices::Which::listed;
+    try {
+      for (const auto& team : parse_wish(text, "").listed) {
+        tried.listed.insert(tried.listed.end(), team.begin(), team.end());
+      }
+    } catch (const Error&) {
+      // Who chooses by it says what is wrong.
+    }
+  }
+  return cuda_report(tried);
+}
+
+void tell_device(const DeviceChoice& choice) {
+  if (choice.reason.empty()) return;
+  fmt::print(stderr, "device: {} ({})\n", choice.devices.front().name, choice.reason);
+}
+
+int thread_count(int asked) {
+  return with_room_for_stacks(asked > 0 ? asked : omp_get_num_procs());
+}
+
+}  // namespace rewise

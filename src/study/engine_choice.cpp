@@ -1,0 +1,175 @@
+#include "src/study/engine_choice.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <span>
+#include <string_view>
+
+#include "src/base/error.hpp"
+#include "src/base/words.hpp"
+
+namespace rewise {
+namespace {
+
+// Nothing for "auto".
+template <class Word, std::size_t N>
+std::optional<Word> word_or_auto(const std::string& text, const std::array<Word, N>& all,
+                                 std::string_view what, const std::string& origin) {
+  std::array<std::string_view, N + 1> known{"auto"};
+  std::transform(all.begin(), all.end(), known.begin() + 1, [](Word w) { return to_string(w); });
+  const std::size_t found = parse_word(text, known, what, origin);
+  if (found == 0) return std::nullopt;
+  return all[found - 1];
+}
+
+// The names, after `automatic` ones, of all engines or of those that run studies.
+std::optional<EngineKind> engine_word(const std::string& given, const std::string& origin, bool all,
+                                      bool automatic) {
+  const std::string text = engine_name_now(given, origin);
+  std::vector<std::string_view> words;
+  if (automatic) words.emplace_back("auto");
+  for (const EngineTraits& engine : engine_registry()) {
+    if (all || engine.studies) {
+      words.push_back(engine.name);
+    } else if (text == engine.name) {
+      throw Error(ExitCode::usage, fmt::format("{}: the {} engine is one of 'rewise run' and "
+                                               "'rewise bench' (multispin or bytespin here)",
+                                               origin, text));
+    }
+  }
+  const std::string_view word = words[parse_word(text, words, "engine", origin)];
+  if (word == "auto") return std::nullopt;
+  return parse_engine(word, origin);
+}
+
+}  // namespace
+
+std::string engine_name_now(const std::string& text, const std::string& origin) {
+  for (const EngineTraits& engine : engine_registry()) {
+    if (text != engine.stored_name) continue;
+    fmt::print(stderr, "rewise: {}: the engine '{}' is called '{}' now\n", origin, text,
+               engine.name);
+    return std::string(engine.name);
+  }
+  return text;
+}
+
+Rule choose_rule(const std::string& text, const std::string& origin) {
+  std::vector<std::string_view> known;  // "imported" is the last, and none to be asked for
+  for (int k = 0; k < static_cast<int>(Rule::imported); ++k) {
+    known.push_back(to_string(static_cast<Rule>(k)));
+  }
+  return static_cast<Rule>(parse_word(text, known, "rule", origin));
+}
+
+std::optional<Schedule> schedule_or_auto(const std::string& text, const std::string& origin) {
+  if (text == "auto") return std::nullopt;
+  try {
+    return parse_schedule(text, origin);
+  } catch (const Error& error) {
+    throw Error(error.exit_code(), fmt::format("{}; auto is allowed, too", error.what()));
+  }
+}
+
+std::optional<ClusterUpdate> cluster_or_auto(const std::string& text, const std::string& origin) {
+  constexpr std::array all{ClusterUpdate::wolff, ClusterUpdate::swendsen_wang,
+                           ClusterUpdate::few_cluster};
+  return word_or_auto(text, all, "cluster update", origin);
+}
+
+void check_extents(const std::vector<std::uint32_t>& extents, const std::string& origin) {
+  try {
+    Lattice::make(extents);
+  } catch (const Error& error) {
+    throw Error(error.exit_code(), fmt::format("{}: {}", origin, error.what()));
+  }
+}
+
+std::optional<ClusterUpdate> choose_cluster(const std::string& text,
+                                            const std::optional<Schedule>& schedule,
+                                            const std::string& origin) {
+  if (text.empty()) return schedule ? std::optional(ClusterUpdate::wolff) : std::nullopt;
+  const auto cluster = cluster_or_auto(text, origin);
+  if (cluster || !schedule) return cluster;
+  throw Error(ExitCode::usage,
+              fmt::format("{}: auto is weighed together with a schedule auto, not {} (wolff, "
+                          "swendsen-wang or few-cluster there)",
+                          origin, to_string(*schedule)));
+}
+
+LocalUpdate choose_local_update(const std::string& text, int dim, const std::string& origin) {
+  std::vector<std::string_view> known{"auto"};
+  known.insert(known.end(), std::begin(kLocalUpdates), std::end(kLocalUpdates));
+  const std::string_view word = known[parse_word(text, known, "local update", origin)];
+  if (word != "auto") return parse_local_update(word, origin);
+  return dim == 1 ? LocalUpdate::glauber : LocalUpdate::metropolis;
+}
+
+EngineKind engine_named(const std::string& engine, const std::string& origin, bool bitlattice) {
+  return *engine_word(engine, origin, bitlattice, false);
+}
+
+EngineKind choose_engine(const std::string& text, ModelKind model, ClusterUpdate cluster,
+                         const std::string& origin, bool bitlattice) {
+  const auto able = [&](EngineKind engine) { return has(engine, model) && has(engine, cluster); };
+  const auto named = engine_word(text, origin, bitlattice, true);
+  if (!named) return able(EngineKind::multispin) ? EngineKind::multispin : EngineKind::bytespin;
+  if (!has(*named, model)) {
+    throw Error(
+        ExitCode::usage,
+        fmt::format("{}: the {} engine is for Ising only (bytespin takes potts)", origin, text));
+  }
+  if (traits(*named).studies && !able(*named)) {
+    throw Error(ExitCode::usage, fmt::format("{}: the {} engine has no {} updates ({} has)", origin,
+                                             text, to_string(cluster), engines_with(cluster)));
+  }
+  return *named;
+}
+
+EngineOptions choose_methods(const std::string& wolff, const std::string& label, std::uint64_t tile,
+                             EngineKind engine, std::optional<ClusterUpdate> cluster, int dim) {
+  const char* given = !wolff.empty()   ? "--wolff-method"
+                      : !label.empty() ? "--label-method"
+                      : tile > 0       ? "--tile"
+                                       : nullptr;
+  if (given != nullptr && !traits(engine).methods) {
+    throw Error(ExitCode::usage,
+                fmt::format("{}: is for --engine bytespin, not {}", given, to_string(engine)));
+  }
+  if (!wolff.empty() && cluster && cluster != ClusterUpdate::wolff) {
+    throw Error(ExitCode::usage,
+                fmt::format("--wolff-method: is for --cluster wolff, not {}", to_string(*cluster)));
+  }
+  EngineOptions options;
+  options.wolff_method = parse_wolff_method(wolff, "--wolff-method");
+  options.label_method = parse_label_method(label, "--label-method");
+  options.label_tile = static_cast<std::uint32_t>(tile);
+  tile_edge(options.label_method, dim, options.label_tile, "--tile");
+  return options;
+}
+
+void check_wolff_method(WolffMethod method, bool on_cuda, const std::string& origin) {
+  const std::string why = on_cuda ? "" : why_not_on_cpu(method);
+  if (!why.empty()) throw Error(ExitCode::usage, fmt::format("{}: {}", origin, why));
+}
+
+void check_states(ModelKind model, std::uint64_t q, const std::string& origin) {
+  if (model == ModelKind::potts || q == 2) return;
+  throw Error(ExitCode::usage,
+              fmt::format("{}: {} states are for model potts (ising has 2)", origin, q));
+}
+
+void check_replicas(EngineKind engine, std::uint64_t replicas, const std::string& origin) {
+  const std::uint64_t word = traits(engine).word;
+  if (word == 1 || (replicas > 0 && replicas % word == 0)) return;
+  throw Error(
+      ExitCode::usage,
+      fmt::format("{}: {} replicas do not fill word groups of {} (the next number that does is "
+                  "{}; the bytespin engine takes any)",
+                  origin, replicas, word, replicas / word * word + word));
+}
+
+}  // namespace rewise

@@ -1,0 +1,221 @@
+#include "src/study/graph_sample.hpp"
+
+#include <cmath>
+#include <deque>
+
+#include "graphs/moments.hpp"
+#include "src/study/task_results.hpp"
+
+namespace rewise {
+namespace {
+
+// Of the moments of the first half of the replicas and of the rest.
+Moments half_difference(const IntSeriesRef& bond_sums, const IntSeriesRef& magnetisations,
+                        const SampleUnits& units) {
+  const Eigen::Index half = bond_sums.cols() / 2, rest = bond_sums.cols() - half;
+  return (mean_moments(bond_sums.leftCols(half), magnetisations.leftCols(half), units) -
+          mean_moments(bond_sums.rightCols(rest), magnetisations.rightCols(rest), units)) /
+         2;
+}
+
+// Of a graph that need not be built for it.
+GraphMoments moments_of_record(const TaskSpec& spec, const GraphRecord& graph) {
+  if (spec.imported != nullptr) return moments_of(*spec.imported);
+  std::vector<RewiredBond> rewired;
+  for (std::size_t k = 0; k < graph.rewired(); ++k) {
+    rewired.push_back({graph.bond[k], graph.a[k], graph.b[k]});
+  }
+  return moments_of(Lattice::make(spec.graph.extents), rewired);
+}
+
+// A row per graph from one of its tables.
+MomentTable table_of(const SizeSamples& samples, const Eigen::ArrayXd& temperature,
+                     MomentRows GraphSample::*rows) {
+  MomentTable table;
+  table.sites = samples.sites;
+  table.temperature = temperature;
+  const auto graphs = static_cast<Eigen::Index>(samples.graphs.size());
+  for (auto& moment : table.table) moment.resize(graphs, temperature.size());
+  for (Eigen::Index g = 0; g < graphs; ++g) {
+    const MomentRows& of_graph = samples.graphs[static_cast<std::size_t>(g)].*rows;
+    for (Eigen::Index k = 0; k < kMomentCount; ++k) {
+      table.table[static_cast<std::size_t>(k)].row(g) = of_graph.col(k).transpose();
+    }
+  }
+  return table;
+}
+
+Eigen::ArrayXd as_array(const std::vector<double>& values) {
+  return Eigen::Map<const Eigen::ArrayXd>(values.data(), static_cast<Eigen::Index>(values.size()));
+}
+
+}  // namespace
+
+GraphSample reduce(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& grid, bool thermal,
+                   std::uint64_t discard, const EnergyGrid* energies) {
+  drop_first(data, discard);
+  const SampleUnits units = units_of(data);
+  const auto count = static_cast<Eigen::Index>(data.temperature.size());
+  GraphSample sample;
+  sample.measurements = data.energy.time();
+  sample.simulated.resize(count, kMomentCount);
+  sample.m2_pair.resize(count);
+  sample.tau.resize(count);
+  sample.discarded = discard;
+  sample.halves = halves_of(data, 0, data.energy.time());
+  sample.cluster_fraction.resize(count);
+  const auto of_start = replicas_by_start(data);
+  const double dropped = configured(data, "sampling.warm_up", 0) +
+                         configured(data, "sampling.equilibrate", 0) +
+                         static_cast<double>(discard) * configured(data, "sampling.every", 1);
+  std::vector<MultiHistogram::Input> inputs;
+  std::deque<IntSeries> series;  // that they refer to; without a grid one temperature's at a time
+  const bool reweighted = grid.size() > 0 || energies != nullptr;
+  series.resize(2 * (reweighted ? data.temperature.size() : 1));
+  for (std::size_t k = 0; k < data.temperature.size(); ++k) {
+    const auto row = static_cast<Eigen::Index>(k);
+    IntSeries& bond_sums = series[reweighted ? 2 * k : 0];
+    IntSeries& magnetisations = series[reweighted ? 2 * k + 1 : 1];
+    series_at(data.energy, k, bond_sums);
+    series_at(data.magnetisation, k, magnetisations);
+    sample.simulated.row(row) =
+        mean_moments(bond_sums, magnetisations, units, &sample.m2_pair(row)).transpose();
+    const Value tau = tau_of_m2(data, magnetisations);
+    sample.tau(row) = tau.value;
+    sample.stuck.push_back(
+        stuck_replicas(of_start, bond_sums, magnetisations, units, tau, dropped));
+    sample.cluster_fraction(row) = cluster_fraction_of(data, k).value;
+    if (const Eigen::ArrayX2d difference = improved_less_plain(data, k); difference.rows() > 1) {
+      const Eigen::Index half = difference.rows() / 2, rest = difference.rows() - half;
+      sample.improved.conservativeResize(count, 2);
+      sample.improved_thermal.conservativeResize(count, 2);
+      sample.improved.row(row) = difference.colwise().mean();
+      sample.improved_thermal.row(row) = (difference.bottomRows(rest).colwise().mean() -
+                                          difference.topRows(half).colwise().mean()) /
+                                         2;
+    }
+    if (reweighted) inputs.push_back({1 / data.temperature[k], bond_sums, magnetisations});
+    if (thermal && bond_sums.cols() > 1) {
+      sample.simulated_thermal.conservativeResize(count, kMomentCount);
+      sample.simulated_thermal.row(row) =
+          half_difference(bond_sums, magnetisations, units).transpose();
+    }
+  }
+  sample.fine.resize(grid.size(), kMomentCount);
+  if (energies != nullptr) {
+    constexpr Eigen::Index blocks = 4;
+    const MultiHistogram histogram(inputs, units, blocks);
+    for (Eigen::Index k = 0; k < grid.size(); ++k) {
+      sample.fine.row(k) = histogram.unbiased_moments(1 / grid(k)).transpose();
+    }
+    sample.peaks = peaks_of_graph(histogram, *energies);
+  } else if (grid.size() > 0) {
+    const MultiHistogram histogram(inputs, units, thermal ? 2 : 0);
+    const bool halves = histogram.blocks() == 2;
+    if (halves) sample.thermal.resize(grid.size(), kMomentCount);
+    for (Eigen::Index k = 0; k < grid.size(); ++k) {
+      const double beta = 1 / grid(k);
+      sample.fine.row(k) = histogram.moments(beta).transpose();
+      if (!halves) continue;
+      sample.thermal.row(k) =
+          (histogram.moments_without(0, beta) - histogram.moments_without(1, beta)).transpose() / 2;
+    }
+  }
+  const GraphMoments moments = moments_of_record(spec, data.graph);
+  sample.rewired_ends = moments.rewired_ends;
+  sample.sum_k2 = moments.sum_k2;
+  return sample;
+}
+
+MomentTable fine_table(const SizeSamples& samples) {
+  return table_of(samples, samples.grid, &GraphSample::fine);
+}
+
+MomentTable thermal_table(const SizeSamples& samples) {
+  return table_of(samples, samples.grid, &GraphSample::thermal);
+}
+
+MomentTable simulated_table(const SizeSamples& samples, const std::vector<double>& temperatures) {
+  return table_of(samples, as_array(temperatures), &GraphSample::simulated);
+}
+
+MomentTable simulated_thermal_table(const SizeSamples& samples,
+                                    const std::vector<double>& temperatures) {
+  return table_of(samples, as_array(temperatures), &GraphSample::simulated_thermal);
+}
+
+namespace {
+
+// Improved estimators less plain ones have the exact mean 0, at every temperature. One number for
+// m^2 and one for m^4: temperatures count by their distance from the middle of the window as they
+// do in reweighting to there, in units of their averages over the graphs. As many as the graphs can
+// bear.
+void add_improved(const SizeSamples& samples, ControlVariates& known) {
+  const auto graphs = static_cast<Eigen::Index>(samples.graphs.size());
+  const Eigen::Index temperatures = samples.graphs.front().improved.rows();
+  for (const GraphSample& graph : samples.graphs) {
+    if (graph.improved.rows() != temperatures || temperatures == 0) return;
+  }
+  known.noise = Eigen::ArrayXXd::Zero(graphs, known.x.cols());
+  constexpr Eigen::Index moment[] = {kM2, kM4};
+  constexpr const char* name[] = {"improved_m2", "improved_m4"};
+  for (const Eigen::Index o : {0, 1}) {
+    const Eigen::Index k = known.x.cols();
+    if (graphs < kGraphsPerControl * (k + 2)) return;
+    known.x.conservativeResize(graphs, k + 1);
+    known.noise.conservativeResize(graphs, k + 1);
+    known.mu.conservativeResize(k + 1);
+    known.x.col(k) = known.noise.col(k) = 0;
+    known.mu(k) = 0;
+    known.names.emplace_back(name[o]);
+    for (Eigen::Index t = 0; t < temperatures; ++t) {
+      double mean = 0;
+      for (const GraphSample& graph : samples.graphs) mean += graph.simulated(t, moment[o]);
+      const double x =
+          temperatures > 1
+              ? 2.0 * static_cast<double>(t) / static_cast<double>(temperatures - 1) - 1
+              : 0;
+      const double weight = std::exp(-1.4 * x * x) * static_cast<double>(graphs) / mean;
+      for (Eigen::Index g = 0; g < graphs; ++g) {
+        const GraphSample& graph = samples.graphs[static_cast<std::size_t>(g)];
+        known.x(g, k) += weight * graph.improved(t, o);
+        known.noise(g, k) += weight * graph.improved_thermal(t, o);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+ControlVariates controls(const SizeSamples& samples) {
+  const GraphMoments exact = exact_means(samples.spec);
+  const auto graphs = static_cast<Eigen::Index>(samples.graphs.size());
+  // Few moved ends leave many graphs alike, and as long as hardly two of them meet at a site,
+  // sum k^2 says what their number says: fitting either would only add noise.
+  constexpr double least_ends = 5, least_meetings = 5;
+  const double meetings = exact.rewired_ends * exact.rewired_ends / samples.sites;
+  // The means are not quite exact on small lattices: another mean of the controlled moments must be
+  // far below their error, some 1/sqrt(graphs) of what varies between graphs.
+  constexpr double most_shift = 0.1;
+  const bool centred =
+      shift_of_sum_k2(samples.spec) * std::sqrt(static_cast<double>(graphs)) < most_shift;
+  ControlVariates result;
+  const auto add = [&](const char* name, double mean, double GraphSample::*value) {
+    if (!std::isfinite(mean)) return;  // not known for this rule
+    const Eigen::Index k = result.x.cols();
+    result.x.conservativeResize(graphs, k + 1);
+    result.mu.conservativeResize(k + 1);
+    result.mu(k) = mean;
+    result.names.emplace_back(name);
+    for (Eigen::Index g = 0; g < graphs; ++g) {
+      result.x(g, k) = samples.graphs[static_cast<std::size_t>(g)].*value;
+    }
+  };
+  if (exact.rewired_ends >= least_ends && centred)
+    add("rewired_ends", exact.rewired_ends, &GraphSample::rewired_ends);
+  if (meetings >= least_meetings && centred) add("sum_k2", exact.sum_k2, &GraphSample::sum_k2);
+  if (samples.improved) add_improved(samples, result);
+  return result;
+}
+
+}  // namespace rewise

@@ -1,0 +1,181 @@
+#include "src/study/halves.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "analysis/series/autocorrelation.hpp"
+#include "analysis/series/distributions.hpp"
+#include "src/engine/engine.hpp"
+#include "src/study/task_results.hpp"
+
+namespace rewise {
+namespace {
+
+// Standard deviations over replicas that show stuck ones: over that of the other start, and over
+// that of a replica in time; of so few times that tau_int is never known, in |m|.
+constexpr double kFrozenSpread = 10, kFrozenWithin = 3, kMacroscopic = 0.05;
+constexpr Eigen::Index kFewTimes = 5;
+constexpr double kFarOff = 25;  // robust standard deviations of a stuck replica's average
+constexpr double kFarTaus =
+    20;  // that pass before the first measurement, where one lies so far off
+
+std::string_view name_of(Eigen::Index observable) {
+  static constexpr std::string_view names[] = {"energy", "abs_magnetisation", "m2"};
+  return names[observable];
+}
+
+}  // namespace
+
+Eigen::ArrayX3d replica_means(const IntSeries& bond_sums, const IntSeries& magnetisations,
+                              const SampleUnits& units, Eigen::Index first, Eigen::Index count) {
+  Eigen::ArrayX3d means(bond_sums.cols(), 3);
+  for (Eigen::Index r = 0; r < bond_sums.cols(); ++r) {
+    const Eigen::ArrayXd e = bond_sums.col(r).segment(first, count).cast<double>() / -units.sites;
+    const Eigen::ArrayXd m =
+        magnetisations.col(r).segment(first, count).cast<double>().abs() / units.order;
+    means.row(r) << e.mean(), m.mean(), m.square().mean();
+  }
+  return means;
+}
+
+std::array<std::vector<Eigen::Index>, 2> replicas_by_start(const TaskData& data) {
+  const auto key = data.configuration.find("sampling.start");
+  const Start start =
+      key == data.configuration.end() ? Start::mixed : parse_start(key->second, "task file");
+  std::array<std::vector<Eigen::Index>, 2> of_start;
+  for (std::uint32_t r = 0; r < data.replicas; ++r) {
+    of_start[starts_hot(start, r)].push_back(static_cast<Eigen::Index>(r));
+  }
+  return of_start;
+}
+
+std::string stuck_replicas(const std::array<std::vector<Eigen::Index>, 2>& of_start,
+                           const IntSeries& bond_sums, const IntSeries& magnetisations,
+                           const SampleUnits& units, Value tau, double dropped) {
+  const bool known = std::isfinite(tau.error);
+  if (known && dropped >= kFarTaus * tau.value) return "";
+  const Eigen::Index times = bond_sums.rows(), replicas = bond_sums.cols();
+  if (replicas < static_cast<Eigen::Index>(kLeastGroup) || times < 1) return "";
+  const Eigen::ArrayX3d means = replica_means(bond_sums, magnetisations, units, 0, times);
+  const double least = times < kFewTimes ? kMacroscopic : 0;
+  const bool both = of_start[0].size() >= kLeastGroup && of_start[1].size() >= kLeastGroup;
+  const auto spreads_apart = [&](Eigen::Index o, const RealSeries& series) {
+    double spread[2];
+    for (const std::size_t hot : {0, 1}) {
+      std::vector<double> values;
+      for (const Eigen::Index r : of_start[hot]) values.push_back(means(r, o));
+      spread[hot] = mean_and_error(values).error * std::sqrt(static_cast<double>(values.size()));
+    }
+    const double within = std::sqrt((series.rowwise() - means.col(o).transpose()).square().mean());
+    const double large = std::max(spread[0], spread[1]), small = std::min(spread[0], spread[1]);
+    return large > std::max(kFrozenSpread * small, std::max(kFrozenWithin * within, least));
+  };
+  const auto far_off = [&](Eigen::Index o) {
+    const std::vector<double> values(means.col(o).begin(), means.col(o).end());
+    const double middle = median(values);
+    std::vector<double> distances;
+    for (const double v : values) distances.push_back(std::abs(v - middle));
+    constexpr double normal = 1.4826, rounding = 1e-12;
+    const double most = std::max({kFarOff * normal * median(distances), least, rounding});
+    return std::ranges::count_if(distances, [&](double d) { return d > most; });
+  };
+  for (const Eigen::Index o : {1, 0}) {
+    if (o == 0 && times < kFewTimes) continue;
+    if (both && !known &&
+        spreads_apart(o, o == 1 ? RealSeries(magnetisations.cast<double>().abs() / units.order)
+                                : RealSeries(bond_sums.cast<double>() / -units.sites))) {
+      return fmt::format("{} of one start spreads more than {:.0f} times as far as of the other",
+                         o == 1 ? "|m|" : "e", kFrozenSpread);
+    }
+    if (const auto count = far_off(o); count > 0) {
+      return fmt::format(
+          "{} of {} of {} replicas lies more than {:.0f} times as far off as is usual",
+          o == 1 ? "|m|" : "e", count, replicas, kFarOff);
+    }
+  }
+  return "";
+}
+
+Halves halves_of(const TaskData& data, std::uint64_t first, std::uint64_t count) {
+  const SampleUnits units = units_of(data);
+  const auto begin = static_cast<Eigen::Index>(first), length = static_cast<Eigen::Index>(count);
+  const auto replicas = static_cast<Eigen::Index>(data.replicas);
+  const auto of_start = replicas_by_start(data);
+  Halves halves;
+  if (of_start[0].size() < 2 || of_start[1].size() < 2 || count == 0) return halves;
+  halves.dof = static_cast<double>(replicas - 2);
+  const auto temperatures = static_cast<Eigen::Index>(data.temperature.size());
+  halves.difference.resize(temperatures, 3);
+  halves.variance.resize(temperatures, 3);
+  IntSeries bond_sums, magnetisations;
+  for (Eigen::Index t = 0; t < temperatures; ++t) {
+    const auto at = static_cast<std::size_t>(t);
+    series_at(data.energy, at, bond_sums);
+    series_at(data.magnetisation, at, magnetisations);
+    const Eigen::ArrayX3d means = replica_means(bond_sums, magnetisations, units, begin, length);
+    for (Eigen::Index o = 0; o < 3; ++o) {
+      Value of[2];
+      for (const std::size_t hot : {0, 1}) {
+        std::vector<double> values;
+        for (const Eigen::Index r : of_start[hot]) values.push_back(means(r, o));
+        of[hot] = mean_and_error(values);
+      }
+      halves.difference(t, o) = of[1].value - of[0].value;
+      halves.variance(t, o) = of[0].error * of[0].error + of[1].error * of[1].error;
+    }
+  }
+  return halves;
+}
+
+Halves at_temperature(const Halves& halves, Eigen::Index t) {
+  if (halves.difference.rows() == 0) return {};
+  return {halves.difference.row(t), halves.variance.row(t), halves.dof};
+}
+
+HotCold compare_halves(std::span<const Halves> graphs, double level) {
+  HotCold result;
+  result.level = level;
+  double least = 1, largest = -1, of_dof = 0;  // |z| at the dof of the last chance
+  const auto compare = [&](double difference, double variance, double dof, Eigen::Index o) {
+    ++result.checks;
+    const double z = variance > 0 ? difference / std::sqrt(variance) : difference == 0 ? 0 : 1e9;
+    if (dof == of_dof && std::abs(z) <= largest) return;  // a chance takes microseconds
+    largest = std::abs(z);
+    of_dof = dof;
+    const double chance = student_two_sided(z, dof);
+    if (chance > least || (chance == least && std::abs(z) <= std::abs(result.worst_z))) return;
+    least = chance;
+    result.worst_z = z;
+    result.observable = name_of(o);
+  };
+  Eigen::ArrayXXd difference, variance;
+  double dof = 0;
+  for (const Halves& graph : graphs) {
+    if (graph.difference.rows() == 0) continue;
+    if (dof == 0) {
+      difference = variance = Eigen::ArrayXXd::Zero(graph.difference.rows(), 3);
+    }
+    difference += graph.difference;
+    variance += graph.variance;
+    dof += graph.dof;
+    for (Eigen::Index t = 0; t < graph.difference.rows(); ++t) {
+      for (Eigen::Index o = 0; o < 3; ++o) {
+        compare(graph.difference(t, o), graph.variance(t, o), graph.dof, o);
+      }
+    }
+  }
+  if (graphs.size() > 1) {
+    for (Eigen::Index t = 0; t < difference.rows(); ++t) {
+      for (Eigen::Index o = 0; o < 3; ++o) compare(difference(t, o), variance(t, o), dof, o);
+    }
+  }
+  // Bonferroni: the comparisons are correlated, so the level is an upper bound.
+  result.agree = result.checks == 0 || least * result.checks >= level;
+  return result;
+}
+
+}  // namespace rewise

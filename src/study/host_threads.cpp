@@ -1,0 +1,133 @@
+#include "src/study/host_threads.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <memory>
+#include <utility>
+
+#include "src/base/profile.hpp"
+
+namespace rewise {
+
+HostThreads::HostThreads(int most, double most_bytes)
+    : most_(static_cast<std::size_t>(std::max(most, 0))), most_bytes_(most_bytes) {}
+
+HostThreads::~HostThreads() {
+  {
+    const std::lock_guard lock(mutex_);
+    over_ = true;
+  }
+  wake_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void HostThreads::add(double bytes, std::function<void()> job, Urgency urgency) {
+  if (most_ == 0 || bytes > most_bytes_) return job();
+  std::unique_lock lock(mutex_);
+  const auto fits = [&] { return bytes == 0 || bytes_ + bytes <= most_bytes_; };
+  if (!fits()) {
+    const profile::Span span(profile::Work::wait, "files");
+    room_.wait(lock, fits);
+  }
+  put({bytes, std::move(job)}, urgency, lock);
+}
+
+void HostThreads::put(Job job, Urgency urgency, std::unique_lock<std::mutex>& lock) {
+  if (idle_ <= waiting_ && threads_.size() < most_) start_thread();
+  if (threads_.empty()) {
+    lock.unlock();
+    return job.run();
+  }
+  const double bytes = job.bytes;
+  jobs_[static_cast<std::size_t>(urgency)].push_back(std::move(job));
+  ++waiting_;
+  bytes_ += bytes;
+  wake_.notify_one();
+}
+
+// Under the lock. Where there is none to be had, those that there are do the work.
+void HostThreads::start_thread() {
+  try {
+    threads_.emplace_back([this] { loop(); });
+  } catch (const std::exception&) {
+  }
+}
+
+// Of which urgency a job may begin; none.
+std::size_t HostThreads::next() const {
+  const bool crowded = running(Urgency::ahead) + running(Urgency::file) >= most_ - most_ / 4;
+  const bool few_ahead = running(Urgency::ahead) < std::max<std::size_t>(most_ / 4, 1);
+  const auto may = [&](std::size_t k) {
+    const auto urgency = static_cast<Urgency>(k);
+    return !jobs_[k].empty() && (urgency < Urgency::ahead || !crowded) &&
+           (urgency != Urgency::ahead || few_ahead);
+  };
+  std::size_t k = 0;
+  while (k < jobs_.size() && !may(k)) ++k;
+  return k;
+}
+
+void HostThreads::loop() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    std::size_t kind = jobs_.size();
+    ++idle_;
+    wake_.wait(lock, [&] { return (kind = next()) < jobs_.size() || (over_ && waiting_ == 0); });
+    --idle_;
+    if (kind == jobs_.size()) return;
+    Job job = std::move(jobs_[kind].front());
+    jobs_[kind].pop_front();
+    --waiting_;
+    ++running_[kind];
+    lock.unlock();
+    job.run();
+    job.run = nullptr;  // and what it held
+    lock.lock();
+    --running_[kind];
+    bytes_ -= job.bytes;
+    room_.notify_all();
+    wake_.notify_all();  // another may begin
+  }
+}
+
+void HostThreads::for_each(std::size_t count, const std::function<void(std::size_t)>& f) {
+  // Threads that come when all is done find nothing, and nothing but this.
+  struct State {
+    std::mutex mutex;
+    std::condition_variable finished;
+    std::size_t next = 0, done = 0;
+    std::exception_ptr thrown;
+  };
+  const auto state = std::make_shared<State>();
+  const auto work = [state, count, &f] {
+    std::unique_lock lock(state->mutex);
+    while (state->next < count) {
+      const std::size_t k = state->next++;
+      lock.unlock();
+      std::exception_ptr thrown;
+      try {
+        f(k);
+      } catch (...) {
+        thrown = std::current_exception();
+      }
+      lock.lock();
+      if (thrown && !state->thrown) state->thrown = thrown;
+      ++state->done;
+    }
+    state->finished.notify_all();
+  };
+  try {
+    for (std::size_t k = 1; k < std::min(count, most_ + 1); ++k) {
+      std::unique_lock lock(mutex_);
+      put({0, work}, Urgency::graph, lock);
+    }
+  } catch (const std::exception&) {
+    // No memory for another helper.
+  }
+  work();
+  std::unique_lock lock(state->mutex);
+  state->finished.wait(lock, [&] { return state->done == count; });
+  if (state->thrown) std::rethrow_exception(state->thrown);
+}
+
+}  // namespace rewise

@@ -1,0 +1,85 @@
+#include "src/study/json_output.hpp"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <cmath>
+
+#include "src/study/parse.hpp"
+
+namespace rewise {
+namespace {
+
+constexpr const char* kDigest = "digest";
+constexpr int kMostNested = 64;  // brackets; writing is recursive
+
+std::string digest_of(const Json& json) {
+  const std::string text = json.dump();
+  const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
+  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+bool nested_too_deep(std::string_view text) {
+  int depth = 0;
+  bool quoted = false;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (quoted && c == '\\') ++at;
+    if (c == '"') quoted = !quoted;
+    if (quoted) continue;
+    if (c == '[' || c == '{') ++depth;
+    if (c == ']' || c == '}') --depth;
+    if (depth > kMostNested) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string kept_text(Json json, int indent) {
+  json.erase(kDigest);
+  json[kDigest] = digest_of(json);
+  return json.dump(indent) + "\n";
+}
+
+KeptJson parse_kept(std::string_view text) {
+  if (nested_too_deep(text)) return {};
+  Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object()) return {};
+  if (!json.contains(kDigest)) return {KeptState::unsealed, std::move(json)};
+  const Json digest = json[kDigest];
+  json.erase(kDigest);
+  if (digest != digest_of(json)) return {};
+  return {KeptState::good, std::move(json)};
+}
+
+Json value_json(Value v) {
+  const auto number = [](double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); };
+  return {{"value", number(v.value)}, {"error", number(v.error)}};
+}
+
+Json graph_json(const GraphRecord& graph, std::uint64_t rewired) {
+  Json json;
+  const bool lattice = !graph.extents.empty();
+  json["dim"] = lattice ? Json(graph.extents.size()) : Json(nullptr);
+  json["extents"] = graph.extents;
+  json["p"] = lattice ? Json(graph.p) : Json(nullptr);
+  json["rule"] = graph.rule;
+  if (!lattice) json["source"] = graph.source;
+  json["seed"] = lattice ? Json(graph.seed) : Json(nullptr);
+  json["sites"] = graph.sites;
+  json["bonds"] = graph.bonds;
+  json["modified"] = lattice ? Json(graph.modified) : Json(nullptr);
+  json["rewired"] = lattice ? Json(rewired) : Json(nullptr);
+  if (!lattice) json["source"] = graph.source;
+  return json;
+}
+
+std::string graph_title(const GraphRecord& graph) {
+  if (graph.extents.empty()) return fmt::format("imported from {}", graph.source);
+  return fmt::format("{}D {}, p = {}, {}, graph seed {}{}", graph.extents.size(),
+                     extents_text(graph.extents), number_text(graph.p), graph.rule, graph.seed,
+                     graph.bare ? ", without its shortcuts" : "");
+}
+
+}  // namespace rewise

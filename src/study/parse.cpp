@@ -1,0 +1,259 @@
+#include "src/study/parse.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/stat.h>
+#include <functional>
+#include <numeric>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <span>
+
+#include "src/base/error.hpp"
+#include "src/base/whole_number.hpp"
+#include "src/store/sealed_file.hpp"
+#include "src/store/syscalls.hpp"
+
+namespace rewise {
+namespace {
+
+// A file that is only read.
+class InputFile {
+ public:
+  InputFile(const std::filesystem::path& file, Pipes pipes) : file_(file) {
+    // O_NONBLOCK: nobody may ever write to a pipe of that name.
+    const int flags = O_RDONLY | O_CLOEXEC | (pipes == Pipes::refused ? O_NONBLOCK : 0);
+    opened_ = syscalls().open(file.c_str(), flags, 0);
+    if (opened_ < 0) fail(std::strerror(errno));
+  }
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+  ~InputFile() {
+    if (opened_ >= 0) syscalls().close(opened_);
+  }
+
+  void refuse_pipes() const {
+    struct stat status;
+    if (::fstat(opened_, &status) != 0) fail(std::strerror(errno));
+    if (S_ISDIR(status.st_mode)) fail(std::strerror(EISDIR));
+    if (!S_ISREG(status.st_mode)) fail("it is a pipe or a device, no file");
+  }
+
+  std::string read(std::uint64_t most) const {
+    std::string text;
+    while (true) {
+      const std::size_t have = text.size();
+      text.resize(have + (std::size_t{1} << 16));
+      const ssize_t got = syscalls().read(opened_, text.data() + have, text.size() - have);
+      const int error = errno;
+      if (got < 0 && error == EINTR) {
+        text.resize(have);
+        continue;
+      }
+      text.resize(have + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+      if (got < 0) fail(std::strerror(error));
+      if (got == 0) return text;
+      if (text.size() > most) fail(fmt::format("it is longer than {} bytes", most).c_str());
+    }
+  }
+
+ private:
+  [[noreturn]] void fail(const char* why) const {
+    throw Error(ExitCode::io, fmt::format("cannot read '{}': {}", file_.string(), why));
+  }
+
+  const std::filesystem::path& file_;
+  int opened_ = -1;
+};
+
+}  // namespace
+
+void given_twice(std::string_view origin, std::string_view what) {
+  throw Error(ExitCode::usage, fmt::format("{}: {} is given twice", origin, what));
+}
+
+std::vector<std::string> split_list(std::string_view text, char between) {
+  std::vector<std::string> parts;
+  while (true) {
+    const auto end = text.find(between);
+    parts.emplace_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+double parse_number(std::string_view text, std::string_view origin) {
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc{} || stop != end || !std::isfinite(value)) {
+    throw Error(ExitCode::usage, fmt::format("{}: '{}' is not a finite number", origin, text));
+  }
+  return value;
+}
+
+std::uint64_t parse_whole(std::string_view text, std::uint64_t least, std::uint64_t most,
+                          std::string_view origin) {
+  const auto value = whole_number(text);
+  if (!value || *value < least || *value > most) {
+    throw Error(ExitCode::usage,
+                fmt::format("{}: '{}' is not a whole number in {}..{}", origin, text, least, most));
+  }
+  return *value;
+}
+
+std::vector<std::uint32_t> parse_extents(std::string_view text, int dim, std::string_view origin) {
+  if (dim != 0 && (dim < 1 || dim > kMaxDim)) {
+    throw Error(ExitCode::usage, fmt::format("--dim: {} is out of range (1..{})", dim, kMaxDim));
+  }
+  std::vector<std::uint32_t> extents;
+  for (const std::string& part : split_list(text)) {
+    if (part.find_first_of("xX*") != std::string::npos) {
+      throw Error(ExitCode::usage,
+                  fmt::format("{}: '{}': extents are separated by commas: 64,32", origin, part));
+    }
+    extents.push_back(static_cast<std::uint32_t>(parse_whole(part, 1, 0xFFFFFFFFu, origin)));
+  }
+  const auto wanted = static_cast<std::size_t>(dim);
+  if (dim != 0 && extents.size() == 1) extents.assign(wanted, extents.front());
+  if (dim != 0 && extents.size() != wanted) {
+    throw Error(ExitCode::usage,
+                fmt::format("{}: {} extents in '{}' for --dim {} (one edge, or one per direction)",
+                            origin, extents.size(), text, dim));
+  }
+  return extents;
+}
+
+double site_count(const std::vector<std::uint32_t>& extents) {
+  return std::accumulate(extents.begin(), extents.end(), 1.0, std::multiplies<>());
+}
+
+std::string extents_text(const std::vector<std::uint32_t>& extents) {
+  return fmt::format("{}", fmt::join(extents, "x"));
+}
+
+std::vector<double> equal_steps(double from, double to, std::size_t count) {
+  std::vector<double> values;
+  for (std::size_t k = 0; k < count; ++k) {
+    const double part = static_cast<double>(k) / static_cast<double>(count - 1);
+    values.push_back(std::round(1e12 * (from + (to - from) * part)) / 1e12);
+  }
+  return values;
+}
+
+namespace {
+
+// The values of a range whose third part is a count, if it is a whole number, or else a step.
+std::size_t step_count(double from, double to, const std::string& third, std::string_view range,
+                       std::string_view origin) {
+  constexpr std::uint64_t most = 10000;
+  constexpr double rounding = 1e-6;  // of a step
+  const auto fail = [&](const std::string& why) {
+    throw Error(ExitCode::usage, fmt::format("{}: '{}': {}", origin, range, why));
+  };
+  if (const auto count = whole_number(third)) {
+    if (third.find('.') != std::string::npos && third.find_first_of("eE") == std::string::npos) {
+      fail(fmt::format("{} may be a count or a step: write {} for the count", third, *count));
+    }
+    if (*count < 2 || *count > most) {
+      fail(
+          fmt::format("'{}' is not a whole number in 2..{} (a third part that is whole counts the "
+                      "values; one with a fraction, such as 0.1, is a step)",
+                      third, most));
+    }
+    return static_cast<std::size_t>(*count);
+  }
+  const double step = parse_number(third, origin);
+  if (!(step > 0)) {
+    fail(fmt::format("{} is neither a count of values (2..{}) nor a step (> 0)", third, most));
+  }
+  const double steps = (to - from) / step;
+  if (!(steps < static_cast<double>(most))) {
+    fail(fmt::format("a step of {} makes more than {} values", third, most));
+  }
+  if (steps < 1 - rounding || std::abs(steps - std::round(steps)) > rounding) {
+    fail(
+        fmt::format("a step of {} does not lead from {} to {} ({:.6g} steps; a whole third part "
+                    "is the count of values)",
+                    third, from, to, steps));
+  }
+  return static_cast<std::size_t>(std::lround(steps)) + 1;
+}
+
+}  // namespace
+
+std::vector<double> parse_steps(std::string_view text, std::string_view origin) {
+  const auto parts = split_list(text, ':');
+  if (parts.size() != 3) {
+    throw Error(ExitCode::usage, fmt::format("{}: '{}' is no range FROM:TO:COUNT, such as 2:3:11, "
+                                             "or FROM:TO:STEP, such as 2:3:0.1",
+                                             origin, text));
+  }
+  const double from = parse_number(parts[0], origin), to = parse_number(parts[1], origin);
+  if (!(from < to)) {
+    throw Error(ExitCode::usage, fmt::format("{}: {} is not above {}", origin, parts[1], parts[0]));
+  }
+  return equal_steps(from, to, step_count(from, to, parts[2], text, origin));
+}
+
+std::vector<double> parse_temperatures(std::string_view text, std::string_view origin) {
+  std::vector<double> temperatures;
+  for (const std::string& part : split_list(text)) {
+    const bool range = part.find(':') != std::string::npos;
+    for (const double t :
+         range ? parse_steps(part, origin) : std::vector<double>{parse_number(part, origin)}) {
+      if (!(t > 0)) {
+        throw Error(ExitCode::usage, fmt::format("{}: {} is out of range (> 0)", origin, t));
+      }
+      append_once(temperatures, t, origin, fmt::format("{}", t));
+    }
+  }
+  return temperatures;
+}
+
+double parse_p(std::string_view text, std::string_view origin) {
+  const double p = parse_number(text, origin);
+  if (p < 0 || p > 1) {
+    throw Error(ExitCode::usage, fmt::format("{}: {} is out of range (0..1)", origin, text));
+  }
+  return p + 0.0;  // -0 becomes 0
+}
+
+std::string number_text(double value) { return fmt::format("{}", value); }
+
+void make_output_folder(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (!error && folder_exists(folder)) return;
+  throw Error(ExitCode::io, fmt::format("--out: cannot make '{}': {}", folder,
+                                        error ? error.message() : std::strerror(ENOTDIR)));
+}
+
+void check_output_file(const std::filesystem::path& file, const char* option) {
+  const auto folder = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
+  if (folder_exists(folder)) return;
+  throw Error(ExitCode::io, fmt::format("{}: there is no folder '{}'", option, folder.string()));
+}
+
+void refuse_overwriting(const std::filesystem::path& file, bool overwrite) {
+  if (overwrite || !file_exists(file)) return;
+  throw Error(ExitCode::held,
+              fmt::format("--out: '{}' exists already (--overwrite replaces it)", file.string()));
+}
+
+std::string read_text_file(const std::filesystem::path& file, std::uint64_t most, Pipes pipes) {
+  const InputFile in(file, pipes);
+  if (pipes == Pipes::refused) in.refuse_pipes();
+  return in.read(most);
+}
+
+void write_text_file(const std::filesystem::path& file, std::string_view text) {
+  write_plain(file, std::as_bytes(std::span(text)));
+}
+
+}  // namespace rewise

@@ -1,0 +1,128 @@
+#include "src/study/ranks.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <thread>
+
+namespace rewise {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A whole number, or the first of "4(x2)".
+std::optional<int> number(const char* text) {
+  if (text == nullptr) return std::nullopt;
+  int value = 0;
+  const auto [end, error] = std::from_chars(text, text + std::strlen(text), value);
+  if (error != std::errc{} || end == text || value < 0) return std::nullopt;
+  return value;
+}
+
+// Names of rank, size, local rank, local size.
+constexpr std::array<std::array<const char*, 4>, 3> kLaunchers{{
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
+     "OMPI_COMM_WORLD_LOCAL_SIZE"},                                  // Open MPI
+    {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"},  // MPICH, Intel MPI
+    {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "SLURM_STEP_TASKS_PER_NODE"},  // srun
+}};
+
+bool anybody_at_work(const std::filesystem::path& study) {
+  std::error_code error;
+  std::filesystem::directory_iterator entry(study / "tasks", error), end;
+  for (; !error && entry != end; entry.increment(error)) {
+    if (entry->path().extension() == ".lease") return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Rank rank_from(const Environment& get) {
+  for (const auto& names : kLaunchers) {
+    const auto rank = number(get(names[0])), size = number(get(names[1]));
+    if (!rank || !size || *rank >= *size) continue;
+    const int local_size = std::clamp(number(get(names[3])).value_or(*size), 1, *size);
+    return {*rank, *size, number(get(names[2])).value_or(*rank % local_size), local_size, names[1]};
+  }
+  return {};
+}
+
+const Rank& this_rank() {
+  static const Rank rank = rank_from([](const char* name) { return std::getenv(name); });
+  return rank;
+}
+
+DeviceChoice share_of(const Rank& rank, DeviceChoice choice, bool listed,
+                      const CudaReport& report) {
+  if (rank.local_size == 1 || choice.devices.front().index < 0) return choice;
+  std::vector<Device> usable = choice.devices;
+  if (!listed) {
+    usable.clear();
+    for (const CudaDevice& device : report.devices) {
+      if (!device.reason_unfit.empty()) continue;
+      usable.push_back(cuda_device(device.index));
+    }
+  }
+  choice.devices = {usable[static_cast<std::size_t>(rank.local) % usable.size()]};
+  choice.reason = fmt::format("one of {} GPUs for each rank of a node", usable.size());
+  return choice;
+}
+
+int threads_of(const Rank& rank, int cores, int all) {
+  return std::max(1, std::min(cores, all / rank.local_size));
+}
+
+RanksHere::RanksHere(const Rank& rank, const std::filesystem::path& folder)
+    : rank_(rank.rank), came_(std::chrono::steady_clock::now()) {
+  if (rank.size == 1) return;
+  const auto path = folder / ".ranks.lock";
+  constexpr int flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+  lock_ = ::open(path.c_str(), flags | O_RDWR | O_CREAT, 0666);
+  if (lock_ < 0) lock_ = ::open(path.c_str(), flags | O_RDONLY);  // another user's
+  if (lock_ < 0) return;
+  struct flock own {};
+  own.l_type = F_RDLCK;
+  own.l_whence = SEEK_SET;
+  own.l_start = rank_;
+  own.l_len = 1;
+  ::fcntl(lock_, F_OFD_SETLK, &own);
+  while (rank_ > 0 && led_ && std::chrono::steady_clock::now() - came_ < kMeeting) {
+    led_ = !lower_at_work();
+    if (led_) std::this_thread::sleep_for(10ms);
+  }
+}
+
+RanksHere::~RanksHere() {
+  if (lock_ < 0) return;
+  std::this_thread::sleep_until(came_ + kMeeting);
+  ::close(lock_);
+}
+
+bool RanksHere::lower_at_work() const {
+  if (rank_ == 0 || lock_ < 0) return false;
+  struct flock lower {};
+  lower.l_type = F_WRLCK;
+  lower.l_whence = SEEK_SET;
+  lower.l_len = rank_;
+  return ::fcntl(lock_, F_OFD_GETLK, &lower) == 0 && lower.l_type != F_UNLCK;
+}
+
+void wait_for_other_ranks(const Rank& rank, const std::filesystem::path& study) {
+  constexpr auto longest = 15s;
+  if (rank.size == 1) return;
+  const auto begin = std::chrono::steady_clock::now();
+  while (anybody_at_work(study) && std::chrono::steady_clock::now() - begin < longest) {
+    std::this_thread::sleep_for(50ms);
+  }
+}
+
+}  // namespace rewise

@@ -1,0 +1,211 @@
+#include "src/study/run_check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/series/autocorrelation.hpp"
+#include "analysis/series/moments.hpp"
+#include "analysis/series/statistics.hpp"
+
+namespace rewise {
+namespace {
+
+constexpr double kStartTaus = 10;    // before the first measurement, where all starts are alike
+constexpr double kUnknownTaus = 10;  // lengths of a series that is too short for its tau_int
+constexpr std::string_view kNames[] = {"energy", "abs_magnetisation", "m2"};
+
+// All that the checks of one temperature read.
+struct Measured {
+  IntSeries bond_sums, magnetisations;
+  SampleUnits units;
+  double every = 1;
+};
+
+std::string tau_text(Value tau) {
+  if (!std::isfinite(tau.value)) return "not known";
+  return fmt::format("{}{} cycles", std::isfinite(tau.error) ? "" : "more than ",
+                     two_digits(tau.value));
+}
+
+// The largest |z| of the second half of the measurements less the first, whose chance is below
+// `level` / the number of comparisons; nothing where all are above it.
+struct Drift {
+  bool found = false;
+  std::string_view observable;
+  double z = 0;
+  int comparisons = 0;
+  double least = 1;
+
+  void note(const Agreement& agreement, std::size_t o) {
+    ++comparisons;
+    if (agreement.p_value >= least) return;
+    least = agreement.p_value;
+    z = agreement.z;
+    observable = kNames[o];
+  }
+};
+
+Drift drift_of(const TaskData& task, const Measured& s, const TemperatureResult& result,
+               double level) {
+  Drift drift;
+  const Eigen::Index times = s.bond_sums.rows(), half = times / 2;
+  if (half < 1) return drift;
+  if (result.stretch == 0) {
+    const Eigen::ArrayX3d change =
+        replica_means(s.bond_sums, s.magnetisations, s.units, times - half, half) -
+        replica_means(s.bond_sums, s.magnetisations, s.units, 0, half);
+    const auto of_start = replicas_by_start(task);
+    for (const auto& group : of_start) {
+      if (group.size() < kLeastGroup) continue;
+      for (Eigen::Index o = 0; o < 3; ++o) {
+        std::vector<double> values;
+        for (const Eigen::Index r : group) values.push_back(change(r, o));
+        drift.note(compare_to_zero(values, 0), static_cast<std::size_t>(o));
+      }
+    }
+  } else if (!stretches_too_short(result, s.every)) {
+    const Eigen::Index parts = times / static_cast<Eigen::Index>(result.stretch);
+    const MomentRows rows = block_moments(s.bond_sums, s.magnetisations, s.units, parts);
+    constexpr Eigen::Index columns[] = {kEnergy, kAbsMagnetisation, kM2};
+    for (std::size_t o = 0; o < 3; ++o) {
+      std::vector<double> first, second;
+      for (Eigen::Index row = 0; row < rows.rows(); ++row) {
+        const Eigen::Index part = row % parts;
+        if (part < parts / 2) first.push_back(rows(row, columns[o]));
+        if (part >= parts - parts / 2) second.push_back(rows(row, columns[o]));
+      }
+      if (first.size() < 2) continue;
+      drift.note(compare_groups(first, second, 0), o);
+    }
+  }
+  drift.found = drift.comparisons > 0 && drift.least * drift.comparisons < level;
+  return drift;
+}
+
+RunCheck check_temperature(const TaskData& task, const Measured& s, const TemperatureResult& result,
+                           const Halves& halves, double level) {
+  RunCheck check;
+  const auto refuse = [&](std::string why) {
+    check.status = RunStatus::not_equilibrated;
+    check.reasons.push_back(std::move(why));
+  };
+  const Value tau = result.longest_tau;
+  const bool known = std::isfinite(tau.error);
+  const double dropped =
+      configured(task, "sampling.warm_up", 0) + configured(task, "sampling.equilibrate", 0);
+
+  check.halves = compare_halves(std::span(&halves, 1), level);
+  if (!check.halves.agree) {
+    refuse(
+        fmt::format("replicas that started hot and cold differ in {} by {:.1f} standard errors: "
+                    "not in equilibrium, raise --equilibrate, or take another schedule",
+                    check.halves.observable, std::abs(check.halves.worst_z)));
+  } else if (const std::string stuck = stuck_replicas(replicas_by_start(task), s.bond_sums,
+                                                      s.magnetisations, s.units, tau, dropped);
+             !stuck.empty()) {
+    refuse(fmt::format(
+        "some replicas are stuck: {}, and tau is {}: not in equilibrium, raise --equilibrate, or "
+        "take another schedule",
+        stuck, tau_text(tau)));
+  }
+  const Drift drift = drift_of(task, s, result, level);
+  if (check.ok() && drift.found) {
+    refuse(
+        fmt::format("the second half of the measurements differs from the first in {} by {:.1f} "
+                    "standard errors: not in equilibrium, raise --equilibrate",
+                    drift.observable, std::abs(drift.z)));
+  }
+  const bool compared =
+      check.halves.checks > 0 && task.replicas >= static_cast<std::uint32_t>(kFewReplicas);
+  const double length = static_cast<double>(result.measurements) * s.every;
+  const double likely = known ? tau.value : kUnknownTaus * length;
+  if (check.ok() && !compared && dropped < kStartTaus * likely) {
+    const auto of_start = replicas_by_start(task);
+    const bool alike = of_start[0].empty() || of_start[1].empty();
+    refuse(fmt::format(
+        "{}, and {} cycles before the first measurement are few where tau is {}: nothing shows "
+        "that this is equilibrium; raise --equilibrate, or take {}",
+        alike
+            ? fmt::format("all replicas started {}", of_start[0].empty() ? "hot" : "cold")
+            : fmt::format("{} replicas are too few to compare hot and cold starts", task.replicas),
+        dropped, tau_text(tau),
+        alike && task.replicas >= static_cast<std::uint32_t>(kFewReplicas)
+            ? "--start mixed, which compares both starts"
+            : fmt::format("{} replicas or more with --start mixed, which compares both starts",
+                          kFewReplicas)));
+  }
+  if (check.ok() && compared && !known && dropped < kStartTaus * tau.value) {
+    refuse(fmt::format(
+        "{} measurements are too few to tell tau, which is {}, and {} cycles before the first one "
+        "are few: nothing shows that this is equilibrium; raise --measure and --equilibrate, or "
+        "take another schedule",
+        result.measurements, tau_text(tau), dropped));
+  }
+  if (check.ok() && compared && dropped < kLeastTaus * tau.value) {
+    check.warnings.push_back(fmt::format(
+        "{} cycles before the first measurement are few where tau is {}: raise --equilibrate",
+        dropped, tau_text(tau)));
+  }
+  if (stretches_too_short(result, s.every)) {
+    if (check.ok()) check.status = RunStatus::too_short;
+    check.reasons.push_back(fmt::format(
+        "errors are too small: with {} replica(s) they come from stretches of {} cycles, where tau "
+        "is {}; raise --measure, or take {} replicas",
+        result.replicas, static_cast<double>(result.stretch) * s.every, tau_text(tau),
+        kFewReplicas));
+  }
+  return check;
+}
+
+}  // namespace
+
+std::string_view to_string(RunStatus status) {
+  switch (status) {
+    case RunStatus::ok:
+      return "ok";
+    case RunStatus::not_equilibrated:
+      return "not-equilibrated";
+    case RunStatus::too_short:
+      return "too-short";
+  }
+  return "";
+}
+
+std::string two_digits(double x) {
+  return x < 10 ? fmt::format("{:.2g}", x) : fmt::format("{:.0f}", x);
+}
+
+CheckedRun checked_run(const TaskData& task) {
+  CheckedRun run;
+  run.results = results_of(task);
+  const double level = kEquilibriumLevel / static_cast<double>(run.results.size());
+  const Halves halves = halves_of(task, 0, task.energy.time());
+  Measured s{{}, {}, units_of(task), configured(task, "sampling.every", 1)};
+  for (std::size_t k = 0; k < run.results.size(); ++k) {
+    series_at(task.energy, k, s.bond_sums);
+    series_at(task.magnetisation, k, s.magnetisations);
+    run.checks.push_back(check_temperature(
+        task, s, run.results[k], at_temperature(halves, static_cast<Eigen::Index>(k)), level));
+    if (cluster_sums_fit(task, k)) continue;
+    run.checks.back().warnings.emplace_back(
+        "no <C>/N: the sums of squares of cluster sizes between two measurements may have outgrown "
+        "64 bits; measure more often (--every)");
+  }
+  return run;
+}
+
+std::vector<std::string> warnings_of(const CheckedRun& run) {
+  std::vector<std::string> lines;
+  for (std::size_t k = 0; k < run.checks.size(); ++k) {
+    for (const auto* list : {&run.checks[k].reasons, &run.checks[k].warnings}) {
+      for (const std::string& text : *list) {
+        lines.push_back(fmt::format("T = {}: {}", run.results[k].temperature, text));
+      }
+    }
+  }
+  return lines;
+}
+
+}  // namespace rewise

@@ -1,0 +1,154 @@
+#include "src/study/shared_ranks.hpp"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <fstream>
+#include <memory>
+#include <new>
+#include <thread>
+
+#include "src/base/words.hpp"
+#include "src/bitlattice/shared.hpp"
+#include "src/bytespin/shared.hpp"
+#include "src/distributed/mpi.hpp"
+#include "src/store/state_parts.hpp"
+#include "src/study/build_info.hpp"
+#include "src/study/ranks.hpp"
+
+namespace rewise {
+namespace {
+
+distributed::Transport* sharing = nullptr;
+
+// What ranks must have in common so that they understand each other and make the same moves: the
+// program, byte for byte.
+std::string build_identity() {
+  const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> hash(XXH3_createState(),
+                                                                      &XXH3_freeState);
+  if (!hash) throw std::bad_alloc();
+  XXH3_64bits_reset(hash.get());
+  std::ifstream program("/proc/self/exe", std::ios::binary);
+  for (std::vector<char> piece(std::size_t{1} << 20); program;) {
+    program.read(piece.data(), static_cast<std::streamsize>(piece.size()));
+    XXH3_64bits_update(hash.get(), piece.data(), static_cast<std::size_t>(program.gcount()));
+  }
+  return fmt::format("{}, {}, {}, {:016x}", build_info().version, build_info().revision,
+                     build_info().compiler, XXH3_64bits_digest(hash.get()));
+}
+
+// Ends the job where a rank runs another program than rank 0.
+void compare_builds(distributed::Transport& transport) {
+  const std::string own = build_identity();
+  const std::string line = fmt::format("{}\n{}", own, host_name());
+  const auto all =
+      transport.gather({reinterpret_cast<const std::uint8_t*>(line.data()), line.size()});
+  for (std::size_t r = 1; r < all.size(); ++r) {
+    const std::string other(all[r].begin(), all[r].end());
+    const auto end = other.find('\n');
+    if (other.substr(0, end) == own) continue;
+    transport.abort(Error(ExitCode::usage,
+                          fmt::format("rank {} on {} runs another build ({}) than rank 0 ({}): "
+                                      "ranks that share a system must run the same program",
+                                      r, other.substr(end + 1), other.substr(0, end), own)));
+  }
+  transport.barrier();
+}
+
+// Processes that the launcher started together, and that MPI does not know as one job, would each
+// simulate the whole system.
+void check_job_size(const Rank& launched, const distributed::Transport& transport) {
+  if (transport.size() >= launched.size) return;
+  throw Error(ExitCode::usage,
+              fmt::format("--share-ranks: {} = {}, but MPI sees {} rank(s): the launcher is not of "
+                          "the MPI that rewise was built with (start it with that MPI's mpirun, "
+                          "or under Slurm with srun --mpi=pmix or pmi2)",
+                          launched.said_by, launched.size, transport.size()));
+}
+
+// Rank 0's part: whatever way it ends, the others are told.
+ExitCode lead(distributed::Transport& transport, const std::function<ExitCode()>& command) {
+  struct Leading {
+    explicit Leading(distributed::Transport& t) { sharing = &t; }
+    ~Leading() {
+      dismiss_followers(*sharing);
+      sharing = nullptr;
+    }
+  };
+  const Leading leading(transport);
+  try {
+    return command();
+  } catch (const Error& error) {
+    if (error.exit_code() != ExitCode::interrupted) throw;
+    // Now: a launcher that was stopped, too, gives a second, in which the others are dismissed.
+    fmt::print(stderr, "rewise: {}\n", error.what());
+    return ExitCode::interrupted;
+  }
+}
+
+}  // namespace
+
+ExitCode with_ranks(const RankOptions& options, const std::function<ExitCode()>& command) {
+  if (!options.share) return command();
+  constexpr std::string_view routes[]{"auto", "peer", "direct", "host"};
+  const auto route = parse_word(options.route, routes, "route", "--share-route");
+  const Rank launched = this_rank();  // before MPI, which may set variables of its own
+  const auto transport = distributed::join_mpi();
+  check_job_size(launched, *transport);
+  transport->set_device_route(static_cast<distributed::DeviceRoute>(route));
+  compare_builds(*transport);
+  if (transport->rank() == 0) return lead(*transport, command);
+  sharing = transport.get();
+  const auto on = [&](bool cuda) {
+    EngineOptions own;
+    own.threads = threads_of_rank(options.threads);
+    if (options.device != "auto" && options.device.starts_with("cuda") != cuda) {
+      throw Error(ExitCode::device,
+                  fmt::format("--device {}: rank 0 is on {}, and ranks that share a system need "
+                              "devices of one kind",
+                              options.device, cuda ? "cuda" : "cpu"));
+    }
+    if (!cuda) return own;
+    const std::string text = options.device.starts_with("cuda") ? options.device : "cuda";
+    own.device = device_of_rank(text, EngineKind::bitlattice, "--device", 0).devices.front().index;
+    return own;
+  };
+  const auto make = [&](std::span<const std::uint8_t> recipe) {
+    EngineKind engine{};
+    RecipeReader reader(recipe);
+    reader(engine);
+    return engine == EngineKind::bitlattice ? make_bitlattice_share(recipe, *transport, on)
+                                            : make_bytespin_share(recipe, *transport, on);
+  };
+  follow(*transport, make, write_part_file);
+  return ExitCode::done;
+}
+
+distributed::Transport* shared_ranks() { return sharing; }
+
+DeviceChoice device_of_rank(const std::string& text, EngineKind engine, const std::string& origin,
+                            double cpu_seconds) {
+  if (sharing == nullptr) return choose_device(text, engine, origin, cpu_seconds, Teams::allowed);
+  return share_of(
+      this_rank(),
+      choose_devices(text, engine, origin, report_for(text), Teams::refused, cpu_seconds),
+      text.starts_with("cuda:"));
+}
+
+int threads_of_rank(std::uint64_t asked) {
+  if (asked > 0) return static_cast<int>(asked);
+  if (sharing == nullptr) return thread_count(0);
+  const auto all = static_cast<int>(std::thread::hardware_concurrency());
+  return threads_of(this_rank(), thread_count(0), all);
+}
+
+// Ranks on one device each hold their slab there.
+void share_need(MemoryNeed& need, double kept, bool gathers) {
+  if (sharing == nullptr) return;
+  const double all = this_rank().size, here = this_rank().local_size / all;
+  need.engine *= here;
+  need.device /= all;
+  if (!gathers) need.saving = here * kept;
+}
+
+}  // namespace rewise

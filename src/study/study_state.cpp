@@ -1,0 +1,484 @@
+#include "src/study/study_state.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "src/base/error.hpp"
+#include "src/base/temporary.hpp"
+#include "src/store/lease.hpp"
+#include "src/store/sealed_file.hpp"
+#include "src/store/syscalls.hpp"
+#include "src/study/build_info.hpp"
+#include "src/study/json_output.hpp"
+#include "src/study/parse.hpp"
+#include "src/study/toml_reader.hpp"
+
+namespace rewise {
+namespace {
+
+using namespace std::chrono_literals;
+namespace fs = std::filesystem;
+
+constexpr const char* kMark = ".finished";
+constexpr std::string_view kHead = "# rewise ";
+
+// What makes two configurations the same study, and the hash of all of a configuration.
+struct Owner {
+  std::string command;  // "" where nothing tells
+  std::string seed, model;
+  std::string hash;  // "" where nothing tells
+};
+
+std::string model_text(std::string_view model, std::uint64_t q) {
+  return model == to_string(ModelKind::potts) ? fmt::format("potts with q = {}", q)
+                                              : std::string(model);
+}
+
+// 16 hex digits of a command and its configuration, without [run], which changes no result.
+std::string configuration_hash(std::string_view command, std::string_view configuration) {
+  // A line of its own: names of graphs' files may hold these letters.
+  const std::string text =
+      fmt::format("{}\n{}", command, configuration.substr(0, configuration.find("\n[run]\n") + 1));
+  return fmt::format("{:016x}", XXH3_128bits(text.data(), text.size()).low64);
+}
+
+std::string head_line(const Owner& owner) {
+  return fmt::format("{}{}; seed {}; {}; configuration {}\n", kHead, owner.command, owner.seed,
+                     owner.model, owner.hash);
+}
+
+// The first line of a study.toml, where it is such a line.
+std::optional<Owner> read_head(std::string_view text) {
+  if (!text.starts_with(kHead)) return std::nullopt;
+  std::string_view line = text.substr(kHead.size(), text.find('\n') - kHead.size());
+  const auto part = [&line](std::string_view name) -> std::string {
+    const auto end = std::min(line.find("; "), line.size());
+    const std::string_view word = line.substr(0, end);
+    line.remove_prefix(std::min(end + 2, line.size()));
+    return std::string(word.starts_with(name) ? word.substr(name.size()) : "");
+  };
+  Owner owner;
+  owner.command = part("");
+  owner.seed = part("seed ");
+  owner.model = part("");
+  owner.hash = part("configuration ");
+  if (owner.seed.empty() || owner.hash.empty()) return std::nullopt;
+  return owner;
+}
+
+// The command that wrote a folder's summary, "" where nothing tells.
+std::string summary_kind(const fs::path& folder) {
+  std::error_code ignored;
+  const fs::path file = folder / "summary.json";
+  if (!fs::is_regular_file(file, ignored)) return "";
+  const Json summary = Json::parse(read_text_file(file), nullptr, false);
+  if (!summary.is_object() || !summary.contains("kind") || !summary["kind"].is_string()) return "";
+  return summary["kind"].get<std::string>();
+}
+
+struct Held {
+  std::string name;
+  Owner owner;
+};
+
+// Error(data) where the first line contradicts the configuration below it. Only a line that was
+// written with this very configuration is judged: people edit the rest of the file.
+void check_head(const Owner& head, const Owner& body, std::string_view text, const fs::path& file) {
+  const std::string_view configuration = text.substr(text.find('\n') + 1);
+  for (const std::string& command : {head.command, std::string("sweep"), std::string("tc")}) {
+    if (configuration_hash(command, configuration) != head.hash) continue;
+    if (command == head.command && head.seed == body.seed && head.model == body.model) return;
+    throw Error(ExitCode::data,
+                fmt::format("{}:1: the line is damaged: it says rewise {}, seed {}, {}; its digest "
+                            "is that of rewise {}, seed {}, {} (remove the line, or give "
+                            "--recompute-damaged: the file is written anew and the tasks are kept)",
+                            file.string(), head.command, head.seed, head.model, command, body.seed,
+                            body.model));
+  }
+}
+
+// Error(usage) saying where the text is no TOML (any more); Error(data) as check_head().
+Held read_held(const std::string& text, const fs::path& file) {
+  const toml::table root = parse_toml(text, file.string());
+  const auto name = root["study"]["name"];
+  if (name && !name.is_string()) {
+    throw Error(ExitCode::usage, file.string() + ": study.name is no text");
+  }
+  Held held{name ? *name.value<std::string>() : StudyConfig{}.name, {}};
+  const StudyConfig defaults;
+  const auto seed = root["study"]["seed"].value<std::int64_t>();
+  held.owner.seed = seed ? fmt::format("{}", *seed) : fmt::format("{}", defaults.seed);
+  const auto model = root["sampling"]["model"].value<std::string>();
+  const auto q = root["sampling"]["q"].value<std::int64_t>().value_or(defaults.q);
+  held.owner.model = model_text(model.value_or(std::string(to_string(defaults.model))),
+                                static_cast<std::uint64_t>(q));
+  if (const auto head = read_head(text)) {
+    check_head(*head, held.owner, text, file);
+    held.owner = *head;
+  } else {  // written before there was a first line
+    held.owner.command = summary_kind(file.parent_path());
+  }
+  return held;
+}
+
+// The configuration's lines, less comments and [run].
+std::vector<std::string> configuration_lines(const std::string& text) {
+  std::vector<std::string> lines;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::string line = text.substr(at, end - at);
+    at = end + 1;
+    if (line == "[run]") break;
+    if (!line.empty() && !line.starts_with("#")) lines.push_back(line);
+  }
+  return lines;
+}
+
+// "graphs = [4, 4] there, graphs = [8, 8] here", of the first line that differs.
+std::string first_difference(const std::string& there, const std::string& here) {
+  const auto old_lines = configuration_lines(there), new_lines = configuration_lines(here);
+  const auto [a, b] =
+      std::mismatch(old_lines.begin(), old_lines.end(), new_lines.begin(), new_lines.end());
+  const std::string none = "nothing";
+  return fmt::format("{} there, {} here", a == old_lines.end() ? none : *a,
+                     b == new_lines.end() ? none : *b);
+}
+
+std::string digest_text(std::uint64_t bytes, const XXH128_hash_t& hash) {
+  return fmt::format("{} {:016x}{:016x}", bytes, hash.high64, hash.low64);
+}
+
+// What stands in a small file, "" where there is none.
+std::string content(const fs::path& file) {
+  if (!file_exists(file)) return "";
+  const std::string text = read_text_file(file);
+  return digest_text(text.size(), XXH3_128bits(text.data(), text.size()));
+}
+
+// The same of a file of any size; "" also where it cannot be read, or only once.
+std::string large_content(const fs::path& file) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(file, ignored)) return "";
+  std::ifstream in(file, std::ios::binary);
+  const std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> state(XXH3_createState(),
+                                                                              XXH3_freeState);
+  XXH3_128bits_reset(state.get());
+  std::vector<char> part(std::size_t{1} << 20);
+  std::uint64_t bytes = 0;
+  while (in) {
+    in.read(part.data(), static_cast<std::streamsize>(part.size()));
+    const auto count = static_cast<std::size_t>(in.gcount());
+    XXH3_128bits_update(state.get(), part.data(), count);
+    bytes += count;
+  }
+  if (!in.eof()) return "";
+  return digest_text(bytes, XXH3_128bits_digest(state.get()));
+}
+
+// "size time" of a file, "" where there is none.
+std::string stamp(const fs::path& file) {
+  struct stat status;
+  if (::stat(file.c_str(), &status) != 0) return "";
+  return fmt::format("{} {}.{:09}", status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
+}
+
+void add_folder(std::vector<std::string>& lines, const fs::path& folder) {
+  std::error_code error;
+  fs::directory_iterator entry(folder, error), end;
+  for (; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (name.starts_with(".")) continue;
+    if (name.ends_with(".h5") && !name.ends_with(".part.h5")) {
+      lines.push_back(fmt::format("{} {}", name, stamp(entry->path())));
+    } else if (name.ends_with(".json")) {
+      lines.push_back(fmt::format("{} {}", name, content(entry->path())));
+    }
+  }
+  if (error && error != std::errc::no_such_file_or_directory)
+    fail_io("list", folder, error.value());
+}
+
+// Tasks/ and hidden files are ours: another process may be about to write study.toml.
+bool holds_other_things(const fs::path& folder) {
+  std::error_code error;
+  fs::directory_iterator entry(folder, error), end;
+  for (; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (name != "tasks" && name != "study.toml" && !name.starts_with(".")) return true;
+  }
+  return false;
+}
+
+std::string text_of(const fs::path& file) {
+  return file_exists(file) ? read_text_file(file) : std::string();
+}
+
+Owner owner_of(const std::string& command, const StudyConfig& config, const std::string& hash) {
+  return {command, fmt::format("{}", config.seed), model_text(to_string(config.model), config.q),
+          hash};
+}
+
+// Error(held) where the folder's study is not the one called `name` of `mine`: a study's grid and
+// sampling may be edited, these not.
+void refuse_another(const Held& held, const std::string& name, const Owner& mine,
+                    const fs::path& folder) {
+  const auto refuse = [&](const std::string& theirs, const std::string& ours) {
+    throw Error(ExitCode::held,
+                fmt::format("folder '{}' holds {}, not {}: choose another one with --out",
+                            folder.string(), theirs, ours));
+  };
+  const Owner& owner = held.owner;
+  if (held.name != name) {
+    refuse(fmt::format("the study \"{}\"", held.name), fmt::format("\"{}\"", name));
+  }
+  if (!owner.command.empty() && owner.command != mine.command) {
+    refuse(fmt::format("a study of rewise {}", owner.command),
+           fmt::format("of rewise {}", mine.command));
+  }
+  if (owner.seed != mine.seed) {
+    refuse(fmt::format("a study with seed {}", owner.seed), fmt::format("seed {}", mine.seed));
+  }
+  if (owner.model != mine.model) {
+    refuse(fmt::format("a study of the {} model", owner.model), fmt::format("of {}", mine.model));
+  }
+}
+
+}  // namespace
+
+StudyFolder::StudyFolder(fs::path folder, const StudyConfig& config, std::string command)
+    : folder_(std::move(folder)),
+      config_(config),
+      command_(std::move(command)),
+      resolved_(to_toml(config)) {
+  hash_ = configuration_hash(command_, resolved_);
+  for (const fs::path& file : config_.files) graph_files_.push_back(large_content(file));
+}
+
+StudyFolder::StudyFolder(StudyFolder&& other) noexcept
+    : folder_(std::move(other.folder_)),
+      config_(std::move(other.config_)),
+      command_(std::move(other.command_)),
+      resolved_(std::move(other.resolved_)),
+      hash_(std::move(other.hash_)),
+      graph_files_(std::move(other.graph_files_)),
+      lock_(std::exchange(other.lock_, -1)),
+      locked_(std::exchange(other.locked_, false)),
+      ranks_(std::move(other.ranks_)) {}
+
+StudyFolder::~StudyFolder() {
+  if (lock_ >= 0) ::close(lock_);
+}
+
+bool StudyFolder::holds_study() const { return file_exists(folder_ / "study.toml"); }
+
+void StudyFolder::refuse_other_things() const {
+  if (file_exists(folder_) && !folder_exists(folder_)) {
+    throw Error(ExitCode::held, fmt::format("'{}' exists and is not a folder", folder_.string()));
+  }
+  if (!holds_study() && holds_other_things(folder_)) {
+    throw Error(ExitCode::held,
+                fmt::format("folder '{}' holds something else than a study (it has no study.toml): "
+                            "choose another one with --out",
+                            folder_.string()));
+  }
+}
+
+void StudyFolder::check_free() const {
+  refuse_other_things();
+  const fs::path file = folder_ / "study.toml";
+  const std::string text = text_of(file);
+  if (text.empty()) return;
+  std::optional<Held> held;
+  try {
+    held = read_held(text, file);
+  } catch (const Error& error) {
+    if (error.exit_code() == ExitCode::data && !config_.recompute_damaged) throw;
+    return;  // it is nobody's, and will be set aside
+  }
+  refuse_another(*held, config_.name, owner_of(command_, config_, hash_), folder_);
+}
+
+void StudyFolder::claim() {
+  if (ranks_ != nullptr) return;
+  refuse_other_things();
+  make_folder(folder_ / "tasks");
+  lock();
+  ranks_ = std::make_unique<RanksHere>(this_rank(), folder_);
+}
+
+bool StudyFolder::leads() const {
+  return ranks_ == nullptr || ranks_->led() || (!ranks_->lower_at_work() && !is_finished());
+}
+
+// Shared by all who work with this configuration; alone for as long as it takes to write another.
+void StudyFolder::lock() {
+  const fs::path path = folder_ / ".study.lock";
+  constexpr int flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+  lock_ = ::open(path.c_str(), flags | O_RDWR | O_CREAT, 0666);
+  if (lock_ < 0)
+    lock_ = ::open(path.c_str(), flags | O_RDONLY);  // another user's: reading suffices
+  const auto begin = std::chrono::steady_clock::now();
+  int others = 0;  // times in a row that somebody else's configuration was found at work
+  while (lock_ >= 0) {
+    if (::flock(lock_, LOCK_EX | LOCK_NB) == 0) {
+      write_configuration();
+      locked_ = ::flock(lock_, LOCK_SH | LOCK_NB) == 0;  // somebody may come in between
+    } else if (errno != EWOULDBLOCK && errno != EINTR) {
+      break;
+    } else {
+      locked_ = ::flock(lock_, LOCK_SH | LOCK_NB) == 0;
+    }
+    const std::string held = text_of(folder_ / "study.toml");
+    const auto head = read_head(held);
+    if (locked_ && head && head->hash == hash_) return;
+    if (locked_) {
+      ::flock(lock_, LOCK_UN);
+      locked_ = false;
+      ++others;
+    }
+    // Whom we met may be the last one's successor, about to write; but nobody takes long.
+    const bool busy = others >= 20 || std::chrono::steady_clock::now() - begin > 10s;
+    if (busy && !head) {
+      throw Error(ExitCode::held, fmt::format("folder '{}' is being set up by another process, who "
+                                              "has been silent for 10 s; end it, or wait for it",
+                                              folder_.string()));
+    }
+    if (busy && head->command != command_) {
+      throw Error(ExitCode::held, fmt::format("folder '{}' is being worked on by rewise {}; choose "
+                                              "another folder with --out",
+                                              folder_.string(), head->command));
+    }
+    if (busy) {
+      throw Error(
+          ExitCode::held,
+          fmt::format("folder '{}' is being worked on with another configuration, {} (this "
+                      "one is {}: {}); wait for it, or choose another folder with --out",
+                      folder_.string(), head->hash, hash_, first_difference(held, resolved_)));
+    }
+    std::this_thread::sleep_for(20ms);
+  }
+  // No lock to be had: a finished study may be one that we can only read.
+  const auto head = read_head(text_of(folder_ / "study.toml"));
+  if (!head || head->hash != hash_) write_configuration();
+}
+
+// Under the exclusive lock, where there are locks.
+void StudyFolder::write_configuration() {
+  const fs::path file = folder_ / "study.toml";
+  const Owner mine = owner_of(command_, config_, hash_);
+  const std::string wanted = head_line(mine) + resolved_;
+  const std::string text = text_of(file);
+  if (text == wanted) return;
+  if (!text.empty()) {
+    std::optional<Held> held;
+    try {
+      held = read_held(text, file);
+    } catch (const Error& error) {
+      if (error.exit_code() == ExitCode::data && !config_.recompute_damaged) throw;
+      // It holds up no study (the tasks have their configuration with them), but is kept.
+      fs::path aside;
+      for (int n = 1; aside.empty() || file_exists(aside); ++n) {
+        aside = fmt::format("{}.damaged-{}", file.string(), n);
+      }
+      write_text_file(aside, text);
+      fmt::print(stderr, "warning: {}; it is written anew (the old one is kept as {})\n",
+                 error.what(), aside.string());
+    }
+    if (held) {
+      refuse_another(*held, config_.name, mine, folder_);
+      if (held->owner.hash != hash_ &&
+          configuration_lines(text) != configuration_lines(resolved_)) {
+        fmt::print(stderr, "the study's configuration was edited ({}); its tasks are kept\n",
+                   first_difference(text, resolved_));
+      }
+    }
+  }
+  write_text_file(file, wanted);
+}
+
+void StudyFolder::check_still_ours() const {
+  if (locked_) return;
+  const std::string held = text_of(folder_ / "study.toml");
+  const auto head = read_head(held);
+  if (head && head->hash == hash_) return;
+  throw Error(ExitCode::held,
+              fmt::format("folder '{}' has been taken over by another configuration, {} (this one "
+                          "is {}: {}); no summary is written",
+                          folder_.string(), head ? head->hash : "of an unknown hash", hash_,
+                          first_difference(held, resolved_)));
+}
+
+std::string StudyFolder::finished_text() const {
+  std::vector<std::string> lines;
+  add_folder(lines, folder_ / "tasks");
+  add_folder(lines, folder_ / "schedules");
+  for (const char* name : {"summary.json", "summary.csv", "summary.h5", "tc.csv", "tasks.json"}) {
+    lines.push_back(fmt::format("{} {}", name, content(folder_ / name)));
+  }
+  for (std::size_t k = 0; k < graph_files_.size(); ++k) {
+    lines.push_back(fmt::format("{} {}", config_.files[k].string(), graph_files_[k]));
+  }
+  std::sort(lines.begin(), lines.end());
+  std::string text = fmt::format("{} {} {}\n", build_info().version, build_info().revision,
+                                 stamp("/proc/self/exe"));
+  for (const auto& line : lines) text += line + "\n";
+  const XXH128_hash_t sum = XXH3_128bits(text.data(), text.size());
+  return fmt::format("configuration {}\nfiles {:016x}{:016x}\n", hash_, sum.high64, sum.low64);
+}
+
+void StudyFolder::clear_temporaries() const {
+  for (const fs::path& where :
+       {folder_, folder_ / "tasks", folder_ / "schedules", folder_ / "plots"}) {
+    rewise::clear_temporaries(where);
+  }
+}
+
+void StudyFolder::clear_leftovers() const {
+  std::vector<fs::path> leases;
+  for (const fs::path& where : {folder_ / "tasks", folder_ / "schedules"}) {
+    std::error_code error;
+    for (fs::directory_iterator entry(where, error), end; !error && entry != end;
+         entry.increment(error)) {
+      if (entry->path().extension() == ".lease") leases.push_back(entry->path());
+    }
+  }
+  for (const fs::path& lease : leases) {
+    try {
+      claim_lease(lease);  // and releases it, which removes the file
+    } catch (const Error&) {
+      // The folder cannot be written: the lease stays, and disturbs nothing.
+    }
+  }
+  clear_temporaries();
+}
+
+void StudyFolder::mark_finished() const { write_text_file(folder_ / kMark, finished_text()); }
+
+bool StudyFolder::is_finished() const {
+  if (std::ranges::find(graph_files_, "") != graph_files_.end()) return false;
+  return file_exists(folder_ / "summary.json") && file_exists(folder_ / "summary.csv") &&
+         file_exists(folder_ / kMark) && read_text_file(folder_ / kMark) == finished_text();
+}
+
+bool is_up_to_date(const fs::path& file, const fs::path& other) {
+  std::error_code none, neither;
+  const auto time = fs::last_write_time(file, none);
+  return !none && time >= fs::last_write_time(other, neither);
+}
+
+}  // namespace rewise

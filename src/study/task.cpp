@@ -1,0 +1,211 @@
+#include "src/study/task.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <span>
+
+#include "src/base/error.hpp"
+#include "src/base/profile.hpp"
+#include "src/store/lease.hpp"
+#include "src/store/syscalls.hpp"
+#include "src/store/task_pack.hpp"
+#include "src/study/build_info.hpp"
+#include "src/study/config.hpp"
+#include "src/study/parse.hpp"
+#include "src/study/task_check.hpp"
+#include "src/study/task_group.hpp"
+
+namespace rewise {
+
+TextMap task_configuration(const TaskSpec& spec) {
+  TextMap map;
+  if (spec.imported != nullptr) {
+    map["graph.hash"] = graph_hash(*spec.imported);
+  } else {
+    map["lattice.size"] = extents_text(spec.graph.extents);
+    map["lattice.p"] = number_text(spec.graph.p);
+    map["lattice.rule"] = to_string(spec.graph.rule);
+    if (spec.graph.bare) map["lattice.bare"] = "true";
+    map["lattice.graph_seed"] = fmt::format("{}", spec.graph.seed);
+  }
+  std::vector<std::string> temperatures;
+  for (const double t : spec.temperatures) temperatures.push_back(number_text(t));
+  map["sampling.engine"] = traits(spec.engine).stored_name;
+  map["sampling.model"] = to_string(spec.model);
+  map["sampling.q"] = fmt::format("{}", spec.q);
+  map["sampling.local"] = to_string(spec.local);
+  map["sampling.cluster"] = to_string(spec.cluster);
+  if (spec.cluster == ClusterUpdate::few_cluster) {
+    map["sampling.few_cluster_tile"] = fmt::format("{}", spec.few_cluster_tile);
+    map["sampling.few_cluster_flip"] = number_text(spec.few_cluster_flip);
+  }
+  map["sampling.temperatures"] = fmt::format("{}", fmt::join(temperatures, ","));
+  map["sampling.replicas"] = fmt::format("{}", spec.replicas);
+  map["sampling.start"] = to_string(spec.start);
+  map["sampling.seed"] = fmt::format("{}", spec.seed);
+  map["sampling.schedule"] = to_string(spec.schedule);
+  if (spec.warm_up.cycles > 0) {
+    map["sampling.warm_up"] = fmt::format("{}", spec.warm_up.cycles);
+    map["sampling.warm_up_schedule"] = to_string(spec.warm_up.schedule);
+    map["sampling.warm_up_cluster"] = to_string(spec.warm_up.cluster);
+  }
+  map["sampling.equilibrate"] = fmt::format("{}", spec.equilibrate);
+  map["sampling.measure"] = fmt::format("{}", spec.measure);
+  map["sampling.every"] = fmt::format("{}", spec.every);
+  return map;
+}
+
+std::string task_id(const TaskSpec& spec) { return task_id(task_configuration(spec), kMayGrow); }
+
+std::string task_group(const TaskSpec& spec) { return task_group(task_configuration(spec)); }
+
+TaskPaths task_paths(const std::filesystem::path& study, const TaskSpec& spec) {
+  return task_paths(study, task_id(spec), task_group(spec));
+}
+
+std::optional<TaskPaths> paths_beside(const std::string& out) {
+  if (out.empty()) return std::nullopt;
+  const std::filesystem::path file(out);
+  if (file.extension() != ".h5" || file.stem().empty()) {
+    throw Error(ExitCode::usage, fmt::format("--out: '{}' does not end in .h5", out));
+  }
+  if (folder_exists(file)) {
+    throw Error(ExitCode::held, fmt::format("--out: '{}' is a folder", out));
+  }
+  check_output_file(file);
+  TaskPaths paths;
+  paths.finished = file;
+  paths.checkpoint = std::filesystem::path(file).replace_extension(".part.h5");
+  paths.lease = std::filesystem::path(file).replace_extension(".lease");
+  return paths;
+}
+
+std::shared_ptr<const Graph> task_graph(const TaskSpec& spec) {
+  if (spec.imported != nullptr) return spec.imported;
+  const profile::Span span(profile::Work::graph);
+  return std::make_shared<const Graph>(build_graph(spec.graph));
+}
+
+GraphRecord graph_record(const Graph& graph) {
+  GraphRecord record;
+  const GraphSpec& spec = graph.spec();
+  record.extents = spec.extents;
+  record.p = spec.p;
+  record.rule = to_string(spec.rule);
+  record.seed = spec.seed;
+  record.bare = spec.bare;
+  record.source = graph.source();
+  record.sites = graph.sites();
+  record.bonds = graph.bonds();
+  record.modified = graph.modified_sites().size();
+  for (const RewiredBond& bond : graph.rewired_bonds()) {
+    record.bond.push_back(bond.bond);
+    record.a.push_back(bond.a);
+    record.b.push_back(bond.b);
+  }
+  return record;
+}
+
+EngineSpec engine_spec(const TaskSpec& spec) {
+  EngineSpec engine;
+  engine.model = spec.model;
+  engine.q = spec.q;
+  for (const double t : spec.temperatures) engine.betas.push_back(1 / t);
+  engine.replicas = spec.replicas;
+  engine.seed = spec.seed;
+  engine.local = spec.local;
+  engine.cluster = spec.cluster;
+  engine.few_cluster_tile = spec.few_cluster_tile;
+  engine.few_cluster_flip = spec.few_cluster_flip;
+  engine.start = spec.start;
+  return engine;
+}
+
+double site_count(const TaskSpec& spec) {
+  return spec.imported != nullptr ? static_cast<double>(spec.imported->sites())
+                                  : site_count(spec.graph.extents);
+}
+
+void append(TaskData& data, const Schedule& schedule, const Samples& some, std::uint64_t expected) {
+  constexpr std::size_t most = std::size_t{1} << 25;  // values of a series that are reserved
+  const std::size_t each = data.temperature.size() * data.replicas;
+  const auto add = [&](auto& series, const auto& values) {
+    if (values.empty()) return;
+    // A series that grows is copied, and takes twice the memory meanwhile.
+    if (series.empty()) series.reserve(std::min<std::size_t>(expected, most / each));
+    series.append(values);
+  };
+  add(data.energy, some.bond_sum);
+  add(data.magnetisation, some.magnetisation);
+  if (schedule.cluster == 0) return;
+  add(data.cluster_size, some.cluster_size);
+  add(data.cluster_quartic_low, some.cluster_quartic_low);
+  add(data.cluster_quartic_high, some.cluster_quartic_high);
+  add(data.cluster_cross, some.cluster_cross);
+  add(data.cluster_weight, some.cluster_weight);
+}
+
+void note_origin(TextMap& note, const Engine& engine, std::optional<std::uint64_t> hash) {
+  note.erase("trajectory_hash");
+  if (hash) note["trajectory_hash"] = fmt::format("{:016x}", *hash);
+  note["device"] = engine.device();
+  note["threads"] = fmt::format("{}", engine.threads());
+  note["version"] = build_info().version;
+  note["revision"] = build_info().revision;
+  note["compiler"] = build_info().compiler;
+  note["host"] = host_name();
+  note["end"] = utc_time();
+}
+
+int useful_threads(const TaskSpec& spec, int available) {
+  const double per_word = spec.engine == EngineKind::bytespin ? 1 : 32;
+  const double words =
+      site_count(spec) * static_cast<double>(spec.temperatures.size()) * spec.replicas / per_word;
+  return static_cast<int>(std::clamp(words / 16384, 1.0, static_cast<double>(available)));
+}
+
+TaskResult run_task(const TaskSpec& spec, const std::optional<TaskPaths>& paths,
+                    const TaskRun& run) {
+  TaskJob job{spec, paths, run.progress, run.note, run.recompute_damaged};
+  job.on_graph = run.on_graph;
+  job.final_state = run.final_state;
+  TaskResult result = std::move(run_tasks({std::move(job)}, run).front());
+  if (result.error) std::rethrow_exception(result.error);
+  return result;
+}
+
+std::optional<TaskData> read_finished(const TaskSpec& spec, const TaskPaths& paths) {
+  auto loaded = load_finished(paths, OpenAs::reader);
+  // What is not as it was written is its owner's matter, who says so.
+  if (!loaded || loaded->source == previous_path(paths.finished)) return std::nullopt;
+  const std::string source = loaded->source.string();
+  check_same_physics(loaded->task.configuration, task_configuration(spec), kMayGrow, source);
+  check_task(loaded->task, spec, source);
+  if (loaded->task.energy.time() < spec.measure) return std::nullopt;
+  return std::move(loaded->task);
+}
+
+std::optional<TaskData> read_finished(const TaskSpec& spec, const std::filesystem::path& file) {
+  return read_finished(spec, TaskPaths{file, {}, {}});
+}
+
+void clear_leftovers(const TaskPaths& paths, const TaskData& finished) {
+  if (!file_exists(paths.lease) && !file_exists(paths.checkpoint) &&
+      !file_exists(previous_path(paths.checkpoint))) {
+    return;
+  }
+  const LeaseClaim claim = claim_lease(paths.lease);
+  if (!claim.lease) return;  // somebody lives and is at it
+  try {
+    const auto part = load_task(paths.checkpoint, OpenAs::reader);
+    if (part && part->task.energy.time() <= finished.energy.time()) {
+      remove_sealed(paths.checkpoint, &*claim.lease);
+    }
+  } catch (const Error&) {
+    // Damaged: whoever asks for more measurements will be told.
+  }
+}
+
+}  // namespace rewise

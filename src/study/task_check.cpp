@@ -1,0 +1,144 @@
+#include "src/study/task_check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "src/base/error.hpp"
+#include "src/study/bitlattice_task.hpp"
+
+namespace rewise {
+namespace {
+
+[[noreturn]] void unfit(const std::string& what) {
+  throw Error(ExitCode::data, "the file contradicts itself: " + what);
+}
+
+void check_graph(const GraphRecord& graph, const TaskSpec& spec) {
+  if (spec.imported != nullptr) {
+    if (graph.sites != spec.imported->sites() || graph.bonds != spec.imported->bonds()) {
+      unfit(fmt::format("{} sites and {} bonds, the graph has {} and {}", graph.sites, graph.bonds,
+                        spec.imported->sites(), spec.imported->bonds()));
+    }
+    return;
+  }
+  if (graph.extents != spec.graph.extents || graph.p != spec.graph.p ||
+      graph.rule != to_string(spec.graph.rule) || graph.seed != spec.graph.seed) {
+    unfit("its graph has not the extents, p, rule and seed of its configuration");
+  }
+  const std::uint64_t lattice_bonds = graph.sites * graph.extents.size();
+  const bool adds = spec.graph.rule == Rule::add;
+  const bool fits = spec.graph.bare ? graph.rewired() == 0 && graph.bonds <= lattice_bonds
+                                    : graph.bonds == lattice_bonds + (adds ? graph.rewired() : 0);
+  if (!fits) {
+    unfit(fmt::format("{} bonds on a lattice of {}", graph.bonds, lattice_bonds));
+  }
+}
+
+// In [least, most], all of them.
+template <class T>
+void check_range(const Series<T>& series, T least, T most, const char* name) {
+  series.values().visit([&](const auto& values) {
+    for (const T value : values) {
+      if (value >= least && value <= most) continue;
+      unfit(fmt::format("{} = {} is not within {}..{}", name, value, least, most));
+    }
+  });
+}
+
+void check_sums(const TaskData& task, const TaskSpec& spec) {
+  const auto bonds = static_cast<std::int64_t>(task.graph.bonds);
+  const auto sites = static_cast<std::int64_t>(task.graph.sites);
+  const bool potts = spec.model == ModelKind::potts;
+  check_range(task.energy, potts ? 0 : -bonds, bonds, "a sum over the bonds");
+  const std::int64_t most = potts ? sites * (std::int64_t{spec.q} - 1) : sites;
+  check_range(task.magnetisation, potts ? 0 : -sites, most, "a magnetisation");
+
+  const bool clusters = spec.schedule.cluster > 0;
+  const bool quartic = clusters && spec.cluster == ClusterUpdate::swendsen_wang;
+  if ((!task.cluster_size.empty() && !clusters) ||
+      (!task.cluster_quartic_low.empty() && !quartic) ||
+      (!task.cluster_cross.empty() && !(quartic && spec.graph.bare))) {
+    unfit("it has cluster sums of updates that it did not make");
+  }
+  // Products beyond 2^64 bound nothing that 64 bits can hold.
+  const double updates = static_cast<double>(spec.every) * spec.schedule.cluster;
+  const auto volume = static_cast<double>(sites);
+  const auto bound = [](double x) {
+    return x < 1.8e19 ? static_cast<std::uint64_t>(x * (1 + 1e-9)) : UINT64_MAX;
+  };
+  const double per_update = spec.cluster == ClusterUpdate::wolff ? volume : volume * volume;
+  check_range(task.cluster_size, std::uint64_t{0}, bound(updates * per_update), "a cluster sum");
+  // A removed bond has one end at most that stayed.
+  const double ends = static_cast<double>(sites) * static_cast<double>(task.graph.extents.size());
+  check_range(task.cluster_cross, std::uint64_t{0}, bound(updates * volume * ends),
+              "a cluster sum with weights");
+  check_range(task.cluster_weight, std::uint64_t{0}, bound(updates * ends * ends),
+              "a cluster sum with weights");
+  check_range(task.cluster_quartic_high, std::uint64_t{0},
+              bound(std::ldexp(3 * updates * std::pow(volume, 4), -64)), "a sum of fourth powers");
+}
+
+// A task that has no state (any more) has nothing to go on from, and nothing to check.
+void check_progress(const TaskData& task, const TaskSpec& spec) {
+  const std::uint64_t time = task.energy.time(), cycles = task.state.cycles;
+  const auto found = task.configuration.find("sampling.measure");
+  std::uint64_t measure = 0;
+  if (found != task.configuration.end()) {
+    const std::string& text = found->second;
+    std::from_chars(text.data(), text.data() + text.size(), measure);
+  }
+  if (measure < time) unfit(fmt::format("{} measurements of {}", time, measure));
+  if (task.state.engine.empty()) return;
+  const std::uint64_t discarded = spec.discarded_cycles();
+  const std::uint64_t counted = cycles > discarded ? cycles - discarded : 0;
+  if (counted / spec.every != time) {
+    unfit(
+        fmt::format("{} measurements after {} cycles, of which {} are discarded and {} go before "
+                    "each",
+                    time, cycles, discarded, spec.every));
+  }
+  // A checkpoint may have been written within a cycle.
+  const std::uint64_t warm = std::min(cycles, spec.warm_up.cycles);
+  const std::uint64_t warm_steps = spec.warm_up.schedule.steps_per_cycle();
+  const std::uint64_t steps = spec.schedule.steps_per_cycle();
+  const std::uint64_t done = warm * warm_steps + (cycles - warm) * steps;
+  const std::uint64_t next = cycles < spec.warm_up.cycles ? warm_steps : steps;
+  if (cycles > (std::uint64_t{1} << 32) || task.state.step < done ||
+      task.state.step - done >= next) {
+    unfit(fmt::format("{} steps in {} cycles of {}", task.state.step, cycles,
+                      to_string(spec.schedule)));
+  }
+}
+
+void check_all(const TaskData& task, const TaskSpec& spec) {
+  if (task.temperature != spec.temperatures) {
+    unfit("its temperatures are not those of its configuration");
+  }
+  if (task.replicas != spec.replicas) {
+    unfit(fmt::format("{} replicas, its configuration has {}", task.replicas, spec.replicas));
+  }
+  check_graph(task.graph, spec);
+  check_sums(task, spec);
+  check_progress(task, spec);
+}
+
+}  // namespace
+
+void check_task(const TaskData& task, const TaskSpec& spec, const std::filesystem::path& file) {
+  try {
+    check_all(task, spec);
+  } catch (const Error& error) {
+    throw Error(error.exit_code(), fmt::format("{}: {}", file.string(), error.what()));
+  }
+}
+
+void check_task_graph(const TaskData& task, const Graph& graph) {
+  GraphRecord record = graph_record(graph);
+  record.source = task.graph.source;  // the file of an imported graph may have moved
+  if (record != task.graph) unfit("its graph is not the one that its seed gives");
+}
+
+}  // namespace rewise

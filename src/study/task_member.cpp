@@ -1,0 +1,471 @@
+#include "src/study/task_member.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "src/base/error.hpp"
+#include "src/base/profile.hpp"
+#include "src/store/state_parts.hpp"
+#include "src/store/syscalls.hpp"
+#include "src/store/task_pack.hpp"
+#include "src/study/bitlattice_task.hpp"
+#include "src/study/build_info.hpp"
+#include "src/study/need.hpp"
+#include "src/study/parse.hpp"
+#include "src/study/shared_ranks.hpp"
+#include "src/study/task_check.hpp"
+
+namespace rewise {
+namespace {
+
+// A number kept in provenance across restarts.
+double kept_number(const TextMap& provenance, const std::string& key) {
+  const auto found = provenance.find(key);
+  return found == provenance.end() ? 0 : std::strtod(found->second.c_str(), nullptr);
+}
+
+}  // namespace
+
+// A file of this task and its `.prev`, of the finished one in packs, too. Error(data) where no good
+// copy is left, unless it is to be computed again; Error(held) where a finished file holds other
+// physics.
+std::optional<TaskData> TaskMember::load(const std::filesystem::path& file) {
+  bool same_physics = true;
+  try {
+    const Spins spins = shared_ranks() != nullptr ? Spins::checked : Spins::joined;
+    auto loaded = file == job_.paths->finished ? load_finished(*job_.paths, OpenAs::owner)
+                                               : load_task(file, OpenAs::owner, spins);
+    if (!loaded) return std::nullopt;
+    lease_->outgrow(loaded->term);
+    for (const auto& warning : loaded->warnings) say("warning: " + warning);
+    try {
+      check_same_physics(loaded->task.configuration, task_configuration(spec()), kMayGrow,
+                         file.string());
+    } catch (const Error& error) {
+      // In a study a file's name says what it holds: one that holds another task is damaged.
+      same_physics = !job_.paths->group.empty();
+      if (same_physics) {
+        throw Error(ExitCode::data,
+                    fmt::format("{}: its name is that of another task", error.what()));
+      }
+      if (file != job_.paths->finished) throw;
+      throw Error(ExitCode::held,
+                  fmt::format("{}; it would be overwritten: choose another name", error.what()));
+    }
+    check_task(loaded->task, spec(), loaded->source);
+    source_ = loaded->source;
+    in_parts_ = in_parts_ || loaded->in_parts;
+    return std::move(loaded->task);
+  } catch (const Error& error) {
+    const bool damaged = error.exit_code() == ExitCode::data && same_physics;
+    if (!damaged) throw;
+    if (!job_.recompute_damaged) throw DamagedTask(ExitCode::data, error.what());
+    bool own = false;
+    for (const auto& copy : {file, previous_path(file)}) {
+      if (!file_exists(copy)) continue;
+      own = true;
+      say(fmt::format("warning: {} is set aside as {} and computed again", copy.string(),
+                      set_aside(copy).string()));
+    }
+    if (!own) say(fmt::format("warning: {}; computed again", error.what()));
+    return std::nullopt;
+  }
+}
+
+// What was stored, if anything: the finished file or the checkpoint, whichever went further.
+std::optional<TaskData> TaskMember::load_furthest() {
+  const TaskPaths& paths = *job_.paths;
+  auto finished = load(paths.finished);
+  // A complete result wins over whatever a checkpoint holds.
+  if (finished && finished->energy.time() >= spec().measure) return finished;
+  const std::filesystem::path source = source_;
+  auto part = load(paths.checkpoint);
+  if (finished && finished->state.engine.empty()) {  // a checkpoint is all there is to go on from
+    if (!part) say("its final state was not kept: computed again from its start");
+    finished.reset();
+  } else if (finished && !take_parts(*finished)) {
+    finished.reset();
+  }
+  if (finished && (!part || part->state.cycles <= finished->state.cycles)) {
+    source_ = source;
+    return finished;
+  }
+  return part;
+}
+
+// The spins of a finished task's state, where they lie apart; false where they are lost, and are to
+// be computed again.
+bool TaskMember::take_parts(TaskData& finished) {
+  StateRecord& state = finished.state;
+  if (state.parts.empty()) return true;
+  const std::filesystem::path folder = folder_of(job_.paths->finished);
+  try {
+    shared_ranks() != nullptr ? check_parts(folder, state) : join_parts(folder, state);
+    return true;
+  } catch (const Error& error) {
+    if (error.exit_code() != ExitCode::data) throw;
+    const std::string what =
+        fmt::format("a part of its final state is missing or damaged: {}", error.what());
+    if (!job_.recompute_damaged) throw DamagedTask(ExitCode::data, what);
+    say(fmt::format("warning: {}; computed again from its start, or from its checkpoint", what));
+    return false;
+  }
+}
+
+// What only shows once there are a graph and an engine, about the file that was read.
+void TaskMember::check_source(const std::function<void()>& check) const {
+  try {
+    check();
+  } catch (const Error& error) {
+    std::string what = fmt::format("{}: {}", source_.string(), error.what());
+    if (job_.recompute_damaged && error.exit_code() == ExitCode::data && file_exists(source_)) {
+      what += fmt::format(" (set aside as {}: the same command computes it again)",
+                          set_aside(source_).string());
+    }
+    throw Error(error.exit_code(), what);
+  }
+}
+
+void TaskMember::claim() {
+  if (is_bitlattice(spec())) check_bitlattice_task(spec());
+  std::optional<TaskData> stored;
+  if (job_.paths) {
+    const profile::Span span(profile::Work::look, "claim");
+    LeaseClaim claim;
+    try {
+      claim = claim_lease(job_.paths->lease);
+    } catch (const Error& error) {
+      // A folder that can only be read may hold all that is asked for.
+      std::optional<TaskData> finished;
+      if (error.exit_code() == ExitCode::io) finished = read_finished(spec(), *job_.paths);
+      if (!finished) throw;
+      result_.kept = true;
+      result_.data = std::move(*finished);
+      return close(TaskOutcome::already);
+    }
+    if (!claim.lease) return close(TaskOutcome::held, claim.holder);
+    if (!claim.note.empty()) say(claim.note);
+    lease_ = std::move(claim.lease);
+    stored = load_furthest();
+    replaces_ = has_finished(*job_.paths);
+  }
+  if (stored) {
+    data_ = std::move(*stored);
+    cycles_ = data_.state.cycles;
+    resumes_ = true;
+    result_.kept = true;
+    if (complete() && replaces_) {
+      result_.data = std::move(data_);
+      return close(TaskOutcome::already);
+    }
+    if (!replaces_) {  // asking a finished task for more is no news
+      say(fmt::format("going on after {} of {} measurements", measurements(), spec().measure));
+    }
+  }
+  if (needs_graph(spec())) {
+    graph_ = job_.graph_of(spec());
+    if (job_.on_graph) job_.on_graph(*graph_);
+    if (resumes_) check_source([&] { check_task_graph(data_, *graph_); });
+  }
+  if (resumes_) return;
+  data_.graph = needs_graph(spec()) ? graph_record(*graph_) : packed_record(spec());
+  data_.temperature = spec().temperatures;
+  data_.replicas = spec().replicas;
+  data_.shape_series();
+}
+
+EngineSpec TaskMember::engine_spec() const {
+  EngineSpec engine = rewise::engine_spec(spec());
+  if (warming()) engine.cluster = spec().warm_up.cluster;
+  return engine;
+}
+
+void TaskMember::attach(Engine& engine) {
+  engine_ = &engine;
+  counted_ = {};
+  saved_ = std::chrono::steady_clock::now();
+  if (resumes_) {
+    check_source([&] {
+      EngineState state{data_.state.engine, data_.state.step, data_.state.bytes};
+      if (data_.state.parts.empty()) {
+        engine.restore(state);
+      } else {
+        PartsReader spins(folder_of(source_), data_.state);
+        const auto read = [&](std::uint64_t first, std::span<std::uint8_t> out) {
+          spins.read(first, out);
+        };
+        dynamic_cast<SavesApart&>(engine).restore_apart(state, spins.size(), read);
+      }
+      const auto hash = data_.provenance.find("trajectory_hash");
+      if (source_.empty() || hash == data_.provenance.end() ||
+          hash->second == fmt::format("{:016x}", engine.trajectory_hash())) {
+        return;
+      }
+      throw Error(ExitCode::data, "its state has another hash than it says");
+    });
+  } else {
+    data_.provenance["start"] = utc_time();
+  }
+  source_.clear();
+  data_.configuration = task_configuration(spec());
+}
+
+// From the warm-up's engine to the one that measures.
+void TaskMember::detach() {
+  pack(Saved::whole);
+  resumes_ = warmed_up_ = true;
+}
+
+// Warm-up and equilibration end with a measurement that is dropped, and with it the cluster sums.
+Step TaskMember::next(std::uint64_t budget, std::size_t& count) const {
+  count = 1;
+  const std::uint64_t dropped = spec().discarded_cycles();
+  std::uint64_t target = dropped + (measurements() + 1) * spec().every;
+  if (equilibrating()) target = warming() ? spec().warm_up.cycles : dropped;
+  const std::uint64_t left = target - cycles_;
+  if (left > budget) return {budget, false};
+  if (!equilibrating() && left == spec().every) {
+    count = std::clamp<std::size_t>(budget / spec().every, 1, spec().measure - measurements());
+  }
+  return {left, true};
+}
+
+void TaskMember::append(const Samples& some) {
+  if (open_ && !equilibrating()) rewise::append(data_, spec().schedule, some, spec().measure);
+}
+
+void TaskMember::take(std::uint64_t cycles) {
+  cycles_ += cycles;
+  if (job_.progress) job_.progress(cycles);
+}
+
+TaskMember::Saved TaskMember::saved_at_end() const {
+  const auto* ranks = dynamic_cast<const SavesApart*>(engine_);
+  const bool have_ranks = ranks != nullptr && ranks->has_ranks();
+  if (job_.final_state == FinalState::none || (have_ranks && !job_.paths)) return Saved::no;
+  return have_ranks && !gathers_state(spec(), job_.final_state) ? Saved::apart : Saved::whole;
+}
+
+void TaskMember::hand_over_result() {
+  // Whose state is written in parts may turn out to have lost its lease.
+  if (!job_.ready || handed_over_ || saved_at_end() == Saved::apart) return;
+  note_measured();
+  note_provenance(std::nullopt);
+  handed_over_ = true;
+  hand_over_record();
+}
+
+// Of what it has measured, which goes on or is written meanwhile.
+void TaskMember::hand_over_record() {
+  const auto record = std::make_shared<TaskRecord>(data_);
+  hand_over_(
+      bytes(), [ready = job_.ready, record] { ready(std::move(*record)); }, Urgency::result);
+}
+
+void TaskMember::ask_more(TaskJob job) {
+  std::exception_ptr lost;  // for whoever asks now
+  try {
+    wait_for_checkpoint();  // which names the job's files
+  } catch (...) {
+    lost = std::current_exception();
+  }
+  job_ = std::move(job);
+  handed_over_ = false;
+  if (lost) std::rethrow_exception(lost);
+  data_.configuration = task_configuration(spec());
+}
+
+void TaskMember::finish() {
+  pack(saved_at_end(), job_.paths ? job_.paths->finished : std::filesystem::path());
+  if (job_.ready && !handed_over_) {
+    open_ = false;
+    hand_over_record();
+  }
+  leave(&TaskMember::write_finished);
+}
+
+void TaskMember::interrupt() {
+  if (!job_.paths) return close(TaskOutcome::interrupted, progress_text());
+  pack(Saved::apart, job_.paths->checkpoint);
+  leave(&TaskMember::write_interrupted);
+}
+
+void TaskMember::abandon() {
+  // What it may have measured since goes with the steps.
+  const std::uint64_t beyond = cycles_ - std::min(cycles_, spec().discarded_cycles());
+  data_.for_each_series([&](auto& series) { series.truncate(beyond / spec().every); });
+  if (!warmed_up_ || !job_.paths) return close(TaskOutcome::interrupted, progress_text());
+  leave(&TaskMember::write_interrupted);
+}
+
+// Its engine is done with it.
+void TaskMember::leave(void (TaskMember::*write)()) {
+  open_ = false;
+  // The file's image is as large again.
+  hand_over_(
+      2 * bytes(), [this, write] { guarded([&] { (this->*write)(); }); }, file_urgency());
+}
+
+void TaskMember::write_finished() {
+  TaskOutcome outcome = TaskOutcome::finished;
+  if (job_.paths) {
+    const profile::Span span(profile::Work::files, "finished task");
+    try {
+      wait_for_checkpoint();
+      if (replaces_) {
+        save_task(job_.paths->finished, data_, &*lease_);
+      } else {
+        save_new_task(job_.paths->finished, data_, &*lease_);
+      }
+      remove_sealed(job_.paths->checkpoint, &*lease_);
+      // Of a file by itself, earlier runs may have left some, which `.prev` named until now.
+      for (const auto& file : {job_.paths->checkpoint, job_.paths->finished}) {
+        if (in_parts_ || job_.paths->group.empty()) remove_unnamed_parts(file, *lease_);
+      }
+    } catch (const LeaseLost& lost) {
+      if (!job_.ready) throw;
+      say(lost.what());
+      outcome = TaskOutcome::unwritten;
+    }
+  }
+  if (!job_.ready) result_.data = std::move(data_);
+  data_ = {};  // its group may have others to write
+  close(outcome);
+}
+
+void TaskMember::write_interrupted() {
+  wait_for_checkpoint();
+  {
+    const profile::Span span(profile::Work::files, "checkpoint");
+    write_checkpoint(data_);
+  }
+  result_.kept = true;
+  close(TaskOutcome::interrupted, progress_text());
+}
+
+std::string TaskMember::progress_text() const {
+  return fmt::format("{} of {} measurements", measurements(), spec().measure);
+}
+
+void TaskMember::write_checkpoint(const TaskData& data) {
+  save_task(job_.paths->checkpoint, data, &*lease_);
+  if (in_parts_) remove_unnamed_parts(job_.paths->checkpoint, *lease_);
+}
+
+// State and provenance into data_.
+void TaskMember::pack(Saved how, const std::filesystem::path& file) {
+  note_measured();
+  data_.state = {};
+  const auto* ranks = dynamic_cast<const SavesApart*>(engine_);
+  if (how == Saved::apart && ranks != nullptr && ranks->has_ranks()) save_apart(*ranks, file);
+  std::optional<std::uint64_t> hash;
+  if (how != Saved::no && data_.state.parts.empty()) {
+    EngineState state = engine_->save();
+    hash = engine_->trajectory_hash(&state);
+    data_.state = {std::move(state.engine), state.step, cycles_, std::move(state.bytes)};
+  } else if (data_.state.parts.empty() || complete()) {
+    // For a checkpoint spins that lie with ranks are not gathered for their hash: their files are
+    // sealed.
+    hash = engine_->trajectory_hash();
+  }
+  note_provenance(hash);
+}
+
+void TaskMember::note_measured() {
+  data_.configuration["sampling.measure"] =
+      fmt::format("{}", std::max(spec().measure, measurements()));
+}
+
+// Where this machine does not see what others have written, there is no state afterwards.
+void TaskMember::save_apart(const SavesApart& engine, const std::filesystem::path& file) {
+  in_parts_ = true;
+  const std::filesystem::path name = next_parts(file, *lease_);
+  SavedApart saved = engine.save_apart(name.string(), write_part_file);
+  data_.state = {std::move(saved.rest.engine),
+                 saved.rest.step,
+                 cycles_,
+                 std::move(saved.rest.bytes),
+                 {},
+                 saved.rows,
+                 saved.row_bytes};
+  for (std::size_t r = 0; r < saved.parts.size(); ++r) {
+    data_.state.parts.push_back({fmt::format("{}.{}", name.filename().string(), r),
+                                 saved.parts[r].first, saved.parts[r].last});
+  }
+  if (!sees_parts(name.parent_path(), data_.state)) data_.state = {};
+}
+
+double TaskMember::bytes() const {
+  double series = 0;
+  data_.for_each_series([&](const auto& one) {
+    series += static_cast<double>(one.values().size()) * one.values().bytes_each();
+  });
+  return series + static_cast<double>(data_.state.bytes.size()) +
+         16 * static_cast<double>(data_.graph.rewired());
+}
+
+void TaskMember::note_provenance(std::optional<std::uint64_t> hash) {
+  TextMap& note = data_.provenance;
+  const Work work = engine_->work();
+  const auto add = [&](const char* key, double now, double& counted) {
+    note[key] = fmt::format("{:.17g}", kept_number(note, key) + now - counted);
+    counted = now;
+  };
+  add("work.seconds", seconds_, counted_.seconds);
+  add("work.update_seconds", work.local_seconds + work.cluster_seconds, counted_.updating);
+  add("work.measure_seconds", work.measure_seconds, counted_.measuring);
+  add("work.updates", static_cast<double>(work.local_attempts + work.cluster_sites),
+      counted_.updates);
+  add("work.activate_seconds", work.steps.activate, counted_.steps.activate);
+  add("work.label_seconds", work.steps.label, counted_.steps.label);
+  add("work.merge_seconds", work.steps.merge, counted_.steps.merge);
+  add("work.flip_seconds", work.steps.flip, counted_.steps.flip);
+  note_origin(note, *engine_, hash);
+}
+
+void TaskMember::checkpoint_after(double seconds) {
+  if (!job_.paths) return;
+  {
+    const std::lock_guard lock(checkpoint_.mutex);
+    if (checkpoint_.error) std::rethrow_exception(checkpoint_.error);
+    const std::chrono::duration<double> age = std::chrono::steady_clock::now() - saved_;
+    if (checkpoint_.under_way || age.count() < seconds) return;
+  }
+  saved_ = std::chrono::steady_clock::now();
+  pack(Saved::apart, job_.paths->checkpoint);
+  // The engine goes on, and data_ with it.
+  StateRecord state = std::move(data_.state);
+  const double held = 2 * bytes() + 2 * static_cast<double>(state.bytes.size());
+  const auto copy = std::make_shared<TaskData>(data_);
+  copy->state = std::move(state);
+  std::function<void()> write = [this, copy] {
+    std::exception_ptr error;
+    try {
+      const profile::Span span(profile::Work::files, "checkpoint");
+      write_checkpoint(*copy);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    const std::lock_guard lock(checkpoint_.mutex);
+    checkpoint_.under_way = false;
+    checkpoint_.error = error;
+    checkpoint_.ended.notify_all();
+  };
+  checkpoint_.under_way = true;  // nobody else looks before it is handed over
+  try {
+    hand_over_(held, std::move(write), file_urgency());
+  } catch (...) {  // it was not
+    checkpoint_.under_way = false;
+    throw;
+  }
+}
+
+// Jobs begin in order: it has begun.
+void TaskMember::wait_for_checkpoint() {
+  std::unique_lock lock(checkpoint_.mutex);
+  checkpoint_.ended.wait(lock, [this] { return !checkpoint_.under_way; });
+  if (checkpoint_.error) std::rethrow_exception(checkpoint_.error);
+}
+
+}  // namespace rewise

@@ -1,0 +1,317 @@
+#include "src/study/task_results.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+
+#include "analysis/series/autocorrelation.hpp"
+#include "analysis/series/jackknife.hpp"
+#include "src/engine/engine.hpp"
+#include "src/study/task.hpp"
+
+namespace rewise {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+// A series shorter than this many tau_int tells a lower bound of it.
+constexpr double kKnownTaus = 10;
+
+Value tau_of(RealSeries series, double every) {
+  const Eigen::Index times = series.rows();
+  if (times < 2) return {kNan, kNan};
+  const GammaResult found = gamma_method(std::move(series));
+  const Value tau = found.tau;
+  const bool known = found.window_found && tau.error > 0 &&  // 0: a series that is constant
+                     static_cast<double>(times) >= kKnownTaus * std::max(tau.value, 0.5);
+  return {tau.value * every, known ? tau.error * every : kNan};
+}
+
+// Of each replica, so that few measurements are left out: about 2 kFewReplicas in all, or fewer
+// that are kLeastStretch tau_int long, but kFewestStretches in all. `tau` in measurements.
+Eigen::Index stretches(Eigen::Index replicas, Eigen::Index times, double tau) {
+  if (replicas >= kFewReplicas || times < 1) return 1;
+  const auto per_replica = [&](Eigen::Index all) {
+    return std::clamp<Eigen::Index>((all + replicas - 1) / replicas, 1, times);
+  };
+  const Eigen::Index most = std::clamp<Eigen::Index>(2 * kFewReplicas / replicas, 1, times);
+  const Eigen::Index fewest = std::min(per_replica(kFewestStretches), most);
+  const double fitting = static_cast<double>(times) / (kLeastStretch * std::max(tau, 0.5));
+  const Eigen::Index wanted = fitting < static_cast<double>(most)
+                                  ? std::max(fewest, static_cast<Eigen::Index>(std::floor(fitting)))
+                                  : most;
+  return times / (times / wanted);
+}
+
+// Measurements that are all alike do not tell how far they may lie off.
+Value unless_alike(Value v) {
+  constexpr double rounding = 1e-13;
+  return {v.value, v.error > rounding * std::abs(v.value) ? v.error : kNan};
+}
+
+// The longer of two tau_int, a lower bound where one of them is.
+Value longer(Value a, Value b) {
+  const bool known = std::isfinite(a.error) && std::isfinite(b.error);
+  const Value& longest = a.value > b.value || !std::isfinite(b.value) ? a : b;
+  return {longest.value, known ? longest.error : kNan};
+}
+
+ClusterMoments cluster_moments_in(const TaskData& task, std::size_t temperature, std::size_t parts);
+
+TemperatureResult result_at(const TaskData& task, std::size_t k) {
+  const IntSeries bond_sums = series_at(task.energy, k);
+  const IntSeries magnetisations = series_at(task.magnetisation, k);
+  const auto sites = static_cast<double>(task.graph.sites);
+  const double every = configured(task, "sampling.every", 1);
+
+  TemperatureResult result;
+  result.temperature = task.temperature[k];
+  result.replicas = task.replicas;
+  result.measurements = task.energy.time();
+  const SampleUnits units = units_of(task);
+  const RealSeries abs_m = magnetisations.cast<double>().abs() / units.order;
+  const RealSeries m2 = abs_m.square();
+  result.tau = {{"energy", tau_of(bond_sums.cast<double>() / -sites, every)},
+                {"abs_magnetisation", tau_of(abs_m, every)},
+                {"m2", tau_of(m2, every)},
+                {"m4", tau_of(m2.square(), every)}};
+  result.longest_tau = {0, 0};
+  if (bond_sums.minCoeff() < bond_sums.maxCoeff()) result.longest_tau = result.tau.at("energy");
+  if (abs_m.minCoeff() < abs_m.maxCoeff()) {
+    for (const char* name : {"abs_magnetisation", "m2"}) {
+      result.longest_tau = longer(result.longest_tau, result.tau.at(name));
+    }
+  }
+  const Eigen::Index parts =
+      stretches(bond_sums.cols(), bond_sums.rows(), result.longest_tau.value / every);
+  if (parts > 1) result.stretch = static_cast<std::uint64_t>(bond_sums.rows() / parts);
+  const auto rows = block_moments(bond_sums, magnetisations, units, parts);
+  result.observables = observables_of_graph(rows, sites, result.temperature);
+  if (parts > 1) {
+    // Neighbouring stretches of time still know of each other, replicas do not.
+    const Moments whole = mean_moments(bond_sums, magnetisations, units);
+    for (const auto* name : {"specific_heat", "susceptibility"}) {
+      const std::size_t i = observable(name);
+      result.observables[i].value = observables()[i].of(whole, sites, result.temperature);
+    }
+  }
+  for (Value& v : result.observables) v = unless_alike(v);
+  result.clusters = cluster_moments_in(task, k, static_cast<std::size_t>(parts));
+  for (Value* v : {&result.clusters.m2, &result.clusters.m4, &result.clusters.binder}) {
+    *v = unless_alike(*v);
+  }
+  result.cluster_fraction = result.clusters.m2;
+  return result;
+}
+
+}  // namespace
+
+IntSeries series_at(const Series<std::int64_t>& series, std::size_t temperature) {
+  IntSeries out;
+  series_at(series, temperature, out);
+  return out;
+}
+
+void series_at(const Series<std::int64_t>& series, std::size_t temperature, IntSeries& out) {
+  const std::size_t replicas = series.replicas();
+  out.resize(static_cast<Eigen::Index>(series.time()), static_cast<Eigen::Index>(replicas));
+  series.values().visit([&](const auto& values) {
+    const std::size_t row = series.temperatures() * replicas;
+    for (std::size_t t = 0; t < series.time(); ++t) {
+      const auto from = values.subspan(t * row + temperature * replicas, replicas);
+      std::copy(from.begin(), from.end(), out.data() + t * replicas);
+    }
+  });
+}
+
+std::vector<TemperatureResult> results_of(const TaskData& task) {
+  std::vector<TemperatureResult> results;
+  for (std::size_t k = 0; k < task.temperature.size(); ++k) results.push_back(result_at(task, k));
+  return results;
+}
+
+Value tau_of_m2(const TaskData& task, std::size_t temperature) {
+  return tau_of_m2(task, series_at(task.magnetisation, temperature));
+}
+
+Value tau_of_m2(const TaskData& task, const IntSeries& magnetisations) {
+  return tau_of((magnetisations.cast<double>() / units_of(task).order).square(),
+                configured(task, "sampling.every", 1));
+}
+
+namespace {
+
+// Improved estimators, averaged over time in `parts` stretches a replica: m^2, and m^4 where there
+// is one. [replica * parts, 1 or 2].
+Eigen::ArrayXXd cluster_rows(const TaskData& task, std::size_t temperature, std::size_t parts) {
+  const auto& sizes = task.cluster_size;
+  const auto schedule = parse_schedule(task.configuration.at("sampling.schedule"), "task file");
+  const double updates = schedule.cluster * configured(task, "sampling.every", 1);
+  const auto sites = static_cast<double>(task.graph.sites);
+  const bool wolff = task.configuration.at("sampling.cluster") == "wolff";
+  const double square = updates * sites * (wolff ? 1.0 : sites);
+  // The series holds the fourth moment of two states; the square of a single update's sum makes it
+  // that of any number.
+  const double q = configured(task, "sampling.q", 2);
+  const bool fourth = !task.cluster_quartic_low.empty() && (q == 2 || updates == 1);
+  const std::size_t length = sizes.time() / parts;
+  Eigen::ArrayXXd rows =
+      Eigen::ArrayXXd::Zero(static_cast<Eigen::Index>(sizes.replicas() * parts), fourth ? 2 : 1);
+  for (Eigen::Index row = 0; row < rows.rows(); ++row) {
+    const std::size_t r = static_cast<std::size_t>(row) / parts;
+    const std::size_t begin =
+        sizes.time() - (parts - static_cast<std::size_t>(row) % parts) * length;
+    for (std::size_t t = begin; t < begin + length; ++t) {
+      const auto size = static_cast<double>(sizes.at(temperature, t, r));
+      rows(row, 0) += size / square;
+      if (!fourth) continue;
+      const double two =
+          std::ldexp(static_cast<double>(task.cluster_quartic_high.at(temperature, t, r)), 64) +
+          static_cast<double>(task.cluster_quartic_low.at(temperature, t, r));
+      rows(row, 1) += (two + (q - 2) * size * size) / (updates * (q - 1) * std::pow(sites, 4));
+    }
+  }
+  return rows / static_cast<double>(length);
+}
+
+}  // namespace
+
+bool cluster_sums_fit(const TaskData& task, std::size_t temperature) {
+  if (task.cluster_size.empty() || task.configuration.at("sampling.cluster") == "wolff")
+    return true;
+  const auto schedule = parse_schedule(task.configuration.at("sampling.schedule"), "task file");
+  const double updates = schedule.cluster * configured(task, "sampling.every", 1);
+  const double sites = static_cast<double>(task.graph.sites), room = std::ldexp(1.0, 64);
+  const double most = updates * sites * sites;
+  if (most < room) return true;
+  const IntSeries sums = series_at(task.magnetisation, temperature);
+  const double m = static_cast<double>(sums.abs().maxCoeff()) / units_of(task).order;
+  constexpr double margin = 16;  // an update's sum of squares is M^2 in the mean
+  return (most <= room && m < 1) || margin * most * m * m < room;
+}
+
+ClusterMoments cluster_moments_of(const TaskData& task, std::size_t temperature) {
+  return cluster_moments_in(
+      task, temperature,
+      static_cast<std::size_t>(stretches(static_cast<Eigen::Index>(task.cluster_size.replicas()),
+                                         static_cast<Eigen::Index>(task.cluster_size.time()), 0)));
+}
+
+namespace {
+
+ClusterMoments cluster_moments_in(const TaskData& task, std::size_t temperature,
+                                  std::size_t parts) {
+  const auto& sizes = task.cluster_size;
+  const Value none{kNan, kNan};
+  if (sizes.empty() || !cluster_sums_fit(task, temperature)) return {none, none, none};
+  const Eigen::ArrayXXd rows = cluster_rows(task, temperature, parts);
+  const VectorFunction all = [](const Eigen::VectorXd& mean) {
+    Eigen::VectorXd result = mean;
+    if (mean.size() < 2) return result;
+    result.conservativeResize(3);
+    result[2] = 1 - mean[1] / (3 * mean[0] * mean[0]);
+    return result;
+  };
+  const Estimates found = jackknife(rows, all);
+  if (rows.cols() < 2) return {found[0], none, none};
+  return {found[0], found[1], found[2]};
+}
+
+}  // namespace
+
+bool stretches_too_short(const TemperatureResult& result, double every) {
+  if (result.stretch == 0 || result.longest_tau.value == 0) return false;
+  return !std::isfinite(result.longest_tau.error) ||
+         static_cast<double>(result.stretch) * every < kLeastStretch * result.longest_tau.value;
+}
+
+Eigen::ArrayX2d improved_less_plain(const TaskData& task, std::size_t temperature) {
+  if (task.cluster_quartic_low.empty() || !cluster_sums_fit(task, temperature)) return {};
+  const Eigen::ArrayXXd improved = cluster_rows(task, temperature, 1);
+  if (improved.cols() < 2) return {};
+  const Eigen::ArrayXXd m2 =
+      (series_at(task.magnetisation, temperature).cast<double>() / units_of(task).order).square();
+  Eigen::ArrayX2d difference(improved.rows(), 2);
+  difference.col(0) = improved.col(0) - m2.colwise().mean().transpose();
+  difference.col(1) = improved.col(1) - m2.square().colwise().mean().transpose();
+  return difference;
+}
+
+Value cluster_fraction_of(const TaskData& task, std::size_t temperature) {
+  return cluster_moments_of(task, temperature).m2;
+}
+
+void keep_first(TaskData& task, std::uint64_t measurements) {
+  task.for_each_series([&](auto& series) { series.truncate(measurements); });
+}
+
+namespace {
+
+struct TemperaturePlace {
+  std::size_t task = 0, number = 0;
+};
+
+// Empty where one of the tasks has no such series.
+template <class T>
+Series<T> joined(const std::vector<TaskData>& tasks, const std::vector<TemperaturePlace>& places,
+                 Series<T> TaskRecord::*series) {
+  const std::size_t replicas = tasks.front().replicas;
+  Series<T> all(places.size(), replicas);
+  std::size_t time = tasks[places.front().task].energy.time();
+  for (const TemperaturePlace& place : places) {
+    time = std::min(time, (tasks[place.task].*series).time());
+  }
+  all.reserve(time);
+  std::vector<T> row(places.size() * replicas);
+  for (std::size_t t = 0; t < time; ++t) {
+    for (std::size_t k = 0; k < places.size(); ++k) {
+      const auto from = (tasks[places[k].task].*series)
+                            .measurement(t)
+                            .subspan(places[k].number * replicas, replicas);
+      from.copy_to(row.data() + k * replicas);
+    }
+    all.append(row);
+  }
+  return all;
+}
+
+}  // namespace
+
+TaskData at_temperatures(std::vector<TaskData> tasks, const std::vector<double>& temperatures) {
+  std::vector<TemperaturePlace> places;
+  for (const double t : temperatures) {
+    for (std::size_t k = 0; k < tasks.size(); ++k) {
+      const auto& own = tasks[k].temperature;
+      const auto found = std::find(own.begin(), own.end(), t);
+      if (found != own.end()) {
+        places.push_back({k, static_cast<std::size_t>(found - own.begin())});
+      }
+    }
+  }
+  TaskData all;
+  all.configuration = tasks.front().configuration;
+  all.graph = std::move(tasks.front().graph);
+  all.provenance = tasks.front().provenance;
+  all.temperature = temperatures;
+  all.replicas = tasks.front().replicas;
+  TaskRecord::for_each_member([&](auto series) { all.*series = joined(tasks, places, series); });
+  return all;
+}
+
+void drop_first(TaskData& task, std::uint64_t measurements) {
+  task.for_each_series([&](auto& series) { series.drop(measurements); });
+}
+
+SampleUnits units_of(const TaskData& task) {
+  return sample_units(static_cast<double>(task.graph.sites),
+                      static_cast<std::uint32_t>(configured(task, "sampling.q", 2)));
+}
+
+double configured(const TaskData& task, const std::string& key, double otherwise) {
+  const auto found = task.configuration.find(key);
+  return found == task.configuration.end() ? otherwise
+                                           : std::strtod(found->second.c_str(), nullptr);
+}
+
+}  // namespace rewise

@@ -1,0 +1,256 @@
+#include "src/study/toml_reader.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "src/base/error.hpp"
+#include "src/study/parse.hpp"
+
+namespace rewise {
+namespace {
+
+std::string place(const std::string& file, const toml::source_region& source) {
+  return fmt::format("{}:{}:{}", file, source.begin.line, source.begin.column);
+}
+
+// Refuses what toml++ 3.3 mishandles (found by fuzzing: on its way to an error it may look up
+// letters outside of ASCII past the end of a table; tables nested by the dots of a key are taken
+// apart recursively, some 100 000 of them end the stack) and what no study needs: control
+// characters, quotes that run over several lines, and texts without end.
+class CharacterCheck {
+ public:
+  CharacterCheck(std::string_view text, const std::string& file) : text_(text), file_(file) {}
+
+  void run() {
+    if (text_.size() > kMostText) {
+      throw Error(ExitCode::usage, fmt::format("{}: {} bytes are too long for a study (at most {})",
+                                               file_, text_.size(), kMostText));
+    }
+    for (at_ = 0; at_ < text_.size(); ++at_) {
+      const auto byte = static_cast<unsigned char>(text_[at_]);
+      if (text_[at_] == '\n') {
+        if (quote_ != 0) fail("a quote that is not closed on its line");
+        comment_ = false;
+        dots_ = 0;
+        ++line_;
+        line_begin_ = at_ + 1;
+      } else if ((byte < 0x20 && byte != '\t' && byte != '\r') || byte == 0x7f) {
+        fail(fmt::format("control character \\x{:02x}", byte));
+      } else if (byte >= 0x80 && !comment_) {
+        fail(
+            "a character outside of ASCII (only comments may have them; in double quotes write "
+            "\\uXXXX for it)");
+      } else if (!comment_) {
+        step(text_[at_]);
+      }
+    }
+  }
+
+ private:
+  void step(char c) {
+    if (quote_ == '"' && c == '\\') {
+      ++at_;  // the escaped character
+      if (at_ < text_.size() && text_[at_] == '\n') --at_;
+    } else if (quote_ != 0) {
+      if (c == quote_) quote_ = 0;
+    } else if (c == '"' || c == '\'') {
+      if (text_.substr(at_, 3) == std::string(3, c)) fail("quotes over several lines");
+      quote_ = c;
+    } else if (c == '#') {
+      comment_ = true;
+    } else {
+      nest(c);
+    }
+  }
+
+  // Brackets that are open, and dots of one key (numbers and dates have one each).
+  void nest(char c) {
+    if (c == '[' || c == '{') ++brackets_;
+    if ((c == ']' || c == '}') && brackets_ > 0) --brackets_;
+    if (c == '.') ++dots_;
+    if (c == '=' || c == ',' || c == '[' || c == ']' || c == '{' || c == '}') dots_ = 0;
+    if (brackets_ > kMostNested)
+      fail(fmt::format("more than {} brackets in each other", kMostNested));
+    if (dots_ > kMostNested) fail(fmt::format("more than {} dots in a key", kMostNested));
+  }
+
+  [[noreturn]] void fail(const std::string& what) const {
+    throw Error(ExitCode::usage, fmt::format("{}:{}:{}: not TOML as used here: {}", file_, line_,
+                                             at_ - line_begin_ + 1, what));
+  }
+
+  static constexpr std::size_t kMostText = std::size_t{1} << 22;  // bytes
+  static constexpr int kMostNested = 16;
+
+  std::string_view text_;
+  const std::string& file_;
+  std::size_t at_ = 0, line_ = 1, line_begin_ = 0;
+  int brackets_ = 0, dots_ = 0;
+  char quote_ = 0;
+  bool comment_ = false;
+};
+
+}  // namespace
+
+TomlSection::TomlSection(const toml::table& table, std::string path, std::string file,
+                         const std::vector<std::string_view>& known,
+                         const std::vector<KeyTable>& others)
+    : table_(&table), path_(std::move(path)), file_(std::move(file)) {
+  for (const auto& [key, node] : table) {
+    if (std::find(known.begin(), known.end(), key.str()) != known.end()) continue;
+    std::string advice = key_advice(key.str(), known, others);
+    if (!advice.empty()) advice += advice.ends_with('?') ? " " : "; ";
+    throw Error(ExitCode::usage,
+                fmt::format("{}: unknown key '{}'{} ({}known: {})", place(file_, key.source()),
+                            printable(key.str()), path_.empty() ? "" : " in [" + path_ + "]",
+                            advice, fmt::join(known, ", ")));
+  }
+}
+
+const toml::node& TomlSection::need(std::string_view key) const {
+  if (const auto* node = find(key)) return *node;
+  throw Error(ExitCode::usage, fmt::format("{}: key '{}' is missing in [{}]", file_, key, path_));
+}
+
+std::string TomlSection::origin(std::string_view key) const {
+  const auto* node = find(key);
+  if (node == nullptr) return fmt::format("{}: {}.{}", file_, path_, key);
+  return origin(key, *node);
+}
+
+std::string TomlSection::origin(std::string_view key, const toml::node& node) const {
+  return fmt::format("{}: {}.{}", place(file_, node.source()), path_, key);
+}
+
+void TomlSection::fail(std::string_view key, const toml::node& node,
+                       const std::string& message) const {
+  throw Error(ExitCode::usage, fmt::format("{}: {}", origin(key, node), message));
+}
+
+std::string TomlSection::text(std::string_view key, std::string_view otherwise) const {
+  const auto* node = find(key);
+  if (node == nullptr) return std::string(otherwise);
+  const auto* value = node->as_string();
+  if (value == nullptr) {
+    fail(key, *node, fmt::format("{} where text is expected", toml_type(*node)));
+  }
+  return printable(value->get());
+}
+
+bool TomlSection::flag(std::string_view key, bool otherwise) const {
+  const auto* node = find(key);
+  if (node == nullptr) return otherwise;
+  const auto* value = node->as_boolean();
+  if (value == nullptr) {
+    fail(key, *node, fmt::format("{} where true or false is expected", toml_type(*node)));
+  }
+  return value->get();
+}
+
+std::uint64_t TomlSection::whole_at(std::string_view key, const toml::node& node,
+                                    std::uint64_t least, std::uint64_t most) const {
+  constexpr double exact = 9007199254740992;  // 2^53; beyond it 1e17 + 1 is 1e17
+  const auto* real = node.as_floating_point();
+  if (node.as_integer() == nullptr && (real == nullptr || std::trunc(real->get()) != real->get() ||
+                                       std::abs(real->get()) > exact)) {
+    fail(key, node,
+         fmt::format("{} where a whole number is expected",
+                     real == nullptr ? std::string(toml_type(node)) : number_text(real->get())));
+  }
+  const std::int64_t number =
+      real == nullptr ? node.as_integer()->get() : static_cast<std::int64_t>(real->get());
+  if (number < 0 || static_cast<std::uint64_t>(number) < least ||
+      static_cast<std::uint64_t>(number) > most) {
+    fail(key, node, fmt::format("{} is out of range ({}..{})", number, least, most));
+  }
+  return static_cast<std::uint64_t>(number);
+}
+
+double TomlSection::number_at(std::string_view key, const toml::node& node, double least,
+                              double most) const {
+  const auto value = node.is_number() ? node.value<double>() : std::nullopt;
+  if (!value) fail(key, node, fmt::format("{} where a number is expected", toml_type(node)));
+  if (!std::isfinite(*value) || *value < least || *value > most) {
+    const std::string range = std::isfinite(most) ? fmt::format("{}..{}", least, most)
+                                                  : fmt::format("finite, at least {}", least);
+    fail(key, node, fmt::format("{} is out of range ({})", *value, range));
+  }
+  return *value;
+}
+
+std::uint64_t TomlSection::whole(std::string_view key, std::uint64_t least, std::uint64_t most,
+                                 std::uint64_t otherwise) const {
+  const auto* node = find(key);
+  return node == nullptr ? otherwise : whole_at(key, *node, least, most);
+}
+
+double TomlSection::number(std::string_view key, double least, double most,
+                           double otherwise) const {
+  const auto* node = find(key);
+  return node == nullptr ? otherwise : number_at(key, *node, least, most);
+}
+
+std::optional<std::uint64_t> TomlSection::whole_or_auto(std::string_view key, std::uint64_t least,
+                                                        std::uint64_t most) const {
+  const auto* node = find(key);
+  if (node == nullptr) return std::nullopt;
+  if (const auto* word = node->as_string()) {
+    if (word->get() == "auto") return std::nullopt;
+    fail(key, *node,
+         fmt::format("'{}' (a whole number {}..{}, or \"auto\")", printable(word->get()), least,
+                     most));
+  }
+  return whole_at(key, *node, least, most);
+}
+
+toml::table parse_toml(std::string_view text, const std::string& file) {
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  CharacterCheck(text, file).run();
+  try {
+    return toml::parse(text, file);
+  } catch (const toml::parse_error& error) {
+    throw Error(ExitCode::usage, fmt::format("{}: not TOML: {}", place(file, error.source()),
+                                             printable(error.description())));
+  }
+}
+
+// Messages are one line: control characters that a file smuggled into a key or value, and what is
+// not ASCII (cut short, it might be no letter any more), are shown escaped.
+std::string printable(std::string_view text) {
+  std::string out;
+  for (const char c : text.substr(0, 200)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte >= 0x7f) {
+      out += fmt::format("\\x{:02x}", byte);
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+std::string_view toml_type(const toml::node& node) {
+  switch (node.type()) {
+    case toml::node_type::table:
+      return "a table";
+    case toml::node_type::array:
+      return "a list";
+    case toml::node_type::string:
+      return "text";
+    case toml::node_type::integer:
+      return "a whole number";
+    case toml::node_type::floating_point:
+      return "a number with a fraction";
+    case toml::node_type::boolean:
+      return "true or false";
+    default:
+      return "a date or time";
+  }
+}
+
+}  // namespace rewise

@@ -1,0 +1,45 @@
+// The bitlattice engine's updates done slowly and obviously: one system, one site, one digit at a
+// time, from coordinates and the address rules (src/bitlattice/rules.hpp) restated here with
+// Random123's own Philox. Every vectorised, threaded or device form must give the same bits.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "graphs/graph.hpp"
+#include "src/engine/engine.hpp"
+
+namespace rewise::oracle {
+
+class BitlatticeReference {
+ public:
+  BitlatticeReference(std::vector<std::uint32_t> extents, const EngineSpec& spec);
+  // On a rewired lattice.
+  BitlatticeReference(const Graph& graph, const EngineSpec& spec);
+
+  void sweep();
+  // Of system t * R + r, 0 or 1, x fastest. [sites]
+  const std::vector<std::uint8_t>& spins(std::size_t who) const { return spins_[who]; }
+  std::size_t systems() const { return spins_.size(); }
+  Observation measure() const;
+
+ private:
+  struct Site {
+    std::uint32_t x, row, parity;     // parity of all coordinates but x
+    std::vector<std::size_t> around;  // on the regular lattice
+    std::vector<std::size_t> linked;  // by the bonds there are
+    bool modified;
+  };
+
+  void update_column(std::size_t who, const std::vector<std::size_t>& sites, std::uint32_t item,
+                     unsigned bit);
+  void update_modified(std::size_t who, std::uint32_t colour);
+
+  std::vector<std::uint32_t> extents_;
+  EngineSpec spec_;
+  std::vector<Site> sites_;                       // [sites]
+  std::vector<std::vector<std::uint8_t>> spins_;  // [T R][sites]
+  std::uint32_t step_ = 0;
+};
+
+}  // namespace rewise::oracle

@@ -1,0 +1,192 @@
+// The bitlattice engine bit by bit after each sweep against the slow reference: every shape,
+// update, start and instruction set; and the decisions that the CUDA kernel compiles, on the host.
+#include "tests/bitlattice/reference.hpp"
+
+#include <cstring>
+#include <string>
+#include <tuple>
+
+#include "src/bitlattice/bitlattice.hpp"
+#include "src/bitlattice/decide.hpp"
+#include "src/bitlattice/strip.hpp"
+#include "tests/bitlattice/shapes.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/instruction_sets.hpp"
+
+using namespace rewise;
+using namespace rewise::oracle;
+
+namespace {
+
+EngineSpec spec_for(const std::vector<std::uint32_t>& extents, LocalUpdate local) {
+  EngineSpec spec;
+  const double tc = extents.size() == 1 ? 1.0 : 1.13 * static_cast<double>(2 * extents.size() - 2);
+  spec.betas = {1 / tc, 0.45 / tc};
+  spec.replicas = 2;
+  spec.seed = 0x123456789ABCDEFull + extents[0];
+  spec.local = local;
+  return spec;
+}
+
+std::string name_of(const std::vector<std::uint32_t>& extents, LocalUpdate local) {
+  std::string name(to_string(local));
+  for (const auto extent : extents) name.append(" ").append(std::to_string(extent));
+  return name;
+}
+
+void compare(const BitlatticeReference& reference, Engine& engine, std::size_t sites) {
+  std::vector<std::uint8_t> spins(sites);
+  const std::size_t replicas = 2;
+  for (std::size_t who = 0; who < reference.systems(); ++who) {
+    engine.spins(static_cast<std::uint32_t>(who / replicas),
+                 static_cast<std::uint32_t>(who % replicas), spins);
+    INFO("system " << who);
+    REQUIRE(spins == reference.spins(who));
+  }
+  Observation seen;
+  engine.measure(seen);
+  const Observation expected = reference.measure();
+  CHECK(seen.bond_sum == expected.bond_sum);
+  CHECK(seen.magnetisation == expected.magnetisation);
+  CHECK(seen.cluster_size.empty());
+}
+
+// A sweep of system 0 by decide_group, group by group.
+template <int kDim, bool kDownhill>
+void sweep_on_host(const bitlattice::Layout& layout, const bitlattice::Draws& draws,
+                   std::vector<std::uint32_t>& spins) {
+  using namespace bitlattice;
+  for (int colour = 0; colour < 2; ++colour) {
+    std::vector<std::uint32_t> fresh = spins;
+    const Words all{0, layout.colour_words()};
+    for (std::uint64_t which = 0; which < strips(all); ++which) {
+      Strip strip;
+      load_strip(layout, spins.data(), colour, strip_of(all, which), strip);
+      for (std::uint32_t n = 0; n < strip.pieces; ++n) {
+        const Piece& piece = strip.piece[n];
+        for (std::uint32_t at = 0; at < piece.words; at += kGroupWords) {
+          std::uint32_t x[kGroupWords][2 * kDim], flips[kGroupWords];
+          for (std::uint32_t w = 0; w < kGroupWords; ++w) {
+            for (int k = 0; k < 2 * kDim; ++k) {
+              x[w][k] = piece.own[at + w] ^ piece.neighbour[k][at + w];
+            }
+          }
+          const auto group = static_cast<std::uint32_t>((piece.first + at) / kGroupWords);
+          const unsigned zeros = std::min(common_zeros(draws), (group + draws.call[0].lo) % 3);
+          zeros == 0   ? decide_group<kDim, kDownhill, 0>(draws, item_of(group, colour), x, flips)
+          : zeros == 1 ? decide_group<kDim, kDownhill, 1>(draws, item_of(group, colour), x, flips)
+                       : decide_group<kDim, kDownhill, 2>(draws, item_of(group, colour), x, flips);
+          const std::uint64_t base = (colour == 0 ? 0 : layout.colour_words()) + piece.first + at;
+          for (std::uint32_t w = 0; w < kGroupWords; ++w) {
+            fresh[base + w] ^= flips[w] & piece.sites[at + w];
+          }
+        }
+      }
+    }
+    spins = fresh;
+  }
+}
+
+void sweep_on_host(const bitlattice::Layout& layout, const bitlattice::Draws& draws,
+                   LocalUpdate rule, std::vector<std::uint32_t>& spins) {
+  with_lattice_dim(layout.dim, [&]<int kDim>() {
+    certain_downhill(rule) ? sweep_on_host<kDim, true>(layout, draws, spins)
+                           : sweep_on_host<kDim, false>(layout, draws, spins);
+  });
+}
+
+}  // namespace
+
+TEST_CASE("bitlattice engine: the reference's bits after every sweep") {
+  for (const auto& extents : bitlattice_shapes()) {
+    for (const auto local : {LocalUpdate::metropolis, LocalUpdate::glauber}) {
+      INFO(name_of(extents, local));
+      const EngineSpec spec = spec_for(extents, local);
+      BitlatticeReference reference(extents, spec);
+      std::size_t sites = 1;
+      for (const auto extent : extents) sites *= extent;
+      EngineOptions options;
+      options.threads = 3;
+      const auto engine = make_bitlattice_engine(extents, spec, options);
+      compare(reference, *engine, sites);
+      for (int n = 0; n < (sites < 3000 ? 6 : 2); ++n) {
+        engine->advance({1, 0}, 1);
+        reference.sweep();
+        compare(reference, *engine, sites);
+      }
+    }
+  }
+}
+
+TEST_CASE("bitlattice engine on rewired lattices: the reference's bits after every sweep") {
+  std::size_t modified = 0;
+  for (const Graph& graph : rewired_graphs()) {
+    for (const auto local : {LocalUpdate::metropolis, LocalUpdate::glauber}) {
+      INFO(name_of(graph.spec().extents, local)
+           << ", p = " << graph.spec().p << ", " << to_string(graph.spec().rule));
+      const EngineSpec spec = spec_for(graph.spec().extents, local);
+      BitlatticeReference reference(graph, spec);
+      EngineOptions options;
+      options.threads = 3;
+      const auto engine = make_bitlattice_engine(graph, spec, options);
+      compare(reference, *engine, graph.sites());
+      for (int n = 0; n < (graph.sites() < 3000 ? 6 : 2); ++n) {
+        engine->advance({1, 0}, 1);
+        reference.sweep();
+        compare(reference, *engine, graph.sites());
+      }
+      modified += graph.modified_sites().size();
+    }
+  }
+  CHECK(modified > 10000);
+}
+
+TEST_CASE("bitlattice engine: every instruction set makes the same moves") {
+  for (const auto& extents : {std::vector<std::uint32_t>{514, 12}, {66, 6, 4}}) {
+    for (const auto local : {LocalUpdate::metropolis, LocalUpdate::glauber}) {
+      const EngineSpec spec = spec_for(extents, local);
+      const Graph graph = build_graph({extents, 0.03, Rule::rewire, 2});
+      const auto hash = [&] {
+        const auto engine = make_bitlattice_engine(extents, spec, {});
+        const auto rewired = make_bitlattice_engine(graph, spec, {});
+        engine->advance({1, 0}, 40);
+        rewired->advance({1, 0}, 40);
+        Observation seen, seen_rewired;
+        engine->measure(seen);
+        rewired->measure(seen_rewired);
+        return std::tuple(engine->trajectory_hash(), seen.bond_sum, rewired->trajectory_hash(),
+                          seen_rewired.bond_sum);
+      };
+      const auto expected = hash();
+      for_each_instruction_set([&](const std::string& name) {
+        INFO(name_of(extents, local) << ", " << name);
+        CHECK(hash() == expected);
+      });
+    }
+  }
+}
+
+TEST_CASE("bitlattice engine: the kernel's decisions, on the host, are the engine's") {
+  using namespace bitlattice;
+  for (const auto& extents : bitlattice_shapes()) {
+    for (const auto local : {LocalUpdate::metropolis, LocalUpdate::glauber}) {
+      INFO(name_of(extents, local));
+      EngineSpec spec = spec_for(extents, local);
+      spec.betas.resize(1);
+      spec.replicas = 1;
+      spec.start = Start::hot;
+      const auto engine = make_bitlattice_engine(extents, spec, {});
+      const Layout layout = Layout::make(extents);
+      const EngineState state = engine->save();
+      std::vector<std::uint32_t> spins(layout.words());
+      std::memcpy(spins.data(), state.bytes.data(), state.bytes.size());
+      const ThresholdDigits digits(layout.dim, spec.betas[0], local);
+      for (std::uint32_t step = 0; step < 12; ++step) {
+        sweep_on_host(layout, make_draws(digits, spec.seed, 0, step), local, spins);
+      }
+      engine->advance({3, 0}, 4);
+      const EngineState after = engine->save();
+      CHECK(std::memcmp(spins.data(), after.bytes.data(), after.bytes.size()) == 0);
+    }
+  }
+}

@@ -1,0 +1,32 @@
+// An engine that ranks share, the ranks being threads of the test.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "src/bitlattice/shared.hpp"
+#include "tests/support/routed_ranks.hpp"
+
+namespace rewise::oracle {
+
+// Calls f with the engine on rank 0, which is this thread, the others following; each with
+// `options`.
+inline void with_ranks(int ranks, const std::vector<std::uint32_t>& extents, const EngineSpec& spec,
+                       const EngineOptions& options, const std::function<void(Engine&)>& f,
+                       distributed::DeviceRoute route = distributed::DeviceRoute::automatic) {
+  run_routed(ranks, route, [&](distributed::Transport& transport) {
+    if (transport.rank() > 0) {
+      return follow(transport, [&](std::span<const std::uint8_t> recipe) {
+        return make_bitlattice_share(recipe, transport, [&](bool) { return options; });
+      });
+    }
+    {
+      const auto engine = make_shared_bitlattice_engine(transport, extents, spec, options);
+      f(*engine);
+    }
+    dismiss_followers(transport);
+  });
+}
+
+}  // namespace rewise::oracle

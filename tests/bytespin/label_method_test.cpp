@@ -1,0 +1,117 @@
+// Every labelling method gives the bytespin engine's trajectory: spins, cluster sums and all.
+#include <string>
+
+#include "src/base/error.hpp"
+#include "src/bytespin/bytespin.hpp"
+#include "src/label/method.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/edge_list.hpp"
+
+using namespace rewise;
+using namespace rewise::oracle;
+
+namespace {
+
+std::vector<Graph> graphs() {
+  std::vector<Graph> graphs;
+  graphs.push_back(build_graph({{34, 26}, 0.1, Rule::rewire, 3}));
+  graphs.push_back(build_graph({{70, 20}, 0, Rule::rewire, 3}));
+  graphs.push_back(build_graph({{12, 8, 10}, 0.3, Rule::swap, 4}));
+  graphs.push_back(build_graph({{8, 6, 4, 6}, 0.2, Rule::add, 5}));
+  graphs.push_back(build_graph({{200}, 0.5, Rule::add, 6}));
+  graphs.push_back(imported_graph(hubs(25, 6, 4), "hubs"));
+  return graphs;
+}
+
+// Four updates of two systems, one from a hot and one from a cold start.
+struct Trace {
+  std::uint64_t hash;
+  Observation sums;
+};
+
+Trace trace_of(const Graph& graph, ClusterUpdate cluster, std::uint32_t q, LabelMethod method,
+               std::uint32_t tile, Work* work = nullptr) {
+  EngineSpec spec;
+  spec.model = q == 0 ? ModelKind::ising : ModelKind::potts;
+  spec.q = q == 0 ? 2 : q;
+  spec.betas = {q == 0 ? 0.45 : 0.9};
+  spec.replicas = 2;
+  spec.seed = 5;
+  spec.cluster = cluster;
+  EngineOptions options;
+  options.threads = 1;
+  options.wolff_method = WolffMethod::ccl;
+  options.label_method = method;
+  options.label_tile = tile;
+  const auto engine = make_bytespin_engine(graph, spec, options);
+  engine->advance({0, 1}, 4);
+  Trace trace{engine->trajectory_hash(), {}};
+  engine->measure(trace.sums);
+  if (work != nullptr) *work = engine->work();
+  return trace;
+}
+
+bool same(const Trace& a, const Trace& b) {
+  return a.hash == b.hash && a.sums.cluster_size == b.sums.cluster_size &&
+         a.sums.cluster_quartic_low == b.sums.cluster_quartic_low &&
+         a.sums.cluster_quartic_high == b.sums.cluster_quartic_high &&
+         a.sums.bond_sum == b.sums.bond_sum && a.sums.magnetisation == b.sums.magnetisation;
+}
+
+}  // namespace
+
+TEST_CASE("labelling methods give equal trajectories: every rule, tile edge, Ising and Potts") {
+  int cases = 0;
+  for (const Graph& graph : graphs()) {
+    for (const auto cluster : {ClusterUpdate::swendsen_wang, ClusterUpdate::wolff}) {
+      for (const std::uint32_t q : {0u, 2u, 3u, 5u}) {
+        const Trace expected = trace_of(graph, cluster, q, LabelMethod::fast, 0);
+        for (int m = 1; m < kLabelMethods; ++m) {
+          const auto method = static_cast<LabelMethod>(m);
+          const std::uint32_t tile = !is_tiled(method) ? 0 : cases % 2 == 0 ? 4 : 11;
+          INFO(graph.sites() << " sites, q = " << q << ", " << to_string(method) << ", tile "
+                             << tile);
+          CHECK(same(trace_of(graph, cluster, q, method, tile), expected));
+          ++cases;
+        }
+      }
+    }
+  }
+  CHECK(cases == 6 * 2 * 4 * 8);
+}
+
+TEST_CASE("the steps of cluster updates that label are timed") {
+  const Graph graph = build_graph({{64, 64}, 0.1, Rule::rewire, 3});
+  for (int m = 0; m < kLabelMethods; ++m) {
+    const auto method = static_cast<LabelMethod>(m);
+    Work work;
+    trace_of(graph, ClusterUpdate::swendsen_wang, 3, method, 0, &work);
+    const ClusterSteps& steps = work.steps;
+    CHECK(steps.activate > 0);
+    CHECK(steps.label > 0);
+    CHECK((steps.merge > 0) == is_tiled(method));
+    CHECK(steps.flip > 0);
+    CHECK(steps.activate + steps.label + steps.merge + steps.flip <= work.cluster_seconds * 1.001);
+  }
+}
+
+TEST_CASE("tiles of a method without any are a usage error") {
+  const Graph graph = build_graph({{8, 8}, 0, Rule::rewire, 3});
+  const auto code_of = [&](LabelMethod method, std::uint32_t tile) {
+    EngineSpec spec;
+    spec.betas = {0.4};
+    EngineOptions options;
+    options.label_method = method;
+    options.label_tile = tile;
+    try {
+      make_bytespin_engine(graph, spec, options);
+    } catch (const Error& error) {
+      return error.exit_code();
+    }
+    return ExitCode::done;
+  };
+  CHECK(code_of(LabelMethod::self_label_sew, 8) == ExitCode::done);
+  CHECK(code_of(LabelMethod::fast, 0) == ExitCode::done);
+  CHECK(code_of(LabelMethod::self_label_sew, 2) == ExitCode::usage);
+  CHECK(code_of(LabelMethod::fast, 8) == ExitCode::usage);
+}

@@ -1,0 +1,199 @@
+// How several devices divide a system: nothing is left out, nothing is done twice.
+#include <algorithm>
+#include <set>
+#include <tuple>
+#include <vector>
+
+#include "graphs/graph.hpp"
+#include "src/bytespin/bytespin.hpp"
+#include "src/bytespin/swendsen_wang/border_bonds.hpp"
+#include "src/cuda/device_part.hpp"
+#include "tests/support/catch.hpp"
+
+namespace {
+
+using namespace rewise;
+using namespace rewise::bytespin;
+
+// Of a lattice; `rewired` bonds.
+DevicePlan plan_of(const std::vector<std::uint32_t>& extents, std::uint64_t rewired) {
+  DevicePlan plan;
+  plan.lattice = Lattice::make(extents);
+  plan.sites = plan.lattice.sites();
+  plan.rewired_count = rewired;
+  return plan;
+}
+
+using Seam = std::tuple<Site, Site, int>;
+
+// The bonds of a part's lists, and the rewired ones by their numbers.
+template <int kDim>
+void list_bonds(const DevicePlan& plan, const DevicePart& part, std::vector<Seam>& seams,
+                std::vector<std::uint64_t>& rewired) {
+  const Geometry geometry = Geometry::make(plan.lattice);
+  const Tiles tiles = Tiles::make<kDim>(plan.lattice, plan.sites);
+  const BorderBonds lists = BorderBonds::make<kDim>(plan, tiles, geometry, part);
+  for (std::uint64_t n = 0; n < lists.first[kDim]; ++n) {
+    const BorderBond bond = border_bond<kDim>(geometry, lists, plan.sites, n);
+    if (bond.exists) seams.emplace_back(bond.a, bond.b, bond.direction);
+  }
+  for (std::uint64_t n = lists.first[kDim]; n < lists.first[kDim + 1]; ++n) {
+    rewired.push_back(lists.rewired<kDim>(n));
+  }
+}
+
+template <int kDim>
+void check_parts(const std::vector<std::uint32_t>& extents) {
+  for (const std::uint64_t rewired : {0u, 1u, 77u}) {
+    const DevicePlan plan = plan_of(extents, rewired);
+    std::vector<Seam> whole;
+    std::vector<std::uint64_t> whole_rewired;
+    list_bonds<kDim>(plan, {}, whole, whole_rewired);
+    CHECK(whole_rewired.size() == rewired);
+    for (std::uint32_t parts = 1; parts <= 8; ++parts) {
+      INFO("dim " << kDim << " x " << extents[0] << " in " << parts << " parts");
+      std::vector<Seam> seams;
+      std::vector<std::uint64_t> bonds;
+      for (std::uint32_t part = 0; part < parts; ++part) {
+        list_bonds<kDim>(plan, {part, parts}, seams, bonds);
+      }
+      std::sort(seams.begin(), seams.end());
+      std::sort(bonds.begin(), bonds.end());
+      std::vector<Seam> expected = whole;
+      std::sort(expected.begin(), expected.end());
+      CHECK(seams == expected);
+      CHECK(bonds == whole_rewired);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("the parts of several devices cover every item once") {
+  for (const std::uint64_t count : {0ull, 1ull, 5ull, 64ull, 1000003ull, 4294967295ull}) {
+    for (std::uint32_t parts = 1; parts <= 9; ++parts) {
+      std::uint64_t next = 0;
+      for (std::uint32_t part = 0; part < parts; ++part) {
+        const DevicePart mine{part, parts};
+        CHECK(mine.begin(count) == next);
+        next = mine.end(count);
+        CHECK(next >= mine.begin(count));
+        CHECK_FALSE(mine.has(next, count));
+        if (next > mine.begin(count)) CHECK(mine.has(next - 1, count));
+      }
+      CHECK(next == count);
+    }
+  }
+}
+
+TEST_CASE("the blocks of all parts are those of all systems, once") {
+  for (const std::uint64_t blocks : {1ull, 2ull, 7ull, 100ull}) {
+    for (const std::uint32_t systems : {1u, 3u}) {
+      for (std::uint32_t parts = 1; parts <= 8; ++parts) {
+        std::set<std::pair<std::uint32_t, std::uint32_t>> seen;
+        std::uint64_t launched = 0;
+        for (std::uint32_t part = 0; part < parts; ++part) {
+          const SystemBlocks mine(blocks, systems, {part, parts});
+          launched += mine.count();
+          for (std::uint32_t n = 0; n < mine.count(); ++n) {
+            const SystemBlocks::Place place = mine.place(n);
+            CHECK(place.who < systems);
+            CHECK(place.block < blocks);
+            seen.emplace(place.who, place.block);
+          }
+        }
+        CHECK(launched == blocks * systems);
+        CHECK(seen.size() == launched);
+      }
+    }
+  }
+}
+
+TEST_CASE("the bonds across tiles of all parts are those of the lattice, once") {
+  check_parts<2>({64, 4});
+  check_parts<2>({64, 32});
+  check_parts<2>({192, 70});
+  check_parts<2>({640, 100});
+  check_parts<3>({64, 8, 6});
+  check_parts<3>({128, 34, 18});
+  check_parts<4>({64, 4, 6, 4});
+}
+
+TEST_CASE("the blocks of ranks have all of their items") {
+  for (const std::uint64_t planes : {1ull, 3ull, 10ull, 33ull, 1000ull}) {
+    for (const std::uint64_t plane : {2ull, 6ull, 64ull, 1000ull}) {
+      for (const std::uint64_t block : {1ull, 32ull, 1024ull, 8192ull}) {
+        const std::uint64_t blocks = (planes * plane + block - 1) / block;
+        for (std::uint32_t first = 0; first < planes; first += 1 + first / 3) {
+          for (std::uint32_t count = 1; first + count <= planes; count += 1 + count / 2) {
+            const DevicePart part{first, static_cast<std::uint32_t>(planes), count, true};
+            const SystemBlocks mine(blocks, 1, part);
+            const std::uint64_t last = mine.first + mine.count();
+            CHECK(part.begin(planes * plane) == first * plane);
+            CHECK(part.end(planes * plane) == (first + count) * plane);
+            CHECK(mine.first * block <= first * plane);
+            CHECK(std::min(last * block, planes * plane) >= (first + count) * plane);
+            CHECK(last <= blocks);
+          }
+        }
+      }
+    }
+  }
+}
+
+template <int kDim>
+void check_slabs(const std::vector<std::uint32_t>& extents) {
+  const DevicePlan plan = plan_of(extents, 77);
+  std::vector<Seam> whole;
+  std::vector<std::uint64_t> whole_rewired;
+  list_bonds<kDim>(plan, {}, whole, whole_rewired);
+  std::sort(whole.begin(), whole.end());
+  const std::uint32_t planes = extents.back(), tile = 1u << tile_bits<kDim>(kDim - 1);
+  const std::uint64_t plane = plan.sites / planes;
+  for (std::uint32_t first = 0; first < planes; first += tile) {
+    for (std::uint32_t last = first + tile; last < planes + tile; last += tile) {
+      const std::uint32_t end = std::min(last, planes);
+      const auto here = [&](Site site) { return site >= first * plane && site < end * plane; };
+      const auto inside = [&](const std::vector<Seam>& seams) {
+        std::vector<Seam> some;
+        for (const Seam& seam : seams) {
+          if (here(std::get<0>(seam)) && here(std::get<1>(seam))) some.push_back(seam);
+        }
+        return some;
+      };
+      std::vector<Seam> seams;
+      std::vector<std::uint64_t> rewired;
+      list_bonds<kDim>(plan, {first, planes, end - first, true}, seams, rewired);
+      std::sort(seams.begin(), seams.end());
+      CHECK(inside(seams) == inside(whole));
+      CHECK(rewired == whole_rewired);
+    }
+  }
+}
+
+TEST_CASE("the bonds across tiles of a slab are among those of its rank, once") {
+  check_slabs<2>({64, 32});
+  check_slabs<2>({192, 70});
+  check_slabs<2>({640, 100});
+  check_slabs<3>({64, 8, 6});
+  check_slabs<3>({128, 34, 18});
+  check_slabs<4>({64, 4, 6, 4});
+  check_slabs<4>({128, 10, 6, 8});
+}
+
+TEST_CASE("what several devices share") {
+  const auto why = [](std::vector<std::uint32_t> extents, ClusterUpdate cluster,
+                      LabelMethod method) { return why_no_team(extents, cluster, method); };
+  CHECK(why({64, 32}, ClusterUpdate::swendsen_wang, LabelMethod::fast).empty());
+  CHECK(why({128, 4, 4}, ClusterUpdate::swendsen_wang, LabelMethod::fast).empty());
+  CHECK(why({36, 36}, ClusterUpdate::swendsen_wang, LabelMethod::kalentev).empty());
+  CHECK(why({64}, ClusterUpdate::swendsen_wang, LabelMethod::kalentev).empty());
+  CHECK(why({36, 36}, ClusterUpdate::swendsen_wang, LabelMethod::fast).find("multiple of 64") !=
+        std::string::npos);
+  CHECK(why({64}, ClusterUpdate::swendsen_wang, LabelMethod::fast).find("2 to 4 dimensions") !=
+        std::string::npos);
+  CHECK(why({64, 64}, ClusterUpdate::wolff, LabelMethod::fast).find("not by wolff") !=
+        std::string::npos);
+  CHECK(why({64, 64}, ClusterUpdate::swendsen_wang, LabelMethod::self_label_sew)
+            .find("fast and kalentev") != std::string::npos);
+}

@@ -1,0 +1,387 @@
+// `decorrelate`, `equilibrate`, `clusters` and `reproduce` as a user meets them, at tiny scale.
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+#include <string>
+
+#include "graphs/graph.hpp"
+#include "src/curves/curve_spec.hpp"
+#include "src/curves/timing.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/program.hpp"
+
+using namespace rewise::oracle;
+using nlohmann::json;
+
+namespace {
+
+json parsed(const Output& output) {
+  INFO(output.err);
+  REQUIRE(output.status == 0);
+  return json::parse(output.out);
+}
+
+json row(const json& set, const std::string& schedule) {
+  for (const auto& entry : set.at("metrics")) {
+    if (entry.at("keys").at("schedule") == schedule) return entry.at("values");
+  }
+  throw std::runtime_error("no row " + schedule);
+}
+
+}  // namespace
+
+TEST_CASE("steps through a cycle make the moves that whole cycles make") {
+  using namespace rewise;
+  CurveSpec spec;
+  spec.extents = {8, 6};
+  spec.p = 0.1;
+  const Graph graph = build_graph(graph_spec(spec, 0));
+  const Mix mix = parse_mix("glauber/3:2", "test");
+  CHECK(mix_text(mix) == "glauber/3:2");
+  const auto whole = curve_engine(spec, graph, 0, 2.4, mix, Start::mixed);
+  const auto stepped = curve_engine(spec, graph, 0, 2.4, mix, Start::mixed);
+  whole->advance(mix.schedule, 3);
+  Stepper stepper(*stepped, mix.schedule);
+  for (const std::uint64_t step : {1, 2, 4, 9, 14, 15}) stepper.to(step);
+  CHECK(stepper.done() == 15);
+  CHECK(stepped->trajectory_hash() == whole->trajectory_hash());
+}
+
+TEST_CASE("grids of steps: ascending, within the number of points, to the last step") {
+  using rewise::step_grid;
+  CHECK(step_grid(5, 10, false) == std::vector<std::uint64_t>{1, 2, 3, 4, 5});
+  CHECK(step_grid(100, 4, true) == std::vector<std::uint64_t>{25, 50, 75, 100});
+  const auto grid = step_grid(1000, 30, false);
+  CHECK(grid.front() == 1);
+  CHECK(grid.back() == 1000);
+  CHECK(grid.size() <= 30);
+  CHECK(step_grid(1, 60, false) == std::vector<std::uint64_t>{1});
+}
+
+TEST_CASE("seconds of a part of a cycle count its sweeps and its cluster updates") {
+  using namespace rewise;
+  const StepCost cost{1, 100};
+  CHECK(seconds_of(cost, {2, 1}, 0) == 0);
+  CHECK(seconds_of(cost, {2, 1}, 2) == 2);
+  CHECK(seconds_of(cost, {2, 1}, 3) == 102);
+  CHECK(seconds_of(cost, {2, 1}, 7) == 205);
+}
+
+TEST_CASE("decorrelate: correlations fall from near 1, taus are positive, files are written") {
+  const Workplace place;
+  const json set = parsed(place.run(
+      "decorrelate --size 8 --temperature 3.0 --schedule 1:0,swendsen-wang/0:1,2:1 --steps 30 "
+      "--origins 4 --equilibrate 20 --engine bytespin --replicas 6 --device cpu --seed 3 "
+      "--out d --no-plots --json"));
+  CHECK(place.run("decorrelate --size 8 --temperature 3.0 --device cpu --out d").status == 73);
+  CHECK(set["format"] == "rewise curves");
+  CHECK(set["kind"] == "decorrelate");
+  const auto& curves = set["tables"]["correlation"];
+  REQUIRE(curves.size() == 3);
+  for (const auto& curve : curves) {
+    const auto& columns = curve["columns"];
+    CHECK(columns["steps"].front() == 1);
+    CHECK(columns["steps"].back() == 30);
+    const double first = columns["abs_correlation"].front(),
+                 last = columns["abs_correlation"].back();
+    CHECK(first <= 1);
+    CHECK(last < first);
+    CHECK(columns["seconds"].back() > columns["seconds"].front());
+    CHECK(columns["seconds_low"].back() <= columns["seconds"].back());
+    CHECK(columns["seconds_high"].back() >= columns["seconds"].back());
+  }
+  CHECK(row(set, "1:0").at("tau_e_steps").at("value") > 0);
+  CHECK(row(set, "1:0").at("cluster_seconds").at("value") == 0);
+  CHECK(row(set, "2:1").at("cluster_seconds").at("value") > 0);
+  CHECK(place.files() == std::vector<std::string>{"d/autocorrelation.csv", "d/correlation.csv",
+                                                  "d/curves.json", "d/metrics.csv"});
+  CHECK(lines(place.read("d/correlation.csv")) == 1 + 3 * curves[0]["columns"]["steps"].size());
+}
+
+TEST_CASE("decorrelate: of a tau that the series is too short for a lower bound is told") {
+  const Workplace place;
+  const json set =
+      parsed(place.run("decorrelate --size 64 --temperature 2.269185314213022 --schedule 1:0,0:1 "
+                       "--steps 60 --origins 2 --equilibrate 10 --device cpu --seed 3 --json"));
+  const auto& sweeps = row(set, "1:0");
+  CHECK(sweeps.at("tau_m2_steps").at("infinite") == true);
+  CHECK(sweeps.at("tau_m2_seconds").at("infinite") == true);
+  CHECK(sweeps.at("tau_m2_above_steps").at("value") > 10);
+  CHECK(sweeps.at("tau_m2_above_steps").at("value") < 120);
+  CHECK(sweeps.at("tau_m2_above_seconds").at("value") > 0);
+  const auto& clusters = row(set, "0:1");
+  CHECK(clusters.at("tau_m2_steps").at("value") < 10);
+  CHECK(!clusters.contains("tau_m2_above_steps"));
+}
+
+TEST_CASE("tables for people fit into 100 columns, and bounds stand in place of what is unknown") {
+  const Workplace place;
+  for (const std::string line :
+       {"decorrelate --size 64 --temperature 2.269185314213022,2.5 --schedule "
+        "1:0,glauber/swendsen-wang/1:1 --engine bytespin --replicas 4 --steps 60 --origins 2 "
+        "--equilibrate 10",
+        "equilibrate --size 16 --temperature 3 --schedule 1:0,glauber/swendsen-wang/1:1 "
+        "--engine bytespin --replicas 4 --steps 120"}) {
+    const Output output = place.run(line + " --device cpu");
+    INFO(output.out << output.err);
+    REQUIRE(output.status == 0);
+    std::istringstream text(output.out);
+    for (std::string one; std::getline(text, one);) CHECK(one.size() <= 100);
+    CHECK(output.out.find("_seconds") == std::string::npos);
+    if (!line.starts_with("decorrelate")) continue;
+    for (const char* words :
+         {"sweep, us", "cycle, us", "|correlation|", "after steps", "1/30, us", "|m|, us"}) {
+      CHECK(output.out.find(words) != std::string::npos);
+    }
+    CHECK(output.out.find("> ") != std::string::npos);  // tau of m^2 at Tc by sweeps alone
+    CHECK(output.out.find("tau_m2_above") == std::string::npos);
+  }
+}
+
+TEST_CASE("times: a repeat that other work lengthened is in the range, not in the value") {
+  using namespace rewise;
+  const Timing timing = timing_of({1.0, 1.1, 90.0, 0.9, 1.0});
+  CHECK(timing.median.value == 1.0);
+  CHECK(timing.median.error < 0.1);
+  CHECK(timing.least == 0.9);
+  CHECK(timing.most == 90.0);
+  CHECK(std::isnan(timing_of({2.0}).median.error));
+  const Timing ratio = quotient({{4, 0.4}, 3, 6}, {{2, 0}, 1, 2});
+  CHECK(ratio.median.value == 2);
+  CHECK(std::abs(ratio.median.error - 0.2) < 1e-12);
+  CHECK(ratio.least == 1.5);
+  CHECK(ratio.most == 6);
+  Curve curve;
+  append(curve, "total", timing);
+  REQUIRE(curve.columns.size() == 4);
+  CHECK(curve.columns[2] == std::pair<std::string, std::vector<double>>{"total_low", {0.9}});
+  CHECK(curve.columns[3] == std::pair<std::string, std::vector<double>>{"total_high", {90.0}});
+}
+
+TEST_CASE("equilibrate: hot and cold starts meet at the exact energy of a small torus") {
+  const Workplace place;
+  const json set = parsed(
+      place.run("equilibrate --size 8 --temperature 3.0 --schedule 1:0,glauber/1:0,1:1 --steps 400 "
+                "--points 40 --replicas 1024 --device cpu --seed 4 --json"));
+  const auto& curves = set["tables"]["energy"];
+  REQUIRE(curves.size() == 3);
+  for (const auto& curve : curves) {
+    const auto& columns = curve["columns"];
+    CHECK(columns["energy_hot"].front() > columns["energy_cold"].front());
+    // Kaufman's exact energy; within 4.5 errors (false alarm 1e-5 for each of 6).
+    for (const char* name : {"energy_hot", "energy_cold"}) {
+      const double value = columns[name].back(),
+                   error = columns[std::string(name) + "_error"].back();
+      CHECK(std::abs(value + 0.8413154279) < 4.5 * error);
+    }
+  }
+  for (const std::string name : {"seconds_hot", "seconds_cold", "step_seconds_hot"}) {
+    int spread = 0;  // of three timings, which a clock may tell as equal
+    const auto& columns = curves[0]["columns"];
+    for (std::size_t i = 0; i < columns[name].size(); ++i) {
+      CHECK(columns[name + "_error"][i] >= 0);
+      CHECK(columns[name + "_low"][i] <= columns[name][i]);
+      CHECK(columns[name + "_high"][i] >= columns[name][i]);
+      spread += columns[name + "_high"][i] > columns[name + "_low"][i] ? 1 : 0;
+    }
+    CHECK(spread > 20);
+  }
+  CHECK(row(set, "1:0").at("last_step_seconds").at("error") >= 0);
+  CHECK(row(set, "1:0").at("equilibrium_steps").at("value") < 200);
+  CHECK(row(set, "1:0").at("steps_to_5%").at("value") > 1);
+  CHECK(row(set, "1:0").at("steps_to_5%").at("value") <
+        row(set, "glauber/1:0").at("steps_to_5%").at("value"));
+  CHECK(row(set, "1:0").at("steps_end").at("value") == 400);
+  const json few = parsed(place.run(
+      "equilibrate --size 8 --temperature 3.0 --schedule 1:0 --steps 20 --device cpu --json"));
+  CHECK_FALSE(row(few, "1:0").contains("energy_at_100"));
+  CHECK(row(set, "1:0").contains("energy_at_100"));
+  CHECK(row(set, "1:0").at("seconds_to_5%").at("value") <
+        row(set, "1:0").at("seconds_end").at("value"));
+  CHECK(row(set, "glauber/1:0").at("equilibrium_steps").at("value") >
+        row(set, "1:0").at("equilibrium_steps").at("value"));
+}
+
+TEST_CASE("clusters: the mean cluster over N is <m^2>, and the densities add up to one") {
+  const Workplace place;
+  const json set = parsed(
+      place.run("clusters --size 16 --temperature 2.269185314213022 --schedule 1:1 --measure 400 "
+                "--equilibrate 60 --device cpu --seed 5 --fit 2:100 --out c --no-plots --json"));
+  const auto& values = row(set, "1:1");
+  const double fraction = values.at("cluster_fraction").at("value");
+  const double m2 = values.at("m2").at("value");
+  const double error = std::hypot(values.at("cluster_fraction").at("error").get<double>(),
+                                  values.at("m2").at("error").get<double>());
+  CHECK(std::abs(fraction - m2) < 4 * error);  // false alarm 6e-5
+  CHECK(values.at("exponent").at("value") > 0.9);
+  CHECK(values.at("exponent").at("value") < 1.4);
+  double sum = 0;
+  for (const double share : set["tables"]["shares"][0]["columns"]["share"]) sum += share;
+  CHECK(sum == Approx(1));
+  CHECK(place.has("c/sizes.csv"));
+  CHECK(place.run("clusters --size 8 --temperature 2 --schedule 1:2 --device cpu").status == 64);
+}
+
+TEST_CASE("curves: wrong input is one line and status 64") {
+  const Workplace place;
+  for (const char* arguments : {"decorrelate --temperature 2", "decorrelate --size 8",
+                                "equilibrate --size 8 --temperature 2 "
+                                "--schedule 1:0,1:0",
+                                "decorrelate --size 8 --temperature 2 --schedule glaubre/1:0",
+                                "clusters --size 8 --temperature 2 --fit 5", "reproduce",
+                                "reproduce hawick-fig2", "reproduce hawick-fig02 --scale big"}) {
+    const Output output = place.run(arguments);
+    INFO(arguments << ": " << output.err);
+    CHECK(output.status == 64);
+    CHECK(output.out.empty());
+    CHECK(lines(output.err) == 1);
+  }
+}
+
+TEST_CASE("reproduce --list names every figure and table of the papers, one line each") {
+  const Workplace place;
+  const Output output = place.run("reproduce --list");
+  INFO(output.err);
+  REQUIRE(output.status == 0);
+  for (const char* name :
+       {"hawick-fig02",  "hawick-fig05",   "hawick-fig06", "hawick-fig07",  "hawick-fig08",
+        "hawick-fig09",  "hawick-fig10",   "hawick-fig11", "hawick-fig12",  "hawick-fig13",
+        "hawick-fig14",  "komura-fig01",   "komura-fig02", "komura-tables", "komura-table3",
+        "komura-sw",     "weigel-fig02",   "weigel-fig06", "weigel-fig08",  "weigel-fig09",
+        "weigel-fig10",  "weigel-fig11",   "weigel-fig12", "weigel-fig13",  "weigel-fig14",
+        "weigel-table1", "komura-sw-ranks"}) {
+    CHECK(output.out.find(name) != std::string::npos);
+  }
+  CHECK(lines(output.out) == 27);
+}
+
+TEST_CASE("reproduce: a figure of one's own, with every kind of run, and finished runs are kept") {
+  const Workplace place;
+  place.write("own.toml", R"(title = "Own"
+paper = "nobody"
+found = "nothing"
+[[run]]
+name = "eq"
+kind = "equilibrate"
+temperature = [3.0]
+schedules = ["1:0", "1:1"]
+sizes = [8]
+quick = { steps = 100, points = 20 }
+[[run]]
+name = "moments"
+kind = "moments"
+temperature = [2.2, 2.3, 2.4]
+sizes = [4, 8]
+measure = 50
+equilibrate = 20
+[[run]]
+name = "speed"
+kind = "speed"
+temperature = [2.0, 3.0]
+sizes = [8, 12]
+measure = 20
+equilibrate = 5
+[[run]]
+name = "core"
+kind = "speed"
+methods = ["persistent"]
+temperature = [2.5]
+sizes = [8]
+measure = 20
+equilibrate = 5
+[[run]]
+name = "passes"
+kind = "labelling"
+core = 0
+fit_from = 1
+sizes = [16, 32, 64]
+methods = ["self-label+relax"]
+tiles = [4, 8]
+measure = 6
+equilibrate = 5
+[[run]]
+name = "labels"
+kind = "labelling"
+sizes = [8, 16]
+q = [2, 3]
+methods = ["self-label+sew", "fast"]
+tiles = [4, 8]
+measure = 3
+equilibrate = 5
+[[run]]
+name = "few"
+kind = "few-cluster"
+sizes = [8, 16]
+tiles = [4, 8]
+measure = 10
+equilibrate = 5
+[[panel]]
+run = "eq"
+table = "energy"
+x = "steps"
+y = "energy_hot"
+[[check]]
+claim = "steps are counted from one"
+relation = "greater"
+left = "eq[schedule=1:0].equilibrium_steps"
+right = "0.5"
+[[check]]
+claim = "sizes by rank"
+relation = "greater"
+left = "labels[size=LARGEST,q=3,method=fast].total"
+right = "0"
+[[check]]
+claim = "of the other scale: not looked at"
+scale = "paper"
+left = "labels[size=4096].total"
+right = "0"
+[[check]]
+claim = "passes grow with the number of tiles"
+relation = "greater"
+left = "passes[method=self-label+relax,tile=all].passes_exponent"
+right = "0"
+[[check]]
+claim = "a false claim"
+left = "2"
+right = "1"
+why = "two is more"
+)");
+  const json figure =
+      parsed(place.run("reproduce own.toml --out f --no-plots --device cpu --json"));
+  CHECK(figure["kind"] == "figure");
+  CHECK(figure["runs"].size() == 7);
+  REQUIRE(figure["checks"].size() == 4);
+  CHECK(figure["checks"][0]["verdict"] != "disagrees");
+  CHECK(figure["checks"][1]["verdict"] != "disagrees");  // a time, which others may make uncertain
+  CHECK(figure["checks"][2]["verdict"] != "disagrees");  // a few updates of small lattices
+  CHECK(figure["checks"][3]["verdict"] == "disagrees");
+  const json& speed = figure["runs"]["speed"]["metrics"][0]["values"];
+  for (const char* name : {"core_us", "fast_us_measured", "acceleration", "cluster_fraction"}) {
+    CHECK(speed.at(name).at("error") > 0);
+  }
+  // The GPU's methods have no times here, the core has.
+  const json& core = figure["runs"]["core"]["metrics"][0];
+  CHECK(core.at("keys").at("method") == "persistent");
+  CHECK(core.at("values").at("core_us").at("value") > 0);
+  CHECK(core.at("values").at("hybrid_share").at("value").is_null());
+  const json& passes = figure["runs"]["passes"]["tables"]["times"][0]["columns"];
+  CHECK(passes.at("tiles_across") == json{4.0, 8.0, 16.0});
+  for (const auto& count : passes.at("passes")) CHECK(count >= 1);
+  CHECK(passes.at("core")[0].is_null());
+  const json& labels = figure["runs"]["labels"]["metrics"][0]["values"];
+  CHECK(labels.at("core").at("value") > 0);
+  CHECK(labels.at("speedup").at("value") > 0);
+  for (const char* file : {"f/curves.json", "f/eq/energy.csv", "f/moments/moments.csv",
+                           "f/speed/speed.csv", "f/speed/by_size.csv", "f/labels/times.csv",
+                           "f/labels/best_tile.csv", "f/few/few-cluster.csv", "f/runs/eq.json"}) {
+    INFO(file);
+    CHECK(place.has(file));
+  }
+  const json again = parsed(place.run("reproduce own.toml --out f --no-plots --device cpu --json"));
+  CHECK(again["runs"]["speed"] == figure["runs"]["speed"]);  // timings never repeat
+  place.write("bad.toml", "title = \"x\"\n[[run]]\nnam = \"a\"\n");
+  const Output bad = place.run("reproduce bad.toml --out g --device cpu");
+  CHECK(bad.status == 64);
+  CHECK(bad.err.find("bad.toml:3") != std::string::npos);
+}

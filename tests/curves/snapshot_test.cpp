@@ -1,0 +1,68 @@
+// Correlations of all replicas at once against those of one replica after the other.
+#include "src/curves/snapshot.hpp"
+#include "graphs/graph.hpp"
+#include "src/curves/curve_spec.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace rewise;
+
+namespace {
+
+std::vector<SpinBits> one_by_one(const Engine& engine, const CurveSpec& spec) {
+  std::vector<SpinBits> replicas;
+  std::vector<std::uint8_t> buffer(spec.sites());
+  for (std::uint32_t r = 0; r < spec.replicas; ++r) {
+    engine.spins(0, r, buffer);
+    replicas.emplace_back(buffer, spec.q);
+  }
+  return replicas;
+}
+
+void compare(const CurveSpec& spec, double temperature, Start start) {
+  const Graph graph = build_graph(graph_spec(spec, 0));
+  const Mix mix = parse_mix("1:1", "test");
+  const auto engine = curve_engine(spec, graph, 0, temperature, mix, start);
+  Snapshot then(*engine, spec.sites(), spec.replicas, spec.q);
+  then.count();
+  const auto plain_then = one_by_one(*engine, spec);
+  for (int cycle = 0; cycle < 3; ++cycle) {
+    Snapshot now(*engine, spec.sites(), spec.replicas, spec.q);
+    now.count();
+    const auto found = correlations(then, now);
+    const auto plain_now = one_by_one(*engine, spec);
+    REQUIRE(found.size() == spec.replicas);
+    for (std::uint32_t r = 0; r < spec.replicas; ++r) {
+      INFO("cycle " << cycle << " replica " << r);
+      CHECK(found[r] == Approx(pearson(plain_then[r], plain_now[r])).margin(1e-12));
+      if (cycle == 0 && start == Start::hot) CHECK(found[r] == Approx(1));
+    }
+    engine->advance(mix.schedule, 1);
+  }
+}
+
+}  // namespace
+
+TEST_CASE(
+    "snapshots: correlations of a word's replicas are those of each, on any number of sites") {
+  CurveSpec spec;
+  spec.replicas = 64;
+  spec.p = 0.1;
+  // Below, beside and above the stretches that counters are emptied after (4080 words).
+  for (const auto& extents :
+       std::vector<std::vector<std::uint32_t>>{{4, 4}, {6, 10}, {64, 66}, {4, 6, 8}, {128, 64}}) {
+    spec.extents = extents;
+    compare(spec, 2.5, Start::hot);
+  }
+}
+
+TEST_CASE("snapshots: without variance equal spins count as 1, other engines go one by one") {
+  CurveSpec spec;
+  spec.extents = {8, 8};
+  compare(spec, 0.5, Start::cold);  // all spins equal, and stay so or nearly
+  spec.engine = EngineKind::bytespin;
+  spec.replicas = 5;
+  compare(spec, 2.5, Start::hot);
+  spec.model = ModelKind::potts;
+  spec.q = 3;
+  compare(spec, 1.2, Start::hot);
+}

@@ -1,0 +1,93 @@
+// An error that all ranks have when shares are made is told by rank 0 alone, and the others go on
+// to the next order; one that rank 0 has by itself ends them all, as does a maker's.
+#include <atomic>
+#include <string>
+
+#include "src/engine/share.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace rewise;
+using namespace rewise::distributed;
+
+namespace {
+
+class Stub final : public Share {
+ public:
+  Stub(const Transport& transport, int fails) : transport_(transport), fails_(fails) {}
+  std::string device() const override { return "cpu"; }
+  int threads() const override { return 1; }
+  void fetch(std::uint64_t) override {
+    if (fails_ == 1) throw ErrorOfAll(ExitCode::device, "no way");
+    if (fails_ == 2 && transport_.rank() == 0) throw Error(ExitCode::device, "no memory here");
+  }
+  void advance(const Advance&) override {}
+  void count(std::span<std::uint64_t> sums) override { sums[0] = 1; }
+  std::uint64_t systems() const override { return 1; }
+  std::uint64_t sums() const override { return 1; }
+  Extent part(int) const override { return {}; }
+  void read(std::uint64_t, std::uint64_t, std::uint64_t, std::span<std::uint8_t>) const override {}
+  void write(std::uint64_t, std::uint64_t, std::uint64_t, std::span<const std::uint8_t>) override {}
+
+ private:
+  const Transport& transport_;
+  const int fails_;  // 1: at all ranks, 2: at rank 0 alone
+};
+
+ShareMaker maker(Transport& transport) {
+  return [&transport](std::span<const std::uint8_t> recipe) {
+    return std::make_unique<Stub>(transport, recipe[0]);
+  };
+}
+
+}  // namespace
+
+TEST_CASE("ranks: an error of all is told once, and they go on") {
+  std::atomic<int> followed{0};
+  run_ranks(3, [&](Transport& t) {
+    if (t.rank() > 0) {
+      follow(t, maker(t));
+      ++followed;
+      return;
+    }
+    for (int turn = 0; turn < 2; ++turn) {
+      try {
+        const Shares none(t, {1}, maker(t));
+        FAIL("no error");
+      } catch (const ErrorOfAll& error) {
+        CHECK(std::string(error.what()) == "no way");
+      }
+      const Shares shares(t, {0}, maker(t));
+      CHECK(shares.count() == std::vector<std::uint64_t>{3});
+    }
+    dismiss_followers(t);
+  });
+  CHECK(followed == 2);
+}
+
+TEST_CASE("ranks: an error of rank 0 while shares are made leaves nobody waiting") {
+  // Their messages to each other come behind what each does by itself.
+  std::atomic<int> ended{0};
+  try {
+    run_ranks(3, [&](Transport& t) {
+      if (t.rank() == 0) {
+        const Shares none(t, {2}, maker(t));
+      } else {
+        CHECK_THROWS_AS(follow(t, maker(t)), Error);
+        ++ended;
+      }
+    });
+    FAIL("no error");
+  } catch (const Error& error) {
+    CHECK(error.exit_code() == ExitCode::device);
+    CHECK(std::string(error.what()) == "no memory here");
+  }
+  CHECK(ended == 2);
+}
+
+TEST_CASE("ranks: a crew that is not complete leaves nobody waiting") {
+  const auto maker_of = [](Transport& t) {
+    if (t.rank() == 2) throw Error(ExitCode::device, "no third");
+    return maker(t);
+  };
+  CHECK_THROWS_AS(Crew(3, maker_of), Error);
+}

@@ -1,0 +1,301 @@
+// `rewise bench`: what its rows say, how they are matched with a saved run, and its errors. Rows
+// come from pieces of a millisecond: no figure is asserted, only how the figures hang together.
+#include "experiments/commands/bench.hpp"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "experiments/commands/bench_report.hpp"
+#include "src/base/error.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/program.hpp"
+
+using namespace rewise;
+using namespace rewise::oracle;
+
+namespace {
+
+BenchRow row(const std::string& device, std::uint32_t replicas, double rate) {
+  BenchRow r;
+  r.engine = "multispin";
+  r.update = "wolff";
+  r.device = device;
+  r.extents = {16, 16};
+  r.p = 0.1;
+  r.temperature = 2.769;
+  r.replicas = replicas;
+  r.schedule = "0:8";
+  r.flips_per_ns = rate;
+  return r;
+}
+
+const std::string kQuick = "bench --size 8 --seconds 0.001 --repeats 1 --equilibrate 2 ";
+
+}  // namespace
+
+TEST_CASE("rows of a group: rate, time per update, clusters and measurement hang together") {
+  struct Case {
+    EngineKind engine;
+    std::uint32_t graphs, q;  // q 0: Ising
+  };
+  for (const auto& [engine, graphs, q] :
+       {Case{EngineKind::multispin, 1, 0}, Case{EngineKind::multispin, 3, 0},
+        Case{EngineKind::bytespin, 1, 0}, Case{EngineKind::bytespin, 1, 3}}) {
+    const double temperature = q == 0 ? 2.769 : 1.2;
+    BenchGroup group{engine, {"cpu", -1}, {{12, 10}, 0.1, Rule::rewire, 1}, temperature, 32,
+                     graphs, {}};
+    if (q > 0) {
+      group.model = ModelKind::potts;
+      group.q = q;
+    }
+    for (const Update update : traits(engine).updates) {
+      group.updates.push_back({update});
+    }
+    group.updates.emplace_back();
+    BenchEffort effort;
+    effort.repeats = 3;  // odd: the median of the rates is the rate of the median time
+    effort.seconds = 1e-3;
+    effort.equilibrate = 20;
+    effort.mix = Schedule{1, 2};
+    const DeviceLimits limits{"cpu", "", 1e10, 1e12, ""};
+    std::size_t told = 0;
+    const auto rows =
+        run_bench(group, effort, limits, StopToken(), [&](const BenchRow&) { ++told; });
+    REQUIRE(rows.size() == group.updates.size());
+    CHECK(told == rows.size());
+    for (const BenchRow& r : rows) {
+      INFO(to_string(engine) << " " << r.update << " " << graphs << " q " << q);
+      CHECK(r.q == q);
+      const double sites = 120, ns = 1e3 * r.us_per_update;
+      CHECK(r.flips_per_ns > 0);
+      CHECK(r.spread >= 0);
+      CHECK(r.copy_share.has_value() == r.bytes_per_update.has_value());
+      CHECK(r.measure_per_sweep.has_value() == (r.update == "metropolis" || r.update == "glauber"));
+      CHECK(r.cluster_fraction.has_value() == (r.update == "wolff"));
+      CHECK(r.integer_share.has_value() == (r.update != "mix"));
+      if (r.update == "mix") {
+        CHECK(r.schedule == "1:2");
+        CHECK(r.flips_per_ns * ns > sites);  // a sweep, and what two clusters flip
+        CHECK(r.flips_per_ns * ns < 3 * sites);
+      } else if (r.update == "wolff") {
+        CHECK(r.schedule == "0:8");
+        CHECK(*r.cluster_fraction > 1 / sites);
+        CHECK(*r.cluster_fraction < 1);
+      } else if (r.update == "few-cluster") {
+        CHECK(r.flips_per_ns * ns > 1);
+        CHECK(r.flips_per_ns * ns <= sites);
+      } else {
+        CHECK(r.flips_per_ns * ns == Approx(sites));
+        CHECK(*r.copy_share == Approx(*r.bytes_per_update / (32 * graphs * ns * 1e-9) / 1e10));
+      }
+      if (r.measure_per_sweep) CHECK(*r.measure_per_sweep >= 0);
+    }
+  }
+}
+
+TEST_CASE("the least bytes are those of the spins and of the neighbour lists") {
+  const Graph plain = build_graph({{16, 8}, 0, Rule::rewire, 1});
+  CHECK(least_bytes(EngineKind::multispin, LocalUpdate::metropolis, plain, 64) == 3 * 128 * 4 * 2);
+  CHECK(least_bytes(EngineKind::bytespin, LocalUpdate::glauber, plain, 3) == 3 * 128 * 3);
+  CHECK(least_bytes(EngineKind::bytespin, ClusterUpdate::swendsen_wang, plain, 1) == 128 * (2 + 8));
+  CHECK(least_bytes(EngineKind::multispin, ClusterUpdate::wolff, plain, 64) == 0);
+  const Graph rewired = build_graph({{16, 8}, 0.5, Rule::rewire, 1});
+  std::uint64_t entries = 0;
+  for (const Site site : rewired.modified_sites()) entries += rewired.degree(site);
+  CHECK(least_bytes(EngineKind::multispin, LocalUpdate::metropolis, rewired, 32) ==
+        3 * 128 * 4 + 4 * static_cast<double>(entries));
+  CHECK(least_instructions(EngineKind::multispin, LocalUpdate::metropolis, plain) <
+        least_instructions(EngineKind::bytespin, LocalUpdate::metropolis, plain));
+}
+
+TEST_CASE("GPU over CPU: against the fastest row of the same task") {
+  std::vector<BenchRow> rows{row("cpu", 32, 2), row("cpu", 64, 4), row("cuda:0", 1024, 400),
+                             row("cuda:0", 1024, 400)};
+  rows[3].p = 0;
+  compare_with_cpu(rows);
+  CHECK_FALSE(rows[0].over_cpu);
+  CHECK(rows[2].over_cpu == 100.0);
+  CHECK_FALSE(rows[3].over_cpu);
+}
+
+TEST_CASE("two runs: rows that are the same are matched, the others are named") {
+  // One number of replicas in each run: they may differ.
+  BenchComparison c = compare_runs({row("cpu", 64, 3)}, {row("cpu", 32, 2)});
+  REQUIRE(c.pairs.size() == 1);
+  CHECK(c.pairs[0].ratio() == 1.5);
+  // Several: they must agree.
+  c = compare_runs({row("cpu", 64, 3), row("cpu", 128, 5)}, {row("cpu", 32, 2), row("cpu", 64, 1)});
+  REQUIRE(c.pairs.size() == 1);
+  CHECK(c.pairs[0].ratio() == 3);
+  REQUIRE(c.only_now.size() == 1);
+  CHECK(c.only_now[0].replicas == 128);
+  REQUIRE(c.only_then.size() == 1);
+  CHECK(c.only_then[0].replicas == 32);
+  // One saved row is not used twice.
+  c = compare_runs({row("cpu", 64, 3), row("cpu", 128, 5)}, {row("cpu", 32, 2)});
+  CHECK(c.pairs.empty());
+  CHECK(c.only_now.size() == 2);
+  CHECK(c.only_then.size() == 1);
+  for (int change = 0; change < 9; ++change) {
+    BenchRow other = row("cpu", 64, 3);
+    if (change == 0) other.engine = "bytespin";
+    if (change == 1) other.update = "metropolis";
+    if (change == 2) other.device = "cuda:0";
+    if (change == 3) other.extents = {16, 18};
+    if (change == 4) other.p = 0.2;
+    if (change == 5) other.temperature = 2.5;
+    if (change == 6) other.method = "ccl";
+    if (change == 7) other.graphs = 2;
+    if (change == 8) other.q = 3;
+    INFO("change " << change);
+    c = compare_runs({other}, {row("cpu", 64, 3)});
+    CHECK(c.pairs.empty());
+    CHECK(c.only_now.size() == 1);
+    CHECK(c.only_then.size() == 1);
+    const std::string text = comparison_table(c, "old.json");
+    CHECK(text.find("only in this run: ") != std::string::npos);
+    CHECK(text.find("only in old.json: multispin wolff, cpu, 16x16, p = 0.1, T = 2.769, 64") !=
+          std::string::npos);
+  }
+}
+
+TEST_CASE("a saved run reads back") {
+  BenchResult result;
+  result.rows = {row("cpu", 32, 2), row("cuda:0", 1024, 400.25)};
+  result.rows[0].q = 3;
+  auto saved = bench_json(result);
+  saved["rows"][1].erase("model");  // as before there was Potts
+  const auto rows = bench_rows(saved.dump(), "x.json");
+  const BenchComparison c = compare_runs(result.rows, rows);
+  REQUIRE(c.pairs.size() == 2);
+  CHECK(c.pairs[0].ratio() == 1);
+  CHECK(c.pairs[1].ratio() == 1);
+  for (const char* text : {"", "{}", "[]", "{\"rows\": 1}", "{\"rows\": [{\"engine\": \"x\"}]}"}) {
+    INFO(text);
+    CHECK_THROWS_AS(bench_rows(text, "x.json"), Error);
+  }
+}
+
+TEST_CASE("bench as a program: table, JSON, ratios to a saved run") {
+  Workplace place;
+  const Output table = place.run(kQuick + "--p 0.1 --device cpu --threads 1 --schedule 1:2");
+  INFO(table.err);
+  REQUIRE(table.status == 0);
+  for (const char* word : {"flips/ns", "us/update", "of copy", "swendsen-wang", "mix 1:2", "8x8"}) {
+    CHECK(table.out.find(word) != std::string::npos);
+  }
+  const Output first = place.run(kQuick + "--p 0.1 --device cpu --threads 1 --json");
+  REQUIRE(first.status == 0);
+  const auto json = nlohmann::json::parse(first.out);
+  CHECK(json["rows"].size() == 4 + 5 + 2);
+  CHECK(json["devices"][0]["device"] == "cpu");
+  CHECK(json["devices"][0]["copy_bytes_per_second"] > 0);
+  std::set<std::string> updates;
+  for (const auto& r : json["rows"]) {
+    updates.insert(r["engine"].get<std::string>() + " " + r["update"].get<std::string>());
+    CHECK(r["flips_per_ns"] > 0);
+    CHECK(r["temperature"] == 2.785);
+  }
+  CHECK(updates.size() == 11);
+  const Output four = place.run(
+      "bench --size 4 --dim 4 --p 0.1 --seconds 0.001 --repeats 1 --equilibrate 2 --device cpu "
+      "--threads 1 --engine multispin --update metropolis --json");
+  REQUIRE(four.status == 0);
+  CHECK(nlohmann::json::parse(four.out)["rows"][0]["temperature"] == 6.9267);
+  place.write("before.json", first.out);
+  const Output vs =
+      place.run(kQuick +
+                "--device cpu --threads 1 --engine multispin --update wolff --p 0,0.1 "
+                "--vs before.json");
+  REQUIRE(vs.status == 0);
+  CHECK(vs.out.find("ratio") != std::string::npos);
+  CHECK(vs.out.find("only in this run: multispin wolff, cpu, 8x8, p = 0,") != std::string::npos);
+  CHECK(vs.out.find("only in before.json: bytespin swendsen-wang") != std::string::npos);
+}
+
+TEST_CASE("bench of Potts: rows of the bytespin engine, near Tc") {
+  Workplace place;
+  const Output ran =
+      place.run(kQuick + "--model potts --q 3 --p 0,0.1 --device cpu --threads 1 --json");
+  INFO(ran.err);
+  REQUIRE(ran.status == 0);
+  const auto json = nlohmann::json::parse(ran.out);
+  std::set<std::string> updates;
+  for (const auto& r : json["rows"]) {
+    updates.insert(r["update"].get<std::string>());
+    CHECK(r["engine"] == "bytespin");
+    CHECK(r["model"] == "potts");
+    CHECK(r["q"] == 3);
+    CHECK(r["flips_per_ns"] > 0);
+    const double tc = 0.994972861;
+    CHECK(r["temperature"].get<double>() ==
+          Approx(r["p"] == 0.0 ? tc : tc * 2.785 / 2.269185).epsilon(1e-4));
+  }
+  CHECK(json["rows"].size() == 2 * 5);
+  CHECK(updates ==
+        std::set<std::string>{"metropolis", "glauber", "wolff", "swendsen-wang", "few-cluster"});
+  const Output table = place.run(kQuick +
+                                 "--model potts --q 5 --p 0 --device cpu --threads 1 --update "
+                                 "swendsen-wang --label-method fast,bfs+sew,kalentev");
+  REQUIRE(table.status == 0);
+  for (const char* row : {"(fast), q = 5", "(bfs+sew), q = 5", "(kalentev), q = 5"}) {
+    CHECK(table.out.find(row) != std::string::npos);
+  }
+}
+
+TEST_CASE("bench: --replicas are --systems where no word groups are asked for") {
+  const Workplace place;
+  const Output ran = place.run(
+      kQuick + "--engine bytespin --replicas 1,3 --device cpu --update metropolis --p 0 --json");
+  INFO(ran.err);
+  REQUIRE(ran.status == 0);
+  const auto json = nlohmann::json::parse(ran.out);
+  REQUIRE(json["rows"].size() == 2);
+  CHECK(json["rows"][0]["replicas"] == 1);
+  CHECK(json["rows"][1]["replicas"] == 3);
+}
+
+TEST_CASE("bench: bad input ends with one line and its status") {
+  Workplace place;
+  place.write("x.json", "{}");
+  struct Bad {
+    std::string line;
+    int status;
+    std::string says;
+  };
+  for (const Bad& bad : {
+           Bad{"--engine bundel", 64, "did you mean 'multispin'"},
+           Bad{"--update wolf", 64, "did you mean 'wolff'"},
+           Bad{"--device gpu", 64, "--device"},
+           Bad{"--device cpu --wolff-method persistent", 64, "persistent"},
+           Bad{"--wolff-method frontir", 64, "did you mean 'frontier'"},
+           Bad{"--device cuda:999", 69, "cuda:999"},
+           Bad{"--model pots", 64, "did you mean 'potts'"},
+           Bad{"--q 3", 64, "--q"},
+           Bad{"--model potts --q 256", 64, "--q"},
+           Bad{"--model potts --engine multispin", 64, "bytespin takes potts"},
+           Bad{"--model potts --q 3 --dim 3 --size 4", 64, "--temperature is missing"},
+           Bad{"--label-method kalentef", 64, "did you mean 'kalentev'"},
+           Bad{"--replicas 33", 64, "64"},
+           Bad{"--replicas 1", 64, "the others have --systems"},
+           Bad{"--engine bytespin --replicas 1 --systems 2", 64, "--replicas: is --systems"},
+           Bad{"--systems 0", 64, "--systems"},
+           Bad{"--graphs 257", 64, "--graphs"},
+           Bad{"--size 7", 64, "extent 7"},
+           Bad{"--size 8,", 64, "--size"},
+           Bad{"--p 2", 64, "--p"},
+           Bad{"--dim 1 --size 64", 64, "--temperature is missing"},
+           Bad{"--schedule 0:0", 64, "0:0"},
+           Bad{"--seconds soon", 64, "--seconds"},
+           Bad{"--vs absent.json", 74, "absent.json"},
+           Bad{"--vs x.json", 65, "x.json"},
+       }) {
+    const Output output = place.run("bench " + bad.line);
+    INFO(bad.line << "\n" << output.err);
+    CHECK(output.status == bad.status);
+    CHECK(output.out.empty());
+    CHECK(lines(output.err) == 1);
+    CHECK(output.err.find(bad.says) != std::string::npos);
+  }
+}

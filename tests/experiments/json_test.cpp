@@ -1,0 +1,268 @@
+// The JSON objects of `run`, `graph` and `info`, field by field (src/store/FORMATS.md).
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+
+#include "tests/support/catch.hpp"
+#include "tests/support/program.hpp"
+
+using namespace rewise::oracle;
+using nlohmann::json;
+
+namespace {
+
+std::set<std::string> keys(const json& object) {
+  std::set<std::string> names;
+  for (const auto& [key, value] : object.items()) names.insert(key);
+  return names;
+}
+
+json parsed(const Output& output) {
+  INFO(output.err);
+  REQUIRE(output.status == 0);
+  return json::parse(output.out);  // throws where there is anything else on standard output
+}
+
+}  // namespace
+
+TEST_CASE("run --json has exactly the fields of the contract") {
+  const Workplace place;
+  const json run = parsed(place.run(
+      "run --dim 2 --size 8,6 --p 0.1 --graph-seed 3 --temperature 2.3,2.6 --schedule 1:2 "
+      "--equilibrate 20 --measure 50 --every 2 --seed 5 --threads 1 --device cpu --json"));
+  CHECK(keys(run) == std::set<std::string>{"graph", "results", "warnings", "trajectory_hash",
+                                           "engine", "device", "threads", "seconds",
+                                           "updates_per_ns"});
+  CHECK(keys(run["graph"]) == std::set<std::string>{"dim", "extents", "p", "rule", "seed", "sites",
+                                                    "bonds", "modified", "rewired"});
+  CHECK(run["graph"]["extents"] == json({8, 6}));
+  CHECK(run["graph"]["sites"] == 48);
+  CHECK(run["graph"]["bonds"] == 96);
+  CHECK(run["graph"]["seed"] == 3);
+  CHECK(run["graph"]["rule"] == "rewire");
+  REQUIRE(run["results"].size() == 2);
+  for (const auto& row : run["results"]) {
+    CHECK(keys(row) ==
+          std::set<std::string>{"temperature", "beta", "replicas", "measurements", "status",
+                                "reasons", "candidate", "energy", "abs_magnetisation", "m2", "m4",
+                                "binder", "specific_heat", "susceptibility", "cluster_fraction"});
+    for (const char* timed : {"energy", "abs_magnetisation", "m2", "m4"}) {
+      CHECK(keys(row[timed]) == std::set<std::string>{"value", "error", "tau"});
+      CHECK(row[timed]["error"] > 0);
+      CHECK(row[timed]["tau"] > 0);
+    }
+    for (const char* plain : {"binder", "specific_heat", "susceptibility", "cluster_fraction"}) {
+      CHECK(keys(row[plain]) == std::set<std::string>{"value", "error"});
+    }
+    CHECK(row["replicas"] == 32);
+    CHECK(row["measurements"] == 50);
+    CHECK(row["energy"]["value"] < 0);
+    CHECK(row["energy"]["value"] > -2);
+    CHECK(row["beta"].get<double>() == Approx(1 / row["temperature"].get<double>()));
+    // <C>/N = <m^2>
+    const double difference =
+        row["cluster_fraction"]["value"].get<double>() - row["m2"]["value"].get<double>();
+    const double error = std::hypot(row["cluster_fraction"]["error"].get<double>(),
+                                    row["m2"]["error"].get<double>());
+    CHECK(std::abs(difference) < 5 * error);
+  }
+  CHECK(run["engine"] == "multispin");
+  CHECK(run["device"] == "cpu");
+  CHECK(run["threads"] == 1);
+  CHECK(run["trajectory_hash"].get<std::string>().size() == 16);
+}
+
+TEST_CASE("the same seed gives the same trajectory on any number of threads") {
+  const Workplace place;
+  const std::string line =
+      "run --size 16 --p 0.1 --temperature 2.4,2.7 --equilibrate 10 --measure 10 --json --threads ";
+  json one = parsed(place.run(line + "1")), three = parsed(place.run(line + "3"));
+  CHECK(one["trajectory_hash"] == three["trajectory_hash"]);
+  CHECK(one["results"] == three["results"]);
+  const json other = parsed(place.run(line + "1 --seed 2"));
+  CHECK(one["trajectory_hash"] != other["trajectory_hash"]);
+}
+
+TEST_CASE("what cannot be known is null: clusters without cluster updates, errors of one system") {
+  const Workplace place;
+  const json run = parsed(place.run(
+      "run --size 8 --temperature 2.3 --schedule 1:0 --engine bytespin --replicas 1 --measure 1 "
+      "--equilibrate 100 --json"));
+  const auto& row = run["results"][0];
+  CHECK(row["cluster_fraction"]["value"].is_null());
+  CHECK(row["energy"]["error"].is_null());
+  CHECK(row["energy"]["tau"].is_null());
+  CHECK(row["energy"]["value"].is_number());
+}
+
+TEST_CASE("one replica gets its errors from stretches of time") {
+  const Workplace place;
+  const json run = parsed(
+      place.run("run --size 8 --temperature 2.3 --engine bytespin --replicas 1 --measure 640 "
+                "--equilibrate 50 --json"));
+  CHECK(run["results"][0]["energy"]["error"] > 0);
+  CHECK(run["results"][0]["cluster_fraction"]["error"] > 0);
+}
+
+TEST_CASE("graph says what imported graphs have: isolated sites, triangles, nothing rewired") {
+  const Workplace place;
+  place.write("house.edges", "# sites 7\n0 1\n1 2\n2 3\n3 0\n2 4\n3 4\n");
+  const json found = parsed(place.run("graph --from house.edges --json"));
+  CHECK(found["graph"]["isolated"] == 2);
+  CHECK(found["graph"]["rewired"].is_null());
+  CHECK(found["graph"]["modified"].is_null());
+  CHECK(found["graph"]["source"] == "house.edges");
+  CHECK(found["metrics"]["rewired_share"].is_null());
+  CHECK(found["metrics"]["modified_share"].is_null());
+  // Sites 2, 3: one joined pair of three; site 4: one of one.
+  CHECK(found["metrics"]["clustering"]["value"] == Approx((1 + 2.0 / 3) / 7));
+  CHECK(found["metrics"]["clustering"]["error"] == 0);
+  const std::string table = place.run("graph --from house.edges").out;
+  INFO(table);
+  CHECK(table.find("\nisolated sites       2\n") != std::string::npos);
+  CHECK(table.find("\nclustering           0.238095\n") != std::string::npos);
+  for (const char* word : {"rewired", "modified"}) CHECK(table.find(word) == std::string::npos);
+  place.write("alone.edges", "# sites 3\n");
+  CHECK(parsed(place.run("graph --from alone.edges --json"))["metrics"]["mean_path"]["value"]
+            .is_null());
+  CHECK(place.run("graph --from alone.edges").out.find("length     - (") != std::string::npos);
+}
+
+TEST_CASE("a value without an error is printed without one") {
+  const Workplace place;
+  const std::string graph = "graph --size 64 --p 0.1 --sources 1";
+  const std::string table = place.run(graph).out;
+  INFO(table);
+  CHECK(table.find("nan") == std::string::npos);
+  CHECK(table.find("8.61099 (from 1 sampled site)") != std::string::npos);
+  const json path = parsed(place.run(graph + " --json"))["metrics"]["mean_path"];
+  CHECK(path["value"] > 8);
+  CHECK(path["error"].is_null());
+}
+
+TEST_CASE("graphs written as edge lists are read back as they are") {
+  const Workplace place;
+  for (const auto& [seed, isolated] : {std::pair{"5", 2}, {"10", 1}}) {  // site 15; site 0
+    const std::string name = "g" + std::string(seed) + ".edges";
+    const Output made =
+        place.run("graph --dim 1 --size 16 --p 1 --seed " + std::string(seed) + " --out " + name);
+    CHECK(made.out.find("\nisolated sites       " + std::to_string(isolated) + "\n") !=
+          std::string::npos);
+    const json back = parsed(place.run("graph --from " + name + " --json"));
+    CHECK(back["graph"]["sites"] == 16);
+    CHECK(back["graph"]["isolated"] == isolated);
+  }
+}
+
+TEST_CASE("graph --json says what the network looks like") {
+  const Workplace place;
+  const json graph = parsed(place.run("graph --size 16 --p 0.1 --seed 4 --out g.edges --json"));
+  CHECK(keys(graph) == std::set<std::string>{"graph", "metrics"});
+  for (const char* key : {"dim", "extents", "p", "rule", "seed", "sites", "bonds", "modified",
+                          "rewired", "colours", "hash"}) {
+    CHECK(graph["graph"].contains(key));
+  }
+  CHECK(graph["graph"]["rewired"] > 10);
+  CHECK(graph["metrics"]["mean_degree"] == 4.0);
+  CHECK(graph["metrics"]["mean_path"]["value"] > 3);
+  std::uint64_t sites = 0;
+  for (const auto& count : graph["metrics"]["degree_counts"]) sites += count.get<std::uint64_t>();
+  CHECK(sites == 256);
+
+  // The edge list comes back as an imported graph of the same size, and can be simulated.
+  const json again = parsed(place.run("graph --from g.edges --json"));
+  CHECK(again["graph"]["rule"] == "imported");
+  CHECK(again["graph"]["bonds"] == 512);
+  CHECK(again["graph"]["colours"] == 2);
+  CHECK(again["graph"]["dim"].is_null());
+  const json run = parsed(
+      place.run("run --graph g.edges --temperature 2.5 --measure 20 --equilibrate 20 --json"));
+  CHECK(run["graph"]["sites"] == 256);
+}
+
+TEST_CASE("a graph from a file is run as what it is: bare, or a chain") {
+  const Workplace place;
+  const std::string run = " --temperature 2.5 --measure 10 --equilibrate 10 ";
+  const json bare = parsed(place.run("graph --size 16 --p 0.1 --bare --out b.h5 --json"));
+  const Output said = place.run("run --graph b.h5 --out t.h5" + run);
+  CHECK(said.status == 0);
+  CHECK(said.out.find("rewire, graph seed 1, without its shortcuts") != std::string::npos);
+  const json again = parsed(place.run("graph --from t.h5 --json"));
+  CHECK(again["graph"]["hash"] == bare["graph"]["hash"]);
+  CHECK(again["graph"]["bonds"] == bare["graph"]["bonds"]);
+
+  for (const char* engine : {"--engine bytespin", "--model potts --q 3"}) {
+    const Output single = place.run(std::string("run --graph b.h5 ") + engine + run);
+    CHECK(single.status == 64);
+    CHECK(single.err.find("without its shortcuts") != std::string::npos);
+  }
+
+  REQUIRE(place.run("graph --dim 1 --size 64 --p 0.1 --out c.h5").status == 0);
+  CHECK(parsed(place.run("run --graph c.h5 --json" + run))["trajectory_hash"] ==
+        parsed(place.run("run --dim 1 --size 64 --p 0.1 --json" + run))["trajectory_hash"]);
+}
+
+TEST_CASE("isolated sites that Metropolis turns over and Wolff updates leave are warned of") {
+  const Workplace place;
+  const std::string run = "run --size 64 --temperature 4 --measure 4 --equilibrate 4 ";
+  const auto warned = [&](const std::string& more) {
+    const Output said = place.run(run + more);
+    REQUIRE(said.status == 0);
+    return said.err.find("isolated sites flip together") != std::string::npos;
+  };
+  CHECK(warned("--p 1"));
+  CHECK(warned("--p 1 --schedule 1:0"));
+  CHECK_FALSE(warned("--p 1 --local glauber"));
+  CHECK_FALSE(warned("--p 1 --cluster swendsen-wang"));
+  CHECK_FALSE(warned("--p 1 --schedule 0:1"));
+  CHECK_FALSE(warned("--p 0.1"));
+}
+
+TEST_CASE("graphs in task files may have more lone sites than bonds") {
+  const Workplace place;
+  std::string text = "<graphml><graph edgedefault=\"undirected\">";
+  for (int k = 0; k < 70000; ++k) text += "<node id=\"" + std::to_string(k) + "\"/>";
+  text += "<edge source=\"0\" target=\"1\"/></graph></graphml>";
+  place.write("g.graphml", text);
+  REQUIRE(place
+              .run("run --graph g.graphml --temperature 2 --measure 2 --equilibrate 1 --replicas 1 "
+                   "--engine bytespin --out t.h5")
+              .status == 0);
+  CHECK(parsed(place.run("graph --from t.h5 --json"))["graph"]["sites"] == 70000);
+}
+
+TEST_CASE("what a dry run tells as JSON: memory, disk, seconds, tasks") {
+  const Workplace place;
+  const json need = parsed(place.run("run --size 64 --temperature 2.3 --dry-run --json"));
+  CHECK(need["memory_bytes"] > 0);
+  CHECK(need["disk_bytes"] == 0);
+  CHECK(need["cpu_seconds"] > 0);
+  CHECK(parsed(place.run(
+      "run --size 64 --temperature 2.3 --schedule auto --dry-run --json"))["cpu_seconds"]
+            .is_null());
+  place.write("s.toml", "[lattice]\ndim = 2\nsizes = [16, 32]\np = [0.01, 0.1]\ngraphs = 3\n");
+  const json study = parsed(place.run("tc s.toml --dry-run --json"));
+  CHECK(study["tasks"].size() == 4);
+  CHECK(study["tasks"][3]["size"] == json({32, 32}));
+  CHECK(study["tasks"][3]["tasks"] == 3);
+  CHECK(study["all_is_known"] == false);
+  place.write("t.toml",
+              "[lattice]\ndim = 2\nsizes = [16, 32]\np = [0.01]\ngraphs = 3\n"
+              "[sampling]\ntarget_error = 1e-2\n");
+  CHECK(parsed(place.run("tc t.toml --dry-run --json"))["tasks"][0]["tasks"] == 16);  // at least
+  place.write("t.toml",
+              "[lattice]\ndim = 2\nsizes = [16, 32]\np = [0.01]\ngraphs = 3\n"
+              "[sampling]\nmethod = \"tree\"\n");
+  CHECK(place.run("tc t.toml --dry-run --json").status == 64);
+}
+
+TEST_CASE("info --json names version, engines and libraries") {
+  const Workplace place;
+  const json info = parsed(place.run("info --json"));
+  for (const char* key :
+       {"version", "revision", "compiler", "simd", "threads", "engines", "libraries", "cuda"}) {
+    CHECK(info.contains(key));
+  }
+  CHECK(info["libraries"].contains("HDF5"));
+}

@@ -1,0 +1,174 @@
+// Swendsen-Wang updates on CUDA make the CPU's moves and sums.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "graphs/graph.hpp"
+#include "src/cuda/device_buffer.hpp"
+#include "src/cuda/device_memory.hpp"
+#include "src/cuda/use_device.hpp"
+#include "src/multispin/multispin.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/same_moves.hpp"
+
+namespace {
+
+using namespace rewise;
+using namespace rewise::oracle;
+
+EngineSpec spec_of(const std::vector<double>& temperatures, std::uint32_t replicas) {
+  EngineSpec spec;
+  for (const double t : temperatures) spec.betas.push_back(1 / t);
+  spec.replicas = replicas;
+  spec.seed = 20260103 | std::uint64_t{5} << 32;
+  spec.cluster = ClusterUpdate::swendsen_wang;
+  return spec;
+}
+
+EngineOptions on(int device) {
+  EngineOptions options;
+  options.threads = 4;
+  options.device = device;
+  return options;
+}
+
+// Returns the number of comparisons.
+std::size_t compare(const Graph& graph, const EngineSpec& spec, const Schedule& schedule,
+                    std::uint64_t cycles) {
+  const auto cpu = make_multispin_engine(graph, spec, on(-1));
+  const auto cuda = make_multispin_engine(graph, spec, on(0));
+  for (std::uint64_t part : {cycles / 2, cycles - cycles / 2}) {
+    cpu->advance(schedule, part);
+    cuda->advance(schedule, part);
+  }
+  CHECK(cpu->save().bytes == cuda->save().bytes);
+  check_same(*cpu, *cuda);
+  return 1;
+}
+
+}  // namespace
+
+TEST_CASE("Swendsen-Wang of word groups on CUDA makes the CPU's moves on lattices", "[gpu]") {
+  const std::vector<std::vector<std::uint32_t>> shapes{
+      {70},       {2048},    {5000},      {4, 6},      {36, 34},      {36, 70},     {64, 128},
+      {130, 222}, {6, 4, 8}, {34, 10, 6}, {64, 8, 24}, {36, 4, 6, 4}, {8, 8, 8, 12}};
+  std::size_t comparisons = 0;
+  for (const auto& shape : shapes) {
+    for (const auto& [p, rule] :
+         {std::pair{0.0, Rule::rewire}, std::pair{0.05, Rule::rewire}, std::pair{0.5, Rule::swap},
+          std::pair{0.3, Rule::add}, std::pair{1.0, Rule::rewire}}) {
+      const Graph graph = build_graph({shape, p, rule, 7});
+      INFO("dim " << shape.size() << " x " << shape[0] << " p " << p << " rule "
+                  << std::string(to_string(rule)));
+      const double scale = shape.size() > 2 ? 1.5 : 1;
+      comparisons += compare(graph, spec_of({1.5 * scale, 3.0 * scale}, 32), {1, 2}, 5);
+      comparisons += compare(graph, spec_of({2.2 * scale}, 128), {0, 3}, 4);
+      comparisons += compare(graph, spec_of({2.4 * scale}, 96), {1, 1}, 2);
+    }
+  }
+  CHECK(comparisons >= 120);
+}
+
+TEST_CASE("Swendsen-Wang of word groups on CUDA sums weights as the CPU does", "[gpu]") {
+  const auto bare = [](const std::vector<std::uint32_t>& shape, double p) {
+    GraphSpec spec{shape, p, Rule::rewire, 8};
+    spec.bare = true;
+    return build_graph(spec);
+  };
+  for (const auto& shape : std::vector<std::vector<std::uint32_t>>{
+           {70}, {5000}, {4, 6}, {36, 70}, {130, 222}, {6, 4, 8}, {34, 10, 66}, {36, 4, 6, 4}}) {
+    for (const double p : {0.0, 0.001, 0.1, 1.0}) {
+      INFO("dim " << shape.size() << " x " << shape[0] << " p " << p);
+      const double scale = shape.size() > 2 ? 1.5 : 1;
+      compare(bare(shape, p), spec_of({0.7 * scale, 1.8 * scale, 3.0 * scale}, 32), {0, 2}, 5);
+    }
+  }
+  compare(bare({512, 320}, 0.1), spec_of({1.2, 2.5}, 96), {0, 1}, 6);
+  compare(bare({64, 48, 40}, 0.05), spec_of({4.2}, 64), {1, 1}, 4);
+}
+
+TEST_CASE("a batch of bare lattices sums weights on CUDA as each alone", "[gpu]") {
+  std::vector<Graph> graphs;
+  std::vector<GroupTask> tasks;
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    GraphSpec spec{{40, 72}, 0.2, Rule::rewire, seed};
+    spec.bare = seed != 2;
+    graphs.push_back(build_graph(spec));
+  }
+  for (const Graph& graph : graphs) tasks.push_back({graph, spec_of({1.8, 2.6}, 32)});
+  auto batch = make_multispin_batch(tasks, on(0));
+  const std::vector<std::size_t> all{0, 1, 2}, last{1, 2};
+  batch->advance(all, {0, 2}, 3);
+  const auto seen = batch->sample(last, {0, 2}, 1, 20);
+  for (std::size_t k = 1; k < tasks.size(); ++k) {
+    auto alone = make_multispin_engine(graphs[k], tasks[k].spec, on(-1));
+    alone->advance({0, 2}, 3);
+    for (std::size_t n = 0; n < 20; ++n) {
+      Observation observation;
+      alone->advance({0, 2}, 1);
+      alone->measure(observation);
+      check_same(observation, seen[k - 1][n]);
+    }
+  }
+}
+
+TEST_CASE("Swendsen-Wang of word groups on CUDA makes the CPU's moves on larger lattices",
+          "[gpu]") {
+  compare(build_graph({{512, 320}, 0.01, Rule::rewire, 3}), spec_of({2.1, 2.43}, 96), {0, 1}, 6);
+  compare(build_graph({{64, 48, 40}, 0.1, Rule::rewire, 4}), spec_of({4.6}, 64), {1, 1}, 4);
+  compare(build_graph({{100000}, 0.2, Rule::rewire, 5}), spec_of({1.2}, 64), {0, 2}, 3);
+}
+
+// Eight word groups would take some 320 MiB.
+TEST_CASE("Swendsen-Wang of word groups on CUDA takes few at a time where memory is short",
+          "[gpu]") {
+  use_device(0);
+  const DeviceBuffer<std::uint8_t> others(free_device_memory() - (std::size_t{256} << 20));
+  GraphSpec spec{{64, 48, 40}, 0.1, Rule::rewire, 4};
+  spec.bare = true;
+  compare(build_graph(spec), spec_of({4, 4.1, 4.2, 4.3, 4.4, 4.5, 4.6, 4.7}, 32), {1, 1}, 2);
+}
+
+TEST_CASE("Swendsen-Wang of word groups on CUDA makes the CPU's moves on an imported graph",
+          "[gpu]") {
+  const Graph graph = irregular_graph(2300);
+  graph.validate();
+  compare(graph, spec_of({1.5, 2.4}, 64), {1, 3}, 8);
+}
+
+TEST_CASE("Swendsen-Wang of word groups on CUDA, few cases", "[gpu]") {
+  for (const auto& shape : std::vector<std::vector<std::uint32_t>>{{2300}, {36, 70}, {6, 10, 6}}) {
+    compare(build_graph({shape, 0.3, Rule::rewire, 7}), spec_of({2.0}, 32), {0, 1}, 2);
+  }
+}
+
+TEST_CASE("graphs of a batch take Swendsen-Wang updates on CUDA together", "[gpu]") {
+  std::vector<Graph> graphs;
+  std::vector<GroupTask> tasks;
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    graphs.push_back(build_graph({{40, 72}, 0.2, Rule::rewire, seed}));
+  }
+  for (const Graph& graph : graphs) {
+    EngineSpec spec = spec_of({1.8, 2.6}, 32);
+    spec.seed += tasks.size();
+    tasks.push_back({graph, spec});
+  }
+  auto batch = make_multispin_batch(tasks, on(0));
+  const std::vector<std::size_t> all{0, 1, 2}, last{1, 2};
+  batch->advance(all, {1, 2}, 3);
+  const auto seen = batch->sample(last, {1, 2}, 1, 20);
+  for (std::size_t k = 0; k < tasks.size(); ++k) {
+    auto alone = make_multispin_engine(graphs[k], tasks[k].spec, on(-1));
+    alone->advance({1, 2}, 3);
+    for (std::size_t n = 0; k > 0 && n < 20; ++n) {
+      Observation observation;
+      alone->advance({1, 2}, 1);
+      alone->measure(observation);
+      CHECK(observation.bond_sum == seen[k - 1][n].bond_sum);
+      CHECK(observation.cluster_size == seen[k - 1][n].cluster_size);
+      CHECK(observation.cluster_quartic_low == seen[k - 1][n].cluster_quartic_low);
+    }
+    INFO("graph " << k);
+    CHECK(batch->engine(k).trajectory_hash() == alone->trajectory_hash());
+  }
+}

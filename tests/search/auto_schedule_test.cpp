@@ -1,0 +1,243 @@
+// schedule = "auto": decided once, stored, used again, by several at once; and in `rewise run`.
+#include "src/search/auto_schedule.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "src/base/error.hpp"
+#include "tests/search/schedule_wish.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/program.hpp"
+
+using namespace rewise;
+using namespace rewise::oracle;
+
+TEST_CASE("little work: the rule of thumb, kept even when more work comes") {
+  const Workplace place;
+  const auto folder = place / "study";
+  const ChosenSchedule first = choose_schedule(folder, wish(0.1, 5), StopToken());
+  CHECK(first.schedule == Schedule{1, 7});
+  CHECK_FALSE(first.tuned);
+  CHECK(first.reason.find("rule of thumb") != std::string::npos);
+  const ChosenSchedule second = choose_schedule(folder, wish(0.1, 1e6), StopToken());
+  CHECK(second.schedule == Schedule{1, 7});
+  CHECK_FALSE(second.tuned);
+  CHECK(second.reason == first.reason);
+}
+
+TEST_CASE("work that this machine does in no time is not tuned, though one core would take long") {
+  const Workplace place;
+  ScheduleWish w = wish(0.1, kWorthTuning);
+  w.seconds = 0.9 * kLeastTuning / kTuneShare;
+  w.fallback = {{1, 9}, ClusterUpdate::swendsen_wang};
+  const ChosenSchedule chosen = choose_schedule(place / "study", w, StopToken());
+  CHECK(chosen.schedule == Schedule{1, 9});
+  CHECK(chosen.cluster == ClusterUpdate::swendsen_wang);
+  CHECK_FALSE(chosen.tuned);
+  CHECK(chosen.reason.find("rule of thumb") != std::string::npos);
+}
+
+TEST_CASE("shortlist: promising at the size before, or beside its winner") {
+  const ClusterUpdate wolff[] = {ClusterUpdate::wolff};
+  const auto all = standard_candidates(wolff);
+  const auto row = [](const char* schedule, const char* rate, bool bound = false) {
+    return fmt::format(R"({{"schedule": "{}", "cluster": "wolff", "rate": {{"value": {}}}, )"
+                       R"("tau_is_lower_bound": {}}})",
+                       schedule, rate, bound);
+  };
+  const auto file = [](const std::string& rows) {
+    return R"({"settings": [{"candidates": [)" + rows + "]}]}";
+  };
+  const auto texts = [&](const std::string& json) {
+    std::string text;
+    for (const Candidate& c : shortlist(all, json)) text += candidate_text(c) + " ";
+    return text;
+  };
+  // The winner is 4:1; 1:64 has half of its rate, 1:0 a little less; 64:1 only a bound of it.
+  const std::string rows = row("1:0", "49") + "," + row("64:1", "500", true) + "," +
+                           row("4:1", "100") + "," + row("1:1", "null") + "," + row("1:64", "50");
+  CHECK(texts(file(rows)) == "8:1 4:1 2:1 1:64 ");
+  CHECK(texts(file(row("0:1", "3"))) == "1:1024 0:1 ");
+  // Of versions that rank by worth, that counts.
+  std::string worth = file(row("1:0", "49") + "," + row("4:1", "100"));
+  worth.insert(worth.rfind("\"rate\""),
+               R"("worth_is_upper_bound": false, "worth": {"value": 3}, )");
+  worth.insert(worth.find("\"rate\""), R"("worth_is_upper_bound": false, "worth": {"value": 9}, )");
+  CHECK(texts(worth) == "1:0 64:1 ");
+  for (const std::string& nothing :
+       {std::string(""), std::string("{}"), std::string(R"({"settings": []})"), file(""),
+        file(row("1:0", "null")), std::string(R"({"settings": [{"candidates": [{}]}]})")}) {
+    CHECK(shortlist(all, nothing) == all);
+  }
+}
+
+TEST_CASE("the next size tries whom the size before found promising") {
+  const Workplace place;
+  const auto folder = place / "study";
+  const ScheduleWish small = wish(0.1, kWorthTuning);
+  choose_schedule(folder, small, StopToken());
+  ScheduleWish large = small;
+  large.spec.graph.extents = {12, 10};
+  large.neighbour = small.spec;
+  CHECK(choose_schedule(folder, large, StopToken()).tuned);
+  const auto tried = [&](const TaskSpec& spec) {
+    return nlohmann::json::parse(place.read("study/schedules/" + schedule_class(spec) + ".json"))
+        .at("settings")[0]["candidates"]
+        .size();
+  };
+  CHECK(tried(small.spec) == 15);
+  CHECK(tried(large.spec) < 15);
+  CHECK(tried(large.spec) >= 2);
+}
+
+TEST_CASE("worth tuning: tuned once by whoever comes first, the others take it") {
+  const Workplace place;
+  const auto folder = place / "study";
+  std::vector<ChosenSchedule> chosen(3);
+  std::vector<std::thread> threads;
+  for (ChosenSchedule& c : chosen) {
+    threads.emplace_back(
+        [&] { c = choose_schedule(folder, wish(0.1, kWorthTuning), StopToken()); });
+  }
+  for (auto& thread : threads) thread.join();
+  CHECK(chosen[0].tuned + chosen[1].tuned + chosen[2].tuned == 1);
+  CHECK(chosen[0].schedule == chosen[1].schedule);
+  CHECK(chosen[0].schedule == chosen[2].schedule);
+  CHECK(chosen[0].schedule.cluster != 7);
+  CHECK(chosen[0].reason.find("T = 2.4") != std::string::npos);
+  CHECK(chosen[0].reason == chosen[1].reason);
+
+  const auto file = nlohmann::json::parse(
+      place.read("study/schedules/" + schedule_class(wish(0.1, 0).spec) + ".json"));
+  CHECK(file["schedule"] == to_string(chosen[0].schedule));
+  CHECK(file["settings"][0]["winner"]["schedule"] == file["schedule"]);
+  // Nothing of the lease is left.
+  for (const auto& name : place.files()) CHECK(name.find(".json.lease") == std::string::npos);
+}
+
+TEST_CASE("a class is all that a schedule should depend on, and no more") {
+  const ScheduleWish base = wish(0.1, 0);
+  const std::string name = schedule_class(base.spec);
+  CHECK(name == "8x6_p0.1_rewire_bundle_metropolis_wolff");
+  ScheduleWish same = base;
+  same.spec.seed = 99;
+  same.spec.graph.seed = 5;
+  same.spec.temperatures = {1, 2};
+  same.spec.measure = 7;
+  CHECK(schedule_class(same.spec) == name);
+  for (int change = 0; change < 6; ++change) {
+    TaskSpec other = base.spec;
+    if (change == 0) other.graph.extents = {6, 8};
+    if (change == 1) other.graph.p = 0.2;
+    if (change == 2) other.graph.rule = Rule::swap;
+    if (change == 3) other.engine = EngineKind::bytespin;
+    if (change == 4) other.local = LocalUpdate::glauber;
+    if (change == 5) other.cluster = ClusterUpdate::swendsen_wang;
+    CHECK(schedule_class(other) != name);
+  }
+}
+
+TEST_CASE("a damaged choice is an error that names the file") {
+  const Workplace place;
+  const auto folder = place / "study";
+  choose_schedule(folder, wish(0.1, 1), StopToken());
+  const std::string name = "study/schedules/" + schedule_class(wish(0.1, 0).spec) + ".json";
+  for (const std::string& text :
+       {std::string(""), std::string("{"), std::string("[1]"), std::string("{\"format\": 3}"),
+        std::string("{\"format\": \"rewise tune\", \"class\": \"other\"}"),
+        std::string("{\"format\": \"rewise tune\", "
+                    "\"class\": \"8x6_p0.1_rewire_bundle_metropolis_wolff\", "
+                    "\"schedule\": \"0:0\", \"reason\": \"\"}"),
+        std::string("{\"format\": \"rewise tune\", "
+                    "\"class\": \"8x6_p0.1_rewire_bundle_metropolis_wolff\", "
+                    "\"schedule\": \"1:1\", \"cluster\": \"clumps\", \"reason\": \"\"}")}) {
+    place.write(name, text);
+    INFO(text);
+    try {
+      choose_schedule(folder, wish(0.1, 1), StopToken());
+      FAIL("accepted");
+    } catch (const Error& error) {
+      CHECK(error.exit_code() == ExitCode::data);
+      CHECK(std::string(error.what()).find(".json") != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("a time limit while tuning: the rule of thumb is kept, so that the study gets on") {
+  const Workplace place;
+  const auto folder = place / "study";
+  const StopToken now(std::chrono::duration<double>(0));
+  try {
+    choose_schedule(folder, wish(0.1, kWorthTuning), now);
+    FAIL("went on");
+  } catch (const Error& error) {
+    CHECK(error.exit_code() == ExitCode::interrupted);
+  }
+  const auto stored = stored_schedule(folder, wish(0.1, 0).spec);
+  REQUIRE(stored);
+  CHECK(stored->schedule == Schedule{1, 7});
+  CHECK(stored->reason.find("time limit") != std::string::npos);
+}
+
+TEST_CASE("Metropolis alone is no candidate where isolated sites are likely") {
+  const Workplace place;
+  ScheduleWish w = wish(1, kWorthTuning);  // 48 sites, each isolated with probability 0.0085
+  const ChosenSchedule chosen = choose_schedule(place / "a", w, StopToken());
+  CHECK(chosen.schedule.cluster > 0);
+  const std::string text = place.read("a/schedules/" + schedule_class(w.spec) + ".json");
+  const auto file = nlohmann::json::parse(text);
+  CHECK(file["settings"][0]["candidates"].size() == 14);
+}
+
+TEST_CASE("rewise tune --study: tc takes the winner from there") {
+  const Workplace place;
+  place.write("s.toml",
+              "[study]\nname = \"s\"\n[lattice]\ndim = 2\nsizes = [8, 12]\np = [0.1]\n"
+              "graphs = 4\n[sampling]\nmeasure = 20\n[run]\ndevice = \"cpu\"\n");
+  REQUIRE(place.run("tc s.toml --out st --no-plots").status == 0);
+  const auto rule =
+      nlohmann::json::parse(place.read("st/schedules/8x8_p0.1_rewire_bundle_metropolis_auto.json"));
+  CHECK(rule["schedule"] == "1:1");
+  // Nothing to do a second time, and nothing tuned.
+  const Output again = place.run("tc s.toml --out st --no-plots");
+  CHECK(again.status == 0);
+  CHECK(again.err.find("\n0 task(s) computed") != std::string::npos);
+
+  const std::string tune = "tune --p 0.1 --device cpu --candidates 1:5 --budget 0.1s --study st ";
+  const Output held = place.run(tune + "--size 8");
+  CHECK(held.status == 73);
+  CHECK(held.err.find("--overwrite") != std::string::npos);
+  const Output foreign = place.run("tune --size 8 --p 0.2 --device cpu --budget 0.1s --study st");
+  CHECK(foreign.status == 64);
+  CHECK(foreign.err.find("has no p = 0.2") != std::string::npos);
+  REQUIRE(place.run(tune + "--size 8 --overwrite").status == 0);
+  REQUIRE(place.run(tune + "--size 12 --overwrite").status == 0);
+  const auto tuned =
+      nlohmann::json::parse(place.read("st/schedules/8x8_p0.1_rewire_bundle_metropolis_auto.json"));
+  CHECK(tuned["schedule"] == "1:5");
+  CHECK(tuned["settings"][0]["candidates"].size() == 2);  // with either cluster update
+  CHECK(place.has("st/schedules/8x8_p0.1_rewire_bundle_metropolis_" +
+                  tuned["cluster"].get<std::string>() + ".json"));
+  const Output other = place.run("tc s.toml --out st --no-plots");
+  CHECK(other.status == 0);
+  CHECK(other.err.find("\n0 task(s) computed") == std::string::npos);
+  const Output settled = place.run("tc s.toml --out st --no-plots");
+  CHECK(settled.err.find("\n0 task(s) computed") != std::string::npos);
+}
+
+TEST_CASE("rewise run --schedule auto: tuned, told, and kept by the task file") {
+  const Workplace place;
+  const std::string line =
+      "run --size 8 --p 0.1 --temperature 2.6,2.8 --schedule auto --equilibrate 20 --device cpu "
+      "--out t.h5 --json --measure ";
+  const Output first = place.run(line + "50");
+  REQUIRE(first.status == 0);
+  CHECK(first.err.find("schedule: ") != std::string::npos);
+  CHECK(first.err.find("tuned in") != std::string::npos);
+  const Output more = place.run(line + "80");
+  REQUIRE(more.status == 0);
+  CHECK(more.err.find("tuned in") == std::string::npos);
+  CHECK(nlohmann::json::parse(more.out)["results"][0]["measurements"] == 80);
+}

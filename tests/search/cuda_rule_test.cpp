@@ -1,0 +1,65 @@
+// The rule of thumb for CUDA: what was measured, what lies between, and what a cycle takes.
+#include "src/search/cuda_rule.hpp"
+
+#include "src/search/auto_schedule.hpp"
+#include "src/search/costs.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace rewise;
+
+namespace {
+
+std::string rule(std::vector<std::uint32_t> extents, double p, bool any_cluster = true) {
+  TaskSpec spec;
+  spec.graph = {std::move(extents), p, Rule::rewire, 1};
+  return candidate_text(cuda_candidate(spec, any_cluster, sweeps_alone(spec)));
+}
+
+}  // namespace
+
+TEST_CASE("rule of thumb on CUDA: what the tuner found, between its lattices the nearest") {
+  CHECK(rule({64, 64}, 0) == "4:1");
+  CHECK(rule({256, 256}, 0) == "4:1");
+  CHECK(rule({256, 256}, 0.01) == "4:1 SW");
+  CHECK(rule({1024, 1024}, 0.01) == "1:32");
+  CHECK(rule({320, 200}, 0.008) == "4:1 SW");
+  CHECK(rule({4096, 4096}, 0.02) == "1:32");
+  CHECK(rule({64, 64}, 1e-6) == "4:1");  // no shortcut
+  CHECK(rule({24, 24, 24}, 0.01) == "1:0");
+  CHECK(rule({64, 64, 64}, 0) == "4:1");
+  CHECK(rule({64, 64, 64}, 0.1) == "1:0");
+  CHECK(rule({32, 32, 32, 32}, 0.01) == "1:32");
+}
+
+TEST_CASE("rule of thumb on CUDA: the cluster update that is asked for, sweeps alone if they may") {
+  CHECK(rule({256, 256}, 0.01, false) == "1:16");
+  TaskSpec spec;
+  spec.graph = {{256, 256}, 0.01, Rule::rewire, 1};
+  spec.cluster = ClusterUpdate::swendsen_wang;
+  CHECK(candidate_text(cuda_candidate(spec, false, true)) == "4:1 SW");
+  CHECK(rule({256, 256}, 0.1) == "64:1");  // a third of an isolated site
+  spec.graph.p = 0.1;
+  CHECK(candidate_text(cuda_candidate(spec, false, true)) == "1:0");
+  spec.local = LocalUpdate::glauber;
+  CHECK(sweeps_alone(spec));
+}
+
+TEST_CASE("what a full CUDA device takes: within a third of what was measured") {
+  struct Cycle {
+    double edge, p;
+    Candidate candidate;
+    double microseconds;  // tests/bench/RESULTS.md
+  };
+  constexpr auto wolff = ClusterUpdate::wolff, labels = ClusterUpdate::swendsen_wang;
+  for (const Cycle& c :
+       {Cycle{64, 0, {{4, 1}, wolff}, 0.0339}, Cycle{64, 0.01, {{16, 1}, labels}, 0.0914},
+        Cycle{256, 0, {{4, 1}, wolff}, 0.423}, Cycle{256, 0.01, {{16, 1}, wolff}, 0.821},
+        Cycle{256, 0.01, {{4, 1}, labels}, 0.876}, Cycle{256, 0.1, {{64, 1}, wolff}, 2.50},
+        Cycle{256, 0.1, {{16, 1}, labels}, 1.84}, Cycle{512, 0, {{1, 1}, wolff}, 1.64},
+        Cycle{512, 1e-3, {{4, 1}, labels}, 2.92}, Cycle{1024, 0.01, {{1, 1}, wolff}, 0.99},
+        Cycle{1024, 0.01, {{1, 32}, wolff}, 19.7}}) {
+    INFO(candidate_text(c.candidate) << ", L = " << c.edge << ", p = " << c.p);
+    CHECK(cuda_seconds(c.candidate.schedule, c.candidate.cluster, c.p, c.edge * c.edge) ==
+          Approx(1e-6 * c.microseconds).epsilon(0.3));
+  }
+}

@@ -1,0 +1,306 @@
+// A sweep over graphs of one's own.
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "tests/study/study_pieces.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/program.hpp"
+
+using namespace rewise::oracle;
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::string kLine = "sweep in/s.toml --no-plots --out study";
+
+std::string study(const std::string& files, const std::string& temperatures = "[2.0, 3.0]",
+                  const std::string& measure = "200") {
+  return "[lattice]\nfiles = " + files +
+         "\n[sampling]\nschedule = \"1:1\"\ntemperatures = " + temperatures +
+         "\nequilibrate = 50\nevery = 1\nmeasure = " + measure + "\n[run]\ndevice = \"cpu\"\n";
+}
+
+// Three forms of one rewired lattice, and a ring of six sites.
+void write_graphs(const Workplace& place) {
+  fs::create_directories(place / "in");
+  for (const char* name : {"a.edges", "b.graphml", "c.h5"}) {
+    REQUIRE(place.run("graph --size 8 --p 0.1 --seed 5 --out in/" + std::string(name)).status == 0);
+  }
+  place.write("in/ring.edges", "0 1\n1 2\n2 3\n3 4\n4 5\n5 0\n");
+}
+
+}  // namespace
+
+TEST_CASE("own graphs are a sweep's sizes") {
+  Workplace place;
+  write_graphs(place);
+  // Paths begin where the study lies.
+  place.write("in/s.toml", study(R"(["a.edges", "b.graphml", "c.h5", "ring.edges"])"));
+  const Output output = place.run(kLine);
+  INFO(output.err);
+  REQUIRE(output.status == 0);
+  const json summary = summary_of(place);
+  REQUIRE(summary["points"].size() == 4);
+  std::set<std::string> labels;
+  for (const auto& point : summary["points"]) {
+    labels.insert(point["label"]);
+    REQUIRE(point["sizes"].size() == 1);
+    const auto& size = point["sizes"][0];
+    CHECK(size["graph"] == point["label"]);
+    CHECK(size["extents"].empty());
+    CHECK(size["graphs"] == 1);
+    CHECK(size["sites"] == (point["label"] == "ring" ? 6 : 64));
+  }
+  CHECK(labels == std::set<std::string>{"a", "b", "c", "ring"});
+  // <e> of a ring of N: -(t + t^(N-1)) / (1 + t^N), t = tanh(1/T).
+  const auto& ring = summary["points"][3]["sizes"][0];
+  for (std::size_t k = 0; k < 2; ++k) {
+    const double t = std::tanh(1 / ring["temperatures"][k].get<double>());
+    const double exact = -(t + std::pow(t, 5)) / (1 + std::pow(t, 6));
+    const double error = ring["energy"]["error"][k];
+    CHECK(std::abs(ring["energy"]["value"][k].get<double>() - exact) < 4.5 * error);
+    CHECK(error < 0.03);
+  }
+  // Files of one graph have one task between them.
+  const auto& a = summary["points"][0]["sizes"][0];
+  const auto& b = summary["points"][1]["sizes"][0];
+  CHECK(a["graph_hash"] == b["graph_hash"]);
+  CHECK(a["energy"] == b["energy"]);
+  CHECK(output.out.find("ring") != std::string::npos);
+  CHECK(place.read("study/summary.csv").find(",ring,") != std::string::npos);
+
+  // The resolved configuration works from anywhere, and a renamed file is the same graph.
+  const Output again = place.run(kLine);
+  CHECK(again.err.find("\n0 task(s) computed") != std::string::npos);
+  place.write("s.toml", place.read("study/study.toml"));
+  CHECK(place.run("sweep s.toml --no-plots --out study").err.find("\n0 task(s) computed") !=
+        std::string::npos);
+  fs::rename(place / "in/ring.edges", place / "in/hexagon.edges");
+  place.write("in/s.toml", study(R"(["hexagon.edges"])"));
+  const Output renamed = place.run(kLine);
+  CHECK(renamed.err.find("\n0 task(s) computed") != std::string::npos);
+  CHECK(renamed.err.find("not asked for any more") != std::string::npos);
+  CHECK(summary_of(place)["points"][0]["sizes"][0]["energy"] == ring["energy"]);
+
+  // A temperature more costs its own task.
+  place.write("in/s.toml", study(R"(["hexagon.edges"])", "[2.0, 2.5, 3.0]"));
+  const Output more = place.run(kLine);
+  INFO(more.err);
+  CHECK(more.err.find("\n1 task(s) computed") != std::string::npos);
+}
+
+TEST_CASE("another graph under the same name is another result") {
+  Workplace place;
+  write_graphs(place);
+  place.write("in/s.toml", study(R"(["ring.edges"])"));
+  REQUIRE(place.run(kLine).status == 0);
+  const json before = summary_of(place);
+  const auto computed = [](const Output& output, int count) {
+    INFO(output.err);
+    return output.err.find("\n" + std::to_string(count) + " task(s) computed") != std::string::npos;
+  };
+  place.write("in/ring.edges", "0 1\n1 2\n2 3\n3 4\n4 5\n5 6\n6 7\n7 0\n");
+  CHECK(computed(place.run(kLine), 1));
+  CHECK(summary_of(place)["points"][0]["sizes"][0]["sites"] == 8);
+  REQUIRE(place.run("sweep in/s.toml --no-plots --out fresh").status == 0);
+  CHECK(summary_of(place) == summary_of(place, "fresh"));
+  const auto written = fs::last_write_time(place / "study/summary.json");
+  CHECK(computed(place.run(kLine), 0));
+  CHECK(fs::last_write_time(place / "study/summary.json") == written);  // it was finished
+  // The first graph's task is still there.
+  place.write("in/ring.edges", "0 1\n1 2\n2 3\n3 4\n4 5\n5 0\n");
+  CHECK(computed(place.run(kLine), 0));
+  CHECK(summary_of(place) == before);
+  fs::remove(place / "in/ring.edges");
+  CHECK(place.run(kLine).status == 74);
+}
+
+TEST_CASE("own graphs may lie in folders of any name that is UTF-8, and study.toml is read again") {
+  for (const auto& [name, written] : {std::pair{"j\xc3\xbcrgen", "j\\u00fcrgen"},
+                                      {"\xf0\x9f\x98\x80", "\\U0001F600"},
+                                      {"b[run]", "b[run]"},
+                                      {"a\n[run]\n", "a\\n[run]\\n"},
+                                      {"\"\\'#\x01\x7f", "\\\"\\\\'#\\u0001\\u007f"}}) {
+    Workplace place;
+    fs::create_directories(place / "in" / name);
+    place.write("in/" + std::string(name) + "/a.edges", "0 1\n1 2\n2 3\n3 0\n");
+    const auto run = [&](const std::string& line, const std::string& says) {
+      const Output output = place.run(line);
+      INFO(name << ": " << line << "\n" << output.err);
+      CHECK(output.status == 0);
+      CHECK((output.err + output.out).find(says) != std::string::npos);
+      CHECK(output.err.find("warning") == std::string::npos);
+    };
+    const auto ask = [&](const std::string& temperatures, const std::string& measure) {
+      place.write("in/s.toml",
+                  study("[\"" + std::string(written) + "/a.edges\"]", temperatures, measure));
+    };
+    ask("[2.0, 3.0]", "200");
+    run(kLine, "\n1 task(s) computed");
+    run("sweep study/study.toml --no-plots --out study", "\n0 task(s) computed");
+    run("study study --prune", "0 task(s) removed");
+    ask("[2.0, 3.0]", "300");  // another configuration
+    run(kLine, "\n1 task(s) computed");
+    CHECK(summary_of(place)["points"][0]["sizes"][0]["measurements"] == 300);
+    ask("[2.0, 2.5, 3.0]", "300");
+    run(kLine, "T = 2.5: added as tasks of their own");
+    run("study study --prune", "0 task(s) removed");
+  }
+
+  Workplace place;
+  fs::create_directories(place / "in\xff");
+  place.write("in\xff/a.edges", "0 1\n1 2\n2 3\n3 0\n");
+  place.write("in\xff/s.toml", study(R"(["a.edges"])"));
+  const Output output = place.run("sweep in\xff/s.toml --no-plots --out study");
+  INFO(output.err);
+  CHECK(output.status == 64);
+  CHECK(output.err.find("no UTF-8") != std::string::npos);
+  CHECK(lines(output.err) == 1);
+}
+
+TEST_CASE("labels tell files apart and give no graph another's numbers") {
+  Workplace place;
+  for (const char* folder : {"in/one", "in/two"}) fs::create_directories(place / folder);
+  // Sites of a star; the label that the table, summary.csv and plots give it.
+  const std::vector<std::tuple<std::string, int, std::string>> files{
+      {"M\xC3\xBCller.edges", 3, "M\xC3\xBCller"},
+      {"M\xC3\xB6ller.edges", 4, "M\xC3\xB6ller"},
+      {"a b.edges", 5, "a b"},
+      {"a_b.edges", 6, "a_b"},
+      {"a,b.edges", 7, "a,b"},
+      {"x.edges", 8, "in_x.edges"},
+      {"one/x.edges", 9, "one_x.edges"},
+      {"two/x.edges", 10, "two_x.edges"},
+      {"x.graphml", 8, "x.graphml"},
+      {"in_x.edges", 11, "in_x"},
+      {"copy.edges", 3, "copy"},
+      {"c\td.edges", 12, ""},
+      {"c\nd.edges", 13, ""}};
+  std::string list;
+  for (const auto& [name, sites, label] : files) {
+    std::string text;
+    for (int leaf = 1; leaf < sites; ++leaf) text += "0 " + std::to_string(leaf) + "\n";
+    if (name == "x.graphml") {
+      REQUIRE(place.run("graph --from in/x.edges --out in/x.graphml").status == 0);
+    } else {
+      place.write("in/" + name, text);
+    }
+    list += (list.empty() ? "[" : ", ") + json(name).dump(-1, ' ', true);
+  }
+  place.write("in/s.toml", study(list + "]", "[2.0]", "400"));
+  const Output output = place.run(kLine);
+  INFO(output.err);
+  REQUIRE(output.status == 0);
+  const json summary = summary_of(place);
+  REQUIRE(summary["points"].size() == files.size());
+  std::set<std::string> labels;
+  for (std::size_t k = 0; k < files.size(); ++k) {
+    const auto& [name, sites, label] = files[k];
+    const auto& size = summary["points"][k]["sizes"][0];
+    INFO(name);
+    CHECK(size["sites"] == sites);
+    labels.insert(summary["points"][k]["label"]);
+    CHECK(size["graph"] == summary["points"][k]["label"]);
+    if (!label.empty()) CHECK(size["graph"] == label);
+    // A tree of N sites: <e> = -(N - 1)/N tanh(1/T).
+    const double exact = -(sites - 1.0) / sites * std::tanh(0.5);
+    CHECK(std::abs(size["energy"]["value"][0].get<double>() - exact) <
+          5 * size["energy"]["error"][0].get<double>());
+    CHECK(output.out.find(label) != std::string::npos);
+  }
+  CHECK(summary["points"][0]["sizes"][0]["energy"] == summary["points"][10]["sizes"][0]["energy"]);
+  CHECK(labels.size() == files.size());
+  const std::string csv = place.read("study/summary.csv");
+  CHECK(csv.find(",M\xC3\xBCller,3,") != std::string::npos);
+  CHECK(csv.find(",\"a,b\",7,") != std::string::npos);
+  CHECK(place.run(kLine).err.find("\n0 task(s) computed") != std::string::npos);
+
+  // Schedules share the graphs.
+  std::string two = study(list + "]", "[2.0]", "400");
+  two.replace(two.find("\"1:1\""), 5, "[\"1:1\", \"2:0\"]");
+  place.write("in/s.toml", two);
+  const Output both = place.run(kLine);
+  INFO(both.err);
+  REQUIRE(both.status == 0);
+  const json twice = summary_of(place);
+  REQUIRE(twice["points"].size() == 2 * files.size());
+  CHECK(twice["points"][3]["label"] == "M\xC3\xB6ller-2-0");
+  CHECK(twice["points"][3]["sizes"][0]["sites"] == 4);
+}
+
+TEST_CASE("a study says how its files are read, and reads them so again") {
+  Workplace place;
+  fs::create_directories(place / "in");
+  place.write("in/a.edges", "a b {'size \xC3\xBC': 1, 'rank': 2}\nb a {}\nb c {}\n");
+  const std::string plain = study("[\"a.edges\"]");
+  const auto ask = [&](const std::string& keys) {
+    place.write("in/s.toml", "[lattice]\n" + keys + plain.substr(plain.find("files")));
+    return place.run(kLine);
+  };
+  CHECK(ask("").status == 65);
+  const Output refused = ask("ignore = [\"rank\"]\n");
+  CHECK(refused.status == 65);
+  CHECK(refused.err.find("--merge") != std::string::npos);
+  CHECK(ask("ignore = [\"rank\"]\nmerge = true\n").err.find("--ignore 'size \xC3\xBC'") !=
+        std::string::npos);
+  REQUIRE(ask("ignore = [\"rank\", \"size \\u00fc\"]\nmerge = true\n").status == 0);
+  CHECK(summary_of(place)["points"][0]["sizes"][0]["sites"] == 3);
+  const Output again = place.run("sweep study/study.toml --no-plots --out study");
+  INFO(again.err);
+  CHECK(again.err.find("\n0 task(s) computed") != std::string::npos);
+  CHECK(ask("ignore = \"rank\"\n").status == 64);
+  CHECK(ask("ignore = [3]\n").status == 64);
+}
+
+TEST_CASE("a sweep over own graphs is the same in pieces and by two processes") {
+  Workplace graphs;
+  write_graphs(graphs);
+  check_pieces("sweep", study("[\"" + (graphs / "in/a.edges").string() + "\", \"" +
+                                  (graphs / "in/ring.edges").string() + "\"]",
+                              "[2.0, 3.0]", "60000"));
+}
+
+TEST_CASE("what own graphs cannot have is refused by name") {
+  Workplace place;
+  write_graphs(place);
+  place.write("in/one.edges", "1 2\n2 3\n3 4\n4 1\n");
+  const auto refused = [&](const std::string& text, const std::string& word, int status = 64,
+                           const std::string& line = kLine) {
+    place.write("in/s.toml", text);
+    const Output output = place.run(line);
+    INFO(text << output.err);
+    CHECK(output.status == status);
+    CHECK(output.err.find(word) != std::string::npos);
+    CHECK(lines(output.err) == 1);
+  };
+  const std::string plain = study(R"(["a.edges"])");
+  const auto with = [&](const std::string& key) {
+    return "[lattice]\n" + key + "\n" + plain.substr(plain.find("files"));
+  };
+  for (const char* key : {"dim = 2", "sizes = [8]", "p = [0.1]", "rule = \"swap\"", "graphs = 2"}) {
+    refused(with(key), "lattice.files takes graphs as they are");
+  }
+  refused(study("[]"), "files");
+  refused(study("[3]"), "files");
+  refused(study(R"(["a.edges", "./a.edges"])"), "files");
+  refused(study(R"(["a.edges"])", "\"auto\""), "sampling.temperatures");
+  refused(plain + "", "is for sweep", 64, "tc in/s.toml --no-plots --out study");
+  std::string target = plain;
+  target.insert(target.find("equilibrate"), "target_error = 0.01\n");
+  refused(target, "target_error");
+  refused("[lattice]\ndim = 2\nsizes = [4]\np = [0.0]\nfirst_site = 1\n", "first_site");
+  refused(study(R"(["one.edges"])"), "one.edges", 65);
+  place.write("in/s.toml", "[lattice]\nfirst_site = 1\n" +
+                               study(R"(["one.edges"])").substr(std::string("[lattice]\n").size()));
+  CHECK(place.run(kLine).status == 0);
+  CHECK(summary_of(place)["points"][0]["sizes"][0]["sites"] == 4);
+  place.write("in/s.toml", study(R"(["missing.edges"])"));
+  CHECK(place.run("sweep in/s.toml --no-plots --out other").status == 74);
+}

@@ -1,0 +1,26 @@
+// What tests of schedule = "auto" ask for: a class of small systems, and so much work.
+#pragma once
+
+#include "src/search/auto_schedule.hpp"
+
+namespace rewise::oracle {
+
+inline ScheduleWish wish(double p, double work) {
+  ScheduleWish w;
+  w.spec.graph = {{8, 6}, p, Rule::rewire, 1};
+  w.spec.temperatures = {2.2, 2.4, 2.6};
+  w.work = w.seconds = work;
+  w.rule_of_thumb = {{1, 7}};  // no candidate of the tuner
+  w.options.threads = 1;
+  return w;
+}
+
+inline ScheduleWish open_wish(double p, double work) {
+  ScheduleWish w = wish(p, work);
+  w.any_cluster = true;
+  return w;
+}
+
+inline constexpr double kWorthTuning = 1.01 * kLeastTuning / kTuneShare;
+
+}  // namespace rewise::oracle

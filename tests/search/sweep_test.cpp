@@ -1,0 +1,294 @@
+// `rewise sweep` from end to end: averages against exact ones, every combination of a grid once,
+// automatic temperatures around the transition, nothing computed twice.
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+
+#include "src/search/sweep_search.hpp"
+#include "tests/study/study_pieces.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/kaufman.hpp"
+#include "tests/support/program.hpp"
+
+using namespace rewise;
+using namespace rewise::oracle;
+using nlohmann::json;
+
+namespace {
+
+double z(const json& curve, std::size_t t, double exact) {
+  return (curve["value"][t].get<double>() - exact) / curve["error"][t].get<double>();
+}
+
+json sweep(Workplace& place, const std::string& text) {
+  place.write("s.toml", text);
+  const Output output = place.run("sweep s.toml --out study --no-plots --json");
+  INFO(output.err);
+  REQUIRE(output.status == 0);
+  const json summary = json::parse(output.out);
+  CHECK(json::parse(place.read("study/summary.json")) == summary);
+  return summary;
+}
+
+}  // namespace
+
+TEST_CASE("a sweep warns of errors and of C that too little was measured for") {
+  const auto warned = [](const char* sampling, const char* graphs) {
+    Workplace place;
+    const json summary =
+        sweep(place, std::string("[lattice]\ndim = 2\nsizes = [8]\np = [0.0]\ngraphs = ") + graphs +
+                         "\n[sampling]\nschedule = \"1:1\"\nevery = 2\nequilibrate = 50\n"
+                         "temperatures = [2.4]\nengine = \"single\"\n" +
+                         sampling + "\n[run]\ndevice = \"cpu\"\n");
+    return summary["points"][0]["warnings"].dump();
+  };
+  const std::string brief = warned("replicas = 1\nmeasure = 8", "1");
+  CHECK(brief.find("errors are too small: with 1 replica(s)") != std::string::npos);
+  CHECK(brief.find("C and chi are too small") != std::string::npos);
+  CHECK(warned("replicas = 1\nmeasure = 2000", "1") == "[]");
+  CHECK(warned("replicas = 2\nmeasure = 8", "2").find("the spread of 2 graphs") !=
+        std::string::npos);
+  CHECK(warned("replicas = 2\nmeasure = 8", "4") == "[]");
+}
+
+TEST_CASE(
+    "a sweep has no values out of equilibrium, and its warnings stand in terminal and summary") {
+  Workplace place;
+  place.write("s.toml",
+              "[lattice]\ndim = 2\nsizes = [32]\np = [0.1]\ngraphs = 4\n[sampling]\n"
+              "schedule = \"0:1\"\nequilibrate = 5\nmeasure = 10\nevery = 1\n"
+              "temperatures = [2.6, 8.0]\n[run]\ndevice = \"cpu\"\n");
+  const Output output = place.run("sweep s.toml --out study --no-plots");
+  INFO(output.err << output.out);
+  REQUIRE(output.status == 0);
+  const json point = summary_of(place)["points"][0];
+  const json& size = point["sizes"][0];
+  CHECK(size["hot_cold"]["agree"] == false);
+  CHECK(size["hot_cold"]["refused"][0] == 2.6);
+  for (const char* name : {"energy", "m2", "binder", "specific_heat", "cluster_fraction", "tau"}) {
+    CHECK(size[name]["value"][0].is_null());
+  }
+  CHECK(output.out.find("32x32  2.6  -  ") != std::string::npos);
+  REQUIRE_FALSE(point["warnings"].empty());
+  for (const json& text : point["warnings"]) {
+    CHECK(output.out.find("warning: p = 0.1: " + text.get<std::string>()) != std::string::npos);
+  }
+}
+
+// Stripes: the halves agree within their errors, which the stuck replicas make large.
+TEST_CASE("a sweep with fixed times has no values where replicas are stuck") {
+  Workplace place;
+  const json point = sweep(
+      place,
+      "[lattice]\ndim = 2\nsizes = [64]\np = [0.0]\ngraphs = 1\n[sampling]\nschedule = \"1:0\"\n"
+      "temperatures = [0.8, 1.0, 2.6]\nequilibrate = 1000\nmeasure = 200\n"
+      "[run]\ndevice = \"cpu\"\n")["points"][0];
+  for (const json& size : point["sizes"]) {
+    CAPTURE(size["extents"].dump());
+    for (const std::size_t t : {0, 1}) {
+      CHECK(size["abs_magnetisation"]["value"][t].is_null());
+      CHECK(size["susceptibility"]["value"][t].is_null());
+    }
+    CHECK(size["abs_magnetisation"]["value"][2].is_number());
+    CHECK(size["hot_cold"]["refused"].size() == 2);
+  }
+  CHECK(point["warnings"].dump().find("some replicas are stuck: ") != std::string::npos);
+}
+
+TEST_CASE("a sweep's table names the schedule of each row where tau has several units") {
+  const auto table = [](const char* schedule) {
+    Workplace place;
+    place.write("s.toml",
+                std::string("[lattice]\ndim = 2\nsizes = [8]\np = [0.0]\ngraphs = 1\n[sampling]\n"
+                            "equilibrate = 50\nmeasure = 40\nevery = 1\ntemperatures = [2.6]\n"
+                            "schedule = ") +
+                    schedule + "\n[run]\ndevice = \"cpu\"\n");
+    const Output output = place.run("sweep s.toml --out study --no-plots");
+    INFO(output.err << output.out);
+    REQUIRE(output.status == 0);
+    return output.out;
+  };
+  CHECK(table("\"1:1\"").find("schedule\n") == std::string::npos);
+  const std::string mixed = table("[\"1:1\", \"2:0\"]");
+  CHECK(mixed.find("tau") < mixed.find("schedule\n"));
+  CHECK(mixed.find("  1:1\n") != std::string::npos);
+  CHECK(mixed.find("  2:0\n") != std::string::npos);
+}
+
+TEST_CASE("a sweep with fixed times warns of sites without bonds that keep their starts") {
+  const auto warned = [](const std::string& sampling) {
+    Workplace place;
+    const json summary =
+        sweep(place,
+              "[lattice]\ndim = 2\nsizes = [16]\np = [0.01, 1.0]\ngraphs = 4\n[sampling]\n"
+              "every = 1\nmeasure = 4\ntemperatures = [4.0]\n" +
+                  sampling + "\n[run]\ndevice = \"cpu\"\n");
+    const auto said = [&](int point) {
+      const std::string warnings = summary["points"][point]["warnings"].dump();
+      return warnings.find("16x16: sites without bonds flip together") != std::string::npos;
+    };
+    CHECK_FALSE(said(0));
+    return said(1);
+  };
+  const std::string fixed = "equilibrate = 10\n";
+  CHECK(warned(fixed + "schedule = \"1:1\""));
+  CHECK(warned(fixed + "schedule = \"1:0\""));
+  CHECK_FALSE(warned(fixed + "schedule = \"1:1\"\nlocal = \"glauber\""));
+  CHECK_FALSE(warned(fixed + "schedule = \"1:1\"\ncluster = \"swendsen-wang\""));
+  CHECK_FALSE(warned(fixed + "schedule = \"0:1\""));
+  CHECK_FALSE(warned("schedule = \"1:1\""));  // Swendsen-Wang comes first
+}
+
+// Kaufman's exact averages of the 8 x 8 torus (analysis/README.md). 8 comparisons with few graphs
+// each: a false alarm at 6 standard errors of 12 graphs (11 degrees of freedom) has probability
+// 9e-5 each.
+TEST_CASE("a sweep's averages are the exact ones, from many graphs and from one") {
+  const double t[] = {2.0, 2.4}, e[] = {-1.7456831703, -1.3372199279},
+               c[] = {.714122603, 1.184149055};
+  for (const int graphs : {12, 1}) {
+    Workplace place;
+    const json summary = sweep(
+        place, "[lattice]\ndim = 2\nsizes = [8]\np = [0.0]\ngraphs = " + std::to_string(graphs) +
+                   "\n[sampling]\nschedule = \"1:1\"\nmeasure = 400\nevery = 2\nequilibrate = 50\n"
+                   "temperatures = [2.0, 2.4]\n[run]\ndevice = \"cpu\"\n");
+    CHECK(summary["kind"] == "sweep");
+    const json& size = summary["points"][0]["sizes"][0];
+    CHECK(size["graphs"] == graphs);
+    for (std::size_t k = 0; k < 2; ++k) {
+      CHECK(size["temperatures"][k] == t[k]);
+      CHECK(std::abs(z(size["energy"], k, e[k])) < 6);
+      CHECK(std::abs(z(size["specific_heat"], k, c[k])) < 6);
+      // <C>/N = <m^2>, from other numbers.
+      const double m2 = size["m2"]["value"][k], fraction = size["cluster_fraction"]["value"][k];
+      CHECK(std::abs(fraction - m2) <
+            6 * std::hypot(size["m2"]["error"][k].get<double>(),
+                           size["cluster_fraction"]["error"][k].get<double>()));
+    }
+    // e, |m| and m^2 at two temperatures, of each graph and, where there are several, of all.
+    const int of = size["graphs"].get<int>() > 1 ? size["graphs"].get<int>() + 1 : 1;
+    CHECK(size["hot_cold"]["checks"] == 2 * 3 * of);
+    CHECK(size["hot_cold"]["agree"] == true);
+    CHECK(summary["points"][0]["warnings"].empty());
+  }
+}
+
+// 2 measurements in 2 replicas, far apart: squares of averages would lower C and chi by a quarter,
+// some 10 standard errors. Kaufman's C of the 8 x 8 torus; chi of the 4 x 4 torus
+// (analysis/README.md). 2 comparisons at 4 standard errors: false alarms 1.3e-4.
+TEST_CASE("C and chi of many graphs with few measurements are the exact ones") {
+  const auto average = [](std::uint32_t edge, double temperature) {
+    StudyConfig config;
+    config.engine = EngineKind::bytespin;
+    config.replicas = 2;
+    SizeData size;
+    size.extents = {edge, edge};
+    size.plan.temperatures = {temperature};
+    size.plan.schedule = {1, 3};
+    size.plan.equilibrate = 20;
+    size.plan.measure = 2;
+    size.plan.every = 10;
+    size.samples.sites = edge * edge;
+    TaskRun run;
+    run.engine.threads = 1;
+    for (std::uint32_t g = 0; g < 800; ++g) {
+      const TaskSpec spec = plan_task(config, 0, size.extents, g, size.plan, "sweep");
+      size.samples.spec = spec.graph;
+      size.samples.graphs.push_back(reduce(spec, run_task(spec, {}, run).data, {}));
+    }
+    return simulated_curves(size);
+  };
+  const Value c = average(8, 2.27).of("specific_heat")[0],
+              chi = average(4, 3.0).of("susceptibility")[0];
+  const double exact_c = kaufman(8, 1 / 2.27).specific_heat,
+               exact_chi = 16 * (.450988140848 - .601291326039 * .601291326039) / 3;
+  INFO("C = " << c.value << " +- " << c.error << ", exact " << exact_c << "; chi = " << chi.value
+              << " +- " << chi.error << ", exact " << exact_chi);
+  CHECK(std::abs(c.value - exact_c) < 4 * c.error);
+  CHECK(std::abs(chi.value - exact_chi) < 4 * chi.error);
+  CHECK(c.error < 0.04 * exact_c);
+  CHECK(chi.error < 0.04 * exact_chi);
+}
+
+TEST_CASE("a grid: every combination once, nothing twice, an added p costs only its own tasks") {
+  Workplace place;
+  const auto text = [](const std::string& p) {
+    return "[lattice]\ndim = [2, 3]\nsizes = [4, [6, 4]]\np = " + p +
+           "\nrule = [\"rewire\", \"swap\"]\ngraphs = [1, 2]\n[sampling]\nschedule = [\"1:1\", "
+           "\"0:2\"]\nmeasure = 4\nevery = 1\nequilibrate = 2\ntemperatures = {from = 2, to = 3, "
+           "count = 3}\n[run]\ndevice = \"cpu\"\n";
+  };
+  const json summary = sweep(place, text("[0.0, 0.1]"));
+  std::set<std::string> points;
+  for (const auto& point : summary["points"]) {
+    points.insert(point["label"].get<std::string>() + " " + point["p"].dump());
+    CHECK(point["sizes"].size() == (point["dim"] == 2 ? 2 : 1));
+  }
+  CHECK(points.size() == 16);
+  CHECK(points.count("3d-swap-0-2 0.1") == 1);
+  // 2D: a graph of 4x4, two of 6x4; 3D: one of 4x4x4; each with p, rule and schedule.
+  std::size_t tasks = 0;
+  for (const auto& file : place.files()) tasks += file.find("tasks/") != std::string::npos;
+  CHECK(tasks == 8 * (1 + 2 + 1));
+  CHECK(lines(place.read("study/summary.csv")) == 1 + 8 * 3 * 3);
+
+  place.write("s.toml", text("[0.0, 0.1, 0.2]"));
+  const Output more = place.run("sweep s.toml --out study --no-plots");
+  CHECK(more.status == 0);
+  CHECK(more.err.find("16 task(s) computed") != std::string::npos);
+  CHECK(more.out.find("rows more in summary.csv") != std::string::npos);
+  CHECK(place.run("sweep s.toml --out study --no-plots").err.find("\n0 task(s) computed") !=
+        std::string::npos);
+}
+
+TEST_CASE("automatic temperatures lie around the transition of each size") {
+  Workplace place;
+  const json summary = sweep(place,
+                             "[lattice]\ndim = 2\nsizes = [8, 16]\np = [0.1]\ngraphs = 2\n"
+                             "[sampling]\nmeasure = 10\n[run]\ndevice = \"cpu\"\n");
+  for (const auto& size : summary["points"][0]["sizes"]) {
+    const auto& u = size["binder"]["value"];
+    REQUIRE(u.size() == 13);
+    CHECK(u.front().get<double>() > 0.55);
+    CHECK(u.back().get<double>() < 0.3);
+  }
+}
+
+TEST_CASE("the fall of U, and the window around it") {
+  CHECK(fall_of_binder({1, 2, 3}, {0.6, 0.5, 0.3}).value() == Approx(2.5));
+  CHECK(fall_of_binder({1, 2, 3, 4}, {0.6, 0.3, 0.5, 0.3}).value() == Approx(3.5));
+  CHECK(!fall_of_binder({1, 2}, {0.3, 0.2}));
+  const auto window = sweep_temperatures(2.5, 0.5);
+  CHECK(window.size() == 13);
+  CHECK(window.front() == Approx(2.0));
+  CHECK(window.back() == Approx(3.0));
+  CHECK(sweep_temperatures(2, 5).front() > 0);
+}
+
+TEST_CASE("tc takes one dimension and rule, sweep each schedule once, and they say so") {
+  Workplace place;
+  for (const auto& [lattice, sampling, key] :
+       {std::tuple{"dim = [2, 3]\nsizes = [4, 6]\np = [0.1]", "", "lattice.dim"},
+        std::tuple{"dim = 2\nsizes = [4, 6]\np = [0.1]\nrule = [\"add\", \"swap\"]", "",
+                   "lattice.rule"},
+        std::tuple{"dim = 2\nsizes = [4, 6]\np = [0.1]", "schedule = [\"1:1\", \"1:2\"]",
+                   "sampling.schedule"}}) {
+    place.write("s.toml",
+                std::string("[lattice]\n") + lattice + "\n[sampling]\n" + sampling + "\n");
+    const Output output = place.run("tc s.toml --out study");
+    CHECK(output.status == 64);
+    CHECK(output.err.find(key) != std::string::npos);
+    CHECK(lines(output.err) == 1);
+  }
+  place.write("s.toml",
+              "[lattice]\ndim = 2\nsizes = [4]\np = [0.1, 0.2, 0.3]\n[sampling]\n"
+              "schedule = [\"1:1\", \"1:2\", \"1:1\"]\n");
+  const Output twice = place.run("sweep s.toml --out study");
+  CHECK(twice.status == 64);
+  CHECK(twice.err == "rewise: s.toml: sampling.schedule: 1:1 is given twice\n");
+  place.write("s.toml",
+              "[lattice]\ndim = 2\nsizes = [4]\np = [0.1]\n[sampling]\nmethod = \"crossings\"\n");
+  const Output method = place.run("sweep s.toml --out study");
+  CHECK(method.status == 64);
+  CHECK(method.err == "rewise: s.toml: sampling.method: is for tc: a sweep looks for no Tc\n");
+}

@@ -1,0 +1,155 @@
+// `rewise tc` by the tree condition, from end to end: the chain, where Tc is known exactly, beside
+// crossings, in pieces, again, and what it refuses.
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "src/search/tree_search.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/program.hpp"
+
+using namespace rewise::oracle;
+using nlohmann::json;
+
+namespace {
+
+std::string study(int dim, const std::string& sizes, const std::string& p, const std::string& rule,
+                  const std::string& sampling) {
+  return "[study]\nname = \"tree\"\nseed = 3\n[lattice]\ndim = " + std::to_string(dim) +
+         "\nsizes = " + sizes + "\np = [" + p + "]\nrule = \"" + rule +
+         "\"\ngraphs = 8\n[sampling]\n" + sampling + "\n[run]\ndevice = \"cpu\"\n";
+}
+
+json summary_of(const Workplace& place, const std::string& folder) {
+  return json::parse(place.read(folder + "/summary.json"));
+}
+
+}  // namespace
+
+TEST_CASE("tc by the tree condition: the chain's Tc, in pieces and again") {
+  Workplace place;
+  place.write("s.toml",
+              study(1, "\"auto\"", "0.1, 1.0", "rewire", "method = \"tree\"\ntarget_error = 1e-3"));
+  const auto outputs = run_in_pieces(place, "tc s.toml --out study --no-plots", 0.3, 1.3, 2);
+  INFO(outputs.back().err << outputs.back().out);
+  REQUIRE(outputs.back().status == 0);
+  const json summary = summary_of(place, "study");
+  CHECK(summary["method"] == "tree");
+  for (const json& point : summary["points"]) {
+    const double p = point["p"], known = 1 / std::atanh(1 / (1 + p - p * p / 4));
+    const json& tree = point["tree"];
+    INFO(point.dump());
+    REQUIRE(tree["status"] == "ok");
+    const double error = tree["tc"]["total_error"];
+    CHECK(tree["tc_exact"].get<double>() == Approx(known).epsilon(1e-9));
+    CHECK(std::abs(tree["tc"]["value"].get<double>() - known) < 4 * error);
+    CHECK(error / known <= 1e-3);
+    CHECK(tree["target"]["reached"] == true);
+    CHECK(point["tc"].is_null());
+    CHECK(point["status"] == "ok");  // crossings were not asked for, and are not missed
+    CHECK(point["reasons"].empty());
+    CHECK(point["best"]["method"] == "tree");
+    CHECK(tree["lambda"].size() >= 8);
+    CHECK(tree["edge"].get<double>() > 8 * tree["correlation_length"].get<double>());
+  }
+  CHECK(place.read("study/tc.csv").find("tree_tc") != std::string::npos);
+
+  place.write("again.toml", place.read("s.toml"));
+  const Output whole = place.run("tc again.toml --out whole --no-plots --threads 1");
+  REQUIRE(whole.status == 0);
+  json uninterrupted = summary_of(place, "whole");
+  CHECK(uninterrupted["points"] == summary["points"]);
+  // Results rest on the lattices of the last step alone.
+  std::map<std::string, int> purposes;
+  const json asked = json::parse(place.read("whole/tasks.json"));
+  for (const json& purpose : asked["tasks"]) ++purposes[purpose];
+  int last = 0;
+  for (const json& point : summary["points"]) last += point["tree"]["graphs"].get<int>();
+  CHECK(purposes["graph"] == last);
+  CHECK(purposes["pilot"] > 0);
+  CHECK(purposes.size() == 2);
+  const Output again = place.run("tc s.toml --out study --no-plots");
+  CHECK(again.status == 0);
+  CHECK(again.err.find("0 task(s) computed") != std::string::npos);
+}
+
+TEST_CASE("tc by both: the crossings' numbers stay, and both are put beside each other") {
+  const std::string more = "schedule = \"1:1\"\n";
+  Workplace place;
+  place.write("both.toml", study(2, "[8, 12, 16]", "0.3", "add", more + "method = \"both\""));
+  place.write("one.toml", study(2, "[8, 12, 16]", "0.3", "add", more));
+  const Output both = place.run("tc both.toml --out both --no-plots");
+  const Output one = place.run("tc one.toml --out one --no-plots");
+  INFO(both.err << both.out << one.err);
+  REQUIRE(both.status == 0);
+  REQUIRE(one.status == 0);
+  json with = summary_of(place, "both"), without = summary_of(place, "one");
+  CHECK_FALSE(without["points"][0].contains("tree"));
+  json& point = with["points"][0];
+  REQUIRE(point["tree"]["status"] == "ok");
+  if (!point["comparison"].is_null()) {
+    CHECK(point["comparison"]["agree"] == (std::abs(point["comparison"]["z"].get<double>()) <= 3));
+    CHECK(point["best"].is_null() != point["comparison"]["agree"].get<bool>());
+  }
+  CHECK(both.out.find("by the tree condition") != std::string::npos);
+  for (const char* key : {"tree", "comparison", "best", "best_shift", "amplitude"}) {
+    point.erase(key);
+  }
+  CHECK(point == without["points"][0]);
+}
+
+TEST_CASE("crossings and bare lattices side by side: what each gives alone, in pieces, too") {
+  const std::string more = "schedule = \"1:1\"\ntarget_error = 8e-3\n";
+  Workplace place;
+  json alone[2];
+  const std::string methods[] = {"crossings", "tree", "both"};
+  for (const std::string& method : methods) {
+    place.write(method + ".toml", study(2, "[8, 12, 16]", "0.3, 1.0", "rewire",
+                                        more + "method = \"" + method + "\""));
+  }
+  for (int k = 0; k < 2; ++k) {
+    const Output output = place.run("tc " + methods[k] + ".toml --no-plots --out " + methods[k]);
+    INFO(output.err);
+    REQUIRE(output.status == 0);
+    alone[k] = summary_of(place, methods[k]);
+  }
+  const auto pieces = run_in_pieces(place, "tc both.toml --no-plots --out both", 0.2, 1.3, 3);
+  INFO(pieces.back().err);
+  REQUIRE(pieces.back().status == 0);
+  const json both = summary_of(place, "both");
+  for (std::size_t i = 0; i < 2; ++i) {
+    for (const auto& [key, value] : alone[0]["points"][i].items()) {
+      INFO(key);
+      CHECK(both["points"][i][key] == value);
+    }
+    CHECK(both["points"][i]["tree"] == alone[1]["points"][i]["tree"]);
+  }
+  CHECK(place.read("both/summary.csv") == place.read("crossings/summary.csv"));
+}
+
+TEST_CASE("tc refuses the tree condition where it does not hold") {
+  Workplace place;
+  place.write("s.toml", study(2, "[8, 12]", "0.1", "swap", "method = \"tree\""));
+  const Output swap = place.run("tc s.toml --out study --no-plots");
+  CHECK(swap.status == 64);
+  CHECK(swap.err.find("no tree") != std::string::npos);
+  place.write("w.toml", study(2, "[8, 12]", "0.1", "add", "method = \"trees\""));
+  const Output word = place.run("tc w.toml --out study --no-plots");
+  CHECK(word.status == 64);
+  CHECK(word.err.find("sampling.method") != std::string::npos);
+}
+
+TEST_CASE("a root that no lattice of the last step confirms is no Tc") {
+  // A study that was stopped while a last step's root lay beside its window: the pilots' root
+  // stands.
+  rewise::TreePoint point;
+  point.root.ok = true;
+  point.root.tc = {2.5, 1e-5};
+  point.rounds = 1;
+  CHECK_FALSE(point.accepted());
+  point.edge = 64;
+  CHECK(point.accepted());
+  point.reasons = {"contradicted"};
+  CHECK_FALSE(point.accepted());
+}

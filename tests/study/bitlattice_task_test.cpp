@@ -1,0 +1,172 @@
+// Tasks of the bitlattice engine, as a library and as a user meets them: no graph where p = 0, any
+// size, task files that go on bit for bit, and refusals of one line that say which engine takes it.
+#include "src/study/bitlattice_task.hpp"
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "experiments/commands/bench_limits.hpp"
+#include "experiments/commands/bench_plan.hpp"
+#include "src/base/error.hpp"
+#include "src/bitlattice/bitlattice.hpp"
+#include "src/study/need.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/program.hpp"
+
+using namespace rewise;
+using namespace rewise::oracle;
+
+namespace {
+
+TaskSpec bitlattice_task(std::vector<std::uint32_t> extents) {
+  TaskSpec spec;
+  spec.graph.extents = std::move(extents);
+  spec.engine = EngineKind::bitlattice;
+  spec.temperatures = {2.3, 2.7};
+  spec.replicas = 3;
+  spec.schedule = {2, 0};
+  spec.equilibrate = 5;
+  spec.measure = 6;
+  spec.every = 2;
+  return spec;
+}
+
+const std::string kRun =
+    "run --engine bitlattice --size 64,30 --temperature 2.3,2.6 --schedule 1:0 --replicas 4 "
+    "--equilibrate 20 --device cpu ";
+
+}  // namespace
+
+TEST_CASE("a bitlattice task is what the engine does, without cluster sums") {
+  const TaskSpec spec = bitlattice_task({36, 22});
+  TaskRun run;
+  run.engine.threads = 1;
+  const TaskResult result = run_task(spec, {}, run);
+  REQUIRE(result.outcome == TaskOutcome::finished);
+  const TaskData& data = result.data;
+  CHECK(data.graph.sites == 36 * 22);
+  CHECK(data.graph.bonds == 2 * 36 * 22);
+  CHECK(data.graph.modified == 0);
+  CHECK(data.energy.time() == 6);
+  CHECK(data.energy.replicas() == 3);
+  CHECK(data.cluster_size.time() == 0);
+  const auto engine = make_bitlattice_engine({36, 22}, engine_spec(spec), run.engine);
+  engine->advance({2, 0}, 5 + 2 * 6);
+  Observation last;
+  engine->measure(last);
+  CHECK(data.energy.at(1, 5, 2) == last.bond_sum[5]);
+  CHECK(data.magnetisation.at(0, 5, 1) == last.magnetisation[1]);
+}
+
+TEST_CASE("a bitlattice task on a rewired lattice is what the engine does on its graph") {
+  TaskSpec spec = bitlattice_task({36, 22});
+  spec.graph.p = 0.1;
+  spec.graph.seed = 7;
+  TaskRun run;
+  run.engine.threads = 1;
+  std::uint64_t seen = 0;
+  run.on_graph = [&](const Graph& graph) { seen = graph.modified_sites().size(); };
+  const TaskResult result = run_task(spec, {}, run);
+  REQUIRE(result.outcome == TaskOutcome::finished);
+  const TaskData& data = result.data;
+  const Graph graph = build_graph(spec.graph);
+  CHECK(seen == graph.modified_sites().size());
+  CHECK(data.graph.modified == seen);
+  CHECK(data.graph.bonds == 2 * 36 * 22);
+  const auto engine = make_bitlattice_engine(graph, engine_spec(spec), run.engine);
+  engine->advance({2, 0}, 5 + 2 * 6);
+  Observation last;
+  engine->measure(last);
+  CHECK(data.energy.at(1, 5, 2) == last.bond_sum[5]);
+  CHECK(data.magnetisation.at(0, 5, 1) == last.magnetisation[1]);
+  CHECK(memory_need(spec, 1, false, true).most() >
+        memory_need(bitlattice_task({36, 22}), 1, false, true).most());
+}
+
+TEST_CASE("few replicas, measured for less than some tau_int, are warned of") {
+  const Workplace place;
+  const std::string run =
+      "run --engine bitlattice --size 32 --temperature 2.3 --schedule 1:0 "
+      "--device cpu --replicas 2 --equilibrate 20 --measure ";
+  const Output brief = place.run(run + "40"),
+               hot = place.run(
+                   "run --engine bitlattice --size 32 --temperature 9 --schedule 1:0 "
+                   "--device cpu --replicas 2 --equilibrate 20 --measure 640");
+  CHECK(brief.err.find("warning: T = 2.3: errors are too small: with 2 replica(s)") !=
+        std::string::npos);
+  CHECK(brief.out.find("jackknife\nover stretches of time") != std::string::npos);
+  CHECK(hot.err.find("warning") == std::string::npos);
+}
+
+TEST_CASE("a bitlattice task of 2^34 sites is described without any memory of that size") {
+  const TaskSpec spec = bitlattice_task({131072, 131072});
+  check_bitlattice_task(spec);
+  const GraphRecord record = packed_record(spec);
+  CHECK(record.sites == std::uint64_t{1} << 34);
+  CHECK(record.bonds == std::uint64_t{1} << 35);
+  CHECK(task_configuration(spec).at("lattice.size") == "131072x131072");
+  CHECK(useful_threads(spec, 7) == 7);
+  CHECK(least_bitlattice_bytes(spec.graph.extents, 1) == 3.0 * (std::uint64_t{1} << 31));
+}
+
+TEST_CASE("bench lists the bitlattice engine on regular and rewired lattices") {
+  BenchOptions options;
+  options.device = "cpu";
+  options.size = "16";
+  options.p = "0,0.1";
+  std::size_t groups = 0;
+  for (const BenchGroup& group : bench_groups(make_bench_plan(options), options)) {
+    if (group.engine != EngineKind::bitlattice) continue;
+    ++groups;
+    CHECK(group.updates.size() == 2);
+    CHECK(group.replicas == 1);
+    CHECK(run_bench(group, {1, 1, 0.001, 3, 0, {}, 1}, {}, StopToken(), [](const BenchRow&) {
+          }).size() == 2);
+  }
+  CHECK(groups == 2);
+}
+
+TEST_CASE("a bitlattice run goes on from its file as if it had never stopped") {
+  Workplace place;
+  for (const std::string p : {"", "--p 0.05 "}) {
+    const std::string run = kRun + p + "--measure ", name = p.empty() ? "regular" : "rewired";
+    REQUIRE(place.run(run + "40 --threads 1 --out whole_" + name + ".h5").status == 0);
+    REQUIRE(place.run(run + "15 --threads 2 --out parts_" + name + ".h5").status == 0);
+    REQUIRE(place.run(run + "40 --threads 1 --out parts_" + name + ".h5").status == 0);
+    const auto whole = load_task(place / ("whole_" + name + ".h5"), OpenAs::reader);
+    const auto parts = load_task(place / ("parts_" + name + ".h5"), OpenAs::reader);
+    REQUIRE(whole);
+    REQUIRE(parts);
+    CHECK(content_digest(whole->task) == content_digest(parts->task));
+  }
+  const auto whole = load_task(place / "whole_regular.h5", OpenAs::reader);
+  const Output json = place.run(kRun + "--measure 40 --json");
+  REQUIRE(json.status == 0);
+  const auto printed = nlohmann::json::parse(json.out);
+  CHECK(printed["trajectory_hash"] == whole->task.provenance.at("trajectory_hash"));
+  CHECK(printed["engine"] == "bitlattice");
+  CHECK(printed["graph"]["sites"] == 64 * 30);
+  CHECK(printed["results"][0]["replicas"] == 4);
+  const Output one = place.run(
+      "run --engine bitlattice --size 8,6 --temperature 2.3 --schedule 1:0 --measure 40 --json");
+  REQUIRE(one.status == 0);
+  CHECK(nlohmann::json::parse(one.out)["results"][0]["replicas"] == 1);  // one large system
+}
+
+TEST_CASE("what the bitlattice engine does not take is one line that names who does") {
+  Workplace place;
+  const auto refused = [&](const std::string& line, int status, const std::string& part) {
+    const Output output = place.run("run --engine bitlattice " + line);
+    INFO(line << ": " << output.err);
+    CHECK(output.status == status);
+    CHECK(lines(output.err) == 1);
+    CHECK(output.out.empty());
+    CHECK(output.err.find(part) != std::string::npos);
+  };
+  refused("--size 64 --temperature 2.3 --schedule 1:1", 64, "multispin or bytespin");
+  refused("--size 63 --temperature 2.3 --schedule 1:0", 64, "even");
+  refused("--size 4,65536,65536 --dim 3 --temperature 2.3 --schedule 1:0", 64, "too many sites");
+  refused("--size 1073741824,512 --temperature 2.3 --schedule 1:0 --device cpu", 69, "GiB");
+  place.write("ring.edges", "0 1\n1 2\n2 3\n3 0\n");
+  refused("--graph ring.edges --temperature 2.3 --schedule 1:0", 64, "multispin or bytespin");
+}

@@ -1,0 +1,230 @@
+// The configuration of a study: defaults, ranges, and that the resolved text reads back the same.
+#include "src/study/config.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "src/base/error.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace rewise;
+
+namespace {
+
+const std::string kLeast = "[lattice]\ndim = 2\nsizes = [64, 32]\np = [0.1, 0]\n";
+
+}  // namespace
+
+TEST_CASE("everything but dim, sizes and p has a default") {
+  const StudyConfig config = parse_study_config(kLeast, "s.toml");
+  CHECK(config.name == "study");
+  CHECK(config.seed == 1);
+  CHECK(config.dim() == 2);
+  CHECK(config.sizes == std::vector<std::vector<std::uint32_t>>{{32, 32}, {64, 64}});
+  CHECK(config.p == std::vector<double>{0, 0.1});
+  CHECK(config.rule == Rule::rewire);
+  CHECK(config.graphs == std::vector<std::uint32_t>{50, 50});
+  CHECK(config.engine == EngineKind::multispin);
+  CHECK(!config.schedule);
+  CHECK(!config.cluster);
+  CHECK(config.replicas == 32);
+  CHECK(config.temperatures.empty());
+  CHECK(!config.equilibrate);
+  CHECK(!config.measure);
+  CHECK(!config.every);
+  CHECK(!config.target_error);
+  CHECK(config.most_graphs == 10000);
+  CHECK(config.more_sizes == 1);
+  CHECK(config.device == "auto");
+  CHECK(config.threads == 0);
+  CHECK(config.checkpoint == 300);
+  CHECK(!config.time_limit);
+}
+
+TEST_CASE("whole numbers may be written with a power of ten, and are kept as whole numbers") {
+  const auto read = [](const std::string& measure, const std::string& size) {
+    return to_toml(parse_study_config("[lattice]\ndim = 2.0\nsizes = [" + size +
+                                          ", 64]\np = [0.1]\n[sampling]\nmeasure = " + measure,
+                                      "s.toml"));
+  };
+  CHECK(read("1e4", "3.2e1") == read("10000", "32"));
+  CHECK(read("1e4", "3.2e1").find("measure = 10000\n") != std::string::npos);
+  CHECK_THROWS_AS(read("1.5e0", "32"), Error);
+}
+
+TEST_CASE("a byte order mark before a configuration is skipped") {
+  CHECK(to_toml(parse_study_config("\xEF\xBB\xBF" + kLeast, "s.toml")) ==
+        to_toml(parse_study_config(kLeast, "s.toml")));
+  CHECK_THROWS_AS(parse_study_config(kLeast + "\xEF\xBB\xBF", "s.toml"), Error);
+}
+
+TEST_CASE("names of graphs' files are written in ASCII, and read back the same") {
+  StudyConfig config = parse_study_config(
+      "[lattice]\nfiles = [\"a\"]\n[sampling]\ntemperatures = [2.5]\n", "s.toml");
+  config.files = {"/home/j\xc3\xbcrgen/\"a\\b'", "/\xe2\x82\xac\xf0\x9f\x98\x80\xed\x9f\xbf",
+                  "/\n[run]\n\r\t\x01\x1b\x7f/c"};
+  const std::string text = to_toml(config);
+  CHECK(std::ranges::none_of(text, [](char c) { return (c < ' ' && c != '\n') || c == '\x7f'; }));
+  CHECK(parse_study_config(text, "s.toml").files == config.files);
+  config.reading = {FirstSite::one,
+                    {"gr\xc3\xb6\xc3\x9f"
+                     "e",
+                     "a\"b"},
+                    true};
+  const ReadOptions again = parse_study_config(to_toml(config), "s.toml").reading;
+  CHECK(again.ignore == config.reading.ignore);
+  CHECK((again.first_site == FirstSite::one && again.merge));
+  config.reading = {};
+  CHECK(to_toml(parse_study_config(text, "s.toml")) == text);
+  // A lone byte, a letter cut short, overlong ones, half of a pair, beyond the last letter.
+  for (const char* bad : {"/\xfc", "/\xc3", "/\xe2\x82/", "/\xc0\xaf", "/\xe0\x80\xaf",
+                          "/\xf0\x80\x80\xaf", "/\xed\xa0\x80", "/\xf4\x90\x80\x80", "/\x80"}) {
+    config.files = {bad};
+    CHECK_THROWS_AS(to_toml(config), Error);
+  }
+}
+
+TEST_CASE("ranges of p and of temperatures, extents, graphs per size in the order of the sizes") {
+  const StudyConfig config = parse_study_config(
+      "[lattice]\ndim = 2\nsizes = [[64, 32], 16]\np = {from = 1e-3, to = 0.1, per_decade = 2}\n"
+      "graphs = [10, 90]\n[sampling]\ntemperatures = {from = 2.0, to = 3, count = 5}\n"
+      "schedule = \"1:8\"\n[run]\ntime_limit = \"1.5h\"\n",
+      "s.toml");
+  CHECK(config.sizes == std::vector<std::vector<std::uint32_t>>{{16, 16}, {64, 32}});
+  CHECK(config.graphs == std::vector<std::uint32_t>{90, 10});
+  CHECK(config.p == std::vector<double>{0.001, 0.00316228, 0.01, 0.0316228, 0.1});
+  CHECK(config.temperatures == std::vector<double>{2, 2.25, 2.5, 2.75, 3});
+  CHECK(config.schedule == Schedule{1, 8});
+  CHECK(config.time_limit == 5400.0);
+}
+
+TEST_CASE("the cluster update is open where the schedule is") {
+  const auto cluster = [](const std::string& sampling) {
+    return parse_study_config(kLeast + "[sampling]\n" + sampling, "s.toml").cluster;
+  };
+  CHECK(!cluster("cluster = \"auto\"\n"));
+  CHECK(!cluster("schedule = \"auto\"\n"));
+  CHECK(cluster("cluster = \"wolff\"\n") == ClusterUpdate::wolff);
+  CHECK(cluster("schedule = \"1:8\"\n") == ClusterUpdate::wolff);
+  CHECK(cluster("schedule = [\"1:8\", \"1:1\"]\n") == ClusterUpdate::wolff);
+  CHECK(cluster("cluster = \"few-cluster\"\n") == ClusterUpdate::few_cluster);
+  CHECK(cluster("cluster = \"swendsen-wang\"\nschedule = \"1:2\"\n") ==
+        ClusterUpdate::swendsen_wang);
+  CHECK_THROWS_AS(cluster("cluster = \"auto\"\nschedule = \"1:8\"\n"), Error);
+}
+
+TEST_CASE("tc takes schedules and cluster updates one by one for each p, in whatever order") {
+  const auto read = [](const std::string& sampling) {
+    return one_per_p(parse_study_config(kLeast + "[sampling]\n" + sampling, "s.toml"), "s.toml");
+  };
+  constexpr auto wolff = ClusterUpdate::wolff, labels = ClusterUpdate::swendsen_wang;
+  // kLeast has p = 0.1 before 0.
+  const StudyConfig both =
+      read("schedule = [\"16:1\", \"4:1\"]\ncluster = [\"wolff\", \"swendsen-wang\"]\n");
+  CHECK(both.schedule_of(0) == Schedule{4, 1});
+  CHECK(both.cluster_of(0) == labels);
+  CHECK(both.schedule_of(1) == Schedule{16, 1});
+  CHECK(both.cluster_of(1) == wolff);
+  // What is written has p ascending, and the same for each.
+  const std::string written = to_toml(both);
+  CHECK(written.find("schedule = [\"4:1\", \"16:1\"]") != std::string::npos);
+  const StudyConfig again = one_per_p(parse_study_config(written, "w.toml"), "w.toml");
+  CHECK(again.schedules == both.schedules);
+  CHECK(again.clusters == both.clusters);
+  CHECK(to_toml(again) == written);
+
+  const StudyConfig same = read("schedule = [\"2:1\", \"2:1\"]\ncluster = \"swendsen-wang\"\n");
+  CHECK(same.schedule_of(1) == Schedule{2, 1});
+  CHECK(same.cluster_of(1) == labels);
+  const StudyConfig cluster =
+      read("schedule = \"2:1\"\ncluster = [\"swendsen-wang\", \"wolff\"]\n");
+  CHECK(cluster.schedule_of(0) == Schedule{2, 1});
+  CHECK(cluster.cluster_of(0) == wolff);
+  const StudyConfig tuned = read("cluster = [\"swendsen-wang\", \"wolff\"]\n");
+  CHECK(!tuned.schedule_of(0));
+  CHECK(tuned.cluster_of(1) == labels);
+  // One value is written as it always was.
+  CHECK(to_toml(read("schedule = \"2:1\"\n")).find("schedule = \"2:1\"\n") != std::string::npos);
+
+  for (const std::string& bad :
+       {std::string("schedule = [\"4:1\", \"2:1\", \"1:1\"]\n"),
+        std::string("schedule = [\"4:1\", \"auto\"]\n"), std::string("schedule = []\n"),
+        std::string("cluster = [\"wolff\", \"wolff\", \"wolff\"]\nschedule = \"1:1\"\n"),
+        std::string("cluster = [\"wolff\", \"auto\"]\n"),
+        std::string("cluster = [\"wolff\", \"few-cluster\"]\n"),
+        std::string("cluster = [\"wolff\", 2]\n")}) {
+    INFO(bad);
+    const std::string key = bad.substr(0, bad.find(' '));
+    try {
+      read(bad);
+      FAIL("it is taken");
+    } catch (const Error& error) {
+      INFO(error.what());
+      CHECK(error.exit_code() == ExitCode::usage);
+      CHECK(std::string(error.what()).find("sampling." + key) != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("a target begins with fewer graphs, unless they are given") {
+  const auto graphs = [](const std::string& rest) {
+    return parse_study_config(kLeast + rest, "s.toml").graphs;
+  };
+  using Graphs = std::vector<std::uint32_t>;
+  CHECK(graphs("[sampling]\ntarget_error = 1e-4\n") == Graphs{32, 32});
+  CHECK(graphs("graphs = 70\n[sampling]\ntarget_error = 1e-4\n") == Graphs{70, 70});
+  CHECK(graphs("[sampling]\ntarget_error = \"none\"\n") == Graphs{50, 50});
+  CHECK_THROWS_AS(graphs("[sampling]\ntarget_error = \"little\"\n"), Error);
+  CHECK_THROWS_AS(graphs("[sampling]\ntarget_error = 2\n"), Error);
+}
+
+TEST_CASE("the resolved configuration reads back the same") {
+  for (const std::string& text :
+       {kLeast,
+        kLeast + "[study]\nname = \"a.b-c_1\"\nseed = 9\n[sampling]\nmeasure = 7\n"
+                 "temperatures = [2.5, 1e-3, 1234567.0e-3]\ntarget_error = 1e-5\n",
+        kLeast + "[sampling]\nschedule = \"1:2\"\ncluster = \"swendsen-wang\"\n[run]\n"
+                 "keep_states = false\n",
+        kLeast + "[sampling]\ntemperatures = [2, 2.5, 3]\ntemperature_tasks = [[3.0, 2.0, 4.0], "
+                 "[2.5]]\n"}) {
+    const std::string written = to_toml(parse_study_config(text, "s.toml"));
+    INFO(written);
+    CHECK(to_toml(parse_study_config(written, "written.toml")) == written);
+  }
+}
+
+TEST_CASE("which temperatures share a task") {
+  const auto tasks = [](const std::string& sampling) {
+    return parse_study_config(kLeast + "[sampling]\n" + sampling, "s.toml").temperature_tasks;
+  };
+  CHECK(tasks("temperatures = [2, 3]\n").empty());
+  CHECK(tasks("temperatures = [2, 3]\ntemperature_tasks = [[3, 1], [2]]\n") ==
+        std::vector<std::vector<double>>{{1, 3}, {2}});
+  for (const char* bad :
+       {"temperatures = [2, 3]\ntemperature_tasks = [[3]]\n",
+        "temperatures = [2, 3]\ntemperature_tasks = [[2, 3], [3]]\n",
+        "temperatures = [2, 3]\ntemperature_tasks = [2, 3]\n",
+        "temperatures = [2, 3]\ntemperature_tasks = [[2, 3], []]\n",
+        "temperatures = [2, 3]\ntemperature_tasks = [[2, 3], [-1]]\n",
+        "temperatures = [2, 3]\ntemperature_tasks = 2\n", "temperature_tasks = [[2, 3]]\n"}) {
+    INFO(bad);
+    try {
+      tasks(bad);
+      FAIL("it is taken");
+    } catch (const Error& error) {
+      CHECK(error.exit_code() == ExitCode::usage);
+      CHECK(std::string(error.what()).find("temperature_tasks") != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("every configuration that comes with the program is sound") {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(REWISE_CONFIGS)) {
+    if (entry.path().extension() != ".toml") continue;
+    INFO(entry.path());
+    CHECK_NOTHROW(read_study_config(entry.path()));
+    ++count;
+  }
+  CHECK(count >= 1);
+}

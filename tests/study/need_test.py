@@ -1,0 +1,143 @@
+"""What a run needs and how it ends early: stopped anywhere within its cycles and continued it gives
+the uninterrupted numbers; memory is what --dry-run says, and is refused before it is taken.
+
+    need_test.py REWISE [TEST ..]
+"""
+
+import json
+import os
+import pathlib
+import re
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+REWISE = ""
+UNITS = {"MiB": 1 << 20, "GiB": 1 << 30}
+
+
+def run(*arguments, **keywords):
+    return subprocess.run([REWISE, "run", "--device", "cpu", *arguments], capture_output=True,
+                          text=True, timeout=300, check=False, **keywords)
+
+
+class Stopped(unittest.TestCase):
+    def test_within_cycles(self):
+        """Few long cycles; most stops fall into one."""
+        options = ["--size", "400", "--p", "0.1", "--temperature", "2,2.7", "--schedule", "10:10",
+                   "--equilibrate", "2", "--measure", "3", "--threads", "2", "--json"]
+        whole = json.loads(run(*options).stdout)
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "t.h5"
+            stops = 0
+            for attempt in range(400):
+                process = subprocess.Popen(
+                    [REWISE, "run", "--device", "cpu", *options, "--out", str(file)],
+                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                time.sleep(0.2 + 0.15 * attempt)
+                process.send_signal(signal.SIGTERM)
+                out, errors = process.communicate(timeout=120)
+                if process.returncode == 0:
+                    break
+                self.assertIn(process.returncode, (75, -signal.SIGTERM), errors)
+                if process.returncode == 75:
+                    stops += 1
+            self.assertEqual(process.returncode, 0, errors)
+            resumed = json.loads(run(*options, "--out", str(file)).stdout)
+        self.assertGreater(stops, 0)
+        self.assertEqual(resumed["trajectory_hash"], whole["trajectory_hash"])
+        self.assertEqual(resumed["results"], whole["results"])
+
+    def test_while_preparing(self):
+        """A large graph: the stop comes before its first step, and leaves nothing behind."""
+        with tempfile.TemporaryDirectory() as folder:
+            process = subprocess.Popen(
+                [REWISE, "run", "--device", "cpu", "--size", "6000", "--p", "0.3", "--temperature",
+                 "2", "--out", str(pathlib.Path(folder) / "t.h5")],
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            time.sleep(0.5)
+            process.send_signal(signal.SIGTERM)
+            _, errors = process.communicate(timeout=120)
+            self.assertEqual(process.returncode, 75, errors)
+            self.assertIn("stopped by SIGTERM", errors)
+            self.assertEqual([f for f in os.listdir(folder) if f.endswith(".h5")], [])
+
+
+def estimate(*options):
+    """Bytes that --dry-run announces."""
+    said = run(*options, "--dry-run")
+    number, unit = re.search(r"memory: about ([\d.]+) (MiB|GiB)", said.stdout).groups()
+    return float(number) * UNITS[unit]
+
+
+class Memory(unittest.TestCase):
+    CASES = [
+        ["--size", "1500", "--p", "0.1", "--temperature", "2"],
+        ["--size", "1500", "--p", "0", "--temperature", "2", "--schedule", "1:0"],
+        ["--size", "1200", "--p", "0.1", "--temperature", "2,2.5", "--cluster", "swendsen-wang"],
+        ["--size", "120,120,120", "--dim", "3", "--p", "0.02", "--temperature", "4"],
+        ["--size", "2000", "--p", "0.1", "--temperature", "2", "--engine", "bytespin",
+         "--replicas", "8"],
+        ["--size", "2000", "--p", "0.01", "--temperature", "2", "--engine", "bytespin",
+         "--replicas", "4", "--cluster", "swendsen-wang"],
+        ["--size", "20000", "--p", "0", "--temperature", "2", "--engine", "bitlattice", "--schedule",
+         "1:0", "--replicas", "2"],
+    ]
+
+    def test_estimates(self):
+        """Within a quarter of the most that the process had."""
+        for options in self.CASES:
+            options = [*options, "--equilibrate", "1", "--measure", "1", "--threads", "2"]
+            process = subprocess.Popen([REWISE, "run", "--device", "cpu", *options],
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            self.assertEqual(process.returncode, 0)
+            ratio = estimate(*options) / (1024 * usage.ru_maxrss)
+            print(f"{' '.join(options)}: {usage.ru_maxrss / 1024:.0f} MiB, estimate / taken "
+                  f"{ratio:.2f}", file=sys.stderr)
+            self.assertGreater(ratio, 0.75, options)
+            self.assertLess(ratio, 1.25, options)
+
+    def test_refused(self):
+        """By figures, before anything is built; the limit is named."""
+        limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+        said = run("--size", "30000", "--p", "0.1", "--temperature", "2", preexec_fn=limit)
+        self.assertEqual(said.returncode, 69, said.stderr)
+        self.assertRegex(said.stderr, r"memory: about .* GiB .* ulimit -v leaves .* GiB")
+
+    def test_dry_run(self):
+        """Nothing is computed or written."""
+        with tempfile.TemporaryDirectory() as folder:
+            study = pathlib.Path(folder) / "s.toml"
+            study.write_text("[lattice]\ndim = 2\nsizes = [16, 32]\np = [0.01, 0.1]\ngraphs = 3\n"
+                             "[sampling]\ntemperatures = [2.3, 2.4]\n[run]\ndevice = \"cpu\"\n")
+            for command in ("sweep", "tc"):
+                if command == "tc":
+                    study.write_text(study.read_text().replace("temperatures = [2.3, 2.4]\n", ""))
+                said = subprocess.run([REWISE, command, str(study), "--dry-run"], cwd=folder,
+                                      capture_output=True, text=True, timeout=60, check=False)
+                self.assertEqual(said.returncode, 0, said.stderr)
+                self.assertRegex(said.stdout, r"12 tasks, about .* on disk")
+            said = run("--size", "64", "--temperature", "2.3", "--out", "t.h5", "--dry-run",
+                       cwd=folder)
+            self.assertEqual(said.returncode, 0, said.stderr)
+            for word in ("memory:", "disk:", "time:"):
+                self.assertIn(word, said.stdout)
+            self.assertEqual(os.listdir(folder), ["s.toml"])
+            # A folder that the study itself would not get.
+            said = [subprocess.run([REWISE, "tc", str(study), "--out", folder, *more], cwd=folder,
+                                   capture_output=True, text=True, timeout=60, check=False)
+                    for more in ([], ["--dry-run"])]
+            self.assertEqual([one.returncode for one in said], [73, 73], said)
+            self.assertEqual(said[0].stderr.splitlines()[-1], said[1].stderr.splitlines()[-1])
+            self.assertEqual(os.listdir(folder), ["s.toml"])
+
+
+if __name__ == "__main__":
+    REWISE = os.path.abspath(sys.argv[1])
+    unittest.main(argv=[sys.argv[0], *sys.argv[2:]])

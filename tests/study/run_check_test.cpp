@@ -1,0 +1,243 @@
+// What `run` prints is in equilibrium, or is not printed: the checks of a single run, their false
+// alarms over seeds, and what the program makes of them.
+#include "src/study/run_check.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/analysis/synthetic.hpp"
+#include "tests/study/small_task.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/program.hpp"
+
+using namespace rewise;
+using namespace rewise::oracle;
+using nlohmann::json;
+
+namespace {
+
+// White noise around one value; `shift` moves the replica r at time t by so many standard
+// deviations.
+template <class Shift>
+TaskData made(std::uint64_t seed, std::uint32_t replicas, int times, const Shift& shift) {
+  TaskData data;
+  data.configuration = {{"sampling.start", "mixed"},
+                        {"sampling.equilibrate", "100"},
+                        {"sampling.every", "1"},
+                        {"sampling.schedule", "1:0"},
+                        {"sampling.cluster", "wolff"}};
+  data.graph.sites = 1000;
+  data.temperature = {2.5};
+  data.replicas = replicas;
+  data.shape_series();
+  test::Dice dice(seed);
+  for (int t = 0; t < times; ++t) {
+    std::vector<std::int64_t> energy, magnetisation;
+    for (std::uint32_t r = 0; r < replicas; ++r) {
+      energy.push_back(std::lround(1000 + 40 * dice.normal()));
+      magnetisation.push_back(std::lround(500 + 40 * (dice.normal() + shift(r, t))));
+    }
+    data.energy.append(energy);
+    data.magnetisation.append(magnetisation);
+  }
+  return data;
+}
+
+RunCheck check_of(const TaskData& data) { return checked_run(data).checks.front(); }
+
+json results_of_run(const Workplace& place, const std::string& line) {
+  const Output output = place.run("run --device cpu --threads 1 --json " + line);
+  INFO(line << "\n" << output.err);
+  REQUIRE(output.status == 0);
+  return json::parse(output.out);
+}
+
+}  // namespace
+
+// Two t tests of level 1e-4 each: more than 4 refusals of 3 x 1500 runs in equilibrium have a
+// chance below 3e-3.
+TEST_CASE("runs of white noise are hardly ever refused, with any number of replicas") {
+  const auto none = [](std::uint32_t, int) { return 0.0; };
+  for (const std::uint32_t replicas : {1u, 8u, 32u}) {
+    int refused = 0, warned = 0;
+    for (std::uint64_t seed = 0; seed < 1500; ++seed) {
+      const RunCheck check = check_of(made(3 * seed, replicas, replicas == 1 ? 400 : 60, none));
+      refused += check.ok() ? 0 : 1;
+      warned += static_cast<int>(check.warnings.size());
+    }
+    CAPTURE(replicas);
+    CHECK(refused <= 2);
+    CHECK(warned == 0);
+  }
+}
+
+// 300 runs at two temperatures: 0.06 refusals are expected at most, more than 2 have a chance of
+// 4e-5.
+TEST_CASE("runs of a small lattice in equilibrium are hardly ever refused") {
+  int refused = 0;
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    TaskSpec spec = small_task();
+    spec.seed = seed;
+    spec.equilibrate = 60;
+    spec.measure = 40;
+    spec.every = 1;
+    for (const RunCheck& check : checked_run(run_task(spec, {}, one_thread()).data).checks) {
+      refused += check.ok() ? 0 : 1;
+    }
+  }
+  CHECK(refused <= 2);
+}
+
+TEST_CASE("starts that differ, replicas that are stuck and series that drift are refused") {
+  const auto hot = [](std::uint32_t r) { return starts_hot(Start::mixed, r); };
+  const RunCheck differ =
+      check_of(made(1, 32, 60, [&](auto r, int) { return hot(r) ? 0.5 : 0.0; }));
+  CHECK(differ.status == RunStatus::not_equilibrated);
+  CHECK(differ.reasons.at(0).find("hot and cold differ in abs_magnetisation") != std::string::npos);
+  // Four hot replicas that never come back: their half's mean is within 2 standard errors.
+  const auto stuck = [&](std::uint32_t r, int) { return hot(r) && r % 10 == 1 ? -9.0 : 0.0; };
+  for (const int times : {20, 60, 600}) {
+    CAPTURE(times);
+    const RunCheck check = check_of(made(2, 32, times, stuck));
+    CHECK(check.halves.agree);
+    CHECK(check.status == RunStatus::not_equilibrated);
+    CHECK(check.reasons.at(0).find("some replicas are stuck") != std::string::npos);
+  }
+  // A single one, at any length of the run; a short excursion is none.
+  for (const int times : {20, 60, 600}) {
+    CAPTURE(times);
+    const RunCheck check =
+        check_of(made(5, 32, times, [](std::uint32_t r, int) { return r == 7 ? -9.0 : 0.0; }));
+    CHECK(check.status == RunStatus::not_equilibrated);
+    CHECK(check.reasons.at(0).find("1 of 32 replicas lies") != std::string::npos);
+  }
+  CHECK(check_of(made(6, 32, 60, [](std::uint32_t r, int t) {
+          return r == 7 && t == 30 ? -9.0 : 0.0;
+        })).ok());
+  // Few measurements of what forgets slowly, after few cycles.
+  TaskData slow = made(7, 32, 60, [](std::uint32_t r, int) { return r % 8 / 2.0; });
+  CHECK(check_of(slow).reasons.at(0).find("too few to tell tau") != std::string::npos);
+  slow.configuration["sampling.equilibrate"] = "10000";
+  CHECK(check_of(slow).ok());
+  // Both starts alike.
+  for (const std::uint32_t replicas : {1u, 4u, 32u}) {
+    CAPTURE(replicas);
+    const double step = replicas == 32 ? 0.5 : 1.5;
+    const auto drift = [&](std::uint32_t, int t) { return t < 100 ? step : 0; };
+    CHECK(check_of(made(3, replicas, 200, drift)).status != RunStatus::ok);
+  }
+  TaskData early = made(4, 32, 60, [](auto, int) { return 0.0; });
+  early.configuration["sampling.equilibrate"] = "1";
+  CHECK(check_of(early).ok());
+  CHECK(check_of(early).warnings.size() == 1);
+  early.configuration["sampling.start"] = "hot";  // now nothing shows equilibrium
+  CHECK(check_of(early).status == RunStatus::not_equilibrated);
+}
+
+TEST_CASE("run prints no number out of equilibrium, and those that are in it") {
+  const Workplace place;
+  // The exact |m| at 0.8 is 0.9999: hot replicas in stripes made it 0.87(5).
+  const std::string line =
+      "--size 64 --temperature 0.8,1.5,2.6 --schedule 1:0 --equilibrate 1000 --measure 200";
+  const json run = results_of_run(place, line);
+  for (const std::size_t bad : {0, 1}) {
+    const json& row = run["results"][bad];
+    CHECK(row["status"] == "not-equilibrated");
+    CHECK(row["reasons"][0].get<std::string>().find("raise --equilibrate") != std::string::npos);
+    for (const char* name : {"energy", "abs_magnetisation", "m2", "m4", "binder", "specific_heat",
+                             "susceptibility", "cluster_fraction"}) {
+      CHECK(row[name]["value"].is_null());
+      CHECK(row[name]["error"].is_null());
+    }
+    CHECK(row["candidate"]["energy"]["value"].is_number());
+  }
+  const json& good = run["results"][2];
+  CHECK(good["status"] == "ok");
+  CHECK(good["reasons"].empty());
+  CHECK(good["candidate"].is_null());
+  CHECK(good["energy"]["value"].is_number());
+  CHECK(run["warnings"].size() == 2);
+
+  const Output table = place.run("run --device cpu " + line);
+  for (const json& text : run["warnings"]) {
+    CHECK(table.err.find("warning: " + text.get<std::string>() + "\n") != std::string::npos);
+  }
+  CHECK(table.out.find("\n  0.8  -  ") != std::string::npos);
+  CHECK(table.out.find("\n  2.6  -1.") != std::string::npos);
+  CHECK(table.out.find("T = 0.8: no values (not-equilibrated): ") != std::string::npos);
+}
+
+// 1 to 5 of 32 replicas in stripes; the exact |m| is 0.9999, chi far below 1.
+TEST_CASE("few replicas that are stuck have no values, in short runs and long ones") {
+  const Workplace place;
+  for (const char* line : {"--size 32 --temperature 0.8 --measure 3000 --seed 1",
+                           "--size 32 --temperature 0.8 --measure 3000 --seed 6",
+                           "--size 32 --temperature 0.8 --measure 200 --seed 2",
+                           "--size 64 --temperature 1.0 --measure 2000 --seed 4",
+                           "--size 64 --temperature 0.8 --p 0.01 --measure 200 --seed 1"}) {
+    CAPTURE(line);
+    const json run =
+        results_of_run(place, std::string("--schedule 1:0 --equilibrate 1000 ") + line);
+    CHECK(run["results"][0]["status"] == "not-equilibrated");
+  }
+}
+
+// Small lattices below Tc turn over now and then, near Tc averages of |m| lie far apart.
+TEST_CASE("rare excursions in equilibrium are not taken for stuck replicas") {
+  const Workplace place;
+  for (int seed = 1; seed <= 3; ++seed) {
+    for (const char* line : {"--schedule 1:0 --equilibrate 3000 --measure 200 --temperature "
+                             "1.6,1.8,2.0,2.1,2.2,2.27,2.4",
+                             "--equilibrate 300 --measure 8 --temperature 0.6,0.9,2.0,2.27,3"}) {
+      const json run = results_of_run(place, fmt::format("--size 16 --seed {} {}", seed, line));
+      for (const json& row : run["results"]) {
+        CAPTURE(seed, line, row["temperature"].get<double>());
+        CHECK(row["status"] == "ok");
+      }
+    }
+  }
+}
+
+TEST_CASE("runs of every engine and model are checked") {
+  const Workplace place;
+  const auto status = [&](const std::string& line) {
+    return results_of_run(place, line)["results"][0]["status"].get<std::string>();
+  };
+  const std::string cold = " --size 32 --schedule 1:0 --equilibrate 200 --measure 100 ";
+  CHECK(status("--engine bytespin --temperature 0.8" + cold) == "not-equilibrated");
+  CHECK(status("--engine bitlattice --replicas 32 --temperature 0.8" + cold) == "not-equilibrated");
+  CHECK(status("--model potts --q 3 --temperature 0.4" + cold) == "not-equilibrated");
+  CHECK(status("--p 0.01 --temperature 0.8" + cold) == "not-equilibrated");
+  CHECK(status("--start hot --temperature 0.8" + cold) == "not-equilibrated");
+  CHECK(status("--engine bitlattice --temperature 2.27" + cold) != "ok");  // one replica
+  CHECK(status("--size 32 --temperature 2.2 --schedule 1:0 --equilibrate 0 --measure 20") ==
+        "not-equilibrated");
+  CHECK(status("--size 64 --temperature 2.2 --schedule 0:1 --equilibrate 20 --measure 20") ==
+        "not-equilibrated");
+
+  const std::string warm = " --size 16 --equilibrate 200 --measure 100 ";
+  CHECK(status("--temperature 2.5" + warm) == "ok");
+  CHECK(status("--temperature 0.3" + warm) == "ok");  // nothing ever changes
+  CHECK(status("--temperature 0.9" + warm) == "ok");  // hardly anything does
+  CHECK(status("--engine bytespin --replicas 8 --temperature 3" + warm) == "ok");
+  CHECK(status("--model potts --q 3 --temperature 1.5" + warm) == "ok");
+  CHECK(status("--engine bitlattice --schedule 1:0 --size 64 --temperature 5 --equilibrate 100 "
+               "--measure 400") == "ok");
+  CHECK(status("--temperature 2.5 --size 16 --equilibrate 200 --measure 1") == "ok");
+  CHECK(status("--temperature 9 --size 16 --equilibrate 10 --measure 10") == "ok");
+  place.run("graph --size 16 --p 0.1 --out g.edges");
+  CHECK(status("--graph g.edges --temperature 3 --equilibrate 100 --measure 100") == "ok");
+  CHECK(status("--graph g.edges --temperature 0.3 --schedule 1:0 --equilibrate 5 --measure 20") ==
+        "not-equilibrated");
+}
+
+// What a file holds is checked again when it is extended.
+TEST_CASE("a run that is extended is checked as a whole") {
+  const Workplace place;
+  const std::string line =
+      "--size 32 --temperature 2.2 --schedule 1:0 --equilibrate 5 --out t.h5 --measure ";
+  CHECK(results_of_run(place, line + "20")["results"][0]["status"] == "not-equilibrated");
+  CHECK(results_of_run(place, line + "20")["results"][0]["status"] == "not-equilibrated");
+  CHECK(results_of_run(place, line + "30")["results"][0]["status"] == "not-equilibrated");
+}

@@ -1,0 +1,261 @@
+// What goes on beside the steps of a study: files of the step before, which are told of in the next
+// step or at the end where something goes wrong with them, and other steps of the same study.
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "src/base/error.hpp"
+#include "src/store/syscalls.hpp"
+#include "src/store/task_pack.hpp"
+#include "src/study/study.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/program.hpp"
+
+using namespace rewise;
+
+namespace {
+
+// A disk that syncs nothing until it is let, and then fails where `error` says so.
+struct Disk {
+  std::mutex mutex;
+  std::condition_variable let;
+  bool held = false;
+  int error = 0;
+};
+Disk disk;
+
+int sync_when_let(int file) {
+  std::unique_lock lock(disk.mutex);
+  disk.let.wait(lock, [] { return !disk.held; });
+  if (disk.error == 0) return real_syscalls().fsync(file);
+  errno = disk.error;
+  return -1;
+}
+
+class SlowDisk {
+ public:
+  SlowDisk() : before_(syscalls()) { syscalls().fsync = sync_when_let; }
+  ~SlowDisk() {
+    let(0);
+    syscalls() = before_;
+  }
+  void hold() {
+    const std::lock_guard lock(disk.mutex);
+    disk.held = true;
+  }
+  void let(int error) {
+    const std::lock_guard lock(disk.mutex);
+    disk.held = false;
+    disk.error = error;
+    disk.let.notify_all();
+  }
+
+ private:
+  const Syscalls before_;
+};
+
+struct Runs {
+  oracle::Workplace place;
+  StudyConfig config = parse_study_config(
+      "[lattice]\ndim = 2\nsizes = [8, 12]\np = [0.1]\n[run]\nthreads = 2\n", "s.toml");
+  Progress progress{"study", 0, true};
+  Study study{StudyFolder(place / "study", config, "tc")};
+
+  static StudyTask task(std::uint64_t seed) {
+    StudyTask task;
+    task.spec.graph.extents = {8, 8};
+    task.spec.graph.p = 0.1;
+    task.spec.graph.seed = seed;
+    task.spec.temperatures = {2.5};
+    task.spec.equilibrate = 2;
+    task.spec.measure = 4;
+    return task;
+  }
+  // How many results were taken.
+  int run(std::uint64_t seed) {
+    int taken = 0;
+    study.run({task(seed)}, StopToken(), progress,
+              [&](std::size_t, TaskData&& data) { taken += data.energy.time() == 4 ? 1 : 0; });
+    return taken;
+  }
+  // How many results were taken; each once.
+  std::size_t run(std::uint64_t first, std::uint64_t last) {
+    std::vector<StudyTask> tasks;
+    for (std::uint64_t seed = first; seed <= last; ++seed) tasks.push_back(task(seed));
+    std::vector<std::atomic<int>> taken(tasks.size());
+    study.run(tasks, StopToken(), progress, [&](std::size_t index, TaskData&& data) {
+      taken[index] += data.energy.time() == 4 ? 1 : 2;
+    });
+    return static_cast<std::size_t>(std::count(taken.begin(), taken.end(), 1));
+  }
+  // The hashes of 1 to `last`, as their files have them.
+  std::vector<std::string> hashes(std::uint64_t last) {
+    study.finish_files(progress);
+    std::vector<std::string> all;
+    for (std::uint64_t seed = 1; seed <= last; ++seed) {
+      const auto finished =
+          read_finished(task(seed).spec, task_paths(study.folder(), task(seed).spec));
+      all.push_back(finished ? finished->provenance.at("trajectory_hash") : "no file");
+    }
+    return all;
+  }
+  bool has_file(std::uint64_t seed) const {
+    return has_finished(task_paths(study.folder(), task(seed).spec));
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a step of a study takes its results while the disk is still at their files") {
+  Runs runs;
+  SlowDisk slow;
+  slow.hold();
+  CHECK(runs.run(1) == 1);
+  CHECK_FALSE(runs.has_file(1));
+  std::thread later([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    slow.let(0);
+  });
+  CHECK(runs.run(1) == 1);  // the file is waited for, and read
+  later.join();
+  CHECK(runs.study.computed() == 1);
+  runs.study.finish_files(runs.progress);
+  CHECK(runs.has_file(1));
+}
+
+TEST_CASE(
+    "a file that cannot be written after its result was taken ends the study with its error") {
+  for (const bool in_next_step : {false, true}) {
+    Runs runs;
+    SlowDisk slow;
+    slow.hold();
+    CHECK(runs.run(1) == 1);
+    slow.let(ENOSPC);
+    try {
+      if (in_next_step) runs.run(1);  // which waits for it
+      runs.study.finish_files(runs.progress);
+      FAIL("nothing was thrown");
+    } catch (const Error& error) {
+      CHECK(error.exit_code() == ExitCode::io);
+      CHECK(std::string(error.what()).find("No space left") != std::string::npos);
+    }
+    CHECK_FALSE(runs.has_file(1));
+  }
+}
+
+namespace {
+
+// Tasks that may rest, to so many measurements; how many measurements their results have, in all.
+std::uint64_t run_resting(Runs& runs, const std::vector<std::uint64_t>& seeds,
+                          std::uint64_t measure) {
+  std::vector<StudyTask> tasks;
+  for (const auto seed : seeds) {
+    tasks.push_back(Runs::task(seed));
+    tasks.back().spec.measure = measure;
+    tasks.back().may_rest = true;
+  }
+  std::atomic<std::uint64_t> taken = 0;
+  runs.study.run(tasks, StopToken(), runs.progress,
+                 [&](std::size_t, TaskData&& data) { taken += data.energy.time(); });
+  return taken;
+}
+
+std::set<std::string> ids_of(const std::vector<std::uint64_t>& seeds) {
+  std::set<std::string> ids;
+  for (const auto seed : seeds) ids.insert(task_id(Runs::task(seed).spec));
+  return ids;
+}
+
+}  // namespace
+
+TEST_CASE("tasks that rest between steps have no file until nothing more is asked of them") {
+  Runs runs;
+  CHECK(run_resting(runs, {1, 2, 3}, 4) == 12);
+  CHECK(run_resting(runs, {1, 3}, 8) == 16);  // 2 ends, where it was in their group
+  CHECK_FALSE(runs.has_file(1));
+  CHECK(run_resting(runs, {3}, 16) == 16);
+  runs.study.end_resting(ids_of({1, 2, 3}));
+  runs.study.finish_files(runs.progress);
+  Runs at_once;
+  for (const auto& [seed, measure] :
+       std::map<std::uint64_t, std::uint64_t>{{1, 8}, {2, 4}, {3, 16}}) {
+    INFO("task " << seed);
+    TaskSpec spec = Runs::task(seed).spec;
+    spec.measure = measure;
+    const auto rested = read_finished(spec, task_paths(runs.study.folder(), spec));
+    REQUIRE(rested);
+    CHECK(rested->energy.time() == measure);
+    const TaskResult alone = run_task(spec, {}, TaskRun());
+    CHECK(content_digest(*rested) == content_digest(alone.data));
+    CHECK(rested->provenance.at("trajectory_hash") == alone.data.provenance.at("trajectory_hash"));
+  }
+}
+
+TEST_CASE("who waits for what others hold lets its own tasks end, lest they wait for each other") {
+  Runs a;
+  Study other(StudyFolder(a.place / "study", a.config, "tc"));
+  const auto run_other = [&](std::uint64_t seed, std::uint64_t measure) {
+    StudyTask task = Runs::task(seed);
+    task.spec.measure = measure;
+    task.may_rest = true;
+    std::uint64_t taken = 0;
+    other.run({task}, StopToken(), a.progress,
+              [&](std::size_t, TaskData&& data) { taken = data.energy.time(); });
+    return taken;
+  };
+  CHECK(run_resting(a, {1}, 4) == 4);
+  CHECK(run_other(2, 4) == 4);
+  std::uint64_t theirs = 0;
+  std::thread beside([&] {
+    theirs = run_other(1, 8);
+    other.end_resting(ids_of({1, 2}));
+  });
+  const std::uint64_t ours = run_resting(a, {2}, 8);
+  a.study.end_resting(ids_of({1, 2}));
+  beside.join();
+  CHECK(ours == 8);
+  CHECK(theirs == 8);
+}
+
+TEST_CASE("two threads run tasks of one study at a time, as one does one after the other") {
+  Runs alone;
+  CHECK(alone.run(1, 40) == 40);
+  CHECK(alone.run(41, 60) == 20);
+  const auto hashes = alone.hashes(60);
+  CHECK(std::set(hashes.begin(), hashes.end()).size() == 60);
+  for (int repeat = 0; repeat < 5; ++repeat) {
+    Runs runs;
+    std::size_t beside = 0;
+    std::thread other([&] { beside = runs.run(41, 60); });
+    CHECK(runs.run(1, 40) == 40);
+    other.join();
+    CHECK(beside == 20);
+    CHECK(runs.hashes(60) == hashes);
+    CHECK(runs.study.computed() == 60);
+    CHECK(runs.study.asked().size() == 60);
+  }
+}
+
+TEST_CASE("where one of two threads that run tasks fails, the other ends with the same error") {
+  Runs runs;
+  std::string told;
+  std::thread other([&] {
+    try {
+      for (std::uint64_t seed = 1;; ++seed) runs.run(seed);
+    } catch (const Error& error) {
+      told = error.what();
+    }
+  });
+  runs.study.fail(std::make_exception_ptr(Error(ExitCode::data, "no good")));
+  other.join();
+  CHECK(told == "no good");
+  CHECK_THROWS_AS(runs.study.finish_files(runs.progress), Error);
+}

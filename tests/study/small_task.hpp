@@ -1,0 +1,25 @@
+// A task of a moment, for tests that change one thing of it, and how it is run.
+#pragma once
+
+#include "src/study/task.hpp"
+
+namespace rewise::oracle {
+
+inline TaskSpec small_task() {
+  TaskSpec spec;
+  spec.graph = {{8, 6}, 0.1, Rule::rewire, 3};
+  spec.temperatures = {2.3, 2.7};
+  spec.schedule = {1, 2};
+  spec.equilibrate = 10;
+  spec.measure = 12;
+  spec.every = 3;
+  return spec;
+}
+
+inline TaskRun one_thread() {
+  TaskRun run;
+  run.engine.threads = 1;
+  return run;
+}
+
+}  // namespace rewise::oracle

@@ -1,0 +1,115 @@
+// Tasks as a library: their names, and measurements that cover what they claim to cover.
+#include "src/study/task.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "src/base/error.hpp"
+#include "src/study/task_results.hpp"
+#include "tests/study/small_task.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace rewise;
+using oracle::one_thread;
+using oracle::small_task;
+
+TEST_CASE("a task's name follows from what determines its numbers") {
+  const TaskSpec spec = small_task();
+  const std::string id = task_id(spec);
+  CHECK(id.size() == 16);
+  TaskSpec more = spec;
+  more.measure = 99;
+  CHECK(task_id(more) == id);
+  for (int change = 0; change < 9; ++change) {
+    TaskSpec other = spec;
+    if (change == 0) other.graph.seed = 4;
+    if (change == 1) other.graph.p = 0.2;
+    if (change == 2) other.graph.extents = {6, 8};
+    if (change == 3) other.temperatures = {2.3};
+    if (change == 4) other.seed = 2;
+    if (change == 5) other.every = 4;
+    if (change == 6) other.schedule = {2, 1};
+    if (change == 7) other.engine = EngineKind::bytespin;
+    if (change == 8) other.equilibrate = 11;
+    INFO("change " << change);
+    CHECK(task_id(other) != id);
+  }
+}
+
+TEST_CASE("series have their shape, and cluster sums leave the equilibration out") {
+  for (const EngineKind engine : {EngineKind::multispin, EngineKind::bytespin}) {
+    TaskSpec spec = small_task();
+    spec.engine = engine;
+    const TaskResult result = run_task(spec, {}, one_thread());
+    REQUIRE(result.outcome == TaskOutcome::finished);
+    CHECK(result.data.energy.time() == 12);
+    CHECK(result.data.energy.replicas() == 32);
+    CHECK(result.data.energy.temperatures() == 2);
+    CHECK(result.data.cluster_size.time() == 12);
+    // A measurement covers every * W = 6 updates of at most 48 sites, at least one each.
+    for (const auto sum : result.data.cluster_size.values().wide()) {
+      CHECK(sum >= 6);
+      CHECK(sum <= 6 * 48);
+    }
+  }
+}
+
+TEST_CASE("the number of cycles per call of the engine changes nothing") {
+  // The runner measures its own speed; a task run twice has other step lengths.
+  const TaskSpec spec = small_task();
+  const TaskData first = run_task(spec, {}, one_thread()).data;
+  TaskRun two = one_thread();
+  two.engine.threads = 2;
+  CHECK(content_digest(first) == content_digest(run_task(spec, {}, two).data));
+}
+
+TEST_CASE("results: energy is minus the bond sum per site, tau counts cycles") {
+  const TaskSpec spec = small_task();
+  const TaskData data = run_task(spec, {}, one_thread()).data;
+  const auto results = results_of(data);
+  REQUIRE(results.size() == 2);
+  double sum = 0;
+  for (std::size_t t = 0; t < data.energy.time(); ++t) {
+    for (std::size_t r = 0; r < 32; ++r) sum -= static_cast<double>(data.energy.at(1, t, r));
+  }
+  CHECK(results[1].of("energy").value == Approx(sum / (48.0 * 12 * 32)));
+  CHECK(results[1].tau.at("energy").value > 0.4 * 3);
+  CHECK(tau_of_m2(data, 1).value == Approx(results[1].tau.at("m2").value));
+}
+
+TEST_CASE("results: cluster sums that 64 bits may not have held give no moments") {
+  TaskSpec spec = small_task();
+  spec.cluster = ClusterUpdate::swendsen_wang;
+  TaskData data = run_task(spec, {}, one_thread()).data;
+  CHECK(cluster_sums_fit(data, 0));
+  const auto sites = std::int64_t{1} << 30;
+  data.graph.sites = static_cast<std::uint64_t>(sites);
+  data.configuration["sampling.every"] = "8";  // of two updates: 2^64 where all is one cluster
+  const auto with_m = [&](std::int64_t m) {
+    data.magnetisation = Series<std::int64_t>(2, spec.replicas);
+    std::vector<std::int64_t> row(2 * spec.replicas, -m);
+    std::fill_n(row.begin(), spec.replicas, 0);  // the first temperature
+    for (std::uint64_t t = 0; t < spec.measure; ++t) data.magnetisation.append(row);
+  };
+  with_m(sites - 1);
+  CHECK(cluster_sums_fit(data, 1));
+  data.configuration["sampling.every"] = "16";
+  CHECK_FALSE(cluster_sums_fit(data, 1));
+  CHECK(std::isnan(cluster_moments_of(data, 1).m2.value));
+  CHECK(improved_less_plain(data, 1).rows() == 0);
+  CHECK(cluster_sums_fit(data, 0));
+  with_m(sites / 8);
+  CHECK(cluster_sums_fit(data, 1));
+}
+
+TEST_CASE("an imported graph is part of a task's identity by its content") {
+  TaskSpec spec = small_task();
+  spec.imported = std::make_shared<const Graph>(build_graph(spec.graph));
+  const auto configuration = task_configuration(spec);
+  CHECK(configuration.at("graph.hash") == graph_hash(*spec.imported));
+  CHECK(configuration.count("lattice.p") == 0);
+  // The same graph, the same trajectory, whether it was built or brought.
+  TaskSpec built = small_task();
+  CHECK(run_task(spec, {}, one_thread()).data.energy ==
+        run_task(built, {}, one_thread()).data.energy);
+}
