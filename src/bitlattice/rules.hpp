@@ -9,8 +9,8 @@
 //
 // Digits, most significant first, are drawn lazily, until the first that differs from the
 // threshold's; at most 32. Item = 2 group + colour, where group counts the groups of a colour's
-// rows (layout.hpp); stream bitlattice_local; who = the system; bit b of every word decides about bit b
-// of a word of the group:
+// rows (layout.hpp); stream bitlattice_local; who = the system; bit b of every word decides about
+// bit b of a word of the group:
 //   digits 0 .. 7   word w's are the words of calls 2 w and 2 w + 1
 //   then by levels of four digits, l = 0 .. 5: the four sites at bit b of the group's words that
 //   are still undecided take turns t = 0, 1, .., in the order of their words; turn t reads call

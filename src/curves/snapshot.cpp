@@ -6,6 +6,8 @@
 #include <cstring>
 #include <span>
 
+#include "src/engine/registry.hpp"
+
 namespace rewise {
 namespace {
 
