@@ -48,10 +48,8 @@ const EngineFactory kBitlatticeFactory{
     .make_shared = make_shared,
     .make_share = make_bitlattice_share,
     .why_no_team = why_no_team,
-    .make_batch = nullptr,
     .check_extents = check_extents,
     .memory = memory,
-    .costs = {.ising_nanoseconds = 0.2, .potts_nanoseconds = 0.2, .flipped = 0, .labelled = 0},
-    .cuda_seconds = nullptr};
+    .costs = {.ising_nanoseconds = 0.2, .potts_nanoseconds = 0.2, .flipped = 0, .labelled = 0}};
 
 }  // namespace rewise

@@ -50,10 +50,7 @@ const EngineFactory kBytespinFactory{
     .make_shared = make_shared,
     .make_share = make_bytespin_share,
     .why_no_team = bytespin::why_no_team,
-    .make_batch = nullptr,
-    .check_extents = nullptr,
     .memory = memory,
-    .costs = {.ising_nanoseconds = 6, .potts_nanoseconds = 40, .flipped = 3, .labelled = 1.2},
-    .cuda_seconds = nullptr};
+    .costs = {.ising_nanoseconds = 6, .potts_nanoseconds = 40, .flipped = 3, .labelled = 1.2}};
 
 }  // namespace rewise

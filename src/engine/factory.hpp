@@ -57,23 +57,26 @@ struct EngineFactory {
   // EngineTraits::teams, as is why_no_team.
   std::unique_ptr<Engine> (*make_shared)(distributed::Transport& ranks, const Graph* graph,
                                          const std::vector<std::uint32_t>& extents,
-                                         const EngineSpec& spec, const EngineOptions& options);
+                                         const EngineSpec& spec,
+                                         const EngineOptions& options) = nullptr;
   std::unique_ptr<Share> (*make_share)(std::span<const std::uint8_t> recipe,
-                                       distributed::Transport& ranks, const RankOptionsOf& options);
+                                       distributed::Transport& ranks,
+                                       const RankOptionsOf& options) = nullptr;
   // "" where several CUDA devices make such cluster updates together; else why not, for a message
   // that names the devices before it.
   std::string (*why_no_team)(std::span<const std::uint32_t> extents, ClusterUpdate cluster,
-                             LabelMethod method);
+                             LabelMethod method) = nullptr;
   // nullptr: engines one by one.
   std::unique_ptr<EngineBatch> (*make_batch)(std::span<const GroupTask> tasks,
-                                             const EngineOptions& options);
+                                             const EngineOptions& options) = nullptr;
   // Error(usage) for extents of a regular lattice that the engine does not take. nullptr without
   // EngineTraits::regular_lattices.
-  void (*check_extents)(const std::vector<std::uint32_t>& extents);
+  void (*check_extents)(const std::vector<std::uint32_t>& extents) = nullptr;
   EngineMemory (*memory)(const EngineLoad& load, double threads, bool on_device);
   EngineCosts costs;
   // Seconds of a cycle per replica on a CUDA device that is full. nullptr: not known.
-  double (*cuda_seconds)(const Schedule& schedule, ClusterUpdate cluster, double p, double sites);
+  double (*cuda_seconds)(const Schedule& schedule, ClusterUpdate cluster, double p,
+                         double sites) = nullptr;
 };
 
 // Bytes of the spins of all systems.

@@ -113,11 +113,7 @@ std::unique_ptr<Engine> make(const Graph* graph, const std::vector<std::uint32_t
 
 const EngineFactory kMultispinFactory{
     .make = make,
-    .make_shared = nullptr,
-    .make_share = nullptr,
-    .why_no_team = nullptr,
     .make_batch = make_multispin_batch,
-    .check_extents = nullptr,
     .memory = memory,
     .costs = {.ising_nanoseconds = 0.2, .potts_nanoseconds = 0.2, .flipped = 50, .labelled = 50},
     .cuda_seconds = cuda_seconds};
