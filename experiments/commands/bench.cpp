@@ -8,10 +8,8 @@
 #include "analysis/series/statistics.hpp"
 #include "src/base/clock.hpp"
 #include "src/base/error.hpp"
-#include "src/bitlattice/shared.hpp"
-#include "src/bytespin/shared.hpp"
 #include "src/engine/batch.hpp"
-#include "src/multispin/multispin.hpp"
+#include "src/study/engines.hpp"
 #include "src/study/shared_ranks.hpp"
 
 namespace rewise {
@@ -100,8 +98,8 @@ class Group {
 
  private:
   const Graph& graph() const { return *graphs_.front(); }
-  bool bitlattice() const { return group_.engine == EngineKind::bitlattice; }
-  bool regular() const { return bitlattice() && group_.graph.p == 0; }
+  bool sweeps_alone() const { return !has_cluster_updates(group_.engine); }
+  bool regular() const { return traits(group_.engine).regular_lattices && group_.graph.p == 0; }
 
   std::unique_ptr<EngineBatch> make(const BenchUpdate& update) const {
     EngineSpec spec;
@@ -123,41 +121,29 @@ class Group {
     options.wolff_method = update.wolff;
     options.label_method = update.label.value_or(LabelMethod::fast);
     if (is_tiled(options.label_method)) options.label_tile = effort_.tile;
-    if (group_.engine == EngineKind::multispin) {
-      std::vector<GroupTask> tasks;
-      for (const auto& graph : graphs_) {
-        tasks.push_back({*graph, spec});
-        ++spec.seed;
-      }
-      return make_multispin_batch(tasks, options);
+    if (regular()) {
+      std::vector<std::unique_ptr<Engine>> one;
+      one.push_back(make_engine(group_.engine, nullptr, group_.graph.extents, spec, options));
+      return make_plain_batch(std::move(one));
     }
-    std::vector<std::unique_ptr<Engine>> engines;
-    if (bitlattice() && shared_ranks() != nullptr) {
-      engines.push_back(
-          make_shared_bitlattice_engine(*shared_ranks(), group_.graph.extents, spec, options));
-    } else if (regular()) {
-      engines.push_back(make_bitlattice_engine(group_.graph.extents, spec, options));
-    }
+    std::vector<GroupTask> tasks;
     for (const auto& graph : graphs_) {
-      engines.push_back(bitlattice() ? make_bitlattice_engine(*graph, spec, options)
-                        : shared_ranks() != nullptr
-                            ? make_shared_bytespin_engine(*shared_ranks(), *graph, spec, options)
-                            : make_bytespin_engine(*graph, spec, options));
+      tasks.push_back({*graph, spec});
       ++spec.seed;
     }
-    return make_plain_batch(std::move(engines));
+    return make_batch(group_.engine, tasks, options);
   }
 
   void equilibrate() {
-    const bool multispin = group_.engine == EngineKind::multispin;
-    BenchUpdate update{bitlattice() ? Update(LocalUpdate::metropolis)
-                       : multispin  ? ClusterUpdate::wolff
-                                    : ClusterUpdate::swendsen_wang};
+    const bool words = traits(group_.engine).word > 1;
+    BenchUpdate update{sweeps_alone() ? Update(LocalUpdate::metropolis)
+                       : words        ? ClusterUpdate::wolff
+                                      : ClusterUpdate::swendsen_wang};
     if (!group_.device.team.empty()) update.label = LabelMethod::kalentev;  // on any lattice
     auto batch = make(update);
-    const Schedule schedule = bitlattice() ? Schedule{1, 0}
-                              : multispin  ? Schedule{1, 4}
-                                           : Schedule{1, 1};
+    const Schedule schedule = sweeps_alone() ? Schedule{1, 0}
+                              : words        ? Schedule{1, 4}
+                                             : Schedule{1, 1};
     for (std::uint64_t cycle = 0; cycle < effort_.equilibrate; ++cycle) {
       batch->advance(all_, schedule, 1);
       check_stop();
@@ -253,17 +239,17 @@ class Group {
 
   void share(Update update, double seconds, const DeviceLimits& limits, BenchRow& row) const {
     const std::vector<std::uint32_t>& extents = group_.graph.extents;
-    double bytes = bitlattice() ? least_bitlattice_bytes(extents, group_.replicas) : 0;
+    double bytes = sweeps_alone() ? least_bitlattice_bytes(extents, group_.replicas) : 0;
     for (const auto& graph : graphs_) {
-      bytes += bitlattice() ? least_modified_bytes(*graph, group_.replicas)
-                            : least_bytes(group_.engine, update, *graph, group_.replicas);
+      bytes += sweeps_alone() ? least_modified_bytes(*graph, group_.replicas)
+                              : least_bytes(group_.engine, update, *graph, group_.replicas);
     }
     if (bytes > 0) {
       row.bytes_per_update = bytes;
       if (limits.copy_rate > 0) row.copy_share = bytes / seconds / limits.copy_rate;
     }
     if (limits.integer_rate > 0) {
-      const double each = bitlattice()
+      const double each = sweeps_alone()
                               ? least_bitlattice_instructions(static_cast<int>(extents.size()))
                               : least_instructions(group_.engine, update, graph());
       row.integer_share = 1e9 * row.flips_per_ns * each / limits.integer_rate;

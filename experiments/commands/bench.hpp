@@ -33,7 +33,7 @@ struct BenchUpdate {
 };
 
 struct BenchGroup {
-  EngineKind engine = EngineKind::multispin;
+  EngineKind engine = kDefaultEngine;
   Device device;
   GraphSpec graph;
   double temperature = 0;

@@ -109,7 +109,7 @@ void add_what_options(CLI::App& app, BenchOptions& o) {
   begin_group(app, "What");
   add_text(app, "--engine", o.engine, "WORD[,..]", "multispin, bytespin, bitlattice [all]");
   add_text(app, "--update", o.update, "WORD[,..]",
-           names_of(traits(EngineKind::bytespin).updates) +
+           names_of(all_updates()) +
                "\n[all]; of Potts, glauber is the heat bath; few-cluster:\nsingle engine");
   add_model_options(app, o);
   add_text(app, "--device", o.device, "DEVICE",

@@ -67,11 +67,10 @@ double least_bytes(EngineKind engine, Update update, const Graph& graph, std::ui
   // Neighbours of modified cells, one 32-bit index each, read once for all replicas.
   const double lists =
       4.0 * static_cast<double>(graph.offsets().empty() ? 0 : graph.offsets().back());
-  const double words =
-      engine == EngineKind::multispin ? 4.0 * replicas / 32 : replicas;  // bytes of a site
+  const double words = traits(engine).bytes_of_spin * replicas;  // bytes of a site
   if (update == ClusterUpdate::wolff || update == ClusterUpdate::few_cluster) return 0;
   // Swendsen-Wang: spins read and written, labels (16 bit in tiles, else 32) written and read.
-  const double label = engine == EngineKind::multispin ? 2 : 4;
+  const double label = traits(engine).word > 1 ? 2 : 4;
   if (update == ClusterUpdate::swendsen_wang)
     return sites * (2 * words + 2 * label * replicas) + lists;
   // Colour by colour: the half that is updated read and written, the other half read.
@@ -88,7 +87,7 @@ double least_instructions(EngineKind engine, Update update, const Graph& graph) 
   if (update == ClusterUpdate::swendsen_wang) {
     return kDigits * degree / 2 / 32 + 8;  // bonds 32 at a time; a find and a union per site
   }
-  if (engine == EngineKind::multispin && update != ClusterUpdate::wolff)
+  if (traits(engine).word > 1 && update != ClusterUpdate::wolff)
     return (kDigits + 2.5 * degree) / 32;
   // One fraction of 32 bits per site, or per bond of a cluster's tree, is a quarter of a call; the
   // sum of the neighbours or the tests of the bonds.

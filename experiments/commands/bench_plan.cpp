@@ -9,11 +9,9 @@
 #include <utility>
 
 #include "src/base/error.hpp"
-#include "src/bitlattice/bitlattice.hpp"
-#include "src/bytespin/bytespin.hpp"
-#include "src/multispin/multispin.hpp"
 #include "src/search/known_tc.hpp"
 #include "src/study/config.hpp"
+#include "src/study/engines.hpp"
 #include "src/study/parse.hpp"
 #include "src/study/shared_ranks.hpp"
 
@@ -32,7 +30,9 @@ std::vector<std::uint32_t> counts_of(const std::string& text, const std::string&
 // Those that have the model.
 std::vector<EngineKind> engines_of(const BenchOptions& options, ModelKind model) {
   std::vector<EngineKind> engines;
-  if (options.share_ranks && options.engine.empty()) return {EngineKind::bitlattice};
+  if (options.share_ranks && options.engine.empty()) {
+    return {engine_with(&EngineTraits::regular_lattices)};
+  }
   if (options.engine.empty()) {
     for (const EngineTraits& engine : engine_registry()) {
       if (has(engine.kind, model)) engines.push_back(engine.kind);
@@ -41,7 +41,7 @@ std::vector<EngineKind> engines_of(const BenchOptions& options, ModelKind model)
   }
   for (const std::string& word : split_list(options.engine)) {
     engines.push_back(parse_engine(word, "--engine"));
-    if (options.share_ranks && engines.back() == EngineKind::multispin) {
+    if (options.share_ranks && !traits(engines.back()).teams) {
       throw Error(
           ExitCode::usage,
           fmt::format("--share-ranks: is for --engine bitlattice or bytespin, not {}", word));
@@ -91,7 +91,7 @@ std::vector<Device> devices_of(const BenchOptions& options, const BenchPlan& pla
   if (!options.engine.empty()) {
     for (const auto& engine : plan.engines) choose(engine);
   }
-  return choose(EngineKind::bytespin).devices;
+  return choose(engine_with(&EngineTraits::methods)).devices;
 }
 
 LabelMethod label_of(const BenchUpdate& update) { return update.label.value_or(LabelMethod::fast); }
@@ -120,14 +120,14 @@ std::vector<BenchUpdate> updates_of(const BenchPlan& plan, const EngineTraits& e
 
 // Without the Wolff methods that only CUDA devices have, on the CPU beside one; of devices that
 // share their systems what they do together.
-std::vector<BenchUpdate> updates_on(const Device& device, const GraphSpec& graph,
+std::vector<BenchUpdate> updates_on(EngineKind engine, const Device& device, const GraphSpec& graph,
                                     std::vector<BenchUpdate> updates) {
   if (!device.team.empty()) {
+    const auto why_no_team = factory(engine).why_no_team;
     std::erase_if(updates, [&](const BenchUpdate& update) {
       if (update.sweeps()) return false;
       return !update.is(ClusterUpdate::swendsen_wang) ||
-             !bytespin::why_no_team(graph.extents, ClusterUpdate::swendsen_wang, label_of(update))
-                  .empty();
+             !why_no_team(graph.extents, ClusterUpdate::swendsen_wang, label_of(update)).empty();
     });
   }
   if (shared_ranks() != nullptr) {
@@ -144,20 +144,23 @@ std::vector<BenchUpdate> updates_on(const Device& device, const GraphSpec& graph
   return updates;
 }
 
+bool has_words(EngineKind engine) { return traits(engine).word > 1; }
+
 // --replicas of the multispin engine, --systems of the others; where the multispin engine is not
 // asked for, replicas are systems.
 std::pair<std::vector<std::uint32_t>, std::vector<std::uint32_t>> numbers_of_systems(
     const BenchOptions& options, const std::vector<EngineKind>& engines) {
   auto replicas = counts_of(options.replicas, "--replicas");
   auto systems = counts_of(options.systems, "--systems");
-  if (!holds(engines, EngineKind::multispin) && !replicas.empty()) {
+  const auto worded = std::find_if(engines.begin(), engines.end(), has_words);
+  if (worded == engines.end() && !replicas.empty()) {
     if (systems.empty()) return {{}, std::move(replicas)};
     throw Error(ExitCode::usage,
                 fmt::format("--replicas: is --systems of the {} engine, which is given too",
                             to_string(engines.front())));
   }
   const char* origin = "--replicas (of the multispin engine; the others have --systems)";
-  for (const auto count : replicas) check_replicas(EngineKind::multispin, count, origin);
+  for (const auto count : replicas) check_replicas(*worded, count, origin);
   return {std::move(replicas), std::move(systems)};
 }
 
@@ -165,12 +168,12 @@ std::pair<std::vector<std::uint32_t>, std::vector<std::uint32_t>> numbers_of_sys
 std::vector<std::uint32_t> replicas_of(const BenchPlan& plan, EngineKind engine,
                                        const Device& device, const GraphSpec& graph) {
   const auto threads = static_cast<std::uint32_t>(plan.effort.threads);
-  if (engine == EngineKind::multispin) {
+  if (has_words(engine)) {
     if (!plan.replicas.empty()) return plan.replicas;
     return {device.index < 0 ? 32 * threads : 1024};
   }
   if (!plan.systems.empty()) return plan.systems;
-  if (engine == EngineKind::bitlattice || shared_ranks() != nullptr) return {1};
+  if (traits(engine).regular_lattices || shared_ranks() != nullptr) return {1};
   if (device.index < 0) return {threads};
   double sites = 1;
   for (const auto extent : graph.extents) sites *= extent;
@@ -184,7 +187,7 @@ BenchPlan make_bench_plan(const BenchOptions& options) {
   std::tie(plan.model, plan.q) = read_model(options);
   plan.engines = engines_of(options, plan.model);
   if (options.update.empty()) {
-    const auto& all = traits(EngineKind::bytespin).updates;
+    const auto& all = all_updates();
     plan.updates.assign(all.begin(), all.end());
   } else {
     for (const std::string& word : split_list(options.update)) {
@@ -206,8 +209,9 @@ BenchPlan make_bench_plan(const BenchOptions& options) {
   check_wolff_methods(plan);
   for (const std::string& size : split_list(options.size)) {
     const auto extents = parse_extents(size, static_cast<int>(options.dim), "--size");
-    if (plan.engines == std::vector{EngineKind::bitlattice}) {
-      packed_bytes(extents);
+    const auto check = factory(plan.engines.front()).check_extents;
+    if (plan.engines.size() == 1 && check != nullptr) {
+      check(extents);
     } else {
       check_extents(extents, "--size");
     }
@@ -266,7 +270,7 @@ std::vector<BenchGroup> bench_groups(const BenchPlan& plan, const BenchOptions& 
         for (const Device& device : plan.devices) {
           if (!device.team.empty() && !own.teams) continue;
           if (!device.team.empty() && graph.p > 0 && !own.shares_rewired) continue;
-          const auto here = updates_on(device, graph, updates);
+          const auto here = updates_on(engine, device, graph, updates);
           if (here.empty()) continue;
           for (const auto replicas : replicas_of(plan, engine, device, graph)) {
             for (const auto together :

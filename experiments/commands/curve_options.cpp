@@ -43,10 +43,10 @@ CurveSpec make_spec(const CurveOptions& o) {
   spec.temperatures = parse_temperatures(o.temperature, "--temperature");
   spec.mixes = parse_mixes(o.schedule, "--schedule");
   std::tie(spec.model, spec.q) = read_model(o);
-  // One engine for all mixes: the first that asks for bytespin decides.
+  // One engine for all mixes: the first that needs another than the default decides.
   for (const Mix& mix : spec.mixes) {
     const EngineKind engine = choose_engine(o.engine, spec.model, mix.cluster, "--engine");
-    if (spec.engine != EngineKind::bytespin) spec.engine = engine;
+    if (spec.engine == kDefaultEngine) spec.engine = engine;
   }
   check_replicas(spec.engine, o.replicas, "--replicas");
   spec.replicas = static_cast<std::uint32_t>(o.replicas);

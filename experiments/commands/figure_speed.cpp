@@ -10,8 +10,8 @@
 
 #include "analysis/series/jackknife.hpp"
 #include "graphs/graph.hpp"
-#include "src/bytespin/bytespin.hpp"
 #include "src/curves/timing.hpp"
+#include "src/study/engines.hpp"
 #include "src/study/parse.hpp"
 
 namespace rewise {
@@ -56,7 +56,7 @@ std::unique_ptr<Engine> wolff_engine(const CurveSpec& spec, const Graph& graph, 
   options.threads = spec.threads;
   options.device = spec.device;
   options.wolff_method = method;
-  return make_bytespin_engine(graph, engine, options);
+  return make_engine(engine_with(&EngineTraits::methods), graph, engine, options);
 }
 
 // One repeat: at most `updates` updates from `start`, as many as kEnough has time for.
@@ -167,11 +167,11 @@ struct Sides {
 Sides sides_of(const FigureRun& run) {
   const bool gpu = run.spec.device >= 0;
   Sides sides{run.spec, run.spec, run.wolffs};
-  sides.core.engine = EngineKind::bytespin;
+  sides.core.engine = engine_with(&EngineTraits::methods);
   sides.core.device = -1;
   sides.core.threads = sides.fast.threads = 1;
   sides.core.replicas = 1;
-  sides.fast.engine = gpu ? EngineKind::bytespin : EngineKind::multispin;
+  sides.fast.engine = gpu ? sides.core.engine : engine_with(&EngineTraits::batches);
   sides.fast.replicas = gpu ? 1 : 32;
   if (sides.methods.empty()) sides.methods = {WolffMethod::automatic};
   return sides;

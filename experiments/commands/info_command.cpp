@@ -6,6 +6,7 @@
 #include "experiments/console/commands.hpp"
 #include "src/cuda/devices.hpp"
 #include "src/distributed/mpi.hpp"
+#include "src/engine/registry.hpp"
 #include "src/study/build_info.hpp"
 #include "src/study/device_choice.hpp"
 #include "src/study/json_output.hpp"
@@ -33,7 +34,7 @@ Json info_json(const CudaReport& cuda) {
   json["cpu"] = cpu_name();
   json["simd"] = simd_target();
   json["threads"] = thread_count(0);
-  json["engines"] = {"multispin", "bytespin", "bitlattice"};
+  for (const auto& engine : engine_registry()) json["engines"].push_back(engine.name);
   for (const auto& [name, version] : library_versions()) json["libraries"][name] = version;
   json["python"] = build.python;
   json["cuda"]["built_in"] = cuda.built_in;

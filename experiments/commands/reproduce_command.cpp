@@ -188,7 +188,7 @@ ExitCode run_reproduce(const ReproduceOptions& options) {
   constexpr std::array<std::string_view, 2> scales{"quick", "paper"};
   parse_word(options.scale, scales, "scale", "--scale");
   Figure figure = read_figure(options.name, options.scale);
-  const DeviceChoice device = choose_device(options.device, EngineKind::multispin, "--device",
+  const DeviceChoice device = choose_device(options.device, kDefaultEngine, "--device",
                                             std::numeric_limits<double>::infinity());
   std::optional<std::chrono::duration<double>> limit;
   if (!options.time_limit.empty()) limit = parse_duration(options.time_limit, "--time-limit");

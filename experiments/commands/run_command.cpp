@@ -11,13 +11,12 @@
 #include "experiments/commands/run_report.hpp"
 #include "experiments/console/commands.hpp"
 #include "src/base/temporary.hpp"
-#include "src/bytespin/bytespin.hpp"
 #include "src/search/auto_schedule.hpp"
 #include "src/search/costs.hpp"
 #include "src/store/syscalls.hpp"
-#include "src/study/bitlattice_task.hpp"
 #include "src/study/config.hpp"
 #include "src/study/device_choice.hpp"
+#include "src/study/engines.hpp"
 #include "src/study/need.hpp"
 #include "src/study/parse.hpp"
 #include "src/study/progress.hpp"
@@ -102,10 +101,10 @@ std::string metropolis_warning(const TaskSpec& spec, const std::optional<Unreach
   if (spec.local != LocalUpdate::metropolis || spec.schedule.local == 0 || spec.q > 2) return "";
   const bool wolff = spec.schedule.cluster > 0;
   if (wolff && spec.cluster != ClusterUpdate::wolff) return "";
-  const char* cure = is_bitlattice(spec) ? "take --local glauber"
-                     : wolff             ? "take --local glauber, or --cluster swendsen-wang"
-                                         : "take --local glauber, or --cluster swendsen-wang with "
-                                           "updates of it in the schedule";
+  const char* cure = !has_cluster_updates(spec.engine) ? "take --local glauber"
+                     : wolff ? "take --local glauber, or --cluster swendsen-wang"
+                             : "take --local glauber, or --cluster swendsen-wang with "
+                               "updates of it in the schedule";
   const auto [chain, isolated] = seen                ? *seen
                                  : needs_graph(spec) ? unreached_on(*task_graph(spec))
                                                      : Unreached{spec.graph.extents.size() == 1, 0};
@@ -148,7 +147,7 @@ Candidate automatic_schedule(const TaskSpec& spec, bool any_cluster,
 
 // What the device does, or several together.
 void check_device(const EngineOptions& engine, const RunOptions& options, const TaskSpec& spec) {
-  if (!engine.devices.empty() && is_bitlattice(spec) && needs_graph(spec)) {
+  if (!engine.devices.empty() && !traits(spec.engine).shares_rewired && needs_graph(spec)) {
     throw Error(
         ExitCode::usage,
         fmt::format("--device: {} share regular lattices of the bitlattice engine, p = 0 (take "
@@ -162,7 +161,7 @@ void check_device(const EngineOptions& engine, const RunOptions& options, const 
     throw Error(ExitCode::usage,
                 fmt::format("--device: {} share lattices, not imported graphs", options.device));
   }
-  if (options.schedule == "auto" && !is_bitlattice(spec)) {
+  if (options.schedule == "auto" && has_cluster_updates(spec.engine)) {
     throw Error(ExitCode::usage,
                 fmt::format("--schedule: auto: {} share a system by a schedule that is named "
                             "(tune with one of them first)",
@@ -170,7 +169,7 @@ void check_device(const EngineOptions& engine, const RunOptions& options, const 
   }
   if (spec.schedule.cluster == 0) return;
   const std::string why_not =
-      bytespin::why_no_team(spec.graph.extents, spec.cluster, engine.label_method);
+      factory(spec.engine).why_no_team(spec.graph.extents, spec.cluster, engine.label_method);
   if (!why_not.empty()) {
     throw Error(ExitCode::usage, fmt::format("--device: {} {}", options.device, why_not));
   }
@@ -181,7 +180,7 @@ ExitCode tell_needs(const TaskSpec& spec, const EngineOptions& engine, const Mem
                     bool on_device, const RunOptions& options) {
   const MemoryRoom room = memory_room();
   if (options.json) {
-    const bool known = options.schedule != "auto" || is_bitlattice(spec);
+    const bool known = options.schedule != "auto" || !has_cluster_updates(spec.engine);
     const Json json{
         {"memory_bytes", need.most()},
         {"memory_left_bytes", room.bytes},
@@ -201,7 +200,7 @@ ExitCode tell_needs(const TaskSpec& spec, const EngineOptions& engine, const Mem
                  ? "none (no --out)"
                  : fmt::format("at most {}, twice that while it is written",
                                bytes_text(disk_need(spec, run_final_state(options)))));
-  if (options.schedule == "auto" && !is_bitlattice(spec)) {
+  if (options.schedule == "auto" && has_cluster_updates(spec.engine)) {
     fmt::print("time:   not known before the schedule is tuned\n");
   } else if (on_device) {
     fmt::print("time:   not known of the device; {} on this CPU\n",
@@ -242,7 +241,7 @@ ExitCode run_run(const RunOptions& options) {
     fmt::print(stderr, "{}\n", line);
   }
   tell_device(device);
-  if (options.schedule == "auto" && !is_bitlattice(spec)) {
+  if (options.schedule == "auto" && has_cluster_updates(spec.engine)) {
     const Candidate best = automatic_schedule(spec, !run_cluster(options), paths, run);
     spec.schedule = best.schedule;
     spec.cluster = best.cluster;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <tuple>
@@ -11,8 +12,8 @@
 #include "src/base/words.hpp"
 #include "src/label/method.hpp"
 #include "src/store/syscalls.hpp"
-#include "src/study/bitlattice_task.hpp"
 #include "src/study/config.hpp"
+#include "src/study/engines.hpp"
 #include "src/study/shared_ranks.hpp"
 
 namespace rewise {
@@ -104,11 +105,12 @@ void add_machine_options(CLI::App& app, RunOptions& o) {
 
 // What ranks can share.
 void check_shared(const TaskSpec& spec, const RunOptions& options) {
-  if (spec.engine == EngineKind::multispin) {
+  if (!traits(spec.engine).teams) {
     throw Error(ExitCode::usage,
-                "--share-ranks: is for --engine bitlattice or bytespin, not multispin");
+                fmt::format("--share-ranks: is for --engine bitlattice or bytespin, not {}",
+                            to_string(spec.engine)));
   }
-  if (is_bitlattice(spec)) return;
+  if (!has_cluster_updates(spec.engine)) return;
   if (spec.imported != nullptr) {
     throw Error(ExitCode::usage, "--share-ranks: ranks share lattices, not a graph from a file");
   }
@@ -129,6 +131,12 @@ void check_shared(const TaskSpec& spec, const RunOptions& options) {
                 fmt::format("--share-ranks: ranks label by the method {}, not {}",
                             label_methods(&LabelTraits::ranks, " or "), options.label_method));
   }
+}
+
+bool runs_regular_lattices(const RunOptions& options) {
+  return std::ranges::any_of(engine_registry(), [&](const EngineTraits& engine) {
+    return engine.regular_lattices && options.engine == engine.name;
+  });
 }
 
 void refuse_few_cluster_options(const CLI::App& app, std::optional<ClusterUpdate> cluster) {
@@ -155,9 +163,10 @@ void check_run_options(const CLI::App& app, RunOptions& options) {
     const auto schedule = schedule_or_auto(options.schedule, "--schedule");
     const bool bits = schedule && schedule->cluster == 0 && options.model == "ising" &&
                       options.graph.empty() && parse_p(options.p, "--p") == 0;
-    options.engine = bits ? "bitlattice" : "bytespin";
+    options.engine = to_string(
+        engine_with(bits ? &EngineTraits::regular_lattices : &EngineTraits::shares_rewired));
   }
-  if (options.engine == "bitlattice" && !is_given(app, "--replicas")) options.replicas = 1;
+  if (runs_regular_lattices(options) && !is_given(app, "--replicas")) options.replicas = 1;
 }
 
 std::optional<ClusterUpdate> run_cluster(const RunOptions& options) {
@@ -171,7 +180,7 @@ TaskSpec run_spec(const RunOptions& options) {
     spec.imported =
         std::make_shared<const Graph>(read_graph(options.graph, read_options(options.reading)));
   } else {
-    spec.graph = lattice_spec(options, ", or --graph FILE", options.engine == "bitlattice");
+    spec.graph = lattice_spec(options, ", or --graph FILE", runs_regular_lattices(options));
     spec.graph.p = parse_p(options.p, "--p");
   }
   std::tie(spec.model, spec.q) = read_model(options);
@@ -188,13 +197,13 @@ TaskSpec run_spec(const RunOptions& options) {
   spec.seed = options.seed;
   if (const auto schedule = schedule_or_auto(options.schedule, "--schedule")) {
     spec.schedule = *schedule;
-  } else if (is_bitlattice(spec)) {
+  } else if (!has_cluster_updates(spec.engine)) {
     spec.schedule = {1, 0};  // it has no other update
   }
   spec.equilibrate = options.equilibrate;
   spec.measure = options.measure;
   spec.every = options.every;
-  if (is_bitlattice(spec)) check_bitlattice_task(spec);
+  check_task_engine(spec);
   if (options.share_ranks) check_shared(spec, options);
   return spec;
 }

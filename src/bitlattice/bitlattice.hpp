@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "graphs/graph.hpp"
-#include "src/engine/engine.hpp"
+#include "src/engine/factory.hpp"
 
 namespace rewise {
 
@@ -28,5 +28,7 @@ std::unique_ptr<Engine> make_bitlattice_engine(const std::vector<std::uint32_t>&
 // Error(usage) also for an imported graph, and for several devices where cells are modified.
 std::unique_ptr<Engine> make_bitlattice_engine(const Graph& graph, const EngineSpec& spec,
                                                const EngineOptions& options);
+
+extern const EngineFactory kBitlatticeFactory;
 
 }  // namespace rewise

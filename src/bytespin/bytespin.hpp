@@ -8,13 +8,15 @@
 #include <span>
 #include <string>
 
-#include "src/engine/engine.hpp"
+#include "src/engine/factory.hpp"
 
 namespace rewise {
 
 // `graph` must outlive the engine.
 std::unique_ptr<Engine> make_bytespin_engine(const Graph& graph, const EngineSpec& spec,
                                              const EngineOptions& options);
+
+extern const EngineFactory kBytespinFactory;
 
 namespace bytespin {
 

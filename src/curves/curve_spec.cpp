@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "src/bytespin/bytespin.hpp"
 #include "src/engine/registry.hpp"
-#include "src/multispin/multispin.hpp"
+#include "src/study/engines.hpp"
 #include "src/study/parse.hpp"
 #include "src/study/study.hpp"
 
@@ -101,8 +100,7 @@ std::unique_ptr<Engine> curve_engine(const CurveSpec& spec, const Graph& g, std:
   EngineOptions options;
   options.threads = spec.threads;
   options.device = spec.device;
-  return spec.engine == EngineKind::bytespin ? make_bytespin_engine(g, engine, options)
-                                             : make_multispin_engine(g, engine, options);
+  return make_engine(spec.engine, g, engine, options);
 }
 
 void warm_up(Engine& engine, const Schedule& schedule, const EngineState& start) {

@@ -40,7 +40,7 @@ struct CurveSpec {
   std::vector<Mix> mixes;
   ModelKind model = ModelKind::ising;
   std::uint32_t q = 2;  // states
-  EngineKind engine = EngineKind::multispin;
+  EngineKind engine = kDefaultEngine;
   std::uint32_t replicas = 32;  // of each graph, temperature and mix
   std::uint64_t seed = 1;
   int threads = 1;

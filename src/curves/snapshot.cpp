@@ -54,7 +54,7 @@ double pearson_of(double sites, double up_a, double up_b, double differ) {
 Snapshot::Snapshot(const Engine& engine, std::uint64_t sites, std::uint32_t replicas,
                    std::uint32_t states)
     : sites_(sites) {
-  if (engine.name() == to_string(EngineKind::multispin)) {
+  if (traits(parse_engine(engine.name(), "engine")).word == kReplicas) {
     // Begins with the words, [word group][site], little endian.
     static_assert(std::endian::native == std::endian::little);
     const EngineState state = engine.save();

@@ -38,6 +38,15 @@ struct Samples {
 // next ones.
 using SampleSink = std::function<void(std::size_t i, const Samples& some)>;
 
+struct GroupTask {
+  const Graph& graph;
+  EngineSpec spec;
+};
+
+// Limits of a batch whose graphs share the launches of a CUDA device.
+inline constexpr std::size_t kMostBatch = 256;       // graphs
+inline constexpr std::uint32_t kMostGroups = 65535;  // word groups of 32 replicas, of all graphs
+
 class EngineBatch {
  public:
   virtual ~EngineBatch() = default;

@@ -40,6 +40,7 @@ constexpr std::array<EngineTraits, 3> kEngines{{
      .studies = true,
      .batches = true,
      .teams = false,
+     .regular_lattices = false,
      .methods = false,
      .word = 32,
      .bytes_of_spin = 0.125},
@@ -52,6 +53,7 @@ constexpr std::array<EngineTraits, 3> kEngines{{
      .studies = true,
      .batches = false,
      .teams = true,
+     .regular_lattices = false,
      .methods = true,
      .word = 1,
      .bytes_of_spin = 1},
@@ -64,6 +66,7 @@ constexpr std::array<EngineTraits, 3> kEngines{{
      .studies = false,
      .batches = false,
      .teams = true,
+     .regular_lattices = true,
      .methods = false,
      .word = 1,
      .bytes_of_spin = 0.125},
@@ -74,6 +77,12 @@ constexpr std::array<EngineTraits, 3> kEngines{{
 std::span<const EngineTraits> engine_registry() { return kEngines; }
 
 const EngineTraits& traits(EngineKind engine) { return kEngines[static_cast<std::size_t>(engine)]; }
+
+EngineKind engine_with(bool EngineTraits::*capability) {
+  return std::find_if(kEngines.begin(), kEngines.end(),
+                      [&](const EngineTraits& engine) { return engine.*capability; })
+      ->kind;
+}
 
 std::string_view to_string(EngineKind engine) { return traits(engine).name; }
 
@@ -103,6 +112,13 @@ bool has(EngineKind engine, Update update) {
   const auto& own = traits(engine).updates;
   return std::find(own.begin(), own.end(), update) != own.end();
 }
+
+bool has_cluster_updates(EngineKind engine) {
+  const auto& own = traits(engine).updates;
+  return std::any_of(own.begin(), own.end(), [](Update update) { return !update.local; });
+}
+
+std::span<const Update> all_updates() { return kOfBytespin; }
 
 std::string local_updates() { return fmt::format("{}", fmt::join(kLocalUpdates, ", ")); }
 

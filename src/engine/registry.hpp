@@ -30,18 +30,22 @@ struct EngineTraits {
   std::string_view name;
   std::string_view stored_name;  // in files, task identifiers and saved states; never changes
   std::span<const Update> updates;
-  bool potts;            // Ising and Potts; else Ising alone
-  bool shares_rewired;   // devices and ranks share rewired lattices too
-  bool studies;          // runs tasks of studies; else `run` and `bench` alone
-  bool batches;          // many graphs share the launches of a CUDA device
-  bool teams;            // several CUDA devices share every system
-  bool methods;          // has methods of an update to choose among: WolffMethod, LabelMethod
-  std::uint32_t word;    // replicas come in multiples of it
-  double bytes_of_spin;  // of one site of one replica
+  bool potts;             // Ising and Potts; else Ising alone
+  bool shares_rewired;    // devices and ranks share rewired lattices too
+  bool studies;           // runs tasks of studies; else `run` and `bench` alone
+  bool batches;           // many graphs share the launches of a CUDA device
+  bool teams;             // several CUDA devices, or ranks, share every system
+  bool regular_lattices;  // runs a regular lattice by its extents, without a graph
+  bool methods;           // has methods of an update to choose among: WolffMethod, LabelMethod
+  std::uint32_t word;     // replicas come in multiples of it
+  double bytes_of_spin;   // of one site of one replica
 };
 
 std::span<const EngineTraits> engine_registry();
 const EngineTraits& traits(EngineKind engine);
+inline constexpr EngineKind kDefaultEngine = EngineKind::multispin;
+// The first engine that has a capability: engine_with(&EngineTraits::methods).
+EngineKind engine_with(bool EngineTraits::*capability);
 
 std::string_view to_string(EngineKind engine);
 std::string_view to_string(Update update);
@@ -51,11 +55,13 @@ EngineKind parse_engine(std::string_view word, std::string_view origin);
 Update parse_update(std::string_view word, std::string_view origin);
 
 bool has(EngineKind engine, Update update);
+bool has_cluster_updates(EngineKind engine);
 inline bool has(EngineKind engine, ModelKind model) {
   return model == ModelKind::ising || traits(engine).potts;
 }
 // "metropolis, glauber": the local rules, or all of these, for messages and --help.
 std::string local_updates();
+std::span<const Update> all_updates();
 std::string names_of(std::span<const Update> updates);
 // "multispin or bytespin": those that have it, for messages.
 std::string engines_with(Update update);

@@ -5,7 +5,7 @@
 #include <memory>
 #include <span>
 
-#include "src/engine/batch.hpp"
+#include "src/engine/factory.hpp"
 
 namespace rewise {
 
@@ -18,14 +18,6 @@ std::unique_ptr<Engine> make_multispin_engine(const Graph& graph, const EngineSp
 // modified, all are listed (layout.hpp).
 inline constexpr double kListEveryCell = 0.5;
 
-struct GroupTask {
-  const Graph& graph;
-  EngineSpec spec;
-};
-
-inline constexpr std::size_t kMostBatch = 256;
-inline constexpr std::uint32_t kMostGroups = 65535;  // of all its tasks, on a CUDA device
-
 // Whether two tasks can share a batch on a CUDA device: the same lattice, updates and number of
 // word groups; seeds, temperatures, p and rule may differ.
 bool share_launches(const GroupTask& a, const GroupTask& b);
@@ -35,5 +27,7 @@ bool share_launches(const GroupTask& a, const GroupTask& b);
 // graphs must outlive the batch.
 std::unique_ptr<EngineBatch> make_multispin_batch(std::span<const GroupTask> tasks,
                                                   const EngineOptions& options);
+
+extern const EngineFactory kMultispinFactory;
 
 }  // namespace rewise

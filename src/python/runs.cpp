@@ -7,9 +7,9 @@
 #include "src/base/error.hpp"
 #include "src/python/simulation.hpp"
 #include "src/search/costs.hpp"
-#include "src/study/bitlattice_task.hpp"
 #include "src/study/device_choice.hpp"
 #include "src/study/engine_choice.hpp"
+#include "src/study/engines.hpp"
 #include "src/study/need.hpp"
 #include "src/study/run_check.hpp"
 
@@ -58,10 +58,11 @@ TaskSpec task_spec(const GraphSpec& lattice, const std::shared_ptr<const Graph>&
   check_whole(spec.equilibrate, 0, most, "equilibrate");
   check_whole(spec.measure, 0, most, "measure");
   check_whole(spec.every, 1, most, "every");
-  if (is_bitlattice(spec)) {
-    if (dim > 0 && (!graph || graph->rewired_bonds().empty())) spec.imported = nullptr;
-    check_bitlattice_task(spec);
+  if (traits(spec.engine).regular_lattices && dim > 0 &&
+      (!graph || graph->rewired_bonds().empty())) {
+    spec.imported = nullptr;
   }
+  check_task_engine(spec);
   return spec;
 }
 

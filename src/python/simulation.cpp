@@ -12,11 +12,9 @@
 #include "graphs/graph_io.hpp"
 #include "src/base/clock.hpp"
 #include "src/base/error.hpp"
-#include "src/bytespin/bytespin.hpp"
 #include "src/engine/engine_base.hpp"
-#include "src/multispin/multispin.hpp"
-#include "src/study/bitlattice_task.hpp"
 #include "src/study/build_info.hpp"
+#include "src/study/engines.hpp"
 #include "src/study/need.hpp"
 
 namespace rewise::python {
@@ -26,14 +24,6 @@ constexpr double kSlice = 0.02;  // seconds of cycles between two looks at the l
 constexpr double kLong = 0.2;    // of a cycle beside which the listener is looked at
 constexpr std::chrono::milliseconds kLook{20};  // meanwhile
 
-std::unique_ptr<Engine> make_engine(const Graph* graph, const TaskSpec& spec,
-                                    const EngineOptions& options) {
-  if (is_bitlattice(spec)) return make_bitlattice_task(spec, graph, options);
-  const auto make =
-      spec.engine == EngineKind::bytespin ? make_bytespin_engine : make_multispin_engine;
-  return make(*graph, engine_spec(spec), options);
-}
-
 }  // namespace
 
 Simulation::Simulation(std::shared_ptr<const Graph> graph, const TaskSpec& spec,
@@ -42,9 +32,10 @@ Simulation::Simulation(std::shared_ptr<const Graph> graph, const TaskSpec& spec,
   EngineOptions options = engine_options(spec_, settings, HUGE_VAL);
   check_memory(memory_need(spec_, options.threads, on_device(options), false));
   options.stop = [this] { return stop_ || now() > until_; };
-  engine_ = make_engine(graph_.get(), spec_, options);
+  engine_ = make_engine(spec_.engine, needs_graph(spec_) ? graph_.get() : nullptr,
+                        spec_.graph.extents, engine_spec(spec_), options);
   data_.configuration = configuration_of(spec_);
-  data_.graph = needs_graph(spec_) ? graph_record(*graph_) : packed_record(spec_);
+  data_.graph = needs_graph(spec_) ? graph_record(*graph_) : regular_record(spec_);
   data_.temperature = spec_.temperatures;
   data_.replicas = spec_.replicas;
   data_.shape_series();
@@ -95,7 +86,7 @@ std::unique_ptr<Simulation> Simulation::restore(const std::string& path, const S
   std::shared_ptr<const Graph> graph;
   GraphSpec lattice{data.graph.extents};
   const bool regular = !lattice.extents.empty() && data.graph.p == 0;
-  if (!regular || settings.engine != to_string(EngineKind::bitlattice)) {
+  if (!regular || !traits(parse_engine(settings.engine, "engine")).regular_lattices) {
     std::ifstream file(stored->source, std::ios::binary);
     graph = std::make_shared<const Graph>(read_graph_h5(file, stored->source.string()));
     lattice = graph->spec();

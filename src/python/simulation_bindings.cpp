@@ -141,7 +141,7 @@ nb::tuple device_spins_of(nb::handle self, bool scalar) {
       stride *= extents[k];
     }
   }
-  if (scalar && simulation.spec().engine != EngineKind::multispin) {
+  if (scalar && traits(simulation.spec().engine).word == 1) {
     spins.shape.erase(spins.shape.begin());
     spins.strides.erase(spins.strides.begin());
   }

@@ -6,6 +6,7 @@
 #include <limits>
 #include <system_error>
 
+#include "src/study/engines.hpp"
 #include "src/study/parse.hpp"
 
 namespace rewise {
@@ -18,8 +19,9 @@ constexpr double kScanTasks = 4, kScanTemperatures = 30, kScanCycles = 400;
 // lattice, by the slower figures.
 double cycle_nanoseconds(EngineKind engine, ModelKind model, ClusterUpdate cluster,
                          Schedule schedule) {
-  // bitlattice takes what multispin does
-  const double local = engine != EngineKind::bytespin ? 0.2 : model == ModelKind::potts ? 40 : 6;
+  const EngineCosts& costs = factory(engine).costs;
+  const double local =
+      model == ModelKind::potts ? costs.potts_nanoseconds : costs.ising_nanoseconds;
   const double per_site = cluster == ClusterUpdate::wolff ? 1 : 8;
   return local * schedule.local + per_site * schedule.cluster;
 }
@@ -27,12 +29,7 @@ double cycle_nanoseconds(EngineKind engine, ModelKind model, ClusterUpdate clust
 // Beyond this many times the work of its equilibration, measuring a graph longer saves nothing.
 constexpr double kLongest = 20;
 
-// Work of one cycle per site and replica, and of a measurement (tests/bench/RESULTS.md, "Engines on
-// CPUs").
-struct UpdateWork {
-  double flipped, labelled;  // a site of a Wolff cluster, of a Swendsen-Wang update
-};
-constexpr UpdateWork kMultispinWork{50, 50}, kBytespinWork{3, 1.2};
+// Work of a measurement per site and replica, in attempted site updates.
 constexpr double kMeasureWork = 0.5;
 
 double mean_cluster_fraction(const SizeData& size) {
@@ -43,7 +40,7 @@ double mean_cluster_fraction(const SizeData& size) {
 }
 
 double cycle_work(const StudyConfig& config, const SizeData& size) {
-  const UpdateWork& work = config.engine == EngineKind::multispin ? kMultispinWork : kBytespinWork;
+  const EngineCosts& work = factory(config.engine).costs;
   const double cluster = size.plan.cluster == ClusterUpdate::wolff
                              ? work.flipped * mean_cluster_fraction(size)
                              : work.labelled;
@@ -97,19 +94,6 @@ double least_cpu_seconds(const TaskSpec& spec) {
          static_cast<double>(spec.temperatures.size() * spec.cycles());
 }
 
-double cuda_seconds(const Schedule& schedule, ClusterUpdate cluster, double p, double sites) {
-  // Microseconds per replica. A sweep and a Swendsen-Wang update by the site, the latter also by
-  // the rewired bonds that it joins; a Wolff update in its dense form by the site, or by what it
-  // waits for and by the 4 N^(-1/2) of the sites that clusters on rewired lattices flip at Tc.
-  constexpr double sweep = 4e-7, labels = 1e-5, per_rewired = 1.1e-4, dense = 6e-6, wait = 0.42,
-                   per_flip = 3.5e-5;
-  const double share = p > 0 ? std::min(1.0, 4 / std::sqrt(sites)) : 1;
-  const double wolff = std::min(dense * sites, wait + per_flip * share * sites);
-  const double update =
-      cluster == ClusterUpdate::swendsen_wang ? (labels + per_rewired * p) * sites : wolff;
-  return 1e-6 * (schedule.local * sweep * sites + schedule.cluster * update);
-}
-
 ErrorSource error_source(const StudyConfig& config, const SizeData& size) {
   ErrorSource source;
   source.members = static_cast<double>(size.samples.graphs.size());
@@ -119,8 +103,7 @@ ErrorSource error_source(const StudyConfig& config, const SizeData& size) {
   const double cycle = cycle_work(config, size);
   source.measure = samples * (cycle * static_cast<double>(size.plan.every) + kMeasureWork);
   const double warm =
-      static_cast<double>(size.plan.warm_up.cycles) *
-      (1 + (config.engine == EngineKind::multispin ? kMultispinWork : kBytespinWork).labelled);
+      static_cast<double>(size.plan.warm_up.cycles) * (1 + factory(config.engine).costs.labelled);
   const double started = warm + cycle * static_cast<double>(size.plan.equilibrate);
   source.start = std::max(samples * started, samples * cycle) +
                  source.measure * static_cast<double>(size.plan.discard);

@@ -1,5 +1,5 @@
-// What work costs, about, from measured figures (tests/bench/RESULTS.md): seconds on the CPU and on
-// a full CUDA device, for decisions that need no more than the order of magnitude (whether a GPU is
+// What work costs, about, from the measured figures of each engine (EngineCosts): seconds on the
+// CPU, for decisions that need no more than the order of magnitude (whether a GPU is
 // worth its start, whether tuning pays), and work that is counted, not timed, for the rounds of a
 // target_error, so that the same study does the same on every machine.
 #pragma once
@@ -24,10 +24,6 @@ double cpu_seconds(const StudyConfig& config, int threads);
 
 // Of a task of the multispin engine on one core, at least: where no task has told yet.
 double least_cpu_seconds(const TaskSpec& spec);
-
-// A cycle on a CUDA device that is full, per replica: what a study's work is weighed by before
-// anything ran (short runs of small systems say little of a full device). For the multispin engine.
-double cuda_seconds(const Schedule& schedule, ClusterUpdate cluster, double p, double sites);
 
 inline constexpr double kGrowth = 1.5;  // of all work, in one round at most
 // The same where what is known of the errors says with some certainty that more is needed.

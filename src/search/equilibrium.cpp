@@ -128,7 +128,7 @@ class Trial {
   enum class Stage { measuring, swendsen_wang, times, done };
 
   bool has_swendsen_wang() const {
-    return config_.engine != EngineKind::bitlattice &&
+    return has(config_.engine, ClusterUpdate::swendsen_wang) &&
            search_.plan->cluster != ClusterUpdate::swendsen_wang;
   }
 

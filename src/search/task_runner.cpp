@@ -15,6 +15,7 @@
 #include "src/search/costs.hpp"
 #include "src/search/cuda_rule.hpp"
 #include "src/search/equilibrium.hpp"
+#include "src/study/engines.hpp"
 #include "src/study/parse.hpp"
 #include "src/study/task_results.hpp"
 
@@ -28,7 +29,8 @@ namespace {
 ScheduleWish wish_of(const Study& study, const SizeCell& cell, const StudyTask& task) {
   const TaskSpec& spec = task.spec;
   const bool cuda = study.devices().front() >= 0;
-  const bool multispin = spec.engine == EngineKind::multispin, gpu = cuda && multispin;
+  const auto cuda_seconds = factory(spec.engine).cuda_seconds;
+  const bool multispin = traits(spec.engine).batches, gpu = cuda && cuda_seconds != nullptr;
   const double tasks = cell.graphs * (study.config().target_error ? kLikelyGrowth : 1);
   // As far as earlier tasks have told.
   const bool told = task.speed == nullptr || task.speed->measured();
@@ -44,11 +46,14 @@ ScheduleWish wish_of(const Study& study, const SizeCell& cell, const StudyTask& 
   wish.work = tasks * on_core;
   const double sites = site_count(spec.graph.extents);
   const double replicas = static_cast<double>(spec.temperatures.size()) * spec.replicas;
-  // Full, which tasks that ran alone were not. A cycle of sweeps alone is short, but takes more.
-  const double cycle =
-      std::max(cuda_seconds(wish.fallback.schedule, wish.fallback.cluster, spec.graph.p, sites),
-               cuda_seconds({1, 1}, spec.cluster, spec.graph.p, sites));
-  const double on_device = gpu ? replicas * static_cast<double>(spec.cycles()) * cycle : seconds;
+  double on_device = seconds;
+  if (gpu) {
+    // Full, which tasks that ran alone were not. A cycle of sweeps alone is short, but takes more.
+    const double cycle =
+        std::max(cuda_seconds(wish.fallback.schedule, wish.fallback.cluster, spec.graph.p, sites),
+                 cuda_seconds({1, 1}, spec.cluster, spec.graph.p, sites));
+    on_device = replicas * static_cast<double>(spec.cycles()) * cycle;
+  }
   const double workers = cuda ? static_cast<double>(study.devices().size())
                               : std::clamp<double>(study.threads(), 1, std::max(tasks, 1.0));
   wish.seconds = tasks * (cuda ? on_device : on_core) / workers;

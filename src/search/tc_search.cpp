@@ -184,7 +184,7 @@ void run_tc_scan(TcTasks& tasks, const std::vector<std::size_t>& which) {
   // Local updates and single clusters take long to forget a start on large lattices.
   const auto& extents = tasks.extents(1);
   const double sites = std::accumulate(extents.begin(), extents.end(), 1.0, std::multiplies<>());
-  const bool may_warm = config.engine != EngineKind::bitlattice;
+  const bool may_warm = has(config.engine, ClusterUpdate::swendsen_wang);
   const bool large = sites > kLargeScan;
   if (may_warm && large) scan.warm();
   if (may_warm) scan.shorten();

@@ -10,8 +10,7 @@
 #include "analysis/series/decorrelation.hpp"
 #include "src/base/clock.hpp"
 #include "src/base/error.hpp"
-#include "src/bytespin/bytespin.hpp"
-#include "src/multispin/multispin.hpp"
+#include "src/study/engines.hpp"
 #include "src/study/parse.hpp"
 #include "src/study/task_group.hpp"
 
@@ -64,17 +63,9 @@ class Tuner {
       check_spec(*graph_, spec);
       EngineOptions options = setting_.options;
       options.stop = [this] { return stop_.stop_requested(); };
-      std::unique_ptr<EngineBatch> batch;
-      if (setting_.spec.engine == EngineKind::multispin) {
-        const GroupTask task[] = {{*graph_, spec}};
-        batch = make_multispin_batch(task, options);
-      } else {
-        std::vector<std::unique_ptr<Engine>> one;
-        one.push_back(make_bytespin_engine(*graph_, spec, options));
-        batch = make_plain_batch(std::move(one));
-      }
-      engine =
-          std::make_unique<TuneEngine>(std::move(batch), graph_->sites(), spec.replicas, spec.q);
+      const GroupTask task[] = {{*graph_, spec}};
+      engine = std::make_unique<TuneEngine>(make_batch(setting_.spec.engine, task, options),
+                                            graph_->sites(), spec.replicas, spec.q);
     }
     return *engine;
   }
@@ -103,7 +94,7 @@ void Tuner::equilibrate() {
   const double root = std::sqrt(static_cast<double>(graph_->sites()));
   const bool many = !labels && setting_.spec.graph.p > 0;
   // Eight sweeps of a word group cost a fraction of Swendsen-Wang's update, and shorten its tau.
-  const std::uint32_t sweeps = labels && setting_.spec.engine == EngineKind::multispin ? 8 : 1;
+  const std::uint32_t sweeps = labels && traits(setting_.spec.engine).word > 1 ? 8 : 1;
   const Schedule schedule{sweeps, many ? static_cast<std::uint32_t>(std::max(1.0, root / 32)) : 1};
   const double end = now() + kEquilibriumShare * setting_.budget;
   bool done = false;
@@ -253,7 +244,7 @@ bool TuneResult::has_best() const {
 }
 
 std::vector<ClusterUpdate> clusters_of(EngineKind engine) {
-  if (engine == EngineKind::bitlattice) return {ClusterUpdate::wolff};
+  if (!has(engine, ClusterUpdate::swendsen_wang)) return {ClusterUpdate::wolff};
   return {ClusterUpdate::wolff, ClusterUpdate::swendsen_wang};
 }
 
@@ -281,7 +272,7 @@ TuneResult tune(const TuneSetting& setting, const StopToken& stop,
 }
 
 std::uint32_t tuning_replicas(const TaskSpec& spec, int device) {
-  if (spec.engine != EngineKind::multispin) return device < 0 ? 8 : 4;
+  if (traits(spec.engine).word == 1) return device < 0 ? 8 : 4;
   if (device < 0) return 32;
   constexpr double most = 256;
   return 32 * static_cast<std::uint32_t>(std::min(filling_groups(site_count(spec)), most));

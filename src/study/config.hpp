@@ -61,7 +61,7 @@ struct StudyConfig {
   std::uint64_t most_graphs = 10'000, more_sizes = 1;  // what a target may add: graphs of a size in
                                                        // all, larger sizes
 
-  EngineKind engine = EngineKind::multispin;
+  EngineKind engine = kDefaultEngine;
   std::optional<Schedule> schedule;  // nothing, here and below: "auto"; else first of `schedules`
   std::vector<Schedule> schedules;   // empty: "auto"
   bool schedule_per_p = false;       // several of them are [p] (of tc: one_per_p())

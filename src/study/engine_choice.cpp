@@ -116,7 +116,12 @@ EngineKind choose_engine(const std::string& text, ModelKind model, ClusterUpdate
                          const std::string& origin, bool bitlattice) {
   const auto able = [&](EngineKind engine) { return has(engine, model) && has(engine, cluster); };
   const auto named = engine_word(text, origin, bitlattice, true);
-  if (!named) return able(EngineKind::multispin) ? EngineKind::multispin : EngineKind::bytespin;
+  if (!named) {
+    for (const EngineTraits& engine : engine_registry()) {
+      if (engine.studies && able(engine.kind)) return engine.kind;
+    }
+    throw Error(ExitCode::internal, "no engine has this model and cluster update");
+  }
   if (!has(*named, model)) {
     throw Error(
         ExitCode::usage,

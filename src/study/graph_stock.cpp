@@ -25,7 +25,7 @@ class GraphStock::Shelf {
     std::swap(kept, places_);
     most_bytes_ = most_bytes;
     for (const TaskSpec& spec : likely) {
-      if (spec.imported != nullptr || spec.engine == EngineKind::bitlattice) continue;
+      if (spec.imported != nullptr || !traits(spec.engine).studies) continue;
       const auto known = std::ranges::find_if(
           kept, [&](const auto& place) { return same_graph(place->spec.graph, spec.graph); });
       if (known != kept.end()) {

@@ -15,37 +15,18 @@
 
 #include "src/base/error.hpp"
 #include "src/base/narrow.hpp"
-#include "src/multispin/multispin.hpp"
-#include "src/multispin/swendsen_wang/label_tile.hpp"
+#include "src/study/engines.hpp"
 
 namespace rewise {
 namespace {
 
 constexpr double kMiB = 1 << 20, kGiB = 1 << 30;
 constexpr double kProcess = 24 * kMiB;  // program and libraries
-// Vectors that grow by doubling while they are filled hold so much more at most, on average.
-constexpr double kGrowing = 1.5;
 
-// The graph in numbers.
-struct Sizes {
-  double dim = 0, sites = 0, rewired = 0, removed = 0, modified = 0, ends = 0, build = 0;
-  double tiles = 0, open = 0;  // of labels on a device; sites that may be in clusters of several
+// With what building it takes beside itself.
+struct Sizes : GraphSizes {
+  double build = 0;
 };
-
-// `stays`: the part of the lattice's bonds that does; `no_end`: of the sites that shortcuts leave
-// alone.
-void lay_tiles(const std::vector<std::uint32_t>& extents, double stays, double no_end, Sizes& s) {
-  const int dim = static_cast<int>(extents.size());
-  double closed = no_end;
-  s.tiles = 1;
-  for (int k = 0; k < (dim < 2 ? 1 : dim); ++k) {
-    const double extent = dim < 2 ? s.sites : extents[static_cast<unsigned>(k)];
-    const double tiles = multispin::label_tiles(dim, k, static_cast<std::uint64_t>(extent));
-    s.tiles *= tiles;
-    closed *= 1 - std::min(1.0, 2 * tiles / extent) * stays;
-  }
-  s.open = (1 - closed) * s.sites;
-}
 
 Sizes sizes_of(const TaskSpec& spec) {
   Sizes s;
@@ -57,17 +38,19 @@ Sizes sizes_of(const TaskSpec& spec) {
     s.ends = static_cast<double>(spec.imported->neighbours().size());
     s.removed = s.dim > 0 ? s.rewired : 0;
     const auto& extent = spec.imported->lattice().extent;
-    lay_tiles({extent.begin(), extent.begin() + spec.imported->lattice().dim}, 1,
-              s.dim > 0 ? 1 - s.modified / s.sites : 0, s);
+    s.extents = {extent.begin(), extent.begin() + spec.imported->lattice().dim};
+    s.without_shortcut = s.dim > 0 ? 1 - s.modified / s.sites : 0;
+    s.bare = spec.graph.bare;
     return s;
   }
+  s.extents = spec.graph.extents;
   s.dim = static_cast<double>(spec.graph.extents.size());
   s.sites = 1;
   for (const auto extent : spec.graph.extents) s.sites *= extent;
   const double p = spec.graph.p, bonds = s.dim * s.sites;
   const bool add = spec.graph.rule == Rule::add, ends = spec.graph.rule == Rule::rewire;
   const double moved = ends ? 1 - (1 - p / 2) * (1 - p / 2) : p;  // share of the bonds
-  const bool bare = spec.graph.bare;
+  const bool bare = s.bare = spec.graph.bare;
   s.rewired = bare ? 0 : moved * bonds;
   s.removed = add ? 0 : moved * bonds;
   // A site stays as it is when none of its bonds moves and no moved end comes.
@@ -79,82 +62,22 @@ Sizes sizes_of(const TaskSpec& spec) {
   s.ends = 2 * s.dim * s.modified + (add ? 2 * s.rewired : 0);
   // No end of a shortcut is there where none comes and no bond's other end alone was moved.
   const double left = bare || add ? 1 : std::pow(ends ? 1 - p / 2 * (1 - p / 2) : 1 - p, 2 * s.dim);
-  lay_tiles(spec.graph.extents, add ? 1 : 1 - moved, left * (ends || add ? std::exp(-come) : 1), s);
+  s.lattice_share = add ? 1 : 1 - moved;
+  s.without_shortcut = left * (ends || add ? std::exp(-come) : 1);
   // The hash map of shortcuts, of the next power of two.
-  const double expected = (ends ? 1.02 : 1.02) * bonds * p;
+  const double expected = 1.02 * bonds * p;
   if (p > 0) s.build = 9 * std::exp2(std::ceil(std::log2(std::max(2 * expected, 16.0))));
   return s;
 }
 
-double multispin_engine(const TaskSpec& spec, const Sizes& s) {
-  const double word_groups = static_cast<double>(spec.temperatures.size()) * spec.replicas / 32;
-  double bytes = 4 * s.sites * word_groups;
-  bytes += 8 * s.modified + 4 * s.ends + kGrowing * 16 * (s.rewired + s.removed);
-  if (spec.schedule.cluster == 0) return bytes;
-  if (spec.cluster == ClusterUpdate::swendsen_wang) {
-    return bytes + s.dim * s.sites / 8 + kGrowing * 28 * s.rewired +
-           (spec.graph.bare ? 4 * s.sites : 0);
-  }
-  return bytes + s.sites / 4 + kGrowing * (8 * s.modified + 8 * s.ends) +
-         (kGrowing * 12 + 32 + kGrowing * 4) * s.rewired;
-}
-
-// With all cells listed where the engine may do so.
-Sizes listed(Sizes s) {
-  if (s.dim == 0 || s.modified <= kListEveryCell * s.sites) return s;
-  s.ends += 2 * s.dim * (s.sites - s.modified);
-  s.modified = s.sites;
-  return s;
-}
-
-double multispin_working(const TaskSpec& spec, const Sizes& s, double threads) {
-  const double word_groups = static_cast<double>(spec.temperatures.size()) * spec.replicas / 32;
-  const double at_once = word_groups >= threads ? threads : 1;
-  double bytes = at_once * 4 * s.modified;
-  if (spec.schedule.cluster == 0) return bytes;
-  if (spec.cluster == ClusterUpdate::swendsen_wang) {
-    const double label = spec.graph.bare ? 13 : 5;  // bytes of a site
-    return bytes + at_once * (4 * (s.dim + 1) * s.sites + 4 * s.rewired) +
-           threads * label * s.sites;
-  }
-  return bytes + threads * 4 * s.sites + at_once * (4 * (1 + s.dim) * s.sites + 4 * s.rewired);
-}
-
-// Of cluster updates on a device: of Swendsen-Wang masks and labels of tiles, and three or four
-// words a replica of each open site; of Wolff planes, tiles and the ends of bonds.
-double device_working(const TaskSpec& spec, const Sizes& s) {
-  const double word_groups = static_cast<double>(spec.temperatures.size()) * spec.replicas / 32;
-  if (spec.schedule.cluster == 0 && spec.warm_up.cycles == 0) return 0;
-  const bool warms =
-      spec.warm_up.cycles > 0 && spec.warm_up.cluster == ClusterUpdate::swendsen_wang;
-  const double weights = spec.graph.bare ? s.removed : 0;
-  const double masks = s.dim + (s.rewired > 0 ? 2 : 1), words = weights > 0 ? 4 : 3;
-  const double labels = word_groups * (s.tiles * (multispin::kLabelSites * (4 * masks + 64) + 128) +
-                                       128 * words * s.open + 4 * s.rewired) +
-                        256 * s.dim * s.tiles + 40 * s.rewired + 4 * weights;
-  if (spec.cluster == ClusterUpdate::swendsen_wang) return labels;
-  const double wolff = word_groups * (4 * (4 + s.dim) * s.sites + 24 * s.rewired) + 96 * s.modified;
-  return warms ? std::max(labels, wolff) : wolff;
-}
-
-double bytespin_engine(const TaskSpec& spec, const Sizes& s) {
-  const double systems = static_cast<double>(spec.temperatures.size()) * spec.replicas;
-  return systems * s.sites + 12 * s.ends + 0.375 * s.sites +
-         kGrowing * (16 * s.rewired + 8 * s.removed);
-}
-
-double bytespin_working(const TaskSpec& spec, const Sizes& s, double threads) {
-  const double systems = static_cast<double>(spec.temperatures.size()) * spec.replicas;
-  double each = s.modified;
-  if (spec.schedule.cluster > 0) {
-    if (spec.cluster == ClusterUpdate::swendsen_wang) {
-      each += (s.dim / 8 + 0.125 + 4.25 + 2.5) * s.sites + 33 * s.rewired;
-    } else {
-      each += (s.dim / 4 + 4) * s.sites;
-      if (spec.cluster == ClusterUpdate::few_cluster) each += 4 * s.sites;
-    }
-  }
-  return std::min(threads, systems) * each;
+EngineLoad load_of(const TaskSpec& spec, const GraphSizes& sizes) {
+  return {sizes,
+          static_cast<double>(spec.temperatures.size()),
+          static_cast<double>(spec.replicas),
+          spec.schedule.cluster,
+          spec.cluster,
+          spec.warm_up.cycles > 0,
+          spec.warm_up.cluster};
 }
 
 double values_of_series(const TaskSpec& spec) {
@@ -243,31 +166,16 @@ MemoryNeed memory_need(const TaskSpec& spec, int threads, bool on_device, bool k
   need.graph = 16 * std::max(s.rewired, s.removed) + 20 * s.modified + 12 * s.ends;
   need.build = std::max(s.build, 13 * s.modified);
   need.saving = (keeps_file ? 3 : 1) * state;
-  if (spec.engine == EngineKind::bitlattice) {
-    need.engine = on_device ? 0 : state;
-    need.device = on_device ? state : 0;
-    if (s.modified == 0) return need;
-    const double lists = s.sites / 8 + 8 * s.modified + 4 * s.ends;
-    need.engine += kGrowing * lists;  // on the host, to be copied, if it runs on a device
-    need.device += on_device ? lists : 0;
-    return need;
-  }
-  const bool single = spec.engine == EngineKind::bytespin;
-  const Sizes cells = on_device ? s : listed(s);
-  need.engine = single ? bytespin_engine(spec, s) : multispin_engine(spec, cells);
-  need.working = single ? bytespin_working(spec, s, each) : multispin_working(spec, cells, each);
-  if (on_device) {
-    need.device = 2 * state + 4 * s.sites + 64 * s.modified + 24 * s.rewired;
-    if (!single) need.device += device_working(spec, s);
-    need.engine -= state;
-    need.working = state;  // the start, and what is copied there
-  }
+  const EngineMemory own = factory(spec.engine).memory(load_of(spec, s), each, on_device);
+  need.engine = own.engine;
+  need.working = own.working;
+  need.device = own.device;
   return need;
 }
 
 double state_bytes(const TaskSpec& spec) {
   const double systems = static_cast<double>(spec.temperatures.size()) * spec.replicas;
-  return site_count(spec) * systems * (spec.engine == EngineKind::bytespin ? 1 : 0.125);
+  return site_count(spec) * systems * traits(spec.engine).bytes_of_spin;
 }
 
 bool gathers_state(const TaskSpec& spec, FinalState wanted) {
@@ -279,7 +187,7 @@ bool gathers_state(const TaskSpec& spec, FinalState wanted) {
 double disk_need(const TaskSpec& spec, FinalState wanted) {
   double state = wanted == FinalState::none ? 0 : state_bytes(spec);
   // Bytes of spins take fewer bits in a task's file, less where ranks write them apart.
-  if (spec.engine == EngineKind::bytespin && gathers_state(spec, wanted)) {
+  if (traits(spec.engine).bytes_of_spin == 1 && gathers_state(spec, wanted)) {
     state *= spec.q <= 2 ? 0.125 : spec.q <= 4 ? 0.25 : spec.q <= 16 ? 0.5 : 1;
   }
   return 64 * 1024 + state + file_series_bytes(spec) + 16 * sizes_of(spec).rewired;

@@ -1,7 +1,7 @@
-// What a task will need before it takes it: memory, room on disk (time: study/costs.hpp). Estimates
-// from the sizes of what graphs and engines hold (graph.hpp, layout.hpp, wolff_dense.hpp and so
-// on), with as many rewired bonds and modified cells as a rule makes on average; within some 20 %
-// of what a process takes at most where that is more than 100 MiB.
+// Estimates of the memory and disk space of a task (time: src/search/costs.hpp). Each engine
+// estimates its own part (EngineFactory::memory) from the numbers of rewired bonds and modified
+// sites that a rule makes on average. The sum is within some 20 % of the peak of a process where
+// that is more than 100 MiB.
 #pragma once
 
 #include <cstdint>

@@ -9,11 +9,10 @@
 #include <thread>
 
 #include "src/base/words.hpp"
-#include "src/bitlattice/shared.hpp"
-#include "src/bytespin/shared.hpp"
 #include "src/distributed/mpi.hpp"
 #include "src/store/state_parts.hpp"
 #include "src/study/build_info.hpp"
+#include "src/study/engines.hpp"
 #include "src/study/ranks.hpp"
 
 namespace rewise {
@@ -110,15 +109,13 @@ ExitCode with_ranks(const RankOptions& options, const std::function<ExitCode()>&
     }
     if (!cuda) return own;
     const std::string text = options.device.starts_with("cuda") ? options.device : "cuda";
-    own.device = device_of_rank(text, EngineKind::bitlattice, "--device", 0).devices.front().index;
+    own.device = device_of_rank(text, engine_with(&EngineTraits::teams), "--device", 0)
+                     .devices.front()
+                     .index;
     return own;
   };
   const auto make = [&](std::span<const std::uint8_t> recipe) {
-    EngineKind engine{};
-    RecipeReader reader(recipe);
-    reader(engine);
-    return engine == EngineKind::bitlattice ? make_bitlattice_share(recipe, *transport, on)
-                                            : make_bytespin_share(recipe, *transport, on);
+    return make_share(recipe, *transport, on);
   };
   follow(*transport, make, write_part_file);
   return ExitCode::done;

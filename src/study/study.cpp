@@ -981,7 +981,7 @@ std::size_t Study::run(std::vector<StudyTask> tasks, const StopToken& stop, Prog
   std::vector<int> workers;
   if (on_cpu) workers.assign(static_cast<std::size_t>(threads_), -1);
   const bool lanes = std::all_of(tasks.begin(), tasks.end(), [](const StudyTask& task) {
-    return task.spec.engine == EngineKind::multispin;
+    return traits(task.spec.engine).batches;
   });
   for (std::size_t lane = 0; !on_cpu && lane < (lanes ? kLanes : 1); ++lane) {
     workers.insert(workers.end(), devices_.begin(), devices_.end());

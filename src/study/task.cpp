@@ -160,7 +160,7 @@ void note_origin(TextMap& note, const Engine& engine, std::optional<std::uint64_
 }
 
 int useful_threads(const TaskSpec& spec, int available) {
-  const double per_word = spec.engine == EngineKind::bytespin ? 1 : 32;
+  const double per_word = traits(spec.engine).bytes_of_spin < 1 ? 32 : 1;
   const double words =
       site_count(spec) * static_cast<double>(spec.temperatures.size()) * spec.replicas / per_word;
   return static_cast<int>(std::clamp(words / 16384, 1.0, static_cast<double>(available)));

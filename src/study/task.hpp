@@ -37,7 +37,7 @@ struct WarmUp {
 struct TaskSpec {
   GraphSpec graph;
   std::shared_ptr<const Graph> imported;  // instead of `graph`
-  EngineKind engine = EngineKind::multispin;
+  EngineKind engine = kDefaultEngine;
   ModelKind model = ModelKind::ising;
   std::uint32_t q = 2;  // states; 2 for Ising
   LocalUpdate local = LocalUpdate::metropolis;

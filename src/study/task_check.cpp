@@ -7,7 +7,6 @@
 #include <cmath>
 
 #include "src/base/error.hpp"
-#include "src/study/bitlattice_task.hpp"
 
 namespace rewise {
 namespace {

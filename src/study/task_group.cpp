@@ -13,10 +13,8 @@
 
 #include "src/base/clock.hpp"
 #include "src/base/profile.hpp"
-#include "src/bytespin/shared.hpp"
-#include "src/multispin/multispin.hpp"
-#include "src/study/bitlattice_task.hpp"
 #include "src/study/config.hpp"
+#include "src/study/engines.hpp"
 #include "src/study/need.hpp"
 #include "src/study/parse.hpp"
 #include "src/study/shared_ranks.hpp"
@@ -248,27 +246,20 @@ class TaskGroup::Members {
     const EngineKind engine = running_.front()->spec().engine;
     EngineOptions options = run_.engine;
     options.stop = [this] { return run_.stop.stop_requested(); };
-    std::vector<std::unique_ptr<Engine>> engines;
-    if (engine == EngineKind::bitlattice) {
-      for (const TaskMember* member : running_) {
-        const Graph* graph = needs_graph(member->spec()) ? &member->graph() : nullptr;
-        engines.push_back(make_bitlattice_task(member->spec(), graph, options));
-      }
-      return make_plain_batch(std::move(engines));
-    }
     std::vector<GroupTask> tasks;
+    std::vector<std::unique_ptr<Engine>> regular;
     for (const TaskMember* member : running_) {
-      tasks.push_back({member->graph(), member->engine_spec()});
-      check_spec(tasks.back().graph, tasks.back().spec);
+      const EngineSpec spec = member->engine_spec();
+      if (needs_graph(member->spec())) {
+        tasks.push_back({member->graph(), spec});
+        check_spec(member->graph(), spec);
+      } else {
+        const auto& extents = member->spec().graph.extents;
+        regular.push_back(make_engine(engine, nullptr, extents, spec, options));
+      }
     }
-    if (engine == EngineKind::multispin) return make_multispin_batch(tasks, options);
-    for (const GroupTask& task : tasks) {
-      distributed::Transport* const ranks = shared_ranks();
-      engines.push_back(ranks != nullptr
-                            ? make_shared_bytespin_engine(*ranks, task.graph, task.spec, options)
-                            : make_bytespin_engine(task.graph, task.spec, options));
-    }
-    return make_plain_batch(std::move(engines));
+    return regular.empty() ? rewise::make_batch(engine, tasks, options)
+                           : make_plain_batch(std::move(regular));
   }
 
   // Tasks that take the same step next, and how often they all can.
@@ -413,7 +404,7 @@ bool run_together(const TaskSpec& a, const TaskSpec& b) {
   };
   const bool warm_alike = a.warm_up.cycles == 0 || (a.warm_up.schedule == b.warm_up.schedule &&
                                                     a.warm_up.cluster == b.warm_up.cluster);
-  return a.engine == EngineKind::multispin && a.imported == nullptr && b.imported == nullptr &&
+  return traits(a.engine).batches && a.imported == nullptr && b.imported == nullptr &&
          shape(a) == shape(b) && a.schedule == b.schedule && warm_alike;
 }
 
@@ -423,7 +414,7 @@ double filling_groups(double sites) {
 }
 
 GroupSize group_size(const TaskSpec& spec) {
-  if (spec.engine != EngineKind::multispin || spec.imported != nullptr) return {};
+  if (!traits(spec.engine).batches || spec.imported != nullptr) return {};
   const double replicas = static_cast<double>(spec.temperatures.size()) * spec.replicas;
   const double series = series_bytes(spec);
   const double filling = filling_groups(site_count(spec));

@@ -9,8 +9,8 @@
 #include "src/store/state_parts.hpp"
 #include "src/store/syscalls.hpp"
 #include "src/store/task_pack.hpp"
-#include "src/study/bitlattice_task.hpp"
 #include "src/study/build_info.hpp"
+#include "src/study/engines.hpp"
 #include "src/study/need.hpp"
 #include "src/study/parse.hpp"
 #include "src/study/shared_ranks.hpp"
@@ -128,7 +128,7 @@ void TaskMember::check_source(const std::function<void()>& check) const {
 }
 
 void TaskMember::claim() {
-  if (is_bitlattice(spec())) check_bitlattice_task(spec());
+  check_task_engine(spec());
   std::optional<TaskData> stored;
   if (job_.paths) {
     const profile::Span span(profile::Work::look, "claim");
@@ -169,7 +169,7 @@ void TaskMember::claim() {
     if (resumes_) check_source([&] { check_task_graph(data_, *graph_); });
   }
   if (resumes_) return;
-  data_.graph = needs_graph(spec()) ? graph_record(*graph_) : packed_record(spec());
+  data_.graph = needs_graph(spec()) ? graph_record(*graph_) : regular_record(spec());
   data_.temperature = spec().temperatures;
   data_.replicas = spec().replicas;
   data_.shape_series();

@@ -1,6 +1,6 @@
 // Tasks of the bitlattice engine, as a library and as a user meets them: no graph where p = 0, any
 // size, task files that go on bit for bit, and refusals of one line that say which engine takes it.
-#include "src/study/bitlattice_task.hpp"
+#include "src/study/engines.hpp"
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -100,8 +100,8 @@ TEST_CASE("few replicas, measured for less than some tau_int, are warned of") {
 
 TEST_CASE("a bitlattice task of 2^34 sites is described without any memory of that size") {
   const TaskSpec spec = bitlattice_task({131072, 131072});
-  check_bitlattice_task(spec);
-  const GraphRecord record = packed_record(spec);
+  check_task_engine(spec);
+  const GraphRecord record = regular_record(spec);
   CHECK(record.sites == std::uint64_t{1} << 34);
   CHECK(record.bonds == std::uint64_t{1} << 35);
   CHECK(task_configuration(spec).at("lattice.size") == "131072x131072");

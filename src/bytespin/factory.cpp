@@ -1,0 +1,56 @@
+// The bytespin engine for the code above the engines: how it is built, and what it needs.
+#include "src/engine/factory.hpp"
+
+#include <algorithm>
+
+#include "src/bytespin/shared.hpp"
+
+namespace rewise {
+namespace {
+
+double working(const EngineLoad& load, double threads) {
+  const GraphSizes& s = load.graph;
+  double system = s.modified;  // bytes, of one that is updated
+  if (load.cluster_per_cycle > 0) {
+    if (load.cluster == ClusterUpdate::swendsen_wang) {
+      system += (s.dim / 8 + 0.125 + 4.25 + 2.5) * s.sites + 33 * s.rewired;
+    } else {
+      system += (s.dim / 4 + 4) * s.sites;
+      if (load.cluster == ClusterUpdate::few_cluster) system += 4 * s.sites;
+    }
+  }
+  return std::min(threads, load.temperatures * load.replicas) * system;
+}
+
+EngineMemory memory(const EngineLoad& load, double threads, bool on_device) {
+  const GraphSizes& s = load.graph;
+  const double state = spin_bytes(EngineKind::bytespin, load);
+  const double derived =
+      12 * s.ends + 0.375 * s.sites + kGrowing * (16 * s.rewired + 8 * s.removed);
+  if (!on_device) return {state + derived, working(load, threads), 0};
+  // On the host: the start, and what is copied to the device.
+  return {derived, state, 2 * state + 4 * s.sites + 64 * s.modified + 24 * s.rewired};
+}
+
+std::unique_ptr<Engine> make(const Graph* graph, const std::vector<std::uint32_t>&,
+                             const EngineSpec& spec, const EngineOptions& options) {
+  return make_bytespin_engine(*graph, spec, options);
+}
+
+std::unique_ptr<Engine> make_shared(distributed::Transport& ranks, const Graph* graph,
+                                    const std::vector<std::uint32_t>&, const EngineSpec& spec,
+                                    const EngineOptions& options) {
+  return make_shared_bytespin_engine(ranks, *graph, spec, options);
+}
+
+}  // namespace
+
+const EngineFactory kBytespinFactory{
+    .make = make,
+    .make_shared = make_shared,
+    .make_share = make_bytespin_share,
+    .why_no_team = bytespin::why_no_team,
+    .memory = memory,
+    .costs = {.ising_nanoseconds = 6, .potts_nanoseconds = 40, .flipped = 3, .labelled = 1.2}};
+
+}  // namespace rewise

@@ -1,0 +1,89 @@
+// What an engine offers to the code above it: it builds itself and estimates what it needs. Each
+// engine defines one EngineFactory; src/study/engines.hpp selects among them by EngineKind.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "src/engine/batch.hpp"
+#include "src/engine/share.hpp"
+
+namespace rewise {
+
+// A graph in numbers, known before it is built: what memory estimates need of it.
+struct GraphSizes {
+  std::vector<std::uint32_t> extents;  // empty without a lattice
+  double dim = 0, sites = 0;
+  double rewired = 0, removed = 0;  // shortcuts, and bonds that the lattice lost
+  double modified = 0, ends = 0;    // modified sites, and the entries of their neighbour lists
+  double lattice_share = 1;         // of the lattice's bonds, those that stay
+  double without_shortcut = 0;      // share of the sites at which no shortcut ends
+  bool bare = false;
+};
+
+// A task, as far as its memory depends on it.
+struct EngineLoad {
+  GraphSizes graph;
+  double temperatures = 0, replicas = 0;
+  std::uint32_t cluster_per_cycle = 0;
+  ClusterUpdate cluster = ClusterUpdate::wolff;
+  bool warms_up = false;  // with `warm_up_cluster` updates
+  ClusterUpdate warm_up_cluster = ClusterUpdate::swendsen_wang;
+};
+
+// Bytes. On a CUDA device, `engine` and `working` are what the host holds beside it.
+struct EngineMemory {
+  double engine = 0;   // spins, and what the engine derives from the graph
+  double working = 0;  // of updates under way, by all threads
+  double device = 0;
+};
+
+// Measured costs (tests/bench/RESULTS.md, "Engines on CPUs").
+struct EngineCosts {
+  double ising_nanoseconds, potts_nanoseconds;  // an attempted site update of a replica
+  // Work of a site of a Wolff cluster and of a Swendsen-Wang update, in attempted site updates.
+  double flipped, labelled;
+};
+
+struct EngineFactory {
+  // `graph` must outlive the engine. nullptr: the regular lattice of `extents`, where
+  // EngineTraits::regular_lattices.
+  std::unique_ptr<Engine> (*make)(const Graph* graph, const std::vector<std::uint32_t>& extents,
+                                  const EngineSpec& spec, const EngineOptions& options);
+  // On rank 0 of ranks that share every system, and any rank's share. nullptr without
+  // EngineTraits::teams, as is why_no_team.
+  std::unique_ptr<Engine> (*make_shared)(distributed::Transport& ranks, const Graph* graph,
+                                         const std::vector<std::uint32_t>& extents,
+                                         const EngineSpec& spec,
+                                         const EngineOptions& options) = nullptr;
+  std::unique_ptr<Share> (*make_share)(std::span<const std::uint8_t> recipe,
+                                       distributed::Transport& ranks,
+                                       const RankOptionsOf& options) = nullptr;
+  // "" where several CUDA devices make such cluster updates together; else why not, for a message
+  // that names the devices before it.
+  std::string (*why_no_team)(std::span<const std::uint32_t> extents, ClusterUpdate cluster,
+                             LabelMethod method) = nullptr;
+  // nullptr: engines one by one.
+  std::unique_ptr<EngineBatch> (*make_batch)(std::span<const GroupTask> tasks,
+                                             const EngineOptions& options) = nullptr;
+  // Error(usage) for extents of a regular lattice that the engine does not take. nullptr without
+  // EngineTraits::regular_lattices.
+  void (*check_extents)(const std::vector<std::uint32_t>& extents) = nullptr;
+  EngineMemory (*memory)(const EngineLoad& load, double threads, bool on_device);
+  EngineCosts costs;
+  // Seconds of a cycle per replica on a CUDA device that is full. nullptr: not known.
+  double (*cuda_seconds)(const Schedule& schedule, ClusterUpdate cluster, double p,
+                         double sites) = nullptr;
+};
+
+// Bytes of the spins of all systems.
+inline double spin_bytes(EngineKind engine, const EngineLoad& load) {
+  return load.graph.sites * load.temperatures * load.replicas * traits(engine).bytes_of_spin;
+}
+// A vector that grows by doubling while it is filled holds so much more, on average.
+inline constexpr double kGrowing = 1.5;
+
+}  // namespace rewise

@@ -1,0 +1,121 @@
+// The multispin engine for the code above the engines: how it is built, and what it needs.
+#include "src/engine/factory.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "src/multispin/multispin.hpp"
+#include "src/multispin/swendsen_wang/label_tile.hpp"
+
+namespace rewise {
+namespace {
+
+double word_groups(const EngineLoad& load) { return load.temperatures * load.replicas / 32; }
+
+// With all cells listed where the engine may do so.
+GraphSizes listed(GraphSizes s) {
+  if (s.dim == 0 || s.modified <= kListEveryCell * s.sites) return s;
+  s.ends += 2 * s.dim * (s.sites - s.modified);
+  s.modified = s.sites;
+  return s;
+}
+
+double held(const EngineLoad& load, const GraphSizes& s) {
+  double bytes = 4 * s.sites * word_groups(load);
+  bytes += 8 * s.modified + 4 * s.ends + kGrowing * 16 * (s.rewired + s.removed);
+  if (load.cluster_per_cycle == 0) return bytes;
+  if (load.cluster == ClusterUpdate::swendsen_wang) {
+    return bytes + s.dim * s.sites / 8 + kGrowing * 28 * s.rewired + (s.bare ? 4 * s.sites : 0);
+  }
+  return bytes + s.sites / 4 + kGrowing * (8 * s.modified + 8 * s.ends) +
+         (kGrowing * 12 + 32 + kGrowing * 4) * s.rewired;
+}
+
+double working(const EngineLoad& load, const GraphSizes& s, double threads) {
+  const double at_once = word_groups(load) >= threads ? threads : 1;
+  double bytes = at_once * 4 * s.modified;
+  if (load.cluster_per_cycle == 0) return bytes;
+  if (load.cluster == ClusterUpdate::swendsen_wang) {
+    const double label = s.bare ? 13 : 5;  // bytes of a site
+    return bytes + at_once * (4 * (s.dim + 1) * s.sites + 4 * s.rewired) +
+           threads * label * s.sites;
+  }
+  return bytes + threads * 4 * s.sites + at_once * (4 * (1 + s.dim) * s.sites + 4 * s.rewired);
+}
+
+// Of labels on a device: tiles, and sites that may be in clusters of several.
+struct Tiles {
+  double tiles = 1, open = 0;
+};
+Tiles tiles_of(const GraphSizes& s) {
+  const int dim = static_cast<int>(s.extents.size());
+  Tiles t;
+  double closed = s.without_shortcut;
+  for (int k = 0; k < (dim < 2 ? 1 : dim); ++k) {
+    const double extent = dim < 2 ? s.sites : s.extents[static_cast<unsigned>(k)];
+    const double tiles = multispin::label_tiles(dim, k, static_cast<std::uint64_t>(extent));
+    t.tiles *= tiles;
+    closed *= 1 - std::min(1.0, 2 * tiles / extent) * s.lattice_share;
+  }
+  t.open = (1 - closed) * s.sites;
+  return t;
+}
+
+// Of cluster updates on a device: of Swendsen-Wang masks and labels of tiles, and three or four
+// words a replica of each open site; of Wolff planes, tiles and the ends of bonds.
+double device_working(const EngineLoad& load) {
+  if (load.cluster_per_cycle == 0 && !load.warms_up) return 0;
+  const GraphSizes& s = load.graph;
+  const Tiles t = tiles_of(s);
+  const bool warms = load.warms_up && load.warm_up_cluster == ClusterUpdate::swendsen_wang;
+  const double weights = s.bare ? s.removed : 0;
+  const double masks = s.dim + (s.rewired > 0 ? 2 : 1), words = weights > 0 ? 4 : 3;
+  const double groups = word_groups(load);
+  const double labels = groups * (t.tiles * (multispin::kLabelSites * (4 * masks + 64) + 128) +
+                                  128 * words * t.open + 4 * s.rewired) +
+                        256 * s.dim * t.tiles + 40 * s.rewired + 4 * weights;
+  if (load.cluster == ClusterUpdate::swendsen_wang) return labels;
+  const double wolff = groups * (4 * (4 + s.dim) * s.sites + 24 * s.rewired) + 96 * s.modified;
+  return warms ? std::max(labels, wolff) : wolff;
+}
+
+EngineMemory memory(const EngineLoad& load, double threads, bool on_device) {
+  if (!on_device) {
+    const GraphSizes cells = listed(load.graph);
+    return {held(load, cells), working(load, cells, threads), 0};
+  }
+  const GraphSizes& s = load.graph;
+  const double state = spin_bytes(EngineKind::multispin, load);
+  // On the host: the start, and what is copied to the device.
+  return {held(load, s) - state, state,
+          2 * state + 4 * s.sites + 64 * s.modified + 24 * s.rewired + device_working(load)};
+}
+
+double cuda_seconds(const Schedule& schedule, ClusterUpdate cluster, double p, double sites) {
+  // Microseconds per replica. A sweep and a Swendsen-Wang update by the site, the latter also by
+  // the rewired bonds that it joins; a Wolff update in its dense form by the site, or by what it
+  // waits for and by the 4 N^(-1/2) of the sites that clusters on rewired lattices flip at Tc.
+  constexpr double sweep = 4e-7, labels = 1e-5, per_rewired = 1.1e-4, dense = 6e-6, wait = 0.42,
+                   per_flip = 3.5e-5;
+  const double share = p > 0 ? std::min(1.0, 4 / std::sqrt(sites)) : 1;
+  const double wolff = std::min(dense * sites, wait + per_flip * share * sites);
+  const double update =
+      cluster == ClusterUpdate::swendsen_wang ? (labels + per_rewired * p) * sites : wolff;
+  return 1e-6 * (schedule.local * sweep * sites + schedule.cluster * update);
+}
+
+std::unique_ptr<Engine> make(const Graph* graph, const std::vector<std::uint32_t>&,
+                             const EngineSpec& spec, const EngineOptions& options) {
+  return make_multispin_engine(*graph, spec, options);
+}
+
+}  // namespace
+
+const EngineFactory kMultispinFactory{
+    .make = make,
+    .make_batch = make_multispin_batch,
+    .memory = memory,
+    .costs = {.ising_nanoseconds = 0.2, .potts_nanoseconds = 0.2, .flipped = 50, .labelled = 50},
+    .cuda_seconds = cuda_seconds};
+
+}  // namespace rewise

@@ -1,0 +1,92 @@
+#include "src/study/engines.hpp"
+
+#include <fmt/format.h>
+
+#include "src/base/error.hpp"
+#include "src/bitlattice/bitlattice.hpp"
+#include "src/bytespin/bytespin.hpp"
+#include "src/multispin/multispin.hpp"
+#include "src/study/parse.hpp"
+#include "src/study/shared_ranks.hpp"
+
+namespace rewise {
+
+const EngineFactory& factory(EngineKind engine) {
+  switch (engine) {
+    case EngineKind::multispin:
+      return kMultispinFactory;
+    case EngineKind::bytespin:
+      return kBytespinFactory;
+    case EngineKind::bitlattice:
+      return kBitlatticeFactory;
+  }
+  throw Error(ExitCode::internal, "unknown engine");
+}
+
+std::unique_ptr<Engine> make_engine(EngineKind engine, const Graph* graph,
+                                    const std::vector<std::uint32_t>& extents,
+                                    const EngineSpec& spec, const EngineOptions& options) {
+  const EngineFactory& own = factory(engine);
+  distributed::Transport* const ranks = shared_ranks();
+  return ranks != nullptr && own.make_shared != nullptr
+             ? own.make_shared(*ranks, graph, extents, spec, options)
+             : own.make(graph, extents, spec, options);
+}
+
+std::unique_ptr<EngineBatch> make_batch(EngineKind engine, std::span<const GroupTask> tasks,
+                                        const EngineOptions& options) {
+  if (const auto make = factory(engine).make_batch) return make(tasks, options);
+  std::vector<std::unique_ptr<Engine>> engines;
+  for (const GroupTask& task : tasks) {
+    engines.push_back(make_engine(engine, task.graph, task.spec, options));
+  }
+  return make_plain_batch(std::move(engines));
+}
+
+std::unique_ptr<Share> make_share(std::span<const std::uint8_t> recipe,
+                                  distributed::Transport& ranks, const RankOptionsOf& options) {
+  EngineKind engine{};
+  RecipeReader reader(recipe);
+  reader(engine);
+  return factory(engine).make_share(recipe, ranks, options);
+}
+
+void check_task_engine(const TaskSpec& spec) {
+  if (has_cluster_updates(spec.engine)) return;
+  const auto refuse = [&](const std::string& what, const char* others) {
+    throw Error(ExitCode::usage,
+                fmt::format("{}: the {} engine makes Metropolis or Glauber sweeps of Ising spins "
+                            "on lattices (take --engine {})",
+                            what, to_string(spec.engine), others));
+  };
+  if (spec.imported != nullptr && spec.imported->lattice().dim == 0) {
+    refuse("a graph without a lattice", "multispin or bytespin");
+  }
+  if (needs_graph(spec) && shared_ranks() != nullptr) {
+    throw Error(ExitCode::usage,
+                fmt::format("--share-ranks: ranks share regular lattices of the {} engine, p = 0 "
+                            "(take --engine bytespin)",
+                            to_string(spec.engine)));
+  }
+  if (!has(spec.engine, spec.model)) {
+    refuse(fmt::format("model {}", to_string(spec.model)), "bytespin");
+  }
+  if (spec.schedule.cluster > 0) {
+    refuse(fmt::format("schedule {} with cluster updates", to_string(spec.schedule)),
+           "multispin or bytespin, or a schedule such as 1:0");
+  }
+  if (spec.imported == nullptr) factory(spec.engine).check_extents(spec.graph.extents);
+}
+
+GraphRecord regular_record(const TaskSpec& spec) {
+  GraphRecord record;
+  record.extents = spec.graph.extents;
+  record.rule = to_string(spec.graph.rule);
+  record.seed = spec.graph.seed;
+  record.sites = 1;
+  for (const auto extent : spec.graph.extents) record.sites *= extent;
+  record.bonds = record.sites * spec.graph.extents.size();
+  return record;
+}
+
+}  // namespace rewise

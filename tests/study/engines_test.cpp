@@ -1,0 +1,38 @@
+// The factories of the engines agree with the registry's table of capabilities.
+#include "src/study/engines.hpp"
+
+#include "src/base/error.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace rewise;
+
+TEST_CASE("every engine has the functions that its capabilities promise") {
+  for (const EngineTraits& engine : engine_registry()) {
+    INFO(engine.name);
+    const EngineFactory& own = factory(engine.kind);
+    CHECK((own.make_shared != nullptr) == engine.teams);
+    CHECK((own.make_share != nullptr) == engine.teams);
+    CHECK((own.why_no_team != nullptr) == engine.teams);
+    CHECK((own.make_batch != nullptr) == engine.batches);
+    CHECK((own.check_extents != nullptr) == engine.regular_lattices);
+    CHECK(own.costs.ising_nanoseconds > 0);
+  }
+}
+
+TEST_CASE("make_engine builds the engine that is named") {
+  const Graph graph = build_graph({{8, 6}, 0.1, Rule::rewire, 3});
+  EngineSpec spec;
+  spec.betas = {0.4};
+  EngineOptions options;
+  options.threads = 1;
+  for (const EngineTraits& engine : engine_registry()) {
+    CHECK(make_engine(engine.kind, graph, spec, options)->name() == engine.name);
+    const GroupTask tasks[] = {{graph, spec}, {graph, spec}};
+    const auto batch = make_batch(engine.kind, tasks, options);
+    REQUIRE(batch->size() == 2);
+    CHECK(batch->engine(1).name() == engine.name);
+    if (!engine.regular_lattices) continue;
+    CHECK(make_engine(engine.kind, nullptr, {8, 6}, spec, options)->name() == engine.name);
+    CHECK_THROWS_AS(factory(engine.kind).check_extents({8, 5}), Error);
+  }
+}
