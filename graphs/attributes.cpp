@@ -38,10 +38,22 @@ bool holds_one_of(std::string_view word, const std::array<std::string_view, n>& 
   });
 }
 
-bool is_coupling(std::string_view word) {
-  constexpr std::array<std::string_view, 5> words{"w", "j", "jij", "k", "strength"};
-  constexpr std::array<std::string_view, 4> parts{"weight", "coupling", "interaction", "exchange"};
-  return is_one_of(word, words) || holds_one_of(word, parts);
+// Whether a name means a coupling, and which sign its truth value "true" stands for.
+enum class Coupling { no, ferromagnetic, antiferromagnetic };
+
+Coupling coupling_of(std::string_view word) {
+  constexpr std::array<std::string_view, 5> minus_words{"af", "afm", "anti", "neg", "minus"};
+  constexpr std::array<std::string_view, 4> minus_parts{"antiferro", "negative", "repulsive",
+                                                        "inhibit"};
+  if (is_one_of(word, minus_words) || holds_one_of(word, minus_parts))
+    return Coupling::antiferromagnetic;
+  constexpr std::array<std::string_view, 12> words{
+      "w", "j", "jij", "k", "strength", "sign", "signs", "signij", "signed", "signum", "sgn", "fm"};
+  constexpr std::array<std::string_view, 9> parts{"weight",   "coupling", "interaction",
+                                                  "exchange", "ferro",    "polarity",
+                                                  "edgesign", "bondsign", "linksign"};
+  return is_one_of(word, words) || holds_one_of(word, parts) ? Coupling::ferromagnetic
+                                                             : Coupling::no;
 }
 
 bool is_field(std::string_view word) {
@@ -69,15 +81,6 @@ std::string_view trimmed(std::string_view text) {
   const std::size_t first = text.find_first_not_of(kBlanks);
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
-}
-
-// np.float64, numpy.int32, Decimal: types whose text encloses a number in parentheses.
-bool is_number_type(std::string_view word) {
-  constexpr std::array<std::string_view, 7> types{"int",  "uint",    "float", "double",
-                                                  "long", "decimal", "bool"};
-  const std::string type = plain(word.substr(word.rfind('.') + 1));
-  return std::any_of(types.begin(), types.end(),
-                     [&](std::string_view known) { return type.starts_with(known); });
 }
 
 // A number without its quotes, or without the name of its type and parentheses.
@@ -118,6 +121,45 @@ bool holds_numbers(std::string_view text) {
     at = end;
   }
   return any;
+}
+
+// Without quotes and in lower case.
+std::string lower_case(std::string_view text) {
+  std::string letters(plain_number(text));
+  for (char& c : letters) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return letters;
+}
+
+// Words for the sign of a coupling.
+bool says_minus(std::string_view text) {
+  constexpr std::array<std::string_view, 12> words{"-",
+                                                   "\xE2\x88\x92" /* U+2212 */,
+                                                   "\xE2\x80\x93" /* U+2013 */,
+                                                   "-j",
+                                                   "af",
+                                                   "afm",
+                                                   "anti",
+                                                   "neg",
+                                                   "negative",
+                                                   "minus",
+                                                   "repulsive",
+                                                   "inhibitory"};
+  const std::string word = lower_case(text);
+  return is_one_of(word, words) || plain(word).starts_with("antiferro");
+}
+
+bool says_plus(std::string_view text) {
+  constexpr std::array<std::string_view, 8> words{"+",    "+j", "pos", "positive",
+                                                  "plus", "fm", "yes", "attractive"};
+  const std::string word = lower_case(text);
+  return is_one_of(word, words) || word.starts_with("ferro");
+}
+
+// True where the value of an attribute that names couplings can only mean J = +1.
+bool is_unit(Coupling coupling, std::string_view value) {
+  if (coupling == Coupling::antiferromagnetic)
+    return number_in(value) == 0.0 || lower_case(value) == "no";
+  return number_in(value) == 1.0 || says_plus(value);
 }
 
 // A name as --ignore takes it on a command line.
@@ -163,29 +205,58 @@ std::optional<double> number_in(std::string_view given) {
   return error == std::errc{} ? value : std::numeric_limits<double>::quiet_NaN();  // 1e999
 }
 
+bool is_number_type(std::string_view type) {
+  constexpr std::array<std::string_view, 8> kTypes{"int",   "uint", "float",   "double",
+                                                   "short", "long", "decimal", "bool"};
+  const std::size_t prefix = type.find_last_of(".:");  // "np.", "xs:"
+  const std::string word = plain(type.substr(prefix == std::string_view::npos ? 0 : prefix + 1));
+  return std::any_of(kTypes.begin(), kTypes.end(),
+                     [&](std::string_view known) { return word.starts_with(known); });
+}
+
+bool fits_number_type(std::string_view value) {
+  return number_in(value).has_value() || holds_numbers(value);
+}
+
+bool is_unit_weight(std::string_view value) { return is_unit(Coupling::ferromagnetic, value); }
+
+void Attributes::add_name(std::string_view name) {
+  if (ignored_.empty() || names_.size() >= kMostFound) return;
+  if (names_.find(name) == names_.end()) names_.emplace(name);
+}
+
 bool Attributes::is_ignored(std::string_view name) const {
   return std::find(ignored_.begin(), ignored_.end(), name) != ignored_.end();
 }
 
 void Attributes::see(std::string_view owner, std::string_view name, std::string_view value,
                      std::uint64_t line) {
+  add_name(name);
   if (is_ignored(name)) return;
   const std::string word = plain(name);
-  bool harmless = is_harmless(word);
-  if (is_coupling(word)) {
-    harmless = number_in(value) == 1.0;
+  const Coupling coupling = coupling_of(word);
+  bool harmless = false;
+  if (coupling != Coupling::no) {
+    harmless = is_unit(coupling, value);
   } else if (is_field(word)) {
     harmless = number_in(value) == 0.0;
-  } else if (!harmless) {
-    harmless = !holds_numbers(value);
+  } else if (owner == "edge" &&
+             (says_minus(value) || (word.ends_with("label") && number_in(value) == -1.0))) {
+    harmless = false;
+  } else {
+    harmless = is_harmless(word) || !holds_numbers(value);
   }
   if (harmless || found_.size() >= kMostFound) return;
   found_.try_emplace(fmt::format("{} attribute \"{}\"", owner, shown(name)),
-                     Found{std::string(owner), shown(name, kMostName), shown(value), line});
+                     Found{std::string(owner), shown(name, kMostName),
+                           value.empty() ? "no value" : shown(value), line});
 }
 
-void Attributes::refuse(const std::string& file) const {
-  if (found_.empty()) return;
+void Attributes::refuse(const std::string& file, bool all_ignored_exist) const {
+  if (found_.empty()) {
+    if (all_ignored_exist) check_ignored(file);
+    return;
+  }
   std::string list, names;
   std::size_t count = 0;
   for (const auto& [title, first] : found_) {
@@ -200,6 +271,20 @@ void Attributes::refuse(const std::string& file) const {
               fmt::format("{}: {}: bonds are all alike here (J = 1) and no site has a field; "
                           "--ignore {} passes over attributes that are no part of the model",
                           file, list, as_argument(names)));
+}
+
+void Attributes::check_ignored(const std::string& file) const {
+  if (names_.size() >= kMostFound) return;  // not all are known
+  std::string list;
+  for (const std::string& name : names_)
+    list += fmt::format("{}\"{}\"", list.empty() ? "" : ", ", shown(name));
+  for (const std::string& name : ignored_) {
+    if (names_.find(name) != names_.end()) continue;
+    throw Error(ExitCode::usage,
+                fmt::format("{}: --ignore {}: the file has no attribute of that name ({})", file,
+                            as_argument(shown(name)),
+                            list.empty() ? "it has none at all" : "it has " + list));
+  }
 }
 
 }  // namespace rewise

@@ -1,17 +1,21 @@
 // Attributes of sites, bonds and graphs from elsewhere (GraphML's <data>, the dictionaries of
 // NetworkX's edge lists, columns of edge lists). All bonds have J = 1 here and no site has a field,
 // so an attribute that would make another model is refused by name and never dropped silently:
-//   couplings  weight, w, J, coupling, interaction, .. with any value but 1
+//   couplings  weight, J, sign, coupling, interaction, ferro.., polarity, .. with any value, number
+//              or text, but +1 (1, +, positive, ferro, true; for antiferro.., negative: 0, false)
 //   fields     h, field, bias, .. with any value but 0
 //   others     any number or list of numbers, whatever its declared type, unless the name is known
-//              to say where or what a site is (x, y, z, id, label, colour, ..)
-// Texts and truth values of other names are passed over, and so are the names that the user lists
+//              to say where or what a site is (x, y, z, id, label, colour, ..); of edges also texts
+//              that name a negative coupling (-, negative, antiferro, afm, ..) and the label -1
+// Other texts and truth values are passed over, and so are the names that the user lists
 // (--ignore). Couplings, fields and known names are compared without case, '_', '-' and blanks.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +29,15 @@ std::string shown(std::string_view text, std::size_t most = 40);
 // 0x1p+0, True, false, np.float64(1.0), Decimal('1.0').
 std::optional<double> number_in(std::string_view text);
 
+// A type whose values are numbers or truth values: int, xs:double, np.float64, bool.
+bool is_number_type(std::string_view type);
+
+// A number, a truth value or a list of numbers.
+bool fits_number_type(std::string_view value);
+
+// True where the weight of a bond can only mean J = +1: 1, 1.0, +, true.
+bool is_unit_weight(std::string_view value);
+
 class Attributes {
  public:
   explicit Attributes(const std::vector<std::string>& ignored) : ignored_(ignored) {}
@@ -33,18 +46,25 @@ class Attributes {
   void see(std::string_view owner, std::string_view name, std::string_view value,
            std::uint64_t line);
 
+  // An attribute that the file has, whatever its values; see() implies it.
+  void add_name(std::string_view name);
+
   bool is_ignored(std::string_view name) const;
 
   // Error(data) that names all attributes that cannot be followed, with the first value of each.
-  void refuse(const std::string& file) const;
+  // With `all_ignored_exist`, Error(usage) if an ignored name is not among the names.
+  void refuse(const std::string& file, bool all_ignored_exist = false) const;
 
  private:
+  void check_ignored(const std::string& file) const;
+
   struct Found {
     std::string owner, name, value;
     std::uint64_t line;
   };
   std::vector<std::string> ignored_;
-  std::map<std::string, Found> found_;  // "edge attribute \"weight\"" -> its first such value
+  std::set<std::string, std::less<>> names_;  // of attributes, if any are ignored
+  std::map<std::string, Found> found_;        // "edge attribute \"weight\"" -> its first such value
 };
 
 }  // namespace rewise

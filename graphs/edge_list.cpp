@@ -5,9 +5,17 @@
 //             the file (blanks may surround a comma or semicolon)
 //   third     the weight of the bond, attribute "weight"; further columns are the attributes
 //             "column4" (in lists of KONECT the time) and so on
-//   comments  from '#', or from '%' at the beginning of a column, to the end of the line;
-//             "# sites N" gives the number of sites, for those without bonds
+//   comments  from '#', or from '%' at the beginning of a column, to the end of the line
 // Sites are whole numbers, or names in order of first mention; the first bond decides for the file.
+//
+// Lines that hold nothing but a comment with counts tell the number of sites, those without bonds
+// included. The spelling is free: "# sites N", "# Nodes: N Edges: M" (SNAP), "% number of
+// vertices=N". N is the number of sites of the graph. The numbers of sites lie below N; if nodes or
+// vertices were counted and larger numbers occur, the numbers are labels (as in SNAP's lists), and
+// sites are numbered by increasing label. M is the number of lines with bonds, or of bonds after
+// merging. "% M N N" after KONECT's "% sym .." or "% asym .." does the same, and sites are numbered
+// from 1. Counts that the bonds contradict are an error.
+//
 // A name begins with a letter or '_', or is in parentheses or quotes, where it may hold anything:
 // "(0, 1)" of NetworkX's grids. Names are UTF-8.
 //
@@ -46,9 +54,10 @@ class EdgeListReader {
     if (bonds_.empty() && !declared_) {
       throw Error(ExitCode::data, fmt::format("{}: holds no bond", name_));
     }
-    attributes_.refuse(name_);
-    named_ ? refuse_header() : check_numbers();
+    attributes_.refuse(name_, options_.all_ignored_exist);
+    if (!named_) check_numbers();
     set_sites();
+    check_edge_count();
     return imported_graph(sites_, std::move(bonds_), name_);
   }
 
@@ -111,6 +120,8 @@ class EdgeListReader {
       const End u = read_end();
       if (!next_column()) fail_line();
       const End v = read_end();
+      if (bonds_.empty() && is_header(u.text, v.text)) fail_header(line_, u.text, v.text);
+      maybe_header_ = bonds_.empty() && !u.number && !v.number;
       for (int column = 3; next_column(); ++column) {
         if (peek() == '{') {
           read_attributes();
@@ -152,14 +163,13 @@ class EdgeListReader {
     return !at_end_of_columns();
   }
 
-  // Of comments those are read that change the meaning of what follows: ours with the number of
-  // sites, KONECT's that says that the two columns are numbered apart, Matrix Market's.
+  // Of comments those are read that change the meaning of the list: counts of sites and edges,
+  // KONECT's first line, Matrix Market's.
   void read_comment(bool whole_line) {
     std::string text;
     for (; !at_end_of_line(); in_.sbumpc()) {
       if (text.size() < kLongest) text += static_cast<char>(peek());
     }
-    constexpr std::string_view kSites = "# sites ";
     if (!whole_line) return;
     if (text.starts_with("% bip")) {
       fail(
@@ -171,21 +181,80 @@ class EdgeListReader {
           "a file of Matrix Market: remove this line and the line of sizes that follows its "
           "comments");
     }
-    if (!text.starts_with(kSites)) return;
-    const std::string number =
-        text.substr(kSites.size(), text.find_last_not_of(" \t\r") + 1 - kSites.size());
-    if (number.empty() || number.find_first_not_of("0123456789") != std::string::npos) return;
-    std::uint64_t sites = 0;
-    for (const char digit : number) {
-      sites = std::min(10 * sites + static_cast<unsigned>(digit - '0'), kMaxSites + 1);
+    if (text.starts_with("% sym") || text.starts_with("% asym")) {
+      konect_ = true;
+    } else {
+      read_counts(text);
     }
-    if (sites > kMaxSites) fail(fmt::format("too many sites: at most {} are allowed", kMaxSites));
-    if (declared_ && *declared_ != sites) {
-      fail(fmt::format("'# sites {}', but line {} has '# sites {}'", sites, declared_line_,
-                       *declared_));
+  }
+
+  // A number in a comment, and the line that it is in.
+  struct Count {
+    std::uint64_t value = 0, line = 0;
+    std::string comment;
+  };
+
+  // Counts in a comment that holds nothing else: "# sites 5", "# Nodes: 5 Edges: 2", "% 2 5 5".
+  void read_counts(std::string_view comment) {
+    comment = comment.substr(0, comment.find_last_not_of(" \t\r") + 1);
+    constexpr std::string_view kBetween = " \t:=,;_";
+    constexpr std::array<std::string_view, 5> kFillers{"number", "num", "of", "total", "and"};
+    constexpr std::array<std::string_view, 3> kSites{"sites", "nodes", "vertices"};
+    constexpr std::array<std::string_view, 4> kEdges{"bonds", "edges", "links", "arcs"};
+    const auto holds = [](const auto& words, std::string_view word) {
+      return std::find(words.begin(), words.end(), word) != words.end();
+    };
+    std::vector<std::string> words;
+    std::vector<std::uint64_t> numbers;
+    bool in_turn = true;  // words and numbers take turns
+    for (std::size_t at = comment.find_first_not_of("#%"); at < comment.size();) {
+      at = comment.find_first_not_of(kBetween, at);
+      if (at == std::string_view::npos) break;
+      const std::size_t end = std::min(comment.find_first_of(kBetween, at), comment.size());
+      std::string word(comment.substr(at, end - at));
+      at = end;
+      for (char& c : word) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+      if (word.find_first_not_of("0123456789") == std::string::npos) {
+        numbers.push_back(whole_number(word));
+      } else if (holds(kSites, word) || holds(kEdges, word)) {
+        words.push_back(word);
+      } else if (!holds(kFillers, word)) {
+        return;
+      }
+      const std::size_t ahead = std::max(words.size(), numbers.size());
+      in_turn = in_turn && ahead - std::min(words.size(), numbers.size()) <= 1;
     }
-    declared_ = sites;
-    declared_line_ = line_;
+    if (konect_ && words.empty() && numbers.size() == 3) {
+      words = {"edges", "sites", "sites"};
+      if (numbers[1] != numbers[2]) return;
+    } else if (words.size() != numbers.size() || !in_turn) {
+      return;
+    }
+    for (std::size_t k = 0; k < words.size(); ++k) {
+      if (holds(kEdges, words[k])) {
+        declare(declared_edges_, numbers[k], comment);
+        continue;
+      }
+      if (numbers[k] > kMaxSites)
+        fail(fmt::format("too many sites: at most {} are allowed", kMaxSites));
+      declare(declared_, numbers[k], comment);
+      may_be_labels_ = words[k] != "sites";
+    }
+  }
+
+  void declare(std::optional<Count>& count, std::uint64_t value, std::string_view comment) const {
+    if (count && count->value != value) {
+      fail(fmt::format("'{}', but line {} has '{}'", shown(comment), count->line, count->comment));
+    }
+    count = Count{value, line_, shown(comment)};
+  }
+
+  // Of decimal digits; kMaxSites + 1 where it is that or more.
+  static std::uint64_t whole_number(std::string_view digits) {
+    std::uint64_t value = 0;
+    for (const char digit : digits)
+      value = std::min(10 * value + static_cast<unsigned>(digit - '0'), kMaxSites + 1);
+    return value;
   }
 
   End read_end() {
@@ -315,14 +384,16 @@ class EdgeListReader {
     while (!at_end_of_name() && peek() != '#') take(text);
     last_ = text;
     const std::string name = column == 3 ? "weight" : fmt::format("column{}", column);
+    attributes_.add_name(name);
     if (text.empty() || attributes_.is_ignored(name)) return;
-    if (column == 3 && number_in(text) == 1.0) return;
-    fail(fmt::format("a bad line: '{}' in column {}{} --ignore {} passes over it", text, column,
-                     column == 3
-                         ? ", the weight of a bond, can only be 1: bonds are all alike here;"
-                     : column == 4 ? " (in lists of KONECT the time of a bond) has no meaning here;"
-                                   : " has no meaning here;",
-                     name));
+    if (column == 3 && is_unit_weight(text)) return;
+    const bool header = maybe_header_ && !number_in(text);
+    fail(fmt::format(
+        "a bad line: '{}' in column {}{} --ignore {} passes over it{}", text, column,
+        column == 3   ? ", the weight of a bond, can only be 1: bonds are all alike here;"
+        : column == 4 ? " (in lists of KONECT the time of a bond) has no meaning here;"
+                      : " has no meaning here;",
+        name, header ? " (begin the line with '#' if it is the header of a table)" : ""));
   }
 
   // The number of an end: what stands there, or the order of its first mention.
@@ -344,8 +415,11 @@ class EdgeListReader {
       first_ends_ = {u.text, v.text};
       first_line_ = line_;
     }
+    ++bond_lines_;
     for (const End* end : {&u, &v}) {
       if (end->number != named_) continue;
+      if (end->number && bonds_.size() == 1)
+        fail_header(first_line_, first_ends_[0], first_ends_[1]);
       fail(end->number ? fmt::format("a bad line: site number {} among names", end->value)
                        : fmt::format("a bad line: name '{}' among site numbers", end->text));
     }
@@ -371,26 +445,43 @@ class EdgeListReader {
     }
   }
 
-  // The first line of a table of names is often its header.
-  void refuse_header() const {
-    std::array<std::string, 2> words = first_ends_;
-    for (std::string& word : words) {
-      for (char& c : word) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  // The first line of a table is often its header.
+  static bool is_header(const std::string& u, const std::string& v) {
+    std::array<std::string, 2> words;
+    for (const std::string* name : {&u, &v}) {
+      for (const char c : *name) {
+        if (c == '_' || c == '-' || c == ' ') continue;
+        words[name == &v] += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+      }
     }
-    constexpr std::array<std::array<std::string_view, 2>, 3> kHeaders{
-        {{"source", "target"}, {"from", "to"}, {"node1", "node2"}}};
-    for (const auto& header : kHeaders) {
-      if (words[0] != header[0] || words[1] != header[1]) continue;
-      throw Error(
-          ExitCode::data,
-          fmt::format("{}:{}: '{}' and '{}' look like the header of a table: begin the line "
-                      "with '#' (or give the two sites other names)",
-                      name_, first_line_, first_ends_[0], first_ends_[1]));
-    }
+    constexpr std::array<std::array<std::string_view, 2>, 7> kHeaders{{{"source", "target"},
+                                                                       {"from", "to"},
+                                                                       {"src", "dst"},
+                                                                       {"node1", "node2"},
+                                                                       {"site1", "site2"},
+                                                                       {"sourceid", "targetid"},
+                                                                       {"fromnodeid", "tonodeid"}}};
+    return std::any_of(kHeaders.begin(), kHeaders.end(), [&](const auto& header) {
+      return words[0] == header[0] && words[1] == header[1];
+    });
+  }
+
+  [[noreturn]] void fail_header(std::uint64_t line, const std::string& u,
+                                const std::string& v) const {
+    throw Error(ExitCode::data,
+                fmt::format("{}:{}: '{}' and '{}' look like the header of a table: begin the line "
+                            "with '#' (or give the two sites other names)",
+                            name_, line, u, v));
   }
 
   // Holes, and what the first number is.
   void check_numbers() {
+    FirstSite first = options_.first_site;
+    if (first == FirstSite::unsaid && konect_) first = FirstSite::one;
+    if (first == FirstSite::unsaid && may_be_labels_ && declared_->value < sites_) {
+      number_labels();
+      return;
+    }
     // A file of a few bytes must not ask for gigabytes.
     const std::uint64_t allowed = (std::uint64_t{1} << 16) + 64 * bonds_.size();
     if (sites_ > allowed && !declared_) {
@@ -402,21 +493,22 @@ class EdgeListReader {
     check_declared();
     std::vector<bool> occurs(sites_ + 1, false);
     for (const RewiredBond& bond : bonds_) occurs[bond.a] = occurs[bond.b] = true;
-    if (options_.first_site == FirstSite::one && occurs[0]) {
+    if (first == FirstSite::one && occurs[0]) {
       throw Error(ExitCode::data,
                   fmt::format("{}: site 0 in a list whose sites are numbered from 1", name_));
     }
     const bool all_but_0 = !occurs[0] && std::count(occurs.begin(), occurs.end(), true) + 1 ==
                                              static_cast<std::ptrdiff_t>(sites_);
     // With "# sites N" and numbers below N a site 0 without bonds is what was written.
-    const bool unsure = all_but_0 && sites_ > 0 && (!declared_ || *declared_ < sites_);
-    if (options_.first_site == FirstSite::unsaid && unsure) {
+    const bool unsure = all_but_0 && sites_ > 0 && (!declared_ || declared_->value < sites_);
+    if (first == FirstSite::unsaid && unsure) {
       throw Error(ExitCode::data,
                   fmt::format("{}: sites are numbered 1 to {}: say --first-site 1 (or "
                               "--first-site 0, where there is a site 0 without bonds)",
                               name_, sites_ - 1));
     }
-    if (options_.first_site != FirstSite::one || sites_ == 0) return;
+    if (first != FirstSite::one || sites_ == 0) return;
+    first_number_ = 1;
     --sites_;
     for (RewiredBond& bond : bonds_) {
       --bond.a;
@@ -424,24 +516,60 @@ class EdgeListReader {
     }
   }
 
-  void check_declared() const {
-    const std::uint64_t allowed = kMaxLoneSites + 64 * bonds_.size();
-    if (!declared_ || std::max(*declared_, sites_) <= allowed) return;
-    throw Error(ExitCode::data,
-                fmt::format("{}:{}: {} sites for {} bonds: at most {} are allowed", name_,
-                            declared_line_, std::max(*declared_, sites_), bonds_.size(), allowed));
+  // Numbers of sites that are labels: sites are numbered by increasing label.
+  void number_labels() {
+    std::vector<Site> labels;
+    labels.reserve(2 * bonds_.size());
+    for (const RewiredBond& bond : bonds_) labels.insert(labels.end(), {bond.a, bond.b});
+    std::sort(labels.begin(), labels.end());
+    labels.erase(std::unique(labels.begin(), labels.end()), labels.end());
+    const auto place = [&](Site label) {
+      return static_cast<Site>(std::lower_bound(labels.begin(), labels.end(), label) -
+                               labels.begin());
+    };
+    for (RewiredBond& bond : bonds_) {
+      bond.a = place(bond.a);
+      bond.b = place(bond.b);
+    }
+    sites_ = labels.size();
+    labels_ = true;
   }
 
-  // With those without bonds, where "# sites N" says how many sites there are.
+  void check_declared() const {
+    const std::uint64_t allowed = kMaxLoneSites + 64 * bonds_.size();
+    if (!declared_ || std::max(declared_->value, sites_) <= allowed) return;
+    throw Error(
+        ExitCode::data,
+        fmt::format("{}:{}: {} sites for {} bonds: at most {} are allowed", name_, declared_->line,
+                    std::max(declared_->value, sites_), bonds_.size(), allowed));
+  }
+
+  // With those without bonds, where a comment says how many sites there are.
   void set_sites() {
     if (!declared_) return;
     check_declared();
-    if (*declared_ < sites_ || *declared_ == 0) {
+    if (declared_->value < sites_ || declared_->value == 0) {
+      const bool counted = named_ || labels_ || sites_ == 0;
       throw Error(ExitCode::data,
-                  fmt::format("{}:{}: '# sites {}', but the bonds join {} sites (line {})", name_,
-                              declared_line_, *declared_, sites_, largest_at_));
+                  fmt::format("{}:{}: '{}', but {}", name_, declared_->line, declared_->comment,
+                              counted ? fmt::format("the bonds join {} sites", sites_)
+                                      : fmt::format("line {} has site {}, and sites are numbered "
+                                                    "from {}",
+                                                    largest_at_, sites_ - 1 + first_number_,
+                                                    first_number_)));
     }
-    sites_ = *declared_;
+    sites_ = declared_->value;
+  }
+
+  // A list that was cut off has fewer bonds than its header says.
+  void check_edge_count() const {
+    if (!declared_edges_ || declared_edges_->value == bond_lines_ ||
+        declared_edges_->value == bonds_.size())
+      return;
+    throw Error(ExitCode::data,
+                fmt::format("{}:{}: '{}', but the list has {} bonds: it is incomplete, or the "
+                            "comment is wrong (remove it)",
+                            name_, declared_edges_->line, declared_edges_->comment, bond_lines_));
   }
 
   std::streambuf& in_;
@@ -449,9 +577,14 @@ class EdgeListReader {
   const ReadOptions& options_;
   bool named_ = false;
   char delimiter_ = 0;  // ' ' (blanks and tabs), ',' or ';'; 0 before the first bond
-  std::uint64_t line_ = 1, sites_ = 0, largest_at_ = 0, delimiter_line_ = 0, declared_line_ = 0;
-  std::uint64_t first_line_ = 0;
-  std::optional<std::uint64_t> declared_;  // "# sites N"
+  std::uint64_t line_ = 1, sites_ = 0, largest_at_ = 0, delimiter_line_ = 0;
+  std::uint64_t first_line_ = 0, bond_lines_ = 0;
+  std::uint64_t first_number_ = 0;                  // that sites are counted from
+  std::optional<Count> declared_, declared_edges_;  // by comments
+  bool may_be_labels_ = false;             // nodes or vertices were counted: numbers may be labels
+  bool labels_ = false;                    // they are
+  bool konect_ = false;                    // KONECT's first line was read
+  bool maybe_header_ = false;              // the present line is the first one and has names
   std::string last_;                       // what was read last of this line, for errors
   std::array<std::string, 2> first_ends_;  // of the first bond
   std::vector<RewiredBond> bonds_;

@@ -43,6 +43,11 @@ Graph read_graph(const std::string& path, const ReadOptions& options) {
     throw Error(ExitCode::usage,
                 fmt::format("--first-site: is for edge lists (.edges), not {}", path));
   }
+  if (!options.ignore.empty() && options.all_ignored_exist && format == GraphFormat::h5) {
+    throw Error(
+        ExitCode::usage,
+        fmt::format("--ignore: is for .edges and .graphml, not {}, which has no attributes", path));
+  }
   std::ifstream in = open_to_read(path);
   const auto read = [&] {
     if (format == GraphFormat::edges) return read_edge_list(in, path, options);

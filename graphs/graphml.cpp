@@ -2,7 +2,8 @@
 // edges. The XML is read by expat, so any encoding, character references, CDATA and entities of the
 // document's own are as XML has them; entities from other files are refused.
 //
-// Nodes are numbered in the order in which they are declared. Data that would make another model
+// Nodes are numbered in the order in which they are declared. Directed edges, which yEd always
+// writes, are bonds if they are to be merged. Data that would make another model
 // are refused (attributes.hpp): <data>, defaults that an element takes, and XML attributes beyond
 // GraphML's own. Elements of other vocabularies (yEd's <y:ShapeNode>) are drawings and are passed
 // over, and so are ports. Streaming: memory grows with the graph, not with the text (Boost's
@@ -46,7 +47,7 @@ class GraphmlReader {
     if (seen_[kGraph] == 0) throw Error(ExitCode::data, name_ + ": not GraphML: it holds no graph");
     if (declared_ == 0) throw Error(ExitCode::data, name_ + ": holds no site");
     see_defaults();
-    attributes_.refuse(name_);
+    attributes_.refuse(name_, options_.all_ignored_exist);
     check_declared();
     for (RewiredBond& bond : bonds_) {  // from the order of mention to the order of declaration
       bond.a = nodes_[bond.a].number;
@@ -66,7 +67,7 @@ class GraphmlReader {
   static constexpr std::array<const char*, 3> kOwners{"node", "edge", "graph"};
 
   struct Key {
-    std::string name, default_value = {};
+    std::string name, type, default_value = {};
     std::uint64_t default_line = 0;
     std::array<bool, 3> owned = {};           // [Owner] whose elements may have it
     std::array<std::uint64_t, 3> taken = {};  // [Owner] elements that have data of it
@@ -280,6 +281,7 @@ class GraphmlReader {
     text_depth_ = 0;
     if (text_.ends_with(' ')) text_.pop_back();
     if (in_key_ != nullptr) {
+      check_type(*in_key_, "default of");
       in_key_->default_value = text_;
       in_key_->default_line = line();
       return;
@@ -288,19 +290,32 @@ class GraphmlReader {
     std::string name = data_;
     if (const auto place = keys_.find(data_); place != keys_.end()) {
       Key& key = place->second;
+      check_type(key, kOwners[owner]);
       name = key.name;
       const std::uint64_t element = seen_[owner];
       key.taken[owner] += key.last[owner] != element;
       key.last[owner] = element;
     }
-    if (!text_.empty()) attributes_.see(kOwners[owner], name, text_, line());
+    attributes_.see(kOwners[owner], name, text_, line());
+  }
+
+  // Text that is not what the type of its key says: it cannot be told what it means.
+  void check_type(const Key& key, const char* owner) const {
+    if (text_.empty() || !is_number_type(key.type) || fits_number_type(text_)) return;
+    if (attributes_.is_ignored(key.name)) return;
+    fail(
+        fmt::format("{} attribute \"{}\" has attr.type=\"{}\" and the value \"{}\": a number is "
+                    "expected (--ignore {} passes over it)",
+                    owner, shown(key.name), shown(key.type), shown(text_), shown(key.name)));
   }
 
   // --- GraphML
 
   void take_key() {
     const char *id = attribute("id"), *name = attribute("attr.name"), *owner = attribute("for");
-    Key key{name ? name : id ? id : ""};
+    const char* type = attribute("attr.type");
+    Key key{name ? name : id ? id : "", type ? type : ""};
+    attributes_.add_name(key.name);
     for (std::size_t k = 0; k < kOwners.size(); ++k) {
       key.owned[k] =
           !owner || owner == std::string_view("all") || owner == std::string_view(kOwners[k]);
@@ -362,11 +377,12 @@ class GraphmlReader {
     ++seen_[kEdge];
     const std::string a = required("source", "edge"), b = required("target", "edge");
     const char* directed = attribute("directed");
-    if (directed != nullptr ? is_true(directed) : directed_) {
-      fail(fmt::format(
-          "the edge from node \"{}\" to \"{}\" is directed, and bonds are not: the graph "
-          "must have edgedefault=\"undirected\", or the edge directed=\"false\"",
-          shown(a), shown(b)));
+    if ((directed != nullptr ? is_true(directed) : directed_) && !options_.merge) {
+      fail(
+          fmt::format("the edge from node \"{}\" to \"{}\" is directed, and bonds are not: --merge "
+                      "makes one bond of all edges between two nodes, whatever their direction (or "
+                      "write edgedefault=\"undirected\" in <graph>)",
+                      shown(a), shown(b)));
     }
     const Site u = mentioned(a), v = mentioned(b);
     if (u == v) fail(fmt::format("node \"{}\" is joined to itself", shown(a)));

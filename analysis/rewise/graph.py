@@ -80,7 +80,7 @@ class Graph:
         first_site: 0 or 1, the number that an edge list's sites are counted from, where they look
             as if from 1.
         ignore: names of attributes that are no part of the model, as `--ignore` takes them.
-        merge: makes one bond of several between the same two sites.
+        merge: makes one bond of several between the same two sites, and bonds of directed edges.
         """
         if first_site not in (None, 0, 1):
             raise UsageError(f"first_site: {first_site!r} (None, 0 or 1)")
@@ -91,15 +91,15 @@ class Graph:
     @classmethod
     def from_networkx(cls, graph: Any, ignore: Sequence[str] = (),
                       merge: bool = False) -> "Graph":
-        """An undirected networkx.Graph; nodes are numbered in its order. Bonds are all alike
-        (J = 1): a `weight` other than 1 is a DataError, and so are attributes of edges, nodes and
-        the graph that are numbers of unknown meaning, unless `ignore` names them. merge: takes a
-        MultiGraph, too, and makes one bond of several between the same two nodes."""
+        """A networkx.Graph; nodes are numbered in its order. Bonds are all alike (J = 1): edge
+        attributes that may be other couplings (`weight`, `sign`, ..), fields of nodes, and numbers
+        of unknown meaning are a DataError, unless `ignore` names them. merge: takes a directed or a
+        MultiGraph, too, and makes one bond of all edges between the same two nodes."""
         if not hasattr(graph, "is_multigraph"):
             raise TypeError(f"graph: {type(graph).__name__} is no networkx.Graph")
-        if graph.is_directed() or (graph.is_multigraph() and not merge):
-            raise DataError("networkx: directed graphs have no place here, and multigraphs only "
-                            "with merge=True")
+        if (graph.is_directed() or graph.is_multigraph()) and not merge:
+            raise DataError("networkx: directed graphs and multigraphs need merge=True, which "
+                            "makes one bond of all edges between the same two nodes")
         ignore = arguments.names("ignore", ignore)
         attributes = _core.Attributes(ignore)
         number = {node: k for k, node in enumerate(graph)}

@@ -31,10 +31,11 @@ triangles: 0). 4-cycle clustering: the squares that a site is on over those it c
 
 Graphs from elsewhere (--from, 'run --graph', 'tune --graph', 'label'): GraphML, and edge lists
 by numbers from 0 (or 1: --first-site 1) or names; columns are separated by blanks and tabs,
-by commas or by semicolons; '#' and '%' begin comments; "# sites N" gives the number of sites.
-All bonds are alike and no site has a field: weights other than 1, fields other than 0 and
-numbers of unknown meaning are an error that names them (--ignore passes over those that are no
-part of the model).
+by commas or by semicolons; '#' and '%' begin comments. A comment "# sites N", or SNAP's
+"# Nodes: N Edges: M", gives the number of sites, those without bonds included.
+All bonds are alike (J = 1) and no site has a field: couplings that are not +1 (numbers or
+texts of weight, J, sign, ferro, ..), fields other than 0 and numbers of unknown meaning are an
+error that names them (--ignore passes over those that are no part of the model).
 
 Examples:
   rewise graph --dim 2 --size 64 --p 0.01 --seed 1

@@ -34,7 +34,9 @@ void add_graph_file_options(CLI::App& app, GraphFileOptions& o, const char* file
   add_text(app, "--ignore", o.ignore, "NAME[,..]",
            "attributes of the graph's file that are no part of\n"
            "the model: passed over, whatever their values");
-  add_flag(app, "--merge", o.merge, "make one bond of several between the same two sites");
+  add_flag(app, "--merge", o.merge,
+           "make one bond of several between the same two sites,\n"
+           "and bonds of directed edges");
   if (file_option[0] != '-') return;
   for (const char* option : {"--first-site", "--ignore", "--merge"}) {
     require(app, option, file_option);
@@ -48,6 +50,7 @@ ReadOptions read_options(const GraphFileOptions& o) {
         parse_whole(o.first_site, 0, 1, "--first-site") == 0 ? FirstSite::zero : FirstSite::one;
   }
   if (!o.ignore.empty()) options.ignore = split_list(o.ignore);
+  options.all_ignored_exist = true;
   options.merge = o.merge;
   return options;
 }

@@ -125,7 +125,7 @@ TEST_CASE("couplings, fields and unknown numbers in an edge list are refused by 
 
 TEST_CASE("names and numbers do not mix, and names are told in errors") {
   CHECK(refusal("0 1\n1 two\n").says("g.edges:2: a bad line: name 'two' among site numbers"));
-  CHECK(refusal("source target\n0 1\n").says("g.edges:2: a bad line: site number 0 among names"));
+  CHECK(refusal("a b\nc d\n0 1\n").says("g.edges:3: a bad line: site number 0 among names"));
   CHECK(refusal("1,2 3\n").says("g.edges:1: a bad line"));
   CHECK(refusal("New York Boston {}\n").says("g.edges:1: a bad line"));
   CHECK(refusal("a b\nb a\n").says("g.edges:2: sites b and a are joined already, in line 1"));
@@ -201,14 +201,176 @@ TEST_CASE("'# sites N' gives the number of sites, and fits the bonds") {
   CHECK(read("# sites 4\na b\n").sites() == 4);
   CHECK(read("# sites 4\n1 2\n2 3\n3 4\n", {.first_site = FirstSite::one}).sites() == 4);
   CHECK(read("# sites 70000\n0 69999\n").sites() == 70000);
-  CHECK(read("# sites: 5\n0 1 # sites 7\n# Sites 5\n#sites 9\n").sites() == 2);  // others' remarks
+  CHECK(read("# sites 5\na b\nb c\n").sites() == 5);
   CHECK(refusal("# sites 4\n1 2\n2 3\n3 4\n").says("say --first-site 1"));
   CHECK(refusal("# sites 3\n0 1\n1 3\n")
-            .says("g.edges:1: '# sites 3', but the bonds join 4 sites (line 3)"));
+            .says("g.edges:1: '# sites 3', but line 3 has site 3, and sites are numbered from 0"));
+  CHECK(refusal("# sites 3\n1 2\n2 4\n", {.first_site = FirstSite::one})
+            .says("'# sites 3', but line 3 has site 4, and sites are numbered from 1"));
+  CHECK(refusal("# sites 3\na b\nc d\n").says("'# sites 3', but the bonds join 4 sites"));
+  CHECK(refusal("# sites 0\n").says("g.edges:1: '# sites 0'"));
   CHECK(refusal("# sites 3\n# sites 4\n0 1\n")
             .says("g.edges:2: '# sites 4', but line 1 has '# sites 3'"));
   CHECK(refusal("# sites 99999999\n0 1\n").says("g.edges:1: 99999999 sites for 1 bonds"));
   CHECK(refusal("# sites 99999999999\n0 1\n").says("g.edges:1: too many sites"));
+}
+
+TEST_CASE("counts of sites are read however a comment spells them, and contradictions refused") {
+  for (const char* comment :
+       {"# Sites: 5", "# sites: 5", "# sites=5", "#sites 5", "% sites 5", "# Nodes: 5 Edges: 2",
+        "# nodes 5", "# vertices 5", "# 5 vertices, 2 bonds", "# Number of nodes = 5",
+        "## num_nodes: 5; num_edges: 2 ", "% asym unweighted\n% 2 5 5"}) {
+    const std::string text = std::string(comment) + "\n1 2\n2 3\n";
+    INFO(text);
+    CHECK(read(text).sites() == 5);
+    CHECK(read(text).bonds() == 2);
+    CHECK(read(text, {.first_site = FirstSite::one}).degree(1) == 2);
+  }
+  for (const char* remark :
+       {"# sites 5 to 9 are hubs", "# nodes", "# node 5", "# sites 5.0", "# 5", "% 2 5 5",
+        "# 9 of 12 nodes", "# sites 5 6", "# sites nodes 7 7", "# run 5, sites 7"}) {
+    INFO(remark);
+    CHECK(read(std::string(remark) + "\n0 1\n1 2\n").sites() == 3);
+  }
+  CHECK(read("0 1 # sites 7\n").sites() == 2);  // a remark on a bond
+  CHECK(refusal("# sites: 3\n0 1\n1 3\n").says("g.edges:1: '# sites: 3', but line 3 has site 3"));
+  CHECK(refusal("# Nodes: 5 Edges: 3\n0 1\n1 2\n")
+            .says("g.edges:1: '# Nodes: 5 Edges: 3', but the list has 2 bonds"));
+  CHECK(refusal("# Nodes: 5 Edges: 2\n# nodes 6\n0 1\n1 2\n")
+            .says("g.edges:2: '# nodes 6', but line 1 has '# Nodes: 5 Edges: 2'"));
+  // Edges may be counted before or after double bonds are merged.
+  CHECK(read("# edges 3\n0 1\n1 0\n1 2\n", {.merge = true}).bonds() == 2);
+  CHECK(read("# edges 2\n0 1\n1 0\n1 2\n", {.merge = true}).bonds() == 2);
+}
+
+TEST_CASE("site numbers beyond the number of nodes are labels, as in lists of SNAP") {
+  const std::string list = "# FromNodeId\tToNodeId\n3466\t937\n937\t4000000000\n17 937\n";
+  const Graph graph = read("# Nodes: 4 Edges: 3\n" + list);
+  CHECK(graph.sites() == 4);
+  CHECK(oracle::all_bonds(graph) == std::vector<oracle::Pair>{{2, 1}, {1, 3}, {0, 1}});
+  CHECK(read("# Nodes: 6 Edges: 3\n" + list).sites() == 6);  // two without bonds
+  CHECK(refusal("# Nodes: 3 Edges: 3\n" + list)
+            .says("g.edges:1: '# Nodes: 3 Edges: 3', but the bonds join 4 sites"));
+  CHECK(refusal("# sites 4\n" + list).says("g.edges:1: 4000000001 sites for 3 bonds"));
+  CHECK(refusal("# sites 4\n3 900\n").says("'# sites 4', but line 2 has site 900"));
+  CHECK(read("# Nodes: 3\n1 2\n2 3\n").sites() == 3);
+  CHECK(refusal("# Nodes: 3\n1 2\n2 9\n", {.first_site = FirstSite::zero})
+            .says("'# Nodes: 3', but line 3 has site 9, and sites are numbered from 0"));
+}
+
+TEST_CASE("sites in lists of KONECT are numbered from 1") {
+  const Graph graph = read("% sym unweighted\n% 2 5 5\n1 2\n2 4\n");
+  CHECK(graph.sites() == 5);
+  CHECK(oracle::all_bonds(graph) == std::vector<oracle::Pair>{{0, 1}, {1, 3}});
+  CHECK(read("% sym unweighted\n1 2\n2 4\n").sites() == 4);
+  CHECK(read("% sym unweighted\n1 2\n", {.first_site = FirstSite::zero}).sites() == 3);
+  CHECK(
+      refusal("% sym unweighted\n% 3 5 5\n1 2\n2 4\n").says("g.edges:2: '% 3 5 5', but the list"));
+  CHECK(refusal("% sym unweighted\n% 2 3 3\n1 2\n2 4\n")
+            .says("g.edges:2: '% 2 3 3', but line 4 has site 4, and sites are numbered from 1"));
+  CHECK(refusal("% sym unweighted\n0 1\n").says("site 0 in a list"));
+}
+
+TEST_CASE("a header without '#' is told from bonds, and the message says what to do") {
+  for (const char* text :
+       {"source target weight\n0 1 1\n", "from,to\n0,1\n", "Source;Target;Type;Weight\n0;1;u;1\n",
+        "u v\n0 1\n", "person_a person_b\n3 4\n", "\"source\",\"target\"\nalice,bob\n",
+        "FromNodeId\tToNodeId\n0\t1\n"}) {
+    const auto refused = refusal(text);
+    INFO(text << " -> " << refused.text);
+    CHECK(refused.code == ExitCode::data);
+    CHECK(refused.says("look like the header of a table: begin the line with '#'"));
+    CHECK(refused.says("g.edges:1: "));
+    CHECK(read("#" + std::string(text), {.ignore = {"weight", "column4"}}).bonds() > 0);
+  }
+  CHECK(
+      refusal("u v weight\n0 1 1\n")
+          .says("g.edges:1: a bad line: 'weight' in column 3, the weight of a bond, can only be"));
+  CHECK(refusal("u v weight\n0 1 1\n").says("'#' if it is the header of a table"));
+  CHECK(!refusal("0 1 weight\n").says("header"));
+  CHECK(read("u v\nv w\n").sites() == 3);
+}
+
+TEST_CASE("texts that may mean a coupling are refused by name, unless they mean J = +1") {
+  const auto edge = [](const std::string& data) { return "a b {" + data + "}\nb c {}\n"; };
+  for (const char* data : {"'sign': '-'",
+                           "\"J\": -1",
+                           "'J': 'strong'",
+                           "'sign': False",
+                           "'sign': 'friend'",
+                           "'sign': None",
+                           "'sign': ''",
+                           "'ferro': False",
+                           "'ferromagnetic': 'false'",
+                           "'antiferro': True",
+                           "'negative': 'yes'",
+                           "'polarity': 'negative'",
+                           "'polarity': 'up'",
+                           "'coupling': 'antiferro'",
+                           "'interaction': 'repulsive'",
+                           "'interaction': 'pp'",
+                           "'kind': 'antiferromagnetic'",
+                           "'type': 'AFM'",
+                           "'type': 'Anti-Ferro'",
+                           "'type': '-'",
+                           "'type': '\xE2\x88\x92'",
+                           "'label': '-'",
+                           "'label': -1",
+                           "'edge_sign': 'a'",
+                           "'J_ij': 'x'",
+                           "'weight': 'one'",
+                           "'afm': 1",
+                           "'anti': '+'"}) {
+    const auto refused = refusal(edge(data));
+    INFO(data << " -> " << refused.text);
+    CHECK(refused.code == ExitCode::data);
+    CHECK(refused.says("g.edges: edge attribute \""));
+    const std::string name = std::string(data).substr(1, std::string(data).find(':') - 2);
+    CHECK(refused.says("--ignore " + name + " passes over"));
+    CHECK(read(edge(data), {.ignore = {name}}).bonds() == 2);
+  }
+  for (const char* data : {"'sign': '+'",
+                           "'sign': 1",
+                           "'sign': True",
+                           "'J': '+1'",
+                           "'J': 1.0",
+                           "'ferro': True",
+                           "'polarity': 'positive'",
+                           "'coupling': 'ferromagnetic'",
+                           "'antiferro': False",
+                           "'negative': 0",
+                           "'weight': '+'",
+                           "'label': 'street'",
+                           "'colour': 'red'",
+                           "'type': 'street'",
+                           "'type': 'ferry'",
+                           "'type': 'ferro'",
+                           "'design': 'x'",
+                           "'on': False",
+                           "'label': 7",
+                           "'layer': -1",
+                           "'kind': 'minor'"}) {
+    const auto refused = refusal(edge(data));
+    INFO(data << " -> " << refused.text);
+    CHECK(read(edge(data)).bonds() == 2);
+  }
+  CHECK(read("a b +\nb c 1\n").bonds() == 2);
+  CHECK(refusal("a b +\nb c -\n").says("g.edges:2: a bad line: '-' in column 3"));
+}
+
+TEST_CASE("an ignored name that no attribute has is an error that lists those that exist") {
+  const ReadOptions strict{.ignore = {"J", "rnk"}, .all_ignored_exist = true};
+  const std::string text = "a b {'J': 2, 'kind': 'x'}\nb c {'rank': 'low'}\n";
+  const auto refused = refusal(text, strict);
+  CHECK(refused.code == ExitCode::usage);
+  CHECK(
+      refused.says("g.edges: --ignore rnk: the file has no attribute of that name (it has \"J\", "
+                   "\"kind\", \"rank\")"));
+  CHECK(read(text, {.ignore = {"J", "rnk"}}).bonds() == 2);  // one of several files
+  CHECK(read("a b {'J': 2}\nb c {'rnk': 3}\n", strict).bonds() == 2);
+  CHECK(refusal("a b\n", strict).says("(it has none at all)"));
+  CHECK(read("0 1 2 3\n", {.ignore = {"weight", "column4"}, .all_ignored_exist = true}).bonds() ==
+        1);
 }
 
 TEST_CASE("double bonds are one bond where they are to be merged") {
@@ -242,17 +404,17 @@ TEST_CASE("any attribute that holds numbers is refused, however it is written, u
         "\xE2\x88\x92"
         "1",
         "0x1p+0", "-1e999"}) {
-    const std::string text = "a b {'sign': " + std::string(value) + ", 'kind': 'x'}\n";
+    const std::string text = "a b {'rank': " + std::string(value) + ", 'kind': 'x'}\n";
     const auto refused = refusal(text);
     INFO(text << " -> " << refused.text);
     CHECK(refused.code == ExitCode::data);
-    CHECK(refused.says("edge attribute \"sign\" ("));
-    CHECK(refused.says("--ignore sign passes over"));
-    CHECK(read(text, {.ignore = {"sign"}}).bonds() == 1);
+    CHECK(refused.says("edge attribute \"rank\" ("));
+    CHECK(refused.says("--ignore rank passes over"));
+    CHECK(read(text, {.ignore = {"rank"}}).bonds() == 1);
   }
   for (const char* value : {"'friend'", "True", "None", "'Room 5'", "(0, {'a': [1, 2]})", "''"}) {
     INFO(value);
-    CHECK(read("a b {'sign': " + std::string(value) + "}\n").bonds() == 1);
+    CHECK(read("a b {'kind': " + std::string(value) + "}\n").bonds() == 1);
   }
   CHECK(refusal("a b {'x y': 1, 'my field': 2, 'z\xC3\xBC': 3}\n")
             .says("--ignore 'my field,x y,z\xC3\xBC' passes"));

@@ -157,8 +157,8 @@ TEST_CASE("couplings, fields and unknown numbers in GraphML are refused by name"
 
 TEST_CASE("numbers in GraphML are refused whatever their declared type, unless they are ignored") {
   const auto text = [](const std::string& type, const std::string& value,
-                       const std::string& of = "edge") {
-    return "<graphml>\n<key id=\"d0\" for=\"" + of + "\" attr.name=\"sign\"" + type + "/>" +
+                       const std::string& of = "edge", const std::string& name = "rank") {
+    return "<graphml>\n<key id=\"d0\" for=\"" + of + "\" attr.name=\"" + name + "\"" + type + "/>" +
            "<graph edgedefault=\"undirected\">" +
            (of == "graph" ? "<data key=\"d0\">" + value + "</data>" : "") + kNodes +
            "<edge source=\"a\" target=\"b\">" +
@@ -171,14 +171,24 @@ TEST_CASE("numbers in GraphML are refused whatever their declared type, unless t
       const auto refused = refusal(text(typed, value));
       INFO(type << " " << value << ": " << refused.text);
       CHECK(refused.code == ExitCode::data);
-      CHECK(refused.says("edge attribute \"sign\" ("));
-      CHECK(refused.says("--ignore sign passes over"));
-      CHECK(from_graphml(text(typed, value), {.ignore = {"other", "sign"}}).bonds() == 1);
+      CHECK(refused.says("edge attribute \"rank\" ("));
+      CHECK(refused.says("--ignore rank passes over"));
+      CHECK(from_graphml(text(typed, value), {.ignore = {"other", "rank"}}).bonds() == 1);
     }
   }
-  CHECK(refusal(text("", "-1", "graph")).says("graph attribute \"sign\" (-1 in line 2)"));
+  CHECK(refusal(text("", "-1", "graph")).says("graph attribute \"rank\" (-1 in line 2)"));
   CHECK(from_graphml(text("", "true")).bonds() == 1);
   CHECK(from_graphml(text("", "friend")).bonds() == 1);
+  const auto sign = [&](const std::string& type, const std::string& value) {
+    return text(type.empty() ? "" : " attr.type=\"" + type + "\"", value, "edge", "sign");
+  };
+  CHECK(refusal(sign("", "friend")).says("edge attribute \"sign\" (friend in line 3)"));
+  CHECK(refusal(sign("", "")).says("edge attribute \"sign\" (no value in line 3)"));
+  CHECK(refusal(sign("boolean", "false")).says("edge attribute \"sign\" (false in line 3)"));
+  CHECK(refusal(sign("string", "-")).says("edge attribute \"sign\" (- in line 3)"));
+  CHECK(from_graphml(sign("string", "-"), {.ignore = {"sign"}}).bonds() == 1);
+  CHECK(from_graphml(sign("string", "+")).bonds() == 1);
+  CHECK(from_graphml(sign("int", "1")).bonds() == 1);
   // No GraphML, but written by hand.
   const std::string edge = "<edge source=\"a\" target=\"b\" ";
   CHECK(refusal(kHead + kNodes + edge + "weight=\"-1\"/>" + kTail)
@@ -187,6 +197,44 @@ TEST_CASE("numbers in GraphML are refused whatever their declared type, unless t
   CHECK(from_graphml(kHead + kNodes + edge + "weight=\"1\" id=\"7\" xml:id=\"8\" label=\"9\"/>" +
                      kTail)
             .bonds() == 1);
+}
+
+TEST_CASE("text under a key whose type is a number is refused with its line") {
+  const auto text = [](const std::string& type, const std::string& inside,
+                       const std::string& value) {
+    return "<graphml>\n<key id=\"d0\" for=\"edge\" attr.name=\"length\" attr.type=\"" + type +
+           "\">" + inside + "</key>\n<graph edgedefault=\"undirected\">\n" + kNodes +
+           "\n<edge source=\"a\" target=\"b\">" + value + "</edge>" + kTail;
+  };
+  for (const char* type :
+       {"int", "integer", "long", "short", "float", "double", "decimal", "xs:double", "boolean"}) {
+    const auto refused = refusal(text(type, "", "<data key=\"d0\">abc</data>"));
+    INFO(type << " " << refused.text);
+    CHECK(refused.code == ExitCode::data);
+    CHECK(refused.says("bad.graphml:6: edge attribute \"length\" has attr.type=\"" +
+                       std::string(type) + "\" and the value \"abc\""));
+    CHECK(refused.says("--ignore length passes over it"));
+    CHECK(from_graphml(text(type, "", "<data key=\"d0\">abc</data>"), {.ignore = {"length"}})
+              .bonds() == 1);
+  }
+  CHECK(refusal(text("double", "<default>abc</default>", "")).says("bad.graphml:2: default of"));
+  CHECK(from_graphml(text("string", "", "<data key=\"d0\">abc</data>")).bonds() == 1);
+  CHECK(from_graphml(text("boolean", "", "<data key=\"d0\">true</data>")).bonds() == 1);
+  CHECK(from_graphml(text("double", "", "<data key=\"d0\"/>")).bonds() == 1);
+  // Numbers under their type stay numbers of unknown meaning.
+  CHECK(refusal(text("double", "", "<data key=\"d0\">NaN</data>"))
+            .says("\"length\" (NaN in line 6)"));
+}
+
+TEST_CASE("keys of GraphML are attributes that may be ignored, used or not") {
+  const std::string text = "<graphml><key id=\"d0\" for=\"edge\" attr.name=\"rank\"/>" +
+                           std::string("<graph edgedefault=\"undirected\">") + kNodes +
+                           "<edge source=\"a\" target=\"b\" J=\"2\"/>" + kTail;
+  CHECK(from_graphml(text, {.ignore = {"rank", "J"}, .all_ignored_exist = true}).bonds() == 1);
+  const auto refused = refusal(text, {.ignore = {"h", "J"}, .all_ignored_exist = true});
+  CHECK(refused.code == ExitCode::usage);
+  CHECK(
+      refused.says("--ignore h: the file has no attribute of that name (it has \"J\", \"rank\")"));
 }
 
 TEST_CASE("an export of Gephi is read when its colours and statistics are ignored") {
@@ -285,6 +333,13 @@ TEST_CASE("XML is read as XML: references, entities, encodings, booleans") {
             .says("bad.graphml:2: the edge from node \"a\" to \"b\" is directed"));
   }
   CHECK(refusal(directed(" edgedefault=\"directed\"", "")).says("edgedefault=\"undirected\""));
+  CHECK(refusal(directed(" edgedefault=\"directed\"", "")).says("--merge makes one bond of all"));
+  CHECK(from_graphml(directed(" edgedefault=\"directed\"", ""), {.merge = true}).bonds() == 1);
+  const std::string both = "<graphml><graph edgedefault=\"directed\">" + kNodes + kBond +
+                           "<node id=\"c\"/><edge source=\"b\" target=\"a\"/>" +
+                           "<edge source=\"c\" target=\"b\"/>" + kTail;
+  CHECK(all_bonds(from_graphml(both, {.merge = true})) ==
+        std::vector<oracle::Pair>{{0, 1}, {2, 1}});
   CHECK(refusal(directed(" edgedefault=\"undirected\"", " directed=\"maybe\""))
             .says("directed=\"maybe\""));
 

@@ -68,7 +68,13 @@ def test_networkx(small):
         rw.Graph.from_networkx(weighted)
     with pytest.raises(rw.DataError, match="directed"):
         rw.Graph.from_networkx(networkx.DiGraph([(0, 1)]))
+    both = networkx.DiGraph([(0, 1), (1, 0), (2, 1)])
+    assert rw.Graph.from_networkx(both, merge=True).edges.tolist() == [[0, 1], [1, 2]]
     assert rw.Graph.from_networkx(weighted, ignore=["weight"]).bonds == 1
+    for minus in ({"sign": "-"}, {"ferro": False}, {"type": "antiferro"}):
+        with pytest.raises(rw.DataError, match=f'edge attribute "{next(iter(minus))}"'):
+            rw.Graph.from_networkx(networkx.Graph([("a", "b", minus)]))
+    assert rw.Graph.from_networkx(networkx.Graph([("a", "b", {"sign": "+"})])).bonds == 1
     signed = networkx.Graph(year="a text")
     signed.add_node("a", at=[1.0, 2.0])
     signed.add_edge("a", "b", sign=-1, weight=np.float64(1.0), kind="friend", on=True)
