@@ -16,6 +16,7 @@
 
 #include "src/base/error.hpp"
 #include "src/base/stop.hpp"
+#include "src/base/utf8.hpp"
 
 namespace rewise {
 
@@ -83,7 +84,7 @@ Graph::Graph(const Lattice& lattice, std::vector<Bond> removed, std::vector<Site
 
 Graph::Graph(std::uint64_t sites, std::vector<RewiredBond> bonds, std::vector<std::uint8_t> colours,
              int colour_count, std::string source)
-    : source_(std::move(source)),
+    : source_(valid_utf8(source)),
       sites_(sites),
       bonds_(bonds.size()),
       colours_(colour_count),

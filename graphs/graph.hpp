@@ -67,7 +67,7 @@ class Graph {
 
   const Lattice& lattice() const { return lattice_; }
   const GraphSpec& spec() const { return spec_; }
-  const std::string& source() const { return source_; }  // file name of an imported graph, or ""
+  const std::string& source() const { return source_; }  // file of an imported graph (valid_utf8)
   std::uint64_t sites() const { return sites_; }
   std::uint64_t bonds() const { return bonds_; }
   int colours() const { return colours_; }

@@ -11,6 +11,7 @@
 #include "src/base/error.hpp"
 #include "src/base/h5.hpp"
 #include "src/base/table.hpp"
+#include "src/base/utf8.hpp"
 #include "src/label/cluster_counts.hpp"
 #include "src/study/device_choice.hpp"
 #if defined(REWISE_HAVE_CUDA)
@@ -79,7 +80,7 @@ std::vector<std::byte> h5_labels(const LabelInput& input, const LabelResult& res
   }
   root.write<std::uint32_t>("component_label", label, {label.size()});
   root.write<std::uint32_t>("component_size", size, {size.size()});
-  root.set_text("source", input.title);
+  root.set_text("source", valid_utf8(input.title));
   return file.image();
 }
 
@@ -167,7 +168,7 @@ LabelResult label_input(const LabelInput& input, const LabelOptions& options) {
 Json label_json(const LabelInput& input, const LabelResult& result) {
   const Totals totals = totals_of(result);
   Json json;
-  json["input"] = input.title;
+  json["input"] = valid_utf8(input.title);
   json["extents"] = input.extents.empty() ? Json(nullptr) : Json(input.extents);
   json["periodic"] = input.periodic;
   json["sites"] = result.label.size();

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "src/base/error.hpp"
+#include "src/base/utf8.hpp"
 #include "src/study/config.hpp"
 
 namespace rewise {
@@ -20,41 +21,22 @@ std::string list_text(const std::vector<double>& values) {
   return fmt::format("[{}]", fmt::join(parts, ", "));
 }
 
-// The letter that begins at `at`, which then is where the next one does; nothing where that is no
-// UTF-8.
-std::optional<std::uint32_t> next_letter(std::string_view text, std::size_t& at) {
-  const auto first = static_cast<unsigned char>(text[at++]);
-  if (first < 0x80) return first;
-  const std::size_t more = first >= 0xf0 ? 3 : first >= 0xe0 ? 2 : 1;
-  if (first < 0xc2 || first > 0xf4 || text.size() - at < more) return std::nullopt;
-  std::uint32_t letter = first & (0x3fu >> more);
-  for (std::size_t k = 0; k < more; ++k) {
-    const auto byte = static_cast<unsigned char>(text[at++]);
-    if ((byte & 0xc0) != 0x80) return std::nullopt;
-    letter = letter << 6 | (byte & 0x3fu);
-  }
-  constexpr std::uint32_t least[] = {0, 0x80, 0x800, 0x10000};
-  const bool surrogate = letter >= 0xd800 && letter < 0xe000;
-  if (letter < least[more] || letter > 0x10ffff || surrogate) return std::nullopt;
-  return letter;
-}
-
-// In ASCII, as the reader wants it (toml_reader.cpp).
+// UTF-8 stays as it is; control characters are escaped.
 std::string in_quotes(std::string_view text) {
   std::string out = "\"";
   for (std::size_t at = 0; at < text.size();) {
-    const auto letter = next_letter(text, at);
-    if (!letter) {
+    const std::size_t begin = at;
+    const auto point = next_code_point(text, at);
+    if (!point) {
       throw Error(ExitCode::usage, fmt::format("'{}': no UTF-8, and study.toml cannot hold it "
                                                "(rename the file, or its folder)",
-                                               text));
+                                               valid_utf8(text)));
     }
-    if (*letter >= 0x20 && *letter < 0x7f) {
-      if (*letter == '"' || *letter == '\\') out += '\\';
-      out += static_cast<char>(*letter);
+    if (*point < 0x20 || (*point >= 0x7f && *point < 0xa0)) {
+      out += fmt::format("\\u{:04X}", *point);
     } else {
-      out +=
-          *letter > 0xffff ? fmt::format("\\U{:08X}", *letter) : fmt::format("\\u{:04X}", *letter);
+      if (*point == '"' || *point == '\\') out += '\\';
+      out += text.substr(begin, at - begin);
     }
   }
   return out + "\"";

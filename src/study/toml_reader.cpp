@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "src/base/error.hpp"
+#include "src/base/utf8.hpp"
 #include "src/study/parse.hpp"
 
 namespace rewise {
@@ -20,12 +21,16 @@ std::string place(const std::string& file, const toml::source_region& source) {
 // Refuses what toml++ 3.3 mishandles (found by fuzzing: on its way to an error it may look up
 // letters outside of ASCII past the end of a table; tables nested by the dots of a key are taken
 // apart recursively, some 100 000 of them end the stack) and what no study needs: control
-// characters, quotes that run over several lines, and texts without end.
+// characters, quotes that run over several lines, and texts without end. In double quotes letters
+// outside of ASCII become escapes, so that toml++ sees none (columns in its errors count them so).
 class CharacterCheck {
  public:
   CharacterCheck(std::string_view text, const std::string& file) : text_(text), file_(file) {}
 
-  void run() {
+  // The text for toml++.
+  std::string run() {
+    std::string ascii;
+    std::size_t copied = 0;  // bytes of the text
     if (text_.size() > kMostText) {
       throw Error(ExitCode::usage, fmt::format("{}: {} bytes are too long for a study (at most {})",
                                                file_, text_.size(), kMostText));
@@ -40,14 +45,22 @@ class CharacterCheck {
         line_begin_ = at_ + 1;
       } else if ((byte < 0x20 && byte != '\t' && byte != '\r') || byte == 0x7f) {
         fail(fmt::format("control character \\x{:02x}", byte));
+      } else if (byte >= 0x80 && quote_ == '"') {
+        std::size_t end = at_;
+        const auto point = next_code_point(text_, end);
+        if (!point) fail(fmt::format("the byte \\x{:02x}, which is not UTF-8", byte));
+        ascii += text_.substr(copied, at_ - copied);
+        ascii += fmt::format("\\U{:08X}", *point);
+        copied = end;
+        at_ = end - 1;
       } else if (byte >= 0x80 && !comment_) {
-        fail(
-            "a character outside of ASCII (only comments may have them; in double quotes write "
-            "\\uXXXX for it)");
+        fail("a character outside of ASCII (only comments and double quotes may have them)");
       } else if (!comment_) {
         step(text_[at_]);
       }
     }
+    ascii += text_.substr(std::min(copied, text_.size()));
+    return ascii;
   }
 
  private:
@@ -210,9 +223,9 @@ std::optional<std::uint64_t> TomlSection::whole_or_auto(std::string_view key, st
 toml::table parse_toml(std::string_view text, const std::string& file) {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
-  CharacterCheck(text, file).run();
+  const std::string ascii = CharacterCheck(text, file).run();
   try {
-    return toml::parse(text, file);
+    return toml::parse(ascii, file);
   } catch (const toml::parse_error& error) {
     throw Error(ExitCode::usage, fmt::format("{}: not TOML: {}", place(file, error.source()),
                                              printable(error.description())));

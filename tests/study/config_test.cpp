@@ -58,7 +58,7 @@ TEST_CASE("a byte order mark before a configuration is skipped") {
   CHECK_THROWS_AS(parse_study_config(kLeast + "\xEF\xBB\xBF", "s.toml"), Error);
 }
 
-TEST_CASE("names of graphs' files are written in ASCII, and read back the same") {
+TEST_CASE("names of graphs' files stay readable in study.toml, and read back the same") {
   StudyConfig config = parse_study_config(
       "[lattice]\nfiles = [\"a\"]\n[sampling]\ntemperatures = [2.5]\n", "s.toml");
   config.files = {"/home/j\xc3\xbcrgen/\"a\\b'", "/\xe2\x82\xac\xf0\x9f\x98\x80\xed\x9f\xbf",
@@ -66,6 +66,12 @@ TEST_CASE("names of graphs' files are written in ASCII, and read back the same")
   const std::string text = to_toml(config);
   CHECK(std::ranges::none_of(text, [](char c) { return (c < ' ' && c != '\n') || c == '\x7f'; }));
   CHECK(parse_study_config(text, "s.toml").files == config.files);
+  CHECK(text.find("\"/home/j\xc3\xbcrgen/\\\"a\\\\b'\", \"/\xe2\x82\xac\xf0\x9f\x98\x80") !=
+        std::string::npos);
+  config.files.push_back("/\xc2\x85");  // NEL, a control character
+  CHECK(to_toml(config).find("/\\u0085\"") != std::string::npos);
+  CHECK(parse_study_config(to_toml(config), "s.toml").files == config.files);
+  config.files.pop_back();
   config.reading = {FirstSite::one,
                     {"gr\xc3\xb6\xc3\x9f"
                      "e",
