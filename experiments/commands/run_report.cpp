@@ -153,9 +153,13 @@ Json run_json(const TaskData& task, const CheckedRun& run,
 
 std::string run_table(const TaskData& task, const CheckedRun& run) {
   const auto& key = task.configuration;
-  std::string out = fmt::format("{}\n{} sites, {} bonds ({} rewired), {} modified cells\n",
-                                graph_title(task.graph), task.graph.sites, task.graph.bonds,
-                                task.graph.rewired(), task.graph.modified);
+  std::string out = fmt::format("{}\n{} sites, {} bonds", graph_title(task.graph), task.graph.sites,
+                                task.graph.bonds);
+  if (!task.graph.extents.empty()) {
+    out +=
+        fmt::format(" ({} rewired), {} modified cells", task.graph.rewired(), task.graph.modified);
+  }
+  out += "\n";
   if (is_potts(task)) {
     out += fmt::format("Potts model with {} states\n", states(task));
   }

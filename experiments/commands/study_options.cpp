@@ -7,12 +7,15 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <memory>
 #include <optional>
 
 #include "experiments/commands/study_contents.hpp"
 #include "experiments/console/python.hpp"
+#include "graphs/graph_io.hpp"
 #include "src/base/clock.hpp"
 #include "src/base/profile.hpp"
+#include "src/base/table.hpp"
 #include "src/search/costs.hpp"
 #include "src/search/tc_plan.hpp"
 #include "src/study/need.hpp"
@@ -130,11 +133,6 @@ namespace {
 // The grid's tasks as far as the configuration says: what "auto" will choose is taken to be what it
 // mostly is, and named.
 ExitCode tell_study_needs(const StudyConfig& config, bool as_json) {
-  if (!config.files.empty()) {
-    throw Error(ExitCode::usage,
-                "--dry-run: knows lattices; 'rewise run --graph FILE --dry-run' tells what a graph "
-                "of yours needs");
-  }
   if (config.method == TcMethod::tree) {
     throw Error(ExitCode::usage,
                 "--dry-run: knows the lattices of crossings; the tree condition chooses its own as "
@@ -147,13 +145,20 @@ ExitCode tell_study_needs(const StudyConfig& config, bool as_json) {
   const std::size_t kinds =
       config.rules.size() *
       (config.schedule_per_p ? 1 : std::max<std::size_t>(1, config.schedules.size()));
-  for (std::size_t size = 0; size < config.sizes.size(); ++size) {
+  const bool own = !config.files.empty();
+  const std::size_t sizes = own ? config.files.size() : config.sizes.size();
+  for (std::size_t size = 0; size < sizes; ++size) {
     for (std::size_t at = 0; at < config.p.size(); ++at) {
       const double p = config.p[at];
       TaskSpec spec;
-      spec.graph.extents = config.sizes[size];
-      spec.graph.p = p;
-      spec.graph.rule = config.rule;
+      if (own) {
+        spec.imported =
+            std::make_shared<const Graph>(read_graph(config.files[size].string(), config.reading));
+      } else {
+        spec.graph.extents = config.sizes[size];
+        spec.graph.p = p;
+        spec.graph.rule = config.rule;
+      }
       spec.engine = config.engine;
       spec.model = config.model;
       spec.q = config.q;
@@ -174,11 +179,18 @@ ExitCode tell_study_needs(const StudyConfig& config, bool as_json) {
           disk_need(spec, config.keep_states ? FinalState::automatic : FinalState::none);
       disk += static_cast<double>(count) * each;
       const double memory = memory_need(spec, useful_threads(spec, threads), false, true).most();
-      rows.push_back({{"size", config.sizes[size]},
-                      {"p", p},
-                      {"tasks", count},
-                      {"memory_bytes", memory},
-                      {"disk_bytes", each}});
+      Json row;
+      if (own) {
+        row["graph"] = config.files[size].filename().string();
+        row["sites"] = spec.imported->sites();
+      } else {
+        row["size"] = config.sizes[size];
+        row["p"] = p;
+      }
+      row["tasks"] = count;
+      row["memory_bytes"] = memory;
+      row["disk_bytes"] = each;
+      rows.push_back(std::move(row));
     }
   }
   const MemoryRoom room = memory_room();
@@ -195,14 +207,19 @@ ExitCode tell_study_needs(const StudyConfig& config, bool as_json) {
     fmt::print("{}\n", json.dump(2));
     return ExitCode::done;
   }
-  constexpr const char* line = "{:<16} {:>8} {:>8} {:>12} {:>12}\n";
-  fmt::print(line, "size", "p", "tasks", "memory each", "disk each");
+  std::vector<std::vector<std::string>> table{
+      {own ? "graph" : "size", own ? "sites" : "p", "tasks", "memory each", "disk each"}};
   for (const Json& row : rows) {
-    fmt::print(
-        line, fmt::format("{}", fmt::join(row["size"].get<std::vector<std::uint32_t>>(), "x")),
-        number_text(row["p"].get<double>()), row["tasks"].get<std::size_t>(),
-        bytes_text(row["memory_bytes"].get<double>()), bytes_text(row["disk_bytes"].get<double>()));
+    table.push_back(
+        {own ? row["graph"].get<std::string>()
+             : fmt::format("{}", fmt::join(row["size"].get<std::vector<std::uint32_t>>(), "x")),
+         own ? fmt::format("{}", row["sites"].get<std::uint64_t>())
+             : number_text(row["p"].get<double>()),
+         fmt::format("{}", row["tasks"].get<std::size_t>()),
+         bytes_text(row["memory_bytes"].get<double>()),
+         bytes_text(row["disk_bytes"].get<double>())});
   }
+  fmt::print("{}", aligned_table(table));
   fmt::print("\n{} tasks, {} {} on disk; {} leaves {} of memory\n", tasks,
              known ? "at most" : "about", bytes_text(disk), room.limit, bytes_text(room.bytes));
   if (std::isfinite(seconds)) {

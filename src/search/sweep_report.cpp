@@ -131,16 +131,19 @@ std::string sweep_csv(const StudyConfig& config, const std::vector<SweepPoint>& 
 }
 
 std::string sweep_table(const Json& summary, std::size_t most) {
-  std::vector<std::vector<std::string>> rows{
-      {"p", "size", "T", "e", "|m|", "m2", "U", "C", "chi", "<C>/N", "tau"}};
+  // Own graphs have names, and neither p nor extents.
+  const auto& points = summary["points"];
+  const bool own = !points.empty() && points[0]["rule"] == to_string(Rule::imported);
+  std::vector<std::vector<std::string>> rows{{own ? "graph" : "p", own ? "sites" : "size", "T", "e",
+                                              "|m|", "m2", "U", "C", "chi", "<C>/N", "tau"}};
   bool labels = false, controls = false;
   std::set<std::string> schedules;  // tau is in cycles of them
   for (const auto& point : summary["points"]) {
-    labels = labels || !point["label"].empty();
+    labels = labels || (!own && point["label"] != "");
     for (const auto& size : point["sizes"]) schedules.insert(schedule_of(size));
   }
   if (schedules.size() > 1) rows.front().emplace_back("schedule");
-  if (labels) rows.front().insert(rows.front().begin(), "");
+  if (labels) rows.front().insert(rows.front().begin(), "variant");
   std::size_t all = 0;
   std::string warnings;
   for (const auto& point : summary["points"]) {
@@ -152,7 +155,10 @@ std::string sweep_table(const Json& summary, std::size_t most) {
         if (all >= most) continue;
         auto& row = rows.emplace_back();
         if (labels) row.push_back(label);
-        row.insert(row.end(), {p, extents_of(size), number_text(size["temperatures"][t])});
+        row.insert(row.end(),
+                   {own ? size.value("graph", "") : p,
+                    own ? fmt::format("{}", size["sites"].get<std::uint64_t>()) : extents_of(size),
+                    number_text(size["temperatures"][t])});
         for (const char* quantity : {"energy", "abs_magnetisation", "m2", "binder", "specific_heat",
                                      "susceptibility", "cluster_fraction", "tau"}) {
           row.push_back(curve_text(size, quantity, t));
@@ -161,8 +167,10 @@ std::string sweep_table(const Json& summary, std::size_t most) {
       }
     }
     for (const auto& warning : point["warnings"]) {
-      warnings += fmt::format("warning: p = {}{}{}: {}\n", p, label.empty() ? "" : ", ", label,
-                              warning.get<std::string>());
+      const std::string place =
+          own ? point["sizes"][0].value("graph", "")
+              : fmt::format("p = {}{}{}", p, label.empty() ? "" : ", ", label);
+      warnings += fmt::format("warning: {}: {}\n", place, warning.get<std::string>());
     }
   }
   std::string out = fmt::format("\n{}: thermal averages\n\n", summary["name"].get<std::string>()) +

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "src/study/parse.hpp"
 
@@ -75,8 +77,24 @@ Json graph_json(const GraphRecord& graph, std::uint64_t rewired) {
   return json;
 }
 
+namespace {
+
+// Of an imported graph, whose bonds are all listed.
+std::uint64_t isolated_sites(const GraphRecord& graph) {
+  std::vector<bool> joined(graph.sites);
+  for (std::size_t k = 0; k < graph.a.size(); ++k) joined[graph.a[k]] = joined[graph.b[k]] = true;
+  return static_cast<std::uint64_t>(std::count(joined.begin(), joined.end(), false));
+}
+
+}  // namespace
+
 std::string graph_title(const GraphRecord& graph) {
-  if (graph.extents.empty()) return fmt::format("imported from {}", graph.source);
+  if (graph.extents.empty()) {
+    const std::uint64_t isolated = isolated_sites(graph);
+    return fmt::format(
+        "imported from {}{}", graph.source,
+        isolated == 0 ? "" : fmt::format(", {} of {} sites without bonds", isolated, graph.sites));
+  }
   return fmt::format("{}D {}, p = {}, {}, graph seed {}{}", graph.extents.size(),
                      extents_text(graph.extents), number_text(graph.p), graph.rule, graph.seed,
                      graph.bare ? ", without its shortcuts" : "");

@@ -105,6 +105,26 @@ TEST_CASE("one replica gets its errors from stretches of time") {
   CHECK(run["results"][0]["cluster_fraction"]["error"] > 0);
 }
 
+TEST_CASE("JSON of a graph whose file name is not UTF-8 has replacement characters") {
+  const Workplace place;
+  const std::string name = "M\xEF\xBF\xBDller.edges", file = "M\xFCller.edges";
+  place.write(file, "# sites 5\n0 1\n1 2\n2 0\n");
+  CHECK(parsed(place.run("graph --json --from " + file))["graph"]["source"] == name);
+  const std::string run = "run --temperature 2 --measure 8 --equilibrate 2 --graph " + file;
+  CHECK(parsed(place.run(run + " --json"))["graph"]["source"] == name);
+  CHECK(parsed(place.run("label --json " + file))["input"] == name + ", 5 sites, 3 bonds");
+  CHECK(parsed(place.run("tune --temperature 2 --budget 0.1s --candidates 1:0,0:1 --json --graph " +
+                         file))["settings"]
+            .size() == 1);
+  // And the words of the table fit a graph that was not rewired.
+  const std::string table = place.run(run).out;
+  INFO(table);
+  CHECK(table.starts_with("imported from " + name +
+                          ", 2 of 5 sites without bonds\n5 sites, 3 bonds\n"));
+  CHECK(table.find("rewired") == std::string::npos);
+  CHECK(table.find("modified") == std::string::npos);
+}
+
 TEST_CASE("graph says what imported graphs have: isolated sites, triangles, nothing rewired") {
   const Workplace place;
   place.write("house.edges", "# sites 7\n0 1\n1 2\n2 3\n3 0\n2 4\n3 4\n");

@@ -46,6 +46,8 @@ TEST_CASE("own graphs are a sweep's sizes") {
   const Output output = place.run(kLine);
   INFO(output.err);
   REQUIRE(output.status == 0);
+  CHECK(output.out.find("\n  graph  sites  T  e ") != std::string::npos);
+  CHECK(output.out.find("\n  ring   6      2  ") != std::string::npos);
   const json summary = summary_of(place);
   REQUIRE(summary["points"].size() == 4);
   std::set<std::string> labels;
@@ -122,8 +124,31 @@ TEST_CASE("another graph under the same name is another result") {
   CHECK(place.run(kLine).status == 74);
 }
 
+TEST_CASE("--dry-run tells what own graphs need, and computes nothing") {
+  Workplace place;
+  write_graphs(place);
+  place.write("in/s.toml", study(R"(["a.edges", "ring.edges"])"));
+  const Output output = place.run(kLine + " --dry-run");
+  INFO(output.out << output.err);
+  REQUIRE(output.status == 0);
+  CHECK(output.out.starts_with("  graph       sites  tasks  memory each  disk each\n"));
+  CHECK(output.out.find("\n  ring.edges  6      1      ") != std::string::npos);
+  CHECK(output.out.find("\n2 tasks, at most ") != std::string::npos);
+  CHECK(!place.has("study"));
+  const json need = json::parse(place.run(kLine + " --dry-run --json").out);
+  REQUIRE(need["tasks"].size() == 2);
+  CHECK(need["tasks"][0]["sites"] == 64);
+  CHECK(need["tasks"][1]["graph"] == "ring.edges");
+  CHECK(need["tasks"][1]["tasks"] == 1);
+  CHECK(need["tasks"][1]["memory_bytes"] > 0);
+  CHECK(need["cpu_seconds"] > 0);
+  place.write("in/ring.edges", "0 0\n");
+  CHECK(place.run(kLine + " --dry-run").status == 65);
+}
+
 TEST_CASE("own graphs may lie in folders of any name that is UTF-8, and study.toml is read again") {
   for (const auto& [name, written] : {std::pair{"j\xc3\xbcrgen", "j\\u00fcrgen"},
+                                      {"j\xc3\xbcrgen", "j\xc3\xbcrgen"},
                                       {"\xf0\x9f\x98\x80", "\\U0001F600"},
                                       {"b[run]", "b[run]"},
                                       {"a\n[run]\n", "a\\n[run]\\n"},
