@@ -34,9 +34,9 @@ enum class FirstSite { unsaid, zero, one };
 struct ReadOptions {
   FirstSite first_site = FirstSite::unsaid;
   std::vector<std::string> ignore = {};  // names of attributes that are passed over
-  bool all_ignored_exist = false;        // Error(usage) if no attribute has a name in `ignore`
   // Makes one bond of several between the same two sites, and bonds of directed edges.
   bool merge = false;
+  bool all_ignored_exist = false;  // Error(usage) if no attribute has a name in `ignore`
 };
 
 // Error(usage) where `first_site` is said of a file that is no edge list.

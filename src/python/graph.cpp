@@ -65,7 +65,7 @@ SharedGraph from_edges(const Edges& edges, std::uint64_t sites, const std::strin
 
 SharedGraph read(const std::string& path, std::optional<int> first_site,
                  const std::vector<std::string>& ignore, bool merge) {
-  ReadOptions options{.ignore = ignore, .all_ignored_exist = true, .merge = merge};
+  ReadOptions options{.ignore = ignore, .merge = merge, .all_ignored_exist = true};
   if (first_site) options.first_site = *first_site == 0 ? FirstSite::zero : FirstSite::one;
   SharedGraph shared;
   LongCall().run([&](const Listener&) {

@@ -124,7 +124,7 @@ TEST_CASE("another graph under the same name is another result") {
   CHECK(place.run(kLine).status == 74);
 }
 
-TEST_CASE("--dry-run tells what own graphs need, and computes nothing") {
+TEST_CASE("a dry run tells what own graphs need, and computes nothing") {
   Workplace place;
   write_graphs(place);
   place.write("in/s.toml", study(R"(["a.edges", "ring.edges"])"));

@@ -64,7 +64,8 @@ TEST_CASE("names of graphs' files stay readable in study.toml, and read back the
   config.files = {"/home/j\xc3\xbcrgen/\"a\\b'", "/\xe2\x82\xac\xf0\x9f\x98\x80\xed\x9f\xbf",
                   "/\n[run]\n\r\t\x01\x1b\x7f/c"};
   const std::string text = to_toml(config);
-  CHECK(std::ranges::none_of(text, [](char c) { return (c < ' ' && c != '\n') || c == '\x7f'; }));
+  CHECK(std::ranges::none_of(text,
+                             [](unsigned char c) { return (c < ' ' && c != '\n') || c == 0x7f; }));
   CHECK(parse_study_config(text, "s.toml").files == config.files);
   CHECK(text.find("\"/home/j\xc3\xbcrgen/\\\"a\\\\b'\", \"/\xe2\x82\xac\xf0\x9f\x98\x80") !=
         std::string::npos);
