@@ -59,7 +59,7 @@ void run(benchmark::State& state, const Case& c, Kind update) {
       c, update == Kind::swendsen_wang ? ClusterUpdate::swendsen_wang : ClusterUpdate::wolff);
   const Schedule schedule = update == Kind::metropolis ? Schedule{4, 0}
                             : update == Kind::wolff    ? Schedule{0, 64}
-                                                         : Schedule{0, 4};
+                                                       : Schedule{0, 4};
   const Work before = system.engine->work();
   for (auto _ : state) system.engine->advance(schedule, 1);
   const Work after = system.engine->work();
