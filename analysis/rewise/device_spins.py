@@ -42,16 +42,18 @@ class DeviceSpins(DeviceArray):
     """The spins on a GPU, an array by `__cuda_array_interface__` (version 3) and DLPack; made by
     Simulation.spins_device. By the simulation's engine it is
 
-    bytespin: uint8 [temperature, replica, *extents reversed], x last ([.., sites] without a lattice):
+    bytespin: uint8 [temperature, replica, *extents reversed], x last
+        ([.., sites] without a lattice):
         Ising 0 (down) or 1 (up), Potts 0..q - 1. Without the first axis where the simulation has
         one temperature, given as a number: then it is what Simulation.spins copies.
-    multispin: int32 words [word_group // V, slot, word_group % V], V from 1 to 8. Bit r of a word is replica
-        32 b + r, b the word_group, counted through all temperatures; `slots` [sites] are the sites'
+    multispin: int32 words [b // V, slot, b % V], V from 1 to 8. Bit r of a word is replica
+        32 b + r, b the word group, counted through all temperatures; `slots` [sites] are the sites'
         places on the second axis, which holds other words, too. For V = 1
 
-            up = (words[:, spins.slots, 0, None] >> r) & 1    # [word group, site, 32], r = arange(32)
+            up = (words[:, spins.slots, 0, None] >> r) & 1  # [b, site, 32], r = arange(32)
 
-    bitlattice: int32 words [temperature, replica, colour, row, word]. Bit k of word j of a row is the
+    bitlattice: int32 words [temperature, replica, colour, row, word]. Bit k of word j of a row
+        is the
         site x = 2 (32 j + k) + (colour + parity) % 2, where parity is that of the sum of the row's
         other coordinates, and row = y + Ly (z + ..); bits beyond the row's end are 0.
 

@@ -60,8 +60,8 @@ def simulate(graph: Graph, temperature: arguments.Reals, *, schedule: str = "1:1
     model, q: "ising", or "potts" with q = 2..255 states.
     local: "metropolis", "glauber", or "auto" (glauber on chains).
     cluster: "wolff", "swendsen-wang", "few-cluster" (Weigel 2011).
-    engine: "multispin" (32 Ising replicas per word), "bytespin" (a byte per site), "bitlattice" (a bit per
-        site, schedule "M:0"), or "auto".
+    engine: "multispin" (32 Ising replicas per word), "bytespin" (a byte per site), "bitlattice"
+        (a bit per site, schedule "M:0"), or "auto".
     device: "auto", "cpu", "cuda", "cuda:1"; DeviceError where it cannot be had.
     threads: 0: as many as help. The numbers do not depend on it, nor on the device.
     out: a task file (.h5) to keep the run in: Ctrl-C leaves a checkpoint, and the same call goes

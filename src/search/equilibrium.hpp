@@ -3,17 +3,17 @@
 //
 // establish_equilibrium finds a size's times: pilot graphs run from both starts with the schedule
 // that measures, in windows [c, 2c) of cycles, c = 8, 12, 16, 24, 32, .., until the halves agree in
-// a window and in all later ones; twice the cycles at which that window begins, and some kLeastTaus
-// tau_int of m^2 at least, are the equilibration. Where that is far away (hot starts hardly move
-// under Wolff updates, and local updates slow down as L^2), the same is done with Swendsen-Wang
-// updates, which move both starts at any temperature; they are the tasks' warm-up then. Large
-// lattices begin with them, unless so many bonds are shortcuts that sweeps relax them as in mean
-// field, where Swendsen-Wang updates cost most. What the pilots missed, the full set of graphs may
-// still show: discard_more() drops the measurements so far and asks for twice as many, and
-// discard() drops some where tau_int turns out longer. Where many sites have no bond left, two
-// Swendsen-Wang updates come first: Metropolis sweeps never draw such sites anew. All decisions are
-// functions of the measured integers: every device, thread count, restart and process takes the
-// same ones.
+// a window and in all later ones; twice the cycles at which that window begins, and a little more
+// than kLeastTaus times the pilots' mean tau_int of m^2 at least, are the equilibration. Where that
+// is far away (hot starts hardly move under Wolff updates, and local updates slow down as L^2), the
+// same is done with Swendsen-Wang updates, which move both starts at any temperature; they are the
+// tasks' warm-up then. Large lattices begin with them, unless so many bonds are shortcuts that
+// sweeps relax them as in mean field, where Swendsen-Wang updates cost most. What the pilots
+// missed, the full set of graphs may still show: discard_more() drops the measurements so far and
+// asks for twice as many, and discard() drops some where tau_int turns out longer. Where many sites
+// have no bond left, two Swendsen-Wang updates come first: Metropolis sweeps never draw such sites
+// anew. All decisions are functions of the measured integers: every device, thread count, restart
+// and process takes the same ones.
 #pragma once
 
 #include <cstdint>

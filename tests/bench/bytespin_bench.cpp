@@ -24,7 +24,7 @@ struct Case {
   double p, temperature;
 };
 
-enum class Update { metropolis, wolff, swendsen_wang };
+enum class Kind { metropolis, wolff, swendsen_wang };
 
 EngineSpec spec_of(const Case& c, ClusterUpdate cluster) {
   EngineSpec spec;
@@ -54,16 +54,16 @@ struct System {
 };
 
 // Per-site figures are from CPU time, so that other load on the machine disturbs them less.
-void run(benchmark::State& state, const Case& c, Update update) {
+void run(benchmark::State& state, const Case& c, Kind update) {
   System system(
-      c, update == Update::swendsen_wang ? ClusterUpdate::swendsen_wang : ClusterUpdate::wolff);
-  const Schedule schedule = update == Update::metropolis ? Schedule{4, 0}
-                            : update == Update::wolff    ? Schedule{0, 64}
-                                                         : Schedule{0, 4};
+      c, update == Kind::swendsen_wang ? ClusterUpdate::swendsen_wang : ClusterUpdate::wolff);
+  const Schedule schedule = update == Kind::metropolis ? Schedule{4, 0}
+                            : update == Kind::wolff    ? Schedule{0, 64}
+                                                       : Schedule{0, 4};
   const Work before = system.engine->work();
   for (auto _ : state) system.engine->advance(schedule, 1);
   const Work after = system.engine->work();
-  if (update == Update::metropolis) {
+  if (update == Kind::metropolis) {
     const auto attempts = static_cast<double>(after.local_attempts - before.local_attempts);
     state.counters["flips_per_ns"] =
         benchmark::Counter(1e-9 * attempts, benchmark::Counter::kIsRate);
@@ -76,7 +76,7 @@ void run(benchmark::State& state, const Case& c, Update update) {
   state.counters["cluster_fraction"] = sites / updates / static_cast<double>(system.graph.sites());
 }
 
-void add(const std::string& name, Update update, const Case& c) {
+void add(const std::string& name, Kind update, const Case& c) {
   benchmark::RegisterBenchmark(
       fmt::format("{}/{}/{}/{}", name, c.length, c.p, c.temperature).c_str(),
       [c, update](benchmark::State& s) { run(s, c, update); })
@@ -91,9 +91,9 @@ int main(int argc, char** argv) {
     for (const auto& [p, temperature] : {std::pair{0.0, 2.269185}, std::pair{0.01, 2.38},
                                          std::pair{0.01, 2.43}, std::pair{0.01, 2.4342}}) {
       const Case c{length, p, temperature};
-      add("metropolis", Update::metropolis, c);
-      add("wolff", Update::wolff, c);
-      add("swendsen-wang", Update::swendsen_wang, c);
+      add("metropolis", Kind::metropolis, c);
+      add("wolff", Kind::wolff, c);
+      add("swendsen-wang", Kind::swendsen_wang, c);
     }
   }
   benchmark::Initialize(&argc, argv);

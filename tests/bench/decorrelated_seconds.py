@@ -1,7 +1,7 @@
 """Seconds per decorrelated measurement of m^2 and replica, 2 tau_int times the cost of a cycle,
-beside the aims; and how many times as many the multispin engine makes in a second as the bytespin engine
-with frontier-local Wolff and its best M:W, the way of Hawick, Leist & Playne (2010). Everything in
-one run, on one device.
+beside the aims; and how many times as many the multispin engine makes in a second as the bytespin
+engine with frontier-local Wolff and its best M:W, the way of Hawick, Leist & Playne (2010).
+Everything in one run, on one device.
 
     decorrelated_seconds.py REWISE [--device cuda] [--settings 256:0.01:2.4345,1024:0.1:2.784,..]
                             [--against 1024:0.01:2.43,..] [--budget 20] [--budget-small 6]
@@ -76,7 +76,8 @@ def main():
     parser.add_argument("rewise")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--settings", default=SETTINGS, help="L:p:T, comma separated")
-    parser.add_argument("--against", default=AGAINST, help="of them: with the bytespin engine beside")
+    parser.add_argument("--against", default=AGAINST,
+                        help="of them: with the bytespin engine beside")
     parser.add_argument("--budget", type=float, default=20, help="seconds, from L = 512 on")
     parser.add_argument("--budget-small", type=float, default=6, help="seconds, below")
     parser.add_argument("--budget-bytespin", type=float, default=20, help="seconds")

@@ -1,7 +1,8 @@
 """What sharing a lattice of the bitlattice engine among R ranks costs, fitted and foretold.
 
     rank_model.py ONE.json SHARED.json RANKS       fit to `rewise bench --json` of one device and of
-                                                   RANKS, both --engine bitlattice --update metropolis,
+                                                   RANKS, both --engine bitlattice --update
+                                                   metropolis,
                                                    two dimensions, several sizes; then foretell
     rank_model.py --rate F --exchange X0 [--per-byte X1]    foretell: F flips per ns of a device,
                                                    X0 us + X1 us per byte of a row's colour

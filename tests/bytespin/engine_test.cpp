@@ -79,7 +79,7 @@ TEST_CASE("saved, restored and continued equals uninterrupted") {
     const auto engine = make_bytespin_engine(graph, spec, with_threads(1));
     engine->advance({1, 2}, 5);
     const EngineState state = engine->save();
-    CHECK(state.engine == "bytespin");
+    CHECK(state.engine == "single");
     CHECK(state.step == 15);
     engine->advance({1, 2}, 5);
     const auto other = make_bytespin_engine(graph, spec, with_threads(2));

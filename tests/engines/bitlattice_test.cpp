@@ -88,7 +88,7 @@ TEST_CASE("bitlattice engine: Metropolis and Glauber equal enumeration") {
   graphs.push_back(small({4, 6}, square, 0.4));
   graphs.push_back(small({4, 6}, square, 0.2, Rule::add));
   graphs.push_back(small({6, 4}, square, 0.3, Rule::swap));
-  const std::vector<Update> updates{
+  const std::vector<oracle::Update> updates{
       {"Metropolis", LocalUpdate::metropolis, ClusterUpdate::wolff, {1, 0}},
       {"Glauber", LocalUpdate::glauber, ClusterUpdate::wolff, {1, 0}}};
   Scores scores;
@@ -96,7 +96,7 @@ TEST_CASE("bitlattice engine: Metropolis and Glauber equal enumeration") {
   for (const SmallGraph& graph : graphs) {
     REQUIRE(difference(graph.graph, graph.list) == "");
     const IsingStates states(graph.list);
-    for (const Update& update : updates) {
+    for (const oracle::Update& update : updates) {
       if (update.local == LocalUpdate::metropolis && !graph.metropolis_mixes) continue;
       for (int run = 0; run < 3; ++run) {
         compare({graph, update, make, seed++, {384, {120, longer(80), 1}}}, states, 4, 1, scores);
@@ -109,7 +109,7 @@ TEST_CASE("bitlattice engine: Metropolis and Glauber equal enumeration") {
 TEST_CASE("bitlattice engine: a wrong temperature is found") {
   const SmallGraph graph = small({6, 4}, {2.7});
   const IsingStates states(graph.list);
-  const Update update{"Metropolis", LocalUpdate::metropolis, ClusterUpdate::wolff, {1, 0}};
+  const oracle::Update update{"Metropolis", LocalUpdate::metropolis, ClusterUpdate::wolff, {1, 0}};
   Scores scores;
   compare({graph, update, make, 62000, {384, {120, 80, 1}}}, states, 0, 1.03, scores);
   CHECK(scores.largest > 4);

@@ -42,7 +42,7 @@ TEST_CASE("bytespin engine: few-cluster updates equal enumeration") {
 TEST_CASE("bytespin engine: Potts models of 2 to 7 states equal enumeration") {
   Scores scores;
   const auto graphs = potts_graphs();
-  const auto updates = all_updates();
+  const auto updates = oracle::all_updates();
   for (std::size_t g = 0; g < graphs.size(); ++g) {
     const PottsStates states(graphs[g].on.list, graphs[g].q);
     for (std::size_t u = 0; u < updates.size(); ++u) {

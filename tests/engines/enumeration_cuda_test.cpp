@@ -22,9 +22,9 @@ namespace {
 constexpr std::uint32_t kGraphs = 20;
 const std::vector<double> kTemperatures{2.3, 3.0};
 
-const std::vector<Update>& updates() {
+const std::vector<oracle::Update>& updates() {
   const auto wolff = ClusterUpdate::wolff;
-  static const std::vector<Update> list{
+  static const std::vector<oracle::Update> list{
       {"Metropolis", LocalUpdate::metropolis, wolff, {1, 0}},
       {"Glauber", LocalUpdate::glauber, wolff, {1, 0}},
       {"Wolff", LocalUpdate::metropolis, wolff, {0, 3}},
@@ -54,7 +54,7 @@ TEST_CASE("0.1 sigma: e, m^2 and U on CUDA equal enumeration, 10^6 measurements 
     REQUIRE(difference(graph, list) == "");
     const IsingStates states(list);
     for (std::size_t u = 0; u < updates().size(); ++u) {
-      const Update& update = updates()[u];
+      const oracle::Update& update = updates()[u];
       if (update.cluster == ClusterUpdate::swendsen_wang && g % 4 != 0) continue;
       EngineSpec spec;
       for (const double t : kTemperatures) spec.betas.push_back(1 / t);

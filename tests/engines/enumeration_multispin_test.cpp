@@ -29,7 +29,7 @@ TEST_CASE("replicas of one word group are independent") {
   const SmallGraph& on = graphs[3];
   auto updates = wolff_updates();
   updates.push_back(swendsen_wang_updates().front());
-  for (const Update& update : updates) {
+  for (const oracle::Update& update : updates) {
     EngineSpec spec;
     spec.betas = {1 / 2.7};
     spec.replicas = 32 * 256;

@@ -265,7 +265,7 @@ TEST_CASE("bench: bad input ends with one line and its status") {
     std::string says;
   };
   for (const Bad& bad : {
-           Bad{"--engine bundel", 64, "did you mean 'multispin'"},
+           Bad{"--engine multispn", 64, "did you mean 'multispin'"},
            Bad{"--update wolf", 64, "did you mean 'wolff'"},
            Bad{"--device gpu", 64, "--device"},
            Bad{"--device cpu --wolff-method persistent", 64, "persistent"},

@@ -22,7 +22,7 @@ import tempfile
 import time
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "experiments/study"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "study"))
 from fault_test import contents  # noqa: E402
 
 STUDY = """

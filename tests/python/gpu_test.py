@@ -130,9 +130,11 @@ def simulations():
             (lattice, [2.3, 2.6], dict(engine="bytespin", replicas=2, cluster="swendsen-wang")),
             (elsewhere, 2.4, dict(engine="bytespin", replicas=2)),
             (lattice, 1.0, dict(model="potts", q=3, replicas=2, cluster="swendsen-wang")),
-            (rw.rewire((192, 64)), [2.0, 3.0], dict(engine="bitlattice", schedule="1:0", replicas=2)),
+            (rw.rewire((192, 64)), [2.0, 3.0],
+             dict(engine="bitlattice", schedule="1:0", replicas=2)),
             (rw.rewire((512, 64)), 3.0, dict(engine="bitlattice", schedule="1:0", replicas=1)),
-            (rw.rewire((512, 64), 0.05), 3.0, dict(engine="bitlattice", schedule="1:0", replicas=1))):
+            (rw.rewire((512, 64), 0.05), 3.0,
+             dict(engine="bitlattice", schedule="1:0", replicas=1))):
         yield rw.Simulation(graph, temperature, seed=5, device="cuda", **more)
 
 

@@ -200,8 +200,8 @@ def test_restores_few_clusters_as_they_were(program, tmp_path):
 
 
 def test_restores_a_regular_lattice_without_its_graph(tmp_path):
-    simulation = rw.Simulation(rw.rewire((16, 8)), 3, engine="bitlattice", schedule="1:0", replicas=2,
-                               device="cpu")
+    simulation = rw.Simulation(rw.rewire((16, 8)), 3, engine="bitlattice", schedule="1:0",
+                               replicas=2, device="cpu")
     simulation.record(3)
     simulation.save(tmp_path / "t.h5")
     back = rw.Simulation.restore(tmp_path / "t.h5", device="cpu")

@@ -46,6 +46,32 @@ TaskData made(std::uint64_t seed, double hot) {
   return data;
 }
 
+// A pilot in equilibrium whose tau_int of m^2 is `tau` cycles at 2.5 and half of that at 2.4.
+TaskData pilot(std::uint64_t seed, double tau, std::uint64_t cycles) {
+  TaskData data;
+  data.configuration["sampling.start"] = "mixed";
+  data.graph.sites = 1000;
+  data.temperature = {2.4, 2.5};
+  data.replicas = 32;
+  data.shape_series();
+  test::Dice dice(seed);
+  std::vector<double> state(64);
+  for (double& x : state) x = dice.normal();
+  for (std::uint64_t t = 0; t < cycles; ++t) {
+    std::vector<std::int64_t> energy, magnetisation;
+    for (std::size_t i = 0; i < state.size(); ++i) {
+      const double here = i < 32 ? tau / 2 : tau;  // AR(1): tau_int = (1 + a) / (1 - a) / 2
+      const double a = (2 * here - 1) / (2 * here + 1);
+      state[i] = a * state[i] + std::sqrt(1 - a * a) * dice.normal();
+      energy.push_back(std::lround(1000 + 40 * dice.normal()));
+      magnetisation.push_back(std::lround(500 + 20 * state[i]));
+    }
+    data.energy.append(energy);
+    data.magnetisation.append(magnetisation);
+  }
+  return data;
+}
+
 }  // namespace
 
 // Level 0.01: of 2000 studies of 4 graphs in equilibrium at most 1% are refused (Bonferroni), more
@@ -164,6 +190,36 @@ TEST_CASE(
   size.plan.equilibrate = 0;
   size.plan.warm_up.cycles = 8;  // by other updates: compared by itself
   CHECK(measurements_to_drop(size) == 0);
+}
+
+// tau_int of 4, 4, 4 and 12 cycles: 6 in the mean, as the check of all graphs takes it, which asks
+// for five of these. The longest would give 66 cycles.
+TEST_CASE("equilibration goes by the mean tau_int of the pilots") {
+  SizePlan plan;
+  plan.temperatures = {2.4, 2.5};
+  plan.schedule = {1, 1};
+  StudyConfig config;
+  EquilibriumSearch search;
+  search.plan = &plan;
+  search.p = 0.1;
+  search.sites = 1000;
+  search.graphs = 4;
+  search.pilot = [](std::uint32_t, const SizePlan& pilot_plan) {
+    StudyTask task;
+    task.spec.measure = pilot_plan.measure;
+    return task;
+  };
+  const auto run = [](const std::vector<StudyTask>& tasks, const TaskHandler& handle) {
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+      handle(i, pilot(i, i == 3 ? 12 : 4, tasks[i].spec.measure));
+    }
+  };
+  establish_equilibrium(config, std::span(&search, 1), run);
+  CHECK(search.failed.empty());
+  CHECK(plan.equilibrate >= 5 * 6);
+  CHECK(plan.equilibrate <= 50);
+  CHECK(plan.every >= 5);
+  CHECK(plan.every <= 8);
 }
 
 // Far too few cycles of Wolff updates alone, from hot starts that hardly move.

@@ -87,7 +87,7 @@ TaskData sample_task(std::uint64_t seed, bool checkpoint) {
     task.cluster_quartic_high.append(high);
   }
   if (checkpoint) {
-    task.state = {"multispin", 123, 45, std::vector<std::uint8_t>(96)};
+    task.state = {"bundle", 123, 45, std::vector<std::uint8_t>(96)};
     for (auto& byte : task.state.bytes) byte = static_cast<std::uint8_t>(random());
   }
   task.provenance = {{"code", "0.1.0"}, {"host", "somewhere"}, {"trajectory_hash", "00ff"}};

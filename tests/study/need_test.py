@@ -84,8 +84,8 @@ class Memory(unittest.TestCase):
          "--replicas", "8"],
         ["--size", "2000", "--p", "0.01", "--temperature", "2", "--engine", "bytespin",
          "--replicas", "4", "--cluster", "swendsen-wang"],
-        ["--size", "20000", "--p", "0", "--temperature", "2", "--engine", "bitlattice", "--schedule",
-         "1:0", "--replicas", "2"],
+        ["--size", "20000", "--p", "0", "--temperature", "2", "--engine", "bitlattice",
+         "--schedule", "1:0", "--replicas", "2"],
     ]
 
     def test_estimates(self):

@@ -145,8 +145,9 @@ class Shared(Place):
 
     def test_final_states_that_lie_apart_go_on_with_any_number_of_ranks(self):
         lines = (f"{LATTICE} --size 258,34 --temperature 2.3,2.5 --equilibrate 4 --every 3",
-                 "--engine bytespin --device cpu --threads 1 --schedule 1:1 --cluster swendsen-wang "
-                 "--size 64,70 --p 0.05 --temperature 1.1,2.5 --replicas 2 --equilibrate 5 "
+                 "--engine bytespin --device cpu --threads 1 --schedule 1:1 "
+                 "--cluster swendsen-wang --size 64,70 --p 0.05 --temperature 1.1,2.5 "
+                 "--replicas 2 --equilibrate 5 "
                  "--model potts --q 3")
         for line in lines:
             with self.subTest(line=line):
@@ -301,7 +302,8 @@ class Shared(Place):
 
     def test_ranks_take_an_engine_that_they_can_share(self):
         line = "--size 64,70 --temperature 2.3 --equilibrate 3 --measure 4 --threads 1 --device cpu"
-        for more, engine in (("--schedule 2:0", "bitlattice"), ("--schedule 2:0 --p 0.1", "bytespin"),
+        for more, engine in (("--schedule 2:0", "bitlattice"),
+                             ("--schedule 2:0 --p 0.1", "bytespin"),
                              ("--schedule 1:1 --cluster swendsen-wang", "bytespin")):
             done = self.run_line(f"{line} {more} --json", 2)
             self.assertEqual(done.returncode, 0, done.stderr)
@@ -313,7 +315,8 @@ class Shared(Place):
         self.assertEqual(few.stderr.count("5 ranks cannot share size 64,4: it has 4 rows"), 1)
         other = self.run_line("--engine multispin --size 64 --temperature 2.3", 2)
         self.assertEqual(other.returncode, 64)
-        self.assertEqual(other.stderr.count("--share-ranks: is for --engine bitlattice or bytespin"), 1)
+        self.assertEqual(
+            other.stderr.count("--share-ranks: is for --engine bitlattice or bytespin"), 1)
         wolff = self.run_line("--engine bytespin --size 64 --temperature 2.3", 2)
         self.assertEqual(wolff.returncode, 64)
         self.assertEqual(wolff.stderr.count("swendsen-wang updates, not wolff"), 1)

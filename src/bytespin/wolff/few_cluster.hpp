@@ -13,9 +13,9 @@
 // over all clusters, since a seed is any site of its tile with equal chance: the improved estimator
 // of N^2 <m^2>, free.
 //
-// Draws (rules.hpp): the bonds are those of Swendsen-Wang, stream bytespin_bond by slot. The seed of
-// tile t is drawn from stream bytespin_seed, item t. What a cluster does is drawn from stream
-// bytespin_flip, item its smallest site. So any way of finding the clusters gives the same
+// Draws (rules.hpp): the bonds are those of Swendsen-Wang, stream bytespin_bond by slot. The
+// seed of tile t is drawn from stream bytespin_seed, item t. What a cluster does is drawn from
+// stream bytespin_flip, item its smallest site. So any way of finding the clusters gives the same
 // trajectory. On the CPU clusters grow from the seeds as Wolff's do (wolff.hpp): costs
 // what the clusters found hold, not the lattice.
 #pragma once
