@@ -148,8 +148,7 @@ ExitCode run_curves(const CurveOptions& options, const std::string& name,
   tell_device(device);
 
   Progress progress(name, static_cast<double>(spec.temperatures.size() * spec.mixes.size()));
-  KeptPoints kept;
-  const CurveSet set = measure(spec, stop, progress, kept);
+  const CurveSet set = measure(spec, stop, progress);
   progress.close();
   if (options.json) {
     fmt::print("{}\n", curves_json(set).dump(2));

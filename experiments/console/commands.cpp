@@ -23,6 +23,7 @@ CLI::App& add_command(CLI::App& program, const char* name, const char* about,
                       const std::string& examples) {
   return *program.add_subcommand(name, about)->footer(examples);
 }
+void hide(CLI::App& command) { command.group(""); }
 void begin_group(CLI::App& app, const char* name) { app.option_defaults()->group(name); }
 void move_to_group(CLI::App& app, const char* group, const std::vector<std::string>& options) {
   for (const auto& option : options) app.get_option(option)->group(group);

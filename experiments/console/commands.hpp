@@ -27,6 +27,7 @@ struct AddedCommand {
 
 CLI::App& add_command(CLI::App& program, const char* name, const char* about,
                       const std::string& examples);
+void hide(CLI::App& command);  // from the list in --help
 // Where --help lists the options that are added from here on, or these.
 void begin_group(CLI::App& app, const char* name);
 void move_to_group(CLI::App& app, const char* group, const std::vector<std::string>& options);

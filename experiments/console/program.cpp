@@ -47,6 +47,7 @@ AddedCommand add_decorrelate_command(CLI::App& program);
 AddedCommand add_equilibrate_command(CLI::App& program);
 AddedCommand add_clusters_command(CLI::App& program);
 AddedCommand add_reproduce_command(CLI::App& program);
+AddedCommand add_time_updates_command(CLI::App& program);
 AddedCommand add_label_command(CLI::App& program);
 AddedCommand add_info_command(CLI::App& program);
 
@@ -304,7 +305,7 @@ int run(int argc, char** argv) {
       add_decorrelate_command(program), add_equilibrate_command(program),
       add_clusters_command(program),    add_reproduce_command(program),
       add_bench_command(program),       add_label_command(program),
-      add_info_command(program)};
+      add_info_command(program),        add_time_updates_command(program)};
   check_subcommand(program, argc, argv);
   try {
     program.parse(argc, argv);

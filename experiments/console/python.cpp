@@ -94,14 +94,15 @@ ExitCode run_script(const std::filesystem::path& script, std::vector<std::string
   arguments.insert(arguments.begin(), {python, script});
   std::fflush(stdout);
   const int status = run_program(arguments, false);
-  // With these it has printed the reason itself.
-  for (const ExitCode known : {ExitCode::done, ExitCode::usage, ExitCode::data, ExitCode::io}) {
+  // The script has printed the reason of these statuses.
+  for (const ExitCode known : {ExitCode::done, ExitCode::usage, ExitCode::data, ExitCode::device,
+                               ExitCode::held, ExitCode::io, ExitCode::interrupted}) {
     if (status == static_cast<int>(known)) return known;
   }
   const int signal = stop_signal() != 0 ? stop_signal() : status - 128;
   if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP || stop_signal() != 0) {
     throw Error(ExitCode::interrupted,
-                fmt::format("{} was stopped by {}; the same command draws what is missing", name,
+                fmt::format("{} was stopped by {}; the same command does what is missing", name,
                             signal_name(signal)));
   }
   throw Error(ExitCode::internal, signal > 0
@@ -129,6 +130,13 @@ ExitCode run_plot_script(const std::vector<std::string>& arguments) {
 
 ExitCode run_report_script(const std::filesystem::path& folder) {
   return run_script(scripts_folder() / "report.py", {folder});
+}
+
+ExitCode run_reproduce_script(std::vector<std::string> arguments) {
+  std::error_code none;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", none);
+  arguments.insert(arguments.begin(), {"--program", program});
+  return run_script(scripts_folder().parent_path() / "reproduce.py", std::move(arguments));
 }
 
 ExitCode draw_plots(const std::vector<std::string>& arguments) {

@@ -1,5 +1,5 @@
-// Calls the Python plots: analysis/rewise/plots/plot.py, with the interpreter found at configure
-// time or named by REWISE_PYTHON.
+// Calls scripts of analysis/rewise with the Python that was found at configure time or that
+// REWISE_PYTHON names.
 #pragma once
 
 #include <filesystem>
@@ -20,6 +20,9 @@ std::string plots_missing();
 ExitCode run_plot_script(const std::vector<std::string>& arguments);
 // The same for report.py, which draws a study and writes its report.html.
 ExitCode run_report_script(const std::filesystem::path& folder);
+
+// The same for analysis/rewise/reproduce.py, which runs this program's commands.
+ExitCode run_reproduce_script(std::vector<std::string> arguments);
 
 // The same at the end of another command: where it fails, one line on standard error says why.
 // Returns io where files could not be written, interrupted where it was told to stop, else done:
