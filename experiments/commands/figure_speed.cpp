@@ -159,14 +159,14 @@ Series hybrid(const UpdateTimes& core, const UpdateTimes& fast) {
 }
 
 // One core, and the accelerated side beside it.
-struct Sides {
+struct SpeedSides {
   CurveSpec core, fast;
   std::vector<WolffMethod> methods;  // of the accelerated side
 };
 
-Sides sides_of(const FigureRun& run) {
+SpeedSides sides_of(const FigureRun& run) {
   const bool gpu = run.spec.device >= 0;
-  Sides sides{run.spec, run.spec, run.wolffs};
+  SpeedSides sides{run.spec, run.spec, run.wolffs};
   sides.core.engine = engine_with(&EngineTraits::methods);
   sides.core.device = -1;
   sides.core.threads = sides.fast.threads = 1;
@@ -229,7 +229,7 @@ Columns one_side(const UpdateTimes& core) {
       {"hybrid_share", none}};
 }
 
-CurveSet speed_point(const FigureRun& run, const Graph& graph, const Sides& sides,
+CurveSet speed_point(const FigureRun& run, const Graph& graph, const SpeedSides& sides,
                      double temperature, const StopToken& stop) {
   const bool gpu = run.spec.device >= 0, named = !run.wolffs.empty();
   const std::string size = fmt::format("{}", sides.core.extents.front());
@@ -270,7 +270,7 @@ CurveSet speed_point(const FigureRun& run, const Graph& graph, const Sides& side
 
 CurveSet measure_speed(const FigureRun& run, const StopToken& stop, Progress& progress,
                        KeptPoints& kept) {
-  Sides sides = sides_of(run);
+  SpeedSides sides = sides_of(run);
   CurveSet set;
   set.kind = "speed";
   set.about = spec_json(sides.fast);
