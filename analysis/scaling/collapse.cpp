@@ -3,10 +3,10 @@
 #include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "analysis/scaling/simplex.hpp"
 #include "src/base/all_cores.hpp"
+#include "src/base/constants.hpp"
 #include "src/base/error.hpp"
 
 namespace rewise {
@@ -14,8 +14,6 @@ namespace {
 
 using Eigen::Index;
 using Eigen::VectorXd;
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 struct ScaledSet {
   Eigen::ArrayXd x, y, error;

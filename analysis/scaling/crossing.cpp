@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "src/base/all_cores.hpp"
+#include "src/base/constants.hpp"
 #include "src/base/error.hpp"
 
 // Where Boost 1.77 and newer keep barycentric_rational.
@@ -20,7 +21,6 @@ using namespace boost::math;
 using namespace boost::math::interpolators;
 using Interpolant = barycentric_rational<double>;
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t kOrder = 3;
 
 Interpolant make_interpolant(const Eigen::ArrayXd& x, const Eigen::ArrayXd& y) {

@@ -2,17 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
+#include "src/base/constants.hpp"
 #include "src/base/error.hpp"
 
 namespace rewise {
 namespace {
 
 using Eigen::Index;
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 Shifts part_of(const Shifts& s, Index first, Index count) {
   return {s.p.segment(first, count), s.value.segment(first, count),

@@ -2,15 +2,14 @@
 
 #include <Eigen/Cholesky>
 #include <cmath>
-#include <limits>
 
 #include "analysis/series/distributions.hpp"
+#include "src/base/constants.hpp"
 #include "src/base/error.hpp"
 
 namespace rewise {
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 // A correlation matrix worse conditioned than this says that a point repeats the others.
 constexpr double kLeastReciprocalCondition = 1e-11;
 

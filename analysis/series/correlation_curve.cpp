@@ -6,11 +6,11 @@
 #include <numeric>
 
 #include "analysis/series/jackknife.hpp"
+#include "src/base/constants.hpp"
 
 namespace rewise {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr Eigen::Index kFewGroups = 4;  // the spread of fewer is uncertain itself
 

@@ -6,6 +6,8 @@
 #include <random>
 #include <vector>
 
+#include "src/base/constants.hpp"
+
 namespace rewise {
 namespace {
 
@@ -56,7 +58,6 @@ std::vector<Eigen::Index> all_of(Eigen::Index count) {
 
 EquilibriumTime equilibrium_time(const Eigen::ArrayXd& x, const Eigen::ArrayXXd& hot,
                                  const Eigen::ArrayXXd& cold, double level) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const Windows w = windows_of(x, hot, cold);
   const Eigen::Index first = first_agreement(w, all_of(hot.rows()), all_of(cold.rows()), level);
   EquilibriumTime result;

@@ -1,15 +1,13 @@
 #include "analysis/series/jackknife.hpp"
 
 #include <cmath>
-#include <limits>
 #include <set>
 
+#include "src/base/constants.hpp"
 #include "src/base/error.hpp"
 
 namespace rewise {
 namespace {
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // (n_s - 1)/n_s sum_g (a - mean a)(b - mean b) of one sample; 0 unless both have it.
 double covariance_in(int sample, const Jackknifed& a, const Jackknifed& b) {

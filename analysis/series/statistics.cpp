@@ -3,16 +3,14 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "analysis/series/distributions.hpp"
+#include "src/base/constants.hpp"
 #include "src/base/error.hpp"
 
 namespace rewise {
 namespace {
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // The power of ten of the last digit that is shown for this error.
 int last_digit_exponent(double error) {

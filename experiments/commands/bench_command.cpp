@@ -17,12 +17,12 @@
 namespace rewise {
 namespace {
 
-constexpr const char* kAbout =
+constexpr const char* kBenchAbout =
     "Speeds of every engine, update and device.\n\n"
     "Times the engines' updates on equilibrated configurations, near Tc(p) unless told\n"
     "otherwise, and prints sites per ns, us per update, the share of what the device could\n"
     "move or compute, and the GPU's speed over the CPU's.";
-constexpr const char* kExamples = R"(
+constexpr const char* kBenchExamples = R"(
 Lists make a row of every combination. An engine that a device cannot run is left out,
 unless both were named: that ends with status 69.
 
@@ -157,7 +157,7 @@ void add_how_options(CLI::App& app, BenchOptions& o) {
 
 AddedCommand add_bench_command(CLI::App& program) {
   auto options = std::make_shared<BenchOptions>();
-  CLI::App& app = add_command(program, "bench", kAbout, kExamples);
+  CLI::App& app = add_command(program, "bench", kBenchAbout, kBenchExamples);
   add_what_options(app, *options);
   add_how_options(app, *options);
   return {&app, [options] {

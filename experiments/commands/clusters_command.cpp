@@ -7,11 +7,11 @@
 namespace rewise {
 namespace {
 
-constexpr const char* kAbout =
+constexpr const char* kClustersAbout =
     "Sizes of Wolff clusters over temperatures.\n\n"
     "Measures every Wolff cluster of systems in equilibrium: their distribution over\n"
     "logarithmic bins, the power law that it follows at Tc, and the mean cluster.";
-constexpr const char* kExamples = R"(
+constexpr const char* kClustersExamples = R"(
 The exponent is that of the density of clusters as they are grown, from a random site; it
 means something at Tc only, where fit_q (the chance of a worse fit) should not be tiny. The
 multispin engine is as exact: it grows one cluster in each of its systems.
@@ -24,7 +24,7 @@ Examples:
 
 AddedCommand add_clusters_command(CLI::App& program) {
   auto options = std::make_shared<CurveOptions>();
-  CLI::App& app = add_command(program, "clusters", kAbout, kExamples);
+  CLI::App& app = add_command(program, "clusters", kClustersAbout, kClustersExamples);
   add_curve_options(app, *options, "1:1");
   add_prepare_options(app, *options);
   add_whole(app, "--measure", options->measure, 8, std::uint64_t{1} << 40, "clusters per system");

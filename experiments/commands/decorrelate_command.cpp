@@ -7,13 +7,13 @@
 namespace rewise {
 namespace {
 
-constexpr const char* kAbout =
+constexpr const char* kDecorrelateAbout =
     "Decorrelation of spins and observables by schedule.\n\n"
     "Follows systems in equilibrium under every schedule of a set: the correlation of the\n"
     "spins with those of an earlier time (Hawick, Leist & Playne 2010, eq. 14) and the\n"
     "autocorrelation of e, |m| and m^2, against steps (a sweep or a cluster update) and\n"
     "against seconds.";
-constexpr const char* kExamples = R"(
+constexpr const char* kDecorrelateExamples = R"(
 The tables: what an update costs; when the mean absolute correlation has come down to 1/e, 1/10
 and 1/30 for good (small lattices do not come down to 1/30: uncorrelated spins have |rho| ~
 N^(-1/2) or more); tau_int, which counts 1/2 cycle for white noise ("> 20": the series is too
@@ -28,7 +28,7 @@ Examples:
 
 AddedCommand add_decorrelate_command(CLI::App& program) {
   auto options = std::make_shared<CurveOptions>();
-  CLI::App& app = add_command(program, "decorrelate", kAbout, kExamples);
+  CLI::App& app = add_command(program, "decorrelate", kDecorrelateAbout, kDecorrelateExamples);
   add_curve_options(app, *options, "1:0,8:1,1:1,1:8,0:1");
   add_prepare_options(app, *options);
   add_whole(app, "--steps", options->steps, 1, std::uint64_t{1} << 31, "longest lag");

@@ -7,12 +7,12 @@
 namespace rewise {
 namespace {
 
-constexpr const char* kAbout =
+constexpr const char* kEquilibrateAbout =
     "Energy from hot and cold starts; time to equilibrium.\n\n"
     "Follows systems that start random and systems that start ordered, for every schedule\n"
     "of a set, against steps (a sweep or a cluster update) and seconds, and says when the\n"
     "two agree within their errors: the time to equilibrium.";
-constexpr const char* kExamples = R"(
+constexpr const char* kEquilibrateExamples = R"(
 Examples:
   rewise equilibrate --size 64 --temperature 2.269185 --steps 2000 \
       --schedule 1:0,glauber/1:0,0:1,1:1
@@ -22,7 +22,7 @@ Examples:
 
 AddedCommand add_equilibrate_command(CLI::App& program) {
   auto options = std::make_shared<CurveOptions>();
-  CLI::App& app = add_command(program, "equilibrate", kAbout, kExamples);
+  CLI::App& app = add_command(program, "equilibrate", kEquilibrateAbout, kEquilibrateExamples);
   options->steps = 1000;
   add_curve_options(app, *options, "1:0,glauber/1:0,0:1,1:1");
   add_whole(app, "--steps", options->steps, 4, std::uint64_t{1} << 31, "steps to follow");

@@ -19,11 +19,11 @@ namespace {
 
 constexpr std::uint64_t kMetricsUpTo = std::uint64_t{1} << 24;  // sites, where nothing was said
 
-constexpr const char* kAbout =
+constexpr const char* kGraphAbout =
     "Build, inspect, export a network.\n\n"
     "Builds a rewired lattice (or reads a graph) and prints its size, its rewired\n"
     "bonds and its metrics: degrees, components, path lengths, clustering.";
-constexpr const char* kExamples = R"(
+constexpr const char* kGraphExamples = R"(
 Modified cells are sites whose neighbours are not those of the lattice. Clustering, over up to
 10000 sites: the pairs of a site's neighbours that are joined, over all pairs (lattices have no
 triangles: 0). 4-cycle clustering: the squares that a site is on over those it could be on
@@ -213,7 +213,7 @@ ExitCode run_graph(const GraphOptions& options) {
 
 AddedCommand add_graph_command(CLI::App& program) {
   auto options = std::make_shared<GraphOptions>();
-  CLI::App& app = add_command(program, "graph", kAbout, kExamples);
+  CLI::App& app = add_command(program, "graph", kGraphAbout, kGraphExamples);
   add_text(app, "--from", options->from, "FILE",
            "read this graph (.edges, .graphml, .h5 or a\n"
            "task file) instead of building one");

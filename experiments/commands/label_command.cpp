@@ -11,13 +11,13 @@
 namespace rewise {
 namespace {
 
-constexpr const char* kAbout =
+constexpr const char* kLabelAbout =
     "Label connected components of an image or graph.\n\n"
     "Labels the connected components of a PGM image, of an array in an HDF5 file (1 to\n"
     "4 dimensions) or of a graph with occupied bonds, and prints their number, the\n"
     "largest, a histogram of sizes, and the directions that one of them wraps or spans.\n"
     "A label is the number of a component's smallest site, x fastest, counted from 0.";
-constexpr const char* kExamples = R"(
+constexpr const char* kLabelExamples = R"(
 Pixels are joined with their neighbours along each direction: 4 in two dimensions, 6 in
 three. Images have open boundaries unless --periodic is given; the lattices of graph
 files are periodic. All methods give the same labels.
@@ -51,7 +51,7 @@ ExitCode run_label(const LabelOptions& options) {
 AddedCommand add_label_command(CLI::App& program) {
   auto options = std::make_shared<LabelOptions>();
   LabelOptions& o = *options;
-  CLI::App& app = add_command(program, "label", kAbout, kExamples);
+  CLI::App& app = add_command(program, "label", kLabelAbout, kLabelExamples);
   add_argument(app, "file", o.file, "FILE",
                "image (.pgm, .pbm), dataset (FILE.h5:/path) or graph (.edges,\n"
                ".graphml, .h5)");

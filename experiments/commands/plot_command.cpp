@@ -12,12 +12,12 @@
 namespace rewise {
 namespace {
 
-constexpr const char* kAbout =
+constexpr const char* kPlotAbout =
     "Draw a study, a task file or curves.\n\n"
     "Draws every plot that the data allow, as PNG and PDF, into the study's folder\n"
     "plots/ (or beside the task file). Needs Python 3 with matplotlib and h5py; the\n"
     "environment variable REWISE_PYTHON names another interpreter.";
-constexpr const char* kExamples = R"(
+constexpr const char* kPlotExamples = R"(
 Examples:
   rewise plot studies/quickstart       Tc(p), crossings, moments of a study
   rewise plot t.h5                     time series and autocorrelations of a run
@@ -48,7 +48,7 @@ ExitCode run_plot(const std::string& what, const std::string& out) {
 AddedCommand add_plot_command(CLI::App& program) {
   auto what = std::make_shared<std::string>();
   auto out = std::make_shared<std::string>();
-  CLI::App& app = add_command(program, "plot", kAbout, kExamples);
+  CLI::App& app = add_command(program, "plot", kPlotAbout, kPlotExamples);
   add_argument(app, "what", *what, "DIR|FILE", "a study's folder, or a task file");
   add_text(app, "--out", *out, "DIR", "where the plots go");
   return {&app, [what, out] { return run_plot(*what, *out); }};

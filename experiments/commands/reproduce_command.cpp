@@ -19,14 +19,14 @@
 namespace rewise {
 namespace {
 
-constexpr const char* kAbout =
+constexpr const char* kReproduceAbout =
     "A figure of a paper, ours beside theirs.\n\n"
     "Measures what a figure or table of Hawick, Leist & Playne (2010), Weigel (2011) or\n"
     "Komura & Okabe (2012, 2013) shows, draws our curves beside the numbers that the paper\n"
     "gives, says what the paper found and, by computed checks, whether ours agrees, disagrees\n"
     "or leaves it undecided (defined below the checks); where it does not agree, why.\n"
     "Needs Python 3.11 with numpy, h5py and xxhash; with matplotlib it draws plots.";
-constexpr const char* kExamples = R"(
+constexpr const char* kReproduceExamples = R"(
 Each figure is one file, experiments/configs/reproduce/NAME.toml; a file of the same form may
 be given instead of a name. The scale quick takes about a minute on two cores, with smaller
 lattices where needed; paper has the paper's sizes and needs a GPU. Every run is a command of
@@ -83,7 +83,7 @@ ExitCode run_reproduce(const ReproduceOptions& options) {
 
 AddedCommand add_reproduce_command(CLI::App& program) {
   auto options = std::make_shared<ReproduceOptions>();
-  CLI::App& app = add_command(program, "reproduce", kAbout, kExamples);
+  CLI::App& app = add_command(program, "reproduce", kReproduceAbout, kReproduceExamples);
   add_argument(app, "figure", options->name, "NAME|FILE.toml", "a figure's name, or its file",
                false);
   add_flag(app, "--list", options->list, "name all figures, one line each");

@@ -27,12 +27,12 @@
 namespace rewise {
 namespace {
 
-constexpr const char* kAbout =
+constexpr const char* kRunAbout =
     "Simulate one graph at given temperatures.\n\n"
     "Simulates the Ising or the Potts model on one graph at one or more temperatures and\n"
     "prints energy, magnetisation, Binder's U, specific heat and susceptibility per site\n"
     "with errors, and integrated autocorrelation times (tau, in cycles).";
-constexpr const char* kExamples = R"(
+constexpr const char* kRunExamples = R"(
 A cycle is M sweeps of --local and then W updates of --cluster in every replica. Half of
 the replicas start ordered, half random. Where these still differ, the run drifts, or it is
 too short for honest errors, the table has "-", --json null with "status" and "reasons"
@@ -308,7 +308,7 @@ ExitCode run_run(const RunOptions& options) {
 
 AddedCommand add_run_command(CLI::App& program) {
   auto options = std::make_shared<RunOptions>();
-  CLI::App& app = add_command(program, "run", kAbout, kExamples);
+  CLI::App& app = add_command(program, "run", kRunAbout, kRunExamples);
   add_run_options(app, *options);
   return {&app, [options, &app] {
             check_run_options(app, *options);

@@ -250,14 +250,14 @@ ExitCode run_study_contents(const ContentOptions& options) {
   return ExitCode::done;
 }
 
-constexpr const char* kAbout =
+constexpr const char* kStudyAbout =
     "What a study's folder holds; removes what nothing asks for.\n\n"
     "A study whose sizes, p, temperatures or sampling were edited keeps the tasks of before.\n"
     "Shows how many tasks there are of each lattice, for results, for pilots, scans and tuning,\n"
     "and how many the last run that came to its end did not ask for. Names those that it asked\n"
     "for and that are missing.";
 
-constexpr const char* kExamples = R"(
+constexpr const char* kStudyExamples = R"(
 Examples:
   rewise study studies/sweep            a row per lattice
   rewise study studies/sweep --list     a row per task
@@ -298,7 +298,7 @@ std::string unasked_text(const fs::path& folder, const AskedTasks& asked) {
 
 AddedCommand add_study_command(CLI::App& program) {
   auto options = std::make_shared<ContentOptions>();
-  CLI::App& app = add_command(program, "study", kAbout, kExamples);
+  CLI::App& app = add_command(program, "study", kStudyAbout, kStudyExamples);
   add_argument(app, "folder", options->folder, "DIR", "a study's folder");
   add_flag(app, "--list", options->list, "every task, one a line");
   add_flag(app, "--prune", options->prune,

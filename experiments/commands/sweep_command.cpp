@@ -15,12 +15,12 @@
 namespace rewise {
 namespace {
 
-constexpr const char* kAbout =
+constexpr const char* kSweepAbout =
     "Thermal averages on a grid of lattices, p and temperatures.\n\n"
     "Simulates every combination of dimension, size, p, rewiring rule and schedule that\n"
     "STUDY.toml lists, many graphs each, and averages energy, magnetisation, its moments,\n"
     "Binder's U, specific heat, susceptibility and cluster size over them, with errors.";
-constexpr const char* kKeys = R"(
+constexpr const char* kSweepKeys = R"(
 STUDY.toml is that of `rewise tc`, and dim, rule and schedule may be lists:
 
   [lattice]   dim = [2, 3]   sizes = [16, 32]   p = {from = 1e-3, to = 0.1, per_decade = 2}
@@ -40,7 +40,7 @@ ordered and from random starts agree; every "auto" follows from their tau_int; m
 "auto" is 100.
 model = "potts" with q = 3, say, takes Potts spins (engine "bytespin").
 )";
-constexpr const char* kTarget = R"(
+constexpr const char* kSweepTarget = R"(
 target_error = 1e-3 asks for that relative error of every observable in target_observables
 (["energy", "m2"] unless given; also abs_magnetisation, m4, binder, scaled_m2,
 specific_heat, susceptibility) at every temperature of every size: the study begins with
@@ -55,7 +55,7 @@ gives the same numbers in another folder). What nothing asks for any more is nam
 'rewise study DIR --prune' removes it.
 
 )";
-constexpr const char* kExample = R"(
+constexpr const char* kSweepExample = R"(
 Example:
   rewise sweep experiments/configs/sweep.toml --out studies/sweep)";
 
@@ -131,9 +131,9 @@ ExitCode run_sweep(const StudyOptions& options) {
 
 AddedCommand add_sweep_command(CLI::App& program) {
   auto options = std::make_shared<StudyOptions>();
-  CLI::App& app =
-      add_command(program, "sweep", kAbout,
-                  std::string(kKeys) + kScheduleHelp + kTarget + kResultsHelp + kExample);
+  CLI::App& app = add_command(
+      program, "sweep", kSweepAbout,
+      std::string(kSweepKeys) + kScheduleHelp + kSweepTarget + kResultsHelp + kSweepExample);
   add_study_options(app, *options);
   return {&app, [options] { return run_sweep(*options); }};
 }

@@ -17,14 +17,14 @@
 namespace rewise {
 namespace {
 
-constexpr const char* kAbout =
+constexpr const char* kTcAbout =
     "Critical temperatures and their shift with p.\n\n"
     "Measures the critical temperature Tc(p) of rewired lattices: finds the temperature\n"
     "window by itself (a coarse scan gives the first estimate, then the window follows the\n"
     "crossings), simulates many graphs of several sizes there, and extrapolates where\n"
     "Binder's U and sqrt(N) m^2 of different sizes cross. method = \"tree\" finds Tc a\n"
     "second way, without sizes: by the tree condition.";
-constexpr const char* kKeys = R"(
+constexpr const char* kTcKeys = R"(
 STUDY.toml needs [lattice] dim, sizes and p; everything else has a default:
 
   [study]     name = "tc-2d"   seed = 1
@@ -51,7 +51,7 @@ what they measured and go on. A Tc that a check contradicts (starts that differ,
 crossing in the window, fewer than 8 graphs or 3 sizes, U at the crossing far from its
 limit) is no result: the table shows "-", and below it why and what to do.
 )";
-constexpr const char* kTarget = R"(
+constexpr const char* kTcTarget = R"(
 target_error = 1e-4 asks for that relative error of every Tc(p), statistical and
 systematic: the study begins with `graphs` of each size (32 unless given) and adds, in
 rounds, graphs or measurements of those sizes where they lower the error most for their
@@ -79,7 +79,7 @@ phases weigh q times the disordered one, and by the histogram of the energy, ove
 sizes or more, and says of what order the transition is, with the latent heat, or that
 these sizes cannot tell.
 )";
-constexpr const char* kExample = R"(
+constexpr const char* kTcExample = R"(
 Example:
   rewise tc experiments/configs/quickstart.toml --out studies/quickstart)";
 
@@ -233,9 +233,9 @@ ExitCode run_tc(const StudyOptions& options) {
 
 AddedCommand add_tc_command(CLI::App& program) {
   auto options = std::make_shared<StudyOptions>();
-  CLI::App& app = add_command(program, "tc", kAbout,
-                              std::string(kKeys) + kChecks + kScheduleHelp + kTarget + kTree +
-                                  kPotts + kResultsHelp + kExample);
+  CLI::App& app = add_command(program, "tc", kTcAbout,
+                              std::string(kTcKeys) + kChecks + kScheduleHelp + kTcTarget + kTree +
+                                  kPotts + kResultsHelp + kTcExample);
   add_study_options(app, *options);
   return {&app, [options] { return run_tc(*options); }};
 }

@@ -26,7 +26,7 @@
 namespace rewise {
 namespace {
 
-constexpr const char* kAbout =
+constexpr const char* kTuneAbout =
     "Find the schedule M:W that decorrelates fastest.\n\n"
     "Measures, for each candidate schedule (M local sweeps, then W cluster updates), the\n"
     "seconds of a cycle and the autocorrelation times tau_int of e, |m|, m^2, U and of the\n"
@@ -34,7 +34,7 @@ constexpr const char* kAbout =
     "measurements a second of one replica stands for in the errors of m^2 and U. Beside it\n"
     "the papers' figure, decorrelated measurements of m^2 per second, 1 / (2 tau_int x\n"
     "seconds per cycle).";
-constexpr const char* kExamples = R"(
+constexpr const char* kTuneExamples = R"(
 Times are of one replica; tau_int is 1/2 for white noise, in cycles. "measured": with a
 measurement in each cycle. "worth" counts a measurement each tau_int(m^2) and, of
 Swendsen-Wang updates of Ising spins, the improved estimators that 'rewise tc' takes as
@@ -377,7 +377,7 @@ void add_effort_options(CLI::App& app, TuneOptions& o) {
 
 AddedCommand add_tune_command(CLI::App& program) {
   auto options = std::make_shared<TuneOptions>();
-  CLI::App& app = add_command(program, "tune", kAbout, kExamples);
+  CLI::App& app = add_command(program, "tune", kTuneAbout, kTuneExamples);
   add_setting_options(app, *options);
   add_effort_options(app, *options);
   return {&app, [options, &app] {

@@ -13,7 +13,8 @@ namespace rewise {
 namespace {
 
 constexpr int kPerDecade = 8;
-constexpr std::uint64_t kBlocks = 8;  // stretches of a replica's time: members of the covariance
+constexpr std::uint64_t kTimeBlocks =
+    8;  // stretches of a replica's time: members of the covariance
 constexpr Eigen::Index kEqualBins = 100;
 
 struct Counts {
@@ -26,7 +27,7 @@ Counts empty_counts(const CurveSpec& spec) {
   Counts counts;
   counts.borders = logarithmic_bins(spec.sites(), kPerDecade);
   const auto systems = static_cast<Eigen::Index>(spec.graphs) * spec.replicas;
-  const auto members = systems * static_cast<Eigen::Index>(kBlocks);
+  const auto members = systems * static_cast<Eigen::Index>(kTimeBlocks);
   counts.logarithmic =
       Eigen::ArrayXXd::Zero(members, static_cast<Eigen::Index>(counts.borders.size()) - 1);
   counts.equal = Eigen::ArrayXXd::Zero(members, kEqualBins);
@@ -37,18 +38,18 @@ Counts empty_counts(const CurveSpec& spec) {
 void count_graph(const CurveSpec& spec, Engine& engine, const Schedule& schedule, std::uint32_t g,
                  Counts& counts, const StopToken& stop) {
   const SampleUnits units = spec.units();
-  const std::uint64_t block = std::max<std::uint64_t>(spec.measure / kBlocks, 1);
-  const auto total = static_cast<double>(block * kBlocks);
+  const std::uint64_t block = std::max<std::uint64_t>(spec.measure / kTimeBlocks, 1);
+  const auto total = static_cast<double>(block * kTimeBlocks);
   Observation seen;
   engine.measure(seen);  // drops the clusters of the equilibration
-  for (std::uint64_t t = 0; t < block * kBlocks; ++t) {
+  for (std::uint64_t t = 0; t < block * kTimeBlocks; ++t) {
     check_stop(stop);
     engine.advance(schedule, 1);
     engine.measure(seen);
     for (std::uint32_t r = 0; r < spec.replicas; ++r) {
       const auto system = static_cast<Eigen::Index>(g * spec.replicas + r);
       const auto member =
-          system * static_cast<Eigen::Index>(kBlocks) + static_cast<Eigen::Index>(t / block);
+          system * static_cast<Eigen::Index>(kTimeBlocks) + static_cast<Eigen::Index>(t / block);
       const std::uint64_t size = seen.cluster_size[r];
       const double share = static_cast<double>(size) / units.sites;
       const double m = static_cast<double>(seen.magnetisation[r]) / units.order;
@@ -80,7 +81,7 @@ double error_over_graphs(const Counts& counts, Eigen::Index members, double from
 
 void conclude(CurveSet& set, const CurveSpec& spec, const CurveKeys& keys, const Counts& counts) {
   const auto replicas = static_cast<Eigen::Index>(spec.replicas);
-  const Eigen::Index members = replicas * static_cast<Eigen::Index>(kBlocks);  // of a graph
+  const Eigen::Index members = replicas * static_cast<Eigen::Index>(kTimeBlocks);  // of a graph
   const SizeHistogram h = size_histogram(counts.borders, counts.logarithmic, members);
   Curve& sizes = set.table("sizes").curves.emplace_back(Curve{keys, {}});
   sizes.add("size", h.size);

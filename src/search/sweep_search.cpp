@@ -15,7 +15,7 @@
 namespace rewise {
 namespace {
 
-constexpr std::uint32_t kScanGraphs = 4;
+constexpr std::uint32_t kSweepScanGraphs = 4;
 constexpr double kFall = 0.4;  // the value of U that is looked for
 constexpr double kWindow = 2;  // half windows of `tc` on either side
 constexpr std::size_t kFewGraphs = 4;
@@ -144,7 +144,7 @@ class Sweep {
       plan.equilibrate = 200;
       plan.measure = 100;
       plan.every = 2;
-      for (std::uint32_t g = 0; g < kScanGraphs; ++g) {
+      for (std::uint32_t g = 0; g < kSweepScanGraphs; ++g) {
         tasks.push_back(tasks_.task_of(*work, k, g, plan, "scan"));
       }
     }
@@ -154,8 +154,8 @@ class Sweep {
       samples[index] = reduce(tasks[index].spec, std::move(data), {});
     });
     for (std::size_t i = 0; i < works.size(); ++i) {
-      place_window(*works[i], k, tasks[i * kScanGraphs].spec.temperatures,
-                   &samples[i * kScanGraphs]);
+      place_window(*works[i], k, tasks[i * kSweepScanGraphs].spec.temperatures,
+                   &samples[i * kSweepScanGraphs]);
     }
   }
 
@@ -164,8 +164,9 @@ class Sweep {
     std::vector<double> u, c;
     for (std::size_t t = 0; t < temperatures.size(); ++t) {
       Moments mean = Moments::Zero();
-      for (std::uint32_t g = 0; g < kScanGraphs; ++g) {
-        mean += samples[g].simulated.row(static_cast<Eigen::Index>(t)).transpose() / kScanGraphs;
+      for (std::uint32_t g = 0; g < kSweepScanGraphs; ++g) {
+        mean +=
+            samples[g].simulated.row(static_cast<Eigen::Index>(t)).transpose() / kSweepScanGraphs;
       }
       u.push_back(binder(mean));
       c.push_back(specific_heat(mean, work.point.sizes[k].samples.sites, temperatures[t]));

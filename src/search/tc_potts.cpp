@@ -22,9 +22,9 @@ namespace rewise {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr std::uint32_t kScanGraphs = 4;
-constexpr int kMostMoves = 8;  // of a window
-constexpr Eigen::Index kFinePoints = 61;
+constexpr std::uint32_t kPottsScanGraphs = 4;
+constexpr int kMostPottsMoves = 8;  // of a window
+constexpr Eigen::Index kPottsFinePoints = 61;
 constexpr std::uint64_t kMeasure = 100;  // where "auto": a histogram needs more than averages do
 constexpr double kLeastShortcuts = 5;    // p N of the largest size
 constexpr double kHalfWidths = 3;        // of the peak of C, on either side of a narrowed window
@@ -97,7 +97,7 @@ class PeakSearch {
       plan.equilibrate = 200;
       plan.measure = 100;
       plan.every = 2;
-      for (std::uint32_t g = 0; g < kScanGraphs; ++g) {
+      for (std::uint32_t g = 0; g < kPottsScanGraphs; ++g) {
         list.push_back(tasks_.task_of(point, 0, g, plan, "scan"));
       }
     }
@@ -107,13 +107,14 @@ class PeakSearch {
       samples[index] = reduce(list[index].spec, std::move(data), {});
     });
     for (std::size_t i = 0; i < tasks_.points.size(); ++i) {
-      const auto& temperatures = list[i * kScanGraphs].spec.temperatures;
+      const auto& temperatures = list[i * kPottsScanGraphs].spec.temperatures;
       double highest = -1;
       for (std::size_t t = 0; t < temperatures.size(); ++t) {
         double heat = 0;
-        for (std::uint32_t g = 0; g < kScanGraphs; ++g) {
-          const Moments m =
-              samples[i * kScanGraphs + g].simulated.row(static_cast<Eigen::Index>(t)).transpose();
+        for (std::uint32_t g = 0; g < kPottsScanGraphs; ++g) {
+          const Moments m = samples[i * kPottsScanGraphs + g]
+                                .simulated.row(static_cast<Eigen::Index>(t))
+                                .transpose();
           heat += specific_heat(m, sites, temperatures[t]);
         }
         if (heat <= highest) continue;
@@ -161,7 +162,7 @@ class PeakSearch {
                                  ? window_temperatures(point.centre, point.half_width)
                                  : config_.temperatures;
     const double low = size.plan.temperatures.front(), high = size.plan.temperatures.back();
-    size.samples.grid = temperature_grid(low, high, kFinePoints);
+    size.samples.grid = temperature_grid(low, high, kPottsFinePoints);
     size.samples.energies = energy_grid(size.samples.sites, bonds_per_site(config_, point.data.p),
                                         0.5 * (low + high), config_.q);
     size.samples.graphs.clear();
@@ -184,7 +185,7 @@ class PeakSearch {
 
   // Moves and narrows windows until the peaks are well inside of one that both phases reach over.
   void settle(std::size_t k) {
-    for (int move = 0; move <= kMostMoves; ++move) {
+    for (int move = 0; move <= kMostPottsMoves; ++move) {
       Who moved;
       for (const auto i : all_) {
         TcPoint& point = tasks_.points[i];
@@ -205,7 +206,7 @@ class PeakSearch {
         const bool stays = !off && half == point.half_width;
         if (stays) {
           point.centre = middle;
-        } else if (move == kMostMoves) {
+        } else if (move == kMostPottsMoves) {
           point.data.warnings.push_back(
               fmt::format("{}: no window was found with the peaks well inside",
                           extents_text(tasks_.extents(k))));
@@ -468,7 +469,7 @@ Json point_json(const StudyConfig& config, const PottsPoint& point) {
   return json;
 }
 
-std::string text(const Json& json) {
+std::string json_text(const Json& json) {
   return json.is_null() || !json.contains("text") ? "-" : json["text"].get<std::string>();
 }
 
@@ -572,16 +573,16 @@ std::string peaks_headline(const Json& summary) {
   for (const auto& point : summary["points"]) {
     const std::string p = number_text(point["p"]);
     const Json &tc = point["tc"], &order = point["order"];
-    std::string latent = text(order["latent_heat"]);
+    std::string latent = json_text(order["latent_heat"]);
     if (order["latent_below"].is_number()) {
       latent = fmt::format("< {:.2g}", order["latent_below"].get<double>());
     }
     rows.push_back(
-        {p, text(tc),
+        {p, json_text(tc),
          tc.is_null()
              ? "-"
              : fmt::format("{:.1e}", tc["total_error"].get<double>() / tc["value"].get<double>()),
-         text(point["shift"]),
+         json_text(point["shift"]),
          order["verdict"].get<std::string>() + (order["source"] == "exact" ? " (exact)" : ""),
          latent,
          tc.is_null() || tc["dof"] == 0
@@ -593,12 +594,13 @@ std::string peaks_headline(const Json& summary) {
                                     tc["dof"].get<int>() + 2)});
     for (const auto& size : point["sizes"]) {
       const Json& peaks = size["peaks"];
-      sizes.push_back(
-          {p, joined_extents(size), size["graphs"].dump(),
-           text(peaks["specific_heat"]["temperature"]), text(peaks["specific_heat"]["height"]),
-           text(peaks["susceptibility"]["temperature"]), text(peaks["susceptibility"]["height"]),
-           text(peaks["weights"]), text(peaks["ordered"]), text(peaks["disordered"]),
-           peaks["two"].get<bool>() ? text(peaks["barrier"]) : "-"});
+      sizes.push_back({p, joined_extents(size), size["graphs"].dump(),
+                       json_text(peaks["specific_heat"]["temperature"]),
+                       json_text(peaks["specific_heat"]["height"]),
+                       json_text(peaks["susceptibility"]["temperature"]),
+                       json_text(peaks["susceptibility"]["height"]), json_text(peaks["weights"]),
+                       json_text(peaks["ordered"]), json_text(peaks["disordered"]),
+                       peaks["two"].get<bool>() ? json_text(peaks["barrier"]) : "-"});
     }
     words += fmt::format("p = {}: {}\n", p, order_words(order));
     if (!point["tc_exact"].is_null() && !tc.is_null()) {

@@ -38,7 +38,7 @@ constexpr double kOfPilots = 0.4, kOfLast = 0.5;
 constexpr double kLeastDisorder = 0.1;        // share of the pilots' variance, which is uncertain
 constexpr double kMostSites = 1u << 22;       // of a lattice, unless xi asks for more
 constexpr double kLimitSites = 2147483584.0;  // of the multispin engine
-constexpr int kMostPilots = 24, kMostRounds = 10, kMostMoves = 4;
+constexpr int kMostPilots = 24, kMostRounds = 10, kMostTreeMoves = 4;
 constexpr double kSmallP = 1e-3;      // up to here the form for small p
 constexpr double kSmallPError = 0.3;  // relative error of its lambda, over p
 constexpr double kLevel = 1e-5;       // of the check of equilibrium
@@ -140,7 +140,7 @@ double rounded(double temperature) {
 }
 
 // The search for one p.
-struct Work {
+struct PointWork {
   TreePoint data;
   TreeRule rule;
   bool last = false, done = false;  // in the last step; at the end
@@ -180,7 +180,7 @@ class Search {
   Search(Study& study, const StopToken& stop, Progress& progress)
       : tasks_(study, stop, progress), config_(study.config()) {
     for (const double p : config_.p) {
-      Work work;
+      PointWork work;
       work.data.p = p;
       work.data.asked = config_.target_error.value_or(kTreeError);
       work.rule = {config_.dim(), p, config_.rule == Rule::rewire};
@@ -207,7 +207,7 @@ class Search {
   // Of the last step that was finished; a p without one has no Tc.
   std::vector<TreePoint> so_far() const {
     std::vector<TreePoint> points;
-    for (const Work& work : works_) {
+    for (const PointWork& work : works_) {
       points.push_back(work.data);
       if (!work.done && work.data.edge == 0) {
         points.back().reasons.push_back("stopped before the bare lattices of the last step");
@@ -217,7 +217,7 @@ class Search {
   }
 
  private:
-  void begin(Work& work) {
+  void begin(PointWork& work) {
     const TreeRule& rule = work.rule;
     if (rule.dim == 1) work.data.exact = chain_tc(rule);
     work.data.form = rule.rewire && rule.p <= kSmallP ? TreeForm::small_p : TreeForm::whole;
@@ -235,7 +235,7 @@ class Search {
   }
 
   // Temperatures over [low, high] of u.
-  void lay_pilots(Work& work) {
+  void lay_pilots(PointWork& work) {
     work.temperatures.clear();
     for (int k = 0; k < kPilotTemperatures; ++k) {
       const double u = work.low + (work.high - work.low) * k / (kPilotTemperatures - 1);
@@ -250,14 +250,14 @@ class Search {
   }
 
   // The range is narrow: these may be the last pilots.
-  static bool near_root(const Work& work) { return work.pilots > 0 && work.narrow; }
+  static bool near_root(const PointWork& work) { return work.pilots > 0 && work.narrow; }
 
   // L / xi that is enough for the last pilots.
-  static double pilot_ratio(const Work& work, double length) {
+  static double pilot_ratio(const PointWork& work, double length) {
     return std::pow(kPilotRatio * length, work.rule.dim) > kHuge ? kHugeRatio : kPilotRatio;
   }
 
-  StudyTask task_of(Work& work, std::uint32_t graph) const {
+  StudyTask task_of(PointWork& work, std::uint32_t graph) const {
     StudyTask task;
     TaskSpec& spec = task.spec;
     const std::vector<std::uint32_t> extents(static_cast<std::size_t>(work.rule.dim), work.edge);
@@ -285,13 +285,13 @@ class Search {
   // their Tc before the large ones of small p keep the device.
   std::vector<std::size_t> cheapest() const {
     constexpr double together = 8;  // times the least
-    const auto cost = [](const Work& work) {
+    const auto cost = [](const PointWork& work) {
       const double graphs = work.graphs - static_cast<double>(work.rows.size());
       return graphs * work.sites() * static_cast<double>(work.temperatures.size()) *
              static_cast<double>(work.equilibrate + work.measure);
     };
     double least = std::numeric_limits<double>::infinity();
-    for (const Work& work : works_) {
+    for (const PointWork& work : works_) {
       if (!work.done) least = std::min(least, cost(work));
     }
     std::vector<std::size_t> chosen;
@@ -311,7 +311,7 @@ class Search {
     std::vector<Target> targets;
     std::size_t pilots = 0;
     for (const std::size_t i : active) {
-      Work& work = works_[i];
+      PointWork& work = works_[i];
       const auto before = static_cast<std::uint32_t>(work.rows.size());
       work.rows.resize(work.graphs);
       for (std::uint32_t g = before; g < work.graphs; ++g) {
@@ -333,7 +333,7 @@ class Search {
   // As many control variates as the graphs allow; of small p the number of removed bonds alone:
   // pairs of them are too rare to tell (at p = 0.001 eight make the variance four times that of
   // one).
-  static Eigen::Index controls_of(const Work& work) {
+  static Eigen::Index controls_of(const PointWork& work) {
     const Eigen::Index all = !work.rule.rewire                     ? 0
                              : work.data.form == TreeForm::small_p ? 1
                                                                    : kBareCounts;
@@ -341,7 +341,7 @@ class Search {
   }
 
   // With control variates, most important first.
-  TreeTable table_of(Work& work) const {
+  TreeTable table_of(PointWork& work) const {
     TreeTable table;
     table.temperature = work.temperatures;
     const auto graphs = static_cast<Eigen::Index>(work.rows.size());
@@ -362,7 +362,7 @@ class Search {
   }
 
   // Hot and cold starts agree: else longer equilibration. False where the rows were dropped.
-  bool in_equilibrium(Work& work) {
+  bool in_equilibrium(PointWork& work) {
     std::vector<double> differences;
     for (const Row& row : work.rows) differences.push_back(row.hot_less_cold);
     if (compare_to_zero(differences, kLevel).agree) return true;
@@ -373,12 +373,12 @@ class Search {
     return false;
   }
 
-  void fail(Work& work, const std::string& reason) {
+  void fail(PointWork& work, const std::string& reason) {
     work.data.reasons.push_back(reason);
     work.done = true;
   }
 
-  void keep_lambda(Work& work, const TreeRoot& root) {
+  void keep_lambda(PointWork& work, const TreeRoot& root) {
     auto& kept = work.data.lambda;
     for (std::size_t t = 0; t < root.lambda.size(); ++t) {
       const double at = work.temperatures[t];
@@ -390,7 +390,7 @@ class Search {
     });
   }
 
-  void decide(Work& work) {
+  void decide(PointWork& work) {
     if (!in_equilibrium(work)) return;
     const TreeTable table = table_of(work);
     const TreeRoot root = tree_root(work.rule, table, work.data.form, work.fit);
@@ -399,7 +399,7 @@ class Search {
   }
 
   // Moves and narrows the range, enlarges the lattice, or goes on to the last step.
-  void decide_pilot(Work& work, const TreeRoot& root, const TreeTable& table) {
+  void decide_pilot(PointWork& work, const TreeRoot& root, const TreeTable& table) {
     if (++work.pilots > kMostPilots)
       return fail(work, "the pilots found no temperature with lambda = 1");
     const double first = root.lambda.empty() ? std::nan("") : root.lambda.front().value;
@@ -453,7 +453,7 @@ class Search {
   }
 
   // Between the two temperatures where lambda passes 1, straight in u and ln lambda.
-  double root_between(const Work& work, const TreeRoot& root) const {
+  double root_between(const PointWork& work, const TreeRoot& root) const {
     for (std::size_t t = 0; t + 1 < root.lambda.size(); ++t) {
       const double a = std::log(root.lambda[t].value), b = std::log(root.lambda[t + 1].value);
       if (a >= 0 && b < 0) {
@@ -465,7 +465,7 @@ class Search {
     return 0.5 * (work.low + work.high);
   }
 
-  double mm_at(const Work& work, const TreeTable& table, double u) const {
+  double mm_at(const PointWork& work, const TreeTable& table, double u) const {
     std::size_t near = 0;
     for (std::size_t t = 1; t < work.temperatures.size(); ++t) {
       if (std::abs(tree_coordinate(work.rule, work.temperatures[t]) - u) <
@@ -477,7 +477,7 @@ class Search {
   }
 
   // Size, temperatures and number of graphs of the last step, from the pilots.
-  void begin_last(Work& work) {
+  void begin_last(PointWork& work) {
     const TreeRoot& pilot = work.pilot;
     const double wanted = work.data.asked * std::abs(pilot.slope);  // error of ln lambda
     const double ratio = std::clamp(std::log(40 / wanted), 8.0, 18.0);
@@ -527,7 +527,7 @@ class Search {
   }
 
   // `missed`: by how much ln lambda may have been wrong where `root` comes from.
-  void lay_last(Work& work, const TreeRoot& root, double missed) {
+  void lay_last(PointWork& work, const TreeRoot& root, double missed) {
     // u-derivative of ln lambda.
     const double t = root.tc.value, h = 1e-6;
     const double per_u =
@@ -544,12 +544,12 @@ class Search {
     work.fit = {1, true, std::clamp(work.pilot.curvature, -1.0, 1.0)};
   }
 
-  void decide_last(Work& work, const TreeRoot& root) {
+  void decide_last(PointWork& work, const TreeRoot& root) {
     TreePoint& point = work.data;
     ++point.rounds;
     if (!root.ok || off_centre(work, root)) {
       point.edge = 0;
-      if (++work.moves > kMostMoves)
+      if (++work.moves > kMostTreeMoves)
         return fail(work, "the window does not settle around the root");
       if (!root.ok) {
         work.pilots = 0;
@@ -605,7 +605,7 @@ class Search {
   }
 
   // The root lies outside of the window by more than its width.
-  bool off_centre(const Work& work, const TreeRoot& root) const {
+  bool off_centre(const PointWork& work, const TreeRoot& root) const {
     const double u0 = tree_coordinate(work.rule, work.temperatures[0]),
                  u1 = tree_coordinate(work.rule, work.temperatures[1]);
     const double u = tree_coordinate(work.rule, root.tc.value);
@@ -614,7 +614,7 @@ class Search {
 
   TaskRunner tasks_;
   const StudyConfig& config_;
-  std::vector<Work> works_;
+  std::vector<PointWork> works_;
 };
 
 }  // namespace

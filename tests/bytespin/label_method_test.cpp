@@ -12,7 +12,7 @@ using namespace rewise::oracle;
 
 namespace {
 
-std::vector<Graph> graphs() {
+std::vector<Graph> labelled_graphs() {
   std::vector<Graph> graphs;
   graphs.push_back(build_graph({{34, 26}, 0.1, Rule::rewire, 3}));
   graphs.push_back(build_graph({{70, 20}, 0, Rule::rewire, 3}));
@@ -62,7 +62,7 @@ bool same(const Trace& a, const Trace& b) {
 
 TEST_CASE("labelling methods give equal trajectories: every rule, tile edge, Ising and Potts") {
   int cases = 0;
-  for (const Graph& graph : graphs()) {
+  for (const Graph& graph : labelled_graphs()) {
     for (const auto cluster : {ClusterUpdate::swendsen_wang, ClusterUpdate::wolff}) {
       for (const std::uint32_t q : {0u, 2u, 3u, 5u}) {
         const Trace expected = trace_of(graph, cluster, q, LabelMethod::fast, 0);

@@ -253,8 +253,8 @@ void compare(const Graph& graph, const EngineSpec& spec) {
   }
 }
 
-const std::vector<ClusterUpdate> kClusters{ClusterUpdate::wolff, ClusterUpdate::swendsen_wang,
-                                           ClusterUpdate::few_cluster};
+const std::vector<ClusterUpdate> kReferenceClusters{
+    ClusterUpdate::wolff, ClusterUpdate::swendsen_wang, ClusterUpdate::few_cluster};
 
 // Tiles of 1 to 7 sites, and one that is all; as the seed has it.
 void set_tiles(EngineSpec& spec) {
@@ -286,7 +286,7 @@ TEST_CASE("engine equals the naive reference") {
         if (p == 0.0 && rule != Rule::rewire) continue;
         const Graph graph = build_graph({extents, p, rule, seed});
         for (const LocalUpdate local : {LocalUpdate::metropolis, LocalUpdate::glauber}) {
-          for (const ClusterUpdate cluster : kClusters) {
+          for (const ClusterUpdate cluster : kReferenceClusters) {
             if (cluster == ClusterUpdate::few_cluster && local == LocalUpdate::glauber) continue;
             INFO(to_string(rule) << " p " << p << " extent " << extents[0] << " dim "
                                  << extents.size() << ' ' << to_string(local) << ' '
@@ -302,7 +302,7 @@ TEST_CASE("engine equals the naive reference") {
 TEST_CASE("engine equals the naive reference on an imported graph") {
   const Graph graph = imported_graph();
   for (const LocalUpdate local : {LocalUpdate::metropolis, LocalUpdate::glauber}) {
-    for (const ClusterUpdate cluster : kClusters) {
+    for (const ClusterUpdate cluster : kReferenceClusters) {
       compare(graph, local, cluster, 3);
     }
   }
@@ -318,7 +318,7 @@ TEST_CASE("Potts equals the naive reference") {
     for (const double p : {0.0, 0.3}) {
       const Graph graph = build_graph({extents, p, Rule::rewire, 3});
       for (const std::uint32_t q : {2u, 3u, 255u}) {
-        for (const ClusterUpdate cluster : kClusters) {
+        for (const ClusterUpdate cluster : kReferenceClusters) {
           spec.q = q;
           spec.cluster = cluster;
           ++spec.seed;

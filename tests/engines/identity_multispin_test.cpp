@@ -36,8 +36,8 @@ std::vector<EngineOptions> all_options(ClusterUpdate cluster) {
   return options;
 }
 
-EngineSpec spec_of(const std::vector<double>& temperatures, std::uint32_t replicas,
-                   ClusterUpdate cluster = ClusterUpdate::wolff) {
+EngineSpec identity_spec(const std::vector<double>& temperatures, std::uint32_t replicas,
+                         ClusterUpdate cluster = ClusterUpdate::wolff) {
   EngineSpec spec;
   spec.cluster = cluster;
   for (const double t : temperatures) spec.betas.push_back(1 / t);
@@ -106,18 +106,20 @@ class Tables final : public multispin::MultispinEngine {
 
 // One word group (shared by the threads) and many (dealt to them); below, at and above Tc.
 TEST_CASE("multispin trajectories: 1, 2 and 5 threads and every form of Wolff are equal") {
-  check_ways(build_graph({{72, 90}, 0.01, Rule::rewire, 5}), spec_of({2.1, 2.43, 3.0}, 32), {1, 4});
-  check_ways(build_graph({{90, 52}, 0.2, Rule::swap, 6}), spec_of({2.5}, 32), {1, 3});
-  check_ways(build_graph({{18, 16, 14}, 0.05, Rule::rewire, 7}), spec_of({4.0, 4.7}, 32), {2, 2});
-  check_ways(build_graph({{10, 6, 8, 6}, 0.1, Rule::add, 8}), spec_of({7.0}, 64), {1, 2});
-  check_ways(build_graph({{3000}, 0.3, Rule::rewire, 9}), spec_of({0.8, 1.6}, 64), {1, 2});
+  check_ways(build_graph({{72, 90}, 0.01, Rule::rewire, 5}), identity_spec({2.1, 2.43, 3.0}, 32),
+             {1, 4});
+  check_ways(build_graph({{90, 52}, 0.2, Rule::swap, 6}), identity_spec({2.5}, 32), {1, 3});
+  check_ways(build_graph({{18, 16, 14}, 0.05, Rule::rewire, 7}), identity_spec({4.0, 4.7}, 32),
+             {2, 2});
+  check_ways(build_graph({{10, 6, 8, 6}, 0.1, Rule::add, 8}), identity_spec({7.0}, 64), {1, 2});
+  check_ways(build_graph({{3000}, 0.3, Rule::rewire, 9}), identity_spec({0.8, 1.6}, 64), {1, 2});
 }
 
 // Of 1, 2, 3, 4, 6, 8, 12 and 16 vectors of a colour they close in registers, others in memory.
 TEST_CASE("dense Wolff updates: rows of any length, on every instruction set") {
   const auto check = [](const std::vector<std::uint32_t>& extents, double p, double temperature) {
     const Graph graph = build_graph({extents, p, Rule::rewire, 5});
-    const EngineSpec spec = spec_of({temperature}, 32);
+    const EngineSpec spec = identity_spec({temperature}, 32);
     const auto hash_of = [&](WolffForm form) {
       const auto engine = make_multispin_engine(graph, spec, option(1, form));
       engine->advance({1, 4}, 5);
@@ -142,13 +144,14 @@ TEST_CASE("dense Wolff updates: rows of any length, on every instruction set") {
 
 TEST_CASE("multispin trajectories: 1, 2 and 5 threads of Swendsen-Wang are equal") {
   const auto sw = ClusterUpdate::swendsen_wang;
-  check_ways(build_graph({{72, 90}, 0.01, Rule::rewire, 5}), spec_of({2.1, 2.43, 3.0}, 32, sw),
-             {1, 4});
-  check_ways(build_graph({{90, 52}, 0.2, Rule::swap, 6}), spec_of({2.5}, 32, sw), {1, 3});
-  check_ways(build_graph({{18, 16, 14}, 0.05, Rule::rewire, 7}), spec_of({4.0, 4.7}, 32, sw),
+  check_ways(build_graph({{72, 90}, 0.01, Rule::rewire, 5}),
+             identity_spec({2.1, 2.43, 3.0}, 32, sw), {1, 4});
+  check_ways(build_graph({{90, 52}, 0.2, Rule::swap, 6}), identity_spec({2.5}, 32, sw), {1, 3});
+  check_ways(build_graph({{18, 16, 14}, 0.05, Rule::rewire, 7}), identity_spec({4.0, 4.7}, 32, sw),
              {2, 2});
-  check_ways(build_graph({{10, 6, 8, 6}, 0.1, Rule::add, 8}), spec_of({7.0}, 64, sw), {1, 2});
-  check_ways(build_graph({{3000}, 0.3, Rule::rewire, 9}), spec_of({0.8, 1.6}, 64, sw), {0, 2});
+  check_ways(build_graph({{10, 6, 8, 6}, 0.1, Rule::add, 8}), identity_spec({7.0}, 64, sw), {1, 2});
+  check_ways(build_graph({{3000}, 0.3, Rule::rewire, 9}), identity_spec({0.8, 1.6}, 64, sw),
+             {0, 2});
 }
 
 TEST_CASE(
@@ -161,16 +164,16 @@ TEST_CASE(
   };
   // Rows with and without modified cells, narrow lattices by table, one word group and many.
   const Graph plane = build_graph({{72, 90}, 0.1, Rule::rewire, 5});
-  stops(plane, spec_of({2.1, 2.43, 3.0}, 32), {2, 3});
-  stops(plane, spec_of({2.3}, 32), {1, 2});
-  stops(plane, spec_of({2.1, 2.9}, 64, sw), {1, 2});
-  EngineSpec glauber = spec_of({2.3}, 32);
+  stops(plane, identity_spec({2.1, 2.43, 3.0}, 32), {2, 3});
+  stops(plane, identity_spec({2.3}, 32), {1, 2});
+  stops(plane, identity_spec({2.1, 2.9}, 64, sw), {1, 2});
+  EngineSpec glauber = identity_spec({2.3}, 32);
   glauber.local = LocalUpdate::glauber;
   stops(plane, glauber, {3, 0});
-  stops(build_graph({{18, 16, 14}, 0, Rule::rewire, 7}), spec_of({4.4}, 64), {1, 2});
-  stops(build_graph({{18, 16, 14}, 1, Rule::rewire, 7}), spec_of({4.7, 8}, 32), {1, 1});
-  stops(irregular_graph(3000), spec_of({2.5}, 32), {1, 2});
-  stops(irregular_graph(3000), spec_of({2.5, 4}, 32, sw), {1, 1});
+  stops(build_graph({{18, 16, 14}, 0, Rule::rewire, 7}), identity_spec({4.4}, 64), {1, 2});
+  stops(build_graph({{18, 16, 14}, 1, Rule::rewire, 7}), identity_spec({4.7, 8}, 32), {1, 1});
+  stops(irregular_graph(3000), identity_spec({2.5}, 32), {1, 2});
+  stops(irregular_graph(3000), identity_spec({2.5, 4}, 32, sw), {1, 1});
 }
 
 // A star: the hub's table, and no other, grows with its degree.
@@ -182,7 +185,7 @@ TEST_CASE("multispin engine: tables take the degrees that occur") {
   for (std::uint32_t s = 1; s <= leaves; ++s) bonds.push_back({bonds.size(), 0, s});
   const Graph star(leaves + 1, bonds, colour, 2, "star");
   for (const auto local : {LocalUpdate::metropolis, LocalUpdate::glauber}) {
-    EngineSpec spec = spec_of({2.5, 20}, 32);
+    EngineSpec spec = identity_spec({2.5, 20}, 32);
     spec.local = local;
     CHECK(Tables(star, spec).words() <= 2u * 35 * (leaves + 10));
     MultispinReference reference(edges_of(star), colours_of(star), spec);
@@ -203,7 +206,7 @@ TEST_CASE("multispin trajectories: every instruction set gives the same bits") {
   for (const GraphSpec& graph_spec : specs) {
     const Graph graph = build_graph(graph_spec);
     for (const auto local : {LocalUpdate::metropolis, LocalUpdate::glauber}) {
-      EngineSpec spec = spec_of({2.0, 3.0}, 32);
+      EngineSpec spec = identity_spec({2.0, 3.0}, 32);
       spec.local = local;
       if (local == LocalUpdate::glauber) check_sets_of_swendsen_wang(graph, spec);
       MultispinReference reference(edges_of(graph), colours_of(graph), spec);
@@ -232,7 +235,7 @@ TEST_CASE("multispin engine: interrupted and resumed equals uninterrupted") {
     for (const GraphSpec& graph_spec :
          {GraphSpec{{36, 22}, 0.1, Rule::rewire, 3}, GraphSpec{{6, 8, 4}, 0.5, Rule::add, 4}}) {
       const Graph graph = build_graph(graph_spec);
-      EngineSpec spec = spec_of({2.4, 4.2}, 64);
+      EngineSpec spec = identity_spec({2.4, 4.2}, 64);
       spec.local = seed % 2 == 0 ? LocalUpdate::glauber : LocalUpdate::metropolis;
       for (const auto cluster : {ClusterUpdate::wolff, ClusterUpdate::swendsen_wang}) {
         spec.cluster = cluster;
@@ -246,7 +249,7 @@ TEST_CASE("multispin engine: interrupted and resumed equals uninterrupted") {
 TEST_CASE("multispin engine: cycles add up, and foreign states are refused") {
   const Graph graph = build_graph({{34, 6}, 0.3, Rule::rewire, 3});
   for (const auto cluster : {ClusterUpdate::wolff, ClusterUpdate::swendsen_wang}) {
-    const EngineSpec spec = spec_of({2.0, 3.0}, 32, cluster);
+    const EngineSpec spec = identity_spec({2.0, 3.0}, 32, cluster);
     for (const Schedule& schedule : {Schedule{1, 0}, {0, 1}, {2, 3}}) {
       for (const int threads : {1, 5}) {
         check_cycles_add_up(make_multispin_engine, graph, spec, schedule, option(threads));

@@ -16,7 +16,6 @@
 
 using namespace rewise;
 using namespace rewise::oracle;
-using Json = nlohmann::json;
 
 namespace {
 
@@ -24,10 +23,10 @@ namespace {
 const std::string kPlain =
     "P2 # plain\n4 3\n# most\n200\n150 9 100 200\n 101 180 0 120\n0 99 0 200\n";
 
-Json json_of(const Output& output) {
+nlohmann::json json_of(const Output& output) {
   INFO(output.err);
   REQUIRE(output.status == 0);
-  return Json::parse(output.out);
+  return nlohmann::json::parse(output.out);
 }
 
 void write_h5(const std::filesystem::path& file) {
@@ -50,18 +49,19 @@ void write_h5(const std::filesystem::path& file) {
 TEST_CASE("label: a plain PGM, its labels as PGM and HDF5") {
   const Workplace place;
   place.write("a.pgm", kPlain);
-  const Json all = json_of(place.run("label a.pgm --json"));  // from half of white on: 101
-  CHECK(all["extents"] == Json({4, 3}));
+  const nlohmann::json all =
+      json_of(place.run("label a.pgm --json"));  // from half of white on: 101
+  CHECK(all["extents"] == nlohmann::json({4, 3}));
   CHECK(all["present"] == 6);
   CHECK(all["components"] == 2);
   CHECK(all["largest"] == 3);
   CHECK(all["largest_label"] == 0);
-  CHECK(all["histogram"] == Json::parse("[[3, 2]]"));
-  CHECK(all["spans"] == Json({false, true}));
-  const Json low = json_of(
+  CHECK(all["histogram"] == nlohmann::json::parse("[[3, 2]]"));
+  CHECK(all["spans"] == nlohmann::json({false, true}));
+  const nlohmann::json low = json_of(
       place.run("label a.pgm --threshold 100 --out l.pgm --json --method self-label+sew --tile 4"));
-  CHECK(low["histogram"] == Json::parse("[[3, 1], [4, 1]]"));
-  CHECK(low["spans"] == Json({false, true}));
+  CHECK(low["histogram"] == nlohmann::json::parse("[[3, 1], [4, 1]]"));
+  CHECK(low["spans"] == nlohmann::json({false, true}));
   CHECK(low["tile"] == 4);
   const GrayImage ranks = parse_pgm(place.read("l.pgm"), "l.pgm");
   CHECK(ranks.most == 2);
@@ -76,7 +76,7 @@ TEST_CASE("label: a plain PGM, its labels as PGM and HDF5") {
   const Output again = place.run("label a.pgm --out l.h5");
   CHECK(again.status == 73);
   CHECK(place.run("label a.pgm --out l.h5 --overwrite").status == 0);
-  const Json equal = json_of(place.run("label a.pgm --equal --json"));
+  const nlohmann::json equal = json_of(place.run("label a.pgm --equal --json"));
   CHECK(equal["components"] == 11);
   CHECK(json_of(place.run("label a.pgm --threshold 100 --periodic --json"))["components"] == 1);
 }
@@ -92,16 +92,17 @@ TEST_CASE("label: binary images of 8 and 16 bit, and bitmaps") {
   place.write("1.pbm", "P1\n3 2\n110\n0 0 1\n");
   CHECK(json_of(place.run("label 1.pbm --json"))["components"] == 2);
   place.write("4.pbm", "P4\n9 1\n\x81\x80"s);
-  CHECK(json_of(place.run("label 4.pbm --json"))["histogram"] == Json::parse("[[1, 1], [2, 1]]"));
+  CHECK(json_of(place.run("label 4.pbm --json"))["histogram"] ==
+        nlohmann::json::parse("[[1, 1], [2, 1]]"));
 }
 
 TEST_CASE("label: a dataset of three dimensions, bonds of a graph by number") {
   const Workplace place;
   write_h5(place / "a.h5");
-  const Json block = json_of(place.run("label a.h5:/block --json"));
-  CHECK(block["extents"] == Json({4, 3, 2}));
-  CHECK(block["histogram"] == Json::parse("[[1, 1], [3, 1]]"));
-  CHECK(block["spans"] == Json({false, false, true}));
+  const nlohmann::json block = json_of(place.run("label a.h5:/block --json"));
+  CHECK(block["extents"] == nlohmann::json({4, 3, 2}));
+  CHECK(block["histogram"] == nlohmann::json::parse("[[1, 1], [3, 1]]"));
+  CHECK(block["spans"] == nlohmann::json({false, false, true}));
   CHECK(json_of(place.run("label a.h5:block --threshold -3 --json"))["components"] == 1);
   CHECK(json_of(place.run("label a.h5:/ids --equal --json"))["components"] == 2);
   const Output large = place.run("label a.h5:/large --equal");
@@ -114,7 +115,7 @@ TEST_CASE("label: a dataset of three dimensions, bonds of a graph by number") {
   CHECK(json_of(place.run("label g.edges --bonds a.h5:/bonds --json"))["components"] == 3);
   place.write("bonds.txt", "0, 1\n3\n");
   CHECK(json_of(place.run("label g.edges --bonds bonds.txt --json"))["histogram"] ==
-        Json::parse("[[2, 1], [3, 1]]"));
+        nlohmann::json::parse("[[2, 1], [3, 1]]"));
 }
 
 TEST_CASE("label: a lattice with drawn bonds, every method alike") {
@@ -122,10 +123,10 @@ TEST_CASE("label: a lattice with drawn bonds, every method alike") {
   REQUIRE(place.run("graph --size 16 --out g.h5").status == 0);
   REQUIRE(place.run("graph --size 16 --p 0.2 --out r.h5").status == 0);
   for (const char* graph : {"g.h5", "r.h5"}) {
-    Json first;
+    nlohmann::json first;
     for (const char* method : {"fast", "kalentev", "bfs+relax", "union-find+sew"}) {
-      Json json = json_of(place.run(std::string("label ") + graph +
-                                    " --occupy 0.5 --seed 3 --json --method " + method));
+      nlohmann::json json = json_of(place.run(std::string("label ") + graph +
+                                              " --occupy 0.5 --seed 3 --json --method " + method));
       for (const char* key : {"method", "tile", "seconds"}) json.erase(key);
       if (first.empty()) first = json;
       CHECK(json == first);
@@ -133,9 +134,9 @@ TEST_CASE("label: a lattice with drawn bonds, every method alike") {
     CHECK(first["sites"] == 256);
     CHECK(first["wraps"].is_null() == (graph[0] == 'r'));
   }
-  const Json full = json_of(place.run("label g.h5 --json"));
+  const nlohmann::json full = json_of(place.run("label g.h5 --json"));
   CHECK(full["largest"] == 256);
-  CHECK(full["wraps"] == Json({true, true}));
+  CHECK(full["wraps"] == nlohmann::json({true, true}));
 }
 
 TEST_CASE("label: what cannot be labelled is told in one line") {

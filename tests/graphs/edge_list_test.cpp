@@ -17,7 +17,7 @@ Graph read(const std::string& text, const ReadOptions& options = {}) {
   return read_edge_list(in, "g.edges", options);
 }
 
-oracle::Refusal refusal(const std::string& text, const ReadOptions& options = {}) {
+oracle::Refusal edge_list_refusal(const std::string& text, const ReadOptions& options = {}) {
   return oracle::refusal_of([&] { read(text, options); });
 }
 
@@ -49,25 +49,27 @@ TEST_CASE("bad edge lists are unfit data, and the message names file and line") 
                            "\xEF\xBB\xBF"
                            "1 2",
                            "1\v2"}) {
-    const auto bad = refusal("# head\n0 1\n" + std::string(line) + "\n5 6\n");
+    const auto bad = edge_list_refusal("# head\n0 1\n" + std::string(line) + "\n5 6\n");
     INFO(line << " -> " << bad.text);
     CHECK(bad.code == ExitCode::data);
     CHECK(bad.says("g.edges:3: a bad line"));
     CHECK(bad.text.find('\n') == std::string::npos);
   }
-  CHECK(refusal(std::string("0 1\n1 2\0\n", 9)).says("g.edges:2: a bad line"));
-  CHECK(refusal("0 1\n\n7 7\n").says("g.edges:3: site 7 is joined to itself"));
-  CHECK(refusal("0 1\n1 2\n1 0\n").says("g.edges:3: sites 1 and 0 are joined already, in line 1"));
-  CHECK(refusal("0 1\n0 4294967295\n").says("g.edges:2: too many sites"));
-  CHECK(refusal("0 99999999999999999999999999999999\n").says("g.edges:1: too many sites"));
-  CHECK(refusal("0 1\n2 3000000000\n4 5\n").says("g.edges:2: site 3000000000"));
-  CHECK(refusal("").code == ExitCode::data);
-  CHECK(refusal("# nothing\n\n").says("holds no bond"));
+  CHECK(edge_list_refusal(std::string("0 1\n1 2\0\n", 9)).says("g.edges:2: a bad line"));
+  CHECK(edge_list_refusal("0 1\n\n7 7\n").says("g.edges:3: site 7 is joined to itself"));
+  CHECK(edge_list_refusal("0 1\n1 2\n1 0\n")
+            .says("g.edges:3: sites 1 and 0 are joined already, in line 1"));
+  CHECK(edge_list_refusal("0 1\n0 4294967295\n").says("g.edges:2: too many sites"));
+  CHECK(
+      edge_list_refusal("0 99999999999999999999999999999999\n").says("g.edges:1: too many sites"));
+  CHECK(edge_list_refusal("0 1\n2 3000000000\n4 5\n").says("g.edges:2: site 3000000000"));
+  CHECK(edge_list_refusal("").code == ExitCode::data);
+  CHECK(edge_list_refusal("# nothing\n\n").says("holds no bond"));
 }
 
 TEST_CASE("a list that counts from 1 is refused until it is said what it counts from") {
   const std::string ring = "1 2\n2 3\n3 4\n4 1\n";
-  const auto refused = refusal(ring);
+  const auto refused = edge_list_refusal(ring);
   CHECK(refused.code == ExitCode::data);
   CHECK(refused.says("g.edges: sites are numbered 1 to 4: say --first-site 1"));
   const Graph graph = read(ring, {.first_site = FirstSite::one});
@@ -78,7 +80,7 @@ TEST_CASE("a list that counts from 1 is refused until it is said what it counts 
   // Another site is left out, too: nothing says what they are counted from.
   CHECK(read("1 2\n2 4\n").sites() == 5);
   CHECK(read("1 2\n2 4\n", {.first_site = FirstSite::one}).sites() == 4);
-  CHECK(refusal("0 1\n1 2\n", {.first_site = FirstSite::one}).says("site 0 in a list"));
+  CHECK(edge_list_refusal("0 1\n1 2\n", {.first_site = FirstSite::one}).says("site 0 in a list"));
 }
 
 TEST_CASE("edge lists as NetworkX writes them: numbers with data, names, grids") {
@@ -114,24 +116,28 @@ TEST_CASE("couplings, fields and unknown numbers in an edge list are refused by 
            {"{'weight': np.float64(0.5)}", "\"weight\" (np.float64(0.5) in line 2)"},
            {"{'a': 1, 'J': 2}", "edge attribute \"J\" (2 in line 2), edge attribute \"a\" (1 in"},
            {"{'we\x1bight': 2}", "a bad line"}}) {
-    const auto refused = refusal("0 1 {}\n1 2 " + data + "\n2 3 {'weight': 1, 'h': 0}\n");
+    const auto refused = edge_list_refusal("0 1 {}\n1 2 " + data + "\n2 3 {'weight': 1, 'h': 0}\n");
     INFO(data << " -> " << refused.text);
     CHECK(refused.code == ExitCode::data);
     CHECK(refused.says(said));
     CHECK(refused.text.find('\n') == std::string::npos);
   }
-  CHECK(refusal("0 1 1.0\n1 2 -1.0\n").says("g.edges:2: a bad line: '-1.0'"));
+  CHECK(edge_list_refusal("0 1 1.0\n1 2 -1.0\n").says("g.edges:2: a bad line: '-1.0'"));
 }
 
 TEST_CASE("names and numbers do not mix, and names are told in errors") {
-  CHECK(refusal("0 1\n1 two\n").says("g.edges:2: a bad line: name 'two' among site numbers"));
-  CHECK(refusal("a b\nc d\n0 1\n").says("g.edges:3: a bad line: site number 0 among names"));
-  CHECK(refusal("1,2 3\n").says("g.edges:1: a bad line"));
-  CHECK(refusal("New York Boston {}\n").says("g.edges:1: a bad line"));
-  CHECK(refusal("a b\nb a\n").says("g.edges:2: sites b and a are joined already, in line 1"));
-  CHECK(refusal("a a\n").says("site a is joined to itself"));
-  CHECK(refusal("(0, 1 (1, 2)\n").says("a bad line"));
-  CHECK(refusal("a " + std::string(300, 'b') + "\n").says("a name of over 256 characters"));
+  CHECK(edge_list_refusal("0 1\n1 two\n")
+            .says("g.edges:2: a bad line: name 'two' among site numbers"));
+  CHECK(edge_list_refusal("a b\nc d\n0 1\n")
+            .says("g.edges:3: a bad line: site number 0 among names"));
+  CHECK(edge_list_refusal("1,2 3\n").says("g.edges:1: a bad line"));
+  CHECK(edge_list_refusal("New York Boston {}\n").says("g.edges:1: a bad line"));
+  CHECK(edge_list_refusal("a b\nb a\n")
+            .says("g.edges:2: sites b and a are joined already, in line 1"));
+  CHECK(edge_list_refusal("a a\n").says("site a is joined to itself"));
+  CHECK(edge_list_refusal("(0, 1 (1, 2)\n").says("a bad line"));
+  CHECK(
+      edge_list_refusal("a " + std::string(300, 'b') + "\n").says("a name of over 256 characters"));
 }
 
 TEST_CASE("columns end with blanks and tabs, with commas or with semicolons, all alike in a file") {
@@ -171,7 +177,7 @@ TEST_CASE("columns end with blanks and tabs, with commas or with semicolons, all
            {"% bip unweighted\n1 1\n", "g.edges:1: '% bip'"},
            {"%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 1\n",
             "g.edges:1: a file of Matrix Market"}}) {
-    const auto refused = refusal(text);
+    const auto refused = edge_list_refusal(text);
     INFO(text << " -> " << refused.text);
     CHECK(refused.code == ExitCode::data);
     CHECK(refused.says(said == "no name" ? "within the name" : said));
@@ -181,15 +187,16 @@ TEST_CASE("columns end with blanks and tabs, with commas or with semicolons, all
 
 TEST_CASE("the third column is a weight, further ones are named, and --ignore passes over them") {
   const std::string konect = "% sym weighted\n1 2 1 1082040961\n2 3 1 1082040962\n3 1 4\n";
-  const auto refused = refusal(konect);
+  const auto refused = edge_list_refusal(konect);
   CHECK(refused.code == ExitCode::data);
   CHECK(
       refused.says("g.edges:2: a bad line: '1082040961' in column 4 (in lists of KONECT the time"));
   CHECK(refused.says("--ignore column4"));
   const ReadOptions time{.first_site = FirstSite::one, .ignore = {"column4"}};
-  CHECK(refusal(konect, time).says("g.edges:4: a bad line: '4' in column 3, the weight of a bond"));
+  CHECK(edge_list_refusal(konect, time)
+            .says("g.edges:4: a bad line: '4' in column 3, the weight of a bond"));
   CHECK(read(konect, {.first_site = FirstSite::one, .ignore = {"column4", "weight"}}).sites() == 3);
-  CHECK(refusal("0 1 1 2 3\n", {.ignore = {"column4"}}).says("'3' in column 5"));
+  CHECK(edge_list_refusal("0 1 1 2 3\n", {.ignore = {"column4"}}).says("'3' in column 5"));
   CHECK(read("0 1 1 2 3\n", {.ignore = {"column4", "column5"}}).bonds() == 1);
 }
 
@@ -202,17 +209,17 @@ TEST_CASE("'# sites N' gives the number of sites, and fits the bonds") {
   CHECK(read("# sites 4\n1 2\n2 3\n3 4\n", {.first_site = FirstSite::one}).sites() == 4);
   CHECK(read("# sites 70000\n0 69999\n").sites() == 70000);
   CHECK(read("# sites 5\na b\nb c\n").sites() == 5);
-  CHECK(refusal("# sites 4\n1 2\n2 3\n3 4\n").says("say --first-site 1"));
-  CHECK(refusal("# sites 3\n0 1\n1 3\n")
+  CHECK(edge_list_refusal("# sites 4\n1 2\n2 3\n3 4\n").says("say --first-site 1"));
+  CHECK(edge_list_refusal("# sites 3\n0 1\n1 3\n")
             .says("g.edges:1: '# sites 3', but line 3 has site 3, and sites are numbered from 0"));
-  CHECK(refusal("# sites 3\n1 2\n2 4\n", {.first_site = FirstSite::one})
+  CHECK(edge_list_refusal("# sites 3\n1 2\n2 4\n", {.first_site = FirstSite::one})
             .says("'# sites 3', but line 3 has site 4, and sites are numbered from 1"));
-  CHECK(refusal("# sites 3\na b\nc d\n").says("'# sites 3', but the bonds join 4 sites"));
-  CHECK(refusal("# sites 0\n").says("g.edges:1: '# sites 0'"));
-  CHECK(refusal("# sites 3\n# sites 4\n0 1\n")
+  CHECK(edge_list_refusal("# sites 3\na b\nc d\n").says("'# sites 3', but the bonds join 4 sites"));
+  CHECK(edge_list_refusal("# sites 0\n").says("g.edges:1: '# sites 0'"));
+  CHECK(edge_list_refusal("# sites 3\n# sites 4\n0 1\n")
             .says("g.edges:2: '# sites 4', but line 1 has '# sites 3'"));
-  CHECK(refusal("# sites 99999999\n0 1\n").says("g.edges:1: 99999999 sites for 1 bonds"));
-  CHECK(refusal("# sites 99999999999\n0 1\n").says("g.edges:1: too many sites"));
+  CHECK(edge_list_refusal("# sites 99999999\n0 1\n").says("g.edges:1: 99999999 sites for 1 bonds"));
+  CHECK(edge_list_refusal("# sites 99999999999\n0 1\n").says("g.edges:1: too many sites"));
 }
 
 TEST_CASE("counts of sites are read however a comment spells them, and contradictions refused") {
@@ -233,10 +240,11 @@ TEST_CASE("counts of sites are read however a comment spells them, and contradic
     CHECK(read(std::string(remark) + "\n0 1\n1 2\n").sites() == 3);
   }
   CHECK(read("0 1 # sites 7\n").sites() == 2);  // a remark on a bond
-  CHECK(refusal("# sites: 3\n0 1\n1 3\n").says("g.edges:1: '# sites: 3', but line 3 has site 3"));
-  CHECK(refusal("# Nodes: 5 Edges: 3\n0 1\n1 2\n")
+  CHECK(edge_list_refusal("# sites: 3\n0 1\n1 3\n")
+            .says("g.edges:1: '# sites: 3', but line 3 has site 3"));
+  CHECK(edge_list_refusal("# Nodes: 5 Edges: 3\n0 1\n1 2\n")
             .says("g.edges:1: '# Nodes: 5 Edges: 3', but the list has 2 bonds"));
-  CHECK(refusal("# Nodes: 5 Edges: 2\n# nodes 6\n0 1\n1 2\n")
+  CHECK(edge_list_refusal("# Nodes: 5 Edges: 2\n# nodes 6\n0 1\n1 2\n")
             .says("g.edges:2: '# nodes 6', but line 1 has '# Nodes: 5 Edges: 2'"));
   // Edges may be counted before or after double bonds are merged.
   CHECK(read("# edges 3\n0 1\n1 0\n1 2\n", {.merge = true}).bonds() == 2);
@@ -249,12 +257,12 @@ TEST_CASE("site numbers beyond the number of nodes are labels, as in lists of SN
   CHECK(graph.sites() == 4);
   CHECK(oracle::all_bonds(graph) == std::vector<oracle::Pair>{{2, 1}, {1, 3}, {0, 1}});
   CHECK(read("# Nodes: 6 Edges: 3\n" + list).sites() == 6);  // two without bonds
-  CHECK(refusal("# Nodes: 3 Edges: 3\n" + list)
+  CHECK(edge_list_refusal("# Nodes: 3 Edges: 3\n" + list)
             .says("g.edges:1: '# Nodes: 3 Edges: 3', but the bonds join 4 sites"));
-  CHECK(refusal("# sites 4\n" + list).says("g.edges:1: 4000000001 sites for 3 bonds"));
-  CHECK(refusal("# sites 4\n3 900\n").says("'# sites 4', but line 2 has site 900"));
+  CHECK(edge_list_refusal("# sites 4\n" + list).says("g.edges:1: 4000000001 sites for 3 bonds"));
+  CHECK(edge_list_refusal("# sites 4\n3 900\n").says("'# sites 4', but line 2 has site 900"));
   CHECK(read("# Nodes: 3\n1 2\n2 3\n").sites() == 3);
-  CHECK(refusal("# Nodes: 3\n1 2\n2 9\n", {.first_site = FirstSite::zero})
+  CHECK(edge_list_refusal("# Nodes: 3\n1 2\n2 9\n", {.first_site = FirstSite::zero})
             .says("'# Nodes: 3', but line 3 has site 9, and sites are numbered from 0"));
 }
 
@@ -264,11 +272,11 @@ TEST_CASE("sites in lists of KONECT are numbered from 1") {
   CHECK(oracle::all_bonds(graph) == std::vector<oracle::Pair>{{0, 1}, {1, 3}});
   CHECK(read("% sym unweighted\n1 2\n2 4\n").sites() == 4);
   CHECK(read("% sym unweighted\n1 2\n", {.first_site = FirstSite::zero}).sites() == 3);
-  CHECK(
-      refusal("% sym unweighted\n% 3 5 5\n1 2\n2 4\n").says("g.edges:2: '% 3 5 5', but the list"));
-  CHECK(refusal("% sym unweighted\n% 2 3 3\n1 2\n2 4\n")
+  CHECK(edge_list_refusal("% sym unweighted\n% 3 5 5\n1 2\n2 4\n")
+            .says("g.edges:2: '% 3 5 5', but the list"));
+  CHECK(edge_list_refusal("% sym unweighted\n% 2 3 3\n1 2\n2 4\n")
             .says("g.edges:2: '% 2 3 3', but line 4 has site 4, and sites are numbered from 1"));
-  CHECK(refusal("% sym unweighted\n0 1\n").says("site 0 in a list"));
+  CHECK(edge_list_refusal("% sym unweighted\n0 1\n").says("site 0 in a list"));
 }
 
 TEST_CASE("a header without '#' is told from bonds, and the message says what to do") {
@@ -276,7 +284,7 @@ TEST_CASE("a header without '#' is told from bonds, and the message says what to
        {"source target weight\n0 1 1\n", "from,to\n0,1\n", "Source;Target;Type;Weight\n0;1;u;1\n",
         "u v\n0 1\n", "person_a person_b\n3 4\n", "\"source\",\"target\"\nalice,bob\n",
         "FromNodeId\tToNodeId\n0\t1\n"}) {
-    const auto refused = refusal(text);
+    const auto refused = edge_list_refusal(text);
     INFO(text << " -> " << refused.text);
     CHECK(refused.code == ExitCode::data);
     CHECK(refused.says("look like the header of a table: begin the line with '#'"));
@@ -284,10 +292,10 @@ TEST_CASE("a header without '#' is told from bonds, and the message says what to
     CHECK(read("#" + std::string(text), {.ignore = {"weight", "column4"}}).bonds() > 0);
   }
   CHECK(
-      refusal("u v weight\n0 1 1\n")
+      edge_list_refusal("u v weight\n0 1 1\n")
           .says("g.edges:1: a bad line: 'weight' in column 3, the weight of a bond, can only be"));
-  CHECK(refusal("u v weight\n0 1 1\n").says("'#' if it is the header of a table"));
-  CHECK(!refusal("0 1 weight\n").says("header"));
+  CHECK(edge_list_refusal("u v weight\n0 1 1\n").says("'#' if it is the header of a table"));
+  CHECK(!edge_list_refusal("0 1 weight\n").says("header"));
   CHECK(read("u v\nv w\n").sites() == 3);
 }
 
@@ -321,7 +329,7 @@ TEST_CASE("texts that may mean a coupling are refused by name, unless they mean 
                            "'weight': 'one'",
                            "'afm': 1",
                            "'anti': '+'"}) {
-    const auto refused = refusal(edge(data));
+    const auto refused = edge_list_refusal(edge(data));
     INFO(data << " -> " << refused.text);
     CHECK(refused.code == ExitCode::data);
     CHECK(refused.says("g.edges: edge attribute \""));
@@ -350,35 +358,35 @@ TEST_CASE("texts that may mean a coupling are refused by name, unless they mean 
                            "'label': 7",
                            "'layer': -1",
                            "'kind': 'minor'"}) {
-    const auto refused = refusal(edge(data));
+    const auto refused = edge_list_refusal(edge(data));
     INFO(data << " -> " << refused.text);
     CHECK(read(edge(data)).bonds() == 2);
   }
   CHECK(read("a b +\nb c 1\n").bonds() == 2);
-  CHECK(refusal("a b +\nb c -\n").says("g.edges:2: a bad line: '-' in column 3"));
+  CHECK(edge_list_refusal("a b +\nb c -\n").says("g.edges:2: a bad line: '-' in column 3"));
 }
 
 TEST_CASE("an ignored name that no attribute has is an error that lists those that exist") {
   const ReadOptions strict{.ignore = {"J", "rnk"}, .all_ignored_exist = true};
   const std::string text = "a b {'J': 2, 'kind': 'x'}\nb c {'rank': 'low'}\n";
-  const auto refused = refusal(text, strict);
+  const auto refused = edge_list_refusal(text, strict);
   CHECK(refused.code == ExitCode::usage);
   CHECK(
       refused.says("g.edges: --ignore rnk: the file has no attribute of that name (it has \"J\", "
                    "\"kind\", \"rank\")"));
   CHECK(read(text, {.ignore = {"J", "rnk"}}).bonds() == 2);  // one of several files
   CHECK(read("a b {'J': 2}\nb c {'rnk': 3}\n", strict).bonds() == 2);
-  CHECK(refusal("a b\n", strict).says("(it has none at all)"));
+  CHECK(edge_list_refusal("a b\n", strict).says("(it has none at all)"));
   CHECK(read("0 1 2 3\n", {.ignore = {"weight", "column4"}, .all_ignored_exist = true}).bonds() ==
         1);
 }
 
 TEST_CASE("double bonds are one bond where they are to be merged") {
   const std::string text = "0 1\n1 0\n1 2\n0 1\n";
-  CHECK(refusal(text).says("in line 1 (--merge makes one bond of them)"));
+  CHECK(edge_list_refusal(text).says("in line 1 (--merge makes one bond of them)"));
   CHECK(oracle::all_bonds(read(text, {.merge = true})) ==
         std::vector<oracle::Pair>{{0, 1}, {1, 2}});
-  CHECK(refusal("0 1\n1 1\n", {.merge = true}).says("joined to itself"));
+  CHECK(edge_list_refusal("0 1\n1 1\n", {.merge = true}).says("joined to itself"));
 }
 
 TEST_CASE("numbers are read as people and programs write them") {
@@ -392,7 +400,7 @@ TEST_CASE("numbers are read as people and programs write them") {
                             "\xE2\x88\x92"
                             "1",
                             "None", "one"}) {
-    const auto refused = refusal("a b {'weight': " + std::string(other) + "}\n");
+    const auto refused = edge_list_refusal("a b {'weight': " + std::string(other) + "}\n");
     INFO(other);
     CHECK(refused.says("edge attribute \"weight\""));
   }
@@ -405,7 +413,7 @@ TEST_CASE("any attribute that holds numbers is refused, however it is written, u
         "1",
         "0x1p+0", "-1e999"}) {
     const std::string text = "a b {'rank': " + std::string(value) + ", 'kind': 'x'}\n";
-    const auto refused = refusal(text);
+    const auto refused = edge_list_refusal(text);
     INFO(text << " -> " << refused.text);
     CHECK(refused.code == ExitCode::data);
     CHECK(refused.says("edge attribute \"rank\" ("));
@@ -416,7 +424,7 @@ TEST_CASE("any attribute that holds numbers is refused, however it is written, u
     INFO(value);
     CHECK(read("a b {'kind': " + std::string(value) + "}\n").bonds() == 1);
   }
-  CHECK(refusal("a b {'x y': 1, 'my field': 2, 'z\xC3\xBC': 3}\n")
+  CHECK(edge_list_refusal("a b {'x y': 1, 'my field': 2, 'z\xC3\xBC': 3}\n")
             .says("--ignore 'my field,x y,z\xC3\xBC' passes"));
   CHECK(read("a b {'my field': 2, 'z\xC3\xBC': 3}\n", {.ignore = {"my field", "z\xC3\xBC"}})
             .bonds() == 1);

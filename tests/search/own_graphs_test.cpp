@@ -18,10 +18,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const std::string kLine = "sweep in/s.toml --no-plots --out study";
+const std::string kOwnGraphsLine = "sweep in/s.toml --no-plots --out study";
 
-std::string study(const std::string& files, const std::string& temperatures = "[2.0, 3.0]",
-                  const std::string& measure = "200") {
+std::string own_graphs_study(const std::string& files,
+                             const std::string& temperatures = "[2.0, 3.0]",
+                             const std::string& measure = "200") {
   return "[lattice]\nfiles = " + files +
          "\n[sampling]\nschedule = \"1:1\"\ntemperatures = " + temperatures +
          "\nequilibrate = 50\nevery = 1\nmeasure = " + measure + "\n[run]\ndevice = \"cpu\"\n";
@@ -42,8 +43,8 @@ TEST_CASE("own graphs are a sweep's sizes") {
   Workplace place;
   write_graphs(place);
   // Paths begin where the study lies.
-  place.write("in/s.toml", study(R"(["a.edges", "b.graphml", "c.h5", "ring.edges"])"));
-  const Output output = place.run(kLine);
+  place.write("in/s.toml", own_graphs_study(R"(["a.edges", "b.graphml", "c.h5", "ring.edges"])"));
+  const Output output = place.run(kOwnGraphsLine);
   INFO(output.err);
   REQUIRE(output.status == 0);
   CHECK(output.out.find("\n  graph  sites  T  e ") != std::string::npos);
@@ -79,21 +80,21 @@ TEST_CASE("own graphs are a sweep's sizes") {
   CHECK(place.read("study/summary.csv").find(",ring,") != std::string::npos);
 
   // The resolved configuration works from anywhere, and a renamed file is the same graph.
-  const Output again = place.run(kLine);
+  const Output again = place.run(kOwnGraphsLine);
   CHECK(again.err.find("\n0 task(s) computed") != std::string::npos);
   place.write("s.toml", place.read("study/study.toml"));
   CHECK(place.run("sweep s.toml --no-plots --out study").err.find("\n0 task(s) computed") !=
         std::string::npos);
   fs::rename(place / "in/ring.edges", place / "in/hexagon.edges");
-  place.write("in/s.toml", study(R"(["hexagon.edges"])"));
-  const Output renamed = place.run(kLine);
+  place.write("in/s.toml", own_graphs_study(R"(["hexagon.edges"])"));
+  const Output renamed = place.run(kOwnGraphsLine);
   CHECK(renamed.err.find("\n0 task(s) computed") != std::string::npos);
   CHECK(renamed.err.find("not asked for any more") != std::string::npos);
   CHECK(summary_of(place)["points"][0]["sizes"][0]["energy"] == ring["energy"]);
 
   // A temperature more costs its own task.
-  place.write("in/s.toml", study(R"(["hexagon.edges"])", "[2.0, 2.5, 3.0]"));
-  const Output more = place.run(kLine);
+  place.write("in/s.toml", own_graphs_study(R"(["hexagon.edges"])", "[2.0, 2.5, 3.0]"));
+  const Output more = place.run(kOwnGraphsLine);
   INFO(more.err);
   CHECK(more.err.find("\n1 task(s) computed") != std::string::npos);
 }
@@ -101,41 +102,41 @@ TEST_CASE("own graphs are a sweep's sizes") {
 TEST_CASE("another graph under the same name is another result") {
   Workplace place;
   write_graphs(place);
-  place.write("in/s.toml", study(R"(["ring.edges"])"));
-  REQUIRE(place.run(kLine).status == 0);
+  place.write("in/s.toml", own_graphs_study(R"(["ring.edges"])"));
+  REQUIRE(place.run(kOwnGraphsLine).status == 0);
   const json before = summary_of(place);
   const auto computed = [](const Output& output, int count) {
     INFO(output.err);
     return output.err.find("\n" + std::to_string(count) + " task(s) computed") != std::string::npos;
   };
   place.write("in/ring.edges", "0 1\n1 2\n2 3\n3 4\n4 5\n5 6\n6 7\n7 0\n");
-  CHECK(computed(place.run(kLine), 1));
+  CHECK(computed(place.run(kOwnGraphsLine), 1));
   CHECK(summary_of(place)["points"][0]["sizes"][0]["sites"] == 8);
   REQUIRE(place.run("sweep in/s.toml --no-plots --out fresh").status == 0);
   CHECK(summary_of(place) == summary_of(place, "fresh"));
   const auto written = fs::last_write_time(place / "study/summary.json");
-  CHECK(computed(place.run(kLine), 0));
+  CHECK(computed(place.run(kOwnGraphsLine), 0));
   CHECK(fs::last_write_time(place / "study/summary.json") == written);  // it was finished
   // The first graph's task is still there.
   place.write("in/ring.edges", "0 1\n1 2\n2 3\n3 4\n4 5\n5 0\n");
-  CHECK(computed(place.run(kLine), 0));
+  CHECK(computed(place.run(kOwnGraphsLine), 0));
   CHECK(summary_of(place) == before);
   fs::remove(place / "in/ring.edges");
-  CHECK(place.run(kLine).status == 74);
+  CHECK(place.run(kOwnGraphsLine).status == 74);
 }
 
 TEST_CASE("a dry run tells what own graphs need, and computes nothing") {
   Workplace place;
   write_graphs(place);
-  place.write("in/s.toml", study(R"(["a.edges", "ring.edges"])"));
-  const Output output = place.run(kLine + " --dry-run");
+  place.write("in/s.toml", own_graphs_study(R"(["a.edges", "ring.edges"])"));
+  const Output output = place.run(kOwnGraphsLine + " --dry-run");
   INFO(output.out << output.err);
   REQUIRE(output.status == 0);
   CHECK(output.out.starts_with("  graph       sites  tasks  memory each  disk each\n"));
   CHECK(output.out.find("\n  ring.edges  6      1      ") != std::string::npos);
   CHECK(output.out.find("\n2 tasks, at most ") != std::string::npos);
   CHECK(!place.has("study"));
-  const json need = json::parse(place.run(kLine + " --dry-run --json").out);
+  const json need = json::parse(place.run(kOwnGraphsLine + " --dry-run --json").out);
   REQUIRE(need["tasks"].size() == 2);
   CHECK(need["tasks"][0]["sites"] == 64);
   CHECK(need["tasks"][1]["graph"] == "ring.edges");
@@ -143,7 +144,7 @@ TEST_CASE("a dry run tells what own graphs need, and computes nothing") {
   CHECK(need["tasks"][1]["memory_bytes"] > 0);
   CHECK(need["cpu_seconds"] > 0);
   place.write("in/ring.edges", "0 0\n");
-  CHECK(place.run(kLine + " --dry-run").status == 65);
+  CHECK(place.run(kOwnGraphsLine + " --dry-run").status == 65);
 }
 
 TEST_CASE("own graphs may lie in folders of any name that is UTF-8, and study.toml is read again") {
@@ -164,25 +165,25 @@ TEST_CASE("own graphs may lie in folders of any name that is UTF-8, and study.to
       CHECK(output.err.find("warning") == std::string::npos);
     };
     const auto ask = [&](const std::string& temperatures, const std::string& measure) {
-      place.write("in/s.toml",
-                  study("[\"" + std::string(written) + "/a.edges\"]", temperatures, measure));
+      place.write("in/s.toml", own_graphs_study("[\"" + std::string(written) + "/a.edges\"]",
+                                                temperatures, measure));
     };
     ask("[2.0, 3.0]", "200");
-    run(kLine, "\n1 task(s) computed");
+    run(kOwnGraphsLine, "\n1 task(s) computed");
     run("sweep study/study.toml --no-plots --out study", "\n0 task(s) computed");
     run("study study --prune", "0 task(s) removed");
     ask("[2.0, 3.0]", "300");  // another configuration
-    run(kLine, "\n1 task(s) computed");
+    run(kOwnGraphsLine, "\n1 task(s) computed");
     CHECK(summary_of(place)["points"][0]["sizes"][0]["measurements"] == 300);
     ask("[2.0, 2.5, 3.0]", "300");
-    run(kLine, "T = 2.5: added as tasks of their own");
+    run(kOwnGraphsLine, "T = 2.5: added as tasks of their own");
     run("study study --prune", "0 task(s) removed");
   }
 
   Workplace place;
   fs::create_directories(place / "in\xff");
   place.write("in\xff/a.edges", "0 1\n1 2\n2 3\n3 0\n");
-  place.write("in\xff/s.toml", study(R"(["a.edges"])"));
+  place.write("in\xff/s.toml", own_graphs_study(R"(["a.edges"])"));
   const Output output = place.run("sweep in\xff/s.toml --no-plots --out study");
   INFO(output.err);
   CHECK(output.status == 64);
@@ -219,8 +220,8 @@ TEST_CASE("labels tell files apart and give no graph another's numbers") {
     }
     list += (list.empty() ? "[" : ", ") + json(name).dump(-1, ' ', true);
   }
-  place.write("in/s.toml", study(list + "]", "[2.0]", "400"));
-  const Output output = place.run(kLine);
+  place.write("in/s.toml", own_graphs_study(list + "]", "[2.0]", "400"));
+  const Output output = place.run(kOwnGraphsLine);
   INFO(output.err);
   REQUIRE(output.status == 0);
   const json summary = summary_of(place);
@@ -245,13 +246,13 @@ TEST_CASE("labels tell files apart and give no graph another's numbers") {
   const std::string csv = place.read("study/summary.csv");
   CHECK(csv.find(",M\xC3\xBCller,3,") != std::string::npos);
   CHECK(csv.find(",\"a,b\",7,") != std::string::npos);
-  CHECK(place.run(kLine).err.find("\n0 task(s) computed") != std::string::npos);
+  CHECK(place.run(kOwnGraphsLine).err.find("\n0 task(s) computed") != std::string::npos);
 
   // Schedules share the graphs.
-  std::string two = study(list + "]", "[2.0]", "400");
+  std::string two = own_graphs_study(list + "]", "[2.0]", "400");
   two.replace(two.find("\"1:1\""), 5, "[\"1:1\", \"2:0\"]");
   place.write("in/s.toml", two);
-  const Output both = place.run(kLine);
+  const Output both = place.run(kOwnGraphsLine);
   INFO(both.err);
   REQUIRE(both.status == 0);
   const json twice = summary_of(place);
@@ -264,10 +265,10 @@ TEST_CASE("a study says how its files are read, and reads them so again") {
   Workplace place;
   fs::create_directories(place / "in");
   place.write("in/a.edges", "a b {'size \xC3\xBC': 1, 'rank': 2}\nb a {}\nb c {}\n");
-  const std::string plain = study("[\"a.edges\"]");
+  const std::string plain = own_graphs_study("[\"a.edges\"]");
   const auto ask = [&](const std::string& keys) {
     place.write("in/s.toml", "[lattice]\n" + keys + plain.substr(plain.find("files")));
-    return place.run(kLine);
+    return place.run(kOwnGraphsLine);
   };
   CHECK(ask("").status == 65);
   const Output refused = ask("ignore = [\"rank\"]\n");
@@ -287,9 +288,9 @@ TEST_CASE("a study says how its files are read, and reads them so again") {
 TEST_CASE("a sweep over own graphs is the same in pieces and by two processes") {
   Workplace graphs;
   write_graphs(graphs);
-  check_pieces("sweep", study("[\"" + (graphs / "in/a.edges").string() + "\", \"" +
-                                  (graphs / "in/ring.edges").string() + "\"]",
-                              "[2.0, 3.0]", "60000"));
+  check_pieces("sweep", own_graphs_study("[\"" + (graphs / "in/a.edges").string() + "\", \"" +
+                                             (graphs / "in/ring.edges").string() + "\"]",
+                                         "[2.0, 3.0]", "60000"));
 }
 
 TEST_CASE("what own graphs cannot have is refused by name") {
@@ -297,7 +298,7 @@ TEST_CASE("what own graphs cannot have is refused by name") {
   write_graphs(place);
   place.write("in/one.edges", "1 2\n2 3\n3 4\n4 1\n");
   const auto refused = [&](const std::string& text, const std::string& word, int status = 64,
-                           const std::string& line = kLine) {
+                           const std::string& line = kOwnGraphsLine) {
     place.write("in/s.toml", text);
     const Output output = place.run(line);
     INFO(text << output.err);
@@ -305,27 +306,28 @@ TEST_CASE("what own graphs cannot have is refused by name") {
     CHECK(output.err.find(word) != std::string::npos);
     CHECK(lines(output.err) == 1);
   };
-  const std::string plain = study(R"(["a.edges"])");
+  const std::string plain = own_graphs_study(R"(["a.edges"])");
   const auto with = [&](const std::string& key) {
     return "[lattice]\n" + key + "\n" + plain.substr(plain.find("files"));
   };
   for (const char* key : {"dim = 2", "sizes = [8]", "p = [0.1]", "rule = \"swap\"", "graphs = 2"}) {
     refused(with(key), "lattice.files takes graphs as they are");
   }
-  refused(study("[]"), "files");
-  refused(study("[3]"), "files");
-  refused(study(R"(["a.edges", "./a.edges"])"), "files");
-  refused(study(R"(["a.edges"])", "\"auto\""), "sampling.temperatures");
+  refused(own_graphs_study("[]"), "files");
+  refused(own_graphs_study("[3]"), "files");
+  refused(own_graphs_study(R"(["a.edges", "./a.edges"])"), "files");
+  refused(own_graphs_study(R"(["a.edges"])", "\"auto\""), "sampling.temperatures");
   refused(plain + "", "is for sweep", 64, "tc in/s.toml --no-plots --out study");
   std::string target = plain;
   target.insert(target.find("equilibrate"), "target_error = 0.01\n");
   refused(target, "target_error");
   refused("[lattice]\ndim = 2\nsizes = [4]\np = [0.0]\nfirst_site = 1\n", "first_site");
-  refused(study(R"(["one.edges"])"), "one.edges", 65);
-  place.write("in/s.toml", "[lattice]\nfirst_site = 1\n" +
-                               study(R"(["one.edges"])").substr(std::string("[lattice]\n").size()));
-  CHECK(place.run(kLine).status == 0);
+  refused(own_graphs_study(R"(["one.edges"])"), "one.edges", 65);
+  place.write("in/s.toml",
+              "[lattice]\nfirst_site = 1\n" +
+                  own_graphs_study(R"(["one.edges"])").substr(std::string("[lattice]\n").size()));
+  CHECK(place.run(kOwnGraphsLine).status == 0);
   CHECK(summary_of(place)["points"][0]["sizes"][0]["sites"] == 4);
-  place.write("in/s.toml", study(R"(["missing.edges"])"));
+  place.write("in/s.toml", own_graphs_study(R"(["missing.edges"])"));
   CHECK(place.run("sweep in/s.toml --no-plots --out other").status == 74);
 }

@@ -21,7 +21,7 @@ std::string study(int dim, const std::string& sizes, const std::string& p, const
          "\"\ngraphs = 8\n[sampling]\n" + sampling + "\n[run]\ndevice = \"cpu\"\n";
 }
 
-json summary_of(const Workplace& place, const std::string& folder) {
+json tree_summary(const Workplace& place, const std::string& folder) {
   return json::parse(place.read(folder + "/summary.json"));
 }
 
@@ -34,7 +34,7 @@ TEST_CASE("tc by the tree condition: the chain's Tc, in pieces and again") {
   const auto outputs = run_in_pieces(place, "tc s.toml --out study --no-plots", 0.3, 1.3, 2);
   INFO(outputs.back().err << outputs.back().out);
   REQUIRE(outputs.back().status == 0);
-  const json summary = summary_of(place, "study");
+  const json summary = tree_summary(place, "study");
   CHECK(summary["method"] == "tree");
   for (const json& point : summary["points"]) {
     const double p = point["p"], known = 1 / std::atanh(1 / (1 + p - p * p / 4));
@@ -58,7 +58,7 @@ TEST_CASE("tc by the tree condition: the chain's Tc, in pieces and again") {
   place.write("again.toml", place.read("s.toml"));
   const Output whole = place.run("tc again.toml --out whole --no-plots --threads 1");
   REQUIRE(whole.status == 0);
-  json uninterrupted = summary_of(place, "whole");
+  json uninterrupted = tree_summary(place, "whole");
   CHECK(uninterrupted["points"] == summary["points"]);
   // Results rest on the lattices of the last step alone.
   std::map<std::string, int> purposes;
@@ -84,7 +84,7 @@ TEST_CASE("tc by both: the crossings' numbers stay, and both are put beside each
   INFO(both.err << both.out << one.err);
   REQUIRE(both.status == 0);
   REQUIRE(one.status == 0);
-  json with = summary_of(place, "both"), without = summary_of(place, "one");
+  json with = tree_summary(place, "both"), without = tree_summary(place, "one");
   CHECK_FALSE(without["points"][0].contains("tree"));
   json& point = with["points"][0];
   REQUIRE(point["tree"]["status"] == "ok");
@@ -112,12 +112,12 @@ TEST_CASE("crossings and bare lattices side by side: what each gives alone, in p
     const Output output = place.run("tc " + methods[k] + ".toml --no-plots --out " + methods[k]);
     INFO(output.err);
     REQUIRE(output.status == 0);
-    alone[k] = summary_of(place, methods[k]);
+    alone[k] = tree_summary(place, methods[k]);
   }
   const auto pieces = run_in_pieces(place, "tc both.toml --no-plots --out both", 0.2, 1.3, 3);
   INFO(pieces.back().err);
   REQUIRE(pieces.back().status == 0);
-  const json both = summary_of(place, "both");
+  const json both = tree_summary(place, "both");
   for (std::size_t i = 0; i < 2; ++i) {
     for (const auto& [key, value] : alone[0]["points"][i].items()) {
       INFO(key);

@@ -28,14 +28,14 @@ using Bytes = std::vector<std::byte>;
 
 namespace {
 
-const Bytes kOldest = bytes_of("first"), kOld = bytes_of("second image"),
-            kNew = bytes_of("the third image, longer");
+const Bytes kOldest = bytes_of("first"), kOldImage = bytes_of("second image"),
+            kNewImage = bytes_of("the third image, longer");
 
 // A folder with a file and its `.prev`.
 struct TwoVersions {
   TwoVersions() : path(folder / "t.h5") {
     write_sealed(path, kOldest);
-    write_sealed(path, kOld);
+    write_sealed(path, kOldImage);
     bytes = file_bytes(path);
   }
   TempFolder folder;
@@ -79,7 +79,7 @@ TEST_CASE("any failing call while writing leaves the previous file as it was") {
           faults.fail(call, n, error);
           if (!can_link) faults.fail_always(Call::link, EPERM);
           try {
-            write_sealed(now.path, kNew);
+            write_sealed(now.path, kNewImage);
           } catch (const Error& caught) {
             failed = true;
             CHECK(caught.exit_code() == ExitCode::io);
@@ -91,7 +91,7 @@ TEST_CASE("any failing call while writing leaves the previous file as it was") {
           CHECK(file_bytes(now.path) == now.bytes);
         } else {
           CHECK((Faults::calls(call) < n || harmless));
-          CHECK(read_sealed(now.path).image == kNew);
+          CHECK(read_sealed(now.path).image == kNewImage);
         }
         for (const auto& name : now.folder.files()) CHECK(name.find(".tmp") == std::string::npos);
         const auto latest = open_latest(now.path, OpenAs::owner);
@@ -116,7 +116,7 @@ TEST_CASE("any failing call while writing a new file leaves nothing") {
         Faults faults;
         faults.fail(call, n, EIO);
         try {
-          write_new_sealed(folder / "t.h5", kNew);
+          write_new_sealed(folder / "t.h5", kNewImage);
         } catch (const Error& caught) {
           failed = true;
           CHECK(caught.exit_code() == ExitCode::io);
@@ -132,10 +132,10 @@ TEST_CASE("without hard links a new file still never replaces one") {
   const TempFolder folder;
   Faults faults;
   faults.fail_always(Call::link, EPERM);
-  write_new_sealed(folder / "t.h5", kOld);
+  write_new_sealed(folder / "t.h5", kOldImage);
   CHECK(folder.files() == std::vector<std::string>{"t.h5"});
-  CHECK_THROWS_AS(write_new_sealed(folder / "t.h5", kNew), Error);
-  CHECK(read_sealed(folder / "t.h5").image == kOld);
+  CHECK_THROWS_AS(write_new_sealed(folder / "t.h5", kNewImage), Error);
+  CHECK(read_sealed(folder / "t.h5").image == kOldImage);
 }
 
 TEST_CASE("with neither links nor renames that never replace, a marker keeps a file") {
@@ -148,20 +148,20 @@ TEST_CASE("with neither links nor renames that never replace, a marker keeps a f
   {
     Faults faults;
     without(faults);
-    write_new_sealed(folder / "t.h5", kOld);
+    write_new_sealed(folder / "t.h5", kOldImage);
     CHECK(folder.files() == std::vector<std::string>{"t.h5"});
-    CHECK_THROWS_AS(write_new_sealed(folder / "t.h5", kNew), Error);
-    CHECK(read_sealed(folder / "t.h5").image == kOld);
+    CHECK_THROWS_AS(write_new_sealed(folder / "t.h5", kNewImage), Error);
+    CHECK(read_sealed(folder / "t.h5").image == kOldImage);
     fs::remove(folder / "t.h5");
     // One that a killed process left is cleared away; a living one's is respected.
     put_bytes(marker, bytes_of("1"));
-    write_new_sealed(folder / "t.h5", kNew);
+    write_new_sealed(folder / "t.h5", kNewImage);
     CHECK(folder.files() == std::vector<std::string>{"t.h5"});
     fs::remove(folder / "t.h5");
     put_bytes(marker, bytes_of("1"));
     const int file = ::open(marker.c_str(), O_RDWR);
     REQUIRE(::flock(file, LOCK_EX) == 0);
-    CHECK_THROWS_AS(write_new_sealed(folder / "t.h5", kNew), Error);
+    CHECK_THROWS_AS(write_new_sealed(folder / "t.h5", kNewImage), Error);
     ::close(file);
   }
   // Killed at any call: nothing, or the whole file; and the next one gets there.
@@ -173,7 +173,7 @@ TEST_CASE("with neither links nor renames that never replace, a marker keeps a f
       Faults faults;
       faults.die_at(n);
       without(faults);
-      write_new_sealed(folder / "t.h5", kOld);
+      write_new_sealed(folder / "t.h5", kOldImage);
       return 0;
     });
     finished = status == 0;
@@ -188,20 +188,20 @@ TEST_CASE("with neither links nor renames that never replace, a marker keeps a f
     }
     Faults faults;
     without(faults);
-    write_new_sealed(folder / "t.h5", kNew);
-    CHECK(read_sealed(folder / "t.h5").image == kNew);
+    write_new_sealed(folder / "t.h5", kNewImage);
+    CHECK(read_sealed(folder / "t.h5").image == kNewImage);
   }
   CHECK(finished);
 }
 
 TEST_CASE("temporaries follow no link and have names of their own") {
   const TempFolder folder;
-  put_bytes(folder / "target", kOld);
+  put_bytes(folder / "target", kOldImage);
   // The name that a version before would have taken.
   fs::create_symlink("target", folder / (".s.json." + std::to_string(::getpid()) + ".tmp"));
-  write_plain(folder / "s.json", kNew);
-  CHECK(file_bytes(folder / "target") == kOld);
-  CHECK(file_bytes(folder / "s.json") == kNew);
+  write_plain(folder / "s.json", kNewImage);
+  CHECK(file_bytes(folder / "target") == kOldImage);
+  CHECK(file_bytes(folder / "s.json") == kNewImage);
   CHECK_FALSE(fs::is_symlink(fs::symlink_status(folder / "s.json")));
   std::set<std::string> names;
   for (int n = 0; n < 1000; ++n) names.insert(temporary_path("x").string());
@@ -212,9 +212,9 @@ TEST_CASE("short and interrupted writes go on where they stopped") {
   const TempFolder folder;
   Faults faults;
   faults.shorten_writes(7);
-  write_sealed(folder / "t.h5", kNew);
+  write_sealed(folder / "t.h5", kNewImage);
   CHECK(Faults::calls(Call::write) > 100);
-  CHECK(read_sealed(folder / "t.h5").image == kNew);
+  CHECK(read_sealed(folder / "t.h5").image == kNewImage);
 }
 
 TEST_CASE("calls that are made and reported as failed, as by NFS, are successes") {
@@ -238,18 +238,18 @@ TEST_CASE("calls that are made and reported as failed, as by NFS, are successes"
     for (const Lease* lease : {none, own}) {
       const fs::path path = folder / (lease == nullptr ? "a.h5" : "b.h5");
       write_new_sealed(path, kOldest, lease);
-      CHECK_THROWS_AS(write_new_sealed(path, kNew, lease), Error);  // this one is not its own
+      CHECK_THROWS_AS(write_new_sealed(path, kNewImage, lease), Error);  // this one is not its own
       CHECK(read_sealed(path).image == kOldest);
-      write_sealed(path, kOld, lease);
-      write_sealed(path, kNew, lease);
-      CHECK(read_sealed(path).image == kNew);
-      CHECK(read_sealed(previous_path(path)).image == kOld);
+      write_sealed(path, kOldImage, lease);
+      write_sealed(path, kNewImage, lease);
+      CHECK(read_sealed(path).image == kNewImage);
+      CHECK(read_sealed(previous_path(path)).image == kOldImage);
       CHECK(set_aside(path).filename() == path.filename().string() + ".damaged-1");
     }
-    write_new_plain(folder / "c.json", kNew, *claim.lease);
+    write_new_plain(folder / "c.json", kNewImage, *claim.lease);
   }
-  write_plain(folder / "d.json", kNew);
-  CHECK(file_bytes(folder / "d.json") == kNew);
+  write_plain(folder / "d.json", kNewImage);
+  CHECK(file_bytes(folder / "d.json") == kNewImage);
   CHECK(folder.files() == std::vector<std::string>{"a.h5.damaged-1", "a.h5.prev", "b.h5.damaged-1",
                                                    "b.h5.prev", "c.json", "d.json"});
 }
@@ -262,14 +262,14 @@ TEST_CASE("another process that clears the folder removes no file that is being 
   Faults faults;
   faults.before_publishing([&] { cleared += clear_temporaries(folder.path()); });
   if (!can_link) faults.fail_always(Call::link, EPERM);
-  write_plain(text, kOld);
-  write_plain(text, kNew);
-  write_new_sealed(path, kOld);
-  write_sealed(path, kNew);
+  write_plain(text, kOldImage);
+  write_plain(text, kNewImage);
+  write_new_sealed(path, kOldImage);
+  write_sealed(path, kNewImage);
   CHECK(cleared == 0);
-  CHECK(file_bytes(text) == kNew);
-  CHECK(read_sealed(path).image == kNew);
-  CHECK(read_sealed(previous_path(path)).image == kOld);
+  CHECK(file_bytes(text) == kNewImage);
+  CHECK(read_sealed(path).image == kNewImage);
+  CHECK(read_sealed(previous_path(path)).image == kOldImage);
 }
 
 TEST_CASE("a temporary that was removed right before it was published is written again") {
@@ -283,8 +283,8 @@ TEST_CASE("a temporary that was removed right before it was published is written
     }
     once = false;
   });
-  write_new_sealed(path, kNew);
-  CHECK(read_sealed(path).image == kNew);
+  write_new_sealed(path, kNewImage);
+  CHECK(read_sealed(path).image == kNewImage);
 }
 
 TEST_CASE("a failing read is an input/output error, not damage") {
@@ -304,8 +304,8 @@ TEST_CASE("a folder that cannot be synced because its file system has no such th
   const TwoVersions now;
   Faults faults;
   faults.fail(Call::fsync, 2, EINVAL);
-  write_sealed(now.path, kNew);
-  CHECK(read_sealed(now.path).image == kNew);
+  write_sealed(now.path, kNewImage);
+  CHECK(read_sealed(now.path).image == kNewImage);
 }
 
 TEST_CASE("a process that ends at any call leaves the old or the new file") {
@@ -319,19 +319,19 @@ TEST_CASE("a process that ends at any call leaves the old or the new file") {
       Faults faults;
       faults.die_at(n);
       if (!can_link) faults.fail_always(Call::link, EPERM);
-      write_sealed(now.path, kNew);
+      write_sealed(now.path, kNewImage);
       return 0;
     });
     finished = status == 0;
     CHECK((status == 0 || status == 9));
     const auto latest = open_latest(now.path, OpenAs::owner);
     REQUIRE(latest);
-    CHECK((latest->image == kOld || latest->image == kNew));
+    CHECK((latest->image == kOldImage || latest->image == kNewImage));
     if (can_link) CHECK(latest->warnings.empty());
-    ++(latest->image == kOld ? olds : news);
+    ++(latest->image == kOldImage ? olds : news);
     // What is there can be written over and keeps a good copy of itself.
-    write_sealed(now.path, kNew);
-    CHECK(read_sealed(now.path).image == kNew);
+    write_sealed(now.path, kNewImage);
+    CHECK(read_sealed(now.path).image == kNewImage);
     CHECK(read_sealed(previous_path(now.path)).state == SealState::good);
   }
   CHECK(finished);

@@ -40,7 +40,7 @@ std::pair<ExitCode, std::string> error_of(const std::function<void()>& action) {
   return {ExitCode::done, ""};
 }
 
-bool contains(const std::string& text, const std::string& part) {
+bool has_part(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
@@ -210,8 +210,8 @@ TEST_CASE("files that are not tasks are refused with their name") {
   write_sealed(folder / "x.h5", file.image());
   const auto [code, text] = error_of([&] { load_task(folder / "x.h5", OpenAs::reader); });
   CHECK(code == ExitCode::data);
-  CHECK(contains(text, "x.h5"));
-  CHECK(contains(text, "not a task file"));
+  CHECK(has_part(text, "x.h5"));
+  CHECK(has_part(text, "not a task file"));
 
   h5::File newer = h5::File::create();
   h5::Group root = newer.root();
@@ -219,7 +219,7 @@ TEST_CASE("files that are not tasks are refused with their name") {
   root.set("format_version", std::int64_t{3});
   const auto [newer_code, newer_text] = error_of([&] { decode_task(newer.image()); });
   CHECK(newer_code == ExitCode::data);
-  CHECK(contains(newer_text, "task format 3"));
+  CHECK(has_part(newer_text, "task format 3"));
 }
 
 TEST_CASE("round trip of arbitrary tasks") {

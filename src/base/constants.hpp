@@ -1,0 +1,11 @@
+// Two doubles by short names.
+#pragma once
+
+#include <limits>
+
+namespace rewise {
+
+inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+}  // namespace rewise
