@@ -3,8 +3,9 @@
     reproduce.py NAME|FILE.toml --program REWISE --figures DIR --version V --device cpu
 
 Reads the description of the figure, makes its runs by commands of the program (reproduce_runs.py,
-reproduce_times.py), judges the checks (reproduce_checks.py), and writes OUT/curves.json, a folder
-with curves.json and CSV files for each run. The program draws the plots. What is finished is kept in OUT/runs.
+reproduce_times.py), judges the checks (reproduce_checks.py), and writes OUT/curves.json and a
+folder with curves.json and CSV files for each run. Finished runs are kept in OUT/runs. The program
+draws the plots afterwards.
 
 A description is TOML:
 

@@ -271,8 +271,9 @@ def moments(run, machine):
                     local=local, cluster=cluster, engine=run["engine"], replicas=run["replicas"],
                     equilibrate=run["equilibrate"], measure=run["measure"], seed=seed), "--json"]
                 name = f"{run['name']}-L{size}-p{number_text(p)}-graph{graph}"
-                graphs.append(machine.call_json(name, command, [*command, *machine.options()])
-                              ["results"])
+                found = machine.call_json(name, command, [*command, *machine.options()])
+                data["about"]["threads"] = found["threads"]
+                graphs.append(found["results"])
             values = {name: [over_graphs(rows, name) for rows in zip(*graphs)]
                       for name in OBSERVABLES}
             keys = {"size": str(size), "p": number_text(p)}
@@ -305,11 +306,10 @@ def study_of(run):
 
 
 def total_of(entry):
-    """Value with statistical and systematic error; NaN where there is none."""
-    if entry is None or entry.get("value") is None:
-        return Value(math.nan)
-    error = entry.get("total_error", entry.get("error"))
-    return Value(entry["value"], math.nan if error is None else error)
+    """Value with statistical and systematic error of an entry of summary.json; NaN where there is
+    none or its error is unknown."""
+    error = entry and entry.get("total_error", entry["error"])
+    return Value(math.nan) if error is None else Value(entry["value"], error)
 
 
 def tc(run, machine):
@@ -327,11 +327,11 @@ def tc(run, machine):
     data = new_set(machine.version, "tc", machine.about(run))
     shifts = []
     for point in summary["points"]:
-        shift = point["shift"] and total_of(point["shift"])
+        shift = total_of(point["shift"])
         add_metrics(data, {"p": number_text(point["p"])}, {
-            "tc": total_of(point["tc"] or point["candidate"]), "shift": shift or Value(0, 0)})
+            "tc": total_of(point["tc"] or point["candidate"]), "shift": shift})
         data["notes"] += point["warnings"]
-        if shift:
+        if not math.isnan(shift.value):
             shifts.append(point["p"])
             add_point(data, "shift", {}, {"p": point["p"], "shift": shift})
     local = [(law["p"], total_of(law["exponent"])) for law in summary["local_exponents"]]

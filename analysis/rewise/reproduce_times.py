@@ -50,7 +50,7 @@ def request(run, size, seed, beta, timings, **how):
     """A REQUEST of one size; `how` replaces its entries."""
     entries = {"extents": [size] * run["dim"], "p": run["p"][0], "rule": run["rule"],
                "graph_seed": 1, "engine": "bytespin", "q": 2, "beta": beta, "replicas": 1,
-               "seed": seed, "threads": 0, "equilibrate": run["equilibrate"], "timings": timings}
+               "seed": seed, "threads": 1, "equilibrate": run["equilibrate"], "timings": timings}
     return ["time-updates", json.dumps(entries | how)]
 
 
@@ -144,7 +144,7 @@ def labelling(run, machine):
                 replies = machine.call_json(
                     f"{run['name']}-L{size}-q{q}-ratio{number_text(ratio)}",
                     request(run, size, run["seed"], timings=timings, device=device,
-                            **system(run, q, ratio)))
+                            threads=machine.threads, **system(run, q, ratio)))
                 times = [update_times(reply[0], size ** run["dim"]) for reply in replies]
                 core = times.pop()["total"] if size <= run["core"] else Timing(math.nan)
                 for (method, tile, ranks), one in zip(settings, times):
@@ -228,7 +228,7 @@ def few_cluster(run, machine):
         timings = [timing_request(run, -1, "wolff")]
         timings += [timing_request(run, device, "few-cluster", tile=tile) for tile in tiles]
         replies = machine.call_json(f"{run['name']}-L{size}", request(
-            run, size, run["seed"], timings=timings, device=device,
+            run, size, run["seed"], timings=timings, device=device, threads=machine.threads,
             **system(run, run["q"][0], run["ratio"][0])))
         wolff, *few = [time_per_flipped_site(reply[0]) for reply in replies]
         best, tile = min(zip(few, tiles), default=(Timing(math.inf), 0),
@@ -370,11 +370,11 @@ def speed(run, machine):
                 timings += [wolff(device, run["measure"], **method) for method in
                             [{"wolff_method": word} for word in run["methods"]] or [{}]]
             core, *fast = machine.call_json(name, request(
-                run, size, seed, 1 / t, timings, device=device, threads=1))
+                run, size, seed, 1 / t, timings, device=device))
             if not gpu and not named:
                 fast = machine.call_json(name + "-word", request(
                     run, size, seed, 1 / t, [wolff(-1, max(run["measure"] // 8, STRETCHES))],
-                    engine="multispin", replicas=32, device=-1, threads=1))
+                    engine="multispin", replicas=32, device=-1))
             core = UpdateTimes(core, 1, sites)
             fast = [UpdateTimes(one, 1 if gpu else 32, sites) for one in fast]
             for method, one in zip(run["methods"] or [""], fast or [None] * len(run["methods"])):

@@ -8,6 +8,7 @@
 #include "experiments/console/python.hpp"
 #include "experiments/console/shared_options.hpp"
 #include "src/curves/curve_spec.hpp"
+#include "src/study/progress.hpp"
 
 namespace rewise {
 
