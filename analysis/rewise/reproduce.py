@@ -221,12 +221,13 @@ def find_figure(name, folder, scale):
     return read_figure(file.read_text(encoding="utf-8"), file.stem, str(file), scale)
 
 
-def list_figures(folder):
+def figure_list(folder):
+    """A line for every figure."""
     names = sorted(path.stem for path in folder.glob("*.toml"))
     width = max(map(len, names), default=0)
-    for name in names:
-        figure = find_figure(name, folder, "quick")
-        print(f"{name:<{width}}  {figure['title']} ({figure['paper']})")
+    figures = [find_figure(name, folder, "quick") for name in names]
+    return [f"{figure['name']:<{width}}  {figure['title']} ({figure['paper']})"
+            for figure in figures]
 
 
 def figure_json(figure, results, verdicts, version):
@@ -257,7 +258,7 @@ def report(data, texts):
 
 
 def reproduce(options):
-    """Makes the runs, judges the checks, writes and prints."""
+    """Makes the runs, judges the checks and writes the files; gives what to print."""
     from . import reproduce_checks, reproduce_runs, reproduce_times
     from .files import write_aside
 
@@ -276,12 +277,13 @@ def reproduce(options):
         results[run["name"]], texts[run["name"]] = data, text
     verdicts = [reproduce_checks.verdict_of(check, results) for check in figure["checks"]]
     data = figure_json(figure, results, verdicts, options.version)
+    folder.mkdir(parents=True, exist_ok=True)
     write_aside(folder / "curves.json", (json.dumps(data, indent=1) + "\n").encode())
-    print(json.dumps(data, indent=2) if options.json else report(data, texts), flush=True)
+    return json.dumps(data, indent=2) if options.json else report(data, texts)
 
 
 def main(arguments):
-    from .plots.plot import EXIT_IO, Parser
+    from .plots.plot import EXIT_IO, Parser, print_lines
 
     parser = Parser(description="A paper's figure, ours beside theirs.")
     parser.add_argument("figure", nargs="?")
@@ -298,8 +300,8 @@ def main(arguments):
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args(arguments)
     try:
-        list_figures(options.figures) if options.list else reproduce(options)
-        return 0
+        lines = figure_list(options.figures) if options.list else [reproduce(options)]
+        return print_lines("rewise", lines)
     except Error as error:
         print(f"rewise: {error}", file=sys.stderr)
         return error.status
