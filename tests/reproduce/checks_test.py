@@ -204,6 +204,7 @@ paper = { sizes = [64] }
             lines = [line for line in text.splitlines() if not line.startswith(name + " ")]
             self.refused("\n".join([*lines[:-2], bad]), words)
         self.refused("title = 1 2", "own.toml: ")
+        self.refused(text + text, "runs of the same name")
 
     def test_every_number_of_the_papers_has_its_place_and_every_verdict_its_source(self):
         files = sorted((ROOT / "experiments" / "configs" / "reproduce").glob("*.toml"))
