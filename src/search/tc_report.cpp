@@ -286,7 +286,8 @@ std::vector<std::string> table_row(const Json& point) {
     row.insert(row.end(), {"-", "-"});
     return row;
   }
-  row.push_back(fmt::format("{}..{}", summary_extents(sizes.front()), extents_text(sizes.back())));
+  row.push_back(
+      fmt::format("{}..{}", summary_extents(sizes.front()), summary_extents(sizes.back())));
   row.push_back(
       fmt::format("{}..{}", sizes.front()["graphs"].get<int>(), sizes.back()["graphs"].get<int>()));
   return row;
