@@ -1,32 +1,7 @@
-// A study's configuration: one immutable value, read from TOML (experiments/GUIDE.md), every key
-// checked, every default known.
+// A study's configuration: one immutable value, read from TOML, with every key checked.
 //
-//   [study]     name = "study"   seed = 1
-//   [lattice]   dim = 2   sizes = [32, 64]   p = [0.0, 0.01]   rule = "rewire"   graphs = 50
-//               most_graphs = 10000   more_sizes = 1
-//   [sampling]  engine = "multispin"   schedule = "auto"   replicas = 32   temperatures = "auto"
-//               equilibrate = "auto"   measure = "auto"   every = "auto"   target_error = "none"
-//               local = "auto"   cluster = "auto"   model = "ising"   q = 2
-//               few_cluster_tile = 0   few_cluster_flip = 0.9   target_observables = ["energy",
-//               "m2"]
-//   [run]       device = "auto"   threads = 0   checkpoint = "5min"   time_limit = "none"
-//               keep_states = true
-//
-// Only dim, sizes and p have no default. A sweep takes `files = ["a.edges", "b.graphml", "c.h5"]`
-// (and `first_site = 0` or 1, `ignore = ["size"]`, `merge = true`) in their place: own graphs, each
-// at the given temperatures. `sizes` holds edges or lists of extents; `p` is a list or
-// {from, to, per_decade}; `temperatures` a list or {from, to, count}; `graphs` one number or one
-// per size: under a target_error those to begin with, 32 unless given (tc_target.hpp,
-// sweep_target.hpp; these alone heed most_graphs, the former more_sizes, the latter
-// target_observables). A sweep's grid may have several of each of `dim` (edges then
-// mean every dimension), `rule` and `schedule`: lists of them; of tc, `schedule` and `cluster` may
-// be lists with one value for each p, in the order of `p`; `temperature_tasks`, lists of
-// temperatures that share a task, is written where some were added to its folder. `cluster` is
-// "auto", Wolff and Swendsen-Wang weighed against each other, where the schedule is
-// (auto_schedule.hpp), "wolff" where a schedule is given. Of tc alone: `method`, "both" unless
-// given where target_error is 1e-3 or less, else "crossings"; and sizes = "auto", three sizes with
-// hundreds of shortcuts at the smallest p that sizes of up to 2^18 sites allow (with
-// method = "tree" none at all).
+// schema.hpp describes the keys, experiments/KEYS.md is the page made from it, and the members here
+// hold the defaults. How the keys depend on each other is in config.cpp and config_grid.cpp.
 #pragma once
 
 #include <cstdint>

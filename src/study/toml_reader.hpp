@@ -44,14 +44,19 @@ class TomlSection {
                       std::uint64_t otherwise) const;
   bool flag(std::string_view key, bool otherwise) const;
   double number(std::string_view key, double least, double most, double otherwise) const;
+  // The same for keys of a study (schema.hpp), which has their ranges, and the default of a text.
+  std::string text(std::string_view key) const;
+  std::uint64_t whole(std::string_view key, std::uint64_t otherwise) const;
+  double number(std::string_view key, double otherwise) const;
   // Nothing for the word "auto" or a missing key.
-  std::optional<std::uint64_t> whole_or_auto(std::string_view key, std::uint64_t least,
-                                             std::uint64_t most) const;
+  std::optional<std::uint64_t> whole_or_auto(std::string_view key) const;
 
   // The same for one value inside a list.
   std::uint64_t whole_at(std::string_view key, const toml::node& node, std::uint64_t least,
                          std::uint64_t most) const;
   double number_at(std::string_view key, const toml::node& node, double least, double most) const;
+  std::uint64_t whole_at(std::string_view key, const toml::node& node) const;
+  double number_at(std::string_view key, const toml::node& node) const;
 
   const std::string& path() const { return path_; }
   const std::string& file() const { return file_; }
