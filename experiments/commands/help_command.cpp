@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "experiments/console/commands.hpp"
+#include "experiments/console/shared_options.hpp"
 #include "src/base/error.hpp"
-#include "src/base/table.hpp"
 #include "src/study/schema.hpp"
 
 namespace rewise {
@@ -38,6 +38,16 @@ std::string type_text(const Setting& one) {
   return one.unit.empty() ? one.type : fmt::format("{} ({})", one.type, one.unit);
 }
 
+// Text in lines behind a column of this width.
+std::string column(std::size_t width, const std::string& text) {
+  std::string out;
+  for (const char c : help_lines(text)) {
+    out += c;
+    if (c == '\n') out += std::string(width, ' ');
+  }
+  return out + "\n";
+}
+
 // The present or the old name of a key, without its table.
 bool is_called(const Setting& one, const std::string& name) {
   return name == one.key || name == one.name() || name == one.old_key ||
@@ -45,10 +55,10 @@ bool is_called(const Setting& one, const std::string& name) {
 }
 
 std::string explanation(const CLI::App& program, const Setting& one) {
-  std::string text = fmt::format("{} in [{}]\n  {}.\n", one.key, one.table, one.help);
-  if (!one.more.empty()) text += fmt::format("  {}.\n", one.more);
+  std::string text = fmt::format("{} in [{}]\n  {}", one.key, one.table, column(2, one.help));
+  if (!one.more.empty()) text += "  " + column(2, one.more);
   const auto line = [&](const char* what, const std::string& value) {
-    if (!value.empty()) text += fmt::format("  {:<9}{}\n", what, value);
+    if (!value.empty()) text += fmt::format("  {:<9}{}", what, column(11, value));
   };
   line("type", type_text(one));
   line("default", one.standard);
@@ -69,7 +79,7 @@ std::string list_of(const std::string& table) {
     text += fmt::format("{}[{}]\n", text.empty() ? "" : "\n", part.table);
     for (const auto key : part.keys) {
       const Setting& one = *find_setting(part.table, key);
-      text += fmt::format("  {:<20}{}\n", key, one.help);
+      text += fmt::format("  {:<20}{}", key, column(22, one.help));
     }
   }
   return text;

@@ -50,7 +50,7 @@ std::string keys_help(std::string_view command) {
       if (!one.command.empty() && one.command != command) continue;
       const std::string part = one.standard == "required" ? one.key + " = " + one.example : one.key;
       if (line.size() + part.size() + 2 > width) {
-        text += line + "\n";
+        text += line + ",\n";
         line = std::string(13, ' ');
       }
       line += (line.ends_with(' ') ? "" : ", ") + part;
@@ -59,7 +59,7 @@ std::string keys_help(std::string_view command) {
   }
   return fmt::format(
       "Keys of STUDY.toml (those with a value here have no default, all others do;\n"
-      "'rewise help KEY' explains one, 'rewise help' lists all):\n\n{}\n",
+      "'rewise help KEY' explains one, 'rewise help' lists all):\n\n{}",
       text);
 }
 

@@ -50,28 +50,31 @@ void read_clusters(const TomlSection& section, StudyConfig& config) {
   config.cluster = config.clusters.front();
 }
 
-// Where a file has a key: its present place, or the one of earlier versions, with a note.
+// Where a file has a key: its present place, or the one of earlier versions (with a note if
+// `note`).
 struct KeyPlace {
   const TomlSection& section;
   std::string_view key;
   std::string origin() const { return section.origin(key); }
 };
 
-KeyPlace place_of(const Setting& setting, const TomlSection& now, const TomlSection& before) {
+KeyPlace place_of(const Setting& setting, const TomlSection& now, const TomlSection& before,
+                  bool note) {
   if (!before.has(setting.old_key)) return {now, setting.key};
   const std::string moved = fmt::format("{}: this key is {} in [{}] now",
                                         before.origin(setting.old_key), setting.key, setting.table);
   if (now.has(setting.key)) {
     throw Error(ExitCode::usage, fmt::format("{}, which is given as well", moved));
   }
-  fmt::print(stderr, "rewise: {}\n", moved);
+  if (note) fmt::print(stderr, "rewise: {}\n", moved);
   return {before, setting.old_key};
 }
 
-void read_model(const TomlSection& model, const TomlSection& sampling, StudyConfig& config) {
-  const KeyPlace name = place_of(setting("model.name"), model, sampling);
+void read_model(const TomlSection& model, const TomlSection& sampling, bool note,
+                StudyConfig& config) {
+  const KeyPlace name = place_of(setting("model.name"), model, sampling, note);
   config.model = parse_model(name.section.text(name.key), name.origin());
-  const KeyPlace q = place_of(setting("model.q"), model, sampling);
+  const KeyPlace q = place_of(setting("model.q"), model, sampling, note);
   config.q = static_cast<std::uint32_t>(q.section.whole(q.key, config.q));
   check_states(config.model, config.q, q.origin());
 }
@@ -201,7 +204,9 @@ StudyConfig parse_study_config(std::string_view text, const std::string& file) {
   read_observables(sampling, config);
   read_lattice(sections.at("lattice"), config.target_error ? kDefaultTargetGraphs : kDefaultGraphs,
                config);
-  read_model(sections.at("model"), sampling, config);
+  const bool by_user =
+      !text.starts_with(kStudyHead);  // the program brings its own files up to date
+  read_model(sections.at("model"), sampling, by_user, config);
   read_sampling(sampling, config);
   read_run(sections.at("run"), config);
   return config;

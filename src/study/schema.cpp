@@ -165,7 +165,7 @@ std::vector<Setting> study_and_lattice() {
       {.table = "lattice",
        .key = "rule",
        .type = "text",
-       .allowed = words(Rule::add),
+       .allowed = words(static_cast<Rule>(static_cast<int>(Rule::imported) - 1)),
        .help = "how bonds are rewired: rewire, swap or add (see 'rewise graph --help')",
        .more = "sweep: also a list",
        .example = "\"swap\"",

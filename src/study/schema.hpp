@@ -48,6 +48,9 @@ const Setting& setting(std::string_view name);
 // The tables with their keys, in the same order, without old places.
 const std::vector<KeyTable>& study_keys();
 
+// Begin of the first line of a study.toml that the program wrote (study_state.cpp).
+inline constexpr std::string_view kStudyHead = "# rewise ";
+
 // Number of graphs of each size, and with a target_error the number to begin with.
 inline constexpr std::uint32_t kDefaultGraphs = 50, kDefaultTargetGraphs = 32;
 

@@ -36,7 +36,6 @@ using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 
 constexpr const char* kMark = ".finished";
-constexpr std::string_view kHead = "# rewise ";
 
 // What makes two configurations the same study, and the hash of all of a configuration.
 struct Owner {
@@ -59,14 +58,14 @@ std::string configuration_hash(std::string_view command, std::string_view config
 }
 
 std::string head_line(const Owner& owner) {
-  return fmt::format("{}{}; seed {}; {}; configuration {}\n", kHead, owner.command, owner.seed,
+  return fmt::format("{}{}; seed {}; {}; configuration {}\n", kStudyHead, owner.command, owner.seed,
                      owner.model, owner.hash);
 }
 
 // The first line of a study.toml, where it is such a line.
 std::optional<Owner> read_head(std::string_view text) {
-  if (!text.starts_with(kHead)) return std::nullopt;
-  std::string_view line = text.substr(kHead.size(), text.find('\n') - kHead.size());
+  if (!text.starts_with(kStudyHead)) return std::nullopt;
+  std::string_view line = text.substr(kStudyHead.size(), text.find('\n') - kStudyHead.size());
   const auto part = [&line](std::string_view name) -> std::string {
     const auto end = std::min(line.find("; "), line.size());
     const std::string_view word = line.substr(0, end);
