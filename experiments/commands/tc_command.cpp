@@ -58,8 +58,8 @@ crossings cannot reach (few shortcuts), there is the tree condition alone.
 
 )";
 constexpr const char* kPotts =
-    R"([model] name = "potts" with q = 3, say, takes Potts spins. But for q = 3 and 4 on the plain square
-lattice, U need not cross there: tc goes by the peaks of C and chi, by where the ordered
+    R"(name = "potts" and q = 3, say, in [model] take Potts spins. But for q = 3 and 4 on the plain
+square lattice, U need not cross there: tc goes by the peaks of C and chi, by where the ordered
 phases weigh q times the disordered one, and by the histogram of the energy, over three
 sizes or more, and says of what order the transition is, with the latent heat, or that
 these sizes cannot tell.

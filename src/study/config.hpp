@@ -27,49 +27,49 @@ struct StudyConfig {
 
   std::vector<std::vector<std::uint32_t>> sizes;  // [size] extents, ascending in sites
   std::vector<double> p;                          // ascending
-  std::vector<std::size_t> p_given;               // [p] its place in the list that was given
+  std::vector<std::size_t> p_given;               // [p] index in the list of the file
   std::vector<std::filesystem::path> files;       // own graphs, absolute; then no sizes and p = {0}
-  ReadOptions reading;                            // how they are read
+  ReadOptions reading;                            // how `files` are read
   Rule rule = Rule::rewire;                       // the first of `rules`
   std::vector<Rule> rules{Rule::rewire};
   std::vector<std::uint32_t> graphs;                   // [size]
-  std::uint64_t most_graphs = 10'000, more_sizes = 1;  // what a target may add: graphs of a size in
-                                                       // all, larger sizes
+  std::uint64_t most_graphs = 10'000, more_sizes = 1;  // limits of a target: graphs of a size,
+                                                       // additional sizes
 
   EngineKind engine = kDefaultEngine;
-  std::optional<Schedule> schedule;  // nothing, here and below: "auto"; else first of `schedules`
+  std::optional<Schedule> schedule;  // nullopt, here and below: "auto"; else first of `schedules`
   std::vector<Schedule> schedules;   // empty: "auto"
-  bool schedule_per_p = false;       // several of them are [p] (of tc: one_per_p())
+  bool schedule_per_p = false;       // tc, after one_per_p(): `schedules` is [p]
   ModelKind model = ModelKind::ising;
   std::uint32_t q = 2;  // states
   LocalUpdate local = LocalUpdate::metropolis;
-  std::optional<ClusterUpdate> cluster;  // nothing only beside a schedule "auto"
-  std::vector<ClusterUpdate> clusters;   // of tc: [p], `cluster` is the first; empty: all alike
-  std::uint32_t few_cluster_tile = 0;    // as EngineSpec's
+  std::optional<ClusterUpdate> cluster;  // nullopt only with schedule = "auto"
+  std::vector<ClusterUpdate> clusters;   // tc: [p], `cluster` is the first; empty: one for all p
+  std::uint32_t few_cluster_tile = 0;    // see EngineSpec
   double few_cluster_flip = EngineSpec{}.few_cluster_flip;
   std::uint32_t replicas = 32;
   std::vector<double> temperatures;  // ascending; empty: "auto"
-  // Of a sweep with given temperatures: which of them share a task, each list ascending; empty: all
-  // do. Later lists were added to a folder that had tasks of the first (added_temperatures.hpp).
+  // Sweeps with given temperatures: temperatures that share a task, each list ascending; empty: all
+  // share one. Lists after the first were added to an existing folder (added_temperatures.hpp).
   std::vector<std::vector<double>> temperature_tasks;
   std::optional<std::uint64_t> equilibrate, measure, every;
-  std::optional<double> target_error;  // relative, of every Tc(p) or, in a sweep, of every one of
-                                       // the observables; nothing: "none"
-  std::vector<std::string> target_observables;  // of a sweep; empty: not given
-  std::optional<TcMethod> method;               // of tc; nothing: not given
-  bool auto_sizes = false;                      // `sizes` were chosen by p (of tc)
+  std::optional<double> target_error;           // relative, of every Tc(p) or, in a sweep, of every
+                                                // observable; nullopt: "none"
+  std::vector<std::string> target_observables;  // sweep; empty: not given
+  std::optional<TcMethod> method;               // tc; nullopt: not given
+  bool auto_sizes = false;                      // tc: `sizes` were chosen from p
 
   std::string device = "auto";       // as in src/study/device_choice.hpp
   int threads = 0;                   // 0: all cores
   double checkpoint = 300;           // seconds
   std::optional<double> time_limit;  // seconds
-  bool keep_states = true;           // of finished tasks (task_group.hpp)
-  bool recompute_damaged = false;    // of the command line alone (task_group.hpp)
+  bool keep_states = true;           // keep final states of finished tasks (task_group.hpp)
+  bool recompute_damaged = false;    // an option without a key (task_group.hpp)
 
-  // Of the first size; 0: own graphs.
+  // Dimension of the first size; 0: own graphs.
   int dim() const { return sizes.empty() ? 0 : static_cast<int>(sizes.front().size()); }
   std::vector<int> dims() const;  // ascending
-  // At that p, where a schedule and a cluster update hold for each or for all.
+  // Schedule and cluster update at p[at].
   std::optional<Schedule> schedule_of(std::size_t at) const {
     return schedule_per_p ? schedules[at] : schedule;
   }
@@ -78,16 +78,16 @@ struct StudyConfig {
   }
 };
 
-// `file` names the text in errors. Error(usage), one line, file:line:column and key.
+// `file` names the text in errors. Throws Error(usage): one line with file:line:column and key.
 StudyConfig parse_study_config(std::string_view text, const std::string& file);
-// Error(io) where the file cannot be read.
+// Throws Error(io) if the file cannot be read.
 StudyConfig read_study_config(const std::filesystem::path& file);
 
 // The configuration as TOML with every default written out; parses to the same configuration.
 std::string to_toml(const StudyConfig& config);
 
-// For tc: lists of schedules and cluster updates are one for each p, and follow it into its order.
-// Error(usage) naming `file` where their number is another.
+// For tc: lists of schedules and cluster updates have one entry per p; sorts them as p is sorted.
+// Throws Error(usage), which names `file`, if a list has another length.
 StudyConfig one_per_p(StudyConfig config, const std::string& file);
 
 // The cluster update's name, or "auto".

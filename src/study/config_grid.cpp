@@ -170,7 +170,7 @@ void read_rules(const TomlSection& section, StudyConfig& config) {
   config.rule = config.rules.front();
 }
 
-// Own graphs in place of lattices; where the study's file lies is where their paths begin.
+// Own graphs in place of lattices; paths are relative to the folder of the study's file.
 void read_files(const TomlSection& section, StudyConfig& config) {
   for (const char* key : {"dim", "sizes", "p", "rule", "graphs", "most_graphs", "more_sizes"}) {
     if (!section.has(key)) continue;
@@ -243,7 +243,7 @@ void read_temperature_list(const TomlSection& section, StudyConfig& config) {
   std::sort(config.temperatures.begin(), config.temperatures.end());
 }
 
-// Which temperatures share a task: lists that hold each temperature of the study once.
+// Which temperatures share a task: the lists together hold each temperature of the study once.
 void read_temperature_tasks(const TomlSection& section, StudyConfig& config) {
   constexpr std::string_view key = "temperature_tasks";
   const auto* node = section.find(key);

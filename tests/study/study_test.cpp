@@ -199,7 +199,7 @@ TEST_CASE("plots and report take one start of Python, and their failure takes no
   CHECK_FALSE(says(told, "no plots, no report"));  // one line is enough
 }
 
-TEST_CASE("a folder of a version without a table [model] goes on, with the same tasks") {
+TEST_CASE("a folder of a version without the table model goes on, with the same tasks") {
   Workplace place;
   const std::string grid = "[lattice]\ndim = 2\nsizes = [8, 12]\np = [0.1]\ngraphs = 2\n",
                     sampling =
