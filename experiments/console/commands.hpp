@@ -41,6 +41,10 @@ void add_argument(CLI::App& app, const char* name, std::string& value, const cha
 void exclude(CLI::App& app, const char* option, const char* other);
 void require(CLI::App& app, const char* option, const char* other);  // beside it
 bool is_given(const CLI::App& app, const std::string& option);
+// Names of the subcommands that have an option.
+std::vector<std::string> commands_with(const CLI::App& program, const std::string& option);
+// The --help of a subcommand; "" if there is none of that name.
+std::string help_of(const CLI::App& program, const std::string& command);
 
 // Error(usage) when an option that describes a lattice was given beside one that names a file.
 void refuse_beside(const CLI::App& app, const std::string& file_option,

@@ -263,8 +263,7 @@ std::string text(const Json& json) { return json.is_null() ? "-" : format_value(
 
 std::string p_text(const Json& point) { return fmt::format("{}", point["p"].get<double>()); }
 
-// Not extents_text(): in this namespace that name would hide the one of parse.hpp in unity builds.
-std::string summary_extents(const Json& size) {
+std::string json_extents_text(const Json& size) {
   return fmt::format("{}", fmt::join(size["extents"].get<std::vector<int>>(), "x"));
 }
 
@@ -287,7 +286,7 @@ std::vector<std::string> table_row(const Json& point) {
     return row;
   }
   row.push_back(
-      fmt::format("{}..{}", summary_extents(sizes.front()), summary_extents(sizes.back())));
+      fmt::format("{}..{}", json_extents_text(sizes.front()), json_extents_text(sizes.back())));
   row.push_back(
       fmt::format("{}..{}", sizes.front()["graphs"].get<int>(), sizes.back()["graphs"].get<int>()));
   return row;
@@ -370,7 +369,7 @@ std::string added_text(const Json& target) {
       part += fmt::format("{}{} -> {} measurements", part.empty() ? "" : ", ", before,
                           before + measurements);
     }
-    if (!part.empty()) parts.push_back(summary_extents(size) + " " + part);
+    if (!part.empty()) parts.push_back(json_extents_text(size) + " " + part);
   }
   return parts.empty() ? "nothing to add" : fmt::format("{}", fmt::join(parts, "; "));
 }
