@@ -59,7 +59,7 @@ std::string one_or_list(const Values& values, const Text& text) {
   return values.size() == 1 ? text(values.front()) : list(values, text);
 }
 
-std::string name_of(auto value) { return in_quotes(to_string(value)); }
+std::string quoted_name(auto value) { return in_quotes(to_string(value)); }
 std::string whole(std::uint64_t value) { return fmt::format("{}", value); }
 std::string whole_or_auto(const std::optional<std::uint64_t>& value) {
   return value ? whole(*value) : "\"auto\"";
@@ -272,7 +272,7 @@ std::vector<Setting> model_and_sampling() {
        .allowed = words(ModelKind::potts),
        .help = "spin model: ising, or potts (bytespin engine)",
        .example = "\"potts\"",
-       .text = [](C c) { return name_of(c.model); },
+       .text = [](C c) { return quoted_name(c.model); },
        .option = "--model",
        .option_type = "WORD",
        .old_table = "sampling",
@@ -298,7 +298,7 @@ std::vector<Setting> model_and_sampling() {
            "how spins are stored: multispin (32 Ising replicas per word, fastest), bytespin (one "
            "byte per site), or auto: multispin where it can",
        .example = "\"bytespin\"",
-       .text = [](C c) { return name_of(c.engine); },
+       .text = [](C c) { return quoted_name(c.engine); },
        .option = "--engine",
        .option_type = "WORD"},
       {.table = "sampling",
@@ -324,7 +324,7 @@ std::vector<Setting> model_and_sampling() {
        .help = "update of single sites: " + local_updates() +
                ", or auto: glauber in one dimension, metropolis elsewhere",
        .example = "\"glauber\"",
-       .text = [](C c) { return name_of(c.local); },
+       .text = [](C c) { return quoted_name(c.local); },
        .option = "--local",
        .option_type = "WORD"},
       {.table = "sampling",
@@ -451,7 +451,7 @@ std::vector<Setting> model_and_sampling() {
        .help = "how Tc is found: by crossings of sizes, by the tree condition on bare lattices, or "
                "both",
        .example = "\"tree\"",
-       .text = [](C c) { return c.method ? name_of(*c.method) : std::string(); },
+       .text = [](C c) { return c.method ? quoted_name(*c.method) : std::string(); },
        .command = "tc"},
       {.table = "sampling",
        .key = "target_observables",
