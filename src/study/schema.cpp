@@ -169,7 +169,7 @@ std::vector<Setting> study_and_lattice() {
        .help = "how bonds are rewired: rewire, swap or add (see 'rewise graph --help')",
        .more = "sweep: also a list",
        .example = "\"swap\"",
-       .text = [](C c) { return of_lattices(c, one_or_list(c.rules, name_of<Rule>)); },
+       .text = [](C c) { return of_lattices(c, one_or_list(c.rules, quoted_name<Rule>)); },
        .option = "--rule",
        .option_type = "RULE"},
       {.table = "lattice",
@@ -312,7 +312,8 @@ std::vector<Setting> model_and_sampling() {
        .example = "\"4:1\"",
        .text =
            [](C c) {
-             return c.schedules.empty() ? "\"auto\"" : one_or_list(c.schedules, name_of<Schedule>);
+             return c.schedules.empty() ? "\"auto\""
+                                        : one_or_list(c.schedules, quoted_name<Schedule>);
            },
        .option = "--schedule",
        .option_type = "M:W"},
@@ -340,7 +341,7 @@ std::vector<Setting> model_and_sampling() {
        .text =
            [](C c) {
              return c.clusters.empty() ? in_quotes(cluster_text(c))
-                                       : one_or_list(c.clusters, name_of<ClusterUpdate>);
+                                       : one_or_list(c.clusters, quoted_name<ClusterUpdate>);
            },
        .option = "--cluster",
        .option_type = "WORD"},
