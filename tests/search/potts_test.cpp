@@ -218,7 +218,7 @@ TEST_CASE("tc finds the transition of three states by crossings") {
   Workplace place;
   const auto text = [](const std::string& lattice, int q) {
     return "[lattice]\ndim = 2\n" + lattice +
-           "graphs = 8\n[sampling]\nmodel = \"potts\"\nq = " + std::to_string(q) +
+           "graphs = 8\n[model]\nname = \"potts\"\nq = " + std::to_string(q) + "\n[sampling]" +
            "\nschedule = \"1:1\"\ncluster = \"swendsen-wang\"\nmeasure = 60\nevery = 2\n"
            "equilibrate = 40\ntemperatures = {from = 0.95, to = 1.05, count = 6}\n"
            "[run]\ndevice = \"cpu\"\n";
