@@ -77,7 +77,7 @@ class Machine:
         """As derived_seed() of src/study/study.cpp."""
         import xxhash
 
-        return xxhash.xxh3_64_intdigest(f"{seed}|{purpose}") >> 1
+        return xxhash.xxh3_64_intdigest(f"{seed}|{purpose}".encode()) >> 1
 
     def options(self):
         """Words of the command line on which results do not depend."""
