@@ -17,45 +17,38 @@ std::string in_csv(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-std::string csv_head(const Cell& cell) {
-  return cell.error ? fmt::format("{0},{0}_error", cell.name) : cell.name;
+std::string csv_text(const Cell& cell, bool head) {
+  if (!cell.error) return head ? cell.name : in_csv(cell.value);
+  return head ? fmt::format("{0},{0}_error", cell.name)
+              : in_csv(cell.value) + "," + in_csv(*cell.error);
 }
 
-std::string csv_text(const Cell& cell) {
-  return cell.error ? in_csv(cell.value) + "," + in_csv(*cell.error) : in_csv(cell.value);
-}
-
-std::string table_head(const Cell& cell) { return cell.head; }
-
-std::string table_text(const Cell& cell) {
+std::string table_text(const Cell& cell, bool head) {
+  if (head) return cell.head;
   if (cell.text) return *cell.text;
   const std::string text = in_csv(cell.value);
   if (text.empty() && !cell.value.is_string()) return "-";
   return cell.value.is_number_float() ? number_text(cell.value.get<double>()) : text;
 }
 
-// The cells that have `name`: a line of heads, then a line for each record.
+// Of the cells that have `name`: a line of heads, then a line for each record.
 std::vector<std::vector<std::string>> lines_of(const std::vector<Cells>& rows,
                                                std::string Cell::*name,
-                                               std::string (*head)(const Cell&),
-                                               std::string (*text)(const Cell&)) {
-  std::vector<std::vector<std::string>> lines;
-  const auto add = [&](const Cells& cells, std::string (*form)(const Cell&)) {
-    auto& line = lines.emplace_back();
-    for (const Cell& cell : cells) {
-      if (!(cell.*name).empty()) line.push_back(form(cell));
+                                               std::string (*text)(const Cell&, bool head)) {
+  std::vector<std::vector<std::string>> lines(rows.empty() ? 0 : rows.size() + 1);
+  for (std::size_t k = 0; k < lines.size(); ++k) {
+    for (const Cell& cell : rows[k == 0 ? 0 : k - 1]) {
+      if (!(cell.*name).empty()) lines[k].push_back(text(cell, k == 0));
     }
-  };
-  if (!rows.empty()) add(rows.front(), head);
-  for (const Cells& row : rows) add(row, text);
+  }
   return lines;
 }
 
 }  // namespace
 
 Cell value_cell(std::string name, std::string head, const std::optional<Value>& v) {
-  return {std::move(name), std::move(head), v ? Json(v->value) : Json(nullptr), printed(v),
-          v ? Json(v->error) : Json(nullptr)};
+  const Json value = v ? Json(v->value) : Json(nullptr);
+  return {std::move(name), std::move(head), value, printed(v), v ? Json(v->error) : value};
 }
 
 Cell text_cell(std::string head, std::string text) {
@@ -74,14 +67,14 @@ Json cells_json(const Cells& cells) {
 
 std::string cells_csv(const std::vector<Cells>& rows) {
   std::string out;
-  for (const auto& line : lines_of(rows, &Cell::name, csv_head, csv_text)) {
+  for (const auto& line : lines_of(rows, &Cell::name, csv_text)) {
     out += fmt::format("{}\n", fmt::join(line, ","));
   }
   return out;
 }
 
 std::string cells_table(const std::vector<Cells>& rows) {
-  return aligned_table(lines_of(rows, &Cell::head, table_head, table_text));
+  return aligned_table(lines_of(rows, &Cell::head, table_text));
 }
 
 }  // namespace rewise
