@@ -3,20 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <tuple>
 
 #include "src/base/error.hpp"
-#include "src/base/table.hpp"
 #include "src/study/build_info.hpp"
 #include "src/study/parse.hpp"
+#include "src/study/record.hpp"
 
 namespace rewise {
 namespace {
-
-std::string shown(const std::optional<double>& value, const char* format) {
-  return value ? fmt::format(fmt::runtime(format), *value) : "-";
-}
 
 std::string percent(const std::optional<double>& share) {
   return share ? fmt::format("{:.2g}%", 100 * *share) : "-";
@@ -41,64 +36,75 @@ std::string row_text(const BenchRow& row) {
                      replicas_text(row));
 }
 
-Json number_json(const std::optional<double>& value) {
-  return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
+// The columns that say what was timed.
+Cells identity_cells(const BenchRow& row) {
+  return {{"engine", "engine", row.engine},
+          {"model", "", row.q == 0 ? "ising" : "potts"},
+          {"q", "", row.q == 0 ? 2 : row.q},
+          {"update", "update", row.update, update_text(row)},
+          {"method", "", row.method},
+          {"device", "device", row.device},
+          {"extents", "size", row.extents, extents_text(row.extents)},
+          {"p", "p", row.p},
+          {"temperature", "T", row.temperature, fmt::format("{:.6g}", row.temperature)},
+          {"replicas", "replicas", row.replicas, replicas_text(row)},
+          {"graphs", "", row.graphs},
+          {"schedule", "", row.schedule}};
 }
 
-Json steps_json(const std::optional<ClusterSteps>& steps) {
-  if (!steps) return nullptr;
-  return {{"activate", steps->activate},
-          {"label", steps->label},
-          {"merge", steps->merge},
-          {"flip", steps->flip}};
+Cell number_cell(std::string name, std::string head, const std::optional<double>& value,
+                 fmt::format_string<const double&> format) {
+  return {std::move(name), std::move(head), plain_json(value),
+          value ? fmt::format(format, *value) : "-"};
+}
+
+// ns per site.
+Cells steps_cells(const ClusterSteps& steps) {
+  return {number_cell("activate", "activate", steps.activate, "{:.3g}"),
+          number_cell("label", "label", steps.label, "{:.3g}"),
+          number_cell("merge", "merge", steps.merge, "{:.3g}"),
+          number_cell("flip", "flip", steps.flip, "{:.3g}")};
+}
+
+Cells row_cells(const BenchRow& row) {
+  const auto& bytes = row.bytes_per_update;
+  Cells cells = identity_cells(row);
+  const Cells more{
+      number_cell("flips_per_ns", "flips/ns", row.flips_per_ns, "{:.3g}"),
+      {"spread", "+-", plain_json(row.spread), percent(row.spread)},
+      number_cell("us_per_update", "us/update", row.us_per_update, "{:.3g}"),
+      number_cell("cluster_fraction", "<C>/N", row.cluster_fraction, "{:.2g}"),
+      {"bytes_per_update", "MB", plain_json(bytes),
+       bytes ? fmt::format("{:.3g}", 1e-6 * *bytes) : "-"},
+      {"copy_share", "of copy", plain_json(row.copy_share), percent(row.copy_share)},
+      {"integer_share", "of int", plain_json(row.integer_share), percent(row.integer_share)},
+      number_cell("measure_per_sweep", "measure", row.measure_per_sweep, "{:.2f}"),
+      number_cell("over_cpu", "x cpu", row.over_cpu, "{:.3g}"),
+      {"steps_ns", "", row.steps ? cells_json(steps_cells(*row.steps)) : Json(nullptr)}};
+  cells.insert(cells.end(), more.begin(), more.end());
+  return cells;
 }
 
 // The steps of every row that has them, or nothing.
 std::string steps_table(const std::vector<BenchRow>& all) {
-  std::vector<std::vector<std::string>> rows{
-      {"update", "device", "size", "p", "activate", "label", "merge", "flip"}};
+  std::vector<Cells> rows;
   for (const BenchRow& row : all) {
     if (!row.steps) continue;
-    rows.push_back(
-        {update_text(row), row.device, extents_text(row.extents), number_text(row.p),
-         fmt::format("{:.3g}", row.steps->activate), fmt::format("{:.3g}", row.steps->label),
-         fmt::format("{:.3g}", row.steps->merge), fmt::format("{:.3g}", row.steps->flip)});
+    rows.push_back({text_cell("update", update_text(row)),
+                    text_cell("device", row.device),
+                    text_cell("size", extents_text(row.extents)),
+                    {"", "p", row.p}});
+    const Cells steps = steps_cells(*row.steps);
+    rows.back().insert(rows.back().end(), steps.begin(), steps.end());
   }
-  if (rows.size() == 1) return "";
-  return "\nSteps of updates that label, ns per site:\n" + aligned_table(rows);
-}
-
-Json row_json(const BenchRow& row) {
-  Json json;
-  json["engine"] = row.engine;
-  json["model"] = row.q == 0 ? "ising" : "potts";
-  json["q"] = row.q == 0 ? 2 : row.q;
-  json["update"] = row.update;
-  json["method"] = row.method;
-  json["device"] = row.device;
-  json["extents"] = row.extents;
-  json["p"] = row.p;
-  json["temperature"] = row.temperature;
-  json["replicas"] = row.replicas;
-  json["graphs"] = row.graphs;
-  json["schedule"] = row.schedule;
-  json["flips_per_ns"] = number_json(row.flips_per_ns);
-  json["spread"] = number_json(row.spread);
-  json["us_per_update"] = number_json(row.us_per_update);
-  json["cluster_fraction"] = number_json(row.cluster_fraction);
-  json["bytes_per_update"] = number_json(row.bytes_per_update);
-  json["copy_share"] = number_json(row.copy_share);
-  json["integer_share"] = number_json(row.integer_share);
-  json["measure_per_sweep"] = number_json(row.measure_per_sweep);
-  json["over_cpu"] = number_json(row.over_cpu);
-  json["steps_ns"] = steps_json(row.steps);
-  return json;
+  if (rows.empty()) return "";
+  return "\nSteps of updates that label, ns per site:\n" + cells_table(rows);
 }
 
 BenchRow row_of(const Json& json) {
   BenchRow row;
   row.engine = json.at("engine").get<std::string>();
-  // Runs that were saved before Potts could be timed do not say.
+  // Runs that were saved before bench could time Potts have no model.
   if (json.value("model", "ising") == "potts") row.q = json.at("q").get<std::uint32_t>();
   row.update = json.at("update").get<std::string>();
   row.method = json.at("method").get<std::string>();
@@ -114,14 +120,14 @@ BenchRow row_of(const Json& json) {
   return row;
 }
 
-// What makes two rows the same, replicas apart.
+// Rows with equal identities time the same thing, except for the number of replicas.
 auto identity(const BenchRow& row) {
   return std::tuple(row.engine, row.q, row.update, row.method, row.device, row.extents, row.p,
                     row.temperature, row.graphs,
                     row.update == "mix" ? row.schedule : std::string());
 }
 
-// The row of `rows` that is the same as `row`; nothing where replicas leave a doubt.
+// The row of `rows` to compare `row` with: one with as many replicas, or the only other one.
 const BenchRow* partner(const BenchRow& row, const std::vector<BenchRow>& rows) {
   const BenchRow* found = nullptr;
   std::size_t alike = 0;
@@ -137,20 +143,9 @@ const BenchRow* partner(const BenchRow& row, const std::vector<BenchRow>& rows) 
 }  // namespace
 
 std::string bench_table(const BenchResult& result) {
-  std::vector<std::vector<std::string>> rows{{"engine", "update", "device", "size", "p", "T",
-                                              "replicas", "flips/ns", "+-", "us/update", "<C>/N",
-                                              "MB", "of copy", "of int", "measure", "x cpu"}};
-  for (const BenchRow& row : result.rows) {
-    std::optional<double> megabytes;
-    if (row.bytes_per_update) megabytes = 1e-6 * *row.bytes_per_update;
-    rows.push_back({row.engine, update_text(row), row.device, extents_text(row.extents),
-                    number_text(row.p), fmt::format("{:.6g}", row.temperature), replicas_text(row),
-                    fmt::format("{:.3g}", row.flips_per_ns), percent(row.spread),
-                    fmt::format("{:.3g}", row.us_per_update), shown(row.cluster_fraction, "{:.2g}"),
-                    shown(megabytes, "{:.3g}"), percent(row.copy_share), percent(row.integer_share),
-                    shown(row.measure_per_sweep, "{:.2f}"), shown(row.over_cpu, "{:.3g}")});
-  }
-  std::string out = aligned_table(rows) + "\n";
+  std::vector<Cells> rows;
+  for (const BenchRow& row : result.rows) rows.push_back(row_cells(row));
+  std::string out = cells_table(rows) + "\n";
   for (const DeviceLimits& limits : result.devices) {
     out += fmt::format("{}: {}; copies {:.4g} GB/s", limits.device, limits.title,
                        1e-9 * limits.copy_rate);
@@ -192,7 +187,7 @@ Json bench_json(const BenchResult& result) {
          {"integer_from", limits.integer_rate_from}});
   }
   json["rows"] = Json::array();
-  for (const BenchRow& row : result.rows) json["rows"].push_back(row_json(row));
+  for (const BenchRow& row : result.rows) json["rows"].push_back(cells_json(row_cells(row)));
   return json;
 }
 
@@ -225,20 +220,28 @@ BenchComparison compare_runs(const std::vector<BenchRow>& now, const std::vector
   return comparison;
 }
 
-std::string comparison_table(const BenchComparison& comparison, const std::string& file) {
-  std::vector<std::vector<std::string>> rows{
-      {"engine", "update", "device", "size", "p", "T", "replicas", "now", file, "ratio"}};
-  for (const auto& pair : comparison.pairs) {
-    const BenchRow& row = pair.now;
-    const bool same = row.replicas == pair.then.replicas;
-    rows.push_back(
-        {row.engine, update_text(row), row.device, extents_text(row.extents), number_text(row.p),
-         fmt::format("{:.6g}", row.temperature),
-         same ? replicas_text(row) : fmt::format("{}, {}", row.replicas, pair.then.replicas),
-         fmt::format("{:.3g}", row.flips_per_ns), fmt::format("{:.3g}", pair.then.flips_per_ns),
-         fmt::format("{:.2f}", pair.ratio())});
+namespace {
+
+Cells pair_cells(const BenchComparison::Pair& pair, const std::string& file) {
+  const BenchRow &now = pair.now, &then = pair.then;
+  Cells cells = identity_cells(now);
+  std::erase_if(cells, [](const Cell& cell) { return cell.name == "graphs"; });
+  const auto replicas = std::ranges::find(cells, "replicas", &Cell::name);
+  if (now.replicas != then.replicas) {
+    replicas->text = fmt::format("{}, {}", now.replicas, then.replicas);
   }
-  std::string out = "\nflips/ns of this run over those of " + file + "\n" + aligned_table(rows);
+  cells.push_back(number_cell("now", "now", now.flips_per_ns, "{:.3g}"));
+  cells.push_back(number_cell("then", file, then.flips_per_ns, "{:.3g}"));
+  cells.push_back(number_cell("ratio", "ratio", pair.ratio(), "{:.2f}"));
+  return cells;
+}
+
+}  // namespace
+
+std::string comparison_table(const BenchComparison& comparison, const std::string& file) {
+  std::vector<Cells> rows;
+  for (const auto& pair : comparison.pairs) rows.push_back(pair_cells(pair, file));
+  std::string out = "\nflips/ns of this run over those of " + file + "\n" + cells_table(rows);
   for (const BenchRow& row : comparison.only_now) {
     out += fmt::format("only in this run: {}\n", row_text(row));
   }
@@ -253,16 +256,7 @@ Json comparison_json(const BenchComparison& comparison, const std::string& file)
   json["file"] = file;
   json["rows"] = Json::array();
   for (const auto& pair : comparison.pairs) {
-    Json row = row_json(pair.now);
-    Json short_row;
-    for (const char* key : {"engine", "model", "q", "update", "method", "device", "extents", "p",
-                            "temperature", "replicas", "schedule"}) {
-      short_row[key] = row[key];
-    }
-    short_row["now"] = pair.now.flips_per_ns;
-    short_row["then"] = pair.then.flips_per_ns;
-    short_row["ratio"] = pair.ratio();
-    json["rows"].push_back(std::move(short_row));
+    json["rows"].push_back(cells_json(pair_cells(pair, file)));
   }
   json["only_in_this_run"] = Json::array();
   json["only_in_file"] = Json::array();

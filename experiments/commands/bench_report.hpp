@@ -1,4 +1,4 @@
-// What `rewise bench` shows: a table for people, a JSON object that --vs reads back, and the ratios
+// What `rewise bench` prints: a table, a JSON object that --vs of a later run reads, and the ratios
 // of two runs.
 #pragma once
 
@@ -15,11 +15,11 @@ struct BenchResult {
   std::vector<BenchRow> rows;
 };
 
-// The table, then what the devices could do, then what the columns mean.
+// The table, the limits of the devices, and what the columns mean.
 std::string bench_table(const BenchResult& result);
 
 Json bench_json(const BenchResult& result);
-// The rows of such an object; `origin` names it. Error(data) where it is none.
+// The rows of such an object. Error(data), naming `origin`, where the text is none.
 std::vector<BenchRow> bench_rows(const std::string& text, const std::string& origin);
 
 // Rows of two runs, matched by engine, update, method, schedule of a mix, device, lattice, p and

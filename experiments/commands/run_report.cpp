@@ -80,10 +80,8 @@ std::string shown_tau(Value v, const RunCheck& check) {
   return std::isfinite(v.error) ? format_value(v) : "> " + two_digits(v.value);
 }
 
-std::string shown(Value v) { return std::isfinite(v.value) ? format_value(v) : "-"; }
-
 // "-" where a check refuses it.
-std::string shown(Value v, const RunCheck& check) { return check.ok() ? shown(v) : "-"; }
+std::string shown(Value v, const RunCheck& check) { return check.ok() ? printed(v) : "-"; }
 
 // Few-cluster updates have two parameters more than others.
 std::string cluster_text(const TaskData& task) {

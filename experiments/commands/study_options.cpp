@@ -1,7 +1,6 @@
 #include "experiments/commands/study_options.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -16,12 +15,12 @@
 #include "graphs/graph_io.hpp"
 #include "src/base/clock.hpp"
 #include "src/base/profile.hpp"
-#include "src/base/table.hpp"
 #include "src/search/costs.hpp"
 #include "src/search/tc_plan.hpp"
 #include "src/study/need.hpp"
 #include "src/study/parse.hpp"
 #include "src/study/ranks.hpp"
+#include "src/study/record.hpp"
 #include "src/study/schema.hpp"
 
 namespace rewise {
@@ -72,11 +71,12 @@ there; "wolff" with a given schedule) Swendsen-Wang is weighed against Wolff.
 const char* const kResultsHelp =
     R"(Results: DIR/study.toml (every default written out), DIR/tasks (one file per graph;
 small ones of one lattice and p are packed into GROUP.N.pack.h5), DIR/summary.json,
-DIR/summary.csv (averages at every temperature), of tc DIR/tc.csv (one row per p),
-DIR/plots, DIR/report.html. Running the same command again computes only what is missing;
-more measurements are added to what is there (unless [run] says keep_states = false, which
-leaves final states out of finished tasks: they begin anew then). SIGINT, SIGTERM or a
-time limit write checkpoints, print the table of what is finished and end with status 75.
+DIR/summary.txt (the tables that are printed), DIR/summary.csv (averages at every
+temperature), of tc DIR/tc.csv (one row per p), DIR/plots, DIR/report.html.
+Running the same command again computes only what is missing; more measurements are
+added to what is there (unless [run] says keep_states = false, which leaves final states
+out of finished tasks: they begin anew then). SIGINT, SIGTERM or a time limit write
+checkpoints, print the table of what is finished and end with status 75.
 Several processes may work on the same DIR, and so do the ranks of `mpirun -n K` or srun
 (one GPU each on a node). Ranks with different DIRs work apart, each on its own study.
 device "auto" takes a GPU unless the CPU is done with the whole study before a GPU has started.
@@ -128,29 +128,28 @@ std::filesystem::path study_folder(const StudyOptions& options, const StudyConfi
 }
 
 void print_partial(const StudyFolder& place, const StudyOptions& options,
-                   const std::function<Json()>& summary, const SummaryText& text) {
+                   const std::function<StudyOutcome()>& analysis) {
   if (!place.leads()) return;
   try {
-    Json so_far = summary();
-    if (so_far["points"].empty()) return;
-    so_far["partial"] = true;
+    StudyOutcome so_far = analysis();
+    if (so_far.summary["points"].empty()) return;
+    so_far.summary["partial"] = true;
     if (!options.json) fmt::print("\nPARTIAL: stopped; the table of what is finished\n");
-    fmt::print("{}", text(so_far));
+    fmt::print("{}", options.json ? so_far.summary.dump(2) + "\n" : so_far.text);
     std::fflush(stdout);
   } catch (const std::exception& error) {
     fmt::print(stderr, "no table of what is finished: {}\n", error.what());
   }
 }
 
-std::string write_outcome(const StudyFolder& place, StudyOutcome outcome) {
+void write_outcome(const StudyFolder& place, StudyOutcome outcome) {
   place.check_still_ours();
   outcome.summary["configuration"] = place.hash();
-  const std::string summary = outcome.summary.dump(2) + "\n";
-  write_text_file(place.path() / "summary.json", summary);
+  write_text_file(place.path() / "summary.json", outcome.summary.dump(2) + "\n");
+  write_text_file(place.path() / "summary.txt", outcome.text);
   write_text_file(place.path() / "summary.csv", outcome.csv);
   if (!outcome.tc_csv.empty()) write_text_file(place.path() / "tc.csv", outcome.tc_csv);
   if (!outcome.resamples.empty()) write_text_file(place.path() / "summary.h5", outcome.resamples);
-  return summary;
 }
 
 namespace {
@@ -166,7 +165,7 @@ ExitCode tell_study_needs(const StudyConfig& config, bool as_json) {
   const int threads = config.threads > 0 ? config.threads : thread_count(0);
   std::size_t tasks = 0;
   double disk = 0;
-  Json rows = Json::array();
+  std::vector<Cells> rows;
   const std::size_t kinds =
       config.rules.size() *
       (config.schedule_per_p ? 1 : std::max<std::size_t>(1, config.schedules.size()));
@@ -204,17 +203,17 @@ ExitCode tell_study_needs(const StudyConfig& config, bool as_json) {
           disk_need(spec, config.keep_states ? FinalState::automatic : FinalState::none);
       disk += static_cast<double>(count) * each;
       const double memory = memory_need(spec, useful_threads(spec, threads), false, true).most();
-      Json row;
+      Cells row;
       if (own) {
-        row["graph"] = config.files[size].filename().string();
-        row["sites"] = spec.imported->sites();
+        row = {{"graph", "graph", config.files[size].filename().string()},
+               {"sites", "sites", spec.imported->sites()}};
       } else {
-        row["size"] = config.sizes[size];
-        row["p"] = p;
+        row = {{"size", "size", config.sizes[size], extents_text(config.sizes[size])},
+               {"p", "p", p}};
       }
-      row["tasks"] = count;
-      row["memory_bytes"] = memory;
-      row["disk_bytes"] = each;
+      row.push_back({"tasks", "tasks", count});
+      row.push_back({"memory_bytes", "memory each", memory, bytes_text(memory)});
+      row.push_back({"disk_bytes", "disk each", each, bytes_text(each)});
       rows.push_back(std::move(row));
     }
   }
@@ -222,29 +221,19 @@ ExitCode tell_study_needs(const StudyConfig& config, bool as_json) {
   const bool known = config.measure.has_value() && !config.temperatures.empty();
   const double seconds = cpu_seconds(config, threads);
   if (as_json) {
-    const Json json{{"tasks", rows},
+    Json list = Json::array();
+    for (const Cells& row : rows) list.push_back(cells_json(row));
+    const Json json{{"tasks", list},
                     {"disk_bytes", disk},
                     {"memory_left_bytes", room.bytes},
                     {"memory_limit", room.limit},
-                    {"cpu_seconds", std::isfinite(seconds) ? Json(seconds) : Json(nullptr)},
+                    {"cpu_seconds", number_json(seconds)},
                     {"threads", threads},
                     {"all_is_known", known && !config.target_error.has_value()}};
     fmt::print("{}\n", json.dump(2));
     return ExitCode::done;
   }
-  std::vector<std::vector<std::string>> table{
-      {own ? "graph" : "size", own ? "sites" : "p", "tasks", "memory each", "disk each"}};
-  for (const Json& row : rows) {
-    table.push_back(
-        {own ? row["graph"].get<std::string>()
-             : fmt::format("{}", fmt::join(row["size"].get<std::vector<std::uint32_t>>(), "x")),
-         own ? fmt::format("{}", row["sites"].get<std::uint64_t>())
-             : number_text(row["p"].get<double>()),
-         fmt::format("{}", row["tasks"].get<std::size_t>()),
-         bytes_text(row["memory_bytes"].get<double>()),
-         bytes_text(row["disk_bytes"].get<double>())});
-  }
-  fmt::print("{}", aligned_table(table));
+  fmt::print("{}", cells_table(rows));
   fmt::print("\n{} tasks, {} {} on disk; {} leaves {} of memory\n", tasks,
              known ? "at most" : "about", bytes_text(disk), room.limit, bytes_text(room.bytes));
   if (std::isfinite(seconds)) {
@@ -277,8 +266,7 @@ ExitCode tell_study_needs(const StudyConfig& config, bool as_json) {
 }  // namespace
 
 ExitCode run_study(const std::string& command, const StudyOptions& options,
-                   const StudyConfig& config, const StudyAnalysis& analysis,
-                   const SummaryText& text) {
+                   const StudyConfig& config, const StudyAnalysis& analysis) {
   const double begin = now();
   const auto folder = study_folder(options, config);
   std::size_t computed = 0;
@@ -289,13 +277,12 @@ ExitCode run_study(const std::string& command, const StudyOptions& options,
   }
   // Held to the end, so that what is printed is what this configuration gave.
   if (place.holds_study()) place.claim();
-  std::string summary, unasked;
+  std::string unasked;
   std::optional<Progress> progress;
   std::optional<Study> study;  // writes its last files beside all else, and tells the progress
   if (!config.recompute_damaged && place.is_finished()) {
     if (!place.leads()) return ExitCode::done;
     place.clear_leftovers();
-    summary = read_text_file(folder / "summary.json");
   } else {
     std::optional<std::chrono::duration<double>> limit;
     if (config.time_limit) limit = std::chrono::duration<double>(*config.time_limit);
@@ -310,13 +297,13 @@ ExitCode run_study(const std::string& command, const StudyOptions& options,
     progress->close();
     if (outcome.summary.is_null()) return ExitCode::done;  // a lower rank leads
     outcome.summary["seconds"] = now() - begin;
-    summary = write_outcome(study->place(), std::move(outcome));
+    write_outcome(study->place(), std::move(outcome));
     write_asked(study->place(), command, study->asked());
     unasked = unasked_text(folder, study->asked());
     study->place().mark_finished();
     computed = study->computed();
   }
-  fmt::print("{}", text(Json::parse(summary)));
+  fmt::print("{}", read_text_file(folder / (options.json ? "summary.json" : "summary.txt")));
   std::fflush(stdout);
   const double seconds = now() - begin;
   ExitCode status = ExitCode::done;

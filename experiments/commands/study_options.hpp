@@ -34,6 +34,7 @@ StudyConfig configure(const StudyOptions& options);
 
 struct StudyOutcome {
   Json summary;
+  std::string text;            // summary.txt: the tables that are printed
   std::string csv;             // summary.csv
   std::string tc_csv = {};     // tc.csv; "": none
   std::string resamples = {};  // summary.h5 (resamples.hpp); "": none
@@ -41,26 +42,23 @@ struct StudyOutcome {
 // Runs the tasks, then analyses them; the latter where StudyFolder::leads() alone.
 using StudyAnalysis =
     std::function<StudyOutcome(Study& study, const StopToken& stop, Progress& progress)>;
-// What to print on standard output.
-using SummaryText = std::function<std::string(const Json& summary)>;
 
 // --out, or studies/NAME.
 std::filesystem::path study_folder(const StudyOptions& options, const StudyConfig& config);
 
-// Prints what the finished tasks of an interrupted study say, where this process leads its ranks,
-// on standard output and marked as partial ("partial": true in a JSON object). Never fails: the
-// interruption is what is to be told.
+// Prints what the finished tasks of an interrupted study give, where this process leads its ranks,
+// marked as partial ("partial": true in a JSON object). Never throws: the interruption is the error
+// to report.
 void print_partial(const StudyFolder& place, const StudyOptions& options,
-                   const std::function<Json()>& summary, const SummaryText& text);
+                   const std::function<StudyOutcome()>& analysis);
 
-// summary.json, with the hash of its configuration, summary.csv and tc.csv; gives the text of the
-// first. Error(held) where the folder has become another configuration's.
-std::string write_outcome(const StudyFolder& place, StudyOutcome outcome);
+// Writes the outcome's files, summary.json with the hash of its configuration. Error(held) where
+// the folder has become another configuration's.
+void write_outcome(const StudyFolder& place, StudyOutcome outcome);
 
-// A study from its configuration to summary, plots and report, in --out or studies/NAME. Does
-// nothing but print where all of that is there already. `command`: tc, sweep.
+// Runs a study from its configuration to summary, plots and report, in --out or studies/NAME. Where
+// all of that exists, prints the results only. `command`: tc, sweep.
 ExitCode run_study(const std::string& command, const StudyOptions& options,
-                   const StudyConfig& config, const StudyAnalysis& analysis,
-                   const SummaryText& text);
+                   const StudyConfig& config, const StudyAnalysis& analysis);
 
 }  // namespace rewise

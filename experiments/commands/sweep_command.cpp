@@ -95,22 +95,18 @@ ExitCode run_sweep(const StudyOptions& options) {
   if (config.target_error && config.target_observables.empty()) {
     config.target_observables = {"energy", "m2"};
   }
-  const auto text = [&](const Json& summary) {
-    return options.json ? summary.dump(2) + "\n" : sweep_table(summary);
-  };
   const auto analysis = [&](Study& study, const StopToken& stop, Progress& progress) {
     if (study.place().leads()) {
       for (const std::string& line : said) fmt::print(stderr, "{}\n", line);
     }
     const auto outcome = [&](const std::vector<SweepPoint>& points) {
       const profile::Span span(profile::Work::analysis);
-      return StudyOutcome{sweep_summary(config, points, 0), sweep_csv(config, points), "",
-                          sweep_resamples(config, points)};
+      return StudyOutcome{sweep_summary(config, points), sweep_text(config, points),
+                          sweep_csv(config, points), "", sweep_resamples(config, points)};
     };
     const auto interrupted = [&](const std::vector<SweepPoint>& points) {
       progress.close();
-      print_partial(
-          study.place(), options, [&] { return outcome(points).summary; }, text);
+      print_partial(study.place(), options, [&] { return outcome(points); });
     };
     const auto interim = [&](const std::vector<SweepPoint>& points) {
       if (study.place().leads()) write_outcome(study.place(), outcome(points));
@@ -118,7 +114,7 @@ ExitCode run_sweep(const StudyOptions& options) {
     const auto points = search_sweep(study, stop, progress, interim, interrupted);
     return study.place().leads() ? outcome(points) : StudyOutcome{};
   };
-  return run_study("sweep", options, config, analysis, text);
+  return run_study("sweep", options, config, analysis);
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 // `rewise tc`: critical temperatures of a study, with errors, shift, local exponents and plots.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <memory>
@@ -11,8 +10,6 @@
 #include "src/search/task_runner.hpp"
 #include "src/search/tc_potts.hpp"
 #include "src/search/tc_report.hpp"
-#include "src/search/tree_report.hpp"
-#include "src/study/parse.hpp"
 
 namespace rewise {
 namespace {
@@ -86,53 +83,6 @@ std::vector<PointData> finished_part(std::vector<PointData> points) {
   return points;
 }
 
-// tc.csv: a row per p; empty where the summary has null.
-std::string tc_rows_csv(const Json& summary) {
-  std::string out =
-      "p,tc,error,systematic,total_error,relative_error,shift,shift_error,exact,binder_limit,"
-      "binder_limit_error,chi2,dof,smallest,largest,status,reasons";
-  const bool tree = summary.contains("best");
-  out += tree ? tree_csv_header() + "\n" : "\n";
-  const auto value = [](const Json& json, const char* key) -> std::string {
-    if (!json.is_object() || !json.contains(key) || json[key].is_null()) return "";
-    return json[key].is_string() ? json[key].get<std::string>() : json[key].dump();
-  };
-  const auto extents = [](const Json& size) {
-    return fmt::format("{}", fmt::join(size["extents"].get<std::vector<int>>(), "x"));
-  };
-  const Json none;
-  for (const Json& point : summary["points"]) {
-    const auto part = [&](const char* key) -> const Json& {
-      return point.contains(key) ? point[key] : none;
-    };
-    const Json &tc = part("tc"), &shift = part("shift"), &limit = part("binder_limit"),
-               &sizes = part("sizes");
-    std::vector<std::string> row{value(point, "p")};
-    for (const char* key : {"value", "error", "systematic", "total_error"}) {
-      row.push_back(value(tc, key));
-    }
-    const bool known = !row[1].empty() && !row[4].empty();
-    row.push_back(known ? number_text(tc["total_error"].get<double>() / tc["value"].get<double>())
-                        : "");
-    for (const char* key : {"value", "error"}) row.push_back(value(shift, key));
-    row.push_back(value(point, "tc_exact"));
-    for (const char* key : {"value", "error"}) row.push_back(value(limit, key));
-    for (const char* key : {"chi2", "dof"}) row.push_back(value(tc, key));
-    for (const bool last : {false, true}) {
-      row.push_back(sizes.empty() ? "" : extents(last ? sizes.back() : sizes.front()));
-    }
-    row.push_back(value(point, "status"));
-    std::string reasons;
-    for (const Json& reason : part("reasons")) {
-      reasons += (reasons.empty() ? "" : "; ") + reason.get<std::string>();
-    }
-    std::replace(reasons.begin(), reasons.end(), '"', '\'');
-    row.push_back(reasons.empty() ? "" : "\"" + reasons + "\"");
-    out += fmt::format("{}{}\n", fmt::join(row, ","), tree ? tree_csv(point) : "");
-  }
-  return out;
-}
-
 // Where it is not said: both where a precision is asked for to which the tree condition's work is
 // small beside that of the crossings.
 TcMethod method_of(const StudyConfig& config) {
@@ -144,19 +94,14 @@ TcMethod method_of(const StudyConfig& config) {
 ExitCode run_tc(const StudyOptions& options) {
   const StudyConfig config = one_per_p(configure(options), options.study);
   check_tc_config(config, options.study);
-  const auto text = [&](const Json& summary) {
-    if (options.json) return summary.dump(2) + "\n";
-    if (by_peaks(config)) return peaks_headline(summary);
-    const bool crossings = config.method != TcMethod::tree;
-    return (crossings ? tc_headline(summary) : "") + tree_headline(summary);
-  };
   if (by_peaks(config)) {
     const auto peaks = [&](Study& study, const StopToken& stop, Progress& progress) {
       const auto points = search_peaks(study, stop, progress);
       if (!study.place().leads()) return StudyOutcome{};
-      return StudyOutcome{peaks_summary(config, points), peaks_csv(config, points)};
+      return StudyOutcome{peaks_summary(config, points), peaks_text(config, points),
+                          peaks_csv(config, points)};
     };
-    return run_study("tc", options, config, peaks, text);
+    return run_study("tc", options, config, peaks);
   }
   const std::string refusal = tree_refusal(config);
   const bool by_tree = method_of(config) != TcMethod::crossings && refusal.empty();
@@ -167,13 +112,14 @@ ExitCode run_tc(const StudyOptions& options) {
                              const std::vector<TreePoint>& bare) {
       const profile::Span span(profile::Work::analysis);
       const TcResult result = analyse_tc(config, crossing);
-      Json summary = tc_summary(config, crossing, result, 0);
-      if (method_of(config) != TcMethod::crossings && (by_tree ? !bare.empty() : true)) {
-        add_tree(config, bare, refusal, summary);
-      }
-      std::string rows = tc_rows_csv(summary);
-      return StudyOutcome{std::move(summary), tc_csv(config, crossing, result), std::move(rows),
-                          tc_resamples(config, crossing, result, bare)};
+      TreeResult joined;
+      if (by_tree && !bare.empty()) joined = join_methods(config, result, bare);
+      joined.refusal = refusal;
+      const bool with_tree =
+          method_of(config) != TcMethod::crossings && (!by_tree || !bare.empty());
+      const TcReport report{config, crossing, result, with_tree ? &joined : nullptr};
+      return StudyOutcome{tc_summary(report), tc_text(report), tc_csv(report),
+                          tc_points_csv(report), tc_resamples(config, crossing, result, bare)};
     };
     const auto by_crossings = [&] {
       const auto interim = [&](const std::vector<PointData>& so_far) {
@@ -204,14 +150,13 @@ ExitCode run_tc(const StudyOptions& options) {
           return std::none_of(points.begin(), points.end(),
                               [&](const PointData& point) { return point.p == bare.p; });
         });
-        print_partial(
-            study.place(), options, [&] { return outcome(points, tree).summary; }, text);
+        print_partial(study.place(), options, [&] { return outcome(points, tree); });
       }
       throw;
     }
     return study.place().leads() ? outcome(points, tree) : StudyOutcome{};
   };
-  return run_study("tc", options, config, analysis, text);
+  return run_study("tc", options, config, analysis);
 }
 
 }  // namespace

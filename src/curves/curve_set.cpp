@@ -13,8 +13,6 @@
 namespace rewise {
 namespace {
 
-Json number_json(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
-
 Json keys_json(const CurveKeys& keys) {
   Json json = Json::object();
   for (const auto& [name, value] : keys) json[name] = value;

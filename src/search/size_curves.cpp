@@ -50,6 +50,15 @@ std::string size_text(const SizeData& size) {
   return size.extents.empty() ? size.name : extents_text(size.extents);
 }
 
+const std::vector<Value>& SizeCurves::of(std::string_view name) const {
+  if (name == "tau") return tau;
+  if (name == "cluster_fraction") return cluster_fraction;
+  constexpr std::string_view ending = "_plain";
+  if (!name.ends_with(ending)) return observables[observable(name)];
+  name.remove_suffix(ending.size());
+  return plain[observable(name)];
+}
+
 SizeCurves simulated_curves(const SizeData& size) {
   SizeCurves curves;
   curves.temperatures = size.plan.temperatures;

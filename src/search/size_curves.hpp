@@ -32,9 +32,8 @@ struct SizeCurves {
   std::vector<double> refused;        // temperatures without values: not in equilibrium
   std::vector<std::string> controls;  // their names, where they help any observable anywhere
 
-  const std::vector<Value>& of(std::string_view name) const {
-    return observables[observable(name)];
-  }
+  // By name: an observable, one with "_plain" behind it, "tau" or "cluster_fraction".
+  const std::vector<Value>& of(std::string_view name) const;
 };
 
 // Two graphs or more; with fewer the errors are NaN.

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
+#include "src/base/table.hpp"
 #include "src/study/build_info.hpp"
 #include "src/study/parse.hpp"
 
@@ -35,32 +35,63 @@ std::string cell(Value v) {
   return fmt::format(",{},{}", text(v.value), text(v.error));
 }
 
-// ",energy_plain,energy_plain_error" and so on.
-std::string plain_columns() {
-  std::string out;
-  for (const Observable& o : observables()) {
-    out += fmt::format(",{}_plain,{}_plain_error", o.name, o.name);
+// The curves of summary.csv, before the columns of the plan and after them, where newer observables
+// are added.
+struct CsvCurves {
+  std::vector<std::string> first{
+      "energy",        "abs_magnetisation", "m2",  "binder", "scaled_m2",
+      "specific_heat", "susceptibility",    "tau", "m4",     "cluster_fraction"};
+  std::vector<std::string> last;
+
+  CsvCurves() {
+    for (const Observable& o : observables()) last.push_back(fmt::format("{}_plain", o.name));
+    for (const Observable& o : observables()) {
+      if (std::ranges::find(first, o.name) == first.end()) last.emplace_back(o.name);
+    }
   }
-  return out;
-}
-
-// The observables whose columns stand before those of the plan; newer ones stand at the end.
-constexpr std::array<std::string_view, 7> kFirstColumns{
-    "energy", "abs_magnetisation", "m2", "binder", "scaled_m2", "specific_heat", "susceptibility"};
-
-bool is_last_column(const Observable& o) {
-  return o.name != "m4" &&
-         std::find(kFirstColumns.begin(), kFirstColumns.end(), o.name) == kFirstColumns.end();
-}
+};
 
 }  // namespace
-
-Json number_json(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
 
 Json printed_json(Value v) {
   Json json = value_json(v);
   if (std::isfinite(v.value)) json["text"] = format_value(v);
   return json;
+}
+
+Json printed_json(const std::optional<Value>& v) { return v ? printed_json(*v) : Json(nullptr); }
+
+Json printed_json(Value statistical, double systematic) {
+  const Value total{statistical.value, std::hypot(statistical.error, systematic)};
+  Json json = printed_json(total);
+  json["error"] = number_json(statistical.error);
+  json["systematic"] = number_json(systematic);
+  json["total_error"] = number_json(total.error);
+  return json;
+}
+
+std::string relative_error(const std::optional<Value>& v) {
+  return v ? fmt::format("{:.1e}", v->error / v->value) : "-";
+}
+
+Json local_exponents_json(const Shifts& shift, const LocalExponents& local) {
+  Json list = Json::array();
+  for (Eigen::Index k = 0; k < local.p.size(); ++k) {
+    list.push_back({{"p_low", shift.p(k)},
+                    {"p_high", shift.p(k + 1)},
+                    {"p", local.p(k)},
+                    {"exponent", printed_json(local.exponent[k])}});
+  }
+  return list;
+}
+
+std::string local_exponents_table(const Shifts& shift, const LocalExponents& local) {
+  std::vector<std::vector<std::string>> rows;
+  for (Eigen::Index k = 0; k < local.p.size(); ++k) {
+    rows.push_back({fmt::format("p = {}..{}", shift.p(k), shift.p(k + 1)),
+                    "x = " + printed(local.exponent[k])});
+  }
+  return aligned_table(rows);
 }
 
 Json curve_json(const std::vector<Value>& values) {
@@ -106,7 +137,7 @@ Json size_json(const SizeData& size, const SizeCurves& curves, const HotCold& ho
   return json;
 }
 
-Json summary_head(const StudyConfig& config, const std::string& kind, double seconds) {
+Json summary_head(const StudyConfig& config, const std::string& kind) {
   Json json;
   json["format"] = "rewise summary";
   json["format_version"] = 1;
@@ -115,7 +146,7 @@ Json summary_head(const StudyConfig& config, const std::string& kind, double sec
   json["version"] = build_info().version;
   json["revision"] = build_info().revision;
   json["seed"] = config.seed;
-  json["seconds"] = seconds;
+  json["seconds"] = 0.0;
   json["lattice"] = {
       {"dim", one_or_list(config.dims(), [](int dim) { return Json(dim); })},
       {"rule", one_or_list(config.rules, [](Rule rule) { return Json(to_string(rule)); })}};
@@ -125,12 +156,11 @@ Json summary_head(const StudyConfig& config, const std::string& kind, double sec
   }
   json["model"] = to_string(config.model);
   json["q"] = config.q;
-  json["sampling"] = {
-      {"engine", to_string(config.engine)},
-      {"schedule", schedule_json(config)},
-      {"cluster", cluster_json(config)},
-      {"replicas", config.replicas},
-      {"target_error", config.target_error ? Json(*config.target_error) : Json(nullptr)}};
+  json["sampling"] = {{"engine", to_string(config.engine)},
+                      {"schedule", schedule_json(config)},
+                      {"cluster", cluster_json(config)},
+                      {"replicas", config.replicas},
+                      {"target_error", plain_json(config.target_error)}};
   if (!config.target_observables.empty()) {
     json["sampling"]["target_observables"] = config.target_observables;
   }
@@ -138,15 +168,11 @@ Json summary_head(const StudyConfig& config, const std::string& kind, double sec
 }
 
 std::string csv_header() {
+  const CsvCurves curves;
   std::string out = "p,dim,extents,sites,graphs,replicas,measurements,temperature";
-  for (const auto name : kFirstColumns) out += fmt::format(",{},{}_error", name, name);
-  out +=
-      ",tau,tau_error,m4,m4_error,cluster_fraction,cluster_fraction_error,rule,schedule,"
-      "equilibrate,every,cluster" +
-      plain_columns();
-  for (const Observable& o : observables()) {
-    if (is_last_column(o)) out += fmt::format(",{},{}_error", o.name, o.name);
-  }
+  for (const auto& name : curves.first) out += fmt::format(",{0},{0}_error", name);
+  out += ",rule,schedule,equilibrate,every,cluster";
+  for (const auto& name : curves.last) out += fmt::format(",{0},{0}_error", name);
   return out + "\n";
 }
 
@@ -160,19 +186,16 @@ std::string csv_text(const std::string& text) {
 
 std::string csv_rows(const StudyConfig& config, double p, Rule rule, const SizeData& size,
                      const SizeCurves& c) {
+  const CsvCurves curves;
   std::string out;
   for (std::size_t t = 0; t < c.temperatures.size(); ++t) {
     out += fmt::format("{},{},{},{},{},{},{},{}", p, size.extents.size(), csv_text(size_text(size)),
                        size.samples.sites, size.samples.graphs.size(), config.replicas,
                        size.plan.measure, c.temperatures[t]);
-    for (const auto name : kFirstColumns) out += cell(c.of(name)[t]);
-    for (const auto* curve : {&c.tau, &c.of("m4"), &c.cluster_fraction}) out += cell((*curve)[t]);
+    for (const auto& name : curves.first) out += cell(c.of(name)[t]);
     out += fmt::format(",{},{},{},{},{}", to_string(rule), to_string(size.plan.schedule),
                        size.plan.equilibrate, size.plan.every, to_string(size.plan.cluster));
-    for (const auto& curve : c.plain) out += cell(curve[t]);
-    for (const Observable& o : observables()) {
-      if (is_last_column(o)) out += cell(c.of(o.name)[t]);
-    }
+    for (const auto& name : curves.last) out += cell(c.of(name)[t]);
     out += '\n';
   }
   return out;

@@ -2,25 +2,37 @@
 // and the rows of summary.csv.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "analysis/scaling/exponents.hpp"
 #include "src/search/size_curves.hpp"
 #include "src/study/config.hpp"
 #include "src/study/json_output.hpp"
 
 namespace rewise {
 
-Json number_json(double x);                         // null where not finite
-Json printed_json(Value v);                         // with "text": "2.3772(4)"
-Json curve_json(const std::vector<Value>& values);  // {"value": [..], "error": [..]}
+// value_json() with "text": "2.3772(4)"; null where there is no value.
+Json printed_json(Value v);
+Json printed_json(const std::optional<Value>& v);
+// With a systematic error: both errors, and "total_error" and "text" of both in quadrature.
+Json printed_json(Value statistical, double systematic);
+// {"value": [..], "error": [..]}
+Json curve_json(const std::vector<Value>& values);
+// "1.2e-04", or "-".
+std::string relative_error(const std::optional<Value>& v);
+
+// Between neighbouring p: a JSON array, and a table; "" where there are none.
+Json local_exponents_json(const Shifts& shift, const LocalExponents& local);
+std::string local_exponents_table(const Shifts& shift, const LocalExponents& local);
 
 // One entry of "sizes".
 Json size_json(const SizeData& size, const SizeCurves& curves, const HotCold& hot_cold,
                std::uint32_t replicas);
 
-// All keys before "points".
-Json summary_head(const StudyConfig& config, const std::string& kind, double seconds);
+// All keys before "points"; "seconds" is 0 until the study ends.
+Json summary_head(const StudyConfig& config, const std::string& kind);
 
 std::string csv_header();
 std::string csv_rows(const StudyConfig& config, double p, Rule rule, const SizeData& size,

@@ -3,35 +3,63 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <limits>
+#include <cmath>
 #include <set>
 
 #include "src/base/table.hpp"
 #include "src/search/summary_parts.hpp"
 #include "src/search/tune_trial.hpp"
-#include "src/study/parse.hpp"
+#include "src/study/record.hpp"
 
 namespace rewise {
 namespace {
 
-// One value of a curve, "-" where it is not known.
-std::string curve_text(const Json& size, const char* quantity, std::size_t t) {
-  const Json& value = size[quantity]["value"][t];
-  const Json& error = size[quantity]["error"][t];
-  if (value.is_null()) return "-";
-  if (error.is_null()) return fmt::format("{:.6g}", value.get<double>());
-  return format_value({value, error});
-}
-
-std::string extents_of(const Json& size) {
-  if (size["extents"].empty()) return size.value("graph", "");
-  return fmt::format("{}", fmt::join(size["extents"].get<std::vector<int>>(), "x"));
+// "-" where it is not known; without an error where that is not known.
+std::string curve_text(Value v) {
+  return std::isfinite(v.error)   ? printed(v)
+         : std::isfinite(v.value) ? fmt::format("{:.6g}", v.value)
+                                  : "-";
 }
 
 // "1:4", or "1:4 SW": its cycles are the unit of tau.
-std::string schedule_of(const Json& size) {
-  return candidate_text({parse_schedule(size["schedule"].get<std::string>(), "summary"),
-                         parse_cluster_update(size["cluster"].get<std::string>(), "summary")});
+std::string schedule_of(const SizeData& size) {
+  return candidate_text({size.plan.schedule, size.plan.cluster});
+}
+
+// Own graphs have names, and neither p nor extents.
+bool is_own(const SweepPoint& point) { return point.rule == Rule::imported; }
+
+std::string place_of(const SweepPoint& point) {
+  return fmt::format("p = {}{}{}", point.p, point.label.empty() ? "" : ", ", point.label);
+}
+
+// One temperature of one size in the table.
+Cells sweep_cells(const SweepPoint& point, std::size_t k, std::size_t t, bool labels,
+                  bool schedules) {
+  const SizeData& size = point.sizes[k];
+  const SizeCurves& curves = point.curves[k];
+  const auto of = [&](const char* name) { return curve_text(curves.of(name)[t]); };
+  Cells cells;
+  if (labels) cells.push_back(text_cell("variant", point.label));
+  if (is_own(point)) {
+    cells.push_back(text_cell("graph", size.name));
+    cells.push_back({"", "sites", static_cast<std::uint64_t>(size.samples.sites)});
+  } else {
+    cells.push_back({"", "p", point.p});
+    cells.push_back(text_cell("size", size_text(size)));
+  }
+  const Cells more{{"", "T", curves.temperatures[t]},
+                   text_cell("e", of("energy")),
+                   text_cell("|m|", of("abs_magnetisation")),
+                   text_cell("m2", of("m2")),
+                   text_cell("U", of("binder")),
+                   text_cell("C", of("specific_heat")),
+                   text_cell("chi", of("susceptibility")),
+                   text_cell("<C>/N", of("cluster_fraction")),
+                   text_cell("tau", of("tau"))};
+  cells.insert(cells.end(), more.begin(), more.end());
+  if (schedules) cells.push_back(text_cell("schedule", schedule_of(size)));
+  return cells;
 }
 
 Json target_json(const SweepTarget& target, const SizeData& size) {
@@ -52,40 +80,27 @@ Json target_json(const SweepTarget& target, const SizeData& size) {
 }
 
 // How many sizes have reached the target; of those that have not, at most `most`, where and why.
-std::string target_text(const Json& summary, std::size_t most) {
-  const Json& sampling = summary["sampling"];
-  if (sampling["target_error"].is_null()) return "";
-  std::size_t reached = 0, all = 0;
+std::string target_text(const StudyConfig& config, const std::vector<SweepPoint>& points,
+                        std::size_t most) {
+  if (!config.target_error) return "";
+  std::size_t all = 0;
   std::vector<std::vector<std::string>> rows;
-  for (const auto& point : summary["points"]) {
-    for (const auto& size : point["sizes"]) {
-      const Json& target = size["target"];
-      ++all;
-      if (target["reached"].get<bool>()) {
-        ++reached;
-        continue;
-      }
-      const std::string label = point["label"];
-      std::string verdict = "not yet";
-      if (target["stopped"].is_string()) {
-        verdict = "MISSED: " + target["stopped"].get<std::string>();
-      }
-      rows.push_back(
-          {fmt::format("p = {}{}{}", number_text(point["p"]), label.empty() ? "" : ", ", label),
-           extents_of(size),
-           target["error"].is_null()
-               ? "-"
-               : fmt::format("{:.1e} ({} at T = {})", target["error"].get<double>(),
-                             target["observable"].get<std::string>(),
-                             number_text(target["temperature"])),
-           verdict});
+  for (const SweepPoint& point : points) {
+    all += point.targets.size();
+    for (std::size_t k = 0; k < point.targets.size(); ++k) {
+      const SweepTarget& target = point.targets[k];
+      if (target.reached <= target.asked) continue;
+      rows.push_back({place_of(point), size_text(point.sizes[k]),
+                      std::isfinite(target.reached)
+                          ? fmt::format("{:.1e} ({} at T = {})", target.reached, target.observable,
+                                        target.temperature)
+                          : "-",
+                      target.stopped.empty() ? "not yet" : "MISSED: " + target.stopped});
     }
   }
-  std::string out =
-      fmt::format("\nTarget: a relative error of {} for {}: reached by {} of {} size(s).\n",
-                  sampling["target_error"].get<double>(),
-                  fmt::join(sampling["target_observables"].get<std::vector<std::string>>(), ", "),
-                  reached, all);
+  std::string out = fmt::format(
+      "\nTarget: a relative error of {} for {}: reached by {} of {} size(s).\n",
+      *config.target_error, fmt::join(config.target_observables, ", "), all - rows.size(), all);
   const std::size_t more = rows.size() > most ? rows.size() - most : 0;
   rows.resize(rows.size() - more);
   out += aligned_table(rows);
@@ -95,9 +110,8 @@ std::string target_text(const Json& summary, std::size_t most) {
 
 }  // namespace
 
-Json sweep_summary(const StudyConfig& config, const std::vector<SweepPoint>& points,
-                   double seconds) {
-  Json json = summary_head(config, "sweep", seconds);
+Json sweep_summary(const StudyConfig& config, const std::vector<SweepPoint>& points) {
+  Json json = summary_head(config, "sweep");
   json["points"] = Json::array();
   for (const SweepPoint& point : points) {
     Json added;
@@ -130,53 +144,33 @@ std::string sweep_csv(const StudyConfig& config, const std::vector<SweepPoint>& 
   return out;
 }
 
-std::string sweep_table(const Json& summary, std::size_t most) {
-  // Own graphs have names, and neither p nor extents.
-  const auto& points = summary["points"];
-  const bool own = !points.empty() && points[0]["rule"] == to_string(Rule::imported);
-  std::vector<std::vector<std::string>> rows{{own ? "graph" : "p", own ? "sites" : "size", "T", "e",
-                                              "|m|", "m2", "U", "C", "chi", "<C>/N", "tau"}};
+std::string sweep_text(const StudyConfig& config, const std::vector<SweepPoint>& points,
+                       std::size_t most) {
+  const bool own = !points.empty() && is_own(points.front());
   bool labels = false, controls = false;
   std::set<std::string> schedules;  // tau is in cycles of them
-  for (const auto& point : summary["points"]) {
-    labels = labels || (!own && point["label"] != "");
-    for (const auto& size : point["sizes"]) schedules.insert(schedule_of(size));
-  }
-  if (schedules.size() > 1) rows.front().emplace_back("schedule");
-  if (labels) rows.front().insert(rows.front().begin(), "variant");
-  std::size_t all = 0;
   std::string warnings;
-  for (const auto& point : summary["points"]) {
-    const std::string label = point["label"];
-    const std::string p = number_text(point["p"]);
-    for (const auto& size : point["sizes"]) {
-      controls = controls || !size.value("controls", Json::array()).empty();
-      for (std::size_t t = 0; t < size["temperatures"].size(); ++t, ++all) {
-        if (all >= most) continue;
-        auto& row = rows.emplace_back();
-        if (labels) row.push_back(label);
-        row.insert(row.end(),
-                   {own ? size.value("graph", "") : p,
-                    own ? fmt::format("{}", size["sites"].get<std::uint64_t>()) : extents_of(size),
-                    number_text(size["temperatures"][t])});
-        for (const char* quantity : {"energy", "abs_magnetisation", "m2", "binder", "specific_heat",
-                                     "susceptibility", "cluster_fraction", "tau"}) {
-          row.push_back(curve_text(size, quantity, t));
-        }
-        if (schedules.size() > 1) row.push_back(schedule_of(size));
+  for (const SweepPoint& point : points) {
+    labels = labels || (!own && !point.label.empty());
+    for (const SizeData& size : point.sizes) schedules.insert(schedule_of(size));
+    for (const SizeCurves& curves : point.curves) controls = controls || !curves.controls.empty();
+    for (const std::string& warning : point.warnings) {
+      warnings += fmt::format("warning: {}: {}\n", own ? point.sizes.front().name : place_of(point),
+                              warning);
+    }
+  }
+  std::vector<Cells> rows;
+  std::size_t all = 0;
+  for (const SweepPoint& point : points) {
+    for (std::size_t k = 0; k < point.sizes.size(); ++k) {
+      for (std::size_t t = 0; t < point.curves[k].temperatures.size(); ++t, ++all) {
+        if (all < most) rows.push_back(sweep_cells(point, k, t, labels, schedules.size() > 1));
       }
     }
-    for (const auto& warning : point["warnings"]) {
-      const std::string place =
-          own ? point["sizes"][0].value("graph", "")
-              : fmt::format("p = {}{}{}", p, label.empty() ? "" : ", ", label);
-      warnings += fmt::format("warning: {}: {}\n", place, warning.get<std::string>());
-    }
   }
-  std::string out = fmt::format("\n{}: thermal averages\n\n", summary["name"].get<std::string>()) +
-                    aligned_table(rows);
+  std::string out = fmt::format("\n{}: thermal averages\n\n", config.name) + cells_table(rows);
   if (all > most) out += fmt::format("  .. and {} rows more in summary.csv\n", all - most);
-  out += target_text(summary, most);
+  out += target_text(config, points, most);
   out +=
       "\n2.3772(4) means 2.3772 +- 0.0004: one standard error, by jackknife over graphs (over\n"
       "replicas where there is one graph). tau is tau_int of m^2 in cycles of the schedule. J = "

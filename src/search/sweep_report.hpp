@@ -1,5 +1,5 @@
-// What `rewise sweep` leaves behind and prints: summary.json, summary.csv (analysis/SUMMARY.md) and
-// the table on standard output.
+// What `rewise sweep` writes: summary.json, summary.csv (analysis/SUMMARY.md), and the table that
+// it prints.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace rewise {
 
-Json sweep_summary(const StudyConfig& config, const std::vector<SweepPoint>& points,
-                   double seconds);
+Json sweep_summary(const StudyConfig& config, const std::vector<SweepPoint>& points);
 std::string sweep_csv(const StudyConfig& config, const std::vector<SweepPoint>& points);
 
 // A row per point, size and temperature, the first `most` of them. Ends in a newline.
-std::string sweep_table(const Json& summary, std::size_t most = 60);
+std::string sweep_text(const StudyConfig& config, const std::vector<SweepPoint>& points,
+                       std::size_t most = 60);
 
 }  // namespace rewise

@@ -62,6 +62,9 @@ struct PointResult {
   std::vector<std::string> warnings;
 
   bool accepted() const { return tc.ok && reasons.empty(); }
+  std::optional<Value> accepted_tc() const {
+    return accepted() ? std::optional(tc.total()) : std::nullopt;
+  }
   TcStatus status() const;
   // The number that the reasons speak against: the extrapolation, or the last crossing of U.
   std::optional<Value> candidate() const;

@@ -10,12 +10,12 @@
 
 #include "analysis/scaling/extrapolation.hpp"
 #include "src/base/error.hpp"
-#include "src/base/table.hpp"
 #include "src/search/known_tc.hpp"
 #include "src/search/summary_parts.hpp"
 #include "src/search/tc_tasks.hpp"
 #include "src/search/tc_window.hpp"
 #include "src/study/parse.hpp"
+#include "src/study/record.hpp"
 #include "src/study/task_results.hpp"
 
 namespace rewise {
@@ -405,6 +405,11 @@ Json fit_json(const MeetingFit& fit, bool used) {
   return json;
 }
 
+// With both errors.
+Value latent_heat(const PottsTransition& found) {
+  return {found.latent_heat.value, std::hypot(found.latent_heat.error, found.latent_systematic)};
+}
+
 // The exact verdict where there is one; what the sizes say stands beside it.
 Json order_json(const PottsPoint& point) {
   const PottsTransition& found = point.transition;
@@ -412,13 +417,11 @@ Json order_json(const PottsPoint& point) {
             {"source", point.exact_order ? "exact" : "measured"},
             {"measured", order_text(found.order)},
             {"reason", found.order_reason},
-            {"latent_exact", point.exact_latent ? Json(*point.exact_latent) : Json(nullptr)},
+            {"latent_exact", plain_json(point.exact_latent)},
             {"latent_heat", nullptr},
             {"latent_below", nullptr}};
   if (found.order == Order::first) {
-    const Value whole{found.latent_heat.value,
-                      std::hypot(found.latent_heat.error, found.latent_systematic)};
-    json["latent_heat"] = printed_json(whole);
+    json["latent_heat"] = printed_json(latent_heat(found));
     json["latent_heat"]["error"] = number_json(found.latent_heat.error);
     json["latent_heat"]["systematic"] = found.latent_systematic;
   } else {
@@ -441,11 +444,7 @@ Json point_json(const StudyConfig& config, const PottsPoint& point) {
   json["tc"] = nullptr;
   if (found.found) {
     const MeetingFit& fit = found.fits[found.chosen];
-    const Value whole = total(found);
-    json["tc"] = printed_json(whole);
-    json["tc"]["error"] = number_json(found.temperature.error);
-    json["tc"]["systematic"] = found.systematic;
-    json["tc"]["total_error"] = number_json(whole.error);
+    json["tc"] = printed_json(found.temperature, found.systematic);
     json["tc"]["method"] = "peaks";
     json["tc"]["form"] = "meeting";
     json["tc"]["quantity"] = fit.quantity;
@@ -462,33 +461,70 @@ Json point_json(const StudyConfig& config, const PottsPoint& point) {
   json["order"] = order_json(point);
   json["binder_limit"] = nullptr;
   json["binder_expected"] = nullptr;
-  json["tc_exact"] = point.exact ? Json(*point.exact) : Json(nullptr);
-  json["shift"] = point.shift ? printed_json(*point.shift) : Json(nullptr);
+  json["tc_exact"] = plain_json(point.exact);
+  json["shift"] = printed_json(point.shift);
   json["target"] = nullptr;
   json["warnings"] = point.warnings;
   return json;
 }
 
-std::string json_text(const Json& json) {
-  return json.is_null() || !json.contains("text") ? "-" : json["text"].get<std::string>();
-}
-
 // "first order (exact, square lattice: latent heat 0.696); from these sizes: order undecided: .."
-std::string order_words(const Json& order) {
-  const auto measured = [&](const std::string& verdict) {
-    return fmt::format("{}: {}", verdict == "undecided" ? "order undecided" : verdict + " order",
-                       order["reason"].get<std::string>());
-  };
-  const std::string by_sizes = measured(order["measured"]);
-  if (order["source"] != "exact") return by_sizes;
-  const double latent = order["latent_exact"];
+std::string order_words(const PottsPoint& point) {
+  const Order found = point.transition.order;
+  const std::string by_sizes = fmt::format(
+      "{}: {}",
+      found == Order::undecided ? "order undecided" : fmt::format("{} order", order_text(found)),
+      point.transition.order_reason);
+  if (!point.exact_order) return by_sizes;
+  const double latent = point.exact_latent.value_or(0);
   return fmt::format("{} order (exact, square lattice{}); from these sizes: {}",
-                     order["verdict"].get<std::string>(),
+                     order_text(*point.exact_order),
                      latent > 0 ? fmt::format(": latent heat {:.4g}", latent) : "", by_sizes);
 }
 
-std::string joined_extents(const Json& size) {
-  return fmt::format("{}", fmt::join(size["extents"].get<std::vector<int>>(), "x"));
+std::string latent_text(const PottsPoint& point) {
+  const PottsTransition& found = point.transition;
+  if (found.order == Order::first) return printed(latent_heat(found));
+  return std::isfinite(found.latent_below) ? fmt::format("< {:.2g}", found.latent_below) : "-";
+}
+
+// One p in the table of transitions.
+Cells point_cells(const PottsPoint& point) {
+  const PottsTransition& found = point.transition;
+  const auto tc = found.found ? std::optional(total(found)) : std::nullopt;
+  std::string from = "-", chi2 = "-";
+  if (tc) {
+    const MeetingFit& fit = found.fits[found.chosen];
+    from = fmt::format("{} and weights, {} sizes", fit.quantity == "specific_heat" ? "C" : "chi",
+                       fit.dof + 2);
+    if (fit.dof > 0) chi2 = fmt::format("{:.1f}/{}", fit.chi2, fit.dof);
+  }
+  return {
+      {"", "p", point.p},
+      text_cell("T", printed(tc)),
+      text_cell("rel. error", relative_error(tc)),
+      text_cell("T - T(0)", printed(point.shift)),
+      text_cell("order", fmt::format("{}{}", order_text(point.exact_order.value_or(found.order)),
+                                     point.exact_order ? " (exact)" : "")),
+      text_cell("latent heat", latent_text(point)),
+      text_cell("chi2/dof", chi2),
+      text_cell("from", from)};
+}
+
+Cells size_cells(double p, const SizeData& size, const SizePeaks& peaks) {
+  const auto text = [](const Jackknifed& x) { return printed(estimate(x)); };
+  const auto of_two = [&](const Jackknifed& x) { return peaks.two_peaks ? text(x) : "-"; };
+  return {{"", "p", p},
+          text_cell("size", size_text(size)),
+          {"", "graphs", size.samples.graphs.size()},
+          text_cell("T(C max)", text(peaks.heat.temperature)),
+          text_cell("C max", text(peaks.heat.height)),
+          text_cell("T(chi max)", text(peaks.susceptibility.temperature)),
+          text_cell("chi max", text(peaks.susceptibility.height)),
+          text_cell("T(weights)", text(peaks.weights_temperature)),
+          text_cell("e ordered", of_two(peaks.ordered)),
+          text_cell("e disordered", of_two(peaks.disordered)),
+          text_cell("valley", of_two(peaks.barrier))};
 }
 
 }  // namespace
@@ -530,7 +566,7 @@ std::vector<PottsPoint> search_peaks(Study& study, const StopToken& stop, Progre
 }
 
 Json peaks_summary(const StudyConfig& config, const std::vector<PottsPoint>& points) {
-  Json json = summary_head(config, "tc", 0);
+  Json json = summary_head(config, "tc");
   json["method"] = "peaks";
   json["points"] = Json::array();
   for (const PottsPoint& point : points) json["points"].push_back(point_json(config, point));
@@ -559,75 +595,43 @@ std::string peaks_csv(const StudyConfig& config, const std::vector<PottsPoint>& 
   return out;
 }
 
-std::string peaks_headline(const Json& summary) {
-  std::string out = fmt::format(
-      "\n{}: transitions of the Potts model with {} states, {}D, rule {}\n\n",
-      summary["name"].get<std::string>(), summary["q"].get<int>(),
-      summary["lattice"]["dim"].get<int>(), summary["lattice"]["rule"].get<std::string>());
-  std::vector<std::vector<std::string>> rows{
-      {"p", "T", "rel. error", "T - T(0)", "order", "latent heat", "chi2/dof", "from"}};
-  std::vector<std::vector<std::string>> sizes{{"p", "size", "graphs", "T(C max)", "C max",
-                                               "T(chi max)", "chi max", "T(weights)", "e ordered",
-                                               "e disordered", "valley"}};
+std::string peaks_text(const StudyConfig& config, const std::vector<PottsPoint>& points) {
+  std::vector<Cells> rows, sizes;
   std::string words;
-  for (const auto& point : summary["points"]) {
-    const std::string p = number_text(point["p"]);
-    const Json &tc = point["tc"], &order = point["order"];
-    std::string latent = json_text(order["latent_heat"]);
-    if (order["latent_below"].is_number()) {
-      latent = fmt::format("< {:.2g}", order["latent_below"].get<double>());
+  for (const PottsPoint& point : points) {
+    const PottsTransition& found = point.transition;
+    rows.push_back(point_cells(point));
+    for (std::size_t k = 0; k < point.sizes.size(); ++k) {
+      sizes.push_back(size_cells(point.p, point.sizes[k], point.peaks[k]));
     }
-    rows.push_back(
-        {p, json_text(tc),
-         tc.is_null()
-             ? "-"
-             : fmt::format("{:.1e}", tc["total_error"].get<double>() / tc["value"].get<double>()),
-         json_text(point["shift"]),
-         order["verdict"].get<std::string>() + (order["source"] == "exact" ? " (exact)" : ""),
-         latent,
-         tc.is_null() || tc["dof"] == 0
-             ? "-"
-             : fmt::format("{:.1f}/{}", tc["chi2"].get<double>(), tc["dof"].get<int>()),
-         tc.is_null() ? "-"
-                      : fmt::format("{} and weights, {} sizes",
-                                    tc["quantity"] == "specific_heat" ? "C" : "chi",
-                                    tc["dof"].get<int>() + 2)});
-    for (const auto& size : point["sizes"]) {
-      const Json& peaks = size["peaks"];
-      sizes.push_back({p, joined_extents(size), size["graphs"].dump(),
-                       json_text(peaks["specific_heat"]["temperature"]),
-                       json_text(peaks["specific_heat"]["height"]),
-                       json_text(peaks["susceptibility"]["temperature"]),
-                       json_text(peaks["susceptibility"]["height"]), json_text(peaks["weights"]),
-                       json_text(peaks["ordered"]), json_text(peaks["disordered"]),
-                       peaks["two"].get<bool>() ? json_text(peaks["barrier"]) : "-"});
-    }
-    words += fmt::format("p = {}: {}\n", p, order_words(order));
-    if (!point["tc_exact"].is_null() && !tc.is_null()) {
-      const double exact = point["tc_exact"];
+    words += fmt::format("p = {}: {}\n", point.p, order_words(point));
+    if (point.exact && found.found) {
+      const Value tc = total(found);
       words +=
-          fmt::format("p = {}: T is known: {:.6f}; ours lies {:+.1f} standard errors from it\n", p,
-                      exact, (tc["value"].get<double>() - exact) / tc["total_error"].get<double>());
+          fmt::format("p = {}: T is known: {:.6f}; ours lies {:+.1f} standard errors from it\n",
+                      point.p, *point.exact, (tc.value - *point.exact) / tc.error);
     }
-    for (const auto& reason : point["reasons"]) {
-      words += fmt::format("p = {}: no T ({}): {}\n", p, point["status"].get<std::string>(),
-                           reason.get<std::string>());
+    for (const std::string& reason : found.reasons) {
+      words += fmt::format("p = {}: no T ({}): {}\n", point.p, point.status, reason);
     }
-    for (const auto& warning : point["warnings"]) {
-      words += fmt::format("warning: p = {}: {}\n", p, warning.get<std::string>());
+    for (const std::string& warning : point.warnings) {
+      words += fmt::format("warning: p = {}: {}\n", point.p, warning);
     }
   }
-  out += aligned_table(rows) + "\n" + aligned_table(sizes);
-  out +=
-      "\nT: where the temperatures of the largest chi and of equal weights of a graph's phases "
-      "meet "
-      "as sizes\ngrow. T(weights): the energies of the ordered phases weigh q times those of the "
-      "disordered one.\nC and chi by reweighting. Energies and valley (logarithm of its depth) "
-      "from "
-      "the histogram where each\ngraph's C is largest; - where there is one peak. 2.3772(4) means "
-      "2.3772 +- 0.0004, by jackknife over\ngraphs, with what the extrapolation leaves open. "
-      "J = k_B = 1.\n\n";
-  return out + words;
+  return fmt::format("\n{}: transitions of the Potts model with {} states, {}D, rule {}\n\n",
+                     config.name, config.q, config.dim(), to_string(config.rule)) +
+         cells_table(rows) + "\n" + cells_table(sizes) +
+         "\nT: where the temperatures of the largest chi and of equal weights of a graph's phases "
+         "meet "
+         "as sizes\ngrow. T(weights): the energies of the ordered phases weigh q times those of "
+         "the "
+         "disordered one.\nC and chi by reweighting. Energies and valley (logarithm of its depth) "
+         "from "
+         "the histogram where each\ngraph's C is largest; - where there is one peak. 2.3772(4) "
+         "means "
+         "2.3772 +- 0.0004, by jackknife over\ngraphs, with what the extrapolation leaves open. "
+         "J = k_B = 1.\n\n" +
+         words;
 }
 
 }  // namespace rewise

@@ -53,7 +53,7 @@ std::vector<PottsPoint> search_peaks(Study& study, const StopToken& stop, Progre
 
 Json peaks_summary(const StudyConfig& config, const std::vector<PottsPoint>& points);
 std::string peaks_csv(const StudyConfig& config, const std::vector<PottsPoint>& points);
-// The tables on standard output, from summary.json.
-std::string peaks_headline(const Json& summary);
+// The tables on standard output.
+std::string peaks_text(const StudyConfig& config, const std::vector<PottsPoint>& points);
 
 }  // namespace rewise

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "src/base/table.hpp"
 #include "src/search/summary_parts.hpp"
+#include "src/study/parse.hpp"
 
 namespace rewise {
 namespace {
@@ -66,11 +66,7 @@ Json crossings_json(const PointData& point, const PointResult& result) {
 // fit of greatest weight: limit + amplitude * (finite-size term), an amplitude per observable.
 Json extrapolated_json(const Extrapolation& extrapolation, const std::vector<Crossing>& crossings) {
   if (!extrapolation.ok) return nullptr;
-  const Value total = extrapolation.total();
-  Json json = printed_json(total);
-  json["error"] = number_json(extrapolation.value.error);
-  json["systematic"] = number_json(extrapolation.systematic);
-  json["total_error"] = number_json(total.error);
+  Json json = printed_json(extrapolation.value, extrapolation.systematic);
   const CrossingFit& chosen = extrapolation.fits[extrapolation.chosen];
   json["form"] = "shifted";
   json["chi2"] = chosen.fit.chi2;
@@ -130,10 +126,10 @@ Json candidate_json(const PointResult& result) {
   return json;
 }
 
-Json reasons_json(const PointResult& result) {
-  Json list = Json::array();
-  for (const Reason& reason : result.reasons) list.push_back(reason.text);
-  return list;
+std::vector<std::string> texts_of(const std::vector<Reason>& reasons) {
+  std::vector<std::string> texts;
+  for (const Reason& reason : reasons) texts.push_back(reason.text);
+  return texts;
 }
 
 // null without a target.
@@ -171,28 +167,17 @@ Json point_json(const StudyConfig& config, const PointData& point, const PointRe
   json["crossings"] = crossings_json(point, result);
   json["tc"] = result.accepted() ? tc_json(result) : Json(nullptr);
   json["status"] = to_string(result.status());
-  json["reasons"] = reasons_json(result);
+  json["reasons"] = texts_of(result.reasons);
   json["candidate"] = candidate_json(result);
   json["binder_limit"] = binder_json(result);
   json["collapse"] = collapse_json(result);
   json["scaling"] = {{"y", result.exponents.y}, {"w", result.exponents.w}};
-  json["binder_expected"] = result.binder_expected ? Json(*result.binder_expected) : Json(nullptr);
-  json["tc_exact"] = result.exact ? Json(*result.exact) : Json(nullptr);
-  json["shift"] = result.shift ? printed_json(*result.shift) : Json(nullptr);
+  json["binder_expected"] = plain_json(result.binder_expected);
+  json["tc_exact"] = plain_json(result.exact);
+  json["shift"] = printed_json(result.shift);
   json["target"] = target_json(point);
   json["warnings"] = result.warnings;
   return json;
-}
-
-Json exponents_json(const TcResult& result) {
-  Json list = Json::array();
-  for (Eigen::Index k = 0; k < result.local.p.size(); ++k) {
-    list.push_back({{"p_low", result.shift.p(k)},
-                    {"p_high", result.shift.p(k + 1)},
-                    {"p", result.local.p(k)},
-                    {"exponent", printed_json(result.local.exponent[k])}});
-  }
-  return list;
 }
 
 Json power_laws_json(const TcResult& result) {
@@ -211,132 +196,71 @@ Json power_laws_json(const TcResult& result) {
   return list;
 }
 
-}  // namespace
+// The tree condition of a point's row, unless it is missing or does not apply to the study.
+const TreeResult* tree_of(const TcReport& report) {
+  return report.tree != nullptr && report.tree->refusal.empty() ? report.tree : nullptr;
+}
 
-Json tc_summary(const StudyConfig& config, const std::vector<PointData>& points,
-                const TcResult& result, double seconds) {
-  Json json = summary_head(config, "tc", seconds);
-  json["points"] = Json::array();
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    json["points"].push_back(point_json(config, points[i], result.points[i]));
+// Point `k` in the table and in tc.csv. In the table, a point without Tc has no numbers.
+Cells tc_cells(const TcReport& report, std::size_t k) {
+  const PointData& point = report.points[k];
+  const PointResult& result = report.crossings.points[k];
+  const TreeResult* tree = tree_of(report);
+  const auto tc = result.accepted_tc();
+  const auto known = [&tc](const auto& x) { return tc ? plain_json(x) : Json(nullptr); };
+  const LinearFit fit = tc ? result.tc.fits[result.tc.chosen].fit : LinearFit{};
+  const std::string smallest = point.sizes.empty() ? "" : size_text(point.sizes.front());
+  const std::string largest = point.sizes.empty() ? "" : size_text(point.sizes.back());
+  std::string sizes = "-", graphs = "-";
+  if (!point.sizes.empty()) {
+    sizes = fmt::format("{}..{}", smallest, largest);
+    graphs = fmt::format("{}..{}", point.sizes.front().samples.graphs.size(),
+                         point.sizes.back().samples.graphs.size());
   }
-  if (result.tc0_source.empty()) {
-    json["tc0"] = nullptr;
-  } else {
-    json["tc0"] = printed_json(result.tc0);
-    json["tc0"]["source"] = result.tc0_source;
-    json["tc0"]["measured"] =
-        result.measured_tc0 ? printed_json(*result.measured_tc0) : Json(nullptr);
-  }
-  json["local_exponents"] = exponents_json(result);
-  json["power_laws"] = power_laws_json(result);
-  json["warnings"] = Json::array();
-  return json;
+  const auto binder = result.binder.ok ? std::optional(result.binder.value) : std::nullopt;
+  Cell limit = value_cell("binder_limit", "U at Tc", binder);
+  limit.text = printed(tc && binder ? std::optional(result.binder.total()) : std::nullopt);
+  // Where crossings were not asked for, those of the tree condition.
+  const bool alone = tree != nullptr && tree->alone;
+  std::string_view status = alone ? tree_status(tree->points[k]) : to_string(result.status());
+  std::vector<std::string> reasons =
+      alone ? tree_reasons(tree->points[k]) : texts_of(result.reasons);
+  std::string all = fmt::format("{}", fmt::join(reasons, "; "));
+  std::replace(all.begin(), all.end(), '"', '\'');
+  return {
+      {"p", "p", point.p},
+      {"tc", "Tc", known(result.tc.value.value), printed(tc)},
+      {"error", "", known(result.tc.value.error)},
+      {"systematic", "", known(result.tc.systematic)},
+      {"total_error", "", known(result.tc.total().error)},
+      {"relative_error", "rel. error", tc ? Json(number_text(tc->error / tc->value)) : Json(),
+       relative_error(tc)},
+      value_cell("shift", "Tc - Tc(0)", result.shift),
+      {"exact", "", plain_json(result.exact)},
+      limit,
+      text_cell("(theory)", tc && result.binder_expected
+                                ? fmt::format("{:.4f}", *result.binder_expected)
+                                : "-"),
+      {"chi2", "chi2/dof", known(fit.chi2), tc ? fmt::format("{:.1f}/{}", fit.chi2, fit.dof) : "-"},
+      {"dof", "", known(fit.dof)},
+      {"smallest", "", smallest},
+      {"largest", "", largest},
+      text_cell("sizes", sizes),
+      text_cell("graphs", graphs),
+      {"status", "", status},
+      {"reasons", "", all.empty() ? all : fmt::format("\"{}\"", all)}};
 }
 
-std::string tc_csv(const StudyConfig& config, const std::vector<PointData>& points,
-                   const TcResult& result) {
-  std::string out = csv_header();
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    for (std::size_t k = 0; k < points[i].sizes.size(); ++k) {
-      out += csv_rows(config, points[i].p, config.rule, points[i].sizes[k],
-                      result.points[i].sizes[k].simulated);
-    }
-  }
-  return out;
-}
-
-// The headline.
-
-namespace {
-
-// {"value", "error", "systematic"} as a value with one standard error, NaN where it is not known.
-Value total(const Json& json) {
-  const double error = json["error"].is_null() ? std::numeric_limits<double>::quiet_NaN()
-                                               : json["error"].get<double>();
-  const Json& systematic = json.contains("systematic") ? json["systematic"] : Json(0.0);
-  if (systematic.is_null()) return {json["value"], std::numeric_limits<double>::quiet_NaN()};
-  return {json["value"], std::hypot(error, systematic.get<double>())};
-}
-
-std::string text(const Json& json) { return json.is_null() ? "-" : format_value(total(json)); }
-
-std::string p_text(const Json& point) { return fmt::format("{}", point["p"].get<double>()); }
-
-std::string json_extents_text(const Json& size) {
-  return fmt::format("{}", fmt::join(size["extents"].get<std::vector<int>>(), "x"));
-}
-
-std::vector<std::string> table_row(const Json& point) {
-  const auto& tc = point["tc"];
-  const auto& sizes = point["sizes"];
-  std::vector<std::string> row{p_text(point), text(tc)};
-  if (tc.is_null()) {
-    row.insert(row.end(), {"-", "-", "-", "-", "-"});
-  } else {
-    const auto& expected = point["binder_expected"];
-    row.push_back(fmt::format("{:.1e}", total(tc).error / total(tc).value));
-    row.push_back(text(point["shift"]));
-    row.push_back(text(point["binder_limit"]));
-    row.push_back(expected.is_null() ? "-" : fmt::format("{:.4f}", expected.get<double>()));
-    row.push_back(fmt::format("{:.1f}/{}", tc["chi2"].get<double>(), tc["dof"].get<int>()));
-  }
-  if (sizes.empty()) {
-    row.insert(row.end(), {"-", "-"});
-    return row;
-  }
-  row.push_back(
-      fmt::format("{}..{}", json_extents_text(sizes.front()), json_extents_text(sizes.back())));
-  row.push_back(
-      fmt::format("{}..{}", sizes.front()["graphs"].get<int>(), sizes.back()["graphs"].get<int>()));
-  return row;
-}
-
-// Why a point has no Tc, and what to do: one line each.
-std::string reasons_text(const Json& summary) {
-  std::string out;
-  for (const auto& point : summary["points"]) {
-    for (const auto& reason : point["reasons"]) {
-      out += fmt::format("p = {}: no Tc ({}): {}\n", p_text(point),
-                         point["status"].get<std::string>(), reason.get<std::string>());
-    }
-  }
-  return out.empty() ? "" : "\n" + out;
-}
-
-// The last line of a study in which some p has no Tc.
-std::string missing_text(const Json& summary) {
-  std::vector<std::string> without;
-  for (const auto& point : summary["points"]) {
-    if (point["tc"].is_null()) without.push_back(p_text(point));
-  }
-  if (without.empty()) return "";
-  return fmt::format("{} of {} p without Tc: {} (reasons above)\n", without.size(),
-                     summary["points"].size(), fmt::join(without, ", "));
-}
-
-// How Tc compares with what is known exactly.
-std::string known_text(const Json& point) {
-  if (point["tc_exact"].is_null() || point["tc"].is_null()) return "";
-  const double exact = point["tc_exact"];
-  const Value tc = total(point["tc"]);
-  return fmt::format("\nTc({}) is known: {:.6f}; ours lies {:+.1f} standard errors from it.\n",
-                     p_text(point), exact, (tc.value - exact) / tc.error);
-}
-
-std::string collapse_text(const Json& summary) {
+std::string collapse_text(const std::vector<PointResult>& points) {
   std::vector<std::vector<std::string>> rows;
-  for (const auto& point : summary["points"]) {
-    if (!point.contains("collapse") || point["collapse"].is_null()) continue;
-    const auto& found = point["collapse"];
-    rows.push_back(
-        {"p = " + p_text(point), fmt::format("S = {:.2g}", found["quality"].get<double>())});
-    if (found["against"].is_string()) {
-      rows.back().push_back(found["against"].get<std::string>());
-    } else {
-      rows.back().push_back(fmt::format("Tc = {}, y = {} (theory {:.4g})", text(found["tc"]),
-                                        text(found["y"]), found["y_theory"].get<double>()));
-    }
+  for (const PointResult& result : points) {
+    if (!result.collapse) continue;
+    const Collapse& found = *result.collapse;
+    rows.push_back({fmt::format("p = {}", result.p), fmt::format("S = {:.2g}", found.quality),
+                    result.collapse_against.empty()
+                        ? fmt::format("Tc = {}, y = {} (theory {:.4g})", printed(found.tc),
+                                      printed(found.y), result.exponents.y)
+                        : result.collapse_against});
   }
   if (rows.empty()) return "";
   return "\nCollapse of U on (T - Tc) N^y, without corrections to scaling (S: mean squared "
@@ -345,80 +269,134 @@ std::string collapse_text(const Json& summary) {
          aligned_table(rows);
 }
 
-std::string exponents_text(const Json& exponents) {
-  if (exponents.empty()) return "";
-  std::vector<std::vector<std::string>> rows;
-  for (const auto& law : exponents) {
-    rows.push_back(
-        {fmt::format("p = {}..{}", law["p_low"].get<double>(), law["p_high"].get<double>()),
-         "x = " + text(law["exponent"])});
-  }
-  return "\nTc(p) - Tc(0) grows locally as p^x:\n" + aligned_table(rows);
-}
-
 // "64x64: 120 graphs, 20 -> 40 measurements" of every size to which something was added.
-std::string added_text(const Json& target) {
+std::string added_text(const PointData& point) {
   std::vector<std::string> parts;
-  for (const auto& size : target["sizes"]) {
-    const auto graphs = size["graphs_added"].get<int>(),
-               measurements = size["measurements_added"].get<int>(),
-               before = size["measurements_before"].get<int>();
+  for (std::size_t k = 0; k < point.target->sizes.size(); ++k) {
+    const SizeTarget& before = point.target->sizes[k];
+    const std::size_t graphs = point.sizes[k].samples.graphs.size();
+    const std::uint64_t measure = point.sizes[k].plan.measure;
     std::string part;
-    if (graphs > 0) part = fmt::format("+{} graphs", graphs);
-    if (measurements > 0 && before > 0) {
-      part += fmt::format("{}{} -> {} measurements", part.empty() ? "" : ", ", before,
-                          before + measurements);
+    if (graphs > before.graphs_before)
+      part = fmt::format("+{} graphs", graphs - before.graphs_before);
+    if (measure > before.measurements_before && before.measurements_before > 0) {
+      part += fmt::format("{}{} -> {} measurements", part.empty() ? "" : ", ",
+                          before.measurements_before, measure);
     }
-    if (!part.empty()) parts.push_back(json_extents_text(size) + " " + part);
+    if (!part.empty()) parts.push_back(size_text(point.sizes[k]) + " " + part);
   }
   return parts.empty() ? "nothing to add" : fmt::format("{}", fmt::join(parts, "; "));
 }
 
 // What became of the relative error that was asked for, p by p.
-std::string target_text(const Json& summary) {
-  if (summary["sampling"]["target_error"].is_null()) return "";
-  std::string out = fmt::format("\nTarget: a relative error of {} for every Tc(p).\n",
-                                summary["sampling"]["target_error"].get<double>());
+std::string target_text(const TcReport& report) {
+  if (!report.config.target_error) return "";
   std::vector<std::vector<std::string>> rows;
-  for (const auto& point : summary["points"]) {
-    const auto& target = point["target"];
-    if (target.is_null()) continue;  // stopped before
-    std::string verdict = target["reached"].get<bool>() ? "reached" : "not yet";
-    if (target["stopped"].is_string()) verdict = "MISSED: " + target["stopped"].get<std::string>();
-    const Json& error = target["error"];
-    rows.push_back(
-        {fmt::format("p = {}", p_text(point)),
-         error.is_null() ? "-" : fmt::format("{:.1e}", error.get<double>()), verdict,
-         fmt::format("{} round(s): {}", target["rounds"].get<int>(), added_text(target))});
+  for (const PointData& point : report.points) {
+    if (!point.target) continue;  // stopped before
+    const TargetState& target = *point.target;
+    std::string verdict = target.done ? "reached" : "not yet";
+    if (!target.stopped.empty()) verdict = "MISSED: " + target.stopped;
+    rows.push_back({fmt::format("p = {}", point.p),
+                    std::isfinite(target.reached) ? fmt::format("{:.1e}", target.reached) : "-",
+                    verdict, fmt::format("{} round(s): {}", target.rounds, added_text(point))});
   }
-  return rows.empty() ? "" : out + aligned_table(rows);
+  if (rows.empty()) return "";
+  return fmt::format("\nTarget: a relative error of {} for every Tc(p).\n",
+                     *report.config.target_error) +
+         aligned_table(rows);
 }
 
-}  // namespace
-
-std::string tc_headline(const Json& summary) {
-  std::string out = fmt::format(
-      "\n{}: critical temperatures, {}D, rule {}\n\n", summary["name"].get<std::string>(),
-      summary["lattice"]["dim"].get<int>(), summary["lattice"]["rule"].get<std::string>());
-  std::vector<std::vector<std::string>> rows{{"p", "Tc", "rel. error", "Tc - Tc(0)", "U at Tc",
-                                              "(theory)", "chi2/dof", "sizes", "graphs"}};
-  for (const auto& point : summary["points"]) rows.push_back(table_row(point));
-  out += aligned_table(rows);
-  out += reasons_text(summary);
-  for (const auto& point : summary["points"]) out += known_text(point);
-  out += collapse_text(summary);
-  out += exponents_text(summary["local_exponents"]);
-  out += target_text(summary);
+std::string crossings_text(const TcReport& report) {
+  std::vector<Cells> rows;
+  std::string reasons, known, warnings;
+  std::vector<double> without;
+  for (std::size_t k = 0; k < report.points.size(); ++k) {
+    const PointResult& result = report.crossings.points[k];
+    rows.push_back(tc_cells(report, k));
+    for (const Reason& reason : result.reasons) {  // why there is no Tc, and what to do
+      reasons += fmt::format("p = {}: no Tc ({}): {}\n", result.p, to_string(result.status()),
+                             reason.text);
+    }
+    for (const std::string& warning : result.warnings) {
+      warnings += fmt::format("warning: p = {}: {}\n", result.p, warning);
+    }
+    const auto tc = result.accepted_tc();
+    if (!tc) without.push_back(result.p);
+    if (!tc || !result.exact) continue;
+    known += fmt::format("\nTc({}) is known: {:.6f}; ours lies {:+.1f} standard errors from it.\n",
+                         result.p, *result.exact, (tc->value - *result.exact) / tc->error);
+  }
+  std::string out =
+      fmt::format("\n{}: critical temperatures, {}D, rule {}\n\n{}", report.config.name,
+                  report.config.dim(), to_string(report.config.rule), cells_table(rows));
+  if (!reasons.empty()) out += "\n" + reasons;
+  out += known + collapse_text(report.crossings.points);
+  if (report.crossings.local.p.size() > 0) {
+    out += "\nTc(p) - Tc(0) grows locally as p^x:\n" +
+           local_exponents_table(report.crossings.shift, report.crossings.local);
+  }
+  out += target_text(report);
   out +=
       "\n2.3772(4) means 2.3772 +- 0.0004: one standard error, by jackknife over graphs, with "
       "what\n"
       "the extrapolation over sizes leaves out. J = k_B = 1.\n";
-  for (const auto& point : summary["points"]) {
-    for (const auto& warning : point["warnings"]) {
-      out += fmt::format("warning: p = {}: {}\n", p_text(point), warning.get<std::string>());
+  out += warnings;
+  if (without.empty()) return out;
+  return out + fmt::format("{} of {} p without Tc: {} (reasons above)\n", without.size(),
+                           rows.size(), fmt::join(without, ", "));
+}
+
+}  // namespace
+
+Json tc_summary(const TcReport& report) {
+  const TcResult& result = report.crossings;
+  Json json = summary_head(report.config, "tc");
+  json["points"] = Json::array();
+  for (std::size_t i = 0; i < report.points.size(); ++i) {
+    json["points"].push_back(point_json(report.config, report.points[i], result.points[i]));
+  }
+  json["tc0"] = nullptr;
+  if (!result.tc0_source.empty()) {
+    json["tc0"] = printed_json(result.tc0);
+    json["tc0"]["source"] = result.tc0_source;
+    json["tc0"]["measured"] = printed_json(result.measured_tc0);
+  }
+  json["local_exponents"] = local_exponents_json(result.shift, result.local);
+  json["power_laws"] = power_laws_json(result);
+  json["warnings"] = Json::array();
+  if (report.tree != nullptr) add_tree(*report.tree, json);
+  return json;
+}
+
+std::string tc_csv(const TcReport& report) {
+  std::string out = csv_header();
+  for (std::size_t i = 0; i < report.points.size(); ++i) {
+    const PointData& point = report.points[i];
+    for (std::size_t k = 0; k < point.sizes.size(); ++k) {
+      out += csv_rows(report.config, point.p, report.config.rule, point.sizes[k],
+                      report.crossings.points[i].sizes[k].simulated);
     }
   }
-  return out + missing_text(summary);
+  return out;
+}
+
+std::string tc_points_csv(const TcReport& report) {
+  std::vector<Cells> rows;
+  for (std::size_t k = 0; k < report.points.size(); ++k) {
+    Cells& row = rows.emplace_back(tc_cells(report, k));
+    if (const TreeResult* tree = tree_of(report)) {
+      const Cells more = tree_cells(*tree, report.crossings, k);
+      row.insert(row.end(), more.begin(), more.end());
+    }
+  }
+  return cells_csv(rows);
+}
+
+std::string tc_text(const TcReport& report) {
+  const bool crossings = report.config.method != TcMethod::tree;
+  return (crossings ? crossings_text(report) : "") +
+         (report.tree == nullptr ? "" : tree_text(report.config, *report.tree, report.crossings));
 }
 
 }  // namespace rewise

@@ -1,13 +1,9 @@
 #include "src/search/tree_report.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <cmath>
-#include <limits>
 
-#include "analysis/scaling/exponents.hpp"
-#include "src/base/table.hpp"
 #include "src/search/known_tc.hpp"
 #include "src/search/summary_parts.hpp"
 
@@ -18,18 +14,6 @@ namespace {
 constexpr double kDiffer = 3;
 
 double gamma_of(int dim) { return dim == 2 ? 1.75 : dim == 3 ? 1.237075 : 1; }
-
-Value value_of(const Json& json) {
-  const auto number = [](const Json& x) {
-    return x.is_null() ? std::numeric_limits<double>::quiet_NaN() : x.get<double>();
-  };
-  return {number(json["value"]),
-          number(json.contains("total_error") ? json["total_error"] : json["error"])};
-}
-
-std::string text_of(const Json& json) {
-  return json.is_null() ? "-" : format_value(value_of(json));
-}
 
 Json lambda_json(const TreePoint& point) {
   Json list = Json::array();
@@ -43,18 +27,12 @@ Json lambda_json(const TreePoint& point) {
 }
 
 Json tree_json(const TreePoint& point) {
-  Json json;
-  json["status"] = point.accepted() ? "ok" : point.none.empty() ? "not-found" : "does-not-apply";
-  json["reasons"] = point.reasons;
-  if (!point.none.empty()) json["reasons"].push_back(point.none);
   const bool known = point.accepted();
-  json["tc"] = known ? printed_json(point.total()) : Json(nullptr);
-  if (known) {
-    json["tc"]["error"] = number_json(point.root.tc.error);
-    json["tc"]["systematic"] = number_json(point.systematic);
-    json["tc"]["total_error"] = number_json(point.total().error);
-  }
-  json["tc_exact"] = point.exact ? Json(*point.exact) : Json(nullptr);
+  Json json;
+  json["status"] = tree_status(point);
+  json["reasons"] = tree_reasons(point);
+  json["tc"] = known ? printed_json(point.root.tc, point.systematic) : Json(nullptr);
+  json["tc_exact"] = plain_json(point.exact);
   if (!point.none.empty()) return json;
   json["form"] = point.form == TreeForm::whole ? "whole" : "small-p";
   json["edge"] = point.edge;
@@ -73,203 +51,164 @@ Json tree_json(const TreePoint& point) {
 }
 
 // Of two values with independent errors.
-void compare_methods(Json& point) {
-  const Json &crossings = point["tc"], &tree = point["tree"]["tc"];
-  point["comparison"] = nullptr;
-  point["best"] = nullptr;
-  const auto take = [&](const Value& value, const char* method) {
-    point["best"] = printed_json(value);
-    point["best"]["method"] = method;
-  };
-  if (!crossings.is_null() && !tree.is_null()) {
-    const Value a = value_of(crossings), b = value_of(tree);
-    const double error = std::hypot(a.error, b.error), z = (b.value - a.value) / error;
-    point["comparison"] = {{"difference", value_json({b.value - a.value, error})},
-                           {"z", number_json(z)},
-                           {"agree", std::abs(z) <= kDiffer}};
-    if (std::abs(z) > kDiffer) return;
-    const double wa = 1 / (a.error * a.error), wb = 1 / (b.error * b.error);
-    take({(wa * a.value + wb * b.value) / (wa + wb), 1 / std::sqrt(wa + wb)}, "both");
-  } else if (!tree.is_null()) {
-    take(value_of(tree), "tree");
-  } else if (!crossings.is_null()) {
-    take(value_of(crossings), "crossings");
-  }
+BestTc best_of(const std::optional<Value>& crossings, const std::optional<Value>& tree) {
+  if (!crossings) return {{}, tree, tree ? "tree" : "", {}, {}};
+  if (!tree) return {{}, crossings, "crossings", {}, {}};
+  const Value a = *crossings, b = *tree;
+  const double error = std::hypot(a.error, b.error), z = (b.value - a.value) / error;
+  BestTc best;
+  best.difference = {{b.value - a.value, error}, z, std::abs(z) <= kDiffer};
+  if (std::abs(z) > kDiffer) return best;
+  const double wa = 1 / (a.error * a.error), wb = 1 / (b.error * b.error);
+  best.tc = {(wa * a.value + wb * b.value) / (wa + wb), 1 / std::sqrt(wa + wb)};
+  best.method = "both";
+  return best;
 }
 
-// Shifts, local exponents and shift / p^(1/gamma) from the best values.
-void add_shifts(const StudyConfig& config, Json& summary) {
-  const auto tc0 = regular_tc_value(config.dim());
-  Json best;
-  best["tc0"] = tc0 ? printed_json(*tc0) : Json(nullptr);
-  best["local_exponents"] = Json::array();
-  std::vector<double> p;
-  std::vector<Value> tc;
-  std::vector<Json*> points;
-  for (Json& point : summary["points"]) {
-    point["best_shift"] = nullptr;
-    if (point["best"].is_null() || point["p"] == 0 || !tc0) continue;
-    p.push_back(point["p"]);
-    tc.push_back(value_of(point["best"]));
-    points.push_back(&point);
-  }
-  if (!p.empty()) {
-    const Shifts shift = shifts(p, tc, *tc0);
-    const double power = 1 / gamma_of(config.dim());
-    for (std::size_t k = 0; k < p.size(); ++k) {
-      const Value value = shift[static_cast<Eigen::Index>(k)];
-      const double scale = std::pow(p[k], -power);
-      (*points[k])["best_shift"] = printed_json(value);
-      (*points[k])["amplitude"] = printed_json({value.value * scale, value.error * scale});
-    }
-    best["one_over_gamma"] = power;
-    if (p.size() > 1) {
-      const LocalExponents local = local_exponents(shift);
-      for (Eigen::Index k = 0; k < local.p.size(); ++k) {
-        best["local_exponents"].push_back({{"p_low", shift.p(k)},
-                                           {"p_high", shift.p(k + 1)},
-                                           {"p", local.p(k)},
-                                           {"exponent", printed_json(local.exponent[k])}});
-      }
-    }
-  }
-  summary["best"] = std::move(best);
-}
-
-std::vector<std::string> row_of(const Json& point) {
-  const Json& tree = point["tree"];
-  std::vector<std::string> row{fmt::format("{}", point["p"].get<double>()), text_of(point["tc"]),
-                               text_of(tree["tc"])};
-  const Json& compared = point["comparison"];
-  row.push_back(compared.is_null() ? "-" : fmt::format("{:+.1f}", compared["z"].get<double>()));
-  const Json& best = point["best"];
-  row.push_back(text_of(best));
-  row.push_back(
-      best.is_null() ? "-" : fmt::format("{:.1e}", value_of(best).error / value_of(best).value));
-  row.push_back(text_of(point["best_shift"]));
-  if (!tree.contains("edge") || tree["edge"] == 0) {
-    row.insert(row.end(), {"-", "-", "-"});
-    return row;
-  }
-  const double length = tree["correlation_length"].is_null()
-                            ? std::numeric_limits<double>::quiet_NaN()
-                            : tree["correlation_length"].get<double>();
-  row.push_back(fmt::format("{}", tree["edge"].get<int>()));
-  row.push_back(fmt::format("{:.1f}", tree["edge"].get<int>() / length));
-  row.push_back(fmt::format("{}", tree["graphs"].get<int>()));
-  return row;
-}
-
-std::string notes_of(const Json& point) {
+std::string notes_of(const TreePoint& tree, const std::optional<MethodDifference>& difference) {
   std::string out;
-  const std::string p = fmt::format("p = {}", point["p"].get<double>());
-  const Json& tree = point["tree"];
-  for (const Json& reason : tree["reasons"]) {
-    out += fmt::format("{}: no tree condition: {}\n", p, reason.get<std::string>());
+  for (const std::string& reason : tree_reasons(tree)) {
+    out += fmt::format("p = {}: no tree condition: {}\n", tree.p, reason);
   }
-  if (!point["comparison"].is_null() && !point["comparison"]["agree"].get<bool>()) {
+  if (difference && !difference->agree) {
     out += fmt::format(
-        "{}: crossings and tree condition DIFFER by {:.1f} standard errors: no value of both\n", p,
-        std::abs(point["comparison"]["z"].get<double>()));
+        "p = {}: crossings and tree condition DIFFER by {:.1f} standard errors: no value of both\n",
+        tree.p, std::abs(difference->z));
   }
-  if (tree.contains("target") && tree["target"]["stopped"].is_string()) {
-    out += fmt::format("{}: the tree condition's target is MISSED: {}\n", p,
-                       tree["target"]["stopped"].get<std::string>());
+  if (!tree.stopped.empty()) {
+    out += fmt::format("p = {}: the tree condition's target is MISSED: {}\n", tree.p, tree.stopped);
   }
-  if (!tree["tc_exact"].is_null() && !tree["tc"].is_null()) {
-    const Value tc = value_of(tree["tc"]);
+  if (const auto tc = tree.accepted_tc(); tc && tree.exact) {
     out += fmt::format(
-        "Tc({}) is known: {:.7f}; the tree condition's lies {:+.1f} standard errors "
-        "from it\n",
-        point["p"].get<double>(), tree["tc_exact"].get<double>(),
-        (tc.value - tree["tc_exact"].get<double>()) / tc.error);
+        "Tc({}) is known: {:.7f}; the tree condition's lies {:+.1f} standard errors from it\n",
+        tree.p, *tree.exact, (tc->value - *tree.exact) / tc->error);
   }
   return out;
 }
 
 }  // namespace
 
-void add_tree(const StudyConfig& config, const std::vector<TreePoint>& points,
-              const std::string& refusal, Json& summary) {
-  summary["method"] = to_string(config.method.value_or(TcMethod::both));
-  if (!refusal.empty()) {
-    summary["tree_refused"] = refusal;
+std::string_view tree_status(const TreePoint& point) {
+  return point.accepted() ? "ok" : point.none.empty() ? "not-found" : "does-not-apply";
+}
+
+std::vector<std::string> tree_reasons(const TreePoint& point) {
+  std::vector<std::string> reasons = point.reasons;
+  if (!point.none.empty()) reasons.push_back(point.none);
+  return reasons;
+}
+
+TreeResult join_methods(const StudyConfig& config, const TcResult& crossings,
+                        std::vector<TreePoint> points) {
+  TreeResult result;
+  result.alone = config.method == TcMethod::tree;
+  result.points = std::move(points);
+  result.tc0 = regular_tc_value(config.dim());
+  result.one_over_gamma = 1 / gamma_of(config.dim());
+  std::vector<double> p;
+  std::vector<Value> tc;
+  std::vector<std::size_t> shifted;
+  for (std::size_t k = 0; k < result.points.size(); ++k) {
+    result.best.push_back(
+        best_of(crossings.points[k].accepted_tc(), result.points[k].accepted_tc()));
+    const BestTc& best = result.best.back();
+    if (!best.tc || result.points[k].p == 0 || !result.tc0) continue;
+    p.push_back(result.points[k].p);
+    tc.push_back(*best.tc);
+    shifted.push_back(k);
+  }
+  if (p.empty()) return result;
+  result.shift = shifts(p, tc, *result.tc0);
+  for (std::size_t k = 0; k < p.size(); ++k) {
+    const Value shift = result.shift[static_cast<Eigen::Index>(k)];
+    const double scale = std::pow(p[k], -result.one_over_gamma);
+    BestTc& best = result.best[shifted[k]];
+    best.shift = shift;
+    best.amplitude = {shift.value * scale, shift.error * scale};
+  }
+  if (p.size() > 1) result.local = local_exponents(result.shift);
+  return result;
+}
+
+void add_tree(const TreeResult& result, Json& summary) {
+  summary["method"] = to_string(result.alone ? TcMethod::tree : TcMethod::both);
+  if (!result.refusal.empty()) {
+    summary["tree_refused"] = result.refusal;
     return;
   }
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    Json& point = summary["points"][i];
-    point["tree"] = tree_json(points[i]);
-    if (config.method == TcMethod::tree) {  // the point's result is the tree condition's
+  for (std::size_t k = 0; k < result.points.size(); ++k) {
+    Json& point = summary["points"][k];
+    const BestTc& best = result.best[k];
+    point["tree"] = tree_json(result.points[k]);
+    if (result.alone) {
       point["status"] = point["tree"]["status"];
       point["reasons"] = point["tree"]["reasons"];
     }
-    compare_methods(point);
+    point["comparison"] = nullptr;
+    if (best.difference) {
+      point["comparison"] = {{"difference", value_json(best.difference->value)},
+                             {"z", number_json(best.difference->z)},
+                             {"agree", best.difference->agree}};
+    }
+    point["best"] = printed_json(best.tc);
+    if (best.tc) point["best"]["method"] = best.method;
+    point["best_shift"] = printed_json(best.shift);
+    if (best.amplitude) point["amplitude"] = printed_json(best.amplitude);
   }
-  add_shifts(config, summary);
+  Json& best = summary["best"];
+  best["tc0"] = printed_json(result.tc0);
+  best["local_exponents"] = local_exponents_json(result.shift, result.local);
+  if (result.shift.p.size() > 0) best["one_over_gamma"] = result.one_over_gamma;
 }
 
-std::string tree_headline(const Json& summary) {
-  if (!summary.contains("best")) {
-    return summary.contains("tree_refused")
-               ? fmt::format("\nNo tree condition: {}.\n",
-                             summary["tree_refused"].get<std::string>())
-               : "";
+Cells tree_cells(const TreeResult& result, const TcResult& crossings, std::size_t k) {
+  const TreePoint& tree = result.points[k];
+  const BestTc& best = result.best[k];
+  const auto tc = tree.accepted_tc();
+  const auto known = [&tc](double x) { return tc ? number_json(x) : Json(nullptr); };
+  const auto unless_alone = [&result](const char* head) { return result.alone ? "" : head; };
+  const auto z = best.difference ? std::optional(best.difference->z) : std::nullopt;
+  // Of the last step, where there was one.
+  const bool lattices = tree.none.empty() && tree.edge > 0;
+  return {text_cell(unless_alone("crossings"), printed(crossings.points[k].accepted_tc())),
+          {"tree_tc", result.alone ? "Tc" : "tree", known(tree.total().value), printed(tc)},
+          {"tree_error", "", known(tree.root.tc.error)},
+          {"tree_systematic", "", known(tree.systematic)},
+          {"tree_total_error", "", known(tree.total().error)},
+          {"tree_status", "", tree_status(tree)},
+          {"difference_z", unless_alone("z"), plain_json(z), z ? fmt::format("{:+.1f}", *z) : "-"},
+          value_cell("best", unless_alone("both"), best.tc),
+          {"best_method", "", best.method},
+          text_cell("rel. error", relative_error(best.tc)),
+          value_cell("best_shift", "Tc - Tc(0)", best.shift),
+          text_cell("L", lattices ? fmt::format("{}", tree.edge) : "-"),
+          text_cell("L/xi", lattices ? fmt::format("{:.1f}", tree.edge / tree.length) : "-"),
+          text_cell("bare lattices", lattices ? fmt::format("{}", tree.graphs) : "-")};
+}
+
+std::string tree_text(const StudyConfig& config, const TreeResult& result,
+                      const TcResult& crossings) {
+  if (!result.refusal.empty()) return fmt::format("\nNo tree condition: {}.\n", result.refusal);
+  std::vector<Cells> rows;
+  std::string notes;
+  for (std::size_t k = 0; k < result.points.size(); ++k) {
+    rows.push_back(tree_cells(result, crossings, k));
+    rows.back().insert(rows.back().begin(), {"p", "p", result.points[k].p});
+    notes += notes_of(result.points[k], result.best[k].difference);
   }
-  const bool alone = summary["method"] == to_string(TcMethod::tree);
-  std::string out = fmt::format(
-      "\n{}: Tc by {}the tree condition, {}D, rule {}\n\n", summary["name"].get<std::string>(),
-      alone ? "" : "crossings and by ", summary["lattice"]["dim"].get<int>(),
-      summary["lattice"]["rule"].get<std::string>());
-  std::vector<std::vector<std::string>> rows{{"p", "crossings", alone ? "Tc" : "tree", "z", "both",
-                                              "rel. error", "Tc - Tc(0)", "L", "L/xi",
-                                              "bare lattices"}};
-  for (const Json& point : summary["points"]) rows.push_back(row_of(point));
-  for (auto& row : rows) {
-    if (!alone) break;
-    row.erase(row.begin() + 3, row.begin() + 5);
-    row.erase(row.begin() + 1);
-  }
-  out += aligned_table(rows) + "\n";
-  for (const Json& point : summary["points"]) out += notes_of(point);
-  const Json& local = summary["best"]["local_exponents"];
-  if (!local.empty()) {
-    rows.clear();
-    for (const Json& law : local) {
-      rows.push_back(
-          {fmt::format("p = {}..{}", law["p_low"].get<double>(), law["p_high"].get<double>()),
-           "x = " + text_of(law["exponent"])});
-    }
+  std::string out = fmt::format("\n{}: Tc by {}the tree condition, {}D, rule {}\n\n{}\n{}",
+                                config.name, result.alone ? "" : "crossings and by ", config.dim(),
+                                to_string(config.rule), cells_table(rows), notes);
+  if (result.local.p.size() > 0) {
     out += fmt::format("\nTc(p) - Tc(0) grows locally as p^x (1/gamma = {:.4f}):\n",
-                       summary["best"]["one_over_gamma"].get<double>()) +
-           aligned_table(rows);
+                       result.one_over_gamma) +
+           local_exponents_table(result.shift, result.local);
   }
-  if (!alone) out += "\nz: the difference in standard errors.";
+  if (!result.alone) out += "\nz: the difference in standard errors.";
   out +=
       "\nThe tree condition (analysis/README.md) needs no sizes: Tc is where lambda = 1 on bare\n"
       "lattices, of L sites along an edge, correlation length xi.\n";
   return out;
-}
-
-std::string tree_csv_header() {
-  return ",tree_tc,tree_error,tree_systematic,tree_total_error,tree_status,difference_z,best,"
-         "best_error,best_method,best_shift,best_shift_error";
-}
-
-std::string tree_csv(const Json& point) {
-  const auto cell = [](const Json& json, const char* key) -> std::string {
-    if (!json.is_object() || !json.contains(key) || json[key].is_null()) return "";
-    return json[key].is_string() ? json[key].get<std::string>() : json[key].dump();
-  };
-  const Json& tree = point["tree"];
-  std::vector<std::string> cells;
-  for (const char* key : {"value", "error", "systematic", "total_error"}) {
-    cells.push_back(cell(tree["tc"], key));
-  }
-  cells.push_back(cell(tree, "status"));
-  cells.push_back(cell(point["comparison"], "z"));
-  for (const char* key : {"value", "error", "method"}) cells.push_back(cell(point["best"], key));
-  for (const char* key : {"value", "error"}) cells.push_back(cell(point["best_shift"], key));
-  return fmt::format(",{}", fmt::join(cells, ","));
 }
 
 }  // namespace rewise

@@ -1,25 +1,60 @@
 // What `rewise tc` reports of the tree condition, beside the crossings (analysis/SUMMARY.md).
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "src/search/tc_analysis.hpp"
 #include "src/search/tree_search.hpp"
-#include "src/study/json_output.hpp"
+#include "src/study/record.hpp"
 
 namespace rewise {
 
-// Adds to the summary of the crossings: "tree" and "comparison" of each point, "best" (of both
-// where they agree, of the one that there is, null where they differ), and the shifts, local
-// exponents and amplitudes that follow from "best". `refusal`: why there is no tree condition.
-void add_tree(const StudyConfig& config, const std::vector<TreePoint>& points,
-              const std::string& refusal, Json& summary);
+// Tc of one p by the tree condition less that by crossings, where both are known.
+struct MethodDifference {
+  Value value;
+  double z = 0;  // in standard errors
+  bool agree = false;
+};
 
-// The tables on standard output, from such a summary; "" without the tree condition.
-std::string tree_headline(const Json& summary);
+// The best Tc of one p: the weighted mean of both methods where they agree, the only one that is
+// known, or none.
+struct BestTc {
+  std::optional<MethodDifference> difference;
+  std::optional<Value> tc;
+  std::string_view method;  // "both", "tree", "crossings"
+  // From p = 0, and that over p^(1/gamma).
+  std::optional<Value> shift, amplitude;
+};
 
-// Columns of tc.csv for one point; they begin with a comma.
-std::string tree_csv_header();
-std::string tree_csv(const Json& point);
+struct TreeResult {
+  bool alone = false;   // crossings were not asked for
+  std::string refusal;  // why there is no tree condition; "": there is, and the rest holds
+  std::vector<TreePoint> points;
+  std::vector<BestTc> best;  // [point]
+  std::optional<Value> tc0;
+  double one_over_gamma = 0;
+  Shifts shift;  // of the best values
+  LocalExponents local;
+};
+
+// `points`: one per point of the crossings.
+TreeResult join_methods(const StudyConfig& config, const TcResult& crossings,
+                        std::vector<TreePoint> points);
+
+// "ok", "not-found", "does-not-apply", and why.
+std::string_view tree_status(const TreePoint& point);
+std::vector<std::string> tree_reasons(const TreePoint& point);
+
+// Adds "tree", "comparison" and "best" of each point, and what follows from the best values.
+void add_tree(const TreeResult& result, Json& summary);
+
+// Point `k` in the table and in tc.csv.
+Cells tree_cells(const TreeResult& result, const TcResult& crossings, std::size_t k);
+// The tables on standard output.
+std::string tree_text(const StudyConfig& config, const TreeResult& result,
+                      const TcResult& crossings);
 
 }  // namespace rewise

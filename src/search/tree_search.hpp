@@ -48,6 +48,9 @@ struct TreePoint {
   // Roots of pilots are none: their lattices are too small.
   bool accepted() const { return none.empty() && root.ok && edge > 0 && reasons.empty(); }
   Value total() const;
+  std::optional<Value> accepted_tc() const {
+    return accepted() ? std::optional(total()) : std::nullopt;
+  }
 };
 
 // Whether the condition applies to a study at all: "", or why not.

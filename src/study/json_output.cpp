@@ -55,9 +55,14 @@ KeptJson parse_kept(std::string_view text) {
   return {KeptState::good, std::move(json)};
 }
 
+Json number_json(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
+
 Json value_json(Value v) {
-  const auto number = [](double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); };
-  return {{"value", number(v.value)}, {"error", number(v.error)}};
+  return {{"value", number_json(v.value)}, {"error", number_json(v.error)}};
+}
+
+std::string printed(const std::optional<Value>& v) {
+  return v && std::isfinite(v->value) ? format_value(*v) : "-";
 }
 
 Json graph_json(const GraphRecord& graph, std::uint64_t rewired) {
@@ -73,7 +78,6 @@ Json graph_json(const GraphRecord& graph, std::uint64_t rewired) {
   json["bonds"] = graph.bonds;
   json["modified"] = lattice ? Json(graph.modified) : Json(nullptr);
   json["rewired"] = lattice ? Json(rewired) : Json(nullptr);
-  if (!lattice) json["source"] = graph.source;
   return json;
 }
 

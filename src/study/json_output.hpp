@@ -1,4 +1,4 @@
-// JSON forms that several subcommands print.
+// JSON values that several commands print, and JSON files with a digest.
 #pragma once
 
 #include <array>
@@ -8,8 +8,10 @@
 #include <memory>
 #include <new>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "analysis/series/statistics.hpp"
@@ -17,9 +19,10 @@
 
 namespace rewise {
 
-// The library's values say what they are before they have the memory for it: a null value that
-// becomes an object by [] or an array by push_back, and is refused its (still empty) container,
-// ends in a null pointer. Room for some containers is kept; what is to be put into them fails then.
+// nlohmann::json sets the type of a value before it allocates the value's container. Where a null
+// value becomes an object by [] or an array by push_back and that allocation fails, its destructor
+// follows a null pointer. This allocator therefore keeps spare memory for 16 empty containers: the
+// allocation of the container succeeds, and that of its content throws.
 struct KeptForJson {
   alignas(std::max_align_t) std::byte bytes[32];
   std::atomic<bool> taken{false};
@@ -57,19 +60,34 @@ struct JsonMemory {
 using Json = nlohmann::basic_json<nlohmann::ordered_map, std::vector, std::string, bool,
                                   std::int64_t, std::uint64_t, double, JsonMemory>;
 
-// A file that decides what is computed, or spares computing it, has a digest of the rest as its
-// last key, so that damage is never taken for what was written.
+// A file that a later process computes from has a digest of its content as its last key, so that
+// damage is detected.
 enum class KeptState { good, unsealed, damaged };  // unsealed: JSON without a digest
 struct KeptJson {
   KeptState state = KeptState::damaged;
   Json json;  // null where damaged
 };
-std::string kept_text(Json json, int indent = 2);  // to be written; ends in a newline
-KeptJson parse_kept(std::string_view text);        // never throws for what the text holds
+std::string kept_text(Json json, int indent = 2);  // with the digest; ends in a newline
+KeptJson parse_kept(std::string_view text);        // does not throw, whatever the text is
 
-// {"value": x, "error": e}; null where not finite.
+// null where not finite.
+Json number_json(double x);
+// A value as it is; null where it is not known.
+template <class T>
+Json plain_json(const T& value) {
+  if constexpr (requires { value.has_value(); }) {
+    return value ? plain_json(*value) : Json(nullptr);
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return number_json(value);
+  } else {
+    return value;
+  }
+}
+// {"value": x, "error": e}
 Json value_json(Value v);
-// The "graph" object of src/store/FORMATS.md; what an imported graph does not have is null.
+// "2.3772(4)"; "-" where the value is not known.
+std::string printed(const std::optional<Value>& v);
+// The "graph" object of src/store/FORMATS.md; null where an imported graph has no such number.
 Json graph_json(const GraphRecord& graph, std::uint64_t rewired);
 // "2D 64x64, p = 0.01, rewire, graph seed 1", or the file an imported graph came from.
 std::string graph_title(const GraphRecord& graph);

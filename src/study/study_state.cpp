@@ -440,7 +440,8 @@ std::string StudyFolder::finished_text() const {
   std::vector<std::string> lines;
   add_folder(lines, folder_ / "tasks");
   add_folder(lines, folder_ / "schedules");
-  for (const char* name : {"summary.json", "summary.csv", "summary.h5", "tc.csv", "tasks.json"}) {
+  for (const char* name :
+       {"summary.json", "summary.txt", "summary.csv", "summary.h5", "tc.csv", "tasks.json"}) {
     lines.push_back(fmt::format("{} {}", name, content(folder_ / name)));
   }
   for (std::size_t k = 0; k < graph_files_.size(); ++k) {
@@ -484,8 +485,9 @@ void StudyFolder::mark_finished() const { write_text_file(folder_ / kMark, finis
 
 bool StudyFolder::is_finished() const {
   if (std::ranges::find(graph_files_, "") != graph_files_.end()) return false;
-  return file_exists(folder_ / "summary.json") && file_exists(folder_ / "summary.csv") &&
-         file_exists(folder_ / kMark) && read_text_file(folder_ / kMark) == finished_text();
+  return file_exists(folder_ / "summary.json") && file_exists(folder_ / "summary.txt") &&
+         file_exists(folder_ / "summary.csv") && file_exists(folder_ / kMark) &&
+         read_text_file(folder_ / kMark) == finished_text();
 }
 
 bool is_up_to_date(const fs::path& file, const fs::path& other) {

@@ -66,7 +66,7 @@ TEST_CASE("a summary with a changed digit, or none, is written anew from the tas
   const Output first = place.run(kLine);
   INFO(first.err);
   REQUIRE(first.status == 0);
-  for (const std::string name : {"study/summary.json", "study/summary.csv"}) {
+  for (const std::string name : {"study/summary.json", "study/summary.txt", "study/summary.csv"}) {
     auto good = nlohmann::json();
     const std::string text = place.read(name);
     const std::string changed = other_digit(text, name.ends_with("json") ? "energy" : "\n");
