@@ -23,17 +23,17 @@ namespace rewise {
 namespace {
 
 // A file that is only read.
-class InputFile {
+class TextFile {
  public:
-  InputFile(const std::filesystem::path& file, Pipes pipes) : file_(file) {
+  TextFile(const std::filesystem::path& file, Pipes pipes) : file_(file) {
     // O_NONBLOCK: nobody may ever write to a pipe of that name.
     const int flags = O_RDONLY | O_CLOEXEC | (pipes == Pipes::refused ? O_NONBLOCK : 0);
     opened_ = syscalls().open(file.c_str(), flags, 0);
     if (opened_ < 0) fail(std::strerror(errno));
   }
-  InputFile(const InputFile&) = delete;
-  InputFile& operator=(const InputFile&) = delete;
-  ~InputFile() {
+  TextFile(const TextFile&) = delete;
+  TextFile& operator=(const TextFile&) = delete;
+  ~TextFile() {
     if (opened_ >= 0) syscalls().close(opened_);
   }
 
@@ -247,7 +247,7 @@ void refuse_overwriting(const std::filesystem::path& file, bool overwrite) {
 }
 
 std::string read_text_file(const std::filesystem::path& file, std::uint64_t most, Pipes pipes) {
-  const InputFile in(file, pipes);
+  const TextFile in(file, pipes);
   if (pipes == Pipes::refused) in.refuse_pipes();
   return in.read(most);
 }

@@ -438,11 +438,11 @@ TEST_CASE("rewise tune: table, JSON, file") {
   CHECK(file["settings"][0]["temperature"] == Approx(2.26919));
   CHECK(file["settings"][0]["candidates"].size() == 20);
 
-  const Output json = place.run(
+  const Output printed = place.run(
       "tune --size 8 --cluster wolff --candidates 1:0,1:3 --budget 1s --device cpu --json "
       "--temperature 2.5 --keep-all");
-  REQUIRE(json.status == 0);
-  const auto one = nlohmann::json::parse(json.out)["settings"][0];
+  REQUIRE(printed.status == 0);
+  const auto one = nlohmann::json::parse(printed.out)["settings"][0];
   CHECK(one["candidates"][1]["schedule"] == "1:3");
   CHECK(one["winner"]["cluster"] == "wolff");
   int measured = 0;  // a busy machine may leave one out

@@ -133,8 +133,8 @@ TEST_CASE("a run whose files are damaged is refused, and --recompute-damaged com
   const Workplace place;
   const std::string line = kRun + "--measure 20 --json --out t.h5";
   const auto numbers = [](const Output& output) {
-    const auto json = nlohmann::json::parse(output.out);
-    return json["results"].dump() + json["trajectory_hash"].dump();
+    const auto printed = nlohmann::json::parse(output.out);
+    return printed["results"].dump() + printed["trajectory_hash"].dump();
   };
   const Output first = place.run(line);
   REQUIRE(first.status == 0);
