@@ -10,6 +10,7 @@
 #include "src/study/config.hpp"
 #include "src/study/device_choice.hpp"
 #include "src/study/parse.hpp"
+#include "src/study/schema.hpp"
 
 namespace rewise {
 namespace {
@@ -88,24 +89,20 @@ void add_curve_options(CLI::App& app, CurveOptions& o, const std::string& schedu
   help.seed = "seed of the first graph";
   help.most_seed = kMostSeed - (1u << 20);
   add_lattice_options(app, o, help);
-  add_whole(app, "--graphs", o.graphs, 1, 1u << 16, "graphs to average over, seeds one apart");
+  add_key(app, "lattice.graphs", o.graphs, 1, 1u << 16, "their seeds are one apart");
   begin_group(app, "Sampling");
-  add_text(app, "--temperature", o.temperature, "T[,T..]",
-           "temperatures, J = k_B = 1; or FROM:TO:COUNT, such as\n2:3:11, or FROM:TO:STEP, such as "
-           "2:3:0.1");
+  add_temperatures(app, o.temperature);
   add_text(app, "--schedule", o.schedule, "MIX[,MIX..]",
            "updates to compare: M:W, or glauber/M:W,\n"
            "swendsen-wang/M:W, few-cluster/M:W (bytespin engine),\nor glauber/swendsen-wang/M:W");
   add_model_options(app, o);
-  add_whole(app, "--replicas", o.replicas, 2, 1u << 20,
-            "independent systems per graph and curve;\nmultiples of 32 for the multispin engine");
-  add_whole(app, "--seed", o.seed, 0, kMostSeed, "seed of the run: same seed, same trajectory");
+  add_key(app, "sampling.replicas", o.replicas, 2, setting("sampling.replicas").most);
+  add_key(app, "study.seed", o.seed, 0, kMostSeed);
   begin_group(app, "Machine");
-  add_text(app, "--engine", o.engine, "WORD",
-           "multispin (32 Ising replicas per word), bytespin,\nor auto: multispin where it can");
-  add_text(app, "--device", o.device, "DEVICE", "auto, cpu, cuda or cuda:N");
-  add_threads(app, o.threads, "0: as many as help; the seconds depend on it,\nnothing else does");
-  add_text(app, "--time-limit", o.time_limit, "TIME", "stop with status 75 after this time");
+  add_key(app, "sampling.engine", o.engine);
+  add_key(app, "run.device", o.device);
+  add_threads(app, o.threads, help_lines(setting("run.threads").help));
+  add_key(app, "run.time_limit", o.time_limit);
   begin_group(app, "Output");
   add_text(app, "--out", o.out, "DIR", "curves.json, CSV files and plots go here");
   add_flag(app, "--overwrite", o.overwrite, "replace DIR/curves.json if it exists");
@@ -148,8 +145,7 @@ ExitCode run_curves(const CurveOptions& options, const std::string& name,
   tell_device(device);
 
   Progress progress(name, static_cast<double>(spec.temperatures.size() * spec.mixes.size()));
-  KeptPoints kept;
-  const CurveSet set = measure(spec, stop, progress, kept);
+  const CurveSet set = measure(spec, stop, progress);
   progress.close();
   if (options.json) {
     fmt::print("{}\n", curves_json(set).dump(2));

@@ -8,7 +8,7 @@
 #include "experiments/console/python.hpp"
 #include "experiments/console/shared_options.hpp"
 #include "src/curves/curve_spec.hpp"
-#include "src/curves/kept_points.hpp"
+#include "src/study/progress.hpp"
 
 namespace rewise {
 
@@ -26,8 +26,8 @@ void add_curve_options(CLI::App& app, CurveOptions& options, const std::string& 
 // --prepare and --equilibrate, for curves that begin in equilibrium.
 void add_prepare_options(CLI::App& app, CurveOptions& options);
 
-using CurveMeasurement = std::function<CurveSet(const CurveSpec& spec, const StopToken& stop,
-                                                Progress& progress, KeptPoints& kept)>;
+using CurveMeasurement =
+    std::function<CurveSet(const CurveSpec& spec, const StopToken& stop, Progress& progress)>;
 
 // Checks the options, measures, prints the table or the JSON object and writes --out: curves.json,
 // one CSV per table, metrics.csv and plots/.

@@ -14,6 +14,7 @@
 #include "src/store/syscalls.hpp"
 #include "src/study/config.hpp"
 #include "src/study/engines.hpp"
+#include "src/study/schema.hpp"
 #include "src/study/shared_ranks.hpp"
 
 namespace rewise {
@@ -31,48 +32,33 @@ void add_graph_options(CLI::App& app, RunOptions& o) {
 }
 
 void add_sampling_options(CLI::App& app, RunOptions& o) {
-  constexpr std::uint64_t most = std::uint64_t{1} << 32;
   begin_group(app, "Sampling");
-  add_text(app, "--temperature", o.temperature, "T[,T..]",
-           "temperatures, J = k_B = 1; or FROM:TO:COUNT, such as\n2:3:11, or FROM:TO:STEP, such as "
-           "2:3:0.1");
-  add_text(app, "--schedule", o.schedule, "M:W",
-           "a cycle: M local sweeps, then W cluster updates;\n"
-           "auto: tuned first (see 'rewise tune')");
-  add_whole(app, "--replicas", o.replicas, 1, 1u << 20,
-            "independent systems per temperature; multiples of\n32 for the multispin engine; "
-            "bitlattice: 1 if not\ngiven");
-  add_whole(app, "--equilibrate", o.equilibrate, 0, most, "cycles before the first measurement");
-  add_whole(app, "--measure", o.measure, 1, most, "number of measurements");
-  add_whole(app, "--every", o.every, 1, most, "cycles per measurement");
-  add_whole(app, "--seed", o.seed, 0, kMostSeed, "seed of the run: same seed, same trajectory");
+  add_temperatures(app, o.temperature);
+  add_key(app, "sampling.schedule", o.schedule);
+  add_key(app, "sampling.replicas", o.replicas, "bitlattice: 1 if not given");
+  add_key(app, "sampling.equilibrate", o.equilibrate);
+  add_key(app, "sampling.measure", o.measure, 1, setting("sampling.measure").most);
+  add_key(app, "sampling.every", o.every);
+  add_key(app, "study.seed", o.seed, 0, kMostSeed);
   add_text(app, "--start", o.start, "WORD", "mixed (half cold, half hot), cold or hot");
   add_model_options(app, o);
-  add_text(app, "--local", o.local, "WORD",
-           local_updates() + " or auto: glauber in one\ndimension, metropolis elsewhere");
-  add_text(app, "--cluster", o.cluster, "WORD",
-           "wolff, swendsen-wang, few-cluster (bytespin engine), or\n"
-           "auto: the faster of the first two [beside a schedule\n"
-           "auto: auto, else wolff]");
-  add_whole(app, "--few-cluster-tile", o.seed_tile, 0, 0xFFFFFFFFu,
-            "edge of the tiles with one seed each; 0: a few tiles,\n4 x 4 in two dimensions");
-  add_text(app, "--few-cluster-flip", o.flip, "P", "chance that a cluster found flips, below 1");
+  add_key(app, "sampling.local", o.local);
+  add_key(app, "sampling.cluster", o.cluster, "[beside a schedule auto: auto, else wolff]");
+  add_key(app, "sampling.few_cluster_tile", o.seed_tile);
+  add_key(app, "sampling.few_cluster_flip", o.flip);
 }
 
 void add_machine_options(CLI::App& app, RunOptions& o) {
   begin_group(app, "Machine");
-  add_text(app, "--engine", o.engine, "WORD",
-           "multispin (32 Ising replicas per word, fastest), bytespin\n"
-           "(one byte per site), bitlattice (one bit per site: one\n"
-           "large lattice, schedule M:0; for ranks p = 0), or auto:\n"
-           "multispin where it can, bitlattice or bytespin for ranks");
-  add_text(app, "--device", o.device, "DEVICE",
-           "auto, cpu, cuda or cuda:N; cuda is an error where it\n"
-           "cannot be used; auto takes a GPU where it can, unless\n"
-           "the CPU is done first, and says what it took. cuda:0+1:\n"
-           "GPUs share a large lattice (bytespin engine, sweeps and\n"
-           "Swendsen-Wang; bitlattice engine)");
-  add_threads(app, o.threads, "0: as many as help; the numbers do not depend on it");
+  add_key(
+      app, "sampling.engine", o.engine,
+      "bitlattice: one bit per site, for one large lattice, schedule M:0, for ranks p = 0. auto "
+      "for ranks: bitlattice or bytespin");
+  add_key(
+      app, "run.device", o.device,
+      "and says what it took. cuda:0+1: GPUs share a large lattice (bytespin engine, sweeps and "
+      "Swendsen-Wang; bitlattice engine)");
+  add_threads(app, o.threads, help_lines(setting("run.threads").help));
   add_share_ranks(app, o.share_ranks, o.share_route);
   add_text(app, "--wolff-method", o.wolff_method, "WORD",
            fmt::format("bytespin engine, how clusters are grown: {},\n"
@@ -91,10 +77,9 @@ void add_machine_options(CLI::App& app, RunOptions& o) {
            "whole (in FILE.h5), apart (--share-ranks: each rank's part\n"
            "in a file of its own, FILE.h5.*), none, or auto: whole up\n"
            "to 1 GiB, then apart where ranks share it");
-  add_text(app, "--checkpoint", o.checkpoint, "TIME", "between checkpoints: 90s, 5min, 1h");
+  add_key(app, "run.checkpoint", o.checkpoint);
   for (const char* option : {"--state", "--checkpoint"}) require(app, option, "--out");
-  add_text(app, "--time-limit", o.time_limit, "TIME",
-           "checkpoint and stop with status 75 after this time");
+  add_key(app, "run.time_limit", o.time_limit, "with a checkpoint");
   add_flag(app, "--recompute-damaged", o.recompute_damaged,
            "set files of --out aside that are damaged and have no good\n"
            "copy, and compute them again (else they end the run: 65)");

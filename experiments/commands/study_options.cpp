@@ -12,6 +12,7 @@
 
 #include "experiments/commands/study_contents.hpp"
 #include "experiments/console/python.hpp"
+#include "experiments/console/shared_options.hpp"
 #include "graphs/graph_io.hpp"
 #include "src/base/clock.hpp"
 #include "src/base/profile.hpp"
@@ -21,6 +22,7 @@
 #include "src/study/need.hpp"
 #include "src/study/parse.hpp"
 #include "src/study/ranks.hpp"
+#include "src/study/schema.hpp"
 
 namespace rewise {
 namespace {
@@ -37,6 +39,29 @@ DeviceChoice study_devices(const StudyOptions& options, const StudyConfig& confi
 }
 
 }  // namespace
+
+std::string keys_help(std::string_view command) {
+  constexpr std::size_t width = 90;
+  std::string text, line;
+  for (const KeyTable& table : study_keys()) {
+    line = fmt::format("  {:<11}", fmt::format("[{}]", table.table));
+    for (const auto key : table.keys) {
+      const Setting& one = *find_setting(table.table, key);
+      if (!one.command.empty() && one.command != command) continue;
+      const std::string part = one.standard == "required" ? one.key + " = " + one.example : one.key;
+      if (line.size() + part.size() + 2 > width) {
+        text += line + ",\n";
+        line = std::string(13, ' ');
+      }
+      line += (line.ends_with(' ') ? "" : ", ") + part;
+    }
+    text += line + "\n";
+  }
+  return fmt::format(
+      "Keys of STUDY.toml (those with a value here have no default, all others do;\n"
+      "'rewise help KEY' explains one, 'rewise help' lists all):\n\n{}",
+      text);
+}
 
 const char* const kScheduleHelp =
     R"(schedule "auto" tunes M:W once for each p and size where the work is worth it (see
@@ -63,11 +88,11 @@ smaller errors); the plain averages stand beside them, energy_plain and so on.
 void add_study_options(CLI::App& app, StudyOptions& options) {
   add_argument(app, "study", options.study, "STUDY.toml", "the study's configuration");
   add_text(app, "--out", options.out, "DIR", "the study's folder [studies/NAME]");
-  add_text(app, "--device", options.device, "DEVICE",
-           "instead of run.device: auto, cpu, cuda, cuda:N, or\n"
-           "cuda:0,1 and so on to deal the tasks out to several");
-  add_threads(app, options.threads, "instead of run.threads; the numbers do not depend on it");
-  add_text(app, "--time-limit", options.time_limit, "TIME", "instead of run.time_limit");
+  add_key(app, "run.device", options.device,
+          "instead of run.device; cuda:0,1 and so on: one task at a time on each");
+  add_threads(app, options.threads,
+              help_lines(setting("run.threads").help + "; instead of run.threads"));
+  add_key(app, "run.time_limit", options.time_limit, "instead of run.time_limit");
   add_profile_option(app);
   add_flag(app, "--recompute-damaged", options.recompute_damaged,
            "set results aside that are damaged and have no good copy,\n"

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "experiments/console/commands.hpp"
@@ -22,6 +23,8 @@ struct StudyOptions {
 // STUDY.toml, --out, --device, --threads, --time-limit, --no-plots, --json, --dry-run.
 void add_study_options(CLI::App& app, StudyOptions& options);
 
+// The keys of a study's file that a command (tc, sweep) reads, for its --help.
+std::string keys_help(std::string_view command);
 // Paragraphs of --help: on schedule and cluster "auto", on results. Both end in a newline.
 extern const char* const kScheduleHelp;
 extern const char* const kResultsHelp;

@@ -21,24 +21,18 @@ constexpr const char* kSweepAbout =
     "STUDY.toml lists, many graphs each, and averages energy, magnetisation, its moments,\n"
     "Binder's U, specific heat, susceptibility and cluster size over them, with errors.";
 constexpr const char* kSweepKeys = R"(
-STUDY.toml is that of `rewise tc`, and dim, rule and schedule may be lists:
+dim, rule and schedule may be lists; the grid has every combination:
 
   [lattice]   dim = [2, 3]   sizes = [16, 32]   p = {from = 1e-3, to = 0.1, per_decade = 2}
               rule = ["rewire", "swap"]   graphs = 8
   [sampling]  schedule = ["1:1", "0:8"]   temperatures = {from = 2.0, to = 3.0, count = 21}
 
-  [lattice]   files = ["a.edges", "b.graphml", "c.h5"]   first_site = 1
-              ignore = ["degree"]   merge = true
+(one key per line, or several lines: it is TOML.) An edge in sizes means a lattice of each
+dimension, a list of extents one lattice. Own graphs take the place of lattices with
 
-Own graphs in place of lattices, as 'rewise run --graph' reads them, at temperatures that are
-given; first_site, ignore, merge: as its options, for all files. Relative to STUDY.toml.
+  [lattice]   files = ["a.edges", "b.graphml", "c.h5"]
 
-(one key per line, or several lines: it is TOML.) An edge in sizes means a lattice of
-each dimension, a list of extents one lattice. temperatures is a list, {from, to, count} or
-"auto": 13 around the transition of each size and p. equilibrate "auto": until pilots from
-ordered and from random starts agree; every "auto" follows from their tau_int; measure
-"auto" is 100.
-model = "potts" with q = 3, say, takes Potts spins (engine "bytespin").
+as 'rewise run --graph' reads them, at temperatures that are given.
 )";
 constexpr const char* kSweepTarget = R"(
 target_error = 1e-3 asks for that relative error of every observable in target_observables
@@ -131,9 +125,9 @@ ExitCode run_sweep(const StudyOptions& options) {
 
 AddedCommand add_sweep_command(CLI::App& program) {
   auto options = std::make_shared<StudyOptions>();
-  CLI::App& app = add_command(
-      program, "sweep", kSweepAbout,
-      std::string(kSweepKeys) + kScheduleHelp + kSweepTarget + kResultsHelp + kSweepExample);
+  CLI::App& app = add_command(program, "sweep", kSweepAbout,
+                              "\n" + keys_help("sweep") + kSweepKeys + kScheduleHelp +
+                                  kSweepTarget + kResultsHelp + kSweepExample);
   add_study_options(app, *options);
   return {&app, [options] { return run_sweep(*options); }};
 }

@@ -25,23 +25,8 @@ constexpr const char* kTcAbout =
     "Binder's U and sqrt(N) m^2 of different sizes cross. method = \"tree\" finds Tc a\n"
     "second way, without sizes: by the tree condition.";
 constexpr const char* kTcKeys = R"(
-STUDY.toml needs [lattice] dim, sizes and p; everything else has a default:
-
-  [study]     name = "tc-2d"   seed = 1
-  [lattice]   dim = 2   sizes = [32, 64, 128]   p = [0.0, 0.01, 0.1]   rule = "rewire"   graphs = 50
-              most_graphs = 10000   more_sizes = 1
-  [sampling]  engine = "multispin"   schedule = "auto"   replicas = 32   temperatures = "auto"
-              equilibrate = "auto"   measure = "auto"   every = "auto"   target_error = "none"
-              local = "auto"   cluster = "auto"   method = "both" or "crossings"
-  [run]       device = "auto"   threads = 0   checkpoint = "5min"   time_limit = "none"
-
-(one key per line, or several lines: it is TOML.) p also takes {from, to, per_decade};
-temperatures a list or {from, to, count}; schedule and cluster
-one value or a list with one for each p (schedule = ["4:1", "16:1"], cluster =
-["swendsen-wang", "wolff"]); local as --local of
-'rewise run', or auto (glauber in one dimension); sizes edges or lists of extents; graphs one
-number or one per size. At p = 0 the "graphs" are independent runs. device auto, cpu,
-cuda, cuda:N, or cuda:0,1 and so on: one task at a time on each of these GPUs.
+schedule and cluster take one value, or a list with one for each p: schedule = ["4:1", "16:1"],
+cluster = ["swendsen-wang", "wolff"]. At p = 0 the "graphs" are independent runs.
 )";
 constexpr const char* kChecks = R"(
 equilibrate = "auto" shows equilibrium instead of assuming it: pilots run from ordered
@@ -73,8 +58,8 @@ crossings cannot reach (few shortcuts), there is the tree condition alone.
 
 )";
 constexpr const char* kPotts =
-    R"(model = "potts" with q = 3, say, takes Potts spins. But for q = 3 and 4 on the plain square
-lattice, U need not cross there: tc goes by the peaks of C and chi, by where the ordered
+    R"(name = "potts" and q = 3, say, in [model] take Potts spins. But for q = 3 and 4 on the plain
+square lattice, U need not cross there: tc goes by the peaks of C and chi, by where the ordered
 phases weigh q times the disordered one, and by the histogram of the energy, over three
 sizes or more, and says of what order the transition is, with the latent heat, or that
 these sizes cannot tell.
@@ -234,8 +219,8 @@ ExitCode run_tc(const StudyOptions& options) {
 AddedCommand add_tc_command(CLI::App& program) {
   auto options = std::make_shared<StudyOptions>();
   CLI::App& app = add_command(program, "tc", kTcAbout,
-                              std::string(kTcKeys) + kChecks + kScheduleHelp + kTcTarget + kTree +
-                                  kPotts + kResultsHelp + kTcExample);
+                              "\n" + keys_help("tc") + kTcKeys + kChecks + kScheduleHelp +
+                                  kTcTarget + kTree + kPotts + kResultsHelp + kTcExample);
   add_study_options(app, *options);
   return {&app, [options] { return run_tc(*options); }};
 }

@@ -22,6 +22,7 @@
 #include "src/study/device_choice.hpp"
 #include "src/study/parse.hpp"
 #include "src/study/progress.hpp"
+#include "src/study/schema.hpp"
 
 namespace rewise {
 namespace {
@@ -330,19 +331,14 @@ void add_setting_options(CLI::App& app, TuneOptions& o) {
   add_text(app, "--graph", o.graph, "FILE", "use this graph instead of building one");
   add_graph_file_options(app, o.reading, "--graph");
   LatticeHelp help;
-  help.p_type = "P[,P..]";
-  help.p = "rewiring probabilities, 0..1; several make a scan";
+  help.p = "several, P,P.., make a scan";
   help.seed = "seed of the graphs";
   add_lattice_options(app, o, help);
-  add_text(app, "--temperature", o.temperature, "T[,T..]",
-           "temperatures, or FROM:TO:COUNT, or FROM:TO:STEP with a\nfraction [near Tc(p)]");
+  add_temperatures(app, o.temperature, " [near Tc(p)]");
   add_model_options(app, o);
-  add_text(app, "--engine", o.engine, "WORD",
-           "multispin, bytespin, or auto: multispin where it can");
-  add_text(app, "--local", o.local, "WORD", local_updates() + " or auto");
-  add_text(app, "--cluster", o.cluster, "WORD",
-           "wolff, swendsen-wang, few-cluster (bytespin engine), or\n"
-           "auto: the first two");
+  add_key(app, "sampling.engine", o.engine);
+  add_key(app, "sampling.local", o.local);
+  add_key(app, "sampling.cluster", o.cluster);
   add_text(app, "--candidates", o.candidates, "M:W[,..]",
            "schedules to compare [1:0, 64:1, 16:1, 8:1, .., 1:1,\n"
            "1:2, .., 1:16, 1:64, 1:256, 1:1024, 0:1; with\n"
@@ -350,15 +346,15 @@ void add_setting_options(CLI::App& app, TuneOptions& o) {
   add_whole(app, "--replicas", o.replicas, 0, 1u << 20,
             "0: 32 of the multispin engine, on CUDA as many as fill\n"
             "the device; 8 of the bytespin engine, on CUDA 4");
-  add_whole(app, "--seed", o.seed, 0, kMostSeed, "seed of the runs");
+  add_key(app, "study.seed", o.seed, 0, kMostSeed);
 }
 
 void add_effort_options(CLI::App& app, TuneOptions& o) {
   begin_group(app, "Effort");
   add_text(app, "--budget", o.budget, "TIME", "for each p and temperature: 10s, 5min");
   add_flag(app, "--keep-all", o.keep_all, "drop no candidate: for checks, with a large budget");
-  add_text(app, "--device", o.device, "DEVICE", "auto, cpu, cuda or cuda:N");
-  add_threads(app, o.threads, "0: as many as help");
+  add_key(app, "run.device", o.device);
+  add_threads(app, o.threads, help_lines(setting("run.threads").help));
   add_text(app, "--wolff-method", o.wolff_method, "WORD", "bytespin engine: as 'rewise run'");
   add_text(app, "--label-method", o.label_method, "WORD", "bytespin engine: as 'rewise run'");
   begin_group(app, "Output");

@@ -23,6 +23,7 @@ CLI::App& add_command(CLI::App& program, const char* name, const char* about,
                       const std::string& examples) {
   return *program.add_subcommand(name, about)->footer(examples);
 }
+void hide(CLI::App& command) { command.group(""); }
 void begin_group(CLI::App& app, const char* name) { app.option_defaults()->group(name); }
 void move_to_group(CLI::App& app, const char* group, const std::vector<std::string>& options) {
   for (const auto& option : options) app.get_option(option)->group(group);
@@ -45,6 +46,21 @@ void require(CLI::App& app, const char* option, const char* other) {
   app.get_option(option)->needs(app.get_option(other));
 }
 bool is_given(const CLI::App& app, const std::string& option) { return app.count(option) > 0; }
+
+std::vector<std::string> commands_with(const CLI::App& program, const std::string& option) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : program.get_subcommands({})) {
+    if (command->get_option_no_throw(option) != nullptr) names.push_back(command->get_name());
+  }
+  return names;
+}
+
+std::string help_of(const CLI::App& program, const std::string& command) {
+  for (const CLI::App* one : program.get_subcommands({})) {
+    if (one->get_name() == command) return one->help(program.get_name());
+  }
+  return "";
+}
 
 void refuse_beside(const CLI::App& app, const std::string& file_option,
                    const std::vector<std::string>& others) {

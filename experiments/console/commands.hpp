@@ -27,6 +27,7 @@ struct AddedCommand {
 
 CLI::App& add_command(CLI::App& program, const char* name, const char* about,
                       const std::string& examples);
+void hide(CLI::App& command);  // from the list in --help
 // Where --help lists the options that are added from here on, or these.
 void begin_group(CLI::App& app, const char* name);
 void move_to_group(CLI::App& app, const char* group, const std::vector<std::string>& options);
@@ -40,6 +41,10 @@ void add_argument(CLI::App& app, const char* name, std::string& value, const cha
 void exclude(CLI::App& app, const char* option, const char* other);
 void require(CLI::App& app, const char* option, const char* other);  // beside it
 bool is_given(const CLI::App& app, const std::string& option);
+// Names of the subcommands that have an option.
+std::vector<std::string> commands_with(const CLI::App& program, const std::string& option);
+// The --help of a subcommand; "" if there is none of that name.
+std::string help_of(const CLI::App& program, const std::string& command);
 
 // Error(usage) when an option that describes a lattice was given beside one that names a file.
 void refuse_beside(const CLI::App& app, const std::string& file_option,

@@ -28,7 +28,7 @@
 #include "src/base/words.hpp"
 #include "src/store/signals.hpp"
 #include "src/study/build_info.hpp"
-#include "src/study/study_keys.hpp"
+#include "src/study/schema.hpp"
 #include "src/study/unknown_names.hpp"
 
 namespace rewise {
@@ -47,8 +47,10 @@ AddedCommand add_decorrelate_command(CLI::App& program);
 AddedCommand add_equilibrate_command(CLI::App& program);
 AddedCommand add_clusters_command(CLI::App& program);
 AddedCommand add_reproduce_command(CLI::App& program);
+AddedCommand add_time_updates_command(CLI::App& program);
 AddedCommand add_label_command(CLI::App& program);
 AddedCommand add_info_command(CLI::App& program);
+AddedCommand add_help_command(CLI::App& program);
 
 namespace {
 
@@ -85,6 +87,7 @@ Examples:
   rewise run --dim 2 --size 64 --p 0.01 --temperature 2.3,2.4
   rewise sweep experiments/configs/sweep.toml      thermal averages on a grid
   rewise tc experiments/configs/quickstart.toml    critical temperatures, with plots
+  rewise help temperatures                         what a key of a study's file means
 
 Exit status: 0 done; 64 command line or configuration; 65 damaged or unfit input data;
 69 no such device, or too little memory; 70 a defect of rewise; 73 a result is held by
@@ -281,7 +284,7 @@ void check_subcommand(const CLI::App& program, int argc, char** argv) {
 
 // Whether a command looks for signals between its steps; one ends the others at once.
 bool heeds_signals(const std::string& command) {
-  constexpr std::array<std::string_view, 3> plain{"graph", "label", "info"};
+  constexpr std::array<std::string_view, 4> plain{"graph", "label", "info", "help"};
   return std::find(plain.begin(), plain.end(), command) == plain.end();
 }
 
@@ -304,7 +307,8 @@ int run(int argc, char** argv) {
       add_decorrelate_command(program), add_equilibrate_command(program),
       add_clusters_command(program),    add_reproduce_command(program),
       add_bench_command(program),       add_label_command(program),
-      add_info_command(program)};
+      add_info_command(program),        add_time_updates_command(program),
+      add_help_command(program)};
   check_subcommand(program, argc, argv);
   try {
     program.parse(argc, argv);

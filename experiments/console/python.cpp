@@ -30,9 +30,9 @@ std::string interpreter() {
   return chosen != nullptr && *chosen != '\0' ? chosen : build_info().python;
 }
 
-// Starts a program and waits; `quiet` sends its output nowhere. Passes a stop signal of this
-// process on to it, as SIGTERM: a terminal's SIGINT, which goes to both, is blocked there, since
-// Python would meet it with a traceback. 128 + signal where one ended it.
+// Starts a program and waits for it; `quiet` discards its output. A stop signal of this process is
+// passed on as SIGTERM. SIGINT, which a terminal sends to both, is blocked in the child, because
+// Python answers it with a traceback. Returns the exit status, or 128 + the signal that ended it.
 int run_program(const std::vector<std::string>& words, bool quiet) {
   std::vector<char*> argv;
   for (const auto& word : words) argv.push_back(const_cast<char*>(word.c_str()));
@@ -87,21 +87,22 @@ std::string plots_missing() {
 
 namespace {
 
-// Runs a script of analysis/rewise with these arguments; its output goes where ours goes.
+// Runs a script of analysis/rewise with these arguments. It shares standard output and error.
 ExitCode run_script(const std::filesystem::path& script, std::vector<std::string> arguments) {
   const std::string python = interpreter(), name = script.filename().string();
   if (python.empty()) throw Error(ExitCode::io, plots_missing());
   arguments.insert(arguments.begin(), {python, script});
   std::fflush(stdout);
   const int status = run_program(arguments, false);
-  // With these it has printed the reason itself.
-  for (const ExitCode known : {ExitCode::done, ExitCode::usage, ExitCode::data, ExitCode::io}) {
+  // The script has printed the reason of these statuses.
+  for (const ExitCode known : {ExitCode::done, ExitCode::usage, ExitCode::data, ExitCode::device,
+                               ExitCode::held, ExitCode::io, ExitCode::interrupted}) {
     if (status == static_cast<int>(known)) return known;
   }
   const int signal = stop_signal() != 0 ? stop_signal() : status - 128;
   if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP || stop_signal() != 0) {
     throw Error(ExitCode::interrupted,
-                fmt::format("{} was stopped by {}; the same command draws what is missing", name,
+                fmt::format("{} was stopped by {}; the same command does what is missing", name,
                             signal_name(signal)));
   }
   throw Error(ExitCode::internal, signal > 0
@@ -109,7 +110,7 @@ ExitCode run_script(const std::filesystem::path& script, std::vector<std::string
                                       : fmt::format("{} ended with status {}", name, status));
 }
 
-// Runs a script at the end of another command, whose result stands whatever becomes of it.
+// Runs a script at the end of another command, whose result does not depend on it.
 ExitCode run_beside(const std::string& what, const std::function<ExitCode()>& script) {
   try {
     const ExitCode status = script();
@@ -129,6 +130,13 @@ ExitCode run_plot_script(const std::vector<std::string>& arguments) {
 
 ExitCode run_report_script(const std::filesystem::path& folder) {
   return run_script(scripts_folder() / "report.py", {folder});
+}
+
+ExitCode run_reproduce_script(std::vector<std::string> arguments) {
+  std::error_code none;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", none);
+  arguments.insert(arguments.begin(), {"--program", program});
+  return run_script(scripts_folder().parent_path() / "reproduce.py", std::move(arguments));
 }
 
 ExitCode draw_plots(const std::vector<std::string>& arguments) {

@@ -4,14 +4,60 @@
 
 #include "src/study/engine_choice.hpp"
 #include "src/study/parse.hpp"
+#include "src/study/schema.hpp"
 
 namespace rewise {
 
+std::string help_lines(const std::string& text) {
+  constexpr std::size_t width = 57;
+  std::string out;
+  std::size_t begin = 0;
+  while (text.size() - begin > width) {
+    const std::size_t blank = text.rfind(' ', begin + width);
+    if (blank == std::string::npos || blank <= begin) break;
+    out += text.substr(begin, blank - begin) + "\n";
+    begin = blank + 1;
+  }
+  return out + text.substr(begin);
+}
+
+namespace {
+
+std::string key_help(const Setting& key, const std::string& also) {
+  return help_lines(key.help + (also.empty() ? "" : "; " + also));
+}
+
+}  // namespace
+
+void add_key(CLI::App& app, const char* key, std::uint64_t& value, const std::string& also) {
+  add_key(app, key, value, setting(key).least, setting(key).most, also);
+}
+
+void add_key(CLI::App& app, const char* key, std::uint64_t& value, std::uint64_t least,
+             std::uint64_t most, const std::string& also) {
+  const Setting& known = setting(key);
+  add_whole(app, known.option, value, least, most, key_help(known, also));
+}
+
+void add_key(CLI::App& app, const char* key, std::string& value, const std::string& also) {
+  const Setting& known = setting(key);
+  add_text(app, known.option, value, known.option_type, key_help(known, also));
+}
+
+void add_key(CLI::App& app, const char* key, bool& value) {
+  add_flag(app, setting(key).option.c_str(), value, key_help(setting(key), ""));
+}
+
+void add_temperatures(CLI::App& app, std::string& value, const std::string& also) {
+  add_key(app, "sampling.temperatures", value,
+          "or FROM:TO:COUNT, such as 2:3:11, or FROM:TO:STEP, such as 2:3:0.1" + also);
+}
+
 void add_lattice_options(CLI::App& app, LatticeOptions& o, const LatticeHelp& help) {
-  add_whole(app, "--dim", o.dim, 1, kMaxDim, "dimension of the lattice, 1..4");
-  add_text(app, "--size", o.size, "L[,L..]", help.size);
-  add_text(app, "--p", o.p, help.p_type, help.p);
-  add_text(app, "--rule", o.rule, "RULE", "rewire, swap or add (see 'rewise graph --help')");
+  add_key(app, "lattice.dim", o.dim);
+  add_key(app, "lattice.sizes", o.size);
+  add_key(app, "lattice.p", o.p, help.p);
+  add_key(app, "lattice.rule", o.rule);
   add_whole(app, "--graph-seed", o.graph_seed, 0, help.most_seed, help.seed);
 }
 
@@ -29,14 +75,9 @@ GraphSpec lattice_spec(const LatticeOptions& options, const std::string& instead
 }
 
 void add_graph_file_options(CLI::App& app, GraphFileOptions& o, const char* file_option) {
-  add_text(app, "--first-site", o.first_site, "0|1",
-           "number of the first site of an edge list [0]");
-  add_text(app, "--ignore", o.ignore, "NAME[,..]",
-           "attributes of the graph's file that are no part of\n"
-           "the model: passed over, whatever their values");
-  add_flag(app, "--merge", o.merge,
-           "make one bond of several between the same two sites,\n"
-           "and bonds of directed edges");
+  add_key(app, "lattice.first_site", o.first_site);
+  add_key(app, "lattice.ignore", o.ignore);
+  add_key(app, "lattice.merge", o.merge);
   if (file_option[0] != '-') return;
   for (const char* option : {"--first-site", "--ignore", "--merge"}) {
     require(app, option, file_option);
@@ -56,8 +97,8 @@ ReadOptions read_options(const GraphFileOptions& o) {
 }
 
 void add_model_options(CLI::App& app, ModelOptions& o) {
-  add_text(app, "--model", o.model, "ising|potts", "potts: bytespin engine");
-  add_whole(app, "--q", o.q, 2, 255, "Potts states");
+  add_key(app, "model.name", o.model);
+  add_key(app, "model.q", o.q);
 }
 
 std::string label_method_help() {

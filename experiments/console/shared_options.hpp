@@ -12,6 +12,19 @@
 
 namespace rewise {
 
+// Text for the right column of --help: broken into lines at blanks.
+std::string help_lines(const std::string& text);
+// An option for a key of a study's file (src/study/schema.hpp): its name and help are the key's,
+// and the range of a whole number; `also` follows the help.
+void add_key(CLI::App& app, const char* key, std::uint64_t& value, const std::string& also = "");
+void add_key(CLI::App& app, const char* key, std::string& value, const std::string& also = "");
+void add_key(CLI::App& app, const char* key, bool& value);
+// The same, where the command has another range.
+void add_key(CLI::App& app, const char* key, std::uint64_t& value, std::uint64_t least,
+             std::uint64_t most, const std::string& also = "");
+// --temperature, a list or a range.
+void add_temperatures(CLI::App& app, std::string& value, const std::string& also = "");
+
 struct LatticeOptions {
   std::uint64_t dim = 2, graph_seed = 1;
   std::string size, p = "0", rule = "rewire";
@@ -19,9 +32,7 @@ struct LatticeOptions {
 
 // What --help says where it is not the same everywhere.
 struct LatticeHelp {
-  const char* size = "edge, or one extent per direction: even, 4 or more";
-  const char* p_type = "P";
-  const char* p = "rewiring probability, 0..1";
+  const char* p = "";  // after the help of --p
   const char* seed = "seed of the graph";
   std::uint64_t most_seed = kMostSeed;
 };

@@ -8,7 +8,6 @@
 #include "analysis/series/correlation_curve.hpp"
 #include "analysis/series/size_histogram.hpp"
 #include "graphs/graph.hpp"
-#include "src/study/parse.hpp"
 
 namespace rewise {
 namespace {
@@ -120,8 +119,8 @@ void check_mix(const Mix& mix) {
                           mix_text(mix)));
 }
 
-CurveSet measure_mix(const CurveSpec& spec, const std::vector<Graph>& graphs, double temperature,
-                     const Mix& mix, const StopToken& stop, Progress& progress) {
+void measure_mix(CurveSet& set, const CurveSpec& spec, const std::vector<Graph>& graphs,
+                 double temperature, const Mix& mix, const StopToken& stop, Progress& progress) {
   Counts counts = empty_counts(spec);
   for (std::uint32_t g = 0; g < spec.graphs; ++g) {
     Mix first = spec.prepare;
@@ -141,15 +140,12 @@ CurveSet measure_mix(const CurveSpec& spec, const std::vector<Graph>& graphs, do
     count_graph(spec, *engine, mix.schedule, g, counts, stop);
     progress.add(1.0 / spec.graphs);
   }
-  CurveSet part;
-  conclude(part, spec, curve_keys(temperature, mix), counts);
-  return part;
+  conclude(set, spec, curve_keys(temperature, mix), counts);
 }
 
 }  // namespace
 
-CurveSet measure_clusters(const CurveSpec& spec, const StopToken& stop, Progress& progress,
-                          KeptPoints& kept) {
+CurveSet measure_clusters(const CurveSpec& spec, const StopToken& stop, Progress& progress) {
   for (const Mix& mix : spec.mixes) check_mix(mix);
   CurveSet set;
   set.kind = "clusters";
@@ -159,10 +155,7 @@ CurveSet measure_clusters(const CurveSpec& spec, const StopToken& stop, Progress
     graphs.push_back(build_graph(graph_spec(spec, g)));
   for (const double temperature : spec.temperatures) {
     for (const Mix& mix : spec.mixes) {
-      const std::string name = fmt::format("T {} {}", number_text(temperature), mix_text(mix));
-      append(set, kept.point(name, 1, progress, [&] {
-        return measure_mix(spec, graphs, temperature, mix, stop, progress);
-      }));
+      measure_mix(set, spec, graphs, temperature, mix, stop, progress);
     }
   }
   set.notes.push_back(

@@ -10,13 +10,11 @@
 #pragma once
 
 #include "src/curves/curve_spec.hpp"
-#include "src/curves/kept_points.hpp"
+#include "src/study/progress.hpp"
 
 namespace rewise {
 
 // Error(usage) unless every mix has one Wolff update a cycle.
-// A point that is kept: one schedule at one temperature.
-CurveSet measure_clusters(const CurveSpec& spec, const StopToken& stop, Progress& progress,
-                          KeptPoints& kept);
+CurveSet measure_clusters(const CurveSpec& spec, const StopToken& stop, Progress& progress);
 
 }  // namespace rewise

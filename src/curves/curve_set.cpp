@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <string_view>
 
 #include "src/base/error.hpp"
@@ -16,20 +15,10 @@ namespace {
 
 Json number_json(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
 
-double json_number(const Json& json) {
-  return json.is_number() ? json.get<double>() : std::numeric_limits<double>::quiet_NaN();
-}
-
 Json keys_json(const CurveKeys& keys) {
   Json json = Json::object();
   for (const auto& [name, value] : keys) json[name] = value;
   return json;
-}
-
-CurveKeys json_keys(const Json& json) {
-  CurveKeys keys;
-  for (const auto& [name, value] : json.items()) keys.emplace_back(name, value.get<std::string>());
-  return keys;
 }
 
 Json curve_json(const Curve& curve) {
@@ -211,12 +200,6 @@ std::string wrapped_table(const Cells& cells, std::size_t keys) {
   return text;
 }
 
-bool has_keys(const CurveKeys& all, const CurveKeys& wanted) {
-  return std::all_of(wanted.begin(), wanted.end(), [&](const auto& key) {
-    return std::find(all.begin(), all.end(), key) != all.end();
-  });
-}
-
 }  // namespace
 
 void Curve::add(const std::string& name, const Eigen::ArrayXd& values) {
@@ -225,25 +208,6 @@ void Curve::add(const std::string& name, const Eigen::ArrayXd& values) {
 
 void Curve::add(const std::string& name, const std::vector<double>& values) {
   columns.emplace_back(name, values);
-}
-
-void Curve::append(const std::string& name, double value) {
-  for (auto& [column, values] : columns) {
-    if (column == name) return values.push_back(value);
-  }
-  columns.push_back({name, {value}});
-}
-
-void Curve::append(const std::string& name, Value value) {
-  append(name, value.value);
-  append(name + "_error", value.error);
-}
-
-Curve& CurveTable::curve(const CurveKeys& keys) {
-  for (Curve& curve : curves) {
-    if (curve.keys == keys) return curve;
-  }
-  return curves.emplace_back(Curve{keys, {}});
 }
 
 CurveTable& CurveSet::table(const std::string& name) {
@@ -270,33 +234,6 @@ Json curves_json(const CurveSet& set) {
   for (const auto& row : set.metrics) json["metrics"].push_back(metrics_json(row));
   json["notes"] = set.notes;
   return json;
-}
-
-CurveSet curves_from_json(const Json& json) {
-  CurveSet set;
-  set.kind = json.at("kind").get<std::string>();
-  set.about = json.at("about");
-  for (const auto& [name, curves] : json.at("tables").items()) {
-    CurveTable& table = set.table(name);
-    for (const auto& entry : curves) {
-      Curve& curve = table.curves.emplace_back(Curve{json_keys(entry.at("keys")), {}});
-      for (const auto& [column, list] : entry.at("columns").items()) {
-        std::vector<double> values;
-        for (const auto& x : list) values.push_back(json_number(x));
-        curve.add(column, values);
-      }
-    }
-  }
-  for (const auto& entry : json.at("metrics")) {
-    MetricRow& row = set.metrics.emplace_back(MetricRow{json_keys(entry.at("keys")), {}});
-    for (const auto& [name, value] : entry.at("values").items()) {
-      const double x = value.contains("infinite") ? std::numeric_limits<double>::infinity()
-                                                  : json_number(value.at("value"));
-      row.add(name, {x, json_number(value.at("error"))});
-    }
-  }
-  set.notes = json.at("notes").get<std::vector<std::string>>();
-  return set;
 }
 
 std::string curves_csv(const CurveTable& table) {
@@ -340,25 +277,6 @@ std::string metrics_table(const CurveSet& set) {
   }
   add("", cells);
   return text;
-}
-
-Value find_metric(const CurveSet& set, const CurveKeys& keys, const std::string& metric,
-                  const std::string& origin) {
-  const Value* found = nullptr;
-  int rows = 0;
-  for (const auto& row : set.metrics) {
-    if (!has_keys(row.keys, keys)) continue;
-    for (const auto& [name, value] : row.values) {
-      if (name != metric) continue;
-      found = &value;
-      ++rows;
-    }
-  }
-  if (rows != 1) {
-    throw Error(ExitCode::usage, fmt::format("{}: {} rows have these keys and '{}' (one must)",
-                                             origin, rows, metric));
-  }
-  return *found;
 }
 
 }  // namespace rewise

@@ -1,7 +1,9 @@
-// What `decorrelate`, `equilibrate`, `clusters` and the figures of `reproduce` measure: tables of
-// curves, and numbers with errors ("metrics"), each named by its keys (temperature, schedule, ..).
-// One form for all of them, so that JSON, CSV, the table for people, plots
-// (analysis/rewise/plots/plot_curves.py) and the checks of a figure are written once.
+// What `decorrelate`, `equilibrate` and `clusters` measure: tables of curves, and numbers with
+// errors
+// ("metrics"), each named by its keys (temperature, schedule, ..). One form for all of them, so
+// that JSON, CSV, the table for people and plots (analysis/rewise/plots/plot_curves.py) are written
+// once. `rewise reproduce` reads the JSON and writes more of the same form
+// (analysis/rewise/reproduce_curves.py).
 #pragma once
 
 #include <Eigen/Core>
@@ -22,15 +24,11 @@ struct Curve {
 
   void add(const std::string& name, const Eigen::ArrayXd& values);
   void add(const std::string& name, const std::vector<double>& values);
-  void append(const std::string& name, double value);  // one more point; a new column if need be
-  void append(const std::string& name, Value value);   // with its error beside
 };
 
 struct CurveTable {
   std::string name;           // "energy", "correlation", ..
   std::vector<Curve> curves;  // of equal columns
-
-  Curve& curve(const CurveKeys& keys);  // made where it is missing
 };
 
 struct MetricRow {
@@ -40,7 +38,7 @@ struct MetricRow {
 };
 
 struct CurveSet {
-  std::string kind;  // decorrelate, equilibrate, clusters, moments, tc, speed
+  std::string kind;  // decorrelate, equilibrate, clusters
   Json about;        // what was run: lattice, engine, device, lengths
   std::vector<CurveTable> tables;
   std::vector<MetricRow> metrics;
@@ -50,18 +48,12 @@ struct CurveSet {
 };
 
 // {"format": "rewise curves", ..}; numbers that are not finite are null, but infinite metrics are
-// {"value": null, "infinite": true}. curves_from_json turns it back.
+// {"value": null, "infinite": true}.
 Json curves_json(const CurveSet& set);
-CurveSet curves_from_json(const Json& json);
 // One row per point: the keys, then the columns.
 std::string curves_csv(const CurveTable& table);
 // Tables of 100 columns or less, a row per set of keys, values as 2.3772(4); ends in a newline. A
 // tau that is not known is "> " its lower bound.
 std::string metrics_table(const CurveSet& set);
-
-// The metric of the one row that has all these keys; Error(usage) naming `origin` where there is
-// none or more than one.
-Value find_metric(const CurveSet& set, const CurveKeys& keys, const std::string& metric,
-                  const std::string& origin);
 
 }  // namespace rewise

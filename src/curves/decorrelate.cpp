@@ -12,7 +12,6 @@
 #include "graphs/graph.hpp"
 #include "src/curves/snapshot.hpp"
 #include "src/curves/timing.hpp"
-#include "src/study/parse.hpp"
 
 namespace rewise {
 namespace {
@@ -268,28 +267,23 @@ void follow(const CurveSpec& spec, const Graph& graph, std::uint32_t g, double t
 
 }  // namespace
 
-CurveSet measure_decorrelation(const CurveSpec& spec, const StopToken& stop, Progress& progress,
-                               KeptPoints& kept) {
+CurveSet measure_decorrelation(const CurveSpec& spec, const StopToken& stop, Progress& progress) {
   CurveSet set;
   set.kind = "decorrelate";
   set.about = spec_json(spec);
-  std::vector<std::unique_ptr<Graph>> graphs(spec.graphs);  // made when the first needs them
+  std::vector<Graph> graphs;
+  for (std::uint32_t g = 0; g < spec.graphs; ++g) {
+    graphs.push_back(build_graph(graph_spec(spec, g)));
+  }
   for (const double temperature : spec.temperatures) {
-    const auto measure = [&] {
-      std::vector<Follower> followers;
-      for (const Mix& mix : spec.mixes) followers.emplace_back(spec, mix);
-      for (std::uint32_t g = 0; g < spec.graphs; ++g) {
-        if (!graphs[g]) graphs[g] = std::make_unique<Graph>(build_graph(graph_spec(spec, g)));
-        follow(spec, *graphs[g], g, temperature, followers, stop, progress);
-      }
-      CurveSet part;
-      for (std::size_t k = 0; k < spec.mixes.size(); ++k) {
-        conclude(part, spec, temperature, spec.mixes[k], followers[k]);
-      }
-      return part;
-    };
-    append(set, kept.point("T " + number_text(temperature), static_cast<double>(spec.mixes.size()),
-                           progress, measure));
+    std::vector<Follower> followers;
+    for (const Mix& mix : spec.mixes) followers.emplace_back(spec, mix);
+    for (std::uint32_t g = 0; g < spec.graphs; ++g) {
+      follow(spec, graphs[g], g, temperature, followers, stop, progress);
+    }
+    for (std::size_t k = 0; k < spec.mixes.size(); ++k) {
+      conclude(set, spec, temperature, spec.mixes[k], followers[k]);
+    }
   }
   set.notes.push_back(kTimingNote);
   set.notes.push_back("tau_int: 1/2 cycle for white noise; a step is one sweep or cluster update");

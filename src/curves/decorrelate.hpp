@@ -14,12 +14,10 @@
 #pragma once
 
 #include "src/curves/curve_spec.hpp"
-#include "src/curves/kept_points.hpp"
+#include "src/study/progress.hpp"
 
 namespace rewise {
 
-// A point that is kept: all schedules at one temperature.
-CurveSet measure_decorrelation(const CurveSpec& spec, const StopToken& stop, Progress& progress,
-                               KeptPoints& kept);
+CurveSet measure_decorrelation(const CurveSpec& spec, const StopToken& stop, Progress& progress);
 
 }  // namespace rewise

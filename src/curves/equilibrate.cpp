@@ -1,14 +1,11 @@
 #include "src/curves/equilibrate.hpp"
 
-#include <fmt/format.h>
-
 #include <cmath>
 
 #include "analysis/series/correlation_curve.hpp"
 #include "analysis/series/equilibrium_time.hpp"
 #include "graphs/graph.hpp"
 #include "src/curves/timing.hpp"
-#include "src/study/parse.hpp"
 
 namespace rewise {
 namespace {
@@ -158,8 +155,7 @@ void conclude(CurveSet& set, const CurveKeys& keys, const Eigen::ArrayXd& steps,
 
 }  // namespace
 
-CurveSet measure_equilibration(const CurveSpec& spec, const StopToken& stop, Progress& progress,
-                               KeptPoints& kept) {
+CurveSet measure_equilibration(const CurveSpec& spec, const StopToken& stop, Progress& progress) {
   CurveSet set;
   set.kind = "equilibrate";
   set.about = spec_json(spec);
@@ -173,17 +169,11 @@ CurveSet measure_equilibration(const CurveSpec& spec, const StopToken& stop, Pro
     graphs.push_back(build_graph(graph_spec(spec, g)));
   for (const double temperature : spec.temperatures) {
     for (const Mix& mix : spec.mixes) {
-      const auto measure = [&] {
-        const auto hot = follow(spec, graphs, temperature, mix, Start::hot, grid, stop);
-        const auto cold = follow(spec, graphs, temperature, mix, Start::cold, grid, stop);
-        CurveSet part;
-        conclude(part, curve_keys(temperature, mix), steps, hot, cold,
-                 static_cast<Eigen::Index>(spec.replicas));
-        progress.add(1);
-        return part;
-      };
-      const std::string name = fmt::format("T {} {}", number_text(temperature), mix_text(mix));
-      append(set, kept.point(name, 1, progress, measure));
+      const auto hot = follow(spec, graphs, temperature, mix, Start::hot, grid, stop);
+      const auto cold = follow(spec, graphs, temperature, mix, Start::cold, grid, stop);
+      conclude(set, curve_keys(temperature, mix), steps, hot, cold,
+               static_cast<Eigen::Index>(spec.replicas));
+      progress.add(1);
     }
   }
   set.notes.push_back(kTimingNote);

@@ -7,16 +7,13 @@
 // fewer than spec.timings, over repeats of the same moves. Metrics: equilibrium_steps,
 // equilibrium_seconds (of the hot start), steps and seconds until the hot start's energy is within
 // 5% of what the cold start has come to (as one would say of a plot), and the last energies.
-//
-// A point that is kept: one schedule at one temperature.
 #pragma once
 
 #include "src/curves/curve_spec.hpp"
-#include "src/curves/kept_points.hpp"
+#include "src/study/progress.hpp"
 
 namespace rewise {
 
-CurveSet measure_equilibration(const CurveSpec& spec, const StopToken& stop, Progress& progress,
-                               KeptPoints& kept);
+CurveSet measure_equilibration(const CurveSpec& spec, const StopToken& stop, Progress& progress);
 
 }  // namespace rewise

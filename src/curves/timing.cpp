@@ -27,18 +27,6 @@ Timing timing_of(std::vector<double> repeats) {
   return timing;
 }
 
-Timing quotient(const Timing& a, const Timing& b) {
-  const double ratio = a.median.value / b.median.value;
-  const double error = std::hypot(a.median.error / a.median.value, b.median.error / b.median.value);
-  return {{ratio, std::abs(ratio) * error}, a.least / b.most, a.most / b.least};
-}
-
-void append(Curve& curve, const std::string& name, const Timing& timing) {
-  curve.append(name, timing.median);
-  curve.append(name + "_low", timing.least);
-  curve.append(name + "_high", timing.most);
-}
-
 void add_timings(Curve& curve, const std::string& name, const Eigen::ArrayXXd& repeats) {
   std::vector<double> value, error, low, high;
   for (Eigen::Index i = 0; i < repeats.cols(); ++i) {

@@ -20,12 +20,7 @@ constexpr const char* kTimingNote =
 
 Timing timing_of(std::vector<double> repeats);
 
-// By intervals: the least of `a` over the most of `b`, and so on.
-Timing quotient(const Timing& a, const Timing& b);
-
-// A point of a curve: NAME, NAME_error, NAME_low, NAME_high.
-void append(Curve& curve, const std::string& name, const Timing& timing);
-// Likewise of all points; a repeat in each row, points in columns.
+// NAME, NAME_error, NAME_low and NAME_high of a curve; a repeat in each row, points in columns.
 void add_timings(Curve& curve, const std::string& name, const Eigen::ArrayXXd& repeats);
 
 }  // namespace rewise

@@ -147,7 +147,7 @@ void bind_graph(nb::module_& module) {
       .def(nb::init<const std::vector<std::string>&>())
       .def("see", [](Attributes& self, const std::string& owner, const std::string& name,
                      const std::string& value) { self.see(owner, name, value, 0); })
-      .def("refuse", &Attributes::refuse);
+      .def("refuse", &Attributes::refuse, nb::arg("file"), nb::arg("all_ignored_exist") = false);
   nb::class_<SharedGraph>(module, "Graph")
       .def_static("build", &built, nb::arg("extents"), nb::arg("p"), nb::arg("rule"),
                   nb::arg("seed"), nb::arg("bare") = false)

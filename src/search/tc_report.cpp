@@ -263,7 +263,7 @@ std::string text(const Json& json) { return json.is_null() ? "-" : format_value(
 
 std::string p_text(const Json& point) { return fmt::format("{}", point["p"].get<double>()); }
 
-std::string json_extents(const Json& size) {
+std::string json_extents_text(const Json& size) {
   return fmt::format("{}", fmt::join(size["extents"].get<std::vector<int>>(), "x"));
 }
 
@@ -285,7 +285,8 @@ std::vector<std::string> table_row(const Json& point) {
     row.insert(row.end(), {"-", "-"});
     return row;
   }
-  row.push_back(fmt::format("{}..{}", json_extents(sizes.front()), json_extents(sizes.back())));
+  row.push_back(
+      fmt::format("{}..{}", json_extents_text(sizes.front()), json_extents_text(sizes.back())));
   row.push_back(
       fmt::format("{}..{}", sizes.front()["graphs"].get<int>(), sizes.back()["graphs"].get<int>()));
   return row;
@@ -368,7 +369,7 @@ std::string added_text(const Json& target) {
       part += fmt::format("{}{} -> {} measurements", part.empty() ? "" : ", ", before,
                           before + measurements);
     }
-    if (!part.empty()) parts.push_back(json_extents(size) + " " + part);
+    if (!part.empty()) parts.push_back(json_extents_text(size) + " " + part);
   }
   return parts.empty() ? "nothing to add" : fmt::format("{}", fmt::join(parts, "; "));
 }

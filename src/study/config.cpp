@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
+#include <map>
 
 #include "analysis/series/observables.hpp"
 #include "src/base/error.hpp"
@@ -13,7 +13,7 @@
 #include "src/study/config_grid.hpp"
 #include "src/study/device_choice.hpp"
 #include "src/study/parse.hpp"
-#include "src/study/study_keys.hpp"
+#include "src/study/schema.hpp"
 #include "src/study/toml_lists.hpp"
 #include "src/study/toml_reader.hpp"
 
@@ -22,8 +22,6 @@ namespace {
 
 // Any engine has them.
 constexpr std::array<std::string_view, 2> kClustersOfList{"wolff", "swendsen-wang"};
-
-constexpr std::uint64_t kMostU64 = std::numeric_limits<std::int64_t>::max();  // TOML integers
 
 void read_schedules(const TomlSection& section, StudyConfig& config) {
   const auto words = read_words(section, "schedule", "auto", true);
@@ -52,16 +50,41 @@ void read_clusters(const TomlSection& section, StudyConfig& config) {
   config.cluster = config.clusters.front();
 }
 
+// Where a file has a key: its present place, or the one of earlier versions (with a note if
+// `note`).
+struct KeyPlace {
+  const TomlSection& section;
+  std::string_view key;
+  std::string origin() const { return section.origin(key); }
+};
+
+KeyPlace place_of(const Setting& setting, const TomlSection& now, const TomlSection& before,
+                  bool note) {
+  if (!before.has(setting.old_key)) return {now, setting.key};
+  const std::string moved = fmt::format("{}: this key is {} in [{}] now",
+                                        before.origin(setting.old_key), setting.key, setting.table);
+  if (now.has(setting.key)) {
+    throw Error(ExitCode::usage, fmt::format("{}, which is given as well", moved));
+  }
+  if (note) fmt::print(stderr, "rewise: {}\n", moved);
+  return {before, setting.old_key};
+}
+
+void read_model(const TomlSection& model, const TomlSection& sampling, bool note,
+                StudyConfig& config) {
+  const KeyPlace name = place_of(setting("model.name"), model, sampling, note);
+  config.model = parse_model(name.section.text(name.key), name.origin());
+  const KeyPlace q = place_of(setting("model.q"), model, sampling, note);
+  config.q = static_cast<std::uint32_t>(q.section.whole(q.key, config.q));
+  check_states(config.model, config.q, q.origin());
+}
+
 void read_sampling(const TomlSection& section, StudyConfig& config) {
-  config.model = parse_model(section.text("model", "ising"), section.origin("model"));
-  config.q = static_cast<std::uint32_t>(section.whole("q", 2, 255, 2));
-  check_states(config.model, config.q, section.origin("q"));
   read_schedules(section, config);
-  config.local =
-      choose_local_update(section.text("local", "auto"), config.dim(), section.origin("local"));
+  config.local = choose_local_update(section.text("local"), config.dim(), section.origin("local"));
   read_clusters(section, config);
   config.engine =
-      choose_engine(section.text("engine", "auto"), config.model,
+      choose_engine(section.text("engine"), config.model,
                     config.cluster.value_or(ClusterUpdate::wolff), section.origin("engine"));
   for (const char* key : {"few_cluster_tile", "few_cluster_flip"}) {
     if (section.find(key) == nullptr || config.cluster == ClusterUpdate::few_cluster) continue;
@@ -69,16 +92,14 @@ void read_sampling(const TomlSection& section, StudyConfig& config) {
                                              section.origin(key), cluster_text(config)));
   }
   config.few_cluster_tile =
-      static_cast<std::uint32_t>(section.whole("few_cluster_tile", 0, 0xFFFFFFFFu, 0));
-  config.few_cluster_flip =
-      section.number("few_cluster_flip", 1e-6, 1 - 1e-6, config.few_cluster_flip);
-  config.replicas = static_cast<std::uint32_t>(section.whole("replicas", 1, 1u << 20, 32));
+      static_cast<std::uint32_t>(section.whole("few_cluster_tile", config.few_cluster_tile));
+  config.few_cluster_flip = section.number("few_cluster_flip", config.few_cluster_flip);
+  config.replicas = static_cast<std::uint32_t>(section.whole("replicas", config.replicas));
   check_replicas(config.engine, config.replicas, section.origin("replicas"));
   read_temperatures(section, config);
-  constexpr std::uint64_t most = std::uint64_t{1} << 32;
-  config.equilibrate = section.whole_or_auto("equilibrate", 0, most);
-  config.measure = section.whole_or_auto("measure", 2, most);
-  config.every = section.whole_or_auto("every", 1, most);
+  config.equilibrate = section.whole_or_auto("equilibrate");
+  config.measure = section.whole_or_auto("measure");
+  config.every = section.whole_or_auto("every");
 }
 
 void read_target(const TomlSection& section, StudyConfig& config) {
@@ -89,7 +110,7 @@ void read_target(const TomlSection& section, StudyConfig& config) {
     if (word == "none") return;
     section.fail("target_error", *node, fmt::format("'{}' (a number, or \"none\")", word));
   }
-  config.target_error = section.number("target_error", 1e-9, 1, 1);
+  config.target_error = section.number_at("target_error", *node);
 }
 
 constexpr std::array<std::string_view, 3> kMethods{"both", "crossings", "tree"};
@@ -115,13 +136,13 @@ void read_observables(const TomlSection& section, StudyConfig& config) {
 }
 
 void read_run(const TomlSection& section, StudyConfig& config) {
-  config.device = section.text("device", "auto");
+  config.device = section.text("device");
   check_device_words(config.device, section.origin("device"));
-  config.threads = static_cast<int>(section.whole("threads", 0, 4096, 0));
+  config.threads = static_cast<int>(section.whole("threads", 0));
   config.checkpoint =
-      parse_duration(section.text("checkpoint", "5min"), section.origin("checkpoint")).count();
-  config.keep_states = section.flag("keep_states", true);
-  const std::string limit = section.text("time_limit", "none");
+      parse_duration(section.text("checkpoint"), section.origin("checkpoint")).count();
+  config.keep_states = section.flag("keep_states", config.keep_states);
+  const std::string limit = section.text("time_limit");
   if (limit != "none") {
     config.time_limit = parse_duration(limit, section.origin("time_limit")).count();
   }
@@ -134,7 +155,7 @@ std::string read_name(const TomlSection& section) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
            c == '_' || c == '-';
   };
-  std::string name = section.text("name", "study");
+  std::string name = section.text("name");
   if (name.empty() || name.size() > most || name.front() == '.' || name.front() == '-' ||
       !std::all_of(name.begin(), name.end(), plain)) {
     throw Error(ExitCode::usage,
@@ -161,40 +182,33 @@ const toml::table& table_or_empty(const TomlSection& root, std::string_view key)
 
 }  // namespace
 
-std::vector<KeyTable> study_keys() {
-  return {{"study", {"name", "seed"}},
-          {"lattice",
-           {"dim", "sizes", "p", "rule", "graphs", "most_graphs", "more_sizes", "files",
-            "first_site", "ignore", "merge"}},
-          {"sampling",
-           {"engine", "schedule", "local", "cluster", "replicas", "temperatures",
-            "temperature_tasks", "equilibrate", "measure", "every", "target_error",
-            "target_observables", "model", "q", "few_cluster_tile", "few_cluster_flip", "method"}},
-          {"run", {"device", "threads", "checkpoint", "time_limit", "keep_states"}}};
-}
-
 std::string_view to_string(TcMethod method) { return kMethods[static_cast<std::size_t>(method)]; }
 
 StudyConfig parse_study_config(std::string_view text, const std::string& file) {
   const toml::table root_table = parse_toml(text, file);
-  const std::vector<KeyTable> tables = study_keys();
-  const TomlSection root(root_table, "", file, {"study", "lattice", "sampling", "run"}, tables);
-  const auto section = [&](const KeyTable& table) {
-    return TomlSection(table_or_empty(root, table.table), std::string(table.table), file,
-                       table.keys, tables);
-  };
-  const TomlSection study = section(tables[0]), lattice = section(tables[1]),
-                    sampling = section(tables[2]), run = section(tables[3]);
+  std::vector<std::string_view> names;
+  for (const KeyTable& table : study_keys()) names.push_back(table.table);
+  const TomlSection root(root_table, "", file, names, study_keys());
+  std::map<std::string_view, TomlSection> sections;
+  for (const auto& [table, keys] : study_keys()) {
+    sections.try_emplace(table, table_or_empty(root, table), std::string(table), file, keys,
+                         study_keys());
+  }
+  const TomlSection &study = sections.at("study"), &sampling = sections.at("sampling");
 
   StudyConfig config;
   config.name = read_name(study);
-  config.seed = study.whole("seed", 0, kMostU64, 1);
+  config.seed = study.whole("seed", config.seed);
   read_target(sampling, config);
   read_method(sampling, config);
   read_observables(sampling, config);
-  read_lattice(lattice, config.target_error ? 32 : 50, config);
+  read_lattice(sections.at("lattice"), config.target_error ? kDefaultTargetGraphs : kDefaultGraphs,
+               config);
+  const bool by_user =
+      !text.starts_with(kStudyHead);  // the program brings its own files up to date
+  read_model(sections.at("model"), sampling, by_user, config);
   read_sampling(sampling, config);
-  read_run(run, config);
+  read_run(sections.at("run"), config);
   return config;
 }
 

@@ -1,32 +1,7 @@
-// A study's configuration: one immutable value, read from TOML (experiments/GUIDE.md), every key
-// checked, every default known.
+// A study's configuration: one immutable value, read from TOML, with every key checked.
 //
-//   [study]     name = "study"   seed = 1
-//   [lattice]   dim = 2   sizes = [32, 64]   p = [0.0, 0.01]   rule = "rewire"   graphs = 50
-//               most_graphs = 10000   more_sizes = 1
-//   [sampling]  engine = "multispin"   schedule = "auto"   replicas = 32   temperatures = "auto"
-//               equilibrate = "auto"   measure = "auto"   every = "auto"   target_error = "none"
-//               local = "auto"   cluster = "auto"   model = "ising"   q = 2
-//               few_cluster_tile = 0   few_cluster_flip = 0.9   target_observables = ["energy",
-//               "m2"]
-//   [run]       device = "auto"   threads = 0   checkpoint = "5min"   time_limit = "none"
-//               keep_states = true
-//
-// Only dim, sizes and p have no default. A sweep takes `files = ["a.edges", "b.graphml", "c.h5"]`
-// (and `first_site = 0` or 1, `ignore = ["size"]`, `merge = true`) in their place: own graphs, each
-// at the given temperatures. `sizes` holds edges or lists of extents; `p` is a list or
-// {from, to, per_decade}; `temperatures` a list or {from, to, count}; `graphs` one number or one
-// per size: under a target_error those to begin with, 32 unless given (tc_target.hpp,
-// sweep_target.hpp; these alone heed most_graphs, the former more_sizes, the latter
-// target_observables). A sweep's grid may have several of each of `dim` (edges then
-// mean every dimension), `rule` and `schedule`: lists of them; of tc, `schedule` and `cluster` may
-// be lists with one value for each p, in the order of `p`; `temperature_tasks`, lists of
-// temperatures that share a task, is written where some were added to its folder. `cluster` is
-// "auto", Wolff and Swendsen-Wang weighed against each other, where the schedule is
-// (auto_schedule.hpp), "wolff" where a schedule is given. Of tc alone: `method`, "both" unless
-// given where target_error is 1e-3 or less, else "crossings"; and sizes = "auto", three sizes with
-// hundreds of shortcuts at the smallest p that sizes of up to 2^18 sites allow (with
-// method = "tree" none at all).
+// schema.hpp describes the keys, experiments/KEYS.md is the page made from it, and the members here
+// hold the defaults. How the keys depend on each other is in config.cpp and config_grid.cpp.
 #pragma once
 
 #include <cstdint>
@@ -52,49 +27,49 @@ struct StudyConfig {
 
   std::vector<std::vector<std::uint32_t>> sizes;  // [size] extents, ascending in sites
   std::vector<double> p;                          // ascending
-  std::vector<std::size_t> p_given;               // [p] its place in the list that was given
+  std::vector<std::size_t> p_given;               // [p] index in the list of the file
   std::vector<std::filesystem::path> files;       // own graphs, absolute; then no sizes and p = {0}
-  ReadOptions reading;                            // how they are read
+  ReadOptions reading;                            // how `files` are read
   Rule rule = Rule::rewire;                       // the first of `rules`
   std::vector<Rule> rules{Rule::rewire};
   std::vector<std::uint32_t> graphs;                   // [size]
-  std::uint64_t most_graphs = 10'000, more_sizes = 1;  // what a target may add: graphs of a size in
-                                                       // all, larger sizes
+  std::uint64_t most_graphs = 10'000, more_sizes = 1;  // limits of a target: graphs of a size,
+                                                       // additional sizes
 
   EngineKind engine = kDefaultEngine;
-  std::optional<Schedule> schedule;  // nothing, here and below: "auto"; else first of `schedules`
+  std::optional<Schedule> schedule;  // nullopt, here and below: "auto"; else first of `schedules`
   std::vector<Schedule> schedules;   // empty: "auto"
-  bool schedule_per_p = false;       // several of them are [p] (of tc: one_per_p())
+  bool schedule_per_p = false;       // tc, after one_per_p(): `schedules` is [p]
   ModelKind model = ModelKind::ising;
   std::uint32_t q = 2;  // states
   LocalUpdate local = LocalUpdate::metropolis;
-  std::optional<ClusterUpdate> cluster;  // nothing only beside a schedule "auto"
-  std::vector<ClusterUpdate> clusters;   // of tc: [p], `cluster` is the first; empty: all alike
-  std::uint32_t few_cluster_tile = 0;    // as EngineSpec's
+  std::optional<ClusterUpdate> cluster;  // nullopt only with schedule = "auto"
+  std::vector<ClusterUpdate> clusters;   // tc: [p], `cluster` is the first; empty: one for all p
+  std::uint32_t few_cluster_tile = 0;    // see EngineSpec
   double few_cluster_flip = EngineSpec{}.few_cluster_flip;
   std::uint32_t replicas = 32;
   std::vector<double> temperatures;  // ascending; empty: "auto"
-  // Of a sweep with given temperatures: which of them share a task, each list ascending; empty: all
-  // do. Later lists were added to a folder that had tasks of the first (added_temperatures.hpp).
+  // Sweeps with given temperatures: temperatures that share a task, each list ascending; empty: all
+  // share one. Lists after the first were added to an existing folder (added_temperatures.hpp).
   std::vector<std::vector<double>> temperature_tasks;
   std::optional<std::uint64_t> equilibrate, measure, every;
-  std::optional<double> target_error;  // relative, of every Tc(p) or, in a sweep, of every one of
-                                       // the observables; nothing: "none"
-  std::vector<std::string> target_observables;  // of a sweep; empty: not given
-  std::optional<TcMethod> method;               // of tc; nothing: not given
-  bool auto_sizes = false;                      // `sizes` were chosen by p (of tc)
+  std::optional<double> target_error;           // relative, of every Tc(p) or, in a sweep, of every
+                                                // observable; nullopt: "none"
+  std::vector<std::string> target_observables;  // sweep; empty: not given
+  std::optional<TcMethod> method;               // tc; nullopt: not given
+  bool auto_sizes = false;                      // tc: `sizes` were chosen from p
 
   std::string device = "auto";       // as in src/study/device_choice.hpp
   int threads = 0;                   // 0: all cores
   double checkpoint = 300;           // seconds
   std::optional<double> time_limit;  // seconds
-  bool keep_states = true;           // of finished tasks (task_group.hpp)
-  bool recompute_damaged = false;    // of the command line alone (task_group.hpp)
+  bool keep_states = true;           // keep final states of finished tasks (task_group.hpp)
+  bool recompute_damaged = false;    // an option without a key (task_group.hpp)
 
-  // Of the first size; 0: own graphs.
+  // Dimension of the first size; 0: own graphs.
   int dim() const { return sizes.empty() ? 0 : static_cast<int>(sizes.front().size()); }
   std::vector<int> dims() const;  // ascending
-  // At that p, where a schedule and a cluster update hold for each or for all.
+  // Schedule and cluster update at p[at].
   std::optional<Schedule> schedule_of(std::size_t at) const {
     return schedule_per_p ? schedules[at] : schedule;
   }
@@ -103,16 +78,16 @@ struct StudyConfig {
   }
 };
 
-// `file` names the text in errors. Error(usage), one line, file:line:column and key.
+// `file` names the text in errors. Throws Error(usage): one line with file:line:column and key.
 StudyConfig parse_study_config(std::string_view text, const std::string& file);
-// Error(io) where the file cannot be read.
+// Throws Error(io) if the file cannot be read.
 StudyConfig read_study_config(const std::filesystem::path& file);
 
 // The configuration as TOML with every default written out; parses to the same configuration.
 std::string to_toml(const StudyConfig& config);
 
-// For tc: lists of schedules and cluster updates are one for each p, and follow it into its order.
-// Error(usage) naming `file` where their number is another.
+// For tc: lists of schedules and cluster updates have one entry per p; sorts them as p is sorted.
+// Throws Error(usage), which names `file`, if a list has another length.
 StudyConfig one_per_p(StudyConfig config, const std::string& file);
 
 // The cluster update's name, or "auto".

@@ -10,12 +10,11 @@
 
 #include "src/base/error.hpp"
 #include "src/study/parse.hpp"
+#include "src/study/schema.hpp"
 #include "src/study/toml_lists.hpp"
 
 namespace rewise {
 namespace {
-
-constexpr std::uint64_t kMostGraphs = 1'000'000;
 
 // One entry of `sizes`: a list of extents, or an edge, which stands for a lattice of each
 // dimension.
@@ -24,7 +23,7 @@ std::vector<std::vector<std::uint32_t>> read_extents(const TomlSection& section,
                                                      const std::vector<std::size_t>& dims) {
   std::vector<std::vector<std::uint32_t>> found;
   const auto extent = [&](const toml::node& n) {
-    return static_cast<std::uint32_t>(section.whole_at("sizes", n, 4, 0xFFFFFFFFu));
+    return static_cast<std::uint32_t>(section.whole_at("sizes", n));
   };
   if (const auto* list = node.as_array()) {
     auto& extents = found.emplace_back();
@@ -43,10 +42,10 @@ std::vector<std::vector<std::uint32_t>> read_extents(const TomlSection& section,
 
 std::vector<std::size_t> read_dims(const TomlSection& section) {
   const auto* list = section.need("dim").as_array();
-  if (list == nullptr) return {static_cast<std::size_t>(section.whole("dim", 1, kMaxDim, 0))};
+  if (list == nullptr) return {static_cast<std::size_t>(section.whole("dim", 0))};
   std::vector<std::size_t> dims;
   for (const auto& node : need_list(section, "dim", "1..4 or a list such as [2, 3]")) {
-    const auto dim = static_cast<std::size_t>(section.whole_at("dim", node, 1, kMaxDim));
+    const auto dim = static_cast<std::size_t>(section.whole_at("dim", node));
     append_once(dims, dim, section.origin("dim", node), fmt::format("{}", dim));
   }
   std::sort(dims.begin(), dims.end());
@@ -79,10 +78,10 @@ void choose_sizes(const TomlSection& section, const std::vector<std::size_t>& di
   }
   if (const auto* node = section.find("graphs")) {
     std::fill(config.graphs.begin(), config.graphs.end(),
-              static_cast<std::uint32_t>(section.whole_at("graphs", *node, 1, kMostGraphs)));
+              static_cast<std::uint32_t>(section.whole_at("graphs", *node)));
   }
-  config.most_graphs = section.whole("most_graphs", 1, kMostGraphs, config.most_graphs);
-  config.more_sizes = section.whole("more_sizes", 0, 16, config.more_sizes);
+  config.most_graphs = section.whole("most_graphs", config.most_graphs);
+  config.more_sizes = section.whole("more_sizes", config.more_sizes);
 }
 
 // sizes and, beside them, graphs, both sorted by the number of sites.
@@ -108,16 +107,15 @@ void read_sizes(const TomlSection& section, std::uint32_t otherwise, StudyConfig
             fmt::format("{} numbers for {} sizes (one for each)", counts->size(), list.size()));
       }
       for (std::size_t k = 0; k < graphs.size(); ++k) {
-        graphs[k] =
-            static_cast<std::uint32_t>(section.whole_at("graphs", *counts->get(k), 1, kMostGraphs));
+        graphs[k] = static_cast<std::uint32_t>(section.whole_at("graphs", *counts->get(k)));
       }
     } else {
       std::fill(graphs.begin(), graphs.end(),
-                static_cast<std::uint32_t>(section.whole_at("graphs", *node, 1, kMostGraphs)));
+                static_cast<std::uint32_t>(section.whole_at("graphs", *node)));
     }
   }
-  config.most_graphs = section.whole("most_graphs", 1, kMostGraphs, config.most_graphs);
-  config.more_sizes = section.whole("more_sizes", 0, 16, config.more_sizes);
+  config.most_graphs = section.whole("most_graphs", config.most_graphs);
+  config.more_sizes = section.whole("more_sizes", config.more_sizes);
 
   std::vector<std::size_t> order(sizes.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -153,7 +151,7 @@ void read_p(const TomlSection& section, StudyConfig& config) {
     config.p = read_log_range(section, *table);
   } else {
     for (const auto& entry : need_list(section, "p", "a list, or {from, to, per_decade}")) {
-      const double p = section.number_at("p", entry, 0, 1) + 0.0;  // -0 becomes 0
+      const double p = section.number_at("p", entry) + 0.0;  // -0 becomes 0
       append_once(config.p, p, section.origin("p", entry), fmt::format("{}", p));
     }
   }
@@ -172,7 +170,7 @@ void read_rules(const TomlSection& section, StudyConfig& config) {
   config.rule = config.rules.front();
 }
 
-// Own graphs in place of lattices; where the study's file lies is where their paths begin.
+// Own graphs in place of lattices; paths are relative to the folder of the study's file.
 void read_files(const TomlSection& section, StudyConfig& config) {
   for (const char* key : {"dim", "sizes", "p", "rule", "graphs", "most_graphs", "more_sizes"}) {
     if (!section.has(key)) continue;
@@ -193,9 +191,9 @@ void read_files(const TomlSection& section, StudyConfig& config) {
   }
   if (section.has("first_site")) {
     config.reading.first_site =
-        section.whole("first_site", 0, 1, 0) == 0 ? FirstSite::zero : FirstSite::one;
+        section.whole("first_site", 0) == 0 ? FirstSite::zero : FirstSite::one;
   }
-  config.reading.merge = section.flag("merge", false);
+  config.reading.merge = section.flag("merge", config.reading.merge);
   if (section.has("ignore")) {
     for (const auto& entry : need_list(section, "ignore", "a list of names of attributes")) {
       const auto* name = entry.as_string();
@@ -213,10 +211,7 @@ void read_files(const TomlSection& section, StudyConfig& config) {
   config.rule = Rule::imported;
 }
 
-constexpr double kLeastTemperature = 1e-3, kMostTemperature = 1e6;
-
 void read_temperature_list(const TomlSection& section, StudyConfig& config) {
-  constexpr double least = kLeastTemperature, most = kMostTemperature;
   const auto* node = section.find("temperatures");
   if (node == nullptr) return;
   if (const auto* word = node->as_string(); word != nullptr && word->get() == "auto") return;
@@ -224,8 +219,9 @@ void read_temperature_list(const TomlSection& section, StudyConfig& config) {
     const TomlSection range(*table, "sampling.temperatures", section.file(),
                             {"from", "to", "count"});
     for (const auto key : {"from", "to", "count"}) range.need(key);
-    const double from = range.number("from", least, most, 0),
-                 to = range.number("to", least, most, 0);
+    const Setting& known = setting("sampling.temperatures");
+    const double from = range.number("from", known.lowest, known.highest, 0),
+                 to = range.number("to", known.lowest, known.highest, 0);
     const auto count = range.whole("count", 1, 4096, 1);
     if (to < from || (count > 1 && to == from)) {
       section.fail("temperatures", *node, fmt::format("the range {}..{} is empty", from, to));
@@ -240,14 +236,14 @@ void read_temperature_list(const TomlSection& section, StudyConfig& config) {
   }
   for (const auto& entry :
        need_list(section, "temperatures", "\"auto\", a list, or {from, to, count}")) {
-    const double t = section.number_at("temperatures", entry, least, most);
+    const double t = section.number_at("temperatures", entry);
     append_once(config.temperatures, t, section.origin("temperatures", entry),
                 fmt::format("{}", t));
   }
   std::sort(config.temperatures.begin(), config.temperatures.end());
 }
 
-// Which temperatures share a task: lists that hold each temperature of the study once.
+// Which temperatures share a task: the lists together hold each temperature of the study once.
 void read_temperature_tasks(const TomlSection& section, StudyConfig& config) {
   constexpr std::string_view key = "temperature_tasks";
   const auto* node = section.find(key);
@@ -261,7 +257,7 @@ void read_temperature_tasks(const TomlSection& section, StudyConfig& config) {
     }
     auto& together = config.temperature_tasks.emplace_back();
     for (const auto& one : *list) {
-      const double t = section.number_at(key, one, kLeastTemperature, kMostTemperature);
+      const double t = section.number_at(key, one);
       append_once(all, t, section.origin(key, one), fmt::format("{}", t));
       together.push_back(t);
     }

@@ -26,6 +26,7 @@
 #include "src/study/build_info.hpp"
 #include "src/study/json_output.hpp"
 #include "src/study/parse.hpp"
+#include "src/study/schema.hpp"
 #include "src/study/toml_reader.hpp"
 
 namespace rewise {
@@ -35,7 +36,6 @@ using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 
 constexpr const char* kMark = ".finished";
-constexpr std::string_view kHead = "# rewise ";
 
 // What makes two configurations the same study, and the hash of all of a configuration.
 struct Owner {
@@ -58,14 +58,14 @@ std::string configuration_hash(std::string_view command, std::string_view config
 }
 
 std::string head_line(const Owner& owner) {
-  return fmt::format("{}{}; seed {}; {}; configuration {}\n", kHead, owner.command, owner.seed,
+  return fmt::format("{}{}; seed {}; {}; configuration {}\n", kStudyHead, owner.command, owner.seed,
                      owner.model, owner.hash);
 }
 
 // The first line of a study.toml, where it is such a line.
 std::optional<Owner> read_head(std::string_view text) {
-  if (!text.starts_with(kHead)) return std::nullopt;
-  std::string_view line = text.substr(kHead.size(), text.find('\n') - kHead.size());
+  if (!text.starts_with(kStudyHead)) return std::nullopt;
+  std::string_view line = text.substr(kStudyHead.size(), text.find('\n') - kStudyHead.size());
   const auto part = [&line](std::string_view name) -> std::string {
     const auto end = std::min(line.find("; "), line.size());
     const std::string_view word = line.substr(0, end);
@@ -123,8 +123,13 @@ Held read_held(const std::string& text, const fs::path& file) {
   const StudyConfig defaults;
   const auto seed = root["study"]["seed"].value<std::int64_t>();
   held.owner.seed = seed ? fmt::format("{}", *seed) : fmt::format("{}", defaults.seed);
-  const auto model = root["sampling"]["model"].value<std::string>();
-  const auto q = root["sampling"]["q"].value<std::int64_t>().value_or(defaults.q);
+  // A key where it is now, or where earlier versions had it.
+  const auto at = [&](const Setting& one) {
+    const auto now = root[one.table][one.key];
+    return now ? now : root[one.old_table][one.old_key];
+  };
+  const auto model = at(setting("model.name")).value<std::string>();
+  const auto q = at(setting("model.q")).value<std::int64_t>().value_or(defaults.q);
   held.owner.model = model_text(model.value_or(std::string(to_string(defaults.model))),
                                 static_cast<std::uint64_t>(q));
   if (const auto head = read_head(text)) {
@@ -149,9 +154,18 @@ std::vector<std::string> configuration_lines(const std::string& text) {
   return lines;
 }
 
+// The lines of a study.toml as this version writes them: earlier ones had other words and places.
+std::vector<std::string> lines_of_held(const std::string& text) {
+  try {
+    return configuration_lines(to_toml(parse_study_config(text, "study.toml")));
+  } catch (const Error&) {  // edited by hand
+    return configuration_lines(text);
+  }
+}
+
 // "graphs = [4, 4] there, graphs = [8, 8] here", of the first line that differs.
 std::string first_difference(const std::string& there, const std::string& here) {
-  const auto old_lines = configuration_lines(there), new_lines = configuration_lines(here);
+  const auto old_lines = lines_of_held(there), new_lines = configuration_lines(here);
   const auto [a, b] =
       std::mismatch(old_lines.begin(), old_lines.end(), new_lines.begin(), new_lines.end());
   const std::string none = "nothing";
@@ -401,8 +415,7 @@ void StudyFolder::write_configuration() {
     }
     if (held) {
       refuse_another(*held, config_.name, mine, folder_);
-      if (held->owner.hash != hash_ &&
-          configuration_lines(text) != configuration_lines(resolved_)) {
+      if (held->owner.hash != hash_ && lines_of_held(text) != configuration_lines(resolved_)) {
         fmt::print(stderr, "the study's configuration was edited ({}); its tasks are kept\n",
                    first_difference(text, resolved_));
       }

@@ -10,6 +10,7 @@
 #include "src/base/error.hpp"
 #include "src/base/utf8.hpp"
 #include "src/study/parse.hpp"
+#include "src/study/schema.hpp"
 
 namespace rewise {
 namespace {
@@ -115,6 +116,7 @@ TomlSection::TomlSection(const toml::table& table, std::string path, std::string
     : table_(&table), path_(std::move(path)), file_(std::move(file)) {
   for (const auto& [key, node] : table) {
     if (std::find(known.begin(), known.end(), key.str()) != known.end()) continue;
+    if (!others.empty() && find_setting(path_, key.str()) != nullptr) continue;  // an old place
     std::string advice = key_advice(key.str(), known, others);
     if (!advice.empty()) advice += advice.ends_with('?') ? " " : "; ";
     throw Error(ExitCode::usage,
@@ -207,17 +209,50 @@ double TomlSection::number(std::string_view key, double least, double most,
   return node == nullptr ? otherwise : number_at(key, *node, least, most);
 }
 
-std::optional<std::uint64_t> TomlSection::whole_or_auto(std::string_view key, std::uint64_t least,
-                                                        std::uint64_t most) const {
+namespace {
+
+const Setting& described(const std::string& table, std::string_view key) {
+  return setting(fmt::format("{}.{}", table, key));
+}
+
+}  // namespace
+
+std::string TomlSection::text(std::string_view key) const {
+  const std::string& quoted = described(path_, key).standard;
+  return text(key, std::string_view(quoted).substr(1, quoted.size() - 2));
+}
+
+std::uint64_t TomlSection::whole(std::string_view key, std::uint64_t otherwise) const {
+  const auto* node = find(key);
+  return node == nullptr ? otherwise : whole_at(key, *node);
+}
+
+double TomlSection::number(std::string_view key, double otherwise) const {
+  const auto* node = find(key);
+  return node == nullptr ? otherwise : number_at(key, *node);
+}
+
+std::optional<std::uint64_t> TomlSection::whole_or_auto(std::string_view key) const {
   const auto* node = find(key);
   if (node == nullptr) return std::nullopt;
   if (const auto* word = node->as_string()) {
     if (word->get() == "auto") return std::nullopt;
+    const Setting& known = described(path_, key);
     fail(key, *node,
-         fmt::format("'{}' (a whole number {}..{}, or \"auto\")", printable(word->get()), least,
-                     most));
+         fmt::format("'{}' (a whole number {}..{}, or \"auto\")", printable(word->get()),
+                     known.least, known.most));
   }
-  return whole_at(key, *node, least, most);
+  return whole_at(key, *node);
+}
+
+std::uint64_t TomlSection::whole_at(std::string_view key, const toml::node& node) const {
+  const Setting& known = described(path_, key);
+  return whole_at(key, node, known.least, known.most);
+}
+
+double TomlSection::number_at(std::string_view key, const toml::node& node) const {
+  const Setting& known = described(path_, key);
+  return number_at(key, node, known.lowest, known.highest);
 }
 
 toml::table parse_toml(std::string_view text, const std::string& file) {

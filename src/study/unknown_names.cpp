@@ -66,6 +66,9 @@ const std::vector<Feature>& features() {
       {{"gpu", "gpus", "cuda", "cpu"},
        "give --device cuda, cpu or auto",
        "give device = \"cuda\", \"cpu\" or \"auto\" in [run]"},
+      {{"model", "hamiltonian"},
+       "give --model ising or potts",
+       "give name = \"ising\" or \"potts\" in [model]"},
       {{"algorithm", "update", "updates", "dynamics", "wolff", "swendsen-wang", "metropolis",
         "glauber", "heat-bath"},
        "updates are chosen by --local, --cluster and --schedule M:W",
@@ -81,7 +84,7 @@ const std::vector<Feature>& features() {
 bool offers(const Feature& feature, std::span<const std::string_view> known) {
   const std::string_view text = feature.option;
   for (const std::string_view option :
-       {"temperature", "dim", "device", "schedule", "measure", "local"}) {
+       {"temperature", "dim", "device", "schedule", "measure", "local", "model"}) {
     if (text.find(fmt::format("--{}", option)) != std::string_view::npos) {
       return has(known, option);
     }

@@ -1,4 +1,4 @@
-// `decorrelate`, `equilibrate`, `clusters` and `reproduce` as a user meets them, at tiny scale.
+// `decorrelate`, `equilibrate` and `clusters` as a user meets them, at tiny scale.
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -147,14 +147,12 @@ TEST_CASE("times: a repeat that other work lengthened is in the range, not in th
   CHECK(timing.least == 0.9);
   CHECK(timing.most == 90.0);
   CHECK(std::isnan(timing_of({2.0}).median.error));
-  const Timing ratio = quotient({{4, 0.4}, 3, 6}, {{2, 0}, 1, 2});
-  CHECK(ratio.median.value == 2);
-  CHECK(std::abs(ratio.median.error - 0.2) < 1e-12);
-  CHECK(ratio.least == 1.5);
-  CHECK(ratio.most == 6);
+  Eigen::ArrayXXd repeats(3, 1);
+  repeats << 1.0, 0.9, 90.0;
   Curve curve;
-  append(curve, "total", timing);
+  add_timings(curve, "total", repeats);
   REQUIRE(curve.columns.size() == 4);
+  CHECK(curve.columns[0].second == std::vector<double>{1.0});
   CHECK(curve.columns[2] == std::pair<std::string, std::vector<double>>{"total_low", {0.9}});
   CHECK(curve.columns[3] == std::pair<std::string, std::vector<double>>{"total_high", {90.0}});
 }
@@ -229,159 +227,11 @@ TEST_CASE("curves: wrong input is one line and status 64") {
                                 "equilibrate --size 8 --temperature 2 "
                                 "--schedule 1:0,1:0",
                                 "decorrelate --size 8 --temperature 2 --schedule glaubre/1:0",
-                                "clusters --size 8 --temperature 2 --fit 5", "reproduce",
-                                "reproduce hawick-fig2", "reproduce hawick-fig02 --scale big"}) {
+                                "clusters --size 8 --temperature 2 --fit 5"}) {
     const Output output = place.run(arguments);
     INFO(arguments << ": " << output.err);
     CHECK(output.status == 64);
     CHECK(output.out.empty());
     CHECK(lines(output.err) == 1);
   }
-}
-
-TEST_CASE("reproduce --list names every figure and table of the papers, one line each") {
-  const Workplace place;
-  const Output output = place.run("reproduce --list");
-  INFO(output.err);
-  REQUIRE(output.status == 0);
-  for (const char* name :
-       {"hawick-fig02",  "hawick-fig05",   "hawick-fig06", "hawick-fig07",  "hawick-fig08",
-        "hawick-fig09",  "hawick-fig10",   "hawick-fig11", "hawick-fig12",  "hawick-fig13",
-        "hawick-fig14",  "komura-fig01",   "komura-fig02", "komura-tables", "komura-table3",
-        "komura-sw",     "weigel-fig02",   "weigel-fig06", "weigel-fig08",  "weigel-fig09",
-        "weigel-fig10",  "weigel-fig11",   "weigel-fig12", "weigel-fig13",  "weigel-fig14",
-        "weigel-table1", "komura-sw-ranks"}) {
-    CHECK(output.out.find(name) != std::string::npos);
-  }
-  CHECK(lines(output.out) == 27);
-}
-
-TEST_CASE("reproduce: a figure of one's own, with every kind of run, and finished runs are kept") {
-  const Workplace place;
-  place.write("own.toml", R"(title = "Own"
-paper = "nobody"
-found = "nothing"
-[[run]]
-name = "eq"
-kind = "equilibrate"
-temperature = [3.0]
-schedules = ["1:0", "1:1"]
-sizes = [8]
-quick = { steps = 100, points = 20 }
-[[run]]
-name = "moments"
-kind = "moments"
-temperature = [2.2, 2.3, 2.4]
-sizes = [4, 8]
-measure = 50
-equilibrate = 20
-[[run]]
-name = "speed"
-kind = "speed"
-temperature = [2.0, 3.0]
-sizes = [8, 12]
-measure = 20
-equilibrate = 5
-[[run]]
-name = "core"
-kind = "speed"
-methods = ["persistent"]
-temperature = [2.5]
-sizes = [8]
-measure = 20
-equilibrate = 5
-[[run]]
-name = "passes"
-kind = "labelling"
-core = 0
-fit_from = 1
-sizes = [16, 32, 64]
-methods = ["self-label+relax"]
-tiles = [4, 8]
-measure = 6
-equilibrate = 5
-[[run]]
-name = "labels"
-kind = "labelling"
-sizes = [8, 16]
-q = [2, 3]
-methods = ["self-label+sew", "fast"]
-tiles = [4, 8]
-measure = 3
-equilibrate = 5
-[[run]]
-name = "few"
-kind = "few-cluster"
-sizes = [8, 16]
-tiles = [4, 8]
-measure = 10
-equilibrate = 5
-[[panel]]
-run = "eq"
-table = "energy"
-x = "steps"
-y = "energy_hot"
-[[check]]
-claim = "steps are counted from one"
-relation = "greater"
-left = "eq[schedule=1:0].equilibrium_steps"
-right = "0.5"
-[[check]]
-claim = "sizes by rank"
-relation = "greater"
-left = "labels[size=LARGEST,q=3,method=fast].total"
-right = "0"
-[[check]]
-claim = "of the other scale: not looked at"
-scale = "paper"
-left = "labels[size=4096].total"
-right = "0"
-[[check]]
-claim = "passes grow with the number of tiles"
-relation = "greater"
-left = "passes[method=self-label+relax,tile=all].passes_exponent"
-right = "0"
-[[check]]
-claim = "a false claim"
-left = "2"
-right = "1"
-why = "two is more"
-)");
-  const json figure =
-      parsed(place.run("reproduce own.toml --out f --no-plots --device cpu --json"));
-  CHECK(figure["kind"] == "figure");
-  CHECK(figure["runs"].size() == 7);
-  REQUIRE(figure["checks"].size() == 4);
-  CHECK(figure["checks"][0]["verdict"] != "disagrees");
-  CHECK(figure["checks"][1]["verdict"] != "disagrees");  // a time, which others may make uncertain
-  CHECK(figure["checks"][2]["verdict"] != "disagrees");  // a few updates of small lattices
-  CHECK(figure["checks"][3]["verdict"] == "disagrees");
-  const json& speed = figure["runs"]["speed"]["metrics"][0]["values"];
-  for (const char* name : {"core_us", "fast_us_measured", "acceleration", "cluster_fraction"}) {
-    CHECK(speed.at(name).at("error") > 0);
-  }
-  // The GPU's methods have no times here, the core has.
-  const json& core = figure["runs"]["core"]["metrics"][0];
-  CHECK(core.at("keys").at("method") == "persistent");
-  CHECK(core.at("values").at("core_us").at("value") > 0);
-  CHECK(core.at("values").at("hybrid_share").at("value").is_null());
-  const json& passes = figure["runs"]["passes"]["tables"]["times"][0]["columns"];
-  CHECK(passes.at("tiles_across") == json{4.0, 8.0, 16.0});
-  for (const auto& count : passes.at("passes")) CHECK(count >= 1);
-  CHECK(passes.at("core")[0].is_null());
-  const json& labels = figure["runs"]["labels"]["metrics"][0]["values"];
-  CHECK(labels.at("core").at("value") > 0);
-  CHECK(labels.at("speedup").at("value") > 0);
-  for (const char* file : {"f/curves.json", "f/eq/energy.csv", "f/moments/moments.csv",
-                           "f/speed/speed.csv", "f/speed/by_size.csv", "f/labels/times.csv",
-                           "f/labels/best_tile.csv", "f/few/few-cluster.csv", "f/runs/eq.json"}) {
-    INFO(file);
-    CHECK(place.has(file));
-  }
-  const json again = parsed(place.run("reproduce own.toml --out f --no-plots --device cpu --json"));
-  CHECK(again["runs"]["speed"] == figure["runs"]["speed"]);  // timings never repeat
-  place.write("bad.toml", "title = \"x\"\n[[run]]\nnam = \"a\"\n");
-  const Output bad = place.run("reproduce bad.toml --out g --device cpu");
-  CHECK(bad.status == 64);
-  CHECK(bad.err.find("bad.toml:3") != std::string::npos);
 }

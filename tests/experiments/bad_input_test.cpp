@@ -423,7 +423,7 @@ TEST_CASE("keys that do not exist: the one that was meant, its table, or what th
            BadStudy{study(good, sampling + "J = -1"), "(couplings are all J = 1"},
            BadStudy{study(good, sampling + "h = 0.1"), "(there is no external field, h = 0; known"},
            BadStudy{study(good, "[model]\nJ = 1"),
-                    "unknown key 'model' (it belongs in [sampling]; "},
+                    "s.toml:6:1: unknown key 'J' in [model] (couplings are all J = 1"},
            BadStudy{study("lattice = \"square\"\n" + good), "unknown key 'lattice' in [lattice] ("},
            BadStudy{study("L = [8, 12]\n" + good), "(did you mean 'sizes'? known"},
            BadStudy{study(good + "\ntemperatures = [2]"), "(it belongs in [sampling]; known"},
@@ -449,7 +449,7 @@ TEST_CASE("help and version go to standard output with status 0") {
   const Workplace place;
   CHECK(place.run("--version").out.starts_with("rewise 0."));
   for (const std::string command :
-       {"", "graph", "run", "sweep", "tc", "tune", "plot", "report", "bench", "info"}) {
+       {"", "graph", "run", "sweep", "tc", "tune", "plot", "report", "bench", "info", "help"}) {
     const Output output = place.run(command + " --help");
     INFO(command);
     CHECK(output.status == 0);

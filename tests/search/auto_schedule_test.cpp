@@ -50,9 +50,9 @@ TEST_CASE("shortlist: promising at the size before, or beside its winner") {
   const auto file = [](const std::string& rows) {
     return R"({"settings": [{"candidates": [)" + rows + "]}]}";
   };
-  const auto texts = [&](const std::string& json) {
+  const auto texts = [&](const std::string& written) {
     std::string text;
-    for (const Candidate& c : shortlist(all, json)) text += candidate_text(c) + " ";
+    for (const Candidate& c : shortlist(all, written)) text += candidate_text(c) + " ";
     return text;
   };
   // The winner is 4:1; 1:64 has half of its rate, 1:0 a little less; 64:1 only a bound of it.

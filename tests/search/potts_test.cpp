@@ -113,11 +113,10 @@ TEST_CASE("wrong Potts and few-cluster input is one line and status 64") {
   }
   CHECK(place.files().empty());
   for (const std::string method : {"both", "crossings", "tree"}) {
-    place.write(
-        "s.toml",
-        "[lattice]\ndim = 2\nsizes = [8, 12, 16]\np = [0.0]\n[sampling]\nmodel = \"potts\"\n"
-        "q = 10\nmethod = \"" +
-            method + "\"\n");
+    place.write("s.toml",
+                "[lattice]\ndim = 2\nsizes = [8, 12, 16]\np = [0.0]\n[model]\nname = \"potts\"\n"
+                "q = 10\n[sampling]\nmethod = \"" +
+                    method + "\"\n");
     const Output output = place.run("tc s.toml --out study");
     CHECK(output.status == 64);
     CHECK(output.err ==
@@ -180,11 +179,12 @@ TEST_CASE(
 // 10 comparisons, errors of 8 graphs (7 degrees of freedom: 1e-4 each beyond 8).
 TEST_CASE("a sweep of the Potts model has the exact averages, and where to look by itself") {
   Workplace place;
-  place.write("s.toml",
-              "[lattice]\ndim = 1\nsizes = [8]\np = [0.0]\ngraphs = 8\n[sampling]\n"
-              "model = \"potts\"\nq = 3\nschedule = \"0:1\"\ncluster = \"swendsen-wang\"\n"
-              "measure = 100\nevery = 1\nequilibrate = 20\ntemperatures = [0.7]\n"
-              "[run]\ndevice = \"cpu\"\n");
+  place.write(
+      "s.toml",
+      "[lattice]\ndim = 1\nsizes = [8]\np = [0.0]\ngraphs = 8\n[model]\n"
+      "name = \"potts\"\nq = 3\n[sampling]\nschedule = \"0:1\"\ncluster = \"swendsen-wang\"\n"
+      "measure = 100\nevery = 1\nequilibrate = 20\ntemperatures = [0.7]\n"
+      "[run]\ndevice = \"cpu\"\n");
   const json summary = parsed(place.run("sweep s.toml --out study --no-plots --json"));
   CHECK(summary["model"] == "potts");
   CHECK(summary["q"] == 3);
@@ -218,7 +218,7 @@ TEST_CASE("tc finds the transition of three states by crossings") {
   Workplace place;
   const auto text = [](const std::string& lattice, int q) {
     return "[lattice]\ndim = 2\n" + lattice +
-           "graphs = 8\n[sampling]\nmodel = \"potts\"\nq = " + std::to_string(q) +
+           "graphs = 8\n[model]\nname = \"potts\"\nq = " + std::to_string(q) + "\n[sampling]" +
            "\nschedule = \"1:1\"\ncluster = \"swendsen-wang\"\nmeasure = 60\nevery = 2\n"
            "equilibrate = 40\ntemperatures = {from = 0.95, to = 1.05, count = 6}\n"
            "[run]\ndevice = \"cpu\"\n";
@@ -248,11 +248,12 @@ TEST_CASE("tc finds the transition of three states by crossings") {
 // one is fixed. Running again computes nothing.
 TEST_CASE("tc of ten states: temperature, order and latent heat by peaks") {
   Workplace place;
-  place.write("s.toml",
-              "[lattice]\ndim = 2\nsizes = [8, 10, 12, 16]\np = [0.0]\ngraphs = 8\n[sampling]\n"
-              "model = \"potts\"\nq = 10\nschedule = \"1:1\"\ncluster = \"swendsen-wang\"\n"
-              "replicas = 8\nmeasure = 300\nevery = 4\nequilibrate = 200\n"
-              "[run]\ndevice = \"cpu\"\n");
+  place.write(
+      "s.toml",
+      "[lattice]\ndim = 2\nsizes = [8, 10, 12, 16]\np = [0.0]\ngraphs = 8\n[model]\n"
+      "name = \"potts\"\nq = 10\n[sampling]\nschedule = \"1:1\"\ncluster = \"swendsen-wang\"\n"
+      "replicas = 8\nmeasure = 300\nevery = 4\nequilibrate = 200\n"
+      "[run]\ndevice = \"cpu\"\n");
   const Output output = place.run("tc s.toml --out study --no-plots");
   INFO(output.out << output.err);
   REQUIRE(output.status == 0);

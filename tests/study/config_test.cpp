@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "src/base/error.hpp"
+#include "src/study/schema.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace rewise;
@@ -170,6 +171,61 @@ TEST_CASE("tc takes schedules and cluster updates one by one for each p, in what
       CHECK(error.exit_code() == ExitCode::usage);
       CHECK(std::string(error.what()).find("sampling." + key) != std::string::npos);
     }
+  }
+}
+
+TEST_CASE("the model has a table of its own, and its keys are read from their old place, too") {
+  const std::string now = to_toml(parse_study_config(
+      kLeast + "[model]\nname = \"potts\"\nq = 3\n[sampling]\nmeasure = 9\n", "s.toml"));
+  CHECK(now.find("\n[model]\nname = \"potts\"\nq = 3\n\n[sampling]\n") != std::string::npos);
+  CHECK(now.find("\nmodel = ") == std::string::npos);
+  const std::string old = "[sampling]\nmeasure = 9\nmodel = \"potts\"\n";
+  CHECK(to_toml(parse_study_config(kLeast + old + "q = 3\n", "s.toml")) == now);
+  const auto says = [&](const std::string& rest) -> std::string {
+    try {
+      parse_study_config(kLeast + rest, "s.toml");
+    } catch (const Error& error) {
+      CHECK(error.exit_code() == ExitCode::usage);
+      return error.what();
+    }
+    return "";
+  };
+  CHECK(says(old + "q = 300\n") == "s.toml:8:5: sampling.q: 300 is out of range (2..255)");
+  CHECK(says(old + "q = 3\n[model]\nq = 3\n").find("which is given as well") != std::string::npos);
+  CHECK(says("[model]\nname = \"pots\"\n").find("s.toml:6:8: model.name: unknown model 'pots'") ==
+        0);
+  CHECK(says("[model]\nq = 3\n").find("s.toml:6:5: model.q: 3 states") == 0);
+}
+
+TEST_CASE("every key is described, and its example can be read") {
+  const std::string files = "[lattice]\nfiles = [\"a.edges\"]\n";
+  const auto beside = [](const Setting& one) -> std::string {
+    if (one.key == "q") return "name = \"potts\"\n";
+    if (one.key.starts_with("few_cluster")) return "cluster = \"few-cluster\"\n";
+    if (one.key == "target_observables") return "target_error = 1e-3\n";
+    if (one.key == "temperature_tasks") return "temperatures = [2.0, 2.25, 2.5]\n";
+    return "";
+  };
+  for (const Setting& one : settings()) {
+    INFO(one.name());
+    CHECK(!one.type.empty());
+    CHECK(!one.help.empty());
+    CHECK(!one.standard.empty());
+    CHECK(find_setting(one.table, one.key) == &one);
+    std::string text = one.table == "lattice" ? "" : kLeast;
+    if (one.table == "lattice") {
+      text = one.command == "sweep" && one.key != "files" ? files : "[lattice]\n";
+      for (const char* line : {"dim = 2\n", "sizes = [64]\n", "p = [0.1]\n"}) {
+        if (one.command != "sweep" && !std::string(line).starts_with(one.key + " ")) text += line;
+      }
+    } else {
+      text += "[" + one.table + "]\n" + beside(one);
+    }
+    text += one.key + " = " + one.example + "\n";
+    INFO(text);
+    const StudyConfig config = parse_study_config(text, "s.toml");
+    CHECK(one.text(config) != one.text(StudyConfig{}));
+    CHECK(one.text(parse_study_config(to_toml(config), "s.toml")) == one.text(config));
   }
 }
 

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
@@ -196,6 +197,52 @@ TEST_CASE("plots and report take one start of Python, and their failure takes no
   CHECK(told.status == 0);
   CHECK(says(told, "report.py: why"));
   CHECK_FALSE(says(told, "no plots, no report"));  // one line is enough
+}
+
+TEST_CASE("a folder of a version without the table model goes on, with the same tasks") {
+  Workplace place;
+  const std::string grid = "[lattice]\ndim = 2\nsizes = [8, 12]\np = [0.1]\ngraphs = 2\n",
+                    sampling =
+                        "[sampling]\ntemperatures = [0.9, 1.0]\nequilibrate = 10\nmeasure = 10\n"
+                        "every = 1\nschedule = \"1:1\"\n",
+                    model = "model = \"potts\"\nq = 3\n", run = "[run]\ndevice = \"cpu\"\n";
+  // As version 0.1 wrote it for this study.
+  const std::string before =
+      "# rewise sweep; seed 1; potts with q = 3; configuration 0670b11431c7e0a1\n"
+      "[study]\nname = \"s\"\nseed = 1\n\n"
+      "[lattice]\ndim = 2\nsizes = [[8, 8], [12, 12]]\np = [0.1]\nrule = \"rewire\"\n"
+      "graphs = [2, 2]\nmost_graphs = 10000\nmore_sizes = 1\n\n"
+      "[sampling]\nengine = \"bytespin\"\nschedule = \"1:1\"\nlocal = \"metropolis\"\n"
+      "cluster = \"wolff\"\nmodel = \"potts\"\nq = 3\nreplicas = 32\ntemperatures = [0.9, 1.0]\n"
+      "equilibrate = 10\nmeasure = 10\nevery = 1\ntarget_error = \"none\"\n\n"
+      "[run]\ndevice = \"cpu\"\nthreads = 0\ncheckpoint = \"300s\"\ntime_limit = \"none\"\n"
+      "keep_states = true\n";
+  const std::string name = "[study]\nname = \"s\"\n", line = "sweep s.toml --no-plots --out st";
+  place.write("other.toml", name + grid + sampling + "[model]\nname = \"potts\"\nq = 4\n" + run);
+  place.write("s.toml", name + grid + sampling + model + run);
+  std::filesystem::create_directory(place / "st");
+  place.write("st/study.toml", before);
+  const Output other = place.run("sweep other.toml --no-plots --out st");
+  CHECK(other.status == 73);
+  CHECK(other.err.find("potts with q = 3") != std::string::npos);
+  CHECK(place.read("st/study.toml") == before);
+  const Output old = place.run(line);
+  INFO(old.err);
+  REQUIRE(old.status == 0);
+  CHECK(old.err.find("edited") == std::string::npos);
+  CHECK(old.err.find("st/study.toml") == std::string::npos);
+  CHECK(old.err.find("sampling.model: this key is name in [model] now\n") != std::string::npos);
+  CHECK(place.read("st/study.toml").find("\n[model]\nname = \"potts\"\nq = 3\n") !=
+        std::string::npos);
+  for (const char* task :
+       {"44559a5a1d9dfd1c", "a49af19128e2be2d", "d9332ef3744dbe98", "dfd8dfbd1c20d174"}) {
+    CHECK(place.has(std::string("st/tasks/") + task + ".h5"));
+  }
+  place.write("s.toml", name + grid + sampling + "[model]\nname = \"potts\"\nq = 3\n" + run);
+  const Output now = place.run(line);
+  CHECK(now.status == 0);
+  CHECK(now.err.find("sampling.model") == std::string::npos);
+  CHECK(now.err.find("\n0 task(s) computed") != std::string::npos);
 }
 
 TEST_CASE("a study.toml that is damaged is kept aside and told, and holds up no resume") {

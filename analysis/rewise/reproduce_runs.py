@@ -1,0 +1,351 @@
+"""Runs of `rewise reproduce`: the commands of the program that make them, and what their output
+means. Every kind is a function of the run's parameters that gives a set of curves, whose files are
+written, and its text for people.
+
+Runs about the time of cluster updates are in reproduce_times.py.
+"""
+
+import hashlib
+import json
+import math
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+from .command import START
+from .errors import Error, Interrupted
+from .files import write_aside
+from .reproduce_curves import (Value, add_metrics, add_point, finished, jackknife, mean_and_error,
+                               new_set, number_text)
+
+
+class CommandFailed(Error):
+    """A command of the program ended with an error, which it has printed."""
+
+    def __init__(self, status, text):
+        super().__init__(text)
+        self.status = status
+
+
+class Machine:
+    """Runs the program's commands, one after the other, and keeps what they print: a command that
+    was finished before is not run again."""
+
+    def __init__(self, program, folder, device, version, threads=0, limit=None):
+        self.words = [program]
+        if os.path.realpath(sys.executable) == os.path.realpath(program):  # the Python package
+            self.words = [sys.executable, "-c", START, str(pathlib.Path(__file__).parents[1])]
+        self.folder, self.device, self.version, self.threads = folder, device, version, threads
+        self.end = math.inf if limit is None else time.monotonic() + limit
+        self.title = ""
+        self._child, self._signal = None, None
+
+    def take_signals(self):
+        """From here on SIGINT, SIGTERM and SIGHUP stop the command that runs, and call() raises
+        Interrupted."""
+        def stop(number, _):
+            self._signal = self._signal or number
+            if self._child is not None:
+                self._child.send_signal(signal.SIGTERM)
+
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) != signal.SIG_IGN:
+                signal.signal(number, stop)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])  # as the program started it
+
+    def check_stop(self):
+        """Raises Interrupted after a signal, or after the time limit."""
+        if self._signal is None and time.monotonic() < self.end:
+            return
+        why = "the time limit" if self._signal is None else signal.Signals(self._signal).name
+        raise Interrupted(f"stopped by {why}; finished runs are in {self.folder}: the same command "
+                          "goes on")
+
+    def about(self, run, **other):
+        """What was run, as in curves.json."""
+        return {"lattice": {"dim": run["dim"], "extents": [run["sizes"][0]] * run["dim"],
+                            "p": run["p"][0], "rule": run["rule"], "graph_seed": 1,
+                            "graphs": run["graphs"]},
+                "model": "ising", "q": 2, "engine": run["engine"], "device": self.device,
+                "threads": self.threads, "replicas": run["replicas"], "seed": run["seed"]} | other
+
+    @staticmethod
+    def derived_seed(seed, purpose):
+        """As derived_seed() of src/study/study.cpp."""
+        import xxhash
+
+        return xxhash.xxh3_64_intdigest(f"{seed}|{purpose}") >> 1
+
+    def options(self):
+        """Words of the command line on which results do not depend."""
+        return options(device=self.device, threads=self.threads)
+
+    def call_json(self, name, command, words=None):
+        """call() of a command that prints JSON."""
+        return json.loads(self.call(name, command, words))
+
+    def call(self, name, command, words=None, made=None):
+        """What a command of the program prints. It is kept in runs/NAME.json, and counts as long as
+        `command` (words that determine the result) and the kind of device stay the same. `words`:
+        of the command line, where they are others; `made`: a file that the command writes and that
+        must still be the same."""
+        kept = self.folder / "runs" / f"{name}.json"
+        command = [*command, "cpu" if self.device == "cpu" else "cuda"]
+        output = read_kept(kept, command, made)
+        if output is not None:
+            return output
+        self.check_stop()
+        print(f"{self.title}: {name}", file=sys.stderr, flush=True)
+        output = self._run(words or command[:-1])
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        write_kept(kept, command, output, made)
+        return output
+
+    def _run(self, words):
+        self._child = subprocess.Popen([*self.words, *words], stdin=subprocess.DEVNULL,
+                                       stdout=subprocess.PIPE, text=True)
+        if self._signal is not None:  # since check_stop()
+            self._child.send_signal(signal.SIGTERM)
+        try:
+            left = None if math.isinf(self.end) else max(self.end - time.monotonic(), 0)
+            output, _ = self._child.communicate(timeout=left)
+        except subprocess.TimeoutExpired:
+            self._child.send_signal(signal.SIGTERM)
+            output, _ = self._child.communicate()
+        status = self._child.returncode
+        self._child = None
+        if status == 0:
+            return output
+        self.check_stop()
+        raise CommandFailed(status if status > 0 else Error.status,
+                            f"{self.title}: `rewise {' '.join(words)}` ended with "
+                            + (f"status {status}" if status > 0 else f"signal {-status}"))
+
+
+KEPT_VERSION = 7  # Counts changes of what runs/NAME.json holds.
+
+
+def digest_of(entry):
+    return hashlib.sha256(json.dumps(entry).encode()).hexdigest()
+
+
+def digest_of_file(path):
+    return "" if path is None else hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def write_kept(path, command, output, made):
+    entry = {"version": KEPT_VERSION, "command": command, "made": digest_of_file(made),
+             "output": output}
+    text = json.dumps(entry | {"digest": digest_of(entry)}, indent=1)
+    write_aside(path, (text + "\n").encode())
+
+
+def read_kept(path, command, made):
+    """The kept output of the same command; None where there is none or it is damaged."""
+    try:
+        entry = json.loads(path.read_text(encoding="utf-8"))
+        digest = entry.pop("digest")
+        good = digest == digest_of(entry) and entry["version"] == KEPT_VERSION and \
+            entry["command"] == command and entry["made"] == digest_of_file(made)
+        return entry["output"] if good else None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def listed(values):
+    """Values as one word of the command line."""
+    return ",".join(value if isinstance(value, str) else number_text(value) for value in values)
+
+
+def options(**values):
+    """Words of the command line: graph_seed=1 is --graph-seed 1."""
+    return [word for name, value in values.items()
+            for word in ("--" + name.replace("_", "-"), str(value))]
+
+
+def graph_options(run, size, p):
+    return options(dim=run["dim"], size=size, p=number_text(p), rule=run["rule"])
+
+
+# --- equilibrate, decorrelate, clusters
+
+OWN_OPTIONS = {"equilibrate": ("steps", "points", "timings"),
+               "decorrelate": ("prepare", "equilibrate", "steps", "points", "origins"),
+               "clusters": ("prepare", "equilibrate", "measure")}
+
+
+def curves(run, machine):
+    """The command of the same name writes the set of curves and prints its metrics."""
+    kind, folder = run["kind"], machine.folder / run["name"]
+    command = [kind, *graph_options(run, run["sizes"][0], run["p"][0]), *options(
+        graphs=run["graphs"], temperature=listed(run["temperature"]),
+        schedule=listed(run["schedules"]), engine=run["engine"], replicas=run["replicas"],
+        seed=run["seed"], **{name: run[name] for name in OWN_OPTIONS[kind]})]
+    if kind == "clusters":
+        command += options(fit=f"{number_text(run['fit_from'] or 10)}:{number_text(run['fit_to'])}")
+    if run["linear"] and kind != "clusters":
+        command.append("--linear")
+    words = [*command, "--overwrite", "--no-plots", *machine.options(), "--out", str(folder)]
+    text = machine.call(run["name"], command, words, folder / "curves.json")
+    data = json.loads((folder / "curves.json").read_text(encoding="utf-8"))
+    return data, text
+
+
+# --- moments
+
+OBSERVABLES = ("energy", "abs_magnetisation", "specific_heat", "susceptibility", "binder")
+
+
+def split_schedule(text):
+    """("metropolis", "swendsen-wang", "1:1") of "swendsen-wang/1:1"."""
+    *words, schedule = text.split("/")
+    local = [word for word in words if word in ("metropolis", "glauber")]
+    cluster = [word for word in words if word not in local]
+    return (local or ["metropolis"])[0], (cluster or ["wolff"])[0], schedule
+
+
+def estimate(row, name):
+    """Of a temperature of `rewise run --json`; also where its checks refuse the values, as they do
+    of short runs."""
+    return Value(*(math.nan if part is None else part for part in
+                   ((row if row["candidate"] is None else row["candidate"])[name][key]
+                    for key in ("value", "error"))))
+
+
+def over_graphs(rows, name):
+    """Mean over graphs; of one graph its own value and error. Binder's U is 1 - [m^4] / 3 [m^2]^2
+    with means over graphs."""
+    if len(rows) == 1:
+        return estimate(rows[0], name)
+    if name != "binder":
+        return mean_and_error([estimate(row, name).value for row in rows])
+    return jackknife([(estimate(row, "m2").value, estimate(row, "m4").value) for row in rows],
+                     lambda m2, m4: 1 - m4 / (3 * m2 * m2))
+
+
+def peak(temperatures, values):
+    """Where the values are largest; error: half of the spacing."""
+    best = max(range(len(values)), key=lambda k: values[k].value)
+    other = best + 1 if best + 1 < len(temperatures) else best - 1
+    return Value(temperatures[best], abs(temperatures[other] - temperatures[best]) / 2)
+
+
+def crossing(temperatures, small, large):
+    """Where U of the larger size falls below that of the smaller one, by straight lines between
+    temperatures; the steepest of several."""
+    at = height = Value(math.nan, math.nan)
+    steepest = 0
+    for k, (t, following) in enumerate(zip(temperatures, temperatures[1:])):
+        before = large[k].value - small[k].value
+        after = large[k + 1].value - small[k + 1].value
+        if not before > 0 >= after or before - after < steepest:
+            continue
+        steepest = before - after
+        width, share = following - t, before / (before - after)
+        noise = math.hypot(small[k].error, large[k].error)
+        fall = small[k].value - small[k + 1].value
+        at = Value(t + share * width, noise * width / (before - after))
+        height = Value(small[k].value - share * fall, math.hypot(noise, fall * at.error / width))
+    return {"crossing_temperature": at, "crossing_binder": height}
+
+
+def moments(run, machine):
+    """Table "moments", a curve per size and p: averages against temperature, with errors over
+    graphs where there are several. Metrics: where C and chi are largest, and for each p where U of
+    consecutive sizes cross (crossing=largest: of the two largest)."""
+    temperatures = run["temperature"]
+    local, cluster, schedule = split_schedule(run["schedules"][0])
+    data = new_set(machine.version, "moments", machine.about(run))
+    for p in run["p"]:
+        smaller = None
+        for size in run["sizes"]:
+            extents = "x".join([str(size)] * run["dim"])
+            graphs = []
+            for graph in range(run["graphs"]):
+                seed = machine.derived_seed(run["seed"], f"{extents} {number_text(p)} {graph}")
+                command = ["run", *graph_options(run, size, p), *options(
+                    graph_seed=1 + graph, temperature=listed(temperatures), schedule=schedule,
+                    local=local, cluster=cluster, engine=run["engine"], replicas=run["replicas"],
+                    equilibrate=run["equilibrate"], measure=run["measure"], seed=seed), "--json"]
+                name = f"{run['name']}-L{size}-p{number_text(p)}-graph{graph}"
+                found = machine.call_json(name, command, [*command, *machine.options()])
+                data["about"]["threads"] = found["threads"]
+                graphs.append(found["results"])
+            values = {name: [over_graphs(rows, name) for rows in zip(*graphs)]
+                      for name in OBSERVABLES}
+            keys = {"size": str(size), "p": number_text(p)}
+            for k, t in enumerate(temperatures):
+                add_point(data, "moments", keys,
+                          {"temperature": t} | {name: values[name][k] for name in OBSERVABLES})
+            add_metrics(data, keys, {
+                "heat_peak_temperature": peak(temperatures, values["specific_heat"]),
+                "chi_peak_temperature": peak(temperatures, values["susceptibility"])})
+            if smaller is not None:
+                pair = "largest" if size == run["sizes"][-1] else str(size)
+                add_metrics(data, {"crossing": pair, "p": number_text(p)},
+                            crossing(temperatures, smaller, values["binder"]))
+            smaller = values["binder"]
+    return finished(data, machine.folder / run["name"])
+
+
+# --- tc
+
+def study_of(run):
+    """The text of a study file."""
+    lines = ["[study]", f'name = "{run["name"]}"', f"seed = {run['seed']}", "[lattice]",
+             f"dim = {run['dim']}", f"sizes = {run['sizes']}",
+             f"p = [{', '.join(map(number_text, run['p']))}]", f'rule = "{run["rule"]}"',
+             f"graphs = {run['graphs']}"]
+    if run["schedules"]:
+        _, cluster, schedule = split_schedule(run["schedules"][0])
+        lines += ["[sampling]", f'schedule = "{schedule}"', f'cluster = "{cluster}"']
+    return "\n".join(lines) + "\n"
+
+
+def total_of(entry):
+    """Value with statistical and systematic error of an entry of summary.json; NaN where there is
+    none or its error is unknown."""
+    error = entry and entry.get("total_error", entry["error"])
+    return Value(math.nan) if error is None else Value(entry["value"], error)
+
+
+def tc(run, machine):
+    """Table "shift": p, shift; table "local": p, exponent. Metrics: tc and shift of every p, and
+    one row with the exponent of the power law through all of them. The study stays in tc/NAME and
+    goes on from there."""
+    file = machine.folder / "tc" / f"{run['name']}.toml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    study = study_of(run)
+    write_aside(file, study.encode())
+    summary = machine.call_json(run["name"], ["tc", study], [
+        "tc", str(file), "--json", "--no-plots", *machine.options(), "--out",
+        str(file.with_suffix(""))])
+
+    data = new_set(machine.version, "tc", machine.about(run))
+    shifts = []
+    for point in summary["points"]:
+        shift = total_of(point["shift"])
+        add_metrics(data, {"p": number_text(point["p"])}, {
+            "tc": total_of(point["tc"] or point["candidate"]), "shift": shift})
+        data["notes"] += point["warnings"]
+        if not math.isnan(shift.value):
+            shifts.append(point["p"])
+            add_point(data, "shift", {}, {"p": point["p"], "shift": shift})
+    local = [(law["p"], total_of(law["exponent"])) for law in summary["local_exponents"]]
+    for p, exponent in local:
+        add_point(data, "local", {}, {"p": p, "exponent": exponent})
+    laws = [law for law in summary["power_laws"]
+            if shifts and (law["p_first"], law["p_last"]) == (min(shifts), max(shifts))]
+    exponents = [exponent for _, exponent in local] or [Value(math.nan)]
+    add_metrics(data, {"p": "all"}, {
+        "exponent": total_of(laws[0]["exponent"]) if laws else Value(math.nan),
+        "fit_q": Value(laws[0]["q"] if laws and laws[0]["q"] is not None else math.nan, 0),
+        "exponent_lowest_p": exponents[0], "exponent_highest_p": exponents[-1]})
+    return finished(data, machine.folder / run["name"])
+
+
+KINDS = {"equilibrate": curves, "decorrelate": curves, "clusters": curves, "moments": moments,
+         "tc": tc}

@@ -1,0 +1,390 @@
+"""Runs of `rewise reproduce` about the time of cluster updates: kinds speed, labelling and
+few-cluster. The tables and figures of Komura & Okabe (2012, 2013) and Weigel (2011).
+
+The hidden command `rewise time-updates REQUEST` times the updates; here their medians, errors and
+ratios are taken. REQUEST is a JSON object:
+
+    extents, p, rule, graph_seed      the lattice
+    engine, q, beta, replicas, seed   the system; q = 2 is the Ising model
+    device, threads, equilibrate      Swendsen-Wang updates from an ordered start; device -1: CPU
+    timings                           a list, each of it from that same state: device, cluster,
+                                      wolff_method or label_method, tile, ranks; least and most
+                                      updates, seconds after which there are no more, warm-up
+                                      updates before, repeats of the same updates
+
+The reply has for each timing a list of repeats: columns of equal length, one number per update.
+cluster, measure, activate, label, merge, flip are seconds of the update, of the measurement after
+it and of the update's steps; sites were flipped (Wolff) or visited; passes are those of a labelling
+by relaxation.
+"""
+
+import json
+import math
+import statistics
+
+from .errors import UsageError
+from .reproduce_curves import (TIMING_NOTE, Timing, Value, add_metrics, add_point, divide, finished,
+                               jackknife, mean_and_error, new_set, number_text, quotient)
+
+TILED = ("+sew", "+relax")  # endings of labelling methods that have tiles
+
+
+def timing_of(repeats):
+    """Median, its error from the median deviation, and range."""
+    middle = statistics.median(repeats)
+    error = math.nan
+    if len(repeats) > 1:
+        # 1.4826: from a median deviation to a standard deviation; 1.2533: from the error of a mean
+        # to that of a median; both of normal noise.
+        deviation = statistics.median(abs(x - middle) for x in repeats)
+        error = 1.4826 * 1.2533 * deviation / math.sqrt(len(repeats))
+    return Timing(middle, error, min(repeats), max(repeats))
+
+
+def device_index(device):
+    """Of "cuda:N"; -1: the CPU."""
+    return -1 if device == "cpu" else int(device.partition(":")[2])
+
+
+def request(run, size, seed, beta, timings, **how):
+    """A REQUEST of one size; `how` replaces its entries."""
+    entries = {"extents": [size] * run["dim"], "p": run["p"][0], "rule": run["rule"],
+               "graph_seed": 1, "engine": "bytespin", "q": 2, "beta": beta, "replicas": 1,
+               "seed": seed, "threads": 1, "equilibrate": run["equilibrate"], "timings": timings}
+    return ["time-updates", json.dumps(entries | how)]
+
+
+def summed(repeat, names):
+    """The sum of these columns, update by update."""
+    return [sum(parts) for parts in zip(*(repeat[name] for name in names))]
+
+
+# --- labelling and few-cluster
+
+def critical_beta(dim, q):
+    """beta_c of the Potts model: exact on the square lattice, ln(1 + sqrt q); for q = 2 on the
+    cubic one twice that of the Ising model, which has the same bond probabilities there."""
+    if dim == 2:
+        return math.log(1 + math.sqrt(q))
+    if dim == 3 and q == 2:
+        return 2 * 0.221654626
+    raise UsageError(f"beta_c is not known for dim = {dim}, q = {q}")
+
+
+def system(run, q, ratio):
+    """The entries of a REQUEST for q states at beta / beta_c = ratio."""
+    beta = ratio * critical_beta(run["dim"], q)
+    return {"q": q, "beta": beta / 2 if q == 2 else beta}
+
+
+def timing_request(run, device, cluster, **how):
+    """An entry of `timings`: at most run["measure"] updates, for about a third of a second."""
+    core = device < 0
+    return {"device": device, "cluster": cluster, "least": 2 if core else 3,
+            "most": run["measure"], "seconds": 0.3, "warm": 1 if core else 3} | how
+
+
+def update_times(repeat, sites):
+    """Timings of an update and its steps in nanoseconds per site, and the mean number of passes."""
+    columns = {"total": ["cluster"], "measured": ["cluster", "measure"], "activate": ["activate"],
+               "label": ["label"], "merge": ["merge"], "flip": ["flip"],
+               "identify": ["label", "merge"]}
+    times = {name: timing_of([1e9 / sites * x for x in summed(repeat, parts)])
+             for name, parts in columns.items()}
+    return times | {"passes": mean_and_error(repeat["passes"])}
+
+
+def time_per_flipped_site(repeat):
+    """Nanoseconds. An update flips any number of sites: the repeats are eight stretches of updates,
+    each the sum of seconds over the sum of sites."""
+    updates = len(repeat["cluster"])
+    stretches = min(updates, 8)
+    ends = [k * updates // stretches for k in range(stretches + 1)]
+    return timing_of([1e9 * sum(repeat["cluster"][a:b]) / sum(repeat["sites"][a:b])
+                      for a, b in zip(ends, ends[1:])])
+
+
+def labelling_keys(size, q, ratio, method, tile, ranks):
+    keys = {"size": str(size), "q": str(q), "ratio": number_text(ratio), "method": method,
+            "tile": str(tile or "own")}
+    return keys | ({"ranks": str(ranks)} if ranks else {})
+
+
+def labelling(run, machine):
+    """Swendsen-Wang updates of the q-state Potts model for all sizes x q x ratios beta / beta_c x
+    methods x tiles x ranks, on the device; beside them, up to the edge run["core"], the default
+    method on one core.
+
+    Table "times", against the run's axis: nanoseconds per spin of an update (total), of its steps
+    (activate, label, merge, flip; identify = label + merge), with the measurement (measured), on
+    one core (core); speedup = core / total; passes; tiles_across = L / tile. Table "best_tile",
+    where there are several tiles: the edge with the least `identify`, against size. Metrics
+    likewise; with fit_from, passes_exponent of passes ~ (L / tile)^exponent for L / tile of
+    fit_from and more.
+
+    Ranks are threads of one process that share the lattice, each on a core or, in turn, on the CUDA
+    devices of the machine: where there are fewer devices, the times say what sharing costs."""
+    device = device_index(machine.device)
+    note = "speedup: one core of this machine's processor over the CUDA device" if device >= 0 else\
+        "no CUDA device here: the methods run on one core, and speedup is the default method's " \
+        "time over theirs"
+    data = new_set(machine.version, "labelling", machine.about(run, engine="bytespin"),
+                   [TIMING_NOTE, note])
+    settings = [(method, tile, ranks) for method in run["methods"] or ["fast"]
+                for tile in (run["tiles"] if method.endswith(TILED) else [0])
+                for ranks in run["ranks"] or [0]]
+    for size in run["sizes"]:
+        for q in run["q"]:
+            for ratio in run["ratio"]:
+                timings = [timing_request(run, device, "swendsen-wang", label_method=method,
+                                          tile=tile, ranks=max(ranks, 1))
+                           for method, tile, ranks in settings]
+                if size <= run["core"]:
+                    timings.append(timing_request(run, -1, "swendsen-wang"))
+                replies = machine.call_json(
+                    f"{run['name']}-L{size}-q{q}-ratio{number_text(ratio)}",
+                    request(run, size, run["seed"], timings=timings, device=device,
+                            threads=machine.threads, **system(run, q, ratio)))
+                times = [update_times(reply[0], size ** run["dim"]) for reply in replies]
+                core = times.pop()["total"] if size <= run["core"] else Timing(math.nan)
+                for (method, tile, ranks), one in zip(settings, times):
+                    add_labelling(data, run, (size, q, ratio, method, tile, ranks), one, core)
+    if len(run["tiles"]) > 1:
+        add_best_tiles(data, run, settings)
+    if run["fit_from"] is not None:
+        for method in run["methods"]:
+            add_passes_law(data, run, method)
+    return finished(data, machine.folder / run["name"])
+
+
+def add_labelling(data, run, setting, times, core):
+    """A point of "times" and its row of metrics."""
+    size, _, ratio, _, tile, ranks = setting
+    one = Timing(1, 0, 1, 1)
+    columns = {name: times[name] for name in ("total", "measured", "activate", "label", "merge",
+                                              "flip", "identify")}
+    columns |= {"core": core, "speedup": quotient(core, times["total"]),
+                "flips_per_ns": quotient(one, times["total"]),
+                "flips_per_ns_measured": quotient(one, times["measured"]),
+                "passes": times["passes"]}
+    keys = labelling_keys(*setting)
+    axis = {"size": size, "ratio": ratio, "tile": tile, "ranks": ranks}[run["axis"]]
+    across = size / tile if tile else math.nan
+    add_point(data, "times", {key: value for key, value in keys.items() if key != run["axis"]},
+              {run["axis"]: axis, "tiles_across": across} | columns)
+    add_metrics(data, keys, columns)
+
+
+def add_best_tiles(data, run, settings):
+    """Of every method with tiles and every size."""
+    for method in dict.fromkeys(method for method, tile, _ in settings if tile):
+        for size in run["sizes"]:
+            rows = [row for row in data["metrics"] if row["keys"]["method"] == method
+                    and row["keys"]["size"] == str(size) and "identify" in row["values"]]
+            best = min(rows, key=lambda row: row["values"]["identify"]["value"])
+            tile = int(best["keys"]["tile"])
+            add_point(data, "best_tile", {"method": method}, {
+                "size": size, "tile": tile, "identify": best["values"]["identify"]["value"]})
+            add_metrics(data, {"method": method, "size": str(size), "tile": "best"},
+                        {"best_tile": tile})
+
+
+def slope(points):
+    """Of y against x by least squares; NaN where x does not vary."""
+    if len({x for x, _ in points}) < 2:
+        return math.nan
+    return statistics.linear_regression(*zip(*points)).slope
+
+
+def add_passes_law(data, run, method):
+    """ln passes against ln(L / tile). Tiles of one size label the same configurations, which are
+    alike from update to update: the error is by jackknife over sizes."""
+    by_size = {}
+    for row in data["metrics"]:
+        keys = row["keys"]
+        if keys["method"] != method or not keys["tile"].isdigit() or "passes" not in row["values"]:
+            continue
+        across, passes = int(keys["size"]) / int(keys["tile"]), row["values"]["passes"]["value"]
+        if across >= run["fit_from"] and passes > 0:
+            by_size.setdefault(keys["size"], []).append((math.log(across), math.log(passes)))
+    exponent = slope([point for points in by_size.values() for point in points])
+    without = [slope([point for other, points in by_size.items() if other != size
+                      for point in points]) for size in by_size]
+    n = len(without)
+    error = math.sqrt((n - 1) / n * sum((x - exponent) ** 2 for x in without)) if n > 1 else \
+        math.nan
+    add_metrics(data, {"method": method, "tile": "all"},
+                {"passes_exponent": Value(exponent, error)})
+
+
+def few_cluster(run, machine):
+    """Nanoseconds per flipped site against size: few-cluster updates on the device, with the best
+    of all tiles, beside Wolff updates on one core; and their ratio."""
+    device = device_index(machine.device)
+    data = new_set(machine.version, "few-cluster", machine.about(run, engine="bytespin"),
+                   [TIMING_NOTE])
+    for size in run["sizes"]:
+        tiles = [tile for tile in run["tiles"] if tile <= size]
+        timings = [timing_request(run, -1, "wolff")]
+        timings += [timing_request(run, device, "few-cluster", tile=tile) for tile in tiles]
+        replies = machine.call_json(f"{run['name']}-L{size}", request(
+            run, size, run["seed"], timings=timings, device=device, threads=machine.threads,
+            **system(run, run["q"][0], run["ratio"][0])))
+        wolff, *few = [time_per_flipped_site(reply[0]) for reply in replies]
+        best, tile = min(zip(few, tiles), default=(Timing(math.inf), 0),
+                         key=lambda pair: pair[0].value)
+        columns = {"core": wolff, "few_cluster": best, "speedup": quotient(wolff, best)}
+        add_point(data, "few-cluster", {}, {"size": size} | columns | {"tile": tile})
+        add_metrics(data, {"size": str(size)}, columns | {"tile": tile})
+    return finished(data, machine.folder / run["name"])
+
+
+# --- speed
+
+STRETCHES = 8  # of a series of updates, whose clusters are correlated in time
+
+
+def medians(repeats, names):
+    """Median over the repeats of the sum of these columns, update by update."""
+    return [statistics.median(values) for values in zip(*(summed(repeat, names)
+                                                          for repeat in repeats))]
+
+
+def stretches(series, updates):
+    """Means of STRETCHES parts of the first `updates`. The first one, which warms up, is left out
+    where there are enough."""
+    skip = 1 if updates > STRETCHES else 0
+    length = (updates - skip) // STRETCHES
+    return [statistics.fmean(series[skip + k * length:skip + (k + 1) * length])
+            for k in range(STRETCHES)]
+
+
+def mean_over_stretches(series):
+    return mean_and_error(stretches(series, len(series)))
+
+
+def ratio_of(a, b):
+    """Mean of `a` over mean of `b` over the updates that both have; error by jackknife over
+    stretches."""
+    updates = min(len(a), len(b))
+    return jackknife(list(zip(stretches(a, updates), stretches(b, updates))), divide)
+
+
+def product(a, b):
+    return Value(a.value * b.value, math.hypot(a.error * b.value, a.value * b.error))
+
+
+class UpdateTimes:
+    """Wolff updates of one side, from their repeats: microseconds per replica."""
+
+    def __init__(self, repeats, replicas, sites):
+        self.repeats, self.unit = repeats, 1e6 / replicas
+        self.fraction = [x / replicas / sites for x in repeats[0]["sites"]]  # mean cluster over N
+        self.alone = self.series(["cluster"])
+
+    def series(self, names):
+        return [self.unit * x for x in medians(self.repeats, names)]
+
+    def timing(self, names, value_of=mean_over_stretches):
+        """Of the medians. Its range is that of the repeats' means over the mean of the medians."""
+        series = self.series(names)
+        value = value_of(series)
+        means = [self.unit * statistics.fmean(summed(repeat, names)) for repeat in self.repeats]
+        unit = divide(value.value, statistics.fmean(series))
+        return Timing(*value, min(value.value, min(means) * unit),
+                      max(value.value, max(means) * unit))
+
+
+ALONE, MEASURED = ["cluster"], ["cluster", "measure"]
+
+
+def speed_columns(core, fast, same_moves, with_hybrid):
+    """Both sides' times and their ratios. If both made the same moves and the core made fewer of
+    them, it is timed per flipped site and counted for the mean cluster of the longer series."""
+    none = Timing(math.nan)
+    if fast is None:
+        return {"core_us": core.timing(ALONE), "core_us_measured": core.timing(MEASURED),
+                "fast_us": none, "fast_us_measured": none, "acceleration": none,
+                "acceleration_measured": none,
+                "cluster_fraction": exact_range(mean_over_stretches(core.fraction)),
+                "hybrid_share": none}
+    longer = same_moves and len(fast.fraction) > len(core.fraction)
+    fraction = mean_over_stretches((fast if longer else core).fraction)
+
+    def core_value(series):
+        return product(ratio_of(series, core.fraction), fraction) if longer else \
+            mean_over_stretches(series)
+
+    columns = {"core_us": core.timing(ALONE, core_value),
+               "core_us_measured": core.timing(MEASURED, core_value),
+               "fast_us": fast.timing(ALONE), "fast_us_measured": fast.timing(MEASURED)}
+    columns |= {"acceleration": quotient(columns["core_us"], columns["fast_us"]),
+                "acceleration_measured": quotient(columns["core_us_measured"],
+                                                  columns["fast_us_measured"]),
+                "cluster_fraction": exact_range(fraction)}
+    if with_hybrid:
+        hybrid = [min(pair) for pair in zip(core.alone, fast.alone)]
+        columns["hybrid_share"] = exact_range(ratio_of(hybrid, fast.alone))
+    return columns
+
+
+def exact_range(value):
+    """A number that does not depend on the repeats."""
+    return Timing(*value, value.value, value.value)
+
+
+def speed(run, machine):
+    """Microseconds per Wolff update, alone and with a measurement, of one system on one core
+    (bytespin engine) and of one replica on the accelerated side: the bytespin engine on CUDA, by
+    each of the methods (none: its default), or, without a device, 32 replicas of the multispin
+    engine on one core; their ratios; the mean cluster over N. Table "speed" against temperature,
+    "by_size" against size.
+
+    On CUDA both sides grow the same clusters. With methods there is hybrid_share: the mean over
+    updates of the shorter of both times over that of the device. No hand-over between processor
+    and device by cluster gains more.
+
+    Each side makes run["measure"] updates, or as many as half a second has time for (eight at
+    least), three times."""
+    device, named = device_index(machine.device), bool(run["methods"])
+    gpu = device >= 0
+    engine = "bytespin" if gpu else "multispin"
+    note = "accelerated: the bytespin engine on CUDA" if gpu else \
+        "no CUDA device here: its methods were not timed" if named else \
+        "accelerated: no CUDA device here, so 32 systems a word on one core"
+    data = new_set(machine.version, "speed",
+                   machine.about(run, engine=engine, threads=1, replicas=1 if gpu else 32),
+                   [TIMING_NOTE, note])
+
+    def wolff(of_device, most, **how):
+        return {"device": of_device, "cluster": "wolff", "least": min(STRETCHES, most),
+                "most": most, "seconds": 0.5, "repeats": 3} | how
+
+    for size in run["sizes"]:
+        sites = size ** run["dim"]
+        for t in run["temperature"]:
+            name = f"{run['name']}-L{size}-T{number_text(t)}"
+            seed = machine.derived_seed(run["seed"], f"graph 0 T {number_text(t)}")
+            timings = [wolff(-1, run["measure"])]
+            if gpu:
+                timings += [wolff(device, run["measure"], **method) for method in
+                            [{"wolff_method": word} for word in run["methods"]] or [{}]]
+            core, *fast = machine.call_json(name, request(
+                run, size, seed, 1 / t, timings, device=device))
+            if not gpu and not named:
+                fast = machine.call_json(name + "-word", request(
+                    run, size, seed, 1 / t, [wolff(-1, max(run["measure"] // 8, STRETCHES))],
+                    engine="multispin", replicas=32, device=-1))
+            core = UpdateTimes(core, 1, sites)
+            fast = [UpdateTimes(one, 1 if gpu else 32, sites) for one in fast]
+            for method, one in zip(run["methods"] or [""], fast or [None] * len(run["methods"])):
+                columns = speed_columns(core, one, gpu, named)
+                keys = {"method": method} if named else {}
+                size_key, t_key = {"size": str(size)}, {"temperature": number_text(t)}
+                add_point(data, "speed", size_key | keys, {"temperature": t} | columns)
+                add_point(data, "by_size", t_key | keys, {"size": size} | columns)
+                add_metrics(data, size_key | keys | t_key, columns)
+    return finished(data, machine.folder / run["name"])
+
+
+KINDS = {"labelling": labelling, "few-cluster": few_cluster, "speed": speed}

@@ -1,0 +1,163 @@
+// `rewise help`: the keys of a study's file, from their schema.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "experiments/console/commands.hpp"
+#include "experiments/console/shared_options.hpp"
+#include "src/base/error.hpp"
+#include "src/study/schema.hpp"
+
+namespace rewise {
+namespace {
+
+constexpr const char* kHelpAbout =
+    "Explain a key of a study's file, or list all of them.\n\n"
+    "KEY is a key, with or without its table (measure, sampling.measure), a table (lattice),\n"
+    "or a subcommand, whose --help is printed.";
+constexpr const char* kHelpExamples = R"(
+Examples:
+  rewise help
+  rewise help temperatures
+  rewise help sampling
+  rewise help tc)";
+
+// "--measure of run, decorrelate"; "" if no command has it.
+std::string option_text(const CLI::App& program, const Setting& one) {
+  if (one.option.empty()) return "";
+  const auto names = commands_with(program, one.option);
+  return names.empty() ? "" : fmt::format("{} of {}", one.option, fmt::join(names, ", "));
+}
+
+std::string readers(const Setting& one) { return one.command.empty() ? "tc, sweep" : one.command; }
+
+std::string type_text(const Setting& one) {
+  return one.unit.empty() ? one.type : fmt::format("{} ({})", one.type, one.unit);
+}
+
+// Text in lines behind a column of this width.
+std::string column(std::size_t width, const std::string& text) {
+  std::string out;
+  for (const char c : help_lines(text)) {
+    out += c;
+    if (c == '\n') out += std::string(width, ' ');
+  }
+  return out + "\n";
+}
+
+// The present or the old name of a key, without its table.
+bool is_called(const Setting& one, const std::string& name) {
+  return name == one.key || name == one.name() || name == one.old_key ||
+         name == one.old_table + "." + one.old_key;
+}
+
+std::string explanation(const CLI::App& program, const Setting& one) {
+  std::string text = fmt::format("{} in [{}]\n  {}", one.key, one.table, column(2, one.help));
+  if (!one.more.empty()) text += "  " + column(2, one.more);
+  const auto line = [&](const char* what, const std::string& value) {
+    if (!value.empty()) text += fmt::format("  {:<9}{}", what, column(11, value));
+  };
+  line("type", type_text(one));
+  line("default", one.standard);
+  line("allowed", one.range());
+  line("read by", readers(one));
+  line("option", option_text(program, one));
+  if (!one.old_key.empty()) {
+    line("formerly", fmt::format("{} in [{}], still accepted", one.old_key, one.old_table));
+  }
+  return text +
+         fmt::format("  example  [{}]\n           {} = {}\n", one.table, one.key, one.example);
+}
+
+std::string list_of(const std::string& table) {
+  std::string text;
+  for (const KeyTable& part : study_keys()) {
+    if (!table.empty() && part.table != table) continue;
+    text += fmt::format("{}[{}]\n", text.empty() ? "" : "\n", part.table);
+    for (const auto key : part.keys) {
+      const Setting& one = *find_setting(part.table, key);
+      text += fmt::format("  {:<20}{}", key, column(22, one.help));
+    }
+  }
+  return text;
+}
+
+std::string cell(std::string text) {
+  for (std::size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2) {
+    text.insert(at, "\\");
+  }
+  return text;
+}
+
+std::string page(const CLI::App& program) {
+  std::string text =
+      "# Keys of a study's file\n\n"
+      "Written by `rewise help --markdown`. `rewise help KEY` prints the same about one key. "
+      "[GUIDE.md](GUIDE.md) explains\nwhat a study does. Defaults are written as in a file. Only "
+      "`dim`, `sizes` and `p` are required; an unknown key is an error.\n";
+  for (const KeyTable& table : study_keys()) {
+    text += fmt::format(
+        "\n## [{}]\n\n| key | type | default | allowed | meaning | option "
+        "|\n|---|---|---|---|---|---"
+        "|\n",
+        table.table);
+    for (const auto key : table.keys) {
+      const Setting& one = *find_setting(table.table, key);
+      std::string meaning = one.help + (one.more.empty() ? "" : ". " + one.more);
+      if (!one.command.empty()) meaning = fmt::format("({} only) {}", one.command, meaning);
+      if (!one.old_key.empty()) {
+        meaning += fmt::format(". Formerly `{}` in [{}]", one.old_key, one.old_table);
+      }
+      text += fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", one.key, type_text(one),
+                          cell(one.standard), cell(one.range()), cell(meaning),
+                          option_text(program, one));
+    }
+  }
+  return text +
+         "\nNo result depends on `[run]`, except that `schedule = \"auto\"` goes by the "
+         "speed of the device.\n";
+}
+
+ExitCode print_help(const CLI::App& program, const std::string& name) {
+  std::string text = list_of(name);
+  if (!name.empty() && text.empty()) text = help_of(program, name);
+  if (text.empty()) {
+    for (const Setting& one : settings()) {
+      if (is_called(one, name)) {
+        text += (text.empty() ? "" : "\n") + explanation(program, one);
+      }
+    }
+  }
+  if (text.empty()) {
+    std::vector<std::string_view> known;
+    for (const Setting& one : settings()) known.push_back(one.key);
+    std::string advice = key_advice(name, known, {});
+    if (advice.empty()) advice = "'rewise help' lists all keys";
+    throw Error(ExitCode::usage, fmt::format("help: unknown key '{}' ({})", name, advice));
+  }
+  fmt::print("{}", text);
+  return ExitCode::done;
+}
+
+}  // namespace
+
+AddedCommand add_help_command(CLI::App& program) {
+  struct Options {
+    std::string key;
+    bool markdown = false;
+  };
+  auto options = std::make_shared<Options>();
+  CLI::App& app = add_command(program, "help", kHelpAbout, kHelpExamples);
+  add_argument(app, "key", options->key, "KEY", "what to explain", false);
+  add_flag(app, "--markdown", options->markdown, "print the reference page of all keys");
+  return {&app, [options, &program] {
+            if (!options->markdown) return print_help(program, options->key);
+            fmt::print("{}", page(program));
+            return ExitCode::done;
+          }};
+}
+
+}  // namespace rewise

@@ -1,0 +1,169 @@
+// `rewise time-updates REQUEST`: seconds of single cluster updates, for `rewise reproduce`.
+// analysis/rewise/reproduce_times.py describes the request and the reply, which are JSON; the
+// command is for that module alone, and --help does not list it.
+//
+// All timings of a request start from the same state, which Swendsen-Wang updates from an ordered
+// start have equilibrated. Each update is timed on its own and followed by a measurement, whose
+// time is apart: the caller takes medians over updates and over repeats.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "experiments/console/commands.hpp"
+#include "graphs/graph.hpp"
+#include "src/bytespin/shared.hpp"
+#include "src/cuda/devices.hpp"
+#include "src/curves/curve_spec.hpp"
+#include "src/engine/registry.hpp"
+#include "src/study/device_choice.hpp"
+#include "src/study/engines.hpp"
+#include "src/study/parse.hpp"
+
+namespace rewise {
+namespace {
+
+struct Column {
+  const char* name;
+  double (*value)(const Work& work);  // since the engine was made
+};
+constexpr Column kColumns[] = {
+    {"cluster", [](const Work& w) { return w.cluster_seconds; }},
+    {"measure", [](const Work& w) { return w.measure_seconds; }},
+    {"activate", [](const Work& w) { return w.steps.activate; }},
+    {"label", [](const Work& w) { return w.steps.label; }},
+    {"merge", [](const Work& w) { return w.steps.merge; }},
+    {"flip", [](const Work& w) { return w.steps.flip; }},
+    {"sites", [](const Work& w) { return static_cast<double>(w.cluster_sites); }},
+    {"passes", [](const Work& w) { return static_cast<double>(w.label_passes); }}};
+
+// What both the equilibration and the timings use.
+EngineSpec engine_spec_of(const Json& request, ClusterUpdate cluster) {
+  EngineSpec spec;
+  spec.q = request.at("q");
+  spec.model = spec.q == 2 ? ModelKind::ising : ModelKind::potts;
+  spec.betas = {request.at("beta").get<double>()};
+  spec.replicas = request.at("replicas");
+  spec.seed = request.at("seed");
+  spec.cluster = cluster;
+  spec.start = Start::cold;
+  return spec;
+}
+
+EngineState equilibrium(const Json& request, const Graph& graph, EngineKind kind,
+                        const StopToken& stop) {
+  EngineOptions options;
+  options.device = request.at("device");
+  options.threads = thread_count(request.at("threads"));
+  const auto engine =
+      make_engine(kind, graph, engine_spec_of(request, ClusterUpdate::swendsen_wang), options);
+  for (std::uint64_t k = 0; k < request.at("equilibrate"); ++k) {
+    check_stop(stop);
+    engine->advance({0, 1}, 1);
+  }
+  Observation seen;
+  engine->measure(seen);  // Other updates do not accept pending cluster sums.
+  return engine->save();
+}
+
+// Ranks are threads of this process, each on a core or, in turn, on one of the CUDA devices.
+std::unique_ptr<Engine> timed_engine(const Json& request, const Json& timing, const Graph& graph,
+                                     EngineKind kind) {
+  const auto cluster = parse_cluster_update(timing.at("cluster").get<std::string>(), "cluster");
+  EngineSpec spec = engine_spec_of(request, cluster);
+  EngineOptions options;
+  options.device = timing.at("device");
+  options.threads = 1;
+  if (timing.contains("wolff_method")) {
+    options.wolff_method =
+        parse_wolff_method(timing["wolff_method"].get<std::string>(), "wolff_method");
+  }
+  if (timing.contains("label_method")) {
+    options.label_method =
+        parse_label_method(timing["label_method"].get<std::string>(), "label_method");
+  }
+  const std::uint32_t tile = timing.value("tile", 0u);  // 0: the method's own choice
+  (cluster == ClusterUpdate::few_cluster ? spec.few_cluster_tile : options.label_tile) = tile;
+  const int ranks = timing.value("ranks", 1);
+  if (ranks < 2) return make_engine(kind, graph, spec, options);
+  const auto devices = options.device >= 0 ? cuda_devices() : std::vector<CudaDevice>{};
+  for (std::size_t r = 0; r < static_cast<std::size_t>(ranks) && !devices.empty(); ++r) {
+    options.devices.push_back(devices[r % devices.size()].index);
+  }
+  return make_bytespin_crew(graph, spec, options, ranks);
+}
+
+// At least `least` updates, then more until there are `most` or `seconds` have passed.
+Json time_updates(Engine& engine, std::uint64_t least, std::uint64_t most, double seconds,
+                  const StopToken& stop) {
+  Json columns = Json::object();
+  Observation seen;
+  Work before = engine.work();
+  double spent = 0;
+  for (std::uint64_t u = 0; u < least || (u < most && spent < seconds); ++u) {
+    check_stop(stop);
+    engine.advance({0, 1}, 1);
+    engine.measure(seen);
+    const Work after = engine.work();
+    for (const Column& column : kColumns) {
+      columns[column.name].push_back(column.value(after) - column.value(before));
+    }
+    spent += after.cluster_seconds + after.measure_seconds - before.cluster_seconds -
+             before.measure_seconds;
+    before = after;
+  }
+  return columns;
+}
+
+// A list of repeats of the same updates.
+Json run_timing(const Json& request, const Json& timing, const Graph& graph, EngineKind kind,
+                const EngineState& start, const StopToken& stop) {
+  const auto engine = timed_engine(request, timing, graph, kind);
+  std::uint64_t least = timing.at("least"), most = timing.at("most");
+  Json repeats = Json::array();
+  for (std::uint64_t k = 0; k < timing.value("repeats", 1u); ++k) {
+    engine->restore(start);
+    if (const std::uint64_t warm = timing.value("warm", 0u); warm > 0) {
+      Observation seen;
+      engine->advance({0, 1}, warm);
+      engine->measure(seen);
+    }
+    repeats.push_back(time_updates(*engine, least, most, timing.at("seconds"), stop));
+    least = most = repeats.front().at("cluster").size();
+  }
+  return repeats;
+}
+
+ExitCode run_time_updates(const std::string& text) {
+  Json reply = Json::array();
+  try {
+    const Json request = Json::parse(text);
+    const Graph graph = build_graph({request.at("extents").get<std::vector<std::uint32_t>>(),
+                                     request.at("p").get<double>(),
+                                     parse_rule(request.at("rule").get<std::string>()),
+                                     request.at("graph_seed").get<std::uint64_t>()});
+    const EngineKind kind = parse_engine(request.at("engine").get<std::string>(), "engine");
+    const StopToken stop;
+    const EngineState start = equilibrium(request, graph, kind, stop);
+    for (const Json& timing : request.at("timings")) {
+      reply.push_back(run_timing(request, timing, graph, kind, start, stop));
+    }
+  } catch (const nlohmann::json::exception& error) {
+    throw Error(ExitCode::usage, fmt::format("REQUEST: {}", error.what()));
+  }
+  fmt::print("{}\n", reply.dump());
+  return ExitCode::done;
+}
+
+}  // namespace
+
+AddedCommand add_time_updates_command(CLI::App& program) {
+  auto request = std::make_shared<std::string>();
+  CLI::App& app = add_command(
+      program, "time-updates",
+      "Seconds of single cluster updates.\n\nPart of `rewise reproduce`, which calls it.", "");
+  add_argument(app, "request", *request, "REQUEST", "JSON of analysis/rewise/reproduce_times.py");
+  hide(app);
+  return {&app, [request] { return run_time_updates(*request); }};
+}
+
+}  // namespace rewise

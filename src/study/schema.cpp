@@ -1,0 +1,581 @@
+#include "src/study/schema.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+#include "analysis/series/observables.hpp"
+#include "src/base/error.hpp"
+#include "src/base/utf8.hpp"
+#include "src/study/config.hpp"
+
+namespace rewise {
+namespace {
+
+constexpr std::uint64_t kMostSeedOfFile = std::numeric_limits<std::int64_t>::max();
+constexpr std::uint64_t kMostCycles = std::uint64_t{1} << 32;
+
+// Values as TOML.
+
+// UTF-8 stays as it is; control characters are escaped.
+std::string in_quotes(std::string_view text) {
+  std::string out = "\"";
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t begin = at;
+    const auto point = next_code_point(text, at);
+    if (!point) {
+      throw Error(ExitCode::usage, fmt::format("'{}': no UTF-8, and study.toml cannot hold it "
+                                               "(rename the file, or its folder)",
+                                               valid_utf8(text)));
+    }
+    if (*point < 0x20 || (*point >= 0x7f && *point < 0xa0)) {
+      out += fmt::format("\\u{:04X}", *point);
+    } else {
+      if (*point == '"' || *point == '\\') out += '\\';
+      out += text.substr(begin, at - begin);
+    }
+  }
+  return out + "\"";
+}
+
+std::string real(double value) {
+  const std::string text = fmt::format("{}", value);
+  return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
+}
+
+template <class Values, class Text>
+std::string list(const Values& values, const Text& text) {
+  std::vector<std::string> parts;
+  for (const auto& value : values) parts.push_back(text(value));
+  return fmt::format("[{}]", fmt::join(parts, ", "));
+}
+
+// A single value without brackets.
+template <class Values, class Text>
+std::string one_or_list(const Values& values, const Text& text) {
+  return values.size() == 1 ? text(values.front()) : list(values, text);
+}
+
+std::string quoted_name(auto value) { return in_quotes(to_string(value)); }
+std::string whole(std::uint64_t value) { return fmt::format("{}", value); }
+std::string whole_or_auto(const std::optional<std::uint64_t>& value) {
+  return value ? whole(*value) : "\"auto\"";
+}
+std::string seconds(double value) { return fmt::format("\"{}s\"", value); }
+std::string reals(const std::vector<double>& values) { return list(values, real); }
+
+// A key that study.toml has only in studies of lattices.
+std::string of_lattices(const StudyConfig& config, const std::string& text) {
+  return config.files.empty() ? text : "";
+}
+std::string of_few_cluster(const StudyConfig& config, const std::string& text) {
+  return config.cluster == ClusterUpdate::few_cluster ? text : "";
+}
+
+// Words that exist, "rewire, swap, add".
+template <class Word>
+std::string words(Word last) {
+  std::string text;
+  for (int k = 0; k <= static_cast<int>(last); ++k) {
+    text += (k == 0 ? "" : ", ") + std::string(to_string(static_cast<Word>(k)));
+  }
+  return text;
+}
+
+std::string engine_words() {
+  std::string text = "auto";
+  for (const EngineTraits& engine : engine_registry()) {
+    if (engine.studies) text += fmt::format(", {}", engine.name);
+  }
+  return text;
+}
+
+std::string observable_words() {
+  std::vector<std::string_view> names;
+  for (const Observable& observable : observables()) names.push_back(observable.name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::vector<Setting> study_and_lattice() {
+  using C = const StudyConfig&;
+  return {
+      {.table = "study",
+       .key = "name",
+       .type = "text",
+       .allowed = "1 to 100 of a-z, A-Z, 0-9, '.', '_' and '-', of which '.' and '-' not first",
+       .help = "name of the study, and of its default folder studies/NAME",
+       .example = "\"tc-2d\"",
+       .text = [](C c) { return in_quotes(c.name); }},
+      {.table = "study",
+       .key = "seed",
+       .type = "integer",
+       .most = kMostSeedOfFile,
+       .help = "seed of all random numbers: same seed, same results",
+       .example = "7",
+       .text = [](C c) { return whole(c.seed); },
+       .option = "--seed"},
+      {.table = "lattice",
+       .key = "dim",
+       .type = "integer",
+       .standard = "required",
+       .least = 1,
+       .most = kMaxDim,
+       .help = "dimension of the lattice, 1..4",
+       .more = "sweep: also a list",
+       .example = "2",
+       .text =
+           [](C c) {
+             return of_lattices(c, one_or_list(c.dims(), [](int dim) {
+                                  return whole(static_cast<std::uint64_t>(dim));
+                                }));
+           },
+       .option = "--dim"},
+      {.table = "lattice",
+       .key = "sizes",
+       .type = "list",
+       .standard = "required",
+       .allowed = "even, 4 or more",
+       .least = 4,
+       .most = 0xFFFFFFFFu,
+       .help = "edge, or one extent per direction: even, 4 or more",
+       .more = "Several lattices: edges, or lists of extents such as [[32, 16]]. tc: \"auto\" "
+               "chooses three sizes by p",
+       .example = "[32, 64, 128]",
+       .text =
+           [](C c) {
+             const auto extents = [](const auto& e) { return list(e, whole); };
+             return of_lattices(c, c.auto_sizes ? "\"auto\"" : list(c.sizes, extents));
+           },
+       .option = "--size",
+       .option_type = "L[,L..]"},
+      {.table = "lattice",
+       .key = "p",
+       .type = "list",
+       .standard = "required",
+       .highest = 1,
+       .help = "rewiring probability, 0..1",
+       .more = "A list, or {from, to, per_decade}: evenly spaced in log p",
+       .example = "[0.0, 0.01, 0.1]",
+       .text = [](C c) { return of_lattices(c, reals(c.p)); },
+       .option = "--p",
+       .option_type = "P"},
+      {.table = "lattice",
+       .key = "rule",
+       .type = "text",
+       .allowed = words(static_cast<Rule>(static_cast<int>(Rule::imported) - 1)),
+       .help = "how bonds are rewired: rewire, swap or add (see 'rewise graph --help')",
+       .more = "sweep: also a list",
+       .example = "\"swap\"",
+       .text = [](C c) { return of_lattices(c, one_or_list(c.rules, quoted_name<Rule>)); },
+       .option = "--rule",
+       .option_type = "RULE"},
+      {.table = "lattice",
+       .key = "graphs",
+       .type = "integer or list",
+       .standard = fmt::format("{}; {} with a target_error", kDefaultGraphs, kDefaultTargetGraphs),
+       .least = 1,
+       .most = 1'000'000,
+       .help = "number of networks of each size",
+       .more = "One number, or a list with one per size. With a target_error: the number to begin "
+               "with",
+       .example = "100",
+       .text =
+           [](C c) {
+             return of_lattices(c, c.auto_sizes ? whole(c.graphs.front()) : list(c.graphs, whole));
+           },
+       .option = "--graphs"},
+      {.table = "lattice",
+       .key = "most_graphs",
+       .type = "integer",
+       .least = 1,
+       .most = 1'000'000,
+       .help = "with a target_error: at most this many networks of a size",
+       .example = "2000",
+       .text = [](C c) { return of_lattices(c, whole(c.most_graphs)); }},
+      {.table = "lattice",
+       .key = "more_sizes",
+       .type = "integer",
+       .most = 16,
+       .help = "with a target_error: at most this many additional, larger sizes",
+       .example = "2",
+       .text = [](C c) { return of_lattices(c, whole(c.more_sizes)); },
+       .command = "tc"},
+      {.table = "lattice",
+       .key = "files",
+       .type = "list of names",
+       .standard = "none",
+       .allowed = ".edges, .graphml, .h5",
+       .help = "use these graphs instead of building them",
+       .more = "Replaces all keys of [lattice] above. Names are relative to the study's file",
+       .example = "[\"a.edges\", \"b.graphml\"]",
+       .text =
+           [](C c) {
+             return c.files.empty()
+                        ? std::string()
+                        : list(c.files, [](const auto& file) { return in_quotes(file.string()); });
+           },
+       .option = "--graph",
+       .option_type = "FILE",
+       .command = "sweep"},
+      {.table = "lattice",
+       .key = "first_site",
+       .type = "integer",
+       .standard = "by the file",
+       .most = 1,
+       .help = "number of the first site of an edge list, 0 or 1",
+       .example = "1",
+       .text =
+           [](C c) {
+             return c.reading.first_site == FirstSite::unsaid
+                        ? std::string()
+                        : whole(c.reading.first_site == FirstSite::zero ? 0 : 1);
+           },
+       .option = "--first-site",
+       .option_type = "0|1",
+       .command = "sweep"},
+      {.table = "lattice",
+       .key = "ignore",
+       .type = "list of names",
+       .standard = "none",
+       .help =
+           "attributes of the graph's file that are no part of the model: passed over, whatever "
+           "their values",
+       .example = "[\"degree\"]",
+       .text =
+           [](C c) {
+             return c.reading.ignore.empty() ? std::string() : list(c.reading.ignore, in_quotes);
+           },
+       .option = "--ignore",
+       .option_type = "NAME[,..]",
+       .command = "sweep"},
+      {.table = "lattice",
+       .key = "merge",
+       .type = "boolean",
+       .standard = "false",
+       .help = "make one bond of several between the same two sites, and bonds of directed edges",
+       .example = "true",
+       .text = [](C c) { return std::string(c.reading.merge ? "true" : ""); },
+       .option = "--merge",
+       .command = "sweep"},
+  };
+}
+
+std::vector<Setting> model_and_sampling() {
+  using C = const StudyConfig&;
+  return {
+      {.table = "model",
+       .key = "name",
+       .type = "text",
+       .allowed = words(ModelKind::potts),
+       .help = "spin model: ising, or potts (bytespin engine)",
+       .example = "\"potts\"",
+       .text = [](C c) { return quoted_name(c.model); },
+       .option = "--model",
+       .option_type = "WORD",
+       .old_table = "sampling",
+       .old_key = "model"},
+      {.table = "model",
+       .key = "q",
+       .type = "integer",
+       .standard = "2",
+       .least = 2,
+       .most = 255,
+       .help = "number of Potts states",
+       .example = "3",
+       .text = [](C c) { return c.model == ModelKind::potts ? whole(c.q) : std::string(); },
+       .option = "--q",
+       .old_table = "sampling",
+       .old_key = "q"},
+      {.table = "sampling",
+       .key = "engine",
+       .type = "text",
+       .standard = "\"auto\"",
+       .allowed = engine_words(),
+       .help =
+           "how spins are stored: multispin (32 Ising replicas per word, fastest), bytespin (one "
+           "byte per site), or auto: multispin where it can",
+       .example = "\"bytespin\"",
+       .text = [](C c) { return quoted_name(c.engine); },
+       .option = "--engine",
+       .option_type = "WORD"},
+      {.table = "sampling",
+       .key = "schedule",
+       .type = "text or list",
+       .allowed = "\"M:W\", auto",
+       .help = "a cycle: M local sweeps, then W cluster updates; auto: tuned first (see 'rewise "
+               "tune')",
+       .more = "tc: a list gives one for each p, in the order of p. sweep: a list is part of the "
+               "grid",
+       .example = "\"4:1\"",
+       .text =
+           [](C c) {
+             return c.schedules.empty() ? "\"auto\""
+                                        : one_or_list(c.schedules, quoted_name<Schedule>);
+           },
+       .option = "--schedule",
+       .option_type = "M:W"},
+      {.table = "sampling",
+       .key = "local",
+       .type = "text",
+       .standard = "\"auto\"",
+       .allowed = "auto, " + local_updates(),
+       .help = "update of single sites: " + local_updates() +
+               ", or auto: glauber in one dimension, metropolis elsewhere",
+       .example = "\"glauber\"",
+       .text = [](C c) { return quoted_name(c.local); },
+       .option = "--local",
+       .option_type = "WORD"},
+      {.table = "sampling",
+       .key = "cluster",
+       .type = "text or list",
+       .standard = "\"auto\" with schedule = \"auto\", else \"wolff\"",
+       .allowed = "auto, wolff, swendsen-wang, few-cluster",
+       .help = "cluster update: wolff, swendsen-wang, few-cluster (bytespin engine), or auto: the "
+               "faster of the first two",
+       .more = "auto is allowed only with schedule = \"auto\". tc: a list gives wolff or "
+               "swendsen-wang for each p, in the order of p",
+       .example = "\"swendsen-wang\"",
+       .text =
+           [](C c) {
+             return c.clusters.empty() ? in_quotes(cluster_text(c))
+                                       : one_or_list(c.clusters, quoted_name<ClusterUpdate>);
+           },
+       .option = "--cluster",
+       .option_type = "WORD"},
+      {.table = "sampling",
+       .key = "few_cluster_tile",
+       .type = "integer",
+       .standard = "0",
+       .most = 0xFFFFFFFFu,
+       .help = "edge of the tiles with one seed each; 0: a few tiles, 4 x 4 in two dimensions",
+       .example = "16",
+       .text = [](C c) { return of_few_cluster(c, whole(c.few_cluster_tile)); },
+       .option = "--few-cluster-tile"},
+      {.table = "sampling",
+       .key = "few_cluster_flip",
+       .type = "number",
+       .standard = fmt::format("{}", EngineSpec{}.few_cluster_flip),
+       .lowest = 1e-6,
+       .highest = 1 - 1e-6,
+       .help = "probability that a cluster found is flipped, below 1",
+       .example = "0.5",
+       .text = [](C c) { return of_few_cluster(c, fmt::format("{}", c.few_cluster_flip)); },
+       .option = "--few-cluster-flip",
+       .option_type = "P"},
+      {.table = "sampling",
+       .key = "replicas",
+       .type = "integer",
+       .least = 1,
+       .most = 1u << 20,
+       .help = "independent configurations per network and temperature; multiples of 32 for the "
+               "multispin engine",
+       .example = "64",
+       .text = [](C c) { return whole(c.replicas); },
+       .option = "--replicas"},
+      {.table = "sampling",
+       .key = "temperatures",
+       .type = "list",
+       .lowest = 1e-3,
+       .highest = 1e6,
+       .unit = "J/k_B",
+       .help = "temperatures, J = k_B = 1",
+       .more = "A list, {from, to, count} with count up to 4096, or \"auto\": around each "
+               "transition (sweep: 13)",
+       .example = "{from = 2.0, to = 3.0, count = 11}",
+       .text = [](C c) { return c.temperatures.empty() ? "\"auto\"" : reals(c.temperatures); },
+       .option = "--temperature",
+       .option_type = "T[,T..]"},
+      {.table = "sampling",
+       .key = "temperature_tasks",
+       .type = "list of lists",
+       .standard = "none",
+       .lowest = 1e-3,
+       .highest = 1e6,
+       .unit = "J/k_B",
+       .help = "which temperatures share a task; written by the program",
+       .example = "[[2.0, 2.5], [2.25]]",
+       .text =
+           [](C c) {
+             return c.temperature_tasks.empty() ? std::string() : list(c.temperature_tasks, reals);
+           },
+       .command = "sweep"},
+      {.table = "sampling",
+       .key = "equilibrate",
+       .type = "integer",
+       .most = kMostCycles,
+       .unit = "cycles",
+       .help = "cycles before the first measurement",
+       .more = "\"auto\": until pilots from ordered and from random starts agree",
+       .example = "1000",
+       .text = [](C c) { return whole_or_auto(c.equilibrate); },
+       .option = "--equilibrate"},
+      {.table = "sampling",
+       .key = "measure",
+       .type = "integer",
+       .least = 2,
+       .most = kMostCycles,
+       .help = "number of measurements per replica",
+       .more = "\"auto\": 100 in sweep; in tc 20, and 60 at p = 0",
+       .example = "400",
+       .text = [](C c) { return whole_or_auto(c.measure); },
+       .option = "--measure"},
+      {.table = "sampling",
+       .key = "every",
+       .type = "integer",
+       .least = 1,
+       .most = kMostCycles,
+       .unit = "cycles",
+       .help = "cycles per measurement",
+       .more = "\"auto\": by the autocorrelation time of pilots",
+       .example = "5",
+       .text = [](C c) { return whole_or_auto(c.every); },
+       .option = "--every"},
+      {.table = "sampling",
+       .key = "target_error",
+       .type = "number",
+       .lowest = 1e-9,
+       .highest = 1,
+       .help = "relative error to reach: networks, measurements and sizes are added until then",
+       .more = "tc: of every Tc(p). sweep: of every observable in target_observables, at every "
+               "temperature of every size",
+       .example = "1e-4",
+       .text =
+           [](C c) { return c.target_error ? fmt::format("{}", *c.target_error) : "\"none\""; }},
+      {.table = "sampling",
+       .key = "method",
+       .type = "text",
+       .standard = "\"both\" with a target_error of 1e-3 or less, else \"crossings\"",
+       .allowed = words(TcMethod::tree),
+       .help = "how Tc is found: by crossings of sizes, by the tree condition on bare lattices, or "
+               "both",
+       .example = "\"tree\"",
+       .text = [](C c) { return c.method ? quoted_name(*c.method) : std::string(); },
+       .command = "tc"},
+      {.table = "sampling",
+       .key = "target_observables",
+       .type = "list",
+       .standard = "[\"energy\", \"m2\"]",
+       .allowed = observable_words(),
+       .help = "observables that target_error is about",
+       .example = "[\"energy\", \"binder\"]",
+       .text =
+           [](C c) {
+             return c.target_observables.empty() ? std::string()
+                                                 : list(c.target_observables, in_quotes);
+           },
+       .command = "sweep"},
+  };
+}
+
+std::vector<Setting> machine() {
+  using C = const StudyConfig&;
+  return {
+      {.table = "run",
+       .key = "device",
+       .type = "text",
+       .allowed = "auto, cpu, cuda, cuda:N, cuda:0,1",
+       .help = "auto, cpu, cuda or cuda:N; cuda is an error where it cannot be used; auto takes a "
+               "GPU where it can, unless the CPU is done first",
+       .more = "cuda:0,1 and so on: several GPUs, one task at a time on each",
+       .example = "\"cuda\"",
+       .text = [](C c) { return in_quotes(c.device); },
+       .option = "--device",
+       .option_type = "DEVICE"},
+      {.table = "run",
+       .key = "threads",
+       .type = "integer",
+       .most = 4096,
+       .help = "threads of the CPU; 0: chosen automatically; the numbers do not depend on it",
+       .example = "4",
+       .text = [](C c) { return whole(static_cast<std::uint64_t>(c.threads)); },
+       .option = "--threads"},
+      {.table = "run",
+       .key = "checkpoint",
+       .type = "text",
+       .allowed = "a time: 90s, 5min, 1h, 2d",
+       .help = "time between checkpoints: 90s, 5min, 1h",
+       .example = "\"10min\"",
+       .text = [](C c) { return seconds(c.checkpoint); },
+       .option = "--checkpoint",
+       .option_type = "TIME"},
+      {.table = "run",
+       .key = "time_limit",
+       .type = "text",
+       .allowed = "a time: 90s, 5min, 1h, 2d; none",
+       .help = "stop after this time, with status 75",
+       .more = "The same command goes on from its checkpoints",
+       .example = "\"2h\"",
+       .text = [](C c) { return c.time_limit ? seconds(*c.time_limit) : "\"none\""; },
+       .option = "--time-limit",
+       .option_type = "TIME"},
+      {.table = "run",
+       .key = "keep_states",
+       .type = "boolean",
+       .help = "keep final configurations, from which more measurements continue",
+       .example = "false",
+       .text = [](C c) { return fmt::format("{}", c.keep_states); }},
+  };
+}
+
+// 4294967296 as 2^32.
+std::string bound(std::uint64_t value) {
+  if (value < 100'000) return fmt::format("{}", value);
+  if (std::has_single_bit(value)) return fmt::format("2^{}", std::countr_zero(value));
+  if (std::has_single_bit(value + 1)) return fmt::format("2^{} - 1", std::countr_one(value));
+  return fmt::format("{}", value);
+}
+
+}  // namespace
+
+std::string Setting::range() const {
+  if (!allowed.empty()) return allowed;
+  if (most > 0) return fmt::format("{} .. {}", bound(least), bound(most));
+  if (highest > 0) return fmt::format("{} .. {}", lowest, highest);
+  return type == "boolean" ? "true, false" : "";
+}
+
+const std::vector<Setting>& settings() {
+  static const std::vector<Setting> all = [] {
+    std::vector<Setting> list = study_and_lattice();
+    for (const auto& part : {model_and_sampling(), machine()}) {
+      list.insert(list.end(), part.begin(), part.end());
+    }
+    for (Setting& one : list) {
+      if (one.standard.empty()) one.standard = one.text(StudyConfig{});
+    }
+    return list;
+  }();
+  return all;
+}
+
+const Setting* find_setting(std::string_view table, std::string_view key) {
+  const auto found = std::ranges::find_if(settings(), [&](const Setting& one) {
+    return (one.table == table && one.key == key) ||
+           (one.old_table == table && one.old_key == key && !key.empty());
+  });
+  return found == settings().end() ? nullptr : &*found;
+}
+
+const Setting& setting(std::string_view name) {
+  const auto dot = std::min(name.find('.'), name.size() - 1);
+  const Setting* found = find_setting(name.substr(0, dot), name.substr(dot + 1));
+  if (found == nullptr) throw Error(ExitCode::internal, fmt::format("no key '{}'", name));
+  return *found;
+}
+
+const std::vector<KeyTable>& study_keys() {
+  static const std::vector<KeyTable> tables = [] {
+    std::vector<KeyTable> list;
+    for (const Setting& one : settings()) {
+      if (list.empty() || list.back().table != one.table) list.push_back({one.table, {}});
+      list.back().keys.push_back(one.key);
+    }
+    return list;
+  }();
+  return tables;
+}
+
+}  // namespace rewise
