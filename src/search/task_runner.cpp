@@ -123,23 +123,23 @@ void TaskRunner::find_times(std::span<const SizeCell> cells, double later, std::
       searches.push_back({&cell.size->plan, cell.p, cell.size->samples.sites, cell.graphs,
                           [&cell](std::uint32_t graph, const SizePlan& plan) {
                             StudyTask pilot = cell.task(graph, plan, "pilot");
-                            pilot.may_rest = true;
+                            pilot.keep_alive = true;
                             return pilot;
                           },
                           ""});
     }
-    std::set<std::string> resting;  // those of searches that go on with them, and of some others
+    std::set<std::string> kept;  // of the last step: those of searches that continue, and others
     establish_equilibrium(
         config(), searches, [&](const std::vector<StudyTask>& tasks, const TaskHandler& handle) {
           std::set<std::string> asked;
           for (const StudyTask& task : tasks) asked.insert(task_id(task.spec));
           std::set<std::string> left;
-          std::ranges::set_difference(resting, asked, std::inserter(left, left.end()));
-          study_.end_resting(left);
-          resting = std::move(asked);
+          std::ranges::set_difference(kept, asked, std::inserter(left, left.end()));
+          study_.end_kept(left);
+          kept = std::move(asked);
           pilots(tasks, handle);
         });
-    study_.end_resting(resting);
+    study_.end_kept(kept);
     for (std::size_t i = 0; i < cells.size(); ++i) {
       if (searches[i].failed.empty()) continue;
       cells[i].warnings->push_back(fmt::format("{}: no equilibrium by pilots: {}",

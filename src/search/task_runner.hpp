@@ -109,8 +109,8 @@ class TaskRunner {
   std::atomic<std::size_t> computed_ = 0;
 };
 
-// All at a time, each by a thread; the first by the caller's. Where one fails all end; who is told
-// to stop stops by itself. A failure is thrown rather than an interruption.
+// Runs all searches at the same time, each on a thread, the first one on the caller's. If one
+// fails, all end. A failure is thrown in preference to an interruption.
 void side_by_side(Study& study, const std::vector<std::function<void()>>& searches);
 
 // Of all graphs of a cell so far, on one core.

@@ -79,7 +79,7 @@ void check_group(const fs::path& path, std::span<const std::byte> image, Index& 
   try {
     group = task_group(decode_task(task.image).configuration);
   } catch (const Error&) {
-    return;  // who asks for it is told
+    return;  // reported when the task is read
   }
   if (group.empty() || split_name(name).first == group) return;
   index.state = SealState::damaged;
@@ -212,7 +212,7 @@ class Packs {
     return found;
   }
 
-  // Of a pack that this process has written: who looks for a task need not read all of it.
+  // The index of a pack that this process has written, so that it need not be read.
   void learn(const fs::path& path, std::shared_ptr<const Index> index) {
     const std::lock_guard lock(mutex_);
     indices_[path.string()] = std::move(index);
@@ -628,7 +628,7 @@ std::vector<std::string> repair_packs(const fs::path& folder) {
     if (!now || now->second.state == SealState::good) continue;
     Lease lease = wait_for_lease(group_lease(folder, group));
     now = read_pack(path);
-    if (!now || now->second.state == SealState::good) continue;  // somebody else did
+    if (!now || now->second.state == SealState::good) continue;  // repaired meanwhile
     if (now->second.misplaced) {
       said.push_back(fmt::format("{}; it is set aside as {} and computed again",
                                  problem_of(path, now->second), set_aside(path).string()));

@@ -1,21 +1,21 @@
-// Finished tasks of one group in one file, so that a study of thousands of small tasks is a few
-// files.
+// Results archives ("packs"): finished tasks of one group in one file, so that a study of thousands
+// of small tasks is a few files.
 //
 //   tasks/GROUP.1.pack.h5, GROUP.2.pack.h5 ..   sealed files (sealed_file.hpp); in their HDF5
 //     /        attributes format = "rewise task pack", format_version
 //     /<id>    uint8 [bytes]: the task's own sealed file, byte for byte, with its digest and term
 //
-// A task is found as its own file, which is the newer one, or else in a pack of its group, the last
-// one first. Packing, under the group's lease: tasks' own files go, whole and in good order, into a
-// new version of the pack, which is published as every sealed file is; then, while nobody can
-// publish anything in the folder, those own files that still are what was packed are removed. So at
-// every instant each task is there, as itself or in a pack; a kill leaves it there as both. Where a
-// file system has no locks nothing is packed.
+// A task is read from its own file, which is the newer one, or else from a pack of its group, the
+// last one first. Packing, under the group's lease: the own files of tasks are copied, if they are
+// whole, into a new version of the pack, which is published as every sealed file is. Then, under
+// the folder's lock, each own file that is still the one that was packed is removed. So at every
+// instant each task exists, in its own file or in a pack; after a kill it may exist in both. On a
+// file system without locks nothing is packed.
 //
-// A pack whose digest does not fit loses the tasks whose own digests do not fit; the others are
-// read as before, and nobody writes to it but repair_packs(). A task that is looked for and could
-// have been among the lost ones is an error, never one that was not computed yet. A pack with the
-// name of another group than its tasks' is a damaged one without tasks.
+// A pack whose digest does not fit loses the tasks whose own digests do not fit. The others are
+// read as before, and only repair_packs() writes to the pack. A task that is not found, but may
+// have been among the lost ones, is an error: it does not count as not computed yet. A pack whose
+// name is that of another group than its tasks' counts as damaged and without tasks.
 #pragma once
 
 #include <cstddef>
@@ -74,8 +74,8 @@ std::optional<LoadedTask> load_stored(const StoredTask& task);
 // another name, and so are those with the name of another group. One line for each pack.
 std::vector<std::string> repair_packs(const std::filesystem::path& folder);
 
-// Removes finished tasks with their checkpoints, in packs too; how many bytes. The caller sees to
-// it that nobody works in the folder.
+// Removes finished tasks with their checkpoints, in packs too. Returns the number of bytes. No
+// other process may work in the folder.
 std::uint64_t remove_tasks(const std::filesystem::path& folder, std::span<const std::string> ids);
 
 }  // namespace rewise

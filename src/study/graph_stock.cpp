@@ -1,167 +1,115 @@
 #include "src/study/graph_stock.hpp"
 
 #include <algorithm>
-#include <condition_variable>
-#include <mutex>
+#include <utility>
 
 #include "src/base/profile.hpp"
 #include "src/study/need.hpp"
 
 namespace rewise {
-namespace {
 
-bool same_graph(const GraphSpec& a, const GraphSpec& b) {
-  return a.seed == b.seed && a.extents == b.extents && a.p == b.p && a.rule == b.rule &&
-         a.bare == b.bare;
+std::shared_ptr<const Graph> GraphStock::Entry::get() {
+  std::unique_lock lock(building, std::defer_lock);
+  if (!lock.try_lock()) {
+    const profile::Span span(profile::Work::wait, "graphs");
+    lock.lock();
+  }
+  if (graph == nullptr) graph = task_graph(spec);
+  return graph;
 }
 
-}  // namespace
+double GraphStock::Shelf::free_bytes() const {
+  double bytes = most_bytes;
+  for (const auto& entry : entries) bytes -= entry->begun ? entry->bytes : 0;
+  return bytes;
+}
 
-class GraphStock::Shelf {
- public:
-  void expect(const std::vector<TaskSpec>& likely, double most_bytes) {
-    const std::lock_guard lock(mutex_);
-    std::vector<std::shared_ptr<Place>> kept;
-    std::swap(kept, places_);
-    most_bytes_ = most_bytes;
-    for (const TaskSpec& spec : likely) {
-      if (spec.imported != nullptr || !traits(spec.engine).studies) continue;
-      const auto known = std::ranges::find_if(
-          kept, [&](const auto& place) { return same_graph(place->spec.graph, spec.graph); });
-      if (known != kept.end()) {
-        places_.push_back(*known);
-        continue;
-      }
-      places_.push_back(std::make_shared<Place>());
-      places_.back()->spec = spec;
-      places_.back()->bytes = memory_need(spec, 1, true, false).graph;
-    }
-  }
-
-  // How many nobody has asked for or built yet.
-  std::size_t wanted() {
-    const std::lock_guard lock(mutex_);
-    return static_cast<std::size_t>(std::ranges::count_if(places_, is_wanted));
-  }
-
-  void build_next() {
-    const std::shared_ptr<Place> place = next();
-    if (place == nullptr) return;
-    try {
-      fill(*place);
-    } catch (...) {
-      // Whoever asks for it builds it, and meets what went wrong.
-    }
-  }
-
-  std::shared_ptr<const Graph> take(const TaskSpec& spec) {
-    std::shared_ptr<Place> place;
-    {
-      std::unique_lock lock(mutex_);
-      const auto known = std::ranges::find_if(
-          places_, [&](const auto& some) { return same_graph(some->spec.graph, spec.graph); });
-      if (spec.imported == nullptr && known != places_.end()) {
-        place = *known;
-        place->taken = true;
-        if (place->state == State::building) {
-          const profile::Span span(profile::Work::wait, "graphs");
-          built_.wait(lock, [&] { return place->state != State::building; });
-        }
-        if (place->state == State::there) return place->graph;
-        if (place->bytes <= room()) {
-          place->state = State::building;
-        } else {
-          place.reset();
-        }
-      }
-    }
-    if (place == nullptr) return task_graph(spec);
-    return fill(*place);
-  }
-
-  void close() {
-    const std::lock_guard lock(mutex_);
-    places_.clear();
-  }
-
- private:
-  enum class State { wanted, building, there };
-  struct Place {
-    TaskSpec spec;
-    double bytes = 0;
-    State state = State::wanted;
-    bool taken = false;
-    std::shared_ptr<const Graph> graph;
+std::shared_ptr<GraphStock::Entry> GraphStock::find(const Entries& entries,
+                                                    const GraphSpec& graph) {
+  const auto same = [&graph](const auto& entry) {
+    const GraphSpec& a = entry->spec.graph;
+    return a.seed == graph.seed && a.extents == graph.extents && a.p == graph.p &&
+           a.rule == graph.rule && a.bare == graph.bare;
   };
-  static bool is_wanted(const std::shared_ptr<Place>& place) {
-    return place->state == State::wanted && !place->taken;
-  }
+  const auto found = std::ranges::find_if(entries, same);
+  return found == entries.end() ? nullptr : *found;
+}
 
-  // The first that is to be built, if it fits beside what nobody has asked for yet.
-  std::shared_ptr<Place> next() {
-    const std::lock_guard lock(mutex_);
-    const auto first = std::ranges::find_if(places_, is_wanted);
-    if (first == places_.end()) return nullptr;
-    const std::shared_ptr<Place> place = *first;
-    while (place->bytes > room()) {
-      const auto over = std::ranges::find_if(
-          places_, [](const auto& other) { return other->state == State::there && other->taken; });
-      if (over == places_.end()) return nullptr;
-      places_.erase(over);
+// The likeliest graph that is not built yet, if it fits beside those that no task has used.
+void GraphStock::Shelf::build_next() {
+  std::shared_ptr<Entry> next;
+  {
+    const std::lock_guard lock(mutex);
+    const auto first = std::ranges::find_if(
+        entries, [](const auto& entry) { return !entry->begun && !entry->used; });
+    if (first == entries.end()) return;
+    next = *first;
+    while (next->bytes > free_bytes()) {
+      const auto old = std::ranges::find_if(
+          entries, [](const auto& entry) { return entry->begun && entry->used; });
+      if (old == entries.end()) return;
+      entries.erase(old);
     }
-    place->state = State::building;
-    return place;
+    next->begun = true;
   }
-
-  // Under the lock.
-  double room() const {
-    double bytes = most_bytes_;
-    for (const auto& place : places_) bytes -= place->state == State::wanted ? 0 : place->bytes;
-    return bytes;
+  try {
+    next->get();
+  } catch (...) {
+    // The task that needs it tries again, and reports the error.
   }
+}
 
-  // Of a place that is this thread's to build.
-  std::shared_ptr<const Graph> fill(Place& place) {
-    std::shared_ptr<const Graph> graph;
-    const auto put = [&](State state) {
-      const std::lock_guard lock(mutex_);
-      place.graph = graph;
-      place.state = state;
-      place.taken = place.taken || state == State::wanted;  // not to be tried again ahead
-      built_.notify_all();
-    };
-    try {
-      graph = task_graph(place.spec);
-    } catch (...) {
-      put(State::wanted);
-      throw;
-    }
-    put(State::there);
-    return graph;
-  }
-
-  std::mutex mutex_;
-  std::condition_variable built_;
-  std::vector<std::shared_ptr<Place>> places_;  // the likeliest first
-  double most_bytes_ = 0;
-};
-
-GraphStock::GraphStock(HostThreads& host) : host_(host), shelf_(std::make_shared<Shelf>()) {}
-
-GraphStock::~GraphStock() { shelf_->close(); }
+GraphStock::~GraphStock() {
+  const std::lock_guard lock(shelf_->mutex);
+  shelf_->entries.clear();
+}
 
 void GraphStock::expect(const std::vector<TaskSpec>& likely, double most_bytes) {
   if (host_.count() == 0) return;
-  shelf_->expect(likely, most_bytes);
-  for (std::size_t k = shelf_->wanted(); k > 0; --k) build_next();
+  std::size_t jobs = 0;
+  {
+    const std::lock_guard lock(shelf_->mutex);
+    Entries entries;
+    for (const TaskSpec& spec : likely) {
+      if (spec.imported != nullptr || !traits(spec.engine).studies) continue;
+      if (find(entries, spec.graph) != nullptr) continue;
+      std::shared_ptr<Entry> entry = find(shelf_->entries, spec.graph);
+      if (entry == nullptr) {
+        entry = std::make_shared<Entry>();
+        entry->spec = spec;
+        entry->bytes = memory_need(spec, 1, true, false).graph;
+        ++jobs;
+      }
+      entries.push_back(std::move(entry));
+    }
+    shelf_->entries = std::move(entries);
+    shelf_->most_bytes = most_bytes;
+  }
+  for (; jobs > 0; --jobs) add_job();
 }
 
 std::shared_ptr<const Graph> GraphStock::take(const TaskSpec& spec) {
-  if (shelf_->wanted() > 0) build_next();  // in the room that this one leaves
-  return shelf_->take(spec);
+  std::shared_ptr<Entry> entry;
+  bool more = false;
+  {
+    const std::lock_guard lock(shelf_->mutex);
+    if (spec.imported == nullptr) entry = find(shelf_->entries, spec.graph);
+    if (entry != nullptr) {
+      entry->used = true;
+      if (!entry->begun && entry->bytes > shelf_->free_bytes()) {
+        entry.reset();
+      } else {
+        entry->begun = true;
+      }
+    }
+    more = std::ranges::any_of(shelf_->entries,
+                               [](const auto& one) { return !one->begun && !one->used; });
+  }
+  if (more) add_job();  // in the memory of this one
+  return entry == nullptr ? task_graph(spec) : entry->get();
 }
 
-void GraphStock::build_next() {
+void GraphStock::add_job() {
   host_.add(
       0, [shelf = shelf_] { shelf->build_next(); }, Urgency::ahead);
 }

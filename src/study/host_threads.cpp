@@ -45,7 +45,7 @@ void HostThreads::put(Job job, Urgency urgency, std::unique_lock<std::mutex>& lo
   wake_.notify_one();
 }
 
-// Under the lock. Where there is none to be had, those that there are do the work.
+// Under the lock. If no thread can be started, the existing ones do the work.
 void HostThreads::start_thread() {
   try {
     threads_.emplace_back([this] { loop(); });
@@ -53,7 +53,7 @@ void HostThreads::start_thread() {
   }
 }
 
-// Of which urgency a job may begin; none.
+// The urgency of which a job may begin; jobs_.size() if none may.
 std::size_t HostThreads::next() const {
   const bool crowded = running(Urgency::ahead) + running(Urgency::file) >= most_ - most_ / 4;
   const bool few_ahead = running(Urgency::ahead) < std::max<std::size_t>(most_ / 4, 1);
@@ -91,7 +91,7 @@ void HostThreads::loop() {
 }
 
 void HostThreads::for_each(std::size_t count, const std::function<void(std::size_t)>& f) {
-  // Threads that come when all is done find nothing, and nothing but this.
+  // Shared: a thread may begin after the last call has returned.
   struct State {
     std::mutex mutex;
     std::condition_variable finished;
@@ -122,7 +122,7 @@ void HostThreads::for_each(std::size_t count, const std::function<void(std::size
       put({0, work}, Urgency::graph, lock);
     }
   } catch (const std::exception&) {
-    // No memory for another helper.
+    // No memory for another job: the others, or the caller, do all of it.
   }
   work();
   std::unique_lock lock(state->mutex);

@@ -1,7 +1,7 @@
-// Host threads for what engines need not wait for: graphs of tasks to come, files and reductions of
-// tasks that are done. Jobs that are equally urgent begin in the order in which they are given;
-// what they hold is bounded: who gives more waits, so a slow disk slows the engines down, but fills
-// no memory.
+// A pool of host threads for work that engines need not wait for: graphs of the next tasks, files
+// and reductions of the last ones. Jobs of equal urgency begin in the order of their addition. The
+// memory that they hold is bounded: add() waits while it is used up, so a slow disk slows the
+// engines down but does not fill the memory.
 #pragma once
 
 #include <array>
@@ -15,15 +15,15 @@
 
 namespace rewise {
 
-// The most urgent first. Awaited files are those that are asked for again soon. Other files, which
-// wait for the disk and for each other within HDF5, and what is built ahead, which takes no more
-// than a quarter of the threads, leave a quarter of them alone.
+// The most urgent first. Awaited files are read again soon. Other files (which wait for the disk,
+// and for each other within HDF5) and graphs built ahead leave a quarter of the threads free;
+// graphs built ahead take a quarter of the threads at most.
 enum class Urgency { graph, result, awaited, ahead, file };
 
 class HostThreads {
  public:
-  // At most so many threads, each started when there is work for it; none: jobs are done by
-  // whoever gives them. `most_bytes`: that jobs may hold together; who gives a larger one does it.
+  // At most `most` threads, each started when there is work for it. With none, add() runs the job
+  // itself. `most_bytes`: memory of all jobs; add() runs a larger job itself.
   explicit HostThreads(int most, double most_bytes = 1u << 30);
   ~HostThreads();  // after all jobs
   HostThreads(const HostThreads&) = delete;
@@ -31,12 +31,12 @@ class HostThreads {
 
   std::size_t count() const { return most_; }
 
-  // A job that throws nothing. Waits while there is no room for what it holds. What this throws
-  // says that the job is not done, and never will be.
+  // Adds a job that throws nothing and holds `bytes` of memory. Waits while the memory is used up.
+  // After an exception the job is not run.
   void add(double bytes, std::function<void()> job, Urgency urgency = Urgency::file);
 
-  // f(0) .. f(count - 1), on all threads and the caller's, which comes back when all are done. The
-  // first thing thrown is thrown again.
+  // Runs f(0) .. f(count - 1) on all threads and the caller's, and returns when all are done.
+  // Rethrows the first exception.
   void for_each(std::size_t count, const std::function<void(std::size_t)>& f);
 
  private:

@@ -53,8 +53,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // A number for what runs beside the rest: its stage and its work are its own. 0 is that
-  // of whoever has no number.
+  // A number for a part with a stage and work of its own, beside the others. Part 0 always exists.
   std::size_t add_part();
   // What is being done, "size 64x64", by a part; "": nothing.
   void stage(const std::string& name, std::size_t part = 0);

@@ -59,8 +59,8 @@ class RanksHere {
 };
 
 // The ranks of a job stop at the same signal: the first to end with a status other than 0 makes the
-// launcher kill the rest. Waits until nobody holds a task in the folder any more, for some seconds
-// at most; returns at once where there are no other ranks.
+// launcher kill the rest. Waits until no process holds a task in the folder any more, for some
+// seconds at most; returns at once if there are no other ranks.
 void wait_for_other_ranks(const Rank& rank, const std::filesystem::path& study);
 
 }  // namespace rewise

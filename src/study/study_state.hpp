@@ -3,7 +3,7 @@
 // A folder belongs to one study: its command (tc, sweep), name, seed and model; another one is
 // refused. The study's grid and sampling may be edited: tasks stay what they are, the summary is
 // replaced. Several processes may work there at a time, all with one resolved configuration (less
-// [run]): each holds DIR/.study.lock shared, and who would work with another one needs it alone.
+// [run]): each holds DIR/.study.lock shared; to work with another one, a process needs it alone.
 // The first line of study.toml names command, seed, model and the configuration's hash; it is
 // written under the exclusive lock only. The kernel drops the lock of a process that ends. Where a
 // file system knows no such locks, the line alone decides, each time before a summary is written.

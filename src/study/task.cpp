@@ -178,7 +178,7 @@ TaskResult run_task(const TaskSpec& spec, const std::optional<TaskPaths>& paths,
 
 std::optional<TaskData> read_finished(const TaskSpec& spec, const TaskPaths& paths) {
   auto loaded = load_finished(paths, OpenAs::reader);
-  // What is not as it was written is its owner's matter, who says so.
+  // A damaged file is reported by the process that claims the task.
   if (!loaded || loaded->source == previous_path(paths.finished)) return std::nullopt;
   const std::string source = loaded->source.string();
   check_same_physics(loaded->task.configuration, task_configuration(spec), kMayGrow, source);
@@ -197,14 +197,14 @@ void clear_leftovers(const TaskPaths& paths, const TaskData& finished) {
     return;
   }
   const LeaseClaim claim = claim_lease(paths.lease);
-  if (!claim.lease) return;  // somebody lives and is at it
+  if (!claim.lease) return;  // another process works on it
   try {
     const auto part = load_task(paths.checkpoint, OpenAs::reader);
     if (part && part->task.energy.time() <= finished.energy.time()) {
       remove_sealed(paths.checkpoint, &*claim.lease);
     }
   } catch (const Error&) {
-    // Damaged: whoever asks for more measurements will be told.
+    // Damaged: reported when more measurements are requested.
   }
 }
 

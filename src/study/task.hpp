@@ -65,8 +65,8 @@ inline const std::vector<std::string> kMayGrow{"sampling.measure"};
 TextMap task_configuration(const TaskSpec& spec);
 // 16 hex digits, from the configuration; asking for more measurements keeps it.
 std::string task_id(const TaskSpec& spec);
-// Whose finished files share packs (task_pack.hpp): those of one lattice, p and rule, or of one
-// imported graph. "64x64_p0.01_rewire".
+// Its results archive (task_pack.hpp): one per lattice, p and rule, or per imported graph.
+// "64x64_p0.01_rewire".
 std::string task_group(const TaskSpec& spec);
 // Where it lies in a study's folder.
 TaskPaths task_paths(const std::filesystem::path& study, const TaskSpec& spec);
@@ -120,9 +120,9 @@ enum class TaskOutcome {
   finished,     // `data` is complete
   already,      // it was complete before; nothing ran
   interrupted,  // a checkpoint was written, if there are paths
-  held,         // somebody else is at it; `message` says who
-  lost,         // somebody else took it over from us; `message` says who
-  unwritten,    // the same, after `ready` had taken its result: there may be no file of it
+  held,         // another process has its lease; `message` names it
+  lost,         // another process took its lease over; `message` names it
+  unwritten,    // the same, after `ready` had its result: it may have no file
 };
 
 struct TaskResult {
@@ -149,8 +149,8 @@ TaskResult run_task(const TaskSpec& spec, const std::optional<TaskPaths>& paths,
 std::optional<TaskData> read_finished(const TaskSpec& spec, const TaskPaths& paths);
 std::optional<TaskData> read_finished(const TaskSpec& spec, const std::filesystem::path& file);
 
-// Removes what a process leaves that was killed between publishing a finished task and tidying up:
-// its lease, and a checkpoint that went no further than the finished file.
+// Removes what is left if a process was killed after it published a finished task: its lease, and a
+// checkpoint that went no further than the finished file.
 void clear_leftovers(const TaskPaths& paths, const TaskData& finished);
 
 }  // namespace rewise

@@ -1,78 +1,94 @@
-// Tasks that run together: each with its own lease, checkpoint and file, exactly those of a run by
-// itself; their engines advance in lockstep, so that small systems share a device's launches.
+// Tasks that run together. Their engines advance in lockstep, so that small systems share a
+// device's launches. Each task has its own lease, checkpoint and file, exactly those of a run by
+// itself.
 //
-// Leases, results read, graphs, files and what is made of results are for host threads
-// (host_threads.hpp), many tasks at a time: a group is prepared while the engines of another run,
-// and its files are written while those of the next do. An engine waits for none of them.
+// Host threads (host_threads.hpp) claim tasks, build graphs, write files and pass on results, many
+// tasks at a time. An engine waits for none of them.
 //
 // A task of the group that fails (a damaged checkpoint, a full disk) leaves it; the others go on.
 #pragma once
 
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <limits>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "src/engine/batch.hpp"
+#include "src/study/claimed_task.hpp"
 #include "src/study/host_threads.hpp"
-#include "src/study/task.hpp"
 
 namespace rewise {
 
-struct TaskJob {
-  TaskSpec spec;
-  std::optional<TaskPaths> paths;                      // without them nothing is read or written
-  std::function<void(std::uint64_t cycles)> progress;  // called between steps with the cycles done
-  std::function<void(const std::string& line)> note;   // as TaskRun's
-  // Results and checkpoints that are damaged beyond use are set aside, and the task begins anew.
-  bool recompute_damaged = false;
-  FinalState final_state = FinalState::automatic;
-  bool awaited = false;  // its files are asked for again soon
-  // Where it is complete it rests, with its lease and its engine: more may be asked of it.
-  bool may_grow = false;  // needs `ready`
-  // Where its graph comes from, and who sees it before it runs.
-  std::function<std::shared_ptr<const Graph>(const TaskSpec& spec)> graph_of = task_graph;
-  std::function<void(const Graph& graph)> on_graph = {};
-  // Takes what a finished task holds, on any thread, perhaps before its state is fetched, its file
-  // is written and `done` is called. Throws nothing.
-  std::function<void(TaskRecord&& record)> ready = {};
-  // Takes the result, on any thread, when the task's files are written and its lease is released;
-  // without the data where `ready` had them. Throws nothing.
-  std::function<void(TaskResult&& result)> done = {};
-};
-
-class TaskGroup {
+class TaskGroup : public std::enable_shared_from_this<TaskGroup> {
  public:
-  // Claims the tasks, reads what there is of them and builds their graphs. `ahead`, of another
-  // group: once it is told to stop it goes no further, and the tasks left are interrupted ones.
+  // Claims the tasks, reads what is stored of them and builds their graphs. `ahead`, beside another
+  // group: after a stop request no more tasks are claimed; the rest are interrupted ones.
   TaskGroup(std::vector<TaskJob> jobs, const TaskRun& run, HostThreads& host, bool ahead = false);
-  // Waits for its files. Tasks that did not run are let go; those that rested end.
+  // Waits for its files, for which jobs of host threads keep a group that is owned by a shared_ptr.
+  // Tasks that did not run are released; kept ones end.
   ~TaskGroup();
+  TaskGroup(const TaskGroup&) = delete;
+  TaskGroup& operator=(const TaskGroup&) = delete;
 
-  bool open() const;  // there are tasks to be run
-  // Where its engines are to be, before it runs: claims and graphs are the same anywhere.
-  void go_to(int device);
-  // About how much of a CUDA device's memory they need.
-  double device_bytes() const;
-  // To their end, or until told to stop; at least one step each time, so that the shortest time
-  // limit comes to an end some day. Errors of the device are thrown.
+  bool open() const;                                 // there are tasks to be run
+  int device() const { return run_.engine.device; }  // -1: the CPU
+  // Before it runs: claims and graphs do not depend on the device.
+  void set_device(int device) { run_.engine.device = device; }
+  double device_bytes() const;  // of a CUDA device's memory, estimated
+
+  // Runs all tasks to completion, or until a stop request; at least one step each time, so that the
+  // shortest time limit ends some day. Throws errors of the device.
   void run();
 
   void wait_for_host();  // until results are taken and files written
-  bool has_written();    // whether they are
 
-  // Those that rest, by id. The group keeps their engines until they end.
-  std::set<std::string> resting() const;
-  // These jobs ask more of tasks that rest; the others of these end. Then run() goes on.
-  void ask_more(std::vector<TaskJob> jobs);
-  // Those that rest end, and their files are written; others are interrupted where they are.
+  std::set<std::string> kept() const;  // ids of complete tasks whose engines stay
+  // These jobs request more of kept tasks; the other kept tasks end. Call run() next.
+  void continue_with(std::vector<TaskJob> jobs);
+  // Kept tasks end, and their files are written; others are interrupted where they are.
   void end();
 
-  int device() const;         // -1: the CPU
-  double host_bytes() const;  // about, of those that are open
-
  private:
-  class Members;
-  std::unique_ptr<Members> members_;
+  // Tasks that take the same step next, and how often they all can.
+  struct Company {
+    std::vector<std::size_t> tasks;
+    std::size_t count = std::numeric_limits<std::size_t>::max();
+  };
+
+  bool is_at_work(const ClaimedTask& task) const;
+  void work();
+  bool change_updates();
+  void begin(bool warming);
+  std::unique_ptr<EngineBatch> make_engines() const;
+  void drop_engines();
+  void round();
+  void advance(const Step& step, Company& company);
+  template <class F>
+  void in_turn(const F& f);
+  template <class F>
+  bool prepared(const F& f);
+  const Schedule& schedule() const;
+  std::string text() const;
+  void share_time();
+  void to_host(double bytes, std::function<void()> job, Urgency urgency);
+
+  std::deque<ClaimedTask> tasks_;
+  std::vector<ClaimedTask*> running_;     // by number of their engines
+  std::unique_ptr<EngineBatch> engines_;  // of those
+  TaskRun run_;
+  HostThreads& host_;
+  bool warming_ = false;
+  bool has_kept_ = false;
+  std::uint64_t budget_ = 1;  // cycles per call of the engines
+  double last_ = 0;           // when time was last shared out
+  std::mutex mutex_;
+  std::condition_variable written_;
+  std::size_t writing_ = 0;  // jobs of host threads
 };
 
 // Whether two tasks may run in one group on a CUDA device: graphs of one lattice, and alike in all

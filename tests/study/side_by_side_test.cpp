@@ -153,14 +153,13 @@ TEST_CASE(
 
 namespace {
 
-// Tasks that may rest, to so many measurements; how many measurements their results have, in all.
-std::uint64_t run_resting(Runs& runs, const std::vector<std::uint64_t>& seeds,
-                          std::uint64_t measure) {
+// Tasks that are kept, to so many measurements; how many measurements their results have, in all.
+std::uint64_t run_kept(Runs& runs, const std::vector<std::uint64_t>& seeds, std::uint64_t measure) {
   std::vector<StudyTask> tasks;
   for (const auto seed : seeds) {
     tasks.push_back(Runs::task(seed));
     tasks.back().spec.measure = measure;
-    tasks.back().may_rest = true;
+    tasks.back().keep_alive = true;
   }
   std::atomic<std::uint64_t> taken = 0;
   runs.study.run(tasks, StopToken(), runs.progress,
@@ -176,13 +175,14 @@ std::set<std::string> ids_of(const std::vector<std::uint64_t>& seeds) {
 
 }  // namespace
 
-TEST_CASE("tasks that rest between steps have no file until nothing more is asked of them") {
+TEST_CASE(
+    "tasks that are kept between steps have no file until nothing more is requested of them") {
   Runs runs;
-  CHECK(run_resting(runs, {1, 2, 3}, 4) == 12);
-  CHECK(run_resting(runs, {1, 3}, 8) == 16);  // 2 ends, where it was in their group
+  CHECK(run_kept(runs, {1, 2, 3}, 4) == 12);
+  CHECK(run_kept(runs, {1, 3}, 8) == 16);  // 2 ends, where it was in their group
   CHECK_FALSE(runs.has_file(1));
-  CHECK(run_resting(runs, {3}, 16) == 16);
-  runs.study.end_resting(ids_of({1, 2, 3}));
+  CHECK(run_kept(runs, {3}, 16) == 16);
+  runs.study.end_kept(ids_of({1, 2, 3}));
   runs.study.finish_files(runs.progress);
   Runs at_once;
   for (const auto& [seed, measure] :
@@ -199,27 +199,29 @@ TEST_CASE("tasks that rest between steps have no file until nothing more is aske
   }
 }
 
-TEST_CASE("who waits for what others hold lets its own tasks end, lest they wait for each other") {
+TEST_CASE(
+    "a process that waits for tasks of another ends its kept tasks, lest both wait for each "
+    "other") {
   Runs a;
   Study other(StudyFolder(a.place / "study", a.config, "tc"));
   const auto run_other = [&](std::uint64_t seed, std::uint64_t measure) {
     StudyTask task = Runs::task(seed);
     task.spec.measure = measure;
-    task.may_rest = true;
+    task.keep_alive = true;
     std::uint64_t taken = 0;
     other.run({task}, StopToken(), a.progress,
               [&](std::size_t, TaskData&& data) { taken = data.energy.time(); });
     return taken;
   };
-  CHECK(run_resting(a, {1}, 4) == 4);
+  CHECK(run_kept(a, {1}, 4) == 4);
   CHECK(run_other(2, 4) == 4);
   std::uint64_t theirs = 0;
   std::thread beside([&] {
     theirs = run_other(1, 8);
-    other.end_resting(ids_of({1, 2}));
+    other.end_kept(ids_of({1, 2}));
   });
-  const std::uint64_t ours = run_resting(a, {2}, 8);
-  a.study.end_resting(ids_of({1, 2}));
+  const std::uint64_t ours = run_kept(a, {2}, 8);
+  a.study.end_kept(ids_of({1, 2}));
   beside.join();
   CHECK(ours == 8);
   CHECK(theirs == 8);

@@ -107,7 +107,7 @@ TEST_CASE("a group's checkpoints go on in a group, alone and on the CPU", "[gpu]
   }
 }
 
-// By what is told groups are let run side by side (study.cpp).
+// The executor admits groups to a device by these estimates (budget.hpp).
 TEST_CASE("Swendsen-Wang groups take about as much of a device's memory as they tell", "[gpu]") {
   struct Case {
     std::vector<std::uint32_t> extents;

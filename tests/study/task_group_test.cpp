@@ -137,7 +137,7 @@ struct Growing {
     for (const std::size_t k : which) {
       TaskJob job{specs[k], paths(k), {}, {}};
       job.spec.measure = measure;
-      job.may_grow = true;
+      job.keep_alive = true;
       job.ready = [this, k](TaskRecord&& record) {
         const std::lock_guard lock(mutex);
         taken[k].push_back(record.energy.time());
@@ -163,21 +163,21 @@ struct Growing {
 
 }  // namespace
 
-TEST_CASE("tasks that rest go on where their engines are, as if all had been asked at once") {
+TEST_CASE("kept tasks go on where their engines are, as if all had been requested at once") {
   Growing some;
   auto group = std::make_unique<TaskGroup>(some.jobs({0, 1, 2, 3, 4}, 5), plain_run(), some.host);
   group->run();
   group->wait_for_host();
   CHECK(some.taken == std::vector<std::vector<std::size_t>>(5, {5}));
-  CHECK(group->resting().size() == 5);
+  CHECK(group->kept().size() == 5);
   for (std::size_t k = 0; k < 5; ++k) {
     CHECK_FALSE(has_finished(some.paths(k)));
     CHECK_FALSE(claim_lease(some.paths(k).lease).lease);
   }
 
-  group->ask_more(some.jobs({0, 2, 3}, 8));
+  group->continue_with(some.jobs({0, 2, 3}, 8));
   group->run();
-  group->ask_more(some.jobs({0, 3}, 12));
+  group->continue_with(some.jobs({0, 3}, 12));
   group->run();
   group->end();
   group.reset();
@@ -191,11 +191,12 @@ TEST_CASE("tasks that rest go on where their engines are, as if all had been ask
 }
 
 TEST_CASE(
-    "who drops a group that rests, or was asked for more, leaves files of what it has measured") {
+    "a group that is dropped while it is kept, or has more to do, leaves files of its "
+    "measurements") {
   Growing some;
   auto group = std::make_unique<TaskGroup>(some.jobs({0, 1, 2}, 5), plain_run(), some.host);
   group->run();
-  group->ask_more(some.jobs({2}, 8));
+  group->continue_with(some.jobs({2}, 8));
   group.reset();
   some.check_file(0, 5);
   some.check_file(1, 5);
@@ -207,14 +208,13 @@ TEST_CASE(
   some.check_file(2, 8);
 }
 
-TEST_CASE(
-    "tasks that rest and are stopped with more to do leave checkpoints, and go on from them") {
+TEST_CASE("kept tasks that are stopped with more to do leave checkpoints, and go on from them") {
   Growing some;
   TaskRun run = plain_run();
   run.stop = StopToken(std::chrono::duration<double>(1));
   auto group = std::make_unique<TaskGroup>(some.jobs({0, 1}, 5), run, some.host);
   group->run();
-  group->ask_more(some.jobs({0}, 400));
+  group->continue_with(some.jobs({0}, 400));
   while (!run.stop.stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(20));
   group->run();  // a step
   group->end();

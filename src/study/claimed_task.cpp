@@ -1,4 +1,4 @@
-#include "src/study/task_member.hpp"
+#include "src/study/claimed_task.hpp"
 
 #include <fmt/format.h>
 
@@ -30,7 +30,7 @@ double kept_number(const TextMap& provenance, const std::string& key) {
 // A file of this task and its `.prev`, of the finished one in packs, too. Error(data) where no good
 // copy is left, unless it is to be computed again; Error(held) where a finished file holds other
 // physics.
-std::optional<TaskData> TaskMember::load(const std::filesystem::path& file) {
+std::optional<TaskData> ClaimedTask::load(const std::filesystem::path& file) {
   bool same_physics = true;
   try {
     const Spins spins = shared_ranks() != nullptr ? Spins::checked : Spins::joined;
@@ -74,7 +74,7 @@ std::optional<TaskData> TaskMember::load(const std::filesystem::path& file) {
 }
 
 // What was stored, if anything: the finished file or the checkpoint, whichever went further.
-std::optional<TaskData> TaskMember::load_furthest() {
+std::optional<TaskData> ClaimedTask::load_furthest() {
   const TaskPaths& paths = *job_.paths;
   auto finished = load(paths.finished);
   // A complete result wins over whatever a checkpoint holds.
@@ -96,7 +96,7 @@ std::optional<TaskData> TaskMember::load_furthest() {
 
 // The spins of a finished task's state, where they lie apart; false where they are lost, and are to
 // be computed again.
-bool TaskMember::take_parts(TaskData& finished) {
+bool ClaimedTask::take_parts(TaskData& finished) {
   StateRecord& state = finished.state;
   if (state.parts.empty()) return true;
   const std::filesystem::path folder = folder_of(job_.paths->finished);
@@ -114,7 +114,7 @@ bool TaskMember::take_parts(TaskData& finished) {
 }
 
 // What only shows once there are a graph and an engine, about the file that was read.
-void TaskMember::check_source(const std::function<void()>& check) const {
+void ClaimedTask::check_source(const std::function<void()>& check) const {
   try {
     check();
   } catch (const Error& error) {
@@ -127,7 +127,7 @@ void TaskMember::check_source(const std::function<void()>& check) const {
   }
 }
 
-void TaskMember::claim() {
+void ClaimedTask::claim() {
   check_task_engine(spec());
   std::optional<TaskData> stored;
   if (job_.paths) {
@@ -175,13 +175,13 @@ void TaskMember::claim() {
   data_.shape_series();
 }
 
-EngineSpec TaskMember::engine_spec() const {
+EngineSpec ClaimedTask::engine_spec() const {
   EngineSpec engine = rewise::engine_spec(spec());
   if (warming()) engine.cluster = spec().warm_up.cluster;
   return engine;
 }
 
-void TaskMember::attach(Engine& engine) {
+void ClaimedTask::attach(Engine& engine) {
   engine_ = &engine;
   counted_ = {};
   saved_ = std::chrono::steady_clock::now();
@@ -212,13 +212,13 @@ void TaskMember::attach(Engine& engine) {
 }
 
 // From the warm-up's engine to the one that measures.
-void TaskMember::detach() {
+void ClaimedTask::detach() {
   pack(Saved::whole);
   resumes_ = warmed_up_ = true;
 }
 
 // Warm-up and equilibration end with a measurement that is dropped, and with it the cluster sums.
-Step TaskMember::next(std::uint64_t budget, std::size_t& count) const {
+Step ClaimedTask::next(std::uint64_t budget, std::size_t& count) const {
   count = 1;
   const std::uint64_t dropped = spec().discarded_cycles();
   std::uint64_t target = dropped + (measurements() + 1) * spec().every;
@@ -231,23 +231,23 @@ Step TaskMember::next(std::uint64_t budget, std::size_t& count) const {
   return {left, true};
 }
 
-void TaskMember::append(const Samples& some) {
+void ClaimedTask::append(const Samples& some) {
   if (open_ && !equilibrating()) rewise::append(data_, spec().schedule, some, spec().measure);
 }
 
-void TaskMember::take(std::uint64_t cycles) {
+void ClaimedTask::take(std::uint64_t cycles) {
   cycles_ += cycles;
   if (job_.progress) job_.progress(cycles);
 }
 
-TaskMember::Saved TaskMember::saved_at_end() const {
+ClaimedTask::Saved ClaimedTask::saved_at_end() const {
   const auto* ranks = dynamic_cast<const SavesApart*>(engine_);
   const bool have_ranks = ranks != nullptr && ranks->has_ranks();
   if (job_.final_state == FinalState::none || (have_ranks && !job_.paths)) return Saved::no;
   return have_ranks && !gathers_state(spec(), job_.final_state) ? Saved::apart : Saved::whole;
 }
 
-void TaskMember::hand_over_result() {
+void ClaimedTask::hand_over_result() {
   // Whose state is written in parts may turn out to have lost its lease.
   if (!job_.ready || handed_over_ || saved_at_end() == Saved::apart) return;
   note_measured();
@@ -257,14 +257,14 @@ void TaskMember::hand_over_result() {
 }
 
 // Of what it has measured, which goes on or is written meanwhile.
-void TaskMember::hand_over_record() {
+void ClaimedTask::hand_over_record() {
   const auto record = std::make_shared<TaskRecord>(data_);
   hand_over_(
       bytes(), [ready = job_.ready, record] { ready(std::move(*record)); }, Urgency::result);
 }
 
-void TaskMember::ask_more(TaskJob job) {
-  std::exception_ptr lost;  // for whoever asks now
+void ClaimedTask::continue_with(TaskJob job) {
+  std::exception_ptr lost;  // for the new job
   try {
     wait_for_checkpoint();  // which names the job's files
   } catch (...) {
@@ -276,38 +276,38 @@ void TaskMember::ask_more(TaskJob job) {
   data_.configuration = task_configuration(spec());
 }
 
-void TaskMember::finish() {
+void ClaimedTask::finish() {
   pack(saved_at_end(), job_.paths ? job_.paths->finished : std::filesystem::path());
   if (job_.ready && !handed_over_) {
     open_ = false;
     hand_over_record();
   }
-  leave(&TaskMember::write_finished);
+  leave(&ClaimedTask::write_finished);
 }
 
-void TaskMember::interrupt() {
+void ClaimedTask::interrupt() {
   if (!job_.paths) return close(TaskOutcome::interrupted, progress_text());
   pack(Saved::apart, job_.paths->checkpoint);
-  leave(&TaskMember::write_interrupted);
+  leave(&ClaimedTask::write_interrupted);
 }
 
-void TaskMember::abandon() {
+void ClaimedTask::abandon() {
   // What it may have measured since goes with the steps.
   const std::uint64_t beyond = cycles_ - std::min(cycles_, spec().discarded_cycles());
   data_.for_each_series([&](auto& series) { series.truncate(beyond / spec().every); });
   if (!warmed_up_ || !job_.paths) return close(TaskOutcome::interrupted, progress_text());
-  leave(&TaskMember::write_interrupted);
+  leave(&ClaimedTask::write_interrupted);
 }
 
 // Its engine is done with it.
-void TaskMember::leave(void (TaskMember::*write)()) {
+void ClaimedTask::leave(void (ClaimedTask::*write)()) {
   open_ = false;
   // The file's image is as large again.
   hand_over_(
       2 * bytes(), [this, write] { guarded([&] { (this->*write)(); }); }, file_urgency());
 }
 
-void TaskMember::write_finished() {
+void ClaimedTask::write_finished() {
   TaskOutcome outcome = TaskOutcome::finished;
   if (job_.paths) {
     const profile::Span span(profile::Work::files, "finished task");
@@ -334,7 +334,7 @@ void TaskMember::write_finished() {
   close(outcome);
 }
 
-void TaskMember::write_interrupted() {
+void ClaimedTask::write_interrupted() {
   wait_for_checkpoint();
   {
     const profile::Span span(profile::Work::files, "checkpoint");
@@ -344,17 +344,17 @@ void TaskMember::write_interrupted() {
   close(TaskOutcome::interrupted, progress_text());
 }
 
-std::string TaskMember::progress_text() const {
+std::string ClaimedTask::progress_text() const {
   return fmt::format("{} of {} measurements", measurements(), spec().measure);
 }
 
-void TaskMember::write_checkpoint(const TaskData& data) {
+void ClaimedTask::write_checkpoint(const TaskData& data) {
   save_task(job_.paths->checkpoint, data, &*lease_);
   if (in_parts_) remove_unnamed_parts(job_.paths->checkpoint, *lease_);
 }
 
 // State and provenance into data_.
-void TaskMember::pack(Saved how, const std::filesystem::path& file) {
+void ClaimedTask::pack(Saved how, const std::filesystem::path& file) {
   note_measured();
   data_.state = {};
   const auto* ranks = dynamic_cast<const SavesApart*>(engine_);
@@ -372,13 +372,13 @@ void TaskMember::pack(Saved how, const std::filesystem::path& file) {
   note_provenance(hash);
 }
 
-void TaskMember::note_measured() {
+void ClaimedTask::note_measured() {
   data_.configuration["sampling.measure"] =
       fmt::format("{}", std::max(spec().measure, measurements()));
 }
 
 // Where this machine does not see what others have written, there is no state afterwards.
-void TaskMember::save_apart(const SavesApart& engine, const std::filesystem::path& file) {
+void ClaimedTask::save_apart(const SavesApart& engine, const std::filesystem::path& file) {
   in_parts_ = true;
   const std::filesystem::path name = next_parts(file, *lease_);
   SavedApart saved = engine.save_apart(name.string(), write_part_file);
@@ -396,7 +396,7 @@ void TaskMember::save_apart(const SavesApart& engine, const std::filesystem::pat
   if (!sees_parts(name.parent_path(), data_.state)) data_.state = {};
 }
 
-double TaskMember::bytes() const {
+double ClaimedTask::bytes() const {
   double series = 0;
   data_.for_each_series([&](const auto& one) {
     series += static_cast<double>(one.values().size()) * one.values().bytes_each();
@@ -405,7 +405,7 @@ double TaskMember::bytes() const {
          16 * static_cast<double>(data_.graph.rewired());
 }
 
-void TaskMember::note_provenance(std::optional<std::uint64_t> hash) {
+void ClaimedTask::note_provenance(std::optional<std::uint64_t> hash) {
   TextMap& note = data_.provenance;
   const Work work = engine_->work();
   const auto add = [&](const char* key, double now, double& counted) {
@@ -424,7 +424,7 @@ void TaskMember::note_provenance(std::optional<std::uint64_t> hash) {
   note_origin(note, *engine_, hash);
 }
 
-void TaskMember::checkpoint_after(double seconds) {
+void ClaimedTask::checkpoint_after(double seconds) {
   if (!job_.paths) return;
   {
     const std::lock_guard lock(checkpoint_.mutex);
@@ -452,7 +452,7 @@ void TaskMember::checkpoint_after(double seconds) {
     checkpoint_.error = error;
     checkpoint_.ended.notify_all();
   };
-  checkpoint_.under_way = true;  // nobody else looks before it is handed over
+  checkpoint_.under_way = true;  // no other thread reads it before the job is handed over
   try {
     hand_over_(held, std::move(write), file_urgency());
   } catch (...) {  // it was not
@@ -462,7 +462,7 @@ void TaskMember::checkpoint_after(double seconds) {
 }
 
 // Jobs begin in order: it has begun.
-void TaskMember::wait_for_checkpoint() {
+void ClaimedTask::wait_for_checkpoint() {
   std::unique_lock lock(checkpoint_.mutex);
   checkpoint_.ended.wait(lock, [this] { return !checkpoint_.under_way; });
   if (checkpoint_.error) std::rethrow_exception(checkpoint_.error);

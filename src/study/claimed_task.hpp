@@ -1,9 +1,16 @@
-// One task of a group (task_group.hpp): its lease, its data so far, its clocks; what it does next.
+// One task from its claim to its file: its lease, its data so far, its clocks.
+//
+//   open, not complete   claimed or running: the thread of its group uses it
+//   open, complete       kept: the result was handed over, lease and engine stay
+//   not open             a host thread writes its file, then releases the lease and calls `done`
+//
+// It leaves early, with `done`, as held, lost, already (complete before), interrupted or failed.
 #pragma once
 
 #include <chrono>
 #include <compare>
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -13,9 +20,32 @@
 #include "src/base/error.hpp"
 #include "src/engine/share.hpp"
 #include "src/store/lease.hpp"
-#include "src/study/task_group.hpp"
+#include "src/study/host_threads.hpp"
+#include "src/study/task.hpp"
 
 namespace rewise {
+
+// A task as the executor hands it to a group.
+struct TaskJob {
+  TaskSpec spec;
+  std::optional<TaskPaths> paths;                      // without them nothing is read or written
+  std::function<void(std::uint64_t cycles)> progress;  // called between steps with the cycles done
+  std::function<void(const std::string& line)> note;   // as TaskRun's
+  // Results and checkpoints that are damaged beyond use are set aside, and the task begins anew.
+  bool recompute_damaged = false;
+  FinalState final_state = FinalState::automatic;
+  bool awaited = false;  // its files will be read again soon
+  // Once complete it keeps its lease and its engine: more may be requested. Needs `ready`.
+  bool keep_alive = false;
+  std::function<std::shared_ptr<const Graph>(const TaskSpec& spec)> graph_of = task_graph;
+  std::function<void(const Graph& graph)> on_graph = {};  // called before the task runs
+  // Called with the result of a task that was computed, on any thread, perhaps before its state is
+  // fetched, its file is written and `done` is called. Throws nothing.
+  std::function<void(TaskRecord&& record)> ready = {};
+  // Called when the task's files are written and its lease is released, on any thread; without the
+  // data if `ready` had them. Throws nothing.
+  std::function<void(TaskResult&& result)> done = {};
+};
 
 // What an engine does next: `cycles` cycles and, mostly, a measurement.
 struct Step {
@@ -24,14 +54,12 @@ struct Step {
   auto operator<=>(const Step&) const = default;
 };
 
-// Has a host thread do what an engine need not wait for; `bytes`: that it holds until then.
+// Runs a job on a host thread, so that no engine waits for it; `bytes`: that it holds until then.
 using HandOver = std::function<void(double bytes, std::function<void()> job, Urgency urgency)>;
 
-// One task of the group: its lease, its data so far, its clocks. While it is open the group's
-// thread has it, from then on a host thread, which writes its file and hands over its result.
-class TaskMember {
+class ClaimedTask {
  public:
-  TaskMember(TaskJob job, HandOver hand_over)
+  ClaimedTask(TaskJob job, HandOver hand_over)
       : job_(std::move(job)), hand_over_(std::move(hand_over)) {}
 
   const TaskSpec& spec() const { return job_.spec; }
@@ -39,7 +67,7 @@ class TaskMember {
   void drop_graph() { graph_.reset(); }  // no engine has it
   bool open() const { return open_; }    // still to be run
 
-  // Runs f; what it throws becomes this task's result. Who has lost the lease leaves the task.
+  // Runs f; an exception becomes this task's result. After a lost lease the task is left alone.
   template <class F>
   void guarded(const F& f) {
     try {
@@ -71,18 +99,16 @@ class TaskMember {
   void spend(double seconds) { seconds_ += seconds; }
 
   bool complete() const { return measurements() >= spec().measure; }
-  // What a complete one has measured goes to who waits for it, before its state is fetched; then
-  // its file is written.
+  // A complete task passes its result on before its state is fetched; then its file is written.
   void hand_over_result();
   void finish();
-  // It is complete and has handed its result over, but more may be asked of it.
-  bool rests() const { return open_ && job_.may_grow && handed_over_ && complete(); }
-  // By a job of the same task. Its engine goes on.
-  void ask_more(TaskJob job);
+  bool kept() const { return open_ && job_.keep_alive && handed_over_ && complete(); }
+  // A job of the same task with more measurements. Its engine goes on.
+  void continue_with(TaskJob job);
   void interrupt();
   // Stopped before its engine made a step.
   void abandon();
-  // Where the last one is that old, and on disk. What went wrong with it is thrown.
+  // Writes one if the last one is that old, and on disk. Rethrows the error of the last one.
   void checkpoint_after(double seconds);
 
  private:
@@ -108,7 +134,7 @@ class TaskMember {
     close(TaskOutcome::finished);
   }
   void hand_over_record();
-  void leave(void (TaskMember::*write)());
+  void leave(void (ClaimedTask::*write)());
   Urgency file_urgency() const { return job_.awaited ? Urgency::awaited : Urgency::file; }
   void write_finished();
   void write_interrupted();

@@ -1,0 +1,67 @@
+// Admission control of the executor: what groups of tasks may use at the same time, by estimates
+// (need.hpp). Host memory is reserved from the claim of a group until its files are written, a
+// device's memory while its engines exist, a CPU thread while they advance. A group that would be
+// alone is always admitted: an estimate may be too high, and check_memory() has been asked.
+//
+// Not thread-safe: used under the executor's lock.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "src/study/task.hpp"
+
+namespace rewise {
+
+struct StudyTask;
+
+class Budget {
+ public:
+  Budget(const std::vector<int>& devices, int threads);
+
+  int threads() const { return threads_; }
+  // Threads that each running CPU task may use just now.
+  const std::atomic<int>& threads_each() const { return threads_each_; }
+  std::size_t groups() const { return groups_; }
+  std::size_t running() const { return running_; }
+
+  // What a list of tasks may use: how many tasks at a time, each with how many bytes of the host.
+  // `line`: to be shown, or "". Error(device) if one task alone does not fit.
+  struct Plan {
+    std::size_t slots = 1;  // groups at a time
+    double task_bytes = 0, group_bytes = 0;
+    std::string line = {};
+  };
+  Plan plan(const std::vector<StudyTask>& tasks, std::size_t lanes);
+
+  bool host_fits(double bytes) const;
+  void reserve_host(double bytes) { reserved_ += bytes, ++groups_; }
+  void release_host(double bytes) { reserved_ = --groups_ == 0 ? 0 : reserved_ - bytes; }
+
+  bool device_fits(int device, double bytes);
+  void reserve_device(int device, double bytes);
+  void release_device(int device, double bytes);
+
+  std::size_t running(int device) const { return devices_.at(device).running; }
+  void begin(int device) { count(device, 1); }
+  void end(int device) { count(device, -1); }
+
+ private:
+  struct Device {
+    std::size_t running = 0, groups = 0;  // with engines that advance; with engines
+    double reserved = 0, room = 0;        // bytes
+  };
+  void count(int device, int more);
+
+  const int threads_;
+  const bool on_cpu_;
+  double reserved_ = 0, room_ = 0;  // bytes of the host
+  std::size_t groups_ = 0, running_ = 0;
+  std::map<int, Device> devices_;
+  std::atomic<int> threads_each_ = 1;
+};
+
+}  // namespace rewise

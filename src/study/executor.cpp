@@ -1,0 +1,840 @@
+#include "src/study/executor.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "src/base/error.hpp"
+#include "src/base/profile.hpp"
+#include "src/cuda/devices.hpp"
+#include "src/store/lease.hpp"
+#include "src/store/syscalls.hpp"
+#include "src/store/task_pack.hpp"
+#include "src/study/need.hpp"
+#include "src/study/parse.hpp"
+#include "src/study/ranks.hpp"
+#include "src/study/shared_ranks.hpp"
+
+namespace rewise {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+// A list whose tasks are all held by other processes: how often it tries again, and when it says
+// so.
+constexpr auto kRetry = 200ms;
+constexpr auto kFirstWord = 5s, kNextWords = 60s;
+
+// Groups of the multispin engine that run on a CUDA device at once, of each list: while one waits
+// for the host, or is too small to fill the device, another one runs.
+constexpr std::size_t kLanes = 3;
+
+// Tasks of the CPU per thread that are claimed at a time: one runs while the files of another are
+// written. Groups of a device are bounded by host memory alone.
+constexpr std::size_t kGroupsPerThread = 2;
+
+// Kept groups use no more than this part of the free memory, all together.
+constexpr double kKeptOfHost = 1.0 / 16, kKeptOfDevice = 0.1;
+
+constexpr int kNoDevice = -2;
+
+// Host threads need stacks: returns 0 if less than 1 GiB is free.
+int host_threads(int threads) { return memory_room().bytes < 1u << 30 ? 0 : threads; }
+
+// Names the damaged results: what their tasks reported, and every other file of the folder whose
+// digest does not fit, so that one run lists all of them.
+std::string damaged_text(const std::filesystem::path& folder, std::vector<std::string> said) {
+  std::error_code error;
+  std::filesystem::directory_iterator entry(folder / "tasks", error), end;
+  for (; !error && entry != end; entry.increment(error)) {
+    const std::filesystem::path& file = entry->path();
+    const std::string name = file.string();
+    if (file.extension() != ".h5" || std::any_of(said.begin(), said.end(), [&](const auto& line) {
+          return line.find(name) != std::string::npos;
+        })) {
+      continue;
+    }
+    const SealedRead read = read_sealed(file);
+    if (read.state != SealState::damaged ||
+        read_sealed(previous_path(file)).state == SealState::good) {
+      continue;
+    }
+    said.push_back(fmt::format("{} ({})", name, read.problem));
+  }
+  return fmt::format(
+      "{} damaged: {}; all other tasks that could be done now are done; "
+      "--recompute-damaged sets the damaged ones aside and computes them again",
+      said.size() == 1 ? "a result is" : fmt::format("{} results are", said.size()),
+      fmt::join(said, "; "));
+}
+
+}  // namespace
+
+// The tasks of one call of run(). Constant members are read without the executor's lock; the
+// handler is called until run() returns.
+struct Executor::List {
+  List(std::vector<StudyTask> all, const StopToken& token, Progress& show, const TaskHandler& take)
+      : tasks(std::move(all)), stop(token), progress(show), handle(take), missing(tasks.size()) {
+    for (const StudyTask& task : tasks) ids.push_back(task_id(task.spec));
+    pending.resize(tasks.size());
+    std::iota(pending.begin(), pending.end(), std::size_t{0});
+    // The longest first, so that no thread is left alone with a long one at the end.
+    std::ranges::stable_sort(pending, {}, [this](std::size_t k) { return tasks[k].seconds; });
+    if (std::ranges::all_of(tasks,
+                            [](const auto& task) { return traits(task.spec.engine).batches; })) {
+      lanes = kLanes;
+    }
+  }
+
+  std::vector<std::size_t> take_group(bool on_cpu, std::size_t devices);
+  // Results of all tasks are taken, but those of damaged ones.
+  bool is_done() const { return missing == damaged.size(); }
+
+  const std::vector<StudyTask> tasks;
+  const StopToken stop;
+  Progress& progress;
+  const TaskHandler& handle;
+  std::vector<std::string> ids;      // [tasks]
+  std::vector<std::size_t> pending;  // waiting tasks; taken from the back
+  std::size_t lanes = 1;             // groups that run on a device at once
+  Budget::Plan plan;
+  double left = 0, share = 0;     // seconds of the waiting tasks; of all of them, per slot
+  std::size_t missing;            // results
+  std::size_t computed = 0;       // tasks without a result file before
+  std::set<std::size_t> written;  // tasks whose file was there before their result was passed on
+  std::size_t first_groups = 0;   // of those that are to begin soon
+  std::size_t preparing = 0, ready = 0;  // groups
+  std::map<int, std::size_t> running;    // groups, by device
+  bool begun = false, interrupted = false;
+  std::vector<std::string> damaged;                // what their tasks reported
+  std::size_t held_in_a_row = 0;                   // since the last result
+  std::string holder, waits_for;                   // who holds a task, and which
+  std::optional<Clock::time_point> waiting_since;  // for nothing but other processes
+  Clock::time_point told, retry_at;
+};
+
+// The next group: on a CUDA device several tasks of one shape, but none that another lane should
+// have. While the others prepare the longest tasks, the first group of each device is the shortest.
+std::vector<std::size_t> Executor::List::take_group(bool on_cpu, std::size_t devices) {
+  const bool shortest = !on_cpu && first_groups < devices;
+  ++first_groups;
+  if (shortest) std::ranges::reverse(pending);
+  const StudyTask& first = tasks[pending.back()];
+  // No more than a lane's share of the work and, towards the end, than a device's of what is left;
+  // and where files take long half of what is left to each, so that those of the first are written
+  // while the last are still being measured.
+  const double most_seconds = std::min(share, left / static_cast<double>(devices)) * (1 - 1e-9);
+  const GroupSize size = group_size(first.spec);
+  const std::size_t half = (pending.size() + 2 * plan.slots - 1) / (2 * plan.slots);
+  const std::size_t most = on_cpu ? 1 : std::clamp(half, size.least, size.most);
+  std::vector<std::size_t> group;
+  double seconds = 0;
+  for (std::size_t k = pending.size(); k-- > 0 && group.size() < most;) {
+    if (seconds >= most_seconds && group.size() >= size.fewest) break;
+    const StudyTask& task = tasks[pending[k]];
+    if (!group.empty() && !run_together(first.spec, task.spec)) continue;
+    group.push_back(pending[k]);
+    seconds += task.seconds;
+    pending.erase(pending.begin() + static_cast<std::ptrdiff_t>(k));
+  }
+  left -= seconds;
+  if (shortest) std::ranges::reverse(pending);
+  return group;
+}
+
+Executor::Executor(const StudyFolder& folder, std::vector<int> devices, int threads)
+    : folder_(folder),
+      devices_(std::move(devices)),
+      on_cpu_(devices_.front() < 0),
+      budget_(devices_, threads),
+      host_(host_threads(threads)),
+      graphs_(host_) {}
+
+Executor::~Executor() {
+  {
+    std::unique_lock lock(mutex_);
+    drain(lock);
+    ended_ = true;
+    changed_.notify_all();
+  }
+  workers_.clear();
+}
+
+void Executor::fail(std::exception_ptr what) {
+  const std::lock_guard lock(mutex_);
+  if (!failure_) failure_ = std::move(what);
+  failed_ = true;
+  changed_.notify_all();
+}
+
+template <class F>
+void Executor::guarded(const F& f) {
+  try {
+    f();
+  } catch (...) {
+    fail(std::current_exception());
+  }
+}
+
+// Under the lock.
+void Executor::rethrow() const {
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+std::size_t Executor::run(std::vector<StudyTask> tasks, const StopToken& stop, Progress& progress,
+                          const TaskHandler& handle) {
+  if (tasks.empty()) return 0;
+  const auto list = std::make_shared<List>(std::move(tasks), stop, progress, handle);
+  std::vector<char> found(list->tasks.size());
+  std::list<ListPtr> node{list};
+  std::unique_lock lock(mutex_);
+  rethrow();
+  admit(*list, lock);
+  // A task that is being written is read when its file is there; one that is kept goes on.
+  const auto can_begin = [&](const std::string& id) {
+    return writing_.contains(id) ==
+           std::ranges::any_of(kept_, [&](const Entry& kept) { return kept.ids.contains(id); });
+  };
+  for (const std::string& id : list->ids) not_kept_.erase(id);
+  if (!std::ranges::all_of(list->ids, can_begin)) {
+    const profile::Span span(profile::Work::wait, "files");
+    changed_.wait(lock, [&] { return failed_ || std::ranges::all_of(list->ids, can_begin); });
+  }
+  rethrow();
+  resume_kept(list);  // from here on the handler is called
+  lock.unlock();
+  guarded([&] {
+    std::vector<std::size_t> waiting;
+    {
+      const std::lock_guard held(mutex_);
+      waiting = list->pending;
+    }
+    host_.for_each(waiting.size(), [&](std::size_t k) {
+      if (failed_ || stop.stop_requested()) return;
+      found[waiting[k]] = look_for_result(*list, waiting[k]) ? 1 : 0;
+    });
+  });
+  lock.lock();
+  std::erase_if(list->pending, [&](std::size_t k) { return found[k] != 0; });
+  for (const std::size_t k : list->pending) list->left += list->tasks[k].seconds;
+  list->share = list->left / static_cast<double>(list->plan.slots);
+  lists_.splice(lists_.end(), node);
+  const auto over = [&] { return list->is_done() || list->interrupted || failed_; };
+  if (!over()) start_worker();
+  changed_.notify_all();
+  if (workers_.empty()) {  // no thread could be started
+    lock.unlock();
+    work(over);
+    lock.lock();
+  }
+  changed_.wait(lock, over);
+  lists_.remove(list);
+  if (list->missing == 0) {
+    const std::size_t computed = list->computed;
+    pack_due_ = true;
+    lock.unlock();
+    start_packing();
+    return computed;
+  }
+  if (!failed_ && !list->interrupted) {
+    const std::vector<std::string> damaged = list->damaged;
+    lock.unlock();
+    guarded([&] { throw Error(ExitCode::data, damaged_text(folder_.path(), damaged)); });
+    lock.lock();
+  }
+  list->interrupted = true;
+  list->pending.clear();
+  drain(lock);
+  rethrow();
+  lock.unlock();
+  wait_for_other_ranks(this_rank(), folder_.path());
+  throw Error(ExitCode::interrupted,
+              fmt::format("stopped by {}; checkpoints written, the same command goes on from them",
+                          stop.reason()));
+}
+
+// Waits until no group exists. A group of a list that still runs is waited for: all lists have the
+// same stop request, or the same failure.
+void Executor::drain(std::unique_lock<std::mutex>& lock) {
+  while (budget_.groups() > 0) {
+    end_all_kept();
+    changed_.notify_all();
+    if (workers_.empty()) {
+      lock.unlock();
+      work([this] { return budget_.groups() == 0; });
+      lock.lock();
+      continue;
+    }
+    changed_.wait(lock, [this] { return budget_.groups() == 0 || !kept_.empty(); });
+  }
+}
+
+// How much the list may use. If one task alone does not fit, kept groups and those of other lists
+// are waited for first.
+void Executor::admit(List& list, std::unique_lock<std::mutex>& lock) {
+  while (true) {
+    try {
+      list.plan = budget_.plan(list.tasks, list.lanes);
+      break;
+    } catch (const Error&) {
+      if (budget_.groups() == 0) throw;
+    }
+    drain(lock);
+    rethrow();
+  }
+  if (list.plan.line.empty() || std::exchange(told_memory_, true)) return;
+  lock.unlock();
+  if (folder_.leads()) list.progress.line(list.plan.line);
+  lock.lock();
+}
+
+// Kept tasks of this list go on with their engines.
+void Executor::resume_kept(const ListPtr& list) {
+  for (auto next = kept_.begin(); next != kept_.end();) {
+    const auto kept = next++;
+    const auto asked = [&](std::size_t k) { return kept->ids.contains(list->ids[k]); };
+    for (const std::size_t k : list->pending) {
+      if (asked(k)) writing_.erase(list->ids[k]);
+    }
+    if (std::erase_if(list->pending, asked) == 0) continue;
+    kept->list = list;
+    kept->resumed = true;
+    ++list->ready;
+    ready_.splice(ready_.end(), kept_, kept);
+  }
+}
+
+// Under the lock. Without a thread the others, or the caller of run(), do the work. More workers
+// than CPU threads would only hold memory: each has an arena of its own.
+void Executor::start_worker() {
+  if (idle_ > 0 || (on_cpu_ && workers_.size() >= static_cast<std::size_t>(budget_.threads()))) {
+    return;
+  }
+  try {
+    workers_.emplace_back([this] { work([this] { return ended_; }); });
+  } catch (const std::exception&) {
+  }
+}
+
+void Executor::work(const std::function<bool()>& over) {
+  std::unique_lock lock(mutex_);
+  while (!over()) {
+    Action action;
+    try {
+      action = next_action();
+    } catch (...) {
+      lock.unlock();
+      fail(std::current_exception());
+      lock.lock();
+      continue;
+    }
+    if (action.kind != Action::Kind::none) {
+      start_worker();
+      lock.unlock();
+      guarded([&] { act(action); });
+      action = {};  // what it held ends without the lock
+      lock.lock();
+      changed_.notify_all();
+      continue;
+    }
+    if (!ending_.empty()) continue;  // since just now
+    auto next = Clock::time_point::max();
+    for (const ListPtr& list : lists_) {
+      if (!list->pending.empty() && list->retry_at > Clock::now()) {
+        next = std::min(next, list->retry_at);
+      }
+    }
+    ++idle_;
+    next == Clock::time_point::max() ? changed_.wait(lock)
+                                     : static_cast<void>(changed_.wait_until(lock, next));
+    --idle_;
+  }
+}
+
+// Under the lock: what a worker does next, counted as begun.
+Executor::Action Executor::next_action() {
+  Action action;
+  if (failed_) end_all_kept();
+  if (!ending_.empty()) {
+    action.kind = Action::Kind::end;
+    action.entry.splice(action.entry.end(), ending_, ending_.begin());
+    return action;
+  }
+  for (auto entry = ready_.begin(); entry != ready_.end(); ++entry) {
+    const bool over = failed_ || (entry->list->interrupted && !entry->must_run);
+    const int device = over ? -1 : free_device(*entry);
+    if (!over && device == kNoDevice) continue;
+    action.kind = Action::Kind::run;
+    if (over) action.kind = entry->resumed ? Action::Kind::end : Action::Kind::drop;
+    if (!over) {
+      ++entry->list->running[device];
+      budget_.begin(device);
+      if (!entry->resumed) {
+        entry->group->set_device(device);
+        if (!on_cpu_) budget_.reserve_device(device, entry->on_device);
+      }
+    }
+    --entry->list->ready;
+    action.entry.splice(action.entry.end(), ready_, entry);
+    return action;
+  }
+  for (const ListPtr& list : lists_) {
+    if (!may_prepare(*list)) continue;
+    action.kind = Action::Kind::prepare;
+    action.tasks = list->take_group(on_cpu_, devices_.size());
+    action.ahead = std::exchange(list->begun, true);
+    Entry& entry = action.entry.emplace_back();
+    entry.list = list;
+    entry.must_run = !action.ahead;
+    entry.host = list->plan.task_bytes * static_cast<double>(action.tasks.size());
+    budget_.reserve_host(entry.host);
+    ++list->preparing;
+    break;
+  }
+  return action;
+}
+
+// A CPU that has a task on each thread gains nothing from preparing others.
+bool Executor::may_prepare(const List& list) {
+  if (failed_ || list.interrupted || list.pending.empty() || list.retry_at > Clock::now()) {
+    return false;
+  }
+  if (on_cpu_) {
+    const auto threads = static_cast<std::size_t>(budget_.threads());
+    std::size_t claimed = budget_.running() + ready_.size();
+    for (const ListPtr& other : lists_) claimed += other->preparing;
+    if (claimed >= threads) return false;
+    if (budget_.groups() - kept_.size() >= kGroupsPerThread * threads) return false;
+  } else if (list.ready + list.preparing >= list.plan.slots) {
+    return false;
+  }
+  if (budget_.host_fits(list.plan.group_bytes)) return true;
+  end_all_kept();
+  return false;
+}
+
+// Where a group that is ready may run now, or kNoDevice.
+int Executor::free_device(const Entry& entry) {
+  if (on_cpu_) {
+    return budget_.running() < static_cast<std::size_t>(budget_.threads()) ? -1 : kNoDevice;
+  }
+  List& list = *entry.list;
+  int best = kNoDevice;
+  for (const int device : devices_) {
+    if (entry.resumed && device != entry.group->device()) continue;
+    if (list.running[device] >= list.lanes) continue;
+    if (best != kNoDevice && budget_.running(device) >= budget_.running(best)) continue;
+    if (!entry.resumed && !budget_.device_fits(device, entry.on_device)) {
+      end_all_kept();
+      continue;
+    }
+    best = device;
+  }
+  return best;
+}
+
+void Executor::end_all_kept() {
+  if (kept_.empty()) return;
+  ending_.splice(ending_.end(), kept_);
+  changed_.notify_all();
+}
+
+void Executor::act(Action& action) {
+  switch (action.kind) {
+    case Action::Kind::none:
+    case Action::Kind::drop:
+      return;
+    case Action::Kind::prepare:
+      return prepare(action);
+    case Action::Kind::run:
+      return run_group(action);
+    case Action::Kind::end: {
+      Entry& entry = action.entry.front();
+      const int device = entry.group->device();
+      const std::shared_ptr<void> release(nullptr, [&](void*) {
+        const std::lock_guard lock(mutex_);
+        if (!on_cpu_) budget_.release_device(device, entry.on_device);
+      });
+      return entry.group->end();
+    }
+  }
+}
+
+void Executor::prepare(Action& action) {
+  Entry& entry = action.entry.front();
+  const ListPtr list = entry.list;
+  const auto release = [this, host = entry.host] {
+    const std::lock_guard lock(mutex_);
+    budget_.release_host(host);
+    changed_.notify_all();
+  };
+  std::shared_ptr<void> reserved(nullptr, [release](void*) { release(); });
+  const std::shared_ptr<void> prepared(nullptr, [&](void*) {
+    const std::lock_guard lock(mutex_);
+    --list->preparing;
+    if (!entry.group || !entry.group->open()) return;
+    ++list->ready;
+    ready_.splice(ready_.end(), action.entry);
+  });
+  std::vector<char> found(action.tasks.size());
+  host_.for_each(found.size(), [&](std::size_t k) {
+    found[k] = look_for_result(*list, action.tasks[k]) ? 1 : 0;
+  });
+  std::vector<TaskJob> jobs;
+  for (std::size_t k = 0; k < found.size(); ++k) {
+    if (found[k] == 0) jobs.push_back(job(list, action.tasks[k]));
+  }
+  if (jobs.empty()) return;
+  TaskRun run;
+  run.engine.device = devices_.front();
+  const int slots = static_cast<int>(list->plan.slots);
+  const int most = on_cpu_ ? budget_.threads() : std::max(1, budget_.threads() / slots);
+  run.engine.threads = useful_threads(jobs.front().spec, most);
+  if (on_cpu_) run.engine.threads_now = &budget_.threads_each();
+  run.stop = list->stop;
+  run.checkpoint = folder_.config().checkpoint;
+  // It exists until its files are written: jobs of host threads refer to it.
+  entry.group = GroupPtr(new TaskGroup(std::move(jobs), run, host_, action.ahead),
+                         [reserved](TaskGroup* group) mutable {
+                           delete group;
+                           reserved.reset();
+                         });
+  reserved.reset();
+  if (!on_cpu_) entry.on_device = entry.group->device_bytes();
+  if (action.ahead && list->stop.stop_requested()) {
+    const std::lock_guard lock(mutex_);
+    list->interrupted = true;
+  }
+  if (!entry.group->open()) {
+    entry.group.reset();
+    wait_for_holders(*list);
+  }
+}
+
+void Executor::run_group(Action& action) {
+  Entry& entry = action.entry.front();
+  const ListPtr list = entry.list;
+  const int device = entry.group->device();
+  bool kept = false;
+  const std::shared_ptr<void> ended(nullptr, [&](void*) {
+    const std::lock_guard lock(mutex_);
+    budget_.end(device);
+    --list->running[device];
+    if (!on_cpu_ && !kept) budget_.release_device(device, entry.on_device);
+  });
+  if (entry.resumed) {
+    std::vector<TaskJob> jobs;
+    for (std::size_t k = 0; k < list->ids.size(); ++k) {
+      if (entry.ids.contains(list->ids[k])) jobs.push_back(job(list, k));
+    }
+    entry.group->continue_with(std::move(jobs));
+  }
+  entry.group->run();
+  entry.ids = entry.group->kept();
+  if (entry.ids.empty()) return;
+  kept = keep(action);
+  if (!kept) entry.group->end();
+}
+
+// Keeps a group whose tasks are complete, if there is memory for it.
+bool Executor::keep(Action& action) {
+  try {
+    const Entry& entry = action.entry.front();
+    const int device = entry.group->device();
+    const double host_room = kKeptOfHost * memory_room().bytes;
+    const double device_room = on_cpu_ ? 0 : kKeptOfDevice * free_memory(device);
+    double host = entry.host, on_device = entry.on_device;
+    const std::lock_guard lock(mutex_);
+    if (failed_ || entry.list->interrupted || std::ranges::includes(not_kept_, entry.ids)) {
+      return false;
+    }
+    for (const Entry& other : kept_) {
+      host += other.host;
+      if (other.group->device() == device) on_device += other.on_device;
+    }
+    if (host > host_room || (!on_cpu_ && on_device > device_room)) return false;
+    kept_.splice(kept_.end(), action.entry);
+    return true;
+  } catch (const std::exception&) {  // no memory, or a device that has failed
+    return false;
+  }
+}
+
+void Executor::end_kept(const std::set<std::string>& ids) {
+  const std::lock_guard lock(mutex_);
+  not_kept_.insert(ids.begin(), ids.end());
+  for (auto kept = kept_.begin(); kept != kept_.end();) {
+    const auto entry = kept++;
+    if (std::ranges::includes(not_kept_, entry->ids)) {
+      ending_.splice(ending_.end(), kept_, entry);
+    }
+  }
+  changed_.notify_all();
+}
+
+void Executor::expect_graphs(const std::vector<TaskSpec>& likely) {
+  constexpr double most = 1u << 30;  // bytes
+  if (on_cpu_) return;               // engines have the threads
+  graphs_.expect(likely, std::min(most, memory_room().bytes / 16));
+}
+
+// Passes the result on if there is a finished file.
+bool Executor::look_for_result(List& list, std::size_t index) {
+  const StudyTask& task = list.tasks[index];
+  const std::string& id = list.ids[index];
+  const TaskPaths paths = task_paths(folder_.path(), id, task_group(task.spec));
+  {
+    // Whether another process has measured more since, the claim will tell.
+    const std::lock_guard lock(mutex_);
+    const auto known = measured_.find(id);
+    if (known != measured_.end() && known->second < task.spec.measure) return false;
+  }
+  std::optional<TaskData> data;
+  try {
+    const profile::Span span(profile::Work::look, "result");
+    data = read_finished(task.spec, paths);
+  } catch (const Error& error) {  // the owner of its lease may have a good copy
+    if (error.exit_code() != ExitCode::data) throw;
+  }
+  if (!data) return false;
+  clear_leftovers(paths, *data);
+  pack_later(task.spec);
+  take_result(list, index, 0, std::move(*data));
+  return true;
+}
+
+TaskJob Executor::job(const ListPtr& list, std::size_t index) {
+  const StudyTask& task = list->tasks[index];
+  const StudyConfig& config = folder_.config();
+  TaskJob job;
+  job.spec = task.spec;
+  job.paths = task_paths(folder_.path(), task.spec);
+  const auto reported = std::make_shared<double>(0);
+  job.progress = [list, &task, reported](std::uint64_t cycles) {
+    const double part =
+        task.seconds * static_cast<double>(cycles) / static_cast<double>(task.spec.cycles());
+    *reported += part;
+    list->progress.add(part);
+  };
+  job.note = [list, &task](const std::string& line) {
+    list->progress.line(task.label + ": " + line);
+  };
+  job.recompute_damaged = config.recompute_damaged;
+  if (!config.keep_states || !task.extends) job.final_state = FinalState::none;
+  job.awaited = task.purpose == "pilot";  // until it is long enough
+  job.keep_alive = task.keep_alive && shared_ranks() == nullptr;
+  job.graph_of = [this](const TaskSpec& spec) { return graphs_.take(spec); };
+  job.on_graph = task.on_graph;
+  job.ready = [this, list, index, reported](TaskRecord&& record) {
+    guarded([&] {
+      list->progress.finished();
+      {
+        const std::lock_guard lock(mutex_);
+        ++list->computed;
+        if (list->written.erase(index) == 0) writing_.insert(list->ids[index]);
+      }
+      take_result(*list, index, *reported, {std::move(record), {}});
+    });
+  };
+  job.done = [this, list, index, reported](TaskResult&& result) {
+    guarded([&] { close(*list, index, *reported, std::move(result)); });
+  };
+  return job;
+}
+
+// A task leaves its group.
+void Executor::close(List& list, std::size_t index, double reported, TaskResult&& result) {
+  const StudyTask& task = list.tasks[index];
+  if (result.error) {
+    try {
+      std::rethrow_exception(result.error);
+    } catch (const Error& error) {
+      // A damaged file concerns one task: the others go on, and run() names all damaged ones.
+      if (error.exit_code() != ExitCode::data) throw;
+      const std::lock_guard lock(mutex_);
+      list.damaged.emplace_back(error.what());
+      changed_.notify_all();
+      return;
+    }
+  }
+  switch (result.outcome) {
+    case TaskOutcome::held:
+      return give_back(list, index, result.message);
+    case TaskOutcome::lost:
+      list.progress.line(task.label + ": " + result.message);
+      return give_back(list, index, "its new owner");
+    case TaskOutcome::interrupted: {
+      const std::lock_guard lock(mutex_);
+      list.interrupted = true;
+      changed_.notify_all();
+      return;
+    }
+    case TaskOutcome::finished:
+    case TaskOutcome::unwritten: {
+      const bool written = result.outcome == TaskOutcome::finished;
+      if (written) pack_later(task.spec);  // before finish_files() may go on
+      {
+        const std::lock_guard lock(mutex_);
+        const std::string& id = list.ids[index];
+        if (const auto one = writing_.find(id); one != writing_.end()) {
+          writing_.erase(one);
+        } else {
+          list.written.insert(index);
+        }
+        if (written) {
+          measured_[id] = task.spec.measure;
+          unwritten_.erase(id);
+        } else {
+          unwritten_.insert(id);
+        }
+        changed_.notify_all();
+      }
+      if (written && !list.stop.stop_requested()) start_packing();
+      return;
+    }
+    case TaskOutcome::already:
+      result.data.state = {};
+      pack_later(task.spec);
+      return take_result(list, index, reported, std::move(result.data));
+  }
+}
+
+void Executor::take_result(List& list, std::size_t index, double reported, TaskData&& data) {
+  list.progress.skip(list.tasks[index].seconds - reported);  // what a checkpoint had saved
+  {
+    const std::lock_guard lock(mutex_);
+    list.held_in_a_row = 0;
+    list.waiting_since.reset();
+  }
+  const profile::Span span(profile::Work::reduce, list.tasks[index].label);
+  list.handle(index, std::move(data));
+  const std::lock_guard lock(mutex_);
+  --list.missing;
+  changed_.notify_all();
+}
+
+// Another process has the task: it goes to the end of the queue.
+void Executor::give_back(List& list, std::size_t index, const std::string& holder) {
+  const std::lock_guard lock(mutex_);
+  list.pending.insert(list.pending.begin(), index);
+  list.left += list.tasks[index].seconds;
+  ++list.held_in_a_row;
+  list.holder = holder;
+  list.waits_for = list.tasks[index].label;
+}
+
+// A pause if all waiting tasks are held by others. A lease that is not renewed is taken over in the
+// end (lease.hpp): no wait is for ever.
+void Executor::wait_for_holders(List& list) {
+  std::string word;
+  {
+    const std::lock_guard lock(mutex_);
+    if (list.stop.stop_requested()) list.interrupted = true;
+    if (list.held_in_a_row == 0 || list.held_in_a_row < list.pending.size()) return;
+    const auto now = Clock::now();
+    list.retry_at = now + kRetry;
+    end_all_kept();  // the holders may wait for those
+    if (!list.waiting_since) list.told = *(list.waiting_since = now);
+    if (now - list.told < (list.told == *list.waiting_since ? kFirstWord : kNextWords)) return;
+    list.told = now;
+    const std::chrono::duration<double> waited = now - *list.waiting_since;
+    word = fmt::format("waiting for {} for {}: {} task(s) held by others, such as {}", list.holder,
+                       duration_text(waited.count()), list.pending.size(), list.waits_for);
+  }
+  list.progress.line(word);
+}
+
+// The file of a task goes into the results archive of its lattice (task_pack.hpp): thousands of
+// small files burden a file system.
+void Executor::pack_later(const TaskSpec& spec) {
+  const std::string archive = task_group(spec);
+  const std::lock_guard lock(mutex_);
+  archives_[archive].insert(task_id(spec));
+  to_pack_.insert(archive);
+}
+
+// Once a list has ended and its files are written, beside whatever runs. In a job of several
+// processes the one that marks the study as finished does this, so that nothing changes afterwards.
+void Executor::start_packing() {
+  if (!folder_.leads()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    if (packing_ || failed_ || !pack_due_ || !writing_.empty() || to_pack_.empty()) return;
+    pack_due_ = false;
+    packing_ = true;
+  }
+  try {
+    host_.add(
+        0, [this] { guarded([this] { pack(); }); }, Urgency::file);
+  } catch (...) {
+    const std::lock_guard lock(mutex_);
+    packing_ = false;
+    throw;
+  }
+}
+
+void Executor::pack() {
+  std::unique_lock lock(mutex_);
+  const std::shared_ptr<void> ended(nullptr, [this, &lock](void*) {
+    if (!lock.owns_lock()) lock.lock();
+    packing_ = false;
+    changed_.notify_all();
+  });
+  while (!failed_ && !to_pack_.empty()) {
+    const std::string archive = to_pack_.extract(to_pack_.begin()).value();
+    // With those that were too few for an archive before.
+    const std::vector<std::string> ids(archives_[archive].begin(), archives_[archive].end());
+    lock.unlock();
+    std::string warning;
+    try {
+      const profile::Span span(profile::Work::files, "pack tasks");
+      pack_tasks(folder_.path() / "tasks", archive, ids);
+    } catch (const LeaseLost&) {
+      // Another process writes this archive.
+    } catch (const Error& error) {
+      if (error.exit_code() != ExitCode::io && error.exit_code() != ExitCode::data) throw;
+      warning = fmt::format("warning: finished tasks stay in files of their own: {}", error.what());
+    }
+    lock.lock();
+    if (!warning.empty()) pack_warning_ = std::move(warning);
+  }
+}
+
+void Executor::finish_files(Progress& progress) {
+  std::unique_lock lock(mutex_);
+  {
+    const profile::Span span(profile::Work::wait, "files");
+    end_all_kept();
+    changed_.notify_all();
+    const std::set<std::string> now(writing_.begin(), writing_.end());
+    const auto written = [&] {
+      end_all_kept();
+      return failed_ ||
+             std::ranges::none_of(now, [&](const auto& id) { return writing_.contains(id); });
+    };
+    changed_.wait(lock, written);
+  }
+  rethrow();
+  const profile::Span span(profile::Work::wait, "packs");
+  changed_.wait(lock, [this] { return !packing_; });
+  packing_ = true;
+  lock.unlock();
+  const bool leads = folder_.leads();
+  if (leads) pack();
+  lock.lock();
+  if (!leads) packing_ = false;
+  rethrow();
+  if (!pack_warning_.empty()) progress.line(std::exchange(pack_warning_, ""));
+}
+
+std::set<std::string> Executor::take_unwritten() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(unwritten_, {});
+}
+
+}  // namespace rewise

@@ -1,0 +1,175 @@
+// Runs the tasks of a study: one queue, one admission control, one pool of workers.
+//
+// A task passes through these states:
+//
+//   waiting    in the list of its caller (run())
+//   claimed    a worker has its lease, and has read what is stored of it; its graph is built
+//   running    its engine advances, in lockstep with those of its group (task_group.hpp)
+//   writing    its result was passed to the caller; its state is fetched and its file written
+//   kept       (keep_alive) complete, but its engine and lease stay: more may be requested of it
+//   finished   its file is written, its lease released
+//
+// and leaves them early as held (another process has its lease: it waits again), lost (another
+// process took its lease over: it waits again, or complete_files() checks it), damaged (reported
+// when the others are done) or interrupted (a checkpoint is written).
+//
+// Workers are equal. Each takes the first action that is possible: end a kept group, run a claimed
+// group, or claim and build the next group. So the next group is prepared while the engines of
+// others run, and host threads (host_threads.hpp) write the files of the last one. A worker starts
+// another one when it begins an action and no other is idle.
+//
+// Admission (Budget): a group is claimed if its estimate of host memory fits beside the groups that
+// exist, and run if a CPU thread is free, or if the list has a free lane on a device with enough
+// memory. Kept groups end when they are in the way. A group that is alone is always admitted.
+//
+// Locks: one mutex for queue, budget and bookkeeping. No engine, file or handler runs under it.
+// Results do not depend on threads, groups, devices or the order of actions.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "src/study/budget.hpp"
+#include "src/study/graph_stock.hpp"
+#include "src/study/host_threads.hpp"
+#include "src/study/progress.hpp"
+#include "src/study/study_state.hpp"
+#include "src/study/task_group.hpp"
+
+namespace rewise {
+
+class TaskSpeed;  // src/search/task_runner.hpp
+
+struct StudyTask {
+  TaskSpec spec;
+  std::string label;   // "p = 0.01, 64x64, graph 3"
+  double seconds = 0;  // expected on one core; the unit of the progress line
+  // "graph" (a result rests on it), "pilot", "scan" or "tune".
+  std::string purpose = "graph";
+  bool extends = true;  // more measurements may be requested later: its final state is stored
+  // More is likely to be requested as soon as its result is known: its engine stays in memory until
+  // Executor::end_kept().
+  bool keep_alive = false;
+  std::function<void(const Graph&)> on_graph = {};  // as TaskJob's
+  // Speed of the point whose size number `size` it belongs to, where its search runs it.
+  TaskSpeed* speed = nullptr;
+  std::size_t size = 0;
+};
+
+// Called once per finished task, in any order, from any thread. The data do not include the final
+// state or, for a task that was computed just now, its hash.
+using TaskHandler = std::function<void(std::size_t index, TaskData&& data)>;
+
+class Executor {
+ public:
+  // `devices`: CUDA devices, or {-1} for the CPU; `threads`: of the CPU. `folder` must outlive it.
+  Executor(const StudyFolder& folder, std::vector<int> devices, int threads);
+  ~Executor();  // writes all files first
+
+  // Runs all tasks to completion and passes each result to `handle`. Returns the number of tasks
+  // that had no result file before. Tasks held by another process are awaited. Files may still be
+  // in flight on return (finish_files()); `progress` must live until then.
+  // Thread-safe: concurrent calls share workers and devices, and an error in one fails all.
+  // Throws Error(interrupted) on a stop request, once every running task has written a checkpoint;
+  // Error(device) if one task alone exceeds the memory; Error(data) naming damaged results.
+  std::size_t run(std::vector<StudyTask> tasks, const StopToken& stop, Progress& progress,
+                  const TaskHandler& handle);
+  // Tasks that are likely to come next, the likeliest first; replaces the previous list. Their
+  // graphs are built beside a device's work.
+  void expect_graphs(const std::vector<TaskSpec>& likely);
+  // Nothing more is requested of these tasks, by id: their files are written.
+  void end_kept(const std::set<std::string>& ids);
+  // Stops all workers after the groups in flight and makes run() rethrow this exception.
+  void fail(std::exception_ptr what);
+  // Waits until the files of all results so far are written and packed. Rethrows the first error.
+  void finish_files(Progress& progress);
+  // Tasks whose lease was lost between their result and their file, since the last call, by id.
+  std::set<std::string> take_unwritten();
+
+ private:
+  struct List;
+  using ListPtr = std::shared_ptr<List>;
+  using GroupPtr = std::shared_ptr<TaskGroup>;
+  // A group in the queue.
+  struct Entry {
+    ListPtr list;
+    GroupPtr group;
+    bool must_run = false;           // the first of its list: a stop request comes after a step
+    bool resumed = false;            // it was kept, on its device
+    double host = 0, on_device = 0;  // bytes
+    std::set<std::string> ids = {};  // of its tasks that are kept, or were
+  };
+  struct Action {
+    enum class Kind { none, end, drop, run, prepare } kind = Kind::none;
+    std::list<Entry> entry = {};          // one: its nodes move between the queues
+    std::vector<std::size_t> tasks = {};  // to be prepared
+    bool ahead = false;
+  };
+
+  template <class F>
+  void guarded(const F& f);
+  void rethrow() const;
+  void admit(List& list, std::unique_lock<std::mutex>& lock);
+  void resume_kept(const ListPtr& list);
+  void drain(std::unique_lock<std::mutex>& lock);
+
+  void start_worker();
+  void work(const std::function<bool()>& over);
+  Action next_action();
+  bool may_prepare(const List& list);
+  int free_device(const Entry& entry);
+  void act(Action& action);
+  void prepare(Action& action);
+  void run_group(Action& action);
+  bool keep(Action& action);
+  void end_all_kept();
+
+  bool look_for_result(List& list, std::size_t index);
+  TaskJob job(const ListPtr& list, std::size_t index);
+  void close(List& list, std::size_t index, double reported, TaskResult&& result);
+  void take_result(List& list, std::size_t index, double reported, TaskData&& data);
+  void give_back(List& list, std::size_t index, const std::string& holder);
+  void wait_for_holders(List& list);
+  void pack_later(const TaskSpec& spec);
+  void start_packing();
+  void pack();
+
+  const StudyFolder& folder_;
+  const std::vector<int> devices_;
+  const bool on_cpu_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::exception_ptr failure_;
+  std::atomic<bool> failed_ = false;
+  bool ended_ = false, told_memory_ = false;
+  Budget budget_;
+  std::list<ListPtr> lists_;  // of calls of run() that have not returned
+  std::list<Entry> ready_, kept_, ending_;
+  std::set<std::string> not_kept_;      // tasks of end_kept()
+  std::multiset<std::string> writing_;  // tasks whose result was taken and that have no file yet
+  std::set<std::string> unwritten_;     // whose lease was lost then
+  std::map<std::string, std::uint64_t> measured_;  // by this process: known without a look at files
+  std::size_t idle_ = 0;                           // workers
+  // Results archives: ids by archive, those with new tasks, whether a thread is writing them.
+  std::map<std::string, std::set<std::string>> archives_;
+  std::set<std::string> to_pack_;
+  bool packing_ = false, pack_due_ = false;
+  std::string pack_warning_;
+  HostThreads host_;
+  GraphStock graphs_;
+  std::vector<std::jthread> workers_;  // they use all of the above
+};
+
+}  // namespace rewise
