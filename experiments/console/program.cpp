@@ -290,6 +290,7 @@ bool heeds_signals(const std::string& command) {
 
 int run(int argc, char** argv) {
   if (argc > 1 && heeds_signals(argv[1])) install_stop_signals();
+  release_stop_signals();
   CLI::App program{
       "Ising spins on small-world lattices: rewired networks, Monte Carlo runs,\n"
       "critical temperatures. J = 1 and k_B = 1 throughout.",
