@@ -54,7 +54,8 @@ TEST_CASE("parity any: moved ends are as many as with the checkerboard") {
       const auto ends = moments_of(build_graph({{8, 8}, p, rule, seed})).rewired_ends;
       moved.push_back(static_cast<std::uint64_t>(rule == Rule::add_any ? ends / 2 : ends));
     }
-    const auto law = rule == Rule::add_any ? oracle::binomial(128, p) : oracle::binomial(256, p / 2);
+    const auto law =
+        rule == Rule::add_any ? oracle::binomial(128, p) : oracle::binomial(256, p / 2);
     const auto test = oracle::chi_square_of(moved, law);
     CHECK(test.cells >= 10);
     CHECK(test.p_value > 1e-4);
@@ -95,7 +96,7 @@ TEST_CASE("parity any: colours are few, and those of the lattice but for some en
   const Graph graph = build_graph({{64, 64}, 1.0, Rule::add_any, 3});
   CHECK(graph.colours() <= 8);
   const Graph sparse = build_graph({{64, 64}, 0.01, Rule::rewire_any, 3});
-  CHECK(sparse.colours() == 3);
+  CHECK(sparse.colours() <= 4);
   std::uint64_t others = 0;
   for (Site site = 0; site < sparse.sites(); ++site) {
     if (sparse.colour(site) == sparse.origin().colour(site)) continue;
