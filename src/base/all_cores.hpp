@@ -1,4 +1,4 @@
-// Loops of independent jobs by all cores. For targets that are built with OpenMP.
+// Parallel loops over independent jobs. For targets built with OpenMP.
 #pragma once
 
 #include <cstddef>
@@ -6,9 +6,10 @@
 
 namespace rewise {
 
-// Calls f(0) .. f(count - 1), by all cores where `work`, steps of about a nanosecond in all, is
-// worth their start. One of the things thrown is thrown again. Where f is called by one thread, it
-// may do the same: within a loop of OpenMP, even of one thread, every loop would start new threads.
+// Calls f(0) .. f(count - 1), on all cores if `work` (an estimate of the total time in ns) is worth
+// starting the threads. Rethrows one of the exceptions of f. If the loop runs on one thread, it is
+// not an OpenMP region, so that f may use all_cores() itself; nested regions would start new
+// threads.
 template <class F>
 void on_all_cores(std::size_t count, std::size_t work, const F& f) {
   if (count <= 1 || work < (1u << 14)) {

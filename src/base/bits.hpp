@@ -1,4 +1,4 @@
-// Logic on the bits of words, 32 at a time, on host and device; which bits of a byte are set.
+// Bitwise selection on 32-bit words, on host and device, and a table of the set bits of a byte.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ RW_HD std::uint32_t select(std::uint32_t mask, std::uint32_t a, std::uint32_t b)
   return (mask & a) | (~mask & b);
 }
 
-// [byte][place]: the number of the bit that comes to it where those that are set go first.
+// [byte][k]: the bit that comes to position k when the set bits are moved to the front.
 inline constexpr auto kSetBits = [] {
   std::array<std::array<std::uint8_t, 8>, 256> bits{};
   for (unsigned byte = 0; byte < 256; ++byte) {

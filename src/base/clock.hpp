@@ -1,4 +1,4 @@
-// Seconds on a clock that only goes forward, for the differences of two readings.
+// Seconds on a monotonic clock, for time differences.
 #pragma once
 
 #include <chrono>

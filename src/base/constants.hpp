@@ -1,4 +1,4 @@
-// Two doubles by short names.
+// Short names for NaN and infinity.
 #pragma once
 
 #include <limits>

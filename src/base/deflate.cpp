@@ -28,7 +28,8 @@ struct Compressor {
 }  // namespace
 
 std::vector<std::byte> deflated(std::span<const std::byte> bytes, int level) {
-  static thread_local std::unique_ptr<Compressor> kept;  // it costs more than a small array takes
+  // Creating a compressor costs more than compressing a small array.
+  static thread_local std::unique_ptr<Compressor> kept;
   if (kept == nullptr || kept->level != level) kept = std::make_unique<Compressor>(level);
   std::vector<std::byte> out(bytes.size());
   out.resize(libdeflate_zlib_compress(kept->library.get(), bytes.data(), bytes.size(), out.data(),

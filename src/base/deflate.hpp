@@ -1,5 +1,5 @@
-// Compression as zlib's format has it (RFC 1950), by libdeflate where that was found at build time,
-// else by zlib.
+// Compression in zlib's format (RFC 1950), by libdeflate if it was found at build time, else by
+// zlib.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace rewise {
 
-// Nothing where it would not be smaller.
+// Nothing if the compressed data would not be smaller.
 std::vector<std::byte> deflated(std::span<const std::byte> bytes, int level);
 
 std::string deflate_library();  // "libdeflate 1.14"

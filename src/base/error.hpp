@@ -1,6 +1,6 @@
-// One exception type for everything a user can cause or meet. The text is one line: what, the
-// value, what is allowed, where it came from. The program turns `exit_code` into its exit status
-// (sysexits.h) in main and nowhere else.
+// The exception type for all errors that a user can cause or meet. The text is one line: what is
+// wrong, the value, what is allowed, and where the value came from. Only program_main() turns
+// `exit_code` into an exit status (sysexits.h).
 #pragma once
 
 #include <stdexcept>
@@ -11,7 +11,7 @@ namespace rewise {
 enum class ExitCode : int {
   done = 0,
   usage = 64,        // command line or configuration
-  data = 65,         // damaged or unfit input data
+  data = 65,         // damaged or invalid input data
   device = 69,       // no such device, or its memory is too small
   internal = 70,     // a defect of rewise
   held = 73,         // a result is held by another process, or would be overwritten

@@ -45,7 +45,7 @@ std::string padded(std::string_view value) {
   return value.empty() ? std::string(1, '\0') : std::string(value);
 }
 
-// Images that are open at once need different names: the library tells them apart by it.
+// Images that are open at the same time need different names, by which the library identifies them.
 std::string unique_image_name() {
   static std::atomic<std::uint64_t> count{0};
   return fmt::format("rewise-image-{}", count.fetch_add(1));
@@ -55,16 +55,15 @@ static_assert(std::endian::native == std::endian::little, "arrays are stored as 
 
 using Place = std::vector<std::uint64_t>;
 
-// Values in memory, and what they become: elements of as many bytes or more, of which the ones
-// beyond are the sign's.
+// Values in memory and the element size in the file, which may be larger (sign extension).
 struct Elements {
   const std::byte* data;
   std::size_t bytes, element;
   bool has_sign;
 };
 
-// `count` values of `bytes` bytes, from number `first` on, of a chunk of elements: the first bytes
-// of all elements lie before the second ones, ..
+// Shuffles `count` values of `bytes` bytes into a chunk, from element `first` on: first the first
+// bytes of all elements, then the second bytes, and so on.
 template <std::size_t bytes>
 void shuffle(const std::byte* values, const Elements& of, std::size_t first, std::size_t count,
              std::span<std::byte> chunk) {
@@ -104,7 +103,7 @@ std::vector<PackedChunk> pack_chunks(const Elements& values, const Place& dims,
     strides = ones;
     for (std::size_t i = rank - 1; i-- > 0;) strides[i] = strides[i + 1] * extents[i + 1];
   }
-  // The next place of an odometer of so many digits, or false after the last.
+  // Advances the first so many indices like an odometer; false after the last position.
   const auto next = [](Place& at, const Place& step, const Place& end, std::size_t digits) {
     for (std::size_t i = digits; i-- > 0; at[i] = 0) {
       at[i] += step[i];
@@ -116,7 +115,7 @@ std::vector<PackedChunk> pack_chunks(const Elements& values, const Place& dims,
   std::vector<std::byte> shuffled(values.element * elements);
   Place offset(rank, 0);
   do {
-    std::fill(shuffled.begin(), shuffled.end(), std::byte{0});  // what is beyond the array
+    std::fill(shuffled.begin(), shuffled.end(), std::byte{0});  // padding beyond the array
     Place within(rank);  // extents of the chunk, within the array
     for (std::size_t i = 0; i < rank; ++i) within[i] = std::min(chunk[i], extents[i] - offset[i]);
     Place row(rank, 0);  // of which the last index's elements lie side by side
@@ -134,7 +133,7 @@ std::vector<PackedChunk> pack_chunks(const Elements& values, const Place& dims,
   return packed;
 }
 
-// The library crashes where what it needs for itself is refused (1.10.8: H5AC_create()).
+// The library crashes if its own allocations fail (1.10.8: H5AC_create()).
 void require_room() {
   constexpr std::size_t least = std::size_t{16} << 20;
   void* const room = ::mmap(nullptr, least, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -144,8 +143,8 @@ void require_room() {
 
 }  // namespace
 
-// What the library has written of a file, by pages of the size of a large chunk, and what is to be
-// put into it when its image is made: bytes for which it has only laid out the place.
+// The bytes that the library has written, in pages of the size of a large chunk, and the arrays
+// that are inserted when the image is made, for which the library has only allocated the place.
 struct detail::Memory {
   static constexpr std::size_t kPage = std::size_t{1} << 16;
   using Page = std::array<std::byte, kPage>;
@@ -173,7 +172,7 @@ struct detail::Memory {
     });
     written = std::max(written, at + bytes.size());
   }
-  // Zeros where nothing was written.
+  // Reads; bytes that were never written are zero.
   void read(haddr_t at, std::span<std::byte> bytes) const {
     by_pages(at, bytes.size(), [&](haddr_t page, std::size_t from, std::size_t to, std::size_t n) {
       const auto found = pages.find(page);
@@ -199,20 +198,20 @@ struct detail::Memory {
   }
 
   std::map<haddr_t, std::unique_ptr<Page>> pages;
-  haddr_t written = 0, end = 0;  // the file's, as far as it is written and as it is laid out
+  haddr_t written = 0, end = 0;  // end of the written and of the allocated part of the file
   std::vector<Apart> apart;
-  bool lacks_bytes = false;  // there was no memory for some
+  bool lacks_bytes = false;  // out of memory: some bytes are missing
 };
 
 namespace {
 
-// The library's driver for files that lie in such a memory. (Its core driver keeps one array, which
-// it moves and clears whenever it grows, all within a turn.)
+// An HDF5 file driver for such a Memory. (The library's core driver keeps one array, which it
+// copies whenever the file grows, under the lock.)
 struct MemoryFile {
   H5FD_t library;                  // comes first: the library's part
-  std::shared_ptr<Memory> memory;  // the library may go on with files that it could not close
+  std::shared_ptr<Memory> memory;  // shared: the library may keep a file that it could not close
 };
-using MemoryInfo = const std::shared_ptr<Memory>*;  // of a file to be opened
+using MemoryInfo = const std::shared_ptr<Memory>*;  // passed to the driver's open function
 
 Memory& memory_of(const H5FD_t* file) { return *reinterpret_cast<const MemoryFile*>(file)->memory; }
 
@@ -246,8 +245,8 @@ herr_t read_memory(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t at, std::size_t size
   memory_of(file).read(at, {static_cast<std::byte*>(to), size});
   return 0;
 }
-// A file whose bytes cannot be kept has no image. The library is not told: a file that it could not
-// write it does not close either, and crashes when the program ends (1.10.8).
+// If memory runs out, the file has no image, but the library is not told: it would not close a file
+// that it cannot write, and crash at exit (1.10.8).
 herr_t write_memory(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t at, std::size_t size,
                     const void* from) {
   try {
@@ -263,7 +262,7 @@ hid_t memory_driver() {
     static H5FD_class_t made{};
 #ifdef H5FD_CLASS_VERSION
     made.version = H5FD_CLASS_VERSION;
-    made.value = static_cast<H5FD_class_value_t>(400);  // of those left to users, 256 to 511
+    made.value = static_cast<H5FD_class_value_t>(400);  // user-defined drivers: 256 to 511
 #endif
     made.name = "rewise_memory";
     made.maxaddr = static_cast<haddr_t>(1) << 62;
@@ -283,7 +282,7 @@ hid_t memory_driver() {
   return driver;
 }
 
-// Of a file in the earliest format that this fits.
+// Access properties for the earliest file format.
 Id file_access() {
   require_room();
   Id access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
@@ -302,7 +301,7 @@ std::mutex& library_door() {
   static std::mutex& door = *new std::mutex;
   return door;
 }
-thread_local int turns = 0;  // of this thread
+thread_local int turns = 0;  // recursion depth of this thread
 
 }  // namespace
 
@@ -353,8 +352,8 @@ File File::create() {
 
 namespace {
 
-// An image to be read is lent to the library: of its own accord it would copy the bytes twice,
-// which takes longer than all else.
+// Callbacks that lend an image to the library for reading. By default the library copies it twice,
+// which takes longer than everything else.
 void* lend(std::size_t, H5FD_file_image_op_t, void* image) { return image; }
 void* leave_as_it_is(void* to, const void*, std::size_t, H5FD_file_image_op_t, void*) { return to; }
 void* refuse_to_grow(void*, std::size_t, H5FD_file_image_op_t, void*) { return nullptr; }
@@ -370,7 +369,7 @@ File File::open(std::span<const std::byte> image) {
   Turn turn;
   memory_was_lacking = false;
   const Id access = file_access();
-  // Opening read-only, the library never writes to the bytes.
+  // Opened read-only, the library never writes to these bytes.
   auto* const bytes = const_cast<std::byte*>(image.data());
   H5FD_file_image_callbacks_t lent{lend,       leave_as_it_is, refuse_to_grow, give_back,
                                    same_image, keep_image,     bytes};
@@ -404,8 +403,8 @@ std::vector<std::byte> File::image() const {
 
 namespace {
 
-// Work at the library that threads wait for. Who finds nobody at it does all of it, until there is
-// none left or it has done enough for others.
+// Flat combining: the first waiting thread executes the queued requests of all threads, until the
+// queue is empty or it has executed kMostOfOthers of them; then the next waiting thread continues.
 class Desk {
  public:
   void do_there(const std::function<void()>& work) {
@@ -430,7 +429,7 @@ class Desk {
     Job* next = nullptr;
   };
 
-  // One's own is the first.
+  // The first request is the thread's own.
   void lead(std::unique_lock<std::mutex>& lock) {
     lock.unlock();
     const Turn turn;
@@ -528,7 +527,7 @@ std::uint64_t product(const Place& dims) {
   return std::accumulate(dims.begin(), dims.end(), std::uint64_t{1}, std::multiplies<>());
 }
 
-// Of a new dataset.
+// Creation properties of a new dataset.
 Id layout_list(const std::string& name) {
   Id list(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
   if (!list.valid() || H5Pset_obj_track_times(list.get(), false) < 0) {
@@ -548,7 +547,7 @@ Id create_dataset(hid_t group, const std::string& name, Kind kind, const Place& 
   return dataset;
 }
 
-// A chunk may not be larger than the array, so an empty array has none.
+// HDF5 does not allow chunks larger than the array, so an empty array is not chunked.
 void set_chunks(const Id& list, const std::string& name, const Packing& packing) {
   const std::vector<hsize_t> chunk(packing.chunk.begin(), packing.chunk.end());
   if (H5Pset_chunk(list.get(), static_cast<int>(chunk.size()), chunk.data()) < 0 ||

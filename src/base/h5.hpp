@@ -1,20 +1,21 @@
-// A small RAII layer over the HDF5 C API, for files that live in memory.
+// A small RAII layer over the HDF5 C API, for files in memory.
 //
-// A file is built as an image (in pages of our own, earliest format, no time stamps: the same data
-// give the same bytes) and read back from one; nothing here touches a disk. libhdf5 can be crashed
-// by a damaged image, so whoever reads a file checks its digest first (seal.hpp) and gives only
-// whole images to File::open. What they hold is still checked: only hard links, fixed-length texts
-// and exactly the element types below, contiguous, compact or chunked, with shuffle and deflate.
-// What is read of a file, all of it together, may not be larger than deflate could have packed into
-// the image, and no dataset larger than what it stores could be.
-// Errors: Error(data) when an image is unfit, Error(internal) when one cannot be built.
-// Threads: one file, one thread at a time. libhdf5, where it was built to be thread-safe, lets one
-// thread in for each call, and many threads that make hundreds of calls each spend their time at
-// its door; so a thread that has a File keeps the others out, but for Pauses. At that door, too,
-// they spend more time than inside if each comes back to it again and again, or takes bytes by the
-// megabyte along: pack what is to be packed before (pack(), pack_narrow()), and leave what is large
-// outside (Group::write_apart()). Threads that write many files each give them to build(): one of
-// them does the library's part of all, and has what it works with at hand.
+// A file is built as an image and read back from one; nothing here touches a disk. Images use the
+// earliest format without time stamps, so that equal data give equal bytes.
+//
+// Safety: a damaged image can crash libhdf5. Callers check the digest of a file first (seal.hpp)
+// and pass only good images to File::open(). The content is checked as well: only hard links,
+// fixed-length texts and the element types below; contiguous, compact or chunked layout; shuffle
+// and deflate. The sizes read from a file may not exceed what deflate can expand the image to.
+//
+// Errors: Error(data) for an invalid image, Error(internal) if an image cannot be built.
+//
+// Threads: one thread per file at a time. A thread-safe libhdf5 takes a global lock in every call,
+// and threads with hundreds of calls each would spend their time on it. Therefore a thread holds
+// our own lock (Turn) for as long as it has a File, except during a Pause. Keep the time under the
+// lock short: compress data before (pack(), pack_narrow()) and leave large arrays out of the
+// library (Group::write_apart()). Threads that write many files pass the work to build(), where one
+// thread executes the requests of all (flat combining).
 #pragma once
 
 #include <cstddef>
@@ -79,29 +80,29 @@ struct Array {
   std::vector<T> values;  // [product of dims], last index fastest
 };
 
-// How a dataset lies in the file: contiguous when `chunk` is empty, else chunks of that shape,
-// shuffled and deflated at `level` (0: not packed).
+// Layout of a dataset: contiguous if `chunk` is empty, else in chunks of that shape, shuffled and
+// deflated at `level` (0: not compressed).
 struct Packing {
   std::vector<std::uint64_t> chunk;
   int level = 0;
-  // Where they are packed: how far apart the values of neighbours along each index lie, where it is
-  // not last index fastest; those of the last one lie side by side.
+  // For pack(): the strides of the source array in values, if it is not in row-major order. The
+  // last index has stride 1.
   std::vector<std::uint64_t> strides = {};
 };
 
-// A chunk as the filters shuffle and deflate leave it.
+// A chunk after the filters shuffle and deflate.
 struct PackedChunk {
   std::vector<std::uint64_t> offset;
   std::vector<std::byte> bytes;
   bool deflated = true;
 };
 
-// An array as it goes into a file. To make one takes no turn at the library.
+// An array in its stored form. Making one does not need the lock.
 struct PackedArray {
   Kind kind = Kind::u8;
   std::vector<std::uint64_t> dims;
   Packing packing;
-  std::vector<PackedChunk> chunks;  // none of an empty array
+  std::vector<PackedChunk> chunks;  // empty for an empty array
 };
 
 namespace detail {
@@ -111,16 +112,16 @@ struct Values {  // in memory
 };
 PackedArray pack(Kind kind, const Values& values, std::size_t size,
                  const std::vector<std::uint64_t>& dims, const Packing& packing);
-struct Memory;  // of a file that is written
+struct Memory;  // the image of a file being written
 }  // namespace detail
 
-// `packing` has chunks and a level.
+// `packing` must have a chunk shape and a level.
 template <class T>
 PackedArray pack(std::span<const T> values, const std::vector<std::uint64_t>& dims,
                  const Packing& packing) {
   return detail::pack(KindOf<T>::value, {values.data(), sizeof(T)}, values.size(), dims, packing);
 }
-// As values of eight bytes.
+// Stores narrow values as 64-bit integers.
 template <class T>
 PackedArray pack_narrow(const NarrowSpan<T>& values, const std::vector<std::uint64_t>& dims,
                         const Packing& packing) {
@@ -147,14 +148,14 @@ class Group {
     write_raw(name, KindOf<T>::value, {values.data(), sizeof(T)}, values.size(), dims, packing);
   }
   void write(const std::string& name, const PackedArray& array);
-  // Contiguous; the bytes, which must outlive the file's image, are copied when that is made, while
-  // others may have their turn.
+  // A contiguous dataset whose bytes are copied without the lock when the image is made. They must
+  // stay valid until then.
   void write_apart(const std::string& name, std::span<const std::uint8_t> bytes);
   void write_text(const std::string& name, std::string_view value);  // a scalar dataset, any length
 
   // Reading.
   Group group(const std::string& name) const;
-  bool has(const std::string& name) const;  // a link to a group or dataset
+  bool has(const std::string& name) const;  // a group or dataset of that name
   bool has_attribute(const std::string& name) const;
   std::vector<std::string> attribute_names() const;  // sorted
   std::vector<std::string> names() const;            // of groups and datasets, sorted
@@ -184,7 +185,7 @@ class Group {
     return array;
   }
   std::string read_text(const std::string& name) const;
-  // Where the bytes of a contiguous dataset of bytes lie in the image: offset and size.
+  // Offset and size in the image of a contiguous dataset of bytes.
   std::pair<std::uint64_t, std::uint64_t> place_of_bytes(const std::string& name) const;
 
  private:
@@ -210,11 +211,11 @@ class Group {
   void spend(std::uint64_t bytes, const std::string& name) const;
 
   Id id_;
-  std::shared_ptr<std::uint64_t> budget_;   // bytes that may still be read of the file
-  std::shared_ptr<detail::Memory> memory_;  // of a file that is written
+  std::shared_ptr<std::uint64_t> budget_;   // bytes that may still be read from the file
+  std::shared_ptr<detail::Memory> memory_;  // of a file being written
 };
 
-// A thread's turn at the library; further ones of the same thread are part of it. Move-only.
+// Holds the lock of the library for a thread; recursive. Move-only.
 class Turn {
  public:
   Turn();
@@ -229,7 +230,7 @@ class Turn {
   bool mine_ = true;
 };
 
-// While it lives the others may go on: for work within a turn that makes no calls.
+// Releases the lock while it exists, for work that makes no HDF5 calls.
 class Pause {
  public:
   Pause();
@@ -238,19 +239,19 @@ class Pause {
   Pause& operator=(const Pause&) = delete;
 
  private:
-  const int turns_;  // given up
+  const int turns_;  // recursion depth to restore
 };
 
 std::vector<std::byte> build(const std::function<void(Group root)>& fill);
 
 class File {
  public:
-  static File create();  // empty, in memory, to be written
-  // To be read; the bytes, which are not copied, outlive it and its groups. The file may begin
-  // behind a user block, as in a sealed file. The bytes must be known to be whole (seal.hpp).
+  static File create();  // an empty file in memory, for writing
+  // Opens an image for reading. The bytes are not copied and must outlive the file and its groups.
+  // The image may follow a user block, as in a sealed file. Check its digest first (seal.hpp).
   static File open(std::span<const std::byte> image);
   Group root() const;
-  std::vector<std::byte> image() const;  // the bytes so far of a file that is written
+  std::vector<std::byte> image() const;  // the current image of a file being written
 
  private:
   friend std::vector<std::byte> build(const std::function<void(Group root)>& fill);
@@ -266,8 +267,8 @@ class File {
   std::shared_ptr<std::uint64_t> budget_;
 };
 
-// The image of a file whose root group `fill` has written: on this thread or on another one that
-// has its turn at the library just then. `fill` may not wait for other threads.
+// Builds a file: calls `fill` with its root group and returns the image. `fill` runs on this thread
+// or on another thread that holds the lock, and must not wait for other threads.
 std::vector<std::byte> build(const std::function<void(Group root)>& fill);
 
 // Version of the HDF5 library in use, "1.10.8".

@@ -38,7 +38,7 @@ NumberArray read_numbers(const std::string& file, const std::string& dataset) {
   if (rank < 1) refuse("it is no array");
   std::vector<hsize_t> dims(static_cast<std::size_t>(rank));
   H5Sget_simple_extent_dims(space.get(), dims.data(), nullptr);
-  // As many bytes as what is stored can be unpacked to, and a few that were never written.
+  // At most what the stored bytes can expand to, plus some bytes of fill values.
   const std::uint64_t most = std::min<std::uint64_t>(
       kMostBytes, kDeflateRatio * H5Dget_storage_size(data.get()) + kUnwritten);
   const std::uint64_t element = std::max<std::size_t>(H5Tget_size(type.get()), 1);
@@ -68,8 +68,8 @@ NumberArray read_numbers(const std::string& file, const std::string& dataset) {
     array.dims.push_back(extent);
   }
   array.values.resize(size);
-  // h5py stores booleans as an enumeration over 8-bit numbers, which HDF5 does not turn into
-  // floating point: such are read as those numbers.
+  // h5py stores booleans as an enumeration of 8-bit integers, which HDF5 does not convert to
+  // floating point. They are read as integers.
   if (kind == H5T_ENUM || kind == H5T_BITFIELD) {
     const Id base(kind == H5T_ENUM ? H5Tget_super(type.get()) : H5Tcopy(H5T_NATIVE_UINT8),
                   H5Tclose);

@@ -1,6 +1,6 @@
-// One dataset of an HDF5 file that another program wrote: any rank, any integer or floating-point
-// type, as doubles (whole numbers beyond 2^53 lose their last digits). Such files have no seal, and
-// libhdf5 does not survive every damaged file; a whole one is read or refused.
+// Reads a dataset from an HDF5 file written by another program, as doubles: any rank and any
+// integer or floating-point type (integers beyond 2^53 lose their last digits). Such files have no
+// digest, and a damaged one may crash libhdf5; any intact file is either read or refused.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct NumberArray {
   bool whole = false;  // stored as integers
 };
 
-// Error(io) where the file cannot be read, Error(data) where it holds no such dataset of numbers.
+// Error(io) if the file cannot be read, Error(data) if it has no such dataset of numbers.
 NumberArray read_numbers(const std::string& file, const std::string& dataset);
 
 }  // namespace rewise::h5

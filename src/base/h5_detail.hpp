@@ -1,4 +1,4 @@
-// What the writing and the reading half of the HDF5 layer share; for h5.cpp and h5_read.cpp only.
+// Internals shared by the two halves of the HDF5 layer, h5.cpp and h5_read.cpp.
 #pragma once
 
 #include <fmt/format.h>
@@ -17,13 +17,13 @@ namespace rewise::h5::detail {
 
 constexpr std::size_t kMaxText = 60'000;  // bytes of a text attribute
 
-// zlib packs at most 1032:1; small files may hold a page of fill values.
+// zlib compresses at most 1032:1; small files may contain a page of fill values.
 constexpr std::uint64_t kDeflateRatio = 1100, kSmall = 1 << 16;
 
-// Since this thread began its last file: the library was not told (h5.cpp).
+// Set if memory ran out since this thread began its last file (h5.cpp: the library is not told).
 inline thread_local bool memory_was_lacking = false;
 
-// Whether the call that has just failed did so for lack of memory.
+// Whether the last call failed because memory ran out.
 inline bool memory_ran_out() {
   if (memory_was_lacking) return true;
   bool found = false;
@@ -37,7 +37,7 @@ inline bool memory_ran_out() {
   return found;
 }
 
-// std::bad_alloc where memory ran out: neither the file's fault nor ours.
+// Throws std::bad_alloc if memory ran out, which is neither an invalid file nor a defect.
 [[noreturn]] inline void unfit(const std::string& what) {
   if (memory_ran_out()) throw std::bad_alloc();
   throw Error(ExitCode::data, "HDF5: " + what);
@@ -47,7 +47,7 @@ inline bool memory_ran_out() {
   throw Error(ExitCode::internal, "HDF5: cannot " + what);
 }
 
-// The library prints its error stack unless told not to, once per thread.
+// Switches off the library's printing of its error stack, once per thread.
 inline void quiet() {
   static thread_local const bool done = H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr) >= 0;
   static_cast<void>(done);

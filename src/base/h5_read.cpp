@@ -1,5 +1,5 @@
-// The reading half of the HDF5 layer: an image's digest was right, but what it holds may be
-// anything, so every link, type, extent and layout is checked before memory is taken.
+// The reading half of the HDF5 layer. The digest of the image was right, but its content may still
+// be anything: every link, type, extent and layout is checked before memory is allocated.
 #include <fmt/format.h>
 #include <hdf5.h>
 
@@ -29,7 +29,8 @@ struct Names {
   }
 };
 
-// -1 ends the iteration as failed. No exception may pass the library, which would stay locked.
+// Returning -1 aborts the iteration. No exception may pass through the library: it would stay
+// locked.
 int add_name(const char* name, void* result) {
   auto& names = *static_cast<Names*>(result);
   if (names.list.size() == kMaxNames) return -1;
@@ -64,7 +65,7 @@ std::pair<Id, std::string> text_room(const Id& type, const Id& space, const std:
 
 void strip_padding(std::string& value) { value.resize(std::min(value.find('\0'), value.size())); }
 
-// A file that claims other layouts or filters was not written here.
+// rewise writes no other layouts and filters.
 void check_storage(const Id& dataset, const std::string& name) {
   const Id list(H5Dget_create_plist(dataset.get()), H5Pclose);
   if (!list.valid()) unfit(fmt::format("cannot read the layout of {}", name));
@@ -157,7 +158,7 @@ Id Group::open_attribute(const std::string& name) const {
   return attribute;
 }
 
-// Takes what is about to be read off what the file may hold.
+// Subtracts the size of the next read from the budget of the file.
 void Group::spend(std::uint64_t bytes, const std::string& name) const {
   if (bytes > *budget_) unfit(fmt::format("{} is larger than its file can hold", name));
   *budget_ -= bytes;
@@ -228,7 +229,7 @@ std::vector<std::uint64_t> Group::dataset_dims(const Id& dataset, const std::str
     unfit(fmt::format("{} does not have {} dimensions", name, rank));
   }
   check_chunk(dataset, name, rank, element);
-  // With an extent of 0 the others do not matter, but their product must not wrap.
+  // If one extent is 0 the others do not matter, but their product must not overflow.
   const bool empty = std::find(dims.begin(), dims.end(), hsize_t{0}) != dims.end();
   const std::uint64_t most =
       empty ? UINT64_MAX : kDeflateRatio * H5Dget_storage_size(dataset.get()) + kSmall;

@@ -1,5 +1,4 @@
-// 64-bit integers kept in 2, 4 or 8 bytes each: the sums of small systems, of which there are many,
-// fit into two.
+// Arrays of 64-bit integers stored in 2, 4 or 8 bytes each. The sums of small systems fit into two.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +20,7 @@ struct NarrowTypes {
   using Four = std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>;
 };
 
-// Bytes that hold all values from `least` to `most`.
+// Bytes needed for values from `least` to `most`.
 template <class T>
 unsigned narrow_bytes(T least, T most) {
   const auto holds = [&]<class N>(N) {
@@ -30,7 +29,7 @@ unsigned narrow_bytes(T least, T most) {
   return holds(typename NarrowTypes<T>::Two{}) ? 2 : holds(typename NarrowTypes<T>::Four{}) ? 4 : 8;
 }
 
-// Values of so many bytes that lie elsewhere.
+// A view of such values.
 template <class T>
 class NarrowSpan {
  public:
@@ -47,7 +46,7 @@ class NarrowSpan {
   unsigned bytes_each() const { return bytes_; }
   const void* data() const { return values_; }
 
-  // f(a std::span of the type that the values have).
+  // Calls f with a std::span of the stored type.
   template <class F>
   decltype(auto) visit(const F& f) const {
     if (bytes_ == 2) return f(as<typename NarrowTypes<T>::Two>());
@@ -66,7 +65,7 @@ class NarrowSpan {
   std::vector<T> wide() const {
     return visit([](const auto& values) { return std::vector<T>(values.begin(), values.end()); });
   }
-  // That the values need.
+  // Bytes that the values need.
   unsigned bytes_needed() const {
     return visit([]<class U>(std::span<const U> values) -> unsigned {
       if (sizeof(U) == 2 || values.empty()) return 2;
@@ -90,7 +89,7 @@ class NarrowSpan {
   unsigned bytes_ = 2;
 };
 
-// A list that grows into as many bytes as its values need.
+// A vector that widens its elements when a value needs more bytes.
 template <class T>
 class NarrowVector {
  public:

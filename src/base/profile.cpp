@@ -21,7 +21,7 @@ namespace {
 constexpr std::array<const char*, 11> kNames{"tune",   "look",  "graph",  "prepare",
                                              "engine", "files", "reduce", "analysis",
                                              "plots",  "wait",  "device"};
-constexpr int kDeviceRow = 1000;  // rows of devices in the trace lie behind those of their threads
+constexpr int kDeviceRow = 1000;  // in the trace, rows of devices follow those of threads
 constexpr std::size_t kMostSpans = 1u << 20;  // some 100 MB; later ones are counted
 
 struct Event {
@@ -37,7 +37,7 @@ std::mutex mutex;
 std::vector<Event> events;
 std::size_t dropped = 0;
 
-// Of the calling thread, counted from 1 in the order of first spans.
+// The number of the calling thread, counted from 1 in the order of first spans.
 int thread_number() {
   static std::atomic<int> threads = 0;
   thread_local const int own = ++threads;
@@ -64,7 +64,7 @@ void keep(Event event) {
   }
 }
 
-// Seconds in which at least one of the spans was open.
+// Total time covered by at least one of the spans, in seconds.
 double covered(std::vector<std::pair<double, double>> spans) {
   std::sort(spans.begin(), spans.end());
   double sum = 0, end = 0;
@@ -125,7 +125,7 @@ std::string summary() {
   const double wall = now() - start_time;
   std::array<std::vector<std::pair<double, double>>, kNames.size()> spans;
   std::vector<std::pair<double, double>> all;
-  std::map<std::string, double> waits;  // seconds of all threads, by what for
+  std::map<std::string, double> waits;  // seconds of all threads, by reason
   for (const Event& event : events) {
     spans[static_cast<std::size_t>(event.work)].emplace_back(event.begin, event.end);
     all.emplace_back(event.begin, event.end);

@@ -1,7 +1,7 @@
-// What the program does when: spans of time by kind of work, for `--profile`. Spans are coarse (a
-// graph, some cycles of engines, a file), so that keeping them costs nothing that could be
-// measured; where no profile was asked for a span is one read of a flag. Where CUDA is built in, a
-// span is an NVTX range as well, which NVIDIA's tools show beside the kernels.
+// Time spans by kind of work, for `--profile`. Spans are coarse (building a graph, some cycles of
+// an engine, writing a file), so that recording them has no measurable cost. Without `--profile` a
+// span costs one read of a flag. In builds with CUDA a span is also an NVTX range, which NVIDIA's
+// tools show beside the kernels.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace rewise::profile {
 
-// In the order in which a task meets them. `engine`: updates and measurements, on whatever device.
-// `look`: for results, leases; `files`: each is one that is written; `wait`: of the thread that has
-// the engines, with what it waits for; `device`: a CUDA device has work of the multispin engine.
+// In the order in which a task meets them. `engine`: updates and measurements on any device.
+// `look`: checking for results and leases. `files`: writing a file. `wait`: the engine's thread
+// waits, with the reason. `device`: a CUDA device has work from the multispin engine.
 enum class Work {
   tune,
   look,
@@ -26,9 +26,9 @@ enum class Work {
   device
 };
 
-void start();  // spans are kept from now on
+void start();  // begins recording
 bool started();
-// A span that something else has timed, begin and end as now() counts.
+// Adds a span timed elsewhere; begin and end are in the units of now().
 void add(Work work, double begin, double end);
 
 class Span {
@@ -49,8 +49,8 @@ class Span {
 // opens: a row per thread.
 std::string chrome_trace();
 
-// "wall 12.30 s: engine 8.10 (66%), files 0.90 (7%), ..": of each kind the time in which any thread
-// was at it; what is left is "none of these".
+// "wall 12.30 s: engine 8.10 (66%), files 0.90 (7%), ..": for each kind the time during which at
+// least one thread did it; the rest is "none of these".
 std::string summary();
 
 }  // namespace rewise::profile

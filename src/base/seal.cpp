@@ -48,7 +48,7 @@ void update(XXH3_state_t* state, std::span<const std::byte> bytes) {
   }
 }
 
-// Of the block, with its digest field zero, and of what follows it.
+// The digest of the block, with its digest field zero, and of the image.
 DigestState begin_digest(Block block) {
   std::fill_n(block.begin() + kDigestAt, sizeof(XXH128_canonical_t), std::byte{0});
   DigestState state(XXH3_createState(), free_digest);
@@ -68,7 +68,7 @@ XXH128_canonical_t end_digest(const XXH3_state_t* state) {
 
 SealedRead damaged(const std::string& problem) { return {SealState::damaged, {}, problem, 0}; }
 
-// What is known before the digest.
+// The checks that do not need the digest.
 std::string problem_of(const Block& block, std::size_t image_bytes) {
   if (std::memcmp(block.data(), kMagic.data(), kMagic.size()) != 0) {
     return "not a rewise file (its first bytes are not the magic)";

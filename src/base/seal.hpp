@@ -1,15 +1,14 @@
-// A file's bytes that are whole or known not to be: a 512-byte user block with a digest, then an
-// image.
+// Sealed files: a 512-byte user block with a digest, followed by an image. Any damage is detected.
 //
 //   bytes   0..7    magic 89 'R' 'W' 'S' 0D 0A 1A 0A
 //           8..11   format version, little endian      12..15  512
 //          16..23   length of the image                24..39  xxh3-128 of the whole file
 //          (with these 16 bytes zero, so that padding counts too)
-//          40..503  one line for people, then zeros
+//          40..503  one line of text for human readers, then zeros
 //         504..511  the term of the lease under which it was written (src/store/lease.hpp); 0: none
 //   bytes 512..     the image; HDF5 finds its superblock there, so h5dump and h5py open the file
-// Magic, length and digest stay where they are in every later version.
-// Where and how such files are published: src/store/sealed_file.hpp. Cost: one pass of XXH3.
+// Magic, length and digest keep their places in all later versions. src/store/sealed_file.hpp
+// writes such files. Cost: one pass of XXH3.
 #pragma once
 
 #include <array>
@@ -28,29 +27,28 @@ enum class SealState {
   good,
   missing,
   damaged,
-  newer,  // whole, but of a format version that this program does not know
+  newer,  // good, but of an unknown, later format version
 };
 
 struct SealedRead {
   SealState state = SealState::missing;
   std::vector<std::byte> image;  // empty unless good
-  std::string problem;           // empty if good: what is wrong, without the file's name
-  std::uint64_t term = 0;        // as the block says; 0 unless good
+  std::string problem;           // empty if good; what is wrong, without the file's name
+  std::uint64_t term = 0;        // from the block; 0 unless good
 };
 
-// What goes before an image in its file, and the whole file's bytes.
+// The block of an image, and the bytes of the whole file.
 using SealBlock = std::array<std::byte, 512>;
 SealBlock seal_block(std::span<const std::byte> image, std::uint64_t term = 0);
-std::uint64_t block_term(const SealBlock& block);  // whether the file is good or not
+std::uint64_t block_term(const SealBlock& block);  // also of a damaged file
 std::vector<std::byte> seal(std::span<const std::byte> image);
 
-// What a file of `size` bytes is that begins with `block` and goes on with `image`; the image is
-// not copied.
+// Checks a file of `size` bytes that consists of `block` and `image`. The image is not copied.
 SealedRead check_seal(const SealBlock& block, std::size_t size, std::span<const std::byte> image);
 // Checks a whole file's bytes.
 SealedRead parse_sealed(std::span<const std::byte> bytes);
 
-// check_seal() of an image that comes piece by piece.
+// check_seal() for an image that is read piece by piece.
 class SealCheck {
  public:
   explicit SealCheck(const SealBlock& block);

@@ -1,4 +1,4 @@
-// Logic on the bits of vectors (Highway; included once per instruction set).
+// Bitwise operations on vectors (Highway; included once per instruction set).
 #if defined(RW_SIMD_INL_HPP_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RW_SIMD_INL_HPP_
 #undef RW_SIMD_INL_HPP_
@@ -54,9 +54,10 @@ HWY_INLINE V32 ones() { return hn::Set(D32(), ~0u); }
 HWY_INLINE V32 invert(V32 v) { return hn::Xor(v, ones()); }
 HWY_INLINE bool all_zero(V32 v) { return hn::AllTrue(D32(), hn::Eq(v, zero())); }
 
-// The lanes of `mask` side by side, and something after them up to a whole vector; how many they
-// are. (CompressStore() writes nothing after them, which is microcode on some processors; and for
-// AVX2 Highway 1.0.3 has a table that g++ copies to the stack at each call.)
+// Stores the lanes selected by `mask` contiguously and returns their number; the rest of the vector
+// is overwritten with arbitrary values. (CompressStore() does not overwrite it, but that is
+// microcode on some processors, and with AVX2 g++ copies a table of Highway 1.0.3 to the stack in
+// each call.)
 template <class D>
 HWY_INLINE std::size_t store_packed(hn::VFromD<D> v, hn::Mask<D> mask, D d, std::uint32_t* to) {
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_SSE4

@@ -1,6 +1,7 @@
-// How preparations end early: building a graph, an engine's tables. They keep nothing, so being
-// asked to stop is an error of theirs; what has state to keep looks by itself
-// (src/engine/stop_watch.hpp). A time limit does not end them: it allows a step at least.
+// Stops preparations early, such as building a graph or the tables of an engine. They have no state
+// to save, so a stop request is an error. Engines, which have state, check it themselves
+// (src/engine/stop_watch.hpp). A time limit does not stop preparations: it allows at least one
+// step.
 #pragma once
 
 #include <atomic>
@@ -10,7 +11,7 @@
 
 namespace rewise {
 
-// Whether the process was asked to end; none where nobody asks (libraries, tests).
+// Returns whether the process received a stop request. Not set in libraries and tests.
 inline std::atomic<bool (*)()> stop_question{nullptr};
 
 inline bool stop_asked() {
@@ -23,7 +24,7 @@ inline void check_stop() {
   if (stop_asked()) throw Error(ExitCode::interrupted, "stopped before the first step");
 }
 
-// The same in a loop: every 2^14 calls.
+// The same for loops: checks in every 2^14th call.
 class StopCheck {
  public:
   void operator()() {

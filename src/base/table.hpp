@@ -6,8 +6,8 @@
 
 namespace rewise {
 
-// Rows of equal length, columns aligned to the left, two blanks in front of each; every line ends
-// in a newline.
+// Formats rows of equal length as left-aligned columns, each preceded by two blanks. Every line
+// ends with a newline.
 std::string aligned_table(const std::vector<std::vector<std::string>>& rows);
 
 }  // namespace rewise

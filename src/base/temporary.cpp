@@ -19,10 +19,10 @@ namespace rewise {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::time_t kOld = 3600;  // seconds without a write, where nothing can be held
+constexpr std::time_t kOld = 3600;  // seconds since the last write, on file systems without flock
 
-// What ".NAME.TOKEN.tmp" is a temporary of, "" where it is none; versions before had "PID",
-// "PID-COUNT" or "PID-prev" for a token.
+// NAME from ".NAME.TOKEN.tmp"; "" if it is not the name of a temporary file. Old versions had
+// "PID", "PID-COUNT" or "PID-prev" as token.
 std::string_view target_of(std::string_view name) {
   if (!name.starts_with(".") || !name.ends_with(".tmp")) return "";
   name.remove_suffix(4);
@@ -34,11 +34,11 @@ std::string_view target_of(std::string_view name) {
   return is_token && dot > 0 ? name.substr(1, dot - 1) : "";
 }
 
-// Removes a temporary that no process has locked. Holds the lock meanwhile, so that its maker, if
-// it has only just created the file, makes another one.
+// Removes a temporary file if it is not locked. Holds the lock meanwhile, so that a process that
+// has just created the file notices and creates another one.
 bool remove_unlocked(const fs::path& path) {
   const int file = ::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-  if (file < 0) return false;  // gone, another user's, or no file of ours
+  if (file < 0) return false;  // removed, another user's, or not a regular file
   struct stat status {};
   bool unlocked = ::fstat(file, &status) == 0 && S_ISREG(status.st_mode);
   if (unlocked && ::flock(file, LOCK_EX | LOCK_NB) != 0) {
@@ -77,7 +77,7 @@ bool hold_temporary(int file, const fs::path& folder) {
   if (own.st_nlink == 0) return false;
   if (::stat(folder.c_str(), &above) == 0 && (above.st_mode & S_IWGRP) != 0 &&
       own.st_gid != above.st_gid) {
-    // Not a member of that group: the file stays its maker's.
+    // Not a member of that group: the file keeps its owner's group.
     if (::fchown(file, static_cast<uid_t>(-1), above.st_gid) != 0) errno = 0;
   }
   return true;

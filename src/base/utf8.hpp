@@ -1,4 +1,4 @@
-// UTF-8 in texts that may be anything, such as file names.
+// UTF-8 in texts that may contain any bytes, such as file names.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace rewise {
 
-// The code point that begins at text[at]; `at` moves behind it. Nothing, and `at` moves by one
-// byte, if the bytes there are not UTF-8 (overlong forms and surrogates are not).
+// Decodes the code point at text[at] and advances `at`. If the bytes are not valid UTF-8 (overlong
+// forms and surrogates are invalid), returns nothing and advances `at` by one byte.
 std::optional<std::uint32_t> next_code_point(std::string_view text, std::size_t& at);
 
 // The text with U+FFFD in place of each byte that is not UTF-8, for JSON, HDF5 and Python.

@@ -9,8 +9,7 @@
 namespace rewise {
 
 std::optional<std::uint64_t> whole_number(std::string_view text) {
-  // Digits with the decimal point taken out, and the power of ten that they are to be multiplied
-  // by.
+  // The digits without the decimal point, and the power of ten to multiply them by.
   std::string digits;
   int power = 0;
   const std::size_t e = std::min(text.find_first_of("eE"), text.size());

@@ -1,4 +1,4 @@
-// Whole numbers that a user types.
+// Parses integers typed by a user.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace rewise {
 
-// A whole number of 64 bits, written "10000", "1e4" or "2.5e3"; nothing for any other text, so for
-// "1.5", "-1", " 1" and "1e30".
+// A 64-bit unsigned integer written as "10000", "1e4" or "2.5e3"; nothing for any other text, such
+// as "1.5", "-1", " 1" or "1e30".
 std::optional<std::uint64_t> whole_number(std::string_view text);
 
 }  // namespace rewise

@@ -1,4 +1,4 @@
-// Closed sets of words that a user types: parse with the nearest known word in the error.
+// Parses words from a fixed set; errors suggest the nearest known word.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace rewise {
 
-// Number of single-character edits between two words; an exchange of neighbours counts one.
+// Number of single-character edits between two words; a transposition of neighbours counts as one.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 // The closest of the known words, or "" if none is close (one edit in three letters, or more).
 std::string_view nearest_word(std::string_view word, std::span<const std::string_view> known);

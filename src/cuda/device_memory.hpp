@@ -1,7 +1,7 @@
-// Where DeviceBuffers have their memory from. cudaFree waits for all work on the device, that of
-// other threads as well. Where several threads use one device memory is therefore had from the
-// device's pool, which keeps what comes back for who asks next; who gives memory back has waited
-// for his own work on it.
+// Memory allocation for DeviceBuffer. cudaFree waits for all work on the device, including that of
+// other threads. If several threads use a device, memory therefore comes from the device's pool,
+// which keeps freed memory for later allocations. A thread frees memory only after its own work on
+// it is done.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -17,8 +17,8 @@
 
 namespace rewise {
 
-// As long as one lives, buffers that its thread makes are of the pool of the current device, if it
-// has one. Their owner waits for its streams before they go.
+// While an object exists, buffers made by its thread come from the pool of the current device, if
+// there is one. The owner of the buffers must wait for its streams before it destroys them.
 class PooledMemory {
  public:
   PooledMemory() { ++depth(); }
@@ -48,7 +48,8 @@ inline cudaError_t current_pool(cudaMemPool_t& pool) {
   return status;
 }
 
-// Memory of the current device by cudaMalloc; what the pool keeps is given up for it.
+// Allocates by cudaMalloc on the current device; if necessary, unused memory of the pool is
+// released.
 inline cudaError_t take_from_device(void*& memory, std::size_t bytes) {
   cudaError_t status = cudaMalloc(&memory, bytes);
   cudaMemPool_t pool = nullptr;
@@ -60,8 +61,8 @@ inline cudaError_t take_from_device(void*& memory, std::size_t bytes) {
   return status;
 }
 
-// The stream of the current device on which its pool takes and gives; never taken down. Not that of
-// the thread, which the driver takes down when the thread ends, while others are at work.
+// The stream of the current device for allocations from its pool; never destroyed. It is not a
+// per-thread stream, because the driver destroys those when their thread ends.
 inline cudaError_t pool_stream(cudaStream_t& stream) {
   static std::mutex mutex;
   static auto& streams = *new std::map<int, cudaStream_t>;
@@ -79,7 +80,7 @@ inline cudaError_t pool_stream(cudaStream_t& stream) {
   return status;
 }
 
-// The same from the pool: it may be used on any stream once this returns.
+// Allocates from the pool. The memory may be used on any stream when this returns.
 inline cudaError_t take_from_pool(void*& memory, std::size_t bytes) {
   cudaMemPool_t pool = nullptr;
   cudaError_t status = current_pool(pool);
@@ -100,7 +101,7 @@ inline cudaError_t take_from_pool(void*& memory, std::size_t bytes) {
   return status;
 }
 
-// Where its owner ends in an error, work on it may be under way.
+// After an error in its owner, work on the memory may still be in progress.
 inline cudaError_t return_to_pool(void* memory) {
   cudaPointerAttributes of{};
   int current = 0;
@@ -115,7 +116,7 @@ inline cudaError_t return_to_pool(void* memory) {
   return status;
 }
 
-// Bytes that buffers of the current device could have, those that its pool keeps unused among them.
+// Bytes available on the current device, including unused memory of the pool.
 inline std::size_t free_device_memory() {
   std::size_t free = 0, total = 0;
   check_cuda(cudaMemGetInfo(&free, &total), "asking for the device's memory");

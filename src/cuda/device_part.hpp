@@ -1,6 +1,6 @@
-// The part of every system that a rank works on, and how the blocks of a launch find their system
-// and their place in it. A part is whole planes; it takes all blocks that may hold some of them,
-// and what these compute beyond the part is discarded. Without ranks the part is the whole.
+// The part of every system that a rank computes, and the mapping of thread blocks to systems and
+// positions. A part consists of whole planes. A launch covers all blocks that overlap the part;
+// results outside of the part are discarded. Without ranks the part is the whole system.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Page-locked memory of those that have gone, for those to come: making it takes a millisecond per
-// 4 MiB, and giving it back waits for the device.
+// A cache of page-locked host memory for reuse: allocation takes a millisecond per 4 MiB, and
+// freeing waits for the device.
 #pragma once
 
 #include <cstddef>
@@ -15,10 +15,10 @@ class PinnedStock {
  public:
   using Buffer = PinnedBuffer<std::byte>;
 
-  // So many buffers, and of so many bytes together, are kept.
+  // Limits of the cache: number of buffers and total bytes.
   PinnedStock(std::size_t most, std::size_t most_bytes) : most_(most), most_bytes_(most_bytes) {}
 
-  // Of that size or some times larger.
+  // Returns a buffer of at least that size.
   Buffer take(std::size_t size) {
     {
       const std::lock_guard lock(mutex_);
@@ -44,7 +44,7 @@ class PinnedStock {
  private:
   const std::size_t most_, most_bytes_;
   std::mutex mutex_;
-  std::size_t bytes_ = 0;  // of those kept
+  std::size_t bytes_ = 0;  // in the cache
   std::vector<Buffer> kept_;
 };
 

@@ -1,4 +1,4 @@
-// Dynamic shared memory beyond 48 KiB, which a kernel must be granted before it asks for it.
+// Dynamic shared memory beyond 48 KiB, for which a kernel needs an attribute.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -11,9 +11,9 @@
 
 namespace rewise {
 
-// Grants a kernel all that the current device has for a block. Asked of CUDA once for each kernel
-// and device, not at every launch: in its driver (580.159) a thread that sets a kernel's attribute
-// and threads that end, or that give captured work back, can wait for one another for ever.
+// Allows a kernel the maximum per block of the current device. The attribute is set once per kernel
+// and device, not at every launch: with driver 580.159, a thread that sets it can deadlock with
+// threads that end or destroy CUDA graphs.
 template <class... Parameters>
 void allow_shared_memory(void (*kernel)(Parameters...)) {
   static std::mutex mutex;

@@ -21,7 +21,7 @@ struct Loaded {
   std::string why_not;
 };
 
-// RTLD_GLOBAL: the parts that Open MPI loads itself look for its symbols there.
+// RTLD_GLOBAL, because plug-ins of Open MPI look up its symbols there.
 Loaded load() {
   std::error_code none;
   const auto folder = std::filesystem::read_symlink("/proc/self/exe", none).parent_path();
@@ -59,7 +59,7 @@ class MpiTransport final : public Transport {
     mpi_.post_receive(from, tag, bytes.data(), bytes.size());
   }
 
-  // Messages mostly come at once; ranks that have long to wait leave their core to others.
+  // Most messages arrive at once; after a while a waiting rank yields its core.
   void wait() override {
     using Clock = std::chrono::steady_clock;
     constexpr int at_once = 1000;

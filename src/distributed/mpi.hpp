@@ -7,12 +7,12 @@
 
 namespace rewise::distributed {
 
-// Why there is no MPI for this program, or nothing: it was built without, or the module that knows
-// it cannot be loaded here.
+// Why MPI is not available: the program was built without it, or its module cannot be loaded.
+// Nothing if MPI is available.
 std::string why_no_mpi();
 
-// Joins the job (MPI_Init), once in a process; leaves it (MPI_Finalize) when it is destroyed.
-// Error(device) where there is no MPI.
+// Calls MPI_Init, once per process, and MPI_Finalize in the destructor. Error(device) if MPI is not
+// available.
 std::unique_ptr<Transport> join_mpi();
 
 }  // namespace rewise::distributed

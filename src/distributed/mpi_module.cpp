@@ -1,4 +1,4 @@
-// The only code that knows MPI: a module of its own, which the program loads for --share-ranks.
+// The only code that calls MPI: a shared library, which the program loads for --share-ranks.
 // Errors of MPI end the job (MPI_ERRORS_ARE_FATAL, its default).
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
@@ -16,7 +16,7 @@ namespace {
 
 std::vector<MPI_Request> posted;
 
-// MPI counts in int: long messages go in pieces.
+// MPI counts are int, so long messages are sent in pieces.
 template <class Byte, class F>
 void in_pieces(Byte* bytes, unsigned long long count, const F& post) {
   constexpr unsigned long long most = 1ull << 30;
@@ -61,7 +61,7 @@ bool done() {
   return flag != 0;
 }
 
-// Of the library that runs, not of the one that this was compiled with.
+// Of the library loaded at run time, not of the one used for compilation.
 bool takes_device_memory() {
 #if defined(MPIX_CUDA_AWARE_SUPPORT)
   return MPIX_Query_cuda_support() == 1;

@@ -1,5 +1,5 @@
-// What the program and the module that is linked to MPI (mpi_module.cpp) say to each other: plain
-// C, so that the program itself needs no MPI, neither where it is built nor where it runs.
+// The interface between the program and the module linked to MPI (mpi_module.cpp). It is plain C,
+// so that the program itself needs MPI neither to build nor to run.
 #pragma once
 
 namespace rewise::distributed {
@@ -16,8 +16,8 @@ struct MpiModule {
   void (*finish)();  // MPI_Finalize
 };
 
-// The symbol of a function without arguments that returns a `const MpiModule*`; another number for
-// another struct.
+// The symbol of a function without arguments that returns a `const MpiModule*`. Change its number
+// with the struct.
 inline constexpr const char* kMpiModuleSymbol = "rewise_mpi_module_2";
 // The file, beside the program or in ../lib/rewise from there.
 inline constexpr const char* kMpiModuleFile = "rewise_mpi.so";

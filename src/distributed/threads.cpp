@@ -21,7 +21,7 @@ namespace rewise::distributed {
 
 constexpr double kPatience = 30e-6;  // seconds
 
-// A message is copied when it is posted, and again into its place.
+// A message is copied when it is posted and again when it is received.
 struct ThreadRanks::Post {
   std::mutex mutex;
   std::condition_variable arrived;
@@ -54,10 +54,10 @@ class ThreadRanks::End final : public Transport {
   }
 
   void wait() override {
-    // Nothing is left to be awaited, whether it came or failed.
+    // Nothing remains posted, also after an error.
     for (const Awaited& awaited : std::exchange(awaited_, {})) {
       std::unique_lock lock(post_.mutex);
-      // A message that is about to come is there sooner than a thread that sleeps wakes up.
+      // Spin first: a message often arrives sooner than a sleeping thread wakes up.
       const std::uint64_t posted = post_.posted;
       if (post_.boxes[{rank_, awaited.from, awaited.tag}].empty()) {
         lock.unlock();
@@ -127,7 +127,7 @@ void run_ranks(int size, const std::function<void(Transport&)>& f) {
     std::vector<std::jthread> others;
     try {
       for (int r = 1; r < size; ++r) others.emplace_back(guarded, r);
-    } catch (const std::system_error& error) {  // those that have begun wait for the others
+    } catch (const std::system_error& error) {  // the started threads wait for the missing ones
       ranks.rank(0).abort(Error(ExitCode::device, error.what()));
       throw;
     }

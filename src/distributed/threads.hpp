@@ -1,4 +1,4 @@
-// Ranks that are threads of one process: what tests use, and devices of one process.
+// Ranks that are threads of one process, for tests and for several devices of one process.
 #pragma once
 
 #include <functional>
@@ -8,7 +8,7 @@
 
 namespace rewise::distributed {
 
-// The mailboxes of `size` ranks and each one's end of them, which lives as long.
+// The mailboxes of `size` ranks and their transports.
 class ThreadRanks {
  public:
   explicit ThreadRanks(int size);
@@ -22,8 +22,8 @@ class ThreadRanks {
   std::vector<std::unique_ptr<End>> ends_;  // [size]
 };
 
-// Runs f for every rank, rank 0 on this thread and each other on one of its own; returns when all
-// have. An error of one ends the others; the first that was thrown is thrown on.
+// Runs f for every rank, rank 0 on this thread and each other rank on a new thread. Returns when
+// all have finished. An error in one rank stops the others and is rethrown (the first one).
 void run_ranks(int size, const std::function<void(Transport&)>& f);
 
 }  // namespace rewise::distributed

@@ -1,5 +1,5 @@
-// Collective calls over binomial trees: rank r's parent is r without its lowest set bit, so that
-// log2(size) messages lie between rank 0 and any other.
+// Collective calls over binomial trees: the parent of rank r is r without its lowest set bit, so
+// that the path from rank 0 to any rank has at most log2(size) messages.
 #include "src/distributed/transport.hpp"
 
 #include <cstring>

@@ -1,14 +1,12 @@
-// Messages between the ranks that share a lattice: the one interface through which engines know of
-// each other, whatever carries it (threads.hpp: threads of one process; mpi.hpp: processes of
-// mpirun or srun).
+// Message passing between the ranks that share a lattice, implemented by threads of one process
+// (threads.hpp) and by MPI (mpi.hpp).
 //
-// Messages from one rank to another with one tag arrive in the order in which they were posted,
-// each in a receive of its length. Posting does not wait; what was posted must stay as and where it
-// is until wait(). Collective calls (broadcast, sum, gather, barrier) are made by all ranks in the
-// same order, with nothing posted. One thread of a rank at a time makes calls.
+// Messages between two ranks with the same tag arrive in the order in which they were posted; a
+// receive must have the length of its message. Posting does not block, and buffers must not change
+// until wait(). All ranks make collective calls (broadcast, sum, gather, barrier) in the same order
+// and with nothing posted. Only one thread of a rank may call at a time.
 //
-// A message that cannot come is an Error, or the end of the process: no call returns without what
-// it waits for.
+// If a message cannot arrive, the call throws Error or the process ends.
 #pragma once
 
 #include <cstdint>
@@ -22,15 +20,15 @@ namespace rewise::distributed {
 // Tags of engines start here.
 inline constexpr int kFirstTag = 16;
 
-// The way of messages that lie in the memory of CUDA devices (engine/device_mail.hpp).
+// The route of messages in CUDA device memory (engine/device_mail.hpp).
 enum class DeviceRoute : std::uint8_t {
-  automatic,  // for every two ranks the first of these that there is
+  automatic,  // for each pair of ranks the first of these that is available
   peer,       // the receiver's device copies from the sender's: ranks of one machine
   direct,     // the transport takes addresses of device memory
   host,       // copies through memory of the host
 };
 
-// What all ranks throw in the same call, with nothing posted: rank 0 tells it.
+// An error that all ranks throw in the same call, with nothing posted; rank 0 reports it.
 class ErrorOfAll : public Error {
  public:
   using Error::Error;
@@ -45,29 +43,30 @@ class Transport {
 
   int rank() const { return rank_; }
   int size() const { return size_; }
-  // Whether all ranks are of one process: an address that one sends means the same to all.
+  // Whether all ranks are in one process, so that addresses are valid for all of them.
   virtual bool one_process() const { return false; }
-  // Whether bytes to be sent and received may lie in the memory of a CUDA device.
+  // Whether buffers may be in CUDA device memory.
   virtual bool takes_device_memory() const { return false; }
 
-  // What the user asks for.
+  // The route requested by the user.
   DeviceRoute device_route() const { return device_route_; }
   void set_device_route(DeviceRoute route) { device_route_ = route; }
 
   virtual void post_send(int to, int tag, std::span<const std::uint8_t> bytes) = 0;
   virtual void post_receive(int from, int tag, std::span<std::uint8_t> bytes) = 0;
-  // Until all that this rank has posted is done.
+  // Waits for all messages that this rank has posted.
   virtual void wait() = 0;
-  // Ends all ranks: whoever waits for this one learns of it. Processes end, with the error's status
-  // and a line that names the rank; of threads, all others' calls throw.
+  // Stops all ranks, so that none waits for this one. Processes exit with the status of the error
+  // and a line that names the rank; in ranks that are threads, all calls throw.
   virtual void abort(const Error& error) = 0;
 
-  // The same bytes to all, from rank 0.
+  // Sends the bytes of rank 0 to all ranks.
   void broadcast(std::span<std::uint8_t> bytes);
   std::vector<std::uint8_t> broadcast(std::vector<std::uint8_t> bytes);  // of any length
-  // Adds up every number over all ranks; rank 0 gets the sums, the others' numbers are lost.
+  // Sums every number over all ranks. Rank 0 receives the sums; the arrays of the others are
+  // overwritten.
   void sum(std::span<std::uint64_t> numbers);
-  // Everybody's bytes, of any length, at rank 0: [rank]. Elsewhere nothing.
+  // Collects the bytes of all ranks, of any length, at rank 0: [rank]. Other ranks receive nothing.
   std::vector<std::vector<std::uint8_t>> gather(std::span<const std::uint8_t> bytes);
   // Returns when all ranks have called it.
   void barrier();

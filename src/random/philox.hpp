@@ -61,8 +61,7 @@ RW_HD std::uint32_t stream_word(Stream stream, std::uint64_t item) {
   return static_cast<std::uint32_t>(stream) | (static_cast<std::uint32_t>(item >> 32) << 8);
 }
 
-// `lane` packs who draws (word group or system, < 2^24) and the how-manieth call of that draw (<
-// 256).
+// `lane` packs the word group or system (< 2^24) and the index of the call within a draw (< 256).
 RW_HD std::uint32_t lane_word(std::uint32_t who, std::uint32_t call) { return who << 8 | call; }
 
 // The four random words at one address.

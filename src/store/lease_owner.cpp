@@ -123,8 +123,7 @@ std::optional<LeaseOwner> read_owner(const fs::path& path) {
   }
   if (!text) return std::nullopt;
   std::istringstream file(*text);
-  file.exceptions(
-      std::ios::badbit);  // otherwise std::bad_alloc would look like the end of the file
+  file.exceptions(std::ios::badbit);  // otherwise std::bad_alloc looks like the end of the file
   std::map<std::string, std::string> fields;
   std::string line;
   while (std::getline(file, line)) {

@@ -181,14 +181,12 @@ void publish_over(Temporary& temporary, const fs::path& path, const Lease* lease
 // creates the marker file may check and rename. Returns 0, or -1 with errno.
 int rename_by_marker(const fs::path& from, const fs::path& path) {
   const fs::path marker =
-      folder_of(path) /
-      fmt::format(".{}.0.tmp", path.filename().string());  // named like a temporary
+      folder_of(path) / fmt::format(".{}.0.tmp", path.filename().string());  // a temporary
   int file = -1;
   for (int attempt = 0; attempt < 2 && file < 0; ++attempt) {
     file = syscalls().open(marker.c_str(), kTemporaryFlags, 0666);
     if (file < 0 && errno != EEXIST) return -1;
-    if (file < 0)
-      clear_temporaries(folder_of(path), marker.filename().string());  // left by a dead process
+    if (file < 0) clear_temporaries(folder_of(path), marker.filename().string());  // a leftover
   }
   if (file < 0) return -1;
   int result = -1;

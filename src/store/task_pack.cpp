@@ -627,8 +627,7 @@ std::vector<std::string> repair_packs(const fs::path& folder) {
     if (!now || now->second.state == SealState::good) continue;
     Lease lease = wait_for_lease(group_lease(folder, group));
     now = read_pack(path);
-    if (!now || now->second.state == SealState::good)
-      continue;  // repaired meanwhile by another process
+    if (!now || now->second.state == SealState::good) continue;  // repaired meanwhile
     if (now->second.misplaced) {
       said.push_back(fmt::format("{}; it is set aside as {} and computed again",
                                  problem_of(path, now->second), set_aside(path).string()));
