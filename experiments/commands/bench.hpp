@@ -1,9 +1,9 @@
-// How fast an engine is: `rewise bench` without its options and its output.
+// The measurements of `rewise bench`.
 //
-// A group is one engine on one device at one size, p, temperature and number of replicas, on one
-// graph or on several that share the device's launches. Its spins start cold and are equilibrated
-// by a mixed schedule; then each of its updates is timed, on configurations of that temperature, in
-// pieces of at least a given time: a row is the median over the pieces and half of their range.
+// A group is one engine on one device with one size, p, temperature and number of replicas, on one
+// graph or on several graphs that share launches. The spins start cold and are equilibrated by a
+// mixed schedule. Then each update is timed, on configurations of that temperature, in pieces of at
+// least a given duration. A row gives the median over the pieces and half of their range.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,9 @@
 namespace rewise {
 
 struct BenchUpdate {
-  std::optional<Update> update = {};  // none: the schedule BenchEffort::mix
+  std::optional<Update> update = {};  // empty: the schedule BenchEffort::mix
   WolffMethod wolff = WolffMethod::automatic;
-  std::optional<LabelMethod> label = {};  // none: the default, which a row does not name
+  std::optional<LabelMethod> label = {};  // empty: the default, which the row does not name
 
   bool is(Update one) const { return update == one; }
   bool sweeps() const { return update && update->local; }

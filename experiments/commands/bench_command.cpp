@@ -1,5 +1,5 @@
-// `rewise bench`: how fast every engine and update is on every device, beside what the devices
-// could do, and beside a saved run.
+// `rewise bench`: times engines and updates on devices, compared with the limits of the devices and
+// with a saved run.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,10 +1,9 @@
-// What a device could do at most, and the least that an update asks of it: the two sides of the
-// shares that `rewise bench` prints. The counts are derived in tests/bench/RESULTS.md.
+// Rates that a device can reach, and the least bytes and instructions that an update needs. `rewise
+// bench` prints their ratio (derivation in tests/bench/RESULTS.md).
 //
-// Bytes: spins and neighbour lists that must pass through memory once per update, whatever a cache
-// holds. Instructions: 32-bit integer ones on the random draws, the digits' comparison and the
-// neighbour sums; loads, stores and addresses left out. An engine that draws otherwise may beat a
-// floor; a share near 1 says that there is nothing left to gain without another method.
+// Bytes: spins and neighbour lists, each read or written once per update. Instructions: 32-bit
+// integer instructions for random numbers, comparisons and neighbour sums, without loads, stores
+// and address calculations. A ratio near 1 means that only another method could be faster.
 #pragma once
 
 #include <cstdint>
@@ -25,12 +24,12 @@ struct DeviceLimits {
   std::string integer_rate_from;  // "132 multiprocessors x 1.98 GHz x 64 lanes"
 };
 
-// Measures the copy: within the device's memory on CUDA, a triad (a = b + 3 c, 24 bytes per
-// element) on all threads of the CPU.
+// Measures the copy rate: a copy within device memory on CUDA; on the CPU a triad (a = b + 3 c, 24
+// bytes per element) with all threads.
 DeviceLimits device_limits(const Device& device, int threads);
 
-// Bytes that a sweep (metropolis, glauber) or update (swendsen-wang) of all replicas moves at
-// least; 0 for wolff and few-cluster, whose clusters may stay in a cache.
+// The least bytes moved by a sweep (metropolis, glauber) or update (swendsen-wang) of all replicas;
+// 0 for wolff and few-cluster, whose clusters may stay in a cache.
 double least_bytes(EngineKind engine, Update update, const Graph& graph, std::uint32_t replicas);
 
 // Integer instructions per attempted (metropolis, glauber), flipped (wolff), found (few-cluster) or

@@ -1,4 +1,4 @@
-// `rewise graph`: builds or reads a network, says what it looks like, writes it to a file.
+// `rewise graph`: builds or reads a network, prints its properties, writes it to a file.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 namespace rewise {
 namespace {
 
-constexpr std::uint64_t kMetricsUpTo = std::uint64_t{1} << 24;  // sites, where nothing was said
+constexpr std::uint64_t kMetricsUpTo = std::uint64_t{1} << 24;  // sites, by default
 
 constexpr const char* kGraphAbout =
     "Build, inspect, export a network.\n\n"
@@ -115,7 +115,7 @@ Json bare_json(const Graph& graph) {
           {"sites_with_d_ends", graph.weights().size()}};
 }
 
-// Without an error where all of the graph was seen, where sites are all alike, and of one sample.
+// Without an error if it is 0 or unknown: the whole graph was measured, or only one sample.
 std::string metric_text(double value, double error) {
   const bool plain = error == 0 || !std::isfinite(error);
   return plain ? fmt::format("{:.6g}", value) : format_value({value, error});
@@ -153,7 +153,7 @@ void print_metrics(const GraphMetrics& m, std::uint64_t sites) {
 }
 
 ExitCode run_graph(const GraphOptions& options) {
-  if (!options.out.empty()) graph_format(options.out);  // complain before the work
+  if (!options.out.empty()) graph_format(options.out);  // check before the work begins
   if (options.full && (options.out.empty() || graph_format(options.out) != GraphFormat::h5)) {
     throw Error(ExitCode::usage,
                 "--full: is for --out FILE.h5 (.graphml and .edges hold every bond anyway)");

@@ -1,4 +1,4 @@
-// What `rewise label` reads: an image, an array, or a graph with occupied bonds.
+// Input of `rewise label`: an image, an array, or a graph with occupied bonds.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct LabelInput {
   std::string title;  // "cells.pgm, 640x480 pixels, those of at least 128"
 };
 
-// "FILE.h5:/path" -> {"FILE.h5", "/path"}; {} where the text is no such address.
+// "FILE.h5:/path" -> {"FILE.h5", "/path"}; {} if the text has another form.
 std::vector<std::string> split_dataset(const std::string& address);
 
 // Error(usage) for options that do not suit the file, Error(data) or Error(io) for the file.

@@ -1,4 +1,4 @@
-// What `rewise label` tells of components, and the files that hold their labels.
+// Output of `rewise label`: the table of components, and files of labels.
 #pragma once
 
 #include <array>

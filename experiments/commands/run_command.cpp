@@ -1,5 +1,5 @@
-// `rewise run`: one graph, some temperatures, one seed; numbers with errors, and a task file that
-// can be interrupted, resumed and extended.
+// `rewise run`: simulates one graph at some temperatures with one seed. Prints averages with errors
+// and writes a task file; a run can be interrupted, resumed and extended.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -77,7 +77,7 @@ std::string interrupted_text(const RunOptions& options, const TaskResult& result
                      result.message, result.kept ? "checkpoint written" : "no step was made");
 }
 
-// What keeps sweeps of Metropolis alone from every configuration.
+// Why Metropolis sweeps alone may not be ergodic.
 struct Unreached {
   bool chain = false;
   std::uint64_t isolated = 0;  // sites without bonds
@@ -92,12 +92,13 @@ Unreached unreached_on(const Graph& graph) {
   return found;
 }
 
-// Checkerboard Metropolis alone is not ergodic on chains, nor where several isolated sites flip
-// together at every sweep; the heat bath is, as are Swendsen-Wang updates. A Wolff update takes a
-// given site without bonds once in N times: such sites keep what they started with, and add up to
-// the square of their share to m^2. seen: of the graph that ran.
+// Checkerboard Metropolis alone is not ergodic on chains, nor on graphs with several isolated
+// sites, which all flip in every sweep. The heat bath and Swendsen-Wang updates are ergodic. A
+// Wolff update picks a given isolated site only once in N times, so that such sites keep their
+// initial spins and add up to the square of their share to m^2. `seen` describes the graph of the
+// run.
 std::string metropolis_warning(const TaskSpec& spec, const std::optional<Unreached>& seen) {
-  // With more states than two, the proposals are random.
+  // With more than two states the proposals are random.
   if (spec.local != LocalUpdate::metropolis || spec.schedule.local == 0 || spec.q > 2) return "";
   const bool wolff = spec.schedule.cluster > 0;
   if (wolff && spec.cluster != ClusterUpdate::wolff) return "";
@@ -118,8 +119,8 @@ std::string metropolis_warning(const TaskSpec& spec, const std::optional<Unreach
                      wolff ? ", and Wolff updates hardly ever take one" : " alone", cure);
 }
 
-// --schedule auto, and the cluster update with it where that is left open: those of the task file,
-// so that a run goes on as it began; else tuned, for a tenth of the time that the run will take.
+// Chooses the schedule for --schedule auto, and the cluster update if it is not given. An existing
+// task file keeps its choice; otherwise the schedule is tuned for a tenth of the expected run time.
 Candidate automatic_schedule(const TaskSpec& spec, bool any_cluster,
                              const std::optional<TaskPaths>& paths, const TaskRun& run) {
   constexpr double least = 1, most = 30;  // seconds
@@ -145,7 +146,7 @@ Candidate automatic_schedule(const TaskSpec& spec, bool any_cluster,
   return winner;
 }
 
-// What the device does, or several together.
+// The device or devices, for the output.
 void check_device(const EngineOptions& engine, const RunOptions& options, const TaskSpec& spec) {
   if (!engine.devices.empty() && !traits(spec.engine).shares_rewired && needs_graph(spec)) {
     throw Error(
@@ -175,7 +176,7 @@ void check_device(const EngineOptions& engine, const RunOptions& options, const 
   }
 }
 
-// --dry-run: what the run would need.
+// --dry-run: prints the time and memory that the run needs.
 ExitCode tell_needs(const TaskSpec& spec, const EngineOptions& engine, const MemoryNeed& need,
                     bool on_device, const RunOptions& options) {
   const MemoryRoom room = memory_room();
@@ -247,7 +248,7 @@ ExitCode run_run(const RunOptions& options) {
     spec.cluster = best.cluster;
   }
 
-  if (paths) {  // what a killed run left
+  if (paths) {  // remove temporary files of a killed run
     clear_temporaries(folder_of(paths->lease), fmt::format(".{}.", paths->lease.stem().string()));
   }
   Progress progress("run", static_cast<double>(spec.cycles()));

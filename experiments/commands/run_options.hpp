@@ -1,4 +1,4 @@
-// The options of `rewise run`, and the task that they ask for.
+// The options of `rewise run`, and the task that they describe.
 #pragma once
 
 #include <cstdint>
@@ -26,18 +26,18 @@ struct RunOptions : LatticeOptions, ModelOptions {
 
 void add_run_options(CLI::App& app, RunOptions& options);
 
-// Error(usage) for options that exclude each other; one replica of the bitlattice engine unless
-// given; the engine that ranks share, where it is left open.
+// Completes the options: one replica for the bitlattice engine unless given, and the engine for
+// --share-ranks unless given. Error(usage) for options that exclude each other.
 void check_run_options(const CLI::App& app, RunOptions& options);
 
-// The cluster update; nothing where it is weighed with the schedule. Error(usage).
+// The cluster update; nothing if it is chosen together with the schedule. Error(usage).
 std::optional<ClusterUpdate> run_cluster(const RunOptions& options);
-// Schedule and cluster update are left alone where they are "auto". Error(usage), Error(data, io)
-// of --graph.
+// The task. Schedule and cluster update are not set if they are "auto". Error(usage); Error(data,
+// io) for --graph.
 TaskSpec run_spec(const RunOptions& options);
 // Error(usage).
 FinalState run_final_state(const RunOptions& options);
-// The methods; Error(usage) for those that `spec` has no use for.
+// The methods of the engine; Error(usage) for a method that `spec` does not use.
 EngineOptions run_engine_options(const RunOptions& options, const TaskSpec& spec);
 
 }  // namespace rewise

@@ -1,4 +1,4 @@
-// What `rewise run` prints: the JSON object of src/store/FORMATS.md, or a table for people.
+// Output of `rewise run`: the JSON object of src/store/FORMATS.md, or a table.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace rewise {
 
-// Numbers that a check refuses are null, and stand under "candidate".
+// Numbers rejected by a check are null and appear under "candidate".
 Json run_json(const TaskData& task, const CheckedRun& run,
               const std::vector<std::string>& warnings);
-// Ends in a newline. Values as 2.3772(4), "-" where a check refuses them, with the reasons; states
-// the tau convention.
+// Ends with a newline. Values are written as 2.3772(4), or "-" with the reasons if a check rejects
+// them. Includes the definition of tau.
 std::string run_table(const TaskData& task, const CheckedRun& run);
 
 }  // namespace rewise

@@ -1,4 +1,4 @@
-// tasks.json, and `rewise study`: a folder's contents, and the removal of what nothing asks for.
+// tasks.json, and `rewise study`: lists the contents of a study's folder and removes unused tasks.
 #include "experiments/commands/study_contents.hpp"
 
 #include <fcntl.h>
@@ -30,11 +30,11 @@ namespace fs = std::filesystem;
 constexpr const char* kFile = "tasks.json";
 
 struct Asked {
-  std::string command, configuration;  // of the run that asked
+  std::string command, configuration;  // of the last complete run
   AskedTasks tasks;
 };
 
-// Nothing where there is no such file, or it says nothing sensible.
+// Nothing if there is no such file or its content is invalid.
 std::optional<Asked> read_asked(const fs::path& folder) {
   const fs::path file = folder / kFile;
   if (!file_exists(file)) return std::nullopt;
@@ -52,7 +52,7 @@ std::optional<Asked> read_asked(const fs::path& folder) {
   return asked;
 }
 
-// What a task is, in words: "8x8, p = 0.1, T = 2.5,3, 1:1".
+// A description of a task: "8x8, p = 0.1, T = 2.5,3, 1:1".
 struct Described {
   std::string lattice, rest;
   std::uint64_t measurements = 0;
@@ -101,7 +101,7 @@ std::vector<StoredTask> unasked(const std::vector<StoredTask>& stored, const Ask
   return left;
 }
 
-// The tasks that were asked for and have no file, a line each; "" where there are none.
+// The tasks of the last complete run that have no file, one per line; "" if there are none.
 std::string missing_text(const std::vector<StoredTask>& stored, const AskedTasks& asked,
                          bool damaged) {
   AskedTasks missing = asked;
@@ -120,7 +120,7 @@ std::uint64_t bytes_of(const std::vector<StoredTask>& tasks) {
   return bytes;
 }
 
-// Checkpoints of tasks that nothing asks for.
+// Checkpoints of unused tasks.
 std::vector<std::string> unasked_checkpoints(const fs::path& folder, const AskedTasks& asked) {
   std::vector<std::string> ids;
   std::error_code error;
@@ -135,7 +135,7 @@ std::vector<std::string> unasked_checkpoints(const fs::path& folder, const Asked
   return ids;
 }
 
-// Alone in the folder until this object ends; Error(held) where somebody works there.
+// Locks the folder exclusively; Error(held) if another process works in it.
 class Alone {
  public:
   explicit Alone(const fs::path& folder) {
@@ -162,7 +162,7 @@ struct ContentOptions {
   bool list = false, prune = false;
 };
 
-// A row per lattice: how many tasks of it, what for, how large. Adds misplaced ones to `problems`.
+// One row per lattice: number of tasks by purpose, and size. Adds misplaced tasks to `problems`.
 std::string contents_table(const std::vector<StoredTask>& stored, const AskedTasks& asked,
                            bool list, std::vector<std::string>& problems) {
   struct Row {
@@ -229,7 +229,7 @@ ExitCode run_study_contents(const ContentOptions& options) {
     return ExitCode::done;
   }
 
-  // Only what a complete run with this very configuration did not ask for.
+  // Only tasks that a complete run with this very configuration did not use.
   const StudyConfig config = read_study_config(folder / "study.toml");
   const StudyFolder place(folder, config, asked ? asked->command : "");
   if (!asked || asked->configuration != place.hash()) {

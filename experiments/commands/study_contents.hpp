@@ -1,12 +1,13 @@
-// What a study's folder holds, and what of it is not asked for any more.
+// The list of tasks used by a study, and the tasks in its folder that are no longer used.
 //
-//   DIR/tasks.json   "tasks": the id of every task that the last complete run asked for, and what
-//                    for: "graph" (results rest on it), "pilot", "scan", ..; "configuration": the
-//                    hash of that run's; "command"
+//   DIR/tasks.json   "tasks": the id of every task that the last complete run used, and its
+//   purpose:
+//                    "graph" (contributes to the results), "pilot", "scan", ..; "configuration":
+//                    the hash of that run's configuration; "command"
 //
-// An edited grid, schedule or list of temperatures leaves tasks behind that nothing asks for. They
-// are named when a run ends and stay, lest an edit that is taken back costs them, until `rewise
-// study DIR --prune`.
+// After the grid, the schedule or the temperatures of a study are edited, its folder contains
+// unused tasks. A run reports them at its end. They are kept, in case the edit is reverted, until
+// `rewise study DIR --prune`.
 #pragma once
 
 #include <filesystem>
@@ -17,12 +18,12 @@
 
 namespace rewise {
 
-using AskedTasks = std::map<std::string, std::string>;  // what for, by id
+using AskedTasks = std::map<std::string, std::string>;  // purpose by id
 
 // Writes tasks.json. Error(io).
 void write_asked(const StudyFolder& place, const std::string& command, const AskedTasks& asked);
 
-// What is not asked for, in a line or a few, and how to remove it; "" where there is nothing.
+// A message that lists unused tasks and says how to remove them; "" if there are none.
 std::string unasked_text(const std::filesystem::path& folder, const AskedTasks& asked);
 
 }  // namespace rewise

@@ -154,8 +154,8 @@ void write_outcome(const StudyFolder& place, StudyOutcome outcome) {
 
 namespace {
 
-// The grid's tasks as far as the configuration says: what "auto" will choose is taken to be what it
-// mostly is, and named.
+// The tasks of the grid as far as they follow from the configuration. For "auto" settings the usual
+// choice is assumed, and the output says so.
 ExitCode tell_study_needs(const StudyConfig& config, bool as_json) {
   if (config.method == TcMethod::tree) {
     throw Error(ExitCode::usage,
@@ -275,11 +275,11 @@ ExitCode run_study(const std::string& command, const StudyOptions& options,
     place.check_free();
     return tell_study_needs(config, options.json);
   }
-  // Held to the end, so that what is printed is what this configuration gave.
+  // Locked until the end, so that the printed results belong to this configuration.
   if (place.holds_study()) place.claim();
   std::string unasked;
   std::optional<Progress> progress;
-  std::optional<Study> study;  // writes its last files beside all else, and tells the progress
+  std::optional<Study> study;  // may still write files in the background
   if (!config.recompute_damaged && place.is_finished()) {
     if (!place.leads()) return ExitCode::done;
     place.clear_leftovers();
@@ -295,7 +295,7 @@ ExitCode run_study(const std::string& command, const StudyOptions& options,
     StudyOutcome outcome = analysis(*study, stop, *progress);
     study->complete_files(stop, *progress);
     progress->close();
-    if (outcome.summary.is_null()) return ExitCode::done;  // a lower rank leads
+    if (outcome.summary.is_null()) return ExitCode::done;  // a lower rank analyses the results
     outcome.summary["seconds"] = now() - begin;
     write_outcome(study->place(), std::move(outcome));
     write_asked(study->place(), command, study->asked());

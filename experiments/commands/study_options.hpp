@@ -1,5 +1,5 @@
-// What the subcommands that run a study share: their options, the study's folder, and what happens
-// before and after the tasks run.
+// The frame of the subcommands that run a study (tc, sweep): options, the study's folder, and the
+// steps before and after the tasks.
 #pragma once
 
 #include <filesystem>
@@ -23,13 +23,13 @@ struct StudyOptions {
 // STUDY.toml, --out, --device, --threads, --time-limit, --no-plots, --json, --dry-run.
 void add_study_options(CLI::App& app, StudyOptions& options);
 
-// The keys of a study's file that a command (tc, sweep) reads, for its --help.
+// The keys that a command reads from a study's file, for its --help.
 std::string keys_help(std::string_view command);
 // Paragraphs of --help: on schedule and cluster "auto", on results. Both end in a newline.
 extern const char* const kScheduleHelp;
 extern const char* const kResultsHelp;
 
-// The file's configuration with the command line over it.
+// The configuration of the file, overridden by the command line.
 StudyConfig configure(const StudyOptions& options);
 
 struct StudyOutcome {
@@ -39,25 +39,25 @@ struct StudyOutcome {
   std::string tc_csv = {};     // tc.csv; "": none
   std::string resamples = {};  // summary.h5 (resamples.hpp); "": none
 };
-// Runs the tasks, then analyses them; the latter where StudyFolder::leads() alone.
+// Runs the tasks, then analyses them (only if StudyFolder::leads()).
 using StudyAnalysis =
     std::function<StudyOutcome(Study& study, const StopToken& stop, Progress& progress)>;
 
 // --out, or studies/NAME.
 std::filesystem::path study_folder(const StudyOptions& options, const StudyConfig& config);
 
-// Prints what the finished tasks of an interrupted study give, where this process leads its ranks,
-// marked as partial ("partial": true in a JSON object). Never throws: the interruption is the error
-// to report.
+// Prints the results of the finished tasks of an interrupted study, marked as partial ("partial":
+// true in JSON), on the leading rank. Never throws, because the interruption is the error to
+// report.
 void print_partial(const StudyFolder& place, const StudyOptions& options,
                    const std::function<StudyOutcome()>& analysis);
 
-// Writes the outcome's files, summary.json with the hash of its configuration. Error(held) where
-// the folder has become another configuration's.
+// Writes the files of the outcome; summary.json contains the hash of the configuration. Error(held)
+// if the folder now belongs to another configuration.
 void write_outcome(const StudyFolder& place, StudyOutcome outcome);
 
-// Runs a study from its configuration to summary, plots and report, in --out or studies/NAME. Where
-// all of that exists, prints the results only. `command`: tc, sweep.
+// Runs a study from its configuration to summary, plots and report, in --out or studies/NAME. If
+// all of these exist already, only prints the results. `command`: tc or sweep.
 ExitCode run_study(const std::string& command, const StudyOptions& options,
                    const StudyConfig& config, const StudyAnalysis& analysis);
 

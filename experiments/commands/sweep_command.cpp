@@ -53,7 +53,7 @@ constexpr const char* kSweepExample = R"(
 Example:
   rewise sweep experiments/configs/sweep.toml --out studies/sweep)";
 
-// Own graphs have no known transition, and no spread between graphs.
+// Graphs from files have no known transition temperature and no spread between graphs.
 void check_files(const StudyConfig& config, const std::string& file) {
   if (config.files.empty()) return;
   if (config.temperatures.empty()) {
@@ -70,7 +70,7 @@ void check_files(const StudyConfig& config, const std::string& file) {
   }
 }
 
-// Schedules span the grid here; which p each is for, `tc` alone asks.
+// A list of schedules is a dimension of the grid here; in `tc` it has one schedule per p.
 void check_sweep_config(const StudyConfig& config, const std::string& file) {
   check_files(config, file);
   std::vector<Schedule> all;

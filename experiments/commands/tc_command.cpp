@@ -65,7 +65,7 @@ constexpr const char* kTcExample = R"(
 Example:
   rewise tc experiments/configs/quickstart.toml --out studies/quickstart)";
 
-// Graphs that are measured, sizes with two of them or more, p with two such sizes.
+// Counts measured graphs, sizes with at least two of them, and p with at least two such sizes.
 std::vector<PointData> finished_part(std::vector<PointData> points) {
   for (PointData& point : points) {
     for (SizeData& size : point.sizes) {
@@ -83,8 +83,8 @@ std::vector<PointData> finished_part(std::vector<PointData> points) {
   return points;
 }
 
-// Where it is not said: both where a precision is asked for to which the tree condition's work is
-// small beside that of the crossings.
+// The default method: both, if a target error is given for which the tree condition costs little
+// compared with the crossings.
 TcMethod method_of(const StudyConfig& config) {
   constexpr double precise = 1e-3;
   const bool both = config.target_error && *config.target_error <= precise;
@@ -139,7 +139,7 @@ ExitCode run_tc(const StudyOptions& options) {
         by_bare_lattices();
       } else if (by_tree && config.schedule) {
         side_by_side(study, {by_crossings, by_bare_lattices});
-      } else {  // schedules are chosen by the machine's speed, which shall have nothing else to do
+      } else {  // schedules are chosen by timings, which nothing else should disturb
         by_crossings();
         if (by_tree) by_bare_lattices();
       }

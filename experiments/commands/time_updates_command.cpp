@@ -36,7 +36,7 @@ constexpr Column kColumns[] = {
     {"sites", [](const Work& w) { return static_cast<double>(w.cluster_sites); }},
     {"passes", [](const Work& w) { return static_cast<double>(w.label_passes); }}};
 
-// What both the equilibration and the timings use.
+// The part of the specification common to equilibration and timings.
 EngineSpec engine_spec_of(const Json& request, ClusterUpdate cluster) {
   EngineSpec spec;
   spec.q = request.at("q");

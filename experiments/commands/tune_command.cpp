@@ -1,5 +1,5 @@
-// `rewise tune`: the schedule M:W that yields decorrelated measurements fastest, for one setting or
-// for a scan over p.
+// `rewise tune`: finds the schedule M:W that yields independent measurements fastest, for one
+// setting or for several p.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -77,7 +77,7 @@ std::vector<ClusterUpdate> clusters(const TuneOptions& options) {
   const auto offered = clusters_of(engine);
   if (options.cluster == "auto") return offered;
   const ClusterUpdate one = wanted_cluster(options);
-  if (one == ClusterUpdate::few_cluster) return {one};  // choose_engine() has seen to it
+  if (one == ClusterUpdate::few_cluster) return {one};  // choose_engine() has checked it
   if (std::find(offered.begin(), offered.end(), one) == offered.end()) {
     throw Error(ExitCode::usage, fmt::format("--cluster: the {} engine has no {} here",
                                              to_string(engine), options.cluster));
@@ -99,7 +99,7 @@ std::vector<Candidate> candidates(const TuneOptions& options) {
   return list;
 }
 
-// Near Tc(p), where it is known; Potts with two states is Ising at half the temperature.
+// A temperature near Tc(p), if it is known. Potts with two states is Ising at half the temperature.
 std::optional<double> known_temperature(const TaskSpec& spec, int dim) {
   if (spec.q > 2) return potts_tc(dim, spec.graph.p, spec.q);
   std::optional<double> tc = near_tc(dim, spec.graph.rule, spec.graph.p);
@@ -205,7 +205,7 @@ ExitCode keep(const TuneOptions& options, const std::vector<TuneResult>& results
   return options.plots ? draw_plots({options.out, "--quiet"}) : ExitCode::done;
 }
 
-// A study has results that rest on the schedules that it has.
+// The results of a study depend on its schedules, so replacing one needs --overwrite.
 void check_study(const TuneOptions& options, const std::vector<TaskSpec>& list) {
   const std::filesystem::path folder(options.study), file = folder / "study.toml";
   if (!file_exists(file)) {
@@ -272,7 +272,7 @@ ExitCode run_tune(const TuneOptions& options) {
   const auto list = specs(options);
   check(options, list);
   candidates(options);
-  methods(options, 0);  // complains before the work
+  methods(options, 0);  // checks before the work begins
   const DeviceChoice device =
       choose_device(options.device, engine_of(options), "--device", budget_of(options));
   tell_device(device);

@@ -1,7 +1,7 @@
-// The subcommands of `rewise`. Each file declares its options (with help that a stranger
-// understands) on its own CLI11 subcommand and returns what runs when it was chosen. program.cpp
-// lists them. What they need of CLI11 is here, so that its header, seconds of every compilation, is
-// read in two files only.
+// Helpers for the subcommands of `rewise`, which program.cpp lists. The file of a subcommand
+// declares its options and their help on a CLI11 subcommand, and returns the function to run if it
+// was chosen. These helpers wrap CLI11, whose header takes seconds to compile, so that only two
+// files include it.
 #pragma once
 
 #include <cstdint>
@@ -27,43 +27,43 @@ struct AddedCommand {
 
 CLI::App& add_command(CLI::App& program, const char* name, const char* about,
                       const std::string& examples);
-void hide(CLI::App& command);  // from the list in --help
-// Where --help lists the options that are added from here on, or these.
+void hide(CLI::App& command);  // leaves it out of the list in --help
+// The section of --help for the options added after this call, or for the given options.
 void begin_group(CLI::App& app, const char* name);
 void move_to_group(CLI::App& app, const char* group, const std::vector<std::string>& options);
 
 void add_flag(CLI::App& app, const char* name, bool& value, const std::string& help);
-// One that takes away.
+// A flag that switches something off.
 void add_off_flag(CLI::App& app, const char* name, bool& value, const std::string& help);
-// One that is known by its place.
+// A positional argument.
 void add_argument(CLI::App& app, const char* name, std::string& value, const char* type,
                   const std::string& help, bool required = true);
 void exclude(CLI::App& app, const char* option, const char* other);
-void require(CLI::App& app, const char* option, const char* other);  // beside it
+void require(CLI::App& app, const char* option, const char* other);  // `option` needs `other`
 bool is_given(const CLI::App& app, const std::string& option);
-// Names of the subcommands that have an option.
+// The names of the subcommands with this option.
 std::vector<std::string> commands_with(const CLI::App& program, const std::string& option);
-// The --help of a subcommand; "" if there is none of that name.
+// The --help text of a subcommand; "" if there is no such subcommand.
 std::string help_of(const CLI::App& program, const std::string& command);
 
-// Error(usage) when an option that describes a lattice was given beside one that names a file.
+// Error(usage) if one of `options`, which describe a lattice, was given together with `file`.
 void refuse_beside(const CLI::App& app, const std::string& file_option,
                    const std::vector<std::string>& others);
 
-// A whole number with checked range; the default is shown in the help.
+// An integer option with a range; the help shows the default.
 void add_whole(CLI::App& app, const std::string& name, std::uint64_t& value, std::uint64_t least,
                std::uint64_t most, const std::string& help);
-// --threads, 0 for as many as help; more than there are cores are warned of.
+// --threads: 0 chooses automatically; more threads than cores give a warning.
 void add_threads(CLI::App& app, std::uint64_t& value, const std::string& help);
 void warn_beyond_cores(std::uint64_t threads, const char* origin);
-// A text option whose default, if any, is shown in the help.
+// A text option; the help shows the default, if any.
 void add_text(CLI::App& app, const std::string& name, std::string& value, const std::string& type,
               const std::string& help);
 
-// --profile: where the time goes, into a file that is written when the command ends, however it
-// does, with one line on standard error. Error(held) where the file exists.
+// --profile FILE: records how the time is spent. The file is written when the command ends, also
+// after an error, with one line on standard error. Error(held) if the file exists.
 void add_profile_option(CLI::App& app);
-void write_profile();  // nothing where none was asked for
+void write_profile();  // does nothing without --profile
 
 inline constexpr std::uint64_t kMostSeed = std::numeric_limits<std::uint64_t>::max();
 

@@ -33,7 +33,7 @@
 
 namespace rewise {
 
-// Each in a file of its own.
+// Defined in experiments/commands.
 AddedCommand add_graph_command(CLI::App& program);
 AddedCommand add_run_command(CLI::App& program);
 AddedCommand add_sweep_command(CLI::App& program);
@@ -54,8 +54,8 @@ AddedCommand add_help_command(CLI::App& program);
 
 namespace {
 
-// Help in one look on every version of CLI11: defaults in brackets, one line per subcommand (the
-// first of its description).
+// A help format that does not depend on the version of CLI11: defaults in brackets, one line per
+// subcommand (the first line of its description).
 class Help : public CLI::Formatter {
  public:
   Help() { column_width(32); }
@@ -94,16 +94,17 @@ Exit status: 0 done; 64 command line or configuration; 65 damaged or unfit input
 another process or would be overwritten; 74 input/output; 75 interrupted: run, tc, sweep
 and reproduce go on from where they were when run again, others said what they lost.)";
 
-// " (did you mean 'x'?)" for the known word nearest to what was typed, or "".
+// " (did you mean 'x'?)" with the nearest known word, or "".
 std::string hint(const std::string& typed, const std::vector<std::string>& known) {
   const std::vector<std::string_view> words(known.begin(), known.end());
   const auto nearest = nearest_word(typed, words);
   return nearest.empty() || nearest == typed ? "" : fmt::format(" (did you mean '{}'?)", nearest);
 }
 
-// "unknown option '--T' (did you mean '--temperature'?)", of the first argument that nothing takes.
+// "unknown option '--T' (did you mean '--temperature'?)" for the first argument that is not
+// understood.
 std::string unexpected(const CLI::App& program, const CLI::App& command) {
-  const bool before = !program.remaining().empty();  // in front of the subcommand, or none
+  const bool before = !program.remaining().empty();  // before the subcommand, or there is none
   const CLI::App& app = before ? program : command;
   const std::vector<std::string> extras = app.remaining();
   const auto option = std::find_if(extras.begin(), extras.end(), [](const std::string& text) {
@@ -134,9 +135,9 @@ std::string one_line(std::string text) {
   return text;
 }
 
-// Descriptors 0 to 2 that are closed would be given to the first files that are opened, and
-// messages written into results. Standard output then takes nothing, which is an error; the others
-// are empty.
+// If descriptor 0, 1 or 2 is closed, the next file opened would get its number, and messages would
+// be written into result files. Opens /dev/null in their place; writing to a closed standard output
+// remains an error.
 void occupy_standard_descriptors() {
   constexpr std::array<int, 3> modes{O_RDONLY, O_RDONLY, O_WRONLY};
   for (int file = 0; file < 3; ++file) {
@@ -146,8 +147,8 @@ void occupy_standard_descriptors() {
   }
 }
 
-// What standard error does not take (a full disk under a batch log, a reader that has gone) is
-// lost: no message is worth a run. A pipe without a reader would otherwise end the process.
+// Errors in writing to standard error are ignored (a full disk under a batch log, a pipe without a
+// reader): losing a message is better than losing the run.
 ssize_t write_or_lose(void*, const char* text, std::size_t size) {
   sigset_t broken_pipe, before;
   sigemptyset(&broken_pipe);
@@ -167,9 +168,9 @@ ssize_t write_or_lose(void*, const char* text, std::size_t size) {
   return static_cast<ssize_t>(size);
 }
 
-// From here on whatever is printed to stderr, by us or a library, never fails.
+// After this call no output to stderr fails, neither ours nor that of a library.
 void let_messages_be_lost() {
-#ifdef __GLIBC__  // elsewhere stderr is no variable, and fmt::print may throw
+#ifdef __GLIBC__  // elsewhere stderr cannot be replaced, and fmt::print may throw
   cookie_io_functions_t functions{};
   functions.write = write_or_lose;
   if (FILE* const stream = ::fopencookie(nullptr, "w", functions)) {
@@ -179,8 +180,8 @@ void let_messages_be_lost() {
 #endif
 }
 
-// Libraries (HDF5, CUDA) crash where the last bytes are refused to them, so that a run under a
-// limit too tight for any (ulimit -v) does not begin.
+// HDF5 and CUDA crash if their allocations fail. A run under a limit (ulimit -v) that is too small
+// for any work is therefore refused at the start.
 void require_address_space() {
   constexpr std::size_t least = std::size_t{96} << 20;
   void* const room = ::mmap(nullptr, least, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -204,9 +205,9 @@ class Refusal : public std::bad_alloc {
 
 [[noreturn]] void refuse_memory() { throw Refusal(); }
 
-// Memory that is refused where no exception may leave (threads of a parallel region, the standard
-// library's own noexcept functions) is no crash. Files are whole, and leases those of a dead
-// process.
+// If an allocation fails where no exception may leave (threads of a parallel region, noexcept
+// functions of the standard library), the process ends with a message instead of a crash. Files are
+// intact, and leases count as those of a dead process.
 [[noreturn]] void end_without_memory() {
   // Of an exception that a noexcept function was inlined around there is nothing but the number.
   bool refused = refusals > 0 && std::uncaught_exceptions() > 0;
@@ -230,8 +231,8 @@ int fail(ExitCode code, const std::string& message) {
   return static_cast<int>(code);
 }
 
-// CLI11's words say nothing to a stranger: "--x: At Most 1 required but received 2", "--x: 1
-// required N missing", "study is required", "--a excludes --b".
+// Replaces messages of CLI11 that are hard to understand: "--x: At Most 1 required but received 2",
+// "--x: 1 required N missing", "study is required", "--a excludes --b".
 std::string in_our_words(const CLI::App& app, const std::string& message) {
   const auto before = [&](std::string_view words) -> std::optional<std::string> {
     const auto at = message.find(words);
@@ -272,7 +273,7 @@ int parse_failure(const CLI::App& program, const CLI::ParseError& error) {
                                            name));
 }
 
-// A first word that is no subcommand: CLI11 would only say that one is required.
+// Reports an unknown subcommand; CLI11 would only say that one is required.
 void check_subcommand(const CLI::App& program, int argc, char** argv) {
   if (argc < 2 || argv[1][0] == '-') return;
   std::vector<std::string> known;
@@ -282,7 +283,7 @@ void check_subcommand(const CLI::App& program, int argc, char** argv) {
                                            argv[1], hint(argv[1], known)));
 }
 
-// Whether a command looks for signals between its steps; one ends the others at once.
+// Whether a command handles stop signals. The other commands end at once.
 bool heeds_signals(const std::string& command) {
   constexpr std::array<std::string_view, 4> plain{"graph", "label", "info", "help"};
   return std::find(plain.begin(), plain.end(), command) == plain.end();
@@ -332,7 +333,7 @@ int run(int argc, char** argv) {
   return static_cast<int>(ExitCode::internal);
 }
 
-// What went wrong, as a status and one line on standard error.
+// Prints the current exception as one line on standard error and returns the exit status.
 int report_failure() {
   try {
     throw;
@@ -371,7 +372,7 @@ int program_main(int argc, char** argv) {
   } catch (...) {
     try {
       return report_failure();
-    } catch (...) {  // no memory for a message
+    } catch (...) {  // out of memory while formatting the message
       std::fputs("rewise: not enough memory\n", stderr);
       return static_cast<int>(ExitCode::device);
     }

@@ -1,11 +1,10 @@
-// `rewise`: reads the command line, runs a subcommand, turns what happened into an exit status
-// (sysexits.h, experiments/GUIDE.md) and one line on standard error. Nothing else decides the
-// status.
+// The program `rewise`: parses the command line, runs a subcommand, and turns errors into an exit
+// status (sysexits.h, experiments/GUIDE.md) and one line on standard error.
 #pragma once
 
 namespace rewise {
 
-// To be called once in a process, which it is for alone: it takes signals and standard error.
+// Call it once per process. It installs signal handlers and changes standard error.
 int program_main(int argc, char** argv);
 
 }  // namespace rewise

@@ -1,5 +1,4 @@
-// Options that several subcommands have, in one wording and read in one way: the lattice, graphs in
-// files, the model.
+// Options shared by several subcommands: the lattice, graphs in files, the model.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +11,14 @@
 
 namespace rewise {
 
-// Text for the right column of --help: broken into lines at blanks.
+// Breaks text into lines for the right column of --help.
 std::string help_lines(const std::string& text);
-// An option for a key of a study's file (src/study/schema.hpp): its name and help are the key's,
-// and the range of a whole number; `also` follows the help.
+// Adds the option for a key of a study's file (src/study/schema.hpp). Name, help and range are
+// those of the key; `also` is appended to the help.
 void add_key(CLI::App& app, const char* key, std::uint64_t& value, const std::string& also = "");
 void add_key(CLI::App& app, const char* key, std::string& value, const std::string& also = "");
 void add_key(CLI::App& app, const char* key, bool& value);
-// The same, where the command has another range.
+// The same with a different range.
 void add_key(CLI::App& app, const char* key, std::uint64_t& value, std::uint64_t least,
              std::uint64_t most, const std::string& also = "");
 // --temperature, a list or a range.
@@ -30,7 +29,7 @@ struct LatticeOptions {
   std::string size, p = "0", rule = "rewire", parity = "checkerboard";
 };
 
-// What --help says where it is not the same everywhere.
+// Parts of the help that differ between commands.
 struct LatticeHelp {
   const char* p = "";  // after the help of --p
   const char* seed = "seed of the graph";
@@ -40,8 +39,8 @@ struct LatticeHelp {
 // --dim, --size, --p, --rule, --graph-seed.
 void add_lattice_options(CLI::App& app, LatticeOptions& options, const LatticeHelp& help = {});
 
-// All but p, which may be a list. Error(usage); `instead`: what may stand in place of --size. The
-// bitlattice engine has rules of its own for extents.
+// Everything except p, which may be a list. Error(usage). `instead`: the alternative to --size, for
+// the message. The bitlattice engine has its own rules for extents.
 GraphSpec lattice_spec(const LatticeOptions& options, const std::string& instead = "",
                        bool bitlattice = false);
 
@@ -51,7 +50,7 @@ struct GraphFileOptions {
   bool merge = false;
 };
 
-// --first-site, --ignore and --merge beside `file_option`; their values as the reader takes them,
+// --first-site, --ignore and --merge, which need `file_option`; and their values for read_graph().
 // Error(usage).
 void add_graph_file_options(CLI::App& app, GraphFileOptions& options, const char* file_option);
 ReadOptions read_options(const GraphFileOptions& options);
@@ -63,7 +62,7 @@ struct ModelOptions {
 
 // --model, --q.
 void add_model_options(CLI::App& app, ModelOptions& options);
-// The words of labelling methods.
+// The names of the labelling methods, for the help.
 std::string label_method_help();
 
 // The model and its q. Error(usage).
