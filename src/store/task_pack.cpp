@@ -346,7 +346,7 @@ std::optional<LoadedTask> load_finished(const TaskPaths& paths, OpenAs as) {
     return own;
   }
   // An own file's `.prev`, which lies behind when its owner was killed while it was removed.
-  if (own && own->task.energy.time() > packed->task.energy.time()) return own;
+  if (own && own->task.bond_sum.time() > packed->task.bond_sum.time()) return own;
   if (!problem.empty()) {
     std::string what = problem;
     if (as == OpenAs::owner && file_exists(paths.finished)) {
