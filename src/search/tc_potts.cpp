@@ -30,7 +30,7 @@ constexpr double kLeastShortcuts = 5;    // p N of the largest size
 constexpr double kHalfWidths = 3;        // of the peak of C, on either side of a narrowed window
 
 double bonds_per_site(const StudyConfig& config, double p) {
-  return config.dim() * (config.rule == Rule::add ? 1 + 2 * p : 1);
+  return config.dim() * (base_rule(config.rule) == Rule::add ? 1 + 2 * p : 1);
 }
 
 double rounded(double value) { return std::strtod(fmt::format("{:.2g}", value).c_str(), nullptr); }

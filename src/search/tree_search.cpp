@@ -183,7 +183,7 @@ class Search {
       PointWork work;
       work.data.p = p;
       work.data.asked = config_.target_error.value_or(kTreeError);
-      work.rule = {config_.dim(), p, config_.rule == Rule::rewire};
+      work.rule = {config_.dim(), p, base_rule(config_.rule) == Rule::rewire};
       if (p == 0) {
         work.data.none = "p = 0: there are no shortcuts";
         work.done = true;
@@ -623,7 +623,7 @@ Value TreePoint::total() const { return {root.tc.value, std::hypot(root.tc.error
 
 std::string tree_refusal(const StudyConfig& config) {
   if (config.model != ModelKind::ising) return "it is for Ising spins";
-  if (config.rule == Rule::swap) {
+  if (base_rule(config.rule) == Rule::swap) {
     return "rule swap makes pairs of shortcuts that join the same two places: no tree";
   }
   return "";
