@@ -45,10 +45,12 @@ from .errors import AbsentError, DataError, Error, FileError, module
 class Task:
     """One graph at all its temperatures, as read_task() and Study.tasks() give it.
 
-    energy, magnetisation, cluster_size: series [temperature, time, replica]; time counts
-        measurements, configuration["sampling.every"] cycles from one to the next, after
-        equilibration. Per site: e = -(bond sum)/N; m, signed, Potts (q N_max/N - 1)/(q - 1).
-        cluster_size: sites, summed over the cluster updates between two measurements; None without.
+    energy, magnetisation: series [temperature, time, replica]; time counts measurements,
+        configuration["sampling.every"] cycles from one to the next, after equilibration. Per site:
+        e = -(bond sum)/N; m, signed, Potts (q N_max/N - 1)/(q - 1).
+    columns: the other series of the file, integers as they were measured: name -> array.
+    cluster_size: one of them: sites, summed over the cluster updates between two measurements;
+        None without.
     temperature: [temperature], J = k_B = 1.
     extents: [dim], empty for an imported graph; p, rule, sites, bonds, modified: of the graph.
     source: the file of an imported graph, else "".
@@ -67,7 +69,7 @@ class Task:
     temperature: np.ndarray
     energy: np.ndarray
     magnetisation: np.ndarray
-    cluster_size: np.ndarray | None
+    columns: dict
     configuration: dict
     provenance: dict
     purpose: str = ""
@@ -80,8 +82,12 @@ class Task:
         low, high = self.temperature.min(), self.temperature.max()
         at = f"T = {low:g}" if temperatures == 1 else f"{temperatures} T in {low:g}..{high:g}"
         return (f"<rewise.Task {self.name}: {lattice}, {self.sites} sites; {at}, {measurements} "
-                f"measurements, {replicas} replicas; arrays energy, magnetisation" +
-                (", cluster_size>" if self.cluster_size is not None else ">"))
+                f"measurements, {replicas} replicas; arrays " +
+                ", ".join(["energy", "magnetisation", *self.columns]) + ">")
+
+    @property
+    def cluster_size(self) -> np.ndarray | None:
+        return self.columns.get("cluster_size")
 
     @property
     def states(self) -> int:
@@ -92,8 +98,7 @@ class Task:
         """Keeps `count` measurements alone, from number `first` on."""
         part = slice(first, first + count)
         self.energy, self.magnetisation = self.energy[:, part], self.magnetisation[:, part]
-        if self.cluster_size is not None:
-            self.cluster_size = self.cluster_size[:, part]
+        self.columns = {name: series[:, part] for name, series in self.columns.items()}
 
     @property
     def name(self) -> str:
@@ -426,7 +431,6 @@ def task_of(path, file):
                         (f"its format is '{form}'" if form else "it is HDF5 of something else"))
     graph, series = file["graph"], file["series"]
     sites = int(graph.attrs["sites"])
-    clusters = series["cluster_size"][()] if "cluster_size" in series else None
     configuration = _texts(file["configuration"])
     largest = sites * (int(configuration.get("sampling.q", 2)) - 1)  # possible magnetisation
     return Task(
@@ -440,7 +444,8 @@ def task_of(path, file):
         temperature=file["temperature"][()],
         energy=-series["energy"][()] / sites,
         magnetisation=series["magnetisation"][()] / largest,
-        cluster_size=clusters,
+        columns={name: series[name][()] for name in series
+                 if name not in ("energy", "magnetisation")},
         configuration=configuration,
         provenance=_texts(file["provenance"]) if "provenance" in file else {},
         source=_text(graph.attrs.get("source", "")),

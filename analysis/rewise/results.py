@@ -75,10 +75,10 @@ class Observable:
 
 
 class SeriesMap:
-    """The measured series, each [temperature, time, replica]. Integers as they were measured:
-    "bond_sum", "magnetisation_sum", "cluster_size" (sums over the cluster updates between two
-    measurements), "cluster_quartic_low" and "_high"; per site, floats: "energy",
-    "magnetisation"."""
+    """The measured series, each [temperature, time, replica]. Per site, floats: "energy",
+    "magnetisation". Integers as they were measured: "bond_sum", "magnetisation_sum" and, with
+    cluster updates, sums over the updates between two measurements, such as "cluster_size".
+    `columns` says what each integer is."""
 
     def __init__(self, data, q):
         self._data, self._q = data, q
@@ -97,10 +97,12 @@ class SeriesMap:
 
     def keys(self) -> list[str]:
         """The names that this run has."""
-        names = ["energy", "magnetisation", "bond_sum", "magnetisation_sum"]
-        return names + [name for name in ("cluster_size", "cluster_quartic_low",
-                                          "cluster_quartic_high")
-                        if self._data.series(name) is not None]
+        return ["energy", "magnetisation", *self.columns]
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """The integer series that this run has: name -> what it is."""
+        return self._data.columns
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.keys())

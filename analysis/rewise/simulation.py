@@ -228,9 +228,9 @@ class Simulation:
 
     def measure(self) -> dict[str, Any]:
         """All replicas as they are now, kept nowhere: a dict of "energy" and "magnetisation" per
-        site, "bond_sum", "magnetisation_sum" and, with cluster updates, "cluster_size" (summed over
-        the "cluster_updates" since the last measurement), each [replica], or [temperature, replica]
-        where there are several temperatures."""
+        site, and the integers of results.series, such as "bond_sum" and, with cluster updates,
+        "cluster_size" (summed over the "cluster_updates" since the last measurement), each
+        [replica], or [temperature, replica] where there are several temperatures."""
         seen = self._core.measure()
         found = {name: self._shaped(value) if isinstance(value, np.ndarray) else value
                  for name, value in seen.items()}

@@ -283,7 +283,7 @@ ExitCode run_run(const RunOptions& options) {
       fmt::print(stderr,
                  "'{}' holds this task already, with {} measurements; nothing was computed "
                  "(a larger --measure adds to it)\n",
-                 options.out, result.data.energy.time());
+                 options.out, result.data.bond_sum.time());
       break;
     case TaskOutcome::finished:
       break;

@@ -170,7 +170,7 @@ std::string run_table(const TaskData& task, const CheckedRun& run) {
                      key.at("sampling.local"), cluster_text(task), key.at("sampling.schedule"),
                      counted(task.replicas, "replica"), key.at("sampling.seed"));
   out += fmt::format("{} cycles to equilibrate, then {}, one every {} cycle(s)\n\n",
-                     key.at("sampling.equilibrate"), counted(task.energy.time(), "measurement"),
+                     key.at("sampling.equilibrate"), counted(task.bond_sum.time(), "measurement"),
                      key.at("sampling.every"));
 
   std::vector<std::vector<std::string>> rows{{"T"}};

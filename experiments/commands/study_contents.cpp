@@ -76,7 +76,7 @@ Described describe(const StoredTask& stored) {
               0};
     }
     Described words;
-    words.measurements = loaded->task.energy.time();
+    words.measurements = loaded->task.bond_sum.time();
     const std::string& source = loaded->task.graph.source;
     words.lattice = map.contains("lattice.size")
                         ? fmt::format("{}, p = {}, {}", value("lattice.size"), value("lattice.p"),

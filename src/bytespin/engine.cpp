@@ -242,6 +242,7 @@ bool CpuEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
 
 void CpuEngine::measure(Observation& out) {
   const auto begin = Clock::now();
+  out.clear();
   out.bond_sum.resize(systems_);
   out.magnetisation.resize(systems_);
   for_each_system([&](std::size_t who, Worker&) {

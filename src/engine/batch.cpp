@@ -4,18 +4,15 @@ namespace rewise {
 namespace {
 
 Observation measurement(const Samples& some, std::size_t n) {
-  const auto part = [&](const auto& list) {
-    const std::size_t each = list.size() / some.count;
-    return list.subspan(n * each, each).wide();
-  };
-  return {part(some.bond_sum),
-          part(some.magnetisation),
-          part(some.cluster_size),
-          part(some.cluster_quartic_low),
-          part(some.cluster_quartic_high),
-          part(some.cluster_cross),
-          part(some.cluster_weight),
-          some.cluster_updates};
+  Observation one;
+  for_each_column(
+      [&](const ColumnInfo&, auto& values, const auto& list) {
+        const std::size_t each = list.size() / some.count;
+        values = list.subspan(n * each, each).wide();
+      },
+      one, some);
+  one.cluster_updates = some.cluster_updates;
+  return one;
 }
 
 class PlainBatch final : public EngineBatch {

@@ -14,23 +14,17 @@
 
 namespace rewise {
 
-// Measurements of an engine, one behind the other in every list, in lists that lie elsewhere.
-struct Samples {
+// Consecutive measurements of an engine, as views of arrays that lie elsewhere: of each column
+// [count][values of one measurement], or empty.
+struct Samples : Columns<NarrowSpan> {
   Samples() = default;
-  Samples(const Observation& one)  // NOLINT: one is some, too
-      : bond_sum(one.bond_sum),
-        magnetisation(one.magnetisation),
-        cluster_size(one.cluster_size),
-        cluster_quartic_low(one.cluster_quartic_low),
-        cluster_quartic_high(one.cluster_quartic_high),
-        cluster_cross(one.cluster_cross),
-        cluster_weight(one.cluster_weight),
-        cluster_updates(one.cluster_updates) {}
+  Samples(const Observation& one)  // NOLINT: a single measurement
+      : cluster_updates(one.cluster_updates) {
+    for_each_column([](const ColumnInfo&, auto& view, const auto& values) { view = values; }, *this,
+                    one);
+  }
 
   std::size_t count = 1;
-  NarrowSpan<std::int64_t> bond_sum, magnetisation;  // as Observation's, [count][T*R] or empty
-  NarrowSpan<std::uint64_t> cluster_size, cluster_quartic_low, cluster_quartic_high, cluster_cross,
-      cluster_weight;
   std::uint64_t cluster_updates = 0;  // of each
 };
 

@@ -70,6 +70,28 @@ std::string to_string(const Schedule& schedule) {
   return fmt::format("{}:{}", schedule.local, schedule.cluster);
 }
 
+void Observation::clear() {
+  for_each_column([](const ColumnInfo&, auto& list) { list.clear(); }, *this);
+  cluster_updates = 0;
+}
+
+bool may_have(const ColumnInfo& column, bool has_cluster_updates, ClusterUpdate cluster,
+              bool weighted) {
+  const bool swendsen_wang = has_cluster_updates && cluster == ClusterUpdate::swendsen_wang;
+  switch (column.in) {
+    case MeasuredIn::cluster_updates:
+      return has_cluster_updates;
+    case MeasuredIn::swendsen_wang:
+      return swendsen_wang;
+    case MeasuredIn::weighted_clusters:
+      return swendsen_wang && weighted;
+    case MeasuredIn::all:
+    case MeasuredIn::some:
+      break;
+  }
+  return true;
+}
+
 void check_spec(const Graph& graph, const EngineSpec& spec) {
   if (graph.sites() == 0) throw Error(ExitCode::data, "the graph has no sites");
   check_spec(spec);

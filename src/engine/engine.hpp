@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "graphs/graph.hpp"
+#include "src/engine/columns.hpp"
 #include "src/engine/schedule.hpp"
 #include "src/label/method.hpp"
 #include "src/model/acceptance.hpp"
@@ -96,24 +97,18 @@ inline int threads_now(const EngineOptions& options, int threads) {
                                         : std::clamp(options.threads_now->load(), 1, threads);
 }
 
-// One measurement of all replicas. All sums are exact integers; division happens in analysis.
-struct Observation {
-  std::vector<std::int64_t> bond_sum;  // [T*R] Ising: sum s_i s_j; Potts: sum delta(s_i, s_j)
-  // [T*R] Ising: sum s_i; Potts: (q N_max - N), so that dividing by N (q - 1) gives the order
-  // parameter.
-  std::vector<std::int64_t> magnetisation;
-  // [T*R] or empty without cluster updates, summed over the cluster updates since the previous
-  // measurement. Wolff: sizes of the flipped clusters, so that sum / (updates N) estimates <m^2>.
-  // Swendsen-Wang: sum over clusters of n_c^2, so that sum / (updates N^2) does. Few-cluster: sum
-  // over seeds of the sites of the seed's tile x the size of its cluster, an estimate of the same.
-  std::vector<std::uint64_t> cluster_size;
-  // [T*R] Swendsen-Wang only: sum over updates of (3 (sum n_c^2)^2 - 2 sum n_c^4), 128 bit.
-  std::vector<std::uint64_t> cluster_quartic_low, cluster_quartic_high;
-  // [T*R] Swendsen-Wang on a graph with weights (graphs/bare.hpp) only, multispin engine: sum over
-  // updates and clusters of n_c w_c and w_c^2, w_c the sum of the weights of the cluster's sites.
-  std::vector<std::uint64_t> cluster_cross, cluster_weight;
+// One measurement of all replicas: exact integers (columns.hpp), [T][values_per_temperature(per,
+// R)] each, or empty where the run does not have the column. Division happens in analysis.
+struct Observation : Columns<std::vector> {
   std::uint64_t cluster_updates = 0;  // updates that the cluster sums cover, per replica
+
+  void clear();  // empties all columns and keeps their memory
 };
+
+// Whether a run may have a column: a run whose cycles have or do not have cluster updates, on a
+// graph with or without weights.
+bool may_have(const ColumnInfo& column, bool has_cluster_updates, ClusterUpdate cluster,
+              bool weighted);
 
 // What a checkpoint keeps of an engine. Portable between devices and thread counts.
 struct EngineState {
@@ -167,7 +162,8 @@ class Engine {
   // the same call goes on from there, bit for bit; until one has returned true nothing is measured.
   virtual bool advance(const Schedule& schedule, std::uint64_t cycles) = 0;
 
-  // Measures every replica and starts new cluster sums.
+  // Measures every replica and starts new cluster sums. Columns that the run does not have are
+  // empty afterwards.
   virtual void measure(Observation& out) = 0;
 
   virtual EngineState save() const = 0;

@@ -111,6 +111,7 @@ SumUnits EngineBase::sum_units() const {
 void EngineBase::report(const unsigned long long* unequal, const unsigned long long* up,
                         Observation& out) {
   const SumUnits units = sum_units();
+  out.clear();
   out.bond_sum.resize(replicas_);
   out.magnetisation.resize(replicas_);
   for (std::size_t r = 0; r < replicas_; ++r) {
@@ -121,11 +122,6 @@ void EngineBase::report(const unsigned long long* unequal, const unsigned long l
 }
 
 void EngineBase::report_sums(Observation& out) {
-  out.cluster_size.clear();
-  out.cluster_quartic_low.clear();
-  out.cluster_quartic_high.clear();
-  out.cluster_cross.clear();
-  out.cluster_weight.clear();
   out.cluster_updates = cluster_updates_;
   if (cluster_updates_ == 0) return;
   out.cluster_size = cluster_size_;

@@ -91,10 +91,10 @@ class EngineBase : public Engine {
   void count(const Schedule& schedule, std::uint64_t cycles, std::uint64_t visited);
 
   SumUnits sum_units() const;
-  // A measurement from counts of every replica, as SumUnits takes them. With the cluster sums, see
-  // below.
+  // A measurement from counts of every replica, as SumUnits takes them: empties `out`, fills the
+  // sums of bonds and spins, then calls report_sums(). Columns of an engine's own come after it.
   void report(const unsigned long long* unequal, const unsigned long long* up, Observation& out);
-  // Hands out the cluster sums and starts new ones.
+  // Moves the cluster sums to `out`, whose columns of clusters are empty, and starts new ones.
   void report_sums(Observation& out);
 
   // Other cluster updates from here on; no cluster sums wait for a measurement.

@@ -32,12 +32,26 @@ nb::object series_array(const Series<T>& series) {
 }
 
 nb::object series_of(const TaskData& task, const std::string& name) {
-  if (name == "bond_sum") return series_array(task.energy);
-  if (name == "magnetisation_sum") return series_array(task.magnetisation);
-  if (name == "cluster_size") return series_array(task.cluster_size);
-  if (name == "cluster_quartic_low") return series_array(task.cluster_quartic_low);
-  if (name == "cluster_quartic_high") return series_array(task.cluster_quartic_high);
-  throw nb::key_error(name.c_str());
+  nb::object found;
+  for_each_column(
+      [&](const ColumnInfo& column, const auto& series) {
+        if (column.array == name) found = series_array(series);
+      },
+      task);
+  if (!found.is_valid()) throw nb::key_error(name.c_str());
+  return found;
+}
+
+// Array name -> what it is, of the columns that the run has.
+nb::dict columns_of(const TaskData& task) {
+  nb::dict columns;
+  for_each_column(
+      [&](const ColumnInfo& column, const auto& series) {
+        if (column.in != MeasuredIn::all && series.empty()) return;
+        columns[std::string(column.array).c_str()] = std::string(column.help);
+      },
+      task);
+  return columns;
 }
 
 // name -> [4][T]: value, error, tau, its error; NaN where there is none. "status" and "reasons" say
@@ -106,7 +120,7 @@ nb::object left_out_of(const TaskData& task, std::size_t temperature, std::uint6
   std::size_t members = 0;
   {
     nb::gil_scoped_release released;
-    const auto bond_sums = series_at(task.energy, temperature);
+    const auto bond_sums = series_at(task.bond_sum, temperature);
     const auto magnetisations = series_at(task.magnetisation, temperature);
     const Eigen::Index parts =
         stretch == 0 ? 1 : bond_sums.rows() / static_cast<Eigen::Index>(stretch);
@@ -162,7 +176,7 @@ void bind_results(nb::module_& module) {
       .def_prop_ro("extents", [](const TaskData& task) { return task.graph.extents; })
       .def_prop_ro("configuration", [](const TaskData& task) { return task.configuration; })
       .def_prop_ro("provenance", [](const TaskData& task) { return task.provenance; })
-      .def_prop_ro("times", [](const TaskData& task) { return task.energy.time(); })
+      .def_prop_ro("times", [](const TaskData& task) { return task.bond_sum.time(); })
       .def_prop_ro("cycles", [](const TaskData& task) { return task.state.cycles; })
       .def("warnings",
            [](const TaskData& task) {
@@ -170,6 +184,7 @@ void bind_results(nb::module_& module) {
              return warnings_of(task);
            })
       .def("series", &series_of)
+      .def_prop_ro("columns", &columns_of)
       .def("estimates", &estimates_of)
       .def("left_out", &left_out_of)
       .def("save", [](const TaskData& task, const std::string& path) {

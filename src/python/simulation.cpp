@@ -99,7 +99,7 @@ std::unique_ptr<Simulation> Simulation::restore(const std::string& path, const S
   simulation->engine_->restore({data.state.engine, data.state.step, data.state.bytes});
   simulation->cycles_ = data.state.cycles;
   simulation->moved_ = true;
-  if (data.energy.time() > 0) simulation->every_ = settings.every;
+  if (data.bond_sum.time() > 0) simulation->every_ = settings.every;
   simulation->data_ = std::move(data);
   simulation->data_.state = {};
   simulation->data_.configuration.erase("sampling.within_cycle");  // of earlier versions
@@ -214,7 +214,7 @@ Observation Simulation::measure(const Listener& listener) {
 
 void Simulation::record(std::uint64_t times, std::uint64_t every, const Listener& listener) {
   check_whole(every, 1, std::uint64_t{1} << 32, "every");
-  if (every_ != every && data_.energy.time() > 0) {
+  if (every_ != every && data_.bond_sum.time() > 0) {
     throw Error(ExitCode::usage,
                 fmt::format("every: {} after measurements kept every {} cycles (forget() drops "
                             "these)",
@@ -264,7 +264,7 @@ void Simulation::measure_on_device(const Listener& listener) {
 std::vector<std::uint32_t> Simulation::device_slots() { return device_engine().device_slots(); }
 
 HotCold Simulation::halves(std::uint64_t count) const {
-  const std::uint64_t times = data_.energy.time(), taken = std::min(count, times);
+  const std::uint64_t times = data_.bond_sum.time(), taken = std::min(count, times);
   const Halves halves = halves_of(data_, times - taken, taken);
   return compare_halves(std::span(&halves, 1));
 }
@@ -273,7 +273,7 @@ TaskData Simulation::data() const {
   TaskData data = data_;
   EngineState state = engine_->save();
   data.state = {std::move(state.engine), state.step, cycles_, std::move(state.bytes)};
-  const std::uint64_t measured = data.energy.time(), every = std::max<std::uint64_t>(every_, 1);
+  const std::uint64_t measured = data.bond_sum.time(), every = std::max<std::uint64_t>(every_, 1);
   TextMap& key = data.configuration;
   key["sampling.measure"] = fmt::format("{}", measured);
   key["sampling.every"] = fmt::format("{}", every);

@@ -107,10 +107,10 @@ class Simulation {
   Work work() const { return engine_->work(); }
   // Whether hot and cold starts agree in the last `count` measurements that were kept.
   HotCold halves(std::uint64_t count) const;
-  std::uint64_t measured() const { return data_.energy.time(); }  // and kept
+  std::uint64_t measured() const { return data_.bond_sum.time(); }  // and kept
   // The last one that was kept, [T*R] sums of bonds and of spins.
   NarrowSpan<std::int64_t> last_bond_sums() const {
-    return data_.energy.measurement(measured() - 1);
+    return data_.bond_sum.measurement(measured() - 1);
   }
   NarrowSpan<std::int64_t> last_magnetisations() const {
     return data_.magnetisation.measurement(measured() - 1);

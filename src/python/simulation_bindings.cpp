@@ -67,14 +67,17 @@ nb::tuple restored(const std::string& path, const nb::dict& given) {
 nb::dict observed(Simulation& self) {
   Observation seen;
   change(self, [&](const Listener& l) { seen = self.measure(l); });
-  const std::vector<std::size_t> shape{self.spec().temperatures.size(), self.spec().replicas};
+  const std::size_t temperatures = self.spec().temperatures.size();
   nb::dict result;
-  result["bond_sum"] = array_of(std::move(seen.bond_sum), shape);
-  result["magnetisation_sum"] = array_of(std::move(seen.magnetisation), shape);
-  if (!seen.cluster_size.empty()) {
-    result["cluster_size"] = array_of(std::move(seen.cluster_size), shape);
-    result["cluster_updates"] = seen.cluster_updates;
-  }
+  for_each_column(
+      [&](const ColumnInfo& column, auto& values) {
+        if (values.empty()) return;
+        const std::size_t each = values.size() / temperatures;
+        result[std::string(column.array).c_str()] =
+            array_of(std::move(values), {temperatures, each});
+      },
+      seen);
+  if (seen.cluster_updates > 0) result["cluster_updates"] = seen.cluster_updates;
   return result;
 }
 

@@ -158,7 +158,7 @@ class Trial {
   double longest_tau(const std::vector<TaskData>& pilots) const {
     std::vector<std::vector<double>> known;  // [temperature][pilot]
     for (TaskData data : pilots) {
-      drop_first(data, data.energy.time() / 2);
+      drop_first(data, data.bond_sum.time() / 2);
       known.resize(data.temperature.size());
       for (std::size_t t = 0; t < known.size(); ++t) {
         const double tau = tau_of_m2(data, t).value;

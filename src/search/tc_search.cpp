@@ -44,7 +44,7 @@ MomentRows scan_moments(const TaskData& data) {
   MomentRows rows(static_cast<Eigen::Index>(data.temperature.size()), kMomentCount);
   for (std::size_t t = 0; t < data.temperature.size(); ++t) {
     rows.row(static_cast<Eigen::Index>(t)) =
-        mean_moments(series_at(data.energy, t), series_at(data.magnetisation, t), units_of(data))
+        mean_moments(series_at(data.bond_sum, t), series_at(data.magnetisation, t), units_of(data))
             .transpose();
   }
   return rows;
@@ -107,7 +107,7 @@ class Scan {
     std::vector<Halves> halves(list.size());
     tasks_.run(list, [&](std::size_t index, TaskData&& data) {
       rows[index] = scan_moments(data);
-      halves[index] = halves_of(data, 0, data.energy.time());
+      halves[index] = halves_of(data, 0, data.bond_sum.time());
     });
     std::vector<std::size_t> lost;
     unsettled_.clear();

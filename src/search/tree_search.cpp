@@ -66,7 +66,7 @@ void reduce_tree(const TaskSpec& spec, const TaskData& data, Row& row) {
   for (auto* x : {&row.mm, &row.md, &row.dd, &row.bond}) x->setZero(count);
   if (row.counts.size() == 0) row.counts = as_vector(bare_counts(bare_lattice(spec.graph)));
   const double d_ends = row.counts[2];
-  const std::size_t replicas = data.replicas, times = data.energy.time();
+  const std::size_t replicas = data.replicas, times = data.bond_sum.time();
   const double updates = static_cast<double>(spec.every * spec.schedule.cluster);
   const double each =
       1 / (static_cast<double>(replicas * times) * updates * static_cast<double>(data.graph.sites));
@@ -82,7 +82,7 @@ void reduce_tree(const TaskSpec& spec, const TaskData& data, Row& row) {
         of_replica(static_cast<Eigen::Index>(r)) += size;
         (r % 2 == 1 ? hot : cold) += size;
         row.bond(at) +=
-            static_cast<double>(data.energy.at(t, n, r)) /
+            static_cast<double>(data.bond_sum.at(t, n, r)) /
             (static_cast<double>(data.graph.bonds) * static_cast<double>(replicas * times));
         if (!weighted) continue;
         row.md(at) += static_cast<double>(data.cluster_cross.at(t, n, r)) * each;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -148,22 +149,14 @@ h5::PackedArray pack_series(const Series<T>& series) {
 }
 
 Packed pack_all_series(const TaskData& task) {
-  Packed series;
-  series.emplace_back("energy", pack_series(task.energy));
-  series.emplace_back("magnetisation", pack_series(task.magnetisation));
-  const auto add = [&](const char* name, const auto& some) {
-    if (!some.empty()) series.emplace_back(name, pack_series(some));
-  };
-  add("cluster_size", task.cluster_size);
-  add("cluster_quartic_low", task.cluster_quartic_low);
-  if (!task.cluster_quartic_low.empty()) {
-    series.emplace_back("cluster_quartic_high", pack_series(task.cluster_quartic_high));
-  }
-  add("cluster_cross", task.cluster_cross);
-  if (!task.cluster_cross.empty()) {
-    series.emplace_back("cluster_weight", pack_series(task.cluster_weight));
-  }
-  return series;
+  Packed packed;
+  for_each_column(
+      [&](const ColumnInfo& column, const auto& series) {
+        if (column.in != MeasuredIn::all && series.empty()) return;
+        packed.emplace_back(column.name, pack_series(series));
+      },
+      task);
+  return packed;
 }
 
 template <class T>
@@ -172,12 +165,31 @@ Series<T> read_series(const h5::Group& group, const std::string& name) {
   return Series<T>::from_file_order(array.dims[0], array.dims[1], array.dims[2], array.values);
 }
 
-template <class T>
-void check_series(const TaskData& task, const Series<T>& series, const char* name) {
-  if (series.temperatures() != task.temperature.size() || series.replicas() != task.replicas) {
-    unfit(fmt::format("series {} is not of shape [{}, time, {}]", name, task.temperature.size(),
-                      task.replicas));
-  }
+// Every series has the shape of its column and the measurements of the others, or none.
+void check_all_series(const TaskData& task) {
+  const std::size_t time = task.bond_sum.time();
+  std::map<MeasuredIn, std::size_t> times;  // columns that occur together
+  for_each_column(
+      [&](const ColumnInfo& column, const auto& series) {
+        if (series.empty() && !column.of_first_format()) return;
+        const std::size_t values = values_per_temperature(column.per, task.replicas);
+        if (series.temperatures() != task.temperature.size() || series.replicas() != values) {
+          unfit(fmt::format("series {} is not of shape [{}, time, {}]", column.name,
+                            task.temperature.size(), values));
+        }
+      },
+      task);
+  for_each_column(
+      [&](const ColumnInfo& column, const auto& series) {
+        const bool absent = series.empty() && column.in != MeasuredIn::all;
+        const bool alone = column.in == MeasuredIn::some;
+        const std::size_t together =
+            alone ? series.time() : times.try_emplace(column.in, series.time()).first->second;
+        if ((absent || series.time() == time) && series.time() == together) return;
+        unfit(fmt::format("series {} has {} measurements, energy has {}", column.name,
+                          series.time(), time));
+      },
+      task);
 }
 
 void check_task(const TaskData& task) {
@@ -189,22 +201,7 @@ void check_task(const TaskData& task) {
   std::sort(sorted.begin(), sorted.end());
   require(std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end(),
           "a temperature stands there twice");
-  check_series(task, task.energy, "energy");
-  check_series(task, task.magnetisation, "magnetisation");
-  check_series(task, task.cluster_size, "cluster_size");
-  check_series(task, task.cluster_quartic_low, "cluster_quartic_low");
-  check_series(task, task.cluster_quartic_high, "cluster_quartic_high");
-  if (!task.cluster_cross.empty()) check_series(task, task.cluster_cross, "cluster_cross");
-  if (!task.cluster_weight.empty()) check_series(task, task.cluster_weight, "cluster_weight");
-  require(task.energy.time() == task.magnetisation.time(), "energy and magnetisation differ");
-  const auto all_or_none = [&](const auto& series) {
-    return series.empty() || series.time() == task.energy.time();
-  };
-  require(all_or_none(task.cluster_size) && all_or_none(task.cluster_quartic_low) &&
-              all_or_none(task.cluster_quartic_high) && all_or_none(task.cluster_cross) &&
-              task.cluster_quartic_low.time() == task.cluster_quartic_high.time() &&
-              task.cluster_cross.time() == task.cluster_weight.time(),
-          "the cluster series are not as long as the energy's");
+  check_all_series(task);
 }
 
 void write_parts(h5::Group& group, const StateRecord& state) {
@@ -326,7 +323,11 @@ std::vector<std::byte> build_image(const TaskData& task) {
 }  // namespace
 
 void TaskRecord::shape_series() {
-  for_each_series([this](auto& series) { series = {temperature.size(), replicas}; });
+  for_each_column(
+      [this](const ColumnInfo& column, auto& series) {
+        series = {temperature.size(), values_per_temperature(column.per, replicas)};
+      },
+      *this);
 }
 
 std::vector<std::byte> encode_task(const TaskData& task) {
@@ -355,16 +356,12 @@ TaskData decode_task(std::span<const std::byte> image) {
   const h5::Group series = root.group("series");
   task.replicas = series.get<std::uint32_t>("replicas");
   task.shape_series();
-  task.energy = read_series<std::int64_t>(series, "energy");
-  task.magnetisation = read_series<std::int64_t>(series, "magnetisation");
-  const auto read_optional = [&](const char* name, Series<std::uint64_t>& into) {
-    if (series.has(name)) into = read_series<std::uint64_t>(series, name);
-  };
-  read_optional("cluster_size", task.cluster_size);
-  read_optional("cluster_quartic_low", task.cluster_quartic_low);
-  read_optional("cluster_quartic_high", task.cluster_quartic_high);
-  read_optional("cluster_cross", task.cluster_cross);
-  read_optional("cluster_weight", task.cluster_weight);
+  for_each_column(
+      [&]<class T>(const ColumnInfo& column, Series<T>& into) {
+        const std::string name(column.name);
+        if (column.in == MeasuredIn::all || series.has(name)) into = read_series<T>(series, name);
+      },
+      task);
   if (root.has("state")) {
     const h5::Group state = root.group("state");
     task.state.engine = state.text("engine");

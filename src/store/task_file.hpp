@@ -6,9 +6,9 @@
 //   /graph           attributes dim, extents, p, rule, seed, source, sites, bonds, modified,
 //                    rewired; datasets bond (uint64), a, b (uint32), each [rewired]
 //   /temperature     [T] double
-//   /series          attribute replicas; energy, magnetisation (int64) and, where there are cluster
-//                    updates, cluster_size, cluster_quartic_low, cluster_quartic_high (uint64),
-//                    each [T, time, replica], chunked, shuffled, deflated
+//   /series          attribute replicas; one dataset per column that the run has
+//                    (src/engine/columns.hpp), int64 or uint64 [T, time, replica], chunked,
+//                    shuffled, deflated
 //   /state           to continue the run: attributes engine, step, cycles; dataset bytes (uint8).
 //                    If the spins are in parts (state_parts.hpp): attributes rows and row_bytes,
 //                    and in /state/parts the file name, first and last of each part
@@ -25,6 +25,7 @@
 #include <string>
 #include <vector>
 
+#include "src/engine/columns.hpp"
 #include "src/store/sealed_file.hpp"
 #include "src/store/series.hpp"
 
@@ -66,41 +67,26 @@ struct StateRecord {
   friend bool operator==(const StateRecord&, const StateRecord&) = default;
 };
 
-// A task without its state.
-struct TaskRecord {
+// A task without its state. The columns are series; those that the run does not have are empty.
+struct TaskRecord : Columns<Series> {
   TextMap configuration;  // every key that determines the numbers: "lattice.p" = "0.01"
   GraphRecord graph;
-  std::vector<double> temperature;     // [T]
-  std::uint32_t replicas = 0;          // per temperature
-  Series<std::int64_t> energy;         // sum over bonds of s_i s_j (or of delta)
-  Series<std::int64_t> magnetisation;  // sum over sites of s_i
-  Series<std::uint64_t> cluster_size;  // empty without cluster updates
-  Series<std::uint64_t> cluster_quartic_low, cluster_quartic_high;  // a 128-bit sum; may be empty
-  Series<std::uint64_t> cluster_cross, cluster_weight;  // sums with weights; may be empty
-  TextMap provenance;                                   // not part of the content digest
+  std::vector<double> temperature;  // [T]
+  std::uint32_t replicas = 0;       // per temperature
+  TextMap provenance;               // not part of the content digest
 
-  // f(pointer to member), of each series.
-  template <class F>
-  static void for_each_member(const F& f) {
-    f(&TaskRecord::energy);
-    f(&TaskRecord::magnetisation);
-    f(&TaskRecord::cluster_size);
-    f(&TaskRecord::cluster_quartic_low);
-    f(&TaskRecord::cluster_quartic_high);
-    f(&TaskRecord::cluster_cross);
-    f(&TaskRecord::cluster_weight);
-  }
-  // f(series), of each.
+  // f(series), of each column.
   template <class F>
   void for_each_series(const F& f) {
-    for_each_member([&](auto series) { f(this->*series); });
+    for_each_column([&f](const ColumnInfo&, auto& series) { f(series); }, *this);
   }
   template <class F>
   void for_each_series(const F& f) const {
-    for_each_member([&](auto series) { f(this->*series); });
+    for_each_column([&f](const ColumnInfo&, const auto& series) { f(series); }, *this);
   }
 
-  // Gives all series the shape [.][T = temperature.size()][replicas], without measurements.
+  // Gives all series the shape [.][T = temperature.size()][values per temperature], without
+  // measurements.
   void shape_series();
 };
 

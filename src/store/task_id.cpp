@@ -89,15 +89,11 @@ std::string content_digest(const TaskData& task) {
   hasher.add_list(std::span(graph.b));
   hasher.add_list(std::span(task.temperature));
   hasher.add(static_cast<std::uint64_t>(task.replicas));
-  hasher.add_series(task.energy);
-  hasher.add_series(task.magnetisation);
-  hasher.add_series(task.cluster_size);
-  hasher.add_series(task.cluster_quartic_low);
-  hasher.add_series(task.cluster_quartic_high);
-  if (!task.cluster_cross.empty()) {
-    hasher.add_series(task.cluster_cross);
-    hasher.add_series(task.cluster_weight);
-  }
+  for_each_column(
+      [&](const ColumnInfo& column, const auto& series) {
+        if (column.of_first_format() || !series.empty()) hasher.add_series(series);
+      },
+      task);
   hasher.add(task.state.engine);
   hasher.add(task.state.step);
   hasher.add(task.state.cycles);

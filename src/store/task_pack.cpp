@@ -345,7 +345,7 @@ std::optional<LoadedTask> load_finished(const TaskPaths& paths, OpenAs as) {
     return own;
   }
   // The `.prev` of a task file, left if its owner was killed while removing the file.
-  if (own && own->task.energy.time() > packed->task.energy.time()) return own;
+  if (own && own->task.bond_sum.time() > packed->task.bond_sum.time()) return own;
   if (!problem.empty()) {
     std::string what = problem;
     if (as == OpenAs::owner && file_exists(paths.finished)) {

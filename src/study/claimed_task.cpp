@@ -78,7 +78,7 @@ std::optional<TaskData> ClaimedTask::load_furthest() {
   const TaskPaths& paths = *job_.paths;
   auto finished = load(paths.finished);
   // A complete result wins over whatever a checkpoint holds.
-  if (finished && finished->energy.time() >= spec().measure) return finished;
+  if (finished && finished->bond_sum.time() >= spec().measure) return finished;
   const std::filesystem::path source = source_;
   auto part = load(paths.checkpoint);
   if (finished && finished->state.engine.empty()) {  // a checkpoint is all there is to go on from

@@ -112,7 +112,7 @@ class ClaimedTask {
   void checkpoint_after(double seconds);
 
  private:
-  std::uint64_t measurements() const { return data_.energy.time(); }
+  std::uint64_t measurements() const { return data_.bond_sum.time(); }
   bool equilibrating() const { return cycles_ < spec().discarded_cycles(); }
   std::string progress_text() const;
   void say(const std::string& line) const {

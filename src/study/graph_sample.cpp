@@ -57,12 +57,12 @@ GraphSample reduce(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& gr
   const SampleUnits units = units_of(data);
   const auto count = static_cast<Eigen::Index>(data.temperature.size());
   GraphSample sample;
-  sample.measurements = data.energy.time();
+  sample.measurements = data.bond_sum.time();
   sample.simulated.resize(count, kMomentCount);
   sample.m2_pair.resize(count);
   sample.tau.resize(count);
   sample.discarded = discard;
-  sample.halves = halves_of(data, 0, data.energy.time());
+  sample.halves = halves_of(data, 0, data.bond_sum.time());
   sample.cluster_fraction.resize(count);
   const auto of_start = replicas_by_start(data);
   const double dropped = configured(data, "sampling.warm_up", 0) +
@@ -76,7 +76,7 @@ GraphSample reduce(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& gr
     const auto row = static_cast<Eigen::Index>(k);
     IntSeries& bond_sums = series[reweighted ? 2 * k : 0];
     IntSeries& magnetisations = series[reweighted ? 2 * k + 1 : 1];
-    series_at(data.energy, k, bond_sums);
+    series_at(data.bond_sum, k, bond_sums);
     series_at(data.magnetisation, k, magnetisations);
     sample.simulated.row(row) =
         mean_moments(bond_sums, magnetisations, units, &sample.m2_pair(row)).transpose();

@@ -114,7 +114,7 @@ Halves halves_of(const TaskData& data, std::uint64_t first, std::uint64_t count)
   IntSeries bond_sums, magnetisations;
   for (Eigen::Index t = 0; t < temperatures; ++t) {
     const auto at = static_cast<std::size_t>(t);
-    series_at(data.energy, at, bond_sums);
+    series_at(data.bond_sum, at, bond_sums);
     series_at(data.magnetisation, at, magnetisations);
     const Eigen::ArrayX3d means = replica_means(bond_sums, magnetisations, units, begin, length);
     for (Eigen::Index o = 0; o < 3; ++o) {

@@ -181,10 +181,10 @@ CheckedRun checked_run(const TaskData& task) {
   CheckedRun run;
   run.results = results_of(task);
   const double level = kEquilibriumLevel / static_cast<double>(run.results.size());
-  const Halves halves = halves_of(task, 0, task.energy.time());
+  const Halves halves = halves_of(task, 0, task.bond_sum.time());
   Measured s{{}, {}, units_of(task), configured(task, "sampling.every", 1)};
   for (std::size_t k = 0; k < run.results.size(); ++k) {
-    series_at(task.energy, k, s.bond_sums);
+    series_at(task.bond_sum, k, s.bond_sums);
     series_at(task.magnetisation, k, s.magnetisations);
     run.checks.push_back(check_temperature(
         task, s, run.results[k], at_temperature(halves, static_cast<Eigen::Index>(k)), level));

@@ -132,21 +132,15 @@ double site_count(const TaskSpec& spec) {
 
 void append(TaskData& data, const Schedule& schedule, const Samples& some, std::uint64_t expected) {
   constexpr std::size_t most = std::size_t{1} << 25;  // values of a series that are reserved
-  const std::size_t each = data.temperature.size() * data.replicas;
-  const auto add = [&](auto& series, const auto& values) {
-    if (values.empty()) return;
-    // A series that grows is copied, and takes twice the memory meanwhile.
-    if (series.empty()) series.reserve(std::min<std::size_t>(expected, most / each));
-    series.append(values);
-  };
-  add(data.energy, some.bond_sum);
-  add(data.magnetisation, some.magnetisation);
-  if (schedule.cluster == 0) return;
-  add(data.cluster_size, some.cluster_size);
-  add(data.cluster_quartic_low, some.cluster_quartic_low);
-  add(data.cluster_quartic_high, some.cluster_quartic_high);
-  add(data.cluster_cross, some.cluster_cross);
-  add(data.cluster_weight, some.cluster_weight);
+  for_each_column(
+      [&](const ColumnInfo& column, auto& series, const auto& values) {
+        if (values.empty() || (schedule.cluster == 0 && column.of_clusters())) return;
+        // A series that grows is copied, and takes twice the memory meanwhile.
+        const std::size_t each = series.temperatures() * series.replicas();
+        if (series.empty()) series.reserve(std::min<std::size_t>(expected, most / each));
+        series.append(values);
+      },
+      data, some);
 }
 
 void note_origin(TextMap& note, const Engine& engine, std::optional<std::uint64_t> hash) {
@@ -185,7 +179,7 @@ std::optional<TaskData> read_finished(const TaskSpec& spec, const TaskPaths& pat
   const std::string source = loaded->source.string();
   check_same_physics(loaded->task.configuration, task_configuration(spec), kMayGrow, source);
   check_task(loaded->task, spec, source);
-  if (loaded->task.energy.time() < spec.measure) return std::nullopt;
+  if (loaded->task.bond_sum.time() < spec.measure) return std::nullopt;
   return std::move(loaded->task);
 }
 
@@ -202,7 +196,7 @@ void clear_leftovers(const TaskPaths& paths, const TaskData& finished) {
   if (!claim.lease) return;  // another process works on it
   try {
     const auto part = load_task(paths.checkpoint, OpenAs::reader);
-    if (part && part->task.energy.time() <= finished.energy.time()) {
+    if (part && part->task.bond_sum.time() <= finished.bond_sum.time()) {
       remove_sealed(paths.checkpoint, &*claim.lease);
     }
   } catch (const Error&) {

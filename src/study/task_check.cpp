@@ -51,17 +51,17 @@ void check_sums(const TaskData& task, const TaskSpec& spec) {
   const auto bonds = static_cast<std::int64_t>(task.graph.bonds);
   const auto sites = static_cast<std::int64_t>(task.graph.sites);
   const bool potts = spec.model == ModelKind::potts;
-  check_range(task.energy, potts ? 0 : -bonds, bonds, "a sum over the bonds");
+  check_range(task.bond_sum, potts ? 0 : -bonds, bonds, "a sum over the bonds");
   const std::int64_t most = potts ? sites * (std::int64_t{spec.q} - 1) : sites;
   check_range(task.magnetisation, potts ? 0 : -sites, most, "a magnetisation");
 
   const bool clusters = spec.schedule.cluster > 0;
-  const bool quartic = clusters && spec.cluster == ClusterUpdate::swendsen_wang;
-  if ((!task.cluster_size.empty() && !clusters) ||
-      (!task.cluster_quartic_low.empty() && !quartic) ||
-      (!task.cluster_cross.empty() && !(quartic && spec.graph.bare))) {
-    unfit("it has cluster sums of updates that it did not make");
-  }
+  for_each_column(
+      [&](const ColumnInfo& column, const auto& series) {
+        if (series.empty() || may_have(column, clusters, spec.cluster, spec.graph.bare)) return;
+        unfit(fmt::format("{} of updates that it did not make", column.name));
+      },
+      task);
   // Products beyond 2^64 bound nothing that 64 bits can hold.
   const double updates = static_cast<double>(spec.every) * spec.schedule.cluster;
   const auto volume = static_cast<double>(sites);
@@ -82,7 +82,7 @@ void check_sums(const TaskData& task, const TaskSpec& spec) {
 
 // A task that has no state (any more) has nothing to go on from, and nothing to check.
 void check_progress(const TaskData& task, const TaskSpec& spec) {
-  const std::uint64_t time = task.energy.time(), cycles = task.state.cycles;
+  const std::uint64_t time = task.bond_sum.time(), cycles = task.state.cycles;
   const auto found = task.configuration.find("sampling.measure");
   std::uint64_t measure = 0;
   if (found != task.configuration.end()) {

@@ -60,7 +60,7 @@ Value longer(Value a, Value b) {
 ClusterMoments cluster_moments_in(const TaskData& task, std::size_t temperature, std::size_t parts);
 
 TemperatureResult result_at(const TaskData& task, std::size_t k) {
-  const IntSeries bond_sums = series_at(task.energy, k);
+  const IntSeries bond_sums = series_at(task.bond_sum, k);
   const IntSeries magnetisations = series_at(task.magnetisation, k);
   const auto sites = static_cast<double>(task.graph.sites);
   const double every = configured(task, "sampling.every", 1);
@@ -68,7 +68,7 @@ TemperatureResult result_at(const TaskData& task, std::size_t k) {
   TemperatureResult result;
   result.temperature = task.temperature[k];
   result.replicas = task.replicas;
-  result.measurements = task.energy.time();
+  result.measurements = task.bond_sum.time();
   const SampleUnits units = units_of(task);
   const RealSeries abs_m = magnetisations.cast<double>().abs() / units.order;
   const RealSeries m2 = abs_m.square();
@@ -252,24 +252,26 @@ struct TemperaturePlace {
   std::size_t task = 0, number = 0;
 };
 
-// Empty where one of the tasks has no such series.
 template <class T>
-Series<T> joined(const std::vector<TaskData>& tasks, const std::vector<TemperaturePlace>& places,
-                 Series<T> TaskRecord::*series) {
-  const std::size_t replicas = tasks.front().replicas;
-  Series<T> all(places.size(), replicas);
-  std::size_t time = tasks[places.front().task].energy.time();
+using SeriesOfTasks = std::vector<const Series<T>*>;
+
+// One column of all tasks at some of their temperatures; empty where one of them does not have it.
+template <class T>
+Series<T> joined(const SeriesOfTasks<T>& series, const std::vector<TemperaturePlace>& places) {
+  const std::size_t each = series.front()->replicas();
+  Series<T> all(places.size(), each);
+  std::size_t time = series[places.front().task]->time();
   for (const TemperaturePlace& place : places) {
-    time = std::min(time, (tasks[place.task].*series).time());
+    time = std::min(time, series[place.task]->time());
   }
   all.reserve(time);
-  std::vector<T> row(places.size() * replicas);
+  std::vector<T> row(places.size() * each);
   for (std::size_t t = 0; t < time; ++t) {
     for (std::size_t k = 0; k < places.size(); ++k) {
-      const auto from = (tasks[places[k].task].*series)
-                            .measurement(t)
-                            .subspan(places[k].number * replicas, replicas);
-      from.copy_to(row.data() + k * replicas);
+      series[places[k].task]
+          ->measurement(t)
+          .subspan(places[k].number * each, each)
+          .copy_to(row.data() + k * each);
     }
     all.append(row);
   }
@@ -295,7 +297,14 @@ TaskData at_temperatures(std::vector<TaskData> tasks, const std::vector<double>&
   all.provenance = tasks.front().provenance;
   all.temperature = temperatures;
   all.replicas = tasks.front().replicas;
-  TaskRecord::for_each_member([&](auto series) { all.*series = joined(tasks, places, series); });
+  Columns<SeriesOfTasks> columns;
+  for (const TaskData& task : tasks) {
+    for_each_column([](const ColumnInfo&, auto& list, const auto& one) { list.push_back(&one); },
+                    columns, task);
+  }
+  for_each_column(
+      [&](const ColumnInfo&, auto& series, const auto& list) { series = joined(list, places); },
+      all, columns);
   return all;
 }
 

@@ -181,7 +181,7 @@ std::vector<std::byte> task_image(std::span<const std::uint8_t> decisions) {
   writer.array<double>(root, "temperature", task.temperature, {task.temperature.size()});
   h5::Group series = writer.group(root, "series");
   writer.number(series, "replicas", task.replicas);
-  write_series(writer, series, "energy", task.energy);
+  write_series(writer, series, "energy", task.bond_sum);
   write_series(writer, series, "magnetisation", task.magnetisation);
   write_series(writer, series, "cluster_size", task.cluster_size);
   write_series(writer, series, "cluster_quartic_low", task.cluster_quartic_low);

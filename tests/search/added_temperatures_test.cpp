@@ -223,16 +223,16 @@ TEST_CASE("tasks at some temperatures each are put together as one at all") {
       for (std::size_t k = 0; k < 2 * data.temperature.size(); ++k) {
         row.push_back(first + 10 * time + static_cast<std::int64_t>(k));
       }
-      data.energy.append(row);
+      data.bond_sum.append(row);
       data.magnetisation.append(row);
     }
     return data;
   };
   const TaskData all = at_temperatures({task({1, 2, 4}, 100), task({3}, 500)}, {1, 3, 4});
   CHECK(all.temperature == std::vector<double>{1, 3, 4});
-  CHECK(all.energy.time() == 3);
-  CHECK(all.energy.replica(0, 1) == std::vector<std::int64_t>{101, 111, 121});
-  CHECK(all.energy.replica(1, 0) == std::vector<std::int64_t>{500, 510, 520});
+  CHECK(all.bond_sum.time() == 3);
+  CHECK(all.bond_sum.replica(0, 1) == std::vector<std::int64_t>{101, 111, 121});
+  CHECK(all.bond_sum.replica(1, 0) == std::vector<std::int64_t>{500, 510, 520});
   CHECK(all.magnetisation.replica(2, 1) == std::vector<std::int64_t>{105, 115, 125});
   CHECK(all.cluster_size.empty());
 }

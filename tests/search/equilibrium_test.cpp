@@ -40,7 +40,7 @@ TaskData made(std::uint64_t seed, double hot) {
       energy.push_back(std::lround(1000 + 40 * dice.normal()));
       magnetisation.push_back(std::lround(300 + 40 * (dice.normal() + shift)));
     }
-    data.energy.append(energy);
+    data.bond_sum.append(energy);
     data.magnetisation.append(magnetisation);
   }
   return data;
@@ -66,7 +66,7 @@ TaskData pilot(std::uint64_t seed, double tau, std::uint64_t cycles) {
       energy.push_back(std::lround(1000 + 40 * dice.normal()));
       magnetisation.push_back(std::lround(500 + 20 * state[i]));
     }
-    data.energy.append(energy);
+    data.bond_sum.append(energy);
     data.magnetisation.append(magnetisation);
   }
   return data;
@@ -113,7 +113,7 @@ TEST_CASE("a warm-up has updates of its own, is part of the name, and ends with 
     CHECK(task_configuration(plain).count("sampling.warm_up") == 0);
     CHECK(task_configuration(warm).at("sampling.warm_up_cluster") == "swendsen-wang");
     const TaskData data = run_task(warm, {}, one_thread()).data;
-    CHECK(data.energy.time() == 12);
+    CHECK(data.bond_sum.time() == 12);
     CHECK(data.state.cycles == 5 + 12 * 3);
     CHECK(data.state.step == 5 * 2 + 12 * 3 * 3);
     CHECK(data.cluster_quartic_low.empty());  // Wolff's sums, not Swendsen-Wang's
@@ -140,7 +140,7 @@ TEST_CASE("a warm-up that is interrupted goes on to the same bits") {
   } while (result.outcome == TaskOutcome::interrupted && pieces < 2000);
   CHECK(result.outcome == TaskOutcome::finished);
   CHECK(pieces > 2);
-  CHECK(result.data.energy == whole.energy);
+  CHECK(result.data.bond_sum == whole.bond_sum);
   CHECK(result.data.cluster_size == whole.cluster_size);
   CHECK(result.data.provenance.at("trajectory_hash") == whole.provenance.at("trajectory_hash"));
 }

@@ -148,7 +148,7 @@ TuneSeries series_of(const TaskData& data, std::uint32_t updates) {
     Observation o;
     o.cluster_updates = updates;
     for (std::size_t r = 0; r < replicas; ++r) {
-      o.bond_sum.push_back(data.energy.at(0, t, r));
+      o.bond_sum.push_back(data.bond_sum.at(0, t, r));
       o.magnetisation.push_back(data.magnetisation.at(0, t, r));
       if (data.cluster_quartic_low.empty()) continue;
       o.cluster_size.push_back(data.cluster_size.at(0, t, r));

@@ -80,7 +80,7 @@ TaskData sample_task(std::uint64_t seed, bool checkpoint) {
       low[i] = random();
       high[i] = random() % 16;
     }
-    task.energy.append(energy);
+    task.bond_sum.append(energy);
     task.magnetisation.append(magnetisation);
     task.cluster_size.append(size);
     task.cluster_quartic_low.append(low);

@@ -1,8 +1,12 @@
 // Task files: what goes in comes out, old files still load, and unfit ones say why.
 #include "src/store/task_file.hpp"
 
+#include <fmt/format.h>
+
 #include <cstdlib>
+#include <fstream>
 #include <functional>
+#include <iterator>
 
 #include "src/base/error.hpp"
 #include "src/base/h5.hpp"
@@ -21,11 +25,12 @@ void check_equal(const TaskData& a, const TaskData& b) {
   CHECK(a.graph == b.graph);
   CHECK(a.temperature == b.temperature);
   CHECK(a.replicas == b.replicas);
-  CHECK(a.energy == b.energy);
-  CHECK(a.magnetisation == b.magnetisation);
-  CHECK(a.cluster_size == b.cluster_size);
-  CHECK(a.cluster_quartic_low == b.cluster_quartic_low);
-  CHECK(a.cluster_quartic_high == b.cluster_quartic_high);
+  for_each_column(
+      [](const ColumnInfo& column, const auto& one, const auto& other) {
+        INFO(column.name);
+        CHECK(one == other);
+      },
+      a, b);
   CHECK(a.state == b.state);
   CHECK(a.provenance == b.provenance);
 }
@@ -131,7 +136,7 @@ TEST_CASE("long series span many chunks") {
     for (std::size_t i = 0; i < row.size(); ++i) {
       row[i] = time * 1000 + static_cast<std::int64_t>(i) - 77;
     }
-    task.energy.append(row);
+    task.bond_sum.append(row);
     task.magnetisation.append(row);
   }
   const auto image = encode_task(task);
@@ -164,7 +169,7 @@ TEST_CASE("the digest sees everything but provenance") {
       [](TaskData& t) { t.graph.b[2] = 6; },
       [](TaskData& t) { t.temperature[0] = 2.5; },
       [](TaskData& t) { t.replicas = 4; },
-      [](TaskData& t) { t.energy.truncate(4); },
+      [](TaskData& t) { t.bond_sum.truncate(4); },
       [](TaskData& t) { t.magnetisation.truncate(4); },
       [](TaskData& t) { t.cluster_size.truncate(4); },
       [](TaskData& t) { t.cluster_quartic_low.truncate(4); },
@@ -179,6 +184,38 @@ TEST_CASE("the digest sees everything but provenance") {
     changes[i](other);
     CHECK(content_digest(other) != digest);
   }
+}
+
+TEST_CASE("every column of the table is kept, hashed, and named in FORMATS.md") {
+  std::ifstream file(REWISE_TEST_DATA "/../../../src/store/FORMATS.md");
+  const std::string formats{std::istreambuf_iterator<char>(file), {}};
+  REQUIRE_FALSE(formats.empty());
+  TaskData task = sample_task();
+  int number = 0;
+  for_each_column(
+      [&]<class T>(const ColumnInfo& column, Series<T>& series) {
+        INFO(column.name);
+        CHECK(formats.find(fmt::format("`{}`", column.name)) != std::string::npos);
+        series = {task.temperature.size(), values_per_temperature(column.per, task.replicas)};
+        std::vector<T> values(series.temperatures() * series.replicas());
+        for (int time = 0; time < 5; ++time) {
+          for (T& value : values) value = static_cast<T>(++number);
+          series.append(values);
+        }
+      },
+      task);
+  check_equal(decode_task(encode_task(task)), task);
+  const std::string digest = content_digest(task);
+  const TaskData whole = task;
+  for_each_column(
+      [&](const ColumnInfo& column, auto& series, const auto& before) {
+        INFO(column.name);
+        series.truncate(4);
+        CHECK(content_digest(task) != digest);
+        CHECK_THROWS_AS(encode_task(task), Error);
+        series = before;
+      },
+      task, whole);
 }
 
 TEST_CASE("inconsistent data are refused when written and when read") {
@@ -233,7 +270,7 @@ TEST_CASE("round trip of arbitrary tasks") {
     const bool clusters = *rc::gen::arbitrary<bool>();
     for (int t = 0; t < time; ++t) {
       const auto size = count * task.replicas;
-      task.energy.append(
+      task.bond_sum.append(
           *rc::gen::container<std::vector<std::int64_t>>(size, rc::gen::arbitrary<std::int64_t>()));
       task.magnetisation.append(
           *rc::gen::container<std::vector<std::int64_t>>(size, rc::gen::arbitrary<std::int64_t>()));

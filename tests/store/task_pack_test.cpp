@@ -45,12 +45,12 @@ struct Stock {
   // The same task with more measurements, as its own file.
   void extend(const std::string& id) {
     TaskData task = load_finished(paths(id), OpenAs::owner)->task;
-    task.energy.append(std::vector<std::int64_t>(6, 1));
+    task.bond_sum.append(std::vector<std::int64_t>(6, 1));
     task.magnetisation.append(std::vector<std::int64_t>(6, 1));
     task.cluster_size.append(std::vector<std::uint64_t>(6, 1));
     task.cluster_quartic_low.append(std::vector<std::uint64_t>(6, 1));
     task.cluster_quartic_high.append(std::vector<std::uint64_t>(6, 0));
-    task.configuration["sampling.measure"] = std::to_string(task.energy.time());
+    task.configuration["sampling.measure"] = std::to_string(task.bond_sum.time());
     save_task(folder / (id + ".h5"), task);
     expected[id] = content_digest(task);
   }
@@ -312,15 +312,16 @@ TEST_CASE("several processes pack, extend and read the same folder") {
         LeaseClaim claim = claim_lease(stock.paths(stock.ids[k]).lease);
         if (!claim.lease) return 2;
         auto loaded = load_finished(stock.paths(stock.ids[k]), OpenAs::owner);
-        if (!loaded || loaded->task.energy.time() != 5 + static_cast<std::size_t>(round)) return 3;
+        if (!loaded || loaded->task.bond_sum.time() != 5 + static_cast<std::size_t>(round))
+          return 3;
         claim.lease->outgrow(loaded->term);
         TaskData& task = loaded->task;
-        task.energy.append(std::vector<std::int64_t>(6, round));
+        task.bond_sum.append(std::vector<std::int64_t>(6, round));
         task.magnetisation.append(std::vector<std::int64_t>(6, round));
         task.cluster_size.append(std::vector<std::uint64_t>(6, 1));
         task.cluster_quartic_low.append(std::vector<std::uint64_t>(6, 1));
         task.cluster_quartic_high.append(std::vector<std::uint64_t>(6, 0));
-        task.configuration["sampling.measure"] = std::to_string(task.energy.time());
+        task.configuration["sampling.measure"] = std::to_string(task.bond_sum.time());
         save_task(stock.folder / (stock.ids[k] + ".h5"), task, &*claim.lease);
       }
       return 0;
@@ -341,7 +342,7 @@ TEST_CASE("several processes pack, extend and read the same folder") {
   for (std::size_t k = 0; k < 2; ++k) {
     const auto loaded = load_finished(stock.paths(stock.ids[k]), OpenAs::reader);
     REQUIRE(loaded);
-    CHECK(loaded->task.energy.time() == 65);
+    CHECK(loaded->task.bond_sum.time() == 65);
     stock.expected[stock.ids[k]] = content_digest(loaded->task);
   }
   CHECK(stock.fault().empty());

@@ -47,14 +47,14 @@ TEST_CASE("a bitlattice task is what the engine does, without cluster sums") {
   CHECK(data.graph.sites == 36 * 22);
   CHECK(data.graph.bonds == 2 * 36 * 22);
   CHECK(data.graph.modified == 0);
-  CHECK(data.energy.time() == 6);
-  CHECK(data.energy.replicas() == 3);
+  CHECK(data.bond_sum.time() == 6);
+  CHECK(data.bond_sum.replicas() == 3);
   CHECK(data.cluster_size.time() == 0);
   const auto engine = make_bitlattice_engine({36, 22}, engine_spec(spec), run.engine);
   engine->advance({2, 0}, 5 + 2 * 6);
   Observation last;
   engine->measure(last);
-  CHECK(data.energy.at(1, 5, 2) == last.bond_sum[5]);
+  CHECK(data.bond_sum.at(1, 5, 2) == last.bond_sum[5]);
   CHECK(data.magnetisation.at(0, 5, 1) == last.magnetisation[1]);
 }
 
@@ -77,7 +77,7 @@ TEST_CASE("a bitlattice task on a rewired lattice is what the engine does on its
   engine->advance({2, 0}, 5 + 2 * 6);
   Observation last;
   engine->measure(last);
-  CHECK(data.energy.at(1, 5, 2) == last.bond_sum[5]);
+  CHECK(data.bond_sum.at(1, 5, 2) == last.bond_sum[5]);
   CHECK(data.magnetisation.at(0, 5, 1) == last.magnetisation[1]);
   CHECK(memory_need(spec, 1, false, true).most() >
         memory_need(bitlattice_task({36, 22}), 1, false, true).most());

@@ -177,10 +177,10 @@ TEST_CASE("a task file whose digest fits but whose content does not is refused")
       [&](TaskData& t) { set(t.magnetisation, std::int64_t{49}); },
       [&](TaskData& t) { set(t.magnetisation, INT64_MAX); },
       [&](TaskData& t) { set(t.magnetisation, INT64_MIN); },
-      [&](TaskData& t) { set(t.energy, std::int64_t{-97}); },
+      [&](TaskData& t) { set(t.bond_sum, std::int64_t{-97}); },
       [&](TaskData& t) { set(t.cluster_size, std::uint64_t{6 * 48 * 48 + 1}); },
       [&](TaskData& t) { set(t.cluster_quartic_high, std::uint64_t{1}); },
-      [](TaskData& t) { t.energy.truncate(5), t.magnetisation.truncate(5); },
+      [](TaskData& t) { t.bond_sum.truncate(5), t.magnetisation.truncate(5); },
   };
   for (std::size_t k = 0; k < forgeries.size(); ++k) {
     INFO("forgery " << k);

@@ -38,7 +38,7 @@ TaskData made(std::uint64_t seed, std::uint32_t replicas, int times, const Shift
       energy.push_back(std::lround(1000 + 40 * dice.normal()));
       magnetisation.push_back(std::lround(500 + 40 * (dice.normal() + shift(r, t))));
     }
-    data.energy.append(energy);
+    data.bond_sum.append(energy);
     data.magnetisation.append(magnetisation);
   }
   return data;

@@ -83,7 +83,7 @@ struct Runs {
   int run(std::uint64_t seed) {
     int taken = 0;
     study.run({task(seed)}, StopToken(), progress,
-              [&](std::size_t, TaskData&& data) { taken += data.energy.time() == 4 ? 1 : 0; });
+              [&](std::size_t, TaskData&& data) { taken += data.bond_sum.time() == 4 ? 1 : 0; });
     return taken;
   }
   // How many results were taken; each once.
@@ -92,7 +92,7 @@ struct Runs {
     for (std::uint64_t seed = first; seed <= last; ++seed) tasks.push_back(task(seed));
     std::vector<std::atomic<int>> taken(tasks.size());
     study.run(tasks, StopToken(), progress, [&](std::size_t index, TaskData&& data) {
-      taken[index] += data.energy.time() == 4 ? 1 : 2;
+      taken[index] += data.bond_sum.time() == 4 ? 1 : 2;
     });
     return static_cast<std::size_t>(std::count(taken.begin(), taken.end(), 1));
   }
@@ -163,7 +163,7 @@ std::uint64_t run_kept(Runs& runs, const std::vector<std::uint64_t>& seeds, std:
   }
   std::atomic<std::uint64_t> taken = 0;
   runs.study.run(tasks, StopToken(), runs.progress,
-                 [&](std::size_t, TaskData&& data) { taken += data.energy.time(); });
+                 [&](std::size_t, TaskData&& data) { taken += data.bond_sum.time(); });
   return taken;
 }
 
@@ -192,7 +192,7 @@ TEST_CASE(
     spec.measure = measure;
     const auto rested = read_finished(spec, task_paths(runs.study.folder(), spec));
     REQUIRE(rested);
-    CHECK(rested->energy.time() == measure);
+    CHECK(rested->bond_sum.time() == measure);
     const TaskResult alone = run_task(spec, {}, TaskRun());
     CHECK(content_digest(*rested) == content_digest(alone.data));
     CHECK(rested->provenance.at("trajectory_hash") == alone.data.provenance.at("trajectory_hash"));
@@ -210,7 +210,7 @@ TEST_CASE(
     task.keep_alive = true;
     std::uint64_t taken = 0;
     other.run({task}, StopToken(), a.progress,
-              [&](std::size_t, TaskData&& data) { taken = data.energy.time(); });
+              [&](std::size_t, TaskData&& data) { taken = data.bond_sum.time(); });
     return taken;
   };
   CHECK(run_kept(a, {1}, 4) == 4);

@@ -140,7 +140,7 @@ struct Growing {
       job.keep_alive = true;
       job.ready = [this, k](TaskRecord&& record) {
         const std::lock_guard lock(mutex);
-        taken[k].push_back(record.energy.time());
+        taken[k].push_back(record.bond_sum.time());
       };
       jobs.push_back(std::move(job));
     }
@@ -153,7 +153,7 @@ struct Growing {
     spec.measure = measure;
     const auto data = read_finished(spec, paths(k));
     REQUIRE(data);
-    CHECK(data->energy.time() == measure);
+    CHECK(data->bond_sum.time() == measure);
     CHECK(content_digest(*data) == digest_alone(spec));
     CHECK(data->provenance.at("trajectory_hash") ==
           run_task(spec, {}, plain_run()).data.provenance.at("trajectory_hash"));

@@ -42,9 +42,9 @@ TEST_CASE("series have their shape, and cluster sums leave the equilibration out
     spec.engine = engine;
     const TaskResult result = run_task(spec, {}, one_thread());
     REQUIRE(result.outcome == TaskOutcome::finished);
-    CHECK(result.data.energy.time() == 12);
-    CHECK(result.data.energy.replicas() == 32);
-    CHECK(result.data.energy.temperatures() == 2);
+    CHECK(result.data.bond_sum.time() == 12);
+    CHECK(result.data.bond_sum.replicas() == 32);
+    CHECK(result.data.bond_sum.temperatures() == 2);
     CHECK(result.data.cluster_size.time() == 12);
     // A measurement covers every * W = 6 updates of at most 48 sites, at least one each.
     for (const auto sum : result.data.cluster_size.values().wide()) {
@@ -69,8 +69,8 @@ TEST_CASE("results: energy is minus the bond sum per site, tau counts cycles") {
   const auto results = results_of(data);
   REQUIRE(results.size() == 2);
   double sum = 0;
-  for (std::size_t t = 0; t < data.energy.time(); ++t) {
-    for (std::size_t r = 0; r < 32; ++r) sum -= static_cast<double>(data.energy.at(1, t, r));
+  for (std::size_t t = 0; t < data.bond_sum.time(); ++t) {
+    for (std::size_t r = 0; r < 32; ++r) sum -= static_cast<double>(data.bond_sum.at(1, t, r));
   }
   CHECK(results[1].of("energy").value == Approx(sum / (48.0 * 12 * 32)));
   CHECK(results[1].tau.at("energy").value > 0.4 * 3);
@@ -110,6 +110,6 @@ TEST_CASE("an imported graph is part of a task's identity by its content") {
   CHECK(configuration.count("lattice.p") == 0);
   // The same graph, the same trajectory, whether it was built or brought.
   TaskSpec built = small_task();
-  CHECK(run_task(spec, {}, one_thread()).data.energy ==
-        run_task(built, {}, one_thread()).data.energy);
+  CHECK(run_task(spec, {}, one_thread()).data.bond_sum ==
+        run_task(built, {}, one_thread()).data.bond_sum);
 }

@@ -13,13 +13,12 @@
 namespace rewise::oracle {
 
 inline void check_same(const Observation& x, const Observation& y) {
-  CHECK(x.bond_sum == y.bond_sum);
-  CHECK(x.magnetisation == y.magnetisation);
-  CHECK(x.cluster_size == y.cluster_size);
-  CHECK(x.cluster_quartic_low == y.cluster_quartic_low);
-  CHECK(x.cluster_quartic_high == y.cluster_quartic_high);
-  CHECK(x.cluster_cross == y.cluster_cross);
-  CHECK(x.cluster_weight == y.cluster_weight);
+  for_each_column(
+      [](const ColumnInfo& column, const auto& a, const auto& b) {
+        INFO(column.name);
+        CHECK(a == b);
+      },
+      x, y);
   CHECK(x.cluster_updates == y.cluster_updates);
 }
 

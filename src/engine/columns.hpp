@@ -1,0 +1,99 @@
+// The table of observables: the columns of integers that a measurement consists of.
+//
+// A column is one member of Columns and one line of for_each_column(). Batches, device results,
+// task files, their digests and checks, cuts and joins of series, and Python arrays all loop over
+// this table. Only the engine that fills a column and the statistic that reads it name it, so that
+// access costs no lookup. How to add one: CONTRIBUTING.md, "an observable".
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace rewise {
+
+// What a column has one value for, at each temperature. Word groups: 32 replicas.
+enum class Per { replica, word_group, replica_pair, temperature };
+
+constexpr std::size_t values_per_temperature(Per per, std::size_t replicas) {
+  switch (per) {
+    case Per::replica:
+      return replicas;
+    case Per::word_group:
+      return replicas / 32;
+    case Per::replica_pair:
+      return replicas * (replicas - 1) / 2;
+    case Per::temperature:
+      return 1;
+  }
+  return 0;
+}
+
+// The runs that have a column. Columns of the same entry, except `some`, occur together or not at
+// all.
+enum class MeasuredIn {
+  all,                // every run of every engine
+  cluster_updates,    // runs with cluster updates
+  swendsen_wang,      // runs with Swendsen-Wang updates
+  weighted_clusters,  // likewise, on a graph with weights (graphs/bare.hpp), multispin engine
+  // Runs whose engine fills it, on each of its devices or on none, so that a run may go on
+  // elsewhere; empty otherwise.
+  some,
+};
+
+struct ColumnInfo {
+  std::string_view name;   // of the dataset in task files
+  std::string_view array;  // of the integer array in Python
+  Per per;
+  MeasuredIn in;
+  std::string_view help;  // what the integer is, with its normalisation
+
+  // Whether it counts clusters since the previous measurement.
+  constexpr bool of_clusters() const { return in != MeasuredIn::all && in != MeasuredIn::some; }
+  // Columns of the first format of task files enter digests even when they are empty.
+  constexpr bool of_first_format() const { return in <= MeasuredIn::swendsen_wang; }
+};
+
+// List<T>: the values of one column, in the type T in which it is counted. A 128-bit sum takes two
+// columns.
+template <template <class...> class List>
+struct Columns {
+  List<std::int64_t> bond_sum;
+  List<std::int64_t> magnetisation;
+  List<std::uint64_t> cluster_size;
+  List<std::uint64_t> cluster_quartic_low, cluster_quartic_high;
+  List<std::uint64_t> cluster_cross, cluster_weight;
+};
+
+// Calls f(ColumnInfo, the list of `columns` that belongs to it...) for each column, in the order in
+// which they stand in files. Each of `columns` is a Columns or derived from one.
+template <class F, class... C>
+void for_each_column(const F& f, C&... columns) {
+  f(ColumnInfo{"energy", "bond_sum", Per::replica, MeasuredIn::all,
+               "sum over bonds of s_i s_j; Potts: of delta(s_i, s_j); e = -sum / N"},
+    columns.bond_sum...);
+  f(ColumnInfo{"magnetisation", "magnetisation_sum", Per::replica, MeasuredIn::all,
+               "sum over sites of s_i; Potts: q N_max - N; m = sum / (N (q - 1))"},
+    columns.magnetisation...);
+  f(ColumnInfo{"cluster_size", "cluster_size", Per::replica, MeasuredIn::cluster_updates,
+               "Wolff: sum over updates of the sites that flipped, <m^2> = sum / (updates N); "
+               "Swendsen-Wang: sum over clusters of n^2, <m^2> = sum / (updates N^2); few-cluster: "
+               "sum over seeds of the sites of a tile x n, normalised alike"},
+    columns.cluster_size...);
+  f(ColumnInfo{"cluster_quartic_low", "cluster_quartic_low", Per::replica,
+               MeasuredIn::swendsen_wang,
+               "sum over updates of 3 (sum n^2)^2 - 2 sum n^4, bits 0..63; <m^4> = sum / (updates "
+               "N^4)"},
+    columns.cluster_quartic_low...);
+  f(ColumnInfo{"cluster_quartic_high", "cluster_quartic_high", Per::replica,
+               MeasuredIn::swendsen_wang, "likewise, bits 64..127"},
+    columns.cluster_quartic_high...);
+  f(ColumnInfo{"cluster_cross", "cluster_cross", Per::replica, MeasuredIn::weighted_clusters,
+               "sum over updates and clusters of n w, w the sum of the weights of its sites"},
+    columns.cluster_cross...);
+  f(ColumnInfo{"cluster_weight", "cluster_weight", Per::replica, MeasuredIn::weighted_clusters,
+               "sum over updates and clusters of w^2"},
+    columns.cluster_weight...);
+}
+
+}  // namespace rewise
