@@ -25,8 +25,9 @@ struct AddedCommand {
   Command run;
 };
 
-CLI::App& add_command(CLI::App& program, const char* name, const char* about,
-                      const std::string& examples);
+// `about` is the head of --help: a title, an example, what the command does. `more` is its end.
+CLI::App& add_command(CLI::App& program, const char* name, const std::string& about,
+                      const std::string& more);
 void hide(CLI::App& command);  // from the list in --help
 // Where --help lists the options that are added from here on, or these.
 void begin_group(CLI::App& app, const char* name);
