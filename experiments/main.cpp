@@ -9,6 +9,7 @@
 #endif
 
 #include "experiments/console/program.hpp"
+#include "src/store/signals.hpp"
 
 namespace {
 
@@ -28,6 +29,7 @@ void let_waiting_threads_sleep(char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  rewise::hold_stop_signals();  // program_main() releases them
   let_waiting_threads_sleep(argv);
 #ifdef __GLIBC__
   // Series and files' images come and go by the gigabyte. Given back to the system each time, most

@@ -309,6 +309,7 @@ int run(int argc, char** argv) {
     return static_cast<int>(ExitCode::usage);
   }
   if (heeds_signals(argv[1])) install_stop_signals();
+  release_stop_signals();
   CLI::App program{kAbout, "rewise"};
   program.set_version_flag("--version", "rewise " + build_info().version, "print the version");
   program.set_help_flag("-h,--help", "print this help");

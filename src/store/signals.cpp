@@ -46,6 +46,13 @@ void handle(int number) {
   ::sigaction(number, &action, nullptr);
 }
 
+sigset_t stop_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int number : {SIGINT, SIGTERM, SIGUSR1, SIGXCPU, SIGHUP}) sigaddset(&signals, number);
+  return signals;
+}
+
 bool is_ignored(int number) {
   struct sigaction action = {};
   return ::sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
@@ -82,6 +89,16 @@ double unit_seconds(std::string_view unit) {
 }
 
 }  // namespace
+
+void hold_stop_signals() {
+  const sigset_t signals = stop_signals();
+  ::sigprocmask(SIG_BLOCK, &signals, nullptr);
+}
+
+void release_stop_signals() {
+  const sigset_t signals = stop_signals();
+  ::sigprocmask(SIG_UNBLOCK, &signals, nullptr);
+}
 
 void install_stop_signals() {
   stop_question = [] { return stop_signal() != 0; };

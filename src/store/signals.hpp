@@ -16,6 +16,16 @@ namespace rewise {
 // error of write(). Call once, in main.
 void install_stop_signals();
 
+// Between these two calls the same signals wait, also across exec(), so that one that arrives while
+// the program starts is handled as any later one.
+void hold_stop_signals();
+void release_stop_signals();
+
+// Between hold_stop_signals() and release_stop_signals() these signals wait, also across exec():
+// one that comes while the program starts ends it no earlier than any later one.
+void hold_stop_signals();
+void release_stop_signals();
+
 // The first stop signal's number, or 0.
 int stop_signal();
 

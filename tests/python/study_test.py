@@ -63,7 +63,8 @@ def test_followed_and_stopped(tmp_path):
     assert long.running
     with pytest.raises(rw.HeldError):
         long.start()
-    time.sleep(1)
+    while not (tmp_path / "long" / "study.toml").exists():
+        time.sleep(0.05)
     long.stop()
     with pytest.raises(rw.Interrupted, match="goes? on"):
         long.wait()

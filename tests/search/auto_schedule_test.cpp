@@ -205,7 +205,7 @@ TEST_CASE("rewise tune --study: tc takes the winner from there") {
   CHECK(again.status == 0);
   CHECK(again.err.find("\n0 task(s) computed") != std::string::npos);
 
-  const std::string tune = "tune --p 0.1 --device cpu --candidates 1:5 --budget 0.1s --study st ";
+  const std::string tune = "tune --p 0.1 --device cpu --candidates 1:5 --budget 1s --study st ";
   const Output held = place.run(tune + "--size 8");
   CHECK(held.status == 73);
   CHECK(held.err.find("--overwrite") != std::string::npos);

@@ -47,6 +47,17 @@ TEST_CASE("the first stop signal sets a flag, one more than a second later ends 
   }
 }
 
+TEST_CASE("a stop signal that arrives while the program starts waits until it is handled") {
+  CHECK(status_of_child([] {
+          hold_stop_signals();
+          ::raise(SIGTERM);
+          if (StopToken().stop_requested()) return 1;
+          install_stop_signals();
+          release_stop_signals();
+          return StopToken().reason() == "SIGTERM" ? 0 : 2;
+        }) == 0);
+}
+
 TEST_CASE("SIGXCPU may be repeated every second until the checkpoint is written") {
   CHECK(status_of_child([] {
           install_stop_signals();

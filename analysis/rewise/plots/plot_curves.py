@@ -361,7 +361,6 @@ def tables_of(data, panel):
     return data["runs"][panel["run"]]["tables"]
 
 
-VERDICT_LINE = 0.1  # inches
 VERDICTS = {"agrees": "+", "disagrees": "x", "undecided": "?"}
 TIMES = ("Times are medians over repeats; bars and bands go from the shortest to the longest. They "
          "depend on the machine and on what else it does.")
@@ -378,9 +377,9 @@ def note_below(figure, lines, width):
     text = "\n".join(textwrap.fill(line, width, subsequent_indent="      " if line[:1] == "["
                                    else "") for line in lines)
     if text:
-        figure.supxlabel(text, fontsize=6.5, x=0.01, ha="left", color=style.GREY)
+        label = figure.supxlabel(text, fontsize=6.5, x=0.01, ha="left", color=style.GREY)
         wide, high = figure.get_size_inches()
-        figure.set_size_inches(wide, high + VERDICT_LINE * (text.count("\n") + 1))
+        figure.set_size_inches(wide, high + label.get_window_extent().height / figure.dpi)
 
 
 def caption(data):

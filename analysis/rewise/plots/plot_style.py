@@ -9,6 +9,7 @@ import os
 import pathlib
 import pickle
 import signal
+import warnings
 
 import matplotlib
 import matplotlib.cm
@@ -277,7 +278,10 @@ def save_all(jobs, folder, processes=None):
     try:
         for k in range(1, count):
             receive, send = os.pipe()
-            child = os.fork()
+            with warnings.catch_warnings():
+                # Python 3.12 and later warn about other threads: numpy's, which only wait for work.
+                warnings.simplefilter("ignore", DeprecationWarning)
+                child = os.fork()
             if child == 0:
                 status = 1
                 try:
