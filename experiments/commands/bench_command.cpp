@@ -19,6 +19,7 @@ namespace {
 
 constexpr const char* kBenchAbout =
     "Speeds of every engine, update and device.\n\n"
+    "Example: rewise bench\n\n"
     "Times the engines' updates on equilibrated configurations, near Tc(p) unless told\n"
     "otherwise, and prints sites per ns, us per update, the share of what the device could\n"
     "move or compute, and the GPU's speed over the CPU's.";
@@ -26,8 +27,7 @@ constexpr const char* kBenchExamples = R"(
 Lists make a row of every combination. An engine that a device cannot run is left out,
 unless both were named: that ends with status 69.
 
-Examples:
-  rewise bench                                     everything here, under a minute
+More examples:
   rewise bench --size 64,256,1024 --p 0.01 --engine multispin --json > before.json
   rewise bench --size 64,256,1024 --p 0.01 --engine multispin --vs before.json
   rewise bench --size 1024 --p 0.01 --temperature 2.38 --update wolff --device cuda

@@ -9,6 +9,7 @@ namespace {
 
 constexpr const char* kClustersAbout =
     "Sizes of Wolff clusters over temperatures.\n\n"
+    "Example: rewise clusters --size 64 --temperature 2.15,2.269185,2.4 --measure 2000\n\n"
     "Measures every Wolff cluster of systems in equilibrium: their distribution over\n"
     "logarithmic bins, the power law that it follows at Tc, and the mean cluster.";
 constexpr const char* kClustersExamples = R"(
@@ -16,8 +17,7 @@ The exponent is that of the density of clusters as they are grown, from a random
 means something at Tc only, where fit_q (the chance of a worse fit) should not be tiny. The
 multispin engine is as exact: it grows one cluster in each of its systems.
 
-Examples:
-  rewise clusters --size 64 --temperature 2.15,2.269185,2.4 --measure 2000
+Another example:
   rewise clusters --size 64 --p 0.01 --temperature 2.434 --schedule 0:1 --fit 10:500 --out c)";
 
 }  // namespace

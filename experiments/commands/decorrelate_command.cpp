@@ -9,6 +9,7 @@ namespace {
 
 constexpr const char* kDecorrelateAbout =
     "Decorrelation of spins and observables by schedule.\n\n"
+    "Example: rewise decorrelate --size 64 --temperature 2.269185 --schedule 1:0,0:1,1:1\n\n"
     "Follows systems in equilibrium under every schedule of a set: the correlation of the\n"
     "spins with those of an earlier time (Hawick, Leist & Playne 2010, eq. 14) and the\n"
     "autocorrelation of e, |m| and m^2, against steps (a sweep or a cluster update) and\n"
@@ -20,8 +21,7 @@ N^(-1/2) or more); tau_int, which counts 1/2 cycle for white noise ("> 20": the 
 short, and 20 a lower bound). Times are those of one replica; on a shared or busy machine they
 are not to be trusted. --json and --out have all of it in seconds.
 
-Examples:
-  rewise decorrelate --size 64 --temperature 2.269185 --schedule 1:0,0:1,1:1 --steps 100
+Another example:
   rewise decorrelate --size 128 --p 0.01 --temperature 2.434 --schedule 1:0,1:1,1:64 --out d)";
 
 }  // namespace

@@ -9,13 +9,12 @@ namespace {
 
 constexpr const char* kEquilibrateAbout =
     "Energy from hot and cold starts; time to equilibrium.\n\n"
+    "Example: rewise equilibrate --size 64 --temperature 2.269185 --steps 2000\n\n"
     "Follows systems that start random and systems that start ordered, for every schedule\n"
     "of a set, against steps (a sweep or a cluster update) and seconds, and says when the\n"
     "two agree within their errors: the time to equilibrium.";
 constexpr const char* kEquilibrateExamples = R"(
-Examples:
-  rewise equilibrate --size 64 --temperature 2.269185 --steps 2000 \
-      --schedule 1:0,glauber/1:0,0:1,1:1
+Another example:
   rewise equilibrate --size 128 --p 0.01 --temperature 2.434 --steps 1000 --out eq)";
 
 }  // namespace

@@ -21,6 +21,7 @@ constexpr std::uint64_t kMetricsUpTo = std::uint64_t{1} << 24;  // sites, by def
 
 constexpr const char* kGraphAbout =
     "Build, inspect, export a network.\n\n"
+    "Example: rewise graph --size 64 --p 0.01\n\n"
     "Builds a rewired lattice (or reads a graph) and prints its size, its rewired\n"
     "bonds and its metrics: degrees, components, path lengths, clustering.";
 constexpr const char* kGraphExamples = R"(
@@ -37,8 +38,7 @@ All bonds are alike (J = 1) and no site has a field: couplings that are not +1 (
 texts of weight, J, sign, ferro, ..), fields other than 0 and numbers of unknown meaning are an
 error that names them (--ignore passes over those that are no part of the model).
 
-Examples:
-  rewise graph --dim 2 --size 64 --p 0.01 --seed 1
+More examples:
   rewise graph --dim 3 --size 32,32,16 --p 1e-3 --rule swap --json
   rewise graph --dim 2 --size 32 --p 0.1 --out g.graphml
   rewise graph --dim 2 --size 64 --p 0.1 --bare --json

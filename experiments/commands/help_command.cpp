@@ -16,12 +16,12 @@ namespace {
 
 constexpr const char* kHelpAbout =
     "Explain a key of a study's file, or list all of them.\n\n"
+    "Example: rewise help temperatures\n\n"
     "KEY is a key, with or without its table (measure, sampling.measure), a table (lattice),\n"
     "or a subcommand, whose --help is printed.";
 constexpr const char* kHelpExamples = R"(
-Examples:
+More examples:
   rewise help
-  rewise help temperatures
   rewise help sampling
   rewise help tc)";
 

@@ -16,6 +16,7 @@ namespace {
 
 constexpr const char* kInfoAbout =
     "Version, devices, libraries.\n\n"
+    "Example: rewise info\n\n"
     "Prints version, revision, compiler, instruction set, threads, CUDA devices, what ranks\n"
     "have to share lattices by, and the versions of all libraries.";
 
@@ -98,7 +99,7 @@ ExitCode run_info(bool json) {
 
 AddedCommand add_info_command(CLI::App& program) {
   auto json = std::make_shared<bool>(false);
-  CLI::App& app = add_command(program, "info", kInfoAbout, "\nExample:\n  rewise info --json");
+  CLI::App& app = add_command(program, "info", kInfoAbout, "");
   add_flag(app, "--json", *json, "print one JSON object, nothing else");
   return {&app, [json] { return run_info(*json); }};
 }

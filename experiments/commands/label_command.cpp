@@ -13,6 +13,7 @@ namespace {
 
 constexpr const char* kLabelAbout =
     "Label connected components of an image or graph.\n\n"
+    "Example: rewise label cells.pgm --threshold 100 --out labels.pgm\n\n"
     "Labels the connected components of a PGM image, of an array in an HDF5 file (1 to\n"
     "4 dimensions) or of a graph with occupied bonds, and prints their number, the\n"
     "largest, a histogram of sizes, and the directions that one of them wraps or spans.\n"
@@ -22,8 +23,7 @@ Pixels are joined with their neighbours along each direction: 4 in two dimension
 three. Images have open boundaries unless --periodic is given; the lattices of graph
 files are periodic. All methods give the same labels.
 
-Examples:
-  rewise label cells.pgm --threshold 100 --out labels.pgm
+More examples:
   rewise label rock.h5:/porosity --threshold 0.4 --out labels.h5
   rewise label segments.h5:/ids --equal --json
   rewise label g.h5 --occupy 0.5 --seed 7

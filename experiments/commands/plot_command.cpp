@@ -14,12 +14,12 @@ namespace {
 
 constexpr const char* kPlotAbout =
     "Draw a study, a task file or curves.\n\n"
+    "Example: rewise plot studies/quickstart\n\n"
     "Draws every plot that the data allow, as PNG and PDF, into the study's folder\n"
     "plots/ (or beside the task file). Needs Python 3 with matplotlib and h5py; the\n"
     "environment variable REWISE_PYTHON names another interpreter.";
 constexpr const char* kPlotExamples = R"(
-Examples:
-  rewise plot studies/quickstart       Tc(p), crossings, moments of a study
+More examples:
   rewise plot t.h5                     time series and autocorrelations of a run
   rewise plot dec                      curves that decorrelate --out dec left (and so on))";
 

@@ -13,12 +13,10 @@ namespace {
 
 constexpr const char* kReportAbout =
     "Write a study's report.html again.\n\n"
+    "Example: rewise report studies/quickstart\n\n"
     "Draws the plots of a sweep or tc study again and writes DIR/report.html: numbers,\n"
     "plots, checks of equilibrium, where the numbers come from and how to repeat them, on\n"
     "one page that needs no network. Needs Python 3 with matplotlib and h5py.";
-constexpr const char* kReportExamples = R"(
-Example:
-  rewise report studies/quickstart     then open studies/quickstart/report.html)";
 
 ExitCode run_report(const std::string& folder) {
   if (!folder_exists(folder)) {
@@ -34,7 +32,7 @@ ExitCode run_report(const std::string& folder) {
 
 AddedCommand add_report_command(CLI::App& program) {
   auto folder = std::make_shared<std::string>();
-  CLI::App& app = add_command(program, "report", kReportAbout, kReportExamples);
+  CLI::App& app = add_command(program, "report", kReportAbout, "");
   add_argument(app, "folder", *folder, "DIR", "a study's folder");
   return {&app, [folder] { return run_report(*folder); }};
 }

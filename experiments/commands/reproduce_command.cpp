@@ -21,6 +21,7 @@ namespace {
 
 constexpr const char* kReproduceAbout =
     "A figure of a paper, ours beside theirs.\n\n"
+    "Example: rewise reproduce hawick-fig02\n\n"
     "Measures what a figure or table of Hawick, Leist & Playne (2010), Weigel (2011) or\n"
     "Komura & Okabe (2012, 2013) shows, draws our curves beside the numbers that the paper\n"
     "gives, says what the paper found and, by computed checks, whether ours agrees, disagrees\n"
@@ -33,9 +34,8 @@ lattices where needed; paper has the paper's sizes and needs a GPU. Every run is
 this program; its result stays in DIR/runs. After a signal or --time-limit (status 75) the same
 command goes on with the next run. Another configuration or kind of device starts anew.
 
-Examples:
+More examples:
   rewise reproduce --list
-  rewise reproduce hawick-fig02
   rewise reproduce hawick-fig12 --scale paper --out studies/fig12)";
 
 struct ReproduceOptions {

@@ -29,6 +29,7 @@ namespace {
 
 constexpr const char* kRunAbout =
     "Simulate one graph at given temperatures.\n\n"
+    "Example: rewise run --size 64 --p 0.01 --temperature 2.3,2.4,2.5\n\n"
     "Simulates the Ising or the Potts model on one graph at one or more temperatures and\n"
     "prints energy, magnetisation, Binder's U, specific heat and susceptibility per site\n"
     "with errors, and integrated autocorrelation times (tau, in cycles).";
@@ -59,8 +60,7 @@ which belong to FILE.h5). Without --share-ranks every rank runs the same command
 Memory is estimated before it is taken: a run that cannot fit is refused with status 69, one
 that takes much says so. --dry-run prints what a run would need, and does nothing else.
 
-Examples:
-  rewise run --dim 2 --size 64 --p 0.01 --temperature 2.3,2.4,2.5
+More examples:
   rewise run --size 128 --temperature 2.269185 --schedule 1:1 --measure 5000 --json
   rewise run --size 256 --p 0.01 --temperature 2.43 --schedule 1:16 --out t.h5
   mpirun -n 8 rewise run --share-ranks --engine bitlattice --size 131072 --schedule 1:0

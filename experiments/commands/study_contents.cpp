@@ -252,14 +252,14 @@ ExitCode run_study_contents(const ContentOptions& options) {
 
 constexpr const char* kStudyAbout =
     "What a study's folder holds; removes what nothing asks for.\n\n"
+    "Example: rewise study studies/sweep\n\n"
     "A study whose sizes, p, temperatures or sampling were edited keeps the tasks of before.\n"
     "Shows how many tasks there are of each lattice, for results, for pilots, scans and tuning,\n"
     "and how many the last run that came to its end did not ask for. Names those that it asked\n"
     "for and that are missing.";
 
 constexpr const char* kStudyExamples = R"(
-Examples:
-  rewise study studies/sweep            a row per lattice
+More examples:
   rewise study studies/sweep --list     a row per task
   rewise study studies/sweep --prune    remove what is not asked for)";
 

@@ -82,8 +82,7 @@ Several processes may work on the same DIR, and so do the ranks of `mpirun -n K`
 device "auto" takes a GPU unless the CPU is done with the whole study before a GPU has started.
 Averages over 8 graphs and more are corrected for what the number of rewired ends and the
 sum of squared degrees are off their exact means in this sample of graphs (control variates:
-smaller errors); the plain averages stand beside them, energy_plain and so on.
-)";
+smaller errors); the plain averages stand beside them, energy_plain and so on.)";
 
 void add_study_options(CLI::App& app, StudyOptions& options) {
   add_argument(app, "study", options.study, "STUDY.toml", "the study's configuration");

@@ -10,6 +10,7 @@
 #include "src/search/added_temperatures.hpp"
 #include "src/search/resamples.hpp"
 #include "src/search/sweep_report.hpp"
+#include "src/study/build_info.hpp"
 #include "src/study/parse.hpp"
 
 namespace rewise {
@@ -17,6 +18,7 @@ namespace {
 
 constexpr const char* kSweepAbout =
     "Thermal averages on a grid of lattices, p and temperatures.\n\n"
+    "Example: rewise sweep {} --out studies/sweep\n\n"
     "Simulates every combination of dimension, size, p, rewiring rule and schedule that\n"
     "STUDY.toml lists, many graphs each, and averages energy, magnetisation, its moments,\n"
     "Binder's U, specific heat, susceptibility and cluster size over them, with errors.";
@@ -49,9 +51,6 @@ gives the same numbers in another folder). What nothing asks for any more is nam
 'rewise study DIR --prune' removes it.
 
 )";
-constexpr const char* kSweepExample = R"(
-Example:
-  rewise sweep experiments/configs/sweep.toml --out studies/sweep)";
 
 // Graphs from files have no known transition temperature and no spread between graphs.
 void check_files(const StudyConfig& config, const std::string& file) {
@@ -121,9 +120,9 @@ ExitCode run_sweep(const StudyOptions& options) {
 
 AddedCommand add_sweep_command(CLI::App& program) {
   auto options = std::make_shared<StudyOptions>();
-  CLI::App& app = add_command(program, "sweep", kSweepAbout,
-                              "\n" + keys_help("sweep") + kSweepKeys + kScheduleHelp +
-                                  kSweepTarget + kResultsHelp + kSweepExample);
+  CLI::App& app = add_command(
+      program, "sweep", fmt::format(kSweepAbout, shipped_config("sweep.toml")),
+      "\n" + keys_help("sweep") + kSweepKeys + kScheduleHelp + kSweepTarget + kResultsHelp);
   add_study_options(app, *options);
   return {&app, [options] { return run_sweep(*options); }};
 }

@@ -10,12 +10,14 @@
 #include "src/search/task_runner.hpp"
 #include "src/search/tc_potts.hpp"
 #include "src/search/tc_report.hpp"
+#include "src/study/build_info.hpp"
 
 namespace rewise {
 namespace {
 
 constexpr const char* kTcAbout =
     "Critical temperatures and their shift with p.\n\n"
+    "Example: rewise tc {} --out studies/quickstart\n\n"
     "Measures the critical temperature Tc(p) of rewired lattices: finds the temperature\n"
     "window by itself (a coarse scan gives the first estimate, then the window follows the\n"
     "crossings), simulates many graphs of several sizes there, and extrapolates where\n"
@@ -61,9 +63,6 @@ phases weigh q times the disordered one, and by the histogram of the energy, ove
 sizes or more, and says of what order the transition is, with the latent heat, or that
 these sizes cannot tell.
 )";
-constexpr const char* kTcExample = R"(
-Example:
-  rewise tc experiments/configs/quickstart.toml --out studies/quickstart)";
 
 // Counts measured graphs, sizes with at least two of them, and p with at least two such sizes.
 std::vector<PointData> finished_part(std::vector<PointData> points) {
@@ -163,9 +162,10 @@ ExitCode run_tc(const StudyOptions& options) {
 
 AddedCommand add_tc_command(CLI::App& program) {
   auto options = std::make_shared<StudyOptions>();
-  CLI::App& app = add_command(program, "tc", kTcAbout,
-                              "\n" + keys_help("tc") + kTcKeys + kChecks + kScheduleHelp +
-                                  kTcTarget + kTree + kPotts + kResultsHelp + kTcExample);
+  CLI::App& app =
+      add_command(program, "tc", fmt::format(kTcAbout, shipped_config("quickstart.toml")),
+                  "\n" + keys_help("tc") + kTcKeys + kChecks + kScheduleHelp + kTcTarget + kTree +
+                      kPotts + kResultsHelp);
   add_study_options(app, *options);
   return {&app, [options] { return run_tc(*options); }};
 }

@@ -29,6 +29,7 @@ namespace {
 
 constexpr const char* kTuneAbout =
     "Find the schedule M:W that decorrelates fastest.\n\n"
+    "Example: rewise tune --size 64 --p 0.01\n\n"
     "Measures, for each candidate schedule (M local sweeps, then W cluster updates), the\n"
     "seconds of a cycle and the autocorrelation times tau_int of e, |m|, m^2, U and of the\n"
     "configuration, and ranks them by what they are worth for Tc: by how many independent\n"
@@ -47,8 +48,7 @@ With --study the winner goes where schedule = "auto" of that study finds it (--c
 one that its configuration names, if it does); 'rewise tc' does the same by itself, once per
 p and size.
 
-Examples:
-  rewise tune --size 64 --p 0.01
+More examples:
   rewise tune --size 128 --p 0,1e-3,1e-2,0.1 --budget 60s --out scan.json
   rewise plot scan.json
   rewise tune --dim 3 --size 16 --p 0.01 --engine bytespin --budget 60s

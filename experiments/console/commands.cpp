@@ -19,9 +19,9 @@ std::string& profile_file() {
 
 }  // namespace
 
-CLI::App& add_command(CLI::App& program, const char* name, const char* about,
-                      const std::string& examples) {
-  return *program.add_subcommand(name, about)->footer(examples);
+CLI::App& add_command(CLI::App& program, const char* name, const std::string& about,
+                      const std::string& more) {
+  return *program.add_subcommand(name, about)->footer(more);
 }
 void hide(CLI::App& command) { command.group(""); }
 void begin_group(CLI::App& app, const char* name) { app.option_defaults()->group(name); }

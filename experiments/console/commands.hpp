@@ -25,8 +25,9 @@ struct AddedCommand {
   Command run;
 };
 
-CLI::App& add_command(CLI::App& program, const char* name, const char* about,
-                      const std::string& examples);
+// `about` is the head of --help: a title, an example, what the command does. `more` is its end.
+CLI::App& add_command(CLI::App& program, const char* name, const std::string& about,
+                      const std::string& more);
 void hide(CLI::App& command);  // leaves it out of the list in --help
 // The section of --help for the options added after this call, or for the given options.
 void begin_group(CLI::App& app, const char* name);

@@ -81,14 +81,29 @@ std::string Help::make_usage(const CLI::App* app, std::string name) const {
   return "\n" + CLI::Formatter::make_usage(app, std::move(name));
 }
 
-constexpr const char* kFooter = R"(
-Examples:
-  rewise graph --dim 2 --size 64 --p 0.01          what a rewired lattice looks like
-  rewise run --dim 2 --size 64 --p 0.01 --temperature 2.3,2.4
-  rewise sweep experiments/configs/sweep.toml      thermal averages on a grid
-  rewise tc experiments/configs/quickstart.toml    critical temperatures, with plots
-  rewise help temperatures                         what a key of a study's file means
+constexpr const char* kAbout =
+    "Ising and Potts spins on small-world lattices: rewired networks, Monte Carlo runs,\n"
+    "critical temperatures. J = 1 and k_B = 1 throughout.\n";
 
+std::string examples() {
+  return fmt::format(R"(
+Examples:
+  rewise graph --size 64 --p 0.01                    builds a network and prints its metrics
+  rewise run --size 64 --p 0.01 --temperature 2.4    simulates it at a temperature
+  rewise tc {}
+                                                     measures Tc(p) and draws plots
+)",
+                     shipped_config("quickstart.toml"));
+}
+
+constexpr const char* kWhereToGo = R"(
+rewise --help              all commands
+rewise COMMAND --help      one command, beginning with an example
+rewise help [KEY]          the keys of a study's file, or one of them
+README.md                  first steps, and a list of the guides
+)";
+
+constexpr const char* kExitStatus = R"(
 Exit status: 0 done; 64 command line or configuration; 65 damaged or unfit input data;
 69 no such device, or too little memory; 70 a defect of rewise; 73 a result is held by
 another process or would be overwritten; 74 input/output; 75 interrupted: run, tc, sweep
@@ -290,16 +305,17 @@ bool heeds_signals(const std::string& command) {
 }
 
 int run(int argc, char** argv) {
-  if (argc > 1 && heeds_signals(argv[1])) install_stop_signals();
+  if (argc < 2) {
+    fmt::print(stderr, "{}{}{}", kAbout, examples(), kWhereToGo);
+    return static_cast<int>(ExitCode::usage);
+  }
+  if (heeds_signals(argv[1])) install_stop_signals();
   release_stop_signals();
-  CLI::App program{
-      "Ising spins on small-world lattices: rewired networks, Monte Carlo runs,\n"
-      "critical temperatures. J = 1 and k_B = 1 throughout.",
-      "rewise"};
+  CLI::App program{kAbout, "rewise"};
   program.set_version_flag("--version", "rewise " + build_info().version, "print the version");
   program.set_help_flag("-h,--help", "print this help");
   program.formatter(std::make_shared<Help>());
-  program.footer(kFooter);
+  program.footer(examples() + kExitStatus);
   program.require_subcommand(1);
   const std::vector<AddedCommand> commands{
       add_graph_command(program),       add_run_command(program),

@@ -32,25 +32,31 @@ const BuildInfo& build_info() {
 
 namespace {
 
-std::filesystem::path installed_folder() {
-  std::error_code none;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", none);
-  return program.parent_path().parent_path() / "share" / "rewise";
-}
-
 std::filesystem::path folder_of(const char* in_package, const char* in_source) {
   if (const char* package = std::getenv("REWISE_PACKAGE")) {
     return std::filesystem::path(package) / in_package;
   }
-  const auto source = std::filesystem::path(kSource) / in_source;
   std::error_code none;
-  return std::filesystem::exists(source, none) ? source : installed_folder() / in_package;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", none);
+  const auto installed = program.parent_path().parent_path() / "share" / "rewise" / in_package;
+  const auto source = std::filesystem::path(kSource) / in_source;
+  // A Python that runs the module of a source tree may be in /usr/bin, beside another rewise.
+  const bool in_python = program.filename().string().starts_with("python");
+  const auto& first = in_python ? source : installed;
+  return std::filesystem::exists(first, none) ? first : in_python ? installed : source;
 }
 
 }  // namespace
 
 std::filesystem::path scripts_folder() { return folder_of("plots", "analysis/rewise/plots"); }
 std::filesystem::path configs_folder() { return folder_of("configs", "experiments/configs"); }
+
+std::string shipped_config(const std::string& name) {
+  std::error_code none;
+  const auto path = configs_folder() / name;
+  const auto near = std::filesystem::proximate(path, none);
+  return near.empty() || *near.begin() == ".." ? path.string() : near.string();
+}
 
 std::string simd_target() {
   // The best of the targets that both the build and this machine know.

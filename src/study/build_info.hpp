@@ -18,9 +18,12 @@ struct BuildInfo {
 const BuildInfo& build_info();
 
 // Where plot.py and report.py are, and configs/: the Python package that runs the program
-// (REWISE_PACKAGE, which it sets), the source tree, or share/rewise beside the installed program.
+// (REWISE_PACKAGE, which it sets), share/rewise beside an installed program, or the source tree.
 std::filesystem::path scripts_folder();
 std::filesystem::path configs_folder();
+// Path of a study that comes with the program, for examples: relative to the working directory
+// where it lies below it, else absolute.
+std::string shipped_config(const std::string& name);
 
 // The widest vectors that the vectorised loops use on this machine: "AVX3 (16 x 32 bit)".
 std::string simd_target();

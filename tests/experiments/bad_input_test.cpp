@@ -46,7 +46,7 @@ TEST_CASE("bad command lines end with status 64 and one line") {
   const Workplace place;
   const std::string run = "run --size 8 --temperature 2.3 ";
   for (const Bad& bad : {
-           Bad{"", 64, "subcommand"},
+           Bad{"--json", 64, "unknown option '--json'"},
            Bad{"rn", 64, "did you mean 'run'"},
            Bad{"graph --sise 8", 64, "did you mean '--size'"},
            Bad{"graph", 64, "--size is missing"},

@@ -1,7 +1,11 @@
-// `rewise help`: keys of a study's file, and the page of all keys.
+// Help in the terminal: `rewise` alone, the --help of every command, `rewise help`, and the page of
+// all keys.
+#include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include "tests/support/catch.hpp"
 #include "tests/support/program.hpp"
@@ -14,7 +18,78 @@ bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
+// The names that `rewise --help` lists.
+std::vector<std::string> commands(const Workplace& place) {
+  std::istringstream text(place.run("--help").out);
+  std::vector<std::string> names;
+  bool inside = false;
+  for (std::string line; std::getline(text, line) && !(inside && line.empty());) {
+    if (inside) names.push_back(line.substr(2, line.find(' ', 2) - 2));
+    inside = inside || line == "Subcommands:";
+  }
+  return names;
+}
+
+// The examples in a text of help, without "rewise", mpirun, remarks and redirections.
+std::vector<std::string> examples(const std::string& help) {
+  std::istringstream text(help);
+  std::vector<std::string> found;
+  bool goes_on = false;  // into the next line
+  for (std::string line; std::getline(text, line);) {
+    const bool first = line.starts_with("Example: rewise ");
+    const bool begins = first || line.starts_with("  rewise ") || line.starts_with("  mpirun ");
+    if (begins) {
+      line.erase(0, line.find("rewise ") + 7);
+      found.emplace_back();
+    } else if (!goes_on || !line.starts_with("      ")) {
+      goes_on = false;
+      continue;
+    }
+    goes_on = true;
+    const auto begin = line.find_first_not_of(' ');
+    const std::string words =
+        line.substr(begin, std::min(line.find("  ", begin), line.find(" >", begin)) - begin);
+    if (begins || words.starts_with("-")) found.back() += (begins ? "" : " ") + words;
+  }
+  return found;
+}
+
 }  // namespace
+
+TEST_CASE("rewise alone prints three examples and where to read on") {
+  const Workplace place;
+  const Output output = place.run("");
+  INFO(output.err);
+  CHECK(output.status == 64);
+  CHECK(output.out.empty());
+  const auto shown = examples(output.err);
+  REQUIRE(shown.size() == 3);
+  CHECK(place.run(shown[0]).status == 0);
+  CHECK(place.run(shown[1]).status == 0);
+  CHECK(place.run(shown[2] + " --dry-run").status == 0);
+  for (const char* next : {"rewise --help", "rewise COMMAND --help", "rewise help [KEY]"}) {
+    CHECK(has(output.err, next));
+  }
+}
+
+TEST_CASE("the help of every command begins with an example, and its examples are valid") {
+  const Workplace place;
+  const auto names = commands(place);
+  CHECK(names.size() == 16);
+  for (const auto& name : names) {
+    const std::string help = place.run(name + " --help").out;
+    INFO(help);
+    const auto title = help.find("\n\n");
+    CHECK(help.substr(title, 18 + name.size()) == "\n\nExample: rewise " + name);
+    for (const auto& example : examples(help)) {
+      // Nothing else in the line is found fault with, and nothing is run.
+      const Output output = place.run(example + " --no-such-option");
+      INFO(example << "\n" << output.err);
+      CHECK(output.status == 64);
+      CHECK(has(output.err, "unknown option '--no-such-option'"));
+    }
+  }
+}
 
 TEST_CASE("help explains a key: type, default, allowed values, options, example") {
   const Workplace place;
