@@ -104,7 +104,6 @@ class Group {
   std::unique_ptr<EngineBatch> make(const BenchUpdate& update) const {
     EngineSpec spec;
     spec.model = group_.model;
-    spec.q = group_.q;
     spec.betas = {1 / group_.temperature};
     spec.replicas = group_.replicas;
     spec.seed = effort_.seed;
@@ -233,7 +232,7 @@ class Group {
     row.replicas = group_.replicas;
     row.graphs = group_.graphs;
     row.schedule = to_string(schedule);
-    if (group_.model == ModelKind::potts) row.q = group_.q;
+    if (group_.model.is_potts()) row.q = group_.model.q;
     return row;
   }
 

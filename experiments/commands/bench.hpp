@@ -40,8 +40,7 @@ struct BenchGroup {
   std::uint32_t replicas = 32;  // of each graph
   std::uint32_t graphs = 1;     // multispin engine: more than one share every launch on CUDA
   std::vector<BenchUpdate> updates;
-  ModelKind model = ModelKind::ising;  // potts: bytespin engine
-  std::uint32_t q = 2;                 // states
+  Model model;  // potts: bytespin engine
 };
 
 struct BenchEffort {

@@ -28,7 +28,7 @@ std::vector<std::uint32_t> counts_of(const std::string& text, const std::string&
 }
 
 // Those that have the model.
-std::vector<EngineKind> engines_of(const BenchOptions& options, ModelKind model) {
+std::vector<EngineKind> engines_of(const BenchOptions& options, const Model& model) {
   std::vector<EngineKind> engines;
   if (options.share_ranks && options.engine.empty()) {
     return {engine_with(&EngineTraits::regular_lattices)};
@@ -55,8 +55,8 @@ std::vector<EngineKind> engines_of(const BenchOptions& options, ModelKind model)
 }
 
 std::optional<double> plan_tc(const BenchPlan& plan, int dim, double p) {
-  return plan.model == ModelKind::potts ? near_potts_tc(dim, p, plan.q)
-                                        : near_tc(dim, Rule::rewire, p);
+  return plan.model.is_potts() ? near_potts_tc(dim, p, plan.model.q)
+                               : near_tc(dim, Rule::rewire, p);
 }
 
 template <class T>
@@ -184,7 +184,7 @@ std::vector<std::uint32_t> replicas_of(const BenchPlan& plan, EngineKind engine,
 
 BenchPlan make_bench_plan(const BenchOptions& options) {
   BenchPlan plan;
-  std::tie(plan.model, plan.q) = read_model(options);
+  plan.model = read_model(options);
   plan.engines = engines_of(options, plan.model);
   if (options.update.empty()) {
     const auto& all = all_updates();
@@ -225,7 +225,7 @@ BenchPlan make_bench_plan(const BenchOptions& options) {
     throw Error(ExitCode::usage,
                 fmt::format("--temperature is missing (Tc(p) is known here in two {}dimensions, "
                             "not in {})",
-                            plan.model == ModelKind::potts ? "" : "to four ", options.dim));
+                            plan.model.is_potts() ? "" : "to four ", options.dim));
   }
   std::tie(plan.replicas, plan.systems) = numbers_of_systems(options, plan.engines);
   for (const std::string& part : split_list(options.graphs)) {
@@ -275,8 +275,8 @@ std::vector<BenchGroup> bench_groups(const BenchPlan& plan, const BenchOptions& 
           for (const auto replicas : replicas_of(plan, engine, device, graph)) {
             for (const auto together :
                  own.batches ? plan.graphs_together : std::vector<std::uint32_t>{1}) {
-              groups.push_back({engine, device, graph, temperature, replicas, together, here,
-                                plan.model, plan.q});
+              groups.push_back(
+                  {engine, device, graph, temperature, replicas, together, here, plan.model});
             }
           }
         }

@@ -30,8 +30,7 @@ struct BenchPlan {
   std::vector<double> temperatures;
   std::vector<std::uint32_t> replicas, systems, graphs_together;
   BenchEffort effort;
-  ModelKind model = ModelKind::ising;
-  std::uint32_t q = 2;
+  Model model;
 };
 
 // Error(usage) naming the option; Error(device) where a device that was named cannot be used, or an

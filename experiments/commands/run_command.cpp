@@ -98,7 +98,8 @@ Unreached unreached_on(const Graph& graph) {
 // the square of their share to m^2. seen: of the graph that ran.
 std::string metropolis_warning(const TaskSpec& spec, const std::optional<Unreached>& seen) {
   // With more states than two, the proposals are random.
-  if (spec.local != LocalUpdate::metropolis || spec.schedule.local == 0 || spec.q > 2) return "";
+  if (spec.local != LocalUpdate::metropolis || spec.schedule.local == 0 || spec.model.q > 2)
+    return "";
   const bool wolff = spec.schedule.cluster > 0;
   if (wolff && spec.cluster != ClusterUpdate::wolff) return "";
   const char* cure = !has_cluster_updates(spec.engine) ? "take --local glauber"

@@ -168,12 +168,12 @@ TaskSpec run_spec(const RunOptions& options) {
     spec.graph = lattice_spec(options, ", or --graph FILE", runs_regular_lattices(options));
     spec.graph.p = parse_p(options.p, "--p");
   }
-  std::tie(spec.model, spec.q) = read_model(options);
+  spec.model = read_model(options);
   const int dim = spec.imported ? spec.imported->lattice().dim : static_cast<int>(options.dim);
   spec.local = choose_local_update(options.local, dim, "--local");
   spec.cluster = run_cluster(options).value_or(ClusterUpdate::wolff);
-  spec.few_cluster_tile = static_cast<std::uint32_t>(options.seed_tile);
-  spec.few_cluster_flip = parse_number(options.flip, "--few-cluster-flip");
+  spec.few_cluster.tile = static_cast<std::uint32_t>(options.seed_tile);
+  spec.few_cluster.flip = parse_number(options.flip, "--few-cluster-flip");
   spec.engine = choose_engine(options.engine, spec.model, spec.cluster, "--engine", true);
   spec.temperatures = parse_temperatures(options.temperature, "--temperature");
   check_replicas(spec.engine, options.replicas, "--replicas");

@@ -18,7 +18,7 @@ struct RunOptions : LatticeOptions, ModelOptions {
   GraphFileOptions reading;
   std::string graph, temperature, schedule = "1:1";
   std::string engine = "auto", device = "auto", local = "auto";
-  std::string flip = number_text(EngineSpec{}.few_cluster_flip);
+  std::string flip = number_text(FewCluster{}.flip);
   std::string cluster, wolff_method, label_method, start = "mixed", out;
   std::string checkpoint = "5min", time_limit, share_route = "auto", state = "auto";
   bool json = false, dry_run = false, share_ranks = false, recompute_damaged = false;

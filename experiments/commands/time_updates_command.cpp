@@ -39,8 +39,8 @@ constexpr Column kColumns[] = {
 // What both the equilibration and the timings use.
 EngineSpec engine_spec_of(const Json& request, ClusterUpdate cluster) {
   EngineSpec spec;
-  spec.q = request.at("q");
-  spec.model = spec.q == 2 ? ModelKind::ising : ModelKind::potts;
+  const std::uint32_t q = request.at("q");
+  spec.model = {q == 2 ? ModelKind::ising : ModelKind::potts, q};
   spec.betas = {request.at("beta").get<double>()};
   spec.replicas = request.at("replicas");
   spec.seed = request.at("seed");
@@ -82,7 +82,7 @@ std::unique_ptr<Engine> timed_engine(const Json& request, const Json& timing, co
         parse_label_method(timing["label_method"].get<std::string>(), "label_method");
   }
   const std::uint32_t tile = timing.value("tile", 0u);  // 0: the method's own choice
-  (cluster == ClusterUpdate::few_cluster ? spec.few_cluster_tile : options.label_tile) = tile;
+  (cluster == ClusterUpdate::few_cluster ? spec.few_cluster.tile : options.label_tile) = tile;
   const int ranks = timing.value("ranks", 1);
   if (ranks < 2) return make_engine(kind, graph, spec, options);
   const auto devices = options.device >= 0 ? cuda_devices() : std::vector<CudaDevice>{};

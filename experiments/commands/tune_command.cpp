@@ -68,8 +68,7 @@ ClusterUpdate wanted_cluster(const TuneOptions& options) {
 }
 
 EngineKind engine_of(const TuneOptions& options) {
-  return choose_engine(options.engine, read_model(options).first, wanted_cluster(options),
-                       "--engine");
+  return choose_engine(options.engine, read_model(options), wanted_cluster(options), "--engine");
 }
 
 std::vector<ClusterUpdate> clusters(const TuneOptions& options) {
@@ -101,19 +100,19 @@ std::vector<Candidate> candidates(const TuneOptions& options) {
 
 // Near Tc(p), where it is known; Potts with two states is Ising at half the temperature.
 std::optional<double> known_temperature(const TaskSpec& spec, int dim) {
-  if (spec.q > 2) return potts_tc(dim, spec.graph.p, spec.q);
+  if (spec.model.q > 2) return potts_tc(dim, spec.graph.p, spec.model.q);
   std::optional<double> tc = near_tc(dim, spec.graph.rule, spec.graph.p);
-  if (tc && spec.model == ModelKind::potts) *tc /= 2;
+  if (tc && spec.model.is_potts()) *tc /= 2;
   return tc;
 }
 
 double default_temperature(const TaskSpec& spec, int dim) {
   const std::optional<double> t = known_temperature(spec, dim);
-  if (!t && spec.q > 2) {
+  if (!t && spec.model.q > 2) {
     throw Error(ExitCode::usage,
                 fmt::format("--temperature is missing (Tc of the Potts model with {} states is "
                             "known here for two dimensions and p = 0)",
-                            spec.q));
+                            spec.model.q));
   }
   if (!t) {
     throw Error(
@@ -128,7 +127,7 @@ double default_temperature(const TaskSpec& spec, int dim) {
 // One setting for every p and temperature.
 std::vector<TaskSpec> specs(const TuneOptions& options) {
   TaskSpec spec;
-  std::tie(spec.model, spec.q) = read_model(options);
+  spec.model = read_model(options);
   spec.engine = engine_of(options);
   spec.seed = options.seed;
   const bool imported = !options.graph.empty();
@@ -185,7 +184,7 @@ TuneSetting setting_of(const TuneOptions& options, TaskSpec spec, const DeviceCh
     setting.rules.z = std::numeric_limits<double>::infinity();
   }
   setting.budget = parse_duration(options.budget, "--budget").count();
-  setting.improved = spec.model == ModelKind::ising;
+  setting.improved = spec.model.kind == ModelKind::ising;
   setting.spec = std::move(spec);
   return setting;
 }

@@ -106,10 +106,8 @@ std::string label_method_help() {
                      label_methods(&LabelTraits::whole));
 }
 
-std::pair<ModelKind, std::uint32_t> read_model(const ModelOptions& options) {
-  const ModelKind kind = parse_model(options.model, "--model");
-  check_states(kind, options.q, "--q");
-  return {kind, static_cast<std::uint32_t>(options.q)};
+Model read_model(const ModelOptions& options) {
+  return parse_model(options.model, options.q, "--model", "--q");
 }
 
 void add_share_ranks(CLI::App& app, bool& share, std::string& route) {

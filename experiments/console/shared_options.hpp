@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
 
 #include "experiments/console/commands.hpp"
 #include "graphs/graph_io.hpp"
@@ -66,8 +65,8 @@ void add_model_options(CLI::App& app, ModelOptions& options);
 // The words of labelling methods.
 std::string label_method_help();
 
-// The model and its q. Error(usage).
-std::pair<ModelKind, std::uint32_t> read_model(const ModelOptions& options);
+// The model that they name. Error(usage).
+Model read_model(const ModelOptions& options);
 
 // --share-ranks and --share-route: the ranks of one mpirun share every system (shared_ranks.hpp).
 void add_share_ranks(CLI::App& app, bool& share, std::string& route);

@@ -346,7 +346,7 @@ struct Recipe {
   template <class Stream>
   void pass(Stream& stream) {
     stream(graph.extents)(graph.p)(graph.rule)(graph.seed)(bonds);
-    stream(spec.model)(spec.q)(spec.betas)(spec.replicas)(spec.seed)(spec.local)(spec.start);
+    stream(spec.model)(spec.betas)(spec.replicas)(spec.seed)(spec.local)(spec.start);
     stream(spec.cluster)(label)(cuda);
   }
 };

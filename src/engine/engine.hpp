@@ -20,7 +20,7 @@
 #include "graphs/graph.hpp"
 #include "src/engine/schedule.hpp"
 #include "src/label/method.hpp"
-#include "src/model/acceptance.hpp"
+#include "src/model/model.hpp"
 
 namespace rewise {
 
@@ -32,30 +32,28 @@ inline bool starts_hot(Start start, std::uint32_t replica) {
   return start == Start::hot || (start == Start::mixed && replica % 2 == 1);
 }
 
-std::string_view to_string(ModelKind kind);
-std::string_view to_string(LocalUpdate update);
 std::string_view to_string(ClusterUpdate update);
 std::string_view to_string(Start start);
 // Error(usage) with the nearest known word; `origin` is the option or key.
-ModelKind parse_model(std::string_view text, std::string_view origin);
-LocalUpdate parse_local_update(std::string_view text, std::string_view origin);
 ClusterUpdate parse_cluster_update(std::string_view text, std::string_view origin);
 Start parse_start(std::string_view text, std::string_view origin);
 
+// Few-cluster updates.
+struct FewCluster {
+  std::uint32_t tile = 0;  // edge of the tiles with one seed each; 0: a few tiles, by the dimension
+  double flip = 0.9;       // probability that a cluster found is flipped
+};
+
 // All that determines the trajectory, beside the graph.
 struct EngineSpec {
-  ModelKind model = ModelKind::ising;
-  std::uint32_t q = 2;          // Potts states, 2..255
+  Model model;
   std::vector<double> betas;    // [T], 1/temperature; betas > 0
   std::uint32_t replicas = 32;  // R, per temperature; the multispin engine takes multiples of 32
   std::uint64_t seed = 1;       // run seed
   LocalUpdate local = LocalUpdate::metropolis;
   ClusterUpdate cluster = ClusterUpdate::wolff;
   Start start = Start::mixed;
-  // Few-cluster updates: one seed per tile of this edge (0: a few tiles, by the dimension), and the
-  // probability with which a cluster that was found flips.
-  std::uint32_t few_cluster_tile = 0;
-  double few_cluster_flip = 0.9;
+  FewCluster few_cluster;
 };
 
 // How the multispin engine grows Wolff clusters; the bits are the same.

@@ -56,8 +56,8 @@ Update parse_update(std::string_view word, std::string_view origin);
 
 bool has(EngineKind engine, Update update);
 bool has_cluster_updates(EngineKind engine);
-inline bool has(EngineKind engine, ModelKind model) {
-  return model == ModelKind::ising || traits(engine).potts;
+inline bool has(EngineKind engine, const Model& model) {
+  return model.kind == ModelKind::ising || traits(engine).potts;
 }
 // "metropolis, glauber": the local rules, or all of these, for messages and --help.
 std::string local_updates();

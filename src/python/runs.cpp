@@ -27,10 +27,7 @@ TaskSpec task_spec(const GraphSpec& lattice, const std::shared_ptr<const Graph>&
   spec.graph = lattice;
   spec.imported = graph;
   const auto dim = static_cast<int>(lattice.extents.size());
-  spec.model = parse_model(settings.model, "model");
-  check_states(spec.model, settings.q, "q");
-  check_whole(settings.q, 2, 255, "q");
-  spec.q = static_cast<std::uint32_t>(settings.q);
+  spec.model = parse_model(settings.model, settings.q, "model", "q");
   spec.local = choose_local_update(settings.local, dim, "local");
   const auto schedule = parse_schedule(settings.schedule, "schedule");
   spec.cluster = choose_cluster(settings.cluster, schedule, "cluster").value();
@@ -43,8 +40,7 @@ TaskSpec task_spec(const GraphSpec& lattice, const std::shared_ptr<const Graph>&
     throw Error(ExitCode::usage, fmt::format("temperature: {} is not above 0 and finite", t));
   }
   spec.temperatures = settings.temperatures;
-  spec.few_cluster_tile = settings.few_cluster_tile;
-  spec.few_cluster_flip = settings.few_cluster_flip;
+  spec.few_cluster = settings.few_cluster;
   check_whole(settings.replicas, 1, 1u << 20, "replicas");
   check_replicas(spec.engine, settings.replicas, "replicas");
   spec.replicas = static_cast<std::uint32_t>(settings.replicas);

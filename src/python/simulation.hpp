@@ -34,8 +34,7 @@ struct Settings {
   std::string engine = "auto", device = "auto";
   std::uint64_t threads = 0;
   std::string wolff_method, label_method;
-  std::uint32_t few_cluster_tile = 0;  // these two of restored runs only
-  double few_cluster_flip = EngineSpec{}.few_cluster_flip;
+  FewCluster few_cluster;                                 // of restored runs only
   std::uint64_t equilibrate = 0, measure = 0, every = 1;  // of whole runs
   std::string out;                                        // task file to keep; "": none
 };

@@ -277,7 +277,7 @@ void bind_simulation(nb::module_& module) {
       .def_prop_ro("cycles", [](Simulation& self) { return self.cycles(); })
       .def_prop_ro("temperature",
                    [](Simulation& self) { return array_of(self.spec().temperatures); })
-      .def_prop_ro("q", [](Simulation& self) { return self.spec().q; })
+      .def_prop_ro("q", [](Simulation& self) { return self.spec().model.q; })
       .def_prop_ro("replicas", [](Simulation& self) { return self.spec().replicas; })
       .def_prop_ro("engine",
                    [](Simulation& self) { return std::string(to_string(self.spec().engine)); })

@@ -69,7 +69,7 @@ void check_task_engine(const TaskSpec& spec) {
                             to_string(spec.engine)));
   }
   if (!has(spec.engine, spec.model)) {
-    refuse(fmt::format("model {}", to_string(spec.model)), "bytespin");
+    refuse(fmt::format("model {}", to_string(spec.model.kind)), "bytespin");
   }
   if (spec.schedule.cluster > 0) {
     refuse(fmt::format("schedule {} with cluster updates", to_string(spec.schedule)),

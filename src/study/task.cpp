@@ -8,6 +8,7 @@
 
 #include "src/base/error.hpp"
 #include "src/base/profile.hpp"
+#include "src/base/whole_number.hpp"
 #include "src/store/lease.hpp"
 #include "src/store/syscalls.hpp"
 #include "src/store/task_pack.hpp"
@@ -33,13 +34,13 @@ TextMap task_configuration(const TaskSpec& spec) {
   std::vector<std::string> temperatures;
   for (const double t : spec.temperatures) temperatures.push_back(number_text(t));
   map["sampling.engine"] = traits(spec.engine).stored_name;
-  map["sampling.model"] = to_string(spec.model);
-  map["sampling.q"] = fmt::format("{}", spec.q);
+  map["sampling.model"] = to_string(spec.model.kind);
+  map["sampling.q"] = fmt::format("{}", spec.model.q);
   map["sampling.local"] = to_string(spec.local);
   map["sampling.cluster"] = to_string(spec.cluster);
   if (spec.cluster == ClusterUpdate::few_cluster) {
-    map["sampling.few_cluster_tile"] = fmt::format("{}", spec.few_cluster_tile);
-    map["sampling.few_cluster_flip"] = number_text(spec.few_cluster_flip);
+    map["sampling.few_cluster_tile"] = fmt::format("{}", spec.few_cluster.tile);
+    map["sampling.few_cluster_flip"] = number_text(spec.few_cluster.flip);
   }
   map["sampling.temperatures"] = fmt::format("{}", fmt::join(temperatures, ","));
   map["sampling.replicas"] = fmt::format("{}", spec.replicas);
@@ -55,6 +56,16 @@ TextMap task_configuration(const TaskSpec& spec) {
   map["sampling.measure"] = fmt::format("{}", spec.measure);
   map["sampling.every"] = fmt::format("{}", spec.every);
   return map;
+}
+
+Model model_of(const TextMap& configuration) {
+  const auto text = [&](const char* key, const char* otherwise) -> std::string {
+    const auto found = configuration.find(key);
+    return found == configuration.end() ? otherwise : found->second;
+  };
+  const std::string q = text("sampling.q", "2");
+  return parse_model(text("sampling.model", "ising"), whole_number(q).value_or(0), "task file",
+                     "task file");
 }
 
 std::string task_id(const TaskSpec& spec) { return task_id(task_configuration(spec), kMayGrow); }
@@ -111,14 +122,12 @@ GraphRecord graph_record(const Graph& graph) {
 EngineSpec engine_spec(const TaskSpec& spec) {
   EngineSpec engine;
   engine.model = spec.model;
-  engine.q = spec.q;
   for (const double t : spec.temperatures) engine.betas.push_back(1 / t);
   engine.replicas = spec.replicas;
   engine.seed = spec.seed;
   engine.local = spec.local;
   engine.cluster = spec.cluster;
-  engine.few_cluster_tile = spec.few_cluster_tile;
-  engine.few_cluster_flip = spec.few_cluster_flip;
+  engine.few_cluster = spec.few_cluster;
   engine.start = spec.start;
   return engine;
 }

@@ -57,8 +57,7 @@ std::unique_ptr<Engine> prepare_potts(const Graph& graph, double temperature, Lo
                                       ClusterUpdate cluster,
                                       WolffMethod method = WolffMethod::automatic) {
   EngineSpec spec;
-  spec.model = ModelKind::potts;
-  spec.q = 3;
+  spec.model = {ModelKind::potts, 3};
   spec.betas = {1 / temperature};
   spec.replicas = 1;
   spec.start = Start::cold;

@@ -44,8 +44,7 @@ EngineSpec spec_of(std::uint32_t q, std::uint32_t replicas) {
   spec.cluster = ClusterUpdate::swendsen_wang;
   spec.betas = {0.3, 0.5};
   if (q > 0) {
-    spec.model = ModelKind::potts;
-    spec.q = q;
+    spec.model = {ModelKind::potts, q};
     spec.betas = {0.7, 1.2};
   }
   spec.replicas = replicas;
@@ -76,7 +75,7 @@ std::size_t check_methods(const Graph& graph, const EngineSpec& spec, std::uint6
     hash[k] = cpu->trajectory_hash();
   }
   for (const Choice& choice : methods) {
-    INFO(graph.sites() << " sites, " << graph.bonds() << " bonds, q " << spec.q << ", "
+    INFO(graph.sites() << " sites, " << graph.bonds() << " bonds, q " << spec.model.q << ", "
                        << std::string(to_string(choice.method)) << ", tile " << choice.tile);
     const auto gpu = engine(graph, spec, 0, choice);
     for (std::size_t k = 0; k < seen.size(); ++k) {

@@ -62,8 +62,8 @@ const std::vector<Run> kRuns{
 
 EngineSpec spec_of(const Run& run) {
   EngineSpec spec;
-  spec.model = run.model;
-  spec.q = run.q;
+  spec.model.kind = run.model;
+  spec.model.q = run.q;
   spec.local = run.local;
   spec.cluster = ClusterUpdate::swendsen_wang;
   const double critical = run.model == ModelKind::potts ? std::log(1 + std::sqrt(run.q)) : 0.44;

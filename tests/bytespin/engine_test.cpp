@@ -128,7 +128,7 @@ TEST_CASE("what is not there is a usage error") {
   EngineSpec spec = small_spec(ClusterUpdate::few_cluster);
   CHECK(code_of(spec, {}) == ExitCode::done);
   for (const double flip : {0.0, 1.0, -0.5, 1e-7, std::nan("")}) {
-    spec.few_cluster_flip = flip;
+    spec.few_cluster.flip = flip;
     CHECK(code_of(spec, {}) == ExitCode::usage);
   }
   spec = small_spec(ClusterUpdate::wolff);

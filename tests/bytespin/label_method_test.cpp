@@ -32,8 +32,7 @@ struct Trace {
 Trace trace_of(const Graph& graph, ClusterUpdate cluster, std::uint32_t q, LabelMethod method,
                std::uint32_t tile, Work* work = nullptr) {
   EngineSpec spec;
-  spec.model = q == 0 ? ModelKind::ising : ModelKind::potts;
-  spec.q = q == 0 ? 2 : q;
+  spec.model = {q == 0 ? ModelKind::ising : ModelKind::potts, q == 0 ? 2 : q};
   spec.betas = {q == 0 ? 0.45 : 0.9};
   spec.replicas = 2;
   spec.seed = 5;

@@ -38,7 +38,7 @@ void check_ranks(const std::vector<LatticeCase>& lattices, const std::vector<Sch
       for (const int ranks : numbers) {
         std::string name;
         for (const auto extent : lattice.extents) name.append(std::to_string(extent)).append(" ");
-        INFO(name << to_string(lattice.rule) << " " << lattice.p << ", q = " << spec.q << ", "
+        INFO(name << to_string(lattice.rule) << " " << lattice.p << ", q = " << spec.model.q << ", "
                   << to_string(spec.local) << ", " << ranks << " ranks");
         // The routes in turn: what they do does not depend on the case.
         const auto route = kRoutes[++turn % 3];
@@ -83,7 +83,7 @@ TEST_CASE("bytespin over ranks on CUDA: kalentev in two stages finds the cluster
     EngineOptions options = on(0);
     options.label_method = LabelMethod::kalentev;
     for (const int ranks : {1, 2, 3}) {
-      INFO(graph.sites() << " sites, p = " << lattice.p << ", q = " << spec.q << ", " << ranks
+      INFO(graph.sites() << " sites, p = " << lattice.p << ", q = " << spec.model.q << ", " << ranks
                          << " ranks");
       with_ranks(
           ranks, graph, spec, options,

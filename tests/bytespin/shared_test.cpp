@@ -33,7 +33,7 @@ TEST_CASE("bytespin over ranks: the trajectory and the sums of one process") {
       }
       for (const int ranks : {1, 2, 3, 4, 7}) {
         if (static_cast<std::uint32_t>(ranks) > lattice.extents.back()) continue;
-        INFO(graph.sites() << " sites, p = " << lattice.p << ", q = " << spec.q << ", "
+        INFO(graph.sites() << " sites, p = " << lattice.p << ", q = " << spec.model.q << ", "
                            << to_string(spec.local) << ", " << ranks << " ranks");
         with_ranks(ranks, graph, spec, with_threads(ranks == 3 ? 2 : 1), [&](Engine& engine) {
           check_seen(look(engine), expected[0]);
@@ -100,7 +100,7 @@ TEST_CASE("bytespin over ranks: kalentev in two stages finds the clusters of fas
     EngineOptions options = with_threads(1);
     options.label_method = LabelMethod::kalentev;
     for (const int ranks : {1, 2, 3, 7}) {
-      INFO(graph.sites() << " sites, p = " << lattice.p << ", q = " << spec.q << ", " << ranks
+      INFO(graph.sites() << " sites, p = " << lattice.p << ", q = " << spec.model.q << ", " << ranks
                          << " ranks");
       with_ranks(ranks, graph, spec, options, [&](Engine& engine) {
         engine.advance({0, 5}, 1);

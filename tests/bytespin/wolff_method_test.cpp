@@ -53,8 +53,8 @@ TEST_CASE("bytespin engine: ccl and frontier flip the same clusters") {
     for (const auto& [model, q] :
          {std::pair{ModelKind::ising, 2u}, std::pair{ModelKind::potts, 3u}}) {
       EngineSpec spec;
-      spec.model = model;
-      spec.q = q;
+      spec.model.kind = model;
+      spec.model.q = q;
       spec.betas = {1 / 1.5, 1 / 2.3, 1 / 3.0};
       spec.replicas = 2;
       spec.seed = 90;

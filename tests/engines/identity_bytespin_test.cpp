@@ -85,8 +85,8 @@ TEST_CASE("bytespin trajectories: stopped anywhere within a cycle and continued 
   for (const auto local : {LocalUpdate::metropolis, LocalUpdate::glauber}) {
     for (const ModelKind model : {ModelKind::ising, ModelKind::potts}) {
       EngineSpec spec = spec_of(local, ClusterUpdate::wolff);
-      spec.model = model;
-      spec.q = model == ModelKind::potts ? 3 : 2;
+      spec.model.kind = model;
+      spec.model.q = model == ModelKind::potts ? 3 : 2;
       if (model == ModelKind::potts) spec.betas = {1 / 0.6, 1 / 0.9, 1 / 1.2};
       stops(plane, spec, {1, 2}, {option(1), option(2), ccl, option(5)});
       spec.cluster = ClusterUpdate::swendsen_wang;
