@@ -117,9 +117,7 @@ class Group {
     EngineOptions options;
     group_.device.choose(options);
     options.threads = effort_.threads;
-    options.wolff_method = update.wolff;
-    options.label_method = update.label.value_or(LabelMethod::fast);
-    if (is_tiled(options.label_method)) options.label_tile = effort_.tile;
+    options.methods = update.methods;
     if (regular()) {
       std::vector<std::unique_ptr<Engine>> one;
       one.push_back(make_engine(group_.engine, nullptr, group_.graph.extents, spec, options));
@@ -138,7 +136,11 @@ class Group {
     BenchUpdate update{sweeps_alone() ? Update(LocalUpdate::metropolis)
                        : words        ? ClusterUpdate::wolff
                                       : ClusterUpdate::swendsen_wang};
-    if (!group_.device.team.empty()) update.label = LabelMethod::kalentev;  // on any lattice
+    if (const MethodSet* const own = factory(group_.engine).methods;
+        own != nullptr && !group_.device.team.empty()) {
+      const MethodChoice choice = own->on_any_lattice();
+      update = {choice.update, choice.name, choice.methods};
+    }
     auto batch = make(update);
     const Schedule schedule = sweeps_alone() ? Schedule{1, 0}
                               : words        ? Schedule{1, 4}
@@ -224,7 +226,7 @@ class Group {
     BenchRow row;
     row.engine = to_string(group_.engine);
     row.update = update.name();
-    row.method = update.method();
+    row.method = update.method;
     row.device = group_.device.name;
     row.extents = group_.graph.extents;
     row.p = group_.graph.p;

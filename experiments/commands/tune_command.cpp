@@ -59,7 +59,8 @@ struct TuneOptions : LatticeOptions, ModelOptions {
   GraphFileOptions reading;
   std::string graph, temperature, engine = "auto", device = "auto", local = "auto";
   std::string cluster = "auto", candidates, budget = "30s";
-  std::string wolff_method, label_method, out, study;
+  std::string out, study;
+  MethodWords methods;
   bool json = false, plots = true, keep_all = false, overwrite = false;
 };
 
@@ -165,16 +166,18 @@ std::vector<TaskSpec> specs(const TuneOptions& options) {
   return list;
 }
 
-EngineOptions methods(const TuneOptions& options, int dim) {
-  return choose_methods(options.wolff_method, options.label_method, 0, engine_of(options),
+std::any methods(const TuneOptions& options, int dim) {
+  return choose_methods(options.methods, engine_of(options),
                         cluster_or_auto(options.cluster, "--cluster"), dim);
 }
 
 TuneSetting setting_of(const TuneOptions& options, TaskSpec spec, const DeviceChoice& device) {
   TuneSetting setting;
-  setting.options = methods(options, static_cast<int>(spec.graph.extents.size()));
+  setting.options.methods = methods(options, static_cast<int>(spec.graph.extents.size()));
   setting.options.device = device.devices.front().index;
-  check_wolff_method(setting.options.wolff_method, setting.options.device >= 0, "--wolff-method");
+  const std::string why =
+      why_no_methods(spec.engine, setting.options.methods, setting.options.device >= 0);
+  if (!why.empty()) throw Error(ExitCode::usage, why);
   spec.replicas = options.replicas > 0 ? static_cast<std::uint32_t>(options.replicas)
                                        : tuning_replicas(spec, setting.options.device);
   setting.options.threads = options.threads > 0 ? static_cast<int>(options.threads)
@@ -354,8 +357,7 @@ void add_effort_options(CLI::App& app, TuneOptions& o) {
   add_flag(app, "--keep-all", o.keep_all, "drop no candidate: for checks, with a large budget");
   add_key(app, "run.device", o.device);
   add_threads(app, o.threads, help_lines(setting("run.threads").help));
-  add_text(app, "--wolff-method", o.wolff_method, "WORD", "bytespin engine: as 'rewise run'");
-  add_text(app, "--label-method", o.label_method, "WORD", "bytespin engine: as 'rewise run'");
+  add_method_options(app, o.methods, MethodHelp::as_run);
   begin_group(app, "Output");
   add_text(app, "--out", o.out, "FILE.json", "keep everything here, with plots beside it");
   add_text(app, "--study", o.study, "DIR",

@@ -7,7 +7,7 @@
 
 #include "experiments/console/commands.hpp"
 #include "graphs/graph_io.hpp"
-#include "src/engine/engine.hpp"
+#include "src/engine/factory.hpp"
 
 namespace rewise {
 
@@ -62,11 +62,13 @@ struct ModelOptions {
 
 // --model, --q.
 void add_model_options(CLI::App& app, ModelOptions& options);
-// The words of labelling methods.
-std::string label_method_help();
-
 // The model that they name. Error(usage).
 Model read_model(const ModelOptions& options);
+
+// The options by which engines let users choose methods: one word each, or lists of words of which
+// each makes a row, or one word each with a reference to the help of `run`.
+enum class MethodHelp { full, lists, as_run };
+void add_method_options(CLI::App& app, MethodWords& words, MethodHelp kind);
 
 // --share-ranks and --share-route: the ranks of one mpirun share every system (shared_ranks.hpp).
 void add_share_ranks(CLI::App& app, bool& share, std::string& route);

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <any>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -19,7 +20,6 @@
 
 #include "graphs/graph.hpp"
 #include "src/engine/schedule.hpp"
-#include "src/label/method.hpp"
 #include "src/model/model.hpp"
 
 namespace rewise {
@@ -56,19 +56,6 @@ struct EngineSpec {
   FewCluster few_cluster;
 };
 
-// How the multispin engine grows Wolff clusters; the bits are the same.
-enum class WolffForm { automatic, dense, sparse };
-
-// How the bytespin engine does. A cluster is defined by its seed site and one draw per bond, so all
-// of them flip the same sites (registry.hpp: what each can do).
-enum class WolffMethod {
-  automatic,       // the device's fastest
-  frontier,        // breadth first (Hawick, Leist & Playne 2010, algorithms 1-4)
-  frontier_local,  // a block goes on by itself for a while (their algorithm 5)
-  persistent,      // one kernel for all updates of a cycle (Komura & Okabe 2012)
-  ccl,             // label all clusters, flip one
-};
-
 // How, never what.
 struct EngineOptions {
   int threads = 0;  // 0: all cores
@@ -76,18 +63,21 @@ struct EngineOptions {
   // to the next; outlives the engine.
   const std::atomic<int>* threads_now = nullptr;
   int device = -1;  // CUDA device; -1: the CPU
-  // Single engine, sweeps and Swendsen-Wang: several CUDA devices that share every system, in
-  // place of `device`.
+  // Several CUDA devices that share every system, in place of `device` (EngineTraits::teams).
   std::vector<int> devices;
-  WolffForm wolff_form = WolffForm::automatic;
-  WolffMethod wolff_method = WolffMethod::automatic;  // bytespin engine
-  LabelMethod label_method = LabelMethod::fast;       // bytespin engine
-  std::uint32_t label_tile = 0;  // edge of its tiles; 0: the method's own choice
+  // Choices of one engine alone, by the struct that it declares in its methods.hpp; empty: its
+  // defaults. Code above the engines passes them on (factory.hpp, MethodSet).
+  std::any methods;
   // Asked within cycles, by any thread, every few milliseconds of work (stop_watch.hpp): whether
   // advance() is to end early. None: it never does.
   std::function<bool()> stop;
   std::uint64_t stop_grain = std::uint64_t{1} << 18;  // site updates between two questions
 };
+
+template <class Methods>
+Methods methods_from(const std::any& methods) {
+  return methods.has_value() ? std::any_cast<const Methods&>(methods) : Methods{};
+}
 
 inline int threads_now(const EngineOptions& options, int threads) {
   return options.threads_now == nullptr ? threads

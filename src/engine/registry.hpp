@@ -36,7 +36,6 @@ struct EngineTraits {
   bool batches;           // many graphs share the launches of a CUDA device
   bool teams;             // several CUDA devices, or ranks, share every system
   bool regular_lattices;  // runs a regular lattice by its extents, without a graph
-  bool methods;           // has methods of an update to choose among: WolffMethod, LabelMethod
   std::uint32_t word;     // replicas come in multiples of it
   double bytes_of_spin;   // of one site of one replica
 };
@@ -44,7 +43,7 @@ struct EngineTraits {
 std::span<const EngineTraits> engine_registry();
 const EngineTraits& traits(EngineKind engine);
 inline constexpr EngineKind kDefaultEngine = EngineKind::multispin;
-// The first engine that has a capability: engine_with(&EngineTraits::methods).
+// The first engine that has a capability: engine_with(&EngineTraits::potts).
 EngineKind engine_with(bool EngineTraits::*capability);
 
 std::string_view to_string(EngineKind engine);
@@ -65,16 +64,5 @@ std::span<const Update> all_updates();
 std::string names_of(std::span<const Update> updates);
 // "multispin or bytespin": those that have it, for messages.
 std::string engines_with(Update update);
-
-// "" for automatic.
-std::string_view to_string(WolffMethod method);
-// Error(usage) as above; "" is automatic.
-WolffMethod parse_wolff_method(std::string_view word, std::string_view origin);
-// All are for Ising and Potts; some for CUDA devices alone, never several that share a system.
-bool has_cpu(WolffMethod method);
-// Their names: "frontier, ccl", for messages and --help.
-std::string wolff_methods(bool cpu, bool cuda_alone, std::string_view between = ", ");
-// "" or why there is no such method on the CPU, for a message that says who asked for it.
-std::string why_not_on_cpu(WolffMethod method);
 
 }  // namespace rewise

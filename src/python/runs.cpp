@@ -70,9 +70,9 @@ TextMap configuration_of(TaskSpec spec) {
 }
 
 EngineOptions engine_options(const TaskSpec& spec, const Settings& settings, double cpu_seconds) {
-  EngineOptions options =
-      choose_methods(settings.wolff_method, settings.label_method, 0, spec.engine, spec.cluster,
-                     static_cast<int>(spec.graph.extents.size()));
+  EngineOptions options;
+  options.methods = choose_methods(settings.methods, spec.engine, spec.cluster,
+                                   static_cast<int>(spec.graph.extents.size()));
   check_whole(settings.threads, 0, 4096, "threads");
   options.threads = settings.threads > 0 ? static_cast<int>(settings.threads)
                                          : useful_threads(spec, thread_count(0));

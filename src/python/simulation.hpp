@@ -33,7 +33,7 @@ struct Settings {
   std::uint64_t seed = 1;
   std::string engine = "auto", device = "auto";
   std::uint64_t threads = 0;
-  std::string wolff_method, label_method;
+  MethodWords methods;
   FewCluster few_cluster;                                 // of restored runs only
   std::uint64_t equilibrate = 0, measure = 0, every = 1;  // of whole runs
   std::string out;                                        // task file to keep; "": none

@@ -29,8 +29,8 @@ Settings settings_of(const nb::dict& given) {
   take("engine", s.engine);
   take("device", s.device);
   take("threads", s.threads);
-  take("wolff_method", s.wolff_method);
-  take("label_method", s.label_method);
+  take("wolff_method", s.methods["--wolff-method"]);
+  take("label_method", s.methods["--label-method"]);
   take("equilibrate", s.equilibrate);
   take("measure", s.measure);
   take("every", s.every);

@@ -134,33 +134,6 @@ EngineKind choose_engine(const std::string& text, const Model& model, ClusterUpd
   return *named;
 }
 
-EngineOptions choose_methods(const std::string& wolff, const std::string& label, std::uint64_t tile,
-                             EngineKind engine, std::optional<ClusterUpdate> cluster, int dim) {
-  const char* given = !wolff.empty()   ? "--wolff-method"
-                      : !label.empty() ? "--label-method"
-                      : tile > 0       ? "--tile"
-                                       : nullptr;
-  if (given != nullptr && !traits(engine).methods) {
-    throw Error(ExitCode::usage,
-                fmt::format("{}: is for --engine bytespin, not {}", given, to_string(engine)));
-  }
-  if (!wolff.empty() && cluster && cluster != ClusterUpdate::wolff) {
-    throw Error(ExitCode::usage,
-                fmt::format("--wolff-method: is for --cluster wolff, not {}", to_string(*cluster)));
-  }
-  EngineOptions options;
-  options.wolff_method = parse_wolff_method(wolff, "--wolff-method");
-  options.label_method = parse_label_method(label, "--label-method");
-  options.label_tile = static_cast<std::uint32_t>(tile);
-  tile_edge(options.label_method, dim, options.label_tile, "--tile");
-  return options;
-}
-
-void check_wolff_method(WolffMethod method, bool on_cuda, const std::string& origin) {
-  const std::string why = on_cuda ? "" : why_not_on_cpu(method);
-  if (!why.empty()) throw Error(ExitCode::usage, fmt::format("{}: {}", origin, why));
-}
-
 void check_replicas(EngineKind engine, std::uint64_t replicas, const std::string& origin) {
   const std::uint64_t word = traits(engine).word;
   if (word == 1 || (replicas > 0 && replicas % word == 0)) return;

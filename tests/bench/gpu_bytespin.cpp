@@ -11,6 +11,7 @@
 #include "graphs/graph.hpp"
 #include "src/base/clock.hpp"
 #include "src/bytespin/bytespin.hpp"
+#include "src/bytespin/methods.hpp"
 #include "src/engine/registry.hpp"
 #include "tests/bench/seconds_per_cycle.hpp"
 
@@ -65,7 +66,7 @@ std::unique_ptr<Engine> prepare_potts(const Graph& graph, double temperature, Lo
   spec.cluster = cluster;
   EngineOptions options;
   options.device = 0;
-  options.wolff_method = method;
+  options.methods = BytespinMethods{.wolff = method};
   auto engine = make_bytespin_engine(graph, spec, options);
   engine->advance({0, 1}, 30);
   return engine;

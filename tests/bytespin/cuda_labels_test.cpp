@@ -9,6 +9,7 @@
 #include "graphs/graph.hpp"
 #include "src/base/error.hpp"
 #include "src/bytespin/bytespin.hpp"
+#include "src/bytespin/methods.hpp"
 #include "src/label/labeller.hpp"
 #include "src/label/method.hpp"
 #include "src/label/papers/components_cuda.hpp"
@@ -57,8 +58,7 @@ std::unique_ptr<Engine> engine(const Graph& graph, const EngineSpec& spec, int d
   EngineOptions options;
   options.threads = 4;
   options.device = device;
-  options.label_method = choice.method;
-  options.label_tile = choice.tile;
+  options.methods = BytespinMethods{.label = choice.method, .label_tile = choice.tile};
   return make_bytespin_engine(graph, spec, options);
 }
 

@@ -7,6 +7,7 @@
 
 #include "graphs/graph.hpp"
 #include "src/bytespin/bytespin.hpp"
+#include "src/bytespin/methods.hpp"
 #include "src/engine/registry.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/edge_list.hpp"
@@ -58,7 +59,8 @@ std::unique_ptr<Engine> engine(const Graph& graph, const EngineSpec& spec, const
   EngineOptions options;
   options.threads = 4;
   options.device = device;
-  if (device >= 0 || run.method == WolffMethod::ccl) options.wolff_method = run.method;
+  if (device >= 0 || run.method == WolffMethod::ccl)
+    options.methods = BytespinMethods{.wolff = run.method};
   return make_bytespin_engine(graph, spec, options);
 }
 

@@ -6,6 +6,7 @@
 #include "graphs/graph.hpp"
 #include "src/base/error.hpp"
 #include "src/bytespin/bytespin.hpp"
+#include "src/bytespin/methods.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/same_moves.hpp"
 
@@ -135,7 +136,7 @@ TEST_CASE("what is not there is a usage error") {
   CHECK(code_of(spec, {}) == ExitCode::done);
   CHECK(code_of(spec, with_threads(-1)) == ExitCode::usage);
   EngineOptions options;
-  options.wolff_method = WolffMethod::persistent;  // of CUDA alone
+  options.methods = BytespinMethods{.wolff = WolffMethod::persistent};  // of CUDA alone
   CHECK(code_of(spec, options) == ExitCode::usage);
 }
 

@@ -3,6 +3,7 @@
 
 #include "src/base/error.hpp"
 #include "src/bytespin/bytespin.hpp"
+#include "src/bytespin/methods.hpp"
 #include "src/label/method.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/edge_list.hpp"
@@ -39,9 +40,7 @@ Trace trace_of(const Graph& graph, ClusterUpdate cluster, std::uint32_t q, Label
   spec.cluster = cluster;
   EngineOptions options;
   options.threads = 1;
-  options.wolff_method = WolffMethod::ccl;
-  options.label_method = method;
-  options.label_tile = tile;
+  options.methods = BytespinMethods{WolffMethod::ccl, method, tile};
   const auto engine = make_bytespin_engine(graph, spec, options);
   engine->advance({0, 1}, 4);
   Trace trace{engine->trajectory_hash(), {}};
@@ -100,8 +99,7 @@ TEST_CASE("tiles of a method without any are a usage error") {
     EngineSpec spec;
     spec.betas = {0.4};
     EngineOptions options;
-    options.label_method = method;
-    options.label_tile = tile;
+    options.methods = BytespinMethods{.label = method, .label_tile = tile};
     try {
       make_bytespin_engine(graph, spec, options);
     } catch (const Error& error) {
