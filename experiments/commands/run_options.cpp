@@ -133,8 +133,9 @@ void check_run_options(const CLI::App& app, RunOptions& options) {
   refuse_few_cluster_options(app, run_cluster(options));
   if (options.engine == "auto" && options.share_ranks) {  // which share no word groups
     const auto schedule = schedule_or_auto(options.schedule, "--schedule");
-    const bool bits = schedule && schedule->cluster == 0 && options.model == "ising" &&
-                      options.graph.empty() && parse_p(options.p, "--p") == 0;
+    const bool bits = schedule && schedule->cluster == 0 &&
+                      read_model(options).kind == ModelKind::ising && options.graph.empty() &&
+                      parse_p(options.p, "--p") == 0;
     options.engine = to_string(
         engine_with(bits ? &EngineTraits::regular_lattices : &EngineTraits::shares_rewired));
   }

@@ -98,8 +98,9 @@ ReadOptions read_options(const GraphFileOptions& o) {
 }
 
 void add_model_options(CLI::App& app, ModelOptions& o) {
-  add_key(app, "model.name", o.model);
-  add_key(app, "model.q", o.q);
+  for (const char* key : kModelKeys) {
+    add_key(app, fmt::format("model.{}", key).c_str(), o.model[key]);
+  }
 }
 
 void add_method_options(CLI::App& app, MethodWords& words, MethodHelp kind) {
@@ -121,7 +122,11 @@ void add_method_options(CLI::App& app, MethodWords& words, MethodHelp kind) {
 }
 
 Model read_model(const ModelOptions& options) {
-  return parse_model(options.model, options.q, "--model", "--q");
+  ModelWords origin;
+  for (const char* key : kModelKeys) {
+    origin[key] = setting(fmt::format("model.{}", key)).option;
+  }
+  return parse_model(options.model, origin);
 }
 
 void add_share_ranks(CLI::App& app, bool& share, std::string& route) {

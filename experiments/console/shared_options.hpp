@@ -56,8 +56,7 @@ void add_graph_file_options(CLI::App& app, GraphFileOptions& options, const char
 ReadOptions read_options(const GraphFileOptions& options);
 
 struct ModelOptions {
-  std::string model = "ising";
-  std::uint64_t q = 2;
+  ModelWords model = Model{}.words();
 };
 
 // --model, --q.

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "src/base/error.hpp"
+#include "src/base/whole_number.hpp"
 #include "src/base/words.hpp"
 
 namespace rewise {
@@ -46,18 +47,32 @@ std::string_view to_string(LocalUpdate update) {
   return kLocalUpdates[static_cast<std::size_t>(update)];
 }
 
-Model parse_model(std::string_view name, std::uint64_t q, std::string_view name_origin,
-                  std::string_view q_origin) {
-  const auto kind = static_cast<ModelKind>(parse_word(name, kModels, "model", name_origin));
-  if (kind == ModelKind::ising && q != 2) {
-    throw Error(ExitCode::usage,
-                fmt::format("{}: {} states are for model potts (ising has 2)", q_origin, q));
+ModelWords Model::words() const {
+  return {{"name", std::string(to_string(kind))}, {"q", fmt::format("{}", q)}};
+}
+
+Model parse_model(const ModelWords& words, const ModelWords& origin) {
+  Model model;
+  const auto word = [&](const char* key) {
+    const auto found = words.find(key);
+    return found == words.end() ? std::string() : found->second;
+  };
+  if (const std::string name = word("name"); !name.empty()) {
+    model.kind = static_cast<ModelKind>(parse_word(name, kModels, "model", origin.at("name")));
   }
-  if (q < 2 || q > kMostStates) {
+  const std::string states = word("q");
+  if (states.empty()) return model;
+  const auto q = whole_number(states);
+  if (q && *q != 2 && !model.is_potts()) {
     throw Error(ExitCode::usage,
-                fmt::format("{}: {} is out of range (2..{})", q_origin, q, kMostStates));
+                fmt::format("{}: {} states are for model potts (ising has 2)", origin.at("q"), *q));
   }
-  return {kind, static_cast<std::uint32_t>(q)};
+  if (!q || *q < 2 || *q > kMostStates) {
+    throw Error(ExitCode::usage,
+                fmt::format("{}: {} is out of range (2..{})", origin.at("q"), states, kMostStates));
+  }
+  model.q = static_cast<std::uint32_t>(*q);
+  return model;
 }
 
 LocalUpdate parse_local_update(std::string_view text, std::string_view origin) {

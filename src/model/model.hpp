@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,10 @@ enum class ModelKind { ising, potts };
 enum class LocalUpdate { metropolis, glauber };
 inline constexpr std::string_view kLocalUpdates[] = {"metropolis", "glauber"};
 
+// What a model is given by, as words by key; [model] of a study's file has the same keys.
+inline constexpr const char* kModelKeys[] = {"name", "q"};
+using ModelWords = std::map<std::string, std::string>;
+
 struct Model {
   ModelKind kind = ModelKind::ising;
   std::uint32_t q = 2;  // states, 2..255; Ising has 2
@@ -26,6 +31,7 @@ struct Model {
   bool is_potts() const { return kind == ModelKind::potts; }
   // Error(usage) for a q that is out of range.
   void check() const;
+  ModelWords words() const;
 
   // The energy of a bond between unequal spins above that of one between equal spins.
   int bond_energy() const { return is_potts() ? 1 : 2; }
@@ -67,10 +73,10 @@ constexpr bool certain_downhill(LocalUpdate rule) { return rule == LocalUpdate::
 std::string to_string(const Model& model);
 std::string_view to_string(ModelKind kind);
 std::string_view to_string(LocalUpdate update);
-// Error(usage) with the nearest known word, or if q does not suit the model; each origin is an
-// option or a key.
-Model parse_model(std::string_view name, std::uint64_t q, std::string_view name_origin,
-                  std::string_view q_origin);
+// Keys without a word have their default. Error(usage) with the nearest known word, and for a q
+// that does not suit the model; `origin`: the option or the place of each key.
+Model parse_model(const ModelWords& words, const ModelWords& origin);
+// Error(usage) as above; `origin` is an option or a key.
 LocalUpdate parse_local_update(std::string_view text, std::string_view origin);
 
 }  // namespace rewise

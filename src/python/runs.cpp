@@ -27,7 +27,7 @@ TaskSpec task_spec(const GraphSpec& lattice, const std::shared_ptr<const Graph>&
   spec.graph = lattice;
   spec.imported = graph;
   const auto dim = static_cast<int>(lattice.extents.size());
-  spec.model = parse_model(settings.model, settings.q, "model", "q");
+  spec.model = parse_model(settings.model, {{"name", "model"}, {"q", "q"}});
   spec.local = choose_local_update(settings.local, dim, "local");
   const auto schedule = parse_schedule(settings.schedule, "schedule");
   spec.cluster = choose_cluster(settings.cluster, schedule, "cluster").value();

@@ -69,8 +69,7 @@ std::unique_ptr<Simulation> Simulation::restore(const std::string& path, const S
   }
   Settings settings = how;
   settings.temperatures = data.temperature;
-  settings.model = text("sampling.model", "ising");
-  settings.q = std::strtoull(text("sampling.q", "2").c_str(), nullptr, 10);
+  settings.model = model_of(data.configuration).words();
   settings.schedule = text("sampling.schedule", "1:1");
   settings.local = text("sampling.local", "metropolis");
   settings.cluster = text("sampling.cluster", "wolff");

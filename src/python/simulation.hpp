@@ -25,8 +25,7 @@ namespace rewise::python {
 // As `rewise run` has them, by the same names; words are checked by what the program checks with.
 struct Settings {
   std::vector<double> temperatures;  // [T] J = k_B = 1
-  std::string model = "ising";
-  std::uint64_t q = 2;
+  ModelWords model;
   std::string schedule = "1:1", local = "auto", cluster;
   std::uint64_t replicas = 32;
   std::string start = "mixed";

@@ -18,8 +18,10 @@ Settings settings_of(const nb::dict& given) {
     if (given.contains(key)) value = nb::cast<std::decay_t<decltype(value)>>(given[key]);
   };
   take("temperature", s.temperatures);
-  take("model", s.model);
-  take("q", s.q);
+  std::uint64_t q = 2;
+  take("model", s.model["name"]);
+  take("q", q);
+  s.model["q"] = std::to_string(q);
   take("schedule", s.schedule);
   take("local", s.local);
   take("cluster", s.cluster);

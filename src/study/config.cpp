@@ -72,10 +72,17 @@ KeyPlace place_of(const Setting& setting, const TomlSection& now, const TomlSect
 
 void read_model(const TomlSection& model, const TomlSection& sampling, bool note,
                 StudyConfig& config) {
-  const KeyPlace name = place_of(setting("model.name"), model, sampling, note);
-  const KeyPlace q = place_of(setting("model.q"), model, sampling, note);
-  config.model = parse_model(name.section.text(name.key), q.section.whole(q.key, config.model.q),
-                             name.origin(), q.origin());
+  ModelWords words, origin;
+  for (const char* key : kModelKeys) {
+    const Setting& one = setting(fmt::format("model.{}", key));
+    const auto [section, at] = place_of(one, model, sampling, note);
+    origin[key] = section.origin(at);
+    if (!section.has(at)) continue;
+    words[key] = one.type == "text"      ? section.text(at)
+                 : one.type == "integer" ? fmt::format("{}", section.whole(at, 0))
+                                         : number_text(section.number(at, 0));
+  }
+  config.model = parse_model(words, origin);
 }
 
 void read_sampling(const TomlSection& section, StudyConfig& config) {

@@ -287,6 +287,7 @@ std::vector<Setting> model_and_sampling() {
        .example = "3",
        .text = [](C c) { return c.model.is_potts() ? whole(c.model.q) : std::string(); },
        .option = "--q",
+       .option_type = "N",
        .old_table = "sampling",
        .old_key = "q"},
       {.table = "sampling",

@@ -123,11 +123,14 @@ Held read_held(const std::string& text, const fs::path& file) {
     const auto now = root[one.table][one.key];
     return now ? now : root[one.old_table][one.old_key];
   };
-  const auto model = at(setting("model.name")).value<std::string>();
-  const auto q = at(setting("model.q")).value<std::int64_t>().value_or(defaults.model.q);
-  held.owner.model =
-      to_string(parse_model(model.value_or(std::string(to_string(defaults.model.kind))),
-                            static_cast<std::uint64_t>(q), file.string(), file.string()));
+  ModelWords words, origin;
+  for (const char* key : kModelKeys) {
+    const auto node = at(setting(fmt::format("model.{}", key)));
+    origin[key] = fmt::format("{}: model.{}", file.string(), key);
+    if (const auto number = node.value<double>()) words[key] = number_text(*number);
+    if (const auto word = node.value<std::string>()) words[key] = *word;
+  }
+  held.owner.model = to_string(parse_model(words, origin));
   if (const auto head = read_head(text)) {
     check_head(*head, held.owner, text, file);
     held.owner = *head;

@@ -8,7 +8,6 @@
 
 #include "src/base/error.hpp"
 #include "src/base/profile.hpp"
-#include "src/base/whole_number.hpp"
 #include "src/store/lease.hpp"
 #include "src/store/syscalls.hpp"
 #include "src/store/task_pack.hpp"
@@ -19,6 +18,14 @@
 #include "src/study/task_group.hpp"
 
 namespace rewise {
+
+namespace {
+
+std::string model_key(const std::string& key) {
+  return key == "name" ? "sampling.model" : "sampling." + key;
+}
+
+}  // namespace
 
 TextMap task_configuration(const TaskSpec& spec) {
   TextMap map;
@@ -34,8 +41,7 @@ TextMap task_configuration(const TaskSpec& spec) {
   std::vector<std::string> temperatures;
   for (const double t : spec.temperatures) temperatures.push_back(number_text(t));
   map["sampling.engine"] = traits(spec.engine).stored_name;
-  map["sampling.model"] = to_string(spec.model.kind);
-  map["sampling.q"] = fmt::format("{}", spec.model.q);
+  for (const auto& [key, word] : spec.model.words()) map[model_key(key)] = word;
   map["sampling.local"] = to_string(spec.local);
   map["sampling.cluster"] = to_string(spec.cluster);
   if (spec.cluster == ClusterUpdate::few_cluster) {
@@ -59,13 +65,13 @@ TextMap task_configuration(const TaskSpec& spec) {
 }
 
 Model model_of(const TextMap& configuration) {
-  const auto text = [&](const char* key, const char* otherwise) -> std::string {
-    const auto found = configuration.find(key);
-    return found == configuration.end() ? otherwise : found->second;
-  };
-  const std::string q = text("sampling.q", "2");
-  return parse_model(text("sampling.model", "ising"), whole_number(q).value_or(0), "task file",
-                     "task file");
+  ModelWords words, origin;
+  for (const char* key : kModelKeys) {
+    origin[key] = "task file: " + model_key(key);
+    const auto found = configuration.find(model_key(key));
+    if (found != configuration.end()) words[key] = found->second;
+  }
+  return parse_model(words, origin);
 }
 
 std::string task_id(const TaskSpec& spec) { return task_id(task_configuration(spec), kMayGrow); }

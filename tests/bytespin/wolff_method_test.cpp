@@ -94,7 +94,6 @@ TEST_CASE("Wolff methods by name") {
     return bytespin::kMethods.why_not(BytespinMethods{.wolff = method}, false, false);
   };
   CHECK(why_not_on_cpu(WolffMethod::ccl).empty());
-  CHECK(
-      why_not_on_cpu(WolffMethod::persistent) ==
-      "--wolff-method: 'persistent' is for CUDA devices (on the CPU there are: frontier, ccl)");
+  CHECK(why_not_on_cpu(WolffMethod::persistent) ==
+        "--wolff-method: 'persistent' is for CUDA devices (on the CPU there are: frontier, ccl)");
 }
