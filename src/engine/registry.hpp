@@ -30,7 +30,7 @@ struct EngineTraits {
   std::string_view name;
   std::string_view stored_name;  // in files, task identifiers and saved states; never changes
   std::span<const Update> updates;
-  bool potts;             // Ising and Potts; else Ising alone
+  bool all_models;        // else Ising alone
   bool shares_rewired;    // devices and ranks share rewired lattices too
   bool studies;           // runs tasks of studies; else `run` and `bench` alone
   bool batches;           // many graphs share the launches of a CUDA device
@@ -43,7 +43,7 @@ struct EngineTraits {
 std::span<const EngineTraits> engine_registry();
 const EngineTraits& traits(EngineKind engine);
 inline constexpr EngineKind kDefaultEngine = EngineKind::multispin;
-// The first engine that has a capability: engine_with(&EngineTraits::potts).
+// The first engine that has a capability: engine_with(&EngineTraits::all_models).
 EngineKind engine_with(bool EngineTraits::*capability);
 
 std::string_view to_string(EngineKind engine);
@@ -56,7 +56,7 @@ Update parse_update(std::string_view word, std::string_view origin);
 bool has(EngineKind engine, Update update);
 bool has_cluster_updates(EngineKind engine);
 inline bool has(EngineKind engine, const Model& model) {
-  return model.kind == ModelKind::ising || traits(engine).potts;
+  return model == Model{} || traits(engine).all_models;
 }
 // "metropolis, glauber": the local rules, or all of these, for messages and --help.
 std::string local_updates();

@@ -13,7 +13,7 @@ namespace {
 
 const EngineSpec& checked(const Graph& graph, const EngineSpec& spec) {
   check_spec(graph, spec);
-  if (spec.model.kind != ModelKind::ising) {
+  if (spec.model != Model{}) {
     throw Error(
         ExitCode::usage,
         "the multispin engine knows the Ising model only (take the bytespin engine for Potts)");
