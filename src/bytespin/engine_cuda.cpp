@@ -13,6 +13,7 @@
 #include "src/bytespin/device_graph.hpp"
 #include "src/bytespin/local/local_cuda.hpp"
 #include "src/bytespin/local/observe_cuda.hpp"
+#include "src/bytespin/methods.hpp"
 #include "src/bytespin/swendsen_wang/swendsen_wang_cuda.hpp"
 #include "src/bytespin/swendsen_wang/swendsen_wang_fused.hpp"
 #include "src/bytespin/swendsen_wang/swendsen_wang_labels_cuda.hpp"
