@@ -33,8 +33,8 @@ MomentRows means_of_stretch(IntSeriesRef bond_sums, IntSeriesRef magnetisation_s
   MomentRows sum = MomentRows::Zero(replicas, Eigen::Index{kMomentCount});
   Eigen::ArrayXd e(replicas), m(replicas);
   for (Eigen::Index t = first; t < first + length; ++t) {
-    e = -bond_sums.row(t).transpose().cast<double>() / units.sites;
-    m = magnetisation_sums.row(t).transpose().cast<double>() / units.order;
+    units.per_site(bond_sums.row(t).transpose().cast<double>(),
+                   magnetisation_sums.row(t).transpose().cast<double>(), e, m);
     sum.col(kEnergy) += e;
     sum.col(kEnergySquared) += e * e;
     sum.col(kAbsMagnetisation) += m.abs();
@@ -51,8 +51,8 @@ MomentRows means_of_stretch(IntSeriesRef bond_sums, IntSeriesRef magnetisation_s
 
 Moments moments_of_sample(std::int64_t bond_sum, std::int64_t magnetisation_sum,
                           const SampleUnits& units) {
-  const double e = -static_cast<double>(bond_sum) / units.sites;
-  const double m = static_cast<double>(magnetisation_sum) / units.order;
+  double e = 0, m = 0;
+  units.per_site(static_cast<double>(bond_sum), static_cast<double>(magnetisation_sum), e, m);
   Moments result;
   result << e, e * e, std::abs(m), m * m, m * m * m * m, e * e, m * m;
   return result;

@@ -16,6 +16,7 @@
 #include <cstdint>
 
 #include "analysis/series/statistics.hpp"
+#include "src/model/sums.hpp"
 
 namespace rewise {
 
@@ -38,14 +39,6 @@ using MomentRows = Eigen::Array<double, Eigen::Dynamic, kMomentCount>;  // [memb
 
 using IntSeries = Eigen::Array<std::int64_t, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using IntSeriesRef = Eigen::Ref<const IntSeries>;  // [time, replica], one temperature
-
-// What the sums of a sample are divided by: the sites, and the largest possible M (the sites, too,
-// unless it is said).
-struct SampleUnits {
-  SampleUnits(double n) : sites(n), order(n) {}  // NOLINT: a number of sites is enough for Ising
-  SampleUnits(double n, double most) : sites(n), order(most) {}
-  double sites, order;
-};
 
 // The moments of one sample: its pairs are squares.
 Moments moments_of_sample(std::int64_t bond_sum, std::int64_t magnetisation_sum,

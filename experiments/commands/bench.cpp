@@ -104,7 +104,6 @@ class Group {
   std::unique_ptr<EngineBatch> make(const BenchUpdate& update) const {
     EngineSpec spec;
     spec.model = group_.model;
-    spec.q = group_.q;
     spec.betas = {1 / group_.temperature};
     spec.replicas = group_.replicas;
     spec.seed = effort_.seed;
@@ -118,9 +117,7 @@ class Group {
     EngineOptions options;
     group_.device.choose(options);
     options.threads = effort_.threads;
-    options.wolff_method = update.wolff;
-    options.label_method = update.label.value_or(LabelMethod::fast);
-    if (is_tiled(options.label_method)) options.label_tile = effort_.tile;
+    options.methods = update.methods;
     if (regular()) {
       std::vector<std::unique_ptr<Engine>> one;
       one.push_back(make_engine(group_.engine, nullptr, group_.graph.extents, spec, options));
@@ -139,7 +136,11 @@ class Group {
     BenchUpdate update{sweeps_alone() ? Update(LocalUpdate::metropolis)
                        : words        ? ClusterUpdate::wolff
                                       : ClusterUpdate::swendsen_wang};
-    if (!group_.device.team.empty()) update.label = LabelMethod::kalentev;  // on any lattice
+    if (const MethodSet* const own = factory(group_.engine).methods;
+        own != nullptr && !group_.device.team.empty()) {
+      const MethodChoice choice = own->on_any_lattice();
+      update = {choice.update, choice.name, choice.methods};
+    }
     auto batch = make(update);
     const Schedule schedule = sweeps_alone() ? Schedule{1, 0}
                               : words        ? Schedule{1, 4}
@@ -225,7 +226,7 @@ class Group {
     BenchRow row;
     row.engine = to_string(group_.engine);
     row.update = update.name();
-    row.method = update.method();
+    row.method = update.method;
     row.device = group_.device.name;
     row.extents = group_.graph.extents;
     row.p = group_.graph.p;
@@ -233,7 +234,7 @@ class Group {
     row.replicas = group_.replicas;
     row.graphs = group_.graphs;
     row.schedule = to_string(schedule);
-    if (group_.model == ModelKind::potts) row.q = group_.q;
+    if (group_.model.is_potts()) row.q = group_.model.q;
     return row;
   }
 

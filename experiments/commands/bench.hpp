@@ -6,6 +6,7 @@
 // least a given duration. A row gives the median over the pieces and half of their range.
 #pragma once
 
+#include <any>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -22,14 +23,15 @@ namespace rewise {
 
 struct BenchUpdate {
   std::optional<Update> update = {};  // empty: the schedule BenchEffort::mix
-  WolffMethod wolff = WolffMethod::automatic;
-  std::optional<LabelMethod> label = {};  // empty: the default, which the row does not name
+  std::string method = {};            // "": the default, which the row does not name
+  std::any methods = {};              // EngineOptions::methods
 
   bool is(Update one) const { return update == one; }
   bool sweeps() const { return update && update->local; }
   std::string_view name() const { return update ? to_string(*update) : "mix"; }
-  std::string_view method() const { return label ? to_string(*label) : to_string(wolff); }
-  friend bool operator==(const BenchUpdate&, const BenchUpdate&) = default;
+  friend bool operator==(const BenchUpdate& a, const BenchUpdate& b) {
+    return a.update == b.update && a.method == b.method;
+  }
 };
 
 struct BenchGroup {
@@ -40,8 +42,7 @@ struct BenchGroup {
   std::uint32_t replicas = 32;  // of each graph
   std::uint32_t graphs = 1;     // multispin engine: more than one share every launch on CUDA
   std::vector<BenchUpdate> updates;
-  ModelKind model = ModelKind::ising;  // potts: bytespin engine
-  std::uint32_t q = 2;                 // states
+  Model model;  // potts: bytespin engine
 };
 
 struct BenchEffort {
@@ -52,7 +53,6 @@ struct BenchEffort {
       100;  // cycles: multispin 1:4 with Wolff, bytespin 1:1 with Swendsen-Wang
   std::uint32_t cluster_updates = 0;  // per cycle of a pure cluster schedule; 0: 64 on CUDA, else 8
   std::optional<Schedule> mix;        // that the update "mix" times
-  std::uint32_t tile = 0;             // edge of labelling tiles; 0: the method's own choice
   std::uint64_t seed = 1;             // of graph and run
 };
 

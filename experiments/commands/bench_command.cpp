@@ -9,7 +9,6 @@
 #include "experiments/commands/bench_plan.hpp"
 #include "experiments/commands/bench_report.hpp"
 #include "experiments/console/commands.hpp"
-#include "src/label/method.hpp"
 #include "src/study/parse.hpp"
 #include "src/study/progress.hpp"
 #include "src/study/shared_ranks.hpp"
@@ -132,10 +131,7 @@ void add_what_options(CLI::App& app, BenchOptions& o) {
             "cluster updates per cycle, in one launch where the\n"
             "engine can; 0: 64 of Wolff on CUDA, else 8");
   add_text(app, "--schedule", o.schedule, "M:W", "time this mix of Metropolis and Wolff too");
-  add_text(app, "--wolff-method", o.wolff_method, "WORD[,..]", "bytespin engine: a row for each");
-  add_text(app, "--label-method", o.label_method, "WORD[,..]", "bytespin engine: a row for each");
-  add_whole(app, "--tile", o.tile, 0, kMostTile,
-            "edge of TILE+MERGE labelling's tiles, 4..64; 0: the\nmethod's own");
+  add_method_options(app, o.methods, MethodHelp::lists);
 }
 
 void add_how_options(CLI::App& app, BenchOptions& o) {

@@ -28,7 +28,7 @@ std::vector<std::uint32_t> counts_of(const std::string& text, const std::string&
 }
 
 // Those that have the model.
-std::vector<EngineKind> engines_of(const BenchOptions& options, ModelKind model) {
+std::vector<EngineKind> engines_of(const BenchOptions& options, const Model& model) {
   std::vector<EngineKind> engines;
   if (options.share_ranks && options.engine.empty()) {
     return {engine_with(&EngineTraits::regular_lattices)};
@@ -55,8 +55,8 @@ std::vector<EngineKind> engines_of(const BenchOptions& options, ModelKind model)
 }
 
 std::optional<double> plan_tc(const BenchPlan& plan, int dim, double p) {
-  return plan.model == ModelKind::potts ? near_potts_tc(dim, p, plan.q)
-                                        : near_tc(dim, Rule::rewire, p);
+  return plan.model.is_potts() ? near_potts_tc(dim, p, plan.model.q)
+                               : near_tc(dim, Rule::rewire, p);
 }
 
 template <class T>
@@ -91,56 +91,53 @@ std::vector<Device> devices_of(const BenchOptions& options, const BenchPlan& pla
   if (!options.engine.empty()) {
     for (const auto& engine : plan.engines) choose(engine);
   }
-  return choose(engine_with(&EngineTraits::methods)).devices;
+  return choose(engine_with(&EngineTraits::teams)).devices;
 }
 
-LabelMethod label_of(const BenchUpdate& update) { return update.label.value_or(LabelMethod::fast); }
-
-// Error(usage) for a Wolff method that none of the devices has.
-void check_wolff_methods(const BenchPlan& plan) {
-  const bool cuda = std::any_of(plan.devices.begin(), plan.devices.end(),
-                                [](const Device& device) { return device.index >= 0; });
-  for (const BenchUpdate& update : plan.wolff) {
-    check_wolff_method(update.wolff, cuda, "--wolff-method");
+// Every method that was asked for. Error(usage) for a method that none of the devices has.
+std::vector<MethodChoice> choices_of(const BenchPlan& plan, EngineKind engine) {
+  const MethodSet* const own = factory(engine).methods;
+  if (own == nullptr) return {};
+  const auto choices = own->choices(plan.methods, plan.dim);
+  for (const MethodChoice& choice : choices) {
+    std::string why;
+    for (const Device& device : plan.devices) {
+      why = own->why_not(choice.methods, device.index >= 0, false);
+      if (why.empty()) break;
+    }
+    if (!why.empty()) throw Error(ExitCode::usage, why);
   }
+  return choices;
 }
 
 std::vector<BenchUpdate> updates_of(const BenchPlan& plan, const EngineTraits& engine) {
+  const std::vector<MethodChoice> choices = choices_of(plan, engine.kind);
   std::vector<BenchUpdate> updates;
   for (const Update update : engine.updates) {
     if (!holds(plan.updates, update)) continue;
-    std::vector<BenchUpdate> rows{{update}};
-    if (engine.methods && update == ClusterUpdate::wolff) rows = plan.wolff;
-    if (engine.methods && update == ClusterUpdate::swendsen_wang) rows = plan.labels;
-    updates.insert(updates.end(), rows.begin(), rows.end());
+    const std::size_t before = updates.size();
+    for (const MethodChoice& choice : choices) {
+      if (update == choice.update) updates.push_back({update, choice.name, choice.methods});
+    }
+    if (updates.size() == before) updates.push_back({update});
   }
   if (plan.effort.mix && has(engine.kind, ClusterUpdate::wolff)) updates.emplace_back();
   return updates;
 }
 
-// Without the Wolff methods that only CUDA devices have, on the CPU beside one; of devices that
-// share their systems what they do together.
+// Without the methods that the device, or ranks, do not have. Devices and ranks that share their
+// systems make sweeps and Swendsen-Wang updates alone.
 std::vector<BenchUpdate> updates_on(EngineKind engine, const Device& device, const GraphSpec& graph,
                                     std::vector<BenchUpdate> updates) {
-  if (!device.team.empty()) {
-    const auto why_no_team = factory(engine).why_no_team;
-    std::erase_if(updates, [&](const BenchUpdate& update) {
-      if (update.sweeps()) return false;
-      return !update.is(ClusterUpdate::swendsen_wang) ||
-             !why_no_team(graph.extents, ClusterUpdate::swendsen_wang, label_of(update)).empty();
-    });
-  }
-  if (shared_ranks() != nullptr) {
-    std::erase_if(updates, [&](const BenchUpdate& update) {
-      if (update.is(ClusterUpdate::swendsen_wang)) {
-        return !traits(label_of(update)).ranks ||
-               (device.index >= 0 && label_of(update) != LabelMethod::fast);
-      }
-      return !update.sweeps();
-    });
-  }
-  if (device.index >= 0) return updates;
-  std::erase_if(updates, [](const BenchUpdate& update) { return !has_cpu(update.wolff); });
+  const bool team = !device.team.empty(), ranks = shared_ranks() != nullptr;
+  std::erase_if(updates, [&](const BenchUpdate& update) {
+    if (update.sweeps()) return false;
+    if ((team || ranks) && !update.is(ClusterUpdate::swendsen_wang)) return true;
+    if (!why_no_methods(engine, update.methods, device.index >= 0, ranks).empty()) return true;
+    return team && !factory(engine)
+                        .why_no_team(graph.extents, ClusterUpdate::swendsen_wang, update.methods)
+                        .empty();
+  });
   return updates;
 }
 
@@ -184,7 +181,7 @@ std::vector<std::uint32_t> replicas_of(const BenchPlan& plan, EngineKind engine,
 
 BenchPlan make_bench_plan(const BenchOptions& options) {
   BenchPlan plan;
-  std::tie(plan.model, plan.q) = read_model(options);
+  plan.model = read_model(options);
   plan.engines = engines_of(options, plan.model);
   if (options.update.empty()) {
     const auto& all = all_updates();
@@ -194,19 +191,9 @@ BenchPlan make_bench_plan(const BenchOptions& options) {
       plan.updates.push_back(parse_update(word, "--update"));
     }
   }
-  for (const std::string& word : split_list(options.wolff_method)) {
-    plan.wolff.push_back({ClusterUpdate::wolff, parse_wolff_method(word, "--wolff-method"), {}});
-  }
-  LabelMethod tiled{};  // the one that --tile is for, if any is
-  for (const std::string& word : split_list(options.label_method)) {
-    BenchUpdate& update = plan.labels.emplace_back(BenchUpdate{ClusterUpdate::swendsen_wang});
-    if (!word.empty()) update.label = parse_label_method(word, "--label-method");
-    if (!is_tiled(tiled)) tiled = label_of(update);
-  }
-  tile_edge(tiled, static_cast<int>(options.dim), static_cast<std::uint32_t>(options.tile),
-            "--tile");
+  for (const auto& [option, list] : options.methods) plan.methods[option] = split_list(list);
+  plan.dim = static_cast<int>(options.dim);
   plan.devices = devices_of(options, plan);
-  check_wolff_methods(plan);
   for (const std::string& size : split_list(options.size)) {
     const auto extents = parse_extents(size, static_cast<int>(options.dim), "--size");
     const auto check = factory(plan.engines.front()).check_extents;
@@ -225,7 +212,7 @@ BenchPlan make_bench_plan(const BenchOptions& options) {
     throw Error(ExitCode::usage,
                 fmt::format("--temperature is missing (Tc(p) is known here in two {}dimensions, "
                             "not in {})",
-                            plan.model == ModelKind::potts ? "" : "to four ", options.dim));
+                            plan.model.is_potts() ? "" : "to four ", options.dim));
   }
   std::tie(plan.replicas, plan.systems) = numbers_of_systems(options, plan.engines);
   for (const std::string& part : split_list(options.graphs)) {
@@ -238,7 +225,6 @@ BenchPlan make_bench_plan(const BenchOptions& options) {
   plan.effort.seconds = parse_duration(options.seconds, "--seconds").count();
   plan.effort.equilibrate = options.equilibrate;
   plan.effort.cluster_updates = static_cast<std::uint32_t>(options.cluster_updates);
-  plan.effort.tile = static_cast<std::uint32_t>(options.tile);
   plan.effort.seed = options.seed;
   if (!options.schedule.empty()) plan.effort.mix = parse_schedule(options.schedule, "--schedule");
   return plan;
@@ -275,8 +261,8 @@ std::vector<BenchGroup> bench_groups(const BenchPlan& plan, const BenchOptions& 
           for (const auto replicas : replicas_of(plan, engine, device, graph)) {
             for (const auto together :
                  own.batches ? plan.graphs_together : std::vector<std::uint32_t>{1}) {
-              groups.push_back({engine, device, graph, temperature, replicas, together, here,
-                                plan.model, plan.q});
+              groups.push_back(
+                  {engine, device, graph, temperature, replicas, together, here, plan.model});
             }
           }
         }

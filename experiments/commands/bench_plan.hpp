@@ -13,10 +13,11 @@ namespace rewise {
 // As typed; empty: the default that --help names in brackets.
 struct BenchOptions : ModelOptions {
   std::uint64_t dim = 2, threads = 0, repeats = 5, cluster_updates = 0, equilibrate = 100;
-  std::uint64_t seed = 1, tile = 0;
+  std::uint64_t seed = 1;
   std::string engine, update, device = "all", size = "256", p = "0,0.01,0.1", temperature;
-  std::string replicas, systems, graphs = "1", schedule, wolff_method, label_method;
+  std::string replicas, systems, graphs = "1", schedule;
   std::string seconds = "0.1s", vs, share_route = "auto";
+  MethodWords methods;
   bool json = false, share_ranks = false;
 };
 
@@ -24,14 +25,14 @@ struct BenchOptions : ModelOptions {
 struct BenchPlan {
   std::vector<EngineKind> engines;
   std::vector<Update> updates;
-  std::vector<BenchUpdate> wolff, labels;  // with the methods asked for, or the default one
+  std::map<std::string, std::vector<std::string>> methods;  // words by option
+  int dim = 2;
   std::vector<Device> devices;
   std::vector<GraphSpec> graphs;  // size by size, p by p
   std::vector<double> temperatures;
   std::vector<std::uint32_t> replicas, systems, graphs_together;
   BenchEffort effort;
-  ModelKind model = ModelKind::ising;
-  std::uint32_t q = 2;
+  Model model;
 };
 
 // Error(usage) naming the option; Error(device) where a device that was named cannot be used, or an

@@ -43,7 +43,7 @@ CurveSpec make_spec(const CurveOptions& o) {
   spec.graphs = static_cast<std::uint32_t>(o.graphs);
   spec.temperatures = parse_temperatures(o.temperature, "--temperature");
   spec.mixes = parse_mixes(o.schedule, "--schedule");
-  std::tie(spec.model, spec.q) = read_model(o);
+  spec.model = read_model(o);
   // One engine for all mixes: the first that needs another than the default decides.
   for (const Mix& mix : spec.mixes) {
     const EngineKind engine = choose_engine(o.engine, spec.model, mix.cluster, "--engine");

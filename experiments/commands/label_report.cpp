@@ -144,7 +144,7 @@ LabelResult label_input(const LabelInput& input, const LabelOptions& options) {
   const double cpu_seconds =
       1e-9 * kLabelNanoseconds * static_cast<double>(c.sites) * static_cast<double>(options.repeat);
   const DeviceChoice choice =
-      choose_device(options.device, engine_with(&EngineTraits::methods), "--device", cpu_seconds);
+      choose_device(options.device, engine_with(&EngineTraits::all_models), "--device", cpu_seconds);
   tell_device(choice);
   result.device = choice.devices.front().name;
   const int device = choice.devices.front().index;

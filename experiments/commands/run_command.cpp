@@ -99,7 +99,9 @@ Unreached unreached_on(const Graph& graph) {
 // run.
 std::string metropolis_warning(const TaskSpec& spec, const std::optional<Unreached>& seen) {
   // With more than two states the proposals are random.
-  if (spec.local != LocalUpdate::metropolis || spec.schedule.local == 0 || spec.q > 2) return "";
+  if (spec.local != LocalUpdate::metropolis || spec.schedule.local == 0 || spec.model.q > 2) {
+    return "";
+  }
   const bool wolff = spec.schedule.cluster > 0;
   if (wolff && spec.cluster != ClusterUpdate::wolff) return "";
   const char* cure = !has_cluster_updates(spec.engine) ? "take --local glauber"
@@ -156,7 +158,9 @@ void check_device(const EngineOptions& engine, const RunOptions& options, const 
                     options.device));
   }
   if (engine.devices.empty()) {
-    return check_wolff_method(engine.wolff_method, engine.device >= 0, "--wolff-method");
+    const std::string why = why_no_methods(spec.engine, engine.methods, engine.device >= 0);
+    if (!why.empty()) throw Error(ExitCode::usage, why);
+    return;
   }
   if (spec.imported != nullptr && spec.imported->lattice().dim == 0) {
     throw Error(ExitCode::usage,
@@ -170,7 +174,7 @@ void check_device(const EngineOptions& engine, const RunOptions& options, const 
   }
   if (spec.schedule.cluster == 0) return;
   const std::string why_not =
-      factory(spec.engine).why_no_team(spec.graph.extents, spec.cluster, engine.label_method);
+      factory(spec.engine).why_no_team(spec.graph.extents, spec.cluster, engine.methods);
   if (!why_not.empty()) {
     throw Error(ExitCode::usage, fmt::format("--device: {} {}", options.device, why_not));
   }
@@ -220,7 +224,7 @@ ExitCode run_run(const RunOptions& options) {
   TaskSpec spec = run_spec(options);
   const auto paths = paths_beside(options.out);
   TaskRun run;
-  run.engine = run_engine_options(options, spec);
+  run.engine.methods = run_methods(options, spec);
   run.engine.threads = options.threads > 0 ? static_cast<int>(options.threads)
                                            : useful_threads(spec, threads_of_rank(0));
   const DeviceChoice device = device_of_rank(options.device, spec.engine, "--device",

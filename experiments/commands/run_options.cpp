@@ -10,7 +10,6 @@
 #include "graphs/graph_io.hpp"
 #include "src/base/error.hpp"
 #include "src/base/words.hpp"
-#include "src/label/method.hpp"
 #include "src/store/syscalls.hpp"
 #include "src/study/config.hpp"
 #include "src/study/engines.hpp"
@@ -60,16 +59,7 @@ void add_machine_options(CLI::App& app, RunOptions& o) {
       "Swendsen-Wang; bitlattice engine)");
   add_threads(app, o.threads, help_lines(setting("run.threads").help));
   add_share_ranks(app, o.share_ranks, o.share_route);
-  add_text(app, "--wolff-method", o.wolff_method, "WORD",
-           fmt::format("bytespin engine, how clusters are grown: {},\n"
-                       "on CUDA also {}; the\n"
-                       "device's fastest if not given",
-                       wolff_methods(true, false, " or "), wolff_methods(false, true, " or ")));
-  add_text(
-      app, "--label-method", o.label_method, "WORD",
-      "bytespin engine, how clusters are labelled, fast if not\ngiven: " + label_method_help());
-  add_whole(app, "--tile", o.tile, 0, kMostTile,
-            "edge of TILE+MERGE's tiles, 4..64; 0: about 256\nsites a tile");
+  add_method_options(app, o.methods, MethodHelp::full);
   begin_group(app, "Output");
   add_text(app, "--out", o.out, "FILE.h5", "keep series and state in this task file");
   add_text(app, "--state", o.state, "WORD",
@@ -111,11 +101,8 @@ void check_shared(const TaskSpec& spec, const RunOptions& options) {
                             "(take --cluster swendsen-wang, or a schedule such as 1:0)",
                             to_string(spec.cluster)));
   }
-  if (!traits(parse_label_method(options.label_method, "--label-method")).ranks) {
-    throw Error(ExitCode::usage,
-                fmt::format("--share-ranks: ranks label by the method {}, not {}",
-                            label_methods(&LabelTraits::ranks, " or "), options.label_method));
-  }
+  const std::string why = why_no_methods(spec.engine, run_methods(options, spec), true, true);
+  if (!why.empty()) throw Error(ExitCode::usage, "--share-ranks: " + why);
 }
 
 bool runs_regular_lattices(const RunOptions& options) {
@@ -146,8 +133,9 @@ void check_run_options(const CLI::App& app, RunOptions& options) {
   refuse_few_cluster_options(app, run_cluster(options));
   if (options.engine == "auto" && options.share_ranks) {  // which share no word groups
     const auto schedule = schedule_or_auto(options.schedule, "--schedule");
-    const bool bits = schedule && schedule->cluster == 0 && options.model == "ising" &&
-                      options.graph.empty() && parse_p(options.p, "--p") == 0;
+    const bool bits = schedule && schedule->cluster == 0 &&
+                      read_model(options).kind == ModelKind::ising && options.graph.empty() &&
+                      parse_p(options.p, "--p") == 0;
     options.engine = to_string(
         engine_with(bits ? &EngineTraits::regular_lattices : &EngineTraits::shares_rewired));
   }
@@ -168,12 +156,12 @@ TaskSpec run_spec(const RunOptions& options) {
     spec.graph = lattice_spec(options, ", or --graph FILE", runs_regular_lattices(options));
     spec.graph.p = parse_p(options.p, "--p");
   }
-  std::tie(spec.model, spec.q) = read_model(options);
+  spec.model = read_model(options);
   const int dim = spec.imported ? spec.imported->lattice().dim : static_cast<int>(options.dim);
   spec.local = choose_local_update(options.local, dim, "--local");
   spec.cluster = run_cluster(options).value_or(ClusterUpdate::wolff);
-  spec.few_cluster_tile = static_cast<std::uint32_t>(options.seed_tile);
-  spec.few_cluster_flip = parse_number(options.flip, "--few-cluster-flip");
+  spec.few_cluster.tile = static_cast<std::uint32_t>(options.seed_tile);
+  spec.few_cluster.flip = parse_number(options.flip, "--few-cluster-flip");
   spec.engine = choose_engine(options.engine, spec.model, spec.cluster, "--engine", true);
   spec.temperatures = parse_temperatures(options.temperature, "--temperature");
   check_replicas(spec.engine, options.replicas, "--replicas");
@@ -202,11 +190,10 @@ FinalState run_final_state(const RunOptions& options) {
   return wanted;
 }
 
-EngineOptions run_engine_options(const RunOptions& options, const TaskSpec& spec) {
+std::any run_methods(const RunOptions& options, const TaskSpec& spec) {
   const int dim =
       spec.imported ? spec.imported->lattice().dim : static_cast<int>(spec.graph.extents.size());
-  return choose_methods(options.wolff_method, options.label_method, options.tile, spec.engine,
-                        spec.cluster, dim);
+  return choose_methods(options.methods, spec.engine, spec.cluster, dim);
 }
 
 }  // namespace rewise

@@ -14,12 +14,13 @@ namespace rewise {
 
 struct RunOptions : LatticeOptions, ModelOptions {
   std::uint64_t replicas = 32, equilibrate = 1000, measure = 1000, every = 1;
-  std::uint64_t seed = 1, threads = 0, tile = 0, seed_tile = 0;
+  std::uint64_t seed = 1, threads = 0, seed_tile = 0;
   GraphFileOptions reading;
+  MethodWords methods;
   std::string graph, temperature, schedule = "1:1";
   std::string engine = "auto", device = "auto", local = "auto";
-  std::string flip = number_text(EngineSpec{}.few_cluster_flip);
-  std::string cluster, wolff_method, label_method, start = "mixed", out;
+  std::string flip = number_text(FewCluster{}.flip);
+  std::string cluster, start = "mixed", out;
   std::string checkpoint = "5min", time_limit, share_route = "auto", state = "auto";
   bool json = false, dry_run = false, share_ranks = false, recompute_damaged = false;
 };
@@ -37,7 +38,7 @@ std::optional<ClusterUpdate> run_cluster(const RunOptions& options);
 TaskSpec run_spec(const RunOptions& options);
 // Error(usage).
 FinalState run_final_state(const RunOptions& options);
-// The methods of the engine; Error(usage) for a method that `spec` does not use.
-EngineOptions run_engine_options(const RunOptions& options, const TaskSpec& spec);
+// EngineOptions::methods. Error(usage) for a method that `spec` does not use.
+std::any run_methods(const RunOptions& options, const TaskSpec& spec);
 
 }  // namespace rewise

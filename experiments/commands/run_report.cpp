@@ -70,10 +70,6 @@ Json without_numbers(Json json) {
   return json;
 }
 
-int states(const TaskData& task) { return static_cast<int>(configured(task, "sampling.q", 2)); }
-
-bool is_potts(const TaskData& task) { return task.configuration.at("sampling.model") == "potts"; }
-
 // A lower bound has no error, and stands where the numbers are refused, too.
 std::string shown_tau(Value v, const RunCheck& check) {
   if (!std::isfinite(v.value) || (!check.ok() && std::isfinite(v.error))) return "-";
@@ -136,9 +132,9 @@ Json run_json(const TaskData& task, const CheckedRun& run,
   }
   json["warnings"] = warnings;
   json["trajectory_hash"] = provenance_text(task, "trajectory_hash");
-  if (is_potts(task)) {
+  if (model_of(task.configuration).is_potts()) {
     json["model"] = "potts";
-    json["q"] = states(task);
+    json["q"] = model_of(task.configuration).q;
   }
   json["engine"] = to_string(engine_of(task));
   json["device"] = provenance_text(task, "device");
@@ -158,8 +154,8 @@ std::string run_table(const TaskData& task, const CheckedRun& run) {
         fmt::format(" ({} rewired), {} modified cells", task.graph.rewired(), task.graph.modified);
   }
   out += "\n";
-  if (is_potts(task)) {
-    out += fmt::format("Potts model with {} states\n", states(task));
+  if (model_of(task.configuration).is_potts()) {
+    out += fmt::format("Potts model with {} states\n", model_of(task.configuration).q);
   }
   const auto counted = [](std::uint64_t count, const char* what) {
     return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
@@ -190,7 +186,7 @@ std::string run_table(const TaskData& task, const CheckedRun& run) {
     for (const char* name : {"energy", "m2"}) row.push_back(shown_tau(r.tau.at(name), check));
   }
   out += aligned_table(rows);
-  out += improved_table(run, states(task));
+  out += improved_table(run, model_of(task.configuration).q);
   for (std::size_t t = 0; t < results.size(); ++t) {
     for (const std::string& reason : run.checks[t].reasons) {
       out += fmt::format("\nT = {}: no values ({}): {}", results[t].temperature,
@@ -200,7 +196,7 @@ std::string run_table(const TaskData& task, const CheckedRun& run) {
   if (std::any_of(run.checks.begin(), run.checks.end(), [](const auto& c) { return !c.ok(); })) {
     out += "\n";
   }
-  if (is_potts(task)) {
+  if (model_of(task.configuration).is_potts()) {
     out +=
         "\n|m| = (q N_max/N - 1)/(q - 1), N_max sites in the most frequent state; e = -(bonds "
         "between\nequal states)/N.";

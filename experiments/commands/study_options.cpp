@@ -184,7 +184,6 @@ ExitCode tell_study_needs(const StudyConfig& config, bool as_json) {
       }
       spec.engine = config.engine;
       spec.model = config.model;
-      spec.q = config.q;
       spec.local = config.local;
       spec.cluster = config.cluster_of(at).value_or(ClusterUpdate::wolff);
       spec.schedule = config.schedule_of(at).value_or(Schedule{1, 1});

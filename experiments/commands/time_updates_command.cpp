@@ -39,8 +39,8 @@ constexpr Column kColumns[] = {
 // The part of the specification common to equilibration and timings.
 EngineSpec engine_spec_of(const Json& request, ClusterUpdate cluster) {
   EngineSpec spec;
-  spec.q = request.at("q");
-  spec.model = spec.q == 2 ? ModelKind::ising : ModelKind::potts;
+  const std::uint32_t q = request.at("q");
+  spec.model = {q == 2 ? ModelKind::ising : ModelKind::potts, q};
   spec.betas = {request.at("beta").get<double>()};
   spec.replicas = request.at("replicas");
   spec.seed = request.at("seed");
@@ -65,6 +65,10 @@ EngineState equilibrium(const Json& request, const Graph& graph, EngineKind kind
   return engine->save();
 }
 
+std::string text_of(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
 // Ranks are threads of this process, each on a core or, in turn, on one of the CUDA devices.
 std::unique_ptr<Engine> timed_engine(const Json& request, const Json& timing, const Graph& graph,
                                      EngineKind kind) {
@@ -73,16 +77,17 @@ std::unique_ptr<Engine> timed_engine(const Json& request, const Json& timing, co
   EngineOptions options;
   options.device = timing.at("device");
   options.threads = 1;
-  if (timing.contains("wolff_method")) {
-    options.wolff_method =
-        parse_wolff_method(timing["wolff_method"].get<std::string>(), "wolff_method");
+  MethodWords words;
+  for (const auto& [key, option] :
+       {std::pair("wolff_method", "--wolff-method"), std::pair("label_method", "--label-method"),
+        std::pair("tile", "--tile")}) {
+    if (timing.contains(key)) words[option] = text_of(timing[key]);
   }
-  if (timing.contains("label_method")) {
-    options.label_method =
-        parse_label_method(timing["label_method"].get<std::string>(), "label_method");
+  if (cluster == ClusterUpdate::few_cluster) {
+    spec.few_cluster.tile = timing.value("tile", 0u);  // 0: a few tiles
+    words.erase("--tile");
   }
-  const std::uint32_t tile = timing.value("tile", 0u);  // 0: the method's own choice
-  (cluster == ClusterUpdate::few_cluster ? spec.few_cluster_tile : options.label_tile) = tile;
+  options.methods = choose_methods(words, kind, cluster, graph.lattice().dim);
   const int ranks = timing.value("ranks", 1);
   if (ranks < 2) return make_engine(kind, graph, spec, options);
   const auto devices = options.device >= 0 ? cuda_devices() : std::vector<CudaDevice>{};

@@ -59,7 +59,8 @@ struct TuneOptions : LatticeOptions, ModelOptions {
   GraphFileOptions reading;
   std::string graph, temperature, engine = "auto", device = "auto", local = "auto";
   std::string cluster = "auto", candidates, budget = "30s";
-  std::string wolff_method, label_method, out, study;
+  std::string out, study;
+  MethodWords methods;
   bool json = false, plots = true, keep_all = false, overwrite = false;
 };
 
@@ -68,8 +69,7 @@ ClusterUpdate wanted_cluster(const TuneOptions& options) {
 }
 
 EngineKind engine_of(const TuneOptions& options) {
-  return choose_engine(options.engine, read_model(options).first, wanted_cluster(options),
-                       "--engine");
+  return choose_engine(options.engine, read_model(options), wanted_cluster(options), "--engine");
 }
 
 std::vector<ClusterUpdate> clusters(const TuneOptions& options) {
@@ -101,19 +101,19 @@ std::vector<Candidate> candidates(const TuneOptions& options) {
 
 // A temperature near Tc(p), if it is known. Potts with two states is Ising at half the temperature.
 std::optional<double> known_temperature(const TaskSpec& spec, int dim) {
-  if (spec.q > 2) return potts_tc(dim, spec.graph.p, spec.q);
+  if (spec.model.q > 2) return potts_tc(dim, spec.graph.p, spec.model.q);
   std::optional<double> tc = near_tc(dim, spec.graph.rule, spec.graph.p);
-  if (tc && spec.model == ModelKind::potts) *tc /= 2;
+  if (tc && spec.model.is_potts()) *tc /= 2;
   return tc;
 }
 
 double default_temperature(const TaskSpec& spec, int dim) {
   const std::optional<double> t = known_temperature(spec, dim);
-  if (!t && spec.q > 2) {
+  if (!t && spec.model.q > 2) {
     throw Error(ExitCode::usage,
                 fmt::format("--temperature is missing (Tc of the Potts model with {} states is "
                             "known here for two dimensions and p = 0)",
-                            spec.q));
+                            spec.model.q));
   }
   if (!t) {
     throw Error(
@@ -128,7 +128,7 @@ double default_temperature(const TaskSpec& spec, int dim) {
 // One setting for every p and temperature.
 std::vector<TaskSpec> specs(const TuneOptions& options) {
   TaskSpec spec;
-  std::tie(spec.model, spec.q) = read_model(options);
+  spec.model = read_model(options);
   spec.engine = engine_of(options);
   spec.seed = options.seed;
   const bool imported = !options.graph.empty();
@@ -166,16 +166,18 @@ std::vector<TaskSpec> specs(const TuneOptions& options) {
   return list;
 }
 
-EngineOptions methods(const TuneOptions& options, int dim) {
-  return choose_methods(options.wolff_method, options.label_method, 0, engine_of(options),
+std::any methods(const TuneOptions& options, int dim) {
+  return choose_methods(options.methods, engine_of(options),
                         cluster_or_auto(options.cluster, "--cluster"), dim);
 }
 
 TuneSetting setting_of(const TuneOptions& options, TaskSpec spec, const DeviceChoice& device) {
   TuneSetting setting;
-  setting.options = methods(options, static_cast<int>(spec.graph.extents.size()));
+  setting.options.methods = methods(options, static_cast<int>(spec.graph.extents.size()));
   setting.options.device = device.devices.front().index;
-  check_wolff_method(setting.options.wolff_method, setting.options.device >= 0, "--wolff-method");
+  const std::string why =
+      why_no_methods(spec.engine, setting.options.methods, setting.options.device >= 0);
+  if (!why.empty()) throw Error(ExitCode::usage, why);
   spec.replicas = options.replicas > 0 ? static_cast<std::uint32_t>(options.replicas)
                                        : tuning_replicas(spec, setting.options.device);
   setting.options.threads = options.threads > 0 ? static_cast<int>(options.threads)
@@ -185,7 +187,7 @@ TuneSetting setting_of(const TuneOptions& options, TaskSpec spec, const DeviceCh
     setting.rules.z = std::numeric_limits<double>::infinity();
   }
   setting.budget = parse_duration(options.budget, "--budget").count();
-  setting.improved = spec.model == ModelKind::ising;
+  setting.improved = spec.model.kind == ModelKind::ising;
   setting.spec = std::move(spec);
   return setting;
 }
@@ -355,8 +357,7 @@ void add_effort_options(CLI::App& app, TuneOptions& o) {
   add_flag(app, "--keep-all", o.keep_all, "drop no candidate: for checks, with a large budget");
   add_key(app, "run.device", o.device);
   add_threads(app, o.threads, help_lines(setting("run.threads").help));
-  add_text(app, "--wolff-method", o.wolff_method, "WORD", "bytespin engine: as 'rewise run'");
-  add_text(app, "--label-method", o.label_method, "WORD", "bytespin engine: as 'rewise run'");
+  add_method_options(app, o.methods, MethodHelp::as_run);
   begin_group(app, "Output");
   add_text(app, "--out", o.out, "FILE.json", "keep everything here, with plots beside it");
   add_text(app, "--study", o.study, "DIR",

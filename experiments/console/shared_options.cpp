@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "src/study/engine_choice.hpp"
+#include "src/study/engines.hpp"
 #include "src/study/parse.hpp"
 #include "src/study/schema.hpp"
 
@@ -99,19 +100,35 @@ ReadOptions read_options(const GraphFileOptions& o) {
 }
 
 void add_model_options(CLI::App& app, ModelOptions& o) {
-  add_key(app, "model.name", o.model);
-  add_key(app, "model.q", o.q);
+  for (const char* key : kModelKeys) {
+    add_key(app, fmt::format("model.{}", key).c_str(), o.model[key]);
+  }
 }
 
-std::string label_method_help() {
-  return fmt::format("{}, or TILE+MERGE:\nbfs, union-find or self-label + relax or sew",
-                     label_methods(&LabelTraits::whole));
+void add_method_options(CLI::App& app, MethodWords& words, MethodHelp kind) {
+  for (const EngineTraits& engine : engine_registry()) {
+    const MethodSet* const own = factory(engine.kind).methods;
+    if (own == nullptr) continue;
+    for (const MethodOption& option : own->options()) {
+      if (kind == MethodHelp::full || (kind == MethodHelp::lists && option.is_detail)) {
+        add_text(app, option.name, words[option.name], option.type, option.help);
+      } else if (kind == MethodHelp::lists) {
+        add_text(app, option.name, words[option.name], fmt::format("{}[,..]", option.type),
+                 fmt::format("{} engine: a row for each", engine.name));
+      } else if (!option.is_detail) {
+        add_text(app, option.name, words[option.name], option.type,
+                 fmt::format("{} engine: as 'rewise run'", engine.name));
+      }
+    }
+  }
 }
 
-std::pair<ModelKind, std::uint32_t> read_model(const ModelOptions& options) {
-  const ModelKind kind = parse_model(options.model, "--model");
-  check_states(kind, options.q, "--q");
-  return {kind, static_cast<std::uint32_t>(options.q)};
+Model read_model(const ModelOptions& options) {
+  ModelWords origin;
+  for (const char* key : kModelKeys) {
+    origin[key] = setting(fmt::format("model.{}", key)).option;
+  }
+  return parse_model(options.model, origin);
 }
 
 void add_share_ranks(CLI::App& app, bool& share, std::string& route) {

@@ -3,11 +3,10 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
 
 #include "experiments/console/commands.hpp"
 #include "graphs/graph_io.hpp"
-#include "src/engine/engine.hpp"
+#include "src/engine/factory.hpp"
 
 namespace rewise {
 
@@ -56,17 +55,18 @@ void add_graph_file_options(CLI::App& app, GraphFileOptions& options, const char
 ReadOptions read_options(const GraphFileOptions& options);
 
 struct ModelOptions {
-  std::string model = "ising";
-  std::uint64_t q = 2;
+  ModelWords model = Model{}.words();
 };
 
 // --model, --q.
 void add_model_options(CLI::App& app, ModelOptions& options);
-// The names of the labelling methods, for the help.
-std::string label_method_help();
+// The model that they name. Error(usage).
+Model read_model(const ModelOptions& options);
 
-// The model and its q. Error(usage).
-std::pair<ModelKind, std::uint32_t> read_model(const ModelOptions& options);
+// The options by which engines let users choose methods: one word each, or lists of words of which
+// each makes a row, or one word each with a reference to the help of `run`.
+enum class MethodHelp { full, lists, as_run };
+void add_method_options(CLI::App& app, MethodWords& words, MethodHelp kind);
 
 // --share-ranks and --share-route: the ranks of one mpirun share every system (shared_ranks.hpp).
 void add_share_ranks(CLI::App& app, bool& share, std::string& route);

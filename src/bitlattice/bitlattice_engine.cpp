@@ -41,7 +41,7 @@ void unpack_row(const std::uint32_t* even, const std::uint32_t* odd, std::uint32
 
 void check_bitlattice_spec(const EngineSpec& spec, const EngineOptions& options) {
   check_spec(spec);
-  if (spec.model != ModelKind::ising) {
+  if (spec.model != Model{}) {
     throw Error(
         ExitCode::usage,
         fmt::format("model '{}': the bitlattice engine simulates ising (the bytespin engine has "

@@ -36,7 +36,9 @@ std::unique_ptr<Engine> make_shared(distributed::Transport& ranks, const Graph* 
 }
 
 // Devices share all updates of this engine: it has no cluster updates.
-std::string why_no_team(std::span<const std::uint32_t>, ClusterUpdate, LabelMethod) { return ""; }
+std::string why_no_team(std::span<const std::uint32_t>, ClusterUpdate, const std::any&) {
+  return "";
+}
 
 void check_extents(const std::vector<std::uint32_t>& extents) { packed_bytes(extents); }
 

@@ -30,7 +30,7 @@
 #include <cstdint>
 
 #include "src/bitlattice/layout.hpp"
-#include "src/model/acceptance.hpp"
+#include "src/model/model.hpp"
 #include "src/random/philox_shared.hpp"
 #include "src/random/threshold.hpp"
 
@@ -59,11 +59,10 @@ struct Draws {
 struct ThresholdDigits {
   std::uint32_t digit[32][kMaxDim]{};
 
-  ThresholdDigits(int dim, double beta, LocalUpdate rule) {
+  ThresholdDigits(int dim, const Model& model, double beta, LocalUpdate rule) {
     for (int disagreeing = 0; disagreeing < dim; ++disagreeing) {
       const int sh = 2 * dim - 2 * disagreeing;
-      const double probability = acceptance(ModelKind::ising, rule, beta, sh);
-      const Threshold t = std::min(threshold(probability), kCertain - 1);
+      const Threshold t = model.flip_digits(rule, beta, sh);
       for (unsigned k = 0; k < 32; ++k) {
         digit[k][disagreeing] = (t >> (31 - k) & 1u) != 0 ? ~0u : 0u;
       }

@@ -14,7 +14,7 @@ namespace rewise::bitlattice {
 class Systems {
  public:
   Systems(int dim, const EngineSpec& spec) : spec_(spec) {
-    for (const double beta : spec.betas) digits_.emplace_back(dim, beta, spec.local);
+    for (const double beta : spec.betas) digits_.emplace_back(dim, spec.model, beta, spec.local);
   }
 
   std::size_t count() const { return digits_.size() * spec_.replicas; }  // T * R

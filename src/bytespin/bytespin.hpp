@@ -3,10 +3,7 @@
 // checked against; it has all methods of labelling.
 #pragma once
 
-#include <cstdint>
 #include <memory>
-#include <span>
-#include <string>
 
 #include "src/engine/factory.hpp"
 
@@ -18,12 +15,4 @@ std::unique_ptr<Engine> make_bytespin_engine(const Graph& graph, const EngineSpe
 
 extern const EngineFactory kBytespinFactory;
 
-namespace bytespin {
-
-// "" where several CUDA devices make such cluster updates together, else why not and what they do,
-// for a message that names the devices before it. Sweeps they share on every lattice.
-std::string why_no_team(std::span<const std::uint32_t> extents, ClusterUpdate cluster,
-                        LabelMethod label_method);
-
-}  // namespace bytespin
 }  // namespace rewise

@@ -18,10 +18,10 @@
 #include "src/bytespin/bytespin_engine.hpp"
 #include "src/bytespin/local/local.hpp"
 #include "src/bytespin/local/observe.hpp"
+#include "src/bytespin/methods.hpp"
 #include "src/bytespin/shared.hpp"
 #include "src/bytespin/swendsen_wang/swendsen_wang.hpp"
 #include "src/bytespin/swendsen_wang/swendsen_wang_labels.hpp"
-#include "src/bytespin/swendsen_wang/tiles.hpp"
 #include "src/bytespin/wolff/wolff.hpp"
 
 namespace rewise {
@@ -79,6 +79,7 @@ class CpuEngine final : public BytespinEngine {
   void for_each_system(F&& f);
 
   const EngineOptions options_;
+  const BytespinMethods methods_;
   int threads_;
   const FewClusterRule few_cluster_rule_;
   std::vector<std::uint8_t> spins_;  // [T][R][sites]
@@ -88,6 +89,7 @@ class CpuEngine final : public BytespinEngine {
 CpuEngine::CpuEngine(const Graph& graph, const EngineSpec& spec, const EngineOptions& options)
     : BytespinEngine(graph, spec),
       options_(options),
+      methods_(methods_from<BytespinMethods>(options.methods)),
       threads_(options.threads > 0 ? options.threads : omp_get_max_threads()),
       few_cluster_rule_(graph, spec),
       spins_(systems_ * plan_.sites),
@@ -130,10 +132,10 @@ bool CpuEngine::cluster_update(std::size_t who, const DrawKey& key, StopWatch& w
                                Worker& worker) {
   const Tables& tables = plan_.tables[who / spec_.replicas];
   if (spec_.cluster == ClusterUpdate::few_cluster) return few_clusters(who, key, watch, worker);
-  const bool by_labels = !is_wolff() || options_.wolff_method == WolffMethod::ccl;
+  const bool by_labels = !is_wolff() || methods_.wolff == WolffMethod::ccl;
   if (by_labels && !worker.swendsen_wang) {
     worker.swendsen_wang =
-        std::make_unique<SwendsenWangScratch>(plan_, options_.label_method, options_.label_tile);
+        std::make_unique<SwendsenWangScratch>(plan_, methods_.label, methods_.label_tile);
   }
   if (is_wolff()) {
     if (!by_labels && !worker.wolff) worker.wolff = std::make_unique<WolffScratch>(plan_);
@@ -258,7 +260,8 @@ void CpuEngine::measure(Observation& out) {
 std::unique_ptr<Engine> make_bytespin_engine(const Graph& graph, const EngineSpec& spec,
                                              const EngineOptions& options) {
   check_spec(graph, spec);
-  tile_edge(options.label_method, graph.lattice().dim, options.label_tile);
+  const auto methods = methods_from<BytespinMethods>(options.methods);
+  tile_edge(methods.label, graph.lattice().dim, methods.label_tile);
   if (options.threads < 0) {
     throw Error(ExitCode::usage, fmt::format("{} threads: out of range (0 for all cores, or more)",
                                              options.threads));
@@ -271,27 +274,10 @@ std::unique_ptr<Engine> make_bytespin_engine(const Graph& graph, const EngineSpe
     throw Error(ExitCode::device, "this build has no CUDA engines");
 #endif
   }
-  if (const std::string why = why_not_on_cpu(options.wolff_method); !why.empty()) {
-    throw Error(ExitCode::usage, "Wolff method " + why);
+  if (const std::string why = kMethods.why_not(options.methods, false, false); !why.empty()) {
+    throw Error(ExitCode::usage, why);
   }
   return std::make_unique<CpuEngine>(graph, spec, options);
-}
-
-std::string bytespin::why_no_team(std::span<const std::uint32_t> extents, ClusterUpdate cluster,
-                                  LabelMethod label_method) {
-  if (cluster != ClusterUpdate::swendsen_wang) {
-    return fmt::format("share a system by sweeps and swendsen-wang, not by {}", to_string(cluster));
-  }
-  if (!traits(label_method).ranks) {
-    return fmt::format("share a system by the label methods {}, not by {}",
-                       label_methods(&LabelTraits::ranks, " and "), to_string(label_method));
-  }
-  const bool words = extents.size() >= 2 && extents.front() % kWordSites == 0;
-  if (words || label_method != LabelMethod::fast) return "";
-  return fmt::format(
-      "share lattices of 2 to 4 dimensions whose first extent is a multiple of {} (any by "
-      "label method {})",
-      kWordSites, to_string(LabelMethod::kalentev));
 }
 
 }  // namespace rewise

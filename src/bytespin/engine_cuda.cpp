@@ -13,6 +13,7 @@
 #include "src/bytespin/device_graph.hpp"
 #include "src/bytespin/local/local_cuda.hpp"
 #include "src/bytespin/local/observe_cuda.hpp"
+#include "src/bytespin/methods.hpp"
 #include "src/bytespin/swendsen_wang/swendsen_wang_cuda.hpp"
 #include "src/bytespin/swendsen_wang/swendsen_wang_fused.hpp"
 #include "src/bytespin/swendsen_wang/swendsen_wang_labels_cuda.hpp"
@@ -93,6 +94,7 @@ class CudaEngine final : public BytespinEngine, public HasDeviceSpins {
 
  private:
   std::uint32_t systems() const { return static_cast<std::uint32_t>(systems_); }
+  BytespinMethods chosen(const EngineOptions& options) const;
   void check_memory() const;
   void run(const Schedule& schedule, std::uint64_t cycles);
   void prepare_clusters();
@@ -110,9 +112,7 @@ class CudaEngine final : public BytespinEngine, public HasDeviceSpins {
   const EngineOptions options_;
   const DeviceStream device_;
   const std::string device_name_;
-  const WolffMethod wolff_method_;
-  const LabelMethod label_method_;
-  const std::uint32_t label_tile_;
+  const BytespinMethods methods_;  // none of them automatic
   std::unique_ptr<DeviceGraph> graph_;
   std::unique_ptr<LocalCuda> local_;
   DeviceBuffer<std::uint8_t> spins_;           // [systems][stride]
@@ -130,16 +130,21 @@ class CudaEngine final : public BytespinEngine, public HasDeviceSpins {
   const Finished finished_{device_};  // the last member, so it goes first
 };
 
+BytespinMethods CudaEngine::chosen(const EngineOptions& options) const {
+  auto methods = methods_from<BytespinMethods>(options.methods);
+  if (methods.wolff == WolffMethod::automatic) {
+    methods.wolff = default_wolff_method(DeviceGraph::outline(plan_), systems());
+  }
+  methods.label_tile = tile_edge(methods.label, plan_.lattice.dim, methods.label_tile);
+  return methods;
+}
+
 CudaEngine::CudaEngine(const Graph& graph, const EngineSpec& spec, const EngineOptions& options)
     : BytespinEngine(graph, spec),
       options_(options),
       device_(options.device),
       device_name_(fmt::format("cuda:{}", options.device)),
-      wolff_method_(options.wolff_method == WolffMethod::automatic
-                        ? default_wolff_method(DeviceGraph::outline(plan_), systems())
-                        : options.wolff_method),
-      label_method_(options.label_method),
-      label_tile_(tile_edge(label_method_, plan_.lattice.dim, options.label_tile)) {
+      methods_(chosen(options)) {
   check_memory();
   const cudaStream_t stream = device_.get();
   const std::uint64_t stride = system_stride(plan_.sites);
@@ -163,11 +168,12 @@ void CudaEngine::check_memory() const {
                        systems_ * (5 + plan_.states) * sizeof(unsigned long long) + (64u << 20);
   const DevicePlan plan = DeviceGraph::outline(plan_);
   if (is_wolff()) {
-    need += wolff_bytes(wolff_method_, plan, systems(), stride);
+    need += wolff_bytes(methods_.wolff, plan, systems(), stride);
   } else if (is_few_cluster()) {
     need += FewClusterCuda::bytes(plan, systems(), stride);
-  } else if (label_method_ != LabelMethod::fast) {
-    need += SwendsenWangLabelsCuda::bytes(plan, systems(), stride, label_method_, label_tile_);
+  } else if (methods_.label != LabelMethod::fast) {
+    need +=
+        SwendsenWangLabelsCuda::bytes(plan, systems(), stride, methods_.label, methods_.label_tile);
   } else if (FusedSwendsenWang::takes(plan)) {
     need += FusedSwendsenWang::bytes(plan, systems());
   } else {
@@ -187,13 +193,13 @@ void CudaEngine::prepare_clusters() {
   if (wolff_ || few_cluster_ || swendsen_wang_ || fused_ || labels_) return;
   const DevicePlan& plan = graph_->plan();
   if (is_wolff()) {
-    wolff_ = make_wolff_cuda(wolff_method_, plan, on_device_, device_.get());
+    wolff_ = make_wolff_cuda(methods_.wolff, plan, on_device_, device_.get());
   } else if (is_few_cluster()) {
     few_cluster_ = std::make_unique<FewClusterCuda>(plan, FewClusterRule(plan_.graph, spec_),
                                                     on_device_, device_.get());
-  } else if (label_method_ != LabelMethod::fast) {
+  } else if (methods_.label != LabelMethod::fast) {
     labels_ = std::make_unique<SwendsenWangLabelsCuda>(device_, plan, systems(), on_device_.stride,
-                                                       label_method_, label_tile_);
+                                                       methods_.label, methods_.label_tile);
   } else if (FusedSwendsenWang::takes(plan)) {
     fused_ = std::make_unique<FusedSwendsenWang>(device_, plan, systems());
   } else {

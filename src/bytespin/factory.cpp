@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "src/bytespin/methods.hpp"
 #include "src/bytespin/shared.hpp"
 
 namespace rewise {
@@ -50,6 +51,7 @@ const EngineFactory kBytespinFactory{
     .make_shared = make_shared,
     .make_share = make_bytespin_share,
     .why_no_team = bytespin::why_no_team,
+    .methods = &bytespin::kMethods,
     .memory = memory,
     .costs = {.ising_nanoseconds = 6, .potts_nanoseconds = 40, .flipped = 3, .labelled = 1.2}};
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 
 #include "src/base/error.hpp"
 #include "src/base/stop.hpp"
@@ -11,15 +10,13 @@ namespace rewise::bytespin {
 namespace {
 
 Tables make_tables(const EngineSpec& spec, double beta, int max_degree) {
-  const bool potts = spec.model == ModelKind::potts;
+  const bool potts = spec.model.is_potts();
   Tables tables;
-  tables.bond = threshold(bond_probability(spec.model, beta));
+  tables.bond = threshold(spec.model.bond_probability(beta));
   for (int lost = potts ? 0 : -max_degree; lost <= max_degree; ++lost) {
     const LocalUpdate rule = potts ? LocalUpdate::metropolis : spec.local;
-    tables.flip.push_back(threshold(acceptance(spec.model, rule, beta, lost)));
-    if (!potts) continue;
-    tables.weight.push_back(
-        static_cast<std::uint64_t>(std::nearbyint(std::ldexp(heat_bath_weight(beta, lost), 40))));
+    tables.flip.push_back(spec.model.flip_threshold(rule, beta, lost));
+    if (potts) tables.weight.push_back(spec.model.heat_bath_weight(beta, lost));
   }
   return tables;
 }
@@ -62,8 +59,9 @@ Plan::Plan(const Graph& g, const EngineSpec& spec)
       lattice(g.lattice()),
       sites(g.sites()),
       max_degree(g.max_degree()),
-      potts(spec.model == ModelKind::potts),
-      states(potts ? spec.q : 2),
+      potts(spec.model.is_potts()),
+      states(spec.model.q),
+      units(spec.model.sum_units(g.bonds(), g.sites())),
       bond_slots(BondSlots::make(g.lattice())),
       site_slots(SiteSlots::make(g.lattice())),
       slots(bond_slots.lattice_slots) {

@@ -31,6 +31,7 @@ struct Plan {
   std::uint32_t max_degree;
   bool potts;
   std::uint32_t states;  // 2, or the q of Potts
+  SumUnits units;
   BondSlots bond_slots;
   SiteSlots site_slots;
   std::uint64_t slots;               // of bonds

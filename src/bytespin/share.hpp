@@ -13,6 +13,7 @@
 #include "src/bytespin/swendsen_wang/slab_clusters.hpp"
 #include "src/engine/share.hpp"
 #include "src/label/cluster_sums.hpp"
+#include "src/label/method.hpp"
 
 namespace rewise::bytespin {
 

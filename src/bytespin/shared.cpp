@@ -22,6 +22,7 @@
 #include "src/bytespin/bytespin_engine.hpp"
 #include "src/bytespin/local/local.hpp"
 #include "src/bytespin/local/observe.hpp"
+#include "src/bytespin/methods.hpp"
 #include "src/bytespin/share.hpp"
 #include "src/engine/registry.hpp"
 
@@ -346,7 +347,7 @@ struct Recipe {
   template <class Stream>
   void pass(Stream& stream) {
     stream(graph.extents)(graph.p)(graph.rule)(graph.seed)(bonds);
-    stream(spec.model)(spec.q)(spec.betas)(spec.replicas)(spec.seed)(spec.local)(spec.start);
+    stream(spec.model)(spec.betas)(spec.replicas)(spec.seed)(spec.local)(spec.start);
     stream(spec.cluster)(label)(cuda);
   }
 };
@@ -375,12 +376,15 @@ class SharedEngine final : private RankGraph, public BytespinEngine, public Save
         crew_(std::move(crew)),
         options_(options),
         shares_(transport,
-                written(EngineKind::bytespin, Recipe{graph.spec(), graph.bonds(), spec,
-                                                     options.label_method, options.device >= 0}),
+                written(EngineKind::bytespin,
+                        Recipe{graph.spec(), graph.bonds(), spec,
+                               methods_from<BytespinMethods>(options.methods).label,
+                               options.device >= 0}),
                 [&](std::span<const std::uint8_t>) {
                   send_bonds(graph, transport);
                   const std::shared_ptr<const Plan> plan(std::shared_ptr<void>(), &plan_);
-                  auto own = make_share(plan, spec_, transport, options.label_method,
+                  auto own = make_share(plan, spec_, transport,
+                                        methods_from<BytespinMethods>(options.methods).label,
                                         options.device >= 0, options);
                   own_ = own.get();
                   return own;
@@ -467,11 +471,8 @@ void check_shared(const Graph& graph, const EngineSpec& spec, const EngineOption
                 "ranks share lattices that keep the checkerboard, not a graph from a file or of "
                 "parity any");
   }
-  if (!traits(options.label_method).ranks) {
-    throw Error(ExitCode::usage, fmt::format("ranks label by the method {}, not {}",
-                                             label_methods(&LabelTraits::ranks, " or "),
-                                             to_string(options.label_method)));
-  }
+  const std::string why = kMethods.why_not(options.methods, options.device >= 0, true);
+  if (!why.empty()) throw Error(ExitCode::usage, why);
   check_shares(graph.spec().extents, ranks);
 }
 

@@ -61,8 +61,8 @@ Json spec_json(const CurveSpec& spec) {
   json["lattice"] = {
       {"dim", spec.extents.size()},   {"extents", spec.extents},       {"p", spec.p},
       {"rule", to_string(spec.rule)}, {"graph_seed", spec.graph_seed}, {"graphs", spec.graphs}};
-  json["model"] = to_string(spec.model);
-  json["q"] = spec.q;
+  json["model"] = to_string(spec.model.kind);
+  json["q"] = spec.model.q;
   json["engine"] = to_string(spec.engine);
   json["device"] = spec.device < 0 ? "cpu" : fmt::format("cuda:{}", spec.device);
   json["threads"] = spec.threads;
@@ -88,7 +88,6 @@ std::unique_ptr<Engine> curve_engine(const CurveSpec& spec, const Graph& g, std:
                                      double temperature, const Mix& mix, Start start) {
   EngineSpec engine;
   engine.model = spec.model;
-  engine.q = spec.q;
   engine.betas = {1 / temperature};
   engine.replicas = spec.replicas;
   engine.seed = curve_seed(spec, graph, temperature);

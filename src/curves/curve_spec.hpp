@@ -38,8 +38,7 @@ struct CurveSpec {
   std::uint32_t graphs = 1;  // seeds graph_seed, graph_seed + 1, ..
   std::vector<double> temperatures;
   std::vector<Mix> mixes;
-  ModelKind model = ModelKind::ising;
-  std::uint32_t q = 2;  // states
+  Model model;
   EngineKind engine = kDefaultEngine;
   std::uint32_t replicas = 32;  // of each graph, temperature and mix
   std::uint64_t seed = 1;
@@ -56,7 +55,7 @@ struct CurveSpec {
   double fit_from = 10, fit_to = 0;  // clusters: sizes of the power law; to 0: N/50
 
   std::uint64_t sites() const;
-  SampleUnits units() const { return sample_units(static_cast<double>(sites()), q); }
+  SampleUnits units() const { return model.sample_units(static_cast<double>(sites())); }
 };
 
 Json spec_json(const CurveSpec& spec);

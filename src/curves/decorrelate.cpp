@@ -66,7 +66,7 @@ class Follower {
  private:
   void stretch(Engine& engine, std::uint32_t g, Eigen::Index origin, const StopToken& stop) {
     const auto snapshot = [&] {
-      return std::make_shared<Snapshot>(engine, spec_.sites(), spec_.replicas, spec_.q);
+      return std::make_shared<Snapshot>(engine, spec_.sites(), spec_.replicas, spec_.model.q);
     };
     const auto then = snapshot();
     then->count();
@@ -114,8 +114,9 @@ class Follower {
     const SampleUnits units = spec_.units();
     for (std::uint32_t r = 0; r < spec_.replicas; ++r) {
       const auto column = static_cast<Eigen::Index>(g * spec_.replicas + r);
-      const double m = static_cast<double>(seen_.magnetisation[r]) / units.order;
-      sums_.energy(time, column) = -static_cast<double>(seen_.bond_sum[r]) / units.sites;
+      double m = 0;
+      units.per_site(static_cast<double>(seen_.bond_sum[r]),
+                     static_cast<double>(seen_.magnetisation[r]), sums_.energy(time, column), m);
       sums_.abs_m(time, column) = std::abs(m);
       sums_.m2(time, column) = m * m;
     }

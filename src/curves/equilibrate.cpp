@@ -45,9 +45,10 @@ StartCurves follow(const CurveSpec& spec, const std::vector<Graph>& graphs, doub
       engine->measure(seen);
       for (std::uint32_t r = 0; r < spec.replicas; ++r) {
         const auto row = static_cast<Eigen::Index>(g * spec.replicas + r);
-        curves.energy(row, i) = -static_cast<double>(seen.bond_sum[r]) / units.sites;
-        curves.abs_magnetisation(row, i) =
-            std::abs(static_cast<double>(seen.magnetisation[r])) / units.order;
+        double m = 0;
+        units.per_site(static_cast<double>(seen.bond_sum[r]),
+                       static_cast<double>(seen.magnetisation[r]), curves.energy(row, i), m);
+        curves.abs_magnetisation(row, i) = std::abs(m);
       }
       const Work work = engine->work();
       curves.seconds(run, i) = (work.local_seconds + work.cluster_seconds - before.local_seconds -

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "src/engine/sum_units.hpp"
+#include "src/model/sums.hpp"
 
 namespace rewise {
 

@@ -13,7 +13,6 @@
 namespace rewise {
 namespace {
 
-constexpr std::array<std::string_view, 2> kModels{"ising", "potts"};
 constexpr std::array<std::string_view, 3> kCluster{"wolff", "swendsen-wang", "few-cluster"};
 constexpr std::array<std::string_view, 3> kStart{"mixed", "cold", "hot"};
 
@@ -30,21 +29,11 @@ std::uint32_t parse_count(std::string_view part, std::string_view text, std::str
 
 }  // namespace
 
-std::string_view to_string(ModelKind kind) { return kModels[static_cast<std::size_t>(kind)]; }
-std::string_view to_string(LocalUpdate update) {
-  return kLocalUpdates[static_cast<std::size_t>(update)];
-}
 std::string_view to_string(ClusterUpdate update) {
   return kCluster[static_cast<std::size_t>(update)];
 }
 std::string_view to_string(Start start) { return kStart[static_cast<std::size_t>(start)]; }
 
-ModelKind parse_model(std::string_view text, std::string_view origin) {
-  return static_cast<ModelKind>(parse_word(text, kModels, "model", origin));
-}
-LocalUpdate parse_local_update(std::string_view text, std::string_view origin) {
-  return static_cast<LocalUpdate>(parse_word(text, kLocalUpdates, "local update", origin));
-}
 ClusterUpdate parse_cluster_update(std::string_view text, std::string_view origin) {
   return static_cast<ClusterUpdate>(parse_word(text, kCluster, "cluster update", origin));
 }
@@ -111,13 +100,11 @@ void check_spec(const EngineSpec& spec) {
                 fmt::format("{} temperatures x {} replicas is too much for one task (below 2^24)",
                             spec.betas.size(), spec.replicas));
   }
-  if (spec.q < 2 || spec.q > 255) {
-    throw Error(ExitCode::usage, fmt::format("q = {} is out of range (2..255)", spec.q));
-  }
-  if (!(spec.few_cluster_flip >= 1e-6 && spec.few_cluster_flip <= 1 - 1e-6)) {
+  spec.model.check();
+  if (!(spec.few_cluster.flip >= 1e-6 && spec.few_cluster.flip <= 1 - 1e-6)) {
     throw Error(ExitCode::usage,
                 fmt::format("few-cluster flip probability {} is out of range (1e-06..0.999999)",
-                            spec.few_cluster_flip));
+                            spec.few_cluster.flip));
   }
 }
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <any>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -20,8 +21,7 @@
 #include "graphs/graph.hpp"
 #include "src/engine/columns.hpp"
 #include "src/engine/schedule.hpp"
-#include "src/label/method.hpp"
-#include "src/model/acceptance.hpp"
+#include "src/model/model.hpp"
 
 namespace rewise {
 
@@ -33,43 +33,28 @@ inline bool starts_hot(Start start, std::uint32_t replica) {
   return start == Start::hot || (start == Start::mixed && replica % 2 == 1);
 }
 
-std::string_view to_string(ModelKind kind);
-std::string_view to_string(LocalUpdate update);
 std::string_view to_string(ClusterUpdate update);
 std::string_view to_string(Start start);
 // Error(usage) with the nearest known word; `origin` is the option or key.
-ModelKind parse_model(std::string_view text, std::string_view origin);
-LocalUpdate parse_local_update(std::string_view text, std::string_view origin);
 ClusterUpdate parse_cluster_update(std::string_view text, std::string_view origin);
 Start parse_start(std::string_view text, std::string_view origin);
 
+// Few-cluster updates.
+struct FewCluster {
+  std::uint32_t tile = 0;  // edge of the tiles with one seed each; 0: a few tiles, by the dimension
+  double flip = 0.9;       // probability that a cluster found is flipped
+};
+
 // All that determines the trajectory, beside the graph.
 struct EngineSpec {
-  ModelKind model = ModelKind::ising;
-  std::uint32_t q = 2;          // Potts states, 2..255
+  Model model;
   std::vector<double> betas;    // [T], 1/temperature; betas > 0
   std::uint32_t replicas = 32;  // R, per temperature; the multispin engine takes multiples of 32
   std::uint64_t seed = 1;       // run seed
   LocalUpdate local = LocalUpdate::metropolis;
   ClusterUpdate cluster = ClusterUpdate::wolff;
   Start start = Start::mixed;
-  // Few-cluster updates: one seed per tile of this edge (0: a few tiles, by the dimension), and the
-  // probability with which a cluster that was found flips.
-  std::uint32_t few_cluster_tile = 0;
-  double few_cluster_flip = 0.9;
-};
-
-// How the multispin engine grows Wolff clusters; the bits are the same.
-enum class WolffForm { automatic, dense, sparse };
-
-// How the bytespin engine does. A cluster is defined by its seed site and one draw per bond, so all
-// of them flip the same sites (registry.hpp: what each can do).
-enum class WolffMethod {
-  automatic,       // the device's fastest
-  frontier,        // breadth first (Hawick, Leist & Playne 2010, algorithms 1-4)
-  frontier_local,  // a block goes on by itself for a while (their algorithm 5)
-  persistent,      // one kernel for all updates of a cycle (Komura & Okabe 2012)
-  ccl,             // label all clusters, flip one
+  FewCluster few_cluster;
 };
 
 // How, never what.
@@ -79,18 +64,21 @@ struct EngineOptions {
   // to the next; outlives the engine.
   const std::atomic<int>* threads_now = nullptr;
   int device = -1;  // CUDA device; -1: the CPU
-  // Single engine, sweeps and Swendsen-Wang: several CUDA devices that share every system, in
-  // place of `device`.
+  // Several CUDA devices that share every system, in place of `device` (EngineTraits::teams).
   std::vector<int> devices;
-  WolffForm wolff_form = WolffForm::automatic;
-  WolffMethod wolff_method = WolffMethod::automatic;  // bytespin engine
-  LabelMethod label_method = LabelMethod::fast;       // bytespin engine
-  std::uint32_t label_tile = 0;  // edge of its tiles; 0: the method's own choice
+  // Choices of one engine alone, by the struct that it declares in its methods.hpp; empty: its
+  // defaults. Code above the engines passes them on (factory.hpp, MethodSet).
+  std::any methods;
   // Asked within cycles, by any thread, every few milliseconds of work (stop_watch.hpp): whether
   // advance() is to end early. None: it never does.
   std::function<bool()> stop;
   std::uint64_t stop_grain = std::uint64_t{1} << 18;  // site updates between two questions
 };
+
+template <class Methods>
+Methods methods_from(const std::any& methods) {
+  return methods.has_value() ? std::any_cast<const Methods&>(methods) : Methods{};
+}
 
 inline int threads_now(const EngineOptions& options, int threads) {
   return options.threads_now == nullptr ? threads

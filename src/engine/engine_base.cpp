@@ -103,10 +103,7 @@ void EngineBase::count(const Schedule& schedule, std::uint64_t cycles, std::uint
 
 // Measurements
 
-SumUnits EngineBase::sum_units() const {
-  return {static_cast<std::int64_t>(bonds_), static_cast<std::int64_t>(sites_),
-          spec_.model == ModelKind::potts ? spec_.q : 2, bond_energy(spec_.model)};
-}
+SumUnits EngineBase::sum_units() const { return spec_.model.sum_units(bonds_, sites_); }
 
 void EngineBase::report(const unsigned long long* unequal, const unsigned long long* up,
                         Observation& out) {

@@ -17,7 +17,6 @@
 #include "src/engine/engine.hpp"
 #include "src/engine/pieces.hpp"
 #include "src/engine/registry.hpp"
-#include "src/engine/sum_units.hpp"
 
 namespace rewise {
 

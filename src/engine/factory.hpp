@@ -2,8 +2,11 @@
 // engine defines one EngineFactory; src/study/engines.hpp selects among them by EngineKind.
 #pragma once
 
+#include <any>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -48,6 +51,38 @@ struct EngineCosts {
   double flipped, labelled;
 };
 
+// A choice that an engine offers on the command line.
+struct MethodOption {
+  const char* name;  // "--wolff-method"
+  const char* type;  // "WORD"
+  std::string help;
+  bool is_detail = false;  // of another choice: `tune` does not offer it
+};
+// Word by option; "" is the engine's default.
+using MethodWords = std::map<std::string, std::string>;
+
+// The methods of a cluster update, with their name ("" for the default) and EngineOptions::methods.
+struct MethodChoice {
+  ClusterUpdate update;
+  std::string name;
+  std::any methods;
+};
+
+// The methods of its updates among which an engine can choose. All functions but why_not() and
+// on_any_lattice() throw Error(usage), which names the option.
+struct MethodSet {
+  std::vector<MethodOption> (*options)();
+  // `cluster`: the cluster update, where it is known; dim 0: no lattice.
+  std::any (*parse)(const MethodWords& words, std::optional<ClusterUpdate> cluster, int dim);
+  // Every method in lists of words, each for its own update.
+  std::vector<MethodChoice> (*choices)(const std::map<std::string, std::vector<std::string>>& lists,
+                                       int dim);
+  // "" where the device, or ranks that share a system, have these methods.
+  std::string (*why_not)(const std::any& methods, bool on_cuda, bool shared);
+  // What devices that share a system can do on every lattice.
+  MethodChoice (*on_any_lattice)();
+};
+
 struct EngineFactory {
   // `graph` must outlive the engine. nullptr: the regular lattice of `extents`, where
   // EngineTraits::regular_lattices.
@@ -65,7 +100,8 @@ struct EngineFactory {
   // "" where several CUDA devices make such cluster updates together; else why not, for a message
   // that names the devices before it.
   std::string (*why_no_team)(std::span<const std::uint32_t> extents, ClusterUpdate cluster,
-                             LabelMethod method) = nullptr;
+                             const std::any& methods) = nullptr;
+  const MethodSet* methods = nullptr;  // nullptr: there is no choice
   // nullptr: engines one by one.
   std::unique_ptr<EngineBatch> (*make_batch)(std::span<const GroupTask> tasks,
                                              const EngineOptions& options) = nullptr;

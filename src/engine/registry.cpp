@@ -15,16 +15,6 @@ namespace {
 using enum LocalUpdate;
 using enum ClusterUpdate;
 
-struct WolffTraits {
-  std::string_view name;
-  bool cpu;  // else CUDA devices alone
-};
-
-// In the order of WolffMethod, after `automatic`.
-constexpr std::array kWolffMethods{WolffTraits{"frontier", true},
-                                   WolffTraits{"frontier-local", false},
-                                   WolffTraits{"persistent", false}, WolffTraits{"ccl", true}};
-
 constexpr Update kOfMultispin[] = {metropolis, glauber, wolff, swendsen_wang};
 constexpr Update kOfBytespin[] = {metropolis, glauber, wolff, swendsen_wang, few_cluster};  // all
 constexpr Update kOfBitlattice[] = {metropolis, glauber};
@@ -35,39 +25,36 @@ constexpr std::array<EngineTraits, 3> kEngines{{
      .name = "multispin",
      .stored_name = "bundle",
      .updates = kOfMultispin,
-     .potts = false,
+     .all_models = false,
      .shares_rewired = false,
      .studies = true,
      .batches = true,
      .teams = false,
      .regular_lattices = false,
-     .methods = false,
      .word = 32,
      .bytes_of_spin = 0.125},
     {.kind = EngineKind::bytespin,
      .name = "bytespin",
      .stored_name = "single",
      .updates = kOfBytespin,
-     .potts = true,
+     .all_models = true,
      .shares_rewired = true,
      .studies = true,
      .batches = false,
      .teams = true,
      .regular_lattices = false,
-     .methods = true,
      .word = 1,
      .bytes_of_spin = 1},
     {.kind = EngineKind::bitlattice,
      .name = "bitlattice",
      .stored_name = "packed",
      .updates = kOfBitlattice,
-     .potts = false,
+     .all_models = false,
      .shares_rewired = false,
      .studies = false,
      .batches = false,
      .teams = true,
      .regular_lattices = true,
-     .methods = false,
      .word = 1,
      .bytes_of_spin = 0.125},
 }};
@@ -139,40 +126,6 @@ std::string engines_with(Update update) {
     list += engine.name;
   }
   return list;
-}
-
-std::string_view to_string(WolffMethod method) {
-  if (method == WolffMethod::automatic) return "";
-  return kWolffMethods[static_cast<std::size_t>(method) - 1].name;
-}
-
-WolffMethod parse_wolff_method(std::string_view word, std::string_view origin) {
-  if (word.empty()) return WolffMethod::automatic;
-  std::array<std::string_view, kWolffMethods.size()> known;
-  std::transform(kWolffMethods.begin(), kWolffMethods.end(), known.begin(),
-                 [](const WolffTraits& method) { return method.name; });
-  return static_cast<WolffMethod>(1 + parse_word(word, known, "Wolff method", origin));
-}
-
-bool has_cpu(WolffMethod method) {
-  return method == WolffMethod::automatic ||
-         kWolffMethods[static_cast<std::size_t>(method) - 1].cpu;
-}
-
-std::string wolff_methods(bool cpu, bool cuda_alone, std::string_view between) {
-  std::string list;
-  for (const WolffTraits& method : kWolffMethods) {
-    if (!(method.cpu ? cpu : cuda_alone)) continue;
-    if (!list.empty()) list += between;
-    list += method.name;
-  }
-  return list;
-}
-
-std::string why_not_on_cpu(WolffMethod method) {
-  if (has_cpu(method)) return "";
-  return fmt::format("'{}' is for CUDA devices (on the CPU there are: {})", to_string(method),
-                     wolff_methods(true, false));
 }
 
 }  // namespace rewise

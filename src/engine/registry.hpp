@@ -30,13 +30,12 @@ struct EngineTraits {
   std::string_view name;
   std::string_view stored_name;  // in files, task identifiers and saved states; never changes
   std::span<const Update> updates;
-  bool potts;             // Ising and Potts; else Ising alone
+  bool all_models;        // else Ising alone
   bool shares_rewired;    // devices and ranks share rewired lattices too
   bool studies;           // runs tasks of studies; else `run` and `bench` alone
   bool batches;           // many graphs share the launches of a CUDA device
   bool teams;             // several CUDA devices, or ranks, share every system
   bool regular_lattices;  // runs a regular lattice by its extents, without a graph
-  bool methods;           // has methods of an update to choose among: WolffMethod, LabelMethod
   std::uint32_t word;     // replicas come in multiples of it
   double bytes_of_spin;   // of one site of one replica
 };
@@ -44,7 +43,7 @@ struct EngineTraits {
 std::span<const EngineTraits> engine_registry();
 const EngineTraits& traits(EngineKind engine);
 inline constexpr EngineKind kDefaultEngine = EngineKind::multispin;
-// The first engine that has a capability: engine_with(&EngineTraits::methods).
+// The first engine that has a capability: engine_with(&EngineTraits::all_models).
 EngineKind engine_with(bool EngineTraits::*capability);
 
 std::string_view to_string(EngineKind engine);
@@ -56,8 +55,8 @@ Update parse_update(std::string_view word, std::string_view origin);
 
 bool has(EngineKind engine, Update update);
 bool has_cluster_updates(EngineKind engine);
-inline bool has(EngineKind engine, ModelKind model) {
-  return model == ModelKind::ising || traits(engine).potts;
+inline bool has(EngineKind engine, const Model& model) {
+  return model == Model{} || traits(engine).all_models;
 }
 // "metropolis, glauber": the local rules, or all of these, for messages and --help.
 std::string local_updates();
@@ -65,16 +64,5 @@ std::span<const Update> all_updates();
 std::string names_of(std::span<const Update> updates);
 // "multispin or bytespin": those that have it, for messages.
 std::string engines_with(Update update);
-
-// "" for automatic.
-std::string_view to_string(WolffMethod method);
-// Error(usage) as above; "" is automatic.
-WolffMethod parse_wolff_method(std::string_view word, std::string_view origin);
-// All are for Ising and Potts; some for CUDA devices alone, never several that share a system.
-bool has_cpu(WolffMethod method);
-// Their names: "frontier, ccl", for messages and --help.
-std::string wolff_methods(bool cpu, bool cuda_alone, std::string_view between = ", ");
-// "" or why there is no such method on the CPU, for a message that says who asked for it.
-std::string why_not_on_cpu(WolffMethod method);
 
 }  // namespace rewise

@@ -46,6 +46,11 @@ std::string label_methods(bool LabelTraits::*trait, std::string_view between) {
   return fmt::format("{}", fmt::join(names, between));
 }
 
+std::string label_method_help() {
+  return fmt::format("{}, or TILE+MERGE:\nbfs, union-find or self-label + relax or sew",
+                     label_methods(&LabelTraits::whole));
+}
+
 std::uint32_t tile_edge(LabelMethod method, int dim, std::uint32_t asked, std::string_view origin) {
   if (asked == 0) return dim <= 2 ? 16 : dim == 3 ? 8 : 4;
   if (!is_tiled(method)) {

@@ -65,6 +65,9 @@ LabelMethod parse_label_method(std::string_view word, std::string_view origin);
 // The names of those with a trait: "fast, kalentev", for messages and --help.
 std::string label_methods(bool LabelTraits::*trait, std::string_view between = ", ");
 
+// All words, for --help.
+std::string label_method_help();
+
 struct LabelSeconds {
   double label = 0;  // within tiles; all of it where a method has none
   double merge = 0;

@@ -9,7 +9,7 @@
 #include <cuda_runtime_api.h>
 
 #include "graphs/lattice.hpp"
-#include "src/engine/sum_units.hpp"
+#include "src/model/sums.hpp"
 
 namespace rewise::multispin {
 

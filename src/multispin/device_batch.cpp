@@ -401,8 +401,7 @@ void DeviceBatch::end_group(std::size_t slots, std::size_t shelf, std::uint64_t 
     pinned_stock().give(std::move(on.fetched));
     on.fetched = pinned_stock().take(bytes);
   }
-  const SumUnits units{0, static_cast<std::int64_t>(graphs_->sites()), 2,
-                       bond_energy(ModelKind::ising)};
+  const SumUnits units = Model{}.sum_units(0, graphs_->sites());
   launch_lay_out(on.layout, units, bonds_.data(), on.counts.data(), on.sums.data(), stream_.get());
   on.sums.copy_out(on.fetched.view().first(bytes), stream_.get());
   on.copied.record(stream_.get());

@@ -13,7 +13,7 @@ namespace {
 
 const EngineSpec& checked(const Graph& graph, const EngineSpec& spec) {
   check_spec(graph, spec);
-  if (spec.model != ModelKind::ising) {
+  if (spec.model != Model{}) {
     throw Error(
         ExitCode::usage,
         "the multispin engine knows the Ising model only (take the bytespin engine for Potts)");
@@ -46,10 +46,10 @@ std::set<std::uint32_t> degrees_of(const Layout& layout) {
   return degrees;
 }
 
-LocalTables make_tables(const Layout& layout, double beta, LocalUpdate update) {
-  LocalTables tables{{}, local_stream(update), certain_downhill(update)};
+LocalTables make_tables(const Layout& layout, const EngineSpec& spec, double beta) {
+  LocalTables tables{{}, local_stream(spec.local), certain_downhill(spec.local)};
   for (const std::uint32_t degree : degrees_of(layout)) {
-    tables.by_degree.emplace_back(degree, beta, update);
+    tables.by_degree.emplace_back(degree, spec.model, beta, spec.local);
   }
   return tables;
 }
@@ -84,8 +84,8 @@ MultispinEngine::MultispinEngine(const Graph& graph, const EngineSpec& spec, boo
       places_(word_groups_) {
   make_weighted_sums();
   for (const double beta : spec.betas) {
-    tables_.push_back(make_tables(layout_, beta, spec.local));
-    bond_.push_back(std::min(threshold(bond_probability(ModelKind::ising, beta)), kCertain - 1));
+    tables_.push_back(make_tables(layout_, spec, beta));
+    bond_.push_back(digits(spec.model.bond_probability(beta)));
   }
 }
 

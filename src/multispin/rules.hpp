@@ -18,7 +18,7 @@
 #include <array>
 #include <cstdint>
 
-#include "src/model/acceptance.hpp"
+#include "src/model/model.hpp"
 #include "src/random/philox.hpp"
 #include "src/random/threshold.hpp"
 

@@ -27,10 +27,7 @@ TaskSpec task_spec(const GraphSpec& lattice, const std::shared_ptr<const Graph>&
   spec.graph = lattice;
   spec.imported = graph;
   const auto dim = static_cast<int>(lattice.extents.size());
-  spec.model = parse_model(settings.model, "model");
-  check_states(spec.model, settings.q, "q");
-  check_whole(settings.q, 2, 255, "q");
-  spec.q = static_cast<std::uint32_t>(settings.q);
+  spec.model = parse_model(settings.model, {{"name", "model"}, {"q", "q"}});
   spec.local = choose_local_update(settings.local, dim, "local");
   const auto schedule = parse_schedule(settings.schedule, "schedule");
   spec.cluster = choose_cluster(settings.cluster, schedule, "cluster").value();
@@ -43,8 +40,7 @@ TaskSpec task_spec(const GraphSpec& lattice, const std::shared_ptr<const Graph>&
     throw Error(ExitCode::usage, fmt::format("temperature: {} is not above 0 and finite", t));
   }
   spec.temperatures = settings.temperatures;
-  spec.few_cluster_tile = settings.few_cluster_tile;
-  spec.few_cluster_flip = settings.few_cluster_flip;
+  spec.few_cluster = settings.few_cluster;
   check_whole(settings.replicas, 1, 1u << 20, "replicas");
   check_replicas(spec.engine, settings.replicas, "replicas");
   spec.replicas = static_cast<std::uint32_t>(settings.replicas);
@@ -73,9 +69,9 @@ TextMap configuration_of(TaskSpec spec) {
 }
 
 EngineOptions engine_options(const TaskSpec& spec, const Settings& settings, double cpu_seconds) {
-  EngineOptions options =
-      choose_methods(settings.wolff_method, settings.label_method, 0, spec.engine, spec.cluster,
-                     static_cast<int>(spec.graph.extents.size()));
+  EngineOptions options;
+  options.methods = choose_methods(settings.methods, spec.engine, spec.cluster,
+                                   static_cast<int>(spec.graph.extents.size()));
   check_whole(settings.threads, 0, 4096, "threads");
   options.threads = settings.threads > 0 ? static_cast<int>(settings.threads)
                                          : useful_threads(spec, thread_count(0));

@@ -69,8 +69,7 @@ std::unique_ptr<Simulation> Simulation::restore(const std::string& path, const S
   }
   Settings settings = how;
   settings.temperatures = data.temperature;
-  settings.model = text("sampling.model", "ising");
-  settings.q = std::strtoull(text("sampling.q", "2").c_str(), nullptr, 10);
+  settings.model = model_of(data.configuration).words();
   settings.schedule = text("sampling.schedule", "1:1");
   settings.local = text("sampling.local", "metropolis");
   settings.cluster = text("sampling.cluster", "wolff");
@@ -79,9 +78,9 @@ std::unique_ptr<Simulation> Simulation::restore(const std::string& path, const S
   settings.seed = std::strtoull(text("sampling.seed", "1").c_str(), nullptr, 10);
   settings.engine = to_string(parse_engine(text("sampling.engine", "multispin"), "engine"));
   settings.every = std::strtoull(text("sampling.every", "1").c_str(), nullptr, 10);
-  settings.few_cluster_tile = static_cast<std::uint32_t>(
+  settings.few_cluster.tile = static_cast<std::uint32_t>(
       std::strtoul(text("sampling.few_cluster_tile", "0").c_str(), nullptr, 10));
-  settings.few_cluster_flip =
+  settings.few_cluster.flip =
       std::strtod(text("sampling.few_cluster_flip", "0.9").c_str(), nullptr);
   std::shared_ptr<const Graph> graph;
   GraphSpec lattice{data.graph.extents};

@@ -25,17 +25,15 @@ namespace rewise::python {
 // As `rewise run` has them, by the same names; words are checked by what the program checks with.
 struct Settings {
   std::vector<double> temperatures;  // [T] J = k_B = 1
-  std::string model = "ising";
-  std::uint64_t q = 2;
+  ModelWords model;
   std::string schedule = "1:1", local = "auto", cluster;
   std::uint64_t replicas = 32;
   std::string start = "mixed";
   std::uint64_t seed = 1;
   std::string engine = "auto", device = "auto";
   std::uint64_t threads = 0;
-  std::string wolff_method, label_method;
-  std::uint32_t few_cluster_tile = 0;  // these two of restored runs only
-  double few_cluster_flip = EngineSpec{}.few_cluster_flip;
+  MethodWords methods;
+  FewCluster few_cluster;                                 // of restored runs only
   std::uint64_t equilibrate = 0, measure = 0, every = 1;  // of whole runs
   std::string out;                                        // task file to keep; "": none
 };

@@ -18,8 +18,10 @@ Settings settings_of(const nb::dict& given) {
     if (given.contains(key)) value = nb::cast<std::decay_t<decltype(value)>>(given[key]);
   };
   take("temperature", s.temperatures);
-  take("model", s.model);
-  take("q", s.q);
+  std::uint64_t q = 2;
+  take("model", s.model["name"]);
+  take("q", q);
+  s.model["q"] = std::to_string(q);
   take("schedule", s.schedule);
   take("local", s.local);
   take("cluster", s.cluster);
@@ -29,8 +31,8 @@ Settings settings_of(const nb::dict& given) {
   take("engine", s.engine);
   take("device", s.device);
   take("threads", s.threads);
-  take("wolff_method", s.wolff_method);
-  take("label_method", s.label_method);
+  take("wolff_method", s.methods["--wolff-method"]);
+  take("label_method", s.methods["--label-method"]);
   take("equilibrate", s.equilibrate);
   take("measure", s.measure);
   take("every", s.every);
@@ -280,7 +282,7 @@ void bind_simulation(nb::module_& module) {
       .def_prop_ro("cycles", [](Simulation& self) { return self.cycles(); })
       .def_prop_ro("temperature",
                    [](Simulation& self) { return array_of(self.spec().temperatures); })
-      .def_prop_ro("q", [](Simulation& self) { return self.spec().q; })
+      .def_prop_ro("q", [](Simulation& self) { return self.spec().model.q; })
       .def_prop_ro("replicas", [](Simulation& self) { return self.spec().replicas; })
       .def_prop_ro("engine",
                    [](Simulation& self) { return std::string(to_string(self.spec().engine)); })

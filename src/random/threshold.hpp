@@ -20,6 +20,12 @@ inline Threshold threshold(double probability) {
   return static_cast<Threshold>(std::nearbyint(probability * 4294967296.0));
 }
 
+// For engines that compare 32 binary digits: certainty is missed by 2^-32.
+inline Threshold digits(double probability) {
+  const Threshold t = threshold(probability);
+  return t < kCertain ? t : kCertain - 1;
+}
+
 RW_HD bool happens(std::uint32_t word, Threshold t) { return word < t; }
 
 }  // namespace rewise

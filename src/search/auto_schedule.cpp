@@ -82,7 +82,7 @@ ChosenSchedule read_choice(const std::filesystem::path& file, const std::string&
 constexpr double kMostIsolated = 0.01;
 
 double isolated_sites(const TaskSpec& spec) {
-  if (spec.local != LocalUpdate::metropolis || spec.q > 2) return 0;
+  if (spec.local != LocalUpdate::metropolis || spec.model.q > 2) return 0;
   if (spec.imported != nullptr) return std::numeric_limits<double>::infinity();
   if (base_rule(spec.graph.rule) != Rule::rewire) return 0;
   const double dim = static_cast<double>(spec.graph.extents.size());
@@ -227,7 +227,7 @@ std::vector<Candidate> shortlist(const std::vector<Candidate>& all, const std::s
 
 std::string schedule_class(const TaskSpec& spec, bool any_cluster) {
   const std::string potts =
-      spec.model == ModelKind::potts ? fmt::format("_potts{}", spec.q) : std::string();
+      spec.model.is_potts() ? fmt::format("_potts{}", spec.model.q) : std::string();
   return fmt::format("{}_p{}_{}_{}_{}_{}{}", extents_text(spec.graph.extents),
                      number_text(spec.graph.p), to_string(spec.graph.rule),
                      traits(spec.engine).stored_name, to_string(spec.local),

@@ -17,11 +17,10 @@ constexpr double kScanTasks = 4, kScanTemperatures = 30, kScanCycles = 400;
 
 // Nanoseconds per site of a cycle: of an attempted site, and for clusters near Tc of a site of the
 // lattice, by the slower figures.
-double cycle_nanoseconds(EngineKind engine, ModelKind model, ClusterUpdate cluster,
+double cycle_nanoseconds(EngineKind engine, const Model& model, ClusterUpdate cluster,
                          Schedule schedule) {
   const EngineCosts& costs = factory(engine).costs;
-  const double local =
-      model == ModelKind::potts ? costs.potts_nanoseconds : costs.ising_nanoseconds;
+  const double local = model.is_potts() ? costs.potts_nanoseconds : costs.ising_nanoseconds;
   const double per_site = cluster == ClusterUpdate::wolff ? 1 : 8;
   return local * schedule.local + per_site * schedule.cluster;
 }

@@ -70,7 +70,7 @@ std::vector<double> some_of(const std::vector<double>& temperatures) {
 class Trial {
  public:
   Trial(const StudyConfig& config, EquilibriumSearch& search) : config_(config), search_(search) {
-    const bool mean_field = config.model == ModelKind::ising && search.p >= kManyShortcuts;
+    const bool mean_field = config.model.kind == ModelKind::ising && search.p >= kManyShortcuts;
     if (has_swendsen_wang() && wrong_by_lone_sites(config, search.p, search.sites) > kLoneSites) {
       first_ = {kLoneUpdates, {1, 1}, ClusterUpdate::swendsen_wang};
     }
@@ -245,7 +245,7 @@ std::string lone_sites_warning(const StudyConfig& config, double p, double sites
                                const SizePlan& plan) {
   const bool redrawn = plan.cluster == ClusterUpdate::swendsen_wang && plan.schedule.cluster > 0;
   const bool own_graphs = !config.files.empty();
-  if (plan.schedule.local == 0 || redrawn || config.q > 2 || own_graphs) return "";
+  if (plan.schedule.local == 0 || redrawn || config.model.q > 2 || own_graphs) return "";
   const double wrong = wrong_by_lone_sites(config, p, sites);
   if (wrong < kLoneSites) return "";
   return fmt::format(

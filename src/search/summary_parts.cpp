@@ -154,8 +154,8 @@ Json summary_head(const StudyConfig& config, const std::string& kind) {
   for (const Observable& o : observables()) {
     json["observables"].push_back({{"name", o.name}, {"label", o.label}});
   }
-  json["model"] = to_string(config.model);
-  json["q"] = config.q;
+  json["model"] = to_string(config.model.kind);
+  json["q"] = config.model.q;
   json["sampling"] = {{"engine", to_string(config.engine)},
                       {"schedule", schedule_json(config)},
                       {"cluster", cluster_json(config)},

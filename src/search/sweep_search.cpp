@@ -174,7 +174,7 @@ class Sweep {
     SizeData& size = work.point.sizes[k];
     // U of more states does not fall to 0, and dips where the transition is of first order: there
     // the specific heat has its peak.
-    const bool heat = config_.q > 2;
+    const bool heat = config_.model.q > 2;
     const auto peak = std::max_element(c.begin(), c.end()) - c.begin();
     const std::optional<double> centre =
         heat ? temperatures[static_cast<std::size_t>(peak)] : fall_of_binder(temperatures, u);
@@ -185,11 +185,10 @@ class Sweep {
           size_text(size), kFall, temperatures.front(), temperatures.back()));
     }
     const double middle = centre.value_or(std::sqrt(temperatures.front() * temperatures.back()));
-    const double half =
-        kWindow * half_window(middle, work.point.dim, work.point.p, size.samples.sites, config_.q);
+    const double half = kWindow * half_window(middle, work.point.dim, work.point.p,
+                                              size.samples.sites, config_.model.q);
     size.plan.temperatures = sweep_temperatures(middle, half);
-    const Range all =
-        scan_range(work.point.dim, work.point.rule, work.point.p, config_.model, config_.q);
+    const Range all = scan_range(work.point.dim, work.point.rule, work.point.p, config_.model);
     work.range = {std::max(all.low, middle - half), std::min(all.high, middle + half)};
   }
 

@@ -99,7 +99,7 @@ void SweepTasks::open(int dim, Rule rule, const std::optional<Schedule>& schedul
                       const std::string& label) {
   SweepWork work;
   work.point = {dim, rule, schedule, p, label, {}, {}, {}, {}, {}};
-  work.range = scan_range(dim, rule, p, config().model, config().q);
+  work.range = scan_range(dim, rule, p, config().model);
   for (std::size_t k = 0; k < config().sizes.size(); ++k) {
     if (config().sizes[k].size() != static_cast<std::size_t>(dim)) continue;
     SizeData size;

@@ -18,7 +18,7 @@ enum Observable { kBinder = 0, kScaledM2 = 1 };
 constexpr double kMostBinder = 2.0 / 3;  // U in the ordered phase
 
 std::optional<double> known_tc(const StudyConfig& config, double p) {
-  if (config.model == ModelKind::potts) return potts_tc(config.dim(), p, config.q);
+  if (config.model.is_potts()) return potts_tc(config.dim(), p, config.model.q);
   if (p == 0 && config.dim() == 2) return 2 / std::log(1 + std::sqrt(2.0));
   return std::nullopt;
 }
@@ -49,8 +49,8 @@ void find_crossings(const StudyConfig& config, const PointData& point, PointResu
 
 void extrapolate(const StudyConfig& config, PointResult& result) {
   result.exponents = result.p > 0 ? mean_field_exponents()
-                                  : potts_exponents(config.dim(), static_cast<int>(config.q));
-  if (config.q == 4) {
+                                  : potts_exponents(config.dim(), static_cast<int>(config.model.q));
+  if (config.model.q == 4) {
     result.warnings.push_back(
         "four states: corrections of the size are logarithms, which are left out; Tc may be off by "
         "more than its error");
@@ -67,7 +67,7 @@ void extrapolate(const StudyConfig& config, PointResult& result) {
                                                 : "the crossing is not stable (too few graphs)"));
   }
   std::optional<SeriesPrior> series;
-  if (result.p > 0 && config.model == ModelKind::ising) {
+  if (result.p > 0 && config.model.kind == ModelKind::ising) {
     const auto ratio = next_term_ratio(result.crossings, kBinder, mean_field_binder(),
                                        kMostBinder - mean_field_binder(), result.exponents);
     if (ratio) series = SeriesPrior{*ratio, next_term_of_limit(config.dim())};
@@ -231,7 +231,7 @@ void take_tc0(const StudyConfig& config, TcResult& result) {
   } else if (config.dim() == 3) {
     // beta_c = 0.221654626(5), Ferrenberg, Xu & Landau 2018.
     constexpr double beta = 0.221654626, error = 5e-9;
-    const double unit = config.model == ModelKind::potts ? 0.5 : 1;  // two states: Ising, 2 beta
+    const double unit = config.model.is_potts() ? 0.5 : 1;  // two states: Ising, 2 beta
     result.tc0 = {unit / beta, unit * error / (beta * beta)};
     result.tc0_source = "published";
   } else if (result.measured_tc0) {
@@ -280,7 +280,7 @@ std::vector<Crossing> crossings_of(const StudyConfig& config, const PointData& p
     all.insert(all.end(), found.begin(), found.end());
   }
   for (std::size_t k = 0; k < point.sizes.size(); ++k) {
-    if (point.p == 0 || config.model == ModelKind::potts) break;
+    if (point.p == 0 || config.model.is_potts()) break;
     all.push_back(crossing_with_limit(raised_binder(curves[kBinder][k], point.sizes[k], thermal),
                                       mean_field_binder(), kBinder));
   }
@@ -309,7 +309,7 @@ PointResult locate_tc(const StudyConfig& config, const PointData& point) {
   find_crossings(config, point, result);
   extrapolate(config, result);
   result.exact = known_tc(config, point.p);
-  if (config.q == 2 && (cubic_shape(point.sizes) || point.p > 0)) {
+  if (config.model.q == 2 && (cubic_shape(point.sizes) || point.p > 0)) {
     result.binder_expected = known_binder(config.dim(), point.p);
   }
   judge(config, point, result);

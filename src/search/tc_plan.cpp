@@ -47,11 +47,12 @@ double regular_tc(int dim) {
 
 }  // namespace
 
-Range scan_range(int dim, Rule rule, double p, ModelKind model, std::uint32_t q) {
+Range scan_range(int dim, Rule rule, double p, const Model& model) {
   const double b = std::max(branching(dim, rule, p), 1.02);
-  if (model == ModelKind::potts) {
-    const double lattice = potts_tc(dim, 0, q).value_or(0.9 * bethe_tc(2.0 * dim - 1, q));
-    return {dim == 1 ? 0.05 : 0.88 * lattice, 1.2 * bethe_tc(b, q)};
+  if (model.is_potts()) {
+    const double lattice =
+        potts_tc(dim, 0, model.q).value_or(0.9 * bethe_tc(2.0 * dim - 1, model.q));
+    return {dim == 1 ? 0.05 : 0.88 * lattice, 1.2 * bethe_tc(b, model.q)};
   }
   const double bethe = 1 / std::atanh(1 / b);
   return {std::max(0.88 * regular_tc(dim), 0.15), 1.2 * bethe};
@@ -60,7 +61,7 @@ Range scan_range(int dim, Rule rule, double p, ModelKind model, std::uint32_t q)
 Range likely_range(const StudyConfig& config, double p) {
   const Range all = scan_range(config, p);
   const int dim = config.dim();
-  if (p <= 0 || dim < 2 || config.model == ModelKind::potts) return all;
+  if (p <= 0 || dim < 2 || config.model.is_potts()) return all;
   // Amplitude and exponent of chi above Tc: square lattice exact; cubic; mean field.
   constexpr double amplitude[] = {0, 0, 0.9625, 1.06, 1}, gamma[] = {0, 0, 1.75, 1.237, 1};
   const double tc = regular_tc(dim);
@@ -144,9 +145,7 @@ TaskSpec plan_task(const StudyConfig& config, double p, const std::vector<std::u
   spec.graph.seed = derived_seed(config.seed, "graph|" + name);
   spec.engine = config.engine;
   spec.model = config.model;
-  spec.q = config.q;
-  spec.few_cluster_tile = config.few_cluster_tile;
-  spec.few_cluster_flip = config.few_cluster_flip;
+  spec.few_cluster = config.few_cluster;
   spec.local = config.local;
   spec.cluster = plan.cluster;
   spec.replicas = config.replicas;

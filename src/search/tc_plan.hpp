@@ -40,11 +40,10 @@ struct Range {
 //   Ising  b tanh(1/T) = 1        Potts  exp(1/T) = (q - 2) / ((q - 1)^(1 - 2/(b + 1)) - 1)
 // (the same for q = 2; for more states order and disorder coexist there: Galanis et al., SIAM J.
 // Comput. 45, 2004 (2016), regular degrees).
-Range scan_range(int dim, Rule rule, double p, ModelKind model = ModelKind::ising,
-                 std::uint32_t q = 2);
+Range scan_range(int dim, Rule rule, double p, const Model& model = {});
 
 inline Range scan_range(const StudyConfig& config, double p) {
-  return scan_range(config.dim(), config.rule, p, config.model, config.q);
+  return scan_range(config.dim(), config.rule, p, config.model);
 }
 
 // Where Tc of Ising spins is likely to be, within scan_range; scan_range itself for p = 0, chains
@@ -62,7 +61,7 @@ std::vector<double> scan_temperatures(Range range, double sites);
 // Half the width of the window of a size around `centre`; q: states.
 double half_window(double centre, int dim, double p, double sites, std::uint32_t q = 2);
 inline double half_window(const StudyConfig& config, double centre, double p, double sites) {
-  return half_window(centre, config.dim(), p, sites, config.q);
+  return half_window(centre, config.dim(), p, sites, config.model.q);
 }
 // The temperatures of that window; `centre` is rounded to a sixteenth of it, so that a slightly
 // better estimate plans the same tasks.

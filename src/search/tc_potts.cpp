@@ -164,7 +164,7 @@ class PeakSearch {
     const double low = size.plan.temperatures.front(), high = size.plan.temperatures.back();
     size.samples.grid = temperature_grid(low, high, kPottsFinePoints);
     size.samples.energies = energy_grid(size.samples.sites, bonds_per_site(config_, point.data.p),
-                                        0.5 * (low + high), config_.q);
+                                        0.5 * (low + high), config_.model.q);
     size.samples.graphs.clear();
   }
 
@@ -234,10 +234,10 @@ class PeakSearch {
 // Duminil-Copin, Sidoravicius & Tassion, Commun. Math. Phys. 349, 47 (2017)).
 void take_exact(const StudyConfig& config, PottsPoint& point) {
   if (point.p != 0) return;
-  point.exact = potts_tc(config.dim(), 0, config.q);
+  point.exact = potts_tc(config.dim(), 0, config.model.q);
   if (!point.exact) return;
-  point.exact_latent = square_latent_heat(config.q);
-  point.exact_order = config.q > 4 ? Order::first : Order::second;
+  point.exact_latent = square_latent_heat(config.model.q);
+  point.exact_order = config.model.q > 4 ? Order::first : Order::second;
 }
 
 // A rewired lattice with few shortcuts still behaves as the regular one, and the temperatures of
@@ -325,7 +325,7 @@ void add_shifts(const StudyConfig& config, std::vector<PottsPoint>& points) {
   for (const PottsPoint& point : points) {
     if (point.p == 0 && point.transition.found) zero = total(point.transition);
   }
-  if (const auto exact = potts_tc(config.dim(), 0, config.q)) zero = Value{*exact, 0};
+  if (const auto exact = potts_tc(config.dim(), 0, config.model.q)) zero = Value{*exact, 0};
   if (!zero) return;
   for (PottsPoint& point : points) {
     if (point.p == 0 || !point.transition.found) continue;
@@ -531,7 +531,7 @@ Cells size_cells(double p, const SizeData& size, const SizePeaks& peaks) {
 
 bool by_peaks(const StudyConfig& config) {
   const bool plain_square = config.dim() == 2 && config.p == std::vector<double>{0};
-  return config.q > 2 && !(config.q <= 4 && plain_square);
+  return config.model.q > 2 && !(config.model.q <= 4 && plain_square);
 }
 
 void check_peaks_config(const StudyConfig& config, const std::string& file) {
@@ -542,14 +542,15 @@ void check_peaks_config(const StudyConfig& config, const std::string& file) {
     unfit(
         fmt::format("lattice.sizes: {}; tc with {} states needs three sizes or more, over which "
                     "peaks are extrapolated",
-                    config.sizes.size(), config.q));
+                    config.sizes.size(), config.model.q));
   }
   if (config.target_error) {
     unfit(fmt::format("sampling.target_error: tc with {} states goes by peaks and takes none",
-                      config.q));
+                      config.model.q));
   }
   if (config.method) {
-    unfit(fmt::format("sampling.method: tc with {} states goes by peaks and takes none", config.q));
+    unfit(fmt::format("sampling.method: tc with {} states goes by peaks and takes none",
+                      config.model.q));
   }
   if (config.dim() == 1 && config.p.front() == 0) {
     unfit("lattice.p: 0 in one dimension, where nothing orders; give p > 0");
@@ -570,7 +571,7 @@ Json peaks_summary(const StudyConfig& config, const std::vector<PottsPoint>& poi
   json["method"] = "peaks";
   json["points"] = Json::array();
   for (const PottsPoint& point : points) json["points"].push_back(point_json(config, point));
-  const auto exact = potts_tc(config.dim(), 0, config.q);
+  const auto exact = potts_tc(config.dim(), 0, config.model.q);
   json["tc0"] = nullptr;
   if (exact) {
     json["tc0"] = printed_json({*exact, 0});
@@ -619,7 +620,7 @@ std::string peaks_text(const StudyConfig& config, const std::vector<PottsPoint>&
     }
   }
   return fmt::format("\n{}: transitions of the Potts model with {} states, {}D, rule {}\n\n",
-                     config.name, config.q, config.dim(), to_string(config.rule)) +
+                     config.name, config.model.q, config.dim(), to_string(config.rule)) +
          cells_table(rows) + "\n" + cells_table(sizes) +
          "\nT: where the temperatures of the largest chi and of equal weights of a graph's phases "
          "meet "

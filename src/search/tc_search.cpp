@@ -307,11 +307,11 @@ class Search {
   void open_size(std::size_t i, std::size_t k) {
     TcPoint& point = tasks_.points[i];
     SizeData size = tasks_.new_size(point, k);
-    size.samples.m2_power = point.data.p > 0
-                                ? kMeanFieldM2Power
-                                : regular_m2_power(config_.dim(), static_cast<int>(config_.q));
+    size.samples.m2_power =
+        point.data.p > 0 ? kMeanFieldM2Power
+                         : regular_m2_power(config_.dim(), static_cast<int>(config_.model.q));
     // Where all is fixed, numbers stay what they were before there were such controls.
-    size.samples.improved = !config_.measure && config_.model == ModelKind::ising;
+    size.samples.improved = !config_.measure && config_.model.kind == ModelKind::ising;
     point.data.sizes.push_back(std::move(size));
     point.wide = false;
     place_window(point, k);
@@ -384,7 +384,7 @@ class Search {
     WindowShift wanted = wanted_shift(at.data.p, small, large, at.centre, at.half_width);
     // Where the search may do more than the versions did whose studies fix the equilibration.
     if (!config_.equilibrate && at.data.p > 0 && (move < kMostMoves || !wanted.settled)) {
-      const bool limit = config_.model == ModelKind::ising && move < kMovesForLimit;
+      const bool limit = config_.model.kind == ModelKind::ising && move < kMovesForLimit;
       const double most = limit ? at.half_width * (at.wide ? 1 : kWide) : 0;
       wanted = wanted_shift_of_both(small, large, at.centre, at.half_width, most);
       if (!wanted.settled && at.wide) wanted.wider = false;

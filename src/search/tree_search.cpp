@@ -622,7 +622,7 @@ class Search {
 Value TreePoint::total() const { return {root.tc.value, std::hypot(root.tc.error, systematic)}; }
 
 std::string tree_refusal(const StudyConfig& config) {
-  if (config.model != ModelKind::ising) return "it is for Ising spins";
+  if (config.model.kind != ModelKind::ising) return "it is for Ising spins";
   if (base_rule(config.rule) == Rule::swap) {
     return "rule swap makes pairs of shortcuts that join the same two places: no tree";
   }

@@ -65,7 +65,7 @@ class Tuner {
       options.stop = [this] { return stop_.stop_requested(); };
       const GroupTask task[] = {{*graph_, spec}};
       engine = std::make_unique<TuneEngine>(make_batch(setting_.spec.engine, task, options),
-                                            graph_->sites(), spec.replicas, spec.q);
+                                            graph_->sites(), spec.replicas, spec.model);
     }
     return *engine;
   }
@@ -170,9 +170,9 @@ void Tuner::make_trials() {
   for (const Candidate& candidate : setting_.candidates) {
     const auto& [sweep, update] = cost[candidate.cluster];
     const double expected = sweep * candidate.schedule.local + update * candidate.schedule.cluster;
-    contenders_.push_back(std::make_unique<TuneTrial>(candidate, engine_of(candidate.cluster),
-                                                      expected,
-                                                      setting_.improved && setting_.spec.q == 2));
+    contenders_.push_back(
+        std::make_unique<TuneTrial>(candidate, engine_of(candidate.cluster), expected,
+                                    setting_.improved && setting_.spec.model.q == 2));
   }
 }
 
@@ -213,7 +213,7 @@ void Tuner::report(const RaceResult& race) {
         "the winner's tau rests on a short series: a larger budget makes it sure");
   }
   if (result_.best().candidate.schedule.cluster == 0 && isolated_sites() > 1 &&
-      setting_.spec.local == LocalUpdate::metropolis && setting_.spec.q == 2) {
+      setting_.spec.local == LocalUpdate::metropolis && setting_.spec.model.q == 2) {
     result_.warnings.push_back(
         "isolated sites flip together at every sweep of Metropolis alone, the winner here: take "
         "--local glauber, or the best schedule with cluster updates");

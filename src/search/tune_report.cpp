@@ -83,9 +83,9 @@ Json tune_json(const TuneResult& result) {
   Json json;
   json["graph"] = graph_json(result.graph, result.graph.rewired());
   json["temperature"] = result.spec.temperatures.front();
-  if (result.spec.model == ModelKind::potts) {
+  if (result.spec.model.is_potts()) {
     json["model"] = "potts";
-    json["q"] = result.spec.q;
+    json["q"] = result.spec.model.q;
   }
   json["engine"] = to_string(result.spec.engine);
   json["device"] = result.device;
@@ -135,7 +135,7 @@ std::string winner_text(const TuneResult& result) {
 
 std::string tune_table(const TuneResult& result) {
   const std::string potts =
-      result.spec.model == ModelKind::potts ? fmt::format("Potts, q = {}; ", result.spec.q) : "";
+      result.spec.model.is_potts() ? fmt::format("Potts, q = {}; ", result.spec.model.q) : "";
   std::string out =
       fmt::format("{}\n{}T = {}; {} engine, {}, {} thread(s), {} replicas, {}; {:.3g} s\n\n",
                   graph_title(result.graph), potts, number_text(result.spec.temperatures.front()),

@@ -94,8 +94,10 @@ std::size_t TuneSeries::longest_stretch() const {
 void TuneSeries::add(const Observation& observation, const SampleUnits& units) {
   if (starts_.empty()) interrupt();
   for (std::uint32_t r = 0; r < replicas_; ++r) {
-    const double m = static_cast<double>(observation.magnetisation[r]) / units.order;
-    energy_.push_back(-static_cast<double>(observation.bond_sum[r]) / units.sites);
+    double e = 0, m = 0;
+    units.per_site(static_cast<double>(observation.bond_sum[r]),
+                   static_cast<double>(observation.magnetisation[r]), e, m);
+    energy_.push_back(e);
     abs_m_.push_back(std::abs(m));
     m2_.push_back(m * m);
   }

@@ -39,13 +39,13 @@ inline constexpr double kLeastTau = 2, kMostTau = 14;  // samples
 class TuneEngine {
  public:
   TuneEngine(std::unique_ptr<EngineBatch> batch, std::uint64_t sites, std::uint32_t replicas,
-             std::uint32_t states = 2)
-      : batch_(std::move(batch)), sites_(sites), replicas_(replicas), states_(states) {}
+             const Model& model = {})
+      : batch_(std::move(batch)), sites_(sites), replicas_(replicas), model_(model) {}
 
   std::uint64_t sites() const { return sites_; }
   std::uint32_t replicas() const { return replicas_; }
-  std::uint32_t states() const { return states_; }  // of a spin
-  SampleUnits units() const { return sample_units(static_cast<double>(sites_), states_); }
+  std::uint32_t states() const { return model_.q; }  // of a spin
+  SampleUnits units() const { return model_.sample_units(static_cast<double>(sites_)); }
   Engine& engine() { return batch_->engine(0); }
 
   // A turn begins; whether it goes on from this user's last one.
@@ -58,7 +58,8 @@ class TuneEngine {
  private:
   std::unique_ptr<EngineBatch> batch_;
   std::uint64_t sites_;
-  std::uint32_t replicas_, states_;
+  std::uint32_t replicas_;
+  Model model_;
   const void* user_ = nullptr;  // whose turn was the last
 };
 

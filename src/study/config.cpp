@@ -72,11 +72,17 @@ KeyPlace place_of(const Setting& setting, const TomlSection& now, const TomlSect
 
 void read_model(const TomlSection& model, const TomlSection& sampling, bool note,
                 StudyConfig& config) {
-  const KeyPlace name = place_of(setting("model.name"), model, sampling, note);
-  config.model = parse_model(name.section.text(name.key), name.origin());
-  const KeyPlace q = place_of(setting("model.q"), model, sampling, note);
-  config.q = static_cast<std::uint32_t>(q.section.whole(q.key, config.q));
-  check_states(config.model, config.q, q.origin());
+  ModelWords words, origin;
+  for (const char* key : kModelKeys) {
+    const Setting& one = setting(fmt::format("model.{}", key));
+    const auto [section, at] = place_of(one, model, sampling, note);
+    origin[key] = section.origin(at);
+    if (!section.has(at)) continue;
+    words[key] = one.type == "text"      ? section.text(at)
+                 : one.type == "integer" ? fmt::format("{}", section.whole(at, 0))
+                                         : number_text(section.number(at, 0));
+  }
+  config.model = parse_model(words, origin);
 }
 
 void read_sampling(const TomlSection& section, StudyConfig& config) {
@@ -91,9 +97,9 @@ void read_sampling(const TomlSection& section, StudyConfig& config) {
     throw Error(ExitCode::usage, fmt::format("{}: is for cluster = \"few-cluster\", not \"{}\"",
                                              section.origin(key), cluster_text(config)));
   }
-  config.few_cluster_tile =
-      static_cast<std::uint32_t>(section.whole("few_cluster_tile", config.few_cluster_tile));
-  config.few_cluster_flip = section.number("few_cluster_flip", config.few_cluster_flip);
+  config.few_cluster.tile =
+      static_cast<std::uint32_t>(section.whole("few_cluster_tile", config.few_cluster.tile));
+  config.few_cluster.flip = section.number("few_cluster_flip", config.few_cluster.flip);
   config.replicas = static_cast<std::uint32_t>(section.whole("replicas", config.replicas));
   check_replicas(config.engine, config.replicas, section.origin("replicas"));
   read_temperatures(section, config);

@@ -40,13 +40,11 @@ struct StudyConfig {
   std::optional<Schedule> schedule;  // nullopt, here and below: "auto"; else first of `schedules`
   std::vector<Schedule> schedules;   // empty: "auto"
   bool schedule_per_p = false;       // tc, after one_per_p(): `schedules` is [p]
-  ModelKind model = ModelKind::ising;
-  std::uint32_t q = 2;  // states
+  Model model;
   LocalUpdate local = LocalUpdate::metropolis;
   std::optional<ClusterUpdate> cluster;  // nullopt only with schedule = "auto"
   std::vector<ClusterUpdate> clusters;   // tc: [p], `cluster` is the first; empty: one for all p
-  std::uint32_t few_cluster_tile = 0;    // see EngineSpec
-  double few_cluster_flip = EngineSpec{}.few_cluster_flip;
+  FewCluster few_cluster;
   std::uint32_t replicas = 32;
   std::vector<double> temperatures;  // ascending; empty: "auto"
   // Sweeps with given temperatures: temperatures that share a task, each list ascending; empty: all

@@ -112,7 +112,7 @@ EngineKind engine_named(const std::string& engine, const std::string& origin, bo
   return *engine_word(engine, origin, bitlattice, false);
 }
 
-EngineKind choose_engine(const std::string& text, ModelKind model, ClusterUpdate cluster,
+EngineKind choose_engine(const std::string& text, const Model& model, ClusterUpdate cluster,
                          const std::string& origin, bool bitlattice) {
   const auto able = [&](EngineKind engine) { return has(engine, model) && has(engine, cluster); };
   const auto named = engine_word(text, origin, bitlattice, true);
@@ -132,39 +132,6 @@ EngineKind choose_engine(const std::string& text, ModelKind model, ClusterUpdate
                                              text, to_string(cluster), engines_with(cluster)));
   }
   return *named;
-}
-
-EngineOptions choose_methods(const std::string& wolff, const std::string& label, std::uint64_t tile,
-                             EngineKind engine, std::optional<ClusterUpdate> cluster, int dim) {
-  const char* given = !wolff.empty()   ? "--wolff-method"
-                      : !label.empty() ? "--label-method"
-                      : tile > 0       ? "--tile"
-                                       : nullptr;
-  if (given != nullptr && !traits(engine).methods) {
-    throw Error(ExitCode::usage,
-                fmt::format("{}: is for --engine bytespin, not {}", given, to_string(engine)));
-  }
-  if (!wolff.empty() && cluster && cluster != ClusterUpdate::wolff) {
-    throw Error(ExitCode::usage,
-                fmt::format("--wolff-method: is for --cluster wolff, not {}", to_string(*cluster)));
-  }
-  EngineOptions options;
-  options.wolff_method = parse_wolff_method(wolff, "--wolff-method");
-  options.label_method = parse_label_method(label, "--label-method");
-  options.label_tile = static_cast<std::uint32_t>(tile);
-  tile_edge(options.label_method, dim, options.label_tile, "--tile");
-  return options;
-}
-
-void check_wolff_method(WolffMethod method, bool on_cuda, const std::string& origin) {
-  const std::string why = on_cuda ? "" : why_not_on_cpu(method);
-  if (!why.empty()) throw Error(ExitCode::usage, fmt::format("{}: {}", origin, why));
-}
-
-void check_states(ModelKind model, std::uint64_t q, const std::string& origin) {
-  if (model == ModelKind::potts || q == 2) return;
-  throw Error(ExitCode::usage,
-              fmt::format("{}: {} states are for model potts (ising has 2)", origin, q));
 }
 
 void check_replicas(EngineKind engine, std::uint64_t replicas, const std::string& origin) {

@@ -31,16 +31,8 @@ LocalUpdate choose_local_update(const std::string& text, int dim, const std::str
 void check_extents(const std::vector<std::uint32_t>& extents, const std::string& origin);
 // "multispin", "bytespin", or "auto": multispin where it has the model and the cluster update, else
 // bytespin. Error(usage) where the engine that is named has not.
-EngineKind choose_engine(const std::string& text, ModelKind model, ClusterUpdate cluster,
+EngineKind choose_engine(const std::string& text, const Model& model, ClusterUpdate cluster,
                          const std::string& origin, bool bitlattice = false);
-// "--wolff-method", "--label-method" and "--tile" as typed, for an engine that has methods and,
-// where it is chosen, the cluster update; `dim` 0: no lattice. Error(usage).
-EngineOptions choose_methods(const std::string& wolff, const std::string& label, std::uint64_t tile,
-                             EngineKind engine, std::optional<ClusterUpdate> cluster, int dim);
-// Error(usage) for a method that the device has not.
-void check_wolff_method(WolffMethod method, bool on_cuda, const std::string& origin);
-// Error(usage): q is for Potts.
-void check_states(ModelKind model, std::uint64_t q, const std::string& origin);
 // The present name of an engine for one of version 0.1 (bundle, single, packed), with a note on
 // standard error; any other text as it is.
 std::string engine_name_now(const std::string& text, const std::string& origin);

@@ -51,6 +51,22 @@ std::unique_ptr<Share> make_share(std::span<const std::uint8_t> recipe,
   return factory(engine).make_share(recipe, ranks, options);
 }
 
+std::any choose_methods(const MethodWords& words, EngineKind engine,
+                        std::optional<ClusterUpdate> cluster, int dim) {
+  const MethodSet* const own = factory(engine).methods;
+  for (const auto& [option, word] : words) {
+    if (word.empty() || own != nullptr) continue;
+    throw Error(ExitCode::usage,
+                fmt::format("{}: is for --engine bytespin, not {}", option, to_string(engine)));
+  }
+  return own != nullptr ? own->parse(words, cluster, dim) : std::any{};
+}
+
+std::string why_no_methods(EngineKind engine, const std::any& methods, bool on_cuda, bool shared) {
+  const MethodSet* const own = factory(engine).methods;
+  return own != nullptr ? own->why_not(methods, on_cuda, shared) : "";
+}
+
 void check_task_engine(const TaskSpec& spec) {
   if (has_cluster_updates(spec.engine)) return;
   const auto refuse = [&](const std::string& what, const char* others) {
@@ -72,7 +88,7 @@ void check_task_engine(const TaskSpec& spec) {
                             to_string(spec.engine)));
   }
   if (!has(spec.engine, spec.model)) {
-    refuse(fmt::format("model {}", to_string(spec.model)), "bytespin");
+    refuse(fmt::format("model {}", to_string(spec.model.kind)), "bytespin");
   }
   if (spec.schedule.cluster > 0) {
     refuse(fmt::format("schedule {} with cluster updates", to_string(spec.schedule)),

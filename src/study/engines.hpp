@@ -27,6 +27,14 @@ inline std::unique_ptr<Engine> make_engine(EngineKind engine, const Graph& graph
 // The engines of several graphs, which share launches where EngineTraits::batches.
 std::unique_ptr<EngineBatch> make_batch(EngineKind engine, std::span<const GroupTask> tasks,
                                         const EngineOptions& options);
+// EngineOptions::methods from words as typed. Error(usage) where the engine has no such option, and
+// for methods that it does not know or that are not of this cluster update.
+std::any choose_methods(const MethodWords& words, EngineKind engine,
+                        std::optional<ClusterUpdate> cluster, int dim);
+// Why a device, or ranks that share a system, have no such methods; "" if they have.
+std::string why_no_methods(EngineKind engine, const std::any& methods, bool on_cuda,
+                           bool shared = false);
+
 // Any rank's share, as the engine on rank 0 orders it.
 std::unique_ptr<Share> make_share(std::span<const std::uint8_t> recipe,
                                   distributed::Transport& ranks, const RankOptionsOf& options);

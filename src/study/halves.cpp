@@ -34,10 +34,10 @@ Eigen::ArrayX3d replica_means(const IntSeries& bond_sums, const IntSeries& magne
                               const SampleUnits& units, Eigen::Index first, Eigen::Index count) {
   Eigen::ArrayX3d means(bond_sums.cols(), 3);
   for (Eigen::Index r = 0; r < bond_sums.cols(); ++r) {
-    const Eigen::ArrayXd e = bond_sums.col(r).segment(first, count).cast<double>() / -units.sites;
-    const Eigen::ArrayXd m =
-        magnetisations.col(r).segment(first, count).cast<double>().abs() / units.order;
-    means.row(r) << e.mean(), m.mean(), m.square().mean();
+    Eigen::ArrayXd e, m;
+    units.per_site(bond_sums.col(r).segment(first, count).cast<double>(),
+                   magnetisations.col(r).segment(first, count).cast<double>(), e, m);
+    means.row(r) << e.mean(), m.abs().mean(), m.square().mean();
   }
   return means;
 }
@@ -63,7 +63,10 @@ std::string stuck_replicas(const std::array<std::vector<Eigen::Index>, 2>& of_st
   const Eigen::ArrayX3d means = replica_means(bond_sums, magnetisations, units, 0, times);
   const double least = times < kFewTimes ? kMacroscopic : 0;
   const bool both = of_start[0].size() >= kLeastGroup && of_start[1].size() >= kLeastGroup;
-  const auto spreads_apart = [&](Eigen::Index o, const RealSeries& series) {
+  const auto spreads_apart = [&](Eigen::Index o) {
+    RealSeries series, m;
+    units.per_site(bond_sums.cast<double>(), magnetisations.cast<double>(), series, m);
+    if (o == 1) series = m.abs();
     double spread[2];
     for (const std::size_t hot : {0, 1}) {
       std::vector<double> values;
@@ -85,9 +88,7 @@ std::string stuck_replicas(const std::array<std::vector<Eigen::Index>, 2>& of_st
   };
   for (const Eigen::Index o : {1, 0}) {
     if (o == 0 && times < kFewTimes) continue;
-    if (both && !known &&
-        spreads_apart(o, o == 1 ? RealSeries(magnetisations.cast<double>().abs() / units.order)
-                                : RealSeries(bond_sums.cast<double>() / -units.sites))) {
+    if (both && !known && spreads_apart(o)) {
       return fmt::format("{} of one start spreads more than {:.0f} times as far as of the other",
                          o == 1 ? "|m|" : "e", kFrozenSpread);
     }

@@ -156,8 +156,9 @@ double series_bytes(const TaskSpec& spec) {
                                                 : s.dim * s.sites + s.rewired - s.removed;
   const double updates = static_cast<double>(spec.every) * spec.schedule.cluster;
   // As many as the largest possible one needs.
-  double each = narrow_bytes<std::int64_t>(0, static_cast<std::int64_t>(bonds)) +
-                narrow_bytes<std::int64_t>(0, static_cast<std::int64_t>(s.sites * (spec.q - 1)));
+  double each =
+      narrow_bytes<std::int64_t>(0, static_cast<std::int64_t>(bonds)) +
+      narrow_bytes<std::int64_t>(0, static_cast<std::int64_t>(s.sites * (spec.model.q - 1)));
   if (spec.schedule.cluster > 0) {
     const double most = updates * s.sites * (spec.cluster == ClusterUpdate::wolff ? 1 : s.sites);
     each += most < 0x1p64 ? narrow_bytes<std::uint64_t>(0, static_cast<std::uint64_t>(most)) : 8;
@@ -198,7 +199,7 @@ double disk_need(const TaskSpec& spec, FinalState wanted) {
   double state = wanted == FinalState::none ? 0 : state_bytes(spec);
   // Bytes of spins take fewer bits in a task's file, less where ranks write them apart.
   if (traits(spec.engine).bytes_of_spin == 1 && gathers_state(spec, wanted)) {
-    state *= spec.q <= 2 ? 0.125 : spec.q <= 4 ? 0.25 : spec.q <= 16 ? 0.5 : 1;
+    state *= spec.model.q <= 2 ? 0.125 : spec.model.q <= 4 ? 0.25 : spec.model.q <= 16 ? 0.5 : 1;
   }
   return 64 * 1024 + state + file_series_bytes(spec) + 16 * sizes_of(spec).rewired;
 }

@@ -44,11 +44,6 @@ struct Owner {
   std::string hash;  // "" where nothing tells
 };
 
-std::string model_text(std::string_view model, std::uint64_t q) {
-  return model == to_string(ModelKind::potts) ? fmt::format("potts with q = {}", q)
-                                              : std::string(model);
-}
-
 // 16 hex digits of a command and its configuration, without [run], which changes no result.
 std::string configuration_hash(std::string_view command, std::string_view configuration) {
   // A line of its own: names of graphs' files may hold these letters.
@@ -128,10 +123,14 @@ Held read_held(const std::string& text, const fs::path& file) {
     const auto now = root[one.table][one.key];
     return now ? now : root[one.old_table][one.old_key];
   };
-  const auto model = at(setting("model.name")).value<std::string>();
-  const auto q = at(setting("model.q")).value<std::int64_t>().value_or(defaults.q);
-  held.owner.model = model_text(model.value_or(std::string(to_string(defaults.model))),
-                                static_cast<std::uint64_t>(q));
+  ModelWords words, origin;
+  for (const char* key : kModelKeys) {
+    const auto node = at(setting(fmt::format("model.{}", key)));
+    origin[key] = fmt::format("{}: model.{}", file.string(), key);
+    if (const auto number = node.value<double>()) words[key] = number_text(*number);
+    if (const auto word = node.value<std::string>()) words[key] = *word;
+  }
+  held.owner.model = to_string(parse_model(words, origin));
   if (const auto head = read_head(text)) {
     check_head(*head, held.owner, text, file);
     held.owner = *head;
@@ -243,8 +242,7 @@ std::string text_of(const fs::path& file) {
 }
 
 Owner owner_of(const std::string& command, const StudyConfig& config, const std::string& hash) {
-  return {command, fmt::format("{}", config.seed), model_text(to_string(config.model), config.q),
-          hash};
+  return {command, fmt::format("{}", config.seed), to_string(config.model), hash};
 }
 
 // Error(held) where the folder's study is not the one called `name` of `mine`: a study's grid and

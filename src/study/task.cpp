@@ -19,6 +19,14 @@
 
 namespace rewise {
 
+namespace {
+
+std::string model_key(const std::string& key) {
+  return key == "name" ? "sampling.model" : "sampling." + key;
+}
+
+}  // namespace
+
 TextMap task_configuration(const TaskSpec& spec) {
   TextMap map;
   if (spec.imported != nullptr) {
@@ -33,13 +41,12 @@ TextMap task_configuration(const TaskSpec& spec) {
   std::vector<std::string> temperatures;
   for (const double t : spec.temperatures) temperatures.push_back(number_text(t));
   map["sampling.engine"] = traits(spec.engine).stored_name;
-  map["sampling.model"] = to_string(spec.model);
-  map["sampling.q"] = fmt::format("{}", spec.q);
+  for (const auto& [key, word] : spec.model.words()) map[model_key(key)] = word;
   map["sampling.local"] = to_string(spec.local);
   map["sampling.cluster"] = to_string(spec.cluster);
   if (spec.cluster == ClusterUpdate::few_cluster) {
-    map["sampling.few_cluster_tile"] = fmt::format("{}", spec.few_cluster_tile);
-    map["sampling.few_cluster_flip"] = number_text(spec.few_cluster_flip);
+    map["sampling.few_cluster_tile"] = fmt::format("{}", spec.few_cluster.tile);
+    map["sampling.few_cluster_flip"] = number_text(spec.few_cluster.flip);
   }
   map["sampling.temperatures"] = fmt::format("{}", fmt::join(temperatures, ","));
   map["sampling.replicas"] = fmt::format("{}", spec.replicas);
@@ -55,6 +62,16 @@ TextMap task_configuration(const TaskSpec& spec) {
   map["sampling.measure"] = fmt::format("{}", spec.measure);
   map["sampling.every"] = fmt::format("{}", spec.every);
   return map;
+}
+
+Model model_of(const TextMap& configuration) {
+  ModelWords words, origin;
+  for (const char* key : kModelKeys) {
+    origin[key] = "task file: " + model_key(key);
+    const auto found = configuration.find(model_key(key));
+    if (found != configuration.end()) words[key] = found->second;
+  }
+  return parse_model(words, origin);
 }
 
 std::string task_id(const TaskSpec& spec) { return task_id(task_configuration(spec), kMayGrow); }
@@ -113,14 +130,12 @@ GraphRecord graph_record(const Graph& graph) {
 EngineSpec engine_spec(const TaskSpec& spec) {
   EngineSpec engine;
   engine.model = spec.model;
-  engine.q = spec.q;
   for (const double t : spec.temperatures) engine.betas.push_back(1 / t);
   engine.replicas = spec.replicas;
   engine.seed = spec.seed;
   engine.local = spec.local;
   engine.cluster = spec.cluster;
-  engine.few_cluster_tile = spec.few_cluster_tile;
-  engine.few_cluster_flip = spec.few_cluster_flip;
+  engine.few_cluster = spec.few_cluster;
   engine.start = spec.start;
   return engine;
 }

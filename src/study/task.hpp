@@ -38,14 +38,12 @@ struct TaskSpec {
   GraphSpec graph;
   std::shared_ptr<const Graph> imported;  // instead of `graph`
   EngineKind engine = kDefaultEngine;
-  ModelKind model = ModelKind::ising;
-  std::uint32_t q = 2;  // states; 2 for Ising
+  Model model;
   LocalUpdate local = LocalUpdate::metropolis;
   ClusterUpdate cluster = ClusterUpdate::wolff;
-  std::vector<double> temperatures;    // [T]
-  std::uint32_t replicas = 32;         // per temperature
-  std::uint32_t few_cluster_tile = 0;  // as EngineSpec's
-  double few_cluster_flip = EngineSpec{}.few_cluster_flip;
+  FewCluster few_cluster;
+  std::vector<double> temperatures;  // [T]
+  std::uint32_t replicas = 32;       // per temperature
   Start start = Start::mixed;
   std::uint64_t seed = 1;
   Schedule schedule;
@@ -63,6 +61,8 @@ inline const std::vector<std::string> kMayGrow{"sampling.measure"};
 
 // Every key that determines the numbers, as text.
 TextMap task_configuration(const TaskSpec& spec);
+// The model in a configuration. Error(usage) if it holds no model.
+Model model_of(const TextMap& configuration);
 // 16 hex digits, from the configuration; asking for more measurements keeps it.
 std::string task_id(const TaskSpec& spec);
 // Its results archive (task_pack.hpp): one per lattice, p and rule, or per imported graph.
@@ -77,9 +77,6 @@ std::optional<TaskPaths> paths_beside(const std::string& out);
 std::shared_ptr<const Graph> task_graph(const TaskSpec& spec);  // builds it unless imported
 GraphRecord graph_record(const Graph& graph);
 EngineSpec engine_spec(const TaskSpec& spec);
-
-// What sums over `sites` sites of spins with q states are divided by; Ising: q = 2.
-inline SampleUnits sample_units(double sites, std::uint32_t q) { return {sites, sites * (q - 1)}; }
 
 // Of its graph, built or imported.
 double site_count(const TaskSpec& spec);

@@ -50,10 +50,10 @@ void check_range(const Series<T>& series, T least, T most, const char* name) {
 void check_sums(const TaskData& task, const TaskSpec& spec) {
   const auto bonds = static_cast<std::int64_t>(task.graph.bonds);
   const auto sites = static_cast<std::int64_t>(task.graph.sites);
-  const bool potts = spec.model == ModelKind::potts;
-  check_range(task.bond_sum, potts ? 0 : -bonds, bonds, "a sum over the bonds");
-  const std::int64_t most = potts ? sites * (std::int64_t{spec.q} - 1) : sites;
-  check_range(task.magnetisation, potts ? 0 : -sites, most, "a magnetisation");
+  const SumUnits units = spec.model.sum_units(task.graph.bonds, task.graph.sites);
+  check_range(task.bond_sum, units.bond_sum(task.graph.bonds), bonds, "a sum over the bonds");
+  const std::int64_t most = units.magnetisation(task.graph.sites);
+  check_range(task.magnetisation, spec.model.is_potts() ? 0 : -most, most, "a magnetisation");
 
   const bool clusters = spec.schedule.cluster > 0;
   for_each_column(

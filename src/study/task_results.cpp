@@ -70,9 +70,10 @@ TemperatureResult result_at(const TaskData& task, std::size_t k) {
   result.replicas = task.replicas;
   result.measurements = task.bond_sum.time();
   const SampleUnits units = units_of(task);
-  const RealSeries abs_m = magnetisations.cast<double>().abs() / units.order;
-  const RealSeries m2 = abs_m.square();
-  result.tau = {{"energy", tau_of(bond_sums.cast<double>() / -sites, every)},
+  RealSeries e, m;
+  units.per_site(bond_sums.cast<double>(), magnetisations.cast<double>(), e, m);
+  const RealSeries abs_m = m.abs(), m2 = abs_m.square();
+  result.tau = {{"energy", tau_of(e, every)},
                 {"abs_magnetisation", tau_of(abs_m, every)},
                 {"m2", tau_of(m2, every)},
                 {"m4", tau_of(m2.square(), every)}};
@@ -153,7 +154,7 @@ Eigen::ArrayXXd cluster_rows(const TaskData& task, std::size_t temperature, std:
   const double square = updates * sites * (wolff ? 1.0 : sites);
   // The series holds the fourth moment of two states; the square of a single update's sum makes it
   // that of any number.
-  const double q = configured(task, "sampling.q", 2);
+  const double q = model_of(task.configuration).q;
   const bool fourth = !task.cluster_quartic_low.empty() && (q == 2 || updates == 1);
   const std::size_t length = sizes.time() / parts;
   Eigen::ArrayXXd rows =
@@ -313,8 +314,7 @@ void drop_first(TaskData& task, std::uint64_t measurements) {
 }
 
 SampleUnits units_of(const TaskData& task) {
-  return sample_units(static_cast<double>(task.graph.sites),
-                      static_cast<std::uint32_t>(configured(task, "sampling.q", 2)));
+  return model_of(task.configuration).sample_units(static_cast<double>(task.graph.sites));
 }
 
 double configured(const TaskData& task, const std::string& key, double otherwise) {

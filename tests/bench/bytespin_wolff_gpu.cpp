@@ -11,6 +11,7 @@
 #include "graphs/graph.hpp"
 #include "src/base/clock.hpp"
 #include "src/bytespin/bytespin.hpp"
+#include "src/bytespin/methods.hpp"
 #include "src/engine/registry.hpp"
 
 namespace {
@@ -25,7 +26,7 @@ std::unique_ptr<Engine> prepare(const Graph& graph, double temperature, std::uin
   spec.start = Start::cold;
   EngineOptions options;
   options.device = 0;
-  options.wolff_method = parse_wolff_method(method, "method");
+  options.methods = BytespinMethods{.wolff = parse_wolff_method(method, "method")};
   return make_bytespin_engine(graph, spec, options);
 }
 

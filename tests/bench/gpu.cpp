@@ -13,6 +13,7 @@
 
 #include "graphs/graph.hpp"
 #include "src/base/clock.hpp"
+#include "src/multispin/methods.hpp"
 #include "src/multispin/multispin.hpp"
 #include "tests/bench/seconds_per_cycle.hpp"
 
@@ -28,7 +29,7 @@ std::unique_ptr<Engine> prepare(const Graph& graph, double temperature, std::uin
   spec.start = start;
   EngineOptions options;
   options.device = 0;
-  options.wolff_form = form;
+  options.methods = MultispinMethods{form};
   return make_multispin_engine(graph, spec, options);
 }
 

@@ -11,6 +11,7 @@
 #include "graphs/graph.hpp"
 #include "src/base/clock.hpp"
 #include "src/bytespin/bytespin.hpp"
+#include "src/bytespin/methods.hpp"
 #include "src/engine/registry.hpp"
 #include "tests/bench/seconds_per_cycle.hpp"
 
@@ -57,8 +58,7 @@ std::unique_ptr<Engine> prepare_potts(const Graph& graph, double temperature, Lo
                                       ClusterUpdate cluster,
                                       WolffMethod method = WolffMethod::automatic) {
   EngineSpec spec;
-  spec.model = ModelKind::potts;
-  spec.q = 3;
+  spec.model = {ModelKind::potts, 3};
   spec.betas = {1 / temperature};
   spec.replicas = 1;
   spec.start = Start::cold;
@@ -66,7 +66,7 @@ std::unique_ptr<Engine> prepare_potts(const Graph& graph, double temperature, Lo
   spec.cluster = cluster;
   EngineOptions options;
   options.device = 0;
-  options.wolff_method = method;
+  options.methods = BytespinMethods{.wolff = method};
   auto engine = make_bytespin_engine(graph, spec, options);
   engine->advance({0, 1}, 30);
   return engine;

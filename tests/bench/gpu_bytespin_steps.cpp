@@ -109,8 +109,8 @@ class Bench {
     spec.betas = {1 / row.temperature};
     spec.replicas = row.systems;
     if (row.q > 0) {
-      spec.model = ModelKind::potts;
-      spec.q = row.q;
+      spec.model.kind = ModelKind::potts;
+      spec.model.q = row.q;
     }
     return spec;
   }

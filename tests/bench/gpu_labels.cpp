@@ -97,8 +97,7 @@ void table(std::uint32_t edge, std::uint32_t q, double ratio,
   const Graph graph = build_graph({{edge, edge}, 0, Rule::rewire, 1});
   EngineSpec spec;
   const double critical = std::log(1 + std::sqrt(static_cast<double>(q)));
-  spec.model = q == 2 ? ModelKind::ising : ModelKind::potts;
-  spec.q = q;
+  spec.model = {q == 2 ? ModelKind::ising : ModelKind::potts, q};
   spec.betas = {ratio * (q == 2 ? critical / 2 : critical)};
   spec.replicas = 1;
   Bench bench(graph, spec);

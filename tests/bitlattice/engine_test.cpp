@@ -142,7 +142,7 @@ TEST_CASE("bitlattice engine: what it does not do is one line") {
     make_bitlattice_engine({4, 4}, spec, {})->advance({1, 1}, 1);
   });
   EngineSpec potts = spec;
-  potts.model = ModelKind::potts;
+  potts.model.kind = ModelKind::potts;
   expect(ExitCode::usage, "potts", [&] { make_bitlattice_engine({4, 4}, potts, {}); });
   EngineSpec cold = spec;
   cold.betas = {-1};

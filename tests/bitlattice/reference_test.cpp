@@ -180,7 +180,7 @@ TEST_CASE("bitlattice engine: the kernel's decisions, on the host, are the engin
       const EngineState state = engine->save();
       std::vector<std::uint32_t> spins(layout.words());
       std::memcpy(spins.data(), state.bytes.data(), state.bytes.size());
-      const ThresholdDigits digits(layout.dim, spec.betas[0], local);
+      const ThresholdDigits digits(layout.dim, spec.model, spec.betas[0], local);
       for (std::uint32_t step = 0; step < 12; ++step) {
         sweep_on_host(layout, make_draws(digits, spec.seed, 0, step), local, spins);
       }

@@ -161,7 +161,7 @@ TEST_CASE("bitlattice over ranks: what cannot be is one line") {
   expect(ExitCode::usage, "one row", [&] { with_ranks(2, {64}, spec, with_threads(1), nothing); });
   expect(ExitCode::usage, "even", [&] { with_ranks(2, {8, 5}, spec, with_threads(1), nothing); });
   EngineSpec potts = spec;
-  potts.model = ModelKind::potts;
+  potts.model.kind = ModelKind::potts;
   expect(ExitCode::usage, "potts", [&] { with_ranks(2, {8, 6}, potts, with_threads(1), nothing); });
   expect(ExitCode::usage, "the bitlattice engine has no cluster updates", [&] {
     with_ranks(2, {8, 6}, spec, with_threads(1), [](Engine& engine) { engine.advance({1, 1}, 1); });

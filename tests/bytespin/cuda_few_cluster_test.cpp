@@ -14,10 +14,9 @@ namespace {
 // q 0: Ising.
 EngineSpec spec_of(std::uint32_t q, std::uint32_t tile, std::vector<double> betas) {
   EngineSpec spec;
-  spec.model = q == 0 ? ModelKind::ising : ModelKind::potts;
-  spec.q = q == 0 ? 2 : q;
+  spec.model = {q == 0 ? ModelKind::ising : ModelKind::potts, q == 0 ? 2 : q};
   spec.cluster = ClusterUpdate::few_cluster;
-  spec.few_cluster_tile = tile;
+  spec.few_cluster.tile = tile;
   spec.betas = std::move(betas);
   spec.replicas = 2;
   spec.seed = 20261123;
@@ -33,8 +32,8 @@ std::unique_ptr<Engine> engine(const Graph& graph, const EngineSpec& spec, int d
 
 void check(const Graph& graph, const EngineSpec& spec, const Schedule& schedule,
            std::uint64_t cycles) {
-  INFO(graph.sites() << " sites, " << graph.bonds() << " bonds, q " << spec.q << ", tile "
-                     << spec.few_cluster_tile << ", " << to_string(schedule));
+  INFO(graph.sites() << " sites, " << graph.bonds() << " bonds, q " << spec.model.q << ", tile "
+                     << spec.few_cluster.tile << ", " << to_string(schedule));
   const auto cpu = engine(graph, spec, -1), gpu = engine(graph, spec, 0);
   for (int half = 0; half < 2; ++half) {
     cpu->advance(schedule, cycles);

@@ -205,8 +205,8 @@ TEST_CASE("bytespin: stopped within cycles on CUDA or the CPU and continued on e
     for (const auto cluster :
          {ClusterUpdate::wolff, ClusterUpdate::swendsen_wang, ClusterUpdate::few_cluster}) {
       EngineSpec spec;
-      spec.model = model;
-      spec.q = model == ModelKind::potts ? 3 : 2;
+      spec.model.kind = model;
+      spec.model.q = model == ModelKind::potts ? 3 : 2;
       spec.betas = {1 / 0.9, 1 / 2.3};
       spec.replicas = 2;
       spec.cluster = cluster;

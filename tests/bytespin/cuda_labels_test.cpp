@@ -9,6 +9,7 @@
 #include "graphs/graph.hpp"
 #include "src/base/error.hpp"
 #include "src/bytespin/bytespin.hpp"
+#include "src/bytespin/methods.hpp"
 #include "src/label/labeller.hpp"
 #include "src/label/method.hpp"
 #include "src/label/papers/components_cuda.hpp"
@@ -44,8 +45,7 @@ EngineSpec spec_of(std::uint32_t q, std::uint32_t replicas) {
   spec.cluster = ClusterUpdate::swendsen_wang;
   spec.betas = {0.3, 0.5};
   if (q > 0) {
-    spec.model = ModelKind::potts;
-    spec.q = q;
+    spec.model = {ModelKind::potts, q};
     spec.betas = {0.7, 1.2};
   }
   spec.replicas = replicas;
@@ -58,8 +58,7 @@ std::unique_ptr<Engine> engine(const Graph& graph, const EngineSpec& spec, int d
   EngineOptions options;
   options.threads = 4;
   options.device = device;
-  options.label_method = choice.method;
-  options.label_tile = choice.tile;
+  options.methods = BytespinMethods{.label = choice.method, .label_tile = choice.tile};
   return make_bytespin_engine(graph, spec, options);
 }
 
@@ -76,7 +75,7 @@ std::size_t check_methods(const Graph& graph, const EngineSpec& spec, std::uint6
     hash[k] = cpu->trajectory_hash();
   }
   for (const Choice& choice : methods) {
-    INFO(graph.sites() << " sites, " << graph.bonds() << " bonds, q " << spec.q << ", "
+    INFO(graph.sites() << " sites, " << graph.bonds() << " bonds, q " << spec.model.q << ", "
                        << std::string(to_string(choice.method)) << ", tile " << choice.tile);
     const auto gpu = engine(graph, spec, 0, choice);
     for (std::size_t k = 0; k < seen.size(); ++k) {

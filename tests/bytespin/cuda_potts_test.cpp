@@ -7,6 +7,7 @@
 
 #include "graphs/graph.hpp"
 #include "src/bytespin/bytespin.hpp"
+#include "src/bytespin/methods.hpp"
 #include "src/engine/registry.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/edge_list.hpp"
@@ -44,8 +45,7 @@ constexpr std::array<std::uint32_t, 5> kStates{2, 3, 4, 7, 255};
 EngineSpec spec_of(std::uint32_t q, const Run& run, std::uint32_t replicas = 2) {
   const double beta = std::log(1 + std::sqrt(static_cast<double>(q)));
   EngineSpec spec;
-  spec.model = ModelKind::potts;
-  spec.q = q;
+  spec.model = {ModelKind::potts, q};
   spec.betas = {0.6 * beta, beta, 1.4 * beta};
   spec.replicas = replicas;
   spec.seed = 20261122;
@@ -59,7 +59,8 @@ std::unique_ptr<Engine> engine(const Graph& graph, const EngineSpec& spec, const
   EngineOptions options;
   options.threads = 4;
   options.device = device;
-  if (device >= 0 || run.method == WolffMethod::ccl) options.wolff_method = run.method;
+  if (device >= 0 || run.method == WolffMethod::ccl)
+    options.methods = BytespinMethods{.wolff = run.method};
   return make_bytespin_engine(graph, spec, options);
 }
 
@@ -70,7 +71,7 @@ void same(Engine& a, Engine& b) {
 
 // The same start, and the same spins and sums after either half of `steps` steps or a little more.
 void check(const Graph& graph, const EngineSpec& spec, const Run& run, std::uint64_t steps) {
-  INFO(graph.sites() << " sites, " << graph.bonds() << " bonds, q " << spec.q << ", "
+  INFO(graph.sites() << " sites, " << graph.bonds() << " bonds, q " << spec.model.q << ", "
                      << std::string(to_string(spec.local)) << ", "
                      << std::string(to_string(spec.cluster)) << " " << to_string(run.method) << ", "
                      << to_string(run.schedule));
@@ -190,7 +191,7 @@ TEST_CASE("Potts of two states on CUDA is its own trajectory, not Ising's", "[gp
   const Graph graph = build_graph({{32, 16}, 0.1, Rule::rewire, 3});
   EngineSpec spec = spec_of(2, kRuns[2]);
   const auto potts = engine(graph, spec, kRuns[2], 0);
-  spec.model = ModelKind::ising;
+  spec.model.kind = ModelKind::ising;
   const auto ising = engine(graph, spec, kRuns[2], 0);
   potts->advance({0, 1}, 5);
   ising->advance({0, 1}, 5);

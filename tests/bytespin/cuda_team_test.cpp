@@ -8,6 +8,7 @@
 
 #include "src/base/error.hpp"
 #include "src/bytespin/bytespin.hpp"
+#include "src/bytespin/methods.hpp"
 #include "src/cuda/devices.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/same_moves.hpp"
@@ -62,8 +63,8 @@ const std::vector<Run> kRuns{
 
 EngineSpec spec_of(const Run& run) {
   EngineSpec spec;
-  spec.model = run.model;
-  spec.q = run.q;
+  spec.model.kind = run.model;
+  spec.model.q = run.q;
   spec.local = run.local;
   spec.cluster = ClusterUpdate::swendsen_wang;
   const double critical = run.model == ModelKind::potts ? std::log(1 + std::sqrt(run.q)) : 0.44;
@@ -83,7 +84,7 @@ std::unique_ptr<Engine> on_team(const Graph& graph, const Run& run, const std::v
                                 LabelMethod method = LabelMethod::fast) {
   EngineOptions options;
   options.devices = team;
-  options.label_method = method;
+  options.methods = BytespinMethods{.label = method};
   return make_bytespin_engine(graph, spec_of(run), options);
 }
 
@@ -231,9 +232,9 @@ TEST_CASE("what several devices do not share is refused", "[gpu]") {
   CHECK_NOTHROW(sweeps->advance({1, 0}, 2));
   CHECK_THROWS_AS(sweeps->advance({1, 1}, 2), Error);
   CHECK_THROWS_AS(make_bytespin_engine(irregular_graph(500), spec_of(run), options), Error);
-  options.label_method = LabelMethod::self_label_sew;
+  options.methods = BytespinMethods{.label = LabelMethod::self_label_sew};
   CHECK_THROWS_AS(make_bytespin_engine(graph, spec_of(run), options), Error);
-  options.label_method = LabelMethod::fast;
+  options.methods = BytespinMethods{.label = LabelMethod::fast};
   options.devices = {0, 999};
   CHECK_THROWS_AS(make_bytespin_engine(graph, spec_of(run), options), Error);
 }

@@ -6,6 +6,7 @@
 
 #include "graphs/graph.hpp"
 #include "src/bytespin/bytespin.hpp"
+#include "src/bytespin/methods.hpp"
 #include "src/engine/registry.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/edge_list.hpp"
@@ -29,7 +30,7 @@ std::unique_ptr<Engine> engine(const Graph& graph, const EngineSpec& spec, int d
                                WolffMethod method = automatic) {
   EngineOptions options;
   options.device = device;
-  options.wolff_method = method;
+  options.methods = BytespinMethods{.wolff = method};
   return make_bytespin_engine(graph, spec, options);
 }
 

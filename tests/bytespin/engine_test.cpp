@@ -6,6 +6,7 @@
 #include "graphs/graph.hpp"
 #include "src/base/error.hpp"
 #include "src/bytespin/bytespin.hpp"
+#include "src/bytespin/methods.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/same_moves.hpp"
 
@@ -128,14 +129,14 @@ TEST_CASE("what is not there is a usage error") {
   EngineSpec spec = small_spec(ClusterUpdate::few_cluster);
   CHECK(code_of(spec, {}) == ExitCode::done);
   for (const double flip : {0.0, 1.0, -0.5, 1e-7, std::nan("")}) {
-    spec.few_cluster_flip = flip;
+    spec.few_cluster.flip = flip;
     CHECK(code_of(spec, {}) == ExitCode::usage);
   }
   spec = small_spec(ClusterUpdate::wolff);
   CHECK(code_of(spec, {}) == ExitCode::done);
   CHECK(code_of(spec, with_threads(-1)) == ExitCode::usage);
   EngineOptions options;
-  options.wolff_method = WolffMethod::persistent;  // of CUDA alone
+  options.methods = BytespinMethods{.wolff = WolffMethod::persistent};  // of CUDA alone
   CHECK(code_of(spec, options) == ExitCode::usage);
 }
 

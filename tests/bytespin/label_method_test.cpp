@@ -3,6 +3,7 @@
 
 #include "src/base/error.hpp"
 #include "src/bytespin/bytespin.hpp"
+#include "src/bytespin/methods.hpp"
 #include "src/label/method.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/edge_list.hpp"
@@ -32,17 +33,14 @@ struct Trace {
 Trace trace_of(const Graph& graph, ClusterUpdate cluster, std::uint32_t q, LabelMethod method,
                std::uint32_t tile, Work* work = nullptr) {
   EngineSpec spec;
-  spec.model = q == 0 ? ModelKind::ising : ModelKind::potts;
-  spec.q = q == 0 ? 2 : q;
+  spec.model = {q == 0 ? ModelKind::ising : ModelKind::potts, q == 0 ? 2 : q};
   spec.betas = {q == 0 ? 0.45 : 0.9};
   spec.replicas = 2;
   spec.seed = 5;
   spec.cluster = cluster;
   EngineOptions options;
   options.threads = 1;
-  options.wolff_method = WolffMethod::ccl;
-  options.label_method = method;
-  options.label_tile = tile;
+  options.methods = BytespinMethods{WolffMethod::ccl, method, tile};
   const auto engine = make_bytespin_engine(graph, spec, options);
   engine->advance({0, 1}, 4);
   Trace trace{engine->trajectory_hash(), {}};
@@ -101,8 +99,7 @@ TEST_CASE("tiles of a method without any are a usage error") {
     EngineSpec spec;
     spec.betas = {0.4};
     EngineOptions options;
-    options.label_method = method;
-    options.label_tile = tile;
+    options.methods = BytespinMethods{.label = method, .label_tile = tile};
     try {
       make_bytespin_engine(graph, spec, options);
     } catch (const Error& error) {

@@ -71,10 +71,10 @@ TEST_CASE("Potts updates agree with enumeration") {
       {LocalUpdate::metropolis, ClusterUpdate::swendsen_wang, {0, 1}},
   };
   EngineSpec spec;
-  spec.model = ModelKind::potts;
+  spec.model.kind = ModelKind::potts;
   spec.replicas = 64;
   for (const std::uint32_t q : {3u, 4u, 2u}) {
-    spec.q = q;
+    spec.model.q = q;
     spec.betas = {0.9};
     const Exact exact = enumerate(q, spec.betas[0]);
     for (const Mix& mix : mixes) {

@@ -10,7 +10,7 @@
 #include "graphs/graph.hpp"
 #include "src/bytespin/bytespin.hpp"
 #include "src/bytespin/rules.hpp"
-#include "src/model/acceptance.hpp"
+#include "src/model/model.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace rewise;
@@ -67,18 +67,18 @@ class Reference {
         for (const Link& link : links_[site]) h += spins[link.to] ? 1 : -1;
         const std::uint64_t slot = slots.slot(site, colour);
         if (potts()) {  // Metropolis
-          const std::uint8_t state =
-              other_state(slot_draw(key, Stream::bytespin_proposal, slot), spins[site], spec_.q);
+          const std::uint8_t state = other_state(slot_draw(key, Stream::bytespin_proposal, slot),
+                                                 spins[site], spec_.model.q);
           int lost = 0;
           for (const Link& link : links_[site]) {
             lost += (spins[link.to] == spins[site]) - (spins[link.to] == state);
           }
-          const Threshold t = threshold(acceptance(spec_.model, spec_.local, beta, lost));
+          const Threshold t = threshold(spec_.model.acceptance(spec_.local, beta, lost));
           if (happens(slot_draw(key, Stream::bytespin_local, slot), t)) spins[site] = state;
           continue;
         }
         const int sh = spins[site] ? h : -h;
-        const double p = acceptance(spec_.model, spec_.local, beta, sh);
+        const double p = spec_.model.acceptance(spec_.local, beta, sh);
         const std::uint32_t draw = slot_draw(key, Stream::bytespin_local, slot);
         if (happens(draw, threshold(p))) spins[site] ^= 1;
       }
@@ -96,7 +96,7 @@ class Reference {
         site /= graph_.lattice().extent[static_cast<unsigned>(k)];
       }
       if (x.empty()) x.push_back(site);
-      for (std::uint32_t& c : x) c /= spec_.few_cluster_tile;
+      for (std::uint32_t& c : x) c /= spec_.few_cluster.tile;
       std::reverse(x.begin(), x.end());
       return x;
     };
@@ -120,11 +120,11 @@ class Reference {
       cluster_size += weight * members.size();
       const Words4 words =
           random_words(key.seed, Stream::bytespin_flip, first, key.who, 0, key.step);
-      if (weight == 0 || !happens(words.w[0], threshold(spec_.few_cluster_flip))) continue;
+      if (weight == 0 || !happens(words.w[0], threshold(spec_.few_cluster.flip))) continue;
       const auto state =
-          static_cast<std::uint32_t>((std::uint64_t{words.w[1]} * (spec_.q - 1)) >> 32);
+          static_cast<std::uint32_t>((std::uint64_t{words.w[1]} * (spec_.model.q - 1)) >> 32);
       for (const Site m : members) {
-        spins[m] = static_cast<std::uint8_t>((old[m] + 1 + state) % spec_.q);
+        spins[m] = static_cast<std::uint8_t>((old[m] + 1 + state) % spec_.model.q);
       }
     }
   }
@@ -156,12 +156,12 @@ class Reference {
   }
 
  private:
-  bool potts() const { return spec_.model == ModelKind::potts; }
+  bool potts() const { return spec_.model.is_potts(); }
 
   std::uint8_t potts_state(const DrawKey& key, Site first, std::uint32_t old, bool wolff) const {
-    if (!wolff) return any_state(slot_draw(key, Stream::bytespin_flip, first), spec_.q);
+    if (!wolff) return any_state(slot_draw(key, Stream::bytespin_flip, first), spec_.model.q);
     const Words4 words = random_words(key.seed, Stream::bytespin_seed, 0, key.who, 0, key.step);
-    return wolff_state(words, old, spec_.q);
+    return wolff_state(words, old, spec_.model.q);
   }
 
   // Breadth first; sites are started in ascending order, so `first` is the smallest of its cluster.
@@ -174,7 +174,7 @@ class Reference {
       for (const Link& link : links_[members[k]]) {
         if (seen[link.to] || s[link.to] != s[first]) continue;
         const std::uint32_t draw = slot_draw(key, Stream::bytespin_bond, slots.slot(link.bond));
-        const double p = bond_probability(spec_.model, beta);
+        const double p = spec_.model.bond_probability(beta);
         if (!happens(draw, threshold(p))) continue;
         seen[link.to] = 1;
         members.push_back(link.to);
@@ -201,7 +201,7 @@ Graph imported_graph() {
 
 // Sums over one system as the naive way counts them.
 std::pair<std::int64_t, std::int64_t> sums(const Reference& reference, const EngineSpec& spec) {
-  const bool potts = spec.model == ModelKind::potts;
+  const bool potts = spec.model.is_potts();
   std::map<int, std::int64_t> count;
   for (const std::uint8_t s : reference.spins) ++count[s];
   std::int64_t most = 0, bonds = 0;
@@ -210,7 +210,7 @@ std::pair<std::int64_t, std::int64_t> sums(const Reference& reference, const Eng
     bonds += reference.spins[b.a] == reference.spins[b.b] ? 1 : potts ? 0 : -1;
   }
   const auto sites = static_cast<std::int64_t>(reference.spins.size());
-  return {bonds, potts ? spec.q * most - sites : count[1] - count[0]};
+  return {bonds, potts ? spec.model.q * most - sites : count[1] - count[0]};
 }
 
 void compare(const Graph& graph, const EngineSpec& spec) {
@@ -258,8 +258,8 @@ const std::vector<ClusterUpdate> kReferenceClusters{
 
 // Tiles of 1 to 7 sites, and one that is all; as the seed has it.
 void set_tiles(EngineSpec& spec) {
-  spec.few_cluster_tile = spec.seed % 8 == 0 ? 1000 : static_cast<std::uint32_t>(spec.seed % 8);
-  spec.few_cluster_flip = 0.1 * static_cast<double>(1 + spec.seed % 9);
+  spec.few_cluster.tile = spec.seed % 8 == 0 ? 1000 : static_cast<std::uint32_t>(spec.seed % 8);
+  spec.few_cluster.flip = 0.1 * static_cast<double>(1 + spec.seed % 9);
 }
 
 void compare(const Graph& graph, LocalUpdate local, ClusterUpdate cluster, std::uint64_t seed) {
@@ -310,7 +310,7 @@ TEST_CASE("engine equals the naive reference on an imported graph") {
 
 TEST_CASE("Potts equals the naive reference") {
   EngineSpec spec;
-  spec.model = ModelKind::potts;
+  spec.model.kind = ModelKind::potts;
   spec.betas = {1.3, 1.0, 0.5};
   spec.replicas = 2;
   const std::vector<std::vector<std::uint32_t>> shapes{{10}, {6, 14}, {64, 4}, {130, 6}, {4, 6, 4}};
@@ -319,7 +319,7 @@ TEST_CASE("Potts equals the naive reference") {
       const Graph graph = build_graph({extents, p, Rule::rewire, 3});
       for (const std::uint32_t q : {2u, 3u, 255u}) {
         for (const ClusterUpdate cluster : kReferenceClusters) {
-          spec.q = q;
+          spec.model.q = q;
           spec.cluster = cluster;
           ++spec.seed;
           set_tiles(spec);

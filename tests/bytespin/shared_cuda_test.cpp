@@ -2,6 +2,7 @@
 // checkpoints of one process on the CPU; states that go from CUDA to CPU and back; errors.
 #include <string>
 
+#include "src/bytespin/methods.hpp"
 #include "tests/bytespin/shared_ranks.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/same_moves.hpp"
@@ -38,7 +39,7 @@ void check_ranks(const std::vector<LatticeCase>& lattices, const std::vector<Sch
       for (const int ranks : numbers) {
         std::string name;
         for (const auto extent : lattice.extents) name.append(std::to_string(extent)).append(" ");
-        INFO(name << to_string(lattice.rule) << " " << lattice.p << ", q = " << spec.q << ", "
+        INFO(name << to_string(lattice.rule) << " " << lattice.p << ", q = " << spec.model.q << ", "
                   << to_string(spec.local) << ", " << ranks << " ranks");
         // The routes in turn: what they do does not depend on the case.
         const auto route = kRoutes[++turn % 3];
@@ -81,9 +82,9 @@ TEST_CASE("bytespin over ranks on CUDA: kalentev in two stages finds the cluster
     one->advance({1, 3}, 2);
     const Seen expected = look(*one);
     EngineOptions options = on(0);
-    options.label_method = LabelMethod::kalentev;
+    options.methods = BytespinMethods{.label = LabelMethod::kalentev};
     for (const int ranks : {1, 2, 3}) {
-      INFO(graph.sites() << " sites, p = " << lattice.p << ", q = " << spec.q << ", " << ranks
+      INFO(graph.sites() << " sites, p = " << lattice.p << ", q = " << spec.model.q << ", " << ranks
                          << " ranks");
       with_ranks(
           ranks, graph, spec, options,
@@ -138,7 +139,7 @@ TEST_CASE("bytespin over ranks on CUDA: what cannot be is one line", "[gpu]") {
     with_ranks(3, build_graph({{64, 64}, 0, Rule::rewire, 1}), spec, on(0), advance);
   });
   EngineOptions sewn = on(0);
-  sewn.label_method = LabelMethod::self_label_sew;
+  sewn.methods = BytespinMethods{.label = LabelMethod::self_label_sew};
   expect(ExitCode::usage, "ranks label by the method fast or kalentev, not self-label+sew", [&] {
     with_ranks(2, build_graph({{64, 64}, 0, Rule::rewire, 1}), spec, sewn, advance);
   });

@@ -30,8 +30,7 @@ inline std::vector<EngineSpec> shared_specs() {
   for (const auto local : {LocalUpdate::metropolis, LocalUpdate::glauber}) {
     for (const std::uint32_t q : {2u, 3u}) {
       EngineSpec spec;
-      spec.model = q == 2 ? ModelKind::ising : ModelKind::potts;
-      spec.q = q;
+      spec.model = {q == 2 ? ModelKind::ising : ModelKind::potts, q};
       spec.betas = {0.4, 0.7};
       spec.replicas = 2;
       spec.seed = 31 + q;

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "src/base/error.hpp"
+#include "src/bytespin/methods.hpp"
 #include "tests/bytespin/shared_ranks.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/same_moves.hpp"
@@ -33,7 +34,7 @@ TEST_CASE("bytespin over ranks: the trajectory and the sums of one process") {
       }
       for (const int ranks : {1, 2, 3, 4, 7}) {
         if (static_cast<std::uint32_t>(ranks) > lattice.extents.back()) continue;
-        INFO(graph.sites() << " sites, p = " << lattice.p << ", q = " << spec.q << ", "
+        INFO(graph.sites() << " sites, p = " << lattice.p << ", q = " << spec.model.q << ", "
                            << to_string(spec.local) << ", " << ranks << " ranks");
         with_ranks(ranks, graph, spec, with_threads(ranks == 3 ? 2 : 1), [&](Engine& engine) {
           check_seen(look(engine), expected[0]);
@@ -98,9 +99,9 @@ TEST_CASE("bytespin over ranks: kalentev in two stages finds the clusters of fas
     one->advance({0, 5}, 1);
     const Seen expected = look(*one);
     EngineOptions options = with_threads(1);
-    options.label_method = LabelMethod::kalentev;
+    options.methods = BytespinMethods{.label = LabelMethod::kalentev};
     for (const int ranks : {1, 2, 3, 7}) {
-      INFO(graph.sites() << " sites, p = " << lattice.p << ", q = " << spec.q << ", " << ranks
+      INFO(graph.sites() << " sites, p = " << lattice.p << ", q = " << spec.model.q << ", " << ranks
                          << " ranks");
       with_ranks(ranks, graph, spec, options, [&](Engine& engine) {
         engine.advance({0, 5}, 1);
@@ -146,7 +147,7 @@ TEST_CASE("bytespin over ranks: what cannot be is one line") {
     with_ranks(2, graph, wolff, with_threads(1), [](Engine& engine) { engine.advance({1, 1}, 1); });
   });
   EngineOptions sewn = with_threads(1);
-  sewn.label_method = LabelMethod::self_label_sew;
+  sewn.methods = BytespinMethods{.label = LabelMethod::self_label_sew};
   expect(ExitCode::usage, "ranks label by the method fast or kalentev, not self-label+sew",
          [&] { with_ranks(2, graph, spec, sewn, nothing); });
 }

@@ -5,6 +5,7 @@
 #include "graphs/graph.hpp"
 #include "src/base/error.hpp"
 #include "src/bytespin/bytespin.hpp"
+#include "src/bytespin/methods.hpp"
 #include "src/engine/registry.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/edge_list.hpp"
@@ -16,7 +17,7 @@ namespace {
 EngineOptions by(WolffMethod method) {
   EngineOptions options;
   options.threads = 1;
-  options.wolff_method = method;
+  options.methods = BytespinMethods{.wolff = method};
   return options;
 }
 
@@ -53,8 +54,8 @@ TEST_CASE("bytespin engine: ccl and frontier flip the same clusters") {
     for (const auto& [model, q] :
          {std::pair{ModelKind::ising, 2u}, std::pair{ModelKind::potts, 3u}}) {
       EngineSpec spec;
-      spec.model = model;
-      spec.q = q;
+      spec.model.kind = model;
+      spec.model.q = q;
       spec.betas = {1 / 1.5, 1 / 2.3, 1 / 3.0};
       spec.replicas = 2;
       spec.seed = 90;
@@ -89,7 +90,10 @@ TEST_CASE("Wolff methods by name") {
         "--wolff-method: unknown Wolff method 'persistant' (did you mean 'persistent'? known: "
         "frontier, frontier-local, persistent, ccl)");
   CHECK(has_cpu(WolffMethod::automatic));
+  const auto why_not_on_cpu = [](WolffMethod method) {
+    return bytespin::kMethods.why_not(BytespinMethods{.wolff = method}, false, false);
+  };
   CHECK(why_not_on_cpu(WolffMethod::ccl).empty());
   CHECK(why_not_on_cpu(WolffMethod::persistent) ==
-        "'persistent' is for CUDA devices (on the CPU there are: frontier, ccl)");
+        "--wolff-method: 'persistent' is for CUDA devices (on the CPU there are: frontier, ccl)");
 }

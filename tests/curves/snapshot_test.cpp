@@ -13,7 +13,7 @@ std::vector<SpinBits> one_by_one(const Engine& engine, const CurveSpec& spec) {
   std::vector<std::uint8_t> buffer(spec.sites());
   for (std::uint32_t r = 0; r < spec.replicas; ++r) {
     engine.spins(0, r, buffer);
-    replicas.emplace_back(buffer, spec.q);
+    replicas.emplace_back(buffer, spec.model.q);
   }
   return replicas;
 }
@@ -22,11 +22,11 @@ void compare(const CurveSpec& spec, double temperature, Start start) {
   const Graph graph = build_graph(graph_spec(spec, 0));
   const Mix mix = parse_mix("1:1", "test");
   const auto engine = curve_engine(spec, graph, 0, temperature, mix, start);
-  Snapshot then(*engine, spec.sites(), spec.replicas, spec.q);
+  Snapshot then(*engine, spec.sites(), spec.replicas, spec.model.q);
   then.count();
   const auto plain_then = one_by_one(*engine, spec);
   for (int cycle = 0; cycle < 3; ++cycle) {
-    Snapshot now(*engine, spec.sites(), spec.replicas, spec.q);
+    Snapshot now(*engine, spec.sites(), spec.replicas, spec.model.q);
     now.count();
     const auto found = correlations(then, now);
     const auto plain_now = one_by_one(*engine, spec);
@@ -62,7 +62,6 @@ TEST_CASE("snapshots: without variance equal spins count as 1, other engines go 
   spec.engine = EngineKind::bytespin;
   spec.replicas = 5;
   compare(spec, 2.5, Start::hot);
-  spec.model = ModelKind::potts;
-  spec.q = 3;
+  spec.model = {ModelKind::potts, 3};
   compare(spec, 1.2, Start::hot);
 }

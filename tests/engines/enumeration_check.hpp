@@ -52,11 +52,11 @@ void compare(const Run& run, const States& states, double limit, double exact_at
   spec.seed = run.seed;
   spec.local = run.update.local;
   spec.cluster = run.update.cluster;
-  spec.few_cluster_tile = run.update.tile;
-  spec.few_cluster_flip = run.update.flip;
+  spec.few_cluster.tile = run.update.tile;
+  spec.few_cluster.flip = run.update.flip;
   if (run.potts > 0) {
-    spec.model = ModelKind::potts;
-    spec.q = run.potts;
+    spec.model.kind = ModelKind::potts;
+    spec.model.q = run.potts;
   }
   EngineOptions options;
   options.threads = 1;
@@ -74,7 +74,7 @@ void compare(const Run& run, const States& states, double limit, double exact_at
     if (run.update.schedule.cluster > 0) {
       z.emplace_back("clusters", column(rows[t], kCluster).z(exact.cluster));
       const bool one = run.update.schedule.cluster == 1;  // update per measurement
-      if (spec.cluster == ClusterUpdate::swendsen_wang && (spec.q == 2 || one)) {
+      if (spec.cluster == ClusterUpdate::swendsen_wang && (spec.model.q == 2 || one)) {
         z.emplace_back("m^4 by clusters",
                        column(rows[t], kClusterQuartic).z(exact.cluster_quartic));
       }

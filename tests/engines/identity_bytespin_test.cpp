@@ -1,6 +1,7 @@
 // The bytespin engine's trajectory does not depend on threads, interruption or the length of a
 // call.
 #include "src/bytespin/bytespin.hpp"
+#include "src/bytespin/methods.hpp"
 #include "tests/engines/identity_check.hpp"
 #include "tests/support/edge_list.hpp"
 #include "tests/support/instruction_sets.hpp"
@@ -78,15 +79,15 @@ TEST_CASE("bytespin trajectories: stopped anywhere within a cycle and continued 
     CHECK(check_stops(make_bytespin_engine, graph, spec, schedule, options, graph.sites()) >= 10);
   };
   EngineOptions ccl = option(2), tiles = option(1);
-  ccl.wolff_method = WolffMethod::ccl;
-  tiles.label_method = LabelMethod::kalentev;
+  ccl.methods = BytespinMethods{.wolff = WolffMethod::ccl};
+  tiles.methods = BytespinMethods{.label = LabelMethod::kalentev};
   const Graph plane = build_graph({{36, 22}, 0.1, Rule::rewire, 3});
   const Graph listed = imported_graph(hubs(250, 60, 4), "hubs");
   for (const auto local : {LocalUpdate::metropolis, LocalUpdate::glauber}) {
     for (const ModelKind model : {ModelKind::ising, ModelKind::potts}) {
       EngineSpec spec = spec_of(local, ClusterUpdate::wolff);
-      spec.model = model;
-      spec.q = model == ModelKind::potts ? 3 : 2;
+      spec.model.kind = model;
+      spec.model.q = model == ModelKind::potts ? 3 : 2;
       if (model == ModelKind::potts) spec.betas = {1 / 0.6, 1 / 0.9, 1 / 1.2};
       stops(plane, spec, {1, 2}, {option(1), option(2), ccl, option(5)});
       spec.cluster = ClusterUpdate::swendsen_wang;

@@ -25,8 +25,8 @@ struct PottsRun {
 
 EngineSpec spec_of(const PottsRun& run) {
   EngineSpec spec;
-  spec.model = ModelKind::potts;
-  spec.q = run.q;
+  spec.model.kind = ModelKind::potts;
+  spec.model.q = run.q;
   spec.betas = {potts_beta(run.q)};
   spec.replicas = run.replicas;
   spec.seed = run.seed;

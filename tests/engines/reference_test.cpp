@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "src/multispin/methods.hpp"
 #include "src/multispin/multispin.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/edge_list.hpp"
@@ -39,7 +40,7 @@ void compare_bits(const Graph& graph, const EngineSpec& spec,
   for (const Way& way : kWays) {
     EngineOptions options;
     options.threads = way.threads;
-    options.wolff_form = way.form;
+    options.methods = MultispinMethods{way.form};
     engines.push_back(make_multispin_engine(graph, spec, options));
   }
   std::vector<std::uint8_t> spins(graph.sites());

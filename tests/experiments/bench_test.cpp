@@ -46,8 +46,7 @@ TEST_CASE("rows of a group: rate, time per update, clusters and measurement hang
     BenchGroup group{engine, {"cpu", -1}, {{12, 10}, 0.1, Rule::rewire, 1}, temperature, 32,
                      graphs, {}};
     if (q > 0) {
-      group.model = ModelKind::potts;
-      group.q = q;
+      group.model = {ModelKind::potts, q};
     }
     for (const Update update : traits(engine).updates) {
       group.updates.push_back({update});

@@ -7,6 +7,7 @@
 
 #include "graphs/graph.hpp"
 #include "src/multispin/device_layout.hpp"
+#include "src/multispin/methods.hpp"
 #include "src/multispin/multispin.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/same_moves.hpp"
@@ -45,7 +46,7 @@ struct Fleet {
     EngineOptions options;
     options.threads = 2;
     options.device = device;
-    options.wolff_form = form;
+    options.methods = MultispinMethods{form};
     return make_multispin_batch(tasks, options);
   }
   std::unique_ptr<Engine> alone(std::size_t k, int device) const {

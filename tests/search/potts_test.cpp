@@ -138,14 +138,14 @@ TEST_CASE("few-cluster's parameters are part of a task's name, and of no other t
   CHECK(plain.count("sampling.few_cluster_flip") == 0);
   CHECK(plain.size() == 17);
   const std::string wolff = task_id(spec);
-  spec.few_cluster_flip = 0.5;
+  spec.few_cluster.flip = 0.5;
   CHECK(task_id(spec) == wolff);
   spec.cluster = ClusterUpdate::few_cluster;
   const std::string half = task_id(spec);
-  spec.few_cluster_flip = 0.75;
+  spec.few_cluster.flip = 0.75;
   CHECK(task_id(spec) != half);
-  spec.few_cluster_flip = 0.5;
-  spec.few_cluster_tile = 2;
+  spec.few_cluster.flip = 0.5;
+  spec.few_cluster.tile = 2;
   CHECK(task_id(spec) != half);
 
   const Workplace place;
@@ -160,7 +160,7 @@ TEST_CASE("few-cluster's parameters are part of a task's name, and of no other t
 
 TEST_CASE(
     "the engine: multispin where it can, else bytespin, and a configuration reads back the same") {
-  const auto ising = ModelKind::ising, potts = ModelKind::potts;
+  const Model ising, potts{ModelKind::potts, 2};
   CHECK(choose_engine("auto", ising, ClusterUpdate::wolff, "x") == EngineKind::multispin);
   CHECK(choose_engine("auto", potts, ClusterUpdate::wolff, "x") == EngineKind::bytespin);
   CHECK(choose_engine("auto", ising, ClusterUpdate::few_cluster, "x") == EngineKind::bytespin);
@@ -170,7 +170,7 @@ TEST_CASE(
       "cluster = \"few-cluster\"\nfew_cluster_tile = 3\nfew_cluster_flip = 0.25\n";
   const StudyConfig config = parse_study_config(text, "s.toml");
   CHECK(config.engine == EngineKind::bytespin);
-  CHECK(config.q == 5);
+  CHECK(config.model.q == 5);
   const std::string written = to_toml(config);
   INFO(written);
   CHECK(to_toml(parse_study_config(written, "written.toml")) == written);
@@ -201,14 +201,14 @@ TEST_CASE("a sweep of the Potts model has the exact averages, and where to look 
 
   for (const std::uint32_t q : {2u, 3u, 4u, 10u, 100u}) {
     const double tc = 1 / std::log(1 + std::sqrt(q));
-    const Range range = scan_range(2, Rule::rewire, 0, ModelKind::potts, q);
+    const Range range = scan_range(2, Rule::rewire, 0, {ModelKind::potts, q});
     CHECK(range.low < 0.95 * tc);
     CHECK(range.high > tc);
     CHECK(*potts_tc(2, 0, q) == Approx(tc));
   }
   CHECK(!potts_tc(3, 0, 3));
   CHECK(!potts_tc(2, 0.1, 3));
-  const Range cubic = scan_range(3, Rule::rewire, 0, ModelKind::potts, 3);
+  const Range cubic = scan_range(3, Rule::rewire, 0, {ModelKind::potts, 3});
   CHECK(cubic.low < 1.8163);  // beta = 0.550565: Janke & Villanova, Nucl. Phys. B 489, 679 (1997)
   CHECK(cubic.high > 1.8163);
 }

@@ -48,7 +48,7 @@ inline std::vector<std::vector<std::vector<double>>> sample(Engine& engine, cons
     for (std::size_t k = 0; k < seen.bond_sum.size(); ++k) {
       auto& row = rows[k / spec.replicas][k % spec.replicas];
       const double e = -static_cast<double>(seen.bond_sum[k]) / sites;
-      const double m = static_cast<double>(seen.magnetisation[k]) / (sites * (spec.q - 1.0));
+      const double m = static_cast<double>(seen.magnetisation[k]) / (sites * (spec.model.q - 1.0));
       row[kE] += e;
       row[kE2] += e * e;
       row[kAbsM] += std::abs(m);
@@ -61,10 +61,11 @@ inline std::vector<std::vector<std::vector<double>>> sample(Engine& engine, cons
           static_cast<double>(seen.cluster_size[k]) / updates / (wolff ? sites : sites * sites);
       if (seen.cluster_quartic_low.empty()) continue;
       // The engine's is that of two states; a single update's squares make it that of any number.
-      const double extra = (spec.q - 2.0) * std::pow(static_cast<double>(seen.cluster_size[k]), 2);
+      const double extra =
+          (spec.model.q - 2.0) * std::pow(static_cast<double>(seen.cluster_size[k]), 2);
       const double quartic = std::ldexp(static_cast<double>(seen.cluster_quartic_high[k]), 64) +
                              static_cast<double>(seen.cluster_quartic_low[k]) + extra;
-      row[kClusterQuartic] += quartic / updates / ((spec.q - 1.0) * std::pow(sites, 4));
+      row[kClusterQuartic] += quartic / updates / ((spec.model.q - 1.0) * std::pow(sites, 4));
     }
   }
   for (auto& replicas : rows) {

@@ -79,7 +79,7 @@ std::vector<Threshold> RewiredLattice::thresholds(const EngineSpec& spec) const 
   const auto most = static_cast<int>(max_degree_);
   for (const double beta : spec.betas) {
     for (int sh = -most; sh <= most; ++sh) {
-      flip.push_back(threshold(acceptance(ModelKind::ising, spec.local, beta, sh)));
+      flip.push_back(spec.model.flip_threshold(spec.local, beta, sh));
     }
   }
   return flip;

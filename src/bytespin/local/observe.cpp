@@ -23,14 +23,13 @@ std::uint64_t differences(const std::uint8_t* a, const std::uint8_t* b, std::uin
 
 std::int64_t magnetisation(const Plan& plan, std::span<const std::uint8_t> spins) {
   if (plan.potts) {
-    std::array<std::int64_t, 256> count{};
+    std::array<std::uint64_t, 256> count{};
     for (const std::uint8_t spin : spins) ++count[spin];
-    return plan.states * *std::max_element(count.begin(), count.end()) -
-           static_cast<std::int64_t>(spins.size());
+    return plan.units.magnetisation(*std::max_element(count.begin(), count.end()));
   }
   std::uint64_t up = 0;
   for (const std::uint8_t spin : spins) up += spin;
-  return 2 * static_cast<std::int64_t>(up) - static_cast<std::int64_t>(spins.size());
+  return plan.units.magnetisation(up);
 }
 
 std::int64_t bond_sum(const Plan& plan, std::span<const std::uint8_t> spins) {
@@ -51,8 +50,7 @@ std::int64_t bond_sum(const Plan& plan, std::span<const std::uint8_t> spins) {
     unequal += s[r.a] != s[r.b];
     if (r.bond < lattice.bonds()) unequal -= s[lattice.home_a(r.bond)] != s[lattice.home_b(r.bond)];
   }
-  const auto bonds = static_cast<std::int64_t>(plan.graph.bonds());
-  return bonds - (plan.potts ? 1 : 2) * static_cast<std::int64_t>(unequal);
+  return plan.units.bond_sum(unequal);
 }
 
 void count_rows(const Plan& plan, const std::uint8_t* s, std::uint64_t first, std::uint64_t last,

@@ -98,8 +98,8 @@ RW_HD std::uint8_t few_cluster_state(const DrawKey& key, Site smallest, Threshol
 
 struct FewClusterRule {
   FewClusterRule(const Graph& graph, const EngineSpec& spec)
-      : tiles(SeedTiles::make(graph.lattice(), graph.sites(), spec.few_cluster_tile)),
-        flip(threshold(spec.few_cluster_flip)) {}
+      : tiles(SeedTiles::make(graph.lattice(), graph.sites(), spec.few_cluster.tile)),
+        flip(threshold(spec.few_cluster.flip)) {}
 
   SeedTiles tiles;
   Threshold flip;  // below certainty

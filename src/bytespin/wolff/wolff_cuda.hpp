@@ -20,6 +20,10 @@
 #include "src/bytespin/device_plan.hpp"
 #include "src/engine/engine.hpp"
 
+namespace rewise {
+enum class WolffMethod;  // methods.hpp
+}
+
 namespace rewise::bytespin {
 
 // A method with its work space on the device that was current when it was made.

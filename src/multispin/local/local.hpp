@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "src/model/acceptance.hpp"
+#include "src/model/model.hpp"
 #include "src/multispin/layout.hpp"
 #include "src/multispin/rules.hpp"
 #include "src/multispin/thread_team.hpp"
@@ -34,15 +34,14 @@ struct DegreeTable {
   std::vector<std::uint32_t> bit;     // [32][classes]: 0 or ~0
 
   DegreeTable() = default;
-  DegreeTable(std::uint32_t k, double beta, LocalUpdate update) : degree(k) {
+  DegreeTable(std::uint32_t k, const Model& model, double beta, LocalUpdate update) : degree(k) {
     for (std::uint32_t d = 0; d <= k; ++d) {
       const int sh = static_cast<int>(k) - 2 * static_cast<int>(d);
       if (certain_downhill(update) && sh <= 0) {
         acceptance.push_back(kCertain);
         continue;
       }
-      const double probability = rewise::acceptance(ModelKind::ising, update, beta, sh);
-      acceptance.push_back(std::min(threshold(probability), kCertain - 1));
+      acceptance.push_back(model.flip_digits(update, beta, sh));
       ++classes;
     }
     bit.reserve(std::size_t{32} * classes);

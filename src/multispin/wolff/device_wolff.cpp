@@ -334,17 +334,18 @@ DeviceWolffBatch::DeviceWolffBatch(std::span<const EngineView> engines, const De
                                    const EngineOptions& options, cudaStream_t stream)
     : engines_(engines),
       graphs_(graphs),
-      options_(options),
+      device_(options.device),
+      form_(methods_from<MultispinMethods>(options.methods).wolff_form),
       replicas_(graphs.graphs() * graphs.word_groups() * kReplicas),
       updates_(graphs.graphs(), 0),
       dense_groups_(replicas_ / kReplicas, 0) {
   flipped_ = DeviceBuffer<unsigned long long>(replicas_);
   flipped_.clear(stream);
-  if (options.wolff_form == WolffForm::dense) mix_ = kDense;
+  if (form_ == WolffForm::dense) mix_ = kDense;
   lay_graphs(stream);
   if (mix_ != kDense) make_room(stream);
   if (mix_ == kDense) {
-    dense_ = std::make_unique<DenseWolffBatch>(engines_, graphs_, options_.device, stream);
+    dense_ = std::make_unique<DenseWolffBatch>(engines_, graphs_, device_, stream);
   }
 }
 
@@ -412,7 +413,7 @@ void DeviceWolffBatch::make_room(cudaStream_t stream) {
         ExitCode::device,
         fmt::format("cuda:{}: {:.1f} GiB are needed for a Wolff cluster's candidates, {:.1f} GiB "
                     "are free (reduce replicas, temperatures or the size)",
-                    options_.device, static_cast<double>(pool_bytes) / (1ull << 30),
+                    device_, static_cast<double>(pool_bytes) / (1ull << 30),
                     static_cast<double>(free) / (1ull << 30)));
   }
   plan_.restrict_slots(free / 4 / pool_bytes);
@@ -472,7 +473,7 @@ void DeviceWolffBatch::count(const GraphRange& range, std::uint64_t updates) {
 }
 
 void DeviceWolffBatch::learn(std::span<const unsigned long long> flipped, cudaStream_t stream) {
-  if (options_.wolff_form != WolffForm::automatic || !dense_fits_) return;
+  if (form_ != WolffForm::automatic || !dense_fits_) return;
   const auto all = static_cast<double>(graphs_.sites()) * kReplicas;
   std::vector<std::uint32_t> forms = dense_groups_;
   std::vector<std::size_t> known;
@@ -502,7 +503,7 @@ void DeviceWolffBatch::learn(std::span<const unsigned long long> flipped, cudaSt
     const std::size_t free = free_device_memory();
     dense_fits_ = free / 2 > least;
     if (!dense_fits_) return;
-    dense_ = std::make_unique<DenseWolffBatch>(engines_, graphs_, options_.device, stream);
+    dense_ = std::make_unique<DenseWolffBatch>(engines_, graphs_, device_, stream);
   }
   // By those that are at work: others may be done.
   const auto dense_ones =

@@ -11,6 +11,7 @@
 #include "src/cuda/device_buffer.hpp"
 #include "src/engine/engine.hpp"
 #include "src/multispin/device_graphs.hpp"
+#include "src/multispin/methods.hpp"
 #include "src/multispin/wolff/wolff_cuda.hpp"
 #include "src/multispin/wolff/wolff_dense_cuda.hpp"
 
@@ -96,7 +97,8 @@ class DeviceWolffBatch {
 
   const std::span<const EngineView> engines_;
   const DeviceGraphs& graphs_;
-  const EngineOptions options_;
+  const int device_;
+  const WolffForm form_;
   const std::uint32_t replicas_;  // of the whole batch
   DeviceWolff wolff_;
   WolffLaunch plan_;

@@ -25,7 +25,7 @@ double plane_fraction(const Graph& graph) { return graph.sites() > 1u << 19 ? 0.
 }  // namespace
 
 WolffUpdate::WolffUpdate(const Graph& graph, const Layout& layout, const EngineOptions& options)
-    : options_(options),
+    : form_(methods_from<MultispinMethods>(options.methods).wolff_form),
       layout_(layout),
       sparse_(graph, layout),
       dense_(graph, layout),
@@ -42,8 +42,8 @@ void WolffUpdate::run(const Address& at, Threshold bond, std::uint32_t count, do
     scratch.flipped.fill(0);
   }
   team.barrier();
-  const bool is_dense = options_.wolff_form == WolffForm::dense ||
-                        (options_.wolff_form == WolffForm::automatic && fraction > dense_fraction_);
+  const bool is_dense =
+      form_ == WolffForm::dense || (form_ == WolffForm::automatic && fraction > dense_fraction_);
   if (!is_dense && fraction * count > plane_fraction_) {
     in_planes(at, bond, count, team, watch, scratch, ahead, spins);
     return;

@@ -24,6 +24,7 @@
 
 #include "src/base/stop.hpp"
 #include "src/engine/engine.hpp"
+#include "src/multispin/methods.hpp"
 #include "src/multispin/thread_team.hpp"
 #include "src/multispin/wolff/wolff_dense.hpp"
 
@@ -126,7 +127,7 @@ class WolffUpdate {
              StopWatch& watch, WolffScratch& scratch, UpdatesAhead& ahead,
              std::uint32_t* spins) const;
 
-  const EngineOptions options_;
+  const WolffForm form_;
   const Layout& layout_;
   const WolffGeometry sparse_;
   const DenseGeometry dense_;

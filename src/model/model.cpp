@@ -1,0 +1,82 @@
+#include "src/model/model.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+
+#include "src/base/error.hpp"
+#include "src/base/whole_number.hpp"
+#include "src/base/words.hpp"
+
+namespace rewise {
+namespace {
+
+constexpr std::array<std::string_view, 2> kModels{"ising", "potts"};
+constexpr std::uint32_t kMostStates = 255;
+
+}  // namespace
+
+void Model::check() const {
+  if (q < 2 || q > kMostStates || (q > 2 && !is_potts())) {
+    throw Error(
+        ExitCode::usage,
+        fmt::format("q = {} is out of range (2..{} for potts, 2 for ising)", q, kMostStates));
+  }
+}
+
+double Model::acceptance(LocalUpdate rule, double beta, int lost) const {
+  const double cost = beta * (bond_energy() * lost);
+  if (rule == LocalUpdate::glauber) return 1.0 / (1.0 + std::exp(cost));
+  return lost <= 0 ? 1.0 : std::exp(-cost);
+}
+
+std::uint64_t Model::heat_bath_weight(double beta, int fewer) const {
+  return static_cast<std::uint64_t>(std::nearbyint(std::ldexp(std::exp(-beta * fewer), 40)));
+}
+
+double Model::bond_probability(double beta) const { return -std::expm1(-bond_energy() * beta); }
+
+std::string to_string(const Model& model) {
+  return model.is_potts() ? fmt::format("potts with q = {}", model.q)
+                          : std::string(to_string(model.kind));
+}
+
+std::string_view to_string(ModelKind kind) { return kModels[static_cast<std::size_t>(kind)]; }
+std::string_view to_string(LocalUpdate update) {
+  return kLocalUpdates[static_cast<std::size_t>(update)];
+}
+
+ModelWords Model::words() const {
+  return {{"name", std::string(to_string(kind))}, {"q", fmt::format("{}", q)}};
+}
+
+Model parse_model(const ModelWords& words, const ModelWords& origin) {
+  Model model;
+  const auto word = [&](const char* key) {
+    const auto found = words.find(key);
+    return found == words.end() ? std::string() : found->second;
+  };
+  if (const std::string name = word("name"); !name.empty()) {
+    model.kind = static_cast<ModelKind>(parse_word(name, kModels, "model", origin.at("name")));
+  }
+  const std::string states = word("q");
+  if (states.empty()) return model;
+  const auto q = whole_number(states);
+  if (q && *q != 2 && !model.is_potts()) {
+    throw Error(ExitCode::usage,
+                fmt::format("{}: {} states are for model potts (ising has 2)", origin.at("q"), *q));
+  }
+  if (!q || *q < 2 || *q > kMostStates) {
+    throw Error(ExitCode::usage,
+                fmt::format("{}: {} is out of range (2..{})", origin.at("q"), states, kMostStates));
+  }
+  model.q = static_cast<std::uint32_t>(*q);
+  return model;
+}
+
+LocalUpdate parse_local_update(std::string_view text, std::string_view origin) {
+  return static_cast<LocalUpdate>(parse_word(text, kLocalUpdates, "local update", origin));
+}
+
+}  // namespace rewise

@@ -1,0 +1,82 @@
+// The model: Hamiltonian, probabilities of the updates, energy and order parameter. All engines,
+// host and device, take them from here (J = 1, k_B = 1).
+//   Ising  H = -sum_bonds s_i s_j
+//   Potts  H = -sum_bonds delta(s_i, s_j)
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "src/model/sums.hpp"
+#include "src/random/threshold.hpp"
+
+namespace rewise {
+
+enum class ModelKind { ising, potts };
+enum class LocalUpdate { metropolis, glauber };
+inline constexpr std::string_view kLocalUpdates[] = {"metropolis", "glauber"};
+
+// What a model is given by, as words by key; [model] of a study's file has the same keys.
+inline constexpr const char* kModelKeys[] = {"name", "q"};
+using ModelWords = std::map<std::string, std::string>;
+
+struct Model {
+  ModelKind kind = ModelKind::ising;
+  std::uint32_t q = 2;  // states, 2..255; Ising has 2
+
+  friend bool operator==(const Model&, const Model&) = default;
+
+  bool is_potts() const { return kind == ModelKind::potts; }
+  // Error(usage) for a q that is out of range.
+  void check() const;
+  ModelWords words() const;
+
+  // The energy of a bond between unequal spins above that of one between equal spins.
+  int bond_energy() const { return is_potts() ? 1 : 2; }
+
+  // The probability of a move after which a site has `lost` fewer equal neighbours, so that the
+  // energy rises by E = bond_energy() * lost. Ising: lost is s h, h the sum of the neighbours.
+  //   Metropolis et al. 1953: min(1, exp(-beta E))
+  //   Glauber 1963: 1 / (1 + exp(beta E)), the heat bath of two states. Its result does not depend
+  //   on the old state. With more states the heat bath draws by heat_bath_weight() instead.
+  double acceptance(LocalUpdate rule, double beta, int lost) const;
+  Threshold flip_threshold(LocalUpdate rule, double beta, int lost) const {
+    return threshold(acceptance(rule, beta, lost));
+  }
+  // The same for engines that compare 32 binary digits.
+  Threshold flip_digits(LocalUpdate rule, double beta, int lost) const {
+    return digits(acceptance(rule, beta, lost));
+  }
+
+  // Potts: the weight of a state that has `fewer` equal neighbours than the most frequent state,
+  // 2^40 exp(-beta fewer).
+  std::uint64_t heat_bath_weight(double beta, int fewer) const;
+
+  // The probability of a bond between equal spins in a cluster update (Fortuin & Kasteleyn 1972):
+  // 1 - exp(-2 beta), Potts 1 - exp(-beta).
+  double bond_probability(double beta) const;
+
+  // What the integer sums of a measurement are made of, and what they mean per site.
+  SumUnits sum_units(std::uint64_t bonds, std::uint64_t sites) const {
+    return {static_cast<std::int64_t>(bonds), static_cast<std::int64_t>(sites), q, bond_energy()};
+  }
+  SampleUnits sample_units(double sites) const { return {sites, sites * (q - 1)}; }
+};
+
+// Whether moves that do not raise the energy are certain, so that they need no draw. For the other
+// rules acceptance(-E) is 1 - acceptance(E).
+constexpr bool certain_downhill(LocalUpdate rule) { return rule == LocalUpdate::metropolis; }
+
+// "ising", "potts with q = 3".
+std::string to_string(const Model& model);
+std::string_view to_string(ModelKind kind);
+std::string_view to_string(LocalUpdate update);
+// Keys without a word have their default. Error(usage) with the nearest known word, and for a q
+// that does not suit the model; `origin`: the option or the place of each key.
+Model parse_model(const ModelWords& words, const ModelWords& origin);
+// Error(usage) as above; `origin` is an option or a key.
+LocalUpdate parse_local_update(std::string_view text, std::string_view origin);
+
+}  // namespace rewise

@@ -1,0 +1,39 @@
+// How counts become the integer sums of a measurement (engine.hpp, Observation), on hosts and
+// devices, and how the sums become energy and order parameter per site.
+#pragma once
+
+#include <cstdint>
+
+#include "src/base/hd.hpp"
+
+namespace rewise {
+
+// Counts: bonds between unequal spins (modulo 2^64); spins up, for Potts the sites in the most
+// frequent state.
+struct SumUnits {
+  std::int64_t bonds, sites, states, bond_energy;
+  RW_HD std::int64_t bond_sum(unsigned long long unequal) const {
+    return bonds - bond_energy * static_cast<std::int64_t>(unequal);
+  }
+  RW_HD std::int64_t magnetisation(unsigned long long most) const {
+    return states * static_cast<std::int64_t>(most) - sites;
+  }
+};
+
+// Number of sites, and the largest possible magnetisation sum.
+struct SampleUnits {
+  SampleUnits(double n) : sites(n), order(n) {}  // NOLINT: a number of sites is enough for Ising
+  SampleUnits(double n, double most) : sites(n), order(most) {}
+  double sites, order;
+
+  // Energy and order parameter per site, of one measurement or of arrays of them.
+  //   e = -bond sum / N,  m = M / N (Potts: M = q N_max - N, m = M / (N (q - 1)))
+  template <class Bonds, class Magnetisations, class Real>
+  void per_site(const Bonds& bond_sum, const Magnetisations& magnetisation, Real& e,
+                Real& m) const {
+    e = bond_sum / -sites;
+    m = magnetisation / order;
+  }
+};
+
+}  // namespace rewise
