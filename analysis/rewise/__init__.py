@@ -7,18 +7,18 @@
 
 Graphs: rewire(), Graph. Runs: simulate(), Simulation, with Results of Observables. Studies: tc(),
 Study, Resamples; tune(). Files: read_task(), read_summary(), Results.load(), Graph.load().
-Components: labels(). Errors: Error and its kinds, in the program's words; TypeError.
+Components: labels(). Errors: Error and its subclasses, and TypeError.
 
 J = 1, k_B = 1, beta = 1/T; Ising H = -sum over bonds of s_i s_j, Potts H = -sum over bonds of
 delta(s_i, s_j). Observables are per site (formulas: help(rewise.results); methods:
-analysis/README.md). In docstrings [temperature, replica] is an array's shape, by what its axes
-count.
+analysis/README.md). In docstrings, [temperature, replica] is the shape of an array: each name says
+what an axis counts.
 
-What reads files and draws (rewise.files, rewise.series, Study) needs no compiled code: the source
-tree's analysis/ on PYTHONPATH is enough. What computes (graphs, runs, tuning) needs the compiled
-module, which `pip install .` builds; without it, it is left out below. numpy and h5py are needed;
-matplotlib, pandas, xarray, pyerrors, networkx, scipy, tqdm and xxhash are used where they are
-installed. Names are imported when they are first used.
+Reading files and drawing (rewise.files, rewise.series, Study) need no compiled code: put analysis/
+of the source tree on PYTHONPATH. Computing (graphs, runs, tuning) needs the compiled module, which
+`pip install .` builds; dir() leaves these names out if it is missing. numpy and h5py are required;
+matplotlib, pandas, xarray, pyerrors, networkx, scipy, tqdm and xxhash are optional. A name is
+imported when it is first used.
 """
 
 import importlib
@@ -26,7 +26,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # what type checkers and editors see; _FROM says the same when it runs
+if TYPE_CHECKING:  # for type checkers and editors; _FROM is the same list at run time
     from ._core import devices as devices
     from .device_spins import DeviceSpins as DeviceSpins, DeviceSums as DeviceSums
     from .errors import (AbsentError as AbsentError, DataError as DataError,
@@ -43,8 +43,8 @@ if TYPE_CHECKING:  # what type checkers and editors see; _FROM says the same whe
     from .study import Study as Study, tc as tc
     from .tuning import Tuning as Tuning, tune as tune
 
-# Threads that wait for others sleep soon, as the program's do (experiments/main.cpp); libgomp reads
-# this when it is loaded, with _core.
+# Makes waiting threads sleep early, as the program does (experiments/main.cpp). libgomp reads this
+# when _core loads it.
 if "OMP_WAIT_POLICY" not in os.environ:
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
@@ -70,7 +70,8 @@ __all__ = sorted(_MODULE_OF)
 
 
 def _module(name):
-    """One of the package; all of them have `from . import _core`, which comes here, too."""
+    """Imports a module of the package. `from . import _core` in the other modules ends up here, so
+    that all of them report a missing _core alike."""
     try:
         return importlib.import_module(f".{name}", __name__)
     except ImportError as error:
@@ -114,6 +115,6 @@ def _loads(name):
 
 
 def __dir__():
-    """Without the compiled module, or NumPy, only what works: help() shows nothing otherwise."""
+    """Only names that can be imported: help() fails on a name that needs a missing module."""
     names = {*globals(), *__all__, *_MODULES}
     return sorted(names if _loads("_core") else filter(_loads, names))

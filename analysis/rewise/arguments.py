@@ -1,5 +1,5 @@
-"""Arguments as the module takes them: what is wrong with a type is a TypeError, what is wrong with
-a value a UsageError, in one line that names the argument."""
+"""Checks and conversions of arguments. A wrong type raises TypeError, a wrong value UsageError; the
+message is one line that names the argument."""
 
 import math
 import operator
@@ -12,13 +12,13 @@ import numpy as np
 
 from .errors import UsageError
 
-# What calls take, for type checkers.
+# Types of arguments, for type checkers.
 Reals = float | Sequence[float] | np.ndarray
 Path = str | os.PathLike[str]
 
 
 def whole(name, value, least=0, most=2**64 - 1):
-    """A whole number (of NumPy, too; 1e4 is one) in a range."""
+    """An int in least..most. NumPy integers and floats without a fraction (1e4) are accepted."""
     try:
         exact = isinstance(value, float) and value.is_integer() and abs(value) <= 2**53
         number = int(value) if exact else operator.index(value)
@@ -30,7 +30,7 @@ def whole(name, value, least=0, most=2**64 - 1):
 
 
 def index(name, value, count):
-    """A place among `count`, from the end where it is negative."""
+    """An index into `count` elements; a negative one counts from the end."""
     try:
         return range(count)[operator.index(value)]
     except TypeError:
@@ -56,14 +56,14 @@ def text(name, value):
 
 
 def names(name, value):
-    """Texts, as a list; one text may hold several, between commas."""
+    """A list of strings, from a list or from one string with commas."""
     if isinstance(value, str):
         return value.split(",")
     return [text(name, one) for one in value]
 
 
 def path(name, value):
-    """A path as text."""
+    """A path as a string."""
     try:
         return value if isinstance(value, str) else value.__fspath__()
     except AttributeError:
@@ -71,7 +71,7 @@ def path(name, value):
 
 
 def reals(name, value):
-    """One number or several, as a list."""
+    """A list of floats, from one number or several."""
     values = np.asarray(value)
     if values.ndim > 1 or values.dtype.kind not in "iuf":
         raise TypeError(f"{name}: {value!r} is neither a number nor a list of numbers")
@@ -79,7 +79,7 @@ def reals(name, value):
 
 
 def extents(name, size, dim=None):
-    """[dim] from one edge (dim: 2 unless said) or a list of extents, x first."""
+    """[dim] extents, x first: from a list, or from one edge length and `dim` (default: 2)."""
     if np.ndim(size) == 0:
         return [whole(name, size, 0, 2**32 - 1)] * whole("dim", 2 if dim is None else dim, 1, 4)
     values = [whole(name, edge, 0, 2**32 - 1) for edge in size]
@@ -89,20 +89,22 @@ def extents(name, size, dim=None):
 
 
 def wants_progress(progress):
-    """None: where somebody looks (a terminal, a notebook)."""
+    """Whether to show progress. None: yes in a terminal or a notebook."""
     if progress is not None:
         return bool(progress)
     return sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules)
 
 
 class Progress:
-    """tqdm's bar where tqdm is installed and the bar is wanted; called with cycles just done."""
+    """A progress bar, if it is wanted and tqdm is installed. `callback` takes the number of cycles
+    since its last call; it is None without a bar."""
 
     def __init__(self, total, title, progress=None):
         self.bar = None
         if wants_progress(progress):
             try:
-                with warnings.catch_warnings():  # in a notebook without ipywidgets it is a text
+                # Without ipywidgets, tqdm warns in a notebook and shows a text bar.
+                with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
                     from tqdm.auto import tqdm
             except ImportError:

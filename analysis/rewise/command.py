@@ -1,5 +1,5 @@
-"""The program `rewise`: as the command of the installed package, and called by studies, in a
-process of its own, with what it says on the way shown and its errors as exceptions."""
+"""Runs the program `rewise`: as the command of the installed package (main), and as a child process
+for studies (Running). A child's messages can be shown; its errors become exceptions."""
 
 import os
 import pathlib
@@ -17,13 +17,13 @@ START = ("import sys; sys.path.insert(0, sys.argv.pop(1)); "
 
 
 def main():
-    """The program, for the arguments of this process; gives its exit status. Plots are drawn by
-    this Python, unless REWISE_PYTHON names another."""
+    """Runs the program with the arguments of this process and returns its exit status. This Python
+    draws the plots, unless REWISE_PYTHON names another one."""
     os.environ.setdefault("REWISE_PYTHON", sys.executable)
     package = pathlib.Path(__file__).absolute().parent
-    if (package / "configs").is_dir():  # installed; else the program knows its source tree
+    if (package / "configs").is_dir():  # installed; otherwise the program uses its source tree
         os.environ.setdefault("REWISE_PACKAGE", str(package))
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # the program has handlers of its own
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # the program installs its own handlers
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
         from . import _core
@@ -34,11 +34,11 @@ def main():
 
 
 class Running:
-    """The program at work. `process` is its subprocess.Popen; wait() gives its standard output, or
-    raises what it ended with."""
+    """A running program. `process` is its subprocess.Popen. wait() returns its standard output, or
+    raises the exception that belongs to its exit status."""
 
     def __init__(self, arguments, progress=None):
-        from . import _core  # noqa: F401  where it is missing this call tells, not the process
+        from . import _core  # noqa: F401  a missing module raises here, not in the child process
 
         self._shown = wants_progress(progress)
         self.process = subprocess.Popen(
@@ -49,11 +49,11 @@ class Running:
         self._lines = []
 
     def poll(self):
-        """None while it runs, else its exit status."""
+        """None while the program runs, then its exit status."""
         return self.process.poll()
 
     def stop(self):
-        """Asks it to end; what it has done is kept."""
+        """Sends SIGTERM. Finished work is kept."""
         if self.poll() is None:
             self.process.send_signal(signal.SIGTERM)
 
@@ -61,8 +61,8 @@ class Running:
         try:
             return self._wait()
         except KeyboardInterrupt:
-            # A terminal tells the whole group, a notebook this process alone; the program takes two
-            # within a second as one.
+            # Ctrl-C in a terminal signals the whole process group, in a notebook only this process.
+            # The program counts two signals within a second as one.
             if self.poll() is None:
                 self.process.send_signal(signal.SIGINT)
                 self.process.communicate()
@@ -88,5 +88,5 @@ class Running:
 
 
 def call(arguments, progress=None):
-    """Runs it to its end; its standard output."""
+    """Runs the program to its end and returns its standard output."""
     return Running(arguments, progress).wait()

@@ -1,4 +1,4 @@
-"""Tables and figures of results, graphs and studies as notebooks show them."""
+"""HTML of results, graphs and studies for notebooks: tables and figures."""
 
 import base64
 import html
@@ -6,7 +6,7 @@ import io
 
 
 def aligned(rows):
-    """Columns of texts, the first row a heading."""
+    """Rows of strings as aligned columns."""
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
     return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip()
                      for row in rows)
@@ -21,7 +21,7 @@ def table_html(rows):
 
 
 def figure_html(make):
-    """The figure that make() draws, as a picture in the page; "" without matplotlib."""
+    """The figure that make() returns, as an embedded PNG; "" without matplotlib."""
     try:
         import matplotlib.pyplot as plt
     except ImportError:
@@ -66,7 +66,7 @@ def graph_html(graph):
 
 
 class Picture:
-    """A figure in a file: shown by notebooks, opened by its `path`."""
+    """A PNG file at `path`. Notebooks show it."""
 
     def __init__(self, path):
         self.path = path

@@ -1,4 +1,4 @@
-"""A graph as a figure: lattice bonds grey, rewired ones in colour."""
+"""Draws a graph: lattice bonds in grey, rewired bonds in colour."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ GREY, COLOUR = "#BBBBBB", "#D55E00"
 
 
 def _places(graph):
-    """[sites, 2] in the plane."""
+    """Coordinates in the plane, [sites, 2]: a ring in one dimension, else the lattice."""
     site = np.arange(graph.sites)
     if graph.dim == 1:
         turn = 2 * np.pi * site / graph.sites

@@ -1,65 +1,67 @@
-"""What goes wrong, as the program tells it: one line with what, the value, what is allowed and
-where it came from. The classes stand for the program's exit statuses."""
+"""Exceptions of the package, one class per exit status of the program `rewise`.
+
+A message is one line: what is wrong, the value, what is allowed, and where the value came from."""
 
 import importlib
 import warnings
 
 
 class Error(Exception):
-    """Every error of rewise itself; `status` is the program's exit status for it."""
+    """Base class of all errors of rewise. `status` is the exit status of the program."""
     status = 70
 
 
 class UsageError(Error, ValueError):
-    """An argument or a key of a configuration that is not allowed (64)."""
+    """An invalid argument or an invalid key of a configuration (64)."""
     status = 64
 
 
 class DataError(Error):
-    """A file or a graph that is damaged, or is none of ours; a study or a task that is not there
-    (65)."""
+    """A damaged or foreign file, an invalid graph, or a missing study or task (65)."""
     status = 65
 
 
 class AbsentError(DataError, KeyError):
-    """What was asked for by its p, size or name is not there; the message says what is."""
-    __str__ = Exception.__str__  # KeyError's puts the message into quotes
+    """No entry with the given p, size or name. The message lists the existing entries."""
+    __str__ = Exception.__str__  # KeyError.__str__ would put quotes around the message
 
 
 class ModuleError(Error, ImportError):
-    """A module of Python that this takes is not there: rewise's compiled one, or h5py, say (69)."""
+    """A Python module is missing: rewise's compiled module or, for example, h5py (69)."""
     status = 69
 
 
 class DeviceError(Error):
-    """No such device, or its memory is too small (69)."""
+    """The device does not exist, or its memory is too small (69)."""
     status = 69
 
 
 class HeldError(Error):
-    """A result that another process holds, or that would be overwritten (73)."""
+    """Another process owns the result, or the result exists and would be overwritten (73)."""
     status = 73
 
 
 class FileError(Error, OSError):
-    """Input and output (74)."""
+    """A file cannot be read or written (74)."""
     status = 74
 
 
 class Interrupted(Error):
-    """A study that was stopped, its work kept: the same call goes on (75)."""
+    """The study was stopped. Finished work is kept, and the same call continues it (75)."""
     status = 75
 
 
 def warn(notes):
-    """RuntimeWarnings, for who called what calls this, of the lines that the program would say."""
+    """Raises a RuntimeWarning for each line of `notes` that begins with "warning: ". The warning
+    points to the code that called the caller of this function."""
     for note in notes:
         if note.startswith("warning: "):
             warnings.warn(note.removeprefix("warning: "), RuntimeWarning, stacklevel=3)
 
 
 def module(name, what):
-    """A module that rewise does without until `what` is asked for."""
+    """Imports the optional module `name`, which the feature `what` needs. ModuleError if it is
+    missing."""
     try:
         return importlib.import_module(name)
     except ImportError as error:

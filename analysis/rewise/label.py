@@ -11,16 +11,17 @@ from .graph import Graph
 def labels(what: np.ndarray | Graph, *, threshold: float | None = None, equal: bool = False,
            periodic: bool = False, occupied: np.ndarray | None = None,
            method: str = "fast") -> tuple[np.ndarray, int]:
-    """Components of an image, an array of 1 to 4 dimensions, or a graph: (labels, how many).
+    """Connected components of an image or a graph. Returns (labels, number of components).
 
-    what: an array: pixels other than 0 are there, or those of at least `threshold`; `equal`: all
-        are, and neighbours of equal value are joined; neighbours along each axis (4 in two
-        dimensions), with `periodic` the last pixel and the first, too. A Graph: its bonds, or those
-        where `occupied` [bonds] is true.
-    method: "fast", or one of the papers' (`rewise label --help`); the labels are the same.
+    what: an image is an array of 1 to 4 dimensions. Its foreground is every pixel that is not 0, or
+        every pixel >= `threshold`. With `equal`, all pixels belong to components, and only
+        neighbours of equal value are joined. Neighbours lie along the axes (4 in two dimensions);
+        with `periodic`, the first and last pixels along an axis are neighbours, too.
+        A Graph is joined by all its bonds, or by those where `occupied` [bonds] is true.
+    method: "fast", or a method of the papers (`rewise label --help`). All give the same labels.
 
-    labels: uint32 of the array's shape, or [sites]: 0 where nothing is, else 1, 2, .. in the order
-    of the components' first elements.
+    labels: uint32, of the shape of the image, or [sites]. 0 is background; components are numbered
+    1, 2, .. in the order of their first elements.
     """
     method = arguments.text("method", method)
     if isinstance(what, Graph):
@@ -42,7 +43,7 @@ def labels(what: np.ndarray | Graph, *, threshold: float | None = None, equal: b
         raise UsageError(f"labels: {pixels.ndim} dimensions are out of range (1..4)")
     if equal and pixels.dtype.kind in "iu" and pixels.size > 0 and \
             max(int(pixels.max()), -int(pixels.min())) > 2**53:
-        # As doubles they would be taken for each other.
+        # Different values could become equal as doubles, so number them.
         pixels = np.unique(pixels, return_inverse=True)[1].reshape(pixels.shape)
     rule = "equal" if equal else "nonzero" if threshold is None else "threshold"
     return _core.label_image(pixels.astype(np.float64, copy=False), rule,

@@ -28,9 +28,10 @@ LABELS = {one[0]: one[2] for one in _KNOWN} | {"cluster_fraction": r"$\langle C\
 
 
 class Observable:
-    """An observable at every temperature: `value`, `error` (one standard error), `tau`, `tau_error`
-    (cycles; NaN where it has none), each [temperature]; str() gives 2.3772(4). An item is the
-    observable at one temperature, all floats. As an array it is its values, without errors."""
+    """An observable at every temperature: `value`, `error` (one standard error), `tau` and
+    `tau_error` (in cycles; NaN if it has no tau), each [temperature]. str() gives 2.3772(4).
+    observable[k] is the observable at one temperature; its members are floats. np.asarray() gives
+    the values without errors."""
 
     value: np.ndarray
     error: np.ndarray
@@ -78,7 +79,7 @@ class SeriesMap:
     """The measured series, each [temperature, time, replica]. Per site, floats: "energy",
     "magnetisation". Integers as they were measured: "bond_sum", "magnetisation_sum" and, with
     cluster updates, sums over the updates between two measurements, such as "cluster_size".
-    `columns` says what each integer is."""
+    `columns` describes each integer series."""
 
     def __init__(self, data, q):
         self._data, self._q = data, q
@@ -96,12 +97,12 @@ class SeriesMap:
         return len(self.keys())
 
     def keys(self) -> list[str]:
-        """The names that this run has."""
+        """The names of the series of this run."""
         return ["energy", "magnetisation", *self.columns]
 
     @property
     def columns(self) -> dict[str, str]:
-        """The integer series that this run has: name -> what it is."""
+        """The integer series of this run: name -> description."""
         return self._data.columns
 
     def __iter__(self) -> Iterator[str]:
@@ -112,14 +113,16 @@ class SeriesMap:
 
 
 class Results:
-    """A run's results: an Observable (value, error, tau: each [temperature]) for each of these
-    attributes, `series`, and where they come from. All are per site, J = k_B = 1:
+    """The results of a run: the observables below, `series`, and `provenance`. Each observable is
+    an attribute of type Observable (value, error, tau: each [temperature]), per site, with
+    J = k_B = 1:
 
     energy <e>, abs_magnetisation <|m|>, m2 <m^2>, m4 <m^4>, binder 1 - <m^4>/(3 <m^2>^2),
     specific_heat, susceptibility (help(rewise.results) has the formulas), scaled_m2 N^(1/2) <m^2>;
     cluster_fraction <C>/N of Wolff clusters; improved_m2, improved_m4, improved_binder: from the
-    sizes of all clusters of Swendsen-Wang updates (analysis/README.md). NaN where the run has none,
-    and where a check refuses what it has: `status` and `reasons` say so, candidate() gives it.
+    sizes of all clusters of Swendsen-Wang updates (analysis/README.md). A value is NaN if the run
+    did not measure it, or if a check failed: see `status` and `reasons`. candidate() gives the
+    value regardless of checks.
     """
 
     energy: Observable
@@ -141,12 +144,13 @@ class Results:
 
     @classmethod
     def load(cls, path: arguments.Path) -> "Results":
-        """Of a task file: what simulate(out=..), save() or `rewise run --out` wrote, a checkpoint
-        too, or a study's task (Task.path), in a pack or not: all measurements that it holds, also
-        those before equilibrium, which Study.tasks() leaves out as the summary does. Where it is
-        damaged or missing and the one before it (.prev) is whole, that one, with a RuntimeWarning
-        and in Results.warnings. FileError where there is none, DataError where it is damaged or
-        something else."""
+        """Reads a task file: one that simulate(out=..), save() or `rewise run --out` wrote, a
+        checkpoint, or a task of a study (Task.path), also from a results archive. Contains all
+        measurements, also those before equilibrium (which Study.tasks() and the summary leave out).
+
+        If the file is damaged or missing and its previous version (.prev) is intact, reads that one
+        with a RuntimeWarning, which is kept in Results.warnings. Otherwise raises FileError if
+        there is no file, and DataError if it is damaged or no task file."""
         with unpacked(path) as own:
             found = cls(*_core.Data.load(own))
         warn(found.warnings)
@@ -176,49 +180,49 @@ class Results:
 
     @property
     def replicas(self) -> int:
-        """Independent systems per temperature."""
+        """Number of independent replicas per temperature."""
         return self._data.replicas
 
     @property
     def measurements(self) -> int:
-        """Per replica."""
+        """Number of measurements per replica."""
         return self._data.times
 
     @property
     def sites(self) -> int:
-        """Of the graph, N."""
+        """Number of sites N of the graph."""
         return self._data.sites
 
     @property
     def configuration(self) -> dict[str, str]:
-        """All that determines the numbers, as texts: "sampling.schedule" -> "1:1"."""
+        """All settings that determine the numbers, as strings: "sampling.schedule" -> "1:1"."""
         return self._data.configuration
 
     @property
     def provenance(self) -> dict[str, str]:
-        """Where, when and with what they were computed."""
+        """Where, when and with which version the results were computed."""
         return self._data.provenance
 
     @property
     def hash(self) -> str:
-        """16 hex digits of the last configuration of all spins; equal to that of `rewise run`."""
+        """Hash of the final spins of all replicas, 16 hex digits; `rewise run` prints the same."""
         return self.provenance["trajectory_hash"]
 
     @property
     def device(self) -> str:
-        """What computed them: "cpu", "cuda:0"."""
+        """The device that computed the results: "cpu", "cuda:0"."""
         return self.provenance["device"]
 
     @functools.cached_property
     def series(self) -> SeriesMap:
-        """What was measured, by name: series["energy"] is [temperature, time, replica]."""
+        """The measured series by name: series["energy"] is [temperature, time, replica]."""
         return SeriesMap(self._data, int(self.configuration.get("sampling.q", 2)))
 
-    # Whether the numbers hold
+    # Checks
 
     @property
     def status(self) -> list[str]:
-        """[temperature]: "ok", "not-equilibrated" or "too-short", as `rewise run --json` has it."""
+        """[temperature]: "ok", "not-equilibrated" or "too-short", as in `rewise run --json`."""
         return list(self._estimates["status"])
 
     @property
@@ -227,34 +231,35 @@ class Results:
         return [list(lines) for lines in self._estimates["reasons"]]
 
     def candidate(self, name: str) -> Observable:
-        """An observable as it was estimated, also where a check refuses it."""
+        """The estimate of an observable, also at temperatures where a check failed."""
         if name not in KNOWN:
             raise AbsentError(f"candidate: no {name!r}; there are {', '.join(KNOWN)}")
         return Observable(name, self.temperature, self._estimates[name])
 
     @property
     def hot_cold_z(self) -> np.ndarray:
-        """[temperature]: the mean over replicas that started hot less that over cold ones, over its
-        error, of that of e, |m| and m^2 where it is least likely; 0 where there are none to
-        compare."""
+        """[temperature]: z score of the difference between replicas with a random (hot) and with an
+        ordered (cold) start, (mean hot - mean cold) / error; the least likely one of e, |m| and
+        m^2. 0 if there are not both kinds of replicas."""
         return self._estimates["hot_cold_z"]
 
-    # Errors that propagate
+    # Jackknife samples and covariances
 
     def left_out(self, temperature: int = 0) -> np.ndarray:
-        """Jackknife samples at one temperature (its index): [members, SAMPLED], each with one
-        replica (or stretch of time) left out, not corrected for bias. The covariance of any
-        functions f, g of them is (n - 1)/n sum (f_i - f)(g_i - g)."""
+        """Jackknife samples at the temperature with this index, [members, SAMPLED]. Each sample
+        leaves out one replica (or one block of time). They are not corrected for bias. The
+        covariance of two functions f, g of them is (n - 1)/n sum (f_i - f)(g_i - g)."""
         index = arguments.index("temperature", temperature, len(self.temperature))
         return self._data.left_out(index, int(self._estimates["stretch"][index]))
 
     def covariance(self, temperature: int = 0) -> np.ndarray:
-        """[SAMPLED, SAMPLED] at one temperature (its index), of rewise.results.SAMPLED's names."""
+        """Covariance at the temperature with this index, [SAMPLED, SAMPLED], in the order of
+        rewise.results.SAMPLED."""
         samples = self.left_out(temperature)
         centred = samples - samples.mean(axis=0)
         return (len(samples) - 1) / len(samples) * centred.T @ centred
 
-    # To elsewhere
+    # Conversions and output
 
     def columns(self) -> dict[str, np.ndarray]:
         """A dict of arrays [temperature]: "temperature", "energy", "energy_error", .."""
@@ -272,7 +277,7 @@ class Results:
         return pandas.DataFrame(self.columns()).set_index("temperature")
 
     def to_xarray(self) -> Any:
-        """An xarray.Dataset: the series [temperature, time, replica], and values, errors and tau
+        """An xarray.Dataset: series [temperature, time, replica]; values, errors and tau
         [temperature]."""
         xarray = module("xarray", "to_xarray()")
         variables = {f"{name}_series": (("temperature", "time", "replica"), self.series[name])
@@ -286,10 +291,10 @@ class Results:
                     "time": every * np.arange(1, self.measurements + 1)})
 
     def to_pyerrors(self) -> dict[str, list[Any]]:
-        """A dict: name -> list of pyerrors.Obs, one per temperature, their Gamma method done; each
-        temperature is an ensemble, each replica a replicum of it. e, |m|, m2 and m4 are primary, U,
-        C and chi follow from them. Correlations between temperatures of one graph, which share no
-        random number, are those of the graph alone: none."""
+        """A dict: name -> list of pyerrors.Obs, one per temperature, after gamma_method(). Each
+        temperature is an ensemble, each replica a replicum of it. e, |m|, m2 and m4 are primary
+        observables; U, C and chi are derived from them. Temperatures are uncorrelated: they share
+        the graph, but no random numbers."""
         pyerrors = module("pyerrors", "to_pyerrors()")
         names = [f"{self.hash}-T{{:g}}|r{r:04d}" for r in range(self.replicas)]
         energy, m = self.series["energy"], np.abs(self.series["magnetisation"])
@@ -312,12 +317,12 @@ class Results:
         return found
 
     def save(self, path: arguments.Path) -> None:
-        """A task file (HDF5), as `rewise run --out` writes it; `rewise plot` draws it. HeldError
-        where it exists."""
+        """Writes a task file (HDF5), as `rewise run --out` does; `rewise plot` draws it. HeldError
+        if the file exists."""
         self._data.save(arguments.path("path", path))
 
     def plot(self, *names: str, axes: Any = None) -> Any:
-        """Observables against temperature; matplotlib axes [names]."""
+        """Plots observables against temperature. Returns the matplotlib axes, [names]."""
         plt = module("matplotlib.pyplot", "plot()")
         names = names or ("energy", "m2", "binder")
         if unknown := [name for name in names if name not in KNOWN]:
@@ -334,7 +339,7 @@ class Results:
         return axes
 
     def rows(self) -> list[list[str]]:
-        """A heading and a row of texts per temperature."""
+        """A table of strings: a heading, and a row per temperature."""
         names = [name for name in OBSERVABLES if np.isfinite(self._estimates[name][0]).any()]
         table = [["T"] + [SYMBOLS[name] for name in names] + ["tau(e)", "tau(m^2)"]]
         for k, t in enumerate(self.temperature):

@@ -1,7 +1,7 @@
-"""Autocorrelation of a task's series, for plots; `rewise` itself computes tau_int in C++.
+"""Autocorrelation of the series of a task, for plots. The program computes tau_int in C++.
 
-U. Wolff, Comput. Phys. Commun. 156, 143 (2004): tau_int = 1/2 + sum of rho(t) up to a window chosen
-from the data; 1/2 for white noise. Times are measurements apart.
+U. Wolff, Comput. Phys. Commun. 156, 143 (2004): tau_int = 1/2 + sum of rho(t) up to a window that
+is chosen from the data; 1/2 for white noise. The unit of time is one measurement.
 """
 
 import numpy as np
@@ -17,8 +17,8 @@ def _checked(series):
 
 
 def autocorrelation(series):
-    """rho(t), t = 0 .. time - 1, of series [time, replica], averaged over replicas around the
-    common mean. O(time log time) by fast Fourier transform. None where nothing varies."""
+    """rho(t), t = 0 .. time - 1, of series [time, replica]: averaged over replicas, with the mean
+    of all replicas subtracted. O(time log time), by FFT. None if the series is constant."""
     series = _checked(series)
     times, replicas = series.shape
     centred = series - series.mean()
@@ -30,7 +30,7 @@ def autocorrelation(series):
 
 
 def tau_int(series, s=1.5):
-    """(tau, its error, window) by the automatic window, eqs. (41), (42), (50)-(52)."""
+    """(tau, error of tau, window) with the automatic window, eqs. (41), (42), (50)-(52)."""
     times, replicas = _checked(series).shape
     rho = autocorrelation(series)
     if rho is None:
@@ -48,8 +48,8 @@ def tau_int(series, s=1.5):
 
 
 def mean_and_error(series):
-    """Of series [time, replica]: the mean, and the spread of the replicas' means; with one replica
-    the error from tau_int."""
+    """Mean of series [time, replica] and its error: from the spread of the replicas' means, or from
+    tau_int if there is one replica."""
     series = _checked(series)
     means = series.mean(axis=0)
     if len(means) > 1:
@@ -58,13 +58,14 @@ def mean_and_error(series):
     return means[0], series.std(ddof=1) * np.sqrt(2 * tau / len(series))
 
 
-FEW_REPLICAS = 16  # with fewer, each is cut into stretches of time, as `rewise run` does
+FEW_REPLICAS = 16  # with fewer, each series is cut into blocks of time, as in `rewise run`
 
 
 def jackknife(series_list, function):
-    """`function` of the time averages of several series [time, replica], jackknifed over replicas
-    (stretches of time where these are few): (value, error). The value is corrected for the bias of
-    short series: C and chi, which subtract the square of an average, would be too small."""
+    """(value, error) of `function` of the time averages of several series [time, replica], by the
+    jackknife over replicas, or over blocks of time if there are few replicas. The value is
+    corrected for bias: C and chi subtract the square of an average and would be too small for short
+    series."""
     if len(series_list) == 0:
         raise UsageError("series_list: holds no series")
     times, replicas = _checked(series_list[0]).shape

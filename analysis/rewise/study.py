@@ -1,4 +1,4 @@
-"""A study as NumPy arrays, and as pandas frames where pandas is installed.
+"""Runs studies and reads their results as NumPy arrays or pandas frames.
 
     import rewise
     study = rewise.Study("studies/sweep")
@@ -10,7 +10,7 @@
     for task in study.tasks(): ...          # every graph's own series (files.Task)
     study.tasks(all=True)                   # pilot runs, scans and abandoned windows, too
 
-Needs numpy, h5py for tasks; pandas only for frame(), task_frame(). Files are only read.
+Tasks need h5py; frame() and task_frame() need pandas.
 """
 
 import functools
@@ -36,26 +36,28 @@ if TYPE_CHECKING:
 QUANTITIES = ["energy", "abs_magnetisation", "m2", "m4", "binder", "scaled_m2", "specific_heat",
               "susceptibility", "cluster_fraction", "tau"]
 QUANTITIES += [f"{name}_plain" for name in QUANTITIES[:8]]  # without control variates
-TEXTS = ("rule", "schedule", "cluster", "extents", "label")  # columns of words, not numbers
+TEXTS = ("rule", "schedule", "cluster", "extents", "label")  # columns of strings
 
 
-# What a task was computed for: "result": it is part of the summary's averages, or of its Tc by the
-# tree condition; "pilot": a short run that measured tau_int, or looked on bare lattices for where
-# their last step has to be; "scan": looked for the transition; "abandoned": of a window, a schedule
-# or a plan that was given up, or of another configuration.
+# The purpose of a task:
+# "result": the summary's averages, or its Tc by the tree condition, use the task
+# "pilot": a short run that measured tau_int or, on bare lattices, located the temperatures of the
+#     last step
+# "scan": a search for the transition
+# "abandoned": a window, a schedule or a plan that was given up, or another configuration
 PURPOSES = ("result", "pilot", "scan", "abandoned")
 
 
 class Purposes:
-    """Tells a study's tasks apart: by tasks.json, which names what a complete run asked for, where
-    there is one, and by what their configurations have in common with the summary's sizes."""
+    """Finds the purpose of each task of a study: from tasks.json, which a complete run writes, and
+    by comparing the task's configuration with the sizes in the summary."""
 
     def __init__(self, folder, summary):
         named = pathlib.Path(folder) / "tasks.json"
         self._named = None
         if named.exists():
             listed = files.read_json(named, "rewise tasks", "list of tasks of a study", "")
-            # Of the run that made this summary, not of one before it.
+            # Ignore a tasks.json of an earlier run than the one that wrote the summary.
             if listed.get("configuration") == summary.get("configuration"):
                 self._named = listed["tasks"]
         self._sizes, self._trees = [], []
@@ -77,8 +79,8 @@ class Purposes:
                                                  if isinstance(value, (int, str))}, size))
 
     def size_of(self, configuration, temperatures, asked=False):
-        """The entry of the summary whose averages a task of this configuration is part of. One that
-        was asked for may have temperatures that are not in the summary any more."""
+        """The summary's entry of the size that uses a task of this configuration, or None. With
+        `asked` (tasks.json lists the task), some of its temperatures may be missing there."""
         for p, wanted, size in self._sizes:
             same = all(configuration.get(key, value) == value for key, value in wanted.items())
             if (same and float(configuration.get("lattice.p", p)) == p
@@ -90,8 +92,8 @@ class Purposes:
         return None
 
     def tree_of(self, configuration, temperatures):
-        """The entry of the summary whose Tc by the tree condition rests on a bare lattice, one of
-        the last step."""
+        """The summary's entry of the tree condition that uses this bare lattice, or None. Only bare
+        lattices of the last step are used."""
         for p, tree in self._trees:
             edges = set(configuration["lattice.size"].split("x"))
             times = [tree.get(key) for key in ("equilibrate", "measurements")]
@@ -105,7 +107,7 @@ class Purposes:
         return None
 
     def of(self, name, configuration, temperatures):
-        """(purpose, entry of the summary or None) of a task."""
+        """(purpose, entry of the summary that uses the task or None)."""
         if configuration.get("lattice.bare") == "true":
             named = "graph" if self._named is None else self._named.get(name, "abandoned")
             if named != "graph":
@@ -113,7 +115,8 @@ class Purposes:
             tree = self.tree_of(configuration, temperatures)
             if tree is not None:
                 return "result", tree
-            # Earlier versions named pilots "graph", too; the last step's have two temperatures.
+            # Earlier versions named pilots "graph", too. Tasks of the last step have at most two
+            # temperatures.
             return "pilot" if len(temperatures) > 2 else "abandoned", None
         asked = self._named is not None and self._named.get(name) == "graph"
         size = self.size_of(configuration, temperatures, asked)
@@ -127,7 +130,8 @@ class Purposes:
         times = tuple(configuration.get(f"sampling.{key}") for key in ("measure", "every"))
         if times in (("100", "1"), ("100", "2")) and len(temperatures) > 6:
             return "scan", None
-        # From both starts without equilibration, or (older, or with a fixed one) a plain series.
+        # Pilots start from ordered and random states without equilibration; older ones, and those
+        # of a fixed equilibration, are plain series.
         if times[1] == "1" and (configuration.get("sampling.equilibrate") == "0" or
                                 times[0] == ("400" if len(temperatures) == 1 else "200")):
             return "pilot", None
@@ -140,12 +144,12 @@ def _frame(columns):
 
 
 class Study:
-    """A study's folder: run(), or start() and wait(), make it, the rest reads it.
+    """The folder of a study. run(), or start() and wait(), compute it; all else reads it.
 
-    Study(folder): one that is there. Study(folder, config): its configuration, a path of a TOML
-    file or a dict of the same tables ({"lattice": {"dim": 2, ..}, ..}; keys and defaults:
-    experiments/GUIDE.md); kind: "tc" or "sweep". run() in a folder that is there goes on
-    with it, and computes nothing twice. What reads raises DataError where there is no result yet.
+    Study(folder) opens an existing folder. Study(folder, config) creates one or continues it:
+    config is the path of a TOML file, or a dict of the same tables ({"lattice": {"dim": 2, ..},
+    ..}; keys and defaults: experiments/GUIDE.md); kind is "tc" or "sweep". run() computes
+    only what is missing. Methods that read raise DataError if there is no result yet.
     """
 
     def __init__(self, folder: arguments.Path, config: arguments.Path | dict | None = None,
@@ -162,8 +166,9 @@ class Study:
     def run(self, device: str | None = None, threads: int | None = None,
             time_limit: str | None = None, plots: bool = False,
             progress: bool | None = None) -> "Study":
-        """Computes what is missing, in a process of its own. Interrupted after `time_limit` ("90s",
-        "2h"; Ctrl-C: KeyboardInterrupt): what is done is kept, and the same call goes on."""
+        """Computes what is missing, in a child process. Raises Interrupted after `time_limit`
+        ("90s", "2h"), KeyboardInterrupt on Ctrl-C. Finished work is kept, and the same call
+        continues it."""
         self.start(device, threads, time_limit, plots, progress)
         self.wait()
         return self
@@ -171,7 +176,7 @@ class Study:
     def start(self, device: str | None = None, threads: int | None = None,
               time_limit: str | None = None, plots: bool = False,
               progress: bool | None = False) -> "Study":
-        """Begins run() and returns; `running`, wait() and stop() follow it."""
+        """Starts run() in the background. See `running`, wait() and stop()."""
         from .command import Running
 
         if self._running is not None and self._running.poll() is None:
@@ -187,11 +192,11 @@ class Study:
 
     @property
     def running(self) -> bool:
-        """Whether what start() began is at work."""
+        """Whether a process that start() began is running."""
         return self._running is not None and self._running.poll() is None
 
     def wait(self) -> "Study":
-        """Waits for what start() began; raises what it ended with."""
+        """Waits for the process that start() began. Raises its error, if any."""
         if self._running is None:
             raise UsageError("wait: nothing was started")
         running, self._running = self._running, None
@@ -200,7 +205,7 @@ class Study:
         except UsageError as error:
             if not isinstance(self._config, dict):
                 raise
-            # The file is none of the caller's, the key is.
+            # The file is temporary: name the caller's argument instead.
             written = re.escape(str(pathlib.Path(self._asked.name) / "study.toml"))
             raise UsageError(re.sub(rf"{written}(:\d+:\d+)?", "config", str(error))) from None
         finally:
@@ -208,7 +213,7 @@ class Study:
         return self
 
     def stop(self) -> None:
-        """Asks what start() began to end; what is done is kept."""
+        """Stops the process that start() began. Finished work is kept."""
         if self._running is not None:
             self._running.stop()
 
@@ -221,7 +226,7 @@ class Study:
             return path
         if not isinstance(self._config, dict):
             return self._config
-        self._asked = tempfile.TemporaryDirectory(prefix="rewise-")  # as long as this object is
+        self._asked = tempfile.TemporaryDirectory(prefix="rewise-")  # lives as long as this object
         path = pathlib.Path(self._asked.name) / "study.toml"
         path.write_text(toml_text(self._config), encoding="utf-8")
         return path
@@ -230,7 +235,7 @@ class Study:
 
     @functools.cached_property
     def summary(self) -> dict[str, Any]:
-        """summary.json as it is (SUMMARY.md)."""
+        """The content of summary.json (format: analysis/SUMMARY.md)."""
         return files.read_summary(self.folder)
 
     @property
@@ -249,20 +254,22 @@ class Study:
 
     @property
     def resamples(self) -> "Resamples":
-        """The jackknife samples behind the numbers, with their covariances (resamples.py)."""
+        """The jackknife samples of the study, and their covariances (resamples.py)."""
         from .resamples import Resamples
 
         return Resamples(self.folder)
 
     @property
     def tc(self) -> "TcTable":
-        """critical_temperatures() as a table that prints: study.tc["tc"] is an array [p]."""
+        """critical_temperatures() as a table that can be printed: study.tc["tc"] is an array
+        [p]."""
         return TcTable(self.critical_temperatures())
 
     def plot(self, name: str, p: float | None = None) -> Any:
-        """A figure by its name ("tc", "shift", "crossings", "thermodynamics", "tau", ..), of one p
-        where it is of one; drawn into the folder's plots/ as PDF and PNG, given as a Picture, which
-        notebooks show (its `path` is the PNG). AbsentError names the figures that there are."""
+        """Draws a figure by its name ("tc", "shift", "crossings", "thermodynamics", "tau", ..) into
+        the folder's plots/, as PDF and PNG. `p` selects one of the figures that show a single p.
+        Returns a Picture, which notebooks show; its `path` is the PNG. AbsentError lists the
+        figures of this study."""
         module("matplotlib.pyplot", "plot()")
         name = arguments.text("name", name)
         p = None if p is None else arguments.real("p", p)
