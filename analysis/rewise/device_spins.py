@@ -1,5 +1,5 @@
-"""The spins of a simulation, and sums over them, where they lie on a GPU, for CuPy, PyTorch and
-others, without copies.
+"""Arrays in GPU memory for CuPy, PyTorch and others, without copies: the spins of a simulation, and
+sums over them.
 
     sim = rewise.Simulation(g, 2.4, device="cuda", engine="bytespin", replicas=4)
     s = cupy.asarray(sim.spins_device)              # or torch.as_tensor(.., device="cuda"),
@@ -11,8 +11,8 @@ import numpy as np
 
 
 class DeviceArray:
-    """An array on a GPU, by `__cuda_array_interface__` (version 3) and DLPack. It holds its
-    simulation, and is there to be read.
+    """An array on a GPU, by `__cuda_array_interface__` (version 3) and DLPack. Read it only. It
+    keeps its simulation alive.
     """
 
     def __init__(self, simulation, core, dtype):
@@ -26,7 +26,8 @@ class DeviceArray:
                 "strides": self.strides, "typestr": self.dtype.str, "stream": None}
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
-        """A capsule for one reader; steps have ended when they return, so no `stream` waits."""
+        """A DLPack capsule. `stream` is ignored: all GPU work of a call has ended when the call
+        returns."""
         if copy or dl_device not in (None, self.__dlpack_device__()):
             raise BufferError(f"{type(self).__name__} is read where it lies; copy what was read")
         return self._place(self._scalar)[0]
@@ -39,29 +40,26 @@ class DeviceArray:
 
 
 class DeviceSpins(DeviceArray):
-    """The spins on a GPU, an array by `__cuda_array_interface__` (version 3) and DLPack; made by
-    Simulation.spins_device. By the simulation's engine it is
+    """The spins on a GPU (Simulation.spins_device). The layout depends on the engine:
 
     bytespin: uint8 [temperature, replica, *extents reversed], x last
         ([.., sites] without a lattice):
-        Ising 0 (down) or 1 (up), Potts 0..q - 1. Without the first axis where the simulation has
-        one temperature, given as a number: then it is what Simulation.spins copies.
+        Ising 0 (down) or 1 (up), Potts 0..q - 1. If the temperature was given as a number, the
+        first axis is missing, as in Simulation.spins.
     multispin: int32 words [b // V, slot, b % V], V from 1 to 8. Bit r of a word is replica
-        32 b + r, b the word group, counted through all temperatures; `slots` [sites] are the sites'
-        places on the second axis, which holds other words, too. For V = 1
+        32 b + r, where b is the word group, counted through all temperatures. `slots` [sites] are
+        the indices of the sites on the second axis, which has other words, too. For V = 1:
 
             up = (words[:, spins.slots, 0, None] >> r) & 1  # [b, site, 32], r = arange(32)
 
     bitlattice: int32 words [temperature, replica, colour, row, word]. Bit k of word j of a row
-        is the
-        site x = 2 (32 j + k) + (colour + parity) % 2, where parity is that of the sum of the row's
-        other coordinates, and row = y + Ly (z + ..); bits beyond the row's end are 0.
+        is the site x = 2 (32 j + k) + (colour + parity) % 2, where parity is that of the sum of the
+        row's other coordinates, and row = y + Ly (z + ..). Bits beyond the end of a row are 0.
 
-    The array holds its simulation, and the same memory is used from step to step: it is valid as it
-    is until the next call that advances the simulation, and shows the new spins after it. Such a
-    call waits for what is under way on the device, and has ended its own work when it returns: no
-    stream needs waiting for. It is there to be read: what is written into it is how the simulation
-    goes on, with another trajectory.
+    The array keeps its simulation alive. Its memory stays the same: after a call that advances the
+    simulation, it contains the new spins. Such a call first waits for all work on the device, and
+    its own work has ended when it returns, so that no stream needs to be synchronised. Do not write
+    into the array: that would change the trajectory.
     """
 
     def __init__(self, simulation):
@@ -71,17 +69,16 @@ class DeviceSpins(DeviceArray):
 
     @property
     def slots(self) -> np.ndarray:
-        """uint32 [sites], multispin engine."""
+        """Index of each site on the second axis, uint32 [sites]; multispin engine only."""
         return self._core.device_slots()
 
 
 class DeviceSums(DeviceArray):
-    """The sums of a measurement on a GPU, an array as DeviceSpins is; made by
-    Simulation.measure_device(): int64 [2, replica], or [2, temperature, replica] where there are
-    several temperatures. The first half are the bond sums (energy = -bond sum / sites), the second
-    the magnetisation sums (magnetisation = sum / sites, Potts / (sites (q - 1))), the very integers
-    of Simulation.measure(). The place stays the same: the next measure_device() waits for what is
-    under way on the device and writes there.
+    """The sums of a measurement on a GPU (Simulation.measure_device()): int64 [2, replica], or [2,
+    temperature, replica] with several temperatures. Element 0 of the first axis are the bond sums
+    (energy = -bond sum / sites), element 1 the magnetisation sums (magnetisation = sum / sites;
+    Potts: sum / (sites (q - 1))). They are the same integers as in Simulation.measure(). The next
+    measure_device() waits for all work on the device and overwrites the same memory.
     """
 
     def __init__(self, simulation):

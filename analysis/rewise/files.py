@@ -1,18 +1,18 @@
-"""Reads what rewise writes: the summary of a study and the files of its tasks.
+"""Reads the files that rewise writes: summaries of studies and task files.
 
     from rewise import files
     study = files.read_summary("studies/quickstart")     # see SUMMARY.md
     task = files.read_task("t.h5")
     task.energy.mean(axis=(1, 2))                              # <e> at each temperature
 
-Needs numpy, and h5py for task files, which are only read. A task file is plain HDF5 behind a user
-block of 512 bytes, which h5py and h5dump skip by themselves. Studies keep many small ones in packs:
-HDF5, too, where each dataset of bytes is one task file. So "DIR/tasks/<id>.h5" names a task
-here, whether that file exists or a pack beside it holds the task.
+Task files need h5py. A task file is plain HDF5 after a user block of 512 bytes, which h5py and
+h5dump skip. Studies store many small task files in results archives (packs): HDF5 files in which
+each dataset of bytes is one task file. The path "DIR/tasks/<id>.h5" names a task in both cases: as
+a file of its own, or in an archive of that folder.
 
-The user block has a digest of the whole file (src/base/seal.hpp), which is checked before anything
-is read from it where xxhash is installed (some 20 us of the 15 ms that a task of 100 kB takes).
-Without it only the length is, and damage may go unnoticed, or keep HDF5 busy for good.
+The user block has a digest of the whole file (src/base/seal.hpp). If xxhash is installed, the
+digest is checked before the file is read (about 20 us of the 15 ms for a task of 100 kB). Without
+xxhash only the length is checked: damage may go unnoticed, or make HDF5 loop forever.
 """
 
 import contextlib
@@ -43,21 +43,20 @@ from .errors import AbsentError, DataError, Error, FileError, module
 
 @dataclasses.dataclass(repr=False)
 class Task:
-    """One graph at all its temperatures, as read_task() and Study.tasks() give it.
+    """The series of one graph at all its temperatures; see read_task() and Study.tasks().
 
     energy, magnetisation: series [temperature, time, replica]; time counts measurements,
         configuration["sampling.every"] cycles from one to the next, after equilibration. Per site:
         e = -(bond sum)/N; m, signed, Potts (q N_max/N - 1)/(q - 1).
-    columns: the other series of the file, integers as they were measured: name -> array.
-    cluster_size: one of them: sites, summed over the cluster updates between two measurements;
-        None without.
+    columns: the other series of the file, as measured integers: name -> array.
+    cluster_size: one of `columns`: sites, summed over the cluster updates between two measurements;
+        None without cluster updates.
     temperature: [temperature], J = k_B = 1.
     extents: [dim], empty for an imported graph; p, rule, sites, bonds, modified: of the graph.
     source: the file of an imported graph, else "".
-    configuration, provenance: dicts of texts ("lattice.p" -> "0.01").
-    path: its file, which Results.load(), Graph.load() and Simulation.restore() take, in a pack too.
-    purpose: in a study, what it was computed for (Study.tasks).
-    source: of an imported graph, its file.
+    configuration, provenance: dicts of strings ("lattice.p" -> "0.01").
+    path: of the task, for Results.load(), Graph.load() and Simulation.restore().
+    purpose: of the task in its study (Study.tasks).
     """
     path: pathlib.Path
     extents: list
@@ -91,18 +90,18 @@ class Task:
 
     @property
     def states(self) -> int:
-        """q of a Potts model, 2 for Ising."""
+        """Number of spin states: q for Potts, 2 for Ising."""
         return int(self.configuration.get("sampling.q", 2))
 
     def keep(self, first: int, count: int) -> None:
-        """Keeps `count` measurements alone, from number `first` on."""
+        """Drops all measurements except `count` of them, starting with number `first`."""
         part = slice(first, first + count)
         self.energy, self.magnetisation = self.energy[:, part], self.magnetisation[:, part]
         self.columns = {name: series[:, part] for name, series in self.columns.items()}
 
     @property
     def name(self) -> str:
-        """Of the file without its ending: what tasks.json and packs call it."""
+        """Name of the file without its ending, as in tasks.json and in results archives."""
         return self.path.name.removesuffix(".h5").removesuffix(".part")
 
 
@@ -116,27 +115,27 @@ def extents_label(extents):
 
 
 def plain_text(text):
-    """A text, such as a file's name, that matplotlib shows as it is."""
+    """Escapes a string, such as a file name, so that matplotlib shows it literally."""
     return text.replace("$", r"\$")
 
 
 def size_label(size):
-    """Of a size of a summary: extents_label(), or the file's name of an imported graph."""
+    """Label of a size in a summary: extents_label(), or the file name of an imported graph."""
     if size["extents"] or not size.get("graph"):
         return extents_label(size["extents"])
     return plain_text(size["graph"])
 
 
 def schedule_label(size, otherwise=""):
-    """"1:4", or "1:4 SW" where Swendsen-Wang stands in place of Wolff; of a summary's size."""
+    """Label of the schedule of a size in a summary: "1:4", or "1:4 SW" for Swendsen-Wang."""
     schedule = size.get("schedule") or otherwise
     short = {"swendsen-wang": " SW", "few-cluster": " few"}.get(size.get("cluster"), "")
     return schedule + (short if schedule and not schedule.endswith(":0") else "")
 
 
 class Named(dict):
-    """A dict of `what` by name; a name that it has not is an AbsentError that lists those it has.
-    """
+    """A dict whose missing keys raise an AbsentError that lists the existing keys. `what` says in
+    the message what the dict contains."""
 
     def __init__(self, what, items=()):
         super().__init__(items)
@@ -147,8 +146,8 @@ class Named(dict):
 
 
 def read_summary(folder):
-    """The summary of a study's folder, summary.json, as a dict (fields: SUMMARY.md). DataError
-    where there is none, or it is damaged or of something else."""
+    """summary.json of a study's folder as a dict (fields: SUMMARY.md). DataError if it is missing,
+    damaged, or not a summary."""
     path = pathlib.Path(arguments.path("folder", folder)) / "summary.json"
     summary = read_json(path, "rewise summary", "summary of a rewise study",
                         f"is '{folder}' a finished study?")
@@ -159,14 +158,14 @@ def read_summary(folder):
 
 
 def read_tuning(path):
-    """What `rewise tune --out` kept, or a study's schedules/*.json, as a dict."""
+    """The file of `rewise tune --out`, or one of a study's schedules/*.json, as a dict."""
     return read_json(pathlib.Path(arguments.path("path", path)), "rewise tune",
                      "result of 'rewise tune'", "did 'rewise tune --out' write it?")
 
 
 def read_json(path, form, what, where_from):
-    """A file of the given "format" as a dict; `what` it should be and where it comes from are said
-    where it is not."""
+    """A JSON file with the given "format" as a dict. DataError if it has another one: the message
+    says `what` the file should be and `where_from` it comes."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
@@ -183,28 +182,27 @@ def read_json(path, form, what, where_from):
     return value
 
 
-LEFTOVER_AGE = 3600  # seconds, after which a file that was never renamed belongs to nobody
+LEFTOVER_AGE = 3600  # seconds, after which a temporary file is considered abandoned
 
 
 def _open_aside(path):
-    """A new file beside `path` and its descriptor. It is locked, as the program's own temporaries
-    are (src/base/temporary.hpp): what is not locked is removed as a dead process's."""
+    """Creates a temporary file in the folder of `path`; returns it and its descriptor. The file is
+    locked, as in src/base/temporary.hpp: unlocked temporary files are removed as leftovers."""
     while True:
         aside = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
         file = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
         try:
             fcntl.flock(file, fcntl.LOCK_EX)
-        except OSError:  # this file system has no locks
+        except OSError:  # the file system does not support locks
             return aside, file
-        if os.fstat(file).st_nlink > 0:  # else it was removed before it was locked
+        if os.fstat(file).st_nlink > 0:  # otherwise it was removed before it was locked
             return aside, file
         os.close(file)
 
 
 def write_aside(path, data):
-    """Writes bytes under a name of its own beside `path`, which none can know or have linked
-    elsewhere, and renames it: readers see the old file or the new one. Also removes what a killed
-    process left of the same file."""
+    """Replaces the file `path` atomically: writes a temporary file with an unpredictable name in
+    the same folder and renames it. Also removes temporary files that a killed process left."""
     path = pathlib.Path(path)
     aside = None
     try:
@@ -216,14 +214,14 @@ def write_aside(path, data):
             try:
                 os.replace(aside, path)
             except FileNotFoundError:
-                # NFS repeats a request whose reply was lost; the second one fails because the
-                # first one succeeded.
+                # NFS repeats a request if the reply was lost. The repetition fails because the
+                # first request has succeeded.
                 if path.stat().st_ino != inode:
                     raise
     except BaseException as error:
         if aside is not None:
             aside.unlink(missing_ok=True)
-        if isinstance(error, OSError):  # those of a descriptor do not name the file
+        if isinstance(error, OSError):  # errors of a descriptor do not name the file
             error.filename, error.filename2 = str(path), None
         raise
     for old in path.parent.glob(f".{glob.escape(path.name)}.{'[0-9a-f]' * 16}.tmp"):
@@ -239,15 +237,16 @@ def _text(value):
 
 
 def _texts(group):
-    """A group of texts: attributes, or scalar datasets where they are too long for one."""
+    """A group of strings as a dict: attributes, and scalar datasets for strings too long for one.
+    """
     texts = {key: _text(value) for key, value in group.attrs.items()}
     texts.update({key: _text(dataset[()]) for key, dataset in group.items()})
     return texts
 
 
 def read_task(path):
-    """A finished task, or a checkpoint (*.part.h5) with what it holds so far, as a Task. DataError
-    where there is none, or it is damaged or something else."""
+    """Reads a finished task, or the measurements so far in a checkpoint (*.part.h5), as a Task.
+    DataError if the file is missing, damaged, or not a task file."""
     path = pathlib.Path(arguments.path("path", path))
     with reading(path), open_task(path) as file:
         return task_of(path, file)
@@ -255,7 +254,7 @@ def read_task(path):
 
 @contextlib.contextmanager
 def reading(path):
-    """What goes wrong while `path` is read, as the package's errors."""
+    """Context manager that turns errors of reading `path` into errors of this package."""
     try:
         yield
     except DataError:
@@ -268,7 +267,7 @@ def reading(path):
         raise FileError(f"'{path}' cannot be read: {error.strerror}") from None
     except (AttributeError, OSError, LookupError, OverflowError, RuntimeError, TypeError,
             ValueError) as error:
-        # h5py has an exception of any of these kinds for damage.
+        # h5py raises any of these for a damaged file.
         raise DataError(f"'{path}' is damaged, or no file of rewise: {error}") from None
 
 
@@ -278,9 +277,8 @@ def _lost_with(path):
 
 
 def task_files(folder):
-    """A study's finished tasks, in the order of their names, as tasks/<id>.h5, whether they are
-    files of their own or in packs. A RuntimeWarning names packs that are damaged: what they held is
-    left out."""
+    """Paths tasks/<id>.h5 of a study's finished tasks, in the order of their names: files and
+    members of results archives. Skips damaged archives, with a RuntimeWarning that names them."""
     tasks = pathlib.Path(folder) / "tasks"
     found = {path for path in tasks.glob("*.h5")
              if not path.name.endswith((".part.h5", ".pack.h5")) and not path.name.startswith(".")}
@@ -295,25 +293,26 @@ def task_files(folder):
 
 
 def pack_files(tasks):
-    """The packs in a folder of tasks, GROUP.<n>.pack.h5, the last of each group first: where two
-    hold a task, that one is the newer."""
+    """The results archives GROUP.<n>.pack.h5 in a folder of tasks, the latest of each group first:
+    if two contain a task, the latest is valid."""
     found = [(name[1], int(name[2]), path) for path in pathlib.Path(tasks).glob("*.pack.h5")
              if (name := re.fullmatch(r"([^.].*)\.(\d+)\.pack\.h5", path.name))]
     return [path for _, _, path in sorted(found, key=lambda entry: (entry[0], -entry[1]))]
 
 
-_known_places = {}  # by pack: (its state, {task: (offset, size)})
+_known_places = {}  # archive -> (its state, {task: (offset, size)})
 
 
 def _places(pack):
-    """{task: (offset, size)} of a pack's file; None where it is damaged."""
+    """{task: (offset, size)} of a results archive; None if it is damaged."""
     h5py = module("h5py", "reading task files")
     status = pack.stat()
     state = status.st_ino, status.st_size, status.st_mtime_ns
     if pack not in _known_places or _known_places[pack][0] != state:
         try:
             with h5py.File(pack, "r") as file:
-                # Offsets count from the user block's end, or from the file's begin, by version.
+                # Offsets count from the end of the user block or from the start of the file,
+                # depending on the version of HDF5.
                 base = file.userblock_size
                 places = {name: (item.id.get_offset(), item.size) for name, item in file.items()}
             with open(pack, "rb") as raw:
@@ -335,8 +334,8 @@ def _magic_at(raw, offset):
 
 
 def check_seal(stream, size):
-    """ValueError unless the `size` bytes from here on are what rewise wrote (src/base/seal.hpp).
-    Plain HDF5, which has no seal, is what other programs made of a file."""
+    """ValueError unless the next `size` bytes are intact (src/base/seal.hpp). Plain HDF5 has no
+    seal and is accepted: another program has rewritten the file."""
     block = bytearray(stream.read(512))
     if block[:8] == b"\x89HDF\r\n\x1a\n":
         return
@@ -362,16 +361,16 @@ def check_seal(stream, size):
 
 
 def open_sealed(path):
-    """An HDF5 file of rewise, for reading. OSError, ValueError."""
-    h5py = module("h5py", f"reading '{path}'")  # here: most plots and a summary do without
+    """Opens an HDF5 file of rewise for reading. OSError, ValueError."""
+    h5py = module("h5py", f"reading '{path}'")  # imported here: summaries do not need it
     with open(path, "rb") as raw:
         check_seal(raw, os.fstat(raw.fileno()).st_size)
     return h5py.File(path, "r")
 
 
 def open_task(path):
-    """The HDF5 file of a task, for reading: the file of that name, or out of a pack beside it. Of a
-    pack the task is checked, by its own digest, not the others. OSError, ValueError."""
+    """Opens a task for reading: the file of that name, or a member of a results archive. Of an
+    archive, only the digest of this task is checked. OSError, ValueError."""
     if (packed := packed_task(path)) is None:
         return open_sealed(path)
     check_seal(io.BytesIO(packed), len(packed))
@@ -379,8 +378,8 @@ def open_task(path):
 
 
 def packed_task(path):
-    """The bytes of a task file that a pack beside `path` holds; None where it is a file of its own,
-    or nowhere."""
+    """The bytes of a task in a results archive of the folder; None if the task is a file of its own
+    or missing."""
     path = pathlib.Path(path)
     if not path.exists():
         for pack in pack_files(path.parent):
@@ -393,7 +392,8 @@ def packed_task(path):
 
 @contextlib.contextmanager
 def unpacked(path):
-    """`path` as text, for what opens files itself; of a task in a pack, that of a copy."""
+    """A context manager that gives the path of a plain task file, for code that opens files itself:
+    `path`, or a temporary copy of a task in a results archive."""
     path = arguments.path("path", path)
     if (packed := packed_task(path)) is None:
         yield path
@@ -409,19 +409,19 @@ def unpacked(path):
 
 def read_task_notes(path):
     """(configuration, temperatures, provenance) of a finished task, without its series. DataError
-    where it is damaged."""
+    if it is damaged."""
     with reading(path), open_task(path) as file:
         return task_notes(file)
 
 
 def task_notes(file):
-    """As read_task_notes(), of a file that is open."""
+    """As read_task_notes(), for an open file."""
     return (_texts(file["configuration"]), file["temperature"][()],
             _texts(file["provenance"]) if "provenance" in file else {})
 
 
 def task_of(path, file):
-    """As read_task(), of a file that is open."""
+    """As read_task(), for an open file."""
     form = _text(file.attrs.get("format", ""))
     if form == "rewise task pack":
         raise DataError(f"'{path}' holds {len(file)} tasks: name one, such as "
@@ -453,17 +453,17 @@ def task_of(path, file):
 
 
 def same_p(a, b):
-    """p as it was given and as it was kept, which its last digits may tell apart (np.logspace)."""
+    """Whether two values of p are equal up to rounding, such as from np.logspace."""
     return math.isclose(a, b, rel_tol=1e-9)
 
 
 def array(values):
-    """A list of numbers from JSON, null -> NaN."""
+    """An array from a JSON list of numbers; null becomes NaN."""
     return np.array([np.nan if value is None else value for value in values], dtype=float)
 
 
 def value_and_error(entry):
-    """(value, error) of a 'value' in a summary; NaN for null."""
+    """(value, error) of an entry in a summary; null becomes NaN."""
     if entry is None:
         return np.nan, np.nan
     value, error = array([entry.get("value"), entry.get("error")])
@@ -471,8 +471,8 @@ def value_and_error(entry):
 
 
 def whole(entry):
-    """A limit and its whole error: the statistical one and what the extrapolation leaves out. NaN
-    where that is unknown ("systematic": null)."""
+    """(value, total error) of an extrapolated number; the total error is the statistical and the
+    systematic one in quadrature, or NaN if the latter is unknown ("systematic": null)."""
     value, error = value_and_error(entry)
     if entry is not None and entry.get("total_error") is not None:
         return value, float(entry["total_error"])
@@ -481,29 +481,28 @@ def whole(entry):
 
 
 def whole_or_statistical(entry):
-    """whole(), or with the statistical error where that is all that is known."""
+    """As whole(), but with the statistical error if the systematic one is unknown."""
     value, error = whole(entry)
     return (value, error) if np.isfinite(error) else value_and_error(entry)
 
 
 def refused(point):
-    """What a point's Tc would be if no check contradicted it; None where there is a Tc, or no such
-    value either."""
+    """The estimate of Tc that a check rejected; None if there is a valid Tc, or no estimate."""
     candidate = point.get("candidate")
     known = point.get("tc") is None and candidate is not None
     return candidate if known and candidate.get("value") is not None else None
 
 
 def status_of(point):
-    """"ok", or why a point of `tc` has no Tc, in words: "not converged"."""
+    """"ok", or the reason why a point of `tc` has no Tc, with blanks: "not converged"."""
     status = point.get("status")
     if point.get("tc") is not None or status == "ok" and point.get("best") is not None:
-        return "ok"  # by the tree condition alone `tc` is None, and the value is in `best`
+        return "ok"  # with the tree condition alone, `tc` is None and `best` has the value
     return status.replace("-", " ") if status and status != "ok" else "no Tc"
 
 
 def _half_away(x):
-    """x rounded as C rounds it, halves away from zero."""
+    """Rounds as C does: halves away from zero."""
     return math.copysign(math.floor(abs(x) + 0.5), x)
 
 
@@ -519,9 +518,9 @@ def _fixed(value, error, last):
 
 
 def with_error(value, error):
-    """2.3772(4): the error in units of the last digit, one digit, or two where the first is 1;
-    1.30(2)e-7 where zeros would hide it. The same digits as the program prints (format_value of
-    analysis/series/statistics.cpp). "unknown" for NaN, no error where that is NaN."""
+    """Formats 2.3772(4): the error is in units of the last digit and has one digit, or two if the
+    first is 1. Small values have an exponent: 1.30(2)e-7. "unknown" for NaN; a NaN error is left
+    out. The digits are those of the program (format_value in analysis/series/statistics.cpp)."""
     try:
         value, error = float(value), float(error)
     except (TypeError, ValueError):
@@ -546,6 +545,6 @@ def with_error(value, error):
 
 
 def in_formula(value, error):
-    """with_error() for a label between dollar signs."""
+    """with_error() as a formula for matplotlib, without dollar signs."""
     text, exponent, power = with_error(value, error).partition("e")
     return rf"{text}\times 10^{{{power}}}" if exponent and power else text + exponent + power

@@ -1,8 +1,8 @@
-"""Graphs: rewired lattices, and graphs from elsewhere.
+"""Graphs: rewired lattices and imported graphs.
 
-The lattice is hypercubic and periodic, d = 1..4, its extents even and at least 4. A site's number
-is x + Lx (y + Ly (z + ..)), x fastest, so that `spins.reshape(extents[::-1])` has x as its last
-axis.
+A lattice is hypercubic and periodic, d = 1..4, with even extents of at least 4. The number of a
+site is x + Lx (y + Ly (z + ..)), with x fastest, so that x is the last axis of
+`spins.reshape(extents[::-1])`.
 """
 
 from collections.abc import Sequence
@@ -19,19 +19,19 @@ REWIRED = np.dtype([("bond", np.uint64), ("a", np.uint32), ("b", np.uint32)])
 
 def rewire(size: int | Sequence[int], p: float = 0.0, seed: int = 1, rule: str = "rewire",
            dim: int | None = None, parity: str = "checkerboard") -> "Graph":
-    """A rewired lattice.
+    """Builds a rewired lattice.
 
-    size: an edge (then `dim`, 2 unless it is said), or the extents, x first; even, 4 or more.
+    size: an edge length (with `dim`, default 2), or the extents, x first; even, 4 or more.
     p: rewiring probability, 0..1.
     seed: 0..2^64 - 1; the same seed gives the same graph on any machine.
     rule: "rewire": every end of a bond moves with probability p/2 to a random site of its colour
-        (Hawick, Leist & Playne 2010); "swap": bonds exchange ends until a fraction p has moved, all
-        degrees stay 2d (Hawick & James 2006); "add": one more bond per bond with probability p
-        (Newman & Watts).
+        (Hawick, Leist & Playne 2010); "swap": bonds exchange ends until a fraction p has moved, so
+        that all degrees stay 2d (Hawick & James 2006); "add": for every bond, a random bond is
+        added with probability p (Newman & Watts).
     parity: "checkerboard": moved ends keep their colour, so that bonds join sites of opposite
         colour; "any": ends are drawn from all sites (Herrero 2008).
 
-    Equal arguments give the graph of `rewise graph`. UsageError where one is out of range.
+    Equal arguments give the graph of `rewise graph`. UsageError if an argument is out of range.
     """
     return Graph._of(_core.Graph.build(arguments.extents("size", size, dim), arguments.real("p", p),
                                   arguments.text("rule", rule), arguments.whole("seed", seed),
@@ -43,12 +43,11 @@ def _built(extents, p, seed, rule, parity, bare):
 
 
 class Graph:
-    """Sites and bonds, as engines take them; it does not change.
+    """Sites and bonds of a network. Immutable.
 
-    Graph(edges, sites=None): from an array or list of pairs of site numbers, [bonds, 2]; `sites`:
-    how many there are, the highest number and one unless it is said. Bonds are numbered in their
-    order. A graph that is not bipartite is coloured greedily. DataError for self-loops and double
-    bonds.
+    Graph(edges, sites=None): `edges` is an array or list of pairs of site numbers, [bonds, 2];
+    `sites` is the number of sites (default: the highest site number + 1). Bonds keep their order. A
+    graph that is not bipartite is coloured greedily. DataError for self-loops and double bonds.
     """
 
     def __init__(self, edges: np.ndarray | Sequence[Sequence[int]], sites: int | None = None,
@@ -76,14 +75,14 @@ class Graph:
     @classmethod
     def load(cls, path: arguments.Path, first_site: int | None = None,
              ignore: Sequence[str] = (), merge: bool = False) -> "Graph":
-        """A file: .h5 (of rewise, a task file too, also in a study's pack), .graphml, or .edges
-        ("u v" lines). FileError where there is none, DataError where it is damaged or no graph that
-        engines take (weights, fields, self-loops, double bonds).
+        """Reads a graph from .h5 (a graph or task file of rewise, also from a results archive),
+        .graphml, or .edges (lines "u v"). FileError if the file does not exist. DataError if it is
+        damaged, or the graph is not supported (weights, fields, self-loops, double bonds).
 
-        first_site: 0 or 1, the number that an edge list's sites are counted from, where they look
-            as if from 1.
-        ignore: names of attributes that are no part of the model, as `--ignore` takes them.
-        merge: makes one bond of several between the same two sites, and bonds of directed edges.
+        first_site: 0 or 1, the number of the first site of an edge list. Required if the sites seem
+            to be numbered from 1.
+        ignore: names of attributes that do not belong to the model, as in `--ignore`.
+        merge: merge several bonds between the same two sites, and ignore directions of edges.
         """
         if first_site not in (None, 0, 1):
             raise UsageError(f"first_site: {first_site!r} (None, 0 or 1)")
@@ -94,10 +93,10 @@ class Graph:
     @classmethod
     def from_networkx(cls, graph: Any, ignore: Sequence[str] = (),
                       merge: bool = False) -> "Graph":
-        """A networkx.Graph; nodes are numbered in its order. Bonds are all alike (J = 1): edge
-        attributes that may be other couplings (`weight`, `sign`, ..), fields of nodes, and numbers
-        of unknown meaning are a DataError, unless `ignore` names them. merge: takes a directed or a
-        MultiGraph, too, and makes one bond of all edges between the same two nodes."""
+        """Converts a networkx.Graph. Nodes are numbered in its order, and every bond has J = 1.
+        DataError for edge attributes that may be couplings (`weight`, `sign`, ..), for fields of
+        nodes, and for numbers of unknown meaning, unless `ignore` lists them. merge: also accept a
+        DiGraph or MultiGraph, and merge all edges between the same two nodes into one bond."""
         if not hasattr(graph, "is_multigraph"):
             raise TypeError(f"graph: {type(graph).__name__} is no networkx.Graph")
         if (graph.is_directed() or graph.is_multigraph()) and not merge:
@@ -126,7 +125,7 @@ class Graph:
 
     @classmethod
     def from_scipy(cls, matrix: Any) -> "Graph":
-        """A symmetric scipy.sparse adjacency matrix [sites, sites] whose entries are 0 or 1."""
+        """Converts a symmetric scipy.sparse adjacency matrix [sites, sites] of entries 0 and 1."""
         if not hasattr(matrix, "tocoo"):
             raise TypeError(f"matrix: {type(matrix).__name__} is no sparse matrix of scipy")
         coo = matrix.tocoo()
@@ -142,16 +141,16 @@ class Graph:
             raise DataError("scipy: the matrix is not symmetric, or has entries on its diagonal")
         return cls(ahead, sites=coo.shape[0], source="scipy")
 
-    # What it is
+    # Properties
 
     @property
     def extents(self) -> tuple[int, ...]:
-        """Tuple [dim], x first; () for a graph without a lattice."""
+        """Extents of the lattice, x first; () for a graph without a lattice."""
         return tuple(self._graph.extents)
 
     @property
     def dim(self) -> int:
-        """Dimension of its lattice, 0 without one."""
+        """Dimension of the lattice, or 0 for a graph without a lattice."""
         return self._graph.dim
 
     @property
@@ -171,12 +170,12 @@ class Graph:
 
     @property
     def seed(self) -> int:
-        """What rewire() was given; without meaning for a graph from elsewhere."""
+        """The seed of rewire(). Meaningless for an imported graph."""
         return self._graph.seed
 
     @property
     def bare(self) -> bool:
-        """Whether it is its lattice without its shortcuts (`rewise graph --bare`)."""
+        """Whether this is a bare lattice: without its shortcuts (`rewise graph --bare`)."""
         return self._graph.bare
 
     @property
@@ -191,7 +190,7 @@ class Graph:
 
     @property
     def colours(self) -> int:
-        """Colours of its colouring: 2 where it is bipartite, as rewired lattices are."""
+        """Number of colours of the colouring; 2 for a bipartite graph."""
         return self._graph.colours
 
     @property
@@ -201,19 +200,19 @@ class Graph:
 
     @property
     def modified(self) -> np.ndarray:
-        """Sites whose neighbours are not those of the lattice, ascending; uint32 [modified], the
-        graph's own memory."""
+        """Sites whose neighbours differ from those of the lattice, ascending; uint32 [modified].
+        A view, not a copy."""
         return self._graph.modified
 
     @property
     def rewired(self) -> np.ndarray:
-        """Bonds that were moved (bond < d N) or added, as records (bond, a, b) ascending by bond;
-        [rewired], the graph's own memory. Without a lattice: all bonds."""
+        """Moved bonds (bond < d N) and added bonds as records (bond, a, b), ascending by bond;
+        [rewired]. Without a lattice: all bonds. A view, not a copy."""
         return self._graph.rewired_bytes.view(REWIRED)
 
     @property
     def degrees(self) -> np.ndarray:
-        """Bonds of every site; uint32 [sites]."""
+        """Degree of every site; uint32 [sites]."""
         return self._graph.degrees()
 
     @property
@@ -227,22 +226,24 @@ class Graph:
         return self._graph.colour()
 
     def metrics(self, path_sources: int = 16, clustering_sites: int = 10000) -> dict[str, Any]:
-        """A dict: degrees, components, mean path length and diameter (from `path_sources` sites;
-        exact from all), clustering by triangles (Watts & Strogatz 1998) and by 4-cycles (Zhang et
-        al., Physica A 387, 6869 (2008), eq. 2). The error of one sample is NaN, and shares of
-        rewired bonds and modified cells without a lattice are None."""
+        """Network metrics as a dict: degrees, components, mean path length and diameter (from
+        `path_sources` random sites; exact if these are all sites), clustering by triangles (Watts &
+        Strogatz 1998) and by 4-cycles (Zhang et al., Physica A 387, 6869 (2008), eq. 2). The error
+        of a single sample is NaN. Without a lattice, the shares of rewired bonds and modified cells
+        are None."""
         return self._graph.metrics(arguments.whole("path_sources", path_sources, 0, 2**32 - 1),
                                    arguments.whole("clustering_sites", clustering_sites))
 
-    # To elsewhere
+    # Conversions and output
 
     def save(self, path: arguments.Path, overwrite: bool = False, full: bool = False) -> None:
-        """Writes .h5 (read back as the same graph), .graphml or .edges by the path's ending;
-        `full`: .h5 lists every bond. HeldError where the file exists."""
+        """Writes .h5 (read back as the same graph), .graphml or .edges, by the ending of `path`.
+        full: also write every bond into .h5. HeldError if the file exists and `overwrite` is
+        false."""
         self._graph.write(arguments.path("path", path), bool(overwrite), bool(full))
 
     def to_networkx(self) -> Any:
-        """A networkx.Graph with the sites 0..N - 1 as nodes, all of them."""
+        """A networkx.Graph with the nodes 0..N - 1, isolated sites included."""
         networkx = module("networkx", "to_networkx()")
         graph = networkx.Graph()
         graph.add_nodes_from(range(self.sites))
@@ -258,8 +259,8 @@ class Graph:
         return sparse.csr_array((values, ends), shape=(self.sites, self.sites))
 
     def draw(self, axes: Any = None, most: int = 40000) -> Any:
-        """The lattice (d = 2, or 1 as a ring) with its rewired bonds in colour, others grey;
-        matplotlib axes. UsageError for what has more than `most` bonds or no place in the plane."""
+        """Draws the lattice (d = 2, or d = 1 as a ring), rewired bonds in colour, others grey.
+        Returns the matplotlib axes. UsageError for other graphs, or more than `most` bonds."""
         from .draw_graph import draw
 
         return draw(self, axes, most)

@@ -1,4 +1,4 @@
-"""The jackknife samples behind a study's numbers (summary.h5), as arrays and as pyerrors' Obs.
+"""Jackknife samples of a study (summary.h5), as arrays and as pyerrors' Obs.
 
     resamples = rewise.Study("studies/quickstart").resamples
     curve = resamples.size(p=0.1, size=64)
@@ -6,8 +6,8 @@
     curve.covariance("binder")      # [temperature, temperature]
     resamples.tc(p=0.1).obs()       # Tc with its correlations to every curve, as a pyerrors.Obs
 
-Samples of one size at one p belong together: number i of each leaves out the same graph, so that
-anything computed from them knows how they are correlated; different sizes are independent. Needs
+All samples of one size at one p share their index: sample i of every quantity leaves out the same
+graph, so that functions of them have the right covariance. Different sizes are independent. Needs
 h5py.
 """
 
@@ -21,7 +21,7 @@ from .errors import AbsentError, DataError, module
 
 
 def jackknife_covariance(first, second=None):
-    """[k, l] of left-out values [members, k] and [members, l] of the same members."""
+    """Covariance [k, l] of jackknife samples [members, k] and [members, l] of the same members."""
     first = np.asarray(first)
     second = first if second is None else np.asarray(second)
     n = len(first)
@@ -34,9 +34,10 @@ def _obs(value, left_out, name):
 
 
 class SizeSamples:
-    """One size at one p: `name`, `extents`, `sites`, `graphs`, `temperature` [temperature];
-    `value` and `left_out`: dicts by observable ("energy", "m2", "binder", ..), [temperature] and
-    [graphs, temperature]; values are not corrected for bias. Empty where graphs are too few."""
+    """Samples of one size at one p: `name`, `extents`, `sites`, `graphs`, `temperature`
+    [temperature]. `value` and `left_out` are dicts by observable ("energy", "m2", "binder", ..) of
+    arrays [temperature] and [graphs, temperature]; both are empty if there are too few graphs.
+    Values are not corrected for bias."""
 
     def __init__(self, name, group):
         self.name = name
@@ -50,12 +51,13 @@ class SizeSamples:
         self.left_out = files.Named(what, {key: group[key]["left_out"][()] for key in found})
 
     def covariance(self, first, second=None):
-        """[temperature, temperature] of one observable, or of two, by the jackknife over graphs."""
+        """Covariance of one observable, or of two, by the jackknife over graphs; [temperature,
+        temperature]."""
         return jackknife_covariance(self.left_out[first],
                                     None if second is None else self.left_out[second])
 
     def error(self, observable):
-        """[temperature]: one standard error."""
+        """One standard error, [temperature]."""
         return np.sqrt(np.diag(self.covariance(observable)))
 
     def obs(self, observable):
@@ -65,8 +67,8 @@ class SizeSamples:
 
 
 class Number:
-    """An extrapolation, such as Tc: `value`, `error` (statistical), `systematic` (not in the
-    samples), and `left_out`: a dict by the name of each size that has a part in it, [graphs]."""
+    """An extrapolated number, such as Tc: `value`, `error` (statistical), `systematic` (not in the
+    samples). `left_out` is a dict of samples [graphs] by the name of each size that was used."""
 
     def __init__(self, group, names):
         self.value, self.error = float(group.attrs["value"]), float(group.attrs["error"])
@@ -76,13 +78,13 @@ class Number:
                          for key in group if key.startswith("left_out_")}
 
     def covariance(self, other):
-        """With another number of the same study."""
+        """Covariance with another number of the same study."""
         return float(sum(jackknife_covariance(samples[:, None], other.left_out[name][:, None])[0, 0]
                          for name, samples in self.left_out.items() if name in other.left_out))
 
     def obs(self):
-        """A pyerrors.Obs of the samples' error, an ensemble for each size. The error that the
-        extrapolation gives, which knows of its few members, is `error`."""
+        """A pyerrors.Obs with an ensemble for each size. Its error is that of the samples; `error`
+        also accounts for their small number."""
         total = None
         for name, samples in self.left_out.items():
             own = _obs(self.uncorrected, samples, name) - self.uncorrected
@@ -91,9 +93,8 @@ class Number:
 
 
 class TreeSamples:
-    """The tree condition of one p, on `graphs` bare lattices: `lambda_` [temperature] and its
-    `left_out` [graphs, temperature], with one of them left out; `tc`, a Number of its own
-    ensemble."""
+    """Samples of the tree condition at one p, from `graphs` bare lattices: `lambda_` [temperature],
+    `left_out` [graphs, temperature] (lambda with one lattice left out), and the Number `tc`."""
 
     def __init__(self, name, group):
         self.name = name
@@ -103,12 +104,12 @@ class TreeSamples:
         self.tc = Number(group["tc"], [name])
 
     def covariance(self):
-        """[temperature, temperature] of lambda."""
+        """Covariance of lambda, [temperature, temperature]."""
         return jackknife_covariance(self.left_out)
 
 
 class Resamples:
-    """summary.h5 of a study's folder. DataError where it is not there, or damaged."""
+    """summary.h5 of a study's folder. DataError if it is missing or damaged."""
 
     def __init__(self, folder: arguments.Path):
         self._path = path = pathlib.Path(arguments.path("folder", folder)) / "summary.h5"
@@ -130,7 +131,7 @@ class Resamples:
         sizes = []
         for key in sorted(group["sizes"], key=int):
             extents = "x".join(str(int(e)) for e in group["sizes"][key].attrs["extents"])
-            # Points of a sweep may share p and size (rules, schedules): the place tells them apart.
+            # Points of a sweep may share p and size (with other rules or schedules): add the index.
             sizes.append(SizeSamples(f"p{p:g}-{extents}-{group.name.split('/')[-1]}",
                                      group["sizes"][key]))
         names = [size.name for size in sizes]
@@ -142,13 +143,13 @@ class Resamples:
         return {"p": p, "sizes": sizes, **numbers}
 
     def points(self) -> list[dict]:
-        """Dicts of "p", "sizes" (SizeSamples) and, where there are results, "tc", "binder_limit"
-        (Number) and "tree" (TreeSamples), in the summary's order."""
+        """A list of dicts in the order of the summary: "p", "sizes" (SizeSamples) and, if there are
+        results, "tc", "binder_limit" (Number) and "tree" (TreeSamples)."""
         return list(self._points)
 
     def size(self, p: float, size: int | Sequence[int], point: int | None = None) -> SizeSamples:
-        """SizeSamples by p and an edge or extents; `point`: the place in points(), where several
-        have this p. AbsentError names what there is."""
+        """SizeSamples of p and an edge length or extents. `point`, an index into points(), selects
+        one of several points with this p. AbsentError lists the existing sizes."""
         p = arguments.real("p", p)
         for place, one in enumerate(self._points):
             if not files.same_p(one["p"], p) or point not in (None, place):
@@ -165,11 +166,11 @@ class Resamples:
                           f"; it has p, size: {'; '.join(there)}")
 
     def tc(self, p: float) -> Number:
-        """Tc(p) as a Number. AbsentError where it has none that its checks allow."""
+        """Tc(p) as a Number. AbsentError if there is none, or a check failed."""
         return self._number(p, "tc", "Tc")
 
     def tree(self, p: float) -> TreeSamples:
-        """TreeSamples of Tc(p) by the tree condition. AbsentError where it has none."""
+        """TreeSamples of the tree condition at p. AbsentError if there are none."""
         return self._number(p, "tree", "tree condition")
 
     def _number(self, p, key, what):

@@ -1,8 +1,8 @@
-"""What a run measured: values with errors, and the integers behind them.
+"""Results of a run: observables with errors, and the integer series that they were computed from.
 
 Per site, J = k_B = 1. e = -(bond sum)/N, m = M/N, C = N (<e^2> - <e>^2)/T^2,
 chi = N (<m^2> - <|m|>^2)/T, U = 1 - <m^4>/(3 <m^2>^2). Errors are one standard error, jackknife
-over replicas (over stretches of time where these are few); tau is the integrated
+over replicas (over blocks of time if there are few replicas); tau is the integrated
 autocorrelation time in cycles by the Gamma method (U. Wolff, Comput. Phys. Commun. 156, 143
 (2004)), every/2 for uncorrelated measurements.
 """
@@ -17,7 +17,7 @@ from . import _core, arguments
 from .errors import AbsentError, UsageError, module, warn
 from .files import Named, unpacked, with_error
 
-# (name, symbol, label, whether it says something beside other sizes alone) of each.
+# (name, symbol, label of the axis, true if only a comparison of sizes uses it), per observable.
 _KNOWN = _core.observables()
 SAMPLED = tuple(one[0] for one in _KNOWN)  # functions of moments: they have jackknife samples
 OBSERVABLES = tuple(one[0] for one in _KNOWN if not one[3]) + ("cluster_fraction",)

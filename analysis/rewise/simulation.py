@@ -1,9 +1,10 @@
-"""Runs of one graph: simulate() measures and gives results, Simulation is advanced by its caller.
+"""Simulations of one graph: simulate() runs to the end and returns Results; the caller advances a
+Simulation step by step.
 
 A cycle is M sweeps of the local update and then W updates of the cluster update (schedule "M:W") in
-every replica. Half of the replicas start ordered, half random: equilibrium is when they agree. With
-equal arguments and seed the trajectory is that of `rewise run`, bit for bit, on any device and
-number of threads.
+every replica. Half of the replicas start ordered, half random; they are in equilibrium when both
+halves agree. Equal arguments and seed give the trajectory of `rewise run`, bit for bit, on any
+device and any number of threads.
 """
 
 from collections.abc import Iterator
@@ -49,29 +50,30 @@ def simulate(graph: Graph, temperature: arguments.Reals, *, schedule: str = "1:1
              device: str = "auto", threads: int = 0, wolff_method: str | None = None,
              label_method: str | None = None, out: arguments.Path | None = None,
              progress: bool | None = None) -> Results:
-    """Simulates one graph at one or more temperatures; Results.
+    """Simulates one graph at one or more temperatures and returns Results.
 
     temperature: J = k_B = 1; a number or a list.
     schedule: "M:W", a cycle of M local sweeps and W cluster updates.
-    replicas: independent systems per temperature; multiples of 32 for the multispin engine.
+    replicas: independent replicas per temperature; a multiple of 32 for the multispin engine.
     measure, every: number of measurements, cycles between them.
-    equilibrate: cycles before the first measurement, or "auto": windows [c, 2c), [2c, 4c), .. from
-        c = 25 on, until replicas that started hot and cold agree in two in a row.
+    equilibrate: cycles before the first measurement, or "auto": compares replicas with a random
+        (hot) and an ordered (cold) start in the windows [c, 2c), [2c, 4c), .. with c = 25, until
+        they agree in two successive windows.
     model, q: "ising", or "potts" with q = 2..255 states.
     local: "metropolis", "glauber", or "auto" (glauber on chains).
     cluster: "wolff", "swendsen-wang", "few-cluster" (Weigel 2011).
     engine: "multispin" (32 Ising replicas per word), "bytespin" (a byte per site), "bitlattice"
         (a bit per site, schedule "M:0"), or "auto".
-    device: "auto", "cpu", "cuda", "cuda:1"; DeviceError where it cannot be had.
-    threads: 0: as many as help. The numbers do not depend on it, nor on the device.
-    out: a task file (.h5) to keep the run in: Ctrl-C leaves a checkpoint, and the same call goes
-        on; with a larger `measure` it adds to it.
-    progress: a bar where tqdm is installed; None: in terminals and notebooks.
+    device: "auto", "cpu", "cuda", "cuda:1"; DeviceError if it is not available.
+    threads: of the CPU; 0 = choose automatically. Results depend neither on it nor on the device.
+    out: a task file (.h5) for the run. Ctrl-C leaves a checkpoint there, and the same call
+        continues it; a call with a larger `measure` adds measurements.
+    progress: whether to show a progress bar (needs tqdm); None: in terminals and notebooks.
 
-    What looks wrong with the result (starts that still differ, errors that are too small) is a
-    RuntimeWarning, and in Results.warnings; such numbers are NaN (Results.status). Errors:
-    UsageError; HeldError where `out` has another run; DataError where it is damaged; Error where
-    "auto" finds no equilibrium in 131072 cycles.
+    If a check fails (hot and cold starts still differ, errors are too small), the values are NaN
+    and Results.status says why; the text is a RuntimeWarning and in Results.warnings. Errors:
+    UsageError; HeldError if `out` contains another run; DataError if it is damaged; Error if "auto"
+    finds no equilibrium within 131072 cycles.
 
     Updates: Metropolis, Glauber; U. Wolff, Phys. Rev. Lett. 62, 361 (1989); Swendsen & Wang, Phys.
     Rev. Lett. 58, 86 (1987). Random numbers: Philox (Salmon et al., 2011).
@@ -123,8 +125,8 @@ def _simulate_auto(core, settings, progress):
 
 
 class Step:
-    """What Simulation.iterate() yields: the measurement number `index`, after `cycles` cycles.
-    Arrays are [replica], or [temperature, replica] where the simulation has several."""
+    """A step of Simulation.iterate(): measurement number `index`, after `cycles` cycles. Arrays are
+    [replica], or [temperature, replica] if the simulation has several temperatures."""
 
     def __init__(self, simulation, index, bond_sum, magnetisation_sum, cycles):
         self.simulation, self.index, self.cycles = simulation, index, cycles
@@ -143,16 +145,18 @@ class Step:
 
     @property
     def spins(self) -> np.ndarray:
-        """As Simulation.spins, of now."""
+        """The current spins, as Simulation.spins."""
         return self.simulation.spins
 
 
 class Simulation:
-    """A run that its caller advances: run(), measure(), record(), iterate(); arguments as those of
-    simulate(). Threads may share it: a call waits for the one before (`cycles` tells at once).
-    Ctrl-C stops within a cycle and leaves it usable: the next call brings that cycle to its end
-    first. Handlers of other signals may save() and read it while it runs (UsageError for what
-    changes it): so a job that is told to end keeps a checkpoint.
+    """A simulation that its caller advances by run(), measure(), record() or iterate(). For the
+    arguments see simulate().
+
+    Thread-safe: a call waits until earlier calls return; only `cycles` returns at once. Ctrl-C may
+    interrupt a cycle; the next call completes that cycle first. Handlers of other signals may call
+    save() and read properties while the simulation runs, so that a job can write a checkpoint
+    before it is killed; calls that change the simulation raise UsageError there.
     """
 
     def __init__(self, graph: Graph, temperature: arguments.Reals, *, schedule: str = "1:1",
@@ -173,11 +177,13 @@ class Simulation:
     @classmethod
     def restore(cls, path: arguments.Path, *, device: str = "auto",
                 threads: int = 0) -> "Simulation":
-        """Goes on from a file that save() or `rewise run --out` wrote, or from a study's task
-        (Task.path), on any device, bit for bit; of a checkpoint that stands within a cycle that
-        one is brought to its end first. Where the file is damaged or missing and the one before it
-        (.prev) is whole, that one, with a RuntimeWarning. FileError where there is none, DataError
-        where it is damaged or has no state."""
+        """Continues from a file that save() or `rewise run --out` wrote, or from a task of a study
+        (Task.path): on any device, bit for bit. If the checkpoint lies within a cycle, that cycle
+        is completed first.
+
+        If the file is damaged or missing and its previous version (.prev) is intact, continues from
+        that one with a RuntimeWarning. Otherwise raises FileError if there is no file, and
+        DataError if it is damaged or has no saved state."""
         settings = {"device": arguments.text("device", device),
                     "threads": arguments.whole("threads", threads)}
         with unpacked(path) as own:
@@ -189,14 +195,14 @@ class Simulation:
 
     @property
     def graph(self) -> Graph:
-        """What it runs on. UsageError where a file that was restored has more than 2^32 - 1 sites:
-        the bitlattice engine takes a regular lattice of them without a Graph."""
+        """The graph of the simulation. UsageError if a restored simulation has more than 2^32 - 1
+        sites: the bitlattice engine simulates such a regular lattice without a Graph."""
         if self._graph is None:
             self._graph = Graph._of(self._core.graph())
         return self._graph
 
     def run(self, cycles: int = 1, progress: bool | None = False) -> None:
-        """Advances by cycles of the schedule."""
+        """Advances by `cycles` cycles of the schedule."""
         if progress is False:
             self._core.advance(arguments.whole("cycles", cycles), None)
             return
@@ -204,15 +210,14 @@ class Simulation:
             self._core.advance(arguments.whole("cycles", cycles), callback)
 
     def record(self, measure: int, every: int = 1, progress: bool | None = False) -> None:
-        """`measure` times `every` cycles and a measurement, which is kept for `results`."""
+        """Makes `measure` measurements, each after `every` cycles, and keeps them for `results`."""
         total, every = arguments.whole("measure", measure), arguments.whole("every", every, 1)
         with arguments.Progress(total * every, "record", progress) as callback:
             self._core.record(total, every, callback)
 
     def iterate(self, measure: int, every: int = 1,
                 progress: bool | None = False) -> Iterator[Step]:
-        """`measure` times: `every` cycles, a measurement that is kept, and a Step, for observables
-        of one's own:
+        """As record(), but yields a Step after each measurement, for your own observables:
 
             for step in sim.iterate(1000, every=10):
                 mine.append(my_observable(step.spins))
@@ -227,10 +232,10 @@ class Simulation:
                            cycles)
 
     def measure(self) -> dict[str, Any]:
-        """All replicas as they are now, kept nowhere: a dict of "energy" and "magnetisation" per
-        site, and the integers of results.series, such as "bond_sum" and, with cluster updates,
-        "cluster_size" (summed over the "cluster_updates" since the last measurement), each
-        [replica], or [temperature, replica] where there are several temperatures."""
+        """Measures the current spins without keeping the result. Returns a dict of "energy" and
+        "magnetisation" per site, and of the integers of results.series, such as "bond_sum" and,
+        with cluster updates, "cluster_size" (summed over the "cluster_updates" since the last
+        measurement). Arrays are [replica], or [temperature, replica] with several temperatures."""
         seen = self._core.measure()
         found = {name: self._shaped(value) if isinstance(value, np.ndarray) else value
                  for name, value in seen.items()}
@@ -240,12 +245,12 @@ class Simulation:
         return Named("measure()", found)
 
     def forget(self) -> None:
-        """Drops what record() and iterate() kept; the run goes on from where it is."""
+        """Discards the measurements of record() and iterate(). The spins do not change."""
         self._core.forget()
 
     @property
     def results(self) -> Results:
-        """Results of what record() and iterate() kept."""
+        """Results of the measurements of record() and iterate()."""
         data = self._core.data()
         if data.times == 0:
             raise UsageError("results: nothing was kept yet (record(), iterate())")
@@ -253,16 +258,16 @@ class Simulation:
 
     @property
     def spins(self) -> np.ndarray:
-        """uint8 [replica, *extents reversed], x last: Ising 0 (down) or 1 (up), Potts 0..q - 1;
-        with several temperatures [temperature, replica, ..]; [.., sites] without a lattice. A
-        copy."""
+        """A copy of the spins, uint8 [replica, *extents reversed], x last: Ising 0 (down) or 1
+        (up), Potts 0..q - 1. With several temperatures: [temperature, replica, ..]. Without a
+        lattice: [.., sites]."""
         shape = self.replicas, *self._places
         found = [self._core.spins(t, 0, self.replicas).reshape(shape)
                  for t in range(len(self.temperature))]
         return found[0] if self._scalar else np.stack(found)
 
     def spins_of(self, replica: int, temperature: int = 0) -> np.ndarray:
-        """uint8 [*extents reversed]: those of one replica (and temperature), by their indices."""
+        """Spins of one replica at one temperature, by index: uint8 [*extents reversed]."""
         one = self._core.spins(
             arguments.index("temperature", temperature, len(self.temperature)),
             arguments.index("replica", replica, self.replicas), 1)
@@ -270,24 +275,23 @@ class Simulation:
 
     @property
     def spins_device(self) -> DeviceSpins:
-        """The spins where they lie on the GPU, without a copy: DeviceSpins, which CuPy, PyTorch,
-        JAX and Numba take as an array. DeviceError for a simulation on the CPU (`spins`), and on
-        several GPUs."""
+        """The spins in GPU memory, without a copy, as DeviceSpins: an array for CuPy, PyTorch, JAX
+        and Numba. DeviceError if the simulation runs on the CPU (use `spins`) or several GPUs."""
         return DeviceSpins(self)
 
     def measure_device(self) -> DeviceSums:
-        """As measure(), but on the GPU that has the spins, where the sums stay: DeviceSums, for
-        CuPy, PyTorch and others. Cluster sums go on. DeviceError as for `spins_device`."""
+        """As measure(), but the sums stay in GPU memory, as DeviceSums: an array for CuPy, PyTorch
+        and others. Does not reset the cluster sums. DeviceError as for `spins_device`."""
         self._core.measure_on_device()
         return DeviceSums(self)
 
     def save(self, path: arguments.Path) -> None:
-        """A task file (.h5) with state and series, replacing what is there whole or not at all."""
+        """Writes a task file (.h5) with state and series. Replaces an existing file atomically."""
         self._core.save(arguments.path("path", path))
 
     @property
     def cycles(self) -> int:
-        """Done so far."""
+        """Number of cycles so far."""
         return self._core.cycles
 
     @property
@@ -297,7 +301,7 @@ class Simulation:
 
     @property
     def replicas(self) -> int:
-        """Independent systems per temperature; of start="mixed" the even ones started ordered."""
+        """Independent replicas per temperature. With start="mixed", even ones start ordered."""
         return self._core.replicas
 
     @property
@@ -312,12 +316,12 @@ class Simulation:
 
     @property
     def threads(self) -> int:
-        """Of the CPU."""
+        """Number of CPU threads."""
         return self._core.threads
 
     @property
     def hash(self) -> str:
-        """16 hex digits of all spins as they are, equal to that of `rewise run`."""
+        """Hash of the current spins of all replicas, 16 hex digits, as in `rewise run`."""
         return f"{self._core.trajectory_hash():016x}"
 
     def _shaped(self, values):

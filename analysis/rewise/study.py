@@ -323,7 +323,8 @@ class Study:
         return QUANTITIES + new + [f"{name}_plain" for name in new]
 
     def _sizes(self):
-        """(what identifies a size at one p, its entry in the summary), in the summary's order."""
+        """Yields (columns that identify a size at one p, its entry in the summary), in the order of
+        the summary."""
         lattice, sampling = self.summary.get("lattice", {}), self.summary.get("sampling", {})
         for point in self.summary["points"]:
             for size in point["sizes"]:
@@ -337,10 +338,11 @@ class Study:
                        "replicas": size["replicas"]}, size
 
     def columns(self) -> dict[str, np.ndarray]:
-        """The measurement table as arrays of equal length, one entry per p, size and temperature,
-        p slowest; errors under `<quantity>_error`, averages without control variates under
-        `<quantity>_plain`. NaN where unknown. Thermal averages per site, averaged over graphs, with
-        one standard error; `tau` (of m^2) in cycles; formulas: experiments/GUIDE.md, Symbols."""
+        """The measurements as arrays of equal length, one entry per p, size and temperature, with p
+        as the slowest index. Values are thermal averages per site, averaged over graphs.
+        `<quantity>_error` is one standard error, `<quantity>_plain` the average without control
+        variates, `tau` (of m^2) is in cycles. Unknown values are NaN. Formulas:
+        experiments/GUIDE.md, Symbols."""
         parts = {}
         for names, size in self._sizes():
             count = len(size["temperatures"])
@@ -361,10 +363,12 @@ class Study:
 
     def curve(self, p: float, size: int | Sequence[int] | None = None,
               **names: Any) -> types.SimpleNamespace:
-        """One size at one p: `size` an edge or a list of extents (the largest if not given), and
-        rule=, schedule=, dim= where there are several. Attributes as the names of columns(): what
-        identifies the curve as one value, `temperature`, quantities and their errors as arrays
-        [temperature]. AbsentError names the curves that there are."""
+        """The curve of one size at one p. `size` is an edge length or a list of extents (default:
+        the largest). rule=, schedule= or dim= select one of several curves.
+
+        The attributes of the result are named as in columns(): what identifies the curve is a
+        single value; `temperature`, quantities and errors are arrays [temperature]. AbsentError
+        lists the existing curves."""
         p, sizes = arguments.real("p", p), list(self._sizes())
         found = []
         for own, entry in sizes:
@@ -395,11 +399,12 @@ class Study:
         return curve
 
     def critical_temperatures(self) -> dict[str, np.ndarray]:
-        """Of a `tc` study, arrays [p]: tc, shift (from Tc(0)) and binder_limit with their whole
-        errors; NaN where unknown, and where a check contradicts them: `status` and `reasons` (in
-        words, and what to do; "; " between several) say why. With the tree condition also its
-        `tree_tc`, the `difference_z` in standard errors, and `best`, of both methods where they
-        agree, with `best_shift`."""
+        """Results of a `tc` study as arrays [p]: tc, shift = Tc(p) - Tc(0) and binder_limit, each
+        with its total error (`tc_error`, ..). A value is NaN if it is unknown or a check failed;
+        `status` and `reasons` say why and what to do (several reasons are joined by "; ").
+
+        With the tree condition also: `tree_tc`; `difference_z`, the difference of the two methods
+        in standard errors; `best`, the combined Tc if both agree; and `best_shift`."""
         if self.kind != "tc":
             raise DataError(f"'{self.folder}' is a {self.kind} study: it has no Tc")
         points = self.summary["points"]
@@ -422,17 +427,20 @@ class Study:
 
     @property
     def warnings(self) -> list[str]:
-        """What the program warned of, as it is in the summary: of the study, and of each p."""
+        """The warnings in the summary, those of the study first, then those of each p."""
         found = list(self.summary.get("warnings") or [])
         for point in self.summary["points"]:
             found += [f"p = {point['p']:g}: {text}" for text in point.get("warnings") or []]
         return found
 
     def tasks(self, purpose: str = "result", all: bool = False) -> Iterator[files.Task]:
-        """Finished tasks (files.Task), one at a time, in the order of their file names: those that
-        the summary was made of, with the measurements that it took of them. `purpose`: another one
-        of PURPOSES; all: every task as it is, with what it was for in its `purpose`. DataError at a
-        damaged task, whatever it was for."""
+        """Iterates over finished tasks (files.Task) in the order of their file names. By default,
+        these are the tasks of the summary, with only the measurements that the summary uses.
+
+        purpose: another one of PURPOSES.
+        all: every task with all its measurements; Task.purpose tells them apart.
+
+        A damaged task raises DataError, whatever its purpose is."""
         if purpose not in PURPOSES:
             raise DataError(f"purpose '{purpose}': {', '.join(PURPOSES)} allowed")
         purposes = Purposes(self.folder, self.summary)
@@ -449,8 +457,8 @@ class Study:
             yield task
 
     def task_frame(self, purpose: str = "result", all: bool = False) -> Any:
-        """A pandas DataFrame of thermal averages, a row per task and temperature, of the same tasks
-        as tasks(); the column `purpose` says what each was for."""
+        """Thermal averages of tasks(purpose, all) as a pandas DataFrame, a row per task and
+        temperature."""
         rows = []
         for task in self.tasks(purpose, all):
             m2 = task.magnetisation**2
@@ -468,15 +476,16 @@ class Study:
 
 
 def load(folder):
-    """A study's folder. DataError where there is no summary.json, or it is none of a study."""
+    """Opens the folder of a study. DataError if summary.json is missing or not one of a study."""
     study = Study(folder)
     study.summary
     return study
 
 
 class TcTable:
-    """Tc(p): columns by name, as critical_temperatures(); str() is a table, whose errors are whole
-    ones, those of the statistics and of the extrapolation, and why there is no Tc, line by line."""
+    """Table of Tc(p). table["tc"] is a column of critical_temperatures(). str() prints the table,
+    with total errors (statistics and extrapolation), and a line for each p without a Tc that says
+    why."""
 
     def __init__(self, columns):
         self.columns = files.Named("columns of Tc", columns)
@@ -488,7 +497,7 @@ class TcTable:
         return len(self.columns["p"])
 
     def rows(self) -> list[list[str]]:
-        """A heading and a row of texts per p; "-", and why, where there is no Tc."""
+        """A table of strings: a heading, and a row per p. Without a Tc: "-" and the status."""
         shown = {"Tc": "tc", "Tc(p) - Tc(0)": "shift", "U at Tc": "binder_limit"}
         if "best" in self.columns:
             shown = {"crossings": "tc", "tree condition": "tree_tc", "Tc": "best",
@@ -496,7 +505,7 @@ class TcTable:
         table = [["p", *shown, ""]]
         for k, p in enumerate(self["p"]):
             numbers = {key: (self[key][k], self[f"{key}_error"][k]) for key in shown.values()}
-            # What the crossings lack is no matter where the tree condition has it.
+            # A missing Tc by crossings does not matter if the tree condition gives one.
             best = "best" in numbers and np.isfinite(numbers["best"][0])
             status = "" if best or self["status"][k] == "ok" else self["status"][k]
             if "best" in numbers and not best and np.isfinite(self["difference_z"][k]):
@@ -529,7 +538,8 @@ class TcTable:
 def _toml_value(value):
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, str):  # in ASCII; JSON's own escapes are pairs beyond U+FFFF
+    # TOML in ASCII. json.dumps would write surrogate pairs beyond U+FFFF, which TOML forbids.
+    if isinstance(value, str):
         return re.sub(r"[^\x00-\x7e]", lambda letter: f"\\U{ord(letter[0]):08x}",
                       json.dumps(value, ensure_ascii=False))
     if isinstance(value, dict):
@@ -562,21 +572,21 @@ def tc(p: arguments.Reals, sizes: Sequence[int], *, dim: int = 2,
        sampling: dict[str, Any] | None = None, device: str | None = None,
        threads: int | None = None, time_limit: str | None = None,
        progress: bool | None = None) -> Study:
-    """Critical temperatures Tc(p): makes a study, runs it, and gives it (Study.tc is the table).
+    """Critical temperatures Tc(p): creates a study, runs it and returns it. Study.tc is the table.
 
-    p: one or several rewiring probabilities; sizes: edges, ascending.
-    target_error: relative error of every Tc asked for; without it `graphs` (per size) and the
-        keys of the configuration's table `sampling` decide.
-    folder: where it is kept, "studies/tc-<dim>d" unless it is said; the same call in the same
-        folder goes on. HeldError where another study is in it.
-    dim, rule, seed: as of rewire(). device, threads, time_limit, progress: as of Study.run().
+    p: one or several rewiring probabilities.
+    sizes: edge lengths, ascending.
+    target_error: relative error that every Tc should reach. Without it, `graphs` (per size) and
+        the dict `sampling` (keys of the configuration's table of that name) set the effort.
+    folder: of the study; default "studies/tc-<dim>d". The same call in the same folder continues
+        the study. HeldError if the folder contains another study.
+    dim, rule, seed: see rewire(). device, threads, time_limit, progress: see Study.run().
 
     J = k_B = 1. Tc is where N^(1/2) <m^2> of neighbouring sizes crosses and U has its limit, by
     multi-histogram reweighting (Ferrenberg & Swendsen, Phys. Rev. Lett. 63, 1195 (1989)) and one
-    fit over all sizes; with sampling={"method": "both"} by the tree condition, too
-    (analysis/README.md; by itself where target_error is 1e-3 or less).
-    A Tc that a check contradicts is no result: NaN, with the reason in `status`, and in
-    Study.summary["points"][..]["reasons"]. Interrupted after `time_limit`.
+    fit over all sizes; with sampling={"method": "both"} (the default if target_error <= 1e-3) also
+    by the tree condition (analysis/README.md). If a check contradicts a Tc, it is NaN; `status`
+    and Study.summary["points"][..]["reasons"] say why. Raises Interrupted after `time_limit`.
     """
     folder = pathlib.Path(arguments.path("folder", folder or f"studies/tc-{dim}d"))
     if not isinstance(sampling, dict | None):

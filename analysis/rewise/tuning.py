@@ -1,4 +1,4 @@
-"""Which schedule M:W gives m^2 and U with the smallest errors after a second (`rewise tune`)."""
+"""Finds the schedule M:W with the smallest errors of m^2 and U per second (`rewise tune`)."""
 
 import json
 import math
@@ -20,14 +20,14 @@ def tune(graph: Graph, temperature: float, *, budget: float = 30,
          q: int = 2, local: str = "auto", engine: str = "auto", replicas: int = 0,
          device: str = "auto", threads: int = 0, seed: int = 1, keep_all: bool = False,
          progress: bool | None = None) -> "Tuning":
-    """Measures schedules on one graph at one temperature, some `budget` seconds in all; Tuning.
+    """Compares schedules on one graph at one temperature, in about `budget` seconds.
 
-    schedules: those to compare, such as ["1:0", "1:1", "1:16"]; some twenty unless they are said.
-    cluster: "wolff", "swendsen-wang", "few-cluster"; None: the first two.
-    keep_all: the hopeless are measured to the end, too.
+    schedules: those to compare, such as ["1:0", "1:1", "1:16"]; default: about twenty.
+    cluster: "wolff", "swendsen-wang" or "few-cluster"; None: the first two.
+    keep_all: measure slow schedules to the end, too, instead of dropping them early.
 
-    They are ranked by `worth`, independent measurements of m^2 and U per second (analysis/README.md
-    "What a schedule is worth"), which rests on times: two calls may differ.
+    The rank is by `worth`, independent measurements of m^2 and U per second (analysis/README.md
+    "What a schedule is worth"). It depends on measured times, so that two calls may differ.
     """
     if not isinstance(graph, Graph):
         raise TypeError(f"graph: {type(graph).__name__} is no rewise.Graph")
@@ -71,7 +71,7 @@ def _name(candidate):
 
 
 class Tuning:
-    """What tune() found; `json` holds everything."""
+    """The result of tune(). `json` contains everything."""
 
     def __init__(self, found):
         self.json = found
@@ -79,24 +79,24 @@ class Tuning:
 
     @property
     def best(self) -> str:
-        """The winner's schedule, "M:W"."""
+        """The best schedule, "M:W"."""
         return self._setting["winner"]["schedule"]
 
     @property
     def cluster(self) -> str:
-        """The winner's cluster update."""
+        """The cluster update of the best schedule."""
         return self._setting["winner"]["cluster"]
 
     @property
     def candidates(self) -> list[dict[str, Any]]:
-        """Dicts, the best first: schedule, cluster, worth (independent measurements of m^2 and
-        U per second), rate (decorrelated measurements of m^2 per second), .."""
+        """A dict per candidate, the best first: schedule, cluster, worth (independent measurements
+        of m^2 and U per second), rate (decorrelated measurements of m^2 per second), .."""
         return sorted(self._setting["candidates"], key=lambda c: c["rank"])
 
     def rows(self) -> list[list[str]]:
-        """A heading and a row of texts per candidate, the best first."""
+        """A table of strings: a heading, and a row per candidate, the best first."""
         table = [["M:W", "worth", "per second", "us/cycle", "tau(m^2)"]]
-        for c in self.candidates:  # those that were dropped early have no numbers
+        for c in self.candidates:  # candidates that were dropped early have no numbers
             cycle = value_and_error(c["seconds_per_cycle"])
             numbers = (value_and_error(c["worth"]), value_and_error(c["rate"]),
                        (1e6 * cycle[0], 1e6 * cycle[1]), value_and_error(c["tau"]["m2"]))
@@ -105,8 +105,8 @@ class Tuning:
         return table
 
     def plot(self, folder: arguments.Path | None = None) -> Picture:
-        """Rates of all candidates, as a Picture; PNG and PDF in `folder` (None: a temporary
-        one)."""
+        """Plots the rates of all candidates. Returns a Picture; writes PNG and PDF into `folder`
+        (None: a temporary folder)."""
         module("matplotlib.pyplot", "plot()")
         from .plots import plot_style, plot_tune
 
