@@ -3,9 +3,9 @@
 // Both are larger for the larger size below Tc and smaller above, so the root sought is the one
 // where (larger - smaller) falls through zero. Curves are interpolated by Floater-Hormann
 // rational functions of order 3 (error ~ spacing^4); roots by TOMS 748, a bracketing method that
-// never does worse than bisection. Of several roots (noise, where both curves are flat) that one
-// is taken which best separates the positive from the negative part of the difference; the
-// leave-one-out curves use the root next to it.
+// never does worse than bisection. Noise can produce several roots where both curves are flat. Then
+// the root is used that best separates the positive from the negative part of the difference;
+// leave-one-out curves use their root nearest to it.
 #pragma once
 
 #include <Eigen/Core>
@@ -29,11 +29,11 @@ struct Crossing {
   // the same number at every temperature.
   double smaller = 0, larger = 0;
   bool with_limit() const { return std::isinf(larger); }
-  int observable = 0;  // the caller's number for U, sqrt(N) m^2, ..
+  int observable = 0;  // identifies U, sqrt(N) m^2, ..; chosen by the caller
   CrossingStatus status = CrossingStatus::none;
   Jackknifed temperature;  // NaN unless found or unstable
   Jackknifed height;       // the observable's value there
-  // More than one fall through zero: the number says how far the noise is from being harmless.
+  // Number of roots where the difference falls through zero. More than one is due to noise.
   int roots = 0;
 };
 
@@ -45,13 +45,13 @@ Crossing find_crossing(const JackknifeCurve& first, const JackknifeCurve& second
 // Where one curve falls through a known limit; its leave-one-out curves likewise.
 Crossing crossing_with_limit(const JackknifeCurve& curve, double limit, int observable = 0);
 
-// Consecutive sizes (curves sorted by sites). All S(S-1)/2 pairs would hold little more
+// Crossings of consecutive sizes (curves sorted by sites). All S(S-1)/2 pairs would add little
 // information and make the covariance nearly singular.
 std::vector<Crossing> consecutive_crossings(const std::vector<JackknifeCurve>& curves,
                                             int observable = 0);
 
-// A plain function given at nodes: the root where it falls through zero, nearest to `near` if
-// given, else the best separating one. Empty if there is none; `roots` counts them.
+// The root where a function, given at nodes, falls through zero: the one nearest to `near` if that
+// is given, else the one that separates signs best. Empty if there is none. `roots` counts all.
 std::optional<double> falling_root(const Eigen::ArrayXd& x, const Eigen::ArrayXd& y,
                                    std::optional<double> near = {}, int* roots = nullptr);
 

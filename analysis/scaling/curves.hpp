@@ -1,5 +1,5 @@
-// Observables as functions of temperature, with their leave-one-out variants: what crossings,
-// collapses and plots are made from.
+// Observables as functions of temperature with their leave-one-out curves, for crossings, collapses
+// and plots.
 #pragma once
 
 #include <Eigen/Core>
@@ -15,7 +15,7 @@ namespace rewise {
 
 // One observable of one size at one p on a grid of temperatures.
 struct JackknifeCurve {
-  int sample = 0;  // curves of the same graphs carry the same number, all others different ones
+  int sample = 0;  // equal for curves of the same graphs, different for all others
   double sites = 0;
   Eigen::ArrayXd temperature;  // [K], ascending
   Eigen::ArrayXd value;        // [K]
@@ -41,8 +41,8 @@ MomentTable tabulate(std::span<const MultiHistogram> graphs, const Eigen::ArrayX
 // An observable as a function of averaged moments.
 using MomentFunction = std::function<double(const Moments&, double sites, double temperature)>;
 
-// Where the controls are tested (controls_help): at each temperature, or, for a curve that is to be
-// smooth, once. A curve takes them where they help at half of its temperatures or more.
+// How control variates are tested (controls_help): at each temperature, or once for a whole curve,
+// which stays smooth. A whole curve uses them if they help at half of its temperatures or more.
 enum class ControlTest { curve, temperature };
 
 // Moments averaged over graphs (and corrected by the controls where these help), then f.
@@ -54,9 +54,9 @@ JackknifeCurve curve_over_graphs(int sample, const MomentTable& graphs, const Mo
 std::vector<bool> controls_taken(const MomentTable& graphs, const MomentFunction& f,
                                  const ControlVariates& controls, ControlTest test);
 
-// The same averages, each graph's row changed by `changes` (a row per graph) in turn: left_out(g)
-// is f with graph g changed, and its controls by their noise. For parts of a graph's noise that are
-// known, such as the thermal one.
+// The same averages, where left_out(g) is f after graph g was changed: its row by row g of
+// `changes`, and its controls by their noise. Propagates a known part of a graph's noise, such as
+// thermal noise.
 JackknifeCurve changed_curve(int sample, const MomentTable& graphs, const MomentTable& changes,
                              const MomentFunction& f, const ControlVariates& controls = {},
                              ControlTest test = ControlTest::curve);

@@ -40,8 +40,9 @@ struct PowerLaw {
   bool ok = false;  // fewer than two shifts, or one that is not positive
 };
 PowerLaw fit_power_law(const Shifts& s);
-// The same without the smallest or the largest p, for every range of at least 3 (2 if there are no
-// more): a power law that is none shows in the drift of the exponent. The full range comes first.
+// Fits over the full range and over ranges without the smallest or largest p, each with at least 3
+// values (2 if there are no more). The full range comes first. If the shift does not follow a power
+// law, the exponent drifts with the range.
 std::vector<PowerLaw> fit_power_law_ranges(const Shifts& s);
 
 }  // namespace rewise

@@ -52,9 +52,10 @@ double regular_m2_power(int dim, int q);
 // Nucl. Phys. B 257, 867 (1985)).
 double mean_field_binder();
 
-// What U at Tc is lower by where every graph has a transition temperature of its own, normally
-// distributed with a width of order N^(-1/2), that of a mean-field window: such a spread does not
-// go away with size. `spread` = [<m^2>^2] / [<m^2>]^2 - 1 tells it (analysis/README.md).
+// The amount by which U at Tc is lowered, because every graph has its own transition temperature.
+// These are normally distributed with a width of order N^(-1/2), like a mean-field window, so that
+// the effect does not vanish with size. `spread` = [<m^2>^2] / [<m^2>]^2 - 1 is a measure of it
+// (analysis/README.md).
 double binder_lowered_by_spread(double spread);
 
 double crossing_shift(double smaller, double larger, ScalingExponents e);
@@ -84,45 +85,51 @@ struct Extrapolation {
   Value total() const { return {value.value, std::hypot(value.error, systematic)}; }
 };
 
-// How fast the terms of a power series in N^(-w) fall: each is `ratio` N^(-w) times the one before,
-// of crossings with a limit the share `of_limit` of that.
+// Expected decrease of the terms of a power series in N^(-w): each is `ratio` N^(-w) times the
+// previous one. For crossings with a known limit, this is multiplied by `of_limit`.
 struct SeriesPrior {
   double ratio = 1, of_limit = 1;
 };
 
-// Crossings that were not `found` are skipped. Of an observable with two crossings with its limit
-// or more, these are taken, and none of two sizes: they hold what those do, and more (README).
-// Crossings of different observables (U and sqrt(N) m^2) share Tc and have their own amplitudes
-// a_o; the fit needs as many pairs as parameters.
+// Extrapolates crossing temperatures to infinite size.
 //
-// What the form leaves out is part of the error. The next terms, b_o s2(N1, N2) and c_o s3(N1, N2)
-// with s2, s3 the shifts of corrections N^(-2w) and N^(-3w), are given normal priors of mean 0,
-// whose covariance adds to that of the crossings, which takes weight from small sizes (Bayesian
-// fits of neglected terms: Lepage et al., Nucl. Phys. B Proc. Suppl. 106, 12 (2002)). Their
-// standard deviations are ratio and its square times the largest amplitude of the observables, and
-// of_limit, where `series` is given (next_term_ratio, next_term_of_limit); else at the smallest
-// pair each is kNextTerm times the term before. (Where statistics settle b_o, the third is what is
-// left out.) Fits from every smallest size on are averaged with weights exp(-chi^2/2 - pairs left
-// out) (Jay & Neil, Phys. Rev. D 103, 114502 (2021)): no threshold at which the error jumps. Errors
-// grow by the root of (chi^2 + 4)/(dof + 4) where that exceeds 1, the mean of a scale of the
-// covariance with a prior of 4 degrees of freedom about 1, chi^2 less what a covariance that few
-// graphs gave adds to it in the mean; for such a covariance, by what a fit to it hides (Hartlap,
-// Simon & Schneider, Astron. Astrophys. 464, 399 (2007)), its members those of all sizes, as each
-// size hides the residuals that lie in its own block alone; and to the 68% interval of Student's t.
+// Data. Crossings that were not `found` are skipped. If an observable has at least two crossings
+// with its known limit, only these are used for it, since they are more precise than crossings of
+// two sizes (analysis/README.md). Crossings of different observables (U and sqrt(N) m^2) share Tc
+// and have their own amplitudes a_o. The fit needs as many pairs as parameters.
+//
+// Neglected terms. The next terms are b_o s2(N1, N2) and c_o s3(N1, N2), where s2 and s3 are the
+// shifts of corrections N^(-2w) and N^(-3w). They have normal priors of mean 0, whose covariance is
+// added to that of the crossings; this lowers the weight of small sizes (Bayesian fits of neglected
+// terms: Lepage et al., Nucl. Phys. B Proc. Suppl. 106, 12 (2002)). With `series`, their standard
+// deviations are the ratio and its square times the largest amplitude of the observables, and times
+// of_limit (next_term_ratio, next_term_of_limit). Otherwise each is kNextTerm times the previous
+// term, at the smallest pair. (If the data determine b_o, the third term is the neglected one.)
+//
+// Average. Fits from every smallest size on are averaged with weights exp(-chi^2/2 - pairs left
+// out) (Jay & Neil, Phys. Rev. D 103, 114502 (2021)), so that no threshold makes the error jump.
+//
+// Errors are increased three times. First, by the root of (chi^2 + 4)/(dof + 4) if that exceeds 1:
+// the mean of a scale of the covariance with a prior of 4 degrees of freedom about 1. chi^2 is
+// first reduced by the mean excess that a covariance from few graphs causes. Second, by the factor
+// of Hartlap, Simon & Schneider, Astron. Astrophys. 464, 399 (2007), because a fit to an estimated
+// covariance underestimates the error; the members of all sizes are counted, as each size affects
+// only the residuals in its own block. Third, to the 68% interval of Student's t.
 Extrapolation extrapolate_temperature(const std::vector<Crossing>& crossings, ScalingExponents e,
                                       const std::optional<SeriesPrior>& series = {});
 
-// What corrections to scaling are a power series in: an observable with a known limit is off it at
-// Tc by B N^(-w), of a `range` that it has in all, so that ratio = |B| / range. From the height of
-// the smallest pair's crossing, one standard error included; nothing without one.
+// The ratio of successive corrections to scaling, in units of N^(-w). At Tc, an observable with a
+// known limit differs from it by B N^(-w), and its full range is `range`: ratio = |B| / range. B
+// comes from the height of the crossing of the smallest pair, plus one standard error. Empty if
+// there is no such crossing.
 std::optional<double> next_term_ratio(const std::vector<Crossing>& crossings, int observable,
                                       double limit, double range, ScalingExponents e);
 
-// The next term of the temperature where U has its limit, over (ratio times the leading one): its
-// standard deviation in `dim` dimensions. For p -> 0 all is a function of L/xi0 with xi0 ~
-// p^(-nu/gamma) (Hastings 2003), so that this number depends on the dimension alone. Measured with
-// Tc by the tree condition (analysis/README.md): in 2D it scatters by 0.15 about 0 (p = 0.03 to 1;
-// rewire, add, swap); 3D -0.54(4) for rewire and -0.53(6) for add at p = 0.1; 4D -1.88(7);
+// Standard deviation, in `dim` dimensions, of the next term of the temperature where U has its
+// limit, divided by ratio times the leading term. For p -> 0 everything is a function of L/xi0 with
+// xi0 ~ p^(-nu/gamma) (Hastings 2003), so that this number depends only on the dimension. Measured
+// with Tc by the tree condition (analysis/README.md): in 2D it scatters by 0.15 about 0 (p = 0.03
+// to 1; rewire, add, swap); 3D -0.54(4) for rewire and -0.53(6) for add at p = 0.1; 4D -1.88(7);
 // 1D 2.1(18).
 double next_term_of_limit(int dim);
 
@@ -132,8 +139,9 @@ Extrapolation extrapolate_height(const std::vector<Crossing>& crossings, Scaling
 // Standard deviation of a neglected term over the one before, at the smallest pair of a fit.
 inline constexpr double kNextTerm = 0.4;
 
-// By how much an error grows that rests on few members: on a covariance of `members` degrees of
-// freedom, in a fit with `dof`. Infinite where the fit has no fewer. Without Student's t.
+// The factor by which an error grows if the covariance was estimated with `members` degrees of
+// freedom, in a fit with `dof` degrees of freedom. Infinite unless members > dof. Without the
+// factor of Student's t.
 double few_members_factor(double members, int dof);
 
 }  // namespace rewise

@@ -1,6 +1,5 @@
-// Transitions of Potts models by what physicists look at where U does not cross: peaks of C and
-// chi, the histogram of the energy where two phases weigh the same, and what becomes of them with
-// size.
+// Transitions of Potts models, where U need not cross: from the peaks of C and chi and from the
+// histogram of the energy at equal weight of both phases, as functions of size.
 //
 // Of one graph of N sites with q states, from its density of states (multi_histogram.hpp):
 //
@@ -108,17 +107,18 @@ struct MeetingFit {
   double q = 0;
   bool ok = false;  // Q >= 0.01; two sizes alone cannot be tested
 };
-// Where T_X and T_q meet as sizes grow. The width falls as the unknown law of the rounding does
-// (N^-1 where two phases coexist, N^-(1/nu d) at a transition of second order, N^-1/2 in mean
-// field without a barrier, and any power between them on the way from one to the other), so that no
-// exponent has to be assumed: two temperatures that are rounded alike move on a straight line
-// against each other. Other corrections bend that line; on rewired lattices most of all that of
-// the few shortcuts of a small size. The next terms, w^2 and w^3, have normal priors of mean 0 with
-// standard deviations kSecondTerm and kThirdTerm times the width of the smallest size that is used,
-// there (Bayesian fits of neglected terms: Lepage et al., Nucl. Phys. B Proc. Suppl. 106, 12
-// (2002)): small sizes weigh the less, and what they leave open is part of the error. With as many
-// of the largest sizes as fit: three or more, or two where there are no more; the error grows by
-// sqrt(chi2/dof) where that exceeds 1.
+// The temperature where T_X and T_q meet with growing size. Both are rounded by the same law, so
+// that they lie on a straight line in their difference, the width. The exponent of that law need
+// not be known: it is N^-1 where two phases coexist, N^-(1/nu d) at a transition of second order,
+// N^-1/2 in mean field without a barrier, and lies in between where one crosses over to another.
+//
+// Other corrections bend the line; on rewired lattices mainly the small number of shortcuts of
+// small sizes. The next terms, w^2 and w^3, have normal priors of mean 0. At the smallest size that
+// is used, their standard deviations are kSecondTerm and kThirdTerm times its width (Bayesian fits
+// of neglected terms: Lepage et al., Nucl. Phys. B Proc. Suppl. 106, 12 (2002)). This lowers the
+// weight of small sizes and is part of the error. The fit uses as many of the largest sizes as
+// agree with it: three or more, or two if there are no more. The error grows by sqrt(chi2/dof) if
+// that exceeds 1.
 // `upper`, `lower`: T_X and T_q of each size, ascending in sites.
 MeetingFit extrapolate_to_meeting(const std::string& quantity, const std::vector<Jackknifed>& upper,
                                   const std::vector<Jackknifed>& lower);
@@ -127,7 +127,7 @@ MeetingFit extrapolate_to_meeting(const std::string& quantity, const std::vector
 // 1: 0.93).
 inline constexpr double kSecondTerm = 0.7, kThirdTerm = 0.5;
 
-// Of a size whose numbers may be used.
+// A size is used only if at most this share of its graphs lies outside the window.
 inline constexpr double kMostOutside = 0.05;
 
 enum class Order { first, second, undecided };

@@ -33,8 +33,9 @@ struct BareAverages {
   double bond = 0;                // <s_i s_j> of a bond
 };
 
-// small_p: any bond plays the removed one, by reweighting, averaged over all bonds; to first order
-// in p (a relative error of lambda of order p), without the noise of few D ends:
+// small_p: to first order in p (the relative error of lambda is of order p). The averages around a
+// removed bond are obtained from every bond of the lattice by reweighting, which avoids the noise
+// of few D ends:
 //   lambda = tanh(beta) d p X_MM (p/2 + (2 - p) f),  f = 1 / (e^beta (cosh beta - e sinh beta))
 // with e the mean of s_i s_j over bonds.
 enum class TreeForm { whole, small_p };
@@ -50,13 +51,13 @@ double chain_tc(const TreeRule& rule);
 
 // Correlation length of a bare lattice from its X_MM, by the amplitudes of the regular lattice
 // (one dimension: exact; d = 2: exact; 3: Butera & Comi, Phys. Rev. B 56, 8212 (1997); 4: mean
-// field). What it is for, the size that a bare lattice needs, takes no more.
+// field). This is precise enough to choose the size of a bare lattice.
 double bare_correlation_length(int dim, double mm);
-// X_MM of the regular lattice at T, likewise: the leading power, a guess.
+// X_MM of the regular lattice at T from the same amplitudes: only the leading power, as a guess.
 double regular_mm(int dim, double temperature);
 
-// What lambda changes by on a lattice of L = `ratio` correlation lengths, relatively: the bound
-// 4 exp(-ratio) (in one dimension it is 2 exp(-ratio) exactly).
+// Upper bound 4 exp(-ratio) of the relative finite-size effect on lambda, for a lattice of L =
+// `ratio` correlation lengths. (In one dimension the effect is exactly 2 exp(-ratio).)
 double tree_finite_size(double ratio);
 
 // A temperature T_b near and below the bare lattice's own transition.
@@ -87,9 +88,8 @@ struct TreeRoot {
   std::vector<Jackknifed> lambda_samples;  // [T]
 };
 
-// Fits ln lambda by a polynomial in u(T) and finds where it is 0. `curvature`: the
-// second derivative, if it is known from elsewhere (then the polynomial is of first order beside
-// it); else the polynomial is of `order`.
+// Fits ln lambda by a polynomial in u(T) and finds its zero. The polynomial has degree `order`. If
+// the second derivative is known (`curvature`), only a straight line is fitted in addition to it.
 struct TreeFit {
   int order = 2;
   bool curvature_known = false;

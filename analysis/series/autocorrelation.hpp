@@ -1,4 +1,5 @@
-// Integrated autocorrelation times and honest errors of time averages by the Gamma method:
+// Integrated autocorrelation times, and errors of time averages that include them, by the Gamma
+// method:
 // U. Wolff, Comput. Phys. Commun. 156, 143 (2004), with its automatic window.
 //
 //   tau_int = 1/2 + sum_(t=1)^W rho(t)      (1/2 for white noise; other tools say 0 or 1)
@@ -33,12 +34,13 @@ inline constexpr double kWindowS = 1.5;
 
 // All replicas must have the same length (they do in a task). A constant series has tau = 1/2 and
 // no error. Needs 2 times; `s` is Wolff's S, the assumed ratio tau/tau_int, 1 to 2.
-// Its mean is taken off the series in place: move one that is not needed any more.
+// Subtracts the mean from the series in place: pass it by std::move if it is not needed any more.
 GammaResult gamma_method(RealSeries series, double s = kWindowS);
 
-// The same of a series that was interrupted: `starts`, ascending from 0, are the times at which a
-// stretch of it begins. No lag reaches across, and none beyond three quarters of the longest
-// stretch (half, of a whole series): a ranking of many replicas has pairs enough at such lags.
+// The same for an interrupted series that consists of several parts. `starts`, ascending from 0,
+// are the times at which the parts begin. No pair of times spans two parts, and no lag exceeds
+// three quarters of the longest part (half for an uninterrupted series): many replicas provide
+// enough pairs at such lags.
 GammaResult gamma_method(RealSeries series, std::span<const Eigen::Index> starts,
                          double s = kWindowS);
 

@@ -1,12 +1,13 @@
-// Control variates: what is known exactly about the graphs (mean number of rewired ends, mean
-// sum of k^2) takes the part of the graph-to-graph spread that hangs on it out of an average.
+// Control variates: the number of rewired ends and the sum of k^2 of a graph have exactly known
+// means. The part of the spread between graphs that is correlated with them is removed from an
+// average.
 //
 //   y_corrected = mean(y) - B^T (mean(x) - mu),   B = Cov(x)^-1 Cov(x, y) from the same graphs
 //
 // The fitted B leaves a bias of order 1/G, which a jackknife over the whole estimator removes. c
 // controls that explain a share R^2 of the variance between G graphs change the variance of an
-// average by (1 - R^2) (G - 2)/(G - 2 - c): they add noise where they explain little. So a result
-// takes them only where they pass the test of controls_help().
+// average by (1 - R^2) (G - 2)/(G - 2 - c): they add noise if R^2 is small. A result therefore uses
+// them only if they pass the test of controls_help().
 // Source: Lavenberg & Welch, Management Science 27, 322 (1981).
 #pragma once
 
@@ -21,12 +22,12 @@ namespace rewise {
 struct ControlVariates {
   Eigen::ArrayXXd x;                    // [graph, control]; no columns: nothing is corrected
   Eigen::VectorXd mu;                   // [control], the exact means
-  std::vector<std::string> names = {};  // [control], or none: for people
+  std::vector<std::string> names = {};  // [control], for output; may be empty
   Eigen::ArrayXXd noise = {};           // [graph, control], thermal as of curves.hpp, or none
 };
 
-// Graphs that one more control, and the mean, need each. With fewer the F test has hardly any
-// power, and the fitted B biases ratios such as U.
+// Number of graphs required per fitted parameter (each control, and the mean). With fewer, the F
+// test has little power, and the fitted B biases ratios such as U.
 inline constexpr Eigen::Index kGraphsPerControl = 4;
 bool enough_graphs(const ControlVariates& controls);
 
@@ -48,14 +49,14 @@ std::vector<Jackknifed> jackknife_with_controls(int sample, const Eigen::ArrayXX
                                                 const ControlVariates& controls,
                                                 const VectorFunction& f);
 
-// Whether a number is better with the controls than without, of the same graphs: its jackknife
-// error is smaller, and what the controls explain of its spread between graphs is more than chance
-// gives in one of 1/kControlLevel cases (F test). False with fewer than 4 (controls + 1) graphs.
+// Whether controls improve a number: they lower its jackknife error, and an F test at the level
+// kControlLevel finds that they explain part of its spread between graphs. False with fewer than
+// 4 (controls + 1) graphs.
 bool controls_help(const Jackknifed& plain, const Jackknifed& controlled,
                    const ControlVariates& controls);
 
-// f of the means, e.g. U from the columns m^2, m^4, with jackknife values over graphs. Each number
-// that f gives comes from the corrected means where controls_help(), else from the plain ones.
+// f of the means, e.g. U from the columns m^2, m^4, with jackknife values over graphs. Each result
+// of f uses the corrected means if controls_help(), else the plain ones.
 std::vector<Jackknifed> jackknife_controlled(int sample, const Eigen::ArrayXXd& rows,
                                              const ControlVariates& controls,
                                              const VectorFunction& f);

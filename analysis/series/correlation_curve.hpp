@@ -1,6 +1,5 @@
-// Curves that are averages over independent members (replicas of one graph, or graphs), with errors
-// that come from the spread of the members alone: no assumption on how points of one curve are
-// correlated.
+// Curves averaged over independent members (replicas of one graph, or graphs). Errors come from the
+// spread of the members, without an assumption on the correlation of points of one curve.
 #pragma once
 
 #include <Eigen/Core>
@@ -21,20 +20,20 @@ MeanCurve mean_curve(const Eigen::ArrayXXd& rows);
 // Rows of one group averaged: [member, point] -> [group, point]; `members` rows to a group.
 Eigen::ArrayXXd group_means(const Eigen::ArrayXXd& rows, Eigen::Index members);
 
-// mean_curve() of rows that come in groups, such as the replicas of a graph, which are alike in
-// what they share: errors are those of the groups' means. Those of few groups are uncertain
-// themselves, and not taken below what the rows say.
+// mean_curve() of rows in groups, such as the replicas of one graph, which are correlated. Errors
+// are those of the means of groups. With few groups these are uncertain, so that the error is never
+// smaller than the one computed from all rows.
 MeanCurve mean_over_groups(const Eigen::ArrayXXd& rows, Eigen::Index members);
 
-// Where the mean curve comes down to `level` for good, between points by a straight line; the error
-// by jackknife over groups of `members` rows, as that of mean_over_groups(). (For good: a sweep of
-// Metropolis flips every move of equal energy, so its correlation goes up and down at first.)
-// Infinite where it ends above, with an error of NaN; the error is NaN too where a leave-one-out
-// curve does.
+// The last point where the mean curve falls to `level`, by linear interpolation. (The last one:
+// a Metropolis sweep accepts every move of equal energy, so that the correlation oscillates at
+// first.) The error is a jackknife over groups of `members` rows, as in mean_over_groups(). If the
+// curve ends above `level`, the result is infinite with error NaN. If a leave-one-out curve does,
+// the error is NaN.
 Value time_to_level(const Eigen::ArrayXd& x, const Eigen::ArrayXXd& rows, double level,
                     Eigen::Index members);
 
-// The same for the first time: where it ends is noise.
+// The first point where the curve falls to `level`, for curves that end in noise.
 Value first_time_at_level(const Eigen::ArrayXd& x, const Eigen::ArrayXXd& rows, double level,
                           Eigen::Index members);
 

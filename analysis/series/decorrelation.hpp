@@ -1,6 +1,6 @@
-// What a schedule of updates is worth: decorrelated measurements per second, 1 / (2 tau_int times
-// the seconds per cycle), with its error; and the tau_int of curves that are correlations already
-// (the configuration correlation of Hawick, Leist & Playne 2010, eq. 14).
+// The speed of a schedule of updates: decorrelated measurements per second, 1 / (2 tau_int times
+// the seconds per cycle), with its error. Also tau_int of given correlation curves (the
+// configuration correlation of Hawick, Leist & Playne 2010, eq. 14).
 //
 // tau_int = 1/2 + sum of rho(t) (1/2 for white noise), in cycles.
 #pragma once
@@ -14,22 +14,21 @@
 
 namespace rewise {
 
-// 1 / (2 tau seconds); relative errors add in squares.
+// 1 / (2 tau seconds); relative errors are added in quadrature.
 Value decorrelated_rate(Value tau, Value seconds_per_cycle);
 
-// The median of timed pieces and its standard error, from the median absolute deviation (as in a
-// normal distribution: 1.2533 x 1.4826 MAD / sqrt(n)), so that a piece in which the machine was
-// busy with something else spoils neither. The relative error is at least `least`, and 20% below
-// three pieces.
+// The median of several timings and its standard error from the median absolute deviation (for a
+// normal distribution: 1.2533 x 1.4826 MAD / sqrt(n)). Both are robust against single timings that
+// other processes disturbed. The relative error is at least `least`, and 20% with fewer than three
+// timings.
 Value typical_cost(std::vector<double> pieces, double least = 0.01);
 
-// tau_int where the sum over lags ended at `window`, before the correlations had died out, with
-// what is missing added as of an exponential: the tau with tau (1 - exp(-window / tau)) = summed.
-// The window must be longer than the sum.
+// Corrects tau_int for a sum over lags that ended at `window`, before the correlations had decayed:
+// assumes an exponential and solves tau (1 - exp(-window / tau)) = summed. Needs window > summed.
 Value with_tail(Value summed, double window);
 
-// Between rate * exp(-z sigma) and rate * exp(z sigma), sigma its relative error: the errors of tau
-// are large and skew.
+// The interval rate * exp(-z sigma) .. rate * exp(z sigma), where sigma is the relative error. It
+// is asymmetric, since the errors of tau are large and skewed.
 struct RateBounds {
   double low = 0, high = 0;
 };

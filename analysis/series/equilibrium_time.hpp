@@ -1,11 +1,11 @@
-// Time to equilibrium: when systems that started hot and systems that started cold agree within
-// their errors.
+// Time to equilibrium: the time after which replicas with a random (hot) and an ordered (cold)
+// start agree within their errors.
 //
-// At each point t the time averages of every system over [t, 2t] are compared by Welch's t test;
-// the time is the first t whose window agrees (p >= 0.05, so |z| < 2 for many systems). Averages of
-// one system over the window carry its own fluctuations honestly, and the window grows with t as a
-// relaxation does. More systems see smaller differences: the time grows with the logarithm of their
-// number (exponential relaxation), so compare times of equal numbers.
+// At each point t, the time averages of every replica over [t, 2t] are compared by Welch's t test.
+// The result is the first t whose window agrees (p >= 0.05, so |z| < 2 for many replicas). Averages
+// over a window contain the fluctuations of the replica, and the window grows with t. More replicas
+// resolve smaller differences: for exponential relaxation, the time grows with the logarithm of
+// their number. Compare only times from equal numbers of replicas.
 #pragma once
 
 #include <Eigen/Core>
@@ -15,8 +15,8 @@
 namespace rewise {
 
 struct EquilibriumTime {
-  Value time;       // error: bootstrap over systems; infinite where they never agree
-  double last = 0;  // no agreement up to here (the last point tried where there is none at all)
+  Value time;       // error: bootstrap over replicas; infinite if they never agree
+  double last = 0;  // the point before `time` (0: none); the last point if they never agree
   bool reached = false;
 };
 

@@ -1,10 +1,10 @@
-// Jackknife errors for anything that is computed from averages over independent graphs (or over
-// replicas, where there is one graph).
+// Jackknife errors of functions of averages over independent graphs (or over replicas, if there is
+// one graph).
 //
-// A `Jackknifed` number carries its leave-one-out values, sorted by the sample they were left out
-// of. A sample is one set of independent members: the graphs of one size at one p. Numbers that
-// share a sample are correlated, and the leave-one-out values know it: covariances of crossings
-// that share a size, or of shifts that share Tc(0), need no further bookkeeping.
+// A `Jackknifed` number stores its leave-one-out values by sample. A sample is a set of independent
+// members: the graphs of one size at one p. Numbers that share a sample are correlated, and their
+// leave-one-out values give the covariance, for example of crossings that share a size, or of
+// shifts that share Tc(0).
 //
 //   bias        = sum_s (n_s - 1) (mean_g theta_(s,g) - theta)
 //   covariance  = sum_s (n_s - 1)/n_s sum_g (theta_(s,g) - mean)(phi_(s,g) - mean)

@@ -5,11 +5,11 @@
 //   C = N (<e^2> - <e>^2) / T^2,  chi = N (<m^2> - <|m|>^2) / T
 //   U = 1 - [<m^4>] / (3 [<m^2>]^2): moments are averaged over graphs first
 //
-// <e>^2 and <|m|>^2 of a graph are squares of averages that have errors of their own: the squares
-// of what a short series gives are too large on average, by 2 tau_int/n of C and chi, and no number
-// of graphs mends it. They are taken from products of averages that are independent, so C and chi
-// are without bias however short the series, and linear in the moments: their average over graphs
-// is that of the averaged moments.
+// <e>^2 and <|m|>^2 of a graph are squares of averages with statistical errors. The square of an
+// average over a short series is too large on average, which makes C and chi too small by a
+// fraction 2 tau_int/n, however many graphs there are. Therefore products of independent averages
+// are used instead: C and chi are then unbiased for series of any length, and linear in the
+// moments, so that the average of C over graphs is C of the averaged moments.
 #pragma once
 
 #include <Eigen/Core>
@@ -20,8 +20,8 @@
 
 namespace rewise {
 
-// The last two stand for <e>^2 and <|m|>^2: products of averages of two different replicas,
-// averaged over all pairs; of a single replica, of two stretches of its time that are not
+// The last two ("pairs") estimate <e>^2 and <|m|>^2: products of averages of two different
+// replicas, averaged over all pairs; for a single replica, of two blocks of time that are not
 // neighbours.
 enum Moment : Eigen::Index {
   kEnergy,
@@ -40,17 +40,16 @@ using MomentRows = Eigen::Array<double, Eigen::Dynamic, kMomentCount>;  // [memb
 using IntSeries = Eigen::Array<std::int64_t, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using IntSeriesRef = Eigen::Ref<const IntSeries>;  // [time, replica], one temperature
 
-// The moments of one sample: its pairs are squares.
+// The moments of one measurement; the pairs are plain squares.
 Moments moments_of_sample(std::int64_t bond_sum, std::int64_t magnetisation_sum,
                           const SampleUnits& units);
 
-// With plain squares in the place of pairs: for averages without error, such as exact ones, and
-// where a jackknife removes the bias.
+// Replaces the pairs by plain squares: for exact averages, and if a jackknife removes the bias.
 Moments with_squares(Moments m);
 
-// The average of x_i x_j over different members of x [member]; NaN for one. `in_time`: members are
-// stretches of one series, and neighbours (the first and the last, too) make no pair where there
-// are four or more.
+// The average of x_i x_j over pairs of different members of x [member]; NaN for one member.
+// `in_time`: members are blocks of one series. Neighbours (the first and last included) are then
+// not used as pairs if there are four blocks or more.
 double mean_pair(const Eigen::ArrayXd& x, bool in_time = false);
 
 // Averages over times and replicas. `pair_of_m2`: <m^2>^2 as the pairs are, from a product of

@@ -1,5 +1,5 @@
-// Multi-histogram reweighting: the samples of one graph at several temperatures, combined into
-// its moments at any temperature between them.
+// Multi-histogram reweighting: combines the samples of one graph at several temperatures into its
+// moments at any temperature between them.
 //
 // Ferrenberg & Swendsen, Phys. Rev. Lett. 63, 1195 (1989); the free energies f_k = -ln Z(beta_k)
 // minimise the convex function of Shirts & Chodera, J. Chem. Phys. 129, 124105 (2008),
@@ -26,7 +26,7 @@ struct HistogramSums {
   Eigen::ArrayXXd moments;  // [bin, 3]: sums of |m|, m^2, m^4
 };
 
-// The density of states that samples amount to, at the energies that they have.
+// The density of states estimated from samples, at the energies that occur in them.
 struct EnergyLevels {
   Eigen::ArrayXd energy;       // [level], ascending, of the whole graph
   Eigen::ArrayXd log_density;  // [level], up to a constant: a state's weight is exp(-beta energy)
@@ -50,8 +50,8 @@ class MultiHistogram {
   // of time. 0: none, which is cheaper.
   MultiHistogram(std::span<const Input> inputs, const SampleUnits& units, Eigen::Index blocks = 0);
 
-  // Thermal averages at beta, with squares in the place of pairs; sensible where effective_samples
-  // says so.
+  // Thermal averages at beta, with plain squares instead of pairs. Reliable only if
+  // effective_samples is large enough.
   Moments moments(double beta) const { return moments(all_, beta); }
 
   // The same with one block left out, free energies solved anew.

@@ -1,7 +1,7 @@
-// The observables: every function of averaged moments that tables, JSON, CSV files, plots and
-// sampling.target_observables know, one entry each. All else follows from the entry: it is
-// reweighted through its moments, averaged over graphs by its moments, and its error is the
-// jackknife's. An observable of a new moment needs that moment, too (moments.hpp).
+// The list of observables: one entry per function of averaged moments. Tables, JSON, CSV files,
+// plots and sampling.target_observables read this list. Reweighting and averages over graphs act on
+// the moments, and errors come from the jackknife, so that a new observable needs only an entry
+// here (and its moment in moments.hpp, if that is new).
 #pragma once
 
 #include <span>
@@ -18,12 +18,12 @@ struct Observable {
   std::string_view label;   // of an axis, LaTeX, with the unit; J = k_B = 1
   double (*of)(const Moments& m, double sites, double temperature);
   bool compares_sizes =
-      false;  // says something beside other sizes alone: not in the output of `run`
+      false;  // meaningful only in comparison with other sizes: not in the output of `run`
 };
 
 std::span<const Observable> observables();
 
-// The index in observables(); Error(internal) for a name that it has not.
+// The index in observables(); Error(internal) for an unknown name.
 std::size_t observable(std::string_view name);
 
 // All of them of one graph, [observables()]: jackknife over the rows of block_moments. With one

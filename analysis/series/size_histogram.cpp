@@ -98,7 +98,7 @@ SizeLaw fit_size_law(const std::vector<std::uint64_t>& borders, const Eigen::Arr
       const auto at = static_cast<std::size_t>(used[static_cast<std::size_t>(i)]);
       const auto first = static_cast<double>(borders[at]);
       const auto last = static_cast<double>(borders[at + 1] - 1);
-      // The number whose own s^-a is the bin's mean, for the exponent so far.
+      // The s whose s^-a equals the mean of the bin, for the current exponent.
       const double representative = -std::log(mean_power(first, last, a)) / a;
       design.row(i) << 1, -representative;
       y[i] = std::log(mean[i] / (last - first + 1));

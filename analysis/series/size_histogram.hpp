@@ -1,9 +1,9 @@
 // Histograms of whole numbers over logarithmic bins, and the power law n(s) ~ s^-a in them.
 //
 // A bin holds the whole numbers first[k] .. first[k+1] - 1. Densities are per whole number, so that
-// bins of any width lie on one curve. Every member (a replica's stretch of time) has a histogram of
-// its own; their spread gives the covariance of the bins, correlations in time and between bins
-// included.
+// bins of any width lie on one curve. Every member (a block of time of a replica) has its own
+// histogram. The spread of the members gives the covariance of the bins, including correlations in
+// time and between bins.
 #pragma once
 
 #include <Eigen/Core>

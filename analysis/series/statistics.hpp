@@ -23,7 +23,7 @@ std::string format_value(Value v);
 // Mean of independent numbers and its standard error, s/sqrt(n); NaN error for n < 2.
 Value mean_and_error(std::span<const double> values);
 
-// The middle one of numbers, one or more; of an even number the mean of the two.
+// The median of one or more numbers; for an even count, the mean of the two middle ones.
 double median(std::vector<double> values);
 
 // Whether two independent estimates agree.
@@ -48,8 +48,9 @@ Agreement compare_groups(std::span<const double> first, std::span<const double> 
 // Whether independent differences, two or more, are zero in the mean: Student's t test.
 Agreement compare_to_zero(std::span<const double> differences, double level = kAgreementLevel);
 
-// Hot and cold halves of one task. `replica_means` [replica]: time averages of one observable
-// (below Tc take |m|, not m); `cold` [replica]: nonzero where the replica started ordered.
+// Compares the replicas of a task with random (hot) and ordered (cold) start. `replica_means`
+// [replica]: time averages of one observable (below Tc use |m|, not m). `cold` [replica]: nonzero
+// if the replica started ordered.
 Agreement compare_hot_cold(std::span<const double> replica_means, std::span<const char> cold,
                            double level = kAgreementLevel);
 
