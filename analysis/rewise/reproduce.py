@@ -1,4 +1,5 @@
-"""A figure or table of a paper, ours beside what the paper found; `rewise reproduce` calls it.
+"""Reproduces a figure or table of a paper, with our results beside those of the paper. Called by
+`rewise reproduce`.
 
     reproduce.py NAME|FILE.toml --program REWISE --figures DIR --version V --device cpu
 
@@ -14,20 +15,27 @@ A description is TOML:
     [[run]]               name, kind and parameters (RUN_KEYS); [run.quick] and [run.paper] add
                           those of a scale
     [[panel]]             run, table, x, y and how to draw them (plots/plot_curves.py); theirs: the
-                          numbers that the paper's text, tables and captions give of its curves:
+                          numbers that text, tables and captions of the paper give for its curves:
                           label, source, and x and y, or x alone (vertical lines), y alone
                           (horizontal ones), or the slope of a power law in x
     [[check]]             claim; relation (less, greater, near, least) between left and right, or
                           left and `among`; CHECK_KEYS has the rest
 
-A side of a check is "run[key=value,..].metric" or a number; size=SMALLEST and size=LARGEST are of
-the run's sizes. factor multiplies the right side; tolerance is for near, beside the errors; source
-says where a number is from; why is said where ours does not agree; scale: for this one only;
-needs_gpu: undecided without one; ratio: the factor between both sides is told. Long texts may be
-lists of lines.
+A side of a check is "run[key=value,..].metric" or a number. size=SMALLEST and size=LARGEST select
+one of the run's sizes. Further keys of a check:
 
-Exit status as that of rewise: 64 command line or description, 65 data, 69 device, 74 input/output,
-75 interrupted, or that of the command that failed.
+    factor      multiplies the right side
+    tolerance   allowed difference for `near`, in addition to the errors
+    source      where a number comes from
+    why         an explanation that is printed if our result disagrees
+    scale       make the check only at this scale
+    needs_gpu   the verdict is "undecided" without a GPU
+    ratio       also print the factor between both sides
+
+Long texts may be lists of lines.
+
+The exit status is as for `rewise`: 64 command line or description, 65 data, 69 device, 74
+input/output, 75 interrupted, or that of the command that failed.
 """
 
 import difflib
@@ -55,7 +63,7 @@ NUMBER, WHOLE, TEXT, LINES, NUMBERS, WHOLES, TEXTS = (
     "a number", "a whole number", "a text", "a text or a list of texts", "a list of numbers",
     "a list of whole numbers", "a list of texts")
 
-# Key: kind, default (of a list also where there is none), smallest and largest value.
+# Key: kind, default, smallest and largest value.
 RUN_KEYS = {
     "name": key_of(TEXT, None), "kind": key_of(TEXT, None),
     "dim": key_of(WHOLE, 2, 1, 4), "sizes": key_of(WHOLES, None, 4, 10 ** 6),
@@ -93,7 +101,7 @@ def fail(origin, message):
 
 
 def check_known(origin, table, known):
-    """Every key must be known."""
+    """Checks that every key is known."""
     for key in table:
         if key not in known:
             near = difflib.get_close_matches(key, known, 1)
@@ -102,7 +110,7 @@ def check_known(origin, table, known):
 
 
 def checked(origin, kind, value, low, high):
-    """One value; a list's values are checked one by one."""
+    """Checks a value, or each value of a list."""
     if kind in (NUMBERS, WHOLES, TEXTS):
         if not isinstance(value, list) or not value:
             fail(origin, f"{kind} is needed")
@@ -122,14 +130,14 @@ def checked(origin, kind, value, low, high):
 
 
 def read_table(origin, table, keys, others=()):
-    """The table with its defaults; keys without one are None."""
+    """The table with defaults filled in. Missing keys without a default are None."""
     check_known(origin, table, [*keys, *others])
     return {key: checked(f"{origin}: {key}", kind, table[key], low, high) if key in table else
             default for key, (kind, default, low, high) in keys.items()}
 
 
 def tables(origin, root, key):
-    """The tables of an array of tables, each with its place for messages."""
+    """The tables of an array of tables, each with its position for messages."""
     entries = root.get(key, [])
     if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
         fail(f"{origin}: {key}", "a list of tables is needed")
@@ -162,7 +170,7 @@ def read_run(origin, table, scale):
 
 
 def read_theirs(origin, table):
-    """What the paper gives of a curve."""
+    """Reads the numbers that the paper gives for a curve."""
     theirs = read_table(origin, table, THEIR_KEYS)
     if not theirs["source"]:
         fail(origin, "source: name the table, figure or section that the numbers are from")
@@ -194,7 +202,7 @@ def read_check(origin, table):
 
 
 def read_figure(text, name, file, scale):
-    """A figure's description at a scale, as a dict. UsageError names the file and the key."""
+    """Reads the description of a figure at a scale, as a dict. UsageError names file and key."""
     try:
         root = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -212,7 +220,7 @@ def read_figure(text, name, file, scale):
 
 
 def find_figure(name, folder, scale):
-    """Of its name, or of its file."""
+    """Reads a figure by its name, or from a file."""
     file = pathlib.Path(name)
     if file.suffix != ".toml":
         file = folder / f"{name}.toml"
@@ -246,7 +254,7 @@ def figure_json(figure, results, verdicts, version):
 
 
 def report(data, texts):
-    """The figure for people; `texts`: of its runs."""
+    """The result of a figure as text. `texts`: those of its runs."""
     lines = [f"{data['title']} ({data['paper']}), scale {data['scale']}", "",
              f"The paper: {data['found']}"]
     lines += [f"Ours: {data['note']}"] if data["note"] else []
@@ -261,7 +269,7 @@ def report(data, texts):
 
 
 def reproduce(options):
-    """Makes the runs, judges the checks and writes the files; gives what to print."""
+    """Makes the runs, judges the checks and writes the files. Returns the text to print."""
     from . import reproduce_checks, reproduce_runs, reproduce_times
     from .files import write_aside
 

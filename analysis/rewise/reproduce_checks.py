@@ -1,5 +1,5 @@
-"""Checks of a figure of `rewise reproduce`: two numbers of its results, or one and the paper's, and
-the verdict on what the paper says of them.
+"""Checks of a figure of `rewise reproduce`. A check compares two numbers of our results, or one of
+ours with one of the paper, and gives a verdict on a claim of the paper.
 
 Results are sets of curves as in curves.json (src/store/FORMATS.md), by the name of the run. A check
 is a dict as reproduce.read_figure() gives it.
@@ -13,7 +13,7 @@ from .files import with_error
 from .reproduce_curves import Value, quotient, number_text, value_of_json
 
 ORDER_ERRORS = 2  # Two values are ordered if they differ by more standard errors than this.
-NEAR_ERRORS = 3   # Two values are equal within this many standard errors beside the tolerance.
+NEAR_ERRORS = 3   # Two values are equal within the tolerance plus this many standard errors.
 
 DEFINITIONS = (
     "agrees: what the paper says holds in our numbers. Of two values, one is larger as claimed by "
@@ -25,8 +25,8 @@ DEFINITIONS = (
 
 @dataclasses.dataclass
 class Side:
-    """A number of a check, or (beyond) a lower bound of it. A number that the paper gives has
-    neither keys nor run nor metric."""
+    """A number in a check; with `beyond`, a lower bound of it. A number of the paper has neither
+    keys nor run nor metric."""
     value: Value
     beyond: bool = False
     keys: dict = dataclasses.field(default_factory=dict)
@@ -44,8 +44,8 @@ def find_metric(data, keys, metric, origin):
 
 
 def size_of(word, data):
-    """An edge as the keys have it; SMALLEST and LARGEST are of the run's sizes, which differ with
-    the scale."""
+    """The edge length for a key `size`. SMALLEST and LARGEST depend on the sizes of the run, which
+    differ between scales."""
     if word not in ("SMALLEST", "LARGEST"):
         return word
     sizes = [float(row["keys"]["size"]) for row in data["metrics"] if "size" in row["keys"]]
@@ -55,7 +55,7 @@ def size_of(word, data):
 
 
 def horizon_of(metric):
-    """The metric that says how long a time was looked for that was not found; "" without one."""
+    """The metric with the lower bound of a time that was not found; "" if there is none."""
     if metric.startswith("equilibrium_"):
         return "apart_until_" + metric.removeprefix("equilibrium_")
     if metric.startswith("tau_"):  # tau_m2_seconds
@@ -91,7 +91,7 @@ def side_of(text, results):
 
 
 def shown(side):
-    """The value with its error; a bound is "more than" it."""
+    """The value with its error as text. A bound begins with "more than"."""
     value, error = side.value
     if math.isinf(value):
         return "never"
@@ -104,8 +104,8 @@ def shown(side):
 
 
 def name_beside(one, other):
-    """What tells one of our values from the other: "schedule 1:1", "p 0.1, size 64", or the
-    metric."""
+    """A name for one of two compared values: the keys in which they differ ("schedule 1:1", "p 0.1,
+    size 64"), or the metric."""
     words = []
     for key, value in one.keys.items():
         if other.keys.get(key) != value:
@@ -116,12 +116,12 @@ def name_beside(one, other):
 
 
 def error_of(value):
-    """The error, or 0 where it is unknown."""
+    """The error, or 0 if it is unknown."""
     return value.error if math.isfinite(value.error) else 0.0
 
 
 def less(left, right):
-    """Verdict on left < right. A bound says only that the value is larger than it."""
+    """Verdict on left < right. A lower bound can prove only that its value is the larger one."""
     a, b = left.value, right.value
     if math.isnan(a.value) or math.isnan(b.value):
         return "undecided"
@@ -138,7 +138,7 @@ def less(left, right):
 
 
 def factor_text(left, right):
-    """", by a factor of 2.5(1)", above 1; "" of bounds and of values that are not positive."""
+    """", by a factor of 2.5(1)", always above 1; "" for bounds and values that are not positive."""
     a, b = left.value, right.value
     if left.beyond or right.beyond or not (0 < a.value < math.inf and 0 < b.value < math.inf):
         return ""
@@ -147,7 +147,7 @@ def factor_text(left, right):
 
 
 def errors_text(difference, error):
-    """"2.5 standard errors"; "" where no error is known."""
+    """"2.5 standard errors"; "" if no error is known."""
     if not error or not math.isfinite(difference / error):
         return ""
     z = difference / error
@@ -217,8 +217,8 @@ RELATIONS = {"less": judge_order, "greater": judge_order, "near": judge_near, "l
 
 
 def verdict_of(check, results):
-    """("agrees", "disagrees" or "undecided", the numbers as a sentence), by DEFINITIONS.
-    UsageError where there is no such metric."""
+    """("agrees", "disagrees" or "undecided", a sentence with the numbers); see DEFINITIONS.
+    UsageError if a metric does not exist."""
     verdict, detail = RELATIONS[check["relation"]](check, results)
     run = check["left"].partition("[")[0]
     if check["needs_gpu"] and run in results and results[run]["about"]["device"] == "cpu":

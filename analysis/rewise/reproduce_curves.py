@@ -1,5 +1,5 @@
-"""Sets of curves in memory, as curves.json has them (src/store/FORMATS.md): dicts with "tables" of
-curves and "metrics", rows of named values. What `rewise reproduce` builds, prints and writes."""
+"""Sets of curves in the layout of curves.json (src/store/FORMATS.md): dicts with "tables" of curves
+and "metrics", rows of named values. `rewise reproduce` builds, prints and writes them."""
 
 import json
 import math
@@ -11,13 +11,13 @@ from .files import with_error, write_aside
 
 
 class Value(NamedTuple):
-    """A number and its standard error; NaN where it is unknown."""
+    """A number and its standard error, which is NaN if it is unknown."""
     value: float
     error: float = math.nan
 
 
 class Timing(NamedTuple):
-    """A time: the median of repeats with its error, the shortest and the longest."""
+    """A time: median of the repeats with its error, shortest and longest repeat."""
     value: float
     error: float = math.nan
     low: float = math.nan
@@ -29,17 +29,17 @@ TIMING_NOTE = ("times: median over repeats, plots show shortest to longest; they
 
 
 def number_text(number):
-    """The shortest text of a number, as the program writes it: "0.01", "2", "1e-05"."""
+    """The shortest text that gives the number back, as in the program: "0.01", "2", "1e-05"."""
     return repr(float(number)).removesuffix(".0")
 
 
 def divide(a, b):
-    """a / b; NaN where b is 0."""
+    """a / b; NaN if b is 0."""
     return a / b if b else math.nan
 
 
 def quotient(a, b):
-    """a / b of independent values; an unknown error counts as none, but of times."""
+    """a / b of independent values. Unknown errors count as 0, except those of times."""
     ratio = divide(a.value, b.value)
     relative = [divide(part.error, part.value) for part in (a, b)]
     if isinstance(a, Timing):
@@ -56,7 +56,7 @@ def mean_and_error(values):
 
 
 def jackknife(rows, f):
-    """f of the means of the columns, less its bias, with the error by leaving out one row each."""
+    """f of the column means, corrected for bias, with the jackknife error over rows."""
     n = len(rows)
     sums = [math.fsum(column) for column in zip(*rows)]
     whole = f(*(total / n for total in sums))
@@ -77,20 +77,20 @@ def value_json(value):
 
 
 def value_of_json(entry):
-    """The Value of {"value", "error"}; null is NaN."""
+    """The Value of a JSON object {"value", "error"}; null becomes NaN."""
     value, error = (math.nan if entry[key] is None else entry[key] for key in ("value", "error"))
     return Value(math.inf if entry.get("infinite") else value, error)
 
 
 def new_set(version, kind, about, notes=()):
-    """A set without curves; `version` of rewise."""
+    """An empty set of curves. `version`: of rewise."""
     return {"format": "rewise curves", "format_version": 1, "version": version, "kind": kind,
             "about": about, "tables": {}, "metrics": [], "notes": list(notes)}
 
 
 def add_point(data, table, keys, columns):
-    """One more point of the curve with these keys. A Value gets a column of its error, a Timing
-    also columns of its range."""
+    """Adds a point to the curve with these keys. A Value also adds a column with its error, and a
+    Timing columns with its range."""
     curves = data["tables"].setdefault(table, [])
     curve = next((one for one in curves if one["keys"] == keys), None)
     if curve is None:
@@ -106,7 +106,7 @@ def add_point(data, table, keys, columns):
 
 
 def add_metrics(data, keys, values):
-    """A row of metrics: {name: Value, Timing or number without an error}."""
+    """Adds a row of metrics: {name: Value, Timing or number without an error}."""
     row = {name: value_json(value if isinstance(value, tuple) else Value(value, 0))
            for name, value in values.items()}
     data["metrics"].append({"keys": keys, "values": row})
@@ -136,7 +136,7 @@ def write_set(data, folder):
 
 
 def shown(value):
-    """A metric for people."""
+    """A metric as text."""
     if math.isinf(value.value):
         return "not reached"
     if math.isnan(value.value):
@@ -152,8 +152,8 @@ WIDTH = 100  # columns of a printed line
 
 
 def wrapped_table(rows, keys):
-    """Aligned text of rows of equal length, the first of which has the heads. Columns that do not
-    fit go into further tables below, which repeat the first `keys` columns."""
+    """Aligned text of rows of equal length; the first row has the headings. Columns that do not fit
+    into the line go into further tables below, which repeat the first `keys` columns."""
     widths = [2 + max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
     parts, part = [], []
     for k in range(keys, len(widths)):
@@ -167,8 +167,7 @@ def wrapped_table(rows, keys):
 
 
 def metrics_table(data):
-    """Aligned text of all metrics: one table for rows of the same keys and names that follow each
-    other."""
+    """Aligned text of all metrics. Successive rows with the same keys and names form a table."""
     tables, heads = [], None
     for row in data["metrics"]:
         keys = ["T" if key == "temperature" else key for key in row["keys"]]
@@ -181,6 +180,6 @@ def metrics_table(data):
 
 
 def finished(data, folder):
-    """Writes the set; gives it and its text for people."""
+    """Writes the set. Returns the set and its text."""
     write_set(data, folder)
     return data, "\n".join([metrics_table(data).rstrip("\n"), *data["notes"]])

@@ -1,6 +1,6 @@
-"""Runs of `rewise reproduce`: the commands of the program that make them, and what their output
-means. Every kind is a function of the run's parameters that gives a set of curves, whose files are
-written, and its text for people.
+"""Runs of `rewise reproduce`: calls commands of the program and converts their output. There is one
+function per kind of run. It takes the parameters of the run, writes the files of its set of curves,
+and returns the set and its text.
 
 Runs about the time of cluster updates are in reproduce_times.py.
 """
@@ -23,7 +23,7 @@ from .reproduce_curves import (Value, add_metrics, add_point, finished, jackknif
 
 
 class CommandFailed(Error):
-    """A command of the program ended with an error, which it has printed."""
+    """A command of the program failed. It has already printed its error message."""
 
     def __init__(self, status, text):
         super().__init__(text)
@@ -31,8 +31,8 @@ class CommandFailed(Error):
 
 
 class Machine:
-    """Runs the program's commands, one after the other, and keeps what they print: a command that
-    was finished before is not run again."""
+    """Runs commands of the program one after the other and stores their output. A command that has
+    finished before is not run again."""
 
     def __init__(self, program, folder, device, version, threads=0, limit=None):
         self.words = [program]
@@ -44,8 +44,8 @@ class Machine:
         self._child, self._signal = None, None
 
     def take_signals(self):
-        """From here on SIGINT, SIGTERM and SIGHUP stop the command that runs, and call() raises
-        Interrupted."""
+        """Installs signal handlers: SIGINT, SIGTERM and SIGHUP stop the running command, and call()
+        raises Interrupted."""
         def stop(number, _):
             self._signal = self._signal or number
             if self._child is not None:
@@ -65,7 +65,7 @@ class Machine:
                           "goes on")
 
     def about(self, run, **other):
-        """What was run, as in curves.json."""
+        """The settings of the run, for `about` in curves.json."""
         return {"lattice": {"dim": run["dim"], "extents": [run["sizes"][0]] * run["dim"],
                             "p": run["p"][0], "rule": run["rule"], "graph_seed": 1,
                             "graphs": run["graphs"]},
@@ -74,13 +74,13 @@ class Machine:
 
     @staticmethod
     def derived_seed(seed, purpose):
-        """As derived_seed() of src/study/study.cpp."""
+        """As derived_seed() in src/study/study.cpp."""
         import xxhash
 
         return xxhash.xxh3_64_intdigest(f"{seed}|{purpose}".encode()) >> 1
 
     def options(self):
-        """Words of the command line on which results do not depend."""
+        """Options on which results do not depend."""
         return options(device=self.device, threads=self.threads)
 
     def call_json(self, name, command, words=None):
@@ -88,10 +88,12 @@ class Machine:
         return json.loads(self.call(name, command, words))
 
     def call(self, name, command, words=None, made=None):
-        """What a command of the program prints. It is kept in runs/NAME.json, and counts as long as
-        `command` (words that determine the result) and the kind of device stay the same. `words`:
-        of the command line, where they are others; `made`: a file that the command writes and that
-        must still be the same."""
+        """Runs a command of the program and returns its output, which is stored in runs/NAME.json.
+        The stored output is used again while `command` (the words that determine the result) and
+        the kind of device are the same.
+
+        words: the command line, if it differs from `command`.
+        made: a file that the command writes and that must not have changed since."""
         kept = self.folder / "runs" / f"{name}.json"
         command = [*command, "cpu" if self.device == "cpu" else "cuda"]
         output = read_kept(kept, command, made)
@@ -107,7 +109,7 @@ class Machine:
     def _run(self, words):
         self._child = subprocess.Popen([*self.words, *words], stdin=subprocess.DEVNULL,
                                        stdout=subprocess.PIPE, text=True)
-        if self._signal is not None:  # since check_stop()
+        if self._signal is not None:  # a signal arrived after check_stop()
             self._child.send_signal(signal.SIGTERM)
         try:
             left = None if math.isinf(self.end) else max(self.end - time.monotonic(), 0)
@@ -125,7 +127,7 @@ class Machine:
                             + (f"status {status}" if status > 0 else f"signal {-status}"))
 
 
-KEPT_VERSION = 7  # Counts changes of what runs/NAME.json holds.
+KEPT_VERSION = 7  # Version of the content of runs/NAME.json.
 
 
 def digest_of(entry):
@@ -144,7 +146,7 @@ def write_kept(path, command, output, made):
 
 
 def read_kept(path, command, made):
-    """The kept output of the same command; None where there is none or it is damaged."""
+    """The stored output of the same command; None if it is missing or damaged."""
     try:
         entry = json.loads(path.read_text(encoding="utf-8"))
         digest = entry.pop("digest")
@@ -156,12 +158,12 @@ def read_kept(path, command, made):
 
 
 def listed(values):
-    """Values as one word of the command line."""
+    """Values as one argument of the command line."""
     return ",".join(value if isinstance(value, str) else number_text(value) for value in values)
 
 
 def options(**values):
-    """Words of the command line: graph_seed=1 is --graph-seed 1."""
+    """Options of the command line: graph_seed=1 becomes --graph-seed 1."""
     return [word for name, value in values.items()
             for word in ("--" + name.replace("_", "-"), str(value))]
 
@@ -178,7 +180,7 @@ OWN_OPTIONS = {"equilibrate": ("steps", "points", "timings"),
 
 
 def curves(run, machine):
-    """The command of the same name writes the set of curves and prints its metrics."""
+    """Runs the command of the same name, which writes the set of curves and prints its metrics."""
     kind, folder = run["kind"], machine.folder / run["name"]
     command = [kind, *graph_options(run, run["sizes"][0], run["p"][0]), *options(
         graphs=run["graphs"], temperature=listed(run["temperature"]),
@@ -208,16 +210,16 @@ def split_schedule(text):
 
 
 def estimate(row, name):
-    """Of a temperature of `rewise run --json`; also where its checks refuse the values, as they do
-    of short runs."""
+    """The value at a temperature of `rewise run --json`, also if its checks failed, which is common
+    for short runs."""
     return Value(*(math.nan if part is None else part for part in
                    ((row if row["candidate"] is None else row["candidate"])[name][key]
                     for key in ("value", "error"))))
 
 
 def over_graphs(rows, name):
-    """Mean over graphs; of one graph its own value and error. Binder's U is 1 - [m^4] / 3 [m^2]^2
-    with means over graphs."""
+    """Mean over graphs; for a single graph, its own value and error. Binder's U is
+    1 - [m^4] / 3 [m^2]^2 with means over graphs."""
     if len(rows) == 1:
         return estimate(rows[0], name)
     if name != "binder":
@@ -227,15 +229,15 @@ def over_graphs(rows, name):
 
 
 def peak(temperatures, values):
-    """Where the values are largest; error: half of the spacing."""
+    """The temperature with the largest value; error: half of the spacing."""
     best = max(range(len(values)), key=lambda k: values[k].value)
     other = best + 1 if best + 1 < len(temperatures) else best - 1
     return Value(temperatures[best], abs(temperatures[other] - temperatures[best]) / 2)
 
 
 def crossing(temperatures, small, large):
-    """Where U of the larger size falls below that of the smaller one, by straight lines between
-    temperatures; the steepest of several."""
+    """The temperature where U of the larger size falls below that of the smaller size, by linear
+    interpolation. The steepest crossing if there are several."""
     at = height = Value(math.nan, math.nan)
     steepest = 0
     for k, (t, following) in enumerate(zip(temperatures, temperatures[1:])):
@@ -253,9 +255,9 @@ def crossing(temperatures, small, large):
 
 
 def moments(run, machine):
-    """Table "moments", a curve per size and p: averages against temperature, with errors over
-    graphs where there are several. Metrics: where C and chi are largest, and for each p where U of
-    consecutive sizes cross (crossing=largest: of the two largest)."""
+    """Table "moments": a curve per size and p, averages against temperature. Errors are over graphs
+    if there are several. Metrics: the temperatures where C and chi are largest, and for each p
+    those where U of consecutive sizes cross (crossing=largest: of the two largest)."""
     temperatures = run["temperature"]
     local, cluster, schedule = split_schedule(run["schedules"][0])
     data = new_set(machine.version, "moments", machine.about(run))
@@ -306,16 +308,16 @@ def study_of(run):
 
 
 def total_of(entry):
-    """Value with statistical and systematic error of an entry of summary.json; NaN where there is
-    none or its error is unknown."""
+    """Value and total error of an entry of summary.json; NaN if it is null or the error is unknown.
+    """
     error = entry and entry.get("total_error", entry["error"])
     return Value(math.nan) if error is None else Value(entry["value"], error)
 
 
 def tc(run, machine):
     """Table "shift": p, shift; table "local": p, exponent. Metrics: tc and shift of every p, and
-    one row with the exponent of the power law through all of them. The study stays in tc/NAME and
-    goes on from there."""
+    one row with the exponent of the power law through all of them. The study is kept in tc/NAME and
+    continues from there."""
     file = machine.folder / "tc" / f"{run['name']}.toml"
     file.parent.mkdir(parents=True, exist_ok=True)
     study = study_of(run)

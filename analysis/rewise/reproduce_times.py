@@ -1,21 +1,21 @@
-"""Runs of `rewise reproduce` about the time of cluster updates: kinds speed, labelling and
-few-cluster. The tables and figures of Komura & Okabe (2012, 2013) and Weigel (2011).
+"""Runs of `rewise reproduce` that time cluster updates: the kinds speed, labelling and few-cluster,
+for tables and figures of Komura & Okabe (2012, 2013) and Weigel (2011).
 
-The hidden command `rewise time-updates REQUEST` times the updates; here their medians, errors and
-ratios are taken. REQUEST is a JSON object:
+The hidden command `rewise time-updates REQUEST` times the updates. This module computes medians,
+errors and ratios. REQUEST is a JSON object:
 
     extents, p, rule, graph_seed      the lattice
     engine, q, beta, replicas, seed   the system; q = 2 is the Ising model
     device, threads, equilibrate      Swendsen-Wang updates from an ordered start; device -1: CPU
-    timings                           a list, each of it from that same state: device, cluster,
-                                      wolff_method or label_method, tile, ranks; least and most
-                                      updates, seconds after which there are no more, warm-up
-                                      updates before, repeats of the same updates
+    timings                           a list of timings, which all begin with the same state:
+                                      device, cluster, wolff_method or label_method, tile, ranks;
+                                      least and most updates, a limit in seconds, warm-up updates,
+                                      repeats of the same updates
 
-The reply has for each timing a list of repeats: columns of equal length, one number per update.
-cluster, measure, activate, label, merge, flip are seconds of the update, of the measurement after
-it and of the update's steps; sites were flipped (Wolff) or visited; passes are those of a labelling
-by relaxation.
+The reply has a list of repeats for each timing. A repeat has columns of equal length, with one
+number per update: cluster, measure, activate, label, merge and flip are seconds (of the update, of
+the measurement after it, and of the steps of the update); sites is the number of sites that were
+flipped (Wolff) or visited; passes is the number of passes of a labelling by relaxation.
 """
 
 import json
@@ -26,28 +26,28 @@ from .errors import UsageError
 from .reproduce_curves import (TIMING_NOTE, Timing, Value, add_metrics, add_point, divide, finished,
                                jackknife, mean_and_error, new_set, number_text, quotient)
 
-TILED = ("+sew", "+relax")  # endings of labelling methods that have tiles
+TILED = ("+sew", "+relax")  # suffixes of labelling methods with tiles
 
 
 def timing_of(repeats):
-    """Median, its error from the median deviation, and range."""
+    """Median of the repeats, its error from the median absolute deviation, and their range."""
     middle = statistics.median(repeats)
     error = math.nan
     if len(repeats) > 1:
-        # 1.4826: from a median deviation to a standard deviation; 1.2533: from the error of a mean
-        # to that of a median; both of normal noise.
+        # For normal noise, 1.4826 converts a median absolute deviation into a standard deviation,
+        # and 1.2533 the error of a mean into that of a median.
         deviation = statistics.median(abs(x - middle) for x in repeats)
         error = 1.4826 * 1.2533 * deviation / math.sqrt(len(repeats))
     return Timing(middle, error, min(repeats), max(repeats))
 
 
 def device_index(device):
-    """Of "cuda:N"; -1: the CPU."""
+    """N of "cuda:N"; -1 for the CPU."""
     return -1 if device == "cpu" else int(device.partition(":")[2])
 
 
 def request(run, size, seed, beta, timings, **how):
-    """A REQUEST of one size; `how` replaces its entries."""
+    """A REQUEST for one size. `how` overrides entries."""
     entries = {"extents": [size] * run["dim"], "p": run["p"][0], "rule": run["rule"],
                "graph_seed": 1, "engine": "bytespin", "q": 2, "beta": beta, "replicas": 1,
                "seed": seed, "threads": 1, "equilibrate": run["equilibrate"], "timings": timings}
@@ -55,15 +55,15 @@ def request(run, size, seed, beta, timings, **how):
 
 
 def summed(repeat, names):
-    """The sum of these columns, update by update."""
+    """The sum of these columns for each update."""
     return [sum(parts) for parts in zip(*(repeat[name] for name in names))]
 
 
 # --- labelling and few-cluster
 
 def critical_beta(dim, q):
-    """beta_c of the Potts model: exact on the square lattice, ln(1 + sqrt q); for q = 2 on the
-    cubic one twice that of the Ising model, which has the same bond probabilities there."""
+    """beta_c of the Potts model. Square lattice: ln(1 + sqrt q), exactly. Cubic lattice with q = 2:
+    twice the beta_c of the Ising model, since the bond probabilities are then equal."""
     if dim == 2:
         return math.log(1 + math.sqrt(q))
     if dim == 3 and q == 2:
@@ -78,7 +78,7 @@ def system(run, q, ratio):
 
 
 def timing_request(run, device, cluster, **how):
-    """An entry of `timings`: at most run["measure"] updates, for about a third of a second."""
+    """An entry of `timings`: at most run["measure"] updates, in about a third of a second."""
     core = device < 0
     return {"device": device, "cluster": cluster, "least": 2 if core else 3,
             "most": run["measure"], "seconds": 0.3, "warm": 1 if core else 3} | how
@@ -95,8 +95,8 @@ def update_times(repeat, sites):
 
 
 def time_per_flipped_site(repeat):
-    """Nanoseconds. An update flips any number of sites: the repeats are eight stretches of updates,
-    each the sum of seconds over the sum of sites."""
+    """Nanoseconds per flipped site. Updates flip different numbers of sites. Therefore the series
+    is cut into eight parts, each with the sum of seconds over the sum of sites."""
     updates = len(repeat["cluster"])
     stretches = min(updates, 8)
     ends = [k * updates // stretches for k in range(stretches + 1)]
@@ -111,19 +111,19 @@ def labelling_keys(size, q, ratio, method, tile, ranks):
 
 
 def labelling(run, machine):
-    """Swendsen-Wang updates of the q-state Potts model for all sizes x q x ratios beta / beta_c x
-    methods x tiles x ranks, on the device; beside them, up to the edge run["core"], the default
-    method on one core.
+    """Times Swendsen-Wang updates of the q-state Potts model for all sizes x q x ratios beta /
+    beta_c x methods x tiles x ranks on the device, and for comparison the default method on one
+    core, up to the edge run["core"].
 
     Table "times", against the run's axis: nanoseconds per spin of an update (total), of its steps
     (activate, label, merge, flip; identify = label + merge), with the measurement (measured), on
-    one core (core); speedup = core / total; passes; tiles_across = L / tile. Table "best_tile",
-    where there are several tiles: the edge with the least `identify`, against size. Metrics
-    likewise; with fit_from, passes_exponent of passes ~ (L / tile)^exponent for L / tile of
-    fit_from and more.
+    one core (core); speedup = core / total; passes; tiles_across = L / tile. Table "best_tile", if
+    there are several tiles: the tile edge with the smallest `identify`, against size. The metrics
+    are the same numbers; with fit_from also passes_exponent, a fit of
+    passes ~ (L / tile)^exponent for L / tile >= fit_from.
 
-    Ranks are threads of one process that share the lattice, each on a core or, in turn, on the CUDA
-    devices of the machine: where there are fewer devices, the times say what sharing costs."""
+    Ranks are threads of one process that share the lattice. Each uses a core, or one of the CUDA
+    devices in turn. With fewer devices than ranks, the times show the cost of sharing."""
     device = device_index(machine.device)
     note = "speedup: one core of this machine's processor over the CUDA device" if device >= 0 else\
         "no CUDA device here: the methods run on one core, and speedup is the default method's " \
@@ -158,7 +158,7 @@ def labelling(run, machine):
 
 
 def add_labelling(data, run, setting, times, core):
-    """A point of "times" and its row of metrics."""
+    """Adds a point to "times" and its row of metrics."""
     size, _, ratio, _, tile, ranks = setting
     one = Timing(1, 0, 1, 1)
     columns = {name: times[name] for name in ("total", "measured", "activate", "label", "merge",
@@ -176,7 +176,7 @@ def add_labelling(data, run, setting, times, core):
 
 
 def add_best_tiles(data, run, settings):
-    """Of every method with tiles and every size."""
+    """Adds the best tile for every method with tiles and every size."""
     for method in dict.fromkeys(method for method, tile, _ in settings if tile):
         for size in run["sizes"]:
             rows = [row for row in data["metrics"] if row["keys"]["method"] == method
@@ -190,15 +190,15 @@ def add_best_tiles(data, run, settings):
 
 
 def slope(points):
-    """Of y against x by least squares; NaN where x does not vary."""
+    """The slope of y against x by least squares; NaN if x does not vary."""
     if len({x for x, _ in points}) < 2:
         return math.nan
     return statistics.linear_regression(*zip(*points)).slope
 
 
 def add_passes_law(data, run, method):
-    """ln passes against ln(L / tile). Tiles of one size label the same configurations, which are
-    alike from update to update: the error is by jackknife over sizes."""
+    """Fits ln passes against ln(L / tile). All tiles of one size label the same, correlated
+    configurations, so that the error is a jackknife over sizes."""
     by_size = {}
     for row in data["metrics"]:
         keys = row["keys"]
@@ -218,8 +218,8 @@ def add_passes_law(data, run, method):
 
 
 def few_cluster(run, machine):
-    """Nanoseconds per flipped site against size: few-cluster updates on the device, with the best
-    of all tiles, beside Wolff updates on one core; and their ratio."""
+    """Nanoseconds per flipped site against size, for few-cluster updates on the device (with the
+    best tile) and Wolff updates on one core, and their ratio."""
     device = device_index(machine.device)
     data = new_set(machine.version, "few-cluster", machine.about(run, engine="bytespin"),
                    [TIMING_NOTE])
@@ -241,18 +241,18 @@ def few_cluster(run, machine):
 
 # --- speed
 
-STRETCHES = 8  # of a series of updates, whose clusters are correlated in time
+STRETCHES = 8  # parts of a series of updates; clusters are correlated in time
 
 
 def medians(repeats, names):
-    """Median over the repeats of the sum of these columns, update by update."""
+    """For each update, the median over repeats of the sum of these columns."""
     return [statistics.median(values) for values in zip(*(summed(repeat, names)
                                                           for repeat in repeats))]
 
 
 def stretches(series, updates):
-    """Means of STRETCHES parts of the first `updates`. The first one, which warms up, is left out
-    where there are enough."""
+    """Means of STRETCHES parts of the first `updates`. With enough updates, the first one is left
+    out as a warm-up."""
     skip = 1 if updates > STRETCHES else 0
     length = (updates - skip) // STRETCHES
     return [statistics.fmean(series[skip + k * length:skip + (k + 1) * length])
@@ -264,8 +264,7 @@ def mean_over_stretches(series):
 
 
 def ratio_of(a, b):
-    """Mean of `a` over mean of `b` over the updates that both have; error by jackknife over
-    stretches."""
+    """Mean of `a` over mean of `b`, for the updates in both; jackknife error over the parts."""
     updates = min(len(a), len(b))
     return jackknife(list(zip(stretches(a, updates), stretches(b, updates))), divide)
 
@@ -275,7 +274,7 @@ def product(a, b):
 
 
 class UpdateTimes:
-    """Wolff updates of one side, from their repeats: microseconds per replica."""
+    """Times of Wolff updates on one side of the comparison, in microseconds per replica."""
 
     def __init__(self, repeats, replicas, sites):
         self.repeats, self.unit = repeats, 1e6 / replicas
@@ -286,7 +285,8 @@ class UpdateTimes:
         return [self.unit * x for x in medians(self.repeats, names)]
 
     def timing(self, names, value_of=mean_over_stretches):
-        """Of the medians. Its range is that of the repeats' means over the mean of the medians."""
+        """The Timing of the medians. Its range is that of the means of the repeats, relative to the
+        mean of the medians."""
         series = self.series(names)
         value = value_of(series)
         means = [self.unit * statistics.fmean(summed(repeat, names)) for repeat in self.repeats]
@@ -299,8 +299,8 @@ ALONE, MEASURED = ["cluster"], ["cluster", "measure"]
 
 
 def speed_columns(core, fast, same_moves, with_hybrid):
-    """Both sides' times and their ratios. If both made the same moves and the core made fewer of
-    them, it is timed per flipped site and counted for the mean cluster of the longer series."""
+    """The times of both sides and their ratios. If both made the same moves and the core made fewer
+    of them, its time per flipped site is scaled to the mean cluster of the longer series."""
     none = Timing(math.nan)
     if fast is None:
         return {"core_us": core.timing(ALONE), "core_us_measured": core.timing(MEASURED),
@@ -334,15 +334,15 @@ def exact_range(value):
 
 
 def speed(run, machine):
-    """Microseconds per Wolff update, alone and with a measurement, of one system on one core
-    (bytespin engine) and of one replica on the accelerated side: the bytespin engine on CUDA, by
-    each of the methods (none: its default), or, without a device, 32 replicas of the multispin
-    engine on one core; their ratios; the mean cluster over N. Table "speed" against temperature,
-    "by_size" against size.
+    """Microseconds per Wolff update, alone and with a measurement. Compares one system on one core
+    (bytespin engine) with one replica on the accelerated side: the bytespin engine on CUDA with
+    each of the methods (none given: the default), or, without a device, the multispin engine with
+    32 replicas on one core. Also gives the ratios and the mean cluster over N. Table "speed" is
+    against temperature, "by_size" against size.
 
-    On CUDA both sides grow the same clusters. With methods there is hybrid_share: the mean over
-    updates of the shorter of both times over that of the device. No hand-over between processor
-    and device by cluster gains more.
+    On CUDA, both sides grow the same clusters. With methods there is also hybrid_share: for each
+    update the shorter of both times, averaged, over that of the device. It bounds the gain from
+    choosing processor or device for each cluster.
 
     Each side makes run["measure"] updates, or as many as half a second has time for (eight at
     least), three times."""

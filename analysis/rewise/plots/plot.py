@@ -1,11 +1,11 @@
-"""Every plot that a study or a task file allows, as PDF and PNG; `rewise plot` calls it.
+"""Draws all plots of a study or a task file as PDF and PNG. Called by `rewise plot`.
 
     plot.py STUDY-FOLDER [--out FOLDER]     into FOLDER, or STUDY-FOLDER/plots
     plot.py TASK.h5 [--out FOLDER]          into FOLDER, or beside the file
-    plot.py TUNE.json [--out FOLDER]        what `rewise tune --out` kept; likewise
-    plot.py FOLDER [--out FOLDER]           of `decorrelate` and the like; as a study
+    plot.py TUNE.json [--out FOLDER]        a file of `rewise tune --out`; into the same folders
+    plot.py FOLDER [--out FOLDER]           a folder of `decorrelate` and others; as for a study
 
-Exit status as that of rewise: 64 command line, 65 damaged or unfit data, 74 input/output.
+The exit status is as for `rewise`: 64 command line, 65 damaged or unsuitable data, 74 input/output.
 """
 
 import argparse
@@ -29,7 +29,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def draw(target, out):
-    """Draws `target`; gives the paths written. Raises files.DataError and OSError."""
+    """Draws `target` and returns the paths of the plots. Raises files.DataError and OSError."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -47,7 +47,7 @@ def draw(target, out):
 
 
 def guarded(program, source, action):
-    """What `action` gives and 0; or None and an exit status, after a line about `source`."""
+    """(result of `action`, 0), or (None, exit status) after printing an error about `source`."""
     def fail(status, what):
         print(f"{program}: {what}", file=sys.stderr)
         return None, status
@@ -91,7 +91,7 @@ def main(arguments):
 
 
 def print_lines(program, lines):
-    """Prints lines and gives an exit status: EXIT_IO where standard output cannot be written."""
+    """Prints lines and returns an exit status: EXIT_IO if standard output cannot be written."""
     try:
         for line in lines:
             print(line)
@@ -99,25 +99,25 @@ def print_lines(program, lines):
     except OSError as error:
         print(f"{program}: standard output could not be written: {error.strerror}",
               file=sys.stderr)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # for what Python flushes when it ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # Python flushes stdout when it ends
         return EXIT_IO
     return 0
 
 
-# How a signal ends a script. While modules are imported, some of which take an exception for one
-# of their own, at once: there is nothing yet to be cleared away.
+# Signal handling. While modules are imported, a signal ends the process at once: nothing has to be
+# removed yet, and some modules would catch an exception themselves.
 _end = os._exit
 
 
 def modules_are_there():
-    """From here on a signal's end clears away what there is."""
+    """Call after all imports: from now on, a signal removes temporary files before the end."""
     global _end
     _end = sys.exit
 
 
 def run_script(main):
-    """Ends the process as `main` says. SIGINT, SIGTERM and SIGHUP end it without a traceback, after
-    temporary files are removed and processes that draw are stopped."""
+    """Runs `main` and ends the process with its status. SIGINT, SIGTERM and SIGHUP end the process
+    without a traceback, after temporary files are removed and drawing processes are stopped."""
     numbers = [number for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
                if signal.getsignal(number) != signal.SIG_IGN]
 

@@ -1,6 +1,6 @@
-"""Figures of curves.json: what `rewise decorrelate`, `equilibrate`, `clusters` and `reproduce`
-write. A panel is a table of curves, one column against another; a figure of `reproduce` names its
-panels itself, the others have theirs here."""
+"""Figures of curves.json, which `rewise decorrelate`, `equilibrate`, `clusters` and `reproduce`
+write. A panel shows one column of a table against another. A figure of `reproduce` describes its
+panels itself; those of the other commands are listed here."""
 
 import json
 import pathlib
@@ -12,7 +12,7 @@ import numpy as np
 from . import plot_style as style
 from ..files import DataError, extents_label, read_json
 
-# name: [panels]; every panel: table, x, y and what a panel of `reproduce` may have.
+# name: [panels]; a panel has table, x, y, and the optional keys of a panel of `reproduce`.
 PANELS = {
     "decorrelate": {
         "correlation": [
@@ -78,26 +78,26 @@ AXES = {
 
 
 def read(folder):
-    """curves.json of a folder as a dict, checked for being one."""
+    """curves.json of a folder as a dict, after a check of its format."""
     return read_json(pathlib.Path(folder) / "curves.json", "rewise curves",
                      "set of curves of rewise", "is the folder one that '--out' named?")
 
 
 def column(curve, name):
-    """A column as numbers, null as NaN; nothing where there is none."""
+    """A column as an array, with null as NaN; empty if there is no such column."""
     values = curve["columns"].get(name)
     return None if values is None else np.array([np.nan if v is None else v for v in values], float)
 
 
 def chosen(curves, only):
-    """The curves whose keys are `only`'s ("temperature=2.4,schedule=1:1|0:1"; | is or)."""
+    """The curves whose keys match `only` ("temperature=2.4,schedule=1:1|0:1"; | means or)."""
     wanted = dict(part.split("=", 1) for part in only.split(",")) if only else {}
     return [curve for curve in curves
             if all(curve["keys"].get(key) in value.split("|") for key, value in wanted.items())]
 
 
 def labels(curves):
-    """What tells the curves of a panel apart."""
+    """A label for each curve of a panel: the keys in which they differ."""
     names = list(curves[0]["keys"]) if curves else []
     varying = [name for name in names if len({curve["keys"].get(name) for curve in curves}) > 1]
     shown = {"temperature": "$T = {}$", "p": "$p = {}$", "size": "$L = {}$", "q": "$q = {}$",
@@ -115,12 +115,12 @@ def labels(curves):
 
 
 def label_of(name):
-    """Of a column, or of a text that a panel has of its own."""
+    """The label of a column, or a text that the panel defines itself."""
     return AXES.get(name) or style.LABELS.get(name) or name.replace("_", " ")
 
 
 def bars(y, error, shown, panel):
-    """Error bars below and above; on a logarithmic axis the lower ones end at a tenth of y."""
+    """Lower and upper error bars. On a logarithmic axis, lower ones end at a tenth of y."""
     if error is None:
         return None
     low, high = error if isinstance(error, tuple) else (error, error)
@@ -130,15 +130,14 @@ def bars(y, error, shown, panel):
 
 
 def spread(curve, name):
-    """Of a time: how far the shortest and the longest of its repeats lie below and above it. None
-    without repeats."""
+    """Distance from a time to its shortest and longest repeat; None without repeats."""
     value, low, high = (column(curve, name + end) for end in ("", "_low", "_high"))
     return None if low is None else (np.maximum(value - low, 0), np.maximum(high - value, 0))
 
 
 def whole_ticks(values, scale, most=8):
-    """The values of a logarithmic axis where they are few whole numbers, as edges of lattices are,
-    and not as near to each other as in 97, 98."""
+    """The values on a logarithmic axis to use as ticks: if they are few integers, such as edge
+    lengths, that are not close to each other (97, 98)."""
     at = sorted(set(values))
     few = scale == "log" and 0 < len(at) <= most
     apart = all(b > 1.2 * a for a, b in zip(at, at[1:]))
@@ -146,7 +145,7 @@ def whole_ticks(values, scale, most=8):
 
 
 def tick_names(at):
-    """Names of ticks on a logarithmic axis, none where it would touch the one before."""
+    """Labels of ticks on a logarithmic axis. A label that would touch the previous one is empty."""
     names, last = [], None
     for x in at:
         name = f"{x:g}"
@@ -158,7 +157,7 @@ def tick_names(at):
 
 
 def set_ticks(axis, values, scale):
-    """Ticks that tell something: on a logarithmic axis those of plain numbers."""
+    """Sets readable ticks; on a logarithmic axis, plain numbers."""
     values = values[np.isfinite(values)]
     at = whole_ticks(values, scale)
     if at:
@@ -169,20 +168,20 @@ def set_ticks(axis, values, scale):
 
 
 def alone(shown):
-    """Points of which neither neighbour is shown: a line does not show them."""
+    """Isolated points: neither neighbour is shown, so that a line would not show them."""
     padded = np.concatenate([[False], shown, [False]])
     return shown & ~padded[:-2] & ~padded[2:]
 
 
 def their_label(curve):
-    """With where in the paper the numbers are."""
+    """The label of a curve of the paper, with the place in the paper."""
     source = curve.get("source")
     return curve["label"] + (f" ({source})" if source else "")
 
 
 def draw_theirs(axes, panel, ours):
-    """What is known of the paper's curves: open symbols of their own; lines where it is an abscissa
-    or an ordinate alone; a slope through our last point. `ours`: [(x, y)]."""
+    """Draws the numbers of the paper: open symbols for points, lines if only x or y is given, and a
+    power law with the given slope through our last point. `ours`: [(x, y)]."""
     lines = ["--", ":", "-.", (0, (1, 3))]
     for index, curve in enumerate(panel.get("theirs", [])):
         look = {"color": style.THEIRS, "linewidth": 0.9, "linestyle": lines[index % len(lines)],
@@ -207,12 +206,12 @@ def draw_theirs(axes, panel, ours):
                          fillstyle="none", zorder=4)
 
 
-MOST_CURVES = len(style.COLOURS)  # that colours tell apart
+MOST_CURVES = len(style.COLOURS)  # distinguishable colours
 
 
 def temperatures_of(curves):
-    """The temperature of each where nothing else tells them apart and they are too many for colours
-    of their own; else None."""
+    """The temperature of each curve, if the curves differ only in temperature and are too many for
+    separate colours; else None."""
     if len(curves) <= MOST_CURVES:
         return None
     others = {tuple((k, v) for k, v in curve["keys"].items() if k != "temperature")
@@ -223,7 +222,7 @@ def temperatures_of(curves):
 
 
 def looks(curves):
-    """Colour, marker and line of each."""
+    """Colour, marker and line style of each curve."""
     temperatures = temperatures_of(curves)
     lines = ["-", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1))]
     for index in range(len(curves)):
@@ -234,7 +233,7 @@ def looks(curves):
 
 
 def draw_curve(axes, curve, panel, look, label, few):
-    """One curve; gives whether it shows anything."""
+    """Draws a curve. Returns whether anything is visible."""
     x, y = column(curve, panel["x"]), column(curve, panel["y"])
     if x is None or y is None:
         raise DataError(f"table '{panel['table']}' has no column '{panel['x']}' or "
@@ -276,7 +275,7 @@ def draw_curve(axes, curve, panel, look, label, few):
 
 
 def draw_panel(axes, tables, panel):
-    """One panel; gives whether it shows anything."""
+    """Draws a panel. Returns whether anything is visible."""
     curves = chosen(tables.get(panel["table"], []), panel.get("only", ""))
     few = all(len(curve["columns"].get(panel["x"], [])) <= 40 for curve in curves)
     nameless = "ours" if panel.get("theirs") else None
@@ -311,8 +310,8 @@ def draw_panel(axes, tables, panel):
 
 
 def compose(panels, tables_of, width=None):
-    """A figure of the panels, two a row; tables_of(panel) gives the tables it draws from; of one
-    panel `width` inches wide."""
+    """A figure with the panels, two per row. tables_of(panel) returns the tables of a panel.
+    `width`, in inches, applies to a single panel."""
     columns = 1 if len(panels) == 1 else 2
     figure, axes = style.new_figure(columns=columns, rows=-(-len(panels) // columns),
                                     width=width if columns == 1 else None)
@@ -324,8 +323,8 @@ def compose(panels, tables_of, width=None):
 
 
 def split(panel, tables):
-    """The panel, or one for each schedule where colours cannot tell all temperatures and schedules
-    apart."""
+    """The panel, or one panel per schedule if there are too many temperatures and schedules for the
+    colours."""
     curves = tables.get(panel["table"], [])
     schedules = list(dict.fromkeys(curve["keys"].get("schedule") for curve in curves))
     if len(curves) <= MOST_CURVES or len(schedules) == 1 or len(curves) == len(schedules):
@@ -354,7 +353,7 @@ def metric_curves(sets):
 
 
 def tables_of(data, panel):
-    """The tables that a panel draws from: those of its run, or the metrics of one run or of all."""
+    """The tables of a panel: those of its run, or the metrics of one run or of all runs."""
     if panel["table"] == "metrics":
         runs = data["runs"].values() if panel["run"] == "*" else [data["runs"][panel["run"]]]
         return {"metrics": metric_curves(runs)}
@@ -373,7 +372,7 @@ def has_times(sets):
 
 
 def note_below(figure, lines, width):
-    """Lines of small text below the panels, which lose no room to it."""
+    """Adds lines of small text below the panels and enlarges the figure for them."""
     text = "\n".join(textwrap.fill(line, width, subsequent_indent="      " if line[:1] == "["
                                    else "") for line in lines)
     if text:
@@ -383,7 +382,7 @@ def note_below(figure, lines, width):
 
 
 def caption(data):
-    """The verdicts of a figure of `reproduce`, what they mean, and what its panels lack."""
+    """The verdicts of a figure of `reproduce`, their meaning, and what is missing in the panels."""
     lines = [f"[{VERDICTS[c['verdict']]}] {c['claim']}: {c['detail']}" for c in data["checks"]]
     if data["checks"]:
         lines.append(", ".join(f"[{sign}] {word}" for word, sign in VERDICTS.items()) + ". "
@@ -411,7 +410,7 @@ def draw_figure(data, folder):
 
 
 def draw(data, folder):
-    """Draws what curves.json allows into `folder`; gives the paths written."""
+    """Draws all figures of curves.json into `folder` and returns their paths."""
     if data["kind"] == "figure":
         return draw_figure(data, folder)
     def make(name, panels):

@@ -1,6 +1,6 @@
-"""Figures of a Potts transition from its peaks (SUMMARY.md, "Transitions by peaks"): C and chi of
-every size with their maxima, the temperatures that they give against size, and the histograms of
-the energy where two phases weigh the same."""
+"""Figures of a Potts transition by its peaks (SUMMARY.md, "Transitions by peaks"): C and chi of
+every size with their maxima, the resulting temperatures against size, and the histograms of the
+energy where two phases have equal weight."""
 
 from functools import partial
 
@@ -10,7 +10,7 @@ from . import plot_style as style
 from .plot_sizes import LEFT_OUT
 from ..files import array, size_label, value_and_error, with_error
 
-# What a temperature comes from: the entry of "peaks", and how it is called.
+# The temperatures: their entry in "peaks", and their name.
 TEMPERATURES = {"specific_heat": r"largest $C$", "susceptibility": r"largest $\chi$",
                 "weights": r"weights $q:1$"}
 # The means of the graphs' own temperatures, in "peaks".
@@ -133,6 +133,6 @@ def plot_histograms(point):
 
 
 def jobs(point):
-    """What draws each figure, and gives (figure, name)."""
+    """A function for every figure, which returns (figure, name)."""
     for draw in (plot_peaks, plot_temperatures, plot_histograms):
         yield partial(draw, point)

@@ -1,5 +1,5 @@
-"""Figures of the way to infinite size, one panel per p: crossing temperatures and Binder ratios of
-neighbouring sizes against their finite-size terms, with the fits that give the limits."""
+"""Figures of the extrapolation to infinite size, one panel per p: crossing temperatures and Binder
+ratios of neighbouring sizes against their finite-size terms, with the fits."""
 
 import numpy as np
 
@@ -11,13 +11,12 @@ QUANTITIES = ["binder", "scaled_m2"]
 
 
 def is_imported(point):
-    """Whether it is a graph from a file, which has no p that is known."""
+    """Whether the point is an imported graph, whose p is unknown."""
     return any(not size["extents"] for size in point.get("sizes", []))
 
 
 def p_label(point):
-    """The point's p, or the file of an imported graph, and what else tells it from others of a
-    sweep."""
+    """Label of a point: p, or the file of an imported graph, and in a sweep what else differs."""
     p, others = point["p"], point_label(point)
     if is_imported(point):
         return size_label(point["sizes"][0]) + others
@@ -30,7 +29,7 @@ def p_label(point):
 
 
 def point_label(point):
-    """', 2D, swap, 1:1': dimension, rule and schedule, as far as a sweep has several."""
+    """', 2D, swap, 1:1': dimension, rule and schedule, each only if the sweep has several."""
     if not point.get("label"):
         return ""
     words = {f"{point['dim']}d": f"{point['dim']}D", point["rule"]: point["rule"],
@@ -44,7 +43,7 @@ def tc_of(point):
 
 
 def grid(count, **keywords):
-    """Panels for `count` values of p, two a row; the surplus panel is blanked."""
+    """Panels for `count` values of p, two per row; a surplus panel is left blank."""
     columns = 1 if count == 1 else 2
     figure, axes = style.new_figure(columns=columns, rows=-(-count // columns), height=2.5,
                                     **keywords)
@@ -62,8 +61,8 @@ LEFT_OUT = "left out of the fit"
 
 
 def draw_crossings(panel, group, abscissa, ordinate, used, index, label):
-    """Crossings with their errors: filled where the fit used them, hollow where it left them out;
-    gives the abscissa farthest from 0."""
+    """Draws crossings with errors: filled if the fit used them, else hollow. Returns the abscissa
+    farthest from 0."""
     widest = 0.0
     for which in (True, False):
         chosen = [c for c in group if c.get(abscissa) is not None and c.get(used, True) == which]
@@ -79,8 +78,8 @@ def draw_crossings(panel, group, abscissa, ordinate, used, index, label):
 
 
 def explain(panel, point, group, used):
-    """Entries of the legend: that hollow symbols are left out of the fit, where there are any, and
-    which sizes have no crossing in their window."""
+    """Adds legend entries: the meaning of hollow symbols, if there are any, and the sizes without a
+    crossing in their window."""
     if any(not c.get(used, True) for c in group):
         panel.plot([], [], linestyle="none", marker="o", color=style.GREY, markerfacecolor="white",
                    label=LEFT_OUT)
@@ -100,9 +99,9 @@ def size_name(extents):
 
 
 def draw_fit(panel, limit, widest, good=True, least=0.0):
-    """From the abscissa least to widest, the lines limit + amplitude x of an extrapolation (of the
-    fit of greatest weight, where the limit is an average over several), each with the band of its
-    error where the summary has the covariance; one label with chi^2 for all."""
+    """Draws the lines limit + amplitude x of an extrapolation, from `least` to `widest`, with an
+    error band if the summary has the covariance, and one label with chi^2. If the limit is an
+    average over several fits, the lines are those of the fit with the greatest weight."""
     value, error = value_and_error(limit.get("fit_limit", limit))
     label = rf"fit, $N \geq {limit['smallest']:g}$" if limit.get("smallest") else "fit"
     if limit.get("chi2") is not None and limit.get("dof") is not None:
@@ -128,7 +127,7 @@ def draw_fit(panel, limit, widest, good=True, least=0.0):
 
 
 def draw_limit(panel, limit, name, good=True):
-    """A limit where the finite-size term is 0: a star, hollow where it is no result."""
+    """Draws a limit as a star at finite-size term 0; hollow if a check rejected it."""
     value, error = whole(limit) if good else whole_or_statistical(limit)
     if not np.isfinite(value):
         return
@@ -140,7 +139,7 @@ def draw_limit(panel, limit, name, good=True):
 
 
 def from_zero(panel, widest, least=0.0):
-    """Abscissas from 0 on, or from least, with room for the limit's star beside the axis."""
+    """Lets the abscissa begin at 0, or at `least`, with room for the star of the limit."""
     widest = widest or 1.0
     panel.set_xlim(min(-0.06 * widest, 1.08 * least), 1.08 * widest)
     style.plain_offset(panel.xaxis)
@@ -153,7 +152,7 @@ def is_regular(point):
 
 
 def name_panel(panel, point):
-    """p above the panel, and the exponents in its axis' definition where the summary has them."""
+    """Writes p above the panel, and the exponents into the label of the abscissa if known."""
     panel.set_title(title_of(point), loc="left")
     scaling = point.get("scaling")
     if scaling and is_regular(point):
@@ -162,15 +161,15 @@ def name_panel(panel, point):
 
 
 def title_of(point):
-    """p, and beside it why there is no Tc."""
+    """p, and the reason if there is no Tc."""
     return p_label(point) + ("" if point.get("tc") is not None else f": {status_of(point)}")
 
 
 def plot_extrapolation(points):
-    """Crossing temperatures of neighbouring sizes against their finite-size shift, and to the left
-    those of U with its limit, which have an abscissa of their own, with the fit that gives Tc at
-    N = infinity and its error band. Hollow symbols were left out of the fit; a hollow star is a
-    value that a check contradicts."""
+    """Crossing temperatures of neighbouring sizes against their finite-size shift, and on the left
+    the temperatures where U has its limit, whose shift is negative. The lines are the fit that
+    gives Tc at N = infinity, with its error band. Hollow symbols were not used by the fit; a hollow
+    star is a value that a check rejected."""
     figure, axes = grid(len(points))
     for panel, point in zip(axes.flat, points):
         pairs = {quantity: [c for c in found(point, quantity) if len(c["sites"]) == 2]
@@ -210,8 +209,8 @@ REGULAR_ETA = {(1, 2): 1.0, (2, 2): 1 / 4, (2, 3): 4 / 15, (2, 4): 1 / 4, (3, 2)
 
 
 def m2_scaling(point, q=2):
-    """(x, label) of N^x <m^2>, whose curves of different sizes cross at Tc. (None, label) is the
-    scaled_m2 of the summary, which is that already ("scaled_m2_power" of `tc`) or N^(1/2) <m^2>."""
+    """(x, label) of the combination N^x <m^2> whose curves cross at Tc. x is None if scaled_m2 of
+    the summary is this combination already ("scaled_m2_power"), or is N^(1/2) <m^2>."""
     sizes = point.get("sizes", [])
     dims = {len(size["extents"]) for size in sizes}
     dim = dims.pop() if len(dims) == 1 else None
@@ -226,8 +225,8 @@ def m2_scaling(point, q=2):
 
 
 def plot_binder_limit(points):
-    """U at the crossings against its finite-size term, with the fit that gives its limit, the
-    fit's error band and the universal value expected."""
+    """U at the crossings against its finite-size term, with the fit, its error band, and the
+    expected universal value of the limit."""
     figure, axes = grid(len(points))
     for panel, point in zip(axes.flat, points):
         pairs = [c for c in found(point, "binder") if len(c["sites"]) == 2]

@@ -12,13 +12,13 @@ from .plot_sizes import (QUANTITIES, found, grid, is_imported, m2_scaling, p_lab
 from ..files import (array, in_formula, refused, schedule_label, size_label, status_of,
                      value_and_error, whole, whole_or_statistical, with_error)
 
-MOST_ANNOTATED = 6  # values written beside their points
+MOST_ANNOTATED = 6  # largest number of points whose values are written beside them
 # Tc(p) - Tc(0) ~ p^(1/gamma) for small p (Hastings 2003); gamma of the regular lattice.
 ONE_OVER_GAMMA = {2: 4 / 7, 3: 1 / 1.237075}
 
 
 def p_name(point):
-    """What stands for the point in the names of its plots."""
+    """The part of a plot's file name that identifies the point."""
     label = (point.get("label") or "").replace("/", "_")
     if is_imported(point):
         graph = point["sizes"][0].get("graph", "graph").replace("/", "_")
@@ -27,8 +27,8 @@ def p_name(point):
 
 
 def window_of(point):
-    """The temperatures worth showing around a crossing: all that were measured, unless the
-    smallest sizes were scanned far more widely than the largest."""
+    """The range of temperatures to show around a crossing: all measured ones, unless the smallest
+    sizes were scanned over a far wider range than the largest."""
     ranges = [(min(size["temperatures"]), max(size["temperatures"])) for size in point["sizes"]
               if size["temperatures"]]
     low, high = min(r[0] for r in ranges), max(r[1] for r in ranges)
@@ -36,12 +36,12 @@ def window_of(point):
     width = narrow[1] - narrow[0]
     if width > 0 and high - low > 3 * width:
         low, high = max(low, narrow[0] - width / 2), min(high, narrow[1] + width / 2)
-    margin = 0.03 * (high - low) or 0.01 * high  # one temperature
+    margin = 0.03 * (high - low) or 0.01 * high  # the second term is for a single temperature
     return low - margin, high + margin
 
 
 def draw_curve(axes, size, quantity, index, window, label=None):
-    """One size's points inside the window, and the reweighted line through them."""
+    """Draws the points of one size inside the window, and the reweighted line through them."""
     curve = size.get(quantity)
     if not curve:
         return
@@ -74,7 +74,7 @@ def mark_crossings(axes, point, quantity):
 
 
 def mark_tc(axes, point):
-    """Tc with its error, or as a broken line what a check contradicts."""
+    """Draws Tc with its error; a value that a check rejected is a broken line."""
     value, error = tc_of(point)
     candidate = whole_or_statistical(refused(point))
     if np.isfinite(candidate[0]):
@@ -89,7 +89,7 @@ def mark_tc(axes, point):
 
 
 def scaled_size(size, exponent):
-    """The size with N^exponent <m^2> in place of N^(1/2) <m^2>, as far as it was simulated."""
+    """The size with N^exponent <m^2> instead of N^(1/2) <m^2>, at simulated temperatures only."""
     if exponent is None or not size.get("m2"):
         return size
     factor = size["sites"]**exponent
@@ -108,7 +108,7 @@ def plot_crossings(point, q=2):
         for index, size in enumerate(point["sizes"]):
             shown = size if quantity == "binder" else scaled_size(size, exponent)
             draw_curve(panel, shown, quantity, index, window)
-        if quantity == "binder" or exponent is None:  # else they are crossings of N^(1/2) m^2
+        if quantity == "binder" or exponent is None:  # the crossings are those of N^(1/2) m^2
             mark_crossings(panel, point, quantity)
         mark_tc(panel, point)
         panel.set_xlim(window)
@@ -150,12 +150,12 @@ def plot_thermodynamics(point, more=()):
 
 
 def known_tc(point):
-    """Tc, or what a check refused; NaN where there is neither."""
+    """Tc, or the value that a check rejected; NaN if there is neither."""
     return whole_or_statistical(point.get("tc") or refused(point))
 
 
 def tc_source(point):
-    """Whose Tc known_tc() is."""
+    """The origin of known_tc(), for labels."""
     if point.get("tc") is None:
         return "of the crossings, refused by a check"
     return {"tree": "of the tree condition", "both": "of both methods"}.get(
@@ -163,10 +163,10 @@ def tc_source(point):
 
 
 def plot_collapse(points):
-    """U of all sizes against (T - Tc) N^y. With the Tc and y of the best collapse where they are a
-    result: S is its mean squared distance from one curve, in units of the errors. Else with the Tc
-    of the crossings and theory's y, which S is not about: the title says so, and what speaks
-    against the best collapse."""
+    """U of all sizes against (T - Tc) N^y. If the best collapse is valid, Tc and y are its own, and
+    S is the mean squared distance from one curve in units of the errors. Otherwise Tc is that of
+    the crossings and y the theoretical one, to which S does not apply; the title says so, and why
+    the best collapse was rejected."""
     figure, axes = grid(len(points))
     for panel, point in zip(axes.flat, points):
         found = point["collapse"]
@@ -191,8 +191,8 @@ def plot_collapse(points):
 
 
 def draw_floors(panel, sizes):
-    """What tau_int is where measurements are uncorrelated, half of the cycles between them: a line
-    for each number of cycles, which names the sizes where there are several; gives the values."""
+    """Draws the tau_int of uncorrelated measurements, half of the cycles between two of them: a
+    line for each number of cycles, labelled by sizes if there are several. Returns the values."""
     floors = {}
     for size in sizes:
         if size.get("every"):
@@ -206,8 +206,8 @@ def draw_floors(panel, sizes):
 
 
 def plot_tau(summary, point):
-    """tau_int of m^2 in cycles of the schedule M:W, which may differ by size, as may the cycles
-    per measurement."""
+    """tau_int of m^2 in cycles of the schedule M:W. Schedules and cycles per measurement may differ
+    between sizes."""
     figure, axes = style.new_figure()
     panel = axes[0, 0]
     for index, size in enumerate(point["sizes"]):
@@ -225,8 +225,8 @@ def plot_tau(summary, point):
 
 
 def plot_tc(summary):
-    """Tc(p), with Tc(0) as a line, since p runs on a logarithmic axis; of one p on a linear one,
-    beside Tc(0). Open: what a check contradicts, which is no result."""
+    """Tc(p) on a logarithmic axis of p, with Tc(0) as a line; for a single p on a linear axis,
+    beside Tc(0). Open symbols are values that a check rejected."""
     figure, axes = style.new_figure()
     panel = axes[0, 0]
     points = [point for point in summary["points"] if point["p"] > 0]
@@ -259,15 +259,15 @@ def plot_tc(summary):
 
 
 def name_value(panel, x, value, error):
-    """A value beneath its point."""
+    """Writes a value below its point."""
     panel.annotate(with_error(value, error), (x, value - np.nan_to_num(error)), xytext=(0, -4),
                    textcoords="offset points", ha="center", va="top", fontsize=7,
                    bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5})
 
 
 def p_axis(panel, p):
-    """An abscissa for these p > 0: logarithmic with plain numbers, or linear from 0 where there is
-    one value, which would not show a logarithmic axis' scale."""
+    """Sets up the abscissa for these p > 0: logarithmic with plain numbers, or linear from 0 for a
+    single value."""
     panel.set_xlabel(style.REWIRED)
     if len(set(p)) == 1:
         panel.set_xscale("linear")
@@ -279,7 +279,7 @@ def p_axis(panel, p):
 
 
 def draw_power_law(panel, law):
-    """The fitted power with the band of its error, which the summary's covariance allows."""
+    """Draws the fitted power law with its error band, from the covariance in the summary."""
     amplitude, amplitude_error = value_and_error(law["amplitude"])
     exponent, exponent_error = value_and_error(law["exponent"])
     x = np.geomspace(law["p_first"], law["p_last"], 41)
@@ -304,7 +304,7 @@ def plot_shift(summary):
     p, shift, error = np.array([k for k in known if k[0] > 0 and k[1] > 0]).reshape(-1, 3).T
     style.points(above, p, shift, error, 0)
     above.set_ylabel(r"$T_{\mathrm{c}}(p) - T_{\mathrm{c}}(0)$ ($J/k_{\mathrm{B}}$)")
-    if len(p) == 1:  # no power to see: linear axes, which meet where p and the shift are 0
+    if len(p) == 1:  # a single point shows no power law: linear axes from 0
         name_value(above, p[0], shift[0], error[0])
         above.set_ylim(0, 1.3 * (shift[0] + np.nan_to_num(error[0])))
         p_axis(above, p)
@@ -328,7 +328,7 @@ def plot_shift(summary):
 
 
 def draw_local_exponents(panel, local, theory):
-    """Each between the two values of p that it comes from."""
+    """Draws each local exponent between its two values of p."""
     values = np.array([value_and_error(entry["exponent"]) for entry in local])
     style.points(panel, [entry["p"] for entry in local], values[:, 0], values[:, 1], 1)
     for entry, (value, _) in zip(local, values):
@@ -362,8 +362,8 @@ def plot_tree(point):
 
 
 def by_best(summary):
-    """The summary with the best values of both methods in place of those of the crossings: as it
-    is without the tree condition."""
+    """The summary with the best values of both methods instead of those of the crossings, in the
+    layout of a summary without the tree condition."""
     if "best" not in summary:
         return summary
     points = [point | {"tc": point["best"], "shift": point["best_shift"], "candidate": None}
@@ -375,7 +375,7 @@ def by_best(summary):
 
 
 def jobs(summary):
-    """Every figure that the summary allows, as functions that make (figure, name)."""
+    """A function for every possible figure of the summary, which returns (figure, name)."""
     yield from jobs_of_study(by_best(summary), summary.get("points", []))
     for point in summary.get("points", []):
         if (point.get("tree") or {}).get("lambda"):
@@ -383,8 +383,8 @@ def jobs(summary):
 
 
 def jobs_of_study(summary, by_crossings):
-    """`by_crossings`: the points with what the crossings alone gave, which figures about their
-    extrapolation show."""
+    """As jobs(), for a study by crossings or both methods. `by_crossings`: the points with results
+    of the crossings alone, for figures of the extrapolation."""
     points, more = summary.get("points", []), style.learn(summary)
     yield from plot_sweep.jobs(points)
     if any(point["p"] > 0 and (np.isfinite(tc_of(point)[0]) or refused(point)) for point in points):
@@ -414,11 +414,11 @@ def jobs_of_study(summary, by_crossings):
 
 
 def figures(summary):
-    """(figure, name) of each of them, one at a time."""
+    """Yields (figure, name) of all figures."""
     for job in jobs(summary):
         yield job()
 
 
 def draw(summary, folder):
-    """Draws everything into `folder`; gives the paths written."""
+    """Draws all figures into `folder` and returns their paths."""
     return style.save_all(jobs(summary), folder)

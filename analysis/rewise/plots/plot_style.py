@@ -1,8 +1,8 @@
-"""How every figure of rewise looks: sizes of a journal's columns, one set of symbols and colours,
-PDF with embedded fonts and PNG beside it; and how the figures of a study are drawn on all cores.
+"""The common style of all figures (column widths of a journal, symbols, colours, PDF with embedded
+fonts and PNG), and the parallel drawing of the figures of a study.
 
-Most of a figure's time goes into its texts (each formula is parsed) and ticks, so each is laid out
-once and then drawn once for the PNG and once for the PDF, and tick labels are plain text."""
+Text (each formula is parsed) and ticks take most of the time. A figure is therefore laid out only
+once for both files, and tick labels are plain text."""
 
 import io
 import os
@@ -27,13 +27,13 @@ ONE_COLUMN = 3.4   # inches: 8.6 cm
 TWO_COLUMNS = 7.0  # 17.8 cm
 ROW = 2.7
 
-# Okabe & Ito (2008): told apart with any colour vision, and in order of lightness in print.
+# Okabe & Ito (2008): distinguishable with any colour vision; ordered by lightness for print.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
 MARKERS = ["o", "s", "^", "D", "v", "P", "X"]
 GREY = "#666666"
-THEIRS = "#444444"  # curves of the papers beside ours
+THEIRS = "#444444"  # curves of the papers
 
-# Axis labels with symbol and unit; J = 1 and k_B = 1 are named as the units they are.
+# Axis labels with symbol and unit. The units are written with J and k_B.
 TEMPERATURE = r"temperature $T$ ($J/k_{\mathrm{B}}$)"
 CRITICAL = r"critical temperature $T_{\mathrm{c}}$ ($J/k_{\mathrm{B}}$)"
 REWIRED = r"rewiring probability $p$"
@@ -50,8 +50,7 @@ LABELS = {
 
 
 def learn(summary):
-    """Takes over the labels of observables that the program knows and this file does not; gives
-    their names."""
+    """Adds labels from the summary for observables that are missing here. Returns their names."""
     new = [entry for entry in summary.get("observables", [])
            if LABELS.get(entry["name"]) in (None, entry["label"])]
     known = {"energy", "abs_magnetisation", "m2", "m4", "binder", "scaled_m2", "specific_heat",
@@ -76,15 +75,16 @@ RC = {
 
 
 def new_figure(columns=1, rows=1, width=None, height=ROW, **keywords):
-    """A figure and its axes [rows, columns]; one column of text wide, or two where it has more."""
+    """A figure and its axes [rows, columns], one text column wide, or two if it has several columns
+    of panels."""
     plt.rcParams.update(RC)
     width = width or (ONE_COLUMN if columns == 1 else TWO_COLUMNS)
     return plt.subplots(rows, columns, figsize=(width, height * rows), squeeze=False, **keywords)
 
 
 def look(index):
-    """Colour and marker of the index-th curve; beyond seven the pairing shifts, so that no two of
-    the first 42 look alike."""
+    """Colour and marker of curve number `index`. After every seven curves the pairs of colour and
+    marker change, so that the first 42 curves all differ."""
     turn = index // len(COLOURS)
     return {"color": COLOURS[index % len(COLOURS)],
             "marker": MARKERS[(index + turn) % len(MARKERS)]}
@@ -96,13 +96,13 @@ SHADES = matplotlib.colors.ListedColormap(
 
 
 def colours_of(temperatures):
-    """A colour for each, by its value."""
+    """A colour for each temperature, by its value."""
     low, high = min(temperatures), max(temperatures)
     return [SHADES((t - low) / ((high - low) or 1)) for t in temperatures]
 
 
 def temperature_bar(figure, temperatures, beside=None):
-    """The scale of colours_of(), right of all panels or of one."""
+    """Adds the colour scale of colours_of() to the right of all panels, or of one panel."""
     scale = matplotlib.cm.ScalarMappable(
         matplotlib.colors.Normalize(min(temperatures), max(temperatures)), SHADES)
     panels = beside or [axes for axes in figure.axes if axes.axison]
@@ -110,18 +110,18 @@ def temperature_bar(figure, temperatures, beside=None):
 
 
 def points(axes, x, y, error, index, label=None, **keywords):
-    """Measured points with their error bars."""
+    """Draws measured points with error bars."""
     style = dict(linestyle="none", elinewidth=0.8, zorder=3, label=label) | look(index) | keywords
     return axes.errorbar(x, y, yerror_or_none(error), **style)
 
 
 def yerror_or_none(error):
-    """Error bars where at least one error is known."""
+    """Error bars, or None if no error is known."""
     return None if error is None or not (error == error).any() else error
 
 
 def panel_name(axes, text, where="upper left"):
-    """What a panel shows, inside of it."""
+    """Writes the content of a panel into it."""
     x, ha = (0.04, "left") if "left" in where else (0.96, "right")
     y, va = (0.95, "top") if "upper" in where else (0.05, "bottom")
     axes.text(x, y, text, transform=axes.transAxes, ha=ha, va=va, zorder=6,
@@ -129,13 +129,13 @@ def panel_name(axes, text, where="upper left"):
 
 
 def temperature_text(temperature):
-    """With the digits that it was given with: 2.269185 has seven."""
+    """The temperature with all its digits, such as 2.269185."""
     return f"{temperature:.7g}"
 
 
 def plain_number(x, powers=False):
-    """0.05, or 5 x 10^-7 where that is shorter or `powers` of ten are asked for, with all the
-    digits that tell ticks apart."""
+    """A number with all significant digits: 0.05, or 5 x 10^-7 if that is shorter or `powers` is
+    true."""
     if 1e-3 <= x < 1e5 and not powers:
         return f"{x:g}"
     mantissa, exponent = f"{x:.5e}".split("e")
@@ -143,22 +143,21 @@ def plain_number(x, powers=False):
 
 
 def plain_offset(axis):
-    """Ticks without a row of zeros: a common power of ten at the axis' end for small or large
-    numbers."""
+    """For small or large numbers, puts a common power of ten at the end of the axis."""
     formatter = matplotlib.ticker.ScalarFormatter(useMathText=True)
     formatter.set_powerlimits((-2, 4))
     axis.set_major_formatter(formatter)
 
 
 def plain_log_ticks(axis, values):
-    """Plain numbers on a logarithmic axis that spans less than two decades, where powers of ten
-    would leave it nearly without labels."""
+    """Labels a logarithmic axis of less than two decades with plain numbers, because it contains
+    hardly any powers of ten."""
     if not len(values):
         return
     span = max(values) / min(values)
-    if span < 3:  # as good as linear
+    if span < 3:  # nearly linear
         axis.set_major_locator(matplotlib.ticker.MaxNLocator(5, steps=(1, 2, 2.5, 5, 10)))
-    powers = min(values) < 1e-3 or max(values) >= 1e5  # one way for all ticks; these are wide
+    powers = min(values) < 1e-3 or max(values) >= 1e5  # the same format for all ticks
     if 3 <= span < 100:
         axis.set_major_locator(matplotlib.ticker.LogLocator(
             subs=(1, 3) if powers else (1, 2, 3, 5) if span < 30 else (1, 2, 5)))
@@ -169,23 +168,22 @@ def plain_log_ticks(axis, values):
 
 
 SMALL_LEGEND = {"fontsize": 6.5, "handlelength": 1.2, "labelspacing": 0.25, "borderaxespad": 1.0}
-MOST_INSIDE = 8  # entries of a legend that a panel as wide as the figure has room for
+MOST_INSIDE = 8  # largest number of legend entries inside a panel as wide as the figure
 
 
 def legend_above(axes):
-    """A legend over the panel, where it covers neither points nor texts."""
+    """Puts the legend above the panel."""
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, columnspacing=1, fontsize=7,
                 borderaxespad=0.2, handletextpad=0.4)
 
 
 def legend_beside(axes):
-    """A legend with many entries, right of the panel; the layout makes room for it."""
+    """Puts a legend with many entries to the right of the panel; the layout reserves room."""
     axes.legend(**SMALL_LEGEND | {"borderaxespad": 0}, loc="upper left", bbox_to_anchor=(1.03, 1))
 
 
 def covers_data(legend, axes):
-    """Whether a legend lies over lines, points, error bars or texts; after the figure was laid
-    out."""
+    """Whether a legend covers lines, points, error bars or text. Call it after the layout."""
     box = legend.get_window_extent()
     if any(box.overlaps(text.get_window_extent()) for text in axes.texts if text.get_text()):
         return True
@@ -204,7 +202,7 @@ def covers_data(legend, axes):
 
 
 def give_legends_room(figure):
-    """Where no corner of a panel is free for its legend, the ordinate is made longer for it."""
+    """Extends the ordinate of panels in which the legend has no free corner."""
     if not any(axes.get_legend() for axes in figure.axes):
         return
     figure.draw_without_rendering()
@@ -228,7 +226,7 @@ def give_legends_room(figure):
 
 
 def log_if_wide(axes, curves, ratio=8):
-    """A logarithmic ordinate where positive values differ by more than `ratio`."""
+    """Makes the ordinate logarithmic if the values are positive and differ by more than `ratio`."""
     values = [value for curve in curves for value in curve if value is not None]
     if values and min(values) > 0 and max(values) > ratio * min(values):
         axes.set_yscale("log")
@@ -236,14 +234,14 @@ def log_if_wide(axes, curves, ratio=8):
 
 
 def save(figure, folder, name):
-    """NAME.pdf and NAME.png; gives their paths. The same data give the same bytes. Neither is ever
-    there half, and a link of that name is replaced, not followed."""
+    """Writes NAME.pdf and NAME.png and returns their paths. The same data give the same bytes.
+    Files are replaced atomically; a link with that name is replaced, not followed."""
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     give_legends_room(figure)
     png, pdf = io.BytesIO(), io.BytesIO()
     FigureCanvasAgg(figure).print_png(png, metadata={"Software": None})
-    figure.set_layout_engine("none")  # laid out by the first; working it out takes its time
+    figure.set_layout_engine("none")  # reuse the layout of the first file; computing it is slow
     FigureCanvasPdf(figure).print_pdf(pdf, metadata={"CreationDate": None})
     plt.close(figure)
     paths = [folder / f"{name}.pdf", folder / f"{name}.png"]
@@ -256,7 +254,7 @@ MOST_PROCESSES = 8
 
 
 def draw_share(jobs, folder):
-    """Draws these one after the other; (paths of each, what went wrong or None)."""
+    """Draws these figures one after the other. Returns (paths of each, error or None)."""
     written = []
     try:
         for job in jobs:
@@ -268,9 +266,9 @@ def draw_share(jobs, folder):
 
 
 def save_all(jobs, folder, processes=None):
-    """Draws figures, each given as a function without arguments that makes (figure, name) or None;
-    gives the paths, in the jobs' order. A process per core where there are several, since a figure
-    takes some tenths of a second: this one and its forks take every n-th figure."""
+    """Draws figures and returns their paths in the order of `jobs`. A job is a function without
+    arguments that returns (figure, name) or None. There is one process per core, since a figure
+    takes some tenths of a second: this process and its forks each draw every n-th figure."""
     jobs = list(jobs)
     cores = processes or min(len(os.sched_getaffinity(0)), MOST_PROCESSES)
     count = max(1, min(cores, len(jobs)))
@@ -279,7 +277,7 @@ def save_all(jobs, folder, processes=None):
         for k in range(1, count):
             receive, send = os.pipe()
             with warnings.catch_warnings():
-                # Python 3.12 and later warn about other threads: numpy's, which only wait for work.
+                # Python >= 3.12 warns of a fork beside threads. Those of numpy are idle here.
                 warnings.simplefilter("ignore", DeprecationWarning)
                 child = os.fork()
             if child == 0:
@@ -301,7 +299,7 @@ def save_all(jobs, folder, processes=None):
             del children[0]
             shares.append(pickle.loads(answer) if status == 0 else
                           ([], OSError(f"a process that draws plots ended with status {status}")))
-    except BaseException:  # told to end
+    except BaseException:  # such as KeyboardInterrupt
         for child, _ in children:
             os.kill(child, signal.SIGTERM)
             os.waitpid(child, 0)

@@ -1,4 +1,4 @@
-"""Figures of a sweep: thermodynamics of the largest lattice for every p beside each other."""
+"""Figures of a sweep: thermodynamics of the largest lattice, compared for all p."""
 
 from functools import partial
 
@@ -10,7 +10,7 @@ QUANTITIES = ["energy", "abs_magnetisation", "specific_heat", "susceptibility"]
 
 
 def groups(points):
-    """Points that differ in nothing but p, where there are several, by their label."""
+    """Groups of at least two points that differ only in p, by label."""
     found = {}
     for point in points:
         if point.get("sizes") and "label" in point:
@@ -41,6 +41,6 @@ def plot_over_p(label, group):
 
 
 def jobs(points):
-    """A figure for every set of points that differ in p, as functions that make (figure, name)."""
+    """A function for every group of points, which returns (figure, name)."""
     for label, group in groups(points).items():
         yield partial(plot_over_p, label, group)

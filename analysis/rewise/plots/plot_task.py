@@ -1,5 +1,5 @@
-"""Figures of one task file: its time series, their autocorrelation, histograms of the energy, and
-the moments against T."""
+"""Figures of one task file: time series, their autocorrelation, histograms of the energy, and
+moments against T."""
 
 import pathlib
 from functools import partial
@@ -10,10 +10,10 @@ from . import plot_style as style
 from ..files import extents_label, plain_text, with_error
 from ..series import autocorrelation, jackknife, mean_and_error, tau_int
 
-MOST_CURVES = 6      # temperatures with a colour, a row or an entry of the legend of their own
-SHOWN_REPLICAS = 2   # of the series: the first starts cold, the second hot
-MOST_POINTS = 4000   # of a series: a plot has no more columns than that
-MOST_BINS = 120      # of a histogram
+MOST_CURVES = 6      # most temperatures with their own colour, row or legend entry
+SHOWN_REPLICAS = 2   # replicas in plots of series: the first starts cold, the second hot
+MOST_POINTS = 4000   # most points of a series: about the resolution of a plot
+MOST_BINS = 120      # most bins of a histogram
 
 
 def title(task):
@@ -27,18 +27,18 @@ def title(task):
 
 
 def put_title(figure, task):
-    """Above the panels: within them it would lie on curves."""
+    """Puts the title above the panels, where it does not cover curves."""
     figure.axes[0].set_title(title(task), loc="left")
 
 
 def chosen(task):
-    """Indices of at most MOST_CURVES temperatures: the ends and some between, evenly."""
+    """Indices of at most MOST_CURVES temperatures: evenly spaced, both ends included."""
     count = len(task.temperature)
     return np.unique(np.linspace(0, count - 1, min(count, MOST_CURVES)).round().astype(int))
 
 
 def colours(task):
-    """A colour for each temperature: by temperature where they are many."""
+    """A colour for each temperature; by its value if there are many."""
     if len(task.temperature) <= MOST_CURVES:
         return style.COLOURS[:len(task.temperature)]
     return style.colours_of(task.temperature)
@@ -49,7 +49,7 @@ def temperature_name(task, index):
 
 
 def plot_series(task):
-    """e(t) and m(t) of the first replicas at a few temperatures; the title says at how many."""
+    """e(t) and m(t) of the first replicas at a few temperatures; the title gives their number."""
     indices = chosen(task)
     figure, axes = style.new_figure(columns=2, rows=len(indices), height=1.15, sharex=True)
     times = task.energy.shape[1]
@@ -101,7 +101,7 @@ def plot_autocorrelation(task):
 
 
 def scale_of_colours(figure, task):
-    """The scale of temperatures where they are too many for an entry of the legend each."""
+    """Adds a colour scale if there are too many temperatures for the legend."""
     if len(task.temperature) > MOST_CURVES:
         style.temperature_bar(figure, task.temperature)
 
@@ -123,9 +123,9 @@ def coexisting(task, temperature):
 
 
 def energy_edges(task):
-    """Edges of the histogram's bins, each of the same number of energies: bond sums are whole and
-    differ by multiples of a step (2 on a graph of Ising spins, 4 where all degrees are even), and
-    bins of other widths would hold now one energy more, now one less."""
+    """Edges of histogram bins that all contain the same number of energies. Bond sums are integers
+    that differ by multiples of a step (2 for Ising spins, 4 if all degrees are even). The width is
+    a multiple of it, because otherwise the number of energies would vary from bin to bin."""
     sums = np.unique(np.rint(-task.energy * task.sites).astype(np.int64))
     step = int(np.gcd.reduce(np.diff(sums))) if len(sums) > 1 else 1
     energies = (sums[-1] - sums[0]) // step + 1
@@ -136,7 +136,7 @@ def energy_edges(task):
 
 
 def plot_energies(task):
-    """How often each energy was measured, at all temperatures."""
+    """Histograms of the energy at all temperatures."""
     figure, axes = style.new_figure()
     panel = axes[0, 0]
     edges = energy_edges(task)
@@ -173,7 +173,7 @@ def moments(task, index):
 
 
 def plot_moments(task):
-    """Averages against temperature; one graph, so errors are over replicas."""
+    """Averages against temperature. Errors are over replicas of the graph."""
     columns = ["energy", "abs_magnetisation", "m2", "specific_heat", "susceptibility", "binder"]
     table = [moments(task, index) for index in range(len(task.temperature))]
     figure, axes = style.new_figure(columns=2, rows=3, height=2.0, sharex=True)
@@ -189,7 +189,7 @@ def plot_moments(task):
 
 
 def draw(task, folder):
-    """Draws what the task allows into `folder`, as <task>-<figure>; gives the paths written."""
+    """Draws all figures of the task into `folder` as <task>-<figure>. Returns their paths."""
     times = task.energy.shape[1]
     drawers = [plot_moments] if times >= 2 else []
     if times >= 2:

@@ -1,5 +1,5 @@
 """Figures of `rewise tune`: independent measurements per second against the schedule, one panel
-per setting, and a heat map where the optimum moves with p."""
+per setting, and for several settings a heat map that shows how the optimum depends on p."""
 
 import math
 import pathlib
@@ -20,12 +20,12 @@ def label(candidate):
 
 
 def worth(candidate):
-    """(value, error) of what schedules are ranked by; before there was `worth`: the rate."""
+    """(value, error) of the rank of a schedule: `worth`, or the rate in files of old versions."""
     return value_and_error(candidate.get("worth", candidate["rate"]))
 
 
 def share(candidate):
-    """Orders schedules by cluster updates per sweep: 1:0 first, 0:1 last, Swendsen-Wang behind."""
+    """Sort key of schedules: cluster updates per sweep, from 1:0 to 0:1; Swendsen-Wang last."""
     sweeps, updates = (int(part) for part in candidate["schedule"].split(":"))
     return (label(candidate).endswith("SW"), updates / sweeps if sweeps else math.inf)
 
@@ -48,8 +48,8 @@ def same(candidate, winner):
 
 
 def plot_rates(settings):
-    """The worth of every candidate with its error; filled: kept to the end, open: dropped early,
-    star: the winner."""
+    """The worth of every candidate with its error. Filled symbols: measured to the end; open:
+    dropped early; star: the best."""
     settings = settings[:MOST_PANELS]
     columns = 1 if len(settings) == 1 else 2
     figure, axes = style.new_figure(columns=columns, rows=-(-len(settings) // columns))
@@ -89,7 +89,7 @@ def row_name(graph):
 
 
 def plot_scan(settings):
-    """Worths over the best of their row, rows by p; a frame around each row's best."""
+    """Worths relative to the best of their row, with one row per p; a frame marks the best."""
     columns = sorted({label(c): c for s in settings for c in s["candidates"]}.values(), key=share)
     names = [label(c) for c in columns]
     ratio = np.full((len(settings), len(columns)), np.nan)
@@ -132,7 +132,7 @@ def plot_scan(settings):
 
 
 def draw(tuning, stem, folder):
-    """Writes STEM-tune and, of several settings, STEM-tune-scan; gives the paths."""
+    """Writes STEM-tune and, for several settings, STEM-tune-scan. Returns their paths."""
     settings = tuning["settings"]
 
     def named(plot):

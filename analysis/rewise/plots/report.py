@@ -1,9 +1,9 @@
-"""Draws a study and writes its report.html, one page that needs no network; `rewise report` calls
-it.
+"""Draws the plots of a study and writes report.html, a self-contained page. Called by `rewise
+report`.
 
-    report.py STUDY-FOLDER      plots into STUDY-FOLDER/plots, the page beside them
+    report.py STUDY-FOLDER      writes STUDY-FOLDER/plots and STUDY-FOLDER/report.html
 
-Exit status as that of rewise: 64 command line, 65 damaged or unfit data, 74 input/output.
+The exit status is as for `rewise`: 64 command line, 65 damaged or unsuitable data, 74 input/output.
 """
 
 import pathlib
@@ -17,7 +17,7 @@ from .plot import Parser, guarded, modules_are_there, run_script  # noqa: E402
 
 
 def write(folder):
-    """Plots and page; gives the page's path."""
+    """Draws the plots and writes the page. Returns its path."""
     import matplotlib
 
     matplotlib.use("Agg")

@@ -1,5 +1,5 @@
-"""The page of a study's report.html: the numbers, every plot, checks of equilibrium and
-autocorrelation, where the numbers come from, and how to repeat them, in one file."""
+"""Writes report.html of a study: results, plots, checks of equilibrium and autocorrelation,
+provenance, and how to repeat the study, in one file."""
 
 import base64
 import html
@@ -73,7 +73,7 @@ CAPTIONS = {
 
 
 def table(rows, header, text_columns=()):
-    """Cells are text, or (text, class). The header's cells are plain."""
+    """A table in HTML. Cells are text, or (text, class); cells of the header are text."""
     lines = ["<div class=wide><table><thead><tr>"]
     lines += [f"<th>{html.escape(cell)}</th>" for cell in header]
     lines.append("</tr></thead><tbody>")
@@ -94,7 +94,7 @@ BOXES = {report_tables.FATAL: ("fatal", "No result, or a wrong one"),
 
 
 def warnings_boxes(warnings):
-    """One box per weight, the gravest first."""
+    """A box per severity, the most severe first."""
     boxes = []
     for weight, (kind, name) in BOXES.items():
         items = [f"<li>{html.escape(line)}</li>" for own, line in warnings if own == weight]
@@ -105,7 +105,7 @@ def warnings_boxes(warnings):
 
 
 def section(name, *parts):
-    """(name, html) of a part of the page that the table of contents lists."""
+    """(name, html) of a section, for the page and its table of contents."""
     return name, "".join(parts)
 
 
@@ -120,7 +120,7 @@ def contents(sections):
 
 
 def figure(path):
-    """A plot as part of the page."""
+    """A plot, embedded in the page."""
     kind = next((k for k in CAPTIONS if path.stem == k or path.stem.startswith(k + "-")), None)
     data = path.read_bytes()
     width, height = (int.from_bytes(data[at:at + 4], "big") for at in (16, 20))  # of the PNG
@@ -172,7 +172,7 @@ def headline(summary):
 
 
 def controls(summary):
-    """Which control variates correct averages."""
+    """Lists the control variates that correct averages."""
     names = {name for point in summary["points"] for size in point["sizes"]
              for name in size.get("controls", [])}
     if not names:
@@ -201,7 +201,7 @@ def sweep_target(summary):
 def repeat(summary, folder):
     command = f"rewise {summary['kind']} study.toml --out {folder.resolve().name}"
     toml = folder / "study.toml"
-    # A damaged one is shown as it is: the numbers do not come from it.
+    # A damaged file is shown as it is, because no result depends on it.
     text = toml.read_text(encoding="utf-8", errors="replace") if toml.exists() \
         else "(study.toml is missing)"
     kept = "" if not (folder / "schedules").is_dir() else \
@@ -249,7 +249,7 @@ def page(summary, folder, plots):
 
 
 def write(folder, summary, plots):
-    """report.html in the study's folder; gives its path. `plots`: PNG files, in order."""
+    """Writes report.html into the folder and returns its path. `plots`: PNG files, in order."""
     path = pathlib.Path(folder) / "report.html"
     write_aside(path, page(summary, pathlib.Path(folder), plots).encode())
     return path

@@ -1,4 +1,4 @@
-"""Where a study's numbers come from, out of its task files: programs, machines, times, seeds."""
+"""Provenance of a study from its task files: programs, machines, times, seeds."""
 
 from ..errors import DataError
 from ..files import read_task_notes, task_files
@@ -18,7 +18,7 @@ WORDS = {"result": "of the graphs behind the results", "pilot": "pilot runs",
 
 
 def provenance_of(folder, summary):
-    """Rows (what, text) of a table, and a warning for each file that cannot be read."""
+    """Rows (name, text) of a table, and a warning for each file that cannot be read."""
     notes, damaged = [], []
     counts = dict.fromkeys(PURPOSES, 0)
     purposes = Purposes(folder, summary)

@@ -25,7 +25,7 @@ def extents(size):
 
 
 def tc_cell(point):
-    """Tc; where there is none, why, and what a check refused."""
+    """Tc; or the reason why there is none, and the value that a check rejected."""
     tc = point.get("tc")
     if tc is not None:
         unknown = "systematic" in tc and tc["systematic"] is None
@@ -57,7 +57,7 @@ def critical_temperatures(summary):
 
 
 def tree(summary):
-    """Both methods beside each other; no rows without the tree condition."""
+    """Compares both methods; no rows without the tree condition."""
     rows = []
     for point in summary["points"] if "best" in summary else []:
         found, compared = point["tree"], point["comparison"]
@@ -85,7 +85,7 @@ def exponents(summary):
 
 
 def error_and_verdict(found):
-    """Cells of a target: the relative error that was reached, and whether it is enough."""
+    """Cells of a target: the relative error that was reached, and whether it meets the target."""
     error = "–" if found["error"] is None else f"{found['error']:.1e}"
     if found["reached"]:
         return error, ("reached", "good")
@@ -93,7 +93,7 @@ def error_and_verdict(found):
 
 
 def target(summary):
-    """What became of the relative error that was asked for; no rows without one."""
+    """Target and reached relative error for each p; no rows without a target."""
     rows = []
     for point in summary["points"]:
         found = point.get("target")
@@ -114,7 +114,7 @@ def target(summary):
 
 
 def sweep_target(summary):
-    """The same of a sweep, whose target is about observables; size by size."""
+    """As target(), for a sweep: the target is an error of observables, for each size."""
     rows = []
     for point in summary["points"]:
         for size in point["sizes"]:
@@ -152,12 +152,12 @@ def overview(summary):
 
 
 def size_check(size):
-    """What a size's numbers say of equilibrium and autocorrelation: tau, equilibration in tau,
-    measurements; the second is None where the summary does not say."""
+    """Equilibrium and autocorrelation of a size: (tau, equilibration in units of tau, length of the
+    series in units of 2 tau). The second is None if the summary does not contain it."""
     tau = array((size.get("tau") or {}).get("value", []))
     longest = float(np.nanmax(tau)) if np.isfinite(tau).any() else np.nan
     cycles = size.get("equilibrate", 0) + size.get("discarded", 0) * size.get("every", 1)
-    # A warm-up by other updates is counted in cycles of its own.
+    # A warm-up uses other updates, so that its cycles are not comparable.
     warmed = size.get("warm_up", 0) > 0 and size.get("equilibrate") == 0
     taus = cycles / longest if "equilibrate" in size and not warmed else None
     length = size.get("measurements", 0) * size.get("every", 1)
@@ -173,7 +173,7 @@ def checks(summary):
             z = halves.get("worst_z")
             agreement = ("not checked", "") if not halves.get("checks") else \
                 (("agree", "good") if halves["agree"] else ("DISAGREE", "bad"))
-            if halves.get("refused") and halves.get("agree"):  # replicas that are stuck
+            if halves.get("refused") and halves.get("agree"):  # stuck replicas
                 agreement = (f"agree; {len(halves['refused'])} temperature(s) refused", "bad")
             rows.append([
                 name_of(point), extents(size), schedule_label(size, "–"), agreement,
@@ -186,15 +186,15 @@ def checks(summary):
                   "measurements × cycles", "decorrelated, per replica"]
 
 
-# How much a warning weighs: there is no result; a result may be wrong.
+# Severity of a warning: there is no result, or a result may be wrong.
 FATAL, DOUBT = range(2)
 FATAL_WORDS = ("not in equilibrium", "no Tc", "no crossing could be used", "damaged")
 
 
 def warnings(summary, damaged=()):
-    """(weight, plain sentence) of everything that speaks against a number, the gravest first: why
-    points have no Tc, the summary's warnings, which are those of the terminal, and files that are
-    `damaged`. No check is made here: what the program did not store is no warning."""
+    """(severity, sentence) of all warnings, the most severe first: reasons why points have no Tc,
+    the warnings in the summary (those of the terminal), and `damaged` files. Makes no checks of its
+    own."""
     lines = []
 
     def add(weight, text):

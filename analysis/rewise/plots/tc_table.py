@@ -2,10 +2,10 @@
 
     python3 -m rewise.plots.tc_table STUDY-FOLDER|TABLE.csv .. --out FOLDER
 
-Studies of `rewise tc` (experiments/configs/tc-table-*.toml), and such tables as it wrote before;
-several may have the same p. Writes tc-table.csv, tc-table.md, tc-table.png and tc-table.pdf: for
-every p the value of either method, their difference in standard errors, the shift from Tc(0) and
-its local exponents.
+The input is studies of `rewise tc` (experiments/configs/tc-table-*.toml) and tables that this
+script has written; several of them may have the same p. Writes tc-table.csv, tc-table.md,
+tc-table.png and tc-table.pdf: for every p the value of either method, their difference in standard
+errors, the shift from Tc(0) and its local exponents.
 """
 
 import argparse
@@ -20,16 +20,16 @@ from .. import files
 from ..files import value_and_error, whole, with_error
 
 RULES = ("rewire", "add", "swap")
-# Exponents of Tc(p) - Tc(0) that Hawick & James (2006) fitted to all of their p, of rule `swap`.
+# Exponents of Tc(p) - Tc(0) that Hawick & James (2006) fitted to all their p, for the rule `swap`.
 HAWICK_JAMES = {2: 0.50, 3: 0.698, 4: 0.75}
 COLUMNS = ("dim", "rule", "p", "crossings", "crossings_error", "tree", "tree_error", "z", "tc",
            "tc_error", "method", "shift", "shift_error", "next_p", "exponent", "exponent_error")
 
 
 def rows_of(summaries):
-    """A dict per (dimension, rule, p > 0), by COLUMNS; NaN or "" for what is not known. Of each
-    method it has the more precise value that any study has, and as Tc the more precise of the two.
-    The exponent is that of the shift from this p to the next one."""
+    """A dict of COLUMNS per (dimension, rule, p > 0); unknown entries are NaN or "". For each
+    method it has the most precise value of all studies; Tc is the more precise one of both methods.
+    The exponent is that of the shift between this p and the next one."""
     at, regular = {}, {}
     for summary in summaries:
         lattice = summary["lattice"]
@@ -49,7 +49,7 @@ def rows_of(summaries):
 
 
 def summaries_of_table(path):
-    """Summaries with what rows_of() reads, of a CSV file that as_csv() wrote."""
+    """Reads a CSV file of as_csv() into summaries with the fields that rows_of() reads."""
     found = {}
     with open(path, encoding="utf-8", newline="") as lines:
         table = csv.DictReader(lines)
@@ -130,15 +130,15 @@ def as_markdown(rows):
 
 
 def known(group, name):
-    """(p, value, error) where the value is known and positive."""
+    """(p, value, error) of all rows whose value is known and positive."""
     chosen = [row for row in group if row[name] > 0 and np.isfinite(row[f"{name}_error"])]
     values = [[row["p"], row[name], row[f"{name}_error"]] for row in chosen]
     return np.array(values).reshape(-1, 3).T
 
 
 def draw(rows, folder):
-    """Tc(p), its shift and the local exponents; theory's power for small p as broken lines,
-    Hawick & James' fits over all p as dotted ones."""
+    """Draws Tc(p), its shift and the local exponents. Broken lines: theoretical power law for small
+    p; dotted lines: fits of Hawick & James over all p."""
     from . import plot_style as style
     from .plot_study import ONE_OVER_GAMMA, p_axis
 
