@@ -1,14 +1,14 @@
-// Attributes of sites, bonds and graphs from elsewhere (GraphML's <data>, the dictionaries of
-// NetworkX's edge lists, columns of edge lists). All bonds have J = 1 here and no site has a field,
-// so an attribute that would make another model is refused by name and never dropped silently:
+// Attributes of sites, bonds and imported graphs (GraphML's <data>, the dictionaries of NetworkX's
+// edge lists, columns of edge lists). In rewise all bonds have J = 1 and no site has a field. An
+// attribute that describes another model is therefore an error that names it:
 //   couplings  weight, J, sign, coupling, interaction, ferro.., polarity, .. with any value, number
 //              or text, but +1 (1, +, positive, ferro, true; for antiferro.., negative: 0, false)
 //   fields     h, field, bias, .. with any value but 0
 //   others     any number or list of numbers, whatever its declared type, unless the name is known
 //              to say where or what a site is (x, y, z, id, label, colour, ..); of edges also texts
 //              that name a negative coupling (-, negative, antiferro, afm, ..) and the label -1
-// Other texts and truth values are passed over, and so are the names that the user lists
-// (--ignore). Couplings, fields and known names are compared without case, '_', '-' and blanks.
+// Other texts and truth values are ignored, and so are the names that the user lists (--ignore).
+// Case, '_', '-' and blanks do not matter in names of couplings, fields and positions.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +22,11 @@
 
 namespace rewise {
 
-// A text of a file in one line of an error, cut after that many bytes.
+// A text from a file, for an error message: in one line, and cut after that many bytes.
 std::string shown(std::string_view text, std::size_t most = 40);
 
-// The number that the whole text is, as people and programs write it: 1, 1., -1e-3, 1.0D+00,
-// 0x1p+0, True, false, np.float64(1.0), Decimal('1.0').
+// Converts a text that is a number in any common notation: 1, 1., -1e-3, 1.0D+00, 0x1p+0, True,
+// false, np.float64(1.0), Decimal('1.0').
 std::optional<double> number_in(std::string_view text);
 
 // A type whose values are numbers or truth values: int, xs:double, np.float64, bool.
@@ -35,7 +35,7 @@ bool is_number_type(std::string_view type);
 // A number, a truth value or a list of numbers.
 bool fits_number_type(std::string_view value);
 
-// True where the weight of a bond can only mean J = +1: 1, 1.0, +, true.
+// Whether the weight of a bond can only mean J = +1: 1, 1.0, +, true.
 bool is_unit_weight(std::string_view value);
 
 class Attributes {
@@ -51,7 +51,7 @@ class Attributes {
 
   bool is_ignored(std::string_view name) const;
 
-  // Error(data) that names all attributes that cannot be followed, with the first value of each.
+  // Error(data) that lists all unsupported attributes, with the first value of each.
   // With `all_ignored_exist`, Error(usage) if an ignored name is not among the names.
   void refuse(const std::string& file, bool all_ignored_exist = false) const;
 

@@ -14,7 +14,7 @@ void check_rule(const GraphSpec& spec) {
               "that join the same two places, so the network is not locally a tree");
 }
 
-// The site where a rewired bond's only unmoved end is, or kMaxSites where both were moved.
+// The site of the unmoved end of a rewired bond, or kMaxSites if both ends were moved.
 std::uint64_t d_end(const Lattice& lattice, const RewiredBond& r) {
   if (r.a == lattice.home_a(r.bond)) return r.a;
   if (r.b == lattice.home_b(r.bond)) return r.b;
@@ -89,8 +89,8 @@ BareCounts mean_bare_counts(const GraphSpec& spec) {
   const double bonds = static_cast<double>(lattice.bonds()), degree = 2.0 * lattice.dim;
   const double pairs = static_cast<double>(lattice.sites()) * degree * (degree - 1);  // ordered
   const double removed = spec.p - spec.p * spec.p / 4, end = spec.p / 2 * (1 - spec.p / 2);
-  // Of two neighbours' bonds, degree^2 pairs, one is the same bond twice: it is removed for both,
-  // and leaves a D end at no more than one of them.
+  // Two neighbours have degree^2 pairs of bonds. In one of these, both bonds are the same: it is
+  // removed for both sites, and leaves a D end at one of them at most.
   const double others = degree * degree - 1;
   return {bonds * removed,
           2 * bonds * end,

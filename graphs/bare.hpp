@@ -1,15 +1,15 @@
-// The bare lattice of a graph: its lattice without its shortcuts. It is what the tree condition
-// (analysis/README.md) needs of a network in which shortcuts lead to places that no other short
-// path leads to.
+// The bare lattice of a graph: its lattice without its shortcuts, for the tree condition
+// (analysis/README.md).
 //
-//   rewire  the rewired bonds are removed and nothing is put in their place. A removed bond of
-//           which one end was moved has left its other end where it was: a D end (it dangles). The
-//           weight of a site is the number of D ends there. Moved ends, R ends, lie anywhere: no
-//           list of them is needed.
+//   rewire  the rewired bonds are removed and not replaced. If only one end of a removed bond was
+//           moved, its other end stays where it was: a D end ("dangling"). The weight of a site is
+//           its number of D ends. The moved ends (R ends) are at random sites, so that no list of
+//           them is needed.
 //   add     the whole lattice, without weights.
-//   swap    none: shortcuts come in pairs that join the same places, so it is not a tree.
+//   swap    not supported: shortcuts come in pairs that join the same places, so that the network
+//           is not a tree.
 //
-// The bonds that are removed and the ends that stay are those of build_graph() of the same spec.
+// Removed bonds and D ends are those of build_graph() of the same spec.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +21,12 @@ namespace rewise {
 // build_graph() of a spec with `bare`. Error(usage) for rule `swap`.
 Graph bare_lattice(const GraphSpec& spec);
 
-// What varies from one bare lattice of a spec to another: numbers whose means are known exactly (up
-// to ends that find no target, on graphs of a few sites), as control variates. Bonds are
-// independent: each is removed with probability p - p^2/4, and leaves a D end at a given one of its
-// sites with probability (p/2) (1 - p/2). With them the spread of lambda between bare lattices of
-// the square lattice at p = 0.1 falls from 3.2e-2 to 0.3e-2 (32 x 32 sites). n: the D ends of a
-// site, r: its removed bonds; neighbours are those of the whole lattice.
+// Control variates of a bare lattice: numbers whose means over all bare lattices of a spec are
+// known exactly (except on graphs of a few sites, where ends may find no target). Each bond is
+// removed independently with probability p - p^2/4, and leaves a D end at a given one of its sites
+// with probability (p/2) (1 - p/2). On the square lattice at p = 0.1 (32 x 32 sites), they reduce
+// the spread of lambda between bare lattices from 3.2e-2 to 0.3e-2. n: D ends of a site; r: its
+// removed bonds; neighbours are those of the whole lattice.
 struct BareCounts {
   double removed = 0;                 // bonds
   double d_ends = 0;                  // sum over sites of n

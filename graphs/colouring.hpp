@@ -1,4 +1,4 @@
-// Colourings of graphs that come without a checkerboard: two colours where the graph is bipartite
+// Colourings of graphs without a checkerboard: two colours if the graph is bipartite
 // (breadth-first search; the smallest site of a component has colour 0), otherwise a greedy
 // colouring in smallest-last order (Matula & Beck 1983; Boost.Graph), which needs at most one
 // colour more than the graph's degeneracy. Single-site updates run colour by colour, so every
@@ -21,9 +21,9 @@ struct Colouring {
 
 inline constexpr int kMaxColours = 256;
 
-// Two colours, or nothing where a cycle of odd length forbids it. O(sites + bonds).
+// Two colours, or nothing if there is a cycle of odd length. O(sites + bonds).
 std::optional<Colouring> two_colouring(const Graph& graph);
-// Greedy; Error(data) where it needs more than kMaxColours.
+// Greedy; Error(data) if it needs more than kMaxColours.
 Colouring greedy_colouring(const Graph& graph);
 // Whether no bond joins two sites of one colour.
 bool is_proper(const Graph& graph, const Colouring& colouring);

@@ -22,7 +22,7 @@ class FlatMap {
   }
 
   std::uint64_t size() const { return size_; }
-  // Fetches where a key is, if it is there, from memory: it will be asked for soon.
+  // Prefetches the slot of a key that will be looked up soon.
   void fetch(std::uint64_t key) const { __builtin_prefetch(&keys_[home(key)], 1); }
   bool contains(std::uint64_t key) const { return keys_[slot_of(key)] == key; }
 

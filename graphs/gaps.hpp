@@ -1,5 +1,5 @@
-// The gaps between events that happen independently with probability q at 0, 1, 2, ...: so that
-// rare events cost as much as there are events, not as there are places.
+// Gaps between independent events with probability q at positions 0, 1, 2, ...: the cost is
+// proportional to the number of events, not of positions.
 //
 // A gap G is geometric, P(G = g) = (1 - q)^g q. Its binary digits are independent: with
 // x_k = (1 - q)^(2^k), digit k is 1 with probability x_k / (1 + x_k), since

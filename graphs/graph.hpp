@@ -53,7 +53,7 @@ struct RewiredBond {
   Site a, b;
 };
 
-// A whole number that a site counts in weighted sums over clusters.
+// An integer weight of a site, for weighted sums over clusters.
 struct SiteWeight {
   Site site;
   std::uint32_t weight;
@@ -64,9 +64,9 @@ class Graph {
  public:
   // From a lattice and its rewired bonds (any order); derives modified cells, CSR and colour split.
   // `spec` is kept for provenance. Error(data) if a site or bond index is out of range, or a bond
-  // occurs twice; all else is for validate() to find.
+  // occurs twice. validate() checks everything else.
   Graph(const Lattice& lattice, std::vector<RewiredBond> rewired, const GraphSpec& spec);
-  // Some of the rewired bonds of such a graph, and what follows from them alone.
+  // A graph with only some of the rewired bonds, and the modified cells that follow from these.
   static Graph part(const Lattice& lattice, std::vector<RewiredBond> some, const GraphSpec& spec,
                     std::uint64_t bonds);
   // A lattice without the bonds `removed`, with weights at some sites (each once), both ascending.
@@ -75,7 +75,7 @@ class Graph {
   // A graph without a lattice: bonds in file order; colours[site] < colour_count.
   Graph(std::uint64_t sites, std::vector<RewiredBond> bonds, std::vector<std::uint8_t> colours,
         int colour_count, std::string source);
-  // The same of a rule whose shortcuts do not keep the checkerboard.
+  // The same for a rule whose shortcuts do not keep the checkerboard.
   Graph(const GraphSpec& spec, std::vector<RewiredBond> bonds, std::vector<std::uint8_t> colours,
         int colour_count);
 
@@ -91,15 +91,15 @@ class Graph {
   std::uint32_t max_degree() const { return max_degree_; }
 
   std::span<const RewiredBond> rewired_bonds() const { return rewired_; }
-  // Of a graph built by a rule, those bonds that are not where the lattice has them.
+  // Bonds that the rule moved or added.
   std::vector<RewiredBond> shortcuts() const;
   // Sites whose neighbours are not those of that lattice, ascending.
   std::vector<Site> changed_sites() const;
-  // The lattice that a rule started from, also where lattice().dim is 0; dim 0: imported.
+  // The lattice that the rule started from, also if lattice().dim is 0. dim 0: imported.
   Lattice origin() const {
     return spec_.rule == Rule::imported ? lattice_ : Lattice::make(spec_.extents);
   }
-  // Lattice bonds that are gone and joined nothing instead; of a bare lattice only. Sorted.
+  // Lattice bonds that were removed without a replacement, sorted; only in a bare lattice.
   std::span<const Bond> removed_bonds() const { return removed_; }
   bool is_weighted() const { return weighted_; }  // of a bare lattice under rule `rewire`
   std::span<const SiteWeight> weights() const { return weights_; }            // sites ascending
@@ -126,7 +126,7 @@ class Graph {
   // Calls f(neighbour, bond) for every bond of a site.
   template <class F>
   void for_each_neighbour(Site site, F&& f) const;
-  // Calls f(bond) for every lattice bond that is not where it was born, ascending.
+  // Calls f(bond) for every lattice bond that was moved or removed, ascending.
   template <class F>
   void for_each_gone(F&& f) const {
     for (const RewiredBond& r : rewired_) {
@@ -136,18 +136,18 @@ class Graph {
     for (const Bond bond : removed_) f(bond);
   }
 
-  std::size_t gone_bonds() const;  // how many those are
+  std::size_t gone_bonds() const;  // their number
 
   // Throws Error(data) naming the first offending bond.
   void validate() const;
 
  private:
-  // `bonds`: of the whole graph, of which the rewired ones may be some; or 0.
+  // `bonds`: number of bonds of the whole graph if `rewired` is only a part, else 0.
   Graph(const Lattice& lattice, std::vector<RewiredBond> rewired, const GraphSpec& spec,
         std::uint64_t bonds);
-  friend struct GraphPeer;  // lets the tests plant faults for validate() to find
+  friend struct GraphPeer;  // lets tests plant faults that validate() must find
 
-  void check_ranges();          // sorts the rewired bonds; refuses what could not be indexed
+  void check_ranges();          // sorts the rewired bonds; Error(data) for an index out of range
   void derive();                // modified cells, CSR, colour split from the rewired bonds
   void find_modified_cells();   // modified_
   void index_modified_cells();  // buckets_, modified_of_colour_
@@ -160,7 +160,7 @@ class Graph {
   int colours_ = 2;
   std::uint32_t max_degree_ = 0;
   bool weighted_ = false;
-  std::vector<RewiredBond> rewired_;  // these or `removed_`, never both
+  std::vector<RewiredBond> rewired_;  // empty if `removed_` is not
   std::vector<Bond> removed_;
   std::vector<SiteWeight> weights_;
   std::vector<Site> modified_;
@@ -194,8 +194,8 @@ void Graph::for_each_neighbour(Site site, F&& f) const {
 // counts too.
 std::string graph_hash(const Graph& graph);
 
-// graphs/rewire.cpp: the bonds that a graph's rule rewires or adds, whether the graph is bare or
-// not; and the graph. Same spec, same graph, on any machine.
+// graphs/rewire.cpp: the bonds that the rule of a graph rewires or adds (also if the graph is
+// bare), and the graph. Equal specs give equal graphs on any machine.
 std::vector<RewiredBond> rewired_bonds(const GraphSpec& spec);
 Graph build_graph(const GraphSpec& spec);
 

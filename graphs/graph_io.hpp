@@ -10,12 +10,12 @@
 //             bare of a bare lattice, which is built anew from its seed. Read back as the same
 //             graph, lattice and all; `hash` is checked. H5Bonds::all adds a dataset ends
 //             [bonds][2], the two sites of every bond, for other programs; it is not read back.
-// Couplings, fields and numbers of unknown meaning are refused, not dropped (attributes.hpp), and
-// so is a list whose sites look as if they were numbered from 1 (1 to n, none left out) unless it
-// is said what they are numbered from. Reading takes nothing on trust: bad lines, self-loops,
-// double bonds (unless they are to be merged), site numbers out of range or with large holes are
-// Error(data) naming file and line; an unreadable file is Error(io). Writing: all or nothing; an
-// existing file is Error(held) unless it may be overwritten.
+// Reading. Couplings, fields and numbers of unknown meaning are errors, and are never dropped
+// silently (attributes.hpp). If the sites of an edge list seem to be numbered from 1 (1 to n,
+// without gaps), the caller must state the first number. Invalid lines, self-loops, double bonds
+// (unless they are to be merged), and site numbers out of range or with large gaps are Error(data)
+// with file and line. An unreadable file is Error(io).
+// Writing is atomic. An existing file is Error(held) unless it may be overwritten.
 #pragma once
 
 #include <cstddef>
@@ -28,18 +28,18 @@
 
 namespace rewise {
 
-// Of an edge list: the number that its sites are counted from.
+// The number of the first site in an edge list.
 enum class FirstSite { unsaid, zero, one };
 
 struct ReadOptions {
   FirstSite first_site = FirstSite::unsaid;
-  std::vector<std::string> ignore = {};  // names of attributes that are passed over
+  std::vector<std::string> ignore = {};  // names of attributes to ignore
   // Makes one bond of several between the same two sites, and bonds of directed edges.
   bool merge = false;
   bool all_ignored_exist = false;  // Error(usage) if no attribute has a name in `ignore`
 };
 
-// Error(usage) where `first_site` is said of a file that is no edge list.
+// Error(usage) if `first_site` is given for a file that is not an edge list.
 Graph read_graph(const std::string& path, const ReadOptions& options = {});
 
 enum class H5Bonds { rewired, all };
@@ -49,11 +49,12 @@ void write_graph(const Graph& graph, const std::string& path, Overwrite overwrit
 enum class GraphFormat { edges, graphml, h5 };
 GraphFormat graph_format(const std::string& path);  // by its ending; Error(usage)
 
-// Sites that a file of one of these formats may hold beyond those that its bonds explain, so that a
-// few damaged bytes do not ask for gigabytes.
+// Largest number of sites without bonds in a file, so that a few damaged bytes do not lead to an
+// allocation of gigabytes.
 inline constexpr std::uint64_t kMaxLoneSites = std::uint64_t{1} << 24;
 
-// What is behind read_graph and write_graph; `name` stands for the file in errors (Error(data)).
+// The implementations of read_graph and write_graph. `name` is the file's name in errors
+// (Error(data)).
 Graph read_edge_list(std::istream& in, const std::string& name, const ReadOptions& options = {});
 void write_edges(const Graph& graph, NewFile& file);
 Graph read_graphml(std::istream& in, const std::string& name, const ReadOptions& options = {});

@@ -1,6 +1,6 @@
-// What a network scientist asks of a graph. Degrees, components and modified cells are exact; path
-// lengths and clustering are means over sampled sites at addressed random places (the same for the
-// same graph seed), or exact where the sample reaches the number of sites.
+// Network metrics of a graph. Degrees, components and modified cells are exact. Path lengths and
+// clustering are means over randomly sampled sites (the same sites for the same graph seed), and
+// exact if all sites are sampled.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ struct MetricsOptions {
 struct GraphMetrics {
   std::vector<std::uint64_t> degree_counts;  // [max degree + 1] number of sites of each degree
   double mean_degree = 0, degree_variance = 0;
-  double modified_share = 0;  // modified cells / sites; without meaning where there is no lattice
-  double rewired_share = 0;   // rewired bonds / bonds; without meaning where there is no lattice
+  double modified_share = 0;  // modified cells / sites; undefined without a lattice
+  double rewired_share = 0;   // rewired bonds / bonds; undefined without a lattice
 
   std::uint64_t components = 0, largest_component = 0;
 

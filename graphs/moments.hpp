@@ -1,5 +1,5 @@
-// The two numbers of a graph whose means over all graphs of a spec are known exactly, so that they
-// serve as control variates (they cut the error of the Binder ratio by factors of 1.4 to 3).
+// Control variates of a graph: two numbers whose means over all graphs of a spec are known exactly.
+// They reduce the error of the Binder ratio by factors of 1.4 to 3.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 namespace rewise {
 
 struct GraphMoments {
-  double rewired_ends = 0;  // ends of bonds that are not at home; `add`: twice the added bonds
+  double rewired_ends = 0;  // moved ends of bonds; `add`: twice the number of added bonds
   double sum_k2 = 0;        // sum over sites of degree^2
 };
 
@@ -35,8 +35,8 @@ GraphMoments moments_of(const Lattice& lattice, std::span<const RewiredBond> rew
 // for which no target is free.
 GraphMoments exact_means(const GraphSpec& spec);
 
-// By how much the mean of sum_k2, and on rings of less than 16 sites of rewired_ends, lies off, in
-// its standard deviations, at most: measured with 2000 to 20000 graphs of 16 to 256 sites, p = 0.5
+// Upper bound of the error of the mean of sum_k2 (and of rewired_ends on rings of less than 16
+// sites), in standard deviations. Measured with 2000 to 20000 graphs of 16 to 256 sites, p = 0.5
 // and 1; 0 for `swap`.
 double shift_of_sum_k2(const GraphSpec& spec);
 

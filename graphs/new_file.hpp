@@ -1,5 +1,5 @@
-// A file that appears whole or not at all: written under a temporary name in the same folder,
-// synced, then moved to its place. Destroyed before commit(), it leaves nothing behind.
+// Writes a file atomically: under a temporary name in the same folder, then fsync and rename. If
+// the object is destroyed before commit(), no file is left.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ class NewFile {
 
   void write(std::string_view text);
   void write(std::span<const std::byte> bytes);
-  void commit();  // Error(held) if the path has come up meanwhile and may not be overwritten
+  void commit();  // Error(held) if the path exists by now and may not be overwritten
 
  private:
   void flush();

@@ -11,8 +11,8 @@ namespace {
 
 constexpr double kMemberStep = 0.02;  // of the members, at least one
 constexpr double kMeasurementStep =
-    0.25;                               // of the measurements: each means going on with all members
-constexpr double kLeastThermal = 0.02;  // share below which measurements are left alone
+    0.25;                               // of the measurements; larger, since all members continue
+constexpr double kLeastThermal = 0.02;  // thermal share below which measurements are not raised
 
 class Allocator {
  public:
@@ -49,7 +49,7 @@ class Allocator {
     double to = 0, work = 0;
   };
 
-  // What is left of a source's thermal and other variance.
+  // The factors by which a source's thermal and other variance have fallen.
   double thermal_left(std::size_t s) const {
     return sources_[s].thermal * sources_[s].measurements / result_.measurements[s];
   }
@@ -131,7 +131,7 @@ Allocation meet_goals(const ErrorSource& source, const std::vector<Goal>& goals,
   bool met = false;
   for (double n = source.measurements; n <= source.most_measurements;
        n += std::ceil(kMeasurementStep * n)) {
-    double distance = 0;  // of the farthest number, with the members of now
+    double distance = 0;  // of the farthest number, with the present members
     for (const Goal& goal : goals) {
       const double left = 1 - goal.thermal + goal.thermal * source.measurements / n;
       distance = std::max(distance, left * goal.variance / goal.wanted);

@@ -163,7 +163,7 @@ double profile(const std::vector<CollapseData>& data, const CollapseParameters& 
       .value;
 }
 
-// How far the parameter can go in one direction until the profile has risen by 1.
+// Distance in one direction at which the profile has risen by 1.
 double reach(const std::function<double(double)>& risen, double step) {
   double inside = 0, outside = step;
   for (int i = 0; i < 30 && risen(outside) < 1; ++i) {
@@ -221,7 +221,7 @@ double collapse_quality(const std::vector<CollapseData>& data, const CollapsePar
       ++terms;
     }
   }
-  // Curves drawn apart until they hardly overlap would be a cheap minimum.
+  // Otherwise parameters for which curves hardly overlap would be a spurious minimum.
   return 3 * terms < points || terms == 0 ? kInfinity : sum / terms;
 }
 

@@ -10,7 +10,7 @@
 #include "src/base/constants.hpp"
 #include "src/base/error.hpp"
 
-// Where Boost 1.77 and newer keep barycentric_rational.
+// The header of barycentric_rational in Boost 1.77 and newer.
 namespace boost::math::interpolators {}
 
 namespace rewise {
@@ -108,10 +108,10 @@ Point cross(const Line& small, const Line& large, const Eigen::ArrayXd& nodes,
   return root ? Point{*root, small.at(*root)} : Point{};
 }
 
-// Of curves without one graph each, by all cores.
+// Crossings of the leave-one-out curves, computed on all cores.
 template <class F>
 void for_each_graph(const JackknifeCurve& curve, const F& f) {
-  constexpr std::size_t each = 4;  // nanoseconds of a term of an interpolant
+  constexpr std::size_t each = 4;  // nanoseconds per term of an interpolant
   const auto graphs = static_cast<std::size_t>(curve.left_out.rows());
   const auto points = static_cast<std::size_t>(curve.temperature.size());
   on_all_cores(graphs, graphs * points * points * each,

@@ -20,10 +20,10 @@ MomentRows moments_at(const MomentTable& graphs, Index k) {
   return rows;
 }
 
-// Points of a curve one by one, by all cores.
+// Computes the points of a curve on all cores.
 template <class F>
 void for_each_point(const MomentTable& graphs, const F& f) {
-  constexpr std::size_t each = 500;  // nanoseconds of a graph
+  constexpr std::size_t each = 500;  // nanoseconds per graph
   const auto points = static_cast<std::size_t>(graphs.temperature.size());
   const auto members = static_cast<std::size_t>(graphs.table[0].rows());
   on_all_cores(points, points * members * each, [&](std::size_t k) { f(static_cast<Index>(k)); });
@@ -42,7 +42,7 @@ void set_point(JackknifeCurve& curve, Index k, const Jackknifed& number) {
 
 const ControlVariates kNoControls;
 
-// A curve's numbers without and with controls, and which of the two it takes, [K].
+// The points of a curve without and with controls, and which of them are used, [K].
 struct TestedNumbers {
   std::vector<Jackknifed> plain, controlled;
   std::vector<bool> taken;
@@ -54,7 +54,7 @@ TestedNumbers tested_numbers(int sample, const MomentTable& graphs, const Moment
   const bool any = enough_graphs(controls);
   TestedNumbers numbers{std::vector<Jackknifed>(points), std::vector<Jackknifed>(points),
                         std::vector<bool>(points, false)};
-  std::vector<char> help(points, 0);  // written side by side, as bits cannot be
+  std::vector<char> help(points, 0);  // not vector<bool>: threads write neighbouring elements
   for_each_point(graphs, [&](Index k) {
     const VectorFunction of_means = [&](const Eigen::VectorXd& mean) {
       const double value = f(Moments(mean.array()), graphs.sites, graphs.temperature[k]);
@@ -146,7 +146,7 @@ JackknifeCurve changed_curve(int sample, const MomentTable& graphs, const Moment
     const MomentRows of_graphs = moments_at(graphs, k);
     const ControlVariates& known = taken[static_cast<std::size_t>(k)] ? controls : kNoControls;
     const Moments mean = controlled_mean(of_graphs, known).array();
-    // A control's mean moves with its graph, as if its exact mean did the opposite: linearly.
+    // A change of the mean of a control has the effect of the opposite change of its exact mean.
     const Index count = known.noise.rows() > 0 ? known.noise.cols() : 0;
     Eigen::ArrayXXd response(count, Index{kMomentCount});
     for (Index c = 0; c < count; ++c) {

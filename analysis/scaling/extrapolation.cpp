@@ -18,15 +18,16 @@ namespace {
 using Eigen::Index;
 using Shift = double (*)(double smaller, double larger, ScalingExponents e);
 
-// Of the largest leading amplitude that every observable's neglected term is given.
+// Share of the largest leading amplitude that the neglected term of every observable has at least.
 constexpr double kShare = 0.35;
-// Degrees of freedom of the inverse-chi^2 prior, about 1, of the factor by which a covariance is
-// too small. Chance then widens errors of a right form by 3%, at one or two degrees of freedom,
-// where chi^2/dof alone would by 12 to 17%; a chi^2/dof of 10 at dof = 2 still doubles them.
+// Degrees of freedom of the inverse-chi^2 prior of the factor by which a covariance is too small;
+// the prior is centred at 1. At one or two degrees of freedom, chance then increases the errors of
+// a correct form by 3%, compared with 12 to 17% for chi^2/dof alone; a chi^2/dof of 10 at dof = 2
+// still doubles them.
 constexpr double kScaleDof = 4;
 
-// What is extrapolated: one number per crossing that was found, with its abscissas: of the leading
-// term and of the next ones, N^(-2w) and N^(-3w).
+// The data of an extrapolation: one number per crossing that was found, with the abscissas of the
+// leading term and of the next ones, N^(-2w) and N^(-3w).
 struct Points {
   std::vector<Crossing> crossings;
   std::vector<std::size_t> origin;  // index in the caller's list
@@ -35,11 +36,11 @@ struct Points {
   std::array<std::vector<double>, 2> next;
 };
 
-// The covariance of the neglected terms, for leading amplitudes `amplitude` [observable]: each next
-// one is `ratio` N^(-w) of the one before where that is known, the amplitudes' largest throughout,
-// and of crossings with a limit the share `of_limit` of that; else kNextTerm of it at the smallest
-// pair, where an observable whose leading term happens to be small has a share of the largest
-// one's.
+// The covariance of the neglected terms for leading amplitudes `amplitude` [observable]. With a
+// `ratio`, each term is ratio N^(-w) times the previous one, beginning with the largest amplitude
+// of all observables, and times `of_limit` for crossings with a limit. Otherwise each is kNextTerm
+// times the previous one at the smallest pair; an observable with an accidentally small leading
+// term then uses a share of the largest amplitude.
 Eigen::MatrixXd neglected_terms(const Points& points, const std::vector<std::size_t>& rows,
                                 const std::map<int, double>& amplitude,
                                 const std::optional<SeriesPrior>& series) {
@@ -99,7 +100,7 @@ CrossingFit fit_points(const Points& points, double smallest,
   }
   const Estimates data = estimates(used);
   result.fit = fit_linear(design, data.value, data.covariance);
-  // Twice: the amplitudes of the first fit may be those of the neglected term.
+  // Two passes: the amplitudes of the first fit may be distorted by the neglected terms.
   for (int pass = 0; pass < 2 && result.fit.ok; ++pass) {
     std::map<int, double> amplitude;
     for (const int observable : observables) {
@@ -113,7 +114,8 @@ CrossingFit fit_points(const Points& points, double smallest,
   return result;
 }
 
-// Of an error that is a sum over samples (Welch & Satterthwaite), and of all samples.
+// Degrees of freedom of an error that is a sum over samples (Welch & Satterthwaite), and of all
+// samples.
 struct Freedom {
   double error = 0, samples = 0;
 };
@@ -132,7 +134,7 @@ Freedom degrees_of_freedom(const Jackknifed& number) {
   return freedom;
 }
 
-// The fits' weights, and `chosen`.
+// Sets the weights of the fits, and `chosen`.
 void weigh(Extrapolation& result) {
   std::vector<double> exponent;
   const std::size_t most = result.fits.front().used.size();
@@ -149,18 +151,18 @@ void weigh(Extrapolation& result) {
   for (CrossingFit& f : result.fits) f.weight /= sum;
 }
 
-// How much too large the inverse of a covariance is, in the mean, that was estimated with `members`
-// degrees of freedom: what chi^2 with it is too large by.
+// The factor by which the inverse of a covariance, estimated with `members` degrees of freedom, is
+// too large in the mean. chi^2 is too large by the same factor.
 double inverse_bias(double members, int dof) { return (members - 1) / (members - dof - 1); }
 
-// The factor by which the covariance is too small, by chi^2 and its prior (kScaleDof).
+// The factor by which the covariance is too small, from chi^2 and its prior (kScaleDof).
 double covariance_scale(const LinearFit& fit, double members) {
   if (fit.dof <= 0 || members <= fit.dof + 1) return 1;
   return (fit.chi2 / inverse_bias(members, fit.dof) + kScaleDof) / (fit.dof + kScaleDof);
 }
 
-// Mean square distance of the fits from their average, less what the noise of the numbers makes of
-// it: that is in the statistical error already.
+// Mean square distance of the fits from their average, minus the part that noise of the data
+// explains, which the statistical error already includes.
 double spread_beyond_noise(const std::vector<CrossingFit>& fits,
                            const std::vector<Eigen::VectorXd>& gains, const Eigen::VectorXd& gain,
                            double mean, const Eigen::MatrixXd& covariance) {
@@ -179,7 +181,7 @@ Extrapolation extrapolate(const Points& points, const std::optional<SeriesPrior>
   for (const Crossing& c : points.crossings) smallest.insert(c.smaller);
   for (const double size : smallest) {
     CrossingFit fit = fit_points(points, size, series);
-    // A form that nothing tests is taken only where there is no other.
+    // A fit without degrees of freedom is used only if there is no other.
     if (fit.fit.ok && (fit.fit.dof > 0 || result.fits.empty())) {
       result.fits.push_back(std::move(fit));
     }
@@ -188,7 +190,7 @@ Extrapolation extrapolate(const Points& points, const std::optional<SeriesPrior>
   weigh(result);
 
   Eigen::VectorXd gain = Eigen::VectorXd::Zero(static_cast<Index>(points.numbers.size()));
-  std::vector<Eigen::VectorXd> gains;  // [fit], of all numbers
+  std::vector<Eigen::VectorXd> gains;  // [fit], for all data
   double dof = 0, mean = 0, variance = 0;
   for (const CrossingFit& f : result.fits) {
     const Eigen::VectorXd g = f.fit.gain.row(0).transpose();
@@ -225,7 +227,7 @@ Extrapolation extrapolate(const Points& points, const std::optional<SeriesPrior>
 
 Points collect(const std::vector<Crossing>& crossings, bool heights, ScalingExponents e,
                const Shift& shift) {
-  std::map<int, int> with_limit;  // observable -> crossings with its limit that were found
+  std::map<int, int> with_limit;  // observable -> number of crossings found with its limit
   for (const Crossing& c : crossings) {
     if (c.status == CrossingStatus::found && c.with_limit()) ++with_limit[c.observable];
   }
@@ -281,7 +283,8 @@ double regular_m2_power(int dim, int q) {
 double mean_field_binder() { return 1 - std::pow(std::tgamma(0.25), 4) / (24 * M_PI * M_PI); }
 
 double binder_lowered_by_spread(double spread) {
-  // The slope at 0 exactly; how it falls from numerical averages, to 2e-4 of U up to 0.2.
+  // The slope at 0 is exact. Its decrease comes from numerical averages; U is right within 2e-4 up
+  // to a spread of 0.2.
   constexpr double falls = 0.45;
   const double squared = 1 / (3 * (1 - mean_field_binder()));  // <s^2>^2 / <s^4> at Tc
   const double slope = 2 * (1 - 2 * squared) / (3 * std::pow(1 - squared, 2));
@@ -328,8 +331,8 @@ Extrapolation extrapolate_height(const std::vector<Crossing>& crossings, Scaling
 
 double few_members_factor(double members, int dof) {
   if (members <= dof + 1) return std::numeric_limits<double>::infinity();
-  // The inverse of an estimated covariance is too large in the mean, and the weights that it gives
-  // follow its noise: what the fit says against what it scatters.
+  // The inverse of an estimated covariance is too large in the mean, and the weights follow its
+  // noise. The factor is the ratio of the real scatter to the error of the fit.
   return std::sqrt(inverse_bias(members, dof) / (1 - dof / members));
 }
 

@@ -10,7 +10,7 @@
 namespace rewise {
 namespace {
 
-// A correlation matrix worse conditioned than this says that a point repeats the others.
+// A correlation matrix with a worse condition than this has a point that repeats the others.
 constexpr double kLeastReciprocalCondition = 1e-11;
 
 }  // namespace
@@ -36,13 +36,13 @@ LinearFit fit_linear(const Eigen::MatrixXd& design, const Eigen::VectorXd& y,
     return fit;
   }
 
-  // In units of the errors, so that conditioning is that of the correlations.
+  // In units of the errors, so that only the correlations determine the condition.
   const Eigen::VectorXd weight = covariance.diagonal().cwiseSqrt().cwiseInverse();
   const Eigen::MatrixXd correlation = weight.asDiagonal() * covariance * weight.asDiagonal();
   const Eigen::LLT<Eigen::MatrixXd> root(correlation);
   if (root.info() != Eigen::Success || root.rcond() < kLeastReciprocalCondition) return fit;
   const Eigen::MatrixXd white = root.matrixL().solve(weight.asDiagonal() * design);
-  // The same for the parameters: amplitudes and limits differ by orders of magnitude.
+  // Scale the parameters, too: amplitudes and limits differ by orders of magnitude.
   const Eigen::VectorXd unit = white.colwise().norm().transpose().cwiseInverse();
   if (!unit.allFinite()) return fit;
   const Eigen::MatrixXd scaled = white * unit.asDiagonal();

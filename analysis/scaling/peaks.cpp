@@ -19,18 +19,18 @@ namespace {
 using Eigen::Index;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr Index kTemperatures = 61;     // where a graph's C is looked at
-constexpr double kEmpty = 1e-3;         // of the peak: less in a valley is no samples
-constexpr double kLeastBarrier = 0.1;   // of two peaks
+constexpr Index kTemperatures = 61;     // grid on which C of a graph is computed
+constexpr double kEmpty = 1e-3;         // relative to the peak; a lower valley has no samples
+constexpr double kLeastBarrier = 0.1;   // between two peaks
 constexpr double kSure = 3, kSeen = 2;  // standard errors
 constexpr std::size_t kLeastSizes = 3;
-// No latent heat above this may be left where a transition is called one of second order: that of
-// five states on the square lattice, hardly to be told from none, is 0.053.
+// A transition is called second order only if a latent heat above this is excluded. For comparison,
+// q = 5 on the square lattice has 0.053, which is hard to distinguish from 0.
 constexpr double kSmallHeat = 0.05;
-constexpr double kLeastQ = 0.01;  // of a fit that holds
+constexpr double kLeastQ = 0.01;  // of an acceptable fit
 
-// Where the parabola through (-1, a), (0, b), (1, c) with b the largest has its maximum, and how
-// high.
+// Position and height of the maximum of the parabola through (-1, a), (0, b), (1, c), with b the
+// largest.
 std::pair<double, double> vertex(double a, double b, double c) {
   const double curvature = a - 2 * b + c;
   if (!(curvature < 0)) return {0, b};
@@ -74,8 +74,8 @@ double chi_temperature(const std::function<Moments(double)>& moments_at, double 
   return at + vertex(chi[top - 1], chi[top], chi[top + 1]).first * step;
 }
 
-// The graph's five numbers, temperatures moved to the edge of the window where they lie outside;
-// `outside` says so.
+// The five numbers of a graph. Temperatures outside the window are moved to its edge, and `outside`
+// is set.
 Eigen::ArrayXd numbers_of(const EnergyLevels& levels,
                           const std::function<Moments(double)>& moments_at, double sites,
                           double low, double high, double states, bool& outside) {
@@ -92,7 +92,7 @@ Eigen::ArrayXd numbers_of(const EnergyLevels& levels,
     at += shift * step;
     height = value;
   }
-  // How much more the energies below the cut weigh, in logarithms, than q times those above.
+  // Logarithm of the weight of energies below the cut over q times the weight of those above.
   const double cut = energy_at(levels, 1 / at).mean;
   const auto excess = [&](double t) {
     const Eigen::ArrayXd weight = weights_at(levels, 1 / t);
@@ -168,7 +168,7 @@ double depth(const Eigen::ArrayXd& p, const Valley& v) {
 }
 
 std::optional<Valley> deepest_valley(const Eigen::ArrayXd& p) {
-  constexpr double least = 0.02;  // of the highest peak: further out is noise
+  constexpr double least = 0.02;  // relative to the highest peak; below this is noise
   std::vector<Index> maxima;
   for (Index k = 1; k + 1 < p.size(); ++k) {
     if (p[k] > p[k - 1] && p[k] >= p[k + 1] && p[k] > least * p.maxCoeff()) maxima.push_back(k);
@@ -183,7 +183,7 @@ std::optional<Valley> deepest_valley(const Eigen::ArrayXd& p) {
   return best;
 }
 
-// By a parabola through ln p over twice the smoothing width on either side.
+// Refines a peak by a parabola through ln p, over twice the smoothing width on either side.
 double position(const Eigen::ArrayXd& p, Index top, const EnergyGrid& grid) {
   const double step = grid.energy[1] - grid.energy[0];
   const auto reach = std::max<Index>(1, std::lround(2 * grid.width / step));
@@ -251,14 +251,14 @@ Sized of_sizes(const std::vector<const SizePeaks*>& sizes,
 
 double difference_error(Value a, Value b) { return std::hypot(a.error, b.error); }
 
-// Two peaks that stay apart, a valley that deepens and a jump of the energy that does not go away
-// even if it fell as slowly as N^-1/4.
+// First order: two peaks stay apart, the valley deepens, and the jump of the energy does not vanish
+// even if it falls as slowly as N^-1/4.
 void find_order(const std::vector<const SizePeaks*>& sizes, PottsTransition& result) {
   const auto latent = of_sizes(
       sizes, [](const SizePeaks& s) -> std::optional<Value> { return estimate(s.latent_squared); });
   const SizeFit fast = fit_sizes("latent", latent.sites, latent.values, 1),
                 slow = fit_sizes("latent", latent.sites, latent.values, 0.5);
-  // What falls slower than 1/N ends below the line through 1/N.
+  // A quantity that falls slower than 1/N ends below the fit in 1/N.
   const double stretch = std::sqrt(std::max(1.0, fast.chi2 / std::max(1, fast.dof)));
   const double most = std::sqrt(std::max(fast.limit.value + 2 * stretch * fast.limit.error, 0.0));
   result.latent_below = fast.dof > 0 ? most : kNan;
@@ -269,7 +269,7 @@ void find_order(const std::vector<const SizePeaks*>& sizes, PottsTransition& res
   const bool apart = last.two_peaks && before.two_peaks;
   const bool deepens = deep.value - shallow.value > kSeen * difference_error(deep, shallow) ||
                        deep.value > -0.9 * std::log(kEmpty);
-  // The slow form bounds the jump from below even where it does not fit the three largest sizes.
+  // The slow form is a lower bound of the jump, even if it does not fit the three largest sizes.
   const bool stays =
       (fast.ok || slow.ok) && slow.dof > 0 && slow.limit.value > kSure * slow.limit.error;
   if (apart && deepens && stays) {
@@ -326,7 +326,7 @@ void find_temperature(const std::vector<const SizePeaks*>& sizes, PottsTransitio
     chi.push_back(size->chi_temperature);
     heat.push_back(size->heat_temperature);
   }
-  // T_chi lies nearer to the limit than T_C, and has less far to go.
+  // T_chi lies nearer to the limit than T_C and needs less extrapolation.
   result.fits = {extrapolate_to_meeting("susceptibility", chi, weights),
                  extrapolate_to_meeting("specific_heat", heat, weights)};
   const auto holds = std::ranges::find_if(result.fits, &MeetingFit::ok);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-// Probability that a bond of the bare lattice is there.
+// Probability that a bond of the lattice is present in the bare lattice.
 double bond_stays(const TreeRule& rule) {
   return rule.rewire ? (1 - rule.p / 2) * (1 - rule.p / 2) : 1;
 }
@@ -26,7 +26,7 @@ constexpr Regular kRegular[] = {{0, 0, 0, 0, 0},
                                 {4.5115232, 1.2371, 1.11, 0.629912, 0.5027},
                                 {6.6803, 1, 1.0, 0.5, 0.354}};
 
-// Polynomial coefficients in u, with what is known of the second derivative taken off before.
+// Polynomial coefficients in u, after a known second derivative was subtracted.
 Eigen::VectorXd fit_polynomial(const Eigen::ArrayXd& u, const Eigen::ArrayXd& y, int order) {
   Eigen::MatrixXd design(u.size(), order + 1);
   for (int k = 0; k <= order; ++k) design.col(k) = u.pow(k).matrix();
@@ -39,8 +39,8 @@ double polynomial(const Eigen::VectorXd& c, double u) {
   return sum;
 }
 
-// The zero nearest to `from` on the falling curve, by Newton's steps; NaN where it does not fall or
-// lies beyond `most` of 0.
+// The zero of a falling polynomial, by Newton's method from 0. NaN if the curve does not fall, or
+// if the zero is farther than `most` from 0.
 double falling_zero(const Eigen::VectorXd& c, double most) {
   double u = 0;
   for (int step = 0; step < 60; ++step) {
@@ -55,7 +55,7 @@ double falling_zero(const Eigen::VectorXd& c, double most) {
   return u;
 }
 
-// ln lambda by temperature and what follows, from the means over graphs.
+// ln lambda at each temperature, Tc and derivatives, from the means over graphs.
 class Curve {
  public:
   Curve(const TreeRule& rule, const std::vector<double>& temperature, TreeForm form,
@@ -70,8 +70,8 @@ class Curve {
     u_ -= centre_;
   }
 
-  // means: mm, md, dd, bond at every temperature, kind by kind. Gives Tc, slope, curvature, X_MM at
-  // Tc, then lambda at every temperature.
+  // means: all mm, then all md, dd and bond, each at every temperature. Returns Tc, slope,
+  // curvature and X_MM at Tc, then lambda at every temperature.
   Eigen::VectorXd operator()(const Eigen::VectorXd& means) const {
     const Eigen::Index count = u_.size();
     Eigen::VectorXd out = Eigen::VectorXd::Constant(4 + count, kNone);
@@ -162,7 +162,8 @@ double regular_mm(int dim, double temperature) {
 double tree_finite_size(double ratio) { return 4 * std::exp(-ratio); }
 
 double bare_reference(const TreeRule& rule) {
-  constexpr double fall[] = {0, 0, 1.33, 1.1, 1.06};  // of Tc with the share of bonds removed
+  // [dim] relative decrease of Tc per share of removed bonds
+  constexpr double fall[] = {0, 0, 1.33, 1.1, 1.06};
   return kRegular[rule.dim].tc * std::max(0.0, 1 - fall[rule.dim] * (1 - bond_stays(rule)));
 }
 

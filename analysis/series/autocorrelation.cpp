@@ -22,12 +22,12 @@ std::vector<Stretch> stretches(std::span<const Eigen::Index> starts, Eigen::Inde
   return list;
 }
 
-constexpr Eigen::Index kLags = 4;  // at a time: each value is loaded once for all of them
+constexpr Eigen::Index kLags = 4;  // lags per pass: each value is loaded once for all of them
 using Lanes = Eigen::Array4d;
 
-// sum over i < count[l] of x[i] x[i + (first + l) replicas] for each l, counts descending. Each is
-// four sums side by side, of i = 0, 1, 2, 3 mod 4, which end as (0 + 2) + (1 + 3): the same bits
-// however many lags go together.
+// sum over i < count[l] of x[i] x[i + (first + l) replicas] for each l; counts descend. Each sum
+// consists of four partial sums, over i = 0, 1, 2, 3 mod 4, which are added as (0 + 2) + (1 + 3).
+// The result is therefore the same to the bit for any number of lags per pass.
 template <Eigen::Index lags>
 void sums_of_products(const double* x, Eigen::Index replicas, Eigen::Index first,
                       const Eigen::Index* count, double* sums) {
@@ -54,8 +54,8 @@ void sums_of_products(const double* x, Eigen::Index replicas, Eigen::Index first
   }
 }
 
-// Appends Gamma(t), eq. (31), of the next kLags lags, or of the next up to `last` one by one. With
-// the replica index running fastest a lag is one offset for all of them.
+// Appends Gamma(t), eq. (31), of the next kLags lags, or, near `last`, of the next lags one by one.
+// The replica index runs fastest, so that a lag is the same offset for all replicas.
 void add_gammas(const RealSeries& centred, std::span<const Stretch> stretches, Eigen::Index last,
                 std::vector<double>& gamma) {
   const Eigen::Index replicas = centred.cols();
@@ -86,8 +86,8 @@ void add_gammas(const RealSeries& centred, std::span<const Stretch> stretches, E
   for (Eigen::Index l = 0; l < lags; ++l) gamma.push_back(sum[l] / static_cast<double>(terms[l]));
 }
 
-// Sums lags until the automatic window closes, eqs. (50)-(52), or to `most` of the longest stretch;
-// gamma[t], t = 0 .. W.
+// Sums lags until the automatic window closes, eqs. (50)-(52), or up to the share `most` of the
+// longest part. Sets gamma[t], t = 0 .. W.
 std::vector<double> windowed_gamma(const RealSeries& centred, std::span<const Stretch> stretches,
                                    double most, double s, bool& window_found) {
   Eigen::Index longest = 0;
@@ -129,11 +129,11 @@ void check_series(RealSeriesRef series) {
 
 namespace {
 
-// Uses the series up.
+// Modifies the series.
 GammaResult gamma_of(RealSeries& centred, std::span<const Eigen::Index> starts, double most,
                      double s) {
   check_series(centred);
-  const RealSeriesRef series = centred;  // which is not yet
+  const RealSeriesRef series = centred;  // not centred yet
   const Eigen::Index times = series.rows(), replicas = series.cols();
   const double n = static_cast<double>(series.size());
   GammaResult result;
@@ -149,12 +149,12 @@ GammaResult gamma_of(RealSeries& centred, std::span<const Eigen::Index> starts, 
   std::vector<double> gamma =
       windowed_gamma(centred, stretches(starts, times), most, s, result.window_found);
   double c = twice_sum(gamma);
-  // Anticorrelations that sum to nothing, or less: the variance alone is the safe estimate.
+  // If anticorrelations cancel the sum, the variance alone is the safe estimate.
   if (c <= 0) {
     gamma.resize(1);
     c = gamma.front();
   }
-  for (double& g : gamma) g += c / n;  // the mean is not known but estimated: eq. (32)
+  for (double& g : gamma) g += c / n;  // corrects for the estimated mean, eq. (32)
   c = twice_sum(gamma);
 
   const double w = static_cast<double>(gamma.size() - 1);

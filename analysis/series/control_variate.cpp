@@ -59,16 +59,16 @@ Eigen::VectorXd corrected_mean(const Eigen::ArrayXXd& rows, const ControlVariate
   const Centred c = centre(controls);
   if (c.x.cols() == 0) return mean;
   const Eigen::MatrixXd y = rows.matrix().rowwise() - mean.transpose();
-  // Pivoted and rank-revealing: two controls that say the same share the work.
+  // Pivoted and rank-revealing, so that collinear controls are allowed.
   const Eigen::MatrixXd b = c.x.completeOrthogonalDecomposition().solve(y);
   return mean - b.transpose() * c.distance;
 }
 
-// All of them at once, as the corrected mean is a regression's value at the known means, whose
-// change without row i is known (Belsley, Kuh & Welsch, Regression Diagnostics, eq. 2.1):
+// Computes all leave-one-out values at once. The corrected mean is the value of a regression at the
+// known means; without row i it is (Belsley, Kuh & Welsch, Regression Diagnostics, eq. 2.1)
 //   a + B^T x - x^T (X^T X)^-1 x_i e_i / (1 - h_i),   h_i = x_i^T (X^T X)^-1 x_i,   e_i the
 //   residual.
-// False where rows left out would leave the regression singular: leaving out row by row then.
+// False if leaving out a row makes the regression singular; the caller then leaves out row by row.
 bool leave_out_by_residuals(const Eigen::ArrayXXd& rows, const ControlVariates& controls,
                             Eigen::ArrayXXd& result) {
   constexpr double least = 1e-4;
@@ -109,7 +109,7 @@ Eigen::VectorXd controlled_mean(const Eigen::ArrayXXd& rows, const ControlVariat
 Eigen::ArrayXXd leave_one_out_controlled_means(const Eigen::ArrayXXd& rows,
                                                const ControlVariates& controls) {
   check_controls(rows, controls);
-  // The full sample decides whether there are enough graphs, so that all members do the same.
+  // The full sample decides whether there are enough graphs, so that all members are treated alike.
   if (!enough_graphs(controls)) return leave_one_out_means(rows);
   Eigen::ArrayXXd result(rows.rows(), rows.cols());
   if (leave_out_by_residuals(rows, controls, result)) return result;
@@ -142,11 +142,11 @@ std::vector<Jackknifed> jackknife_with_controls(int sample, const Eigen::ArrayXX
 bool controls_help(const Jackknifed& plain, const Jackknifed& controlled,
                    const ControlVariates& controls) {
   if (!enough_graphs(controls)) return false;
-  // Negated, so that NaN is no help.
+  // Negated, so that NaN returns false.
   if (!(estimate(controlled).error < estimate(plain).error)) return false;
-  // The jackknife's pseudo-values are the graphs' own parts of a function of averages, and the
-  // means over them are linear: their regression is that of any average. Leave-one-out values are
-  // pseudo-values but for a factor.
+  // Pseudo-values of the jackknife are the contributions of single graphs to a function of
+  // averages. The function is their mean, so that they can be regressed like any average.
+  // Leave-one-out values are pseudo-values up to a factor.
   const Eigen::ArrayXd& left = plain.left_out.begin()->second;
   const Centred c = centre(controls);
   const Eigen::VectorXd y = (left - left.mean()).matrix();
@@ -155,7 +155,7 @@ bool controls_help(const Jackknifed& plain, const Jackknifed& controlled,
   const auto explaining = static_cast<double>(decomposed.rank());
   const double dof = static_cast<double>(y.size()) - 1 - explaining;
   if (explaining == 0 || !(dof > 0) || !(y.squaredNorm() > 0)) return false;
-  // P(R^2 as large as that by chance), which is the F test's.
+  // P(R^2 at least as large by chance), as in the F test.
   const double share = std::min(1.0, residual.squaredNorm() / y.squaredNorm());
   return boost::math::ibeta(dof / 2, explaining / 2, share) < kControlLevel;
 }

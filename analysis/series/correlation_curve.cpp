@@ -12,9 +12,9 @@ namespace rewise {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr Eigen::Index kFewGroups = 4;  // the spread of fewer is uncertain itself
+constexpr Eigen::Index kFewGroups = 4;  // with fewer groups, their spread is uncertain
 
-// Where y comes down to the level just before point i.
+// The x where y falls to the level between points i - 1 and i.
 double passage(const Eigen::ArrayXd& x, const Eigen::ArrayXd& y, double level, Eigen::Index i) {
   if (i == y.size()) return kInfinity;
   if (i == 0) return x[0];
@@ -33,8 +33,8 @@ double first_passage(const Eigen::ArrayXd& x, const Eigen::ArrayXd& y, double le
   return passage(x, y, level, i);
 }
 
-// `errors`, a function of rows, of the means of groups of `members` rows; those of few groups are
-// not taken below what the rows say.
+// Applies `errors`, a function of rows, to the means of groups of `members` rows. With few groups,
+// the result is never smaller than that for all rows.
 template <class F>
 Eigen::ArrayXd over_groups(const Eigen::ArrayXXd& rows, Eigen::Index members, const F& errors) {
   const Eigen::Index groups = rows.rows() / members;
@@ -45,7 +45,7 @@ Eigen::ArrayXd over_groups(const Eigen::ArrayXXd& rows, Eigen::Index members, co
   return (of_groups.isFinite() && of_rows.isFinite()).select(of_groups.max(of_rows), kNan);
 }
 
-// Of what f makes of the mean row, by jackknife over groups.
+// Jackknife error over groups of f(mean row).
 Eigen::ArrayXd jackknife_errors(const Eigen::ArrayXXd& rows, Eigen::Index members,
                                 const VectorFunction& f) {
   return over_groups(rows, members, [&](const Eigen::ArrayXXd& some) {
@@ -67,7 +67,7 @@ Value time_of(const F& passage, const Eigen::ArrayXd& x, const Eigen::ArrayXXd& 
   return {value, std::isfinite(value) ? jackknife_errors(rows, members, time)[0] : kNan};
 }
 
-// Of each replica, about the mean of all: the mean of x(s) x(s + t) for each lag t.
+// For each replica and lag t: the mean of x(s) x(s + t), about the mean of all replicas.
 Eigen::ArrayXXd products_at(RealSeriesRef series, const std::vector<Eigen::Index>& lags) {
   const RealSeries off = series - series.mean();
   Eigen::ArrayXXd products(series.cols(), static_cast<Eigen::Index>(lags.size()));

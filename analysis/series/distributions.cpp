@@ -26,7 +26,7 @@ double student_two_sided(double value, double dof) {
 
 double student_one_sigma(double dof) {
   if (!(dof > 0)) return std::numeric_limits<double>::infinity();
-  // Asked for the same few by every fit of a jackknife, and slow.
+  // Cached: slow to compute, and every fit of a jackknife needs the same few values.
   thread_local std::map<double, double> known;
   if (const auto found = known.find(dof); found != known.end()) return found->second;
   const boost::math::students_t_distribution<double> t(dof);

@@ -25,8 +25,8 @@ void check_series(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
   }
 }
 
-// Averages of each replica over times first .. first + length - 1, all replicas side by side, since
-// a time's lie together: [replica, moment], those of moments_of_sample.
+// Averages of each replica over times first .. first + length - 1: [replica, moment], as in
+// moments_of_sample. Processes all replicas of a time together, since they are contiguous.
 MomentRows means_of_stretch(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
                             const SampleUnits& units, Eigen::Index first, Eigen::Index length) {
   const Eigen::Index replicas = bond_sums.cols();
@@ -64,8 +64,8 @@ Moments with_squares(Moments m) {
   return m;
 }
 
-// With d = x - mean x, whose sum is 0, what is left out of all products of two members counts
-// against the square of the mean; every member has the same number of partners.
+// With d = x - mean x, whose sum is 0, the mean over pairs is (mean x)^2 minus the contribution of
+// the products that are not pairs. Every member is in the same number of pairs.
 double mean_pair(const Eigen::ArrayXd& x, bool in_time) {
   const Eigen::Index n = x.size();
   if (n < 2) return std::numeric_limits<double>::quiet_NaN();
@@ -88,7 +88,7 @@ Moments mean_moments(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
       alone ? block_moments(bond_sums, magnetisation_sums, units,
                             std::min<Eigen::Index>(kPairStretches, bond_sums.rows()))
             : of_replicas;
-  // Of the same measurements as the pairs, else C and chi are N times their difference.
+  // Use the same measurements as for the pairs: C and chi contain N times any difference.
   Moments mean = parts.colwise().mean().transpose();
   mean[kEnergyPair] = mean_pair(parts.col(kEnergy), alone);
   mean[kAbsPair] = mean_pair(parts.col(kAbsMagnetisation), alone);

@@ -33,7 +33,7 @@ void check_inputs(Inputs inputs, double sites) {
   }
 }
 
-// Which bin a bond sum falls into. Bond sums of one parity class lie `step` apart.
+// Maps bond sums to bins. Possible bond sums differ by multiples of `step`.
 struct Binning {
   std::int64_t highest;  // bond sum of bin 0, the lowest energy
   std::int64_t step = 1;
@@ -86,7 +86,7 @@ HistogramSums empty_sums(Index temperatures, Index bins) {
           Eigen::ArrayXXd::Zero(bins, 3)};
 }
 
-// How one temperature's samples are dealt to the blocks.
+// Distribution of the samples of one temperature to the blocks.
 struct Blocks {
   Index replicas, times, blocks, stretches;
   Index operator()(Index t, Index r) const {
@@ -109,7 +109,7 @@ void add_sample(HistogramSums& sums, Index temperature, Index bin, double m, dou
   sums.moments(bin, 2) += weight * m * m * m * m;
 }
 
-// all - part. What is left of a bin that the part had to itself is rounding, not samples.
+// all - part. Bins with samples only in `part` become exactly 0, without rounding errors.
 HistogramSums subtract(const HistogramSums& all, const HistogramSums& part) {
   HistogramSums rest{all.samples - part.samples, all.count - part.count,
                      all.moments - part.moments};
@@ -186,7 +186,7 @@ MultiHistogram::MultiHistogram(std::span<const Input> inputs, const SampleUnits&
   }
 }
 
-// Newton's method on the convex A(f), steps halved until A falls; f of the first temperature is 0.
+// Minimises the convex A(f) by Newton's method with step halving; f of the first temperature is 0.
 void MultiHistogram::solve(State& state) {
   const Index temperatures = beta_.size(), bins = energy_.size();
   const HistogramSums& sums = state.sums;
@@ -215,7 +215,8 @@ void MultiHistogram::solve(State& state) {
     Eigen::MatrixXd hessian = expected.asDiagonal();
     hessian -= share.matrix().transpose() * sums.count.matrix().asDiagonal() * share.matrix();
     const Index free = temperatures - 1;
-    // Where neighbours do not overlap the matrix is singular; the ridge keeps the step finite.
+    // If neighbouring temperatures do not overlap, the matrix is singular: the ridge keeps the step
+    // finite.
     hessian.diagonal().array() += 1e-12 * all_samples;
     const Eigen::VectorXd step =
         hessian.bottomRightCorner(free, free).ldlt().solve(gradient.tail(free));
