@@ -202,7 +202,7 @@ class Missing(InFolder):
                                         "there: `pip install .`"), line)
         done = self.python("import rewise; help(rewise)")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        for words in ("Ising and Potts spins", "without it, it is left out", "class Task(",
+        for words in ("Ising and Potts spins", "dir() leaves these names out", "class Task(",
                       "class Study(", "read_task(path)"):
             self.assertIn(words, done.stdout)
         names = self.python("import rewise; print(*dir(rewise))").stdout.split()
