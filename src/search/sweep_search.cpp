@@ -15,7 +15,6 @@
 namespace rewise {
 namespace {
 
-constexpr std::uint32_t kSweepScanGraphs = 4;
 constexpr double kFall = 0.4;  // the value of U that is looked for
 constexpr double kWindow = 2;  // half windows of `tc` on either side
 constexpr std::size_t kFewGraphs = 4;
@@ -137,37 +136,21 @@ class Sweep {
 
   void scan(const std::vector<SweepWork*>& works, std::size_t k) {
     stage("scan of", works, k);
-    std::vector<StudyTask> tasks;
+    std::vector<ScanCell> cells;
     for (SweepWork* work : works) {
-      SizePlan plan = work->point.sizes[k].plan;
-      plan.temperatures = scan_temperatures(work->range, work->point.sizes[k].samples.sites);
-      plan.equilibrate = 200;
-      plan.measure = 100;
-      plan.every = 2;
-      for (std::uint32_t g = 0; g < kSweepScanGraphs; ++g) {
-        tasks.push_back(tasks_.task_of(*work, k, g, plan, "scan"));
-      }
+      const SizeData& size = work->point.sizes[k];
+      cells.push_back(
+          {scan_plan(size.plan, work->range, size.samples.sites), tasks_.cell(*work, k).task});
     }
-    std::vector<GraphSample> samples(tasks.size());
-    tasks_.expect(seconds_of(tasks), tasks_.seconds_after(k));
-    tasks_.run(tasks, [&](std::size_t index, TaskData&& data) {
-      samples[index] = reduce(tasks[index].spec, std::move(data), {});
-    });
-    for (std::size_t i = 0; i < works.size(); ++i) {
-      place_window(*works[i], k, tasks[i * kSweepScanGraphs].spec.temperatures,
-                   &samples[i * kSweepScanGraphs]);
-    }
+    const std::vector<ScanResult> scans = tasks_.scan(cells, tasks_.seconds_after(k));
+    for (std::size_t i = 0; i < works.size(); ++i) place_window(*works[i], k, scans[i]);
   }
 
-  void place_window(SweepWork& work, std::size_t k, const std::vector<double>& temperatures,
-                    const GraphSample* samples) {
+  void place_window(SweepWork& work, std::size_t k, const ScanResult& scan) {
+    const std::vector<double>& temperatures = scan.temperatures;
     std::vector<double> u, c;
     for (std::size_t t = 0; t < temperatures.size(); ++t) {
-      Moments mean = Moments::Zero();
-      for (std::uint32_t g = 0; g < kSweepScanGraphs; ++g) {
-        mean +=
-            samples[g].simulated.row(static_cast<Eigen::Index>(t)).transpose() / kSweepScanGraphs;
-      }
+      const Moments mean = scan.mean(t);
       u.push_back(binder(mean));
       c.push_back(specific_heat(mean, work.point.sizes[k].samples.sites, temperatures[t]));
     }

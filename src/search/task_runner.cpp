@@ -111,6 +111,24 @@ void TaskRunner::tune(const SizeCell& cell, SizePlan likely) {
   cell.size->plan.cluster = chosen.cluster;
 }
 
+std::vector<ScanResult> TaskRunner::scan(std::span<const ScanCell> cells, double later) {
+  std::vector<StudyTask> tasks;
+  std::vector<ScanResult> results(cells.size());
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    results[i].temperatures = cells[i].plan.temperatures;
+    results[i].graphs.resize(kScanGraphs);
+    for (std::uint32_t g = 0; g < kScanGraphs; ++g) {
+      tasks.push_back(cells[i].task(g, cells[i].plan, "scan"));
+    }
+  }
+  expect(seconds_of(tasks), later);
+  run(tasks, [&](std::size_t index, TaskData&& data) {
+    results[index / kScanGraphs].graphs[index % kScanGraphs] =
+        reduce(tasks[index].spec, std::move(data), {});
+  });
+  return results;
+}
+
 void TaskRunner::find_times(std::span<const SizeCell> cells, double later, std::uint64_t measure,
                             At at) {
   const RunPilots pilots = [&](const std::vector<StudyTask>& tasks, const TaskHandler& handle) {

@@ -31,14 +31,23 @@ class TaskSpeed {
   std::vector<double> known_;  // [size]
 };
 
+// The task of graph number `graph` of a size under a plan.
+using TaskOfGraph =
+    std::function<StudyTask(std::uint32_t graph, const SizePlan& plan, const std::string& purpose)>;
+
+// A size at one point whose temperatures are to be found.
+struct ScanCell {
+  SizePlan plan;  // scan_plan()
+  TaskOfGraph task;
+};
+
 // One size at one point, of a search that keeps all of it in place while tasks run.
 struct SizeCell {
   SizeData* size = nullptr;
   double p = 0;
   std::uint32_t graphs = 0;            // in all
   std::vector<std::uint32_t> smaller;  // extents of the size before; empty where there is none
-  std::function<StudyTask(std::uint32_t graph, const SizePlan& plan, const std::string& purpose)>
-      task;
+  TaskOfGraph task;
   // Those that one graph's result rests on, under the size's plan.
   std::function<std::vector<StudyTask>(std::uint32_t graph)> tasks_of_graph;
   std::vector<std::string>* warnings = nullptr;        // the point's
@@ -59,6 +68,9 @@ class TaskRunner {
   // (auto_schedule.hpp), for as many cycles as `likely` says. A choice that was just tuned is told,
   // with its reason, as a line of the progress. Error(interrupted) when told to stop.
   void tune(const SizeCell& cell, SizePlan likely);
+
+  // Simulates kScanGraphs graphs of each cell. `later`: as find_times.
+  std::vector<ScanResult> scan(std::span<const ScanCell> cells, double later);
 
   // Equilibration, cycles per measurement and measurements of each cell's plan: by pilots from both
   // starts, or where the configuration fixes the equilibration from tau_int of m^2 in a run of

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "src/base/all_cores.hpp"
+#include "src/search/crossings.hpp"
 #include "src/search/known_tc.hpp"
 #include "src/search/tc_plan.hpp"
 #include "src/study/parse.hpp"

@@ -90,6 +90,14 @@ std::vector<double> scan_temperatures(Range range, double sites) {
   return temperatures;
 }
 
+SizePlan scan_plan(SizePlan plan, Range range, double sites) {
+  plan.temperatures = scan_temperatures(range, sites);
+  plan.equilibrate = 200;
+  plan.measure = 100;
+  plan.every = 2;
+  return plan;
+}
+
 double half_window(double centre, int dim, double p, double sites, std::uint32_t q) {
   // (T - Tc)/Tc N^y covers the region where U falls from near 2/3 to near 0 by half.
   double y = p == 0 && dim == 3 ? 1 / (0.629912 * 3) : 0.5;

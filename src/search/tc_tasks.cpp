@@ -60,6 +60,14 @@ SizeData TcTasks::new_size(const TcPoint& point, std::size_t size) {
   return made;
 }
 
+TaskOfGraph TcTasks::task_at(std::size_t point, std::size_t size) {
+  extents(size);
+  return [this, &at = points[point], size](std::uint32_t graph, const SizePlan& plan,
+                                           const std::string& purpose) {
+    return task_of(at, size, graph, plan, purpose);
+  };
+}
+
 SizeCell TcTasks::cell(std::size_t point, std::size_t size) {
   return cell(point, size, first_graphs(size));
 }
@@ -71,10 +79,7 @@ SizeCell TcTasks::cell(std::size_t point, std::size_t size, std::uint32_t graphs
   cell.p = at.data.p;
   cell.graphs = graphs;
   if (size > 0) cell.smaller = extents(size - 1);
-  cell.task = [this, &at, size](std::uint32_t graph, const SizePlan& plan,
-                                const std::string& purpose) {
-    return task_of(at, size, graph, plan, purpose);
-  };
+  cell.task = task_at(point, size);
   cell.tasks_of_graph = [this, &at, size](std::uint32_t graph) -> std::vector<StudyTask> {
     return {task_of(at, size, graph, at.data.sizes[size].plan, "graph")};
   };
