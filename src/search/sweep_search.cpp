@@ -125,7 +125,7 @@ class Sweep {
       choose_plans(now, k);
       fill(now, k);
     }
-    if (config_.target_error) run_rounds(interim);
+    if (config_.target_error) run_target(interim);
     return averaged(std::move(tasks_.works), config_);
   }
 
@@ -215,12 +215,15 @@ class Sweep {
     return cells;
   }
 
-  // Under a target_error: each round asks sweep_target for every size at every point what to add,
-  // and adds it for all of them together, until each has reached the target or cannot. It starts
-  // from all graphs that the round before asked for, measured as it asked, whatever more the folder
-  // may hold: processes that share it, or come back to it, go through the same rounds.
-  void run_rounds(const SweepInterim& interim) {
-    std::vector<Open> open;  // still to be brought to the target
+  struct Open {
+    SweepWork* work = nullptr;
+    std::size_t size = 0;
+    SweepStep step;
+  };
+
+  // Brings every size at every point to the target_error, or as near as it gets.
+  void run_target(const SweepInterim& interim) {
+    std::vector<Open> open;
     for (SweepWork& work : tasks_.works) {
       for (std::size_t k = 0; k < work.point.sizes.size(); ++k) {
         const SizeData& size = work.point.sizes[k];
@@ -232,23 +235,18 @@ class Sweep {
         open.push_back({&work, k, {}});
       }
     }
-    while (true) {
-      for (Open& one : open) look_at(one);
-      std::erase_if(open,
-                    [](const Open& one) { return one.step.reached || !one.step.stopped.empty(); });
-      if (open.empty()) return;
-      if (interim && tasks_.computed_some()) interim(averaged(tasks_.works, config_));
-      add(open);
-    }
+    run_rounds(
+        std::move(open),
+        [&](std::vector<Open>& items) {
+          for (Open& one : items) decide(one);
+        },
+        [&](bool ended) {
+          if (!ended && interim && tasks_.computed_some()) interim(averaged(tasks_.works, config_));
+        },
+        [&](const std::vector<Open>& items) { add(items); });
   }
 
-  struct Open {
-    SweepWork* work = nullptr;
-    std::size_t size = 0;
-    SweepStep step;
-  };
-
-  void look_at(Open& one) const {
+  void decide(Open& one) const {
     SweepPoint& point = one.work->point;
     one.step = next_sweep_step(config_, point.p, point.sizes[one.size]);
     SweepTarget& target = point.targets[one.size];

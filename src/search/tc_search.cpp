@@ -75,7 +75,7 @@ class WindowSearch {
     tasks_.expect_size(all_, 0);
     if (config_.temperatures.empty()) scan();
     grow(0, config_.sizes.size(), all_);
-    if (config_.target_error) run_rounds(on_round);
+    if (config_.target_error) run_target(on_round);
     tasks_.stage("");
     tasks_.expect(0, 0);
   }
@@ -287,43 +287,39 @@ class WindowSearch {
     fill(k, pilots, moved);
   }
 
-  // f(number in `who`), some milliseconds each: side by side, or, where they are few, one after the
-  // other, each by all cores.
-  template <class F>
-  void for_each_point(const Who& who, const F& f) const {
+  // f(number in `items`), some milliseconds each: side by side, or, where they are few, one after
+  // the other, each by all cores.
+  template <class Items, class F>
+  void for_each_point(const Items& items, const F& f) const {
     constexpr std::size_t work = 5'000'000;
-    const bool many = 2 * who.size() > static_cast<std::size_t>(study_.threads());
-    if (many) return on_all_cores(who.size(), who.size() * work, f);
-    for (std::size_t n = 0; n < who.size(); ++n) f(n);
+    const bool many = 2 * items.size() > static_cast<std::size_t>(study_.threads());
+    if (many) return on_all_cores(items.size(), items.size() * work, f);
+    for (std::size_t n = 0; n < items.size(); ++n) f(n);
   }
 
-  // Under a target_error: each round asks tc_target for every p what to add, and adds it for all of
-  // them together, until each p has reached the target or cannot. It starts from all graphs that
-  // the round before asked for, measured as it asked, whatever more the folder may hold: processes
-  // that share it, or come back to it, go through the same rounds.
-  void run_rounds(const OnRound& on_round) {
-    for (TcPoint& at : tasks_.points) {
-      at.data.target.emplace();
-      at.data.target->asked = *config_.target_error;
+  struct Open {
+    std::size_t point = 0;
+    TargetStep step;
+  };
+
+  // Brings each p to the target_error, or as near as it gets.
+  void run_target(const OnRound& on_round) {
+    std::vector<Open> open;  // of points without sizes the first step says why there are none
+    for (std::size_t i = 0; i < tasks_.points.size(); ++i) {
+      point(i).data.target.emplace().asked = *config_.target_error;
+      open.push_back({i, {}});
     }
-    // Still to be brought to the target; of those without sizes the first step says why they are
-    // not.
-    Who open(tasks_.points.size());
-    std::iota(open.begin(), open.end(), std::size_t{0});
-    std::vector<TargetStep> steps(tasks_.points.size());
-    while (true) {
-      {
-        const profile::Span span(profile::Work::analysis, "target");
-        for_each_point(
-            open, [&](std::size_t n) { steps[open[n]] = next_step(config_, point(open[n]).data); });
-      }
-      for (const auto i : open) note(point(i).data, steps[i]);
-      std::erase_if(open,
-                    [&](std::size_t i) { return steps[i].reached || !steps[i].stopped.empty(); });
-      on_round(tasks_.computed_some(), open.empty());
-      if (open.empty()) return;
-      add(open, steps);
-    }
+    run_rounds(
+        std::move(open),
+        [&](std::vector<Open>& items) {
+          const profile::Span span(profile::Work::analysis, "target");
+          for_each_point(items, [&](std::size_t n) {
+            items[n].step = next_step(config_, point(items[n].point).data);
+          });
+          for (const Open& one : items) note(point(one.point).data, one.step);
+        },
+        [&](bool ended) { on_round(tasks_.computed_some(), ended); },
+        [&](const std::vector<Open>& items) { add(items); });
   }
 
   static void note(PointData& point, const TargetStep& step) {
@@ -343,31 +339,30 @@ class WindowSearch {
   }
 
   // Graphs and measurements that the steps ask for, and sizes.
-  void add(const Who& open, const std::vector<TargetStep>& steps) {
+  void add(const std::vector<Open>& open) {
     std::vector<std::string> errors;
     double left = 0;  // seconds on one core to the target
-    for (const auto i : open) {
+    for (const auto& [i, step] : open) {
       double done = 0;
       for (std::size_t k = 0; k < point(i).data.sizes.size(); ++k) {
         done += seconds_done(tasks_.cell(i, k));
       }
-      left += steps[i].work_left * done;
-      errors.push_back(
-          fmt::format("{:.2g} at p = {}", steps[i].error, number_text(point(i).data.p)));
+      left += step.work_left * done;
+      errors.push_back(fmt::format("{:.2g} at p = {}", step.error, number_text(point(i).data.p)));
     }
     tasks_.begin_round(fmt::format("{};", fmt::join(errors, ", ")), left);
     std::vector<SizeCell> cells;
     std::map<std::size_t, Who> growing;  // size -> points
-    for (const auto i : open) {
+    for (const auto& [i, step] : open) {
       PointData& at = point(i).data;
       ++at.target->rounds;
-      if (steps[i].another_size) {
+      if (step.another_size) {
         growing[at.sizes.size()].push_back(i);
         continue;
       }
       for (std::size_t k = 0; k < at.sizes.size(); ++k) {
-        at.sizes[k].plan = steps[i].plans[k];
-        cells.push_back(tasks_.cell(i, k, steps[i].graphs[k]));
+        at.sizes[k].plan = step.plans[k];
+        cells.push_back(tasks_.cell(i, k, step.graphs[k]));
       }
     }
     const double seconds = tasks_.fill(cells);

@@ -78,7 +78,6 @@ SizeCell TcTasks::cell(std::size_t point, std::size_t size, std::uint32_t graphs
   cell.size = &at.data.sizes[size];
   cell.p = at.data.p;
   cell.graphs = graphs;
-  if (size > 0) cell.smaller = extents(size - 1);
   cell.task = task_at(point, size);
   cell.tasks_of_graph = [this, &at, size](std::uint32_t graph) -> std::vector<StudyTask> {
     return {task_of(at, size, graph, at.data.sizes[size].plan, "graph")};
