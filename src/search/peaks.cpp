@@ -124,10 +124,6 @@ class PeaksCriterion final : public WindowCriterion {
     return {false, {window.centre + std::clamp(middle - window.centre, -step, step), half, false}};
   }
 
-  std::optional<TcWindow> follow(const PointData&, std::size_t, const TcWindow&) const override {
-    return std::nullopt;
-  }
-
   std::size_t first_decided() const override { return 0; }
   bool windows_last() const override { return false; }  // they narrow
   int most_moves() const override { return kMostPeakMoves; }

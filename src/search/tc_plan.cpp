@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <functional>
 
 #include "analysis/scaling/extrapolation.hpp"
 #include "src/base/error.hpp"
@@ -69,10 +68,6 @@ Range likely_range(const StudyConfig& config, double p) {
   const double removed = config.rule == Rule::add ? 0 : 1.3 * p * tc;
   const double low = tc + 0.3 * std::max(shift - removed, 0.3 * shift), high = tc + 2 * shift;
   return {std::max(all.low, low), std::min(all.high, high)};
-}
-
-bool is_cube(const std::vector<std::uint32_t>& extents) {
-  return std::ranges::adjacent_find(extents, std::not_equal_to<>()) == extents.end();
 }
 
 std::vector<double> scan_temperatures(Range range, double sites) {

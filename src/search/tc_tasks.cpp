@@ -4,25 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "src/search/equilibrium.hpp"
 #include "src/study/parse.hpp"
 
 namespace rewise {
-
-namespace {
-
-std::vector<std::size_t> all_of(std::size_t count) {
-  std::vector<std::size_t> all(count);
-  std::iota(all.begin(), all.end(), std::size_t{0});
-  return all;
-}
-
-}  // namespace
-
-TcTasks::TcTasks(Study& study, const StopToken& stop, Progress& progress)
-    : TcTasks(study, stop, progress, all_of(study.config().p.size())) {}
 
 TcTasks::TcTasks(Study& study, const StopToken& stop, Progress& progress,
                  std::span<const std::size_t> which)

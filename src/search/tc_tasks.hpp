@@ -21,7 +21,6 @@ struct TcPoint {
 
 class TcTasks : public TaskRunner {
  public:
-  TcTasks(Study& study, const StopToken& stop, Progress& progress);
   // Of `which` of the configuration's p.
   TcTasks(Study& study, const StopToken& stop, Progress& progress,
           std::span<const std::size_t> which);

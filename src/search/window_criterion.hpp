@@ -60,8 +60,10 @@ class WindowCriterion {
                                 int move) const = 0;
   // A new window for the size before `size`, where its own no longer covers what `window` is
   // around.
-  virtual std::optional<TcWindow> follow(const PointData& point, std::size_t size,
-                                         const TcWindow& window) const = 0;
+  virtual std::optional<TcWindow> follow(const PointData& /*point*/, std::size_t /*size*/,
+                                         const TcWindow& /*window*/) const {
+    return std::nullopt;
+  }
   virtual std::size_t first_decided() const = 0;  // sizes before this one keep their first window
   // A window that needed no move at one size is likely to need none at the next.
   virtual bool windows_last() const = 0;
