@@ -8,7 +8,7 @@ namespace rewise {
 namespace {
 
 void check_rule(const GraphSpec& spec) {
-  if (spec.rule == Rule::rewire || spec.rule == Rule::add) return;
+  if (base_rule(spec.rule) != Rule::swap && spec.rule != Rule::imported) return;
   throw Error(ExitCode::usage,
               "rule swap has no bare lattice (allowed: rewire, add): its shortcuts come in pairs "
               "that join the same two places, so the network is not locally a tree");
@@ -28,7 +28,7 @@ Graph bare_lattice(const GraphSpec& spec) {
   const Lattice lattice = Lattice::make(spec.extents);
   std::vector<Bond> removed;
   std::vector<Site> ends;
-  if (spec.rule == Rule::rewire) {
+  if (base_rule(spec.rule) == Rule::rewire) {
     for (const RewiredBond& r : rewired_bonds(spec)) {
       removed.push_back(r.bond);
       const std::uint64_t end = d_end(lattice, r);
@@ -84,7 +84,7 @@ BareCounts bare_counts(const Graph& bare) {
 
 BareCounts mean_bare_counts(const GraphSpec& spec) {
   check_rule(spec);
-  if (spec.rule == Rule::add) return {};
+  if (base_rule(spec.rule) == Rule::add) return {};
   const Lattice lattice = Lattice::make(spec.extents);
   const double bonds = static_cast<double>(lattice.bonds()), degree = 2.0 * lattice.dim;
   const double pairs = static_cast<double>(lattice.sites()) * degree * (degree - 1);  // ordered

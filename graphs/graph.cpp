@@ -75,7 +75,7 @@ Graph::Graph(const Lattice& lattice, std::vector<Bond> removed, std::vector<Site
       spec_(spec),
       sites_(lattice.sites()),
       bonds_(lattice.bonds() - removed.size()),
-      weighted_(spec.rule == Rule::rewire),
+      weighted_(base_rule(spec.rule) == Rule::rewire),
       removed_(std::move(removed)),
       weights_(std::move(weights)) {
   check_ranges();
@@ -103,6 +103,39 @@ Graph::Graph(std::uint64_t sites, std::vector<RewiredBond> bonds, std::vector<st
   }
   check_ranges();
   derive();
+}
+
+Graph::Graph(const GraphSpec& spec, std::vector<RewiredBond> bonds,
+             std::vector<std::uint8_t> colours, int colour_count)
+    : Graph(Lattice::make(spec.extents).sites(), std::move(bonds), std::move(colours), colour_count,
+            "") {
+  spec_ = spec;
+}
+
+std::vector<RewiredBond> Graph::shortcuts() const {
+  const Lattice lattice = origin();
+  std::vector<RewiredBond> moved;
+  for (const RewiredBond& r : rewired_) {
+    const bool home =
+        r.bond < lattice.bonds() && r.a == lattice.home_a(r.bond) && r.b == lattice.home_b(r.bond);
+    if (!home) moved.push_back(r);
+  }
+  return moved;
+}
+
+std::vector<Site> Graph::changed_sites() const {
+  if (parity_of(spec_.rule) == Parity::checkerboard) return modified_;
+  const Lattice lattice = origin();
+  std::vector<Site> sites;
+  for (const RewiredBond& r : shortcuts()) {
+    sites.insert(sites.end(), {r.a, r.b});
+    if (r.bond < lattice.bonds()) {
+      sites.insert(sites.end(), {lattice.home_a(r.bond), lattice.home_b(r.bond)});
+    }
+  }
+  std::ranges::sort(sites);
+  sites.erase(std::unique(sites.begin(), sites.end()), sites.end());
+  return sites;
 }
 
 void Graph::check_ranges() {

@@ -9,8 +9,10 @@
 // A bare lattice (graphs/bare.hpp) also has bonds that are gone and joined nothing instead, and
 // weights at some of its sites.
 // A graph without a lattice (imported; lattice().dim == 0) has every site modified and every bond
-// in the rewired list, bond index = its place in the file. Invariants (validate()): symmetric,
-// properly coloured, no self-loop, no double bond.
+// in the rewired list, bond index = its place in the file. Graphs of the `_any` rules are such
+// graphs too: their shortcuts join sites of any colour, so that they need other colours than the
+// lattice's. Bond indices are those of the lattice. Invariants (validate()): symmetric, properly
+// coloured, no self-loop, no double bond.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +26,18 @@
 
 namespace rewise {
 
-enum class Rule { rewire, swap, add, imported };
+// The `_any` rules draw the ends of bonds from all sites (Herrero 2008), the others from the sites
+// of one colour, which keeps the checkerboard. In files "rewire-any"; in settings and options
+// `parity`.
+enum class Rule { rewire, swap, add, rewire_any, swap_any, add_any, imported };
+enum class Parity { checkerboard, any };
 std::string_view to_string(Rule rule);
 Rule parse_rule(std::string_view text);  // Error(usage) naming the nearest known rule
+std::string_view to_string(Parity parity);
+Parity parse_parity(std::string_view text, std::string_view origin);  // Error(usage)
+Parity parity_of(Rule rule);
+Rule with_parity(Rule rule, Parity parity);  // "rewire" and "any": rewire_any
+inline Rule base_rule(Rule rule) { return with_parity(rule, Parity::checkerboard); }
 
 // All that determines a graph built by a rule.
 struct GraphSpec {
@@ -64,6 +75,9 @@ class Graph {
   // A graph without a lattice: bonds in file order; colours[site] < colour_count.
   Graph(std::uint64_t sites, std::vector<RewiredBond> bonds, std::vector<std::uint8_t> colours,
         int colour_count, std::string source);
+  // The same of a rule whose shortcuts do not keep the checkerboard.
+  Graph(const GraphSpec& spec, std::vector<RewiredBond> bonds, std::vector<std::uint8_t> colours,
+        int colour_count);
 
   const Lattice& lattice() const { return lattice_; }
   const GraphSpec& spec() const { return spec_; }
@@ -77,6 +91,14 @@ class Graph {
   std::uint32_t max_degree() const { return max_degree_; }
 
   std::span<const RewiredBond> rewired_bonds() const { return rewired_; }
+  // Of a graph built by a rule, those bonds that are not where the lattice has them.
+  std::vector<RewiredBond> shortcuts() const;
+  // Sites whose neighbours are not those of that lattice, ascending.
+  std::vector<Site> changed_sites() const;
+  // The lattice that a rule started from, also where lattice().dim is 0; dim 0: imported.
+  Lattice origin() const {
+    return spec_.rule == Rule::imported ? lattice_ : Lattice::make(spec_.extents);
+  }
   // Lattice bonds that are gone and joined nothing instead; of a bare lattice only. Sorted.
   std::span<const Bond> removed_bonds() const { return removed_; }
   bool is_weighted() const { return weighted_; }  // of a bare lattice under rule `rewire`

@@ -46,7 +46,8 @@ Graph read_lattice_graph(const h5::Group& group, std::vector<std::uint32_t> exte
     throw Error(ExitCode::data, fmt::format("p = {} is not within [0, 1]", spec.p));
   }
   spec.bare = group.has_attribute("bare");
-  if (spec.bare) return build_graph(spec);  // whose hash is compared
+  // Their hashes are compared with the file's.
+  if (spec.bare || parity_of(spec.rule) == Parity::any) return build_graph(spec);
   return Graph(Lattice::make(spec.extents), read_bonds(group), spec);
 }
 
@@ -98,13 +99,16 @@ std::vector<std::byte> graph_h5_bytes(const Graph& graph, H5Bonds listed) {
   if (spec.bare) group.set("bare", std::uint32_t{1});
   group.set("sites", graph.sites());
   group.set("bonds", graph.bonds());
-  group.set("modified", std::uint64_t{graph.modified_sites().size()});
-  group.set("rewired", std::uint64_t{graph.rewired_bonds().size()});
+  group.set("modified", std::uint64_t{graph.changed_sites().size()});
+  const bool any = parity_of(spec.rule) == Parity::any;
+  const std::vector<RewiredBond> shortcuts = any ? graph.shortcuts() : std::vector<RewiredBond>{};
+  const auto rewired = any ? std::span(shortcuts) : graph.rewired_bonds();
+  group.set("rewired", std::uint64_t{rewired.size()});
   group.set_text("hash", graph_hash(graph));
 
   std::vector<std::uint64_t> bond;
   std::vector<std::uint32_t> a, b;
-  for (const RewiredBond& r : graph.rewired_bonds()) {
+  for (const RewiredBond& r : rewired) {
     bond.push_back(r.bond);
     a.push_back(r.a);
     b.push_back(r.b);

@@ -30,6 +30,7 @@ GraphMoments moments_of(const Lattice& lattice, std::span<const RewiredBond> rew
 //   add:    rewired_ends = 2 p B;
 //           sum_k2 = 4 d^2 N + (8 d + 2) p B + 4 B (B-1) p^2 / N - 8 d^2 p^2.
 //   swap:   rewired_ends is not known (NaN);  sum_k2 = 4 d^2 N exactly.
+// With parity `any`: rewired_ends is the same, sum_k2 is not known (NaN) but for swap.
 // Neglected in sum_k2: terms of order 1/N (its standard deviation grows as N^(1/2)); in both: ends
 // for which no target is free.
 GraphMoments exact_means(const GraphSpec& spec);

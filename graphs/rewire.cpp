@@ -1,7 +1,7 @@
 // The three rewiring rules, what they share, and the law of the degrees that each makes. A rule
-// makes the rewired bonds of one graph, sorted by bond index. All keep the checkerboard and make no
-// self-loop or double bond; all draws are addressed by (graph seed, stream, end or bond or attempt,
-// try).
+// makes the rewired bonds of one graph, sorted by bond index. None makes a self-loop or double
+// bond; all keep the checkerboard unless the parity is `any`, whose ends are drawn from all sites.
+// All draws are addressed by (graph seed, stream, end or bond or attempt, try).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,10 +13,13 @@
 #include <vector>
 
 #include "graphs/bare.hpp"
+#include "graphs/colouring.hpp"
 #include "graphs/flat_map.hpp"
 #include "graphs/gaps.hpp"
 #include "graphs/graph.hpp"
+#include "graphs/graph_io.hpp"
 #include "graphs/moments.hpp"
+#include "src/base/constants.hpp"
 #include "src/base/error.hpp"
 #include "src/base/stop.hpp"
 #include "src/base/words.hpp"
@@ -88,7 +91,8 @@ bool are_joined(const Lattice& lattice, const Shortcuts& shortcuts, Site u, Site
 }
 
 // Rule `rewire` (Hawick, Leist & Playne 2010): each end of each bond is independently moved with
-// probability p/2 to a uniformly drawn other site of the colour that end had.
+// probability p/2 to a uniformly drawn other site of the colour that end had; with parity `any`, to
+// any other site.
 //
 // Ends are processed in bond order (end 2 bond: at the bond's own site; 2 bond + 1: at the site
 // forward of it). A target that the bond's other end is already joined to is redrawn, and so is the
@@ -99,7 +103,11 @@ bool are_joined(const Lattice& lattice, const Shortcuts& shortcuts, Site u, Site
 class EndMover {
  public:
   EndMover(const Lattice& lattice, const GraphSpec& spec, std::uint64_t expected)
-      : lattice_(lattice), seed_(spec.seed), shortcuts_(expected) {
+      : lattice_(lattice),
+        seed_(spec.seed),
+        any_(parity_of(spec.rule) == Parity::any),
+        choices_(static_cast<std::uint32_t>(any_ ? lattice.sites() : lattice.sites() / 2)),
+        shortcuts_(expected) {
     rewired_.reserve(expected);
   }
 
@@ -112,7 +120,7 @@ class EndMover {
   Move prepare(std::uint64_t end) const {
     Move move{end, lattice_.home_a(end / 2), lattice_.home_b(end / 2)};
     const Site own = end % 2 == 0 ? move.a : move.b;
-    move.candidate = candidate(end, 0, lattice_.colour(own));
+    move.candidate = candidate(end, 0, own);
     shortcuts_.fetch(move.candidate, end % 2 == 0 ? move.b : move.a);
     return move;
   }
@@ -141,32 +149,34 @@ class EndMover {
   static constexpr std::uint32_t kTries = 256;
 
   bool is_free(Site candidate, Site own, Site other) const {
-    if (candidate == own) return false;
+    if (candidate == own || candidate == other) return false;
     return !are_joined(lattice_, shortcuts_, candidate, other, [this](Bond bond) {
       return std::ranges::binary_search(rewired_, bond, {}, &RewiredBond::bond);
     });
   }
 
-  // A uniformly drawn free site of `own`'s colour, or `own` where none is free.
+  // A uniformly drawn free site (of `own`'s colour), or `own` where none is free.
   Site target(const Move& move, Site own, Site other) const {
     if (is_free(move.candidate, own, other)) return move.candidate;
-    const int colour = lattice_.colour(own);
     for (std::uint32_t attempt = 1; attempt < kTries; ++attempt) {
-      const Site drawn = candidate(move.end, attempt, colour);
+      const Site drawn = candidate(move.end, attempt, own);
       if (is_free(drawn, own, other)) return drawn;
     }
     // So dense a graph is small: list what is free.
     std::vector<Site> free;
-    for (std::uint32_t k = 0; k < half_; ++k) {
-      const Site site = lattice_.site_of_colour(colour, k);
+    for (std::uint32_t k = 0; k < choices_; ++k) {
+      const Site site = choice(k, own);
       if (is_free(site, own, other)) free.push_back(site);
     }
     if (free.empty()) return own;
     return free[uniform_below(draw(move.end, kTries), static_cast<std::uint32_t>(free.size()))];
   }
 
-  Site candidate(std::uint64_t end, std::uint32_t attempt, int colour) const {
-    return lattice_.site_of_colour(colour, uniform_below(draw(end, attempt), half_));
+  Site candidate(std::uint64_t end, std::uint32_t attempt, Site own) const {
+    return choice(uniform_below(draw(end, attempt), choices_), own);
+  }
+  Site choice(std::uint32_t k, Site own) const {
+    return any_ ? k : lattice_.site_of_colour(lattice_.colour(own), k);
   }
 
   std::uint64_t draw(std::uint64_t end, std::uint32_t attempt) const {
@@ -175,7 +185,8 @@ class EndMover {
 
   const Lattice& lattice_;
   std::uint64_t seed_;
-  std::uint32_t half_ = static_cast<std::uint32_t>(lattice_.sites() / 2);
+  bool any_;               // parity
+  std::uint32_t choices_;  // sites that an end is drawn from
   Shortcuts shortcuts_;
   std::vector<RewiredBond> rewired_;  // so far; ascending
 };
@@ -200,7 +211,8 @@ std::vector<RewiredBond> rewire_ends(const Lattice& lattice, const GraphSpec& sp
 
 // Rule `swap` (Hawick & James 2006, z-preserving rewiring): pairs of bonds exchange their ends of
 // colour 1 until a fraction p of the bonds has been moved; every degree stays 2d. (Exchanging the
-// ends of colour 0 instead would give the same graph.)
+// ends of colour 0 instead would give the same graph.) With parity `any` one end of every bond,
+// drawn by lot, takes the place of the end of colour 1.
 //
 // The first bond of a pair is drawn among those still at home, the second among all; a pair that
 // shares a site, or whose exchange would make a double bond, is redrawn. The target is p B, rounded
@@ -209,7 +221,12 @@ std::vector<RewiredBond> rewire_ends(const Lattice& lattice, const GraphSpec& sp
 class Swapper {
  public:
   Swapper(const Lattice& lattice, const GraphSpec& spec, std::uint64_t target)
-      : lattice_(lattice), seed_(spec.seed), target_(target), moved_(target), shortcuts_(target) {}
+      : lattice_(lattice),
+        seed_(spec.seed),
+        any_(parity_of(spec.rule) == Parity::any),
+        target_(target),
+        moved_(target),
+        shortcuts_(target) {}
 
   std::vector<RewiredBond> run() {
     std::uint64_t best = 0, best_at = 0;
@@ -235,7 +252,7 @@ class Swapper {
     rewired.reserve(moved_.size());
     moved_.for_each([&](Bond bond, Site one) {
       rewired.push_back({bond, lattice_.home_a(bond), lattice_.home_b(bond)});
-      (lattice_.colour(rewired.back().a) == 1 ? rewired.back().a : rewired.back().b) = one;
+      (rewired.back().a == home(bond, 1) ? rewired.back().a : rewired.back().b) = one;
     });
     std::ranges::sort(rewired, {}, &RewiredBond::bond);
     return rewired;
@@ -244,13 +261,17 @@ class Swapper {
  private:
   static constexpr std::uint64_t kStuck = 1000, kGiveUp = 200000;
 
-  Site home_of_colour(Bond bond, int colour) const {
+  // Where the lattice has a bond's end that stays (0) and the one that is exchanged (1).
+  Site home(Bond bond, int end) const {
     const Site a = lattice_.home_a(bond);
-    return lattice_.colour(a) == colour ? a : lattice_.home_b(bond);
+    const int side =
+        any_ ? static_cast<int>(random_words(seed_, Stream::graph_side, bond, 0, 0, 0).w[0] & 1u)
+             : lattice_.colour(a);
+    return side == end ? a : lattice_.home_b(bond);
   }
   Site one_of(Bond bond) const {
     const Site* one = moved_.find(bond);
-    return one ? *one : home_of_colour(bond, 1);
+    return one ? *one : home(bond, 1);
   }
   bool joined(Site zero, Site one) const {
     return are_joined(lattice_, shortcuts_, zero, one,
@@ -263,9 +284,10 @@ class Swapper {
     const Bond first = any_first ? uniform_below_wide(word64(words, 0), lattice_.bonds())
                                  : unmoved(word64(words, 0));
     if (first == second || (!any_first && moved_.contains(first))) return;
-    const Site zero1 = home_of_colour(first, 0), one1 = one_of(first);
-    const Site zero2 = home_of_colour(second, 0), one2 = one_of(second);
-    if (zero1 == zero2 || one1 == one2 || joined(zero1, one2) || joined(zero2, one1)) return;
+    const Site zero1 = home(first, 0), one1 = one_of(first);
+    const Site zero2 = home(second, 0), one2 = one_of(second);
+    if (zero1 == zero2 || one1 == one2 || zero1 == one2 || zero2 == one1) return;
+    if (joined(zero1, one2) || joined(zero2, one1)) return;
     place(first, zero1, one1, one2);
     place(second, zero2, one2, one1);
   }
@@ -291,7 +313,7 @@ class Swapper {
 
   void place(Bond bond, Site zero, Site old_one, Site new_one) {
     if (moved_.contains(bond)) shortcuts_.part(zero, old_one);
-    if (new_one == home_of_colour(bond, 1)) {
+    if (new_one == home(bond, 1)) {
       moved_.erase(bond);
       at_home_.reset();  // rare: made anew when needed
     } else {
@@ -302,8 +324,9 @@ class Swapper {
 
   const Lattice& lattice_;
   std::uint64_t seed_;
+  bool any_;  // parity
   std::uint64_t target_;
-  FlatMap<Site> moved_;  // bond -> its present end of colour 1
+  FlatMap<Site> moved_;  // bond -> its present end that is exchanged
   Shortcuts shortcuts_;
   std::optional<std::vector<Bond>> at_home_;
 };
@@ -316,21 +339,25 @@ std::vector<RewiredBond> rewire_swap(const Lattice& lattice, const GraphSpec& sp
 }
 
 // Rule `add` (Newman & Watts 1999): the lattice stays whole; with probability p per bond one more
-// bond joins two uniformly drawn sites of opposite colour that are not yet joined. Added bonds are
-// numbered from lattice.bonds() on, in the order of the bonds that brought them; a is of colour 0.
-// Cost: proportional to the number of added bonds.
+// bond joins two uniformly drawn sites of opposite colour (parity `any`: two sites) that are not
+// yet joined. Added bonds are numbered from lattice.bonds() on, in the order of the bonds that
+// brought them; a is of colour 0. Cost: proportional to the number of added bonds.
 class Adder {
  public:
   Adder(const Lattice& lattice, const GraphSpec& spec, std::uint64_t expected)
-      : lattice_(lattice), seed_(spec.seed), shortcuts_(expected) {
+      : lattice_(lattice),
+        seed_(spec.seed),
+        any_(parity_of(spec.rule) == Parity::any),
+        choices_(static_cast<std::uint32_t>(any_ ? lattice.sites() : lattice.sites() / 2)),
+        shortcuts_(expected) {
     added_.reserve(expected);
   }
 
   void add_for(Bond parent) {
     for (std::uint32_t attempt = 0; attempt < kTries; ++attempt) {
       const Words4 words = random_words(seed_, Stream::graph_add, parent, 0, 0, attempt);
-      const Site a = lattice_.site_of_colour(0, uniform_below(word64(words, 0), half_));
-      const Site b = lattice_.site_of_colour(1, uniform_below(word64(words, 1), half_));
+      const Site a = choice(uniform_below(word64(words, 0), choices_), 0);
+      const Site b = choice(uniform_below(word64(words, 1), choices_), 1);
       if (is_free(a, b)) return join(a, b);
     }
     add_exhaustively(parent);
@@ -341,8 +368,11 @@ class Adder {
  private:
   static constexpr std::uint32_t kTries = 256;
 
+  Site choice(std::uint32_t k, int colour) const {
+    return any_ ? k : lattice_.site_of_colour(colour, k);
+  }
   bool is_free(Site a, Site b) const {
-    return !are_joined(lattice_, shortcuts_, a, b, [](Bond) { return false; });
+    return a != b && !are_joined(lattice_, shortcuts_, a, b, [](Bond) { return false; });
   }
   void join(Site a, Site b) {
     added_.push_back({lattice_.bonds() + added_.size(), a, b});
@@ -352,18 +382,18 @@ class Adder {
   // So dense a graph is small: list all pairs that are free.
   void add_exhaustively(Bond parent) {
     std::vector<std::pair<Site, Site>> free;
-    for (std::uint32_t i = 0; i < half_; ++i) {
-      for (std::uint32_t j = 0; j < half_; ++j) {
-        const Site a = lattice_.site_of_colour(0, i), b = lattice_.site_of_colour(1, j);
+    for (std::uint32_t i = 0; i < choices_; ++i) {
+      for (std::uint32_t j = any_ ? i + 1 : 0; j < choices_; ++j) {
+        const Site a = choice(i, 0), b = choice(j, 1);
         if (is_free(a, b)) free.emplace_back(a, b);
       }
     }
     if (free.empty()) {
       throw Error(
           ExitCode::usage,
-          fmt::format("rule add: after {} added bonds every pair of opposite colour among the "
-                      "{} sites is joined; a larger lattice or a smaller p is needed",
-                      added_.size(), lattice_.sites()));
+          fmt::format("rule add: after {} added bonds every pair {}among the {} sites is joined; a "
+                      "larger lattice or a smaller p is needed",
+                      added_.size(), any_ ? "" : "of opposite colour ", lattice_.sites()));
     }
     const Words4 words = random_words(seed_, Stream::graph_add, parent, 0, 0, kTries);
     const auto [a, b] = free[uniform_below_wide(word64(words, 0), free.size())];
@@ -372,7 +402,8 @@ class Adder {
 
   const Lattice& lattice_;
   std::uint64_t seed_;
-  std::uint32_t half_ = static_cast<std::uint32_t>(lattice_.sites() / 2);
+  bool any_;               // parity
+  std::uint32_t choices_;  // sites that either end is drawn from
   Shortcuts shortcuts_;
   std::vector<RewiredBond> added_;
 };
@@ -390,10 +421,72 @@ std::vector<RewiredBond> rewire_add(const Lattice& lattice, const GraphSpec& spe
   return adder.take();
 }
 
-constexpr std::array<std::string_view, 4> kRuleNames{"rewire", "swap", "add", "imported"};
-constexpr std::size_t kBuildable = 3;  // "imported" is no rule that one can ask for
+constexpr std::array<std::string_view, 7> kRuleNames{"rewire",   "swap",    "add",     "rewire-any",
+                                                     "swap-any", "add-any", "imported"};
+constexpr std::size_t kBuildable = 6;  // "imported" is no rule that one can ask for
+constexpr std::array<std::string_view, 2> kParityNames{"checkerboard", "any"};
+constexpr int kAny = static_cast<int>(Rule::rewire_any);  // from here on
+
+// The lattice's colours, but for sites that a shortcut joins to a site of their own colour: of each
+// such bond, in order, the second end gets the smallest colour from 2 on that none of its
+// neighbours has.
+Colouring lattice_colouring(const Graph& graph) {
+  const Lattice& lattice = graph.lattice();
+  Colouring colouring{std::vector<std::uint8_t>(graph.sites()), 2};
+  for (std::uint64_t site = 0; site < graph.sites(); ++site) {
+    colouring.colour[site] = static_cast<std::uint8_t>(lattice.colour(static_cast<Site>(site)));
+  }
+  StopCheck check;
+  for (const RewiredBond& r : graph.rewired_bonds()) {
+    check();
+    if (colouring.colour[r.a] != colouring.colour[r.b]) continue;
+    std::array<bool, kMaxColours> used{};
+    graph.for_each_neighbour(r.b, [&](Site other, Bond) { used[colouring.colour[other]] = true; });
+    int colour = 2;
+    while (colour < kMaxColours && used[static_cast<std::size_t>(colour)]) ++colour;
+    if (colour == kMaxColours) {
+      throw Error(
+          ExitCode::usage,
+          fmt::format("the graph needs more than {} colours: a larger lattice or a smaller p "
+                      "is needed",
+                      kMaxColours));
+    }
+    colouring.colour[r.b] = static_cast<std::uint8_t>(colour);
+    colouring.count = std::max(colouring.count, colour + 1);
+  }
+  return colouring;
+}
+
+// A graph of parity `any`: with every bond in its list.
+Graph without_lattice(const GraphSpec& spec) {
+  const Graph rewired(Lattice::make(spec.extents), rewired_bonds(spec), spec);
+  Colouring colouring = lattice_colouring(rewired);
+  std::vector<RewiredBond> bonds;
+  bonds.reserve(rewired.bonds());
+  for_each_bond(rewired, [&](Bond bond, Site a, Site b) { bonds.push_back({bond, a, b}); });
+  Graph graph(spec, std::move(bonds), std::move(colouring.colour), colouring.count);
+  graph.validate();
+  return graph;
+}
 
 }  // namespace
+
+std::string_view to_string(Parity parity) { return kParityNames[static_cast<std::size_t>(parity)]; }
+
+Parity parse_parity(std::string_view text, std::string_view origin) {
+  return static_cast<Parity>(parse_word(text, kParityNames, "parity", origin));
+}
+
+Parity parity_of(Rule rule) {
+  return static_cast<int>(rule) >= kAny && rule != Rule::imported ? Parity::any
+                                                                  : Parity::checkerboard;
+}
+
+Rule with_parity(Rule rule, Parity parity) {
+  if (rule == Rule::imported) return rule;
+  const int base = static_cast<int>(rule) % kAny;
+  return static_cast<Rule>(parity == Parity::any ? base + kAny : base);
+}
 
 std::string_view to_string(Rule rule) { return kRuleNames[static_cast<std::size_t>(rule)]; }
 
@@ -408,14 +501,14 @@ std::vector<RewiredBond> rewired_bonds(const GraphSpec& spec) {
     throw Error(ExitCode::usage,
                 fmt::format("p = {} is not allowed: it must lie in [0, 1]", spec.p));
   }
-  switch (spec.rule) {
+  switch (base_rule(spec.rule)) {
     case Rule::rewire:
       return rewire_ends(lattice, spec);
     case Rule::swap:
       return rewire_swap(lattice, spec);
     case Rule::add:
       return rewire_add(lattice, spec);
-    case Rule::imported:
+    default:
       break;
   }
   throw Error(ExitCode::usage, "rule imported: such a graph is read from a file, not built");
@@ -423,12 +516,16 @@ std::vector<RewiredBond> rewired_bonds(const GraphSpec& spec) {
 
 Graph build_graph(const GraphSpec& spec) {
   if (spec.bare) return bare_lattice(spec);
+  if (parity_of(spec.rule) == Parity::any) return without_lattice(spec);
   return Graph(Lattice::make(spec.extents), rewired_bonds(spec), spec);
 }
 
 // What the rules do to the degrees.
 
 GraphMoments moments_of(const Graph& graph) {
+  if (parity_of(graph.spec().rule) == Parity::any) {
+    return moments_of(graph.origin(), graph.shortcuts());
+  }
   const Lattice& lattice = graph.lattice();
   std::uint64_t ends = 0;
   for (const RewiredBond& r : graph.rewired_bonds()) {
@@ -505,8 +602,13 @@ GraphMoments exact_means(const GraphSpec& spec) {
     case Rule::add:
       return {2 * p * bonds, 4 * d * d * sites + (8 * d + 2) * p * bonds +
                                  4 * bonds * (bonds - 1) * p * p / sites - 8 * d * d * p * p};
+    case Rule::rewire_any:
+      return {2 * bonds * q, kNaN};
+    case Rule::add_any:
+      return {2 * p * bonds, kNaN};
     case Rule::swap:
-      return {std::numeric_limits<double>::quiet_NaN(), 4 * d * d * sites};
+    case Rule::swap_any:
+      return {kNaN, 4 * d * d * sites};
     case Rule::imported:
       break;
   }
@@ -514,7 +616,7 @@ GraphMoments exact_means(const GraphSpec& spec) {
 }
 
 double shift_of_sum_k2(const GraphSpec& spec) {
-  if (spec.rule == Rule::swap) return 0;
+  if (base_rule(spec.rule) == Rule::swap) return 0;
   const auto dim = static_cast<double>(spec.extents.size());
   double sites = 1;
   for (const std::uint32_t extent : spec.extents) sites *= extent;

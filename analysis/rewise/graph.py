@@ -18,7 +18,7 @@ REWIRED = np.dtype([("bond", np.uint64), ("a", np.uint32), ("b", np.uint32)])
 
 
 def rewire(size: int | Sequence[int], p: float = 0.0, seed: int = 1, rule: str = "rewire",
-           dim: int | None = None) -> "Graph":
+           dim: int | None = None, parity: str = "checkerboard") -> "Graph":
     """A rewired lattice.
 
     size: an edge (then `dim`, 2 unless it is said), or the extents, x first; even, 4 or more.
@@ -28,15 +28,18 @@ def rewire(size: int | Sequence[int], p: float = 0.0, seed: int = 1, rule: str =
         (Hawick, Leist & Playne 2010); "swap": bonds exchange ends until a fraction p has moved, all
         degrees stay 2d (Hawick & James 2006); "add": one more bond per bond with probability p
         (Newman & Watts).
+    parity: "checkerboard": moved ends keep their colour, so that bonds join sites of opposite
+        colour; "any": ends are drawn from all sites (Herrero 2008).
 
     Equal arguments give the graph of `rewise graph`. UsageError where one is out of range.
     """
     return Graph._of(_core.Graph.build(arguments.extents("size", size, dim), arguments.real("p", p),
-                                  arguments.text("rule", rule), arguments.whole("seed", seed)))
+                                  arguments.text("rule", rule), arguments.whole("seed", seed),
+                                  arguments.text("parity", parity)))
 
 
-def _bare(extents, p, seed, rule):
-    return Graph._of(_core.Graph.build(list(extents), p, rule, seed, bare=True))
+def _built(extents, p, seed, rule, parity, bare):
+    return Graph._of(_core.Graph.build(list(extents), p, rule, seed, parity, bare=bare))
 
 
 class Graph:
@@ -157,6 +160,11 @@ class Graph:
         return self._graph.p
 
     @property
+    def parity(self) -> str:
+        """"checkerboard" or "any": which sites moved ends are drawn from (rewire())."""
+        return self._graph.parity
+
+    @property
     def rule(self) -> str:
         """"rewire", "swap", "add", or "imported"."""
         return self._graph.rule
@@ -266,7 +274,8 @@ class Graph:
             return f"imported graph {self._graph.source}".rstrip()
         size = "x".join(map(str, self.extents))
         bare = ", bare" if self.bare else ""
-        return f"{size}, p = {self.p:g}, rule {self.rule}, seed {self.seed}{bare}"
+        parity = "" if self.parity == "checkerboard" else f", parity {self.parity}"
+        return f"{size}, p = {self.p:g}, rule {self.rule}{parity}, seed {self.seed}{bare}"
 
     def _repr_html_(self):
         from .display import graph_html
@@ -274,8 +283,6 @@ class Graph:
         return graph_html(self)
 
     def __reduce__(self):
-        if self.bare:
-            return _bare, (self.extents, self.p, self.seed, self.rule)
         if self.extents and self.rule != "imported":
-            return rewire, (self.extents, self.p, self.seed, self.rule)
+            return _built, (self.extents, self.p, self.seed, self.rule, self.parity, self.bare)
         return Graph, (self.edges, self.sites, self._graph.source)

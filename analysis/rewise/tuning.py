@@ -57,7 +57,8 @@ def tune(graph: Graph, temperature: float, *, budget: float = 30,
         words.append("--keep-all")
     if graph.extents and graph.rule != "imported":
         words += ["--dim", graph.dim, "--size", ",".join(map(str, graph.extents)), "--p",
-                  repr(graph.p), "--rule", graph.rule, "--graph-seed", graph.seed]
+                  repr(graph.p), "--rule", graph.rule, "--parity", graph.parity, "--graph-seed",
+                  graph.seed]
         return Tuning(json.loads(call(words, progress)))
     with tempfile.TemporaryDirectory(prefix="rewise-") as folder:
         graph.save(pathlib.Path(folder) / "graph.h5")

@@ -47,7 +47,7 @@ Examples:
 
 struct GraphOptions {
   std::uint64_t dim = 2, seed = 1, sources = 16;
-  std::string size, p = "0", rule = "rewire", from, out, metrics = "auto";
+  std::string size, p = "0", rule = "rewire", parity = "checkerboard", from, out, metrics = "auto";
   GraphFileOptions reading;
   bool json = false, overwrite = false, full = false, bare = false;
 };
@@ -63,7 +63,8 @@ Graph make_graph(const GraphOptions& options) {
   spec.extents = parse_extents(options.size, static_cast<int>(options.dim), "--size");
   check_extents(spec.extents, "--size");
   spec.p = parse_p(options.p, "--p");
-  spec.rule = choose_rule(options.rule, "--rule");
+  spec.rule =
+      with_parity(choose_rule(options.rule, "--rule"), parse_parity(options.parity, "--parity"));
   spec.seed = options.seed;
   spec.bare = options.bare;
   return build_graph(spec);
@@ -226,6 +227,7 @@ AddedCommand add_graph_command(CLI::App& program) {
            "rewire: ends of bonds move with probability p/2;\n"
            "swap: bonds exchange ends, every degree stays 2d;\n"
            "add: with probability p per bond one more bond");
+  add_key(app, "lattice.parity", options->parity);
   add_whole(app, "--seed", options->seed, 0, kMostSeed, "seed: same seed, same graph");
   add_text(app, "--metrics", options->metrics, "auto|on|off", "auto: for up to 2^24 sites");
   add_whole(app, "--sources", options->sources, 0, 0xFFFFFFFFu,
@@ -243,7 +245,8 @@ AddedCommand add_graph_command(CLI::App& program) {
   add_flag(app, "--overwrite", options->overwrite, "replace FILE if it exists");
   add_flag(app, "--json", options->json, "print one JSON object, nothing else");
   return {&app, [options, &app] {
-            refuse_beside(app, "--from", {"--dim", "--size", "--p", "--rule", "--seed", "--bare"});
+            refuse_beside(app, "--from",
+                          {"--dim", "--size", "--p", "--rule", "--parity", "--seed", "--bare"});
             return run_graph(*options);
           }};
 }

@@ -27,8 +27,8 @@ void add_graph_options(CLI::App& app, RunOptions& o) {
   add_graph_file_options(app, o.reading, "--graph");
   add_lattice_options(app, o);
   move_to_group(app, "Graph",
-                {"--dim", "--size", "--p", "--rule", "--graph-seed", "--graph", "--first-site",
-                 "--ignore", "--merge"});
+                {"--dim", "--size", "--p", "--rule", "--parity", "--graph-seed", "--graph",
+                 "--first-site", "--ignore", "--merge"});
 }
 
 void add_sampling_options(CLI::App& app, RunOptions& o) {
@@ -141,7 +141,7 @@ void add_run_options(CLI::App& app, RunOptions& options) {
 }
 
 void check_run_options(const CLI::App& app, RunOptions& options) {
-  refuse_beside(app, "--graph", {"--dim", "--size", "--p", "--rule", "--graph-seed"});
+  refuse_beside(app, "--graph", {"--dim", "--size", "--p", "--rule", "--parity", "--graph-seed"});
   options.engine = engine_name_now(options.engine, "--engine");
   refuse_few_cluster_options(app, run_cluster(options));
   if (options.engine == "auto" && options.share_ranks) {  // which share no word groups

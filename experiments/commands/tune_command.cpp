@@ -377,7 +377,8 @@ AddedCommand add_tune_command(CLI::App& program) {
   add_setting_options(app, *options);
   add_effort_options(app, *options);
   return {&app, [options, &app] {
-            refuse_beside(app, "--graph", {"--dim", "--size", "--p", "--rule", "--graph-seed"});
+            refuse_beside(app, "--graph",
+                          {"--dim", "--size", "--p", "--rule", "--parity", "--graph-seed"});
             return run_tune(*options);
           }};
 }

@@ -58,6 +58,7 @@ void add_lattice_options(CLI::App& app, LatticeOptions& o, const LatticeHelp& he
   add_key(app, "lattice.sizes", o.size);
   add_key(app, "lattice.p", o.p, help.p);
   add_key(app, "lattice.rule", o.rule);
+  add_key(app, "lattice.parity", o.parity);
   add_whole(app, "--graph-seed", o.graph_seed, 0, help.most_seed, help.seed);
 }
 
@@ -69,7 +70,8 @@ GraphSpec lattice_spec(const LatticeOptions& options, const std::string& instead
   GraphSpec spec;
   spec.extents = parse_extents(options.size, static_cast<int>(options.dim), "--size");
   if (!bitlattice) check_extents(spec.extents, "--size");
-  spec.rule = choose_rule(options.rule, "--rule");
+  spec.rule =
+      with_parity(choose_rule(options.rule, "--rule"), parse_parity(options.parity, "--parity"));
   spec.seed = options.graph_seed;
   return spec;
 }

@@ -27,7 +27,7 @@ void add_temperatures(CLI::App& app, std::string& value, const std::string& also
 
 struct LatticeOptions {
   std::uint64_t dim = 2, graph_seed = 1;
-  std::string size, p = "0", rule = "rewire";
+  std::string size, p = "0", rule = "rewire", parity = "checkerboard";
 };
 
 // What --help says where it is not the same everywhere.

@@ -464,8 +464,8 @@ void check_shared(const Graph& graph, const EngineSpec& spec, const EngineOption
   check_spec(graph, spec);
   if (graph.lattice().dim == 0 || !graph.source().empty()) {
     throw Error(ExitCode::usage,
-                "ranks share lattices that every rank can build, not a graph from "
-                "a file");
+                "ranks share lattices that keep the checkerboard, not a graph from a file or of "
+                "parity any");
   }
   if (!traits(options.label_method).ranks) {
     throw Error(ExitCode::usage, fmt::format("ranks label by the method {}, not {}",

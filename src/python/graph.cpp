@@ -17,7 +17,7 @@ namespace rewise::python {
 namespace {
 
 SharedGraph built(const std::vector<std::uint32_t>& extents, double p, const std::string& rule,
-                  std::uint64_t seed, bool bare) {
+                  std::uint64_t seed, const std::string& parity, bool bare) {
   GraphSpec spec;
   check_extents(extents, "size");
   if (extents.size() > kMaxDim) {
@@ -29,7 +29,7 @@ SharedGraph built(const std::vector<std::uint32_t>& extents, double p, const std
   }
   spec.extents = extents;
   spec.p = p;
-  spec.rule = choose_rule(rule, "rule");
+  spec.rule = with_parity(choose_rule(rule, "rule"), parse_parity(parity, "parity"));
   spec.seed = seed;
   spec.bare = bare;
   SharedGraph shared;
@@ -120,7 +120,7 @@ nb::dict metrics(const SharedGraph& self, std::uint64_t path_sources,
   result["mean_degree"] = m.mean_degree;
   result["degree_variance"] = m.degree_variance;
   result["degree_counts"] = array_of(m.degree_counts);
-  const bool lattice = self.graph->lattice().dim > 0;
+  const bool lattice = self.graph->origin().dim > 0;
   result["modified_share"] = lattice ? nb::cast(m.modified_share) : nb::none();
   result["rewired_share"] = lattice ? nb::cast(m.rewired_share) : nb::none();
   result["components"] = m.components;
@@ -150,7 +150,7 @@ void bind_graph(nb::module_& module) {
       .def("refuse", &Attributes::refuse, nb::arg("file"), nb::arg("all_ignored_exist") = false);
   nb::class_<SharedGraph>(module, "Graph")
       .def_static("build", &built, nb::arg("extents"), nb::arg("p"), nb::arg("rule"),
-                  nb::arg("seed"), nb::arg("bare") = false)
+                  nb::arg("seed"), nb::arg("parity"), nb::arg("bare") = false)
       .def_static("from_edges", &from_edges)
       .def_static("read", &read, nb::arg("path"), nb::arg("first_site").none(), nb::arg("ignore"),
                   nb::arg("merge"))
@@ -162,27 +162,43 @@ void bind_graph(nb::module_& module) {
            })
       .def_prop_ro("extents", [](const SharedGraph& self) { return self.graph->spec().extents; })
       .def_prop_ro("p", [](const SharedGraph& self) { return self.graph->spec().p; })
-      .def_prop_ro(
-          "rule",
-          [](const SharedGraph& self) { return std::string(to_string(self.graph->spec().rule)); })
+      .def_prop_ro("rule",
+                   [](const SharedGraph& self) {
+                     return std::string(to_string(base_rule(self.graph->spec().rule)));
+                   })
+      .def_prop_ro("parity",
+                   [](const SharedGraph& self) {
+                     return std::string(to_string(parity_of(self.graph->spec().rule)));
+                   })
       .def_prop_ro("seed", [](const SharedGraph& self) { return self.graph->spec().seed; })
       .def_prop_ro("bare", [](const SharedGraph& self) { return self.graph->spec().bare; })
       .def_prop_ro("source", [](const SharedGraph& self) { return self.graph->source(); })
-      .def_prop_ro("dim", [](const SharedGraph& self) { return self.graph->lattice().dim; })
+      .def_prop_ro("dim", [](const SharedGraph& self) { return self.graph->origin().dim; })
       .def_prop_ro("sites", [](const SharedGraph& self) { return self.graph->sites(); })
       .def_prop_ro("bonds", [](const SharedGraph& self) { return self.graph->bonds(); })
       .def_prop_ro("colours", [](const SharedGraph& self) { return self.graph->colours(); })
       .def_prop_ro("hash", [](const SharedGraph& self) { return graph_hash(*self.graph); })
       .def_prop_ro("modified",
-                   [](nb::handle self) {
-                     const auto sites = nb::cast<SharedGraph&>(self).graph->modified_sites();
-                     return view(self, sites.data(), sites.size());
+                   [](nb::handle self) -> nb::object {
+                     const Graph& graph = *nb::cast<SharedGraph&>(self).graph;
+                     if (parity_of(graph.spec().rule) == Parity::any) {
+                       return array_of(graph.changed_sites());
+                     }
+                     const auto sites = graph.modified_sites();
+                     return nb::cast(view(self, sites.data(), sites.size()));
                    })
       .def_prop_ro("rewired_bytes",
-                   [](nb::handle self) {
-                     const auto bonds = nb::cast<SharedGraph&>(self).graph->rewired_bonds();
-                     return view(self, reinterpret_cast<const std::uint8_t*>(bonds.data()),
-                                 bonds.size_bytes());
+                   [](nb::handle self) -> nb::object {
+                     const Graph& graph = *nb::cast<SharedGraph&>(self).graph;
+                     if (parity_of(graph.spec().rule) == Parity::any) {
+                       const std::vector<RewiredBond> bonds = graph.shortcuts();
+                       const auto* bytes = reinterpret_cast<const std::uint8_t*>(bonds.data());
+                       return nb::cast(
+                           array_of(std::vector<std::uint8_t>(bytes, bytes + 16 * bonds.size())));
+                     }
+                     const auto bonds = graph.rewired_bonds();
+                     return nb::cast(view(self, reinterpret_cast<const std::uint8_t*>(bonds.data()),
+                                          bonds.size_bytes()));
                    })
       .def("degrees", &degrees)
       .def("edges", &edges)

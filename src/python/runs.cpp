@@ -67,8 +67,7 @@ TaskSpec task_spec(const GraphSpec& lattice, const std::shared_ptr<const Graph>&
 }
 
 TextMap configuration_of(TaskSpec spec) {
-  const bool by_rule = spec.imported != nullptr && spec.imported->lattice().dim > 0 &&
-                       spec.imported->spec().rule != Rule::imported;
+  const bool by_rule = spec.imported != nullptr && spec.imported->spec().rule != Rule::imported;
   if (by_rule) spec.imported = nullptr;
   return task_configuration(spec);
 }

@@ -13,6 +13,7 @@ enum class Stream : std::uint32_t {
   graph_swap = 3,    // which bonds exchange ends
   graph_add = 4,     // ends of added bonds
   graph_sample = 5,  // sampled path lengths
+  graph_side = 6,    // which end of a bond rule swap-any exchanges
 
   // Engines (key: run seed)
   start = 16,       // hot start: item site, one word of 32 replicas

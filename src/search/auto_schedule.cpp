@@ -84,7 +84,7 @@ constexpr double kMostIsolated = 0.01;
 double isolated_sites(const TaskSpec& spec) {
   if (spec.local != LocalUpdate::metropolis || spec.q > 2) return 0;
   if (spec.imported != nullptr) return std::numeric_limits<double>::infinity();
-  if (spec.graph.rule != Rule::rewire) return 0;
+  if (base_rule(spec.graph.rule) != Rule::rewire) return 0;
   const double dim = static_cast<double>(spec.graph.extents.size());
   return site_count(spec.graph.extents) * std::pow(spec.graph.p / 2, 2 * dim) *
          std::exp(-dim * spec.graph.p);

@@ -53,7 +53,7 @@ std::vector<Window> windows(std::uint64_t length) {
 double wrong_by_lone_sites(const StudyConfig& config, double p, double sites) {
   if (config.local != LocalUpdate::metropolis) return 0;
   const auto has = [&](Rule rule) {
-    return std::ranges::find(config.rules, rule) != config.rules.end();
+    return std::ranges::find(config.rules, rule, base_rule) != config.rules.end();
   };
   if (has(Rule::imported)) return 1;  // as many as they like
   if (!has(Rule::rewire)) return 0;

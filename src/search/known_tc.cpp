@@ -37,8 +37,8 @@ constexpr Known kAdd4[] = {{3.16227766e-3, 6.722347}, {0.01, 6.804365},
 using Table = std::span<const Known>;
 
 Table table_of(int dim, Rule rule) {
-  const bool rewire = rule == Rule::rewire;
-  if (!rewire && rule != Rule::add) return {};
+  const bool rewire = base_rule(rule) == Rule::rewire;  // Tc does not depend on the parity
+  if (!rewire && base_rule(rule) != Rule::add) return {};
   switch (dim) {
     case 2:
       return rewire ? Table(kRewire2) : Table(kAdd2);

@@ -25,7 +25,7 @@ constexpr std::uint64_t kMeasure = 100;  // where "auto": a histogram needs more
 constexpr double kHalfWidths = 3;        // of the peak of C, on either side of a narrowed window
 
 double bonds_per_site(const StudyConfig& config, double p) {
-  return config.dim() * (config.rule == Rule::add ? 1 + 2 * p : 1);
+  return config.dim() * (base_rule(config.rule) == Rule::add ? 1 + 2 * p : 1);
 }
 
 double two_digits(double value) {

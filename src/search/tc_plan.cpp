@@ -22,6 +22,7 @@ double rounded(double value, const char* format) {
 double branching(int dim, Rule rule, double p) {
   const double lattice = 2.0 * dim;
   double mean = lattice, variance = 0;
+  rule = base_rule(rule);
   if (rule == Rule::rewire) variance = lattice * (p / 2) * (1 - p / 2) + dim * p;
   if (rule == Rule::add) {
     mean = lattice * (1 + p);
@@ -65,7 +66,7 @@ Range likely_range(const StudyConfig& config, double p) {
   const double tc = regular_tc(dim);
   const double chi = 1 / (2 * dim * p * std::tanh(1 / tc));
   const double shift = tc * std::pow(amplitude[dim] / chi, 1 / gamma[dim]);
-  const double removed = config.rule == Rule::add ? 0 : 1.3 * p * tc;
+  const double removed = base_rule(config.rule) == Rule::add ? 0 : 1.3 * p * tc;
   const double low = tc + 0.3 * std::max(shift - removed, 0.3 * shift), high = tc + 2 * shift;
   return {std::max(all.low, low), std::min(all.high, high)};
 }

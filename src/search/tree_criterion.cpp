@@ -397,7 +397,7 @@ GraphSpec TreeWork::graph_spec() const {
   GraphSpec spec;
   spec.extents.assign(static_cast<std::size_t>(rule.dim), edge);
   spec.p = rule.p;
-  spec.rule = rule.rewire ? Rule::rewire : Rule::add;
+  spec.rule = network;
   spec.bare = true;
   return spec;
 }
@@ -413,7 +413,8 @@ TreeWork open_tree(const StudyConfig& config, double p) {
   TreeWork work;
   work.data.p = p;
   work.data.asked = config.target_error.value_or(kTreeError);
-  work.rule = {config.dim(), p, config.rule == Rule::rewire};
+  work.rule = {config.dim(), p, base_rule(config.rule) == Rule::rewire};
+  work.network = config.rule;
   work.most_graphs = config.most_graphs;
   if (p == 0) {
     work.data.none = "p = 0: there are no shortcuts";

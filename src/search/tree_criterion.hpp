@@ -27,6 +27,7 @@ struct TreeRow {
 struct TreeWork {
   TreePoint data;
   TreeRule rule;
+  Rule network = Rule::rewire;      // how the networks are made
   bool last = false, done = false;  // in the last step; at the end
   int pilots = 0, moves = 0;
   bool narrow = false;       // the pilots' range is that of the last ones

@@ -168,7 +168,7 @@ class TreeSearch {
 
 std::string tree_refusal(const StudyConfig& config) {
   if (config.model != ModelKind::ising) return "it is for Ising spins";
-  if (config.rule == Rule::swap) {
+  if (base_rule(config.rule) == Rule::swap) {
     return "rule swap makes pairs of shortcuts that join the same two places: no tree";
   }
   return "";

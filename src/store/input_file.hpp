@@ -1,4 +1,4 @@
-// A file that is only read, through the table of system calls.
+// A file opened for reading, through the table of system calls.
 #pragma once
 
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 
 namespace rewise {
 
-// Which file stands under a name, and in which state: what is written anew has another one.
+// Identity and version of the file of a name. It changes whenever the file is written or replaced.
 struct FileIdentity {
   dev_t device = 0;
   ino_t inode = 0;
@@ -31,17 +31,17 @@ struct FileIdentity {
     changed = status.st_ctim.tv_sec * 1'000'000'000 + status.st_ctim.tv_nsec;
   }
   friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
-  // All but the time at which its names changed.
+  // Equal except for the change time, which a rename updates.
   bool same_content(const FileIdentity& other) const {
     return device == other.device && inode == other.inode && size == other.size &&
            written == other.written;
   }
 };
 
-// Error(io), naming the file, in all of it; only `is_there` asks for one that is missing.
+// All members throw Error(io) naming the file; a missing file is an error except for `is_there`.
 class InputFile {
  public:
-  // O_NONBLOCK: a pipe of that name must not make us wait.
+  // O_NONBLOCK: opening must not block on a pipe of that name.
   explicit InputFile(const std::filesystem::path& path)
       : path_(path), file_(syscalls().open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0)) {
     if (file_ < 0 && errno != ENOENT) fail_io("open", path_, errno);
@@ -61,11 +61,11 @@ class InputFile {
   }
   std::size_t size() const { return static_cast<std::size_t>(identity().size); }
 
-  // The next read begins there.
+  // Sets the position of the next read.
   void go_to(std::uint64_t offset) const {
     if (::lseek(file_, static_cast<off_t>(offset), SEEK_SET) < 0) fail_io("read", path_, errno);
   }
-  // Fills `bytes` as far as the file goes.
+  // Reads until `bytes` is full or the file ends.
   std::size_t read(std::span<std::byte> bytes) const {
     std::size_t have = 0;
     while (have < bytes.size()) {

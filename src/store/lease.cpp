@@ -37,7 +37,7 @@ double seconds(std::chrono::milliseconds time) {
   return std::chrono::duration<double>(time).count();
 }
 
-// What this process knows of leases, its own and others'.
+// The leases that this process holds, and what it has seen of other processes' leases.
 class Known {
  public:
   void add(const std::string& token) {
@@ -53,7 +53,7 @@ class Known {
     return mine_.contains(token);
   }
 
-  // For how long a lease has been seen with this token and this time.
+  // How long a lease has been seen unchanged, with this token and modification time.
   Clock::duration unchanged(const fs::path& path, const std::string& token, double touched) {
     const std::lock_guard lock(mutex_);
     Seen& seen = seen_[path.string()];
@@ -80,12 +80,12 @@ Known& known() {
   return all;
 }
 
-// Without a file there is nobody to be dead. `now` is the file server's clock.
+// False if there is no lease file. `now` is the file server's clock.
 bool is_dead(const fs::path& path, const LeaseOwner& owner, double now,
              const LeaseOptions& options) {
   if (!owner.token.empty() && is_of_this_system(owner)) {
     if (process_is_gone(owner)) return true;
-    if (is_this_process(owner) && !known().is_mine(owner.token)) return true;  // we let it go
+    if (is_this_process(owner) && !known().is_mine(owner.token)) return true;  // released
   }
   struct stat status;
   if (::lstat(path.c_str(), &status) != 0) return false;  // just released
@@ -94,7 +94,7 @@ bool is_dead(const fs::path& path, const LeaseOwner& owner, double now,
          known().unchanged(path, owner.token, touched) > options.stale_after;
 }
 
-// "pid 123 on host", and what is strange about its lease.
+// "pid 123 on host", with a note if the lease file is unusual.
 std::string describe(const fs::path& path, const LeaseOwner& owner, double now,
                      const LeaseOptions& options) {
   const std::string who = owner.describe();
@@ -107,7 +107,7 @@ std::string describe(const fs::path& path, const LeaseOwner& owner, double now,
   return who;
 }
 
-// My claim, written under a private name first.
+// A claim of this process, first written under a private name.
 class Candidate {
  public:
   Candidate(const fs::path& lease, const LeaseOwner& owner) : file_(lease) {
@@ -123,12 +123,12 @@ class Candidate {
   Temporary file_;
 };
 
-// True when the lease is ours now, false when there is one already.
+// True if the lease was acquired, false if one exists already.
 bool create_exclusively(Candidate& candidate, const fs::path& lease) {
   if (link_file(candidate.path(), lease) == 0) return true;
   if (errno == EEXIST) return false;
   if (errno != EPERM && errno != EOPNOTSUPP && errno != ENOSYS) fail_io("create", lease, errno);
-  // No hard links here: O_EXCL, then the content by a rename over it.
+  // No hard links on this file system: create with O_EXCL, then rename the content over it.
   const int file = syscalls().open(lease.c_str(), kTemporaryFlags, 0666);
   if (file < 0 && errno == EEXIST) return false;
   if (file < 0) fail_io("create", lease, errno);
@@ -140,8 +140,8 @@ bool create_exclusively(Candidate& candidate, const fs::path& lease) {
   return true;
 }
 
-// Serialises takeovers, publications and releases in one folder; the kernel drops it when its
-// process dies.
+// The folder's lock: serialises takeovers, publications and releases. The kernel releases it when
+// the process dies.
 class FolderLock {
  public:
   explicit FolderLock(const fs::path& folder) : turn_(turns(), 5s) {
@@ -150,7 +150,7 @@ class FolderLock {
     if (acquire()) return;
     const bool no_locks = errno == ENOSYS || errno == EOPNOTSUPP || errno == ENOLCK;
     if (waited_ || no_locks) return;
-    // A lock of this file system needs a file, mostly one that may be written.
+    // This file system locks files only, and most of these file systems need a writable one.
     const fs::path path = folder / ".leases.lock";
     constexpr int flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
     int file = ::open(path.c_str(), flags | O_CREAT | O_RDWR, 0666);
@@ -180,7 +180,7 @@ class FolderLock {
     return locked_;
   }
 
-  // Threads of this process take turns, without looking again and again.
+  // Threads of this process wait on a mutex instead of polling flock.
   static std::timed_mutex& turns() {
     static std::timed_mutex& all = *new std::timed_mutex;
     return all;
@@ -191,7 +191,7 @@ class FolderLock {
   bool locked_ = false, waited_ = false;
 };
 
-// Replaces the lease of `dead` by ours; false when somebody else was quicker.
+// Replaces the lease of `dead` by a new one; false if another process was faster.
 bool take_over(const fs::path& lease, const LeaseOwner& dead, const LeaseOwner& me,
                const LeaseOptions& options) {
   Candidate candidate(lease, me);
@@ -206,7 +206,7 @@ bool take_over(const fs::path& lease, const LeaseOwner& dead, const LeaseOwner& 
   }
   candidate.published();
   if (lock.locked()) return true;
-  // A file system without flock: the last rename wins, and everybody looks after a while.
+  // A file system without flock: the last rename wins, and every contender checks after a while.
   std::this_thread::sleep_for(500ms);
   const auto winner = read_owner(lease);
   return winner && winner->token == me.token;
@@ -227,17 +227,17 @@ LeaseOptions lease_options() {
 
 namespace {
 
-// The thread that touches this process's leases, begun with the first one.
+// The heartbeat thread, which touches this process's leases. Started with the first lease.
 class Heart {
  public:
   void add(const void* lease, std::chrono::milliseconds period, std::function<void()> beat) {
     const std::lock_guard lock(mutex_);
     if (!running_) std::thread([this] { run(); }).detach();
-    running_ = true;  // where there was a thread to be had
+    running_ = true;  // only if the thread could be started
     beats_[lease] = {period, Clock::now() + period, std::move(beat)};
     wake_.notify_all();
   }
-  // None of its beats is under way after this.
+  // After this no heartbeat of the lease is in progress.
   void remove(const void* lease) {
     std::unique_lock lock(mutex_);
     beaten_.wait(lock, [&] { return under_way_ != lease; });
@@ -284,7 +284,7 @@ class Heart {
   bool running_ = false;
 };
 
-// Of this process: a forked child has leases and a thread of its own. Never taken apart, since its
+// One per process: a forked child gets its own leases and thread. Never destroyed, because the
 // thread runs until the process ends.
 Heart& heart() {
   static std::mutex mutex;
@@ -307,14 +307,14 @@ struct Lease::Impl {
       try {
         if (is_mine()) ::utimensat(AT_FDCWD, path.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
       } catch (const std::exception&) {
-        // It cannot be read just now, or there is no memory: the next beat will tell.
+        // Unreadable or out of memory: the next heartbeat tries again.
       }
     });
   }
 
   ~Impl() {
     heart().remove(this);
-    // Where it cannot be removed it is known from now on as one that we let go.
+    // If the file cannot be removed, its token is recorded as released.
     known().remove(owner.token);
     try {
       const FolderLock lock(folder_of(path));
@@ -349,8 +349,8 @@ Lease& Lease::operator=(Lease&& other) noexcept {
   std::swap(impl_, other.impl_);
   return *this;
 }
-// A forked child's copy is not the owner, and the heart's thread does not exist there, which may
-// have held its mutex: the copy is left as it is.
+// A copy in a forked child does not own the lease. The heartbeat thread does not exist in the child
+// and may have held its mutex at the fork, so the copy is left alone.
 Lease::~Lease() {
   if (impl_ && ::getpid() != impl_->owner.pid) static_cast<void>(impl_.release());
 }
@@ -379,7 +379,7 @@ void Lease::outgrow(std::uint64_t term) {
   if (impl_->owner.term > term) return;
   LeaseOwner grown = impl_->owner;
   grown.term = term + 1;
-  // Of a name that goes at a takeover.
+  // A name that a takeover removes.
   Candidate candidate(fs::path(impl_->path).replace_extension(".grown"), grown);
   prove([&] {
     if (rename_file(candidate.path(), impl_->path) != 0) {
@@ -398,7 +398,7 @@ LeaseClaim claim_lease(const fs::path& path, const LeaseOptions& options) {
   const auto mine = [&](std::string note) {
     return LeaseClaim{Lease(std::make_unique<Lease::Impl>(path, me, options)), "", std::move(note)};
   };
-  // Twice, since the holder may release between our attempt and our look.
+  // Two attempts, because the holder may release the lease between the attempt and the check.
   for (int attempt = 0; attempt < 2; ++attempt) {
     if (create_exclusively(candidate, path)) return mine("");
     const auto holder = read_owner(path);

@@ -1,26 +1,29 @@
-// A task is claimed by a lease file that names its owner; an owner that dies or falls silent loses
-// it.
+// A lease file gives one process the right to compute a task. Another process can take the lease
+// over when its owner has died or stopped responding.
 //
-// The file appears with its content in one step (a link to a private file, else O_EXCL). It names
-// host, boot, pid namespace, pid and that process's start time, a random token and a term. A thread
-// of the owner touches all that it has every few seconds: that is how a living owner is known. An
-// owner is dead when its lease was not touched for `stale_after`, by the file server's clock or by
-// watching it for as long (so a time in the future, a damaged file or something else than a file in
-// its place holds nobody up for ever); one of this boot and pid namespace also as soon as its pid
-// is gone, a zombie's or has another start time.
+// Content: host, boot, pid namespace, pid and start time of the owner, a random token and a term.
+// The file appears complete in one step (a hard link to a private file, else O_EXCL).
 //
-// Takeover replaces the dead lease by a rename under the folder's lock, so exactly one contender
-// wins, and removes all that was written aside for this task. The term grows by one at every
-// takeover. Files written under a lease bear its term (sealed_file.hpp), and each is published by a
-// rename of what was written aside, after its owner has proved that the lease still is its own. So
-// an owner that was stopped for so long that it lost its lease cannot replace what its successor
-// wrote: before the proof it is told; after it, what it would rename is gone, before its successor
-// reads or writes anything. That needs no lock.
+// Liveness: a thread of the owner updates the modification time of its leases every few seconds.
+// The owner counts as dead if the file was not touched for `stale_after`, measured by the file
+// server's clock or by watching the file for that long. (Watching also covers times in the future,
+// damaged files, and things that are not files.) On the same boot and pid namespace, the owner also
+// counts as dead as soon as its pid is gone, belongs to a zombie, or has another start time.
 //
-// The folder's lock, which spares the others such work, is flock on the folder itself; where that
-// cannot be (NFS), on `.leases.lock` in it. Nobody waits for it longer than a 24th of a lease's
-// life, 5 s: who keeps it that long was stopped while he held it. Without flock, as on some cluster
-// file systems, the last rename within half a second wins a takeover: best effort.
+// Takeover: the contender replaces the dead lease by a rename under the folder's lock, so that
+// exactly one contender wins, and removes the temporary files of the task. Each takeover increases
+// the term by one.
+//
+// Files written under a lease carry its term (sealed_file.hpp). A file is first written under a
+// temporary name; then the writer checks that the lease is still its own, and renames the file. A
+// process that was suspended and lost its lease therefore cannot overwrite its successor's files:
+// either the check fails, or the temporary file is gone, because the successor removed it before it
+// read or wrote anything. This needs no lock.
+//
+// The folder's lock only avoids superfluous work. It is flock on the folder or, where that is not
+// possible (NFS), on `.leases.lock` in it. A process waits for it at most a 24th of a lease's
+// lifetime (5 s): a longer wait means that its holder was suspended. On file systems without flock
+// (some cluster file systems) the last rename within half a second wins a takeover.
 #pragma once
 
 #include <chrono>
@@ -40,11 +43,11 @@ struct LeaseOptions {
   std::chrono::milliseconds stale_after{120'000};
 };
 
-// The defaults, or heartbeats of a twelfth of REWISE_LEASE_SECONDS (tests; the same for all who
-// share a folder).
+// The defaults. If REWISE_LEASE_SECONDS is set (for tests), the heartbeat is a twelfth of it; all
+// processes that share a folder need the same value.
 LeaseOptions lease_options();
 
-// What an owner is told who is one no longer: leave the task to others.
+// Thrown where the lease turns out to belong to another process now. The caller drops the task.
 class LeaseLost : public Error {
  public:
   using Error::Error;
@@ -54,20 +57,20 @@ class Lease {
  public:
   Lease(Lease&&) noexcept;
   Lease& operator=(Lease&&) noexcept;
-  ~Lease();  // releases: removes the file if it still is this lease's
+  ~Lease();  // removes the file if it is still this lease's
 
-  // Whether the file still is this lease's. Error(io) where it cannot be read.
+  // Whether the file is still this lease's. Error(io) if it cannot be read.
   bool held() const;
   const std::filesystem::path& path() const;
 
   std::uint64_t term() const;
-  // Makes the term greater than one that a file of the task bears. LeaseLost, Error(io).
+  // Raises the term above that of an existing file of the task. LeaseLost, Error(io).
   void outgrow(std::uint64_t term);
 
-  // Calls `prepare`, if any, and then, where the lease still is its own, `publish`; under the
-  // folder's lock, if it can be had. LeaseLost, between them, where it is lost.
+  // Calls `prepare`, if any, checks that the lease is still held, and calls `publish`; under the
+  // folder's lock if it can be acquired. Throws LeaseLost before `publish` if the lease is lost.
   void prove(const std::function<void()>& publish, const std::function<void()>& prepare = {}) const;
-  // The same, but only where the folder's lock is held meanwhile; false where it cannot be had.
+  // The same, but only under the folder's lock; false if the lock cannot be acquired.
   bool prove_locked(const std::function<void()>& publish) const;
 
   struct Impl;
@@ -80,12 +83,12 @@ class Lease {
 };
 
 struct LeaseClaim {
-  std::optional<Lease> lease;  // empty: somebody else has it
-  std::string holder;          // who has it: "pid 123 on host"
-  std::string note;            // who lost it, when a dead owner's lease was taken over
+  std::optional<Lease> lease;  // empty: another process holds it
+  std::string holder;          // that process: "pid 123 on host"
+  std::string note;            // after a takeover: the previous owner
 };
 
-// Does not wait for a holder. Error(io) when the folder cannot be written or a lease not be read.
+// Does not wait for the holder. Error(io) if the folder is not writable or a lease is unreadable.
 LeaseClaim claim_lease(const std::filesystem::path& path,
                        const LeaseOptions& options = lease_options());
 

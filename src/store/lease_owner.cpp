@@ -61,10 +61,10 @@ bool proc_is_ours() {
   return line.starts_with(fmt::format("{} ", ::getpid()));
 }
 
-// The file's text; nothing when there is none, "" when it is something else than a file.
+// The file's text. Nothing if there is no file, "" if the path is not a file.
 std::optional<std::string> read_lease(const fs::path& path) {
   constexpr std::size_t kMost = 4096;
-  // O_NONBLOCK: a pipe of that name must not make us wait.
+  // O_NONBLOCK: opening must not block on a pipe of that name.
   const int file = syscalls().open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
   if (file < 0 && errno == ENOENT) return std::nullopt;
   if (file < 0 && (errno == ELOOP || errno == ENXIO)) return "";
@@ -88,7 +88,7 @@ std::optional<std::string> read_lease(const fs::path& path) {
 }  // namespace
 
 std::string LeaseOwner::describe() const {
-  return pid > 0 ? fmt::format("pid {} on {}", pid, host) : "somebody whom the lease does not name";
+  return pid > 0 ? fmt::format("pid {} on {}", pid, host) : "an unnamed process";
 }
 
 LeaseOwner myself() {
@@ -123,7 +123,8 @@ std::optional<LeaseOwner> read_owner(const fs::path& path) {
   }
   if (!text) return std::nullopt;
   std::istringstream file(*text);
-  file.exceptions(std::ios::badbit);  // else a line for which there is no memory is like none
+  file.exceptions(
+      std::ios::badbit);  // otherwise std::bad_alloc would look like the end of the file
   std::map<std::string, std::string> fields;
   std::string line;
   while (std::getline(file, line)) {
@@ -146,7 +147,7 @@ bool process_is_gone(const LeaseOwner& owner) {
   if (::kill(owner.pid, 0) != 0 && errno == ESRCH) return true;
   if (!proc_is_ours()) return false;
   const auto stat = process_stat(owner.pid);
-  if (!stat) return false;  // hidden from us: believe that it lives
+  if (!stat) return false;  // not visible to this process: assume that it is alive
   if (stat->state == 'Z' || stat->state == 'X') return true;
   return owner.start != 0 && stat->start != owner.start;
 }

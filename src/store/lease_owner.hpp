@@ -1,4 +1,4 @@
-// Who holds a lease, and whether that process still lives.
+// The owner of a lease, and whether that process is still alive.
 #pragma once
 
 #include <sys/types.h>
@@ -10,27 +10,28 @@
 
 namespace rewise {
 
-// As the lease file says.
+// The content of a lease file.
 struct LeaseOwner {
-  std::string host;    // for people
+  std::string host;    // for messages only
   std::string system;  // boot id and pid namespace: where `pid` means something; "": unknown
   pid_t pid = 0;
   std::uint64_t start = 0;  // of the process, in clock ticks since boot; 0: unknown
-  std::string token;        // of this lease alone
-  std::uint64_t term = 0;   // grows at every takeover; 0 in leases of versions before
+  std::string token;        // unique to this lease
+  std::uint64_t term = 0;   // increases at every takeover; 0 in leases of old versions
 
   std::string describe() const;  // "pid 123 on host"
 };
 
-LeaseOwner myself();  // with a token of its own at every call, in its first term
+LeaseOwner myself();  // this process, with a new token at every call; term 1
 std::string to_text(const LeaseOwner& owner);
-// Nothing when there is no file; an owner without a token when it says nothing sensible or is
-// something else than a file. Error(io) when it cannot be read, now and twice more.
+// Nothing if there is no file. An owner without a token if the content makes no sense or the path
+// is not a file. Error(io) if it cannot be read in three attempts.
 std::optional<LeaseOwner> read_owner(const std::filesystem::path& path);
 
-// Whether pids mean the same for an owner and for us.
+// Whether the owner's pid refers to this boot and pid namespace.
 bool is_of_this_system(const LeaseOwner& owner);
-// For an owner of this system: its pid is gone, a zombie's, or has another start time; it is ours.
+// For an owner of this system: whether its process is gone (no such pid, a zombie, or another start
+// time), and whether it is this process.
 bool process_is_gone(const LeaseOwner& owner);
 bool is_this_process(const LeaseOwner& owner);
 

@@ -1,4 +1,4 @@
-// Writing sealed files so that a good one is there at every instant (sealed_file.hpp).
+// Writes sealed files so that a good one exists at every instant (sealed_file.hpp).
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
@@ -37,12 +37,12 @@ void sync_folder(const fs::path& folder) {
   const int result = syscalls().fsync(file);
   const int error = errno;
   syscalls().close(file);
-  // Some network file systems cannot sync folders and do it by themselves.
+  // Some network file systems reject fsync on folders; they make renames durable themselves.
   if (result != 0 && error != EINVAL && error != ENOTSUP) fail_io("sync", folder, error);
 }
 
-// The temporary file is gone: a process that took the lease over has removed it, or one that
-// cleared the folder at the moment at which its lock was converted (src/base/temporary.hpp).
+// The temporary file is gone: it was removed by a process that took over the lease, or by one that
+// cleared the folder while the lock was being converted (src/base/temporary.hpp).
 struct Vanished {};
 
 [[noreturn]] void fail_publish(const char* what, const fs::path& path, int error) {
@@ -50,11 +50,11 @@ struct Vanished {};
   fail_io(what, path, error);
 }
 
-// A second name of a file, to be renamed; removed again at the end. The file is locked meanwhile,
-// since the name is that of a temporary.
+// A second hard link to a file, which is renamed later and otherwise removed by the destructor. The
+// file is locked meanwhile, because the link has the name of a temporary.
 class SecondName {
  public:
-  // 0, or the error.
+  // Returns 0 or errno.
   int make(const fs::path& file, const fs::path& beside) {
     lock_ = ::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (lock_ >= 0) static_cast<void>(::flock(lock_, LOCK_SH | LOCK_NB));
@@ -69,7 +69,8 @@ class SecondName {
     if (lock_ >= 0) ::close(lock_);
   }
   bool is_made() const { return !path_.empty(); }
-  // 0, or the error. Renaming one name of a file onto another name of it does nothing.
+  // Returns 0 or errno. Renaming one hard link of a file to another one of the same file does
+  // nothing.
   int rename_to(const fs::path& path) {
     const int error = rename_file(path_, path) == 0 ? 0 : errno;
     remove();
@@ -85,15 +86,15 @@ class SecondName {
   int lock_ = -1;
 };
 
-// A file of a later term was written by whoever took our lease over.
+// Throws LeaseLost if the file has a later term: then another process has taken over the lease.
 void require_no_later(const fs::path& path, const Lease& lease) {
   const int file = syscalls().open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
-  if (file < 0) return;  // none, or what cannot be read any more may be replaced
+  if (file < 0) return;  // a missing or unreadable file may be replaced
   SealBlock block{};
   const ssize_t got = syscalls().read(file, block.data(), block.size());
   syscalls().close(file);
   if (got != static_cast<ssize_t>(block.size()) || block_term(block) <= lease.term()) return;
-  const SealedRead read = read_sealed(path);  // unless the block is damaged
+  const SealedRead read = read_sealed(path);  // the block may be damaged
   if (read.state != SealState::good || read.term <= lease.term()) return;
   throw LeaseLost(ExitCode::interrupted,
                   fmt::format("{} was written in term {} of its lease, later than this process's "
@@ -101,9 +102,10 @@ void require_no_later(const fs::path& path, const Lease& lease) {
                               path.string(), read.term, lease.term()));
 }
 
-// Calls `prepare` and `publish`, the latter with a lease only while it is right. All that `publish`
-// renames or links is there before the lease is proved, so that who takes it over has removed it
-// (lease.hpp): however long we are stopped in between, nothing is replaced then.
+// Calls `prepare` and then `publish`; with a lease, `publish` only if the lease is still held.
+// Everything that `publish` renames or links exists before that check. A process that takes over
+// the lease removes these files first (lease.hpp), so that even after a long suspension between
+// check and `publish` nothing is replaced.
 void under(const Lease* lease, const fs::path& path, const std::function<void()>& prepare,
            const std::function<void()>& publish) {
   if (lease == nullptr) {
@@ -119,8 +121,8 @@ void under(const Lease* lease, const fs::path& path, const std::function<void()>
 
 enum class Kept { none, linked, moved };
 
-// Makes `.prev` a second name of the file at `path`, which stays where it is if links are possible,
-// and replaces it.
+// Replaces `.prev` by a link to the file at `path`. If the file system has hard links, `path` stays
+// in place.
 void publish_over(Temporary& temporary, const fs::path& path, const Lease* lease) {
   const fs::path previous = previous_path(path);
   Kept kept = Kept::none;
@@ -128,7 +130,7 @@ void publish_over(Temporary& temporary, const fs::path& path, const Lease* lease
   const auto prepare = [&] {
     if (!is_there(path)) return;
     const int error = second.make(path, path);
-    if (error == ENOENT) return;  // just now: the lease is lost
+    if (error == ENOENT) return;  // removed meanwhile: the lease is lost
     if (error != 0 && !links_unsupported(error)) fail_io("link", path, error);
     kept = error == 0 ? Kept::linked : Kept::moved;
   };
@@ -151,7 +153,7 @@ void publish_over(Temporary& temporary, const fs::path& path, const Lease* lease
   try {
     sync_folder(folder_of(path));
   } catch (const Error&) {
-    // An error means that nothing has changed, so the previous file comes back.
+    // An error must leave everything unchanged, so restore the previous file.
     SecondName back;
     const auto name = [&] {
       if (kept == Kept::linked) static_cast<void>(back.make(previous, path));
@@ -175,16 +177,18 @@ void publish_over(Temporary& temporary, const fs::path& path, const Lease* lease
               fmt::format("{} exists already and is not overwritten", path.string()));
 }
 
-// Neither links nor RENAME_NOREPLACE (FAT, some of FUSE): who makes the marker may look and rename.
-// 0, or -1 with errno.
+// For file systems with neither hard links nor RENAME_NOREPLACE (FAT, some FUSE): the process that
+// creates the marker file may check and rename. Returns 0, or -1 with errno.
 int rename_by_marker(const fs::path& from, const fs::path& path) {
   const fs::path marker =
-      folder_of(path) / fmt::format(".{}.0.tmp", path.filename().string());  // a temporary, too
+      folder_of(path) /
+      fmt::format(".{}.0.tmp", path.filename().string());  // named like a temporary
   int file = -1;
   for (int attempt = 0; attempt < 2 && file < 0; ++attempt) {
     file = syscalls().open(marker.c_str(), kTemporaryFlags, 0666);
     if (file < 0 && errno != EEXIST) return -1;
-    if (file < 0) clear_temporaries(folder_of(path), marker.filename().string());  // a dead one's
+    if (file < 0)
+      clear_temporaries(folder_of(path), marker.filename().string());  // left by a dead process
   }
   if (file < 0) return -1;
   int result = -1;
@@ -227,8 +231,8 @@ void publish_new(Temporary& temporary, const fs::path& path, const Lease* lease)
   }
 }
 
-// Written aside, on disk, and then where `publish` puts it. Who has lost the lease learns that when
-// it is proved the second time.
+// Writes and syncs a temporary file, then publishes it. The lease is checked before and after
+// writing.
 void write_and(void (*publish)(Temporary&, const fs::path&, const Lease*), const fs::path& path,
                std::initializer_list<std::span<const std::byte>> parts, const Lease* lease) {
   for (int attempt = 1;; ++attempt) {

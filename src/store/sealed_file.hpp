@@ -1,14 +1,17 @@
-// Sealed files (src/base/seal.hpp) on disk: published whole, or not at all.
+// Sealed files (src/base/seal.hpp) on disk, published atomically.
 //
-// Publishing: a new name (O_EXCL), write, fsync, the old file linked to `.prev`, rename, fsync of
-// the folder. At every instant `path` (or, on file systems without links, `.prev`) is a good file.
-// After any error the previous file is there, byte for byte, and no temporary is left.
-// One writer per path at a time (lease.hpp); readers need no lock. With a `lease`, what it protects
-// is changed only while the lease is its own and no file of a later term is there: LeaseLost
-// otherwise, and nothing has changed. A killed writer may leave a temporary
-// (src/base/temporary.hpp); who takes over its lease removes it. A file that is removed (a
-// checkpoint; one whose folder could not be synced) is removed by its name: who is stopped in the
-// middle of that for as long as leases live may remove its successor's, which is computed again.
+// Publishing: create a temporary file (O_EXCL), write, fsync, link the old file to `.prev`, rename,
+// fsync the folder. At every instant `path` (or, on file systems without links, `.prev`) is a good
+// file. After an error the previous file is unchanged and no temporary is left.
+//
+// There is one writer per path at a time (lease.hpp); readers need no lock. With a `lease`, a file
+// changes only while the lease is held and no file of a later term exists. Otherwise LeaseLost is
+// thrown and nothing has changed. A killed writer may leave a temporary file
+// (src/base/temporary.hpp), which the next owner of the lease removes.
+//
+// Files are removed by name (a checkpoint, or a file whose folder could not be synced). A process
+// that is suspended in the middle of a removal for longer than a lease's lifetime may therefore
+// remove its successor's file. That task is computed again.
 #pragma once
 
 #include <cstddef>
@@ -30,24 +33,24 @@ class Lease;
 void write_sealed(const std::filesystem::path& path, std::span<const std::byte> image,
                   const Lease* lease = nullptr);
 
-// Like write_sealed, but never replaces: Error(held) when `path` exists, even if it came up while
-// this call was writing. Error(io).
+// Like write_sealed, but never replaces a file: Error(held) if `path` exists, even if it appeared
+// during this call. Error(io).
 void write_new_sealed(const std::filesystem::path& path, std::span<const std::byte> image,
                       const Lease* lease = nullptr);
 
-// Replaces a file that is not sealed, whole or not at all. Error(io).
+// Replaces a file that is not sealed, atomically. Error(io).
 void write_plain(const std::filesystem::path& path, std::span<const std::byte> bytes);
-// Never replaces: as write_new_sealed.
+// Never replaces a file, like write_new_sealed.
 void write_new_plain(const std::filesystem::path& path, std::span<const std::byte> bytes,
                      const Lease& lease);
 
-// Error(io) only when the file is there and cannot be read.
+// Error(io) only if the file exists and cannot be read.
 SealedRead read_sealed(const std::filesystem::path& path);
-// The same without the image, of which no more than a piece is in memory; its length.
+// Checks the file piece by piece, without keeping the image in memory; gives its length.
 SealedRead check_sealed(const std::filesystem::path& path, std::uint64_t& length);
 
 enum class OpenAs {
-  owner,   // holds the lease: sets a damaged file aside
+  owner,   // holds the lease; renames a damaged file
   reader,  // changes nothing in the folder
 };
 
@@ -58,18 +61,18 @@ struct LatestSealed {
   std::uint64_t term = 0;             // of the lease under which it was written
 };
 
-// The newest good file of `path` and its `.prev`. A damaged `path` with a good `.prev` is renamed
-// to
-// `.damaged-<n>` (owner) and named in a warning. Nothing when neither exists. Error(data) naming
-// the files when none is good (they stay, so that a later run cannot silently start afresh) or when
-// the file is of a newer format; Error(io).
+// The newest good file of `path` and its `.prev`; nothing if neither exists.
+//
+// If `path` is damaged and `.prev` is good, the owner renames `path` to `.damaged-<n>`, and a
+// warning names it. Error(data) naming the files if none is good (they are kept, so that a later
+// run cannot silently start afresh) or if the file has a newer format. Error(io).
 std::optional<LatestSealed> open_latest(const std::filesystem::path& path, OpenAs as);
 
-// Renames a file, `from` or `path` itself, to `<path>.damaged-<n>`, which it gives. Error(io).
+// Renames `from` (by default `path`) to `<path>.damaged-<n>` and returns that name. Error(io).
 std::filesystem::path set_aside(const std::filesystem::path& path,
                                 const std::filesystem::path& from = {});
 
-// `path` with ".prev" behind it.
+// `path` with ".prev" appended.
 std::filesystem::path previous_path(const std::filesystem::path& path);
 
 // Removes `path` and its `.prev` (a checkpoint whose task is finished). Error(io).

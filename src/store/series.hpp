@@ -1,8 +1,8 @@
-// One integer per (temperature, replica) and measurement, collected in time order.
+// A time series of integers, one per temperature, replica and measurement.
 //
-// In memory [time][temperature][replica], so that a measurement is appended in one piece, and in as
-// few bytes as the values need (narrow.hpp); in files [temperature][time][replica], so that one
-// temperature's series is read in one piece, 8 bytes each.
+// Layout in memory: [time][temperature][replica], so that appending a measurement is one copy; each
+// value takes as few bytes as the largest one needs (narrow.hpp). Layout in files:
+// [temperature][time][replica], 8 bytes each, so that one temperature is contiguous.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ class Series {
   std::size_t time() const { return row() == 0 ? 0 : values_.size() / row(); }
   bool empty() const { return values_.size() == 0; }
 
-  // Measurements, one behind the other: [temperature][replica] each.
+  // Appends measurements, each [temperature][replica].
   void append(const NarrowSpan<T>& measurements) {
     if (row() == 0 ? !measurements.empty() : measurements.size() % row() != 0) {
       throw Error(ExitCode::internal, "Series::append: a measurement of the wrong size");
@@ -54,14 +54,14 @@ class Series {
   NarrowSpan<T> measurement(std::size_t time) const {
     return values().subspan(time * row(), row());
   }
-  // All of one replica: [time].
+  // The series of one replica: [time].
   std::vector<T> replica(std::size_t temperature, std::size_t replica) const {
     std::vector<T> series(time());
     for (std::size_t t = 0; t < series.size(); ++t) series[t] = at(temperature, t, replica);
     return series;
   }
 
-  // The file's order, [temperature][time][replica], and back. O(size).
+  // Conversion to the file's layout, [temperature][time][replica], and back. O(size).
   std::vector<T> by_temperature() const;
   static Series from_file_order(std::size_t temperatures, std::size_t time, std::size_t replicas,
                                 std::span<const T> values);

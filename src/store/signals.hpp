@@ -1,5 +1,5 @@
-// Ending early without losing work: signals and the time limit set a flag, the run loop looks at it
-// between steps, writes a checkpoint and leaves with ExitCode::interrupted.
+// Stops a run without losing work. Signals and the time limit set a flag; the run loop checks the
+// flag between steps, writes a checkpoint and returns ExitCode::interrupted.
 #pragma once
 
 #include <chrono>
@@ -9,20 +9,16 @@
 
 namespace rewise {
 
-// From here on the first SIGINT, SIGTERM, SIGUSR1, SIGXCPU or SIGHUP sets a flag. Others within a
-// second of it are the same request (GNU timeout signals its child and then the child's whole
-// group); a later one, unless it is SIGXCPU, ends the process at once with status 128 + its number.
-// A SIGHUP that was ignored (nohup) stays so. SIGXFSZ is ignored: a file size limit then is an
-// error of write(). Call once, in main.
+// Installs handlers for SIGINT, SIGTERM, SIGUSR1, SIGXCPU and SIGHUP. Call once, in main.
+//
+// The first of these signals sets the flag. Signals within a second of it count as the same request
+// (GNU timeout signals its child and then the child's process group). Any later signal except
+// SIGXCPU ends the process at once with status 128 + its number. If SIGHUP was ignored (nohup), it
+// stays ignored. SIGXFSZ is ignored, so that a file size limit becomes an error of write().
 void install_stop_signals();
 
-// Between these two calls the same signals wait, also across exec(), so that one that arrives while
-// the program starts is handled as any later one.
-void hold_stop_signals();
-void release_stop_signals();
-
-// Between hold_stop_signals() and release_stop_signals() these signals wait, also across exec():
-// one that comes while the program starts ends it no earlier than any later one.
+// Block and unblock the same signals while the program starts, also across exec(). A signal that
+// arrives in between is delivered after release_stop_signals().
 void hold_stop_signals();
 void release_stop_signals();
 
@@ -32,14 +28,15 @@ int stop_signal();
 // "SIGTERM"; "signal 64" where it has no name here.
 std::string signal_name(int number);
 
-// Forgets a signal that has come (tests).
+// Clears the flag (for tests).
 void reset_stop_signal();
 
-// What a run loop asks between steps. Cheap: a relaxed load and, with a limit, a clock read.
+// The condition that a run loop checks between steps. Cost: a relaxed load and, with a time limit,
+// a read of the clock.
 class StopToken {
  public:
   StopToken() = default;
-  // `limit` counts from now.
+  // The limit starts now.
   explicit StopToken(std::optional<std::chrono::duration<double>> limit);
 
   bool stop_requested() const;

@@ -1,13 +1,13 @@
-// The spins of a state whose ranks have written them each by itself, in files beside the
-// task's, a checkpoint or a finished one:
+// Spins of a state in several files, one per rank, beside the task's file (a checkpoint or a
+// finished task):
 //
-//   t.part.h5                     the checkpoint, which says what its parts are
-//   t.part.h5.TERM-TOKEN.RANK     a part: a sealed file of bytes, not of HDF5
+//   t.part.h5                     the checkpoint, which lists its parts
+//   t.part.h5.TERM-TOKEN.RANK     a part: a sealed file of plain bytes (not HDF5)
 //
-// Parts have new names every time and are on disk before the file that names them is published, so
-// whoever is killed at any instant leaves the last checkpoint with all of its parts; those of
-// `.prev` stay with it. A part that is missing or damaged is as if its checkpoint were; of a
-// finished task it costs the state, not the results.
+// Every checkpoint uses new names for its parts, and they are on disk before the file that lists
+// them is published. A kill at any instant therefore leaves the last checkpoint with all of its
+// parts. The parts of `.prev` are kept with it. A checkpoint with a missing or damaged part counts
+// as damaged. A finished task then loses its state, but not its results.
 #pragma once
 
 #include <cstdint>
@@ -22,15 +22,15 @@
 
 namespace rewise {
 
-// What the names of a task file's next parts begin with.
+// The prefix of the names of a task file's next parts.
 std::filesystem::path next_parts(const std::filesystem::path& file, const Lease& lease);
 
-// A part, new, on disk. Error(io, held).
+// Writes and syncs a new part. Error(io, held).
 void write_part_file(const std::string& path, std::span<const std::uint8_t> bytes);
-// Whether this machine sees the files that a state names, in their lengths.
+// Whether all files that a state lists exist, as seen by this machine, with the right lengths.
 bool sees_parts(const std::filesystem::path& folder, const StateRecord& state);
 
-// Error(data) naming a part in a folder that is missing, damaged or of another length.
+// Error(data) naming a part that is missing, damaged or of another length.
 void check_parts(const std::filesystem::path& folder, const StateRecord& state);
 
 // The spins of parts that were checked, [rows][row_bytes].
@@ -38,7 +38,7 @@ class PartsReader {
  public:
   PartsReader(std::filesystem::path folder, const StateRecord& state);
   std::uint64_t size() const { return rows_ * row_bytes_; }
-  // Those from byte `first` on. Error(io, data).
+  // The bytes from `first` on. Error(io, data).
   void read(std::uint64_t first, std::span<std::uint8_t> out);
 
  private:
@@ -51,12 +51,12 @@ class PartsReader {
   std::vector<Part> parts_;
 };
 
-// Checks the parts of a state in a folder and puts them into its bytes, where they would be if one
-// process had written it. Errors as check_parts.
+// Checks the parts of a state and joins them into its bytes, as if one process had written the
+// state. Errors as in check_parts().
 void join_parts(const std::filesystem::path& folder, StateRecord& state);
 
-// Removes parts of a task file that neither it nor its `.prev` names; of this term and earlier
-// ones, while the lease is our own. Error(io).
+// Removes parts that neither the task file nor its `.prev` lists, if they are of this term or an
+// earlier one and the lease is still held. Error(io).
 void remove_unnamed_parts(const std::filesystem::path& file, const Lease& lease);
 
 }  // namespace rewise

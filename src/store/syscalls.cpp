@@ -16,7 +16,7 @@
 namespace rewise {
 namespace {
 
-// A call that a signal interrupted (or a network file system that says so) has done nothing.
+// A call that fails with EINTR has done nothing, so it is repeated.
 template <class Call>
 auto uninterrupted(const Call& call) {
   decltype(call()) result{};
@@ -47,7 +47,7 @@ int whole_unlink(const char* path) {
   return uninterrupted([=] { return ::unlink(path); });
 }
 
-// What stands under a name, or nothing.
+// The status of the file of that name, or nothing.
 std::optional<struct stat> look_at(const std::filesystem::path& path) {
   struct stat status;
   if (uninterrupted([&] { return ::stat(path.c_str(), &status); }) == 0) return status;
@@ -58,7 +58,7 @@ int rename_new(const char* from, const char* to) {
   return uninterrupted([=] { return ::renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE); });
 }
 
-// Inode and device of what stands under a name, not following links; or nothing. Keeps errno.
+// Inode and device of the file of that name, without following links; or nothing. Keeps errno.
 std::optional<std::pair<dev_t, ino_t>> inode_of(const std::filesystem::path& path) {
   const int error = errno;
   struct stat status;

@@ -1,6 +1,6 @@
-// The system calls that decide whether a file survives, as a table that tests replace: a full disk
-// or a failing fsync is then one assignment away. Production code never changes it. None but
-// read and write, which go on where they were, is interrupted by a signal.
+// The system calls on which the safety of files depends, as a table. Tests replace entries to
+// simulate, for instance, a full disk or a failing fsync; the program never changes it. Calls that
+// a signal interrupts are repeated (read and write continue where they stopped).
 #pragma once
 
 #include <sys/types.h>
@@ -27,15 +27,16 @@ struct Syscalls {
 Syscalls real_syscalls();
 Syscalls& syscalls();  // the table in use
 
-// syscalls().link, rename and rename_new, which succeed also where the call was made but reported
-// as failed. NFS repeats a request whose reply was lost: the second one fails with EEXIST (link) or
-// ENOENT (rename), because the first one succeeded. 0, or -1 with errno.
+// Wrappers of syscalls().link, rename and rename_new that recognise a call which succeeded although
+// it reported an error. NFS repeats a request whose reply was lost, and the second request fails
+// with EEXIST (link) or ENOENT (rename) because the first succeeded. Return 0, or -1 with errno.
 int link_file(const std::filesystem::path& from, const std::filesystem::path& to);
 int rename_file(const std::filesystem::path& from, const std::filesystem::path& to);
 int rename_file_new(const std::filesystem::path& from, const std::filesystem::path& to);
 
-// Whether there is anything, or a folder, of that name; links are followed, and one that leads
-// nowhere is nothing. Error(io) where the system cannot tell (std::filesystem would throw its own).
+// Whether a path exists, and whether it is a folder. Symbolic links are followed; a dangling link
+// does not exist. Error(io) if the system cannot tell (std::filesystem would throw its own
+// exception).
 bool file_exists(const std::filesystem::path& path);
 bool folder_exists(const std::filesystem::path& path);
 

@@ -19,8 +19,7 @@ namespace {
 constexpr const char* kFormat = "rewise task";
 constexpr std::int64_t kPlain = 1, kNarrow = 2;  // format versions: of states, see NarrowState
 constexpr std::size_t kAttributeText = 32'768;   // longer texts become datasets
-// Of a chunk: a plane of bytes, of signs say, that is like the one before it lies within reach of
-// deflate.
+// Size of a chunk: equal byte planes (such as those of the signs) then lie within deflate's window.
 constexpr std::uint64_t kChunkElements = 1ULL << 15;
 constexpr int kLevel = 1;  // of deflate, for series and bonds
 constexpr std::size_t kMaxDim = 8;
@@ -33,7 +32,7 @@ void require(bool good, const char* what) {
   if (!good) unfit(what);
 }
 
-// Keys become names in the file, where '/' separates and "." means the group itself.
+// Keys become HDF5 names, in which '/' separates groups and "." is the group itself.
 bool is_key(const std::string& key) {
   return !key.empty() && key != "." && key.size() <= 200 &&
          std::all_of(key.begin(), key.end(),
@@ -60,7 +59,7 @@ TextMap read_texts(const h5::Group& group) {
 }
 
 h5::Packing packing(const std::vector<std::uint64_t>& dims) {
-  // Whole rows of the last index, as many of the last but one as fill a chunk.
+  // A chunk has whole rows of the last index and as many rows as fit.
   h5::Packing result{std::vector<std::uint64_t>(dims.size(), 1), kLevel};
   std::uint64_t room = kChunkElements;
   for (std::size_t i = dims.size(); i-- > 0 && room > 1;) {
@@ -70,7 +69,7 @@ h5::Packing packing(const std::vector<std::uint64_t>& dims) {
   return result;
 }
 
-// Arrays that are packed before the library is asked in, in the order in which they are written.
+// Arrays compressed before the HDF5 lock is taken, in the order in which they are written.
 using Packed = std::vector<std::pair<std::string, h5::PackedArray>>;
 
 void write_packed(h5::Group& group, const Packed& arrays) {
@@ -242,16 +241,16 @@ void read_parts(const h5::Group& group, StateRecord& state) {
   require(at == state.row_bytes, "parts that are not the whole");
 }
 
-// A state as it is in the file. The engines of one byte per spin have small numbers there: the
-// leading bytes of a state that are below 2^bits take `bits` bits each. That is an eighth for
-// Ising, of the file and of the time that a run needs to write it when it is told to stop.
+// The stored form of a state. Engines with one byte per spin have small values there: the leading
+// bytes, all below 2^bits, are stored in `bits` bits each. For Ising spins this is an eighth of the
+// file, and of the time to write it when a run is interrupted.
 struct NarrowState {
   std::uint32_t bits = 8;
   std::uint64_t spins = 0;          // leading bytes of the state that take `bits` bits
-  std::vector<std::uint8_t> bytes;  // of those, from the lowest bits of a byte up; then the others
+  std::vector<std::uint8_t> bytes;  // the packed values, lowest bits first, then the other bytes
 };
 
-// Nothing where it is not worth it.
+// Nothing if packing would not save space.
 std::optional<NarrowState> narrow(std::span<const std::uint8_t> state) {
   constexpr std::size_t least = 4096;
   for (const std::uint32_t bits : {1u, 2u, 4u}) {
@@ -309,7 +308,7 @@ void write_all(h5::Group root, const TaskData& task, const Packed& bonds, const 
       state.set("narrow_bits", narrow_state->bits);
       state.set("narrow_spins", narrow_state->spins);
     }
-    // Spins near Tc are as good as random: packing would only cost time.
+    // Spins near Tc look random: compression would only cost time.
     state.write_apart("bytes", narrow_state ? narrow_state->bytes : task.state.bytes);
     if (!task.state.parts.empty()) write_parts(state, task.state);
   }
@@ -334,7 +333,7 @@ std::vector<std::byte> encode_task(const TaskData& task) {
   try {
     return build_image(task);
   } catch (const Error& error) {
-    throw Error(ExitCode::internal, error.what());  // whatever is unfit here, we made it so
+    throw Error(ExitCode::internal, error.what());  // invalid data here is our own error
   }
 }
 
@@ -349,7 +348,7 @@ TaskData decode_task(std::span<const std::byte> image) {
   TaskData task;
   task.configuration = read_texts(root.group("configuration"));
   task.graph = read_graph(root.group("graph"));
-  const auto bare = task.configuration.find("lattice.bare");  // where the graph does not say so yet
+  const auto bare = task.configuration.find("lattice.bare");  // files of older versions
   if (bare != task.configuration.end()) task.graph.bare = true;
   task.temperature = root.read<double>("temperature", 1).values;
 
@@ -395,7 +394,7 @@ void save_new_task(const fs::path& path, const TaskData& task, const Lease* leas
 
 namespace {
 
-// Whether there is a `.prev` to go on from, with all of its parts.
+// Whether there is a good `.prev` with all of its parts.
 bool older_is_whole(const fs::path& path) {
   const SealedRead older = read_sealed(previous_path(path));
   if (older.state != SealState::good) return false;
@@ -428,8 +427,8 @@ std::optional<LoadedTask> load_task(const fs::path& path, OpenAs as, Spins spins
                            : check_parts(folder_of(path), state);
     return loaded;
   } catch (const Error& error) {
-    // Parts may only be elsewhere for a while: nothing is set aside that nothing takes the place
-    // of.
+    // Missing parts may reappear (a file system that is slow or not mounted), so the file is
+    // renamed only if a good `.prev` replaces it.
     if (error.exit_code() != ExitCode::data || loaded.source != path || !older_is_whole(path)) {
       throw;
     }

@@ -1,20 +1,19 @@
-// One task's data, and the file that holds it: results when it is finished, a checkpoint before.
+// The data of a task and its file: the results of a finished task, or a checkpoint.
 //
 // HDF5 layout (inside a sealed file):
 //   /                attributes format = "rewise task", format_version
 //   /configuration   one text attribute per key that determines the numbers
 //   /graph           attributes dim, extents, p, rule, seed, source, sites, bonds, modified,
-//   rewired;
-//                    datasets bond (uint64), a, b (uint32), each [rewired]
+//                    rewired; datasets bond (uint64), a, b (uint32), each [rewired]
 //   /temperature     [T] double
 //   /series          attribute replicas; energy, magnetisation (int64) and, where there are cluster
 //                    updates, cluster_size, cluster_quartic_low, cluster_quartic_high (uint64),
 //                    each [T, time, replica], chunked, shuffled, deflated
-//   /state           where a run can go on: attributes engine, step, cycles; dataset bytes (uint8);
-//                    where ranks have saved their spins apart attributes rows, row_bytes, and of
-//                    each part, in /state/parts, the name of its file and first, last
+//   /state           to continue the run: attributes engine, step, cycles; dataset bytes (uint8).
+//                    If the spins are in parts (state_parts.hpp): attributes rows and row_bytes,
+//                    and in /state/parts the file name, first and last of each part
 //   /provenance      text attributes: where, when and with what it was computed
-// A text longer than an attribute can hold is a scalar string dataset of the same name.
+// A text that is too long for an attribute is a scalar string dataset of the same name.
 #pragma once
 
 #include <cstddef>
@@ -47,28 +46,27 @@ struct GraphRecord {
   friend bool operator==(const GraphRecord&, const GraphRecord&) = default;
 };
 
-// Of a state whose ranks have saved their spins apart (state_parts.hpp), what one of them has:
-// bytes [first, last) of each row.
+// One part of a state in parts (state_parts.hpp): bytes [first, last) of each row.
 struct StatePart {
   std::string file;  // in the folder of the task's
   std::uint64_t first = 0, last = 0;
   friend bool operator==(const StatePart&, const StatePart&) = default;
 };
 
-// What an engine needs to go on, as the engine saves it (engine.hpp: EngineState). An empty name
-// means that there is none (a finished task).
+// The state of an engine (EngineState in engine.hpp). An empty engine name means that there is
+// none, as in most finished tasks.
 struct StateRecord {
   std::string engine;
   std::uint64_t step = 0;    // the engine's address in the random streams
   std::uint64_t cycles = 0;  // cycles done, equilibration included
   std::vector<std::uint8_t> bytes;
-  // Spins that lie apart and belong before `bytes`.
+  // Parts, whose spins precede `bytes`.
   std::vector<StatePart> parts = {};
   std::uint64_t rows = 0, row_bytes = 0;
   friend bool operator==(const StateRecord&, const StateRecord&) = default;
 };
 
-// All of a task but its state.
+// A task without its state.
 struct TaskRecord {
   TextMap configuration;  // every key that determines the numbers: "lattice.p" = "0.01"
   GraphRecord graph;
@@ -79,7 +77,7 @@ struct TaskRecord {
   Series<std::uint64_t> cluster_size;  // empty without cluster updates
   Series<std::uint64_t> cluster_quartic_low, cluster_quartic_high;  // a 128-bit sum; may be empty
   Series<std::uint64_t> cluster_cross, cluster_weight;  // sums with weights; may be empty
-  TextMap provenance;                                   // outside of the content digest
+  TextMap provenance;                                   // not part of the content digest
 
   // f(pointer to member), of each series.
   template <class F>
@@ -110,11 +108,13 @@ struct TaskData : TaskRecord {
   StateRecord state;
 };
 
-// The image of a task, and back. decode: Error(data) on anything unfit.
+// Conversion to and from the image of a task file. decode_task: Error(data) if the image is
+// invalid.
 std::vector<std::byte> encode_task(const TaskData& task);
 TaskData decode_task(std::span<const std::byte> image);
 
-// A finished task or a checkpoint, replacing (write_sealed) or not (write_new_sealed).
+// Write a finished task or a checkpoint. save_task() replaces an existing file, save_new_task()
+// does not (write_sealed, write_new_sealed).
 void save_task(const std::filesystem::path& path, const TaskData& task,
                const Lease* lease = nullptr);
 void save_new_task(const std::filesystem::path& path, const TaskData& task,
@@ -125,21 +125,24 @@ struct LoadedTask {
   std::filesystem::path source;       // the file it came from: `path`, its `.prev`, or a pack
   std::vector<std::string> warnings;  // one line each
   std::uint64_t term = 0;             // of the lease under which it was written
-  bool in_parts = false;              // its state was
+  bool in_parts = false;              // its state was stored in parts
 };
-// What becomes of a state whose spins lie apart: it is as if one process had written it; they stay
-// there, and are whole (where they are not, in both cases it is the `.prev` that is given); they
-// are not looked at.
-enum class Spins { joined, checked, apart };
-// Nothing when the task has no file; errors as open_latest and decode_task, naming the file.
+// How to load a state in parts. With joined and checked, a missing or damaged part makes
+// load_task() fall back to `.prev`.
+enum class Spins {
+  joined,   // read the parts and join them into `bytes`
+  checked,  // check the parts and leave them in their files
+  apart,    // do not look at the parts
+};
+// Nothing if the task has no file. Errors as open_latest() and decode_task(), naming the file.
 std::optional<LoadedTask> load_task(const std::filesystem::path& path, OpenAs as,
                                     Spins spins = Spins::joined);
 
-// 32 hex digits over everything but provenance: two runs gave the same numbers if it is the same.
+// 32 hex digits over everything except provenance. Equal digests mean equal results.
 std::string content_digest(const TaskData& task);
 
-// 16 hex digits over the sorted pairs, less the keys in `but` (those that may grow, such as
-// sampling.measure).
+// 16 hex digits over the sorted pairs, without the keys in `but` (those that may increase later,
+// such as sampling.measure).
 std::string task_id(const TextMap& configuration, std::span<const std::string> but = {});
 
 struct TaskPaths {
@@ -151,8 +154,8 @@ struct TaskPaths {
 TaskPaths task_paths(const std::filesystem::path& study, const std::string& id,
                      const std::string& group = "");
 
-// Error(data) naming the first key, in order, whose value differs or that only one side has;
-// keys in `may_differ` are passed over. `where` names the file in the message.
+// Error(data) naming the first key whose value differs or that only one side has, except the keys
+// in `may_differ`. `where` names the file in the message.
 void check_same_physics(const TextMap& stored, const TextMap& wanted,
                         std::span<const std::string> may_differ, const std::string& where);
 

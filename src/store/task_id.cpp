@@ -1,4 +1,4 @@
-// A task's name, its digest, and whether two configurations mean the same physics.
+// Task identifiers, content digests, and the comparison of two configurations.
 #include <fmt/format.h>
 #include <xxhash.h>
 
@@ -16,8 +16,8 @@ namespace rewise {
 namespace fs = std::filesystem;
 namespace {
 
-// Feeds values to xxh3 in little-endian order, every list behind its length, so that no two
-// different contents give the same stream.
+// Feeds values to xxh3 in little-endian order. Every list is preceded by its length, so that
+// different contents give different streams.
 class Hasher {
  public:
   Hasher() : state_(XXH3_createState(), XXH3_freeState) {

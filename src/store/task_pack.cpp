@@ -29,7 +29,7 @@ constexpr const char* kFormat = "rewise task pack";
 constexpr std::int64_t kVersion = 1;
 constexpr std::string_view kEnding = ".pack.h5";
 constexpr std::size_t kBlock = std::tuple_size_v<SealBlock>;
-// What a task that is asked for more measurements may have another value of (task.hpp).
+// Keys that may differ between a stored task and one extended by more measurements (task.hpp).
 const std::vector<std::string> kMayGrow{"sampling.measure"};
 
 using Bytes = std::vector<std::byte>;
@@ -38,7 +38,7 @@ fs::path pack_path(const fs::path& folder, const std::string& group, std::size_t
   return folder / fmt::format("{}.{}{}", group, number, kEnding);
 }
 
-// "GROUP.3.pack.h5": group and number; a number of 0 where it is no pack's name.
+// Group and number from a name such as "GROUP.3.pack.h5"; number 0 if it is not the name of a pack.
 std::pair<std::string, std::size_t> split_name(std::string name) {
   if (!name.ends_with(kEnding) || name.starts_with(".")) return {"", 0};
   name.resize(name.size() - kEnding.size());
@@ -51,23 +51,23 @@ std::pair<std::string, std::size_t> split_name(std::string name) {
   return {name.substr(0, dot), number};
 }
 
-// Where a task's sealed bytes lie in a pack's file.
+// The position of a task's sealed bytes in a pack.
 struct Place {
   std::uint64_t offset = 0, size = 0;
 };
 
-// What one version of a pack's file holds.
+// The contents of one version of a pack.
 struct Index {
   FileIdentity identity;
   SealState state = SealState::missing;
   std::string problem;
-  bool misplaced = false;  // whole, but with another group's name: damaged, without places
+  bool misplaced = false;  // good, but named after another group: treated as damaged and empty
   std::uint64_t term = 0;
   std::map<std::string, Place> places;  // by id
 };
 
-// Whose tasks are of another group than its name says: one looks for them elsewhere. They are of
-// one group, so the first tells.
+// Whether the pack is named after another group than that of its tasks. All tasks of a pack are of
+// one group, so the first one decides.
 void check_group(const fs::path& path, std::span<const std::byte> image, Index& index) {
   if (index.places.empty()) return;
   const Place first = index.places.begin()->second;
@@ -79,7 +79,7 @@ void check_group(const fs::path& path, std::span<const std::byte> image, Index& 
   try {
     group = task_group(decode_task(task.image).configuration);
   } catch (const Error&) {
-    return;  // reported when the task is read
+    return;  // the error is reported when the task is read
   }
   if (group.empty() || split_name(name).first == group) return;
   index.state = SealState::damaged;
@@ -88,7 +88,7 @@ void check_group(const fs::path& path, std::span<const std::byte> image, Index& 
   index.places.clear();
 }
 
-// Of a pack that is whole: as its HDF5 says.
+// The index of a good pack, from its HDF5 structure.
 void list_places(std::span<const std::byte> image, Index& index) {
   const h5::File file = h5::File::open(image);
   const h5::Group root = file.root();
@@ -109,7 +109,7 @@ void list_places(std::span<const std::byte> image, Index& index) {
   }
 }
 
-// Of one that is damaged: every sealed task in it that is good, whatever lies around it.
+// The index of a damaged pack: finds every good sealed task by scanning the bytes.
 void salvage_places(std::span<const std::byte> bytes, Index& index) {
   const SealBlock any = seal_block({});
   const std::byte* at = bytes.data() + std::min(kBlock, bytes.size());
@@ -127,13 +127,13 @@ void salvage_places(std::span<const std::byte> bytes, Index& index) {
       const std::string id = task_id(decode_task(read.image).configuration, kMayGrow);
       index.places[id] = {static_cast<std::uint64_t>(sealed.data() - bytes.data()), sealed.size()};
     } catch (const Error&) {
-      continue;  // sealed, but no task
+      continue;  // sealed, but not a task
     }
     at = sealed.data() + sealed.size();
   }
 }
 
-// The bytes of a file, and their index; nothing where there is none. O(size).
+// The bytes of a pack and their index; nothing if there is no such file. O(size).
 std::optional<std::pair<Bytes, Index>> read_pack(const fs::path& path) {
   const InputFile file(path);
   if (!file.is_there()) return std::nullopt;
@@ -164,13 +164,13 @@ std::optional<std::pair<Bytes, Index>> read_pack(const fs::path& path) {
   return std::pair(std::move(bytes), std::move(index));
 }
 
-// Of one that is damaged: "PACK is damaged: ..".
+// The message for a damaged pack: "PACK is damaged: ..".
 std::string problem_of(const fs::path& path, const Index& index) {
   return fmt::format("{} is {}{}", path.string(),
                      index.misplaced ? "" : "damaged: ", index.problem);
 }
 
-// Of a pack that was just written, without reading it; nothing where another file stands there.
+// The index of a pack just written, without reading it; nothing if the file has been replaced.
 std::shared_ptr<const Index> index_of_written(const fs::path& path,
                                               std::span<const std::byte> image) {
   const InputFile file(path);
@@ -187,11 +187,10 @@ std::shared_ptr<const Index> index_of_written(const fs::path& path,
   return std::make_shared<const Index>(std::move(index));
 }
 
-// What this process knows of the packs of all folders; each is looked at again once another file
-// stands under its name.
+// Cache of the packs of all folders. A pack is read again when its file has been replaced.
 class Packs {
  public:
-  // Highest number first. Numbers of a folder come from one look at it, and from there upwards.
+  // Highest number first. The folder is listed once; later packs are found by counting upwards.
   std::vector<std::pair<fs::path, std::shared_ptr<const Index>>> of(const fs::path& folder,
                                                                     const std::string& group) {
     const std::lock_guard lock(mutex_);
@@ -203,7 +202,7 @@ class Packs {
       const fs::path path = pack_path(folder, group, *number);
       const auto index = look_at(path);
       if (index != nullptr) found.emplace_back(path, index);
-      // A kill or damage on a file system without links: what it was before.
+      // After a kill or damage on a file system without links: use the previous version.
       if (index != nullptr && index->state == SealState::good) continue;
       if (const auto before = look_at(previous_path(path)); before != nullptr) {
         found.emplace_back(previous_path(path), before);
@@ -212,7 +211,7 @@ class Packs {
     return found;
   }
 
-  // The index of a pack that this process has written, so that it need not be read.
+  // Stores the index of a pack that this process has written, so that it need not be read.
   void learn(const fs::path& path, std::shared_ptr<const Index> index) {
     const std::lock_guard lock(mutex_);
     indices_[path.string()] = std::move(index);
@@ -262,7 +261,7 @@ Packs& packs() {
   return all;
 }
 
-// A task's sealed file as the pack holds it; nothing where another file stands there by now.
+// The sealed bytes of a task from a pack; nothing if the pack has been replaced meanwhile.
 std::optional<SealedRead> read_place(const fs::path& path, const Index& index, const Place& place) {
   const InputFile file(path);
   if (!file.is_there() || file.identity() != index.identity) return std::nullopt;
@@ -279,7 +278,7 @@ std::string packed_source(const fs::path& pack, const std::string& id) {
 std::optional<LoadedTask> load_packed(const TaskPaths& paths) {
   const fs::path folder = folder_of(paths.finished);
   const std::string id = paths.finished.stem().string();
-  std::string damaged;  // what may have held it
+  std::string damaged;  // a damaged pack that may have contained the task
   for (int attempt = 0; attempt < 10; ++attempt) {
     damaged.clear();
     bool changed = false;
@@ -305,7 +304,7 @@ std::optional<LoadedTask> load_packed(const TaskPaths& paths) {
         throw Error(error.exit_code(), fmt::format("{}: {}", source, error.what()));
       }
     }
-    if (changed) continue;  // written anew meanwhile
+    if (changed) continue;  // replaced meanwhile
     if (damaged.empty()) return std::nullopt;
     break;
   }
@@ -345,7 +344,7 @@ std::optional<LoadedTask> load_finished(const TaskPaths& paths, OpenAs as) {
     if (!problem.empty()) throw Error(ExitCode::data, problem);
     return own;
   }
-  // An own file's `.prev`, which lies behind when its owner was killed while it was removed.
+  // The `.prev` of a task file, left if its owner was killed while removing the file.
   if (own && own->task.energy.time() > packed->task.energy.time()) return own;
   if (!problem.empty()) {
     std::string what = problem;
@@ -391,15 +390,15 @@ Tasks tasks_of(std::span<const std::byte> pack, const Index& index) {
   return tasks;
 }
 
-// A task's own file that is to be packed.
+// A task file to be packed.
 struct Own {
   std::string id;
   fs::path path;
   FileIdentity identity;
-  Bytes bytes;  // whole and good, once it was read
+  Bytes bytes;  // set once the file was read and is good
 };
 
-// Nothing where there is no file, or none to be packed.
+// Nothing if there is no file, or if it is not to be packed.
 std::optional<Own> look_at_own(const fs::path& folder, const std::string& id,
                                const PackLimits& limits) {
   Own own{id, folder / (id + ".h5"), {}, {}};
@@ -412,7 +411,7 @@ std::optional<Own> look_at_own(const fs::path& folder, const std::string& id,
   return own;
 }
 
-// False where it is not what it was, or damaged.
+// False if the file has changed or is damaged.
 bool read_own(Own& own) {
   const InputFile file(own.path);
   if (!file.is_there() || file.identity() != own.identity) return false;
@@ -425,8 +424,8 @@ void remove_file(const fs::path& path) {
   if (syscalls().unlink(path.c_str()) != 0 && errno != ENOENT) fail_io("remove", path, errno);
 }
 
-// Removes a file that is the one packed. By a rename first: another may stand there by now, if we
-// were stopped for long.
+// Removes a file if it is the one that was packed. It is renamed first, because another file may
+// have taken the name while this process was suspended.
 void remove_own(const Own& one) {
   const fs::path aside = temporary_path(one.path);
   if (rename_file(one.path, aside) != 0) fail_io("remove", one.path, errno);
@@ -439,12 +438,12 @@ void remove_own(const Own& one) {
   remove_file(aside);
 }
 
-// Puts tasks into one pack, and removes their own files.
+// Adds tasks to a pack and removes their own files.
 void grow_pack(const fs::path& path, std::vector<Own> own, Lease& lease) {
   std::erase_if(own, [](Own& one) { return !read_own(one); });
   if (own.empty()) return;
   const auto before = read_pack(path);
-  if (before && before->second.state != SealState::good) return;  // damaged just now
+  if (before && before->second.state != SealState::good) return;  // damaged meanwhile
   Tasks tasks;
   if (before) tasks = tasks_of(before->first, before->second);
   bool changed = false;
@@ -464,21 +463,21 @@ void grow_pack(const fs::path& path, std::vector<Own> own, Lease& lease) {
     for (const Own& one : own) {
       struct stat status;
       if (::lstat(one.path.c_str(), &status) != 0 || FileIdentity(status) != one.identity) continue;
-      // The older one first: were it left alone, it would look like the latest.
+      // The older version first: left behind alone, it would be taken for the latest.
       remove_file(previous_path(one.path));
       remove_own(one);
     }
   });
 }
 
-// Which pack each task goes to: the one that holds it already, else the last, else a new one.
+// The pack for each task: the one that already contains it, else the last one, else a new one.
 std::map<std::size_t, std::vector<Own>> distribute(const fs::path& folder, const std::string& group,
                                                    std::vector<Own> own, const PackLimits& limits) {
   std::map<std::size_t, std::vector<Own>> plan;
   std::map<std::string, std::size_t> held;
   std::size_t last = 0, tasks = 0;
-  std::uint64_t bytes = 0;  // of the last one
-  bool open = false;        // it may be written to
+  std::uint64_t bytes = 0;  // size of the last pack
+  bool open = false;        // the last pack may still grow
   for (const auto& [path, index] : packs().of(folder, group)) {
     const std::size_t number = split_name(path.filename().string()).second;
     if (number > last) {
@@ -514,7 +513,7 @@ fs::path group_lease(const fs::path& folder, const std::string& group) {
   return folder / (group + ".pack.lease");
 }
 
-// What a packer that was killed, or could not remove a file, left beside its packs.
+// Removes files left by a process that was killed while packing or could not remove a file.
 bool has_leftovers(const fs::path& folder, const std::string& group) {
   if (file_exists(group_lease(folder, group))) return true;
   for (const auto& [path, index] : packs().of(folder, group)) {
@@ -591,7 +590,7 @@ std::optional<LoadedTask> load_stored(const StoredTask& task) {
 
 namespace {
 
-// Every pack of a folder.
+// All packs of a folder.
 std::vector<std::pair<std::string, fs::path>> pack_files(const fs::path& folder) {
   std::vector<std::pair<std::string, fs::path>> files;  // group, path
   std::error_code error;
@@ -607,7 +606,7 @@ std::vector<std::pair<std::string, fs::path>> pack_files(const fs::path& folder)
   return files;
 }
 
-// The packer of a group, waited for a while: it is done within seconds.
+// Acquires the lease of a group, waiting for another packer, which finishes within seconds.
 Lease wait_for_lease(const fs::path& path) {
   for (int attempt = 0;; ++attempt) {
     LeaseClaim claim = claim_lease(path);
@@ -628,7 +627,8 @@ std::vector<std::string> repair_packs(const fs::path& folder) {
     if (!now || now->second.state == SealState::good) continue;
     Lease lease = wait_for_lease(group_lease(folder, group));
     now = read_pack(path);
-    if (!now || now->second.state == SealState::good) continue;  // repaired meanwhile
+    if (!now || now->second.state == SealState::good)
+      continue;  // repaired meanwhile by another process
     if (now->second.misplaced) {
       said.push_back(fmt::format("{}; it is set aside as {} and computed again",
                                  problem_of(path, now->second), set_aside(path).string()));

@@ -1,21 +1,22 @@
-// Results archives ("packs"): finished tasks of one group in one file, so that a study of thousands
-// of small tasks is a few files.
+// Results archives ("packs"): many finished tasks of one group in one file, so that a study of
+// thousands of small tasks does not need thousands of files.
 //
 //   tasks/GROUP.1.pack.h5, GROUP.2.pack.h5 ..   sealed files (sealed_file.hpp); in their HDF5
 //     /        attributes format = "rewise task pack", format_version
 //     /<id>    uint8 [bytes]: the task's own sealed file, byte for byte, with its digest and term
 //
-// A task is read from its own file, which is the newer one, or else from a pack of its group, the
-// last one first. Packing, under the group's lease: the own files of tasks are copied, if they are
-// whole, into a new version of the pack, which is published as every sealed file is. Then, under
-// the folder's lock, each own file that is still the one that was packed is removed. So at every
-// instant each task exists, in its own file or in a pack; after a kill it may exist in both. On a
-// file system without locks nothing is packed.
+// Reading: a task is read from its own file if there is one (it is the newer copy), otherwise from
+// the packs of its group, the last pack first.
 //
-// A pack whose digest does not fit loses the tasks whose own digests do not fit. The others are
-// read as before, and only repair_packs() writes to the pack. A task that is not found, but may
-// have been among the lost ones, is an error: it does not count as not computed yet. A pack whose
-// name is that of another group than its tasks' counts as damaged and without tasks.
+// Packing, under the group's lease: good task files are copied into a new version of the pack,
+// which is published like every sealed file. Then, under the folder's lock, each task file that has
+// not changed since is removed. At every instant each task is therefore in its own file or in a
+// pack; after a kill it may be in both. On a file system without locks nothing is packed.
+//
+// Damage: if the digest of a pack is wrong, only the tasks whose own digests are wrong are lost.
+// The other tasks are read as before, and only repair_packs() writes to the pack. A task that is
+// not found but may be one of the lost ones is an error; it does not count as not yet computed. A
+// pack whose name belongs to another group than its tasks counts as damaged and empty.
 #pragma once
 
 #include <cstddef>
@@ -31,51 +32,51 @@
 
 namespace rewise {
 
-// The group of the tasks of one lattice, p and rule, or of one own graph: "64x64_p0.1_rewire",
-// "graph_0123456789abcdef"; "" where the configuration says neither.
+// The group of a task: its lattice, p and rule ("64x64_p0.1_rewire") or its own graph
+// ("graph_0123456789abcdef"); "" if the configuration has neither.
 std::string task_group(const TextMap& configuration);
 
-// Fewer of a group stay as they are; and larger tasks do, which are no burden to a file system. A
-// full pack is followed by another.
+// Which tasks are packed. Fewer tasks of a group, and larger ones, keep their own files. When a
+// pack is full the next one is begun.
 struct PackLimits {
   std::size_t least = 8;
   std::uint64_t largest_task = 1u << 20, full = 32u << 20;  // bytes
   std::size_t most_tasks = 4096;
 };
 
-// The finished task, as its own file (of a state in parts they are not looked at) or of a pack of
-// its group. Errors as load_task; Error(data), too, where it may have been lost with a damaged
-// pack. `source` of one in a pack: "PACK.h5:/ID".
+// Loads a finished task from its own file (without the parts of a state) or from a pack of its
+// group; then `source` is "PACK.h5:/ID". Errors as load_task(), and Error(data) if the task may
+// have been lost with a damaged pack.
 std::optional<LoadedTask> load_finished(const TaskPaths& paths, OpenAs as);
-// Whether there is one, good or not.
+// Whether the task has a file or is in a pack, good or damaged.
 bool has_finished(const TaskPaths& paths);
 
-// Packs what is good of these tasks' own files; how many. Does not wait: 0 where another process is
-// packing this group. Error(io), after which everything is where it was; LeaseLost.
+// Packs the good files of these tasks and returns their number. Does not wait: returns 0 if another
+// process is packing this group. On Error(io) nothing has moved. LeaseLost.
 std::size_t pack_tasks(const std::filesystem::path& folder, const std::string& group,
                        std::span<const std::string> ids, const PackLimits& limits = {});
 
-// One task, or what a pack has of it, as a folder of tasks holds it.
+// A finished task in a folder: its own file, or its entry in a pack.
 struct StoredTask {
   std::string id;
   std::filesystem::path file;
   bool packed = false;
   std::uint64_t bytes = 0;
 };
-// Finished tasks of a folder, sorted by id; where one is there twice, the one that is read. Damaged
-// packs are named in `problems`, and so are they in what follows.
+// All finished tasks of a folder, sorted by id; of two copies of a task, the one that would be
+// read. `problems`, here and below, receives one line per damaged pack.
 std::vector<StoredTask> stored_tasks(const std::filesystem::path& folder,
                                      std::vector<std::string>& problems);
 
-// Such a task; nothing where it is gone by now. Errors as load_finished.
+// Loads such a task; nothing if it has been removed meanwhile. Errors as load_finished().
 std::optional<LoadedTask> load_stored(const StoredTask& task);
 
-// Writes damaged packs anew with the tasks in them that are good; the damaged files are kept under
-// another name, and so are those with the name of another group. One line for each pack.
+// Rewrites damaged packs with the good tasks in them. The damaged files are kept under other names,
+// as are packs named after another group. Returns one line per pack.
 std::vector<std::string> repair_packs(const std::filesystem::path& folder);
 
-// Removes finished tasks with their checkpoints, in packs too. Returns the number of bytes. No
-// other process may work in the folder.
+// Removes finished tasks and their checkpoints, also from packs, and returns the number of bytes
+// freed. No other process may use the folder meanwhile.
 std::uint64_t remove_tasks(const std::filesystem::path& folder, std::span<const std::string> ids);
 
 }  // namespace rewise

@@ -163,16 +163,19 @@ void read_p(const TomlSection& section, StudyConfig& config) {
 }
 
 void read_rules(const TomlSection& section, StudyConfig& config) {
+  const Parity parity = parse_parity(section.text("parity", to_string(Parity::checkerboard)),
+                                     section.origin("parity"));
   config.rules.clear();
   for (const auto& rule : read_words(section, "rule", "rewire")) {
-    config.rules.push_back(choose_rule(rule, section.origin("rule")));
+    config.rules.push_back(with_parity(choose_rule(rule, section.origin("rule")), parity));
   }
   config.rule = config.rules.front();
 }
 
 // Own graphs in place of lattices; paths are relative to the folder of the study's file.
 void read_files(const TomlSection& section, StudyConfig& config) {
-  for (const char* key : {"dim", "sizes", "p", "rule", "graphs", "most_graphs", "more_sizes"}) {
+  for (const char* key :
+       {"dim", "sizes", "p", "rule", "parity", "graphs", "most_graphs", "more_sizes"}) {
     if (!section.has(key)) continue;
     throw Error(ExitCode::usage,
                 fmt::format("{}: is for lattices, and lattice.files takes graphs as they are "

@@ -58,8 +58,8 @@ std::string engine_name_now(const std::string& text, const std::string& origin) 
 }
 
 Rule choose_rule(const std::string& text, const std::string& origin) {
-  std::vector<std::string_view> known;  // "imported" is the last, and none to be asked for
-  for (int k = 0; k < static_cast<int>(Rule::imported); ++k) {
+  std::vector<std::string_view> known;  // the parity is said apart
+  for (int k = 0; k <= static_cast<int>(Rule::add); ++k) {
     known.push_back(to_string(static_cast<Rule>(k)));
   }
   return static_cast<Rule>(parse_word(text, known, "rule", origin));

@@ -62,6 +62,9 @@ void check_task_engine(const TaskSpec& spec) {
   if (spec.imported != nullptr && spec.imported->lattice().dim == 0) {
     refuse("a graph without a lattice", "multispin or bytespin");
   }
+  if (parity_of(spec.graph.rule) == Parity::any && spec.graph.p > 0) {
+    refuse("a graph of parity any", "multispin or bytespin");
+  }
   if (needs_graph(spec) && shared_ranks() != nullptr) {
     throw Error(ExitCode::usage,
                 fmt::format("--share-ranks: ranks share regular lattices of the {} engine, p = 0 "

@@ -48,7 +48,8 @@ Sizes sizes_of(const TaskSpec& spec) {
   s.sites = 1;
   for (const auto extent : spec.graph.extents) s.sites *= extent;
   const double p = spec.graph.p, bonds = s.dim * s.sites;
-  const bool add = spec.graph.rule == Rule::add, ends = spec.graph.rule == Rule::rewire;
+  const Rule rule = base_rule(spec.graph.rule);
+  const bool add = rule == Rule::add, ends = rule == Rule::rewire;
   const double moved = ends ? 1 - (1 - p / 2) * (1 - p / 2) : p;  // share of the bonds
   const bool bare = s.bare = spec.graph.bare;
   s.rewired = bare ? 0 : moved * bonds;
@@ -67,6 +68,15 @@ Sizes sizes_of(const TaskSpec& spec) {
   // The hash map of shortcuts, of the next power of two.
   const double expected = 1.02 * bonds * p;
   if (p > 0) s.build = 9 * std::exp2(std::ceil(std::log2(std::max(2 * expected, 16.0))));
+  if (parity_of(spec.graph.rule) == Parity::any && !bare) {  // without a lattice: graph.hpp
+    const double all = bonds + (add ? s.rewired : 0);
+    s.build += 16 * all + 17 * s.sites;  // the lattice's graph beside it
+    s.extents.clear();
+    s.dim = s.removed = s.without_shortcut = s.lattice_share = 0;
+    s.rewired = all;
+    s.modified = s.sites;
+    s.ends = 2 * all;
+  }
   return s;
 }
 

@@ -165,13 +165,30 @@ std::vector<Setting> study_and_lattice() {
       {.table = "lattice",
        .key = "rule",
        .type = "text",
-       .allowed = words(static_cast<Rule>(static_cast<int>(Rule::imported) - 1)),
+       .allowed = words(Rule::add),
        .help = "how bonds are rewired: rewire, swap or add (see 'rewise graph --help')",
        .more = "sweep: also a list",
        .example = "\"swap\"",
-       .text = [](C c) { return of_lattices(c, one_or_list(c.rules, quoted_name<Rule>)); },
+       .text =
+           [](C c) {
+             const auto name = [](Rule rule) { return quoted_name(base_rule(rule)); };
+             return of_lattices(c, one_or_list(c.rules, name));
+           },
        .option = "--rule",
        .option_type = "RULE"},
+      {.table = "lattice",
+       .key = "parity",
+       .type = "text",
+       .allowed = words(Parity::any),
+       .help = "which sites a bond's moved end is drawn from: checkerboard: those of its\ncolour, "
+               "so that bonds join sites of opposite colour; any: all sites",
+       .more = "any: networks as in Herrero, Phys. Rev. E 77, 041102 (2008); frustrated for an "
+               "antiferromagnet. Ising and Potts, multispin and bytespin engines; slower, since "
+               "every site has a list of neighbours",
+       .example = "\"any\"",
+       .text = [](C c) { return of_lattices(c, quoted_name(parity_of(c.rule))); },
+       .option = "--parity",
+       .option_type = "WORD"},
       {.table = "lattice",
        .key = "graphs",
        .type = "integer or list",

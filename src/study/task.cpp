@@ -99,8 +99,10 @@ GraphRecord graph_record(const Graph& graph) {
   record.source = graph.source();
   record.sites = graph.sites();
   record.bonds = graph.bonds();
-  record.modified = graph.modified_sites().size();
-  for (const RewiredBond& bond : graph.rewired_bonds()) {
+  record.modified = graph.changed_sites().size();
+  const bool any = parity_of(spec.rule) == Parity::any && !spec.bare;
+  const std::vector<RewiredBond> shortcuts = any ? graph.shortcuts() : std::vector<RewiredBond>{};
+  for (const RewiredBond& bond : any ? std::span(shortcuts) : graph.rewired_bonds()) {
     record.bond.push_back(bond.bond);
     record.a.push_back(bond.a);
     record.b.push_back(bond.b);

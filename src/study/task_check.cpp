@@ -28,7 +28,7 @@ void check_graph(const GraphRecord& graph, const TaskSpec& spec) {
     unfit("its graph has not the extents, p, rule and seed of its configuration");
   }
   const std::uint64_t lattice_bonds = graph.sites * graph.extents.size();
-  const bool adds = spec.graph.rule == Rule::add;
+  const bool adds = base_rule(spec.graph.rule) == Rule::add;
   const bool fits = spec.graph.bare ? graph.rewired() == 0 && graph.bonds <= lattice_bonds
                                     : graph.bonds == lattice_bonds + (adds ? graph.rewired() : 0);
   if (!fits) {

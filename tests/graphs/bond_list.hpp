@@ -82,14 +82,14 @@ inline std::vector<std::uint32_t> degrees(std::uint64_t sites, const std::vector
   return degree;
 }
 
-// "" if the bonds keep the checkerboard and hold no self-loop and no double bond.
-inline std::string fault(const std::vector<Pair>& bonds,
-                         const std::vector<std::uint32_t>& extents) {
+// "" if the bonds hold no self-loop and no double bond and, unless `any`, keep the checkerboard.
+inline std::string fault(const std::vector<Pair>& bonds, const std::vector<std::uint32_t>& extents,
+                         bool any = false) {
   std::set<Pair> seen;
   for (std::size_t k = 0; k < bonds.size(); ++k) {
     const auto [u, v] = bonds[k];
     if (u == v) return "bond " + std::to_string(k) + " is a self-loop";
-    if (parity(u, extents) == parity(v, extents)) {
+    if (!any && parity(u, extents) == parity(v, extents)) {
       return "bond " + std::to_string(k) + " joins one colour";
     }
     if (!seen.insert(ordered(u, v)).second) return "bond " + std::to_string(k) + " is double";

@@ -24,6 +24,9 @@ std::vector<Graph> samples() {
     graphs.push_back(build_graph({{8, 6}, 0.2, rule, 5}));
     graphs.push_back(build_graph({{4, 6, 4}, 1.0, rule, 5}));
   }
+  for (const Rule rule : {Rule::rewire_any, Rule::swap_any, Rule::add_any}) {
+    graphs.push_back(build_graph({{6, 4}, 0.4, rule, 3}));
+  }
   graphs.push_back(build_graph({{12}, 0.0, Rule::rewire, 1}));
   graphs.push_back(build_graph({{16}, 1.0, Rule::rewire, 5}));   // site 15 has no bond
   graphs.push_back(build_graph({{16}, 1.0, Rule::rewire, 10}));  // site 0 has none

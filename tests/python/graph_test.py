@@ -217,3 +217,23 @@ def test_type_checkers_see_every_name():
     assert (stub.parent / "py.typed").exists()
     for name in rw.__all__:
         assert getattr(rw, name).__doc__ or name == "devices", name
+
+
+def test_parity_any():
+    graph = rw.rewire(16, p=0.2, seed=3, parity="any")
+    assert graph.parity == "any" and graph.rule == "rewire"
+    assert graph.dim == 2 and graph.sites == 256 and graph.bonds == 512
+    assert graph.colours > 2
+    colour = graph.colour
+    ends = graph.edges
+    assert np.all(colour[ends[:, 0]] != colour[ends[:, 1]])
+    checkerboard = (np.arange(256) % 16 + np.arange(256) // 16) % 2
+    moved = graph.rewired
+    same = checkerboard[moved["a"]] == checkerboard[moved["b"]]
+    assert 0 < same.sum() < len(moved) < 512
+    assert set(moved["a"]) | set(moved["b"]) <= set(graph.modified)
+    again = pickle.loads(pickle.dumps(graph))
+    assert again.hash == graph.hash and again.parity == "any"
+    assert rw.rewire(16, p=0.2, seed=3).parity == "checkerboard"
+    with pytest.raises(rw.UsageError, match="parity"):
+        rw.rewire(16, p=0.2, parity="odd")
