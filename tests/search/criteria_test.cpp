@@ -123,8 +123,7 @@ TEST_CASE("crossings: more graphs than the pilots' do not move a window") {
 
 TEST_CASE("peaks: the coarse scan takes the largest C, and windows narrow from size to size") {
   StudyConfig config = square_config();
-  config.model = ModelKind::potts;
-  config.q = 10;
+  config.model = {ModelKind::potts, 10};
   const auto criterion = peaks_criterion(config);
   ScanResult scan;
   scan.temperatures = {0.6, 0.7, 0.8};
