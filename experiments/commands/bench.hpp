@@ -42,7 +42,7 @@ struct BenchGroup {
   std::uint32_t replicas = 32;  // of each graph
   std::uint32_t graphs = 1;     // multispin engine: more than one share every launch on CUDA
   std::vector<BenchUpdate> updates;
-  Model model;  // potts: bytespin engine
+  Model model = {};  // potts: bytespin engine
 };
 
 struct BenchEffort {

@@ -6,6 +6,7 @@
 
 #include "experiments/commands/study_options.hpp"
 #include "src/base/profile.hpp"
+#include "src/search/peaks.hpp"
 #include "src/search/resamples.hpp"
 #include "src/search/task_runner.hpp"
 #include "src/search/tc_potts.hpp"

@@ -16,6 +16,7 @@
 
 #include "src/engine/device_spins.hpp"
 #include "src/engine/engine.hpp"
+#include "src/engine/factory.hpp"
 #include "src/store/task_file.hpp"
 #include "src/study/halves.hpp"
 #include "src/study/task.hpp"

@@ -25,7 +25,7 @@ std::filesystem::path class_file(const std::filesystem::path& folder, const std:
   return folder / "schedules" / (name + ".json");
 }
 
-// LeaseLost, where there is one that is lost: its new owner chooses, and what he chose stays.
+// Throws LeaseLost if another process has taken the lease: its choice counts.
 void keep(const std::filesystem::path& file, const ChosenSchedule& chosen, Json tuned,
           const Lease* lease = nullptr) {
   tuned["class"] = file.stem().string();
@@ -42,8 +42,8 @@ void keep(const std::filesystem::path& file, const ChosenSchedule& chosen, Json 
   }
 }
 
-// What a file holds. One of a version that knew Wolff alone does not name the cluster update: it is
-// `unnamed` then, or the file is unfit.
+// Reads a stored choice. Files of versions that knew Wolff alone do not name the cluster update:
+// then it is `unnamed`; without that the file is damaged.
 ChosenSchedule read_choice(const std::filesystem::path& file, const std::string& name,
                            std::optional<ClusterUpdate> unnamed) {
   const std::string where = fmt::format("'{}'", file.string());
@@ -90,7 +90,7 @@ double isolated_sites(const TaskSpec& spec) {
          std::exp(-dim * spec.graph.p);
 }
 
-// Candidates are not told apart any better than this: who is as good within it, will do.
+// Candidates are not told apart any better than this relative error.
 constexpr double kCloseEnough = 0.06;
 
 // Tuning takes one temperature, and the replicas of a study's task.
@@ -132,19 +132,6 @@ ChosenSchedule settle(const std::filesystem::path& file, const Candidate& rule,
   return chosen;
 }
 
-TuneSetting setting_of(const std::filesystem::path& file, const ScheduleWish& wish, double budget) {
-  TuneSetting setting = setting_of(wish.spec, wish.any_cluster, wish.options, budget);
-  setting.improved = wish.improved;
-  if (wish.neighbour) {
-    const auto before =
-        file.parent_path() / (schedule_class(*wish.neighbour, wish.any_cluster) + ".json");
-    if (file_exists(before)) {
-      setting.candidates = shortlist(setting.candidates, read_text_file(before));
-    }
-  }
-  return setting;
-}
-
 ChosenSchedule decide(const std::filesystem::path& file, const ScheduleWish& wish,
                       const Lease& lease, const StopToken& stop) {
   if (kTuneShare * wish.work < kLeastTuning) {
@@ -158,7 +145,9 @@ ChosenSchedule decide(const std::filesystem::path& file, const ScheduleWish& wis
   }
   TuneResult result;
   try {
-    result = tune(setting_of(file, wish, budget), stop, {});
+    TuneSetting setting = setting_of(wish.spec, wish.any_cluster, wish.options, budget);
+    setting.improved = wish.improved;
+    result = tune(setting, stop, {});
   } catch (const Error& error) {
     // A study under a time limit shorter than its tuning must get on all the same.
     if (error.exit_code() == ExitCode::interrupted && stop.reason() == kTimeLimit) {
@@ -191,39 +180,6 @@ std::optional<ChosenSchedule> stored_before(const std::filesystem::path& folder,
 }  // namespace
 
 bool sweeps_alone(const TaskSpec& spec) { return isolated_sites(spec) <= kMostIsolated; }
-
-std::vector<Candidate> shortlist(const std::vector<Candidate>& all, const std::string& json) {
-  const KeptJson kept = parse_kept(json);
-  if (kept.state == KeptState::damaged) return all;
-  const Json& parsed = kept.json;
-  std::vector<Candidate> list;
-  try {
-    const Json& setting = parsed.at("settings").at(0);
-    std::vector<double> rates(all.size(), 0);
-    for (const Json& row : setting.at("candidates")) {
-      const auto at =
-          std::find(all.begin(), all.end(),
-                    Candidate{parse_schedule(row.at("schedule").get<std::string>(), ""),
-                              parse_cluster_update(row.at("cluster").get<std::string>(), "")});
-      // Versions that ranked by the rate knew nothing else.
-      const bool worth = row.contains("worth");
-      const Json& rate = row.at(worth ? "worth" : "rate").at("value");
-      const bool bound = row.at(worth ? "worth_is_upper_bound" : "tau_is_lower_bound").get<bool>();
-      if (at != all.end() && rate.is_number() && !bound) {
-        rates[static_cast<std::size_t>(at - all.begin())] = rate.get<double>();
-      }
-    }
-    const auto best = std::max_element(rates.begin(), rates.end());
-    const auto winner = best - rates.begin();
-    for (std::size_t k = 0; k < all.size() && *best > 0; ++k) {
-      const auto from_winner = std::abs(static_cast<std::ptrdiff_t>(k) - winner);
-      if (rates[k] >= kPromising * *best || from_winner <= 1) list.push_back(all[k]);
-    }
-  } catch (const std::exception&) {  // of an older version, or damaged: whose turn it is, will tell
-    return all;
-  }
-  return list.empty() ? all : list;
-}
 
 std::string schedule_class(const TaskSpec& spec, bool any_cluster) {
   const std::string potts =
@@ -282,7 +238,7 @@ ChosenSchedule choose_schedule(const std::filesystem::path& folder, const Schedu
     try {
       if (claim.lease) return decide(file, wish, *claim.lease, stop);
     } catch (const LeaseLost&) {
-      continue;  // what its new owner chooses counts
+      continue;  // the choice of its new owner counts
     }
     if (stop.stop_requested()) {
       throw Error(ExitCode::interrupted,
@@ -291,7 +247,7 @@ ChosenSchedule choose_schedule(const std::filesystem::path& folder, const Schedu
     const auto now = std::chrono::steady_clock::now();
     if (now - told > 30s) {
       told = now;
-      fmt::print(stderr, "waiting for {}, who has been tuning {} for {:.0f} s\n", claim.holder,
+      fmt::print(stderr, "waiting for {}, which has been tuning {} for {:.0f} s\n", claim.holder,
                  file.stem().string(), std::chrono::duration<double>(now - begin).count());
     }
     std::this_thread::sleep_for(200ms);

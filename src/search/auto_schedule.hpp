@@ -1,16 +1,16 @@
-// `schedule = "auto"`: which schedule a study's tasks take, decided once and kept in its folder.
+// `schedule = "auto"`: the schedule M:W of a study's tasks, decided once and kept in its folder.
 //
 //   DIR/schedules/<class>.json   the choice for one lattice, p, rule, engine, local and cluster
 //                                update, with the tuner's figures where it was tuned
 //
-// Where a study leaves the cluster update open, too, Wolff and Swendsen-Wang are weighed against
-// each other, in a class of its own ("auto" in place of the cluster update). What versions that
-// knew Wolff alone kept in a study's folder holds there all the same: its tasks are not lost.
+// Where a study leaves the cluster update open, too, Wolff and Swendsen-Wang are compared, in a
+// class of its own ("auto" in place of the cluster update). The choices of versions that knew Wolff
+// alone stay valid in a study's folder, so that its tasks are not lost.
 //
-// A schedule is part of what determines a task's numbers, while tuning rests on the clock: so the
+// A schedule is part of what determines a task's numbers, while tuning depends on the clock. So the
 // first process that needs a class's schedule decides, under a lease, and every later one, here or
-// elsewhere, takes what is stored. Little work is not worth tuning: then a rule of thumb decides,
-// and is kept likewise.
+// elsewhere, takes what is stored. Little work is not worth tuning: a rule of thumb decides then,
+// and is stored likewise.
 #pragma once
 
 #include <filesystem>
@@ -35,12 +35,13 @@ struct ChosenSchedule {
 // those that leave the cluster update open.
 std::string schedule_class(const TaskSpec& spec, bool any_cluster = false);
 
-// What the folder holds for the class of `spec`. Error(data) naming the file where it is unfit.
+// The choice stored in the folder for the class of `spec`. Error(data), naming the file, if it is
+// damaged.
 std::optional<ChosenSchedule> stored_schedule(const std::filesystem::path& folder,
                                               const TaskSpec& spec, bool any_cluster = false);
 
-// Keeps the winner for the class of its setting and cluster update, and for the class that leaves
-// the cluster update open, replacing what was there; gives the latter's file.
+// Stores the winner for the class of its setting and cluster update, and for the class that leaves
+// the cluster update open; replaces earlier choices. Returns the latter's file.
 std::filesystem::path store_schedule(const std::filesystem::path& folder, const TuneResult& result);
 
 struct ScheduleWish {
@@ -49,31 +50,23 @@ struct ScheduleWish {
   bool any_cluster = false;  // weigh Wolff and Swendsen-Wang; else spec.cluster alone
   double work = 0;           // seconds on one core that all the tasks of the class will take, about
   double seconds = 0;        // the same on this machine: its device, or all of its threads
-  Candidate rule_of_thumb;   // where tuning is not worth it, on every device
-  Candidate fallback;        // where it would cost too much here, or found nothing
-  std::optional<TaskSpec>
-      neighbour;                   // of the class of the size before: whom it saw lose is left out
-  EngineOptions options;           // device, threads of one task
+  Candidate rule_of_thumb;   // if tuning is not worth it on any device
+  Candidate fallback;        // if tuning costs too much here, or finds nothing
+  EngineOptions options;     // device, threads of one task
   bool recompute_damaged = false;  // a stored schedule that is damaged is set aside
 };
 
-// Tuning may take this share of the time that the tasks take here, between these seconds; below the
-// least there is none. (Rules of thumb are off by a factor of two or so.) With `work` below the
-// least over the share there is none on any device.
+// Tuning may take this share of the time that the tasks take here, at most kMostTuning seconds;
+// below kLeastTuning there is none. (Rules of thumb are off by a factor of two or so.) With `work`
+// below kLeastTuning / kTuneShare there is none on any device.
 inline constexpr double kTuneShare = 0.05, kLeastTuning = 1, kMostTuning = 60;
-
-// A candidate with this share of the winner's rate at the size before may win at the next.
-inline constexpr double kPromising = 0.5;
 
 // Whether local sweeps alone may be a schedule: Metropolis flips isolated sites at every sweep.
 bool sweeps_alone(const TaskSpec& spec);
 
-// Of `all`, those worth a try after what a smaller size's file says: promising there, or beside its
-// winner in the list. All of them where it says nothing.
-std::vector<Candidate> shortlist(const std::vector<Candidate>& all, const std::string& json);
-
-// The schedule of a class: stored, or decided now and stored. Waits while another process is at it.
-// Error(interrupted) when told to stop; by a time limit, the rule of thumb is kept before.
+// The schedule of a class: stored, or decided now and stored. Waits while another process decides.
+// Error(interrupted) on a stop request; if a time limit stops tuning, the rule of thumb is stored
+// first.
 ChosenSchedule choose_schedule(const std::filesystem::path& folder, const ScheduleWish& wish,
                                const StopToken& stop);
 

@@ -25,27 +25,6 @@ double cycle_nanoseconds(EngineKind engine, const Model& model, ClusterUpdate cl
   return local * schedule.local + per_site * schedule.cluster;
 }
 
-// Beyond this many times the work of its equilibration, measuring a graph longer saves nothing.
-constexpr double kLongest = 20;
-
-// Work of a measurement per site and replica, in attempted site updates.
-constexpr double kMeasureWork = 0.5;
-
-double mean_cluster_fraction(const SizeData& size) {
-  double sum = 0;
-  for (const auto& graph : size.samples.graphs) sum += graph.cluster_fraction.mean();
-  const double mean = sum / static_cast<double>(size.samples.graphs.size());
-  return std::isfinite(mean) ? mean : 0;
-}
-
-double cycle_work(const StudyConfig& config, const SizeData& size) {
-  const EngineCosts& work = factory(config.engine).costs;
-  const double cluster = size.plan.cluster == ClusterUpdate::wolff
-                             ? work.flipped * mean_cluster_fraction(size)
-                             : work.labelled;
-  return size.plan.schedule.local + size.plan.schedule.cluster * cluster;
-}
-
 }  // namespace
 
 double cpu_seconds(const TaskSpec& spec, int threads) {
@@ -86,30 +65,6 @@ double cpu_seconds(const StudyConfig& config, int threads) {
   }
   return seconds * config.replicas * static_cast<double>(config.p.size() * config.rules.size()) /
          threads;
-}
-
-double least_cpu_seconds(const TaskSpec& spec) {
-  return 5e-9 * site_count(spec.graph.extents) *
-         static_cast<double>(spec.temperatures.size() * spec.cycles());
-}
-
-ErrorSource error_source(const StudyConfig& config, const SizeData& size) {
-  ErrorSource source;
-  source.members = static_cast<double>(size.samples.graphs.size());
-  source.measurements = static_cast<double>(size.plan.measure);
-  const double samples =
-      size.samples.sites * config.replicas * static_cast<double>(size.plan.temperatures.size());
-  const double cycle = cycle_work(config, size);
-  source.measure = samples * (cycle * static_cast<double>(size.plan.every) + kMeasureWork);
-  const double warm =
-      static_cast<double>(size.plan.warm_up.cycles) * (1 + factory(config.engine).costs.labelled);
-  const double started = warm + cycle * static_cast<double>(size.plan.equilibrate);
-  source.start = std::max(samples * started, samples * cycle) +
-                 source.measure * static_cast<double>(size.plan.discard);
-  source.most_members = std::max(source.members, static_cast<double>(config.most_graphs));
-  source.most_measurements =
-      std::max(source.measurements, std::floor(kLongest * source.start / source.measure));
-  return source;
 }
 
 }  // namespace rewise

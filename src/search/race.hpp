@@ -1,9 +1,11 @@
-// Who is best, when every look costs time: the next turn is always of the contender that may be
-// best yet (the highest optimistic bound of those that are not known well enough), and one whose
-// bound lies below the leader's pessimistic one gets no more. A rate from a short series is too
-// high, if anything, since the end of its correlations is missing; so whoever is looked at longer
-// falls behind those that are really good, after about as much time as the best takes for a few
-// decorrelated measurements. Turns are as long as all before them of the same contender.
+// Finds the best of several contenders when each measurement costs time.
+//
+// The next turn goes to the contender with the highest optimistic bound among those that are not
+// known well enough. A contender whose bound lies below the leader's pessimistic one is dropped. A
+// rate from a short series is too high, if anything, since the end of its correlations is missing;
+// a contender that is measured longer therefore falls behind those that are really good, after
+// about as much time as the best takes for a few decorrelated measurements. A turn is as long as
+// all turns before it of the same contender.
 //
 // Bounds are rate * exp(+-z sigma), sigma the relative error. Errors of tau from short series are
 // themselves uncertain, so z = 3 is wide: the best of ten, a tenth better than the next, is dropped
@@ -25,8 +27,8 @@ namespace rewise {
 struct Standing {
   Value rate{0, 0};    // the more the better; 0 while nothing is known
   bool sound = false;  // enough was measured for its error to be honest
-  // Relative error downwards, where the rate may be too high because the series is short; the best
-  // may be that much worse. Infinite: not even that is known, and the contender leads nobody.
+  // Relative error downwards: the rate of a short series may be too high by it. Infinite: not even
+  // that is known, and the contender cannot lead.
   double doubt = std::numeric_limits<double>::infinity();
   double least_turn = 0;                                  // seconds of the shortest turn
   double most = std::numeric_limits<double>::infinity();  // a bound that needs no measurement
@@ -38,13 +40,13 @@ class Contender {
   virtual Standing standing() const = 0;
   // Works for about this long, at least one step; gives the seconds that it took.
   virtual double run(double seconds) = 0;
-  virtual void dropped() {}  // no more turns: memory may go
+  virtual void dropped() {}  // no more turns: frees its memory
 };
 
 struct RaceRules {
   double budget = 30;    // seconds
-  double z = 3;          // of the bounds; infinite: nobody is dropped
-  double enough = 0.03;  // relative error at which a contender has been looked at enough
+  double z = 3;          // of the bounds; infinite: none is dropped
+  double enough = 0.03;  // relative error at which a contender is known well enough
 };
 
 struct Place {
@@ -57,7 +59,7 @@ struct RaceResult {
   std::vector<Place> places;         // [contender]
   std::vector<std::size_t> ranking;  // those still in, best first; then those dropped, likewise
   double seconds = 0;
-  bool settled = false;  // one is left, or all who are left are known well enough
+  bool settled = false;  // one is left, or all that are left are known well enough
 };
 
 // Whether `one` cannot be the best any more, given the leader's pessimistic bound.

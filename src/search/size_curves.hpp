@@ -20,6 +20,20 @@ struct SizeData {
   SizeSamples samples;
 };
 
+// The coarse scan of one size at one p: kScanGraphs graphs, each simulated at all temperatures.
+struct ScanResult {
+  std::vector<double> temperatures;
+  std::vector<GraphSample> graphs;
+
+  Moments mean(std::size_t t) const {  // over the graphs
+    Moments sum = Moments::Zero();
+    for (const GraphSample& graph : graphs) {
+      sum += graph.simulated.row(static_cast<Eigen::Index>(t)).transpose();
+    }
+    return sum / static_cast<double>(graphs.size());
+  }
+};
+
 // "64x64", or the name of an own graph.
 std::string size_text(const SizeData& size);
 

@@ -15,7 +15,6 @@
 namespace rewise {
 namespace {
 
-constexpr std::uint32_t kSweepScanGraphs = 4;
 constexpr double kFall = 0.4;  // the value of U that is looked for
 constexpr double kWindow = 2;  // half windows of `tc` on either side
 constexpr std::size_t kFewGraphs = 4;
@@ -126,7 +125,7 @@ class Sweep {
       choose_plans(now, k);
       fill(now, k);
     }
-    if (config_.target_error) run_rounds(interim);
+    if (config_.target_error) run_target(interim);
     return averaged(std::move(tasks_.works), config_);
   }
 
@@ -137,37 +136,21 @@ class Sweep {
 
   void scan(const std::vector<SweepWork*>& works, std::size_t k) {
     stage("scan of", works, k);
-    std::vector<StudyTask> tasks;
+    std::vector<ScanCell> cells;
     for (SweepWork* work : works) {
-      SizePlan plan = work->point.sizes[k].plan;
-      plan.temperatures = scan_temperatures(work->range, work->point.sizes[k].samples.sites);
-      plan.equilibrate = 200;
-      plan.measure = 100;
-      plan.every = 2;
-      for (std::uint32_t g = 0; g < kSweepScanGraphs; ++g) {
-        tasks.push_back(tasks_.task_of(*work, k, g, plan, "scan"));
-      }
+      const SizeData& size = work->point.sizes[k];
+      cells.push_back(
+          {scan_plan(size.plan, work->range, size.samples.sites), tasks_.cell(*work, k).task});
     }
-    std::vector<GraphSample> samples(tasks.size());
-    tasks_.expect(seconds_of(tasks), tasks_.seconds_after(k));
-    tasks_.run(tasks, [&](std::size_t index, TaskData&& data) {
-      samples[index] = reduce(tasks[index].spec, std::move(data), {});
-    });
-    for (std::size_t i = 0; i < works.size(); ++i) {
-      place_window(*works[i], k, tasks[i * kSweepScanGraphs].spec.temperatures,
-                   &samples[i * kSweepScanGraphs]);
-    }
+    const std::vector<ScanResult> scans = tasks_.scan(cells, tasks_.seconds_after(k));
+    for (std::size_t i = 0; i < works.size(); ++i) place_window(*works[i], k, scans[i]);
   }
 
-  void place_window(SweepWork& work, std::size_t k, const std::vector<double>& temperatures,
-                    const GraphSample* samples) {
+  void place_window(SweepWork& work, std::size_t k, const ScanResult& scan) {
+    const std::vector<double>& temperatures = scan.temperatures;
     std::vector<double> u, c;
     for (std::size_t t = 0; t < temperatures.size(); ++t) {
-      Moments mean = Moments::Zero();
-      for (std::uint32_t g = 0; g < kSweepScanGraphs; ++g) {
-        mean +=
-            samples[g].simulated.row(static_cast<Eigen::Index>(t)).transpose() / kSweepScanGraphs;
-      }
+      const Moments mean = scan.mean(t);
       u.push_back(binder(mean));
       c.push_back(specific_heat(mean, work.point.sizes[k].samples.sites, temperatures[t]));
     }
@@ -231,12 +214,15 @@ class Sweep {
     return cells;
   }
 
-  // Under a target_error: each round asks sweep_target for every size at every point what to add,
-  // and adds it for all of them together, until each has reached the target or cannot. It starts
-  // from all graphs that the round before asked for, measured as it asked, whatever more the folder
-  // may hold: processes that share it, or come back to it, go through the same rounds.
-  void run_rounds(const SweepInterim& interim) {
-    std::vector<Open> open;  // still to be brought to the target
+  struct Open {
+    SweepWork* work = nullptr;
+    std::size_t size = 0;
+    SweepStep step;
+  };
+
+  // Brings every size at every point to the target_error, or as near as it gets.
+  void run_target(const SweepInterim& interim) {
+    std::vector<Open> open;
     for (SweepWork& work : tasks_.works) {
       for (std::size_t k = 0; k < work.point.sizes.size(); ++k) {
         const SizeData& size = work.point.sizes[k];
@@ -248,23 +234,18 @@ class Sweep {
         open.push_back({&work, k, {}});
       }
     }
-    while (true) {
-      for (Open& one : open) look_at(one);
-      std::erase_if(open,
-                    [](const Open& one) { return one.step.reached || !one.step.stopped.empty(); });
-      if (open.empty()) return;
-      if (interim && tasks_.computed_some()) interim(averaged(tasks_.works, config_));
-      add(open);
-    }
+    run_rounds(
+        std::move(open),
+        [&](std::vector<Open>& items) {
+          for (Open& one : items) decide(one);
+        },
+        [&](bool ended) {
+          if (!ended && interim && tasks_.computed_some()) interim(averaged(tasks_.works, config_));
+        },
+        [&](const std::vector<Open>& items) { add(items); });
   }
 
-  struct Open {
-    SweepWork* work = nullptr;
-    std::size_t size = 0;
-    SweepStep step;
-  };
-
-  void look_at(Open& one) const {
+  void decide(Open& one) const {
     SweepPoint& point = one.work->point;
     one.step = next_sweep_step(config_, point.p, point.sizes[one.size]);
     SweepTarget& target = point.targets[one.size];

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "src/search/costs.hpp"
 #include "src/study/parse.hpp"
 
 namespace rewise {

@@ -9,27 +9,22 @@
 // cheapest growth with which the last of them reaches the target. One round takes at most half as
 // much work again as was done, since the errors are only as good as the graphs so far. Adding
 // graphs ends with lattice.most_graphs; the target is missed then, and the step says so. Work is
-// that of study/costs.hpp.
+// that of error_source() (rounds.hpp).
 #pragma once
 
-#include <limits>
 #include <string>
 
-#include "src/search/size_curves.hpp"
-#include "src/study/config.hpp"
+#include "src/search/rounds.hpp"
 
 namespace rewise {
 
-struct SweepStep {
-  double error = std::numeric_limits<double>::quiet_NaN();  // the largest relative error, as of now
-  std::string observable;                                   // whose it is
-  double temperature = 0;                                   // and where
-  double thermal = 0;  // of its square, what more measurements would lower
-  bool reached = false;
-  std::string stopped;       // why it cannot be reached; "" where it is or may be
+// `error`: the largest of all.
+struct SweepStep : RoundStep {
+  std::string observable;    // of the largest error
+  double temperature = 0;    // of the largest error
+  double thermal = 0;        // of its square, what more measurements would lower
   std::uint32_t graphs = 0;  // of the next round
   std::uint64_t measure = 0;
-  double work_left = 0;  // relative to what was done, to the target or as far as graphs may grow
 };
 
 // Of a study with a target_error and target_observables. Two graphs or more, all measured as the

@@ -194,7 +194,6 @@ SizeCell SweepTasks::cell(SweepWork& work, std::size_t size, std::uint32_t graph
   cell.size = &work.point.sizes[size];
   cell.p = work.point.p;
   cell.graphs = graphs;
-  if (size > 0) cell.smaller = work.point.sizes[size - 1].extents;
   cell.task = [this, &work, size](std::uint32_t graph, const SizePlan& plan,
                                   const std::string& purpose) {
     return task_of(work, size, graph, plan, purpose);

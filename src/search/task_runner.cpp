@@ -15,6 +15,7 @@
 #include "src/search/costs.hpp"
 #include "src/search/cuda_rule.hpp"
 #include "src/search/equilibrium.hpp"
+#include "src/search/rounds.hpp"
 #include "src/study/engines.hpp"
 #include "src/study/parse.hpp"
 #include "src/study/task_results.hpp"
@@ -22,17 +23,23 @@
 namespace rewise {
 namespace {
 
-// What a cell's tasks, of which this is one, with a likely plan, ask of auto_schedule.hpp. What the
-// plan says holds where the work is too little to tune on one core, so that a small study is the
-// same on every device; where it is too little here, or tuning finds nothing, the multispin engine
-// on CUDA takes cuda_candidate().
+// Of a task of the multispin engine on one core, at least: where no task has been timed yet.
+double least_cpu_seconds(const TaskSpec& spec) {
+  return 5e-9 * site_count(spec.graph.extents) *
+         static_cast<double>(spec.temperatures.size() * spec.cycles());
+}
+
+// The request to auto_schedule.hpp for a cell's tasks; `task` is one of them, under a likely plan.
+// The plan's schedule is taken if the work is too little to tune on one core, so that a small study
+// is the same on every device. If it is too little here, or tuning finds nothing, the multispin
+// engine on CUDA takes cuda_candidate().
 ScheduleWish wish_of(const Study& study, const SizeCell& cell, const StudyTask& task) {
   const TaskSpec& spec = task.spec;
   const bool cuda = study.devices().front() >= 0;
   const auto cuda_seconds = factory(spec.engine).cuda_seconds;
   const bool multispin = traits(spec.engine).batches, gpu = cuda && cuda_seconds != nullptr;
   const double tasks = cell.graphs * (study.config().target_error ? kLikelyGrowth : 1);
-  // As far as earlier tasks have told.
+  // As measured by earlier tasks, if there were any.
   const bool told = task.speed == nullptr || task.speed->measured();
   const double seconds = told || cuda || multispin ? task.seconds : cpu_seconds(spec, 1);
   const double on_core = std::max(cuda ? 0 : seconds, least_cpu_seconds(spec));
@@ -58,10 +65,6 @@ ScheduleWish wish_of(const Study& study, const SizeCell& cell, const StudyTask& 
                               : std::clamp<double>(study.threads(), 1, std::max(tasks, 1.0));
   wish.seconds = tasks * (cuda ? on_device : on_core) / workers;
   wish.options.device = study.devices().front();
-  if (!cell.smaller.empty()) {
-    wish.neighbour = spec;
-    wish.neighbour->graph.extents = cell.smaller;
-  }
   wish.options.threads = 1;
   return wish;
 }
@@ -109,6 +112,24 @@ void TaskRunner::tune(const SizeCell& cell, SizePlan likely) {
   }
   cell.size->plan.schedule = chosen.schedule;
   cell.size->plan.cluster = chosen.cluster;
+}
+
+std::vector<ScanResult> TaskRunner::scan(std::span<const ScanCell> cells, double later) {
+  std::vector<StudyTask> tasks;
+  std::vector<ScanResult> results(cells.size());
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    results[i].temperatures = cells[i].plan.temperatures;
+    results[i].graphs.resize(kScanGraphs);
+    for (std::uint32_t g = 0; g < kScanGraphs; ++g) {
+      tasks.push_back(cells[i].task(g, cells[i].plan, "scan"));
+    }
+  }
+  expect(seconds_of(tasks), later);
+  run(tasks, [&](std::size_t index, TaskData&& data) {
+    results[index / kScanGraphs].graphs[index % kScanGraphs] =
+        reduce(tasks[index].spec, std::move(data), {});
+  });
+  return results;
 }
 
 void TaskRunner::find_times(std::span<const SizeCell> cells, double later, std::uint64_t measure,

@@ -1,5 +1,5 @@
-// Runs the tasks of a search over points and sizes (`tc`, `sweep`): what they cost, how far all is,
-// the times of a size's plan, its graphs, the rounds of a target.
+// Runs the tasks of a search (`tc`, `sweep`) and reports its progress: coarse scans, schedules, the
+// times of a size's plan, its graphs.
 #pragma once
 
 #include <atomic>
@@ -16,12 +16,12 @@
 namespace rewise {
 
 // Seconds on one core per site and cycle of a temperature's replicas, of each size of a point, as
-// finished tasks have told. Safe to use from many threads.
+// measured by finished tasks. Thread-safe.
 class TaskSpeed {
  public:
   double of(std::size_t size) const;
   void note(std::size_t size, const TaskData& data);
-  bool measured() const;  // whether any task has told
+  bool measured() const;  // by any task
 
  private:
   double known(std::size_t size) const {
@@ -31,14 +31,22 @@ class TaskSpeed {
   std::vector<double> known_;  // [size]
 };
 
+// The task of graph number `graph` of a size under a plan.
+using TaskOfGraph =
+    std::function<StudyTask(std::uint32_t graph, const SizePlan& plan, const std::string& purpose)>;
+
+// A size at one point whose temperatures are to be found.
+struct ScanCell {
+  SizePlan plan;  // scan_plan()
+  TaskOfGraph task;
+};
+
 // One size at one point, of a search that keeps all of it in place while tasks run.
 struct SizeCell {
   SizeData* size = nullptr;
   double p = 0;
-  std::uint32_t graphs = 0;            // in all
-  std::vector<std::uint32_t> smaller;  // extents of the size before; empty where there is none
-  std::function<StudyTask(std::uint32_t graph, const SizePlan& plan, const std::string& purpose)>
-      task;
+  std::uint32_t graphs = 0;  // in all
+  TaskOfGraph task;
   // Those that one graph's result rests on, under the size's plan.
   std::function<std::vector<StudyTask>(std::uint32_t graph)> tasks_of_graph;
   std::vector<std::string>* warnings = nullptr;        // the point's
@@ -50,15 +58,18 @@ class TaskRunner {
   TaskRunner(Study& study, const StopToken& stop, Progress& progress)
       : study_(study), stop_(stop), progress_(progress), part_(progress.add_part()) {}
 
-  // As Study::run, by several threads at a time if need be; tasks that say whose they are tell how
-  // fast they were.
+  // As Study::run. Several threads may call it at a time. Tasks with a TaskSpeed note their speed
+  // in it.
   void run(const std::vector<StudyTask>& tasks, const TaskHandler& handle);
 
-  // Puts the schedule, and the cluster update where it is left open, in the cell's plan: the
-  // configuration's, or for "auto" what is kept in the study's folder for tasks of this class
-  // (auto_schedule.hpp), for as many cycles as `likely` says. A choice that was just tuned is told,
-  // with its reason, as a line of the progress. Error(interrupted) when told to stop.
+  // Puts the schedule, and the cluster update if it is open, in the cell's plan: the
+  // configuration's, or for "auto" the choice stored in the study's folder for tasks of this class
+  // (auto_schedule.hpp), for as many cycles as `likely` says. Prints a choice that was tuned just
+  // now, with its reason, as a line of the progress. Error(interrupted) on a stop request.
   void tune(const SizeCell& cell, SizePlan likely);
+
+  // Simulates kScanGraphs graphs of each cell. `later`: as find_times.
+  std::vector<ScanResult> scan(std::span<const ScanCell> cells, double later);
 
   // Equilibration, cycles per measurement and measurements of each cell's plan: by pilots from both
   // starts, or where the configuration fixes the equilibration from tau_int of m^2 in a run of
@@ -72,18 +83,18 @@ class TaskRunner {
   double fill(std::span<const SizeCell> cells);
   double seconds_to_fill(std::span<const SizeCell> cells) const;  // on one core
 
-  // For the time left: seconds of work about to be done, on one core, and of what is to follow,
-  // which is a guess unless it follows from what was measured.
+  // For the time left, in seconds on one core: work about to be done, and work to follow, which is
+  // a guess unless it was derived from measurements.
   void expect(double now, double later, bool guessed = true);
 
-  // Seconds on one core of work that no expect() has counted: graphs of a window that had to move,
+  // Adds seconds on one core that no expect() has counted: graphs of a window that had to move,
   // measurements made anew.
   void expect_more(double seconds);
 
-  // A round of a target begins: `errors` says how far all is, `left` the seconds to the target.
+  // Reports the begin of a round of a target (rounds.hpp): `errors` so far, `left` seconds to it.
   void begin_round(const std::string& errors, double left);
 
-  // Whether there were tasks that were not there before, since this was asked last.
+  // Whether any task was computed, not read, since the last call.
   bool computed_some() { return computed_.exchange(0) > 0; }
   const StudyConfig& config() const { return study_.config(); }
   // As Study's.
@@ -109,8 +120,8 @@ class TaskRunner {
   std::atomic<std::size_t> computed_ = 0;
 };
 
-// Runs all searches at the same time, each on a thread, the first one on the caller's. If one
-// fails, all end. A failure is thrown in preference to an interruption.
+// Runs all searches at the same time, each on its own thread, the first one on the caller's. If one
+// fails, all end. Throws a failure in preference to an interruption.
 void side_by_side(Study& study, const std::vector<std::function<void()>>& searches);
 
 // Of all graphs of a cell so far, on one core.

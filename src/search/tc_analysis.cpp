@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "src/base/all_cores.hpp"
+#include "src/search/crossings.hpp"
 #include "src/search/known_tc.hpp"
 #include "src/search/tc_plan.hpp"
 #include "src/study/parse.hpp"
@@ -32,7 +34,9 @@ std::optional<double> known_binder(int dim, double p) {
 }
 
 bool cubic_shape(const std::vector<SizeData>& sizes) {
-  return std::ranges::all_of(sizes, is_cube, &SizeData::extents);
+  return std::ranges::all_of(sizes, [](const SizeData& size) {
+    return std::ranges::adjacent_find(size.extents, std::not_equal_to<>()) == size.extents.end();
+  });
 }
 
 void find_crossings(const StudyConfig& config, const PointData& point, PointResult& result) {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <functional>
 
 #include "analysis/scaling/extrapolation.hpp"
 #include "src/base/error.hpp"
@@ -23,6 +22,7 @@ double rounded(double value, const char* format) {
 double branching(int dim, Rule rule, double p) {
   const double lattice = 2.0 * dim;
   double mean = lattice, variance = 0;
+  rule = base_rule(rule);
   if (rule == Rule::rewire) variance = lattice * (p / 2) * (1 - p / 2) + dim * p;
   if (rule == Rule::add) {
     mean = lattice * (1 + p);
@@ -72,10 +72,6 @@ Range likely_range(const StudyConfig& config, double p) {
   return {std::max(all.low, low), std::min(all.high, high)};
 }
 
-bool is_cube(const std::vector<std::uint32_t>& extents) {
-  return std::ranges::adjacent_find(extents, std::not_equal_to<>()) == extents.end();
-}
-
 std::vector<double> scan_temperatures(Range range, double sites) {
   // Energy histograms are some T sqrt(C / N) wide in temperature; C is about 1 to 2.
   const double spacing = std::clamp(2.0 / std::sqrt(sites), 0.02, 0.06);
@@ -89,6 +85,14 @@ std::vector<double> scan_temperatures(Range range, double sites) {
         rounded(range.low * std::pow(ratio, k), ratio > 1.01 ? "{:.5g}" : "{:.8g}"));
   }
   return temperatures;
+}
+
+SizePlan scan_plan(SizePlan plan, Range range, double sites) {
+  plan.temperatures = scan_temperatures(range, sites);
+  plan.equilibrate = 200;
+  plan.measure = 100;
+  plan.every = 2;
+  return plan;
 }
 
 double half_window(double centre, int dim, double p, double sites, std::uint32_t q) {

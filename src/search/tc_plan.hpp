@@ -52,11 +52,11 @@ inline Range scan_range(const StudyConfig& config, double p) {
 // `add` also take bonds away.
 Range likely_range(const StudyConfig& config, double p);
 
-// All extents are equal.
-bool is_cube(const std::vector<std::uint32_t>& extents);
-
 // Temperatures of the scan, fine enough for histograms of `sites` sites to overlap.
 std::vector<double> scan_temperatures(Range range, double sites);
+// `plan` with these temperatures and the times of a scan, long enough for local updates.
+SizePlan scan_plan(SizePlan plan, Range range, double sites);
+inline constexpr std::uint32_t kScanGraphs = 4;  // of each size
 
 // Half the width of the window of a size around `centre`; q: states.
 double half_window(double centre, int dim, double p, double sites, std::uint32_t q = 2);

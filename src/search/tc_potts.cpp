@@ -9,11 +9,9 @@
 #include <limits>
 
 #include "analysis/scaling/extrapolation.hpp"
-#include "src/base/error.hpp"
 #include "src/search/known_tc.hpp"
 #include "src/search/summary_parts.hpp"
-#include "src/search/tc_tasks.hpp"
-#include "src/search/tc_window.hpp"
+#include "src/search/tc_search.hpp"
 #include "src/study/parse.hpp"
 #include "src/study/record.hpp"
 #include "src/study/task_results.hpp"
@@ -21,214 +19,11 @@
 namespace rewise {
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr std::uint32_t kPottsScanGraphs = 4;
-constexpr int kMostPottsMoves = 8;  // of a window
-constexpr Eigen::Index kPottsFinePoints = 61;
-constexpr std::uint64_t kMeasure = 100;  // where "auto": a histogram needs more than averages do
-constexpr double kLeastShortcuts = 5;    // p N of the largest size
-constexpr double kHalfWidths = 3;        // of the peak of C, on either side of a narrowed window
-
-double bonds_per_site(const StudyConfig& config, double p) {
-  return config.dim() * (base_rule(config.rule) == Rule::add ? 1 + 2 * p : 1);
-}
-
-double rounded(double value) { return std::strtod(fmt::format("{:.2g}", value).c_str(), nullptr); }
+constexpr double kLeastShortcuts = 5;  // p N of the largest size
 
 JackknifeCurve fine_curve(int sample, const SizeSamples& samples, const MomentFunction& f) {
   return curve_over_graphs(sample, fine_table(samples), f, controls(samples));
 }
-
-// Where everything lies that a window must hold.
-struct Look {
-  double low = 0, high = 0;  // of the peaks of C and chi and the mean of equal weights
-  double half_width = kNan;  // of the peak of C, at half its height; NaN: it does not fall so far
-  double outside = 0;        // share of graphs whose temperatures lie beyond
-};
-
-Look look_at(const SizeSamples& samples) {
-  const JackknifeCurve heat = fine_curve(0, samples, specific_heat),
-                       chi = fine_curve(0, samples, susceptibility);
-  const double of_heat = find_peak(heat).temperature.value,
-               of_chi = find_peak(chi).temperature.value;
-  Look look;
-  double weights = 0;
-  for (const GraphSample& graph : samples.graphs) {
-    weights += graph.peaks.weights_temperature / static_cast<double>(samples.graphs.size());
-    look.outside += graph.peaks.outside ? 1.0 / static_cast<double>(samples.graphs.size()) : 0.0;
-  }
-  look.low = std::min({of_heat, of_chi, weights});
-  look.high = std::max({of_heat, of_chi, weights});
-  Eigen::Index top = 0;
-  const double half = heat.value.maxCoeff(&top) / 2;
-  for (Eigen::Index k = 0; k < heat.value.size(); ++k) {
-    if (heat.value[k] >= half) continue;
-    const double distance = std::abs(heat.temperature[k] - of_heat);
-    if (!(distance >= look.half_width)) look.half_width = distance;
-  }
-  return look;
-}
-
-class PeakSearch {
- public:
-  PeakSearch(Study& study, const StopToken& stop, Progress& progress)
-      : tasks_(study, stop, progress), config_(study.config()) {
-    for (std::size_t i = 0; i < tasks_.points.size(); ++i) all_.push_back(i);
-  }
-
-  std::vector<PointData> run() {
-    if (config_.temperatures.empty()) scan();
-    for (std::size_t k = 0; k < config_.sizes.size(); ++k) grow(k);
-    std::vector<PointData> data;
-    for (auto& point : tasks_.points) data.push_back(std::move(point.data));
-    return data;
-  }
-
- private:
-  using Who = std::vector<std::size_t>;  // numbers of points
-
-  void scan() {
-    tasks_.stage("coarse scan");
-    const double sites = site_count(tasks_.extents(0));
-    std::vector<StudyTask> list;
-    for (TcPoint& point : tasks_.points) {
-      SizePlan plan = tasks_.first_plan(point, 0);
-      plan.temperatures = scan_temperatures(scan_range(config_, point.data.p), sites);
-      plan.equilibrate = 200;
-      plan.measure = 100;
-      plan.every = 2;
-      for (std::uint32_t g = 0; g < kPottsScanGraphs; ++g) {
-        list.push_back(tasks_.task_of(point, 0, g, plan, "scan"));
-      }
-    }
-    tasks_.expect(seconds_of(list), tasks_.seconds_from(0, all_));
-    std::vector<GraphSample> samples(list.size());
-    tasks_.run(list, [&](std::size_t index, TaskData&& data) {
-      samples[index] = reduce(list[index].spec, std::move(data), {});
-    });
-    for (std::size_t i = 0; i < tasks_.points.size(); ++i) {
-      const auto& temperatures = list[i * kPottsScanGraphs].spec.temperatures;
-      double highest = -1;
-      for (std::size_t t = 0; t < temperatures.size(); ++t) {
-        double heat = 0;
-        for (std::uint32_t g = 0; g < kPottsScanGraphs; ++g) {
-          const Moments m = samples[i * kPottsScanGraphs + g]
-                                .simulated.row(static_cast<Eigen::Index>(t))
-                                .transpose();
-          heat += specific_heat(m, sites, temperatures[t]);
-        }
-        if (heat <= highest) continue;
-        highest = heat;
-        tasks_.points[i].centre = temperatures[t];
-      }
-    }
-  }
-
-  void grow(std::size_t k) {
-    tasks_.stage(extents_text(tasks_.extents(k)));
-    tasks_.expect_size(all_, k);
-    for (const auto i : all_) open_size(i, k);
-    choose_plan(k);
-    const std::uint32_t graphs = tasks_.first_graphs(k);
-    fill(k, std::min(graphs, kPilotGraphs), all_);
-    if (config_.temperatures.empty()) settle(k);
-    fill(k, graphs, all_);
-  }
-
-  void fill(std::size_t k, std::uint32_t graphs, const Who& who) {
-    tasks_.fill(tasks_.cells(who, k, graphs));
-  }
-
-  void open_size(std::size_t i, std::size_t k) {
-    TcPoint& point = tasks_.points[i];
-    SizeData size = tasks_.new_size(point, k);
-    if (config_.temperatures.empty()) {
-      const double usual = half_window(config_, point.centre, point.data.p, size.samples.sites);
-      const double before =
-          k == 0 ? usual
-                 : point.half_width *
-                       std::sqrt(point.data.sizes.back().samples.sites / size.samples.sites);
-      point.half_width = rounded(std::min(usual, before));
-    }
-    point.data.sizes.push_back(std::move(size));
-    place_window(point, k);
-    // At the middle of the first window, whatever becomes of it.
-    tasks_.tune(i, k, config_.measure.value_or(kMeasure));
-  }
-
-  void place_window(TcPoint& point, std::size_t k) {
-    SizeData& size = point.data.sizes[k];
-    size.plan.temperatures = config_.temperatures.empty()
-                                 ? window_temperatures(point.centre, point.half_width)
-                                 : config_.temperatures;
-    const double low = size.plan.temperatures.front(), high = size.plan.temperatures.back();
-    size.samples.grid = temperature_grid(low, high, kPottsFinePoints);
-    size.samples.energies = energy_grid(size.samples.sites, bonds_per_site(config_, point.data.p),
-                                        0.5 * (low + high), config_.model.q);
-    size.samples.graphs.clear();
-  }
-
-  // Equilibration, cycles per measurement, measurements.
-  void choose_plan(std::size_t k) {
-    tasks_.find_times(tasks_.cells(all_, k, tasks_.first_graphs(k)), tasks_.seconds_from(k, all_),
-                      400, TaskRunner::At::middle);
-    for (TcPoint& point : tasks_.points) {
-      SizePlan& plan = point.data.sizes[k].plan;
-      if (config_.measure) continue;
-      // A histogram wants many measurements, though they remember each other: in as many cycles as
-      // few that do not would take (phases that coexist remember each other for long).
-      if (!config_.every) plan.every = (plan.every * plan.measure + kMeasure - 1) / kMeasure;
-      plan.measure = kMeasure;
-    }
-    tasks_.expect(tasks_.seconds_of_size(k, all_), tasks_.seconds_from(k + 1, all_));
-  }
-
-  // Moves and narrows windows until the peaks are well inside of one that both phases reach over.
-  void settle(std::size_t k) {
-    for (int move = 0; move <= kMostPottsMoves; ++move) {
-      Who moved;
-      for (const auto i : all_) {
-        TcPoint& point = tasks_.points[i];
-        SizeData& size = point.data.sizes[k];
-        const Look look = look_at(size.samples);
-        const double middle = 0.5 * (look.low + look.high), reach = 0.5 * (look.high - look.low);
-        double half = point.half_width;
-        const double most = half_window(config_, point.centre, point.data.p, size.samples.sites);
-        const bool off = std::abs(middle - point.centre) + reach > kInside * half;
-        if (off || look.outside > kMostOutside) {
-          half = rounded(std::min(std::max(most, half), std::max(half, 1.5 * reach / kInside)));
-          if (!off) half = rounded(std::min(std::max(most, half), 1.5 * half));
-        } else if (const double wanted =
-                       std::max(kHalfWidths * look.half_width, 1.5 * reach / kInside);
-                   wanted < 0.6 * half) {
-          half = rounded(wanted);
-        }
-        const bool stays = !off && half == point.half_width;
-        if (stays) {
-          point.centre = middle;
-        } else if (move == kMostPottsMoves) {
-          point.data.warnings.push_back(
-              fmt::format("{}: no window was found with the peaks well inside",
-                          extents_text(tasks_.extents(k))));
-        } else {
-          point.centre +=
-              std::clamp(middle - point.centre, -1.2 * point.half_width, 1.2 * point.half_width);
-          point.half_width = half;
-          place_window(point, k);
-          moved.push_back(i);
-        }
-      }
-      if (moved.empty()) return;
-      const std::uint32_t pilots = std::min(tasks_.first_graphs(k), kPilotGraphs);
-      tasks_.expect_more(tasks_.seconds_to_fill(tasks_.cells(moved, k, pilots)));
-      fill(k, pilots, moved);
-    }
-  }
-
-  TcTasks tasks_;
-  const StudyConfig& config_;
-  Who all_;
-};
 
 // What is known of the square lattice without shortcuts (Baxter, J. Phys. C 6, L445 (1973);
 // Duminil-Copin, Sidoravicius & Tassion, Commun. Math. Phys. 349, 47 (2017)).
@@ -529,37 +324,9 @@ Cells size_cells(double p, const SizeData& size, const SizePeaks& peaks) {
 
 }  // namespace
 
-bool by_peaks(const StudyConfig& config) {
-  const bool plain_square = config.dim() == 2 && config.p == std::vector<double>{0};
-  return config.model.q > 2 && !(config.model.q <= 4 && plain_square);
-}
-
-void check_peaks_config(const StudyConfig& config, const std::string& file) {
-  const auto unfit = [&](const std::string& what) {
-    throw Error(ExitCode::usage, file + ": " + what);
-  };
-  if (config.sizes.size() < 3) {
-    unfit(
-        fmt::format("lattice.sizes: {}; tc with {} states needs three sizes or more, over which "
-                    "peaks are extrapolated",
-                    config.sizes.size(), config.model.q));
-  }
-  if (config.target_error) {
-    unfit(fmt::format("sampling.target_error: tc with {} states goes by peaks and takes none",
-                      config.model.q));
-  }
-  if (config.method) {
-    unfit(fmt::format("sampling.method: tc with {} states goes by peaks and takes none",
-                      config.model.q));
-  }
-  if (config.dim() == 1 && config.p.front() == 0) {
-    unfit("lattice.p: 0 in one dimension, where nothing orders; give p > 0");
-  }
-}
-
 std::vector<PottsPoint> search_peaks(Study& study, const StopToken& stop, Progress& progress) {
   std::vector<PottsPoint> points;
-  for (PointData& data : PeakSearch(study, stop, progress).run()) {
+  for (PointData& data : search_tc(study, stop, progress)) {
     points.push_back(analyse(study.config(), std::move(data)));
   }
   add_shifts(study.config(), points);

@@ -1,17 +1,8 @@
-// `tc` for Potts models whose transition may be of first order: three states and more, but for
-// three and four on the plain square lattice. U does not cross there; what is looked at instead are
-// the peaks of C and chi and the histogram of the energy, over three sizes or more
-// (analysis/scaling/peaks.hpp).
+// `tc` for Potts models whose transition may be of first order (peaks.hpp): from the graphs of
+// every size to the temperature of the transition, its order and its latent heat, and their tables.
 //
-//   1. Coarse scan of the smallest size over all temperatures at which it could order; where C is
-//      largest is the first estimate.
-//   2. Size by size, smallest first: a short run measures tau_int of m^2; 16 graphs locate the
-//      peaks by reweighting, and the window moves until they are well inside, and narrows down to
-//      three half widths of the peak of C, so that its temperatures cover both phases; the
-//      remaining graphs fill the window, whose middle is that of the next size's.
-//   3. The transition is where the temperatures of the largest chi and of equal weights meet; its
-//      order is measured, or known exactly (square lattice, p = 0).
-// The same tasks, leases and checkpoints as by crossings: running again computes what is missing.
+// The transition is where the temperatures of the largest chi and of equal weights meet; its order
+// is measured, or known exactly (square lattice, p = 0).
 #pragma once
 
 #include <optional>
@@ -24,13 +15,6 @@
 #include "src/study/study.hpp"
 
 namespace rewise {
-
-// Whether a study's transition is sought this way.
-bool by_peaks(const StudyConfig& config);
-
-// Error(usage), naming the file: fewer than three sizes, a target_error, a method, a ring without
-// shortcuts.
-void check_peaks_config(const StudyConfig& config, const std::string& file);
 
 // One p.
 struct PottsPoint {

@@ -64,12 +64,4 @@ void check_tc_config(const StudyConfig& config, const std::string& file);
 std::vector<PointData> search_tc(Study& study, const StopToken& stop, Progress& progress,
                                  const TcInterim& interim = {}, const TcInterim& interrupted = {});
 
-// U (observable 0) or sqrt(N) m^2 (1) of the graphs so far, with its leave-one-out variants.
-JackknifeCurve observable_curve(int sample, const SizeSamples& samples, int observable);
-// The same with the thermal part of each graph's noise in the place of leave-one-out variants.
-JackknifeCurve thermal_curve(int sample, const SizeSamples& samples, int observable);
-// A curve of U, raised by what the spread of Tc between graphs makes it lower (extrapolation.hpp):
-// its limit is that of the pure mean-field lattice. `thermal`: a thermal_curve.
-JackknifeCurve raised_binder(JackknifeCurve curve, const SizeData& size, bool thermal = false);
-
 }  // namespace rewise

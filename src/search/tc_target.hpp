@@ -16,27 +16,24 @@
 // The target is reached where the error is below it by its own uncertainty, since to stop at a
 // lucky estimate would make errors too small. Adding one ends with lattice.more_sizes, adding
 // graphs with lattice.most_graphs; the target is missed then, and the state says why. Work is that
-// of study/costs.hpp.
+// of error_source() (rounds.hpp).
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "src/search/costs.hpp"
+#include "src/search/rounds.hpp"
 #include "src/search/tc_search.hpp"
 #include "src/study/config.hpp"
 
 namespace rewise {
 
-struct TargetStep {
-  double error = 0;  // relative, of Tc, as of now: statistical and systematic
-  bool reached = false;
-  std::string stopped;                // why it cannot be reached; "" where it is or may be
+// `error`: of Tc, statistical and systematic.
+struct TargetStep : RoundStep {
   bool another_size = false;          // instead of graphs and measurements
   std::vector<SizePlan> plans;        // [size], with the measurements of the next step
   std::vector<std::uint32_t> graphs;  // [size] of the next step
   std::vector<SizeTarget> sizes;      // share and thermal of each, NaN where there is no Tc
-  double work_left = 0;  // relative to what was done, to the target or as far as graphs may grow
 };
 
 // Of a study with a target_error. Every graph needs `measurements` and `thermal`

@@ -4,25 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "src/search/equilibrium.hpp"
 #include "src/study/parse.hpp"
 
 namespace rewise {
-
-namespace {
-
-std::vector<std::size_t> all_of(std::size_t count) {
-  std::vector<std::size_t> all(count);
-  std::iota(all.begin(), all.end(), std::size_t{0});
-  return all;
-}
-
-}  // namespace
-
-TcTasks::TcTasks(Study& study, const StopToken& stop, Progress& progress)
-    : TcTasks(study, stop, progress, all_of(study.config().p.size())) {}
 
 TcTasks::TcTasks(Study& study, const StopToken& stop, Progress& progress,
                  std::span<const std::size_t> which)
@@ -60,6 +46,14 @@ SizeData TcTasks::new_size(const TcPoint& point, std::size_t size) {
   return made;
 }
 
+TaskOfGraph TcTasks::task_at(std::size_t point, std::size_t size) {
+  extents(size);
+  return [this, &at = points[point], size](std::uint32_t graph, const SizePlan& plan,
+                                           const std::string& purpose) {
+    return task_of(at, size, graph, plan, purpose);
+  };
+}
+
 SizeCell TcTasks::cell(std::size_t point, std::size_t size) {
   return cell(point, size, first_graphs(size));
 }
@@ -70,11 +64,7 @@ SizeCell TcTasks::cell(std::size_t point, std::size_t size, std::uint32_t graphs
   cell.size = &at.data.sizes[size];
   cell.p = at.data.p;
   cell.graphs = graphs;
-  if (size > 0) cell.smaller = extents(size - 1);
-  cell.task = [this, &at, size](std::uint32_t graph, const SizePlan& plan,
-                                const std::string& purpose) {
-    return task_of(at, size, graph, plan, purpose);
-  };
+  cell.task = task_at(point, size);
   cell.tasks_of_graph = [this, &at, size](std::uint32_t graph) -> std::vector<StudyTask> {
     return {task_of(at, size, graph, at.data.sizes[size].plan, "graph")};
   };

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "src/search/task_runner.hpp"
-#include "src/search/tc_search.hpp"
+#include "src/search/window_criterion.hpp"
 
 namespace rewise {
 
@@ -15,14 +15,12 @@ struct TcPoint {
   PointData data;
   std::optional<Schedule> schedule;  // the configuration's at this p; nothing: "auto"
   std::optional<ClusterUpdate> cluster;
-  double centre = 0, half_width = 0;  // of the window in work
-  bool wide = false;                  // it holds crossings that lie far apart
+  TcWindow window;  // of the last size
   TaskSpeed speed;
 };
 
 class TcTasks : public TaskRunner {
  public:
-  TcTasks(Study& study, const StopToken& stop, Progress& progress);
   // Of `which` of the configuration's p.
   TcTasks(Study& study, const StopToken& stop, Progress& progress,
           std::span<const std::size_t> which);
@@ -31,6 +29,9 @@ class TcTasks : public TaskRunner {
 
   StudyTask task_of(TcPoint& point, std::size_t size, std::uint32_t graph, const SizePlan& plan,
                     const std::string& purpose) const;
+
+  // task_of() of a size of a point, whether it is open or not.
+  TaskOfGraph task_at(std::size_t point, std::size_t size);
 
   // That size of that point, with graphs as it begins with them, or so many.
   SizeCell cell(std::size_t point, std::size_t size);

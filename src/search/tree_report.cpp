@@ -167,7 +167,8 @@ Cells tree_cells(const TreeResult& result, const TcResult& crossings, std::size_
   const auto tc = tree.accepted_tc();
   const auto known = [&tc](double x) { return tc ? number_json(x) : Json(nullptr); };
   const auto unless_alone = [&result](const char* head) { return result.alone ? "" : head; };
-  const auto z = best.difference ? std::optional(best.difference->z) : std::nullopt;
+  const bool both = best.difference.has_value();
+  const double z = both ? best.difference->z : 0;
   // Of the last step, where there was one.
   const bool lattices = tree.none.empty() && tree.edge > 0;
   return {text_cell(unless_alone("crossings"), printed(crossings.points[k].accepted_tc())),
@@ -176,7 +177,8 @@ Cells tree_cells(const TreeResult& result, const TcResult& crossings, std::size_
           {"tree_systematic", "", known(tree.systematic)},
           {"tree_total_error", "", known(tree.total().error)},
           {"tree_status", "", tree_status(tree)},
-          {"difference_z", unless_alone("z"), plain_json(z), z ? fmt::format("{:+.1f}", *z) : "-"},
+          {"difference_z", unless_alone("z"), both ? plain_json(z) : Json(nullptr),
+           both ? fmt::format("{:+.1f}", z) : "-"},
           value_cell("best", unless_alone("both"), best.tc),
           {"best_method", "", best.method},
           text_cell("rel. error", relative_error(best.tc)),

@@ -3,68 +3,25 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <cstdlib>
 #include <limits>
 
-#include "analysis/series/statistics.hpp"
-#include "graphs/bare.hpp"
 #include "src/base/error.hpp"
-#include "src/multispin/swendsen_wang/label_tile.hpp"
-#include "src/search/known_tc.hpp"
 #include "src/search/task_runner.hpp"
+#include "src/search/tree_criterion.hpp"
 #include "src/study/parse.hpp"
 
 namespace rewise {
 namespace {
 
-// Of pilots: enough for all control variates, without which bare lattices differ by so much that
-// the last step would be planned far too large; fewer of lattices of more than kHuge sites.
-constexpr std::uint32_t kPilotGraphs = 24, kFewPilots = 8, kHugePilots = 4;
-constexpr double kHuge = 1u << 21;
-constexpr int kPilotTemperatures = 6;
-constexpr std::uint64_t kPilotMeasure = 20, kLeastMeasure = 60, kMostMeasure = 240;
-constexpr double kPilotRatio = 8, kHugeRatio = 4;  // L / xi of the last pilots
-constexpr double kWide = 0.25;                     // half the range of ln lambda of the last pilots
-constexpr double kNarrow = 0.0075;                 // and of the last step, unless it adds errors
-constexpr double kErrors = 4;                      // and over the error, else its slope is unknown
-constexpr double kOfCurvature = 0.2;               // what its unknown curvature may be of the error
-constexpr double kUnknownCurvature = 0.5;          // of ln lambda in u, where pilots leave it open
-constexpr std::uint32_t kGraphs = 64;      // of the last step, about: its lattices are that large
-constexpr std::uint32_t kLeastGraphs = 8;  // and twice as many where they are small
-// Thermal variance of ln lambda where it is 1, over that of ln X_MM at one T: of a cubic through
-// six temperatures, and of a straight line through two.
-constexpr double kOfPilots = 0.4, kOfLast = 0.5;
-constexpr double kLeastDisorder = 0.1;        // share of the pilots' variance, which is uncertain
-constexpr double kMostSites = 1u << 22;       // of a lattice, unless xi asks for more
-constexpr double kLimitSites = 2147483584.0;  // of the multispin engine
-constexpr int kMostPilots = 24, kMostRounds = 10, kMostTreeMoves = 4;
-constexpr double kSmallP = 1e-3;      // up to here the form for small p
-constexpr double kSmallPError = 0.3;  // relative error of its lambda, over p
-constexpr double kLevel = 1e-5;       // of the check of equilibrium
 // Sweeps that take a few hundredths of a Swendsen-Wang update and change what it leaves alone:
 // tau_int of the sums over clusters falls from 0.88 updates to 0.54 in two dimensions at p = 0.1.
 constexpr Schedule kSchedule = {2, 1};
 
-struct Row {
-  Eigen::ArrayXd mm, md, dd, bond;  // [T]
-  Eigen::VectorXd counts;           // control variates
-  double hot_less_cold = 0;         // of mm, relatively, over the temperatures
-  double thermal = 0;               // relative variance of mm by its replicas, mean over T
-};
-
-Eigen::VectorXd as_vector(const BareCounts& counts) {
-  Eigen::VectorXd vector(kBareCounts);
-  vector << counts.removed, counts.removed_pairs, counts.d_ends, counts.d_pairs, counts.d_removed,
-      counts.removed_beside_removed, counts.d_beside_removed, counts.d_beside_d;
-  return vector;
-}
-
 // Means of a task's sums, per site. `row` has the counts where its lattice was built just now.
-void reduce_tree(const TaskSpec& spec, const TaskData& data, Row& row) {
+void reduce_tree(const TaskSpec& spec, const TaskData& data, TreeRow& row) {
   const auto count = static_cast<Eigen::Index>(data.temperature.size());
   for (auto* x : {&row.mm, &row.md, &row.dd, &row.bond}) x->setZero(count);
-  if (row.counts.size() == 0) row.counts = as_vector(bare_counts(bare_lattice(spec.graph)));
+  if (row.counts.size() == 0) row.counts = control_counts(bare_counts(bare_lattice(spec.graph)));
   const double d_ends = row.counts[2];
   const std::size_t replicas = data.replicas, times = data.bond_sum.time();
   const double updates = static_cast<double>(spec.every * spec.schedule.cluster);
@@ -96,108 +53,18 @@ void reduce_tree(const TaskSpec& spec, const TaskData& data, Row& row) {
   row.hot_less_cold = (hot - cold) / (hot + cold);
 }
 
-std::uint32_t even_edge(double edge) {
-  return 2 * static_cast<std::uint32_t>(std::ceil(std::max(edge, 4.0) / 2 - 1e-9));
-}
-
-// Shortest edge worth a task: about 2^12 sites, in one dimension 2^14.
-std::uint32_t least_edge(int dim) {
-  constexpr std::uint32_t edges[] = {0, 16384, 64, 16, 8};
-  return edges[dim];
-}
-
-// The part of the tiles that a device labels (label_tile.hpp) which a lattice fills.
-double filled_tiles(int dim, std::uint32_t edge) {
-  double part = 1;
-  for (int k = 0; k < dim && dim > 1; ++k) {
-    part *= static_cast<double>(edge) /
-            (multispin::label_tiles(dim, k, edge) * multispin::label_length(dim, k));
-  }
-  return part;
-}
-
-// An edge near `edge`, where `least` allows one: that with the fullest tiles.
-std::uint32_t tiled_edge(int dim, std::uint32_t least, std::uint32_t edge) {
-  std::uint32_t best = std::max(least, edge);
-  for (std::uint32_t e = std::max(least, even_edge(0.85 * edge)); e <= 1.15 * edge; e += 2) {
-    if (filled_tiles(dim, e) > filled_tiles(dim, best)) best = e;
-  }
-  return best;
-}
-
-// Hot and cold starts of bare lattices come together, relatively: xi = 1.5 (3D, p = 0.1) 1.0, 0.01
-// after one update, below 0.005 after two; xi = 9 (2D, p = 0.01) 1.9, 1.2, 0.4, 0.1, 0.05; xi = 25
-// (2D, p = 0.001) after four updates by a factor 0.4 to 0.6 each.
-std::uint64_t equilibration(double length) {
-  return 4 + static_cast<std::uint64_t>(std::ceil(8 * std::pow(std::max(length, 1.0), 0.35)));
-}
-
-// Of ln lambda half way between temperatures that are so far apart in u.
-double curvature_error(double width) { return kUnknownCurvature / 8 * width * width; }
-
-double rounded(double temperature) {
-  return std::strtod(fmt::format("{:.9g}", temperature).c_str(), nullptr);
-}
-
-// The search for one p.
-struct PointWork {
-  TreePoint data;
-  TreeRule rule;
-  bool last = false, done = false;  // in the last step; at the end
-  int pilots = 0, moves = 0;
-  bool narrow = false;       // the pilots' range is that of the last ones
-  double low = 0, high = 0;  // of u, the pilots'
-  std::uint32_t edge = 0;
-  std::uint64_t equilibrate = 0, measure = 0;
-  std::vector<double> temperatures;
-  std::uint32_t graphs = 0;
-  std::vector<Row> rows;  // [graphs]
-  TreeFit fit;
-  TreeRoot pilot;  // of the last pilots that found a root
-  TaskSpeed speed;
-
-  double sites() const { return std::pow(static_cast<double>(edge), rule.dim); }
-};
-
-// Where lambda is about 1, from amplitudes of the regular lattice: a start, never an answer.
-double likely_temperature(const TreeRule& rule) {
-  if (rule.dim == 1) return chain_tc(rule);
-  const double reference = bare_reference(rule);
-  const double tc = regular_tc_value(rule.dim)->value;
-  double low = 1e-6, high = 40;  // of T - T_b
-  for (int step = 0; step < 200; ++step) {
-    const double above = std::sqrt(low * high), t = reference + above, beta = 1 / t;
-    // X_MM as that of the regular lattice as far above its transition, relatively.
-    const double mm = regular_mm(rule.dim, tc * t / std::max(reference, 1e-3 * t));
-    const BareAverages x{mm, 0, 0, std::tanh(beta)};
-    (tree_eigenvalue(rule, beta, x, TreeForm::small_p) > 1 ? low : high) = above;
-  }
-  return reference + std::sqrt(low * high);
-}
-
-class Search {
+class TreeSearch {
  public:
-  Search(Study& study, const StopToken& stop, Progress& progress)
+  TreeSearch(Study& study, const StopToken& stop, Progress& progress)
       : tasks_(study, stop, progress), config_(study.config()) {
-    for (const double p : config_.p) {
-      PointWork work;
-      work.data.p = p;
-      work.data.asked = config_.target_error.value_or(kTreeError);
-      work.rule = {config_.dim(), p, base_rule(config_.rule) == Rule::rewire};
-      if (p == 0) {
-        work.data.none = "p = 0: there are no shortcuts";
-        work.done = true;
-      } else {
-        begin(work);
-      }
-      works_.push_back(std::move(work));
-    }
+    for (const double p : config_.p) works_.emplace_back(open_tree(config_, p));
+    speeds_.resize(works_.size());
   }
 
   std::vector<TreePoint> run() {
     for (auto next = cheapest(); !next.empty(); next = cheapest()) {
       fill(next);
-      for (const std::size_t i : next) decide(works_[i]);
+      for (const std::size_t i : next) decide_tree(works_[i]);
     }
     tasks_.stage("");
     tasks_.expect(0, 0);
@@ -207,7 +74,7 @@ class Search {
   // Of the last step that was finished; a p without one has no Tc.
   std::vector<TreePoint> so_far() const {
     std::vector<TreePoint> points;
-    for (const PointWork& work : works_) {
+    for (const TreeWork& work : works_) {
       points.push_back(work.data);
       if (!work.done && work.data.edge == 0) {
         points.back().reasons.push_back("stopped before the bare lattices of the last step");
@@ -217,66 +84,27 @@ class Search {
   }
 
  private:
-  void begin(PointWork& work) {
-    const TreeRule& rule = work.rule;
-    if (rule.dim == 1) work.data.exact = chain_tc(rule);
-    work.data.form = rule.rewire && rule.p <= kSmallP ? TreeForm::small_p : TreeForm::whole;
-    const double t = likely_temperature(rule), u = tree_coordinate(rule, t);
-    const double half = rule.dim == 1 ? 0.15 : 0.5;
-    work.low = u - half;
-    work.high = u + half;
-    // As large as the correlation length there asks for, up to a moderate size.
-    const double ways = std::tanh(1 / t) * 2 * rule.dim * rule.p;
-    const double length = bare_correlation_length(rule.dim, std::max(1.0, 1 / ways));
-    const double moderate = std::pow(static_cast<double>(1u << 16), 1.0 / rule.dim);
-    work.edge = std::max(least_edge(rule.dim), even_edge(std::min(kPilotRatio * length, moderate)));
-    work.equilibrate = equilibration(length);
-    lay_pilots(work);
-  }
-
-  // Temperatures over [low, high] of u.
-  void lay_pilots(PointWork& work) {
-    work.temperatures.clear();
-    for (int k = 0; k < kPilotTemperatures; ++k) {
-      const double u = work.low + (work.high - work.low) * k / (kPilotTemperatures - 1);
-      work.temperatures.push_back(rounded(tree_temperature(work.rule, u)));
-    }
-    work.measure = kPilotMeasure;
-    work.graphs = work.sites() > kHuge                  ? kHugePilots
-                  : work.rule.rewire && near_root(work) ? kPilotGraphs
-                                                        : kFewPilots;
-    work.rows.clear();
-    work.fit = {3, false, 0};
-  }
-
-  // The range is narrow: these may be the last pilots.
-  static bool near_root(const PointWork& work) { return work.pilots > 0 && work.narrow; }
-
-  // L / xi that is enough for the last pilots.
-  static double pilot_ratio(const PointWork& work, double length) {
-    return std::pow(kPilotRatio * length, work.rule.dim) > kHuge ? kHugeRatio : kPilotRatio;
-  }
-
-  StudyTask task_of(PointWork& work, std::uint32_t graph) const {
+  StudyTask task_of(std::size_t i, std::uint32_t graph) {
+    const TreeWork& work = works_[i];
     StudyTask task;
     TaskSpec& spec = task.spec;
-    const std::vector<std::uint32_t> extents(static_cast<std::size_t>(work.rule.dim), work.edge);
-    const std::string name = fmt::format("tree|{}|p={}|{}|{}", extents_text(extents),
-                                         number_text(work.rule.p), to_string(config_.rule), graph);
-    spec.graph = {extents, work.rule.p, config_.rule, derived_seed(config_.seed, "graph|" + name),
-                  true};
+    spec.graph = work.graph_spec();
+    const std::string extents = extents_text(spec.graph.extents);
+    const std::string name = fmt::format("tree|{}|p={}|{}|{}", extents, number_text(work.rule.p),
+                                         to_string(config_.rule), graph);
+    spec.graph.seed = derived_seed(config_.seed, "graph|" + name);
     spec.seed = derived_seed(config_.seed, "run|" + name);
     spec.cluster = ClusterUpdate::swendsen_wang;
     spec.schedule = kSchedule;
     spec.temperatures = work.temperatures;
     spec.equilibrate = work.equilibrate;
     spec.measure = work.measure;
-    task.label = fmt::format("p = {}, bare {}, graph {}", number_text(work.rule.p),
-                             extents_text(extents), graph + 1);
-    task.seconds = work.speed.of(0) * work.sites() *
+    task.label =
+        fmt::format("p = {}, bare {}, graph {}", number_text(work.rule.p), extents, graph + 1);
+    task.seconds = speeds_[i].of(0) * work.sites() *
                    static_cast<double>(spec.temperatures.size() * spec.cycles());
     task.purpose = work.last ? "graph" : "pilot";
-    task.speed = &work.speed;
+    task.speed = &speeds_[i];
     task.extends = false;  // what is asked for more has other temperatures, a size or a number
     return task;
   }
@@ -285,13 +113,13 @@ class Search {
   // their Tc before the large ones of small p keep the device.
   std::vector<std::size_t> cheapest() const {
     constexpr double together = 8;  // times the least
-    const auto cost = [](const PointWork& work) {
+    const auto cost = [](const TreeWork& work) {
       const double graphs = work.graphs - static_cast<double>(work.rows.size());
       return graphs * work.sites() * static_cast<double>(work.temperatures.size()) *
              static_cast<double>(work.equilibrate + work.measure);
     };
     double least = std::numeric_limits<double>::infinity();
-    for (const PointWork& work : works_) {
+    for (const TreeWork& work : works_) {
       if (!work.done) least = std::min(least, cost(work));
     }
     std::vector<std::size_t> chosen;
@@ -311,13 +139,13 @@ class Search {
     std::vector<Target> targets;
     std::size_t pilots = 0;
     for (const std::size_t i : active) {
-      PointWork& work = works_[i];
+      TreeWork& work = works_[i];
       const auto before = static_cast<std::uint32_t>(work.rows.size());
       work.rows.resize(work.graphs);
       for (std::uint32_t g = before; g < work.graphs; ++g) {
-        tasks.push_back(task_of(work, g));
+        tasks.push_back(task_of(i, g));
         tasks.back().on_graph = [&row = work.rows[g]](const Graph& bare) {
-          row.counts = as_vector(bare_counts(bare));
+          row.counts = control_counts(bare_counts(bare));
         };
         targets.push_back({i, g});
       }
@@ -330,296 +158,13 @@ class Search {
     });
   }
 
-  // As many control variates as the graphs allow; of small p the number of removed bonds alone:
-  // pairs of them are too rare to tell (at p = 0.001 eight make the variance four times that of
-  // one).
-  static Eigen::Index controls_of(const PointWork& work) {
-    const Eigen::Index all = !work.rule.rewire                     ? 0
-                             : work.data.form == TreeForm::small_p ? 1
-                                                                   : kBareCounts;
-    return std::clamp<Eigen::Index>(static_cast<Eigen::Index>(work.rows.size()) / 4 - 1, 0, all);
-  }
-
-  // With control variates, most important first.
-  TreeTable table_of(PointWork& work) const {
-    TreeTable table;
-    table.temperature = work.temperatures;
-    const auto graphs = static_cast<Eigen::Index>(work.rows.size());
-    const auto count = static_cast<Eigen::Index>(work.temperatures.size());
-    const Eigen::Index used = controls_of(work);
-    for (auto* x : {&table.mm, &table.md, &table.dd, &table.bond}) x->resize(graphs, count);
-    table.controls.x.resize(graphs, used);
-    table.controls.mu = as_vector(mean_bare_counts(task_of(work, 0).spec.graph)).head(used);
-    for (Eigen::Index g = 0; g < graphs; ++g) {
-      const Row& row = work.rows[static_cast<std::size_t>(g)];
-      table.mm.row(g) = row.mm.transpose();
-      table.md.row(g) = row.md.transpose();
-      table.dd.row(g) = row.dd.transpose();
-      table.bond.row(g) = row.bond.transpose();
-      table.controls.x.row(g) = row.counts.head(used).transpose();
-    }
-    return table;
-  }
-
-  // Hot and cold starts agree: else longer equilibration. False where the rows were dropped.
-  bool in_equilibrium(PointWork& work) {
-    std::vector<double> differences;
-    for (const Row& row : work.rows) differences.push_back(row.hot_less_cold);
-    if (compare_to_zero(differences, kLevel).agree) return true;
-    work.rows.clear();
-    work.equilibrate *= 2;
-    if (work.equilibrate < 5000) return false;
-    fail(work, "hot and cold starts differ after 5000 updates");
-    return false;
-  }
-
-  void fail(PointWork& work, const std::string& reason) {
-    work.data.reasons.push_back(reason);
-    work.done = true;
-  }
-
-  void keep_lambda(PointWork& work, const TreeRoot& root) {
-    auto& kept = work.data.lambda;
-    for (std::size_t t = 0; t < root.lambda.size(); ++t) {
-      const double at = work.temperatures[t];
-      std::erase_if(kept, [&](const TreeLambda& l) { return l.temperature == at; });
-      kept.push_back({at, root.lambda[t], work.edge});
-    }
-    std::sort(kept.begin(), kept.end(), [](const TreeLambda& a, const TreeLambda& b) {
-      return a.temperature < b.temperature;
-    });
-  }
-
-  void decide(PointWork& work) {
-    if (!in_equilibrium(work)) return;
-    const TreeTable table = table_of(work);
-    const TreeRoot root = tree_root(work.rule, table, work.data.form, work.fit);
-    if (work.last) return decide_last(work, root);
-    decide_pilot(work, root, table);
-  }
-
-  // Moves and narrows the range, enlarges the lattice, or goes on to the last step.
-  void decide_pilot(PointWork& work, const TreeRoot& root, const TreeTable& table) {
-    if (++work.pilots > kMostPilots)
-      return fail(work, "the pilots found no temperature with lambda = 1");
-    const double first = root.lambda.empty() ? std::nan("") : root.lambda.front().value;
-    const double end = root.lambda.empty() ? std::nan("") : root.lambda.back().value;
-    const double width = work.high - work.low;
-    const double length_low = bare_correlation_length(work.rule.dim, table.mm.col(0).mean());
-    const auto grow = [&](double length) {
-      const double wanted = std::min(1.1 * pilot_ratio(work, length) * length, 8.0 * work.edge);
-      if (std::pow(wanted, work.rule.dim) >= kLimitSites) return false;
-      work.edge = std::max(work.edge, even_edge(wanted));
-      work.equilibrate = std::max(work.equilibrate, equilibration(length));
-      return true;
-    };
-    if (!(first > 1)) {  // the root lies below
-      if (work.edge < 4 * length_low) {
-        if (!grow(length_low)) return fail(work, too_large());
-      } else {
-        work.high = work.low + 0.2 * width;
-        work.low = work.high - width;
-      }
-      return lay_pilots(work);
-    }
-    if (!(end < 1)) {  // or above
-      work.low = work.high - 0.2 * width;
-      work.high = work.low + width;
-      return lay_pilots(work);
-    }
-    const double u = root_between(work, root);
-    const double slope = (std::log(end) - std::log(first)) / width;
-    const double mm = mm_at(work, table, u);
-    work.data.length = bare_correlation_length(work.rule.dim, mm);
-    const bool small = work.edge < 0.9 * pilot_ratio(work, work.data.length) * work.data.length;
-    const double half = std::max(kWide / -slope, 1e-9);
-    if (small && !grow(work.data.length)) return fail(work, too_large());
-    if (small || width > 2.6 * half || !root.ok) {
-      work.low = u - half;
-      work.high = u + half;
-      work.narrow = true;
-      return lay_pilots(work);
-    }
-    keep_lambda(work, root);
-    work.pilot = root;
-    work.data.root = root;
-    begin_last(work);
-  }
-
-  static std::string too_large() {
-    return "the correlation length of the bare lattice asks for more sites than the multispin "
-           "engine "
-           "takes (2^31)";
-  }
-
-  // Between the two temperatures where lambda passes 1, straight in u and ln lambda.
-  double root_between(const PointWork& work, const TreeRoot& root) const {
-    for (std::size_t t = 0; t + 1 < root.lambda.size(); ++t) {
-      const double a = std::log(root.lambda[t].value), b = std::log(root.lambda[t + 1].value);
-      if (a >= 0 && b < 0) {
-        const double ua = tree_coordinate(work.rule, work.temperatures[t]),
-                     ub = tree_coordinate(work.rule, work.temperatures[t + 1]);
-        return ua + (ub - ua) * a / (a - b);
-      }
-    }
-    return 0.5 * (work.low + work.high);
-  }
-
-  double mm_at(const PointWork& work, const TreeTable& table, double u) const {
-    std::size_t near = 0;
-    for (std::size_t t = 1; t < work.temperatures.size(); ++t) {
-      if (std::abs(tree_coordinate(work.rule, work.temperatures[t]) - u) <
-          std::abs(tree_coordinate(work.rule, work.temperatures[near]) - u)) {
-        near = t;
-      }
-    }
-    return table.mm.col(static_cast<Eigen::Index>(near)).mean();
-  }
-
-  // Size, temperatures and number of graphs of the last step, from the pilots.
-  void begin_last(PointWork& work) {
-    const TreeRoot& pilot = work.pilot;
-    const double wanted = work.data.asked * std::abs(pilot.slope);  // error of ln lambda
-    const double ratio = std::clamp(std::log(40 / wanted), 8.0, 18.0);
-    work.data.length = bare_correlation_length(work.rule.dim, pilot.mm);
-    // Variance of ln lambda of a lattice, times its sites: what updates average out, at one of
-    // them, and what they do not.
-    double thermal = 0;
-    for (const Row& row : work.rows) {
-      thermal += row.thermal / static_cast<double>(work.rows.size());
-    }
-    const double all =
-        std::pow(pilot.lambda_error.error, 2) * static_cast<double>(work.rows.size());
-    const double of_pilots = std::min(kOfPilots * thermal, (1 - kLeastDisorder) * all);
-    // A low estimate, since lattices can be added, not taken back: a standard deviation below, and
-    // without what fitted control variates add.
-    const auto graphs_of_pilots = static_cast<double>(work.rows.size());
-    const double unfitted = graphs_of_pilots - static_cast<double>(controls_of(work));
-    const double low = all * unfitted / graphs_of_pilots * (1 - std::sqrt(2 / unfitted));
-    const double of_update = kOfLast / kOfPilots * of_pilots * kPilotMeasure * work.sites(),
-                 of_lattice = std::max(low - of_pilots, kLeastDisorder * all) * work.sites();
-    work.equilibrate = std::max(work.equilibrate, equilibration(work.data.length));
-    const auto measure = [](double updates) {
-      return static_cast<std::uint64_t>(
-          std::clamp(std::round(updates), double{kLeastMeasure}, double{kMostMeasure}));
-    };
-    const auto sites_for = [&](std::uint64_t updates) {
-      return (of_update / static_cast<double>(updates) + of_lattice) / (wanted * wanted);
-    };
-    // The least work for the error: (equilibrate + m) (of_update / m + of_lattice).
-    work.measure =
-        measure(std::sqrt(static_cast<double>(work.equilibrate) * of_update / of_lattice));
-    const double dim = work.rule.dim, pilot_edge = work.edge;
-    const double by_error =
-        std::pow(std::min(sites_for(work.measure) / kGraphs, kMostSites), 1 / dim);
-    work.edge = tiled_edge(work.rule.dim,
-                           std::max(least_edge(work.rule.dim), even_edge(ratio * work.data.length)),
-                           even_edge(by_error));
-    if (work.sites() >= kLimitSites) return fail(work, too_large());
-    const double least = work.sites() < kHuge ? 2 * kLeastGraphs : kLeastGraphs;
-    const double room = least * work.sites() * wanted * wanted - of_lattice;
-    if (room > 0) work.measure = std::min(work.measure, measure(1.5 * of_update / room));
-    work.last = true;
-    const double graphs = std::ceil(0.7 * sites_for(work.measure) / work.sites());
-    work.graphs = static_cast<std::uint32_t>(std::clamp(graphs, least, double{kGraphs}));
-    if (work.rule.rewire && work.sites() < kMostSites) work.graphs = std::max(work.graphs, 24u);
-    lay_last(work, pilot, std::min(0.5 * tree_finite_size(pilot_edge / work.data.length), 0.1));
-  }
-
-  // `missed`: by how much ln lambda may have been wrong where `root` comes from.
-  void lay_last(PointWork& work, const TreeRoot& root, double missed) {
-    // u-derivative of ln lambda.
-    const double t = root.tc.value, h = 1e-6;
-    const double per_u =
-        root.slope * h / (tree_coordinate(work.rule, t * (1 + h)) - tree_coordinate(work.rule, t));
-    const double wanted = work.data.asked * std::abs(root.slope),
-                 straight = std::sqrt(kOfCurvature * wanted / curvature_error(1)) / 2;
-    const double in_u = 1 / std::abs(per_u);
-    const double half = std::max({std::min(std::max(kNarrow, kErrors * wanted) * in_u, straight),
-                                  2 * root.lambda_error.error * in_u, missed * in_u});
-    const double u = tree_coordinate(work.rule, t);
-    work.temperatures = {rounded(tree_temperature(work.rule, u - half)),
-                         rounded(tree_temperature(work.rule, u + half))};
-    work.rows.clear();
-    work.fit = {1, true, std::clamp(work.pilot.curvature, -1.0, 1.0)};
-  }
-
-  void decide_last(PointWork& work, const TreeRoot& root) {
-    TreePoint& point = work.data;
-    ++point.rounds;
-    if (!root.ok || off_centre(work, root)) {
-      point.edge = 0;
-      if (++work.moves > kMostTreeMoves)
-        return fail(work, "the window does not settle around the root");
-      if (!root.ok) {
-        work.pilots = 0;
-        work.last = false;
-        const double u = tree_coordinate(work.rule, work.pilot.tc.value);
-        work.low = u - 0.4;
-        work.high = u + 0.4;
-        return lay_pilots(work);
-      }
-      return lay_last(work, root, 0);
-    }
-    point.root = root;
-    point.edge = work.edge;
-    point.graphs = work.graphs;
-    point.equilibrate = work.equilibrate;
-    point.measure = work.measure;
-    point.length = bare_correlation_length(work.rule.dim, root.mm);
-    const double slope = std::abs(root.slope);
-    const double size = tree_finite_size(work.edge / point.length);
-    const double u0 = tree_coordinate(work.rule, work.temperatures[0]),
-                 u1 = tree_coordinate(work.rule, work.temperatures[1]);
-    const double curvature = curvature_error(u1 - u0);
-    const double form = point.form == TreeForm::small_p ? kSmallPError * point.p : 0;
-    point.systematic =
-        root.tc.value / slope * std::sqrt(size * size + curvature * curvature + form * form);
-    point.reached = point.total().error / root.tc.value;
-    if (point.reached <= point.asked) {
-      keep_lambda(work, root);
-      work.done = true;
-      return;
-    }
-    const double statistical = root.tc.error / root.tc.value,
-                 left_out = point.systematic / root.tc.value;
-    const double room = point.asked * point.asked - left_out * left_out;
-    // Of more graphs, to which fitted control variates add less.
-    const double unfitted = work.graphs - static_cast<double>(controls_of(work));
-    const double needed = room > 0 ? unfitted * statistical * statistical / room * 1.2 + 1 : 1e18;
-    if (needed > static_cast<double>(config_.most_graphs)) {
-      point.stopped = room > 0 ? fmt::format("more than most_graphs = {} bare lattices are needed",
-                                             config_.most_graphs)
-                               : "what the form leaves out is larger";
-    } else if (point.rounds >= kMostRounds) {
-      point.stopped = "it is not reached after the last round";
-    } else {
-      // Errors of few graphs are uncertain: no more than twice or four times as many at a time.
-      const double most = (work.graphs < kGraphs ? 2.0 : 4.0) * work.graphs;
-      work.graphs =
-          static_cast<std::uint32_t>(std::clamp(std::ceil(needed), work.graphs + 1.0, most));
-      return;
-    }
-    keep_lambda(work, root);
-    work.done = true;
-  }
-
-  // The root lies outside of the window by more than its width.
-  bool off_centre(const PointWork& work, const TreeRoot& root) const {
-    const double u0 = tree_coordinate(work.rule, work.temperatures[0]),
-                 u1 = tree_coordinate(work.rule, work.temperatures[1]);
-    const double u = tree_coordinate(work.rule, root.tc.value);
-    return std::abs(u - 0.5 * (u0 + u1)) > u1 - u0;
-  }
-
   TaskRunner tasks_;
   const StudyConfig& config_;
-  std::vector<PointWork> works_;
+  std::vector<TreeWork> works_;    // [p]
+  std::vector<TaskSpeed> speeds_;  // [p]
 };
 
 }  // namespace
-
-Value TreePoint::total() const { return {root.tc.value, std::hypot(root.tc.error, systematic)}; }
 
 std::string tree_refusal(const StudyConfig& config) {
   if (config.model.kind != ModelKind::ising) return "it is for Ising spins";
@@ -631,7 +176,7 @@ std::string tree_refusal(const StudyConfig& config) {
 
 std::vector<TreePoint> search_tree(Study& study, const StopToken& stop, Progress& progress,
                                    const std::function<void(std::vector<TreePoint>)>& interrupted) {
-  Search search(study, stop, progress);
+  TreeSearch search(study, stop, progress);
   try {
     return search.run();
   } catch (const Error& error) {

@@ -1,13 +1,8 @@
 // Tc(p) by the tree condition (analysis/README.md): runs tasks on bare lattices and finds where
 // lambda(T) = 1. No crossings, no sizes to extrapolate from; the lattice's size follows from the
-// correlation length of the bare lattice.
-//
-//   1. Pilots: six temperatures, spread evenly in u(T), on eight bare lattices; the range moves to
-//      the root and narrows, and the lattice grows, until it is eight correlation lengths large.
-//   2. Two temperatures beside the root, lambda within 1% of 1, on lattices so large that what they
-//      miss is a tenth of the error asked for; rounds add bare lattices until it is reached.
-// All p go through these steps together. The same tasks on every device; running again computes
-// what is missing.
+// correlation length of the bare lattice. tree_criterion.hpp decides what to run for each p; all p
+// go through their steps together. The same tasks on every device; running again computes what is
+// missing.
 #pragma once
 
 #include <functional>

@@ -6,6 +6,7 @@
 
 #include "graphs/graph.hpp"
 #include "src/bytespin/bytespin.hpp"
+#include "src/bytespin/methods.hpp"
 #include "src/bytespin/swendsen_wang/border_bonds.hpp"
 #include "src/cuda/device_part.hpp"
 #include "tests/support/catch.hpp"
@@ -183,7 +184,9 @@ TEST_CASE("the bonds across tiles of a slab are among those of its rank, once") 
 
 TEST_CASE("what several devices share") {
   const auto why = [](std::vector<std::uint32_t> extents, ClusterUpdate cluster,
-                      LabelMethod method) { return why_no_team(extents, cluster, method); };
+                      LabelMethod method) {
+    return bytespin::why_no_team(extents, cluster, BytespinMethods{.label = method});
+  };
   CHECK(why({64, 32}, ClusterUpdate::swendsen_wang, LabelMethod::fast).empty());
   CHECK(why({128, 4, 4}, ClusterUpdate::swendsen_wang, LabelMethod::fast).empty());
   CHECK(why({36, 36}, ClusterUpdate::swendsen_wang, LabelMethod::kalentev).empty());

@@ -20,7 +20,7 @@ struct Sweeper {
         tables{{}, local_stream(update), certain_downhill(update)},
         aside(modified_room(layout)) {
     for (std::uint32_t k = 0; k <= std::max(graph.max_degree(), 8u); ++k) {
-      tables.by_degree.emplace_back(k, 0.4, update);
+      tables.by_degree.emplace_back(k, Model{}, 0.4, update);
     }
   }
   void sweep(Words& words, SweepPlace place) {

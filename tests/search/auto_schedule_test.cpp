@@ -39,59 +39,6 @@ TEST_CASE("work that this machine does in no time is not tuned, though one core 
   CHECK(chosen.reason.find("rule of thumb") != std::string::npos);
 }
 
-TEST_CASE("shortlist: promising at the size before, or beside its winner") {
-  const ClusterUpdate wolff[] = {ClusterUpdate::wolff};
-  const auto all = standard_candidates(wolff);
-  const auto row = [](const char* schedule, const char* rate, bool bound = false) {
-    return fmt::format(R"({{"schedule": "{}", "cluster": "wolff", "rate": {{"value": {}}}, )"
-                       R"("tau_is_lower_bound": {}}})",
-                       schedule, rate, bound);
-  };
-  const auto file = [](const std::string& rows) {
-    return R"({"settings": [{"candidates": [)" + rows + "]}]}";
-  };
-  const auto texts = [&](const std::string& written) {
-    std::string text;
-    for (const Candidate& c : shortlist(all, written)) text += candidate_text(c) + " ";
-    return text;
-  };
-  // The winner is 4:1; 1:64 has half of its rate, 1:0 a little less; 64:1 only a bound of it.
-  const std::string rows = row("1:0", "49") + "," + row("64:1", "500", true) + "," +
-                           row("4:1", "100") + "," + row("1:1", "null") + "," + row("1:64", "50");
-  CHECK(texts(file(rows)) == "8:1 4:1 2:1 1:64 ");
-  CHECK(texts(file(row("0:1", "3"))) == "1:1024 0:1 ");
-  // Of versions that rank by worth, that counts.
-  std::string worth = file(row("1:0", "49") + "," + row("4:1", "100"));
-  worth.insert(worth.rfind("\"rate\""),
-               R"("worth_is_upper_bound": false, "worth": {"value": 3}, )");
-  worth.insert(worth.find("\"rate\""), R"("worth_is_upper_bound": false, "worth": {"value": 9}, )");
-  CHECK(texts(worth) == "1:0 64:1 ");
-  for (const std::string& nothing :
-       {std::string(""), std::string("{}"), std::string(R"({"settings": []})"), file(""),
-        file(row("1:0", "null")), std::string(R"({"settings": [{"candidates": [{}]}]})")}) {
-    CHECK(shortlist(all, nothing) == all);
-  }
-}
-
-TEST_CASE("the next size tries whom the size before found promising") {
-  const Workplace place;
-  const auto folder = place / "study";
-  const ScheduleWish small = wish(0.1, kWorthTuning);
-  choose_schedule(folder, small, StopToken());
-  ScheduleWish large = small;
-  large.spec.graph.extents = {12, 10};
-  large.neighbour = small.spec;
-  CHECK(choose_schedule(folder, large, StopToken()).tuned);
-  const auto tried = [&](const TaskSpec& spec) {
-    return nlohmann::json::parse(place.read("study/schedules/" + schedule_class(spec) + ".json"))
-        .at("settings")[0]["candidates"]
-        .size();
-  };
-  CHECK(tried(small.spec) == 15);
-  CHECK(tried(large.spec) < 15);
-  CHECK(tried(large.spec) >= 2);
-}
-
 TEST_CASE("worth tuning: tuned once by whoever comes first, the others take it") {
   const Workplace place;
   const auto folder = place / "study";

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "src/search/costs.hpp"
+#include "src/search/rounds.hpp"
 #include "tests/study/study_pieces.hpp"
 #include "tests/support/catch.hpp"
 

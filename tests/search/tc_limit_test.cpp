@@ -5,7 +5,7 @@
 
 #include "analysis/scaling/crossing.hpp"
 #include "analysis/scaling/extrapolation.hpp"
-#include "src/search/tc_search.hpp"
+#include "src/search/crossings.hpp"
 #include "tests/analysis/synthetic.hpp"
 #include "tests/support/catch.hpp"
 

@@ -25,6 +25,7 @@ TEST_CASE("the scan covers every known critical temperature") {
       INFO(known.dim << "D, p = " << known.p);
       CHECK(range.low < 0.97 * known.tc);
       CHECK(range.high > 1.03 * known.tc);
+      CHECK(scan_range(known.dim, with_parity(rule, Parity::any), known.p).high == range.high);
     }
   }
   const Range ring = scan_range(1, Rule::rewire, 1e-6);

@@ -1,0 +1,451 @@
+#include "src/search/tree_criterion.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "analysis/series/statistics.hpp"
+#include "src/multispin/swendsen_wang/label_tile.hpp"
+#include "src/search/known_tc.hpp"
+
+namespace rewise {
+namespace {
+
+// Of pilots: enough for all control variates, without which bare lattices differ by so much that
+// the last step would be planned far too large; fewer of lattices of more than kHuge sites.
+constexpr std::uint32_t kTreePilotGraphs = 24, kFewPilots = 8, kHugePilots = 4;
+constexpr double kHuge = 1u << 21;
+constexpr int kTreePilotTemperatures = 6;
+constexpr std::uint64_t kPilotMeasure = 20, kLeastMeasure = 60, kMostMeasure = 240;
+constexpr double kPilotRatio = 8, kHugeRatio = 4;  // L / xi of the last pilots
+constexpr double kWide = 0.25;                     // half the range of ln lambda of the last pilots
+constexpr double kNarrow = 0.0075;                 // and of the last step, unless it adds errors
+constexpr double kErrors = 4;                      // and over the error, else its slope is unknown
+constexpr double kOfCurvature = 0.2;               // what its unknown curvature may be of the error
+constexpr double kUnknownCurvature = 0.5;          // of ln lambda in u, where pilots leave it open
+constexpr std::uint32_t kGraphs = 64;      // of the last step, about: its lattices are that large
+constexpr std::uint32_t kLeastGraphs = 8;  // and twice as many where they are small
+// Thermal variance of ln lambda where it is 1, over that of ln X_MM at one T: of a cubic through
+// six temperatures, and of a straight line through two.
+constexpr double kOfPilots = 0.4, kOfLast = 0.5;
+constexpr double kLeastDisorder = 0.1;        // share of the pilots' variance, which is uncertain
+constexpr double kMostSites = 1u << 22;       // of a lattice, unless xi asks for more
+constexpr double kLimitSites = 2147483584.0;  // of the multispin engine
+constexpr int kMostPilots = 24, kMostRounds = 10, kMostTreeMoves = 4;
+constexpr double kSmallP = 1e-3;      // up to here the form for small p
+constexpr double kSmallPError = 0.3;  // relative error of its lambda, over p
+constexpr double kLevel = 1e-5;       // of the check of equilibrium
+
+std::uint32_t even_edge(double edge) {
+  return 2 * static_cast<std::uint32_t>(std::ceil(std::max(edge, 4.0) / 2 - 1e-9));
+}
+
+// Shortest edge worth a task: about 2^12 sites, in one dimension 2^14.
+std::uint32_t least_edge(int dim) {
+  constexpr std::uint32_t edges[] = {0, 16384, 64, 16, 8};
+  return edges[dim];
+}
+
+// The part of the tiles that a device labels (label_tile.hpp) which a lattice fills.
+double filled_tiles(int dim, std::uint32_t edge) {
+  double part = 1;
+  for (int k = 0; k < dim && dim > 1; ++k) {
+    part *= static_cast<double>(edge) /
+            (multispin::label_tiles(dim, k, edge) * multispin::label_length(dim, k));
+  }
+  return part;
+}
+
+// An edge near `edge`, where `least` allows one: that with the fullest tiles.
+std::uint32_t tiled_edge(int dim, std::uint32_t least, std::uint32_t edge) {
+  std::uint32_t best = std::max(least, edge);
+  for (std::uint32_t e = std::max(least, even_edge(0.85 * edge)); e <= 1.15 * edge; e += 2) {
+    if (filled_tiles(dim, e) > filled_tiles(dim, best)) best = e;
+  }
+  return best;
+}
+
+// Hot and cold starts of bare lattices come together, relatively: xi = 1.5 (3D, p = 0.1) 1.0, 0.01
+// after one update, below 0.005 after two; xi = 9 (2D, p = 0.01) 1.9, 1.2, 0.4, 0.1, 0.05; xi = 25
+// (2D, p = 0.001) after four updates by a factor 0.4 to 0.6 each.
+std::uint64_t equilibration(double length) {
+  return 4 + static_cast<std::uint64_t>(std::ceil(8 * std::pow(std::max(length, 1.0), 0.35)));
+}
+
+// Of ln lambda half way between temperatures that are so far apart in u.
+double curvature_error(double width) { return kUnknownCurvature / 8 * width * width; }
+
+double rounded(double temperature) {
+  return std::strtod(fmt::format("{:.9g}", temperature).c_str(), nullptr);
+}
+
+// Where lambda is about 1, from amplitudes of the regular lattice: a start, never an answer.
+double likely_temperature(const TreeRule& rule) {
+  if (rule.dim == 1) return chain_tc(rule);
+  const double reference = bare_reference(rule);
+  const double tc = regular_tc_value(rule.dim)->value;
+  double low = 1e-6, high = 40;  // of T - T_b
+  for (int step = 0; step < 200; ++step) {
+    const double above = std::sqrt(low * high), t = reference + above, beta = 1 / t;
+    // X_MM as that of the regular lattice as far above its transition, relatively.
+    const double mm = regular_mm(rule.dim, tc * t / std::max(reference, 1e-3 * t));
+    const BareAverages x{mm, 0, 0, std::tanh(beta)};
+    (tree_eigenvalue(rule, beta, x, TreeForm::small_p) > 1 ? low : high) = above;
+  }
+  return reference + std::sqrt(low * high);
+}
+
+void fail(TreeWork& work, const std::string& reason) {
+  work.data.reasons.push_back(reason);
+  work.done = true;
+}
+
+void keep_lambda(TreeWork& work, const TreeRoot& root) {
+  auto& kept = work.data.lambda;
+  for (std::size_t t = 0; t < root.lambda.size(); ++t) {
+    const double at = work.temperatures[t];
+    std::erase_if(kept, [&](const TreeLambda& l) { return l.temperature == at; });
+    kept.push_back({at, root.lambda[t], work.edge});
+  }
+  std::sort(kept.begin(), kept.end(),
+            [](const TreeLambda& a, const TreeLambda& b) { return a.temperature < b.temperature; });
+}
+
+// The range is narrow: these may be the last pilots.
+bool near_root(const TreeWork& work) { return work.pilots > 0 && work.narrow; }
+
+// L / xi that is enough for the last pilots.
+double pilot_ratio(const TreeWork& work, double length) {
+  return std::pow(kPilotRatio * length, work.rule.dim) > kHuge ? kHugeRatio : kPilotRatio;
+}
+
+// Temperatures over [low, high] of u.
+void lay_pilots(TreeWork& work) {
+  work.temperatures.clear();
+  for (int k = 0; k < kTreePilotTemperatures; ++k) {
+    const double u = work.low + (work.high - work.low) * k / (kTreePilotTemperatures - 1);
+    work.temperatures.push_back(rounded(tree_temperature(work.rule, u)));
+  }
+  work.measure = kPilotMeasure;
+  work.graphs = work.sites() > kHuge                  ? kHugePilots
+                : work.rule.rewire && near_root(work) ? kTreePilotGraphs
+                                                      : kFewPilots;
+  work.rows.clear();
+  work.fit = {3, false, 0};
+}
+
+// As many control variates as the graphs allow; of small p the number of removed bonds alone:
+// pairs of them are too rare to tell (at p = 0.001 eight make the variance four times that of
+// one).
+Eigen::Index controls_of(const TreeWork& work) {
+  const Eigen::Index all = !work.rule.rewire                     ? 0
+                           : work.data.form == TreeForm::small_p ? 1
+                                                                 : kBareCounts;
+  return std::clamp<Eigen::Index>(static_cast<Eigen::Index>(work.rows.size()) / 4 - 1, 0, all);
+}
+
+// With control variates, most important first.
+TreeTable table_of(const TreeWork& work) {
+  TreeTable table;
+  table.temperature = work.temperatures;
+  const auto graphs = static_cast<Eigen::Index>(work.rows.size());
+  const auto count = static_cast<Eigen::Index>(work.temperatures.size());
+  const Eigen::Index used = controls_of(work);
+  for (auto* x : {&table.mm, &table.md, &table.dd, &table.bond}) x->resize(graphs, count);
+  table.controls.x.resize(graphs, used);
+  table.controls.mu = control_counts(mean_bare_counts(work.graph_spec())).head(used);
+  for (Eigen::Index g = 0; g < graphs; ++g) {
+    const TreeRow& row = work.rows[static_cast<std::size_t>(g)];
+    table.mm.row(g) = row.mm.transpose();
+    table.md.row(g) = row.md.transpose();
+    table.dd.row(g) = row.dd.transpose();
+    table.bond.row(g) = row.bond.transpose();
+    table.controls.x.row(g) = row.counts.head(used).transpose();
+  }
+  return table;
+}
+
+// Hot and cold starts agree: else longer equilibration. False where the rows were dropped.
+bool in_equilibrium(TreeWork& work) {
+  std::vector<double> differences;
+  for (const TreeRow& row : work.rows) differences.push_back(row.hot_less_cold);
+  if (compare_to_zero(differences, kLevel).agree) return true;
+  work.rows.clear();
+  work.equilibrate *= 2;
+  if (work.equilibrate < 5000) return false;
+  fail(work, "hot and cold starts differ after 5000 updates");
+  return false;
+}
+
+std::string too_large() {
+  return "the correlation length of the bare lattice asks for more sites than the multispin "
+         "engine "
+         "takes (2^31)";
+}
+
+// Between the two temperatures where lambda passes 1, straight in u and ln lambda.
+double root_between(const TreeWork& work, const TreeRoot& root) {
+  for (std::size_t t = 0; t + 1 < root.lambda.size(); ++t) {
+    const double a = std::log(root.lambda[t].value), b = std::log(root.lambda[t + 1].value);
+    if (a >= 0 && b < 0) {
+      const double ua = tree_coordinate(work.rule, work.temperatures[t]),
+                   ub = tree_coordinate(work.rule, work.temperatures[t + 1]);
+      return ua + (ub - ua) * a / (a - b);
+    }
+  }
+  return 0.5 * (work.low + work.high);
+}
+
+double mm_at(const TreeWork& work, const TreeTable& table, double u) {
+  std::size_t near = 0;
+  for (std::size_t t = 1; t < work.temperatures.size(); ++t) {
+    if (std::abs(tree_coordinate(work.rule, work.temperatures[t]) - u) <
+        std::abs(tree_coordinate(work.rule, work.temperatures[near]) - u)) {
+      near = t;
+    }
+  }
+  return table.mm.col(static_cast<Eigen::Index>(near)).mean();
+}
+
+// The root lies outside of the window by more than its width.
+bool off_centre(const TreeWork& work, const TreeRoot& root) {
+  const double u0 = tree_coordinate(work.rule, work.temperatures[0]),
+               u1 = tree_coordinate(work.rule, work.temperatures[1]);
+  const double u = tree_coordinate(work.rule, root.tc.value);
+  return std::abs(u - 0.5 * (u0 + u1)) > u1 - u0;
+}
+
+// `missed`: by how much ln lambda may have been wrong where `root` comes from.
+void lay_last(TreeWork& work, const TreeRoot& root, double missed) {
+  // u-derivative of ln lambda.
+  const double t = root.tc.value, h = 1e-6;
+  const double per_u =
+      root.slope * h / (tree_coordinate(work.rule, t * (1 + h)) - tree_coordinate(work.rule, t));
+  const double wanted = work.data.asked * std::abs(root.slope),
+               straight = std::sqrt(kOfCurvature * wanted / curvature_error(1)) / 2;
+  const double in_u = 1 / std::abs(per_u);
+  const double half = std::max({std::min(std::max(kNarrow, kErrors * wanted) * in_u, straight),
+                                2 * root.lambda_error.error * in_u, missed * in_u});
+  const double u = tree_coordinate(work.rule, t);
+  work.temperatures = {rounded(tree_temperature(work.rule, u - half)),
+                       rounded(tree_temperature(work.rule, u + half))};
+  work.rows.clear();
+  work.fit = {1, true, std::clamp(work.pilot.curvature, -1.0, 1.0)};
+}
+
+// Size, temperatures and number of graphs of the last step, from the pilots.
+void begin_last(TreeWork& work) {
+  const TreeRoot& pilot = work.pilot;
+  const double wanted = work.data.asked * std::abs(pilot.slope);  // error of ln lambda
+  const double ratio = std::clamp(std::log(40 / wanted), 8.0, 18.0);
+  work.data.length = bare_correlation_length(work.rule.dim, pilot.mm);
+  // Variance of ln lambda of a lattice, times its sites: what updates average out, at one of
+  // them, and what they do not.
+  double thermal = 0;
+  for (const TreeRow& row : work.rows) {
+    thermal += row.thermal / static_cast<double>(work.rows.size());
+  }
+  const double all = std::pow(pilot.lambda_error.error, 2) * static_cast<double>(work.rows.size());
+  const double of_pilots = std::min(kOfPilots * thermal, (1 - kLeastDisorder) * all);
+  // A low estimate, since lattices can be added, not taken back: a standard deviation below, and
+  // without what fitted control variates add.
+  const auto graphs_of_pilots = static_cast<double>(work.rows.size());
+  const double unfitted = graphs_of_pilots - static_cast<double>(controls_of(work));
+  const double low = all * unfitted / graphs_of_pilots * (1 - std::sqrt(2 / unfitted));
+  const double of_update = kOfLast / kOfPilots * of_pilots * kPilotMeasure * work.sites(),
+               of_lattice = std::max(low - of_pilots, kLeastDisorder * all) * work.sites();
+  work.equilibrate = std::max(work.equilibrate, equilibration(work.data.length));
+  const auto measure = [](double updates) {
+    return static_cast<std::uint64_t>(
+        std::clamp(std::round(updates), double{kLeastMeasure}, double{kMostMeasure}));
+  };
+  const auto sites_for = [&](std::uint64_t updates) {
+    return (of_update / static_cast<double>(updates) + of_lattice) / (wanted * wanted);
+  };
+  // The least work for the error: (equilibrate + m) (of_update / m + of_lattice).
+  work.measure = measure(std::sqrt(static_cast<double>(work.equilibrate) * of_update / of_lattice));
+  const double dim = work.rule.dim, pilot_edge = work.edge;
+  const double by_error =
+      std::pow(std::min(sites_for(work.measure) / kGraphs, kMostSites), 1 / dim);
+  work.edge = tiled_edge(work.rule.dim,
+                         std::max(least_edge(work.rule.dim), even_edge(ratio * work.data.length)),
+                         even_edge(by_error));
+  if (work.sites() >= kLimitSites) return fail(work, too_large());
+  const double least = work.sites() < kHuge ? 2 * kLeastGraphs : kLeastGraphs;
+  const double room = least * work.sites() * wanted * wanted - of_lattice;
+  if (room > 0) work.measure = std::min(work.measure, measure(1.5 * of_update / room));
+  work.last = true;
+  const double graphs = std::ceil(0.7 * sites_for(work.measure) / work.sites());
+  work.graphs = static_cast<std::uint32_t>(std::clamp(graphs, least, double{kGraphs}));
+  if (work.rule.rewire && work.sites() < kMostSites) work.graphs = std::max(work.graphs, 24u);
+  lay_last(work, pilot, std::min(0.5 * tree_finite_size(pilot_edge / work.data.length), 0.1));
+}
+
+// Moves and narrows the range, enlarges the lattice, or goes on to the last step.
+void decide_pilot(TreeWork& work, const TreeRoot& root, const TreeTable& table) {
+  if (++work.pilots > kMostPilots)
+    return fail(work, "the pilots found no temperature with lambda = 1");
+  const double first = root.lambda.empty() ? std::nan("") : root.lambda.front().value;
+  const double end = root.lambda.empty() ? std::nan("") : root.lambda.back().value;
+  const double width = work.high - work.low;
+  const double length_low = bare_correlation_length(work.rule.dim, table.mm.col(0).mean());
+  const auto grow = [&](double length) {
+    const double wanted = std::min(1.1 * pilot_ratio(work, length) * length, 8.0 * work.edge);
+    if (std::pow(wanted, work.rule.dim) >= kLimitSites) return false;
+    work.edge = std::max(work.edge, even_edge(wanted));
+    work.equilibrate = std::max(work.equilibrate, equilibration(length));
+    return true;
+  };
+  if (!(first > 1)) {  // the root lies below
+    if (work.edge < 4 * length_low) {
+      if (!grow(length_low)) return fail(work, too_large());
+    } else {
+      work.high = work.low + 0.2 * width;
+      work.low = work.high - width;
+    }
+    return lay_pilots(work);
+  }
+  if (!(end < 1)) {  // or above
+    work.low = work.high - 0.2 * width;
+    work.high = work.low + width;
+    return lay_pilots(work);
+  }
+  const double u = root_between(work, root);
+  const double slope = (std::log(end) - std::log(first)) / width;
+  const double mm = mm_at(work, table, u);
+  work.data.length = bare_correlation_length(work.rule.dim, mm);
+  const bool small = work.edge < 0.9 * pilot_ratio(work, work.data.length) * work.data.length;
+  const double half = std::max(kWide / -slope, 1e-9);
+  if (small && !grow(work.data.length)) return fail(work, too_large());
+  if (small || width > 2.6 * half || !root.ok) {
+    work.low = u - half;
+    work.high = u + half;
+    work.narrow = true;
+    return lay_pilots(work);
+  }
+  keep_lambda(work, root);
+  work.pilot = root;
+  work.data.root = root;
+  begin_last(work);
+}
+
+void decide_last(TreeWork& work, const TreeRoot& root) {
+  TreePoint& point = work.data;
+  ++point.rounds;
+  if (!root.ok || off_centre(work, root)) {
+    point.edge = 0;
+    if (++work.moves > kMostTreeMoves)
+      return fail(work, "the window does not settle around the root");
+    if (!root.ok) {
+      work.pilots = 0;
+      work.last = false;
+      const double u = tree_coordinate(work.rule, work.pilot.tc.value);
+      work.low = u - 0.4;
+      work.high = u + 0.4;
+      return lay_pilots(work);
+    }
+    return lay_last(work, root, 0);
+  }
+  point.root = root;
+  point.edge = work.edge;
+  point.graphs = work.graphs;
+  point.equilibrate = work.equilibrate;
+  point.measure = work.measure;
+  point.length = bare_correlation_length(work.rule.dim, root.mm);
+  const double slope = std::abs(root.slope);
+  const double size = tree_finite_size(work.edge / point.length);
+  const double u0 = tree_coordinate(work.rule, work.temperatures[0]),
+               u1 = tree_coordinate(work.rule, work.temperatures[1]);
+  const double curvature = curvature_error(u1 - u0);
+  const double form = point.form == TreeForm::small_p ? kSmallPError * point.p : 0;
+  point.systematic =
+      root.tc.value / slope * std::sqrt(size * size + curvature * curvature + form * form);
+  point.reached = point.total().error / root.tc.value;
+  if (point.reached <= point.asked) {
+    keep_lambda(work, root);
+    work.done = true;
+    return;
+  }
+  const double statistical = root.tc.error / root.tc.value,
+               left_out = point.systematic / root.tc.value;
+  const double room = point.asked * point.asked - left_out * left_out;
+  // Of more graphs, to which fitted control variates add less.
+  const double unfitted = work.graphs - static_cast<double>(controls_of(work));
+  const double needed = room > 0 ? unfitted * statistical * statistical / room * 1.2 + 1 : 1e18;
+  if (needed > static_cast<double>(work.most_graphs)) {
+    point.stopped = room > 0 ? fmt::format("more than most_graphs = {} bare lattices are needed",
+                                           work.most_graphs)
+                             : "what the form leaves out is larger";
+  } else if (point.rounds >= kMostRounds) {
+    point.stopped = "it is not reached after the last round";
+  } else {
+    // Errors of few graphs are uncertain: no more than twice or four times as many at a time.
+    const double most = (work.graphs < kGraphs ? 2.0 : 4.0) * work.graphs;
+    work.graphs =
+        static_cast<std::uint32_t>(std::clamp(std::ceil(needed), work.graphs + 1.0, most));
+    return;
+  }
+  keep_lambda(work, root);
+  work.done = true;
+}
+
+}  // namespace
+
+GraphSpec TreeWork::graph_spec() const {
+  GraphSpec spec;
+  spec.extents.assign(static_cast<std::size_t>(rule.dim), edge);
+  spec.p = rule.p;
+  spec.rule = network;
+  spec.bare = true;
+  return spec;
+}
+
+Eigen::VectorXd control_counts(const BareCounts& counts) {
+  Eigen::VectorXd vector(kBareCounts);
+  vector << counts.removed, counts.removed_pairs, counts.d_ends, counts.d_pairs, counts.d_removed,
+      counts.removed_beside_removed, counts.d_beside_removed, counts.d_beside_d;
+  return vector;
+}
+
+TreeWork open_tree(const StudyConfig& config, double p) {
+  TreeWork work;
+  work.data.p = p;
+  work.data.asked = config.target_error.value_or(kTreeError);
+  work.rule = {config.dim(), p, base_rule(config.rule) == Rule::rewire};
+  work.network = config.rule;
+  work.most_graphs = config.most_graphs;
+  if (p == 0) {
+    work.data.none = "p = 0: there are no shortcuts";
+    work.done = true;
+    return work;
+  }
+  const TreeRule& rule = work.rule;
+  if (rule.dim == 1) work.data.exact = chain_tc(rule);
+  work.data.form = rule.rewire && rule.p <= kSmallP ? TreeForm::small_p : TreeForm::whole;
+  const double t = likely_temperature(rule), u = tree_coordinate(rule, t);
+  const double half = rule.dim == 1 ? 0.15 : 0.5;
+  work.low = u - half;
+  work.high = u + half;
+  // As large as the correlation length there asks for, up to a moderate size.
+  const double ways = std::tanh(1 / t) * 2 * rule.dim * rule.p;
+  const double length = bare_correlation_length(rule.dim, std::max(1.0, 1 / ways));
+  const double moderate = std::pow(static_cast<double>(1u << 16), 1.0 / rule.dim);
+  work.edge = std::max(least_edge(rule.dim), even_edge(std::min(kPilotRatio * length, moderate)));
+  work.equilibrate = equilibration(length);
+  lay_pilots(work);
+  return work;
+}
+
+void decide_tree(TreeWork& work) {
+  if (!in_equilibrium(work)) return;
+  const TreeTable table = table_of(work);
+  const TreeRoot root = tree_root(work.rule, table, work.data.form, work.fit);
+  if (work.last) return decide_last(work, root);
+  decide_pilot(work, root, table);
+}
+
+Value TreePoint::total() const { return {root.tc.value, std::hypot(root.tc.error, systematic)}; }
+
+}  // namespace rewise
