@@ -146,7 +146,7 @@ void Graph::check_ranges() {
   if (!std::ranges::is_sorted(rewired_, {}, &RewiredBond::bond)) {
     std::ranges::sort(rewired_, {}, &RewiredBond::bond);
   }
-  // Bonds beyond the lattice's are numbered without holes, but in a part.
+  // Added bonds are numbered without gaps, except in a part of a graph.
   const bool whole = lattice_.dim == 0 || bonds_ == 0;
   Bond next_added = lattice_.dim > 0 ? lattice_.bonds() : 0;
   for (std::size_t k = 0; k < rewired_.size(); ++k) {
@@ -192,7 +192,7 @@ void Graph::find_modified_cells() {
       f(lattice_.home_b(bond));
     });
   };
-  // Marking sites in a bitmap beats sorting where much of the lattice is modified.
+  // Marking sites in a bitmap is faster than sorting if much of the lattice is modified.
   const std::size_t listed = rewired_.size() + removed_.size();
   if (4 * listed > sites_ / 16) {
     std::vector<std::uint64_t> marked(sites_ / 64 + 1);
@@ -234,7 +234,7 @@ void Graph::fill_neighbours() {
   std::vector<std::uint64_t> cursor(modified_.size() + 1, 0);
   const auto d = static_cast<unsigned>(lattice_.dim);
   for (std::size_t m = 0; m < modified_.size(); ++m) cursor[m + 1] = 2 * d;
-  // Where much of the lattice is modified a list of all sites is looked up soonest.
+  // If much of the lattice is modified, a list of all sites has the fastest look-up.
   std::vector<std::uint32_t> cells;
   if (8 * modified_.size() > sites_) {
     cells.resize(sites_);
@@ -306,7 +306,7 @@ std::uint32_t Graph::degree(Site site) const {
 
 namespace {
 
-// Feeds numbers to the hash as little-endian bytes, whatever the machine.
+// Hashes numbers as little-endian bytes on every machine.
 class Hasher {
  public:
   Hasher() : state_(XXH3_createState(), &XXH3_freeState) {
@@ -377,8 +377,8 @@ void check_rewired_bonds(const Graph& graph) {
   }
 }
 
-// Finds entries of neighbour lists. Lists of hubs are sorted when they are first needed: a search
-// of all of a hub's list for each of its neighbours would cost the square of its degree.
+// Finds entries of neighbour lists. Lists of hubs are sorted when they are first needed, since a
+// linear search for each neighbour of a hub would cost the square of its degree.
 class EntrySearch {
  public:
   explicit EntrySearch(const Graph& graph) : graph_(graph) {}
@@ -437,7 +437,7 @@ void check_counts(const Graph& graph, EntrySearch& entries) {
   if (ends != 2 * graph.bonds()) {
     fail(fmt::format("{} ends of bonds, but {} bonds", ends, graph.bonds()));
   }
-  // A rewired bond must be found at its ends, and a lattice bond that is gone nowhere.
+  // A rewired bond must occur at both of its ends. A moved or removed lattice bond must not occur.
   for (const RewiredBond& r : graph.rewired_bonds()) {
     if (!entries.contains(r.a, r.b, r.bond)) {
       fail(fmt::format("rewired bond {} is not among the neighbours of site {}", r.bond, r.a));

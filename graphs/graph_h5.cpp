@@ -136,7 +136,7 @@ std::vector<std::byte> graph_h5_bytes(const Graph& graph, H5Bonds listed) {
 
 Graph read_graph_h5(std::istream& in, const std::string& name) {
   const std::string bytes(std::istreambuf_iterator<char>(in), {});
-  // HDF5 itself does not survive every damaged image: nothing unsealed is given to it.
+  // HDF5 crashes on some damaged images, so it gets only images whose seal was checked.
   const SealedRead sealed = parse_sealed(std::as_bytes(std::span(bytes)));
   if (sealed.state != SealState::good) {
     throw Error(ExitCode::data, fmt::format("{}: {}", name, sealed.problem));
@@ -144,7 +144,7 @@ Graph read_graph_h5(std::istream& in, const std::string& name) {
   try {
     const h5::File file = h5::File::open(sealed.image);
     return read_group(file.root().group("graph"), name);
-  } catch (const Error& error) {  // whatever is wrong, the file is
+  } catch (const Error& error) {  // any error here means that the file is damaged
     throw Error(ExitCode::data, fmt::format("{}: {}", name, error.what()));
   }
 }

@@ -71,7 +71,7 @@ void NewFile::flush() {
 void NewFile::commit() {
   flush();
   if (::fsync(descriptor_) != 0) fail("cannot be synced", errno);
-  // NFS may report a call as failed that was made.
+  // NFS may report a failure for a call that succeeded.
   const auto in_place = [this] {
     const int error = errno;
     const bool same = is_name_of(path_, descriptor_);
@@ -85,7 +85,7 @@ void NewFile::commit() {
     ::unlink(temporary_.c_str());
   } else if (errno == EEXIST || exists(path_)) {
     refuse_existing(path_);
-  } else {  // a file system without links
+  } else {  // the file system does not support hard links
     int moved =
         ::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), RENAME_NOREPLACE);
     if (moved != 0 && errno == EEXIST) refuse_existing(path_);

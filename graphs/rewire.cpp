@@ -111,12 +111,12 @@ class EndMover {
     rewired_.reserve(expected);
   }
 
-  // An end that will be moved: its bond's home, and where it is drawn to first.
+  // An end that will be moved: the original sites of its bond, and the first target drawn.
   struct Move {
     std::uint64_t end = 0;
     Site a = 0, b = 0, candidate = 0;
   };
-  // Some time before it is moved: what the first draw must be compared with comes from memory.
+  // Called some time before the end is moved: prefetches what the first target is compared with.
   Move prepare(std::uint64_t end) const {
     Move move{end, lattice_.home_a(end / 2), lattice_.home_b(end / 2)};
     const Site own = end % 2 == 0 ? move.a : move.b;
@@ -162,7 +162,7 @@ class EndMover {
       const Site drawn = candidate(move.end, attempt, own);
       if (is_free(drawn, own, other)) return drawn;
     }
-    // So dense a graph is small: list what is free.
+    // A graph this dense is small: list all free sites.
     std::vector<Site> free;
     for (std::uint32_t k = 0; k < choices_; ++k) {
       const Site site = choice(k, own);
@@ -241,7 +241,7 @@ class Swapper {
                         "(wanted: {}); a larger lattice or a smaller p is needed",
                         moved_.size(), lattice_.bonds(), target_));
       }
-      // Where tiny lattices get stuck, exchanges among moved bonds free the way.
+      // If a tiny lattice has no valid pair left, exchanges among moved bonds create new ones.
       attempt_one(attempt, idle > kStuck && idle % 2 == 0);
       if (moved_.size() > best) {
         best = moved_.size();
@@ -261,7 +261,7 @@ class Swapper {
  private:
   static constexpr std::uint64_t kStuck = 1000, kGiveUp = 200000;
 
-  // Where the lattice has a bond's end that stays (0) and the one that is exchanged (1).
+  // Original site of the end of a bond that stays (0), and of the end that is exchanged (1).
   Site home(Bond bond, int end) const {
     const Site a = lattice_.home_a(bond);
     const int side =
@@ -292,8 +292,8 @@ class Swapper {
     place(second, zero2, one2, one1);
   }
 
-  // A bond drawn for the first of a pair. Few are moved: any bond (the caller rejects moved ones).
-  // Most are moved: from the list of those at home, which forgets moved ones as it meets them.
+  // Draws the first bond of a pair. If few bonds are moved, it is any bond (the caller rejects moved
+  // ones). If most are moved, it is from a list of unmoved bonds; a moved one is deleted when drawn.
   Bond unmoved(std::uint64_t random) {
     if (2 * moved_.size() < lattice_.bonds()) return uniform_below_wide(random, lattice_.bonds());
     if (!at_home_) {
@@ -379,7 +379,7 @@ class Adder {
     shortcuts_.join(a, b);
   }
 
-  // So dense a graph is small: list all pairs that are free.
+  // A graph this dense is small: list all free pairs.
   void add_exhaustively(Bond parent) {
     std::vector<std::pair<Site, Site>> free;
     for (std::uint32_t i = 0; i < choices_; ++i) {
@@ -423,7 +423,7 @@ std::vector<RewiredBond> rewire_add(const Lattice& lattice, const GraphSpec& spe
 
 constexpr std::array<std::string_view, 7> kRuleNames{"rewire",   "swap",    "add",     "rewire-any",
                                                      "swap-any", "add-any", "imported"};
-constexpr std::size_t kBuildable = 6;  // "imported" is no rule that one can ask for
+constexpr std::size_t kBuildable = 6;  // all rules but "imported"
 constexpr std::array<std::string_view, 2> kParityNames{"checkerboard", "any"};
 constexpr int kAny = static_cast<int>(Rule::rewire_any);  // from here on
 
@@ -549,8 +549,8 @@ GraphMoments moments_of(const Graph& graph) {
 GraphMoments moments_of(const Lattice& lattice, std::span<const RewiredBond> rewired) {
   const auto regular = 2.0 * lattice.dim;
   GraphMoments moments{0, static_cast<double>(lattice.sites()) * regular * regular};
-  // Calls f(site, by how much its degree changes) for each end that left a site or came to one, and
-  // counts those that came.
+  // Calls f(site, change of its degree) for each end that left or reached a site. Counts the ends
+  // that reached one in moments.rewired_ends.
   const auto for_each_move = [&](const auto& f) {
     for (const RewiredBond& r : rewired) {
       const bool added = r.bond >= lattice.bonds();
@@ -564,7 +564,7 @@ GraphMoments moments_of(const Lattice& lattice, std::span<const RewiredBond> rew
     }
   };
   const auto change = [&](double more) { moments.sum_k2 += more * (2 * regular + more); };
-  // Counting beats sorting where ends have moved on much of the lattice.
+  // Counting is faster than sorting if ends have moved on much of the lattice.
   if (8 * rewired.size() > lattice.sites()) {
     std::vector<std::int32_t> changes(lattice.sites());
     for_each_move([&](Site site, int more) { changes[site] += more; });
