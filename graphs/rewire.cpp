@@ -292,8 +292,8 @@ class Swapper {
     place(second, zero2, one2, one1);
   }
 
-  // Draws the first bond of a pair. If few bonds are moved, it is any bond (the caller rejects moved
-  // ones). If most are moved, it is from a list of unmoved bonds; a moved one is deleted when drawn.
+  // Draws the first bond of a pair. If few bonds are moved: any bond (the caller rejects moved).
+  // If most are moved: a bond of a list of unmoved ones; moved bonds are deleted when drawn.
   Bond unmoved(std::uint64_t random) {
     if (2 * moved_.size() < lattice_.bonds()) return uniform_below_wide(random, lattice_.bonds());
     if (!at_home_) {
