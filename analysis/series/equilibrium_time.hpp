@@ -20,10 +20,10 @@ struct EquilibriumTime {
   bool reached = false;
 };
 
-inline constexpr double kEquilibriumLevel = 0.05;
+inline constexpr double kEquilibriumTimeLevel = 0.05;
 
 // `x` [point] ascending, positive; `hot` and `cold` [system, point], at least 2 systems each.
 EquilibriumTime equilibrium_time(const Eigen::ArrayXd& x, const Eigen::ArrayXXd& hot,
-                                 const Eigen::ArrayXXd& cold, double level = kEquilibriumLevel);
+                                 const Eigen::ArrayXXd& cold, double level = kEquilibriumTimeLevel);
 
 }  // namespace rewise

@@ -180,8 +180,8 @@ std::vector<Setting> study_and_lattice() {
        .key = "parity",
        .type = "text",
        .allowed = words(Parity::any),
-       .help = "which sites a bond's moved end is drawn from: checkerboard: those of its\ncolour, "
-               "so that bonds join sites of opposite colour; any: all sites",
+       .help = "sites that a moved end is drawn from. checkerboard: those of its colour, so "
+               "that bonds join sites of opposite colour; any: all sites",
        .more = "any: networks as in Herrero, Phys. Rev. E 77, 041102 (2008); frustrated for an "
                "antiferromagnet. Ising and Potts, multispin and bytespin engines; slower, since "
                "every site has a list of neighbours",

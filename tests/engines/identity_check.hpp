@@ -15,10 +15,11 @@
 namespace rewise::oracle {
 
 inline bool same(const Observation& a, const Observation& b) {
-  return a.bond_sum == b.bond_sum && a.magnetisation == b.magnetisation &&
-         a.cluster_size == b.cluster_size && a.cluster_quartic_low == b.cluster_quartic_low &&
-         a.cluster_quartic_high == b.cluster_quartic_high && a.cluster_cross == b.cluster_cross &&
-         a.cluster_weight == b.cluster_weight && a.cluster_updates == b.cluster_updates;
+  bool equal = a.cluster_updates == b.cluster_updates;
+  for_each_column(
+      [&](const ColumnInfo&, const auto& one, const auto& other) { equal = equal && one == other; },
+      a, b);
+  return equal;
 }
 
 struct Trace {

@@ -1,8 +1,7 @@
 // Metropolis and Glauber sweeps, colour by colour (Hawick, Leist & Playne 2010, section 3). Sites
 // of one colour share no bond, so their order does not matter.
 //   Ising: a spin flips when its draw is below the threshold of its field; the two updates differ
-//   in
-//          the table only (acceptance.hpp)
+//          in the table only (Model::acceptance)
 //   Potts: Metropolis proposes one of the other q - 1 states; Glauber, the heat bath, draws the new
 //          state with weights exp(beta n), n the number of neighbours in that state
 #pragma once

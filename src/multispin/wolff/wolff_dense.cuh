@@ -15,7 +15,7 @@
 
 namespace rewise::multispin::device {
 
-// Where the tiles of wolff_tiles.hpp and their sites lie, on the device.
+// The positions of tiles and of their sites, on the device.
 
 // Rows of a tile: row j has coordinate (j / stride) % length along direction k >= 1.
 template <int kDim>
