@@ -112,6 +112,17 @@ Graph::Graph(const GraphSpec& spec, std::vector<RewiredBond> bonds,
   spec_ = spec;
 }
 
+void Graph::set_weights(std::vector<std::int32_t> bonds, std::vector<std::int32_t> sites) {
+  if (lattice_.dim > 0 || (!bonds.empty() && bonds.size() != bonds_) ||
+      (!sites.empty() && sites.size() != sites_)) {
+    throw Error(ExitCode::data,
+                fmt::format("{} weights and {} fields do not fit a graph of {} bonds and {} sites",
+                            bonds.size(), sites.size(), bonds_, sites_));
+  }
+  bond_weights_ = std::move(bonds);
+  site_fields_ = std::move(sites);
+}
+
 std::vector<RewiredBond> Graph::shortcuts() const {
   const Lattice lattice = origin();
   std::vector<RewiredBond> moved;
@@ -351,6 +362,8 @@ std::string graph_hash(const Graph& graph) {
       hasher.add(static_cast<std::uint8_t>(graph.colour(static_cast<Site>(site))));
     }
   }
+  for (const std::int32_t weight : graph.bond_weights()) hasher.add(weight);
+  for (const std::int32_t field : graph.site_fields()) hasher.add(field);
   return fmt::format("{:016x}", hasher.digest());
 }
 

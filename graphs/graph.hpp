@@ -89,6 +89,13 @@ class Graph {
     return lattice_.dim > 0 ? lattice_.colour(site) : site_colour_[site];
   }
   std::uint32_t max_degree() const { return max_degree_; }
+  // Couplings and fields that a graph's file gives, in units of 2^-20 (src/model/interactions.hpp);
+  // empty where it gives none. [bonds] by bond index, [sites]
+  std::span<const std::int32_t> bond_weights() const { return bond_weights_; }
+  std::span<const std::int32_t> site_fields() const { return site_fields_; }
+  // For graphs without a lattice. Error(data) where there are not as many as bonds or sites; each
+  // may be empty.
+  void set_weights(std::vector<std::int32_t> bonds, std::vector<std::int32_t> sites);
 
   std::span<const RewiredBond> rewired_bonds() const { return rewired_; }
   // Bonds that the rule moved or added.
@@ -170,7 +177,8 @@ class Graph {
   std::vector<std::vector<std::uint32_t>> modified_of_colour_;
   unsigned bucket_shift_ = 0;
   std::vector<std::uint32_t> buckets_;  // [(sites - 1 >> bucket_shift_) + 2] first modified index
-  std::vector<std::uint8_t> site_colour_;  // imported graphs only
+  std::vector<std::uint8_t> site_colour_;                 // imported graphs only
+  std::vector<std::int32_t> bond_weights_, site_fields_;  // likewise
 };
 
 template <class F>

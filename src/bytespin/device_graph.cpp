@@ -2,7 +2,6 @@
 
 #include <vector>
 
-#include "graphs/geometry.hpp"
 
 namespace rewise::bytespin {
 namespace {
@@ -20,22 +19,6 @@ DeviceBuffer<T> upload(const std::vector<T>& host, cudaStream_t stream) {
 }
 
 }  // namespace
-
-DevicePlan DeviceGraph::outline(const Plan& plan) {
-  DevicePlan out;
-  out.lattice = plan.lattice;
-  const Geometry geometry = Geometry::make(plan.lattice);
-  std::copy(std::begin(geometry.stride), std::end(geometry.stride), out.stride);
-  out.sites = plan.sites;
-  out.max_degree = plan.max_degree;
-  out.potts = plan.potts;
-  out.states = plan.states;
-  out.bond_slots = plan.bond_slots;
-  out.site_slots = plan.site_slots;
-  out.slots = plan.slots;
-  out.rewired_count = plan.rewired.size();
-  return out;
-}
 
 std::uint64_t DeviceGraph::bytes(const Plan& plan) {
   return plan.groups.size() * sizeof(SiteGroup) + plan.graph.offsets().size() * 8 +

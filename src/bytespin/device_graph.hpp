@@ -14,8 +14,6 @@ class DeviceGraph {
   // On the device that is current; waits for the stream.
   DeviceGraph(const Plan& plan, cudaStream_t stream);
 
-  // The numbers of a plan without the pointers, for those who ask for sizes before they allocate.
-  static DevicePlan outline(const Plan& plan);
   static std::uint64_t bytes(const Plan& plan);
 
   const DevicePlan& plan() const { return plan_; }

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <exception>
 
 #include "src/base/error.hpp"
 #include "src/base/stop.hpp"
@@ -16,12 +15,14 @@
 #endif
 #include "src/bytespin/bytespin.hpp"
 #include "src/bytespin/bytespin_engine.hpp"
+#include "src/bytespin/couplings/coupled_engine.hpp"
 #include "src/bytespin/local/local.hpp"
 #include "src/bytespin/local/observe.hpp"
 #include "src/bytespin/methods.hpp"
 #include "src/bytespin/shared.hpp"
 #include "src/bytespin/swendsen_wang/swendsen_wang.hpp"
 #include "src/bytespin/swendsen_wang/swendsen_wang_labels.hpp"
+#include "src/bytespin/systems.hpp"
 #include "src/bytespin/wolff/wolff.hpp"
 
 namespace rewise {
@@ -99,17 +100,9 @@ CpuEngine::CpuEngine(const Graph& graph, const EngineSpec& spec, const EngineOpt
 
 template <class F>
 void CpuEngine::for_each_system(F&& f) {
-  std::exception_ptr failure;
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads_now(options_, threads_))
-  for (std::size_t who = 0; who < systems_; ++who) {
-    try {
-      f(who, workers_[static_cast<std::size_t>(omp_get_thread_num())]);
-    } catch (...) {
-#pragma omp critical
-      failure = std::current_exception();
-    }
-  }
-  if (failure) std::rethrow_exception(failure);
+  bytespin::for_each_system(
+      threads_now(options_, threads_), systems_,
+      [&](std::size_t who, int thread) { f(who, workers_[static_cast<std::size_t>(thread)]); });
 }
 
 void CpuEngine::start() {
@@ -266,8 +259,15 @@ std::unique_ptr<Engine> make_bytespin_engine(const Graph& graph, const EngineSpe
     throw Error(ExitCode::usage, fmt::format("{} threads: out of range (0 for all cores, or more)",
                                              options.threads));
   }
+  const bool coupled = !spec.model.is_ferromagnet();
+  if (coupled && !options.devices.empty()) {
+    throw Error(
+        ExitCode::usage,
+        "devices share a system of the ferromagnet without a field alone (name one device)");
+  }
   if (options.device >= 0 || !options.devices.empty()) {
 #if defined(REWISE_HAVE_CUDA)
+    if (coupled) return make_coupled_cuda_engine(graph, spec, options);
     if (!options.devices.empty()) return make_bytespin_crew(graph, spec, options, 0);
     return make_cuda_engine(graph, spec, options);
 #else
@@ -277,6 +277,7 @@ std::unique_ptr<Engine> make_bytespin_engine(const Graph& graph, const EngineSpe
   if (const std::string why = kMethods.why_not(options.methods, false, false); !why.empty()) {
     throw Error(ExitCode::usage, why);
   }
+  if (coupled) return make_coupled_engine(graph, spec, options);
   return std::make_unique<CpuEngine>(graph, spec, options);
 }
 

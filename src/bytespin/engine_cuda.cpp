@@ -133,7 +133,7 @@ class CudaEngine final : public BytespinEngine, public HasDeviceSpins {
 BytespinMethods CudaEngine::chosen(const EngineOptions& options) const {
   auto methods = methods_from<BytespinMethods>(options.methods);
   if (methods.wolff == WolffMethod::automatic) {
-    methods.wolff = default_wolff_method(DeviceGraph::outline(plan_), systems());
+    methods.wolff = default_wolff_method(outline(plan_), systems());
   }
   methods.label_tile = tile_edge(methods.label, plan_.lattice.dim, methods.label_tile);
   return methods;
@@ -166,7 +166,7 @@ void CudaEngine::check_memory() const {
   const std::uint64_t stride = system_stride(plan_.sites);
   std::uint64_t need = DeviceGraph::bytes(plan_) + LocalCuda::bytes(plan_) + systems_ * stride +
                        systems_ * (5 + plan_.states) * sizeof(unsigned long long) + (64u << 20);
-  const DevicePlan plan = DeviceGraph::outline(plan_);
+  const DevicePlan plan = outline(plan_);
   if (is_wolff()) {
     need += wolff_bytes(methods_.wolff, plan, systems(), stride);
   } else if (is_few_cluster()) {

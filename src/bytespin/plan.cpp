@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "graphs/geometry.hpp"
 #include "src/base/error.hpp"
 #include "src/base/stop.hpp"
 
@@ -92,6 +93,31 @@ Plan::Plan(const Graph& g, const EngineSpec& spec)
   for (const double beta : spec.betas) {
     tables.push_back(make_tables(spec, beta, static_cast<int>(max_degree)));
   }
+}
+
+DevicePlan outline(const Plan& plan) {
+  DevicePlan out;
+  out.lattice = plan.lattice;
+  const Geometry geometry = Geometry::make(plan.lattice);
+  std::copy(std::begin(geometry.stride), std::end(geometry.stride), out.stride);
+  out.sites = plan.sites;
+  out.max_degree = plan.max_degree;
+  out.potts = plan.potts;
+  out.states = plan.states;
+  out.bond_slots = plan.bond_slots;
+  out.site_slots = plan.site_slots;
+  out.slots = plan.slots;
+  out.rewired_count = plan.rewired.size();
+  return out;
+}
+
+DevicePlan host_plan(const Plan& plan) {
+  DevicePlan out = outline(plan);
+  out.groups = plan.groups.data();
+  out.offsets = plan.graph.offsets().data();
+  out.entries = plan.entries.data();
+  out.rewired = plan.rewired.data();
+  return out;
 }
 
 }  // namespace rewise::bytespin

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "src/bytespin/cells.hpp"
+#include "src/bytespin/device_plan.hpp"
 #include "src/bytespin/rules.hpp"
 #include "src/engine/engine.hpp"
 
@@ -58,5 +59,10 @@ struct Plan {
     for (std::uint64_t k = offsets[index]; k < offsets[index + 1]; ++k) f(entries[k].to);
   }
 };
+
+// The numbers of a plan without the pointers.
+DevicePlan outline(const Plan& plan);
+// With pointers to the plan's memory, without tables.
+DevicePlan host_plan(const Plan& plan);
 
 }  // namespace rewise::bytespin

@@ -58,7 +58,7 @@ std::uint32_t thickness_of(const Plan& plan, const EngineSpec& spec, LabelMethod
   if (method == LabelMethod::kalentev) return 1;
   const std::uint32_t tile = tile_planes(plan.lattice);
   const std::uint32_t planes = plan.lattice.extent[static_cast<unsigned>(plan.lattice.dim - 1)];
-  const bool fits = FusedSwendsenWang::takes(DeviceGraph::outline(plan)) &&
+  const bool fits = FusedSwendsenWang::takes(outline(plan)) &&
                     (planes + tile - 1) / tile >= static_cast<std::uint32_t>(ranks);
   return spec.cluster == ClusterUpdate::swendsen_wang && fits ? tile : 1;
 }
@@ -230,7 +230,7 @@ DevicePart CudaShare::rows() const {
 
 std::string CudaShare::why_no_clusters() const {
   if (method_ == LabelMethod::kalentev) return "";
-  const bool takes = FusedSwendsenWang::takes(DeviceGraph::outline(*plan_));
+  const bool takes = FusedSwendsenWang::takes(outline(*plan_));
   const std::uint32_t tile = tile_planes(lattice_);
   if (takes && thickness_ == tile) return "";
   return fmt::format(
@@ -241,7 +241,7 @@ std::string CudaShare::why_no_clusters() const {
 }
 
 void CudaShare::check_memory() const {
-  const DevicePlan plan = DeviceGraph::outline(*plan_);
+  const DevicePlan plan = outline(*plan_);
   const auto systems = static_cast<std::uint32_t>(systems_);
   std::uint64_t need = DeviceGraph::bytes(*plan_) + LocalCuda::bytes(*plan_) +
                        systems_ * (stride_ + 8 * (2 + plan_->states)) + (64u << 20);

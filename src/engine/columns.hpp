@@ -12,7 +12,9 @@
 
 namespace rewise {
 
-// What a column has one value for, at each temperature. Word groups: 32 replicas.
+// What a column has one value for, at each temperature. Word groups: 32 replicas. Pairs: replicas
+// 2k and 2k + 1, of which the first starts ordered and the second random (Start::mixed), so that
+// every replica is in one pair.
 enum class Per { replica, word_group, replica_pair, temperature };
 
 constexpr std::size_t values_per_temperature(Per per, std::size_t replicas) {
@@ -22,7 +24,7 @@ constexpr std::size_t values_per_temperature(Per per, std::size_t replicas) {
     case Per::word_group:
       return replicas / 32;
     case Per::replica_pair:
-      return replicas * (replicas - 1) / 2;
+      return replicas / 2;
     case Per::temperature:
       return 1;
   }
@@ -63,6 +65,7 @@ struct Columns {
   List<std::uint64_t> cluster_size;
   List<std::uint64_t> cluster_quartic_low, cluster_quartic_high;
   List<std::uint64_t> cluster_cross, cluster_weight;
+  List<std::int64_t> overlap, link_overlap;
 };
 
 // Calls f(ColumnInfo, the list of `columns` that belongs to it...) for each column, in the order in
@@ -70,7 +73,8 @@ struct Columns {
 template <class F, class... C>
 void for_each_column(const F& f, C&... columns) {
   f(ColumnInfo{"energy", "bond_sum", Per::replica, MeasuredIn::all,
-               "sum over bonds of s_i s_j; Potts: of delta(s_i, s_j); e = -sum / N"},
+               "sum over bonds of s_i s_j; Potts: of delta(s_i, s_j); e = -sum / N. With couplings "
+               "and fields minus the energy, in units of 1 or 2^-20 (src/model/interactions.hpp)"},
     columns.bond_sum...);
   f(ColumnInfo{"magnetisation", "magnetisation_sum", Per::replica, MeasuredIn::all,
                "sum over sites of s_i; Potts: q N_max - N; m = sum / (N (q - 1))"},
@@ -94,6 +98,12 @@ void for_each_column(const F& f, C&... columns) {
   f(ColumnInfo{"cluster_weight", "cluster_weight", Per::replica, MeasuredIn::weighted_clusters,
                "sum over updates and clusters of w^2"},
     columns.cluster_weight...);
+  f(ColumnInfo{"overlap", "overlap", Per::replica_pair, MeasuredIn::some,
+               "sum over sites of s_i s'_i of two replicas; q = sum / N"},
+    columns.overlap...);
+  f(ColumnInfo{"link_overlap", "link_overlap", Per::replica_pair, MeasuredIn::some,
+               "sum over bonds of s_i s_j s'_i s'_j of two replicas; q_l = sum / bonds"},
+    columns.link_overlap...);
 }
 
 }  // namespace rewise

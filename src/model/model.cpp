@@ -38,8 +38,15 @@ std::uint64_t Model::heat_bath_weight(double beta, int fewer) const {
 double Model::bond_probability(double beta) const { return -std::expm1(-bond_energy() * beta); }
 
 std::string to_string(const Model& model) {
-  return model.is_potts() ? fmt::format("potts with q = {}", model.q)
-                          : std::string(to_string(model.kind));
+  std::string text(to_string(model.kind));
+  const char* before = " with ";
+  const auto add = [&](const std::string& key, const std::string& word) {
+    text += fmt::format("{}{} = {}", before, key, word);
+    before = ", ";
+  };
+  if (model.is_potts()) add("q", fmt::format("{}", model.q));
+  for (const auto& [key, word] : model.interactions.words()) add(key, word);
+  return text;
 }
 
 std::string_view to_string(ModelKind kind) { return kModels[static_cast<std::size_t>(kind)]; }
@@ -48,7 +55,10 @@ std::string_view to_string(LocalUpdate update) {
 }
 
 ModelWords Model::words() const {
-  return {{"name", std::string(to_string(kind))}, {"q", fmt::format("{}", q)}};
+  ModelWords words = interactions.words();
+  words["name"] = to_string(kind);
+  words["q"] = fmt::format("{}", q);
+  return words;
 }
 
 Model parse_model(const ModelWords& words, const ModelWords& origin) {
@@ -59,6 +69,12 @@ Model parse_model(const ModelWords& words, const ModelWords& origin) {
   };
   if (const std::string name = word("name"); !name.empty()) {
     model.kind = static_cast<ModelKind>(parse_word(name, kModels, "model", origin.at("name")));
+  }
+  model.interactions = parse_interactions(words, origin);
+  if (model.is_potts() && model.interactions.has_field()) {
+    const char* key = model.interactions.field != 0 ? "field" : "field_random";
+    throw Error(ExitCode::usage,
+                fmt::format("{}: fields are for the model ising, not for potts", origin.at(key)));
   }
   const std::string states = word("q");
   if (states.empty()) return model;

@@ -1,7 +1,9 @@
 // The model: Hamiltonian, probabilities of the updates, energy and order parameter. All engines,
-// host and device, take them from here (J = 1, k_B = 1).
-//   Ising  H = -sum_bonds s_i s_j
-//   Potts  H = -sum_bonds delta(s_i, s_j)
+// host and device, take them from here (k_B = 1).
+//   Ising  H = -sum_bonds J_ij s_i s_j - sum_sites h_i s_i
+//   Potts  H = -sum_bonds J_ij delta(s_i, s_j)
+// Without an Interactions of its own a model is the ferromagnet, J = 1 and h = 0. The functions of
+// `beta` and counts of neighbours are those of the ferromagnet; boltzmann.hpp has the others.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "src/model/interactions.hpp"
 #include "src/model/sums.hpp"
 #include "src/random/threshold.hpp"
 
@@ -19,18 +22,23 @@ enum class LocalUpdate { metropolis, glauber };
 inline constexpr std::string_view kLocalUpdates[] = {"metropolis", "glauber"};
 
 // What a model is given by, as words by key; [model] of a study's file has the same keys.
-inline constexpr const char* kModelKeys[] = {"name", "q"};
+inline constexpr const char* kModelKeys[] = {
+    "name",          "q",     "couplings",    "on",         "negative", "shortcut_strength",
+    "coupling_seed", "field", "field_random", "field_width"};
 using ModelWords = std::map<std::string, std::string>;
 
 struct Model {
   ModelKind kind = ModelKind::ising;
   std::uint32_t q = 2;  // states, 2..255; Ising has 2
+  Interactions interactions;
 
   friend bool operator==(const Model&, const Model&) = default;
 
   bool is_potts() const { return kind == ModelKind::potts; }
+  bool is_ferromagnet() const { return interactions == Interactions{}; }
   // Error(usage) for a q that is out of range.
   void check() const;
+  // The name and q, and of the other keys those that do not have their default.
   ModelWords words() const;
 
   // The energy of a bond between unequal spins above that of one between equal spins.
@@ -62,14 +70,16 @@ struct Model {
   SumUnits sum_units(std::uint64_t bonds, std::uint64_t sites) const {
     return {static_cast<std::int64_t>(bonds), static_cast<std::int64_t>(sites), q, bond_energy()};
   }
-  SampleUnits sample_units(double sites) const { return {sites, sites * (q - 1)}; }
+  SampleUnits sample_units(double sites) const {
+    return {sites, sites * (q - 1), interactions.energy_unit()};
+  }
 };
 
 // Whether moves that do not raise the energy are certain, so that they need no draw. For the other
 // rules acceptance(-E) is 1 - acceptance(E).
 constexpr bool certain_downhill(LocalUpdate rule) { return rule == LocalUpdate::metropolis; }
 
-// "ising", "potts with q = 3".
+// "ising", "potts with q = 3", "ising with couplings = pm, field = 0.5".
 std::string to_string(const Model& model);
 std::string_view to_string(ModelKind kind);
 std::string_view to_string(LocalUpdate update);

@@ -20,18 +20,19 @@ struct SumUnits {
   }
 };
 
-// Number of sites, and the largest possible magnetisation sum.
+// Number of sites, the largest possible magnetisation sum, and the energy of one unit of the bond
+// sum.
 struct SampleUnits {
   SampleUnits(double n) : sites(n), order(n) {}  // NOLINT: a number of sites is enough for Ising
-  SampleUnits(double n, double most) : sites(n), order(most) {}
-  double sites, order;
+  SampleUnits(double n, double most, double unit = 1) : sites(n), order(most), energy(unit) {}
+  double sites, order, energy = 1;
 
   // Energy and order parameter per site, of one measurement or of arrays of them.
-  //   e = -bond sum / N,  m = M / N (Potts: M = q N_max - N, m = M / (N (q - 1)))
+  //   e = -energy x bond sum / N,  m = M / N (Potts: M = q N_max - N, m = M / (N (q - 1)))
   template <class Bonds, class Magnetisations, class Real>
   void per_site(const Bonds& bond_sum, const Magnetisations& magnetisation, Real& e,
                 Real& m) const {
-    e = bond_sum / -sites;
+    e = bond_sum / (-sites / energy);
     m = magnetisation / order;
   }
 };

@@ -27,7 +27,10 @@ TaskSpec task_spec(const GraphSpec& lattice, const std::shared_ptr<const Graph>&
   spec.graph = lattice;
   spec.imported = graph;
   const auto dim = static_cast<int>(lattice.extents.size());
-  spec.model = parse_model(settings.model, {{"name", "model"}, {"q", "q"}});
+  ModelWords origin;
+  for (const char* key : kModelKeys) origin[key] = key;
+  origin["name"] = "model";
+  spec.model = parse_model(settings.model, origin);
   spec.local = choose_local_update(settings.local, dim, "local");
   const auto schedule = parse_schedule(settings.schedule, "schedule");
   spec.cluster = choose_cluster(settings.cluster, schedule, "cluster").value();

@@ -36,6 +36,16 @@ RW_HD std::uint32_t mulhi32(std::uint32_t a, std::uint32_t b) {
 #endif
 }
 
+// The upper 64 bits of a product of 64-bit numbers.
+RW_HD std::uint64_t mulhi64(std::uint64_t a, std::uint64_t b) {
+#if defined(__CUDA_ARCH__)
+  return __umul64hi(a, b);
+#else
+  __extension__ using Wide = unsigned __int128;
+  return static_cast<std::uint64_t>((static_cast<Wide>(a) * b) >> 64);
+#endif
+}
+
 // Philox4x32 with R rounds; equals r123::Philox4x32_R<R> (tests/random compares them).
 template <int R = kPhiloxRounds>
 RW_HD Words4 philox4x32(std::uint32_t c0, std::uint32_t c1, std::uint32_t c2, std::uint32_t c3,
@@ -79,12 +89,7 @@ RW_HD std::uint64_t word64(const Words4& x, int half) {
 
 // A uniform integer in [0, n), n < 2^32, from 64 random bits (bias below 2^-32).
 RW_HD std::uint32_t uniform_below(std::uint64_t random, std::uint32_t n) {
-#if defined(__CUDA_ARCH__)
-  return static_cast<std::uint32_t>(__umul64hi(random, n));
-#else
-  __extension__ using Wide = unsigned __int128;
-  return static_cast<std::uint32_t>((static_cast<Wide>(random) * n) >> 64);
-#endif
+  return static_cast<std::uint32_t>(mulhi64(random, n));
 }
 
 }  // namespace rewise

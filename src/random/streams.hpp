@@ -14,6 +14,8 @@ enum class Stream : std::uint32_t {
   graph_add = 4,     // ends of added bonds
   graph_sample = 5,  // sampled path lengths
   graph_side = 6,    // which end of a bond rule swap-any exchanges
+  coupling = 7,      // item bond, step coupling seed: J (src/engine/couplings.hpp)
+  field = 8,         // item site, step coupling seed: random field
 
   // Engines (key: run seed)
   start = 16,       // hot start: item site, one word of 32 replicas
@@ -28,6 +30,7 @@ enum class Stream : std::uint32_t {
   bytespin_flip = 25,        // bytespin engine, Swendsen-Wang: item the cluster's smallest site
   bytespin_seed = 26,        // bytespin engine, Wolff: the seed site
   bytespin_proposal = 27,    // Potts: the proposed state
+  bytespin_ghost = 28,       // bytespin engine, cluster updates in a field: item site
   bitlattice_start = 40,     // bitlattice engine: item 2 group + colour; src/bitlattice/rules.hpp
   bitlattice_local = 41,     // bitlattice engine, Metropolis and Glauber: the same item
   bitlattice_modified = 42,  // likewise, modified cells: item 2 (a quarter of the cell) + colour

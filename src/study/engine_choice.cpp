@@ -123,9 +123,9 @@ EngineKind choose_engine(const std::string& text, const Model& model, ClusterUpd
     throw Error(ExitCode::internal, "no engine has this model and cluster update");
   }
   if (!has(*named, model)) {
-    throw Error(
-        ExitCode::usage,
-        fmt::format("{}: the {} engine is for Ising only (bytespin takes potts)", origin, text));
+    throw Error(ExitCode::usage,
+                fmt::format("{}: the {} engine does not take {} (bytespin does)", origin, text,
+                            to_string(model)));
   }
   if (traits(*named).studies && !able(*named)) {
     throw Error(ExitCode::usage, fmt::format("{}: the {} engine has no {} updates ({} has)", origin,

@@ -46,6 +46,11 @@ std::string real(double value) {
   return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
 }
 
+// A number, or "" where it has its default.
+std::string unless(double value, double standard) {
+  return value == standard ? std::string() : real(value);
+}
+
 template <class Values, class Text>
 std::string list(const Values& values, const Text& text) {
   std::vector<std::string> parts;
@@ -307,6 +312,114 @@ std::vector<Setting> model_and_sampling() {
        .option_type = "N",
        .old_table = "sampling",
        .old_key = "q"},
+      {.table = "model",
+       .key = "couplings",
+       .type = "text",
+       .standard = "\"ferromagnet\"",
+       .allowed = words(CouplingKind::file),
+       .help = "J of the bonds: ferromagnet 1, antiferromagnet -1, pm 1 or -1 at random, gaussian "
+               "normal deviates, file: the weights of the graph's file",
+       .more = "H = -sum J_ij s_i s_j - sum h_i s_i. Random couplings follow from the graph's seed "
+               "and coupling_seed. With file, sites can have fields too",
+       .example = "\"pm\"",
+       .text =
+           [](C c) {
+             const CouplingKind kind = c.model.interactions.couplings;
+             return kind == CouplingKind::ferromagnet ? std::string() : quoted_name(kind);
+           },
+       .option = "--couplings",
+       .option_type = "WORD"},
+      {.table = "model",
+       .key = "on",
+       .type = "text",
+       .standard = "\"all\"",
+       .allowed = "all, shortcuts",
+       .help = "bonds that take these couplings: all, or shortcuts; the others then have J = 1",
+       .example = "\"shortcuts\"",
+       .text =
+           [](C c) {
+             return std::string(c.model.interactions.on_shortcuts ? "\"shortcuts\"" : "");
+           },
+       .option = "--couplings-on",
+       .option_type = "WORD"},
+      {.table = "model",
+       .key = "negative",
+       .type = "number",
+       .standard = "0.5",
+       .highest = 1,
+       .help = "couplings pm: probability of J = -1, 0..1",
+       .example = "0.3",
+       .text =
+           [](C c) {
+             const Interactions& of = c.model.interactions;
+             return of.couplings == CouplingKind::pm ? real(of.negative) : std::string();
+           },
+       .option = "--negative",
+       .option_type = "X"},
+      {.table = "model",
+       .key = "shortcut_strength",
+       .type = "number",
+       .standard = "1.0",
+       .lowest = -kMostCoupling / 8,
+       .highest = kMostCoupling / 8,
+       .help = "factor of the couplings of shortcuts",
+       .example = "0.5",
+       .text = [](C c) { return unless(c.model.interactions.shortcut_strength, 1); },
+       .option = "--shortcut-strength",
+       .option_type = "X"},
+      {.table = "model",
+       .key = "coupling_seed",
+       .type = "integer",
+       .standard = "0",
+       .most = 0xFFFFFFFFu,
+       .help = "random couplings and fields: another number gives other ones on the same graph",
+       .example = "1",
+       .text =
+           [](C c) {
+             const std::uint32_t seed = c.model.interactions.seed;
+             return seed == 0 ? std::string() : whole(seed);
+           },
+       .option = "--coupling-seed"},
+      {.table = "model",
+       .key = "field",
+       .type = "number",
+       .standard = "0.0",
+       .lowest = -kMostCoupling / 2,
+       .highest = kMostCoupling / 2,
+       .help = "field h of every site (ising)",
+       .example = "0.1",
+       .text = [](C c) { return unless(c.model.interactions.field, 0); },
+       .option = "--field",
+       .option_type = "H"},
+      {.table = "model",
+       .key = "field_random",
+       .type = "text",
+       .standard = "\"none\"",
+       .allowed = words(RandomField::gaussian),
+       .help = "random part of the field: none, pm: field_width or -field_width, gaussian: "
+               "field_width times a normal deviate",
+       .example = "\"gaussian\"",
+       .text =
+           [](C c) {
+             const RandomField random = c.model.interactions.random_field;
+             return random == RandomField::none ? std::string() : quoted_name(random);
+           },
+       .option = "--field-random",
+       .option_type = "WORD"},
+      {.table = "model",
+       .key = "field_width",
+       .type = "number",
+       .standard = "1.0",
+       .highest = kMostCoupling / 16,
+       .help = "width of the random field",
+       .example = "0.5",
+       .text =
+           [](C c) {
+             const Interactions& of = c.model.interactions;
+             return of.random_field == RandomField::none ? std::string() : real(of.field_width);
+           },
+       .option = "--field-width",
+       .option_type = "H"},
       {.table = "sampling",
        .key = "engine",
        .type = "text",

@@ -51,7 +51,17 @@ void check_sums(const TaskData& task, const TaskSpec& spec) {
   const auto bonds = static_cast<std::int64_t>(task.graph.bonds);
   const auto sites = static_cast<std::int64_t>(task.graph.sites);
   const SumUnits units = spec.model.sum_units(task.graph.bonds, task.graph.sites);
-  check_range(task.bond_sum, units.bond_sum(task.graph.bonds), bonds, "a sum over the bonds");
+  if (spec.model.is_ferromagnet()) {
+    check_range(task.bond_sum, units.bond_sum(task.graph.bonds), bonds, "a sum over the bonds");
+  } else {
+    const double largest = spec.model.interactions.energy_unit() == 1
+                               ? static_cast<double>(bonds)
+                               : static_cast<double>(bonds + sites) * kMostCoupling / kFixedUnit;
+    const auto most = static_cast<std::int64_t>(std::fmin(largest, 0x1p62));
+    check_range(task.bond_sum, -most, most, "minus an energy");
+  }
+  check_range(task.overlap, -sites, sites, "an overlap");
+  check_range(task.link_overlap, -bonds, bonds, "a link overlap");
   const std::int64_t most = units.magnetisation(task.graph.sites);
   check_range(task.magnetisation, spec.model.is_potts() ? 0 : -most, most, "a magnetisation");
 

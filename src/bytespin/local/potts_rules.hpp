@@ -12,16 +12,6 @@ namespace rewise::bytespin {
 // Stands for a neighbour that is not there; larger than every state.
 inline constexpr std::uint32_t kNoState = 256;
 
-// The upper 64 bits of a product.
-RW_HD std::uint64_t mulhi64(std::uint64_t a, std::uint64_t b) {
-#if defined(__CUDA_ARCH__)
-  return __umul64hi(a, b);
-#else
-  __extension__ using Wide = unsigned __int128;
-  return static_cast<std::uint64_t>((static_cast<Wide>(a) * b) >> 64);
-#endif
-}
-
 // Metropolis: the proposed state or the old one, of which `same` and `other` neighbours are.
 // flip: Tables::flip.
 RW_HD std::uint32_t metropolis_state(const Threshold* flip, std::uint32_t old, std::uint32_t same,

@@ -1,0 +1,334 @@
+#include "src/bytespin/couplings/coupled_engine.hpp"
+
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <atomic>
+#include <numeric>
+
+#include "src/base/clock.hpp"
+#include "src/base/error.hpp"
+#include "src/base/stop.hpp"
+#include "src/bytespin/draws.hpp"
+#include "src/bytespin/local/local.hpp"
+#include "src/bytespin/local/observe.hpp"
+#include "src/bytespin/methods.hpp"
+#include "src/bytespin/systems.hpp"
+#include "src/engine/couplings.hpp"
+
+namespace rewise::bytespin {
+namespace {
+
+// Updates of one system on a thread.
+class Updates {
+ public:
+  Updates(const CoupledPlan& coupled, std::span<const std::size_t> first_of_colour)
+      : c_(coupled),
+        first_of_colour_(first_of_colour),
+        queue_(coupled.plan.sites),
+        parent_(coupled.plan.sites),
+        fixed_(coupled.plan.sites) {}
+
+  void local(const Boltzmann& factors, const DrawKey& key, std::uint8_t* spins) {
+    with_dim(c_.plan.lattice.dim, [&]<int D>() { local_in<D>(factors, key, spins); });
+  }
+
+  // Returns the size of the cluster, whether it flipped or not.
+  std::uint64_t wolff(const Boltzmann& factors, const DrawKey& key, std::uint8_t* spins) {
+    return with_dim(c_.plan.lattice.dim, [&]<int D>() { return wolff_in<D>(factors, key, spins); });
+  }
+
+  void swendsen_wang(const Boltzmann& factors, const DrawKey& key, std::uint8_t* spins) {
+    with_dim(c_.plan.lattice.dim, [&]<int D>() { swendsen_wang_in<D>(factors, key, spins); });
+  }
+
+ private:
+  template <int D>
+  void local_in(const Boltzmann& factors, const DrawKey& key, std::uint8_t* spins) {
+    for (std::size_t colour = 0; colour + 1 < first_of_colour_.size(); ++colour) {
+      // Slots ascend with the sites of a colour, so that draws come in blocks of 64.
+      std::uint64_t block = ~std::uint64_t{0};
+      for (std::size_t k = first_of_colour_[colour]; k < first_of_colour_[colour + 1]; ++k) {
+        const Site site = c_.of_colour[k];
+        const std::uint64_t slot = c_.plan.site_slots.slot(site, static_cast<int>(colour));
+        if (slot / kSlotsPerBlock != block) {
+          block = slot / kSlotsPerBlock;
+          draw_words(key, Stream::bytespin_local, block, 1, draw_);
+          if (c_.plan.potts) draw_words(key, Stream::bytespin_proposal, block, 1, proposal_);
+        }
+        const std::size_t at = slot % kSlotsPerBlock;
+        spins[site] = c_.next_spin<D>(factors, spins, site, draw_[at], proposal_[at]);
+      }
+    }
+  }
+
+  template <int D>
+  std::uint64_t wolff_in(const Boltzmann& factors, const DrawKey& key, std::uint8_t* spins) {
+    const Words4 words = random_words(key.seed, Stream::bytespin_seed, 0, key.who, 0, key.step);
+    const Site seed = wolff_seed(words, c_.plan.sites);
+    const std::uint8_t state = wolff_state(words, spins[seed], c_.plan.states);
+    std::size_t size = 0;
+    bool fixed = false;
+    const auto join = [&](Site site) {
+      queue_[size++] = site;
+      fixed_[site] = 1;  // in the cluster
+      fixed |= c_.is_fixed(factors, key, site, spins[site]);
+    };
+    join(seed);
+    for (std::size_t head = 0; head < size; ++head) {
+      const Site site = queue_[head];
+      c_.plan.for_each_neighbour<D>(site, [&](Site neighbour, std::uint64_t slot) {
+        if (fixed_[neighbour] != 0) return;
+        if (c_.joins(factors, key, slot, spins[site], spins[neighbour])) join(neighbour);
+      });
+    }
+    for (std::size_t k = 0; k < size; ++k) {
+      const Site site = queue_[k];
+      fixed_[site] = 0;
+      if (!fixed) spins[site] = c_.plan.potts ? state : static_cast<std::uint8_t>(spins[site] ^ 1);
+    }
+    return size;
+  }
+
+  Site find(Site site) {
+    while (parent_[site] != site) site = parent_[site] = parent_[parent_[site]];
+    return site;
+  }
+
+  template <int D>
+  void swendsen_wang_in(const Boltzmann& factors, const DrawKey& key, std::uint8_t* spins) {
+    const auto sites = static_cast<Site>(c_.plan.sites);
+    std::iota(parent_.begin(), parent_.end(), Site{0});
+    for (Site site = 0; site < sites; ++site) {
+      c_.plan.for_each_neighbour<D>(site, [&](Site neighbour, std::uint64_t slot) {
+        if (neighbour < site || !c_.joins(factors, key, slot, spins[site], spins[neighbour]))
+          return;
+        const Site a = find(site), b = find(neighbour);
+        parent_[std::max(a, b)] = std::min(a, b);
+      });
+    }
+    for (Site site = 0; site < sites; ++site) {
+      if (c_.is_fixed(factors, key, site, spins[site])) fixed_[find(site)] = 1;
+    }
+    for (Site site = 0; site < sites; ++site) {
+      const Site root = find(site);
+      if (fixed_[root] == 0) spins[site] = c_.flipped(key, root, spins[site]);
+    }
+    std::fill(fixed_.begin(), fixed_.end(), std::uint8_t{0});
+  }
+
+  const CoupledPlan& c_;
+  const std::span<const std::size_t> first_of_colour_;
+  std::uint32_t draw_[kSlotsPerBlock] = {}, proposal_[kSlotsPerBlock] = {};
+  std::vector<Site> queue_, parent_;
+  std::vector<std::uint8_t> fixed_;  // all 0 between updates
+};
+
+class CoupledCpuEngine final : public CoupledEngine {
+ public:
+  CoupledCpuEngine(const Graph& graph, const EngineSpec& spec, const EngineOptions& options)
+      : CoupledEngine(graph, spec, options),
+        options_(options),
+        threads_(options.threads > 0 ? options.threads : omp_get_max_threads()),
+        spins_(systems_ * plan_.sites),
+        workers_(static_cast<std::size_t>(threads_)) {
+    for_each_system(now_threads(), systems_, [&](std::size_t who, int) {
+      check_stop();
+      const bool hot = starts_hot(spec_.start, static_cast<std::uint32_t>(who % spec_.replicas));
+      start_spins(plan_, spec_.seed, static_cast<std::uint32_t>(who), hot, 0, plan_.sites,
+                  system(who));
+    });
+  }
+
+  std::string_view device() const override { return "cpu"; }
+  int threads() const override { return threads_; }
+  bool advance(const Schedule& schedule, std::uint64_t cycles) override;
+  void measure(Observation& out) override;
+
+ private:
+  struct Worker {
+    std::unique_ptr<Updates> updates;
+    Work work;
+  };
+
+  int now_threads() const { return threads_now(options_, threads_); }
+  std::uint8_t* system(std::size_t who) { return spins_.data() + who * plan_.sites; }
+  void read_part(std::size_t who, std::span<std::uint8_t> out) const override {
+    std::copy_n(spins_.data() + who * plan_.sites, plan_.sites, out.begin());
+  }
+  void write_part(std::size_t who, Bytes spins) override {
+    std::copy(spins.begin(), spins.end(), system(who));
+  }
+  std::uint32_t advance_system(std::size_t who, const Schedule& schedule, std::uint64_t steps,
+                               StopWatch& watch, Worker& worker);
+
+  const EngineOptions options_;
+  const int threads_;
+  std::vector<std::uint8_t> spins_;  // [T][R][sites]
+  std::vector<Worker> workers_;      // [threads]
+};
+
+// Brings a system to `steps` steps beyond step_, or to the end of the step in which it is stopped.
+std::uint32_t CoupledCpuEngine::advance_system(std::size_t who, const Schedule& schedule,
+                                               std::uint64_t steps, StopWatch& watch,
+                                               Worker& worker) {
+  const Boltzmann& factors = boltzmann_[who / spec_.replicas];
+  std::uint32_t done = ahead_[who];
+  for (bool stopped = false; done < steps && !stopped; ++done) {
+    const DrawKey key{spec_.seed, static_cast<std::uint32_t>(who),
+                      static_cast<std::uint32_t>(step_ + done)};
+    const double begin = now();
+    if (done % schedule.steps_per_cycle() < schedule.local) {
+      worker.updates->local(factors, key, system(who));
+      worker.work.local_attempts += plan_.sites;
+      worker.work.local_seconds += now() - begin;
+      stopped = watch.ends(plan_.sites);
+      continue;
+    }
+    std::uint64_t visited = plan_.sites;
+    if (is_wolff()) {
+      visited = worker.updates->wolff(factors, key, system(who));
+    } else {
+      worker.updates->swendsen_wang(factors, key, system(who));
+    }
+    worker.work.cluster_sites += visited;
+    ++worker.work.cluster_updates;
+    worker.work.cluster_seconds += now() - begin;
+    stopped = watch.ends(visited);
+  }
+  return done;
+}
+
+bool CoupledCpuEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
+  check_schedule(schedule);
+  const std::uint64_t steps = check_steps(schedule, cycles);
+  const double begin = now();
+  std::atomic<bool> stopped{false};
+  for_each_system(now_threads(), systems_, [&](std::size_t who, int thread) {
+    StopWatch watch(options_, stopped);
+    if (watch.stopped()) return;
+    Worker& worker = workers_[static_cast<std::size_t>(thread)];
+    if (!worker.updates) worker.updates = std::make_unique<Updates>(coupled_, first_of_colour_);
+    ahead_[who] = advance_system(who, schedule, steps, watch, worker);
+  });
+  double local = 0, cluster = 0;  // the threads' times overlap
+  for (Worker& worker : workers_) {
+    local += worker.work.local_seconds;
+    cluster += worker.work.cluster_seconds;
+    work_.local_attempts += worker.work.local_attempts;
+    work_.cluster_updates += worker.work.cluster_updates;
+    work_.cluster_sites += worker.work.cluster_sites;
+    worker.work = {};
+  }
+  const double fraction = local + cluster > 0 ? (now() - begin) / (local + cluster) : 0;
+  work_.local_seconds += fraction * local;
+  work_.cluster_seconds += fraction * cluster;
+  if (!all_arrived(steps)) return false;
+  step_ += steps;
+  return true;
+}
+
+void CoupledCpuEngine::measure(Observation& out) {
+  const double begin = now();
+  std::vector<std::int64_t> energy(systems_), magnetisation(systems_);
+  std::vector<std::int64_t> overlap(pairs()), link_overlap(pairs());
+  const auto sites = static_cast<Site>(plan_.sites);
+  with_dim(plan_.lattice.dim, [&]<int D>() {
+    for_each_system(now_threads(), systems_, [&](std::size_t who, int) {
+      const std::uint8_t* spins = system(who);
+      for (Site site = 0; site < sites; ++site) energy[who] += coupled_.energy_of<D>(spins, site);
+      magnetisation[who] = rewise::bytespin::magnetisation(plan_, {spins, plan_.sites});
+    });
+    for_each_system(now_threads(), pairs(), [&](std::size_t pair, int) {
+      const std::uint8_t *a = system(first_of_pair(pair)), *b = a + plan_.sites;
+      for (Site site = 0; site < sites; ++site) {
+        overlap[pair] += a[site] == b[site] ? 1 : -1;
+        link_overlap[pair] += coupled_.link_overlap_of<D>(a, b, site);
+      }
+    });
+  });
+  report_couplings(energy, magnetisation, overlap, link_overlap, out);
+  work_.measure_seconds += now() - begin;
+}
+
+}  // namespace
+
+CoupledEngine::CoupledEngine(const Graph& graph, const EngineSpec& spec,
+                             const EngineOptions& options)
+    : BytespinEngine(graph, spec), coupling_(plan_.slots) {
+  if (is_few_cluster()) {
+    throw Error(ExitCode::usage,
+                "few-cluster updates are for the ferromagnet without a field "
+                "(wolff and swendsen-wang take couplings and fields)");
+  }
+  const auto methods = methods_from<BytespinMethods>(options.methods);
+  if (methods.wolff != WolffMethod::automatic || methods.label != LabelMethod::fast) {
+    throw Error(ExitCode::usage,
+                "--wolff-method and --label-method are for the ferromagnet without a field (leave "
+                "them out)");
+  }
+  const Couplings couplings(spec.model, graph);
+  StopCheck check;
+  constexpr std::int64_t kMostEnergy = std::int64_t{1} << 39;  // Boltzmann takes 2^40
+  for (std::uint64_t s = 0; s < plan_.sites; ++s) {
+    check();
+    const auto site = static_cast<Site>(s);
+    std::int64_t sum = 0;
+    graph.for_each_neighbour(site, [&](Site, Bond bond) {
+      const std::int32_t j = couplings.coupling(bond);
+      coupling_[plan_.bond_slots.slot(bond)] = j;
+      sum += std::abs(std::int64_t{j});
+      if (j < 0) has_negative_ = true;
+    });
+    if (couplings.has_field()) {
+      field_.push_back(couplings.field(site));
+      sum += std::abs(std::int64_t{field_.back()});
+    }
+    if (sum >= kMostEnergy) {
+      throw Error(
+          ExitCode::usage,
+          fmt::format("couplings and field of site {} are too large together ({}; below {})", site,
+                      static_cast<double>(sum) * kFixedUnit,
+                      static_cast<double>(kMostEnergy) * kFixedUnit));
+    }
+  }
+  for (const double beta : spec.betas) boltzmann_.emplace_back(beta);
+  first_of_colour_.push_back(0);
+  for (int colour = 0; colour < graph.colours(); ++colour) {
+    for (std::uint64_t site = 0; site < plan_.sites; ++site) {
+      if (graph.colour(static_cast<Site>(site)) == colour) {
+        of_colour_.push_back(static_cast<Site>(site));
+      }
+    }
+    first_of_colour_.push_back(of_colour_.size());
+  }
+  coupled_ = {host_plan(plan_),  coupling_.data(),  field_.empty() ? nullptr : field_.data(),
+              boltzmann_.data(), of_colour_.data(), spec.local};
+}
+
+void CoupledEngine::check_schedule(const Schedule& schedule) const {
+  if (schedule.cluster == 0 || !plan_.potts || !has_negative_) return;
+  throw Error(ExitCode::usage,
+              "cluster updates of Potts spins need couplings J >= 0 (schedule 1:0 takes any)");
+}
+
+void CoupledEngine::report_couplings(const std::vector<std::int64_t>& energy,
+                                     const std::vector<std::int64_t>& magnetisation,
+                                     const std::vector<std::int64_t>& overlap,
+                                     const std::vector<std::int64_t>& link_overlap,
+                                     Observation& out) {
+  out.clear();
+  const bool whole = spec_.model.interactions.energy_unit() == 1;
+  for (const std::int64_t sum : energy) out.bond_sum.push_back(whole ? sum / kFixedOne : sum);
+  out.magnetisation = magnetisation;
+  out.overlap = overlap;
+  out.link_overlap = link_overlap;
+}
+
+std::unique_ptr<Engine> make_coupled_engine(const Graph& graph, const EngineSpec& spec,
+                                            const EngineOptions& options) {
+  return std::make_unique<CoupledCpuEngine>(graph, spec, options);
+}
+
+}  // namespace rewise::bytespin

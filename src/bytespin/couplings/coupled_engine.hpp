@@ -1,0 +1,49 @@
+// The bytespin engine for couplings and fields (coupled_plan.hpp), on every device.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "src/bytespin/bytespin_engine.hpp"
+#include "src/bytespin/couplings/coupled_plan.hpp"
+
+namespace rewise::bytespin {
+
+class CoupledEngine : public BytespinEngine {
+ public:
+  // Error(usage) for updates and methods that are for the ferromagnet alone.
+  CoupledEngine(const Graph& graph, const EngineSpec& spec, const EngineOptions& options);
+
+ protected:
+  // Pairs of replicas 2k and 2k + 1 of one temperature.
+  std::size_t pairs() const { return spec_.betas.size() * (spec_.replicas / 2); }
+  // The first of the two systems of a pair.
+  std::size_t first_of_pair(std::size_t pair) const {
+    const std::size_t of_temperature = spec_.replicas / 2;
+    return pair / of_temperature * spec_.replicas + 2 * (pair % of_temperature);
+  }
+  // Error(usage) for cluster updates that these couplings do not allow.
+  void check_schedule(const Schedule& schedule) const;
+  // `energy`: minus the energies, in units of 2^-20. [T][R]; overlaps: [T][R/2]
+  void report_couplings(const std::vector<std::int64_t>& energy,
+                        const std::vector<std::int64_t>& magnetisation,
+                        const std::vector<std::int64_t>& overlap,
+                        const std::vector<std::int64_t>& link_overlap, Observation& out);
+
+  std::vector<std::int32_t> coupling_, field_;  // CoupledPlan
+  std::vector<Boltzmann> boltzmann_;
+  std::vector<Site> of_colour_;
+  std::vector<std::size_t> first_of_colour_;  // [colours + 1]
+  CoupledPlan coupled_;                       // with pointers to the host's memory
+
+ private:
+  bool has_negative_ = false;
+};
+
+std::unique_ptr<Engine> make_coupled_engine(const Graph& graph, const EngineSpec& spec,
+                                            const EngineOptions& options);
+// On options.device.
+std::unique_ptr<Engine> make_coupled_cuda_engine(const Graph& graph, const EngineSpec& spec,
+                                                 const EngineOptions& options);
+
+}  // namespace rewise::bytespin

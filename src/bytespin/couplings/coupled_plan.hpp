@@ -1,0 +1,151 @@
+// Updates with couplings J and fields h of any size, Ising and Potts: what a site, a bond and a
+// cluster do, in functions that hosts and devices share. All energies are integers in units of
+// 2^-20 (src/model/boltzmann.hpp), so that every device makes the same moves. Draws have the
+// addresses of the ferromagnet's updates (rules.hpp), and with all J = 1 the moves are the same.
+//
+//   local    Metropolis and Glauber, colour by colour: the energy of a move from all neighbours
+//   Wolff    the cluster of a random site over bonds that both spins satisfy (J s s' > 0), each
+//            drawn with probability 1 - exp(-2 beta |J|) (Wolff 1989). A site that its field
+//            favours is bound to a fixed ghost spin with probability 1 - exp(-2 beta |h|); a
+//            cluster that holds such a site keeps its spins
+//   Swendsen-Wang    all clusters over such bonds; those that are not bound to the ghost spin flip
+//            with probability 1/2
+//
+// Cluster updates of Potts spins are for J >= 0.
+#pragma once
+
+#include <cstdint>
+
+#include "src/bytespin/device_plan.hpp"
+#include "src/model/boltzmann.hpp"
+#include "src/model/model.hpp"
+
+namespace rewise::bytespin {
+
+struct CoupledPlan {
+  DevicePlan plan;
+  const std::int32_t* coupling = nullptr;  // [slots] of bonds
+  const std::int32_t* field = nullptr;     // [sites]; nullptr: no field
+  const Boltzmann* boltzmann = nullptr;    // [T]
+  const Site* of_colour = nullptr;         // [sites] ordered by colour
+  LocalUpdate local = LocalUpdate::metropolis;
+
+  RW_HD static int sign(std::uint8_t spin) { return spin != 0 ? 1 : -1; }
+
+  // The energy that a bond of coupling `j` between two spins loses if one of them changes.
+  RW_HD std::int64_t favour(std::int32_t j, std::uint8_t a, std::uint8_t b) const {
+    if (plan.potts) return a == b ? j : 0;
+    return a == b ? 2 * std::int64_t{j} : -2 * std::int64_t{j};
+  }
+  // A spin's energy in its field is less by this than that of the opposite spin.
+  RW_HD std::int64_t field_favour(Site site, std::uint8_t spin) const {
+    return field == nullptr ? 0 : 2 * std::int64_t{field[site]} * sign(spin);
+  }
+
+  // The spin of a site after a local update. `draw`, `proposal`: words of the streams
+  // bytespin_local and bytespin_proposal; the latter is for Potts.
+  template <int kDim>
+  RW_HD std::uint8_t next_spin(const Boltzmann& factors, const std::uint8_t* spins, Site site,
+                               std::uint32_t draw, std::uint32_t proposal) const {
+    const std::uint8_t old = spins[site];
+    if (!plan.potts) {
+      std::int64_t energy = field_favour(site, old);
+      plan.for_each_neighbour<kDim>(site, [&](Site neighbour, std::uint64_t slot) {
+        energy += favour(coupling[slot], old, spins[neighbour]);
+      });
+      return static_cast<std::uint8_t>(old ^ std::uint8_t{happens(draw, accepts(factors, energy))});
+    }
+    if (local == LocalUpdate::glauber) {
+      return heat_bath<kDim>(factors, spins, site, std::uint64_t{draw} << 32 | proposal);
+    }
+    const std::uint8_t proposed = other_state(proposal, old, plan.states);
+    std::int64_t energy = 0;
+    plan.for_each_neighbour<kDim>(site, [&](Site neighbour, std::uint64_t slot) {
+      energy += coupling[slot] * (std::int64_t{spins[neighbour] == old} -
+                                  std::int64_t{spins[neighbour] == proposed});
+    });
+    return happens(draw, factors.metropolis(energy)) ? proposed : old;
+  }
+
+  // Whether a bond joins the clusters of its two spins in the update of `key`.
+  RW_HD bool joins(const Boltzmann& factors, const DrawKey& key, std::uint64_t slot, std::uint8_t a,
+                   std::uint8_t b) const {
+    const std::int64_t energy = favour(coupling[slot], a, b);
+    return energy > 0 && happens(slot_draw(key, Stream::bytespin_bond, slot), factors.bond(energy));
+  }
+  // Whether a site is bound to the ghost spin.
+  RW_HD bool is_fixed(const Boltzmann& factors, const DrawKey& key, Site site,
+                      std::uint8_t spin) const {
+    const std::int64_t energy = field_favour(site, spin);
+    return energy > 0 &&
+           happens(slot_draw(key, Stream::bytespin_ghost, site), factors.bond(energy));
+  }
+
+  // The spin of a site of a Swendsen-Wang cluster, by its smallest site.
+  RW_HD std::uint8_t flipped(const DrawKey& key, Site smallest, std::uint8_t spin) const {
+    if (plan.potts) {
+      return any_state(slot_draw(key, Stream::bytespin_flip, smallest), plan.states);
+    }
+    const Words4 words =
+        random_words(key.seed, Stream::bytespin_flip, bit_item(smallest), key.who, 0, key.step);
+    return static_cast<std::uint8_t>(spin ^ bit_of(words, smallest));
+  }
+
+  // What the bonds to larger neighbours and the field of a site add to minus the energy.
+  template <int kDim>
+  RW_HD std::int64_t energy_of(const std::uint8_t* spins, Site site) const {
+    const std::uint8_t spin = spins[site];
+    std::int64_t sum = field == nullptr ? 0 : std::int64_t{field[site]} * sign(spin);
+    plan.for_each_neighbour<kDim>(site, [&](Site neighbour, std::uint64_t slot) {
+      if (neighbour < site) return;
+      const bool equal = spins[neighbour] == spin;
+      if (plan.potts) {
+        sum += equal ? coupling[slot] : 0;
+      } else {
+        sum += equal ? coupling[slot] : -coupling[slot];
+      }
+    });
+    return sum;
+  }
+  // Of the bonds of a site to larger neighbours, what they add to the sum of s_i s_j s'_i s'_j over
+  // two replicas. (Potts: of 1 where both replicas have equal spins at both ends or unequal ones
+  // at both, else -1.)
+  template <int kDim>
+  RW_HD int link_overlap_of(const std::uint8_t* a, const std::uint8_t* b, Site site) const {
+    const bool own = a[site] == b[site];
+    int sum = 0;
+    plan.for_each_neighbour<kDim>(site, [&](Site neighbour, std::uint64_t) {
+      if (neighbour > site) sum += own == (a[neighbour] == b[neighbour]) ? 1 : -1;
+    });
+    return sum;
+  }
+
+ private:
+  RW_HD Threshold accepts(const Boltzmann& factors, std::int64_t energy) const {
+    return local == LocalUpdate::metropolis ? factors.metropolis(energy) : factors.glauber(energy);
+  }
+
+  // A state with probability proportional to exp(beta x the couplings of equal neighbours).
+  template <int kDim>
+  RW_HD std::uint8_t heat_bath(const Boltzmann& factors, const std::uint8_t* spins, Site site,
+                               std::uint64_t random) const {
+    std::int64_t gain[256];
+    for (std::uint32_t s = 0; s < plan.states; ++s) gain[s] = 0;
+    plan.for_each_neighbour<kDim>(site, [&](Site neighbour, std::uint64_t slot) {
+      gain[spins[neighbour]] += coupling[slot];
+    });
+    std::int64_t most = gain[0];
+    for (std::uint32_t s = 1; s < plan.states; ++s) most = gain[s] > most ? gain[s] : most;
+    const auto weight = [&](std::uint32_t s) {
+      return factors.factor(static_cast<std::uint64_t>(most - gain[s]));
+    };
+    std::uint64_t total = 0;
+    for (std::uint32_t s = 0; s < plan.states; ++s) total += weight(s);
+    std::uint64_t rest = mulhi64(random, total);
+    std::uint32_t state = 0;
+    for (std::uint64_t own = weight(0); rest >= own; own = weight(++state)) rest -= own;
+    return static_cast<std::uint8_t>(state);
+  }
+};
+
+}  // namespace rewise::bytespin

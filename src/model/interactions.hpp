@@ -1,0 +1,65 @@
+// Couplings J of bonds and fields h of sites, as a model asks for them:
+//   H = -sum_bonds J_ij s_i s_j - sum_sites h_i s_i
+// Their values on a graph: src/engine/couplings.hpp.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace rewise {
+
+// Couplings and fields are integers in units of 2^-20, so that energies are exact integers.
+inline constexpr int kFixedBits = 20;
+inline constexpr double kFixedUnit = 0x1p-20;
+inline constexpr std::int32_t kFixedOne = std::int32_t{1} << kFixedBits;
+// Largest |J| and |h|: sums over the bonds of a site then fit 2^43, those over all bonds 63 bits.
+inline constexpr double kMostCoupling = 1024;
+
+enum class CouplingKind {
+  ferromagnet,      // J = 1
+  antiferromagnet,  // J = -1
+  pm,               // J = 1 or -1
+  gaussian,         // mean 0, variance 1
+  file,             // the weights of the graph's file, and the fields of its sites
+};
+enum class RandomField { none, pm, gaussian };
+
+struct Interactions {
+  CouplingKind couplings = CouplingKind::ferromagnet;
+  bool on_shortcuts = false;     // else of all bonds; those of the lattice are 1 then
+  double negative = 0.5;         // pm: probability of J = -1
+  double shortcut_strength = 1;  // J of shortcuts is multiplied by it
+  std::uint32_t seed = 0;        // of couplings and fields, beside the graph's seed
+  double field = 0;              // h of every site
+  RandomField random_field = RandomField::none;
+  double field_width = 1;  // h_i = field + field_width x (1 or -1, or a normal deviate)
+
+  friend bool operator==(const Interactions&, const Interactions&) = default;
+
+  // Whether there is a field beside those of a graph's file.
+  bool has_field() const { return field != 0 || random_field != RandomField::none; }
+  // Whether all couplings are 1 or -1.
+  bool has_unit_couplings() const {
+    return couplings <= CouplingKind::pm && shortcut_strength * shortcut_strength == 1;
+  }
+  // The energy of one unit of the sums of a measurement: 1 where all couplings are 1 or -1 and
+  // there is no field, else kFixedUnit.
+  double energy_unit() const { return has_unit_couplings() && !has_field() ? 1 : kFixedUnit; }
+  // Whether spins are only compared between replicas, since their mean has no meaning: couplings
+  // of either sign.
+  bool is_disordered() const { return couplings >= CouplingKind::pm; }
+
+  // Keys without their default, with their words.
+  std::map<std::string, std::string> words() const;
+};
+
+// Error(usage) with the nearest known word, and for a number that is out of range or a key that
+// does not suit the others. Words and their origins as in parse_model().
+Interactions parse_interactions(const std::map<std::string, std::string>& words,
+                                const std::map<std::string, std::string>& origin);
+std::string_view to_string(CouplingKind kind);
+std::string_view to_string(RandomField field);
+
+}  // namespace rewise
