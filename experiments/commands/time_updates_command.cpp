@@ -40,7 +40,7 @@ constexpr Column kColumns[] = {
 EngineSpec engine_spec_of(const Json& request, ClusterUpdate cluster) {
   EngineSpec spec;
   const std::uint32_t q = request.at("q");
-  spec.model = {q == 2 ? ModelKind::ising : ModelKind::potts, q, {}};
+  spec.model = {q == 2 ? ModelKind::ising : ModelKind::potts, q};
   spec.betas = {request.at("beta").get<double>()};
   spec.replicas = request.at("replicas");
   spec.seed = request.at("seed");

@@ -30,7 +30,7 @@ using ModelWords = std::map<std::string, std::string>;
 struct Model {
   ModelKind kind = ModelKind::ising;
   std::uint32_t q = 2;  // states, 2..255; Ising has 2
-  Interactions interactions;
+  Interactions interactions = {};
 
   friend bool operator==(const Model&, const Model&) = default;
 

@@ -1,0 +1,268 @@
+#include <cuda/atomic>
+
+#include "src/bytespin/couplings/coupled_cuda.hpp"
+#include "src/cuda/launch.hpp"
+
+namespace rewise::bytespin {
+namespace {
+
+constexpr unsigned kThreads = 256;
+
+// A thread's item of one system, of a launch with `per_system` items in blocks of kThreads.
+struct Item {
+  std::uint32_t who;
+  std::uint64_t index;
+};
+__device__ __forceinline__ Item item_of(std::uint32_t blocks_per_system) {
+  return {blockIdx.x / blocks_per_system,
+          std::uint64_t{blockIdx.x % blocks_per_system} * kThreads + threadIdx.x};
+}
+std::uint32_t blocks_for(std::uint64_t items) {
+  return static_cast<std::uint32_t>((items + kThreads - 1) / kThreads);
+}
+LaunchShape shape_of(std::uint64_t systems, std::uint32_t blocks_per_system) {
+  LaunchShape shape;
+  shape.blocks = static_cast<unsigned>(systems * blocks_per_system);
+  shape.threads = kThreads;
+  return shape;
+}
+
+template <int kDim>
+__global__ void local_sites(const __grid_constant__ CoupledPlan c,
+                            const __grid_constant__ DeviceSystems systems, std::uint64_t first,
+                            std::uint64_t last, int colour, std::uint32_t blocks) {
+  const Item item = item_of(blocks);
+  if (first + item.index >= last) return;
+  const Site site = c.of_colour[first + item.index];
+  const DrawKey key = systems.key(item.who);
+  const std::uint64_t slot = c.plan.site_slots.slot(site, colour);
+  std::uint8_t* const spins = systems.system(item.who);
+  const std::uint32_t draw = slot_draw(key, Stream::bytespin_local, slot);
+  const std::uint32_t proposal = c.plan.potts ? slot_draw(key, Stream::bytespin_proposal, slot) : 0;
+  spins[site] =
+      c.next_spin<kDim>(c.boltzmann[systems.temperature(item.who)], spins, site, draw, proposal);
+}
+
+// One block per system.
+template <int kDim>
+__global__ void wolff_clusters(const __grid_constant__ CoupledPlan c,
+                               const __grid_constant__ DeviceSystems systems,
+                               const __grid_constant__ CoupledScratch scratch,
+                               std::uint32_t updates) {
+  __shared__ unsigned size, fixed;
+  const std::uint32_t who = blockIdx.x;
+  const Boltzmann factors = c.boltzmann[systems.temperature(who)];
+  std::uint8_t* const spins = systems.system(who);
+  Site* const queue = scratch.queue + who * c.plan.sites;
+  std::uint32_t* const bits = scratch.bits + who * CoupledScratch::words(c.plan.sites);
+  for (std::uint32_t n = 0; n < updates; ++n) {
+    const DrawKey key = systems.key(who, n);
+    const Words4 words = random_words(key.seed, Stream::bytespin_seed, 0, key.who, 0, key.step);
+    const Site seed = wolff_seed(words, c.plan.sites);
+    const std::uint8_t state = wolff_state(words, spins[seed], c.plan.states);
+    if (threadIdx.x == 0) {
+      queue[0] = seed;
+      atomicOr(&bits[seed / 32], 1u << seed % 32);
+      size = 1;
+      fixed = c.is_fixed(factors, key, seed, spins[seed]) ? 1 : 0;
+    }
+    __syncthreads();
+    unsigned begin = 0, end = 1;
+    while (begin < end) {
+      for (unsigned k = begin + threadIdx.x; k < end; k += kThreads) {
+        const Site site = queue[k];
+        c.plan.for_each_neighbour<kDim>(site, [&](Site neighbour, std::uint64_t slot) {
+          if (!c.joins(factors, key, slot, spins[site], spins[neighbour])) return;
+          const std::uint32_t bit = 1u << neighbour % 32;
+          if ((atomicOr(&bits[neighbour / 32], bit) & bit) != 0) return;
+          queue[atomicAdd(&size, 1u)] = neighbour;
+          if (c.is_fixed(factors, key, neighbour, spins[neighbour])) atomicOr(&fixed, 1u);
+        });
+      }
+      __syncthreads();
+      begin = end;
+      end = size;
+      __syncthreads();
+    }
+    const bool flips = fixed == 0;
+    for (unsigned k = threadIdx.x; k < end; k += kThreads) {
+      const Site site = queue[k];
+      atomicAnd(&bits[site / 32], ~(1u << site % 32));
+      if (flips) {
+        spins[site] = c.plan.potts ? state : static_cast<std::uint8_t>(spins[site] ^ 1);
+      }
+    }
+    if (threadIdx.x == 0) scratch.visited[who] += end;
+    __syncthreads();
+  }
+}
+
+using Parent = cuda::atomic_ref<Site, cuda::thread_scope_device>;
+
+__device__ __forceinline__ Site load(Site* parents, Site site) {
+  return Parent(parents[site]).load(cuda::memory_order_relaxed);
+}
+__device__ __forceinline__ Site find_root(Site* parents, Site site) {
+  for (Site above = load(parents, site); above != site; above = load(parents, site)) site = above;
+  return site;
+}
+__device__ void unite(Site* parents, Site a, Site b) {
+  a = find_root(parents, a);
+  b = find_root(parents, b);
+  while (a != b) {
+    if (a < b) {
+      const Site swap = a;
+      a = b;
+      b = swap;
+    }
+    Site expected = a;  // the larger root goes under the smaller one, if it still is a root
+    if (Parent(parents[a]).compare_exchange_strong(expected, b, cuda::memory_order_relaxed)) return;
+    a = find_root(parents, expected);
+    b = find_root(parents, b);
+  }
+}
+
+__global__ void start_trees(const __grid_constant__ CoupledPlan c,
+                            const __grid_constant__ CoupledScratch scratch, std::uint32_t blocks) {
+  const Item item = item_of(blocks);
+  if (item.index >= c.plan.sites) return;
+  scratch.queue[item.who * c.plan.sites + item.index] = static_cast<Site>(item.index);
+  if (item.index < CoupledScratch::words(c.plan.sites)) {
+    scratch.bits[item.who * CoupledScratch::words(c.plan.sites) + item.index] = 0;
+  }
+}
+
+template <int kDim>
+__global__ void join_trees(const __grid_constant__ CoupledPlan c,
+                           const __grid_constant__ DeviceSystems systems,
+                           const __grid_constant__ CoupledScratch scratch, std::uint32_t blocks) {
+  const Item item = item_of(blocks);
+  if (item.index >= c.plan.sites) return;
+  const auto site = static_cast<Site>(item.index);
+  const DrawKey key = systems.key(item.who);
+  const Boltzmann factors = c.boltzmann[systems.temperature(item.who)];
+  const std::uint8_t* const spins = systems.system(item.who);
+  Site* const parents = scratch.queue + item.who * c.plan.sites;
+  c.plan.for_each_neighbour<kDim>(site, [&](Site neighbour, std::uint64_t slot) {
+    if (neighbour > site && c.joins(factors, key, slot, spins[site], spins[neighbour])) {
+      unite(parents, site, neighbour);
+    }
+  });
+}
+
+// Each site learns its root; sites that are bound to the ghost spin mark theirs.
+__global__ void mark_fixed(const __grid_constant__ CoupledPlan c,
+                           const __grid_constant__ DeviceSystems systems,
+                           const __grid_constant__ CoupledScratch scratch, std::uint32_t blocks) {
+  const Item item = item_of(blocks);
+  if (item.index >= c.plan.sites) return;
+  const auto site = static_cast<Site>(item.index);
+  Site* const parents = scratch.queue + item.who * c.plan.sites;
+  const Site root = find_root(parents, site);
+  Parent(parents[site]).store(root, cuda::memory_order_relaxed);
+  const Boltzmann factors = c.boltzmann[systems.temperature(item.who)];
+  if (c.is_fixed(factors, systems.key(item.who), site, systems.system(item.who)[site])) {
+    atomicOr(&scratch.bits[item.who * CoupledScratch::words(c.plan.sites) + root / 32],
+             1u << root % 32);
+  }
+}
+
+__global__ void flip_trees(const __grid_constant__ CoupledPlan c,
+                           const __grid_constant__ DeviceSystems systems,
+                           const __grid_constant__ CoupledScratch scratch, std::uint32_t blocks) {
+  const Item item = item_of(blocks);
+  if (item.index >= c.plan.sites) return;
+  const Site root = scratch.queue[item.who * c.plan.sites + item.index];
+  const std::uint32_t* const bits = scratch.bits + item.who * CoupledScratch::words(c.plan.sites);
+  if ((bits[root / 32] >> root % 32 & 1u) != 0) return;
+  std::uint8_t* const spins = systems.system(item.who);
+  spins[item.index] = c.flipped(systems.key(item.who), root, spins[item.index]);
+}
+
+__device__ __forceinline__ void add_to(unsigned long long* sum, long long value) {
+  for (int offset = 16; offset > 0; offset /= 2) {
+    value += __shfl_down_sync(0xffffffffu, value, offset);
+  }
+  if (threadIdx.x % 32 == 0 && value != 0) atomicAdd(sum, static_cast<unsigned long long>(value));
+}
+
+template <int kDim>
+__global__ void sum_energies(const __grid_constant__ CoupledPlan c,
+                             const __grid_constant__ DeviceSystems systems,
+                             unsigned long long* energy, std::uint32_t blocks) {
+  const Item item = item_of(blocks);
+  long long sum = 0;
+  if (item.index < c.plan.sites) {
+    sum = c.energy_of<kDim>(systems.system(item.who), static_cast<Site>(item.index));
+  }
+  add_to(energy + item.who, sum);
+}
+
+template <int kDim>
+__global__ void sum_overlaps(const __grid_constant__ CoupledPlan c,
+                             const __grid_constant__ DeviceSystems systems,
+                             unsigned long long* overlaps, std::uint32_t blocks) {
+  const Item item = item_of(blocks);  // item.who: the pair
+  const std::uint32_t of_temperature = systems.replicas / 2;
+  const std::uint32_t first =
+      item.who / of_temperature * systems.replicas + 2 * (item.who % of_temperature);
+  const std::uint8_t* const a = systems.system(first);
+  const std::uint8_t* const b = systems.system(first + 1);
+  long long overlap = 0, link = 0;
+  if (item.index < c.plan.sites) {
+    const auto site = static_cast<Site>(item.index);
+    overlap = a[site] == b[site] ? 1 : -1;
+    link = c.link_overlap_of<kDim>(a, b, site);
+  }
+  add_to(overlaps + 2 * item.who, overlap);
+  add_to(overlaps + 2 * item.who + 1, link);
+}
+
+}  // namespace
+
+void launch_coupled_local(const CoupledPlan& coupled, const DeviceSystems& systems,
+                          std::uint64_t first, std::uint64_t last, int colour,
+                          cudaStream_t stream) {
+  const std::uint32_t blocks = blocks_for(last - first);
+  if (blocks == 0) return;
+  with_dim(coupled.plan.lattice.dim, [&]<int kDim>() {
+    launch(local_sites<kDim>, shape_of(systems.systems, blocks), stream, coupled, systems, first,
+           last, colour, blocks);
+  });
+}
+
+void launch_coupled_wolff(const CoupledPlan& coupled, const DeviceSystems& systems,
+                          const CoupledScratch& scratch, std::uint32_t updates,
+                          cudaStream_t stream) {
+  with_dim(coupled.plan.lattice.dim, [&]<int kDim>() {
+    launch(wolff_clusters<kDim>, shape_of(systems.systems, 1), stream, coupled, systems, scratch,
+           updates);
+  });
+}
+
+void launch_coupled_swendsen_wang(const CoupledPlan& coupled, const DeviceSystems& systems,
+                                  const CoupledScratch& scratch, cudaStream_t stream) {
+  const std::uint32_t blocks = blocks_for(coupled.plan.sites);
+  const LaunchShape shape = shape_of(systems.systems, blocks);
+  launch(start_trees, shape, stream, coupled, scratch, blocks);
+  with_dim(coupled.plan.lattice.dim, [&]<int kDim>() {
+    launch(join_trees<kDim>, shape, stream, coupled, systems, scratch, blocks);
+  });
+  launch(mark_fixed, shape, stream, coupled, systems, scratch, blocks);
+  launch(flip_trees, shape, stream, coupled, systems, scratch, blocks);
+}
+
+void launch_coupled_measure(const CoupledPlan& coupled, const DeviceSystems& systems,
+                            unsigned long long* energy, unsigned long long* overlaps,
+                            cudaStream_t stream) {
+  const std::uint32_t blocks = blocks_for(coupled.plan.sites);
+  const std::uint32_t pairs = systems.systems / systems.replicas * (systems.replicas / 2);
+  with_dim(coupled.plan.lattice.dim, [&]<int kDim>() {
+    launch(sum_energies<kDim>, shape_of(systems.systems, blocks), stream, coupled, systems, energy,
+           blocks);
+    if (pairs == 0) return;
+    launch(sum_overlaps<kDim>, shape_of(pairs, blocks), stream, coupled, systems, overlaps, blocks);
+  });
+}
+
+}  // namespace rewise::bytespin

@@ -1,0 +1,43 @@
+// Kernels of the updates with couplings and fields on a CUDA device (coupled_plan.hpp; same bits as
+// on the CPU).
+//
+//   local     a thread decides a site
+//   Wolff     a block grows the cluster of one system: its sites are a queue in global memory, and
+//             a bit per site says which are in it. All updates of a call are one launch
+//   Swendsen-Wang    a thread joins the trees of a site and its larger neighbours (union-find by
+//             compare-and-swap, larger roots under smaller ones; Jaiganesh & Burtscher 2018), then
+//             each site flips as its root says
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "src/bytespin/couplings/coupled_plan.hpp"
+
+namespace rewise::bytespin {
+
+// Work space of cluster updates. The bits are 0 between updates.
+struct CoupledScratch {
+  Site* queue = nullptr;          // [systems][sites]; Swendsen-Wang: the parents
+  std::uint32_t* bits = nullptr;  // [systems][words()] Wolff: sites in the cluster;
+                                  // Swendsen-Wang: roots of clusters bound to the ghost spin
+  unsigned long long* visited = nullptr;  // [systems] sites of clusters found
+
+  static RW_HD std::uint64_t words(std::uint64_t sites) { return (sites + 31) / 32; }
+};
+
+void launch_coupled_local(const CoupledPlan& coupled, const DeviceSystems& systems,
+                          std::uint64_t first, std::uint64_t last, int colour, cudaStream_t stream);
+void launch_coupled_wolff(const CoupledPlan& coupled, const DeviceSystems& systems,
+                          const CoupledScratch& scratch, std::uint32_t updates,
+                          cudaStream_t stream);
+void launch_coupled_swendsen_wang(const CoupledPlan& coupled, const DeviceSystems& systems,
+                                  const CoupledScratch& scratch, cudaStream_t stream);
+// Adds to sums that are 0: minus the energies [systems]; overlap and link overlap [pairs][2] of
+// replicas 2k and 2k + 1 of a temperature.
+void launch_coupled_measure(const CoupledPlan& coupled, const DeviceSystems& systems,
+                            unsigned long long* energy, unsigned long long* overlaps,
+                            cudaStream_t stream);
+
+}  // namespace rewise::bytespin

@@ -1,0 +1,194 @@
+// Couplings and fields on a CUDA device: owns the memory, queues the kernels of all systems on a
+// stream.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "src/base/clock.hpp"
+#include "src/base/error.hpp"
+#include "src/bytespin/couplings/coupled_cuda.hpp"
+#include "src/bytespin/couplings/coupled_engine.hpp"
+#include "src/bytespin/device_graph.hpp"
+#include "src/bytespin/local/observe_cuda.hpp"
+#include "src/cuda/device_stream.hpp"
+
+namespace rewise::bytespin {
+namespace {
+
+class CoupledCudaEngine final : public CoupledEngine {
+ public:
+  CoupledCudaEngine(const Graph& graph, const EngineSpec& spec, const EngineOptions& options);
+  ~CoupledCudaEngine() override { device_.finish(); }  // queued work uses this engine's memory
+
+  std::string_view device() const override { return device_name_; }
+  int threads() const override { return 1; }
+  bool advance(const Schedule& schedule, std::uint64_t cycles) override {
+    check_schedule(schedule);
+    return advance_systems(options_, schedule, cycles,
+                           [this](const Schedule& part, std::uint64_t n) { run(part, n); });
+  }
+  void measure(Observation& out) override;
+
+ private:
+  void check_memory() const;
+  void prepare_clusters();
+  void run(const Schedule& schedule, std::uint64_t cycles);
+
+  void read_part(std::size_t who, std::span<std::uint8_t> out) const override {
+    device_.use();
+    spins_.copy_out(out, device_.get(), who * system_stride(plan_.sites));
+    device_.wait();
+  }
+  void write_part(std::size_t who, Bytes spins) override {
+    device_.use();
+    spins_.copy_in(spins, device_.get(), who * system_stride(plan_.sites));
+    device_.wait();
+  }
+
+  const EngineOptions options_;
+  const DeviceStream device_;
+  const std::string device_name_;
+  std::unique_ptr<DeviceGraph> graph_;
+  DeviceBuffer<std::int32_t> couplings_, fields_;
+  DeviceBuffer<Boltzmann> factors_;
+  DeviceBuffer<Site> sites_;
+  DeviceBuffer<std::uint8_t> spins_;           // [systems][stride]
+  DeviceBuffer<unsigned long long> energies_;  // [systems], then [pairs][2] overlaps
+  DeviceBuffer<unsigned long long> counted_;   // [systems] unequal, [systems][measured_counts()]
+  CoupledPlan on_device_;
+  DeviceSystems device_systems_;
+  DeviceBuffer<Site> queue_;
+  DeviceBuffer<std::uint32_t> bits_;
+  DeviceBuffer<unsigned long long> visited_;
+  CoupledScratch scratch_;
+};
+
+CoupledCudaEngine::CoupledCudaEngine(const Graph& graph, const EngineSpec& spec,
+                                     const EngineOptions& options)
+    : CoupledEngine(graph, spec, options),
+      options_(options),
+      device_(options.device),
+      device_name_(fmt::format("cuda:{}", options.device)) {
+  check_memory();
+  const cudaStream_t stream = device_.get();
+  const std::uint64_t stride = system_stride(plan_.sites);
+  graph_ = std::make_unique<DeviceGraph>(plan_, stream);
+  couplings_ = DeviceBuffer<std::int32_t>(std::span<const std::int32_t>(coupling_), stream);
+  fields_ = DeviceBuffer<std::int32_t>(std::span<const std::int32_t>(field_), stream);
+  factors_ = DeviceBuffer<Boltzmann>(std::span<const Boltzmann>(boltzmann_), stream);
+  sites_ = DeviceBuffer<Site>(std::span<const Site>(of_colour_), stream);
+  spins_ = DeviceBuffer<std::uint8_t>(systems_ * stride);
+  spins_.clear(stream);
+  energies_ = DeviceBuffer<unsigned long long>(systems_ + 2 * pairs());
+  counted_ =
+      DeviceBuffer<unsigned long long>(systems_ * (1 + measured_counts(plan_.potts, plan_.states)));
+  visited_ = DeviceBuffer<unsigned long long>(systems_);
+  visited_.clear(stream);
+  on_device_ = {graph_->plan(),  couplings_.data(), field_.empty() ? nullptr : fields_.data(),
+                factors_.data(), sites_.data(),     spec.local};
+  device_systems_.seed = spec.seed;
+  device_systems_.systems = static_cast<std::uint32_t>(systems_);
+  device_systems_.replicas = spec.replicas;
+  device_systems_.stride = stride;
+  device_systems_.spins = spins_.data();
+  launch_start(graph_->plan(), device_systems_, spec.start, stream);
+  device_.wait();
+}
+
+void CoupledCudaEngine::check_memory() const {
+  const std::uint64_t sites = plan_.sites;
+  const std::uint64_t need = DeviceGraph::bytes(plan_) + 4 * (plan_.slots + 2 * sites) +
+                             systems_ * (system_stride(sites) + 4 * sites + sites / 8 + 64) +
+                             (64u << 20);
+  const std::size_t free = free_device_memory();
+  if (need <= free) return;
+  const auto gib = [](std::uint64_t bytes) { return static_cast<double>(bytes) / (1ull << 30); };
+  throw Error(
+      ExitCode::device,
+      fmt::format("{}: {:.1f} GiB are needed for {} sites x {} systems, {:.1f} GiB are free "
+                  "(reduce replicas, temperatures or the size)",
+                  device_name_, gib(need), sites, systems_, gib(free)));
+}
+
+void CoupledCudaEngine::prepare_clusters() {
+  if (!queue_.empty()) return;
+  queue_ = DeviceBuffer<Site>(systems_ * plan_.sites);
+  bits_ = DeviceBuffer<std::uint32_t>(systems_ * CoupledScratch::words(plan_.sites));
+  bits_.clear(device_.get());
+  scratch_ = {queue_.data(), bits_.data(), visited_.data()};
+}
+
+void CoupledCudaEngine::run(const Schedule& schedule, std::uint64_t cycles) {
+  device_.use();
+  if (schedule.cluster > 0) prepare_clusters();
+  const cudaStream_t stream = device_.get();
+  const double start = now();
+  device_systems_.step = static_cast<std::uint32_t>(step_);
+  for (std::uint64_t cycle = 0; cycle < cycles; ++cycle) {
+    for (std::uint32_t n = 0; n < schedule.local; ++n, ++device_systems_.step) {
+      for (std::size_t colour = 0; colour + 1 < first_of_colour_.size(); ++colour) {
+        launch_coupled_local(on_device_, device_systems_, first_of_colour_[colour],
+                             first_of_colour_[colour + 1], static_cast<int>(colour), stream);
+      }
+    }
+    if (schedule.cluster > 0 && is_wolff()) {
+      launch_coupled_wolff(on_device_, device_systems_, scratch_, schedule.cluster, stream);
+      device_systems_.step += schedule.cluster;
+    } else {
+      for (std::uint32_t n = 0; n < schedule.cluster; ++n, ++device_systems_.step) {
+        launch_coupled_swendsen_wang(on_device_, device_systems_, scratch_, stream);
+      }
+    }
+  }
+  std::uint64_t visited = 0;
+  if (schedule.cluster > 0 && is_wolff()) {
+    for (const unsigned long long sites : visited_.to_host(stream)) visited += sites;
+    visited_.clear(stream);
+  }
+  device_.wait();
+  // The two kinds are not timed apart: each takes its share of the updates.
+  const double seconds = now() - start;
+  const double local = static_cast<double>(schedule.local);
+  const double share = local / (local + static_cast<double>(schedule.cluster));
+  work_.local_seconds += share * seconds;
+  work_.cluster_seconds += (1 - share) * seconds;
+  count(schedule, cycles, visited);
+  cluster_updates_ = 0;  // there are no cluster sums
+}
+
+void CoupledCudaEngine::measure(Observation& out) {
+  device_.use();
+  const double start = now();
+  const cudaStream_t stream = device_.get();
+  energies_.clear(stream);
+  counted_.clear(stream);
+  launch_coupled_measure(on_device_, device_systems_, energies_.data(), energies_.data() + systems_,
+                         stream);
+  launch_measure(graph_->plan(), Geometry::make(plan_.lattice), device_systems_, counted_.data(),
+                 counted_.data() + systems_, stream);
+  const auto sums = energies_.to_host(stream);
+  const auto counts = counted_.to_host(stream);
+  const std::size_t states = counts.size() / systems_ - 1;
+  std::vector<std::int64_t> energy, magnetisation, overlap, link_overlap;
+  for (std::size_t who = 0; who < systems_; ++who) {
+    energy.push_back(static_cast<std::int64_t>(sums[who]));
+    const auto* of_system = counts.data() + systems_ + who * states;
+    magnetisation.push_back(
+        plan_.units.magnetisation(*std::max_element(of_system, of_system + states)));
+  }
+  for (std::size_t pair = 0; pair < pairs(); ++pair) {
+    overlap.push_back(static_cast<std::int64_t>(sums[systems_ + 2 * pair]));
+    link_overlap.push_back(static_cast<std::int64_t>(sums[systems_ + 2 * pair + 1]));
+  }
+  report_couplings(energy, magnetisation, overlap, link_overlap, out);
+  work_.measure_seconds += now() - start;
+}
+
+}  // namespace
+
+std::unique_ptr<Engine> make_coupled_cuda_engine(const Graph& graph, const EngineSpec& spec,
+                                                 const EngineOptions& options) {
+  return std::make_unique<CoupledCudaEngine>(graph, spec, options);
+}
+
+}  // namespace rewise::bytespin

@@ -1,0 +1,289 @@
+// Engines with couplings and fields against exact enumeration: e, |m|, m^2, m^4, and of pairs of
+// replicas q^2, q^4 and the link overlap. Errors, limits and distribution tests as in
+// enumeration_check.hpp.
+//
+// The oracle sums over all 2^N states. The distribution of the overlap of two independent replicas
+// is the autocorrelation of P(s) under XOR, by two Walsh-Hadamard transforms.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "src/engine/couplings.hpp"
+#include "tests/engines/enumeration_check.hpp"
+
+namespace rewise::oracle {
+
+struct CoupledCase {
+  std::string name;
+  std::shared_ptr<const Graph> graph;
+  Model model;
+  bool metropolis_mixes = true;
+};
+
+struct CoupledAverages {
+  double energy = 0, abs_m = 0, m2 = 0, m4 = 0;
+  double q2 = 0, q4 = 0, link = 0;  // Ising
+};
+
+// J of all edges and h of all sites, as real numbers.
+struct Instance {
+  EdgeList list;
+  std::vector<double> coupling, field;
+
+  explicit Instance(const CoupledCase& one) : list(edges_of(*one.graph)) {
+    const Couplings couplings(one.model, *one.graph);
+    for (const Edge& edge : list.edges) {
+      coupling.push_back(couplings.coupling(edge.id) * kFixedUnit);
+    }
+    for (std::uint32_t site = 0; site < list.sites; ++site) {
+      field.push_back(couplings.field(site) * kFixedUnit);
+    }
+  }
+};
+
+inline void walsh_hadamard(std::vector<double>& x) {
+  for (std::size_t half = 1; half < x.size(); half *= 2) {
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      if ((i & half) != 0) continue;
+      const double a = x[i], b = x[i | half];
+      x[i] = a + b;
+      x[i | half] = a - b;
+    }
+  }
+}
+
+inline CoupledAverages enumerate_ising(const Instance& on, double beta) {
+  const std::uint32_t n = on.list.sites;
+  const auto sign = [](std::size_t state, std::uint32_t site) {
+    return (state >> site & 1u) != 0 ? 1 : -1;
+  };
+  std::vector<double> energy(std::size_t{1} << n);
+  double least = 0;
+  for (std::size_t s = 0; s < energy.size(); ++s) {
+    for (std::size_t k = 0; k < on.coupling.size(); ++k) {
+      energy[s] -= on.coupling[k] * sign(s, on.list.edges[k].a) * sign(s, on.list.edges[k].b);
+    }
+    for (std::uint32_t site = 0; site < n; ++site) energy[s] -= on.field[site] * sign(s, site);
+    least = std::min(least, energy[s]);
+  }
+  std::vector<double> weight(energy.size());
+  double sum = 0;
+  for (std::size_t s = 0; s < energy.size(); ++s) {
+    weight[s] = std::exp(-beta * (energy[s] - least));
+    sum += weight[s];
+  }
+  CoupledAverages out;
+  for (std::size_t s = 0; s < energy.size(); ++s) {
+    weight[s] /= sum;
+    const double m = 2.0 * std::popcount(s) / n - 1;
+    out.energy += weight[s] * energy[s] / n;
+    out.abs_m += weight[s] * std::abs(m);
+    out.m2 += weight[s] * m * m;
+    out.m4 += weight[s] * m * m * m * m;
+  }
+  walsh_hadamard(weight);
+  for (double& w : weight) w *= w;
+  walsh_hadamard(weight);  // 2^n times the probability of s XOR s'
+  for (std::size_t x = 0; x < weight.size(); ++x) {
+    const double p = weight[x] / static_cast<double>(weight.size());
+    const double q = 1 - 2.0 * std::popcount(x) / n;
+    double link = 0;
+    for (const Edge& edge : on.list.edges) link += sign(x, edge.a) * sign(x, edge.b);
+    out.q2 += p * q * q;
+    out.q4 += p * q * q * q * q;
+    out.link += p * link / static_cast<double>(on.list.edges.size());
+  }
+  return out;
+}
+
+inline CoupledAverages enumerate_potts(const Instance& on, std::uint32_t states, double beta) {
+  const std::uint32_t n = on.list.sites;
+  std::vector<std::uint32_t> spin(n, 0);
+  CoupledAverages out;
+  double sum = 0;
+  while (true) {
+    double energy = 0;
+    for (std::size_t k = 0; k < on.coupling.size(); ++k) {
+      if (spin[on.list.edges[k].a] == spin[on.list.edges[k].b]) energy -= on.coupling[k];
+    }
+    std::vector<std::uint32_t> count(states, 0);
+    for (const std::uint32_t s : spin) ++count[s];
+    const double most = *std::max_element(count.begin(), count.end());
+    const double m = (states * most / n - 1) / (states - 1.0), w = std::exp(-beta * energy);
+    sum += w;
+    out.energy += w * energy / n;
+    out.abs_m += w * m;
+    out.m2 += w * m * m;
+    out.m4 += w * m * m * m * m;
+    std::uint32_t site = 0;
+    while (site < n && ++spin[site] == states) spin[site++] = 0;
+    if (site == n) break;
+  }
+  for (double* v : {&out.energy, &out.abs_m, &out.m2, &out.m4}) *v /= sum;
+  return out;
+}
+
+// Time averages of the overlaps of every pair of replicas. [T][pairs]: q^2, q^4, link overlap
+inline std::vector<std::vector<std::vector<double>>> sample_overlaps(Engine& engine,
+                                                                     const EngineSpec& spec,
+                                                                     const Schedule& schedule,
+                                                                     const EdgeList& list,
+                                                                     std::uint64_t measurements) {
+  const std::size_t pairs = spec.replicas / 2;
+  std::vector<std::vector<std::vector<double>>> rows(
+      spec.betas.size(), std::vector<std::vector<double>>(pairs, std::vector<double>(3, 0.0)));
+  Observation seen;
+  for (std::uint64_t n = 0; n < measurements; ++n) {
+    engine.advance(schedule, 1);
+    engine.measure(seen);
+    REQUIRE(seen.overlap.size() == spec.betas.size() * pairs);
+    for (std::size_t k = 0; k < seen.overlap.size(); ++k) {
+      auto& row = rows[k / pairs][k % pairs];
+      const double q = static_cast<double>(seen.overlap[k]) / list.sites;
+      const auto each = static_cast<double>(measurements);
+      row[0] += q * q / each;
+      row[1] += q * q * q * q / each;
+      row[2] +=
+          static_cast<double>(seen.link_overlap[k]) / static_cast<double>(list.edges.size()) / each;
+    }
+  }
+  return rows;
+}
+
+inline void compare_coupled(const CoupledCase& one, const Update& update, EngineMaker make,
+                            const std::vector<double>& temperatures, std::uint64_t seed,
+                            const Effort& effort, int device, Scores& scores) {
+  EngineSpec spec;
+  spec.model = one.model;
+  for (const double t : temperatures) spec.betas.push_back(1 / t);
+  spec.replicas = effort.replicas;
+  spec.seed = seed;
+  spec.local = update.local;
+  spec.cluster = update.cluster;
+  EngineOptions options;
+  options.threads = 1;
+  options.device = device;
+  const Instance instance(one);
+  const double unit = one.model.interactions.energy_unit();
+  const auto engine = make(*one.graph, spec, options);
+  auto rows = sample(*engine, spec, update.schedule, instance.list.sites, effort.lengths);
+  const bool potts = one.model.is_potts();
+  const auto overlaps = sample_overlaps(*engine, spec, update.schedule, instance.list,
+                                        potts ? 1 : effort.lengths.measure);
+  for (std::size_t t = 0; t < spec.betas.size(); ++t) {
+    const CoupledAverages exact = potts ? enumerate_potts(instance, one.model.q, spec.betas[t])
+                                        : enumerate_ising(instance, spec.betas[t]);
+    for (auto& row : rows[t]) row[kE] *= unit;
+    std::vector<std::pair<std::string, double>> z = {{"e", column(rows[t], kE).z(exact.energy)},
+                                                     {"|m|", column(rows[t], kAbsM).z(exact.abs_m)},
+                                                     {"m^2", column(rows[t], kM2).z(exact.m2)},
+                                                     {"m^4", column(rows[t], kM4).z(exact.m4)}};
+    const auto of_pairs = [&](std::size_t which) {
+      std::vector<double> values;
+      for (const auto& row : overlaps[t]) values.push_back(row[which]);
+      return mean_of(values);
+    };
+    if (!potts) {
+      z.emplace_back("q^2", of_pairs(0).z(exact.q2));
+      z.emplace_back("q^4", of_pairs(1).z(exact.q4));
+      z.emplace_back("link overlap", of_pairs(2).z(exact.link));
+    }
+    for (const auto& [name, value] : z) {
+      scores.largest = std::max(scores.largest, std::abs(value));
+      ++scores.checks;
+      INFO(engine->name() << " on " << engine->device() << ", " << update.name << ", " << one.name
+                          << ", T = " << temperatures[t] << ", " << name << ": z = " << value);
+      CHECK(std::abs(value) < 4);
+    }
+    scores.independent.push_back(z[scores.independent.size() % z.size()].second);
+  }
+}
+
+// Graphs of 10 to 16 sites of both parities, with couplings of every kind and fields.
+inline std::vector<CoupledCase> coupled_cases() {
+  std::vector<CoupledCase> cases;
+  const auto built = [&](const GraphSpec& spec, const Interactions& interactions, bool mixes = true,
+                         std::uint32_t states = 0) {
+    Model model;
+    if (states > 0) model = {ModelKind::potts, states};
+    model.interactions = interactions;
+    std::string name = to_string(model) + ", " + std::string(to_string(spec.rule));
+    cases.push_back({name, std::make_shared<const Graph>(build_graph(spec)), model, mixes});
+  };
+  const std::vector<std::uint32_t> square{4, 4};
+  const auto of = [](CouplingKind kind) {
+    Interactions out;
+    out.couplings = kind;
+    return out;
+  };
+  built({square, 0.3, Rule::rewire, 31}, of(CouplingKind::pm), false);
+  built({square, 0.5, Rule::rewire_any, 32}, of(CouplingKind::antiferromagnet), false);
+  built({square, 0, Rule::rewire, 33}, of(CouplingKind::gaussian));
+  built({square, 0.5, Rule::add_any, 34}, of(CouplingKind::gaussian));
+  Interactions mixed = of(CouplingKind::pm);
+  mixed.negative = 0.2;
+  mixed.on_shortcuts = true;
+  built({square, 0.6, Rule::add, 35}, mixed, false);
+  mixed.shortcut_strength = 0.6;
+  built({square, 0.6, Rule::rewire, 36}, mixed);
+  Interactions field;
+  field.field = 0.2;
+  built({square, 0.4, Rule::rewire, 37}, field);
+  built({{14}, 0.5, Rule::swap, 38}, field);
+  field.couplings = CouplingKind::pm;
+  field.random_field = RandomField::gaussian;
+  field.field_width = 0.7;
+  field.seed = 5;
+  built({square, 0.3, Rule::rewire, 39}, field);
+  field.random_field = RandomField::pm;
+  field.field = 0;
+  field.couplings = CouplingKind::ferromagnet;
+  built({square, 0.3, Rule::rewire_any, 40}, field);
+
+  // Weights and fields of a file.
+  Graph graph = imported_graph(hubs(8, 3, 1), "hubs");
+  std::vector<std::int32_t> weights, fields;
+  for (std::uint64_t k = 0; k < graph.bonds(); ++k) {
+    weights.push_back(static_cast<std::int32_t>(k % 5 * (kFixedOne / 3)) - kFixedOne / 2);
+  }
+  for (std::uint64_t k = 0; k < graph.sites(); ++k) {
+    fields.push_back(static_cast<std::int32_t>(k % 3 * (kFixedOne / 4)) - kFixedOne / 4);
+  }
+  graph.set_weights(weights, fields);
+  Model file;
+  file.interactions.couplings = CouplingKind::file;
+  cases.push_back({"file", std::make_shared<const Graph>(std::move(graph)), file});
+
+  Interactions weak;
+  weak.shortcut_strength = 0.5;
+  built({{10}, 0.6, Rule::add, 41}, weak, true, 3);
+  return cases;
+}
+
+// Every update on every case; `potts_negative` cases have no cluster updates.
+inline void compare_all_coupled(EngineMaker make, std::uint64_t seed, const Effort& effort,
+                                int device, Scores& scores) {
+  const auto cases = coupled_cases();
+  auto updates = wolff_updates();
+  for (const Update& update : swendsen_wang_updates()) updates.push_back(update);
+  for (std::size_t c = 0; c < cases.size(); ++c) {
+    const bool potts = cases[c].model.is_potts();
+    for (std::size_t u = 0; u < updates.size(); ++u) {
+      const bool pure_metropolis = updates[u].local == LocalUpdate::metropolis &&
+                                   updates[u].schedule.local > 0 &&
+                                   updates[u].schedule.cluster == 0;
+      if (pure_metropolis && !cases[c].metropolis_mixes) continue;
+      const std::vector<double> temperatures =
+          potts ? std::vector<double>{0.4, 0.8} : std::vector<double>{1.9, 3.0};
+      compare_coupled(cases[c], updates[u], make, temperatures, seed + 100 * c + u, effort, device,
+                      scores);
+    }
+  }
+}
+
+}  // namespace rewise::oracle
