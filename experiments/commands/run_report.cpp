@@ -61,6 +61,9 @@ Json estimates_json(const TemperatureResult& r) {
                        {"m4", value_json(r.clusters.m4)},
                        {"binder", value_json(r.clusters.binder)}};
   }
+  for (std::size_t k = 0; k < r.overlaps.size(); ++k) {
+    row[std::string(overlap_observables()[k].name)] = value_json(r.overlaps[k]);
+  }
   return row;
 }
 
@@ -106,6 +109,25 @@ std::string improved_table(const CheckedRun& run, int q) {
         "\nHere m is a vector, m^2 = (q sum_a (N_a/N)^2 - 1)/(q - 1) with N_a sites in state a.\n";
   }
   return out;
+}
+
+// Overlaps of pairs of replicas, where there are some.
+std::string overlap_table(const CheckedRun& run) {
+  if (run.results.front().overlaps.empty()) return "";
+  std::vector<std::vector<std::string>> rows{{"T"}};
+  for (const OverlapObservable& o : overlap_observables()) {
+    if (!o.symbol.empty()) rows.front().emplace_back(o.symbol);
+  }
+  for (std::size_t t = 0; t < run.results.size(); ++t) {
+    const TemperatureResult& r = run.results[t];
+    auto& row = rows.emplace_back(1, fmt::format("{}", r.temperature));
+    for (std::size_t k = 0; k < r.overlaps.size(); ++k) {
+      if (overlap_observables()[k].symbol.empty()) continue;
+      row.push_back(shown(r.overlaps[k], run.checks[t]));
+    }
+  }
+  return "\nOverlaps q of replicas 2k and 2k + 1, and of their bonds, q_l:\n\n" +
+         aligned_table(rows);
 }
 
 }  // namespace
@@ -154,8 +176,10 @@ std::string run_table(const TaskData& task, const CheckedRun& run) {
         fmt::format(" ({} rewired), {} modified cells", task.graph.rewired(), task.graph.modified);
   }
   out += "\n";
-  if (model_of(task.configuration).is_potts()) {
-    out += fmt::format("Potts model with {} states\n", model_of(task.configuration).q);
+  if (const Model model = model_of(task.configuration); !model.is_ferromagnet()) {
+    out += fmt::format("model: {}\n", to_string(model));
+  } else if (model.is_potts()) {
+    out += fmt::format("Potts model with {} states\n", model.q);
   }
   const auto counted = [](std::uint64_t count, const char* what) {
     return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
@@ -187,6 +211,7 @@ std::string run_table(const TaskData& task, const CheckedRun& run) {
   }
   out += aligned_table(rows);
   out += improved_table(run, model_of(task.configuration).q);
+  out += overlap_table(run);
   for (std::size_t t = 0; t < results.size(); ++t) {
     for (const std::string& reason : run.checks[t].reasons) {
       out += fmt::format("\nT = {}: no values ({}): {}", results[t].temperature,

@@ -35,6 +35,32 @@ std::vector<Value> means_over_graphs(const SizeData& size, Eigen::ArrayXd GraphS
   return means;
 }
 
+// Values at each temperature become curves.
+std::vector<std::vector<Value>> as_curves(const std::vector<std::vector<Value>>& at) {
+  std::vector<std::vector<Value>> curves;
+  for (const auto& values : at) {
+    if (values.empty()) return {};
+    curves.resize(values.size());
+    for (std::size_t k = 0; k < values.size(); ++k) curves[k].push_back(values[k]);
+  }
+  return curves;
+}
+
+std::vector<std::vector<Value>> overlap_curves(const SizeData& size) {
+  const auto& graphs = size.samples.graphs;
+  std::vector<std::vector<Value>> at;
+  for (std::size_t t = 0; t < size.plan.temperatures.size(); ++t) {
+    OverlapRows rows(static_cast<Eigen::Index>(graphs.size()),
+                     static_cast<Eigen::Index>(kOverlapMomentCount));
+    for (std::size_t g = 0; g < graphs.size(); ++g) {
+      if (graphs[g].overlaps.rows() == 0) return {};
+      rows.row(static_cast<Eigen::Index>(g)) = graphs[g].overlaps.row(static_cast<Eigen::Index>(t));
+    }
+    at.push_back(overlap_values(rows, size.samples.sites));
+  }
+  return as_curves(at);
+}
+
 }  // namespace
 
 Eigen::ArrayXd thermal_variance(const SizeData& size, const Observable& observable) {
@@ -53,6 +79,9 @@ std::string size_text(const SizeData& size) {
 const std::vector<Value>& SizeCurves::of(std::string_view name) const {
   if (name == "tau") return tau;
   if (name == "cluster_fraction") return cluster_fraction;
+  for (std::size_t k = 0; k < overlaps.size(); ++k) {
+    if (overlap_observables()[k].name == name) return overlaps[k];
+  }
   constexpr std::string_view ending = "_plain";
   if (!name.ends_with(ending)) return observables[observable(name)];
   name.remove_suffix(ending.size());
@@ -77,6 +106,7 @@ SizeCurves simulated_curves(const SizeData& size) {
       for (Value& v : *scaled) v = {v.value * factor, v.error * factor};
     }
   }
+  curves.overlaps = overlap_curves(size);
   curves.cluster_fraction = means_over_graphs(size, &GraphSample::cluster_fraction);
   curves.tau = means_over_graphs(size, &GraphSample::tau);
   return curves;
@@ -129,7 +159,7 @@ namespace {
 
 void blank(SizeCurves& curves, std::size_t t) {
   curves.refused.push_back(curves.temperatures[t]);
-  for (auto* list : {&curves.observables, &curves.plain}) {
+  for (auto* list : {&curves.observables, &curves.plain, &curves.overlaps}) {
     for (auto& curve : *list) curve[t] = {kNan, kNan};
   }
   curves.cluster_fraction[t] = curves.tau[t] = {kNan, kNan};
@@ -190,6 +220,9 @@ SizeCurves curves_of_one_graph(const std::vector<TemperatureResult>& results) {
     curves.tau.push_back(at.tau.at("m2"));
   }
   curves.plain = curves.observables;
+  std::vector<std::vector<Value>> overlaps;
+  for (const TemperatureResult& at : results) overlaps.push_back(at.overlaps);
+  curves.overlaps = as_curves(overlaps);
   return curves;
 }
 

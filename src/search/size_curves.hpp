@@ -42,11 +42,13 @@ struct SizeCurves {
   std::vector<double> temperatures;
   std::vector<std::vector<Value>> observables;  // [observables()][T]
   std::vector<std::vector<Value>> plain;        // the same without control variates
+  std::vector<std::vector<Value>> overlaps;     // [overlap_observables()][T], or nothing
   std::vector<Value> cluster_fraction, tau;
   std::vector<double> refused;        // temperatures without values: not in equilibrium
   std::vector<std::string> controls;  // their names, where they help any observable anywhere
 
-  // By name: an observable, one with "_plain" behind it, "tau" or "cluster_fraction".
+  // By name: an observable, also of overlaps, one with "_plain" behind it, "tau" or
+  // "cluster_fraction".
   const std::vector<Value>& of(std::string_view name) const;
 };
 

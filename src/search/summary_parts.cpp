@@ -35,6 +35,8 @@ std::string cell(Value v) {
   return fmt::format(",{},{}", text(v.value), text(v.error));
 }
 
+bool has_overlaps(const StudyConfig& config) { return !config.model.is_ferromagnet(); }
+
 // The curves of summary.csv, before the columns of the plan and after them, where newer observables
 // are added.
 struct CsvCurves {
@@ -43,11 +45,13 @@ struct CsvCurves {
       "specific_heat", "susceptibility",    "tau", "m4",     "cluster_fraction"};
   std::vector<std::string> last;
 
-  CsvCurves() {
+  explicit CsvCurves(const StudyConfig& config) {
     for (const Observable& o : observables()) last.push_back(fmt::format("{}_plain", o.name));
     for (const Observable& o : observables()) {
       if (std::ranges::find(first, o.name) == first.end()) last.emplace_back(o.name);
     }
+    if (!has_overlaps(config)) return;
+    for (const OverlapObservable& o : overlap_observables()) last.emplace_back(o.name);
   }
 };
 
@@ -127,6 +131,9 @@ Json size_json(const SizeData& size, const SizeCurves& curves, const HotCold& ho
     json[name] = curve_json(curves.observables[k]);
     json[name + "_plain"] = curve_json(curves.plain[k]);
   }
+  for (std::size_t k = 0; k < curves.overlaps.size(); ++k) {
+    json[std::string(overlap_observables()[k].name)] = curve_json(curves.overlaps[k]);
+  }
   json["cluster_fraction"] = curve_json(curves.cluster_fraction);
   json["tau"] = curve_json(curves.tau);
   json["controls"] = curves.controls;
@@ -154,6 +161,11 @@ Json summary_head(const StudyConfig& config, const std::string& kind) {
   for (const Observable& o : observables()) {
     json["observables"].push_back({{"name", o.name}, {"label", o.label}});
   }
+  if (has_overlaps(config)) {
+    for (const OverlapObservable& o : overlap_observables()) {
+      json["observables"].push_back({{"name", o.name}, {"label", o.label}});
+    }
+  }
   json["model"] = to_string(config.model.kind);
   json["q"] = config.model.q;
   json["sampling"] = {{"engine", to_string(config.engine)},
@@ -167,8 +179,8 @@ Json summary_head(const StudyConfig& config, const std::string& kind) {
   return json;
 }
 
-std::string csv_header() {
-  const CsvCurves curves;
+std::string csv_header(const StudyConfig& config) {
+  const CsvCurves curves(config);
   std::string out = "p,dim,extents,sites,graphs,replicas,measurements,temperature";
   for (const auto& name : curves.first) out += fmt::format(",{0},{0}_error", name);
   out += ",rule,schedule,equilibrate,every,cluster";
@@ -186,7 +198,7 @@ std::string csv_text(const std::string& text) {
 
 std::string csv_rows(const StudyConfig& config, double p, Rule rule, const SizeData& size,
                      const SizeCurves& c) {
-  const CsvCurves curves;
+  const CsvCurves curves(config);
   std::string out;
   for (std::size_t t = 0; t < c.temperatures.size(); ++t) {
     out += fmt::format("{},{},{},{},{},{},{},{}", p, size.extents.size(), csv_text(size_text(size)),

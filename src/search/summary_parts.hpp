@@ -34,7 +34,7 @@ Json size_json(const SizeData& size, const SizeCurves& curves, const HotCold& ho
 // All keys before "points"; "seconds" is 0 until the study ends.
 Json summary_head(const StudyConfig& config, const std::string& kind);
 
-std::string csv_header();
+std::string csv_header(const StudyConfig& config);
 std::string csv_rows(const StudyConfig& config, double p, Rule rule, const SizeData& size,
                      const SizeCurves& curves);
 

@@ -58,6 +58,10 @@ Cells sweep_cells(const SweepPoint& point, std::size_t k, std::size_t t, bool la
                    text_cell("<C>/N", of("cluster_fraction")),
                    text_cell("tau", of("tau"))};
   cells.insert(cells.end(), more.begin(), more.end());
+  for (std::size_t o = 0; o < curves.overlaps.size(); ++o) {
+    const std::string symbol(overlap_observables()[o].symbol);
+    if (!symbol.empty()) cells.push_back(text_cell(symbol, curve_text(curves.overlaps[o][t])));
+  }
   if (schedules) cells.push_back(text_cell("schedule", schedule_of(size)));
   return cells;
 }
@@ -135,7 +139,7 @@ Json sweep_summary(const StudyConfig& config, const std::vector<SweepPoint>& poi
 }
 
 std::string sweep_csv(const StudyConfig& config, const std::vector<SweepPoint>& points) {
-  std::string out = csv_header();
+  std::string out = csv_header(config);
   for (const SweepPoint& point : points) {
     for (std::size_t k = 0; k < point.sizes.size(); ++k) {
       out += csv_rows(config, point.p, point.rule, point.sizes[k], point.curves[k]);

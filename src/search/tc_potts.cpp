@@ -354,7 +354,7 @@ Json peaks_summary(const StudyConfig& config, const std::vector<PottsPoint>& poi
 }
 
 std::string peaks_csv(const StudyConfig& config, const std::vector<PottsPoint>& points) {
-  std::string out = csv_header();
+  std::string out = csv_header(config);
   for (const PottsPoint& point : points) {
     for (std::size_t k = 0; k < point.sizes.size(); ++k) {
       out += csv_rows(config, point.p, config.rule, point.sizes[k], point.simulated[k]);

@@ -370,7 +370,7 @@ Json tc_summary(const TcReport& report) {
 }
 
 std::string tc_csv(const TcReport& report) {
-  std::string out = csv_header();
+  std::string out = csv_header(report.config);
   for (std::size_t i = 0; i < report.points.size(); ++i) {
     const PointData& point = report.points[i];
     for (std::size_t k = 0; k < point.sizes.size(); ++k) {

@@ -94,6 +94,10 @@ GraphSample reduce(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& gr
                                           difference.topRows(half).colwise().mean()) /
                                          2;
     }
+    if (const OverlapRows overlaps = overlap_rows_of(data, k); overlaps.rows() > 0) {
+      sample.overlaps.conservativeResize(count, Eigen::NoChange);
+      sample.overlaps.row(row) = overlaps.colwise().mean();
+    }
     if (reweighted) inputs.push_back({1 / data.temperature[k], bond_sums, magnetisations});
     if (thermal && bond_sums.cols() > 1) {
       sample.simulated_thermal.conservativeResize(count, kMomentCount);

@@ -10,6 +10,7 @@
 
 #include "analysis/scaling/curves.hpp"
 #include "analysis/scaling/peaks.hpp"
+#include "analysis/series/overlaps.hpp"
 #include "src/study/halves.hpp"
 #include "src/study/task.hpp"
 
@@ -27,6 +28,7 @@ struct GraphSample {
   Halves halves;                        // replicas that started hot against cold ones
   std::vector<std::string> stuck;       // [T] stuck_replicas(), by tau_int of m^2
   Eigen::ArrayXd cluster_fraction;      // [T] as in task_results.hpp
+  OverlapRows overlaps;                 // [T] averages over pairs, or nothing
   GraphPeaks peaks;                     // where they are looked for
   double rewired_ends = 0, sum_k2 = 0;  // the control variates
   // Of Swendsen-Wang's m^2 and m^4 by improved estimators less the plain ones, and half the

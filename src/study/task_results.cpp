@@ -103,6 +103,10 @@ TemperatureResult result_at(const TaskData& task, std::size_t k) {
     *v = unless_alike(*v);
   }
   result.cluster_fraction = result.clusters.m2;
+  if (const OverlapRows overlaps = overlap_rows_of(task, k, parts); overlaps.rows() > 0) {
+    result.overlaps = overlap_values(overlaps, sites);
+    for (Value& v : result.overlaps) v = unless_alike(v);
+  }
   return result;
 }
 
@@ -177,6 +181,13 @@ Eigen::ArrayXXd cluster_rows(const TaskData& task, std::size_t temperature, std:
 }
 
 }  // namespace
+
+OverlapRows overlap_rows_of(const TaskData& task, std::size_t temperature, Eigen::Index parts) {
+  if (task.overlap.empty() || task.overlap.replicas() == 0) return {};
+  return overlap_rows(
+      series_at(task.overlap, temperature), series_at(task.link_overlap, temperature),
+      static_cast<double>(task.graph.sites), static_cast<double>(task.graph.bonds), parts);
+}
 
 bool cluster_sums_fit(const TaskData& task, std::size_t temperature) {
   if (task.cluster_size.empty() || task.configuration.at("sampling.cluster") == "wolff")

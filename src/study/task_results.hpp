@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analysis/series/observables.hpp"
+#include "analysis/series/overlaps.hpp"
 #include "analysis/series/statistics.hpp"
 #include "src/store/task_file.hpp"
 
@@ -42,6 +43,7 @@ struct TemperatureResult {
   Value longest_tau;  // of e, |m| and m^2; {0, 0} where none of them ever changed
   Value cluster_fraction;
   ClusterMoments clusters;
+  std::vector<Value> overlaps;  // [overlap_observables()], or none
   // Measurements in each stretch of time that the jackknife leaves out; 0: it leaves out replicas.
   // Errors are too small where a stretch is not several tau_int long.
   std::uint64_t stretch = 0;
@@ -68,6 +70,9 @@ Value tau_of_m2(const TaskData& task, const IntSeries& magnetisations);
 // are no moments.
 bool cluster_sums_fit(const TaskData& task, std::size_t temperature);
 ClusterMoments cluster_moments_of(const TaskData& task, std::size_t temperature);
+// Overlaps of pairs of replicas at one temperature, `parts` stretches of time each; no rows where
+// the task has none.
+OverlapRows overlap_rows_of(const TaskData& task, std::size_t temperature, Eigen::Index parts = 1);
 // <C>/N for Wolff, sum n_c^2/N^2 for the others; NaN without clusters.
 Value cluster_fraction_of(const TaskData& task, std::size_t temperature);
 

@@ -1,0 +1,40 @@
+// Observables of spin glasses, from overlaps of pairs of independent replicas of one graph:
+//   q = (1/N) sum_i s_i s'_i,  q_l = (1/B) sum_bonds s_i s_j s'_i s'_j
+//   chi_SG = N [<q^2>],  U_q = (3 - [<q^4>] / [<q^2>]^2) / 2
+// (Binder's ratio as it is usual for overlaps: 0 for a normal distribution, 1 for two peaks.) At a
+// mean-field transition U_q and N^(2/3) [<q^2>] of different sizes cross. Averages are over times
+// and pairs, then over graphs.
+#pragma once
+
+#include <Eigen/Core>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "analysis/series/moments.hpp"
+
+namespace rewise {
+
+enum OverlapMoment : Eigen::Index { kOverlap2, kOverlap4, kLinkOverlap, kOverlapMomentCount };
+using OverlapMoments = Eigen::Array<double, kOverlapMomentCount, 1>;
+using OverlapRows = Eigen::Array<double, Eigen::Dynamic, kOverlapMomentCount>;  // [member, moment]
+
+struct OverlapObservable {
+  std::string_view name;    // key in JSON and CSV
+  std::string_view symbol;  // heads the columns of tables; "": in none
+  std::string_view label;   // of an axis, LaTeX
+  double (*of)(const OverlapMoments& m, double sites);
+};
+
+std::span<const OverlapObservable> overlap_observables();
+
+// One row per pair (its time average), or per block of times of a pair. [pairs * blocks, moment]
+// Sums are [time, pair].
+OverlapRows overlap_rows(IntSeriesRef overlap_sums, IntSeriesRef link_sums, double sites,
+                         double bonds, Eigen::Index blocks_per_pair = 1);
+
+// All of them, by jackknife over independent rows: pairs of one graph, or graphs.
+// [overlap_observables()]; errors NaN for a single row.
+std::vector<Value> overlap_values(const OverlapRows& rows, double sites);
+
+}  // namespace rewise
