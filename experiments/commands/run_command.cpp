@@ -249,6 +249,7 @@ ExitCode run_run(const RunOptions& options) {
   if (options.schedule == "auto" && has_cluster_updates(spec.engine)) {
     const Candidate best = automatic_schedule(spec, !run_cluster(options), paths, run);
     spec.schedule = best.schedule;
+    spec.schedule.exchange = options.exchange;
     spec.cluster = best.cluster;
   }
 

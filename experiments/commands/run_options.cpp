@@ -45,6 +45,7 @@ void add_sampling_options(CLI::App& app, RunOptions& o) {
   add_key(app, "sampling.cluster", o.cluster, "[beside a schedule auto: auto, else wolff]");
   add_key(app, "sampling.few_cluster_tile", o.seed_tile);
   add_key(app, "sampling.few_cluster_flip", o.flip);
+  add_key(app, "sampling.exchange", o.exchange);
 }
 
 void add_machine_options(CLI::App& app, RunOptions& o) {
@@ -163,6 +164,7 @@ TaskSpec run_spec(const RunOptions& options) {
   spec.few_cluster.tile = static_cast<std::uint32_t>(options.seed_tile);
   spec.few_cluster.flip = parse_number(options.flip, "--few-cluster-flip");
   spec.engine = choose_engine(options.engine, spec.model, spec.cluster, "--engine", true);
+  if (options.exchange) spec.engine = engine_with_exchange(spec.engine, options.engine, "--engine");
   spec.temperatures = parse_temperatures(options.temperature, "--temperature");
   check_replicas(spec.engine, options.replicas, "--replicas");
   spec.replicas = static_cast<std::uint32_t>(options.replicas);
@@ -172,6 +174,11 @@ TaskSpec run_spec(const RunOptions& options) {
     spec.schedule = *schedule;
   } else if (!has_cluster_updates(spec.engine)) {
     spec.schedule = {1, 0};  // it has no other update
+  }
+  spec.schedule.exchange = options.exchange;
+  if (options.exchange && spec.temperatures.size() < 2) {
+    throw Error(ExitCode::usage,
+                "--exchange: needs two temperatures or more (--temperature 1.0:2.0:11, say)");
   }
   spec.equilibrate = options.equilibrate;
   spec.measure = options.measure;

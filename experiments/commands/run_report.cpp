@@ -130,6 +130,22 @@ std::string overlap_table(const CheckedRun& run) {
          aligned_table(rows);
 }
 
+std::string exchange_text(const TaskData& task) {
+  const auto exchange = exchange_result(task);
+  if (!exchange) return "";
+  std::vector<std::vector<std::string>> rows{{"T", "next T", "accepted"}};
+  for (std::size_t t = 0; t < exchange->accepted.size(); ++t) {
+    rows.push_back({fmt::format("{}", task.temperature[t]),
+                    fmt::format("{}", task.temperature[t + 1]),
+                    fmt::format("{:.3f}", exchange->accepted[t])});
+  }
+  return "\nReplica exchange, share of accepted attempts:\n\n" + aligned_table(rows) +
+         fmt::format(
+             "\n{} round trips between the first and the last temperature, {:.2g} per "
+             "replica and 1000 cycles.\n",
+             exchange->round_trips, exchange->trips_per_1000);
+}
+
 }  // namespace
 
 Json run_json(const TaskData& task, const CheckedRun& run,
@@ -151,6 +167,13 @@ Json run_json(const TaskData& task, const CheckedRun& run,
     row.update(check.ok() ? estimates : without_numbers(estimates));
     row["candidate"] = check.ok() ? Json(nullptr) : estimates;
     json["results"].push_back(std::move(row));
+  }
+  if (const auto exchange = exchange_result(task)) {
+    Json accepted = Json::array();
+    for (const double share : exchange->accepted) accepted.push_back(number_json(share));
+    json["exchange"] = {{"accepted", accepted},
+                        {"round_trips", exchange->round_trips},
+                        {"trips_per_1000_cycles", exchange->trips_per_1000}};
   }
   json["warnings"] = warnings;
   json["trajectory_hash"] = provenance_text(task, "trajectory_hash");
@@ -212,6 +235,7 @@ std::string run_table(const TaskData& task, const CheckedRun& run) {
   out += aligned_table(rows);
   out += improved_table(run, model_of(task.configuration).q);
   out += overlap_table(run);
+  out += exchange_text(task);
   for (std::size_t t = 0; t < results.size(); ++t) {
     for (const std::string& reason : run.checks[t].reasons) {
       out += fmt::format("\nT = {}: no values ({}): {}", results[t].temperature,

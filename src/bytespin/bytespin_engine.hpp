@@ -28,13 +28,13 @@ class BytespinEngine : public EngineBase {
   std::vector<SweepPlace> places_;  // [T * R] within the step after ahead_
 
   void check_spins(Bytes spins) const final;
+  std::vector<std::uint64_t> save_sums() const override;
+  bool restore_sums(std::span<const std::uint64_t> words) override;
 
  private:
   void read_replica(std::size_t who, std::span<std::uint8_t> out) const final {
     read_part(who, out);
   }
-  std::vector<std::uint64_t> save_sums() const final;
-  bool restore_sums(std::span<const std::uint64_t> words) final;
   Bytes place(std::size_t who) const final;
   bool set_place(std::size_t who, Bytes bytes) final;
 

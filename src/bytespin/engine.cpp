@@ -259,11 +259,12 @@ std::unique_ptr<Engine> make_bytespin_engine(const Graph& graph, const EngineSpe
     throw Error(ExitCode::usage, fmt::format("{} threads: out of range (0 for all cores, or more)",
                                              options.threads));
   }
-  const bool coupled = !spec.model.is_ferromagnet();
+  const bool coupled = !spec.model.is_ferromagnet() || spec.exchange;
   if (coupled && !options.devices.empty()) {
     throw Error(
         ExitCode::usage,
-        "devices share a system of the ferromagnet without a field alone (name one device)");
+        "several devices share systems of the ferromagnet alone, without fields and replica "
+        "exchange (name one device)");
   }
   if (options.device >= 0 || !options.devices.empty()) {
 #if defined(REWISE_HAVE_CUDA)

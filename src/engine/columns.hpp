@@ -66,6 +66,7 @@ struct Columns {
   List<std::uint64_t> cluster_quartic_low, cluster_quartic_high;
   List<std::uint64_t> cluster_cross, cluster_weight;
   List<std::int64_t> overlap, link_overlap;
+  List<std::uint64_t> walker, exchange_attempts, exchanges;
 };
 
 // Calls f(ColumnInfo, the list of `columns` that belongs to it...) for each column, in the order in
@@ -104,6 +105,15 @@ void for_each_column(const F& f, C&... columns) {
   f(ColumnInfo{"link_overlap", "link_overlap", Per::replica_pair, MeasuredIn::some,
                "sum over bonds of s_i s_j s'_i s'_j of two replicas; q_l = sum / bonds"},
     columns.link_overlap...);
+  f(ColumnInfo{"walker", "walker", Per::replica, MeasuredIn::some,
+               "replica exchange: index of the temperature at which this configuration started"},
+    columns.walker...);
+  f(ColumnInfo{"exchange_attempts", "exchange_attempts", Per::temperature, MeasuredIn::some,
+               "attempted exchanges with the next temperature since the previous measurement"},
+    columns.exchange_attempts...);
+  f(ColumnInfo{"exchanges", "exchanges", Per::temperature, MeasuredIn::some,
+               "accepted exchanges with the next temperature since the previous measurement"},
+    columns.exchanges...);
 }
 
 }  // namespace rewise

@@ -55,6 +55,7 @@ struct EngineSpec {
   ClusterUpdate cluster = ClusterUpdate::wolff;
   Start start = Start::mixed;
   FewCluster few_cluster;
+  bool exchange = false;  // its schedules may have replica exchange
 };
 
 // How, never what.

@@ -40,6 +40,9 @@ void EngineBase::change_cluster(ClusterUpdate cluster) {
 // Steps
 
 std::uint64_t EngineBase::check_steps(const Schedule& schedule, std::uint64_t cycles) const {
+  if (schedule.exchange && !spec_.exchange) {
+    throw Error(ExitCode::internal, "replica exchange in an engine that was made without it");
+  }
   const std::uint64_t each = schedule.steps_per_cycle();
   if (cycles > (kMostSteps - step_) / each || cycles * each == kMostSteps) {
     throw Error(ExitCode::usage,

@@ -23,6 +23,7 @@ struct Pace {
   double seconds(const Schedule& s) const { return s.local * local + s.cluster * cluster; }
   // Learns from a piece.
   void take(const Schedule& s, std::uint64_t cycles, double seconds_taken) {
+    if (s.updates_per_cycle() == 0) return;
     const double each = std::max(seconds_taken, 1e-9) / static_cast<double>(cycles);
     const double before = seconds(s);
     if (s.cluster == 0) {
@@ -56,9 +57,10 @@ inline NextPiece next_piece(const Schedule& schedule, const Pace& pace, std::uin
     const std::uint64_t left = (total - at) / each;
     if (left > 0) return {schedule, fitting(pace.seconds(schedule), left)};
   }
+  if (in_cycle == schedule.updates_per_cycle()) return {{0, 0, true}, 1};
   const bool local = in_cycle < schedule.local;
   const double step = local ? pace.local : pace.cluster;
-  const std::uint64_t left = (local ? schedule.local : each) - in_cycle;
+  const std::uint64_t left = (local ? schedule.local : schedule.updates_per_cycle()) - in_cycle;
   const auto count = static_cast<std::uint32_t>(step > 0 ? fitting(step, left) : 1);
   return {local ? Schedule{count, 0} : Schedule{0, count}, 1};
 }

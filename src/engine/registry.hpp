@@ -35,6 +35,7 @@ struct EngineTraits {
   bool studies;           // runs tasks of studies; else `run` and `bench` alone
   bool batches;           // many graphs share the launches of a CUDA device
   bool teams;             // several CUDA devices, or ranks, share every system
+  bool exchanges;         // replica exchange between temperatures
   bool regular_lattices;  // runs a regular lattice by its extents, without a graph
   std::uint32_t word;     // replicas come in multiples of it
   double bytes_of_spin;   // of one site of one replica

@@ -31,6 +31,7 @@ enum class Stream : std::uint32_t {
   bytespin_seed = 26,        // bytespin engine, Wolff: the seed site
   bytespin_proposal = 27,    // Potts: the proposed state
   bytespin_ghost = 28,       // bytespin engine, cluster updates in a field: item site
+  exchange = 29,             // replica exchange: item t R + r of the first of two temperatures
   bitlattice_start = 40,     // bitlattice engine: item 2 group + colour; src/bitlattice/rules.hpp
   bitlattice_local = 41,     // bitlattice engine, Metropolis and Glauber: the same item
   bitlattice_modified = 42,  // likewise, modified cells: item 2 (a quarter of the cell) + colour

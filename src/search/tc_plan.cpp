@@ -156,6 +156,7 @@ TaskSpec plan_task(const StudyConfig& config, double p, const std::vector<std::u
   spec.seed = derived_seed(config.seed, "run|" + name);
   spec.temperatures = plan.temperatures;
   spec.schedule = plan.schedule;
+  spec.schedule.exchange = config.exchange;
   spec.warm_up = plan.warm_up;
   spec.equilibrate = plan.equilibrate;
   spec.measure = plan.discard + plan.measure;

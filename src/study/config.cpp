@@ -92,6 +92,11 @@ void read_sampling(const TomlSection& section, StudyConfig& config) {
   config.engine =
       choose_engine(section.text("engine"), config.model,
                     config.cluster.value_or(ClusterUpdate::wolff), section.origin("engine"));
+  config.exchange = section.flag("exchange", config.exchange);
+  if (config.exchange) {
+    config.engine =
+        engine_with_exchange(config.engine, section.text("engine"), section.origin("engine"));
+  }
   for (const char* key : {"few_cluster_tile", "few_cluster_flip"}) {
     if (section.find(key) == nullptr || config.cluster == ClusterUpdate::few_cluster) continue;
     throw Error(ExitCode::usage, fmt::format("{}: is for cluster = \"few-cluster\", not \"{}\"",

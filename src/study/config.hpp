@@ -45,6 +45,7 @@ struct StudyConfig {
   std::optional<ClusterUpdate> cluster;  // nullopt only with schedule = "auto"
   std::vector<ClusterUpdate> clusters;   // tc: [p], `cluster` is the first; empty: one for all p
   FewCluster few_cluster;
+  bool exchange = false;  // of replicas between temperatures
   std::uint32_t replicas = 32;
   std::vector<double> temperatures;  // ascending; empty: "auto"
   // Sweeps with given temperatures: temperatures that share a task, each list ascending; empty: all

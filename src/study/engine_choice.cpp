@@ -123,15 +123,23 @@ EngineKind choose_engine(const std::string& text, const Model& model, ClusterUpd
     throw Error(ExitCode::internal, "no engine has this model and cluster update");
   }
   if (!has(*named, model)) {
-    throw Error(ExitCode::usage,
-                fmt::format("{}: the {} engine does not take {} (bytespin does)", origin, text,
-                            to_string(model)));
+    throw Error(ExitCode::usage, fmt::format("{}: the {} engine does not take {} (bytespin does)",
+                                             origin, text, to_string(model)));
   }
   if (traits(*named).studies && !able(*named)) {
     throw Error(ExitCode::usage, fmt::format("{}: the {} engine has no {} updates ({} has)", origin,
                                              text, to_string(cluster), engines_with(cluster)));
   }
   return *named;
+}
+
+EngineKind engine_with_exchange(EngineKind chosen, const std::string& text,
+                                const std::string& origin) {
+  if (traits(chosen).exchanges) return chosen;
+  const EngineKind able = engine_with(&EngineTraits::exchanges);
+  if (text.empty() || text == "auto") return able;
+  throw Error(ExitCode::usage, fmt::format("{}: the {} engine has no replica exchange ({} has)",
+                                           origin, text, to_string(able)));
 }
 
 void check_replicas(EngineKind engine, std::uint64_t replicas, const std::string& origin) {

@@ -33,6 +33,10 @@ void check_extents(const std::vector<std::uint32_t>& extents, const std::string&
 // bytespin. Error(usage) where the engine that is named has not.
 EngineKind choose_engine(const std::string& text, const Model& model, ClusterUpdate cluster,
                          const std::string& origin, bool bitlattice = false);
+// The engine for replica exchange: the one chosen if it has it, else one that has. Error(usage)
+// where `text` names an engine without it.
+EngineKind engine_with_exchange(EngineKind chosen, const std::string& text,
+                                const std::string& origin);
 // The present name of an engine for one of version 0.1 (bundle, single, packed), with a note on
 // standard error; any other text as it is.
 std::string engine_name_now(const std::string& text, const std::string& origin);

@@ -507,6 +507,17 @@ std::vector<Setting> model_and_sampling() {
        .text = [](C c) { return whole(c.replicas); },
        .option = "--replicas"},
       {.table = "sampling",
+       .key = "exchange",
+       .type = "boolean",
+       .standard = "false",
+       .help = "replica exchange: at the end of each cycle, replicas of neighbouring temperatures "
+               "change places (bytespin engine)",
+       .more = "Hukushima & Nemoto, J. Phys. Soc. Jpn. 65, 1604 (1996). For spin glasses, which "
+               "local updates alone cannot equilibrate. Needs two temperatures or more",
+       .example = "true",
+       .text = [](C c) { return std::string(c.exchange ? "true" : ""); },
+       .option = "--exchange"},
+      {.table = "sampling",
        .key = "temperatures",
        .type = "list",
        .lowest = 1e-3,

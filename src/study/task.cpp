@@ -53,6 +53,7 @@ TextMap task_configuration(const TaskSpec& spec) {
   map["sampling.start"] = to_string(spec.start);
   map["sampling.seed"] = fmt::format("{}", spec.seed);
   map["sampling.schedule"] = to_string(spec.schedule);
+  if (spec.schedule.exchange) map["sampling.exchange"] = "true";
   if (spec.warm_up.cycles > 0) {
     map["sampling.warm_up"] = fmt::format("{}", spec.warm_up.cycles);
     map["sampling.warm_up_schedule"] = to_string(spec.warm_up.schedule);
@@ -136,6 +137,7 @@ EngineSpec engine_spec(const TaskSpec& spec) {
   engine.local = spec.local;
   engine.cluster = spec.cluster;
   engine.few_cluster = spec.few_cluster;
+  engine.exchange = spec.schedule.exchange;
   engine.start = spec.start;
   return engine;
 }

@@ -130,6 +130,37 @@ void series_at(const Series<std::int64_t>& series, std::size_t temperature, IntS
   });
 }
 
+std::optional<ExchangeResult> exchange_result(const TaskData& task) {
+  const auto& walkers = task.walker;
+  if (walkers.empty() || walkers.time() == 0) return std::nullopt;
+  const std::size_t temperatures = walkers.temperatures(), replicas = walkers.replicas();
+  ExchangeResult result;
+  for (std::size_t t = 0; t + 1 < temperatures; ++t) {
+    std::uint64_t attempts = 0, accepted = 0;
+    for (std::size_t time = 0; time < walkers.time(); ++time) {
+      attempts += task.exchange_attempts.at(t, time, 0);
+      accepted += task.exchanges.at(t, time, 0);
+    }
+    result.accepted.push_back(
+        attempts == 0 ? kNan : static_cast<double>(accepted) / static_cast<double>(attempts));
+  }
+  // Of each configuration: 0 before it was at the first temperature, 1 on its way up, 2 back.
+  std::vector<std::uint8_t> way(temperatures * replicas, 0);
+  for (std::size_t time = 0; time < walkers.time(); ++time) {
+    for (std::size_t r = 0; r < replicas; ++r) {
+      std::uint8_t& first = way[walkers.at(0, time, r) * replicas + r];
+      if (first == 2) ++result.round_trips;
+      first = 1;
+      std::uint8_t& last = way[walkers.at(temperatures - 1, time, r) * replicas + r];
+      if (last == 1) last = 2;
+    }
+  }
+  const double cycles = configured(task, "sampling.every", 1) * static_cast<double>(walkers.time());
+  result.trips_per_1000 = 1000 * static_cast<double>(result.round_trips) / cycles /
+                          static_cast<double>(temperatures * replicas);
+  return result;
+}
+
 std::vector<TemperatureResult> results_of(const TaskData& task) {
   std::vector<TemperatureResult> results;
   for (std::size_t k = 0; k < task.temperature.size(); ++k) results.push_back(result_at(task, k));

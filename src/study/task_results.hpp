@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,6 +51,15 @@ struct TemperatureResult {
 
   Value of(std::string_view name) const { return observables[observable(name)]; }
 };
+
+// What replica exchange did in a task.
+struct ExchangeResult {
+  std::vector<double> accepted;   // [T - 1] share of the attempts with the next temperature
+  std::uint64_t round_trips = 0;  // of all configurations: first to last temperature and back
+  double trips_per_1000 = 0;      // per configuration and 1000 cycles
+};
+// Nothing without replica exchange or measurements. Trips are seen at measurements.
+std::optional<ExchangeResult> exchange_result(const TaskData& task);
 
 // The series of one temperature, [time, replica].
 IntSeries series_at(const Series<std::int64_t>& series, std::size_t temperature);

@@ -38,6 +38,55 @@ TEST_CASE("bytespin engine: Potts couplings of both signs equal enumeration") {
   CHECK(scores.checks > 20);
 }
 
+TEST_CASE("bytespin engine: replica exchange equals enumeration") {
+  Scores scores;
+  std::uint64_t seed = 61000;
+  for (const CoupledCase& one : coupled_cases()) {
+    if (one.model.is_potts()) continue;
+    for (const oracle::Update& update : exchange_updates()) {
+      compare_coupled(one, update, make_bytespin_engine, {1.9, 2.3, 3.0}, ++seed,
+                      {256, {250, longer(50), 1}}, -1, scores);
+    }
+  }
+  check_distribution(scores, 600);
+}
+
+TEST_CASE("trajectories with replica exchange do not depend on threads, stops and restarts") {
+  std::uint64_t exchanged = 0;
+  for (const CoupledCase& one : coupled_cases()) {
+    for (const Schedule schedule : {Schedule{2, 3, true}, Schedule{1, 0, true}}) {
+      EngineSpec spec;
+      spec.model = one.model;
+      spec.betas = {0.3, 0.5, 0.45, 0.8};
+      spec.replicas = 3;
+      spec.exchange = true;
+      INFO(one.name);
+      const std::vector<EngineOptions> threads{with_threads(1), with_threads(2)};
+      check_resume(make_bytespin_engine, *one.graph, spec, schedule, threads, 9);
+      CHECK(check_stops(make_bytespin_engine, *one.graph, spec, schedule, threads, 10) > 0);
+      const auto engine = make_bytespin_engine(*one.graph, spec, {});
+      engine->advance(schedule, 10);
+      Observation seen;
+      engine->measure(seen);
+      REQUIRE(seen.walker.size() == 12);
+      CHECK(seen.exchange_attempts == std::vector<std::uint64_t>{15, 15, 15, 0});
+      for (std::uint32_t r = 0; r < 3; ++r) {  // every configuration is at one temperature
+        std::vector<std::uint64_t> walkers;
+        for (std::uint32_t t = 0; t < 4; ++t) walkers.push_back(seen.walker[3 * t + r]);
+        std::sort(walkers.begin(), walkers.end());
+        CHECK(walkers == std::vector<std::uint64_t>{0, 1, 2, 3});
+      }
+      for (const std::uint64_t count : seen.exchanges) exchanged += count;
+    }
+  }
+  CHECK(exchanged > 100);
+  EngineSpec spec;
+  spec.betas = {1};
+  spec.exchange = true;
+  expect(ExitCode::usage, "two temperatures",
+         [&] { make_bytespin_engine(*coupled_cases()[0].graph, spec, {}); });
+}
+
 TEST_CASE("couplings of 1 make the ferromagnet's own moves") {
   for (const std::uint32_t q : {2u, 3u}) {
     for (const auto cluster : {ClusterUpdate::wolff, ClusterUpdate::swendsen_wang}) {

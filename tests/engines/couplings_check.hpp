@@ -165,6 +165,7 @@ inline void compare_coupled(const CoupledCase& one, const Update& update, Engine
   spec.seed = seed;
   spec.local = update.local;
   spec.cluster = update.cluster;
+  spec.exchange = update.schedule.exchange;
   EngineOptions options;
   options.threads = 1;
   options.device = device;
@@ -265,7 +266,15 @@ inline std::vector<CoupledCase> coupled_cases() {
   return cases;
 }
 
-// Every update on every case; `potts_negative` cases have no cluster updates.
+// Updates with replica exchange.
+inline std::vector<Update> exchange_updates() {
+  const auto wolff = ClusterUpdate::wolff, sw = ClusterUpdate::swendsen_wang;
+  return {{"Glauber, exchange", LocalUpdate::glauber, wolff, {1, 0, true}},
+          {"Metropolis : Wolff 1:2, exchange", LocalUpdate::metropolis, wolff, {1, 2, true}},
+          {"Swendsen-Wang, exchange", LocalUpdate::metropolis, sw, {0, 1, true}}};
+}
+
+// Every update on every case.
 inline void compare_all_coupled(EngineMaker make, std::uint64_t seed, const Effort& effort,
                                 int device, Scores& scores) {
   const auto cases = coupled_cases();

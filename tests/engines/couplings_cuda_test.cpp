@@ -38,6 +38,7 @@ std::vector<CoupledCase> cases() {
 TEST_CASE("couplings: CUDA makes the moves of the CPU, all updates", "[gpu]") {
   auto updates = wolff_updates();
   for (const oracle::Update& update : swendsen_wang_updates()) updates.push_back(update);
+  for (const oracle::Update& update : exchange_updates()) updates.push_back(update);
   for (const CoupledCase& one : cases()) {
     for (const oracle::Update& update : updates) {
       EngineSpec spec;
@@ -46,6 +47,7 @@ TEST_CASE("couplings: CUDA makes the moves of the CPU, all updates", "[gpu]") {
       spec.replicas = 5;
       spec.local = update.local;
       spec.cluster = update.cluster;
+      spec.exchange = update.schedule.exchange;
       EngineOptions on_device;
       on_device.device = 0;
       const auto cpu = make_bytespin_engine(*one.graph, spec, with_threads(4));

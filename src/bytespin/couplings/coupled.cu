@@ -218,7 +218,66 @@ __global__ void sum_overlaps(const __grid_constant__ CoupledPlan c,
   add_to(overlaps + 2 * item.who + 1, link);
 }
 
+// A thread per replica and pair of temperatures.
+__global__ void decide_exchanges(const __grid_constant__ CoupledPlan c,
+                                 const __grid_constant__ DeviceSystems systems,
+                                 const unsigned long long* energy,
+                                 const __grid_constant__ ExchangeSpace space, std::uint32_t pairs,
+                                 std::uint32_t first) {
+  const std::uint32_t index = blockIdx.x * kThreads + threadIdx.x;
+  if (index >= pairs * systems.replicas) return;
+  const std::uint32_t t = first + 2 * (index / systems.replicas);
+  const std::uint32_t who = t * systems.replicas + index % systems.replicas;
+  const std::uint32_t next = who + systems.replicas;
+  const bool accepted = c.exchange[t].accepts(
+      static_cast<std::int64_t>(energy[who]), static_cast<std::int64_t>(energy[next]),
+      CoupledPlan::exchange_draw(systems.seed, who, systems.step));
+  space.accepted[who] = accepted ? 1 : 0;
+  atomicAdd(space.attempts + t, 1ull);
+  if (!accepted) return;
+  atomicAdd(space.exchanges + t, 1ull);
+  const std::uint32_t walker = space.walker[who];
+  space.walker[who] = space.walker[next];
+  space.walker[next] = walker;
+}
+
+__global__ void exchange_spins(const __grid_constant__ DeviceSystems systems,
+                               const std::uint8_t* accepted, std::uint32_t first,
+                               std::uint32_t blocks) {
+  const Item item = item_of(blocks);
+  const std::uint32_t t = first + 2 * (item.who / systems.replicas);
+  const std::uint32_t who = t * systems.replicas + item.who % systems.replicas;
+  if (item.index >= systems.stride / 4 || accepted[who] == 0) return;  // strides are 256 x n
+  auto* const own = reinterpret_cast<std::uint32_t*>(systems.system(who)) + item.index;
+  auto* const other =
+      reinterpret_cast<std::uint32_t*>(systems.system(who + systems.replicas)) + item.index;
+  const std::uint32_t word = *own;
+  *own = *other;
+  *other = word;
+}
+
 }  // namespace
+
+void launch_exchange(const CoupledPlan& coupled, const DeviceSystems& systems,
+                     const unsigned long long* energy, const ExchangeSpace& space,
+                     std::uint32_t temperatures, std::uint32_t first, cudaStream_t stream) {
+  const std::uint32_t pairs = temperatures > first ? (temperatures - first) / 2 : 0;
+  if (pairs == 0) return;
+  const std::uint32_t couples = pairs * systems.replicas;
+  launch(decide_exchanges, shape_of(1, blocks_for(couples)), stream, coupled, systems, energy,
+         space, pairs, first);
+  const std::uint32_t blocks = blocks_for(systems.stride / 4);
+  launch(exchange_spins, shape_of(couples, blocks), stream, systems, space.accepted, first, blocks);
+}
+
+void launch_coupled_energies(const CoupledPlan& coupled, const DeviceSystems& systems,
+                             unsigned long long* energy, cudaStream_t stream) {
+  const std::uint32_t blocks = blocks_for(coupled.plan.sites);
+  with_dim(coupled.plan.lattice.dim, [&]<int kDim>() {
+    launch(sum_energies<kDim>, shape_of(systems.systems, blocks), stream, coupled, systems, energy,
+           blocks);
+  });
+}
 
 void launch_coupled_local(const CoupledPlan& coupled, const DeviceSystems& systems,
                           std::uint64_t first, std::uint64_t last, int colour,
@@ -257,9 +316,8 @@ void launch_coupled_measure(const CoupledPlan& coupled, const DeviceSystems& sys
                             cudaStream_t stream) {
   const std::uint32_t blocks = blocks_for(coupled.plan.sites);
   const std::uint32_t pairs = systems.systems / systems.replicas * (systems.replicas / 2);
+  launch_coupled_energies(coupled, systems, energy, stream);
   with_dim(coupled.plan.lattice.dim, [&]<int kDim>() {
-    launch(sum_energies<kDim>, shape_of(systems.systems, blocks), stream, coupled, systems, energy,
-           blocks);
     if (pairs == 0) return;
     launch(sum_overlaps<kDim>, shape_of(pairs, blocks), stream, coupled, systems, overlaps, blocks);
   });

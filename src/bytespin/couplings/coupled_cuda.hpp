@@ -4,6 +4,7 @@
 //   local     a thread decides a site
 //   Wolff     a block grows the cluster of one system: its sites are a queue in global memory, and
 //             a bit per site says which are in it. All updates of a call are one launch
+//   exchange  a thread decides about two systems, whose bytes change places then
 //   Swendsen-Wang    a thread joins the trees of a site and its larger neighbours (union-find by
 //             compare-and-swap, larger roots under smaller ones; Jaiganesh & Burtscher 2018), then
 //             each site flips as its root says
@@ -34,6 +35,19 @@ void launch_coupled_wolff(const CoupledPlan& coupled, const DeviceSystems& syste
                           cudaStream_t stream);
 void launch_coupled_swendsen_wang(const CoupledPlan& coupled, const DeviceSystems& systems,
                                   const CoupledScratch& scratch, cudaStream_t stream);
+// An exchange step, of the pairs of temperatures from `first` on, every second one: `energy` holds
+// minus the energies of all systems. Exchanges spins and walkers; counts in attempts and exchanges
+// [T]. accepted: [systems] work space.
+struct ExchangeSpace {
+  std::uint32_t* walker;
+  unsigned long long *attempts, *exchanges;
+  std::uint8_t* accepted;
+};
+void launch_exchange(const CoupledPlan& coupled, const DeviceSystems& systems,
+                     const unsigned long long* energy, const ExchangeSpace& space,
+                     std::uint32_t temperatures, std::uint32_t first, cudaStream_t stream);
+void launch_coupled_energies(const CoupledPlan& coupled, const DeviceSystems& systems,
+                             unsigned long long* energy, cudaStream_t stream);
 // Adds to sums that are 0: minus the energies [systems]; overlap and link overlap [pairs][2] of
 // replicas 2k and 2k + 1 of a temperature.
 void launch_coupled_measure(const CoupledPlan& coupled, const DeviceSystems& systems,

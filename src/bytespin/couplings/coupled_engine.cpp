@@ -162,6 +162,10 @@ class CoupledCpuEngine final : public CoupledEngine {
   }
   std::uint32_t advance_system(std::size_t who, const Schedule& schedule, std::uint64_t steps,
                                StopWatch& watch, Worker& worker);
+  // Brings all systems to `steps` steps beyond step_; false where they were stopped before.
+  bool advance_to(const Schedule& schedule, std::uint64_t steps);
+  std::vector<std::int64_t> energy_sums();
+  void exchange(std::uint64_t step);
 
   const EngineOptions options_;
   const int threads_;
@@ -203,6 +207,57 @@ std::uint32_t CoupledCpuEngine::advance_system(std::size_t who, const Schedule& 
 bool CoupledCpuEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
   check_schedule(schedule);
   const std::uint64_t steps = check_steps(schedule, cycles);
+  if (!schedule.exchange) {
+    if (!advance_to(schedule, steps)) return false;
+  } else {
+    // All systems stand at the exchange step of a cycle before any of them makes it.
+    const std::uint64_t each = schedule.steps_per_cycle();
+    const std::uint64_t least = *std::min_element(ahead_.begin(), ahead_.end());
+    std::atomic<bool> stopped{false};
+    StopWatch watch(options_, stopped);  // a cycle may be too short for those of its systems
+    for (std::uint64_t end = least / each * each + each; end <= steps; end += each) {
+      if (!advance_to(schedule, end - 1)) return false;
+      exchange(step_ + end - 1);
+      std::fill(ahead_.begin(), ahead_.end(), static_cast<std::uint32_t>(end));
+      if (end < steps && watch.ends(each * plan_.sites)) return false;
+    }
+  }
+  if (!all_arrived(steps)) return false;
+  step_ += steps;
+  return true;
+}
+
+std::vector<std::int64_t> CoupledCpuEngine::energy_sums() {
+  std::vector<std::int64_t> sums(systems_);
+  with_dim(plan_.lattice.dim, [&]<int D>() {
+    for_each_system(now_threads(), systems_, [&](std::size_t who, int) {
+      const std::uint8_t* spins = system(who);
+      for (Site site = 0; site < plan_.sites; ++site) {
+        sums[who] += coupled_.energy_of<D>(spins, site);
+      }
+    });
+  });
+  return sums;
+}
+
+void CoupledCpuEngine::exchange(std::uint64_t step) {
+  const std::vector<std::int64_t> sums = energy_sums();
+  for (std::size_t t = exchange_steps_ % 2; t + 1 < spec_.betas.size(); t += 2) {
+    for (std::size_t who = t * spec_.replicas; who < (t + 1) * spec_.replicas; ++who) {
+      const std::size_t next = who + spec_.replicas;
+      const std::uint32_t draw = CoupledPlan::exchange_draw(
+          spec_.seed, static_cast<std::uint32_t>(who), static_cast<std::uint32_t>(step));
+      ++attempts_[t];
+      if (!rules_[t].accepts(sums[who], sums[next], draw)) continue;
+      ++exchanges_[t];
+      std::swap(walker_[who], walker_[next]);
+      std::swap_ranges(system(who), system(who) + plan_.sites, system(next));
+    }
+  }
+  ++exchange_steps_;
+}
+
+bool CoupledCpuEngine::advance_to(const Schedule& schedule, std::uint64_t steps) {
   const double begin = now();
   std::atomic<bool> stopped{false};
   for_each_system(now_threads(), systems_, [&](std::size_t who, int thread) {
@@ -224,21 +279,18 @@ bool CoupledCpuEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
   const double fraction = local + cluster > 0 ? (now() - begin) / (local + cluster) : 0;
   work_.local_seconds += fraction * local;
   work_.cluster_seconds += fraction * cluster;
-  if (!all_arrived(steps)) return false;
-  step_ += steps;
-  return true;
+  return *std::min_element(ahead_.begin(), ahead_.end()) >= steps;
 }
 
 void CoupledCpuEngine::measure(Observation& out) {
   const double begin = now();
-  std::vector<std::int64_t> energy(systems_), magnetisation(systems_);
+  const std::vector<std::int64_t> energy = energy_sums();
+  std::vector<std::int64_t> magnetisation(systems_);
   std::vector<std::int64_t> overlap(pairs()), link_overlap(pairs());
   const auto sites = static_cast<Site>(plan_.sites);
   with_dim(plan_.lattice.dim, [&]<int D>() {
     for_each_system(now_threads(), systems_, [&](std::size_t who, int) {
-      const std::uint8_t* spins = system(who);
-      for (Site site = 0; site < sites; ++site) energy[who] += coupled_.energy_of<D>(spins, site);
-      magnetisation[who] = rewise::bytespin::magnetisation(plan_, {spins, plan_.sites});
+      magnetisation[who] = rewise::bytespin::magnetisation(plan_, {system(who), plan_.sites});
     });
     for_each_system(now_threads(), pairs(), [&](std::size_t pair, int) {
       const std::uint8_t *a = system(first_of_pair(pair)), *b = a + plan_.sites;
@@ -294,6 +346,20 @@ CoupledEngine::CoupledEngine(const Graph& graph, const EngineSpec& spec,
     }
   }
   for (const double beta : spec.betas) boltzmann_.emplace_back(beta);
+  for (std::size_t t = 0; t + 1 < spec.betas.size(); ++t) {
+    const double rise = spec.betas[t + 1] - spec.betas[t];
+    rules_.push_back({Boltzmann(std::abs(rise)), rise > 0});
+  }
+  if (spec.exchange) {
+    if (spec.betas.size() < 2) {
+      throw Error(ExitCode::usage, "replica exchange needs two temperatures or more");
+    }
+    for (std::size_t who = 0; who < systems_; ++who) {
+      walker_.push_back(static_cast<std::uint32_t>(who / spec.replicas));
+    }
+    attempts_.assign(spec.betas.size(), 0);
+    exchanges_ = attempts_;
+  }
   first_of_colour_.push_back(0);
   for (int colour = 0; colour < graph.colours(); ++colour) {
     for (std::uint64_t site = 0; site < plan_.sites; ++site) {
@@ -304,7 +370,8 @@ CoupledEngine::CoupledEngine(const Graph& graph, const EngineSpec& spec,
     first_of_colour_.push_back(of_colour_.size());
   }
   coupled_ = {host_plan(plan_),  coupling_.data(),  field_.empty() ? nullptr : field_.data(),
-              boltzmann_.data(), of_colour_.data(), spec.local};
+              boltzmann_.data(), of_colour_.data(), spec.local,
+              rules_.data()};
 }
 
 void CoupledEngine::check_schedule(const Schedule& schedule) const {
@@ -324,6 +391,39 @@ void CoupledEngine::report_couplings(const std::vector<std::int64_t>& energy,
   out.magnetisation = magnetisation;
   out.overlap = overlap;
   out.link_overlap = link_overlap;
+  out.walker.assign(walker_.begin(), walker_.end());
+  out.exchange_attempts = attempts_;
+  out.exchanges = exchanges_;
+  std::fill(attempts_.begin(), attempts_.end(), 0);
+  std::fill(exchanges_.begin(), exchanges_.end(), 0);
+}
+
+std::vector<std::uint64_t> CoupledEngine::save_sums() const {
+  std::vector<std::uint64_t> words = BytespinEngine::save_sums();
+  if (!spec_.exchange) return words;
+  words.push_back(exchange_steps_);
+  words.insert(words.end(), walker_.begin(), walker_.end());
+  words.insert(words.end(), attempts_.begin(), attempts_.end());
+  words.insert(words.end(), exchanges_.begin(), exchanges_.end());
+  return words;
+}
+
+bool CoupledEngine::restore_sums(std::span<const std::uint64_t> words) {
+  if (!spec_.exchange) return BytespinEngine::restore_sums(words);
+  const std::size_t temperatures = spec_.betas.size();
+  const std::size_t own = 1 + systems_ + 2 * temperatures;
+  if (words.size() < own || !BytespinEngine::restore_sums(words.first(words.size() - own))) {
+    return false;
+  }
+  auto from = words.end() - static_cast<std::ptrdiff_t>(own);
+  exchange_steps_ = *from++;
+  for (std::uint32_t& walker : walker_) {
+    if (*from >= temperatures) return false;
+    walker = static_cast<std::uint32_t>(*from++);
+  }
+  for (std::uint64_t& count : attempts_) count = *from++;
+  for (std::uint64_t& count : exchanges_) count = *from++;
+  return true;
 }
 
 std::unique_ptr<Engine> make_coupled_engine(const Graph& graph, const EngineSpec& spec,

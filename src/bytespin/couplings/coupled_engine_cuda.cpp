@@ -34,6 +34,20 @@ class CoupledCudaEngine final : public CoupledEngine {
   void prepare_clusters();
   void run(const Schedule& schedule, std::uint64_t cycles);
 
+  // Walkers and counts of exchanges to the host, and from there.
+  void fetch_exchanges();
+  void send_exchanges();
+  void exchange();
+
+  std::vector<std::uint64_t> save_sums() const override {
+    const_cast<CoupledCudaEngine*>(this)->fetch_exchanges();
+    return CoupledEngine::save_sums();
+  }
+  bool restore_sums(std::span<const std::uint64_t> words) override {
+    const bool fits = CoupledEngine::restore_sums(words);
+    send_exchanges();
+    return fits;
+  }
   void read_part(std::size_t who, std::span<std::uint8_t> out) const override {
     device_.use();
     spins_.copy_out(out, device_.get(), who * system_stride(plan_.sites));
@@ -60,6 +74,10 @@ class CoupledCudaEngine final : public CoupledEngine {
   DeviceBuffer<Site> queue_;
   DeviceBuffer<std::uint32_t> bits_;
   DeviceBuffer<unsigned long long> visited_;
+  DeviceBuffer<std::uint32_t> walkers_;
+  DeviceBuffer<unsigned long long> counts_;  // [T] attempts, [T] exchanges
+  DeviceBuffer<std::uint8_t> accepted_;
+  DeviceBuffer<ExchangeRule> device_rules_;
   CoupledScratch scratch_;
 };
 
@@ -92,7 +110,47 @@ CoupledCudaEngine::CoupledCudaEngine(const Graph& graph, const EngineSpec& spec,
   device_systems_.stride = stride;
   device_systems_.spins = spins_.data();
   launch_start(graph_->plan(), device_systems_, spec.start, stream);
+  if (spec.exchange) {
+    walkers_ = DeviceBuffer<std::uint32_t>(systems_);
+    counts_ = DeviceBuffer<unsigned long long>(2 * spec.betas.size());
+    accepted_ = DeviceBuffer<std::uint8_t>(systems_);
+    device_rules_ = DeviceBuffer<ExchangeRule>(std::span<const ExchangeRule>(rules_), stream);
+    on_device_.exchange = device_rules_.data();
+    send_exchanges();
+  }
   device_.wait();
+}
+
+void CoupledCudaEngine::fetch_exchanges() {
+  if (!spec_.exchange) return;
+  device_.use();
+  walker_ = walkers_.to_host(device_.get());
+  const auto counts = counts_.to_host(device_.get());
+  const auto half = static_cast<std::ptrdiff_t>(attempts_.size());
+  attempts_.assign(counts.begin(), counts.begin() + half);
+  exchanges_.assign(counts.begin() + half, counts.end());
+}
+
+void CoupledCudaEngine::send_exchanges() {
+  if (!spec_.exchange) return;
+  device_.use();
+  std::vector<unsigned long long> counts(attempts_.begin(), attempts_.end());
+  counts.insert(counts.end(), exchanges_.begin(), exchanges_.end());
+  walkers_.copy_in(std::span<const std::uint32_t>(walker_), device_.get());
+  counts_.copy_in(std::span<const unsigned long long>(counts), device_.get());
+  device_.wait();
+}
+
+void CoupledCudaEngine::exchange() {
+  const cudaStream_t stream = device_.get();
+  energies_.clear(stream);
+  launch_coupled_energies(on_device_, device_systems_, energies_.data(), stream);
+  const auto temperatures = static_cast<std::uint32_t>(spec_.betas.size());
+  const ExchangeSpace space{walkers_.data(), counts_.data(), counts_.data() + temperatures,
+                            accepted_.data()};
+  launch_exchange(on_device_, device_systems_, energies_.data(), space, temperatures,
+                  static_cast<std::uint32_t>(exchange_steps_ % 2), stream);
+  ++exchange_steps_;
 }
 
 void CoupledCudaEngine::check_memory() const {
@@ -139,6 +197,10 @@ void CoupledCudaEngine::run(const Schedule& schedule, std::uint64_t cycles) {
         launch_coupled_swendsen_wang(on_device_, device_systems_, scratch_, stream);
       }
     }
+    if (schedule.exchange) {
+      exchange();
+      ++device_systems_.step;
+    }
   }
   std::uint64_t visited = 0;
   if (schedule.cluster > 0 && is_wolff()) {
@@ -149,7 +211,7 @@ void CoupledCudaEngine::run(const Schedule& schedule, std::uint64_t cycles) {
   // The two kinds are not timed apart: each takes its share of the updates.
   const double seconds = now() - start;
   const double local = static_cast<double>(schedule.local);
-  const double share = local / (local + static_cast<double>(schedule.cluster));
+  const double share = local / std::max(local + static_cast<double>(schedule.cluster), 1.0);
   work_.local_seconds += share * seconds;
   work_.cluster_seconds += (1 - share) * seconds;
   count(schedule, cycles, visited);
@@ -180,7 +242,9 @@ void CoupledCudaEngine::measure(Observation& out) {
     overlap.push_back(static_cast<std::int64_t>(sums[systems_ + 2 * pair]));
     link_overlap.push_back(static_cast<std::int64_t>(sums[systems_ + 2 * pair + 1]));
   }
+  fetch_exchanges();
   report_couplings(energy, magnetisation, overlap, link_overlap, out);
+  if (spec_.exchange) counts_.clear(stream);
   work_.measure_seconds += now() - start;
 }
 

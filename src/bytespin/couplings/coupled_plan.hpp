@@ -8,6 +8,9 @@
 //            drawn with probability 1 - exp(-2 beta |J|) (Wolff 1989). A site that its field
 //            favours is bound to a fixed ghost spin with probability 1 - exp(-2 beta |h|); a
 //            cluster that holds such a site keeps its spins
+//   exchange    replicas of neighbouring temperatures change places with probability
+//            min(1, exp((beta - beta') (E - E'))), pairs (0, 1), (2, 3) .. and (1, 2), (3, 4) .. in
+//            turn (Hukushima & Nemoto, J. Phys. Soc. Jpn. 65, 1604 (1996))
 //   Swendsen-Wang    all clusters over such bonds; those that are not bound to the ghost spin flip
 //            with probability 1/2
 //
@@ -22,6 +25,19 @@
 
 namespace rewise::bytespin {
 
+// Replica exchange between a temperature and the next.
+struct ExchangeRule {
+  Boltzmann factors;   // of the difference of their beta
+  bool rises = false;  // beta does
+
+  // Whether two systems change places. Sums: minus their energies. `draw`: of the stream exchange.
+  RW_HD bool accepts(std::int64_t sum, std::int64_t next_sum, std::uint32_t draw) const {
+    constexpr std::int64_t kMost = (std::int64_t{1} << 40) - 1;
+    const std::int64_t energy = rises ? next_sum - sum : sum - next_sum;
+    return happens(draw, factors.metropolis(energy < kMost ? energy : kMost));
+  }
+};
+
 struct CoupledPlan {
   DevicePlan plan;
   const std::int32_t* coupling = nullptr;  // [slots] of bonds
@@ -29,6 +45,13 @@ struct CoupledPlan {
   const Boltzmann* boltzmann = nullptr;    // [T]
   const Site* of_colour = nullptr;         // [sites] ordered by colour
   LocalUpdate local = LocalUpdate::metropolis;
+  const ExchangeRule* exchange = nullptr;  // [T - 1]
+
+  // The word that decides an exchange of system `who` with its like at the next temperature.
+  RW_HD static std::uint32_t exchange_draw(std::uint64_t seed, std::uint32_t who,
+                                           std::uint32_t step) {
+    return random_words(seed, Stream::exchange, who, 0, 0, step).w[0];
+  }
 
   RW_HD static int sign(std::uint8_t spin) { return spin != 0 ? 1 : -1; }
 
