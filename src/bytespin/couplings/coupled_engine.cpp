@@ -219,7 +219,7 @@ bool CoupledCpuEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
       if (!advance_to(schedule, end - 1)) return false;
       exchange(step_ + end - 1);
       std::fill(ahead_.begin(), ahead_.end(), static_cast<std::uint32_t>(end));
-      if (end < steps && watch.ends(each * plan_.sites)) return false;
+      if (end < steps && watch.ends(each * plan_.sites * systems_)) return false;
     }
   }
   if (!all_arrived(steps)) return false;
