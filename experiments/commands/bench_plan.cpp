@@ -186,6 +186,7 @@ BenchPlan make_bench_plan(const BenchOptions& options) {
   if (options.update.empty()) {
     const auto& all = all_updates();
     plan.updates.assign(all.begin(), all.end());
+    if (!plan.model.is_ferromagnet()) std::erase(plan.updates, Update(ClusterUpdate::few_cluster));
   } else {
     for (const std::string& word : split_list(options.update)) {
       plan.updates.push_back(parse_update(word, "--update"));

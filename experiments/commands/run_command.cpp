@@ -247,6 +247,7 @@ ExitCode run_run(const RunOptions& options) {
   }
   tell_device(device);
   if (options.schedule == "auto" && has_cluster_updates(spec.engine)) {
+    check_compares_schedules(spec.model, "--schedule");
     const Candidate best = automatic_schedule(spec, !run_cluster(options), paths, run);
     spec.schedule = best.schedule;
     spec.schedule.exchange = options.exchange;

@@ -129,6 +129,7 @@ double default_temperature(const TaskSpec& spec, int dim) {
 std::vector<TaskSpec> specs(const TuneOptions& options) {
   TaskSpec spec;
   spec.model = read_model(options);
+  check_compares_schedules(spec.model, "tune");
   spec.engine = engine_of(options);
   spec.seed = options.seed;
   const bool imported = !options.graph.empty();

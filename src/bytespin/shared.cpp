@@ -466,6 +466,11 @@ class SharedEngine final : private RankGraph, public BytespinEngine, public Save
 void check_shared(const Graph& graph, const EngineSpec& spec, const EngineOptions& options,
                   int ranks) {
   check_spec(graph, spec);
+  if (!spec.model.is_ferromagnet() || spec.exchange) {
+    throw Error(
+        ExitCode::usage,
+        "ranks share lattices of the ferromagnet alone, without fields and replica exchange");
+  }
   if (graph.lattice().dim == 0 || !graph.source().empty()) {
     throw Error(ExitCode::usage,
                 "ranks share lattices that keep the checkerboard, not a graph from a file or of "

@@ -208,6 +208,29 @@ std::vector<std::string> blank_stuck(const StudyConfig& config, const SizeData& 
   return warnings;
 }
 
+std::vector<std::string> blank_drifting(const StudyConfig& config, const SizeData& size,
+                                        SizeCurves& curves) {
+  std::vector<std::string> warnings;
+  const auto& graphs = size.samples.graphs;
+  const double level = kEquilibriumLevel / static_cast<double>(curves.temperatures.size());
+  for (std::size_t t = 0; t < curves.temperatures.size(); ++t) {
+    OverlapRows changes(static_cast<Eigen::Index>(graphs.size()),
+                        static_cast<Eigen::Index>(kOverlapMomentCount));
+    for (std::size_t g = 0; g < graphs.size(); ++g) {
+      if (graphs[g].overlap_changes.rows() == 0) return warnings;
+      changes.row(static_cast<Eigen::Index>(g)) =
+          graphs[g].overlap_changes.row(static_cast<Eigen::Index>(t));
+    }
+    const std::string why = overlap_drift(changes, level);
+    if (why.empty()) continue;
+    blank(curves, t);
+    warnings.push_back(fmt::format("{}, T = {}: no values: {}: not in equilibrium, {}",
+                                   size_text(size), curves.temperatures[t], why,
+                                   equilibrium_cure(config)));
+  }
+  return warnings;
+}
+
 SizeCurves curves_of_one_graph(const std::vector<TemperatureResult>& results) {
   SizeCurves curves;
   curves.observables.resize(observables().size());

@@ -79,6 +79,10 @@ void blank_refused(const SizeData& size, SizeCurves& curves);
 std::vector<std::string> blank_stuck(const StudyConfig& config, const SizeData& size,
                                      SizeCurves& curves);
 
+// The same where overlaps still change while they are measured.
+std::vector<std::string> blank_drifting(const StudyConfig& config, const SizeData& size,
+                                        SizeCurves& curves);
+
 // The curves of one graph, with errors from its replicas.
 SizeCurves curves_of_one_graph(const std::vector<TemperatureResult>& results);
 

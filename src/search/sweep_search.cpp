@@ -63,6 +63,8 @@ void average(SweepWork& work, std::size_t k, const StudyConfig& config) {
   }
   std::ranges::move(blank_stuck(config, size, point.curves.back()),
                     std::back_inserter(point.warnings));
+  std::ranges::move(blank_drifting(config, size, point.curves.back()),
+                    std::back_inserter(point.warnings));
   std::ranges::move(equilibrium_warnings(config, size), std::back_inserter(point.warnings));
   if (one) warn_of_stretches(point, size, config.replicas, work.single[k]);
   if (const std::size_t graphs = size.samples.graphs.size(); graphs > 1 && graphs < kFewGraphs) {

@@ -404,6 +404,12 @@ void check_tc_config(const StudyConfig& config, const std::string& file) {
                             "(dim, sizes and p), over which it follows Tc",
                             file));
   }
+  if (!config.model.is_ferromagnet()) {
+    throw Error(ExitCode::usage,
+                fmt::format("{}: [model]: tc finds the transition of the ferromagnet (J = 1, no "
+                            "field), not of {}; sweep takes it",
+                            file, to_string(config.model)));
+  }
   one(config.dims().size(), "lattice.dim");
   one(config.rules.size(), "lattice.rule");
   if (!config.temperature_tasks.empty()) {

@@ -133,6 +133,16 @@ EngineKind choose_engine(const std::string& text, const Model& model, ClusterUpd
   return *named;
 }
 
+void check_compares_schedules(const Model& model, const std::string& origin) {
+  const Interactions& of = model.interactions;
+  const bool orders = of.couplings == CouplingKind::ferromagnet && of.shortcut_strength > 0;
+  if (model.is_ferromagnet() || (orders && !of.has_field())) return;
+  throw Error(ExitCode::usage,
+              fmt::format("{}: schedules are compared by the magnetisation, which is no order "
+                          "parameter of {} (give a schedule, such as 1:0)",
+                          origin, to_string(model)));
+}
+
 EngineKind engine_with_exchange(EngineKind chosen, const std::string& text,
                                 const std::string& origin) {
   if (traits(chosen).exchanges) return chosen;

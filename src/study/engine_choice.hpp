@@ -33,6 +33,8 @@ void check_extents(const std::vector<std::uint32_t>& extents, const std::string&
 // bytespin. Error(usage) where the engine that is named has not.
 EngineKind choose_engine(const std::string& text, const Model& model, ClusterUpdate cluster,
                          const std::string& origin, bool bitlattice = false);
+// Error(usage) for a model whose order parameter is not m, where schedules would be compared by m.
+void check_compares_schedules(const Model& model, const std::string& origin);
 // The engine for replica exchange: the one chosen if it has it, else one that has. Error(usage)
 // where `text` names an engine without it.
 EngineKind engine_with_exchange(EngineKind chosen, const std::string& text,

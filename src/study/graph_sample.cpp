@@ -97,6 +97,10 @@ GraphSample reduce(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& gr
     if (const OverlapRows overlaps = overlap_rows_of(data, k); overlaps.rows() > 0) {
       sample.overlaps.conservativeResize(count, Eigen::NoChange);
       sample.overlaps.row(row) = overlaps.colwise().mean();
+      if (const OverlapRows changes = overlap_changes_of(data, k); changes.rows() > 0) {
+        sample.overlap_changes.conservativeResize(count, Eigen::NoChange);
+        sample.overlap_changes.row(row) = changes.colwise().mean();
+      }
     }
     if (reweighted) inputs.push_back({1 / data.temperature[k], bond_sums, magnetisations});
     if (thermal && bond_sums.cols() > 1) {

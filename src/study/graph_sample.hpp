@@ -29,6 +29,7 @@ struct GraphSample {
   std::vector<std::string> stuck;       // [T] stuck_replicas(), by tau_int of m^2
   Eigen::ArrayXd cluster_fraction;      // [T] as in task_results.hpp
   OverlapRows overlaps;                 // [T] averages over pairs, or nothing
+  OverlapRows overlap_changes;          // [T] likewise of overlap_changes_of()
   GraphPeaks peaks;                     // where they are looked for
   double rewired_ends = 0, sum_k2 = 0;  // the control variates
   // Of Swendsen-Wang's m^2 and m^4 by improved estimators less the plain ones, and half the

@@ -188,6 +188,13 @@ CheckedRun checked_run(const TaskData& task) {
     series_at(task.magnetisation, k, s.magnetisations);
     run.checks.push_back(check_temperature(
         task, s, run.results[k], at_temperature(halves, static_cast<Eigen::Index>(k)), level));
+    RunCheck& check = run.checks.back();
+    if (const std::string why = overlap_drift(overlap_changes_of(task, k), level);
+        check.ok() && !why.empty()) {
+      check.status = RunStatus::not_equilibrated;
+      check.reasons.push_back(why +
+                              ": not in equilibrium, raise --equilibrate, or take --exchange");
+    }
     if (cluster_sums_fit(task, k)) continue;
     run.checks.back().warnings.emplace_back(
         "no <C>/N: the sums of squares of cluster sizes between two measurements may have outgrown "

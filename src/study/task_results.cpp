@@ -1,9 +1,13 @@
 #include "src/study/task_results.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <span>
+#include <utility>
 
 #include "analysis/series/autocorrelation.hpp"
 #include "analysis/series/jackknife.hpp"
@@ -218,6 +222,35 @@ OverlapRows overlap_rows_of(const TaskData& task, std::size_t temperature, Eigen
   return overlap_rows(
       series_at(task.overlap, temperature), series_at(task.link_overlap, temperature),
       static_cast<double>(task.graph.sites), static_cast<double>(task.graph.bonds), parts);
+}
+
+OverlapRows overlap_changes_of(const TaskData& task, std::size_t temperature) {
+  constexpr Eigen::Index quarters = 4;
+  if (task.overlap.time() < quarters) return {};
+  const OverlapRows rows = overlap_rows_of(task, temperature, quarters);
+  OverlapRows changes(rows.rows() / quarters, static_cast<Eigen::Index>(kOverlapMomentCount));
+  for (Eigen::Index pair = 0; pair < changes.rows(); ++pair) {
+    const Eigen::Index at = pair * quarters;
+    changes.row(pair) = (rows.row(at + 2) + rows.row(at + 3)) / 2 - rows.row(at + 1);
+  }
+  return changes;
+}
+
+std::string overlap_drift(const OverlapRows& changes, double level) {
+  if (changes.rows() < 2) return "";
+  constexpr std::pair<OverlapMoment, const char*> compared[] = {{kOverlap2, "q^2"},
+                                                                {kLinkOverlap, "the link overlap"}};
+  for (const auto& [moment, name] : compared) {
+    const Eigen::ArrayXd values = changes.col(moment);
+    const Agreement found =
+        compare_to_zero(std::span(values.data(), static_cast<std::size_t>(values.size())), 0);
+    if (found.p_value * std::size(compared) >= level) continue;
+    return fmt::format(
+        "{} changes by {:.1f} standard errors from the second quarter of the measurements to the "
+        "second half",
+        name, std::abs(found.z));
+  }
+  return "";
 }
 
 bool cluster_sums_fit(const TaskData& task, std::size_t temperature) {

@@ -83,6 +83,13 @@ ClusterMoments cluster_moments_of(const TaskData& task, std::size_t temperature)
 // Overlaps of pairs of replicas at one temperature, `parts` stretches of time each; no rows where
 // the task has none.
 OverlapRows overlap_rows_of(const TaskData& task, std::size_t temperature, Eigen::Index parts = 1);
+// Averages of the second half of the measurements less those of the second quarter, [pair, moment]:
+// in equilibrium their means are 0, whatever the start (doubling windows). No rows as above, or
+// with fewer than 4 measurements.
+OverlapRows overlap_changes_of(const TaskData& task, std::size_t temperature);
+// What differs, where q^2 or the link overlap of independent members (pairs, or graphs) changes by
+// more than has the chance `level`; else "".
+std::string overlap_drift(const OverlapRows& changes, double level);
 // <C>/N for Wolff, sum n_c^2/N^2 for the others; NaN without clusters.
 Value cluster_fraction_of(const TaskData& task, std::size_t temperature);
 
