@@ -149,14 +149,15 @@ std::optional<ClusterUpdate> run_cluster(const RunOptions& options) {
 
 TaskSpec run_spec(const RunOptions& options) {
   TaskSpec spec;
+  spec.model = read_model(options);
   if (!options.graph.empty()) {
-    spec.imported =
-        std::make_shared<const Graph>(read_graph(options.graph, read_options(options.reading)));
+    const bool weights = spec.model.interactions.couplings == CouplingKind::file;
+    spec.imported = std::make_shared<const Graph>(
+        read_graph(options.graph, read_options(options.reading, weights)));
   } else {
     spec.graph = lattice_spec(options, ", or --graph FILE", runs_regular_lattices(options));
     spec.graph.p = parse_p(options.p, "--p");
   }
-  spec.model = read_model(options);
   const int dim = spec.imported ? spec.imported->lattice().dim : static_cast<int>(options.dim);
   spec.local = choose_local_update(options.local, dim, "--local");
   spec.cluster = run_cluster(options).value_or(ClusterUpdate::wolff);
