@@ -239,7 +239,9 @@ bool Attributes::is_ignored(std::string_view name) const {
 bool Attributes::is_weight(std::string_view owner, std::string_view name) {
   const std::string word = plain(name);
   const bool coupling = coupling_of(word) != Coupling::no;
-  return owner == "edge" ? coupling : owner == "node" && !coupling && is_field(word);
+  // The b of a node may be the blue of its colour.
+  const bool field = !coupling && is_field(word) && word != "b";
+  return owner == "edge" ? coupling : owner == "node" && field;
 }
 
 Meaning Attributes::see(std::string_view owner, std::string_view name, std::string_view value,

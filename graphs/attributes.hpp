@@ -3,7 +3,8 @@
 //   couplings  of bonds: weight, J, sign, coupling, interaction, ferro.., polarity, .. The value is
 //              J: a number, or a word for +1 (+, positive, ferro, true) or -1 (-, negative, afm);
 //              of antiferro.., negative, ..: true or 1 for J = -1, false or 0 for J = +1
-//   fields     of sites: h, field, bias, .. The value is h, a number
+//   fields     of sites: h, field, bias, .. The value is h, a number (b, which Gephi has for blue,
+//              is refused unless it is 0)
 //   others     any number or list of numbers, whatever its declared type, is an error that names
 //              it, unless the name is known to say where or what a site is (x, y, z, id, label,
 //              colour, ..). So are couplings of sites and graphs other than +1, fields of bonds and

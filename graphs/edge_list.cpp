@@ -66,7 +66,7 @@ class EdgeListReader {
     check_edge_count();
     std::vector<std::int32_t> fields = take_fields();
     Graph graph = imported_graph(sites_, std::move(bonds_), name_);
-    if (options_.weights) graph.set_weights(weights_.take(name_), std::move(fields));
+    if (options_.weights) set_weights_of(name_, graph, weights_.take(name_), std::move(fields));
     return graph;
   }
 
@@ -426,11 +426,13 @@ class EdgeListReader {
     const bool header = maybe_header_ && !number_in(text);
     std::string why = "has no meaning here";
     if (column == 3) {
-      Attributes alone({}, options_.weights);
-      const Meaning meaning = alone.see("edge", name, text, line_);
-      if (meaning.kind != Meaning::none) return give(name, meaning);
-      const std::optional<double> number = number_in(text);
-      why = number && to_fixed(*number)
+      const auto meaning = [&](bool weights) {
+        return Attributes({}, weights).see("edge", name, text, line_);
+      };
+      if (meaning(options_.weights).kind != Meaning::none) {
+        return give(name, meaning(options_.weights));
+      }
+      why = meaning(true).kind != Meaning::none
                 ? fmt::format("is the weight of the bond: {}", kTakeWeights)
                 : fmt::format("is no weight of a bond, which is 0 or a number of {} to {} in size",
                               kLeastCoupling, kMostCoupling);

@@ -63,7 +63,7 @@ class GraphmlReader {
     Graph graph = imported_graph(declared_, std::move(bonds_), name_);
     if (options_.weights) {
       if (!fields_.empty()) fields_.resize(graph.sites());
-      graph.set_weights(weights_.take(name_), std::move(fields_));
+      set_weights_of(name_, graph, weights_.take(name_), std::move(fields_));
     }
     return graph;
   }

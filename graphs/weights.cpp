@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "src/base/error.hpp"
 #include "src/base/fixed_point.hpp"
@@ -43,6 +44,15 @@ std::string BondWeights::merge(std::size_t bond, std::optional<std::int32_t> val
   return fmt::format(
       "the bond has J = {} here and J = {} in line {}: --merge is for equal couplings",
       kFixedUnit * *value, kFixedUnit * values_[bond], lines_[bond]);
+}
+
+void set_weights_of(const std::string& file, Graph& graph, std::vector<std::int32_t> bonds,
+                    std::vector<std::int32_t> sites) {
+  try {
+    graph.set_weights(std::move(bonds), std::move(sites));
+  } catch (const Error& error) {
+    throw Error(error.exit_code(), fmt::format("{}: {}", file, error.what()));
+  }
 }
 
 std::vector<std::int32_t> BondWeights::take(const std::string& file) {

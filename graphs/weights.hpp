@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "graphs/graph.hpp"
+
 namespace rewise {
 
 // A coupling or a field that an element of a file may have, perhaps by several attributes.
@@ -40,5 +42,9 @@ class BondWeights {
   std::vector<std::int32_t> values_;  // [bonds], kMissing where there is none
   std::vector<std::uint64_t> lines_;  // [bonds]
 };
+
+// Graph::set_weights(), with the name of the file in its errors.
+void set_weights_of(const std::string& file, Graph& graph, std::vector<std::int32_t> bonds,
+                    std::vector<std::int32_t> sites);
 
 }  // namespace rewise

@@ -67,6 +67,10 @@ void add_machine_options(CLI::App& app, RunOptions& o) {
            "whole (in FILE.h5), apart (--share-ranks: each rank's part\n"
            "in a file of its own, FILE.h5.*), none, or auto: whole up\n"
            "to 1 GiB, then apart where ranks share it");
+  add_text(app, "--snapshot", o.snapshot, "FILE",
+           "the final spins of replica 0 at every temperature:\n"
+           ".npy (int8, [temperature, .., y, x]), or .png in\n"
+           "two dimensions");
   add_key(app, "run.checkpoint", o.checkpoint);
   for (const char* option : {"--state", "--checkpoint"}) require(app, option, "--out");
   add_key(app, "run.time_limit", o.time_limit, "with a checkpoint");

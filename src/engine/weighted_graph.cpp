@@ -32,13 +32,15 @@ Graph weighted_graph(const Graph& graph, const Model& model) {
     if (couplings.has_field()) fields.push_back(couplings.field(static_cast<Site>(site)));
   }
   const GraphSpec& spec = graph.spec();
-  const std::string origin =
+  std::string source =
       spec.rule == Rule::imported
           ? graph.source()
           : fmt::format("{}, p = {}, {}, graph seed {}", fmt::join(spec.extents, "x"), spec.p,
                         to_string(spec.rule), spec.seed);
-  Graph weighted(graph.sites(), std::move(bonds), std::move(colours), graph.colours(),
-                 fmt::format("{}, {}", origin, to_string(model)));
+  if (model.interactions.couplings != CouplingKind::file && !model.is_ferromagnet()) {
+    source += ", " + to_string(model);
+  }
+  Graph weighted(graph.sites(), std::move(bonds), std::move(colours), graph.colours(), source);
   weighted.set_weights(std::move(weights), std::move(fields));
   return weighted;
 }
@@ -51,7 +53,8 @@ void check_weights(const Graph& graph, const Model& model) {
   const std::string coupling = first_coupling(graph);
   if (coupling.empty()) return;
   throw Error(ExitCode::usage,
-              fmt::format("graph {}: {}: {}", graph.source(), coupling, kTakeWeights));
+              fmt::format("{}: {}: {}", graph.source().empty() ? "the graph" : graph.source(),
+                          coupling, kTakeWeights));
 }
 
 }  // namespace rewise
