@@ -1,8 +1,8 @@
 """Couplings and fields of a simulation: H = -sum J_ij s_i s_j - sum h_i s_i.
 
 couplings: J of the bonds. "ferromagnet" (1), "antiferromagnet" (-1), "pm" (1 or -1 at random),
-    "gaussian" (normal deviates), "file" (the weights of the graph), or an array [bonds] in the order
-    of `graph.edges`. Random couplings follow from the graph's seed and `coupling_seed`.
+    "gaussian" (normal deviates), "file" (the weights of the graph), or an array [bonds] in the
+    order of `graph.edges`. Random couplings follow from the graph's seed and `coupling_seed`.
 field: h of the sites: a number, or an array [sites]. Fields of the graph count with "file" alone.
 on: "all", or "shortcuts": J of the lattice's own bonds is then 1.
 negative: probability of J = -1 of "pm".

@@ -29,12 +29,14 @@ def draw(path, spins, temperatures):
     columns = int(np.ceil(np.sqrt(count)))
     rows = -(-count // columns)
     figure = figure_of(figsize=(3 * columns, 3.2 * rows), layout="constrained")
-    panels = figure.subplots(rows, columns, squeeze=False).flat
+    panels = list(figure.subplots(rows, columns, squeeze=False).flat)
     low, high = (-1, 1) if spins.dtype == np.int8 else (0, max(1, int(spins.max())))
-    for panel in panels:
+    for panel in panels[count:]:
         panel.set_axis_off()
     for panel, one, temperature in zip(panels, spins, temperatures):
         panel.imshow(one, cmap="gray" if (low, high) == (-1, 1) else "viridis", vmin=low, vmax=high,
                      origin="lower", interpolation="nearest")
+        panel.set_xticks([])
+        panel.set_yticks([])
         panel.set_title(f"T = {temperature:.6g}", fontsize=9)
     figure.savefig(path, dpi=150)
