@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "src/base/error.hpp"
+#include "src/base/fixed_point.hpp"
 
 namespace rewise {
 namespace {
@@ -155,11 +156,19 @@ bool says_plus(std::string_view text) {
   return is_one_of(word, words) || word.starts_with("ferro");
 }
 
-// True where the value of an attribute that names couplings can only mean J = +1.
-bool is_unit(Coupling coupling, std::string_view value) {
-  if (coupling == Coupling::antiferromagnetic)
-    return number_in(value) == 0.0 || lower_case(value) == "no";
-  return number_in(value) == 1.0 || says_plus(value);
+// J of the value of an attribute that names couplings.
+std::optional<double> coupling_in(Coupling coupling, std::string_view value) {
+  const std::optional<double> number = number_in(value);
+  if (coupling == Coupling::antiferromagnetic) {
+    if (number == 0.0 || lower_case(value) == "no") return 1;
+    if (number == 1.0 || lower_case(value) == "yes") return -1;
+    return std::nullopt;
+  }
+  if (!number && says_plus(value)) return 1;
+  if (!number && says_minus(value)) return -1;
+  // A truth value says that there is a coupling, not which: false is no number.
+  if (number == 0.0 && is_truth_value(plain_number(value))) return std::nullopt;
+  return number;
 }
 
 // A name as --ignore takes it on a command line.
@@ -218,8 +227,6 @@ bool fits_number_type(std::string_view value) {
   return number_in(value).has_value() || holds_numbers(value);
 }
 
-bool is_unit_weight(std::string_view value) { return is_unit(Coupling::ferromagnetic, value); }
-
 void Attributes::add_name(std::string_view name) {
   if (ignored_.empty() || names_.size() >= kMostFound) return;
   if (names_.find(name) == names_.end()) names_.emplace(name);
@@ -229,27 +236,46 @@ bool Attributes::is_ignored(std::string_view name) const {
   return std::find(ignored_.begin(), ignored_.end(), name) != ignored_.end();
 }
 
-void Attributes::see(std::string_view owner, std::string_view name, std::string_view value,
-                     std::uint64_t line) {
+bool Attributes::is_weight(std::string_view owner, std::string_view name) {
+  const std::string word = plain(name);
+  const bool coupling = coupling_of(word) != Coupling::no;
+  // The b of a node may be the blue of its colour.
+  const bool field = !coupling && is_field(word) && word != "b";
+  return owner == "edge" ? coupling : owner == "node" && field;
+}
+
+Meaning Attributes::see(std::string_view owner, std::string_view name, std::string_view value,
+                        std::uint64_t line) {
   add_name(name);
-  if (is_ignored(name)) return;
+  if (is_ignored(name)) return {};
   const std::string word = plain(name);
   const Coupling coupling = coupling_of(word);
+  const bool of_weights = is_weight(owner, name);
+  Fault fault = Fault::unknown;
   bool harmless = false;
-  if (coupling != Coupling::no) {
-    harmless = is_unit(coupling, value);
-  } else if (is_field(word)) {
-    harmless = number_in(value) == 0.0;
+  if (coupling != Coupling::no || is_field(word)) {
+    const bool is_coupling = coupling != Coupling::no;
+    const std::optional<double> number =
+        is_coupling ? coupling_in(coupling, value) : number_in(value);
+    harmless = number == (is_coupling ? 1.0 : 0.0);
+    if (of_weights) {
+      const std::optional<std::int32_t> fixed = number ? to_fixed(*number) : std::nullopt;
+      if (fixed && (weights_ || harmless)) {
+        return {is_coupling ? Meaning::coupling : Meaning::field, *fixed};
+      }
+      fault = fixed ? Fault::weight_not_taken : Fault::not_a_weight;
+    }
   } else if (owner == "edge" &&
              (says_minus(value) || (word.ends_with("label") && number_in(value) == -1.0))) {
     harmless = false;
   } else {
     harmless = is_harmless(word) || !holds_numbers(value);
   }
-  if (harmless || found_.size() >= kMostFound) return;
-  found_.try_emplace(fmt::format("{} attribute \"{}\"", owner, shown(name)),
-                     Found{std::string(owner), shown(name, kMostName),
-                           value.empty() ? "no value" : shown(value), line});
+  if (harmless || found_.size() >= kMostFound) return {};
+  found_.try_emplace(
+      fmt::format("{} attribute \"{}\"", owner, shown(name)),
+      Found{shown(name, kMostName), value.empty() ? "no value" : shown(value), line, fault});
+  return {};
 }
 
 void Attributes::refuse(const std::string& file, bool all_ignored_exist) const {
@@ -259,18 +285,34 @@ void Attributes::refuse(const std::string& file, bool all_ignored_exist) const {
   }
   std::string list, names;
   std::size_t count = 0;
+  bool not_taken = false, not_weights = false, unknown = false;
   for (const auto& [title, first] : found_) {
     if (count++ < kMostListed) {
       const std::string place = first.line > 0 ? fmt::format(" in line {}", first.line) : "";
       list += fmt::format("{}{} ({}{})", count > 1 ? ", " : "", title, first.value, place);
     }
     names += (count > 1 ? "," : "") + first.name;
+    not_taken = not_taken || first.fault == Fault::weight_not_taken;
+    not_weights = not_weights || first.fault == Fault::not_a_weight;
+    unknown = unknown || first.fault == Fault::unknown;
   }
   if (count > kMostListed) list += ", ..";
+  std::string why;
+  if (not_weights) {
+    why = fmt::format(
+        "couplings and fields are 0 or numbers of {} to {} in size (couplings also "
+        "words such as positive, negative); ",
+        kLeastCoupling, kMostCoupling);
+  } else if (not_taken) {
+    why = std::string(kTakeWeights) + (unknown ? ", and the others are unknown; " : "; ");
+  } else {
+    why =
+        "unknown to the model, which has couplings of bonds (weight, J) and fields of sites (h); ";
+  }
   throw Error(ExitCode::data,
-              fmt::format("{}: {}: bonds are all alike here (J = 1) and no site has a field; "
-                          "--ignore {} passes over attributes that are no part of the model",
-                          file, list, as_argument(names)));
+              fmt::format("{}: {}: {}--ignore {} passes over attributes that are no part of the "
+                          "model",
+                          file, list, why, as_argument(names)));
 }
 
 void Attributes::check_ignored(const std::string& file) const {

@@ -1,9 +1,9 @@
 // Reads and writes edge lists, one bond per line: "u v", and what NetworkX adds to it ("u v
-// {'weight': 1}" of write_edgelist, "u v 1.0" of write_weighted_edgelist; attributes.hpp says which
-// are refused).
+// {'weight': 1}" of write_edgelist, "u v 1.0" of write_weighted_edgelist; attributes.hpp says what
+// they mean).
 //   columns   separated by blanks and tabs, by commas or by semicolons: the first bond decides for
 //             the file (blanks may surround a comma or semicolon)
-//   third     the weight of the bond, attribute "weight"; further columns are the attributes
+//   third     J of the bond, attribute "weight"; further columns are the attributes
 //             "column4" (in lists of KONECT the time) and so on
 //   comments  from '#', or from '%' at the beginning of a column, to the end of the line
 // Sites are whole numbers, or names in order of first mention; the first bond decides for the file.
@@ -15,6 +15,7 @@
 // sites are numbered by increasing label. M is the number of lines with bonds, or of bonds after
 // merging. "% M N N" after KONECT's "% sym .." or "% asym .." does the same, and sites are numbered
 // from 1. Counts that the bonds contradict are an error.
+// A line "# field SITE H" is the field h of a site, in lists whose sites are numbers.
 //
 // A name begins with a letter or '_', or is in parentheses or quotes, where it may hold anything:
 // "(0, 1)" of NetworkX's grids. Names are UTF-8.
@@ -36,7 +37,9 @@
 #include "graphs/colouring.hpp"
 #include "graphs/flat_map.hpp"
 #include "graphs/graph_io.hpp"
+#include "graphs/weights.hpp"
 #include "src/base/error.hpp"
+#include "src/base/fixed_point.hpp"
 
 namespace rewise {
 namespace {
@@ -46,7 +49,10 @@ constexpr std::size_t kLongest = 256;  // characters of a name, a key or a value
 class EdgeListReader {
  public:
   EdgeListReader(std::istream& in, const std::string& name, const ReadOptions& options)
-      : in_(*in.rdbuf()), name_(name), options_(options), attributes_(options.ignore) {}
+      : in_(*in.rdbuf()),
+        name_(name),
+        options_(options),
+        attributes_(options.ignore, options.weights) {}
 
   Graph read() {
     skip_byte_order_mark();
@@ -58,7 +64,10 @@ class EdgeListReader {
     if (!named_) check_numbers();
     set_sites();
     check_edge_count();
-    return imported_graph(sites_, std::move(bonds_), name_);
+    std::vector<std::int32_t> fields = take_fields();
+    Graph graph = imported_graph(sites_, std::move(bonds_), name_);
+    if (options_.weights) set_weights_of(name_, graph, weights_.take(name_), std::move(fields));
+    return graph;
   }
 
  private:
@@ -115,6 +124,7 @@ class EdgeListReader {
   // False at the end of the file.
   bool read_line() {
     last_.clear();
+    weight_.clear();
     skip_blanks();
     if (!at_end_of_columns()) {
       const End u = read_end();
@@ -183,10 +193,37 @@ class EdgeListReader {
     }
     if (text.starts_with("% sym") || text.starts_with("% asym")) {
       konect_ = true;
-    } else {
+    } else if (!read_field(text)) {
       read_counts(text);
     }
   }
+
+  // "# field 5 -0.25"; false if it is not that.
+  bool read_field(std::string_view comment) {
+    constexpr std::string_view kBlanks = " \t\r";
+    std::array<std::string_view, 4> words;
+    std::size_t count = 0;
+    for (std::size_t at = 0; (at = comment.find_first_not_of(kBlanks, at)) < comment.size();) {
+      if (count == words.size()) return false;
+      const std::size_t end = std::min(comment.find_first_of(kBlanks, at), comment.size());
+      words[count++] = comment.substr(at, end - at);
+      at = end;
+    }
+    if (count != 4 || words[0] != "#" || words[1] != "field") return false;
+    if (words[2].find_first_not_of("0123456789") != std::string_view::npos) return false;
+    if (!number_in(words[3])) return false;
+    const Meaning meaning = attributes_.see("node", "field", words[3], line_);
+    if (meaning.kind == Meaning::field && meaning.value != 0) {
+      fields_.push_back({whole_number(words[2]), line_, meaning.value});
+    }
+    return true;
+  }
+
+  // The field of a site, by its number in the file.
+  struct Field {
+    std::uint64_t number, line;
+    std::int32_t value;
+  };
 
   // A number in a comment, and the line that it is in.
   struct Count {
@@ -339,7 +376,7 @@ class EdgeListReader {
       skip_blanks();
       const Literal value = read_literal();
       if (peek() != ',' && peek() != '}') fail("a bad line: {'name': value, ..} is expected");
-      attributes_.see("edge", key.text, value.text, line_);
+      give(key.text, attributes_.see("edge", key.text, value.text, line_));
       if (peek() == ',') in_.sbumpc();
       skip_blanks();
     }
@@ -386,14 +423,31 @@ class EdgeListReader {
     const std::string name = column == 3 ? "weight" : fmt::format("column{}", column);
     attributes_.add_name(name);
     if (text.empty() || attributes_.is_ignored(name)) return;
-    if (column == 3 && is_unit_weight(text)) return;
     const bool header = maybe_header_ && !number_in(text);
-    fail(fmt::format(
-        "a bad line: '{}' in column {}{} --ignore {} passes over it{}", text, column,
-        column == 3   ? ", the weight of a bond, can only be 1: bonds are all alike here;"
-        : column == 4 ? " (in lists of KONECT the time of a bond) has no meaning here;"
-                      : " has no meaning here;",
-        name, header ? " (begin the line with '#' if it is the header of a table)" : ""));
+    std::string why = "has no meaning here";
+    if (column == 3) {
+      const auto meaning = [&](bool weights) {
+        return Attributes({}, weights).see("edge", name, text, line_);
+      };
+      if (meaning(options_.weights).kind != Meaning::none) {
+        return give(name, meaning(options_.weights));
+      }
+      why = meaning(true).kind != Meaning::none
+                ? fmt::format("is the weight of the bond: {}", kTakeWeights)
+                : fmt::format("is no weight of a bond, which is 0 or a number of {} to {} in size",
+                              kLeastCoupling, kMostCoupling);
+    } else if (column == 4) {
+      why = "(in lists of KONECT the time of a bond) has no meaning here";
+    }
+    fail(fmt::format("a bad line: '{}' in column {} {}; --ignore {} passes over it{}", text, column,
+                     why, name,
+                     header ? " (begin the line with '#' if it is the header of a table)" : ""));
+  }
+
+  void give(const std::string& name, const Meaning& meaning) {
+    if (meaning.kind != Meaning::coupling) return;
+    const std::string wrong = weight_.give(shown(name), meaning.value);
+    if (!wrong.empty()) fail(wrong);
   }
 
   // The number of an end: what stands there, or the order of its first mention.
@@ -429,20 +483,50 @@ class EdgeListReader {
     };
     if (a == b) fail(fmt::format("site {} is joined to itself", text(u, a)));
     const std::uint64_t key = std::uint64_t{std::min(a, b)} << 32 | std::max(a, b);
-    if (const std::uint64_t* first = lines_.find(key)) {
-      if (options_.merge) return;
-      fail(
-          fmt::format("sites {} and {} are joined already, in line {} (--merge makes one bond of "
-                      "them)",
-                      text(u, a), text(v, b), *first));
+    if (const std::uint64_t* first = joined_.find(key)) {
+      if (!options_.merge) {
+        fail(
+            fmt::format("sites {} and {} are joined already, in line {} (--merge makes one bond of "
+                        "them)",
+                        text(u, a), text(v, b), weights_.line(*first)));
+      }
+      const std::string wrong = weights_.merge(*first, weight_.value());
+      if (!wrong.empty()) fail(wrong);
+      return;
     }
-    lines_.put(key, line_);
+    joined_.put(key, bonds_.size());
+    weights_.add(weight_.value(), line_);
     bonds_.push_back({bonds_.size(), a, b});
     const std::uint64_t largest = std::uint64_t{std::max(a, b)} + 1;
     if (largest > sites_) {
       sites_ = largest;
       largest_at_ = line_;
     }
+  }
+
+  // [sites] h, or empty.
+  std::vector<std::int32_t> take_fields() const {
+    if (fields_.empty()) return {};
+    std::vector<std::int32_t> values(sites_);
+    std::vector<std::uint64_t> lines(sites_);
+    for (const Field& field : fields_) {
+      const auto failed = [&](const std::string& what) {
+        return Error(ExitCode::data, fmt::format("{}:{}: {}", name_, field.line, what));
+      };
+      if (named_ || labels_) throw failed("a field, but sites are not numbered");
+      const std::uint64_t site = field.number - first_number_;
+      if (field.number < first_number_ || site >= sites_) {
+        throw failed(fmt::format("the field of site {}: sites are numbered {} to {}", field.number,
+                                 first_number_, sites_ - 1 + first_number_));
+      }
+      if (lines[site] != 0) {
+        throw failed(
+            fmt::format("site {} has a field already, in line {}", field.number, lines[site]));
+      }
+      values[site] = field.value;
+      lines[site] = field.line;
+    }
+    return values;
   }
 
   // The first line of a table is often its header.
@@ -588,7 +672,10 @@ class EdgeListReader {
   std::string last_;                       // what was read last of this line, for errors
   std::array<std::string, 2> first_ends_;  // of the first bond
   std::vector<RewiredBond> bonds_;
-  FlatMap<std::uint64_t> lines_;  // pair of sites -> the line that joined them
+  FlatMap<std::uint64_t> joined_;  // pair of sites -> their bond
+  GivenWeight weight_;             // of the present line
+  BondWeights weights_;
+  std::vector<Field> fields_;
   std::unordered_map<std::string, std::uint64_t> sites_by_name_;
   Attributes attributes_;
 };
@@ -601,10 +688,19 @@ Graph read_edge_list(std::istream& in, const std::string& name, const ReadOption
 
 void write_edges(const Graph& graph, NewFile& file) {
   file.write(fmt::format("# sites {}\n", graph.sites()));
+  const auto weights = graph.bond_weights(), fields = graph.site_fields();
+  for (std::size_t site = 0; site < fields.size(); ++site) {
+    if (fields[site] == 0) continue;
+    file.write(fmt::format("# field {} {}\n", site, kFixedUnit * fields[site]));
+  }
   fmt::memory_buffer line;
-  for_each_bond(graph, [&](Bond, Site a, Site b) {
+  for_each_bond(graph, [&](Bond bond, Site a, Site b) {
     line.clear();
-    fmt::format_to(std::back_inserter(line), "{} {}\n", a, b);
+    fmt::format_to(std::back_inserter(line), "{} {}", a, b);
+    if (!weights.empty()) {
+      fmt::format_to(std::back_inserter(line), " {}", kFixedUnit * weights[bond]);
+    }
+    line.push_back('\n');
     file.write(std::string_view(line.data(), line.size()));
   });
 }

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 #include <limits>
 #include <memory>
 #include <new>
@@ -15,6 +16,7 @@
 #include <utility>
 
 #include "src/base/error.hpp"
+#include "src/base/fixed_point.hpp"
 #include "src/base/stop.hpp"
 #include "src/base/utf8.hpp"
 
@@ -112,6 +114,13 @@ Graph::Graph(const GraphSpec& spec, std::vector<RewiredBond> bonds,
   spec_ = spec;
 }
 
+namespace {
+
+// Of the largest coupling and of the largest field: it is then known to 1%.
+constexpr std::int32_t kLeastUnits = 50;
+
+}  // namespace
+
 void Graph::set_weights(std::vector<std::int32_t> bonds, std::vector<std::int32_t> sites) {
   if (lattice_.dim > 0 || (!bonds.empty() && bonds.size() != bonds_) ||
       (!sites.empty() && sites.size() != sites_)) {
@@ -119,8 +128,32 @@ void Graph::set_weights(std::vector<std::int32_t> bonds, std::vector<std::int32_
                 fmt::format("{} weights and {} fields do not fit a graph of {} bonds and {} sites",
                             bonds.size(), sites.size(), bonds_, sites_));
   }
+  for (const auto* values : {&bonds, &sites}) {
+    std::int32_t largest = 0;
+    for (const std::int32_t value : *values) largest = std::max(largest, std::abs(value));
+    if (largest == 0 || largest >= kLeastUnits) continue;
+    throw Error(ExitCode::data,
+                fmt::format("{} of at most {:.3g} are known to {:.3g} only: multiply couplings, "
+                            "fields and temperatures by the same factor",
+                            values == &bonds ? "couplings" : "fields", kFixedUnit * largest,
+                            kFixedUnit / 2));
+  }
   bond_weights_ = std::move(bonds);
   site_fields_ = std::move(sites);
+}
+
+std::string first_coupling(const Graph& graph) {
+  const auto weights = graph.bond_weights();
+  const auto bond = std::ranges::find_if(weights, [](std::int32_t w) { return w != kFixedOne; });
+  if (bond != weights.end()) {
+    const auto at = static_cast<std::size_t>(bond - weights.begin());
+    const RewiredBond& r = graph.rewired_bonds()[at];
+    return fmt::format("bond {} of sites {} and {} has J = {}", at, r.a, r.b, kFixedUnit * *bond);
+  }
+  const auto fields = graph.site_fields();
+  const auto site = std::ranges::find_if(fields, [](std::int32_t h) { return h != 0; });
+  if (site == fields.end()) return "";
+  return fmt::format("site {} has h = {}", site - fields.begin(), kFixedUnit * *site);
 }
 
 std::vector<RewiredBond> Graph::shortcuts() const {
@@ -362,8 +395,15 @@ std::string graph_hash(const Graph& graph) {
       hasher.add(static_cast<std::uint8_t>(graph.colour(static_cast<Site>(site))));
     }
   }
-  for (const std::int32_t weight : graph.bond_weights()) hasher.add(weight);
-  for (const std::int32_t field : graph.site_fields()) hasher.add(field);
+  // Weights that are all 1 and fields that are all 0 do not change the graph. The numbers before
+  // the lists tell these apart.
+  const auto add_list = [&](std::uint32_t number, auto values, std::int32_t plain) {
+    if (std::ranges::all_of(values, [&](std::int32_t value) { return value == plain; })) return;
+    hasher.add(number);
+    for (const std::int32_t value : values) hasher.add(value);
+  };
+  add_list(1, graph.bond_weights(), kFixedOne);
+  add_list(2, graph.site_fields(), 0);
   return fmt::format("{:016x}", hasher.digest());
 }
 

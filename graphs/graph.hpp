@@ -89,7 +89,7 @@ class Graph {
     return lattice_.dim > 0 ? lattice_.colour(site) : site_colour_[site];
   }
   std::uint32_t max_degree() const { return max_degree_; }
-  // Couplings and fields that a graph's file gives, in units of 2^-20 (src/model/interactions.hpp);
+  // Couplings and fields that a graph's file gives, in units of 2^-20 (src/base/fixed_point.hpp);
   // empty where it gives none. [bonds] by bond index, [sites]
   std::span<const std::int32_t> bond_weights() const { return bond_weights_; }
   std::span<const std::int32_t> site_fields() const { return site_fields_; }
@@ -199,8 +199,12 @@ void Graph::for_each_neighbour(Site site, F&& f) const {
 
 // 16 hex digits (XXH3) over the lattice and the rewired bonds (of a bare lattice the removed ones
 // and the weights): equal graphs, equal hashes, on any machine. The colouring of an imported graph
-// counts too.
+// counts too, and so do weights that are not 1 and fields that are not 0.
 std::string graph_hash(const Graph& graph);
+
+// The first weight that is not 1, or field that is not 0, in words; "" if there is none.
+// "bond 3 of sites 1 and 2 has J = -1"
+std::string first_coupling(const Graph& graph);
 
 // graphs/rewire.cpp: the bonds that the rule of a graph rewires or adds (also if the graph is
 // bare), and the graph. Equal specs give equal graphs on any machine.

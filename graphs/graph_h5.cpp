@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <istream>
 #include <iterator>
+#include <optional>
 #include <span>
 
 #include "graphs/colouring.hpp"
 #include "graphs/graph_io.hpp"
 #include "src/base/error.hpp"
+#include "src/base/fixed_point.hpp"
 #include "src/base/h5.hpp"
 #include "src/base/seal.hpp"
 
@@ -69,6 +71,25 @@ Graph read_imported_graph(const h5::Group& group, const std::string& name) {
   return Graph(sites, std::move(bonds), std::move(colours), static_cast<int>(count), source);
 }
 
+// J or h as integers; empty where there is no such list.
+std::vector<std::int32_t> read_fixed(const h5::Group& group, const std::string& name) {
+  std::vector<std::int32_t> fixed;
+  if (!group.has(name)) return fixed;
+  for (const double value : group.read<double>(name, 1).values) {
+    const std::optional<std::int32_t> units = to_fixed(value);
+    if (!units) throw Error(ExitCode::data, fmt::format("{} {} is out of range", name, value));
+    fixed.push_back(*units);
+  }
+  return fixed;
+}
+
+void write_fixed(h5::Group& group, const std::string& name, std::span<const std::int32_t> fixed) {
+  if (fixed.empty()) return;
+  std::vector<double> values(fixed.begin(), fixed.end());
+  for (double& value : values) value *= kFixedUnit;
+  write_list(group, name, values);
+}
+
 Graph read_group(const h5::Group& group, const std::string& name) {
   auto extents = group.get_array<std::uint32_t>("extents", kMaxDim);
   Graph graph = extents.empty() ? read_imported_graph(group, name)
@@ -77,6 +98,8 @@ Graph read_group(const h5::Group& group, const std::string& name) {
       graph.bonds() != group.get<std::uint64_t>("bonds")) {
     throw Error(ExitCode::data, "the numbers of sites and bonds do not fit the graph");
   }
+  auto weights = read_fixed(group, "weight"), fields = read_fixed(group, "field");
+  if (!weights.empty() || !fields.empty()) graph.set_weights(std::move(weights), std::move(fields));
   if (group.has_attribute("hash") && group.text("hash") != graph_hash(graph)) {
     throw Error(ExitCode::data, "damaged: its hash differs from the graph's");
   }
@@ -131,6 +154,8 @@ std::vector<std::byte> graph_h5_bytes(const Graph& graph, H5Bonds listed) {
     group.set("colours", static_cast<std::uint32_t>(graph.colours()));
     write_list(group, "colour", colour);
   }
+  write_fixed(group, "weight", graph.bond_weights());
+  write_fixed(group, "field", graph.site_fields());
   return seal(file.image());
 }
 

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "graphs/attributes.hpp"
 #include "src/base/error.hpp"
 
 namespace rewise {
@@ -52,7 +53,10 @@ Graph read_graph(const std::string& path, const ReadOptions& options) {
   const auto read = [&] {
     if (format == GraphFormat::edges) return read_edge_list(in, path, options);
     if (format == GraphFormat::graphml) return read_graphml(in, path, options);
-    return read_graph_h5(in, path);
+    Graph graph = read_graph_h5(in, path);
+    const std::string coupling = options.weights ? "" : first_coupling(graph);
+    if (coupling.empty()) return graph;
+    throw Error(ExitCode::data, fmt::format("{}: {}: {}", path, coupling, kTakeWeights));
   };
   try {
     Graph graph = read();

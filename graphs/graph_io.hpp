@@ -1,20 +1,23 @@
 // Graphs in files. The format follows the file's ending:
-//   .edges    a comment "# sites N", then one bond per line, "u v", in bond order; sites are
-//             numbered from 0. Read back as an imported graph. What else is read: edge_list.cpp.
-//   .graphml  one undirected graph; nodes are numbered in the order of the file. Read back as an
-//             imported graph.
+//   .edges    a comment "# sites N", then one bond per line, "u v" or "u v J", in bond order; sites
+//             are numbered from 0. Comments "# field SITE H". Read back as an imported graph. What
+//             else is read: edge_list.cpp.
+//   .graphml  one undirected graph; nodes are numbered in the order of the file. Attributes weight
+//             (J of an edge) and field (h of a node). Read back as an imported graph.
 //   .h5       sealed as task files are (src/base/seal.hpp), with the same group /graph (so that a
 //             task file is a graph file too; h5py and h5dump open both): attributes
 //             dim, extents, p, rule, seed, source, sites, bonds, modified, rewired, hash; datasets
-//             bond, a, b of the rewired bonds, and colour where there is no lattice; attribute
+//             bond, a, b of the rewired bonds, and colour where there is no lattice; weight [bonds]
+//             and field [sites], J and h as numbers, where the graph has them; attribute
 //             bare of a bare lattice, which is built anew from its seed. Read back as the same
 //             graph, lattice and all; `hash` is checked. H5Bonds::all adds a dataset ends
 //             [bonds][2], the two sites of every bond, for other programs; it is not read back.
-// Reading. Couplings, fields and numbers of unknown meaning are errors, and are never dropped
-// silently (attributes.hpp). If the sites of an edge list seem to be numbered from 1 (1 to n,
-// without gaps), the caller must state the first number. Invalid lines, self-loops, double bonds
-// (unless they are to be merged), and site numbers out of range or with large gaps are Error(data)
-// with file and line. An unreadable file is Error(io).
+// Reading. Weights and fields are read where ReadOptions::weights says so. Otherwise they are
+// errors, unless J = 1 and h = 0. Numbers of unknown meaning are errors, and are never dropped
+// silently (attributes.hpp). Either all bonds have a weight or none. If the sites of an edge list
+// seem to be numbered from 1 (1 to n, without gaps), the caller must state the first number.
+// Invalid lines, self-loops, double bonds (unless they are to be merged), and site numbers out of
+// range or with large gaps are Error(data) with file and line. An unreadable file is Error(io).
 // Writing is atomic. An existing file is Error(held) unless it may be overwritten.
 #pragma once
 
@@ -34,8 +37,10 @@ enum class FirstSite { unsaid, zero, one };
 struct ReadOptions {
   FirstSite first_site = FirstSite::unsaid;
   std::vector<std::string> ignore = {};  // names of attributes to ignore
-  // Makes one bond of several between the same two sites, and bonds of directed edges.
+  // Makes one bond of several between the same two sites, whose weights must be equal, and bonds of
+  // directed edges.
   bool merge = false;
+  bool weights = false;            // takes couplings and fields
   bool all_ignored_exist = false;  // Error(usage) if no attribute has a name in `ignore`
 };
 

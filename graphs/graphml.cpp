@@ -3,12 +3,11 @@
 // document's own are as XML has them; entities from other files are refused.
 //
 // Nodes are numbered in the order in which they are declared. Directed edges, which yEd always
-// writes, are bonds if they are to be merged. Data that would make another model
-// are refused (attributes.hpp): <data>, defaults that an element takes, and XML attributes beyond
-// GraphML's own. Elements of other vocabularies (yEd's <y:ShapeNode>) are drawings and are passed
-// over, and so are ports. Streaming: memory grows with the graph, not with the text (Boost's
-// reader, which builds the whole document first, takes 13 GB for the 2e6 bonds of L = 1024; the
-// tests compare with it).
+// writes, are bonds if they are to be merged. Couplings and fields are read (attributes.hpp) from
+// <data>, from defaults that an element takes, and from XML attributes beyond GraphML's own.
+// Elements of other vocabularies (yEd's <y:ShapeNode>) are drawings and are passed over, and so are
+// ports. Streaming: memory grows with the graph, not with the text (Boost's reader, which builds
+// the whole document first, takes 13 GB for the 2e6 bonds of L = 1024; the tests compare with it).
 #include <expat.h>
 #include <fmt/format.h>
 
@@ -17,8 +16,11 @@
 #include <cstdint>
 #include <exception>
 #include <istream>
+#include <map>
 #include <memory>
 #include <new>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -29,7 +31,9 @@
 #include "graphs/colouring.hpp"
 #include "graphs/flat_map.hpp"
 #include "graphs/graph_io.hpp"
+#include "graphs/weights.hpp"
 #include "src/base/error.hpp"
+#include "src/base/fixed_point.hpp"
 
 // Newer versions of expat prefer positions of 64 bits, which 2.5 (Debian 12) does not have.
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
@@ -40,7 +44,10 @@ namespace {
 class GraphmlReader {
  public:
   GraphmlReader(std::istream& in, const std::string& name, const ReadOptions& options)
-      : in_(*in.rdbuf()), name_(name), options_(options), attributes_(options.ignore) {}
+      : in_(*in.rdbuf()),
+        name_(name),
+        options_(options),
+        attributes_(options.ignore, options.weights) {}
 
   Graph read() {
     parse();
@@ -53,7 +60,12 @@ class GraphmlReader {
       bond.a = nodes_[bond.a].number;
       bond.b = nodes_[bond.b].number;
     }
-    return imported_graph(declared_, std::move(bonds_), name_);
+    Graph graph = imported_graph(declared_, std::move(bonds_), name_);
+    if (options_.weights) {
+      if (!fields_.empty()) fields_.resize(graph.sites());
+      set_weights_of(name_, graph, weights_.take(name_), std::move(fields_));
+    }
+    return graph;
   }
 
  private:
@@ -72,6 +84,7 @@ class GraphmlReader {
     std::array<bool, 3> owned = {};           // [Owner] whose elements may have it
     std::array<std::uint64_t, 3> taken = {};  // [Owner] elements that have data of it
     std::array<std::uint64_t, 3> last = {};   // [Owner] the last of them, counted from 1
+    std::array<bool, 3> weight = {};          // [Owner] whether it is a coupling or a field
   };
   struct Node {
     Site number = kUndeclared;
@@ -240,7 +253,10 @@ class GraphmlReader {
     if (foreign_depth_ == depth_) foreign_depth_ = 0;
     if (text_depth_ == depth_) take_text();
     if (in_key_ != nullptr && key_depth_ == depth_) in_key_ = nullptr;
-    if (!owners_.empty() && owners_.back().second == depth_) owners_.pop_back();
+    if (!owners_.empty() && owners_.back().second == depth_) {
+      end_owner(owners_.back().first);
+      owners_.pop_back();
+    }
     --depth_;
   }
 
@@ -296,7 +312,38 @@ class GraphmlReader {
       key.taken[owner] += key.last[owner] != element;
       key.last[owner] = element;
     }
-    attributes_.see(kOwners[owner], name, text_, line());
+    give(name, attributes_.see(kOwners[owner], name, text_, line()));
+  }
+
+  void give(const std::string& name, const Meaning& meaning) {
+    if (meaning.kind == Meaning::none) return;
+    const std::string wrong = given_weight_.give(shown(name), meaning.value);
+    if (!wrong.empty()) fail(wrong);
+  }
+
+  // A node or an edge ends: its coupling or field is known.
+  void end_owner(Owner owner) {
+    if (owner == kGraph) return;
+    if (options_.weights) {
+      for (const auto& [id, key] : weight_keys_) {
+        const bool own = key->last[owner] == seen_[owner];
+        if (!key->weight[owner] || own || key->default_value.empty()) continue;
+        give(key->name,
+             attributes_.see(kOwners[owner], key->name, key->default_value, key->default_line));
+      }
+    }
+    const std::optional<std::int32_t> value = given_weight_.value();
+    given_weight_.clear();
+    if (owner == kNode) {
+      if (value.value_or(0) == 0) return;
+      fields_.resize(declared_);
+      fields_.back() = *value;
+    } else if (merged_with_) {
+      const std::string wrong = weights_.merge(*merged_with_, value);
+      if (!wrong.empty()) fail(wrong);
+    } else {
+      weights_.add(value, edge_line_);
+    }
   }
 
   // Text that is not what the type of its key says: it cannot be told what it means.
@@ -320,8 +367,19 @@ class GraphmlReader {
       key.owned[k] =
           !owner || owner == std::string_view("all") || owner == std::string_view(kOwners[k]);
     }
-    in_key_ = &keys_.insert_or_assign(id ? id : "", std::move(key)).first->second;
+    const std::string id_text = id ? id : "";
+    in_key_ = &keys_.insert_or_assign(id_text, std::move(key)).first->second;
     key_depth_ = depth_;
+    bool weight = false;
+    for (std::size_t k = 0; k < kOwners.size(); ++k) {
+      in_key_->weight[k] = in_key_->owned[k] && Attributes::is_weight(kOwners[k], in_key_->name);
+      weight = weight || in_key_->weight[k];
+    }
+    if (weight && options_.weights && seen_[kNode] > 0) {
+      fail(fmt::format("<key> of \"{}\" after the first node: keys come before <graph>",
+                       shown(in_key_->name)));
+    }
+    if (weight) weight_keys_[id_text] = in_key_;
   }
 
   // Defaults count where an element takes them.
@@ -343,7 +401,8 @@ class GraphmlReader {
       const std::string_view name = *at;
       if (std::find(kOwn.begin(), kOwn.end(), name) != kOwn.end()) continue;
       if (name.starts_with("parse.") || name.find(kSeparator) != std::string_view::npos) continue;
-      attributes_.see(tag, name, std::string_view(at[1]).substr(0, kMaxText), line());
+      give(std::string(name),
+           attributes_.see(tag, name, std::string_view(at[1]).substr(0, kMaxText), line()));
     }
   }
 
@@ -387,14 +446,17 @@ class GraphmlReader {
     const Site u = mentioned(a), v = mentioned(b);
     if (u == v) fail(fmt::format("node \"{}\" is joined to itself", shown(a)));
     const std::uint64_t pair = std::uint64_t{std::min(u, v)} << 32 | std::max(u, v);
+    merged_with_.reset();
+    edge_line_ = line();
     if (const std::uint64_t* first = joined_.find(pair)) {
+      merged_with_ = *first;
       if (options_.merge) return;
       fail(
           fmt::format("nodes \"{}\" and \"{}\" are joined already, in line {} (--merge makes one "
                       "bond of them)",
-                      shown(a), shown(b), *first));
+                      shown(a), shown(b), weights_.line(*first)));
     }
-    joined_.put(pair, line());
+    joined_.put(pair, bonds_.size());
     bonds_.push_back({bonds_.size(), u, v});
   }
 
@@ -447,7 +509,14 @@ class GraphmlReader {
   std::unordered_map<std::string, Site> mentions_;  // id -> order of mention
   std::vector<Node> nodes_;                         // [order of mention]
   std::vector<RewiredBond> bonds_;                  // by order of mention
-  FlatMap<std::uint64_t> joined_;                   // pair of nodes -> the line that joined them
+  FlatMap<std::uint64_t> joined_;                   // pair of nodes -> their bond
+
+  std::map<std::string, const Key*> weight_keys_;  // of couplings and fields, by id
+  GivenWeight given_weight_;                       // of the node or edge that is open
+  std::optional<std::size_t> merged_with_;         // the bond that the open edge is merged with
+  std::uint64_t edge_line_ = 0;                    // of the open edge
+  BondWeights weights_;
+  std::vector<std::int32_t> fields_;  // [declared_] up to the last that is not 0
 };
 
 }  // namespace
@@ -457,19 +526,31 @@ Graph read_graphml(std::istream& in, const std::string& name, const ReadOptions&
 }
 
 void write_graphml(const Graph& graph, NewFile& file) {
+  const auto weights = graph.bond_weights(), fields = graph.site_fields();
   file.write(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
       "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n"
       "<key id=\"colour\" for=\"node\" attr.name=\"colour\" attr.type=\"int\"/>\n"
-      "<key id=\"bond\" for=\"edge\" attr.name=\"bond\" attr.type=\"long\"/>\n"
-      "<graph id=\"G\" edgedefault=\"undirected\">\n");
+      "<key id=\"bond\" for=\"edge\" attr.name=\"bond\" attr.type=\"long\"/>\n");
+  if (!fields.empty()) {
+    file.write("<key id=\"field\" for=\"node\" attr.name=\"field\" attr.type=\"double\"/>\n");
+  }
+  if (!weights.empty()) {
+    file.write("<key id=\"weight\" for=\"edge\" attr.name=\"weight\" attr.type=\"double\"/>\n");
+  }
+  file.write("<graph id=\"G\" edgedefault=\"undirected\">\n");
+  const auto data = [](const char* key, std::span<const std::int32_t> values, std::uint64_t at) {
+    return values.empty() ? std::string()
+                          : fmt::format("<data key=\"{}\">{}</data>", key, kFixedUnit * values[at]);
+  };
   for (std::uint64_t site = 0; site < graph.sites(); ++site) {
-    file.write(fmt::format("<node id=\"n{}\"><data key=\"colour\">{}</data></node>\n", site,
-                           graph.colour(static_cast<Site>(site))));
+    file.write(fmt::format("<node id=\"n{}\"><data key=\"colour\">{}</data>{}</node>\n", site,
+                           graph.colour(static_cast<Site>(site)), data("field", fields, site)));
   }
   for_each_bond(graph, [&](Bond bond, Site a, Site b) {
-    file.write(fmt::format(
-        "<edge source=\"n{}\" target=\"n{}\"><data key=\"bond\">{}</data></edge>\n", a, b, bond));
+    file.write(
+        fmt::format("<edge source=\"n{}\" target=\"n{}\"><data key=\"bond\">{}</data>{}</edge>\n",
+                    a, b, bond, data("weight", weights, bond)));
   });
   file.write("</graph>\n</graphml>\n");
 }

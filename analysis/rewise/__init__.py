@@ -64,7 +64,7 @@ _FROM = {
 }
 _MODULE_OF = {name: module for module, names in _FROM.items() for name in names}
 
-_MODULES = {*_FROM, "series"}
+_MODULES = {*_FROM, "couplings", "series"}
 
 __all__ = sorted(_MODULE_OF)
 

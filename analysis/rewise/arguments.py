@@ -78,6 +78,14 @@ def reals(name, value):
     return [real(name, v) for v in np.atleast_1d(values)]
 
 
+def numbers(name, value):
+    """A contiguous float64 array of one axis."""
+    values = np.asarray(value)
+    if values.ndim != 1 or values.dtype.kind not in "biuf":
+        raise TypeError(f"{name}: a list or array of numbers is expected, of one axis")
+    return np.ascontiguousarray(values, dtype=np.float64)
+
+
 def extents(name, size, dim=None):
     """[dim] extents, x first: from a list, or from one edge length and `dim` (default: 2)."""
     if np.ndim(size) == 0:

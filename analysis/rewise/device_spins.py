@@ -76,8 +76,9 @@ class DeviceSpins(DeviceArray):
 class DeviceSums(DeviceArray):
     """The sums of a measurement on a GPU (Simulation.measure_device()): int64 [2, replica], or [2,
     temperature, replica] with several temperatures. Element 0 of the first axis are the bond sums
-    (energy = -bond sum / sites), element 1 the magnetisation sums (magnetisation = sum / sites;
-    Potts: sum / (sites (q - 1))). They are the same integers as in Simulation.measure(). The next
+    (energy = -bond sum / sites; the sum is in units of 2^-20 with a field or couplings other than
+    +-1), element 1 the magnetisation sums (magnetisation = sum / sites; Potts:
+    sum / (sites (q - 1))). They are the same integers as in Simulation.measure(). The next
     measure_device() waits for all work on the device and overwrites the same memory.
     """
 

@@ -442,7 +442,7 @@ def task_of(path, file):
         bonds=int(graph.attrs["bonds"]),
         modified=int(graph.attrs["modified"]),
         temperature=file["temperature"][()],
-        energy=-series["energy"][()] / sites,
+        energy=-energy_unit(configuration) * series["energy"][()] / sites,
         magnetisation=series["magnetisation"][()] / largest,
         columns={name: series[name][()] for name in series
                  if name not in ("energy", "magnetisation")},
@@ -450,6 +450,16 @@ def task_of(path, file):
         provenance=_texts(file["provenance"]) if "provenance" in file else {},
         source=_text(graph.attrs.get("source", "")),
     )
+
+
+def energy_unit(configuration):
+    """The energy of one unit of the series "energy"; as Interactions::energy_unit() in C++."""
+    couplings = configuration.get("sampling.couplings", "ferromagnet")
+    whole = couplings in ("ferromagnet", "antiferromagnet", "pm")
+    strength = abs(float(configuration.get("sampling.shortcut_strength", 1)))
+    field = float(configuration.get("sampling.field", 0)) != 0
+    random = configuration.get("sampling.field_random", "none") != "none"
+    return 1.0 if whole and strength == 1 and not field and not random else 2.0**-20
 
 
 def same_p(a, b):

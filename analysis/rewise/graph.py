@@ -45,13 +45,17 @@ def _built(extents, p, seed, rule, parity, bare):
 class Graph:
     """Sites and bonds of a network. Immutable.
 
-    Graph(edges, sites=None): `edges` is an array or list of pairs of site numbers, [bonds, 2];
-    `sites` is the number of sites (default: the highest site number + 1). Bonds keep their order. A
-    graph that is not bipartite is coloured greedily. DataError for self-loops and double bonds.
+    Graph(edges, sites=None, weights=None, fields=None): `edges` is an array or list of
+    pairs of site numbers, [bonds, 2]; `sites` is the number of sites (default: the highest site
+    number + 1). Bonds keep their order. A graph that is not bipartite is coloured greedily.
+    `weights` are couplings J, [bonds], `fields` fields h, [sites]; both are rounded to multiples of
+    2^-20 and below 1024 in size. Simulations take them with couplings="file". DataError for
+    self-loops, double bonds and numbers out of range.
     """
 
     def __init__(self, edges: np.ndarray | Sequence[Sequence[int]], sites: int | None = None,
-                 source: str = ""):
+                 source: str = "", weights: arguments.Reals | None = None,
+                 fields: arguments.Reals | None = None):
         try:
             given = np.asarray(edges)
         except ValueError:
@@ -64,7 +68,10 @@ class Graph:
             raise DataError("edges: hold no bond")
         pairs = np.ascontiguousarray(given, dtype=np.int64)
         count = int(pairs.max()) + 1 if sites is None else arguments.whole("sites", sites)
-        self._graph = _core.Graph.from_edges(pairs, max(count, 1), arguments.text("source", source))
+        self._graph = _core.Graph.from_edges(pairs, max(count, 1),
+                                             arguments.text("source", source))
+        if weights is not None or fields is not None:
+            self._graph = self._weighted(weights, fields)._graph
 
     @classmethod
     def _of(cls, core):
@@ -72,17 +79,25 @@ class Graph:
         graph._graph = core
         return graph
 
+    def _weighted(self, weights, fields):
+        """The same bonds without a lattice, with couplings [bonds] and fields [sites] or None."""
+        return Graph._of(self._graph.with_weights(
+            None if weights is None else arguments.numbers("weights", weights),
+            None if fields is None else arguments.numbers("fields", fields)))
+
     @classmethod
     def load(cls, path: arguments.Path, first_site: int | None = None,
              ignore: Sequence[str] = (), merge: bool = False) -> "Graph":
         """Reads a graph from .h5 (a graph or task file of rewise, also from a results archive),
-        .graphml, or .edges (lines "u v"). FileError if the file does not exist. DataError if it is
-        damaged, or the graph is not supported (weights, fields, self-loops, double bonds).
+        .graphml, or .edges (lines "u v" or "u v J"), with its weights and fields. FileError if the
+        file does not exist. DataError if it is damaged, or the graph is not supported (self-loops,
+        double bonds, numbers of unknown meaning).
 
         first_site: 0 or 1, the number of the first site of an edge list. Required if the sites seem
             to be numbered from 1.
         ignore: names of attributes that do not belong to the model, as in `--ignore`.
-        merge: merge several bonds between the same two sites, and ignore directions of edges.
+        merge: merge several bonds of equal weight between the same two sites, and ignore directions
+            of edges.
         """
         if first_site not in (None, 0, 1):
             raise UsageError(f"first_site: {first_site!r} (None, 0 or 1)")
@@ -93,53 +108,89 @@ class Graph:
     @classmethod
     def from_networkx(cls, graph: Any, ignore: Sequence[str] = (),
                       merge: bool = False) -> "Graph":
-        """Converts a networkx.Graph. Nodes are numbered in its order, and every bond has J = 1.
-        DataError for edge attributes that may be couplings (`weight`, `sign`, ..), for fields of
-        nodes, and for numbers of unknown meaning, unless `ignore` lists them. merge: also accept a
-        DiGraph or MultiGraph, and merge all edges between the same two nodes into one bond."""
+        """Converts a networkx.Graph. Nodes are numbered in its order. The edge attribute `weight`
+        (J, sign, coupling, ..) is J, the node attribute `field` (h, bias, ..) is h. DataError for
+        numbers of unknown meaning, unless `ignore` lists them, and if only some edges have a
+        weight. merge: also accept a DiGraph or MultiGraph, and merge all edges between the same two
+        nodes, which must have equal weights, into one bond."""
         if not hasattr(graph, "is_multigraph"):
             raise TypeError(f"graph: {type(graph).__name__} is no networkx.Graph")
         if (graph.is_directed() or graph.is_multigraph()) and not merge:
             raise DataError("networkx: directed graphs and multigraphs need merge=True, which "
                             "makes one bond of all edges between the same two nodes")
-        ignore = arguments.names("ignore", ignore)
-        attributes = _core.Attributes(ignore)
+        attributes = _core.Attributes(arguments.names("ignore", ignore), True)
+
+        def number_of(owner, title, data):  # J or h, or None
+            found = {}
+            for name, value in data.items():
+                number = attributes.see(owner, str(name), str(value))
+                if number is not None:
+                    found[name] = number
+            if len(set(found.values())) > 1:
+                raise DataError(f"networkx: {title} has {found}, which contradict each other "
+                                "(ignore=.. passes over one of them)")
+            return next(iter(found.values()), None)
+
         number = {node: k for k, node in enumerate(graph)}
+        weights = {}  # pair of sites -> J or None
+        pairs = []
         for u, v, data in graph.edges(data=True):
-            if data.get("weight", 1) != 1 and "weight" not in ignore:
-                raise DataError(f"networkx: edge ({u}, {v}) has weight {data['weight']}; all bonds "
-                                "are alike (J = 1)")
-            for name, value in data.items():
-                attributes.see("edge", str(name), str(value))
-        for node, data in graph.nodes(data=True):
-            for name, value in data.items():
-                attributes.see("node", str(name), str(value))
+            pair = number[u], number[v]
+            weight = number_of("edge", f"edge ({u}, {v})", data)
+            if merge:
+                pair = tuple(sorted(pair))
+                before = weights.get(pair)
+                if None not in (before, weight) and before != weight:
+                    raise DataError(f"networkx: edges ({u}, {v}) have J = {before:g} and "
+                                    f"{weight:g}: merge is for equal couplings")
+                if pair in weights:
+                    weights[pair] = before if weight is None else weight
+                    continue
+            weights[pair] = weight
+            pairs.append(pair)
+        fields = [number_of("node", f"node {node}", data) for node, data in graph.nodes(data=True)]
         for name, value in graph.graph.items():
             attributes.see("graph", str(name), str(value))
         attributes.refuse("networkx")
-        pairs = ((number[u], number[v]) for u, v in graph.edges())
-        if merge:
-            pairs = dict.fromkeys(tuple(sorted(pair)) for pair in pairs)
-        edges = np.array(list(pairs), dtype=np.int64)
-        return cls(edges.reshape(-1, 2), sites=len(number), source="networkx")
+        given = [weights[pair] for pair in pairs]
+        if any(weight not in (None, 1) for weight in given) and None in given:
+            nodes = list(graph)
+            u, v = pairs[given.index(None)]
+            raise DataError(f"networkx: edge ({nodes[u]}, {nodes[v]}) has no coupling, but others "
+                            "have")
+        if all(weight is None for weight in given):
+            given = None
+        else:
+            given = [1 if weight is None else weight for weight in given]
+        fields = [field or 0 for field in fields] if any(fields) else None
+        edges = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+        return cls(edges, sites=len(number), source="networkx", weights=given, fields=fields)
 
     @classmethod
-    def from_scipy(cls, matrix: Any) -> "Graph":
-        """Converts a symmetric scipy.sparse adjacency matrix [sites, sites] of entries 0 and 1."""
+    def from_scipy(cls, matrix: Any, weights: bool = False) -> "Graph":
+        """Converts a symmetric scipy.sparse adjacency matrix [sites, sites] of entries 0 and 1.
+        With `weights`, entries other than 0 are the couplings J of bonds."""
         if not hasattr(matrix, "tocoo"):
             raise TypeError(f"matrix: {type(matrix).__name__} is no sparse matrix of scipy")
         coo = matrix.tocoo()
         if coo.shape[0] != coo.shape[1]:
             raise DataError(f"scipy: a matrix of {coo.shape[0]} x {coo.shape[1]} is no adjacency")
         there = coo.data != 0
-        if not np.all(coo.data[there] == 1):
-            raise DataError("scipy: entries other than 0 and 1; all bonds are alike (J = 1)")
+        if not weights and not np.all(coo.data[there] == 1):
+            raise DataError("scipy: entries other than 0 and 1 (weights=True takes them as J)")
         row, column = coo.row[there].astype(np.int64), coo.col[there].astype(np.int64)
-        ahead = np.unique(np.stack([row, column], axis=1)[row < column], axis=0)
-        back = np.unique(np.stack([column, row], axis=1)[row > column], axis=0)
-        if np.any(row == column) or not np.array_equal(ahead, back):
+        values = coo.data[there]
+        if weights and (len(np.unique(row * coo.shape[0] + column)) < len(row)
+                        or values.dtype.kind not in "biuf"):
+            raise DataError("scipy: entries that are given twice, or are no real numbers")
+        upper, lower = row < column, row > column
+        ahead, first = np.unique(np.stack([row, column], axis=1)[upper], axis=0, return_index=True)
+        back, second = np.unique(np.stack([column, row], axis=1)[lower], axis=0, return_index=True)
+        found = values[upper][first]
+        if (np.any(row == column) or not np.array_equal(ahead, back)
+                or not np.array_equal(found, values[lower][second])):
             raise DataError("scipy: the matrix is not symmetric, or has entries on its diagonal")
-        return cls(ahead, sites=coo.shape[0], source="scipy")
+        return cls(ahead, sites=coo.shape[0], source="scipy", weights=found if weights else None)
 
     # Properties
 
@@ -225,6 +276,17 @@ class Graph:
         """Colour of every site; uint8 [sites]."""
         return self._graph.colour()
 
+    @property
+    def weights(self) -> np.ndarray | None:
+        """Coupling J of every bond, in the order of `edges`; float64 [bonds]. None if the graph has
+        none: couplings are then those of the simulation."""
+        return self._graph.weights
+
+    @property
+    def fields(self) -> np.ndarray | None:
+        """Field h of every site; float64 [sites], or None."""
+        return self._graph.fields
+
     def metrics(self, path_sources: int = 16, clustering_sites: int = 10000) -> dict[str, Any]:
         """Network metrics as a dict: degrees, components, mean path length and diameter (from
         `path_sources` random sites; exact if these are all sites), clustering by triangles (Watts &
@@ -243,19 +305,29 @@ class Graph:
         self._graph.write(arguments.path("path", path), bool(overwrite), bool(full))
 
     def to_networkx(self) -> Any:
-        """A networkx.Graph with the nodes 0..N - 1, isolated sites included."""
+        """A networkx.Graph with the nodes 0..N - 1, isolated sites included; with the attributes
+        `weight` of edges and `field` of nodes if the graph has weights and fields."""
         networkx = module("networkx", "to_networkx()")
         graph = networkx.Graph()
         graph.add_nodes_from(range(self.sites))
-        graph.add_edges_from(self.edges.tolist())
+        if self.weights is None:
+            graph.add_edges_from(self.edges.tolist())
+        else:
+            pairs = self.edges.tolist()
+            graph.add_weighted_edges_from((*pair, j) for pair, j in zip(pairs, self.weights))
+        if self.fields is not None:
+            networkx.set_node_attributes(graph, dict(enumerate(self.fields.tolist())), "field")
         return graph
 
-    def to_scipy(self) -> Any:
-        """The adjacency matrix, scipy.sparse.csr_array [sites, sites] of uint8."""
+    def to_scipy(self, weights: bool = False) -> Any:
+        """The adjacency matrix, scipy.sparse.csr_array [sites, sites] of uint8; with `weights`, of
+        the couplings J (float64, 1 if the graph has no weights)."""
         sparse = module("scipy.sparse", "to_scipy()")
         a, b = self.edges.T
         ends = np.concatenate([a, b]), np.concatenate([b, a])
-        values = np.ones(2 * self.bonds, dtype=np.uint8)
+        values = np.ones(2 * self.bonds, dtype=np.float64 if weights else np.uint8)
+        if weights and self.weights is not None:
+            values = np.tile(self.weights, 2)
         return sparse.csr_array((values, ends), shape=(self.sites, self.sites))
 
     def draw(self, axes: Any = None, most: int = 40000) -> Any:
@@ -286,4 +358,4 @@ class Graph:
     def __reduce__(self):
         if self.extents and self.rule != "imported":
             return _built, (self.extents, self.p, self.seed, self.rule, self.parity, self.bare)
-        return Graph, (self.edges, self.sites, self._graph.source)
+        return Graph, (self.edges, self.sites, self._graph.source, self.weights, self.fields)

@@ -88,7 +88,7 @@ class SeriesMap:
         if name not in self:
             raise AbsentError(f"series: no {name!r}; there are {', '.join(self)}")
         if name == "energy":
-            return -self._data.series("bond_sum") / self._data.sites
+            return -self._data.energy_unit * self._data.series("bond_sum") / self._data.sites
         if name == "magnetisation":
             return self._data.series("magnetisation_sum") / (self._data.sites * (self._q - 1))
         return self._data.series(name)

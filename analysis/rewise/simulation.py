@@ -14,6 +14,7 @@ import numpy as np
 
 from . import arguments
 from . import _core
+from . import couplings as _couplings
 from .device_spins import DeviceSpins, DeviceSums
 from .errors import Error, UsageError, warn
 from .files import Named, unpacked
@@ -36,6 +37,17 @@ def _settings(temperature, **given):
     return settings
 
 
+ARGUMENTS = tuple(_couplings.STANDARD)
+
+
+def _with_couplings(graph, settings, given):
+    """The graph that is simulated; completes the settings."""
+    _core_graph(graph)
+    graph, settings["interactions"] = _couplings.applied(
+        graph, **{name: given[name] for name in ARGUMENTS})
+    return graph
+
+
 def _core_graph(graph):
     if not isinstance(graph, Graph):
         raise TypeError(f"graph: {type(graph).__name__} is no rewise.Graph (rewire(), "
@@ -48,7 +60,10 @@ def simulate(graph: Graph, temperature: arguments.Reals, *, schedule: str = "1:1
              equilibrate: int | str = 1000, model: str = "ising", q: int = 2, local: str = "auto",
              cluster: str | None = None, start: str = "mixed", seed: int = 1, engine: str = "auto",
              device: str = "auto", threads: int = 0, wolff_method: str | None = None,
-             label_method: str | None = None, out: arguments.Path | None = None,
+             label_method: str | None = None, couplings: str | arguments.Reals = "ferromagnet",
+             field: arguments.Reals = 0.0, on: str = "all", negative: float = 0.5,
+             shortcut_strength: float = 1.0, coupling_seed: int = 0, field_random: str = "none",
+             field_width: float = 1.0, out: arguments.Path | None = None,
              progress: bool | None = None) -> Results:
     """Simulates one graph at one or more temperatures and returns Results.
 
@@ -66,6 +81,10 @@ def simulate(graph: Graph, temperature: arguments.Reals, *, schedule: str = "1:1
         (a bit per site, schedule "M:0"), or "auto".
     device: "auto", "cpu", "cuda", "cuda:1"; DeviceError if it is not available.
     threads: of the CPU; 0 = choose automatically. Results depend neither on it nor on the device.
+    couplings: J of the bonds: "ferromagnet", "antiferromagnet", "pm" (1 or -1), "gaussian", "file"
+        (graph.weights), or an array [bonds] in the order of graph.edges.
+    field: h of the sites, a number or an array [sites]. on, negative, shortcut_strength,
+        coupling_seed, field_random, field_width: help(rewise.couplings).
     out: a task file (.h5) for the run. Ctrl-C leaves a checkpoint there, and the same call
         continues it; a call with a larger `measure` adds measurements.
     progress: whether to show a progress bar (needs tqdm); None: in terminals and notebooks.
@@ -78,11 +97,12 @@ def simulate(graph: Graph, temperature: arguments.Reals, *, schedule: str = "1:1
     Updates: Metropolis, Glauber; U. Wolff, Phys. Rev. Lett. 62, 361 (1989); Swendsen & Wang, Phys.
     Rev. Lett. 58, 86 (1987). Random numbers: Philox (Salmon et al., 2011).
     """
-    core = _core_graph(graph)
+    given = locals()
     settings = _settings(temperature, schedule=schedule, replicas=replicas, measure=measure,
                          every=every, model=model, q=q, local=local, cluster=cluster, start=start,
                          seed=seed, engine=engine, device=device, threads=threads,
                          wolff_method=wolff_method, label_method=label_method, out=out)
+    core = _core_graph(_with_couplings(graph, settings, given))
     if isinstance(equilibrate, str):
         if equilibrate != "auto":
             raise UsageError(f"equilibrate: '{equilibrate}' (a number of cycles, or 'auto')")
@@ -135,7 +155,8 @@ class Step:
     @property
     def energy(self) -> np.ndarray:
         """Per site."""
-        return -self._bond_sum / self.simulation._core.sites
+        core = self.simulation._core
+        return -core.energy_unit * self._bond_sum / core.sites
 
     @property
     def magnetisation(self) -> np.ndarray:
@@ -163,16 +184,23 @@ class Simulation:
                  replicas: int = 32, model: str = "ising", q: int = 2, local: str = "auto",
                  cluster: str | None = None, start: str = "mixed", seed: int = 1,
                  engine: str = "auto", device: str = "auto", threads: int = 0,
-                 wolff_method: str | None = None, label_method: str | None = None):
+                 wolff_method: str | None = None, label_method: str | None = None,
+                 couplings: str | arguments.Reals = "ferromagnet", field: arguments.Reals = 0.0,
+                 on: str = "all", negative: float = 0.5, shortcut_strength: float = 1.0,
+                 coupling_seed: int = 0, field_random: str = "none", field_width: float = 1.0):
+        given = locals()
         settings = _settings(temperature, schedule=schedule, replicas=replicas, model=model, q=q,
                              local=local, cluster=cluster, start=start, seed=seed, engine=engine,
                              device=device, threads=threads, wolff_method=wolff_method,
                              label_method=label_method)
-        self._take(_core.Simulation.create(_core_graph(graph), settings), graph,
+        simulated = _with_couplings(graph, settings, given)
+        self._take(_core.Simulation.create(_core_graph(simulated), settings), simulated,
                    np.ndim(temperature) == 0, settings["q"])
+        self._extents = graph.extents
 
     def _take(self, core, graph, scalar, q):
         self._core, self._graph, self._scalar, self.q = core, graph, scalar, q
+        self._extents = tuple(core.extents)
 
     @classmethod
     def restore(cls, path: arguments.Path, *, device: str = "auto",
@@ -240,7 +268,7 @@ class Simulation:
         found = {name: self._shaped(value) if isinstance(value, np.ndarray) else value
                  for name, value in seen.items()}
         sites = self._core.sites
-        found["energy"] = -found["bond_sum"] / sites
+        found["energy"] = -self._core.energy_unit * found["bond_sum"] / sites
         found["magnetisation"] = found["magnetisation_sum"] / (sites * (self.q - 1))
         return Named("measure()", found)
 
@@ -272,6 +300,20 @@ class Simulation:
             arguments.index("temperature", temperature, len(self.temperature)),
             arguments.index("replica", replica, self.replicas), 1)
         return one.reshape(self._places)
+
+    def snapshot(self, path: arguments.Path | None = None, replica: int = 0) -> np.ndarray:
+        """The spins of one replica at every temperature, int8 [temperature, *extents reversed]:
+        Ising -1 or 1 (Potts: uint8, 0..q - 1); without the first axis if there is one temperature.
+        Writes them, too, into `path`: .npy, or .png for two dimensions. Replaces a file."""
+        spins = [self.spins_of(replica, t) for t in range(len(self.temperature))]
+        shown = np.stack(spins)
+        if self.q == 2:
+            shown = (2 * shown.astype(np.int8) - 1)
+        if path is not None:
+            from .snapshot import write
+
+            write(arguments.path("path", path), shown, self.temperature)
+        return shown[0] if self._scalar else shown
 
     @property
     def spins_device(self) -> DeviceSpins:
@@ -329,7 +371,7 @@ class Simulation:
 
     @property
     def _places(self):  # the shape of the spins of a replica
-        return tuple(self._core.extents[::-1]) or (self._core.sites,)
+        return tuple(self._extents[::-1]) or (self._core.sites,)
 
     def __repr__(self):
         temperatures = ", ".join(f"{t:g}" for t in self.temperature)

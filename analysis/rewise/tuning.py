@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import arguments
+from . import couplings as _couplings
 from .command import call
 from .display import Picture, aligned, table_html
 from .errors import UsageError, module
@@ -19,16 +20,22 @@ def tune(graph: Graph, temperature: float, *, budget: float = 30,
          schedules: Sequence[str] | None = None, cluster: str | None = None, model: str = "ising",
          q: int = 2, local: str = "auto", engine: str = "auto", replicas: int = 0,
          device: str = "auto", threads: int = 0, seed: int = 1, keep_all: bool = False,
+         couplings: str | arguments.Reals = "ferromagnet", field: arguments.Reals = 0.0,
+         on: str = "all", negative: float = 0.5, shortcut_strength: float = 1.0,
+         coupling_seed: int = 0, field_random: str = "none", field_width: float = 1.0,
          progress: bool | None = None) -> "Tuning":
     """Compares schedules on one graph at one temperature, in about `budget` seconds.
 
     schedules: those to compare, such as ["1:0", "1:1", "1:16"]; default: about twenty.
     cluster: "wolff", "swendsen-wang" or "few-cluster"; None: the first two.
+    couplings, field, on, negative, shortcut_strength, coupling_seed, field_random, field_width: as
+        simulate().
     keep_all: measure slow schedules to the end, too, instead of dropping them early.
 
     The rank is by `worth`, independent measurements of m^2 and U per second (analysis/README.md
     "What a schedule is worth"). It depends on measured times, so that two calls may differ.
     """
+    given = locals()
     if not isinstance(graph, Graph):
         raise TypeError(f"graph: {type(graph).__name__} is no rewise.Graph")
     if graph.bare:
@@ -55,6 +62,11 @@ def tune(graph: Graph, temperature: float, *, budget: float = 30,
         words += ["--candidates", ",".join(arguments.text("schedules", s) for s in schedules)]
     if keep_all:
         words.append("--keep-all")
+    graph, interactions = _couplings.applied(
+        graph, **{name: given[name] for name in _couplings.STANDARD})
+    for key, word in interactions.items():
+        option = "couplings-on" if key == "on" else key.replace("_", "-")
+        words.append(f"--{option}={word}")
     if graph.extents and graph.rule != "imported":
         words += ["--dim", graph.dim, "--size", ",".join(map(str, graph.extents)), "--p",
                   repr(graph.p), "--rule", graph.rule, "--parity", graph.parity, "--graph-seed",

@@ -4,14 +4,18 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <span>
 
 #include "experiments/console/commands.hpp"
 #include "experiments/console/shared_options.hpp"
 #include "graphs/graph_io.hpp"
 #include "graphs/metrics.hpp"
+#include "src/base/fixed_point.hpp"
+#include "src/engine/weighted_graph.hpp"
 #include "src/study/config.hpp"
 #include "src/study/json_output.hpp"
 #include "src/study/parse.hpp"
+#include "src/study/schema.hpp"
 #include "src/study/task.hpp"
 
 namespace rewise {
@@ -34,27 +38,48 @@ Graphs from elsewhere (--from, 'run --graph', 'tune --graph', 'label'): GraphML,
 by numbers from 0 (or 1: --first-site 1) or names; columns are separated by blanks and tabs,
 by commas or by semicolons; '#' and '%' begin comments. A comment "# sites N", or SNAP's
 "# Nodes: N Edges: M", gives the number of sites, those without bonds included.
-All bonds are alike (J = 1) and no site has a field: couplings that are not +1 (numbers or
-texts of weight, J, sign, ferro, ..), fields other than 0 and numbers of unknown meaning are an
-error that names them (--ignore passes over those that are no part of the model).
+The third column, or an attribute weight, J, sign, coupling, .., is the coupling J of a bond: a
+number, or + or -. A node's attribute field, h, bias, .. (a line "# field SITE H" of an edge
+list) is its field h. Either all bonds have a coupling or none. Simulations take couplings and
+fields with --couplings file alone, and refuse them otherwise. Numbers of unknown meaning are an
+error that names them (--ignore passes over those that are no part of the model). --merge is for
+bonds of equal couplings.
+
+With --couplings or --field the graph gets the couplings and fields that 'rewise run' has with
+the same options on the same graph. They are written to --out (weight, field; .h5 then lists
+every bond), so that other programs, and 'run --graph FILE --couplings file', have the instance.
 
 More examples:
   rewise graph --dim 3 --size 32,32,16 --p 1e-3 --rule swap --json
   rewise graph --dim 2 --size 32 --p 0.1 --out g.graphml
   rewise graph --dim 2 --size 64 --p 0.1 --bare --json
   rewise graph --from friends.edges
+  rewise graph --dim 3 --size 8 --couplings pm --coupling-seed 3 --out glass.edges
   rewise graph --from gephi.graphml --ignore r,g,b,degree --merge)";
+
+// What couplings and fields are given by; without name and q, which change no graph.
+constexpr std::span kWeightKeys = std::span(kModelKeys).subspan(2);
 
 struct GraphOptions {
   std::uint64_t dim = 2, seed = 1, sources = 16;
   std::string size, p = "0", rule = "rewire", parity = "checkerboard", from, out, metrics = "auto";
   GraphFileOptions reading;
+  ModelWords model = Model{}.words();
   bool json = false, overwrite = false, full = false, bare = false;
 };
 
-Graph make_graph(const GraphOptions& options) {
+// The model that the options for couplings and fields name.
+Model weights_of(const GraphOptions& options) {
+  ModelWords origin;
+  for (const char* key : kModelKeys) origin[key] = setting(fmt::format("model.{}", key)).option;
+  return parse_model(options.model, origin);
+}
+
+Graph make_graph(const GraphOptions& options, const Model& model) {
   if (!options.from.empty()) {
-    return read_graph(options.from, read_options(options.reading));
+    const bool other =
+        !model.is_ferromagnet() && model.interactions.couplings != CouplingKind::file;
+    return read_graph(options.from, read_options(options.reading, !other));
   }
   if (options.size.empty()) {
     throw Error(ExitCode::usage, "--size is missing (an even edge such as 64, or --from FILE)");
@@ -109,6 +134,36 @@ std::uint64_t d_ends(const Graph& graph) {
   return sum;
 }
 
+// Least, largest and mean value, and the share below 0, of couplings or fields.
+struct Spread {
+  double least = 0, most = 0, mean = 0, negative = 0;
+};
+
+Spread spread_of(std::span<const std::int32_t> fixed) {
+  Spread s{kFixedUnit * *std::ranges::min_element(fixed),
+           kFixedUnit * *std::ranges::max_element(fixed)};
+  for (const std::int32_t value : fixed) {
+    s.mean += value;
+    s.negative += value < 0;
+  }
+  s.mean *= kFixedUnit / static_cast<double>(fixed.size());
+  s.negative /= static_cast<double>(fixed.size());
+  return s;
+}
+
+Json spread_json(std::span<const std::int32_t> fixed) {
+  if (fixed.empty()) return nullptr;
+  const Spread s = spread_of(fixed);
+  return {{"least", s.least}, {"most", s.most}, {"mean", s.mean}, {"negative", s.negative}};
+}
+
+void print_spread(const char* title, std::span<const std::int32_t> fixed) {
+  if (fixed.empty()) return;
+  const Spread s = spread_of(fixed);
+  fmt::print("{:21}{:.6g} to {:.6g}, mean {:.4g}, {:.3g} % negative\n", title, s.least, s.most,
+             s.mean, 100 * s.negative);
+}
+
 Json bare_json(const Graph& graph) {
   return {{"removed", graph.removed_bonds().size()},
           {"d_ends", d_ends(graph)},
@@ -158,8 +213,13 @@ ExitCode run_graph(const GraphOptions& options) {
     throw Error(ExitCode::usage,
                 "--full: is for --out FILE.h5 (.graphml and .edges hold every bond anyway)");
   }
-  const Graph graph = make_graph(options);
+  const Model model = weights_of(options);
+  if (options.bare && !model.is_ferromagnet()) {
+    throw Error(ExitCode::usage, "--bare: a lattice without its shortcuts has no couplings");
+  }
+  Graph graph = make_graph(options, model);
   graph.validate();
+  if (!model.is_ferromagnet()) graph = weighted_graph(graph, model);
   if (!options.out.empty()) {
     write_graph(graph, options.out, options.overwrite ? Overwrite::yes : Overwrite::no,
                 options.full ? H5Bonds::all : H5Bonds::rewired);
@@ -178,6 +238,8 @@ ExitCode run_graph(const GraphOptions& options) {
     json["graph"]["isolated"] = isolated;
     json["graph"]["colours"] = graph.colours();
     if (options.bare) json["graph"]["bare"] = bare_json(graph);
+    json["graph"]["couplings"] = spread_json(graph.bond_weights());
+    json["graph"]["fields"] = spread_json(graph.site_fields());
     json["graph"]["hash"] = hash;
     json["metrics"] = with_metrics ? metrics_json(metrics, !record.extents.empty()) : Json(nullptr);
     fmt::print("{}\n", json.dump(2));
@@ -204,6 +266,8 @@ ExitCode run_graph(const GraphOptions& options) {
   }
   fmt::print("colours              {}{}\n", graph.colours(),
              graph.colours() == 2 ? " (bipartite)" : "");
+  print_spread("couplings J", graph.bond_weights());
+  print_spread("fields h", graph.site_fields());
   if (with_metrics) print_metrics(metrics, record.sites);
   fmt::print("hash                 {}\n", hash);
   if (!options.out.empty()) fmt::print(stderr, "written to {}\n", options.out);
@@ -229,12 +293,16 @@ AddedCommand add_graph_command(CLI::App& program) {
            "add: with probability p per bond one more bond");
   add_key(app, "lattice.parity", options->parity);
   add_whole(app, "--seed", options->seed, 0, kMostSeed, "seed: same seed, same graph");
+  for (const char* key : kWeightKeys) {
+    add_key(app, fmt::format("model.{}", key).c_str(), options->model[key]);
+  }
   add_text(app, "--metrics", options->metrics, "auto|on|off", "auto: for up to 2^24 sites");
   add_whole(app, "--sources", options->sources, 0, 0xFFFFFFFFu,
             "sites from which path lengths are measured (0: none)");
   add_text(app, "--out", options->out, "FILE",
            "write the graph; the ending decides: .h5 (read by\n"
-           "h5py, and by --from), .graphml, .edges (\"u v\" lines)");
+           "h5py, and by --from), .graphml, .edges (\"u v\" or\n"
+           "\"u v J\" lines)");
   add_flag(app, "--bare", options->bare,
            "the lattice without its shortcuts: rewired bonds are\n"
            "removed, none is put in their place (rewire, add)");

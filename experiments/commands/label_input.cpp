@@ -127,7 +127,8 @@ LabelInput read_graph_input(const LabelOptions& options) {
     refuse(options.equal ? "--equal" : "--periodic", "given", "is for images, not graphs");
   }
   if (!options.occupy.empty()) refuse("--bonds", options.bonds, "and --occupy exclude each other");
-  const Graph graph = read_graph(options.file, read_options(options.reading));
+  // Which sites are joined does not depend on the couplings.
+  const Graph graph = read_graph(options.file, read_options(options.reading, true));
   LabelInput input{
       BondConfiguration(graph.lattice(), graph.sites()), graph.spec().extents, false, true,
       fmt::format("{}, {} sites, {} bonds", options.file, graph.sites(), graph.bonds())};

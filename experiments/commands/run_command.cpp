@@ -9,6 +9,7 @@
 
 #include "experiments/commands/run_options.hpp"
 #include "experiments/commands/run_report.hpp"
+#include "experiments/commands/run_snapshot.hpp"
 #include "experiments/console/commands.hpp"
 #include "src/base/temporary.hpp"
 #include "src/search/auto_schedule.hpp"
@@ -222,6 +223,7 @@ ExitCode run_run(const RunOptions& options) {
     throw Error(ExitCode::usage, "--temperature is missing (one or more, such as 2.3,2.4)");
   }
   TaskSpec spec = run_spec(options);
+  check_snapshot(options, spec);
   const auto paths = paths_beside(options.out);
   TaskRun run;
   run.engine.methods = run_methods(options, spec);
@@ -307,6 +309,11 @@ ExitCode run_run(const RunOptions& options) {
   }
   if (!options.out.empty() && result.outcome == TaskOutcome::finished) {
     fmt::print(stderr, "written to {}\n", options.out);
+  }
+  if (!options.snapshot.empty()) {
+    const ExitCode status = write_snapshot(options, spec, result.data);
+    if (status != ExitCode::done) return status;
+    fmt::print(stderr, "written to {}\n", options.snapshot);
   }
   return ExitCode::done;
 }

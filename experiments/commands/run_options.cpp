@@ -68,6 +68,10 @@ void add_machine_options(CLI::App& app, RunOptions& o) {
            "whole (in FILE.h5), apart (--share-ranks: each rank's part\n"
            "in a file of its own, FILE.h5.*), none, or auto: whole up\n"
            "to 1 GiB, then apart where ranks share it");
+  add_text(app, "--snapshot", o.snapshot, "FILE",
+           "the final spins of replica 0 at every temperature:\n"
+           ".npy (int8, [temperature, .., y, x]), or .png in\n"
+           "two dimensions");
   add_key(app, "run.checkpoint", o.checkpoint);
   for (const char* option : {"--state", "--checkpoint"}) require(app, option, "--out");
   add_key(app, "run.time_limit", o.time_limit, "with a checkpoint");
@@ -150,14 +154,15 @@ std::optional<ClusterUpdate> run_cluster(const RunOptions& options) {
 
 TaskSpec run_spec(const RunOptions& options) {
   TaskSpec spec;
+  spec.model = read_model(options);
   if (!options.graph.empty()) {
-    spec.imported =
-        std::make_shared<const Graph>(read_graph(options.graph, read_options(options.reading)));
+    const bool weights = spec.model.interactions.couplings == CouplingKind::file;
+    spec.imported = std::make_shared<const Graph>(
+        read_graph(options.graph, read_options(options.reading, weights)));
   } else {
     spec.graph = lattice_spec(options, ", or --graph FILE", runs_regular_lattices(options));
     spec.graph.p = parse_p(options.p, "--p");
   }
-  spec.model = read_model(options);
   const int dim = spec.imported ? spec.imported->lattice().dim : static_cast<int>(options.dim);
   spec.local = choose_local_update(options.local, dim, "--local");
   spec.cluster = run_cluster(options).value_or(ClusterUpdate::wolff);

@@ -14,6 +14,7 @@
 #include "experiments/console/shared_options.hpp"
 #include "graphs/graph_io.hpp"
 #include "src/base/profile.hpp"
+#include "src/engine/weighted_graph.hpp"
 #include "src/search/auto_schedule.hpp"
 #include "src/search/known_tc.hpp"
 #include "src/search/tune_report.hpp"
@@ -140,8 +141,10 @@ std::vector<TaskSpec> specs(const TuneOptions& options) {
     temperatures = parse_temperatures(options.temperature, "--temperature");
   }
   if (imported) {
-    spec.imported =
-        std::make_shared<const Graph>(read_graph(options.graph, read_options(options.reading)));
+    const bool weights = spec.model.interactions.couplings == CouplingKind::file;
+    spec.imported = std::make_shared<const Graph>(
+        read_graph(options.graph, read_options(options.reading, weights)));
+    check_weights(*spec.imported, spec.model);
     if (spec.imported->spec().bare) {
       throw Error(ExitCode::usage,
                   fmt::format("--graph: {} is a lattice without its shortcuts, which `rewise run` "

@@ -52,7 +52,8 @@ struct GraphFileOptions {
 // --first-site, --ignore and --merge, which need `file_option`; and their values for read_graph().
 // Error(usage).
 void add_graph_file_options(CLI::App& app, GraphFileOptions& options, const char* file_option);
-ReadOptions read_options(const GraphFileOptions& options);
+// `weights`: couplings and fields are taken.
+ReadOptions read_options(const GraphFileOptions& options, bool weights);
 
 struct ModelOptions {
   ModelWords model = Model{}.words();

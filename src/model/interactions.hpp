@@ -8,14 +8,9 @@
 #include <string>
 #include <string_view>
 
-namespace rewise {
+#include "src/base/fixed_point.hpp"
 
-// Couplings and fields are integers in units of 2^-20, so that energies are exact integers.
-inline constexpr int kFixedBits = 20;
-inline constexpr double kFixedUnit = 0x1p-20;
-inline constexpr std::int32_t kFixedOne = std::int32_t{1} << kFixedBits;
-// Largest |J| and |h|: sums over the bonds of a site then fit 2^43, those over all bonds 63 bits.
-inline constexpr double kMostCoupling = 1024;
+namespace rewise {
 
 enum class CouplingKind {
   ferromagnet,      // J = 1

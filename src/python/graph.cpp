@@ -4,12 +4,15 @@
 #include <nanobind/stl/optional.h>
 
 #include <algorithm>
+#include <span>
 
 #include "graphs/attributes.hpp"
 #include "graphs/colouring.hpp"
 #include "graphs/graph_io.hpp"
 #include "graphs/metrics.hpp"
 #include "src/base/error.hpp"
+#include "src/base/fixed_point.hpp"
+#include "src/engine/weighted_graph.hpp"
 #include "src/python/bindings.hpp"
 #include "src/study/engine_choice.hpp"
 
@@ -65,7 +68,7 @@ SharedGraph from_edges(const Edges& edges, std::uint64_t sites, const std::strin
 
 SharedGraph read(const std::string& path, std::optional<int> first_site,
                  const std::vector<std::string>& ignore, bool merge) {
-  ReadOptions options{.ignore = ignore, .merge = merge, .all_ignored_exist = true};
+  ReadOptions options{.ignore = ignore, .merge = merge, .weights = true, .all_ignored_exist = true};
   if (first_site) options.first_site = *first_site == 0 ? FirstSite::zero : FirstSite::one;
   SharedGraph shared;
   LongCall().run([&](const Listener&) {
@@ -100,6 +103,63 @@ nb::object edges(const SharedGraph& self) {
     ends.push_back(b);
   });
   return array_of(std::move(ends), {static_cast<std::size_t>(self.graph->bonds()), 2});
+}
+
+using Numbers = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// In units of 2^-20; `name`: what they are, `item`: of what, in errors.
+std::vector<std::int32_t> fixed(const std::optional<Numbers>& values, std::uint64_t count,
+                                const char* name, const char* item) {
+  std::vector<std::int32_t> all;
+  if (!values) return all;
+  if (values->size() != count) {
+    throw Error(ExitCode::usage,
+                fmt::format("{}: {} for {} {}s", name, values->size(), count, item));
+  }
+  for (std::size_t k = 0; k < values->size(); ++k) {
+    const double value = (*values)(k);
+    const std::optional<std::int32_t> units = to_fixed(value);
+    if (!units) {
+      throw Error(ExitCode::data, fmt::format("{}: {} of {} {} is not 0 nor of {} to {} in size",
+                                              name, value, item, k, kLeastCoupling, kMostCoupling));
+    }
+    all.push_back(*units);
+  }
+  return all;
+}
+
+// The same sites, bonds and colours without a lattice, with J of the bonds and h of the sites.
+SharedGraph with_weights(const SharedGraph& self, const std::optional<Numbers>& weights,
+                         const std::optional<Numbers>& fields) {
+  const Graph& graph = *self.graph;
+  auto of_bonds = fixed(weights, graph.bonds(), "weights", "bond");
+  auto of_sites = fixed(fields, graph.sites(), "fields", "site");
+  SharedGraph shared;
+  LongCall().run([&](const Listener&) {
+    auto made = std::make_shared<Graph>(weighted_graph(graph, Model{}));
+    made->set_weights(std::move(of_bonds), std::move(of_sites));
+    shared.graph = std::move(made);
+  });
+  return shared;
+}
+
+// The couplings and fields of a model, by its words, as weights.
+SharedGraph weighted(const SharedGraph& self, const ModelWords& words) {
+  ModelWords origin;
+  for (const char* key : kModelKeys) origin[key] = key;
+  const Model model = parse_model(words, origin);
+  SharedGraph shared;
+  LongCall().run([&](const Listener&) {
+    shared.graph = std::make_shared<const Graph>(weighted_graph(*self.graph, model));
+  });
+  return shared;
+}
+
+nb::object numbers(std::span<const std::int32_t> fixed) {
+  if (fixed.empty()) return nb::none();
+  std::vector<double> values(fixed.begin(), fixed.end());
+  for (double& value : values) value *= kFixedUnit;
+  return array_of(std::move(values));
 }
 
 nb::object colour(const SharedGraph& self) {
@@ -144,14 +204,26 @@ void bind_graph(nb::module_& module) {
       sizeof(RewiredBond) == 16 && offsetof(RewiredBond, a) == 8 && offsetof(RewiredBond, b) == 12,
       "graph.py reads these bytes");
   nb::class_<Attributes>(module, "Attributes")
-      .def(nb::init<const std::vector<std::string>&>())
-      .def("see", [](Attributes& self, const std::string& owner, const std::string& name,
-                     const std::string& value) { self.see(owner, name, value, 0); })
+      .def(nb::init<const std::vector<std::string>&, bool>())
+      // J of an edge, h of a node, or None.
+      .def("see",
+           [](Attributes& self, const std::string& owner, const std::string& name,
+              const std::string& value) {
+             const Meaning meaning = self.see(owner, name, value, 0);
+             return meaning.kind == Meaning::none ? std::optional<double>()
+                                                  : kFixedUnit * meaning.value;
+           })
       .def("refuse", &Attributes::refuse, nb::arg("file"), nb::arg("all_ignored_exist") = false);
   nb::class_<SharedGraph>(module, "Graph")
       .def_static("build", &built, nb::arg("extents"), nb::arg("p"), nb::arg("rule"),
                   nb::arg("seed"), nb::arg("parity"), nb::arg("bare") = false)
       .def_static("from_edges", &from_edges)
+      .def("with_weights", &with_weights, nb::arg("weights").none(), nb::arg("fields").none())
+      .def("weighted", &weighted)
+      .def_prop_ro("weights",
+                   [](const SharedGraph& self) { return numbers(self.graph->bond_weights()); })
+      .def_prop_ro("fields",
+                   [](const SharedGraph& self) { return numbers(self.graph->site_fields()); })
       .def_static("read", &read, nb::arg("path"), nb::arg("first_site").none(), nb::arg("ignore"),
                   nb::arg("merge"))
       .def("write",

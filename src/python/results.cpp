@@ -173,6 +173,7 @@ void bind_results(nb::module_& module) {
       .def_prop_ro("replicas", [](const TaskData& task) { return task.replicas; })
       .def_prop_ro("sites", [](const TaskData& task) { return task.graph.sites; })
       .def_prop_ro("bonds", [](const TaskData& task) { return task.graph.bonds; })
+      .def_prop_ro("energy_unit", [](const TaskData& task) { return units_of(task).energy; })
       .def_prop_ro("extents", [](const TaskData& task) { return task.graph.extents; })
       .def_prop_ro("configuration", [](const TaskData& task) { return task.configuration; })
       .def_prop_ro("provenance", [](const TaskData& task) { return task.provenance; })

@@ -1,4 +1,5 @@
 // Whole runs, and simulations that Python advances.
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/unique_ptr.h>
@@ -22,6 +23,11 @@ Settings settings_of(const nb::dict& given) {
   take("model", s.model["name"]);
   take("q", q);
   s.model["q"] = std::to_string(q);
+  if (given.contains("interactions")) {  // words by key, as rewise/couplings.py makes them
+    for (const auto& [key, word] : nb::cast<ModelWords>(given["interactions"])) {
+      s.model[key] = word;
+    }
+  }
   take("schedule", s.schedule);
   take("local", s.local);
   take("cluster", s.cluster);
@@ -283,6 +289,8 @@ void bind_simulation(nb::module_& module) {
       .def_prop_ro("temperature",
                    [](Simulation& self) { return array_of(self.spec().temperatures); })
       .def_prop_ro("q", [](Simulation& self) { return self.spec().model.q; })
+      .def_prop_ro("energy_unit",
+                   [](Simulation& self) { return self.spec().model.interactions.energy_unit(); })
       .def_prop_ro("replicas", [](Simulation& self) { return self.spec().replicas; })
       .def_prop_ro("engine",
                    [](Simulation& self) { return std::string(to_string(self.spec().engine)); })

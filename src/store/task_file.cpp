@@ -85,6 +85,8 @@ Packed pack_bonds(const GraphRecord& graph) {
   add("bond", graph.bond);
   add("a", graph.a);
   add("b", graph.b);
+  if (!graph.weight.empty()) add("weight", graph.weight);
+  if (!graph.field.empty()) add("field", graph.field);
   return lists;
 }
 
@@ -117,6 +119,8 @@ GraphRecord read_graph(const h5::Group& group) {
   graph.bond = group.read<std::uint64_t>("bond", 1).values;
   graph.a = group.read<std::uint32_t>("a", 1).values;
   graph.b = group.read<std::uint32_t>("b", 1).values;
+  if (group.has("weight")) graph.weight = group.read<double>("weight", 1).values;
+  if (group.has("field")) graph.field = group.read<double>("field", 1).values;
   require(group.get<std::uint32_t>("dim") == graph.extents.size(), "dim and extents differ");
   require(group.get<std::uint64_t>("rewired") == graph.rewired(), "rewired and its list differ");
   return graph;
@@ -127,6 +131,8 @@ void check_graph(const GraphRecord& graph) {
   require(graph.modified <= graph.sites, "more modified cells than sites");
   require(graph.a.size() == graph.rewired() && graph.b.size() == graph.rewired(),
           "the lists of rewired bonds differ in length");
+  require(graph.weight.empty() || graph.weight.size() == graph.bonds, "not one weight per bond");
+  require(graph.field.empty() || graph.field.size() == graph.sites, "not one field per site");
   const auto is_site = [&](std::uint32_t site) { return site < graph.sites; };
   require(std::all_of(graph.a.begin(), graph.a.end(), is_site) &&
               std::all_of(graph.b.begin(), graph.b.end(), is_site),

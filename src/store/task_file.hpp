@@ -43,6 +43,8 @@ struct GraphRecord {
   std::uint64_t sites = 0, bonds = 0, modified = 0;
   std::vector<std::uint64_t> bond;  // [rewired] bond index
   std::vector<std::uint32_t> a, b;  // [rewired] its ends, < sites
+  // J [bonds] and h [sites] that the graph's file gives; empty where it gives none.
+  std::vector<double> weight, field;
   std::size_t rewired() const { return bond.size(); }
   friend bool operator==(const GraphRecord&, const GraphRecord&) = default;
 };

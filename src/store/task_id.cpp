@@ -87,6 +87,10 @@ std::string content_digest(const TaskData& task) {
   hasher.add_list(std::span(graph.bond));
   hasher.add_list(std::span(graph.a));
   hasher.add_list(std::span(graph.b));
+  if (!graph.weight.empty() || !graph.field.empty()) {
+    hasher.add_list(std::span(graph.weight));
+    hasher.add_list(std::span(graph.field));
+  }
   hasher.add_list(std::span(task.temperature));
   hasher.add(static_cast<std::uint64_t>(task.replicas));
   for_each_column(

@@ -221,6 +221,7 @@ StudyConfig parse_study_config(std::string_view text, const std::string& file) {
   const bool by_user =
       !text.starts_with(kStudyHead);  // the program brings its own files up to date
   read_model(sections.at("model"), sampling, by_user, config);
+  config.reading.weights = config.model.interactions.couplings == CouplingKind::file;
   read_sampling(sampling, config);
   read_run(sections.at("run"), config);
   return config;

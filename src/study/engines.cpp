@@ -5,6 +5,7 @@
 #include "src/base/error.hpp"
 #include "src/bitlattice/bitlattice.hpp"
 #include "src/bytespin/bytespin.hpp"
+#include "src/engine/weighted_graph.hpp"
 #include "src/multispin/multispin.hpp"
 #include "src/study/parse.hpp"
 #include "src/study/shared_ranks.hpp"
@@ -68,6 +69,7 @@ std::string why_no_methods(EngineKind engine, const std::any& methods, bool on_c
 }
 
 void check_task_engine(const TaskSpec& spec) {
+  if (spec.imported != nullptr) check_weights(*spec.imported, spec.model);
   if (has_cluster_updates(spec.engine)) return;
   const auto refuse = [&](const std::string& what, const char* others) {
     throw Error(ExitCode::usage,

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "src/base/error.hpp"
+#include "src/base/fixed_point.hpp"
 #include "src/base/profile.hpp"
 #include "src/store/lease.hpp"
 #include "src/store/syscalls.hpp"
@@ -125,6 +126,13 @@ GraphRecord graph_record(const Graph& graph) {
     record.a.push_back(bond.a);
     record.b.push_back(bond.b);
   }
+  const auto numbers = [](std::span<const std::int32_t> fixed) {
+    std::vector<double> values(fixed.begin(), fixed.end());
+    for (double& value : values) value *= kFixedUnit;
+    return values;
+  };
+  record.weight = numbers(graph.bond_weights());
+  record.field = numbers(graph.site_fields());
   return record;
 }
 

@@ -51,11 +51,13 @@ const std::vector<Feature>& features() {
        "give --temperature = 1/beta",
        "give temperatures = 1/beta in [sampling]"},
       {{"J", "coupling", "couplings", "interaction", "Jij"},
-       "couplings are all J = 1, and temperatures are in units of J/k_B",
-       "couplings are all J = 1, and temperatures are in units of J/k_B"},
+       "give --couplings ferromagnet, antiferromagnet, pm, gaussian or file; temperatures are in "
+       "units of J/k_B",
+       "give couplings = \"ferromagnet\", \"antiferromagnet\", \"pm\", \"gaussian\" or \"file\" in "
+       "[model]; temperatures are in units of J/k_B"},
       {{"h", "H", "B", "field", "magnetic-field", "external-field"},
-       "there is no external field, h = 0",
-       "there is no external field, h = 0"},
+       "give --field H",
+       "give field = H in [model]"},
       {{"lattice", "geometry", "topology"},
        "lattices are hypercubic, by --dim and --size; other graphs are read from files: {} FILE",
        "lattices are hypercubic, by dim and sizes in [lattice]; 'rewise sweep' takes other graphs "
@@ -83,8 +85,8 @@ const std::vector<Feature>& features() {
 // The option that a text about a feature rests on; commands without it have nothing to offer.
 bool offers(const Feature& feature, std::span<const std::string_view> known) {
   const std::string_view text = feature.option;
-  for (const std::string_view option :
-       {"temperature", "dim", "device", "schedule", "measure", "local", "model"}) {
+  for (const std::string_view option : {"temperature", "dim", "device", "schedule", "measure",
+                                        "local", "model", "couplings", "field"}) {
     if (text.find(fmt::format("--{}", option)) != std::string_view::npos) {
       return has(known, option);
     }

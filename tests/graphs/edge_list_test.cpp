@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "graphs/graph_io.hpp"
+#include "src/base/fixed_point.hpp"
 #include "tests/graphs/bond_list.hpp"
 #include "tests/graphs/files.hpp"
 #include "tests/support/catch.hpp"
@@ -194,7 +195,8 @@ TEST_CASE("the third column is a weight, further ones are named, and --ignore pa
   CHECK(refused.says("--ignore column4"));
   const ReadOptions time{.first_site = FirstSite::one, .ignore = {"column4"}};
   CHECK(edge_list_refusal(konect, time)
-            .says("g.edges:4: a bad line: '4' in column 3, the weight of a bond"));
+            .says("g.edges:4: a bad line: '4' in column 3 is the weight of the bond: --couplings "
+                  "file"));
   CHECK(read(konect, {.first_site = FirstSite::one, .ignore = {"column4", "weight"}}).sites() == 3);
   CHECK(edge_list_refusal("0 1 1 2 3\n", {.ignore = {"column4"}}).says("'3' in column 5"));
   CHECK(read("0 1 1 2 3\n", {.ignore = {"column4", "column5"}}).bonds() == 1);
@@ -293,7 +295,8 @@ TEST_CASE("a header without '#' is told from bonds, and the message says what to
   }
   CHECK(
       edge_list_refusal("u v weight\n0 1 1\n")
-          .says("g.edges:1: a bad line: 'weight' in column 3, the weight of a bond, can only be"));
+          .says(
+              "g.edges:1: a bad line: 'weight' in column 3 is no weight of a bond, which is 0 or"));
   CHECK(edge_list_refusal("u v weight\n0 1 1\n").says("'#' if it is the header of a table"));
   CHECK(!edge_list_refusal("0 1 weight\n").says("header"));
   CHECK(read("u v\nv w\n").sites() == 3);
@@ -450,4 +453,81 @@ TEST_CASE("any bytes either make a graph or are refused as unfit data") {
               }
             },
             1000) == "");
+}
+
+TEST_CASE("weights and fields of an edge list are J and h where they are taken") {
+  const ReadOptions taken{.weights = true};
+  const auto units = [](std::vector<double> values) {
+    std::vector<std::int32_t> fixed;
+    for (const double value : values) fixed.push_back(to_fixed(value).value());
+    return fixed;
+  };
+  const auto weights = [](const Graph& graph) {
+    return std::vector<std::int32_t>(graph.bond_weights().begin(), graph.bond_weights().end());
+  };
+  const auto fields = [](const Graph& graph) {
+    return std::vector<std::int32_t>(graph.site_fields().begin(), graph.site_fields().end());
+  };
+  const Graph columns = read("# field 2 -0.5\n0 1 -1\n1 2 0.25\n# field 0 1e-3\n2 0 0\n", taken);
+  CHECK(weights(columns) == units({-1, 0.25, 0}));
+  CHECK(fields(columns) == units({1e-3, 0, -0.5}));
+  const Graph names = read("a b {'J': -1.5, 'kind': 'x'}\nb c {'J': np.float64(3)}\n", taken);
+  CHECK(weights(names) == units({-1.5, 3}));
+  CHECK(fields(names).empty());
+  CHECK(weights(read("0,1,-\n1,2,+\n", taken)) == units({-1, 1}));
+  CHECK(weights(read("a b {'antiferro': True}\nb c {'antiferro': 0}\n", taken)) == units({-1, 1}));
+  const ReadOptions from_one{.first_site = FirstSite::one, .weights = true};
+  CHECK(fields(read("# field 1 2\n1 2 3\n", from_one)) == units({2, 0}));
+  CHECK(weights(read("0 1 1023.999999\n", taken)).front() == 1024 * kFixedOne - 1);
+
+  // Weights of 1 are those of a graph without any; a bond without one is 1 only among such.
+  CHECK(graph_hash(read("0 1 1\n1 2 1\n", taken)) == graph_hash(read("0 1\n1 2\n")));
+  CHECK(weights(read("0 1 1\n1 2\n", taken)) == units({1, 1}));
+  CHECK(weights(read("0 1\n1 2\n", taken)).empty());
+  CHECK(graph_hash(read("0 1 1\n1 2 -1\n", taken)) != graph_hash(read("0 1\n1 2\n")));
+  CHECK(graph_hash(read("0 1 -1\n1 2 1\n", taken)) != graph_hash(read("0 1 1\n1 2 -1\n", taken)));
+  // Two equal lists, once of weights, once of fields.
+  CHECK(graph_hash(read("0 1 2\n1 2 2\n2 0 2\n", taken)) !=
+        graph_hash(read("# field 0 2\n# field 1 2\n# field 2 2\n0 1\n1 2\n2 0\n", taken)));
+  // Equal weights of one bond are one weight.
+  const ReadOptions merged{.merge = true, .weights = true};
+  CHECK(weights(read("0 1 -2\n1 0 -2\n1 2 3\n", merged)) == units({-2, 3}));
+  CHECK(weights(read("0 1\n1 0 -2\n", merged)) == units({-2}));
+  CHECK(weights(read("0 1 2 x\n", {.ignore = {"weight", "column4"}, .weights = true})).empty());
+}
+
+TEST_CASE("weights and fields that are no couplings are refused with their line") {
+  for (const auto& [text, said] : std::vector<std::pair<std::string, std::string>>{
+           {"0 1 1\n1 2 1024\n", "g.edges:2: a bad line: '1024' in column 3 is no weight"},
+           {"0 1 -1024\n", "g.edges:1: a bad line: '-1024' in column 3 is no weight"},
+           {"0 1 nan\n", "'nan' in column 3 is no weight"},
+           {"0 1 inf\n", "'inf' in column 3 is no weight"},
+           {"0 1 1e999\n", "'1e999' in column 3 is no weight"},
+           {"0 1 1e-21\n", "'1e-21' in column 3 is no weight"},
+           {"0 1 strong\n", "'strong' in column 3 is no weight"},
+           {"0 1 False\n", "'False' in column 3 is no weight"},
+           {"0 1 {'J': [1, 2]}\n", "edge attribute \"J\" ([1, 2] in line 1): couplings and fields"},
+           {"0 1 {'J': 5000}\n", "edge attribute \"J\" (5000 in line 1): couplings and fields"},
+           {"0 1 {'weight': 2, 'sign': -1}\n", "g.edges:1: \"weight\" is 2 and \"sign\" is -1"},
+           {"0 1 {'h': 1}\n", "edge attribute \"h\" (1 in line 1)"},
+           {"0 1 2\n1 2\n", "g.edges:2: the bond has no coupling, but that of line 1 has J = 2"},
+           {"0 1\n1 2 2\n", "g.edges:1: the bond has no coupling, but that of line 2 has J = 2"},
+           {"0 1 1e-5\n1 2 1e-5\n", "couplings of at most 9.54e-06 are known to 4.77e-07 only"},
+           {"# field 5 1\n0 1\n", "g.edges:1: the field of site 5: sites are numbered 0 to 1"},
+           {"# field 1 1\n# field 1 2\n0 1\n", "g.edges:2: site 1 has a field already, in line 1"},
+           {"# field 1 2000\n0 1\n", "node attribute \"field\" (2000 in line 1)"},
+           {"# field 0 1\na b\n", "g.edges:1: a field, but sites are not numbered"}}) {
+    const auto refused = edge_list_refusal(text, {.weights = true});
+    INFO(text << " -> " << refused.text);
+    CHECK(refused.code == ExitCode::data);
+    CHECK(refused.says(said));
+  }
+  CHECK(edge_list_refusal("0 1 2\n1 2 1\n1 0 3\n", {.merge = true, .weights = true})
+            .says("g.edges:3: the bond has J = 3 here and J = 2 in line 1"));
+  // Not taken: the first one is named, and what to say.
+  const auto field = edge_list_refusal("# field 1 0.5\n0 1\n");
+  CHECK(field.says("node attribute \"field\" (0.5 in line 1): --couplings file"));
+  CHECK(field.says("--ignore field passes over"));
+  CHECK(read("# field 1 0.5\n0 1\n", {.ignore = {"field"}}).bonds() == 1);
+  CHECK(read("# field 1 0.0\n# field of wheat\n# field 1\n0 1\n").bonds() == 1);
 }

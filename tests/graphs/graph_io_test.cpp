@@ -1,10 +1,12 @@
 // Files of all three formats: round trips, refusals, nothing overwritten, nothing left behind.
 #include "graphs/graph_io.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <sstream>
 
 #include "graphs/colouring.hpp"
+#include "src/base/fixed_point.hpp"
 #include "src/base/h5.hpp"
 #include "src/base/h5_array.hpp"
 #include "src/base/seal.hpp"
@@ -74,6 +76,46 @@ TEST_CASE("a graph read back from .edges and .graphml has the same bonds in the 
       again.validate();
     }
   }
+}
+
+TEST_CASE("weights and fields are written in all formats and read back equal") {
+  const oracle::Folder folder;
+  const std::vector<RewiredBond> bonds{{0, 0, 1}, {1, 2, 1}, {2, 2, 0}, {3, 4, 3}};
+  const std::vector<std::int32_t> weights{-kFixedOne, 1, 1024 * kFixedOne - 1, 0};
+  const std::vector<std::int32_t> fields{0, 7 * kFixedOne / 3, 0, -1, -1023 * kFixedOne};
+  int number = 0;
+  for (const bool weighted : {false, true}) {
+    for (const bool in_field : {false, true}) {
+      Graph graph = imported_graph(6, bonds, "triangle");
+      auto of_sites = fields;
+      of_sites.push_back(5);
+      graph.set_weights(weighted ? weights : std::vector<std::int32_t>(),
+                        in_field ? of_sites : std::vector<std::int32_t>());
+      for (const char* ending : {".edges", ".graphml", ".h5"}) {
+        const std::string path = folder / (std::to_string(number++) + ending);
+        write_graph(graph, path);
+        const Graph again = read_graph(path, {.weights = true});
+        INFO(path);
+        CHECK(std::ranges::equal(again.bond_weights(), graph.bond_weights()));
+        CHECK(std::ranges::equal(again.site_fields(), graph.site_fields()));
+        CHECK(graph_hash(again) == graph_hash(graph));
+        const auto refused = refusal_of([&] { read_graph(path); });
+        CHECK(refused.code == (weighted || in_field ? ExitCode::data : ExitCode::done));
+        if (weighted || in_field) CHECK(refused.says("--couplings file"));
+      }
+    }
+  }
+  Graph one = imported_graph(2, {{0, 0, 1}}, "bond");
+  CHECK(refusal_of([&] { one.set_weights({1, 2}, {}); }).code == ExitCode::data);
+  CHECK(refusal_of([&] { one.set_weights({}, {1}); }).code == ExitCode::data);
+  Graph lattice = build_graph({{4, 4}, 0, Rule::rewire, 1});
+  CHECK(refusal_of([&] { lattice.set_weights(std::vector<std::int32_t>(32), {}); }).code ==
+        ExitCode::data);
+  CHECK(first_coupling(one).empty());
+  one.set_weights({-kFixedOne / 2}, {0, kFixedOne});
+  CHECK(first_coupling(one) == "bond 0 of sites 0 and 1 has J = -0.5");
+  one.set_weights({kFixedOne}, {0, kFixedOne});
+  CHECK(first_coupling(one) == "site 1 has h = 1");
 }
 
 TEST_CASE(".edges holds the number of sites and one line per bond, in bond order") {

@@ -1,9 +1,11 @@
 // GraphML: read as Boost.Graph reads it; what is unfit is refused.
 #include <boost/graph/adjacency_list.hpp>
 #include <boost/graph/graphml.hpp>
+#include <span>
 #include <sstream>
 
 #include "graphs/graph_io.hpp"
+#include "src/base/fixed_point.hpp"
 #include "tests/graphs/bond_list.hpp"
 #include "tests/graphs/files.hpp"
 #include "tests/support/catch.hpp"
@@ -459,4 +461,67 @@ TEST_CASE("every truncation and many changes of GraphML make a graph or unfit da
     }
   }
   CHECK(refusals == text.size() - 2);
+}
+
+TEST_CASE("weights and fields of GraphML are J and h where they are taken") {
+  const ReadOptions taken{.weights = true};
+  const auto graph = [](const std::string& keys, const std::string& rest) {
+    return "<graphml>" + keys + "\n<graph edgedefault=\"undirected\">" + rest + kTail;
+  };
+  const auto values = [](std::span<const std::int32_t> fixed) {
+    std::vector<double> found(fixed.begin(), fixed.end());
+    for (double& value : found) value *= kFixedUnit;
+    return found;
+  };
+  using Values = std::vector<double>;
+  const std::string keys =
+      "<key id=\"w\" for=\"edge\" attr.name=\"weight\" attr.type=\"double\"><default>-2</default>"
+      "</key><key id=\"f\" for=\"node\" attr.name=\"Field\"><default>0.5</default></key>";
+  // Nodes after edges, values before and after defaults.
+  const Graph read =
+      from_graphml(graph(keys,
+                         "<edge source=\"a\" target=\"b\"><data key=\"w\">0x1p-1</data></edge>"
+                         "<edge source=\"c\" target=\"a\"/><node id=\"b\"/>"
+                         "<node id=\"c\"><data key=\"f\">-3</data></node><node id=\"a\"/>"),
+                   taken);
+  CHECK(all_bonds(read) == std::vector<oracle::Pair>{{2, 0}, {1, 2}});
+  CHECK(values(read.bond_weights()) == Values{0.5, -2});
+  CHECK(values(read.site_fields()) == Values{0.5, -3, 0.5});
+  CHECK(values(from_graphml(graph("", kNodes + "<edge source=\"a\" target=\"b\" J=\"-1\"/>"), taken)
+                   .bond_weights()) == Values{-1});
+  const std::string sign = "<key id=\"s\" for=\"edge\" attr.name=\"sign\"/>";
+  const auto edge = [](const std::string& value) {
+    return "<edge source=\"a\" target=\"b\"><data key=\"s\">" + value + "</data></edge>\n";
+  };
+  CHECK(values(from_graphml(graph(sign, kNodes + edge("-")), taken).bond_weights()) == Values{-1});
+  CHECK(from_graphml(graph(sign, kNodes + edge("-")), {.ignore = {"sign"}, .weights = true})
+            .bond_weights()
+            .empty());
+  const ReadOptions merged{.merge = true, .weights = true};
+  CHECK(
+      values(from_graphml(graph(sign, kNodes + edge("-3") + edge("-3")), merged).bond_weights()) ==
+      Values{-3});
+
+  for (const auto& [text, said] : std::vector<std::pair<std::string, std::string>>{
+           {graph(sign, kNodes + edge("-3") + edge("-2")), "J = -2 here and J = -3 in line 3"},
+           {graph(sign, kNodes + edge("1024")), "\"sign\" (1024 in line 3): couplings and fields"},
+           {graph(sign, kNodes + edge("friend")), "\"sign\" (friend in line 3): couplings and"},
+           {graph(sign, kNodes + "<edge source=\"a\" target=\"b\" J=\"2\"><data key=\"s\">-1</data>"
+                                 "</edge>"),
+            "bad.graphml:3: \"J\" is 2 and \"sign\" is -1"},
+           {graph(sign,
+                  kNodes + "<node id=\"c\"/>" + edge("2") + "<edge source=\"c\" target=\"b\"/>"),
+            "bad.graphml:4: the bond has no coupling, but that of line 3 has J = 2"},
+           {graph("", "<node id=\"c\" h=\"x\"/>"), "node attribute \"h\" (x in line 2): couplings"},
+           {graph("", "<node id=\"c\" weight=\"2\"/>"), "node attribute \"weight\" (2 in line 2)"},
+           {graph("", "<node id=\"c\" b=\"2\"/>"), "node attribute \"b\" (2 in line 2)"},
+           {"<graphml><graph edgedefault=\"undirected\">" + kNodes + edge("1") + "</graph>" + sign +
+                "</graphml>",
+            "<key> of \"sign\" after the first node"}}) {
+    const auto refused = refusal(text, merged);
+    INFO(text << " -> " << refused.text);
+    CHECK(refused.code == ExitCode::data);
+    CHECK(refused.says(said));
+    CHECK(refused.text.find('\n') == std::string::npos);
+  }
 }

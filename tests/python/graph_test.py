@@ -64,23 +64,26 @@ def test_networkx(small):
     assert sorted(map(sorted, back.edges.tolist())) == sorted(map(sorted, small.edges.tolist()))
     weighted = networkx.Graph()
     weighted.add_edge("a", "b", weight=2)
-    with pytest.raises(rw.DataError, match="weight 2"):
-        rw.Graph.from_networkx(weighted)
+    assert rw.Graph.from_networkx(weighted).weights.tolist() == [2]
     with pytest.raises(rw.DataError, match="directed"):
         rw.Graph.from_networkx(networkx.DiGraph([(0, 1)]))
     both = networkx.DiGraph([(0, 1), (1, 0), (2, 1)])
     assert rw.Graph.from_networkx(both, merge=True).edges.tolist() == [[0, 1], [1, 2]]
     assert rw.Graph.from_networkx(weighted, ignore=["weight"]).bonds == 1
-    for minus in ({"sign": "-"}, {"ferro": False}, {"type": "antiferro"}):
+    assert rw.Graph.from_networkx(networkx.Graph([("a", "b", {"sign": "-"})])).weights == [-1]
+    for minus in ({"sign": "x"}, {"ferro": False}, {"type": "antiferro"}, {"J": 2000}):
         with pytest.raises(rw.DataError, match=f'edge attribute "{next(iter(minus))}"'):
             rw.Graph.from_networkx(networkx.Graph([("a", "b", minus)]))
     assert rw.Graph.from_networkx(networkx.Graph([("a", "b", {"sign": "+"})])).bonds == 1
     signed = networkx.Graph(year="a text")
     signed.add_node("a", at=[1.0, 2.0])
     signed.add_edge("a", "b", sign=-1, weight=np.float64(1.0), kind="friend", on=True)
-    with pytest.raises(rw.DataError, match=r'edge attribute "sign" \(-1\), node attribute "at"'):
+    with pytest.raises(rw.DataError, match="contradict"):
         rw.Graph.from_networkx(signed)
+    with pytest.raises(rw.DataError, match=r'node attribute "at"'):
+        rw.Graph.from_networkx(signed, ignore="weight")
     assert rw.Graph.from_networkx(signed, ignore="sign,at").bonds == 1
+    assert rw.Graph.from_networkx(signed, ignore="weight,at").weights.tolist() == [-1]
     several = networkx.MultiGraph([(0, 1), (1, 0), (1, 2)])
     with pytest.raises(rw.DataError, match="merge"):
         rw.Graph.from_networkx(several)

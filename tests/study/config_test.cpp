@@ -202,6 +202,8 @@ TEST_CASE("every key is described, and its example can be read") {
   const auto beside = [](const Setting& one) -> std::string {
     if (one.key == "q") return "name = \"potts\"\n";
     if (one.key.starts_with("few_cluster")) return "cluster = \"few-cluster\"\n";
+    if (one.key == "negative" || one.key == "coupling_seed") return "couplings = \"pm\"\n";
+    if (one.key == "field_width") return "field_random = \"pm\"\n";
     if (one.key == "target_observables") return "target_error = 1e-3\n";
     if (one.key == "temperature_tasks") return "temperatures = [2.0, 2.25, 2.5]\n";
     return "";

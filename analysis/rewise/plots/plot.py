@@ -3,6 +3,7 @@
     plot.py STUDY-FOLDER [--out FOLDER]     into FOLDER, or STUDY-FOLDER/plots
     plot.py TASK.h5 [--out FOLDER]          into FOLDER, or beside the file
     plot.py TUNE.json [--out FOLDER]        a file of `rewise tune --out`; into the same folders
+    plot.py --snapshot SPINS.npy FILE.png TEMPERATURE..
     plot.py FOLDER [--out FOLDER]           a folder of `decorrelate` and others; as for a study
 
 The exit status is as for `rewise`: 64 command line, 65 damaged or unsuitable data, 74 input/output.
@@ -71,7 +72,17 @@ def guarded(program, source, action):
                                f"{type(error).__name__}: {error}")
 
 
+def draw_snapshot(spins, picture, *temperatures):
+    """For `rewise run --snapshot`."""
+    import numpy as np
+    from ..snapshot import draw as picture_of
+
+    picture_of(picture, np.load(spins), [float(text) for text in temperatures])
+
+
 def main(arguments):
+    if arguments[:1] == ["--snapshot"]:
+        return guarded("plot.py", arguments[1], lambda: draw_snapshot(*arguments[1:]))[1]
     parser = Parser(description="Draws a study's folder or a task file.", add_help=True)
     parser.add_argument("target", type=pathlib.Path,
                         help="a study's folder, a task file, or what `rewise tune --out` kept")

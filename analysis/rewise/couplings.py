@@ -1,0 +1,77 @@
+"""Couplings and fields of a simulation: H = -sum J_ij s_i s_j - sum h_i s_i.
+
+couplings: J of the bonds. "ferromagnet" (1), "antiferromagnet" (-1), "pm" (1 or -1 at random),
+    "gaussian" (normal deviates), "file" (the weights of the graph), or an array [bonds] in the
+    order of `graph.edges`. Random couplings follow from the graph's seed and `coupling_seed`.
+field: h of the sites: a number, or an array [sites]. Fields of the graph count with "file" alone.
+on: "all", or "shortcuts": J of the lattice's own bonds is then 1.
+negative: probability of J = -1 of "pm".
+shortcut_strength: factor of the J of shortcuts.
+coupling_seed: another number gives other random couplings and fields on the same graph.
+field_random, field_width: random part of the field: "none"; "pm": +-field_width; "gaussian":
+    field_width times a normal deviate.
+"""
+
+import numpy as np
+
+from . import arguments
+from .errors import UsageError
+from .graph import Graph
+
+STANDARD = {"couplings": "ferromagnet", "on": "all", "negative": 0.5, "shortcut_strength": 1.0,
+            "coupling_seed": 0, "field": 0.0, "field_random": "none", "field_width": 1.0}
+# Keys whose values a graph with weights has already.
+OF_WEIGHTS = ("couplings", "on", "negative", "shortcut_strength")
+
+
+def _words(given):
+    """The values without their defaults, as words by key."""
+    words = {}
+    for key, standard in STANDARD.items():
+        value = given[key]
+        if isinstance(standard, str):
+            word = arguments.text(key, value)
+        elif isinstance(standard, int):
+            word = str(arguments.whole(key, value, 0, 2**32 - 1))
+        else:
+            value = arguments.real(key, value)
+            word = repr(value)
+        if value != standard:
+            words[key] = word
+    return words
+
+
+def applied(graph, **given):
+    """The graph that a simulation gets, with weights if there are arrays, and the words that it
+    gets, without defaults."""
+    couplings, field = given["couplings"], given["field"]
+    of_bonds, of_sites = not isinstance(couplings, str), np.ndim(field) > 0
+    if not of_bonds and not of_sites:
+        return graph, _words(given)
+    words = _words(given | {"couplings": "ferromagnet" if of_bonds else couplings,
+                            "field": 0.0 if of_sites else field})
+    fields = None
+    if of_bonds:
+        for key in OF_WEIGHTS:
+            if key in words:
+                raise UsageError(f"{key}: not with an array of couplings, which has every J")
+        weights = arguments.numbers("couplings", couplings)
+        if len(weights) != graph.bonds:
+            raise UsageError(f"couplings: {len(weights)} for {graph.bonds} bonds")
+    else:
+        own = {key: words[key] for key in (*OF_WEIGHTS, "coupling_seed") if key in words}
+        if own.get("couplings") not in ("pm", "gaussian"):
+            own.pop("coupling_seed", None)
+        weighted = Graph._of(graph._graph.weighted(own)) if own else graph
+        if own.get("couplings") == "file":
+            fields = graph.fields
+        weights = weighted.weights if own else None
+    if of_sites:
+        values = arguments.numbers("field", field)
+        if len(values) != graph.sites:
+            raise UsageError(f"field: {len(values)} for {graph.sites} sites")
+        fields = values if fields is None else fields + values
+    left = {key: word for key, word in words.items() if key not in OF_WEIGHTS}
+    if "field_random" not in left:
+        left.pop("coupling_seed", None)
+    return graph._weighted(weights, fields), left | {"couplings": "file"}

@@ -1,0 +1,27 @@
+// Couplings and fields are integers in units of 2^-20, so that energies are exact integers.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <optional>
+
+namespace rewise {
+
+inline constexpr int kFixedBits = 20;
+inline constexpr double kFixedUnit = 0x1p-20;
+inline constexpr std::int32_t kFixedOne = std::int32_t{1} << kFixedBits;
+// Largest |J| and |h|: sums over the bonds of a site then fit 2^43, those over all bonds 63 bits.
+inline constexpr double kMostCoupling = 1024;
+
+// Numbers other than 0 that are smaller were meant in other units.
+inline constexpr double kLeastCoupling = 1e-9;
+
+// The nearest multiple of the unit; nothing for NaN and numbers out of range.
+inline std::optional<std::int32_t> to_fixed(double value) {
+  const double units = std::nearbyint(value / kFixedUnit);
+  if (!(std::fabs(units) < kMostCoupling / kFixedUnit)) return std::nullopt;
+  if (value != 0 && std::fabs(value) < kLeastCoupling) return std::nullopt;
+  return static_cast<std::int32_t>(units);
+}
+
+}  // namespace rewise

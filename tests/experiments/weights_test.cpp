@@ -1,0 +1,160 @@
+// Graphs with weights and fields on the command line: taken, refused, exported; snapshots of spins.
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/support/catch.hpp"
+#include "tests/support/program.hpp"
+
+using namespace rewise::oracle;
+using nlohmann::json;
+
+namespace {
+
+json answer(const Output& output) {
+  INFO(output.err);
+  REQUIRE(output.status == 0);
+  return json::parse(output.out);
+}
+
+std::string contents(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// A triangle of couplings J, of which two bonds and all three are -1.
+double triangle_energy(double product, double beta) {
+  // s1 s2 + s2 s3 + s3 s1 of the gauge-transformed triangle is 3 (2 states) or -1 (6 states).
+  const double aligned = 2 * std::exp(3 * product * beta), others = 6 * std::exp(-product * beta);
+  return -product * (3 * aligned - others) / (3 * (aligned + others));
+}
+
+}  // namespace
+
+TEST_CASE("weights of a graph's file are refused without --couplings file, and run with it") {
+  const Workplace place;
+  place.write(
+      "anti.graphml",
+      "<graphml><key id=\"d0\" for=\"edge\" attr.name=\"sign\" attr.type=\"integer\"/>\n"
+      "<graph edgedefault=\"undirected\"><node id=\"a\"/><node id=\"b\"/><node id=\"c\"/>\n"
+      "<edge source=\"a\" target=\"b\"><data key=\"d0\">-1</data></edge>"
+      "<edge source=\"b\" target=\"c\"><data key=\"d0\">-1</data></edge>"
+      "<edge source=\"a\" target=\"c\"><data key=\"d0\">-1</data></edge></graph></graphml>");
+  place.write("two.edges", "0 1 -1\n1 2 -1\n2 0 1\n");
+  place.write("ones.edges", "a b {'weight': np.float64(1.0)}\nb c {'weight': 0x1p+0}\n");
+  const std::string rest = " --temperature 1 --measure 20000 --threads 1 --device cpu --json";
+  for (const auto& [file, product] : {std::pair{"anti.graphml", -1.0}, {"two.edges", 1.0}}) {
+    const Output refused = place.run("run --graph " + std::string(file) + rest);
+    INFO(refused.err);
+    CHECK(refused.status == 65);
+    CHECK(refused.err.find("--couplings file") != std::string::npos);
+    CHECK(refused.err.find("-1") != std::string::npos);
+    const json run =
+        answer(place.run("run --graph " + std::string(file) + rest + " --couplings file"));
+    const json& energy = run["results"][0]["energy"];
+    CHECK(std::fabs(energy["value"].get<double>() - triangle_energy(product, 1)) <
+          5 * energy["error"].get<double>());
+  }
+  // Weights of 1 are the ferromagnet, with and without.
+  const double exact = -2.0 / 3 * std::tanh(1.0);
+  for (const char* couplings : {"", " --couplings file"}) {
+    const json run = answer(place.run("run --graph ones.edges" + rest + couplings));
+    const json& energy = run["results"][0]["energy"];
+    CHECK(std::fabs(energy["value"].get<double>() - exact) < 5 * energy["error"].get<double>());
+  }
+  const json label = answer(place.run("label two.edges --json"));
+  CHECK(label["components"] == 1);
+}
+
+TEST_CASE("graph exports couplings and fields, which run takes from every format") {
+  const Workplace place;
+  const std::string model =
+      " --couplings gaussian --coupling-seed 3 --field 0.2 --field-random pm --field-width 0.1";
+  const std::string lattice = "--dim 3 --size 4 --p 0.1 ";
+  const json made =
+      answer(place.run("graph --json --seed 5 --out g.edges " + lattice + model))["graph"];
+  CHECK(made["couplings"]["least"] < -1);
+  CHECK(made["couplings"]["most"] > 1);
+  CHECK(std::fabs(made["couplings"]["mean"].get<double>()) < 5 / std::sqrt(192.));
+  CHECK(std::fabs(made["fields"]["most"].get<double>() - 0.3) < 1e-6);
+  for (const char* name : {"g.graphml", "g.h5"}) {
+    const json again = answer(place.run("graph --json --from g.edges --out " + std::string(name)));
+    CHECK(again["graph"]["hash"] == made["hash"]);
+    CHECK(answer(place.run("graph --json --from " + std::string(name)))["graph"]["hash"] ==
+          made["hash"]);
+  }
+  const std::string rest =
+      " --temperature 2 --measure 2000 --equilibrate 200 --threads 1 --device cpu --json";
+  const json direct = answer(place.run("run --graph-seed 5 " + lattice + model + rest));
+  const auto energy = [](const json& run) { return run["results"][0]["energy"]; };
+  std::string hash;
+  for (const char* name : {"g.edges", "g.graphml", "g.h5"}) {
+    const json run = answer(place.run("run --couplings file --graph " + std::string(name) + rest));
+    if (hash.empty()) hash = run["trajectory_hash"];
+    CHECK(run["trajectory_hash"] == hash);
+    const double error =
+        std::hypot(energy(run)["error"].get<double>(), energy(direct)["error"].get<double>());
+    CHECK(std::fabs(energy(run)["value"].get<double>() - energy(direct)["value"].get<double>()) <
+          5 * error);
+  }
+  // The task file is a graph file too.
+  CHECK(place.run("run --couplings file --graph g.h5 --out t.h5" + rest).status == 0);
+  CHECK(answer(place.run("graph --json --from t.h5"))["graph"]["hash"] == made["hash"]);
+  CHECK(answer(place.run("graph --json --size 8"))["graph"]["couplings"].is_null());
+}
+
+TEST_CASE("a sweep takes weights of its files where its model says so") {
+  const Workplace place;
+  place.write("g.edges", "0 1 -1\n1 2 -1\n2 0 -1\n");
+  const auto study = [](const std::string& model) {
+    return "[study]\nname = \"s\"\n[lattice]\nfiles = [\"g.edges\"]\n" + model +
+           "[sampling]\ntemperatures = [1.0]\nequilibrate = 100\nmeasure = 4000\n";
+  };
+  place.write("plain.toml", study(""));
+  place.write("glass.toml", study("[model]\ncouplings = \"file\"\n"));
+  const Output refused = place.run("sweep plain.toml --no-plots");
+  INFO(refused.err);
+  CHECK(refused.status == 65);
+  CHECK(refused.err.find("g.edges:1: ") != std::string::npos);
+  CHECK(refused.err.find("couplings = \"file\"") != std::string::npos);
+  CHECK(place.run("sweep glass.toml --no-plots --out glass").status == 0);
+  CHECK(place.run("sweep glass.toml --no-plots --out glass").status == 0);  // all is there
+  const std::string csv = place.read("glass/summary.csv");
+  const std::string heads = csv.substr(0, csv.find('\n')), row = csv.substr(csv.find('\n') + 1);
+  const auto cell = [&](const std::string& name) {
+    const std::size_t at = ("," + heads).find("," + name + ",");
+    REQUIRE(at != std::string::npos);
+    const auto column =
+        std::count(heads.begin(), heads.begin() + static_cast<std::ptrdiff_t>(at), ',');
+    std::size_t start = 0;
+    for (std::ptrdiff_t k = 0; k < column; ++k) start = row.find(',', start) + 1;
+    return std::stod(row.substr(start));
+  };
+  CHECK(std::fabs(cell("energy") - triangle_energy(-1, 1)) < 5 * cell("energy_error"));
+}
+
+TEST_CASE("--snapshot writes the final spins of a replica at every temperature") {
+  const Workplace place;
+  const std::string run =
+      "run --size 8,6 --p 0.1 --temperature 0.1,5 --start cold --schedule 1:0 --measure 10 "
+      "--equilibrate 10 --device cpu ";
+  for (const char* engine : {"multispin", "bytespin"}) {
+    const Output done = place.run(run + "--snapshot s.npy --engine " + engine);
+    INFO(done.err);
+    REQUIRE(done.status == 0);
+    const std::string file = contents(place / "s.npy");
+    CHECK(file.starts_with("\x93NUMPY"));
+    CHECK(file.find("{'descr': '|i1', 'fortran_order': False, 'shape': (2, 6, 8,), }") == 10);
+    const std::size_t data = file.find('\n') + 1;
+    CHECK(data % 64 == 0);
+    REQUIRE(file.size() == data + 96);
+    for (std::size_t k = 0; k < 96; ++k) {
+      const auto spin = static_cast<signed char>(file[data + k]);
+      CHECK((spin == 1 || spin == -1));
+      if (k < 48) CHECK(spin == static_cast<signed char>(file[data]));  // T = 0.1 from order
+    }
+  }
+}
