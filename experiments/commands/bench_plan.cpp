@@ -31,7 +31,7 @@ std::vector<std::uint32_t> counts_of(const std::string& text, const std::string&
 std::vector<EngineKind> engines_of(const BenchOptions& options, const Model& model) {
   std::vector<EngineKind> engines;
   if (options.share_ranks && options.engine.empty()) {
-    return {engine_with(&EngineTraits::regular_lattices)};
+    return {engine_with(&EngineTraits::regular_only)};
   }
   if (options.engine.empty()) {
     for (const EngineTraits& engine : engine_registry()) {
@@ -170,7 +170,7 @@ std::vector<std::uint32_t> replicas_of(const BenchPlan& plan, EngineKind engine,
     return {device.index < 0 ? 32 * threads : 1024};
   }
   if (!plan.systems.empty()) return plan.systems;
-  if (traits(engine).regular_lattices || shared_ranks() != nullptr) return {1};
+  if (traits(engine).regular_only || shared_ranks() != nullptr) return {1};
   if (device.index < 0) return {threads};
   double sites = 1;
   for (const auto extent : graph.extents) sites *= extent;
@@ -241,12 +241,13 @@ std::vector<BenchGroup> bench_groups(const BenchPlan& plan, const BenchOptions& 
                                                own.name, options.update, names_of(own.updates)));
     }
     for (const GraphSpec& graph : plan.graphs) {
-      if (!own.shares_rewired && graph.p > 0 && shared_ranks() != nullptr) {
+      if (own.regular_only && graph.p > 0) {
         if (options.engine.empty()) continue;
-        throw Error(ExitCode::usage,
-                    fmt::format("--p: {}: ranks share regular lattices of the {} engine, p = 0 "
-                                "(take --engine bytespin)",
-                                graph.p, own.name));
+        throw Error(
+            ExitCode::usage,
+            fmt::format("--p: {}: the {} engine takes regular lattices, p = 0 (take --engine "
+                        "multispin or bytespin)",
+                        graph.p, own.name));
       }
       auto temperatures = plan.temperatures;
       if (temperatures.empty()) {
@@ -255,7 +256,6 @@ std::vector<BenchGroup> bench_groups(const BenchPlan& plan, const BenchOptions& 
       for (const double temperature : temperatures) {
         for (const Device& device : plan.devices) {
           if (!device.team.empty() && !own.teams) continue;
-          if (!device.team.empty() && graph.p > 0 && !own.shares_rewired) continue;
           const auto here = updates_on(engine, device, graph, updates);
           if (here.empty()) continue;
           for (const auto replicas : replicas_of(plan, engine, device, graph)) {

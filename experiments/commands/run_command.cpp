@@ -150,13 +150,6 @@ Candidate automatic_schedule(const TaskSpec& spec, bool any_cluster,
 
 // The device or devices, for the output.
 void check_device(const EngineOptions& engine, const RunOptions& options, const TaskSpec& spec) {
-  if (!engine.devices.empty() && !traits(spec.engine).shares_rewired && needs_graph(spec)) {
-    throw Error(
-        ExitCode::usage,
-        fmt::format("--device: {} share regular lattices of the bitlattice engine, p = 0 (take "
-                    "one device, or --engine bytespin)",
-                    options.device));
-  }
   if (engine.devices.empty()) {
     const std::string why = why_no_methods(spec.engine, engine.methods, engine.device >= 0);
     if (!why.empty()) throw Error(ExitCode::usage, why);

@@ -67,9 +67,8 @@ void check_machine_memory(const Layout& layout, std::size_t systems) {
                           need / kGiB, layout.sites(), systems, there / kGiB));
 }
 
-BitlatticeEngine::BitlatticeEngine(const Layout& layout, std::uint64_t bonds,
-                                   const EngineSpec& spec)
-    : EngineBase(EngineKind::bitlattice, spec, layout.sites(), bonds,
+BitlatticeEngine::BitlatticeEngine(const Layout& layout, const EngineSpec& spec)
+    : EngineBase(EngineKind::bitlattice, spec, layout.sites(), layout.bonds(),
                  spec.betas.size() * spec.replicas, 4 * layout.words()),
       layout_(layout),
       rules_(layout.dim, spec),

@@ -8,7 +8,6 @@
 #include <span>
 #include <vector>
 
-#include "src/bitlattice/rewired/rewired_lattice.hpp"
 #include "src/bitlattice/systems.hpp"
 #include "src/engine/engine_base.hpp"
 
@@ -22,10 +21,7 @@ void check_machine_memory(const Layout& layout, std::size_t systems);
 
 class BitlatticeEngine : public EngineBase {
  public:
-  BitlatticeEngine(const Layout& layout, std::uint64_t bonds, const EngineSpec& spec);
-  // On the regular lattice.
-  BitlatticeEngine(const Layout& layout, const EngineSpec& spec)
-      : BitlatticeEngine(layout, layout.bonds(), spec) {}
+  BitlatticeEngine(const Layout& layout, const EngineSpec& spec);
 
  protected:
   // Words of one system, [2][colour_words], from `first` on; to the host and back.
@@ -65,9 +61,9 @@ class BitlatticeEngine : public EngineBase {
   double sweep_seconds_ = 0;  // of a system, 0 where it is not known
 };
 
-// On one CUDA device; `rewired` where the lattice is. Error(device) where there is no such device,
+// On one CUDA device. Error(device) where there is no such device,
 // or its memory is too small: the text says how much is needed and what to reduce.
-std::unique_ptr<Engine> make_cuda_engine(const Layout& layout, const RewiredLattice* rewired,
-                                         const EngineSpec& spec, const EngineOptions& options);
+std::unique_ptr<Engine> make_cuda_engine(const Layout& layout, const EngineSpec& spec,
+                                         const EngineOptions& options);
 
 }  // namespace rewise::bitlattice

@@ -85,7 +85,7 @@ struct MethodSet {
 
 struct EngineFactory {
   // `graph` must outlive the engine. nullptr: the regular lattice of `extents`, where
-  // EngineTraits::regular_lattices.
+  // EngineTraits::regular_only.
   std::unique_ptr<Engine> (*make)(const Graph* graph, const std::vector<std::uint32_t>& extents,
                                   const EngineSpec& spec, const EngineOptions& options);
   // On rank 0 of ranks that share every system, and any rank's share. nullptr without
@@ -106,7 +106,7 @@ struct EngineFactory {
   std::unique_ptr<EngineBatch> (*make_batch)(std::span<const GroupTask> tasks,
                                              const EngineOptions& options) = nullptr;
   // Error(usage) for extents of a regular lattice that the engine does not take. nullptr without
-  // EngineTraits::regular_lattices.
+  // EngineTraits::regular_only.
   void (*check_extents)(const std::vector<std::uint32_t>& extents) = nullptr;
   EngineMemory (*memory)(const EngineLoad& load, double threads, bool on_device);
   EngineCosts costs;

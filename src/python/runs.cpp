@@ -54,8 +54,7 @@ TaskSpec task_spec(const GraphSpec& lattice, const std::shared_ptr<const Graph>&
   check_whole(spec.equilibrate, 0, most, "equilibrate");
   check_whole(spec.measure, 0, most, "measure");
   check_whole(spec.every, 1, most, "every");
-  if (traits(spec.engine).regular_lattices && dim > 0 &&
-      (!graph || graph->rewired_bonds().empty())) {
+  if (traits(spec.engine).regular_only && dim > 0 && (!graph || graph->rewired_bonds().empty())) {
     spec.imported = nullptr;
   }
   check_task_engine(spec);

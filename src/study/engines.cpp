@@ -68,25 +68,17 @@ std::string why_no_methods(EngineKind engine, const std::any& methods, bool on_c
 }
 
 void check_task_engine(const TaskSpec& spec) {
-  if (has_cluster_updates(spec.engine)) return;
+  if (!traits(spec.engine).regular_only) return;
   const auto refuse = [&](const std::string& what, const char* others) {
     throw Error(ExitCode::usage,
                 fmt::format("{}: the {} engine makes Metropolis or Glauber sweeps of Ising spins "
-                            "on lattices (take --engine {})",
+                            "on regular lattices (take --engine {})",
                             what, to_string(spec.engine), others));
   };
-  if (spec.imported != nullptr && spec.imported->lattice().dim == 0) {
-    refuse("a graph without a lattice", "multispin or bytespin");
-  }
-  if (parity_of(spec.graph.rule) == Parity::any && spec.graph.p > 0) {
-    refuse("a graph of parity any", "multispin or bytespin");
-  }
-  if (needs_graph(spec) && shared_ranks() != nullptr) {
-    throw Error(ExitCode::usage,
-                fmt::format("--share-ranks: ranks share regular lattices of the {} engine, p = 0 "
-                            "(take --engine bytespin)",
-                            to_string(spec.engine)));
-  }
+  // Several devices or ranks share lattices of the bytespin engine.
+  const char* const others = shared_ranks() != nullptr ? "bytespin" : "multispin or bytespin";
+  if (spec.graph.p > 0) refuse(fmt::format("p = {}", spec.graph.p), others);
+  if (spec.imported != nullptr) refuse("an imported graph", others);
   if (!has(spec.engine, spec.model)) {
     refuse(fmt::format("model {}", to_string(spec.model.kind)), "bytespin");
   }
@@ -94,7 +86,7 @@ void check_task_engine(const TaskSpec& spec) {
     refuse(fmt::format("schedule {} with cluster updates", to_string(spec.schedule)),
            "multispin or bytespin, or a schedule such as 1:0");
   }
-  if (spec.imported == nullptr) factory(spec.engine).check_extents(spec.graph.extents);
+  factory(spec.engine).check_extents(spec.graph.extents);
 }
 
 GraphRecord regular_record(const TaskSpec& spec) {

@@ -15,7 +15,7 @@ namespace rewise {
 const EngineFactory& factory(EngineKind engine);
 
 // `graph` must outlive the engine; nullptr: the regular lattice of `extents`, where
-// EngineTraits::regular_lattices. Over the ranks that share the command's systems, if there are any
+// EngineTraits::regular_only. Over the ranks that share the command's systems, if there are any
 // (shared_ranks.hpp).
 std::unique_ptr<Engine> make_engine(EngineKind engine, const Graph* graph,
                                     const std::vector<std::uint32_t>& extents,
@@ -41,9 +41,7 @@ std::unique_ptr<Share> make_share(std::span<const std::uint8_t> recipe,
 
 // Whether a graph must be built: a regular lattice, p = 0, may be known by its extents alone, so
 // that systems of more than 2^32 sites run.
-inline bool needs_graph(const TaskSpec& spec) {
-  return !traits(spec.engine).regular_lattices || spec.imported != nullptr || spec.graph.p > 0;
-}
+inline bool needs_graph(const TaskSpec& spec) { return !traits(spec.engine).regular_only; }
 
 // Error(usage), saying which engine takes it, for a task that its engine cannot run: for an engine
 // without cluster updates an imported graph without a lattice, Potts, cluster updates in the
