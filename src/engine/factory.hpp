@@ -44,7 +44,7 @@ struct EngineMemory {
   double device = 0;
 };
 
-// Measured costs (tests/bench/RESULTS.md, "Engines on CPUs").
+// Measured costs (tests/bench/RESULTS.md, "CPU: other updates").
 struct EngineCosts {
   double ising_nanoseconds, potts_nanoseconds;  // an attempted site update of a replica
   // Work of a site of a Wolff cluster and of a Swendsen-Wang update, in attempted site updates.
