@@ -41,7 +41,7 @@ std::vector<EngineKind> engines_of(const BenchOptions& options, const Model& mod
   }
   for (const std::string& word : split_list(options.engine)) {
     engines.push_back(parse_engine(word, "--engine"));
-    if (options.share_ranks && !traits(engines.back()).teams) {
+    if (options.share_ranks && !factory(engines.back()).shares()) {
       throw Error(
           ExitCode::usage,
           fmt::format("--share-ranks: is for --engine bitlattice or bytespin, not {}", word));
@@ -91,7 +91,7 @@ std::vector<Device> devices_of(const BenchOptions& options, const BenchPlan& pla
   if (!options.engine.empty()) {
     for (const auto& engine : plan.engines) choose(engine);
   }
-  return choose(engine_with(&EngineTraits::teams)).devices;
+  return choose(sharing_engine()).devices;
 }
 
 // Every method that was asked for. Error(usage) for a method that none of the devices has.
@@ -255,12 +255,12 @@ std::vector<BenchGroup> bench_groups(const BenchPlan& plan, const BenchOptions& 
       }
       for (const double temperature : temperatures) {
         for (const Device& device : plan.devices) {
-          if (!device.team.empty() && !own.teams) continue;
+          if (!device.team.empty() && !factory(engine).shares()) continue;
           const auto here = updates_on(engine, device, graph, updates);
           if (here.empty()) continue;
           for (const auto replicas : replicas_of(plan, engine, device, graph)) {
             for (const auto together :
-                 own.batches ? plan.graphs_together : std::vector<std::uint32_t>{1}) {
+                 factory(engine).batches() ? plan.graphs_together : std::vector<std::uint32_t>{1}) {
               groups.push_back(
                   {engine, device, graph, temperature, replicas, together, here, plan.model});
             }

@@ -80,7 +80,7 @@ void add_machine_options(CLI::App& app, RunOptions& o) {
 
 // What ranks can share.
 void check_shared(const TaskSpec& spec, const RunOptions& options) {
-  if (!traits(spec.engine).teams) {
+  if (!factory(spec.engine).shares()) {
     throw Error(ExitCode::usage,
                 fmt::format("--share-ranks: is for --engine bitlattice or bytespin, not {}",
                             to_string(spec.engine)));
@@ -136,8 +136,7 @@ void check_run_options(const CLI::App& app, RunOptions& options) {
     const bool bits = schedule && schedule->cluster == 0 &&
                       read_model(options).kind == ModelKind::ising && options.graph.empty() &&
                       parse_p(options.p, "--p") == 0;
-    options.engine =
-        to_string(engine_with(bits ? &EngineTraits::regular_only : &EngineTraits::teams));
+    options.engine = to_string(bits ? engine_with(&EngineTraits::regular_only) : sharing_engine());
   }
   if (runs_regular_only(options) && !is_given(app, "--replicas")) options.replicas = 1;
 }

@@ -88,8 +88,8 @@ struct EngineFactory {
   // EngineTraits::regular_only.
   std::unique_ptr<Engine> (*make)(const Graph* graph, const std::vector<std::uint32_t>& extents,
                                   const EngineSpec& spec, const EngineOptions& options);
-  // On rank 0 of ranks that share every system, and any rank's share. nullptr without
-  // EngineTraits::teams, as is why_no_team.
+  // On rank 0 of ranks or devices that share every system, and any rank's share. nullptr, as is
+  // why_no_team: the engine cannot share.
   std::unique_ptr<Engine> (*make_shared)(distributed::Transport& ranks, const Graph* graph,
                                          const std::vector<std::uint32_t>& extents,
                                          const EngineSpec& spec,
@@ -109,6 +109,8 @@ struct EngineFactory {
   // EngineTraits::regular_only.
   void (*check_extents)(const std::vector<std::uint32_t>& extents) = nullptr;
   EngineMemory (*memory)(const EngineLoad& load, double threads, bool on_device);
+  bool shares() const { return make_shared != nullptr; }
+  bool batches() const { return make_batch != nullptr; }
   EngineCosts costs;
   // Seconds of a cycle per replica on a CUDA device that is full. nullptr: not known.
   double (*cuda_seconds)(const Schedule& schedule, ClusterUpdate cluster, double p,

@@ -32,8 +32,6 @@ struct EngineTraits {
   std::span<const Update> updates;
   bool all_models;       // else Ising alone
   bool studies;          // runs tasks of studies; else `run` and `bench` alone
-  bool batches;          // many graphs share the launches of a CUDA device
-  bool teams;            // several CUDA devices, or ranks, share every system
   bool regular_only;     // regular lattices alone, by their extents, without a graph
   std::uint32_t word;    // replicas come in multiples of it
   double bytes_of_spin;  // of one site of one replica

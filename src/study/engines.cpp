@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "src/base/error.hpp"
 #include "src/bitlattice/bitlattice.hpp"
 #include "src/bytespin/bytespin.hpp"
@@ -21,6 +23,12 @@ const EngineFactory& factory(EngineKind engine) {
       return kBitlatticeFactory;
   }
   throw Error(ExitCode::internal, "unknown engine");
+}
+
+EngineKind sharing_engine() {
+  return std::ranges::find_if(engine_registry(),
+                              [](const auto& one) { return factory(one.kind).shares(); })
+      ->kind;
 }
 
 std::unique_ptr<Engine> make_engine(EngineKind engine, const Graph* graph,

@@ -13,6 +13,8 @@
 namespace rewise {
 
 const EngineFactory& factory(EngineKind engine);
+// The first engine whose systems ranks or devices can share.
+EngineKind sharing_engine();
 
 // `graph` must outlive the engine; nullptr: the regular lattice of `extents`, where
 // EngineTraits::regular_only. Over the ranks that share the command's systems, if there are any
@@ -24,7 +26,7 @@ inline std::unique_ptr<Engine> make_engine(EngineKind engine, const Graph& graph
                                            const EngineSpec& spec, const EngineOptions& options) {
   return make_engine(engine, &graph, {}, spec, options);
 }
-// The engines of several graphs, which share launches where EngineTraits::batches.
+// The engines of several graphs, which share launches where EngineFactory::batches().
 std::unique_ptr<EngineBatch> make_batch(EngineKind engine, std::span<const GroupTask> tasks,
                                         const EngineOptions& options);
 // EngineOptions::methods from words as typed. Error(usage) where the engine has no such option, and

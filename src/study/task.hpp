@@ -67,7 +67,7 @@ Model model_of(const TextMap& configuration);
 std::string task_id(const TaskSpec& spec);
 // Its results archive (task_pack.hpp): one per lattice, p and rule, or per imported graph.
 // "64x64_p0.01_rewire".
-std::string task_group(const TaskSpec& spec);
+std::string archive_name(const TaskSpec& spec);
 // Where it lies in a study's folder.
 TaskPaths task_paths(const std::filesystem::path& study, const TaskSpec& spec);
 // Of a task in a file of its own, --out: t.h5, t.part.h5, t.lease; empty for an empty name.

@@ -73,7 +73,7 @@ TEST_CASE("tune: figures hang together, for both engines") {
     std::sort(ranks.begin(), ranks.end());
     for (std::size_t k = 0; k < ranks.size(); ++k) CHECK(ranks[k] == static_cast<int>(k) + 1);
     CHECK(result.best().rank == 1);
-    CHECK_FALSE(result.best().place.dropped);
+    CHECK_FALSE(result.best().record.dropped);
   }
 }
 

@@ -10,10 +10,8 @@ TEST_CASE("every engine has the functions that its capabilities promise") {
   for (const EngineTraits& engine : engine_registry()) {
     INFO(engine.name);
     const EngineFactory& own = factory(engine.kind);
-    CHECK((own.make_shared != nullptr) == engine.teams);
-    CHECK((own.make_share != nullptr) == engine.teams);
-    CHECK((own.why_no_team != nullptr) == engine.teams);
-    CHECK((own.make_batch != nullptr) == engine.batches);
+    CHECK((own.make_share != nullptr) == own.shares());
+    CHECK((own.why_no_team != nullptr) == own.shares());
     CHECK((own.check_extents != nullptr) == engine.regular_only);
     CHECK(own.costs.ising_nanoseconds > 0);
   }
