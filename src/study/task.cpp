@@ -177,11 +177,7 @@ int useful_threads(const TaskSpec& spec, int available) {
   return static_cast<int>(std::clamp(words / 16384, 1.0, static_cast<double>(available)));
 }
 
-TaskResult run_task(const TaskSpec& spec, const std::optional<TaskPaths>& paths,
-                    const TaskRun& run) {
-  TaskJob job{spec, paths, run.progress, run.note, run.recompute_damaged};
-  job.on_graph = run.on_graph;
-  job.final_state = run.final_state;
+TaskResult run_task(TaskJob job, const TaskRun& run) {
   TaskResult result = std::move(run_tasks({std::move(job)}, run).front());
   if (result.error) std::rethrow_exception(result.error);
   return result;

@@ -41,7 +41,7 @@ TEST_CASE("a bitlattice task is what the engine does, without cluster sums") {
   const TaskSpec spec = bitlattice_task({36, 22});
   TaskRun run;
   run.engine.threads = 1;
-  const TaskResult result = run_task(spec, {}, run);
+  const TaskResult result = run_task({spec}, run);
   REQUIRE(result.outcome == TaskOutcome::finished);
   const TaskData& data = result.data;
   CHECK(data.graph.sites == 36 * 22);
