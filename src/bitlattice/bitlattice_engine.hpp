@@ -16,8 +16,10 @@ namespace rewise::bitlattice {
 // Error(usage) for what no bitlattice engine does.
 void check_bitlattice_spec(const EngineSpec& spec, const EngineOptions& options);
 
-// Error(device) where the machine has not the memory for the spins of so many systems.
+// Error(device) where the machine, or a CUDA device with `free` bytes, has not the memory for so
+// many systems laid out so.
 void check_machine_memory(const Layout& layout, std::size_t systems);
+void check_device_memory(const Layout& layout, std::size_t systems, int device, std::uint64_t free);
 
 class BitlatticeEngine : public EngineBase {
  public:
@@ -37,6 +39,16 @@ class BitlatticeEngine : public EngineBase {
                                                 std::uint64_t step, std::uint64_t steps)>& run);
   Draws draws(std::size_t who, std::uint32_t step) const { return rules_.draws(who, step); }
   bool hot(std::size_t who) const { return rules_.hot(who); }
+  // sums: [systems][2] unequal bonds, sites up.
+  template <class Sums>
+  void report_sums(const Sums& sums, Observation& out) {
+    std::vector<unsigned long long> unequal(systems_), up(systems_);
+    for (std::size_t who = 0; who < systems_; ++who) {
+      unequal[who] = sums[2 * who];
+      up[who] = sums[2 * who + 1];
+    }
+    report(unequal.data(), up.data(), out);
+  }
   void check_spins(Bytes spins) const final;  // of whole rows
 
   const Layout layout_;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "src/base/clock.hpp"
-#include "src/base/error.hpp"
 #include "src/bitlattice/bitlattice_engine.hpp"
 #include "src/bitlattice/kernels.hpp"
 #include "src/cuda/device_buffer.hpp"
@@ -33,7 +32,6 @@ class CudaEngine final : public BitlatticeEngine, public HasDeviceSpins {
 
  private:
   void use() const { check_cuda(cudaSetDevice(device_), "choosing the device"); }
-  void check_memory() const;
   void sweep(std::size_t who, std::uint32_t step);  // queued
   void count_systems();                             // likewise
   std::uint32_t* system(std::size_t who) { return spins_.data() + who * layout_.words(); }
@@ -56,7 +54,7 @@ CudaEngine::CudaEngine(const Layout& layout, const EngineSpec& spec, const Engin
       options_(options),
       device_(use_device(options.device)),
       device_name_(fmt::format("cuda:{}", device_)) {
-  check_memory();
+  check_device_memory(layout_, systems_, device_, free_device_memory());
   spins_ = DeviceBuffer<std::uint32_t>(systems_ * layout_.words());
   measured_ = DeviceBuffer<unsigned long long>(2 * systems_);
   for (std::size_t who = 0; who < systems_; ++who) {
@@ -64,17 +62,6 @@ CudaEngine::CudaEngine(const Layout& layout, const EngineSpec& spec, const Engin
                  system(who), stream_.get());
   }
   stream_.wait();
-}
-
-void CudaEngine::check_memory() const {
-  const std::uint64_t need = systems_ * (4 * layout_.words() + 16) + (64u << 20);
-  const std::size_t free = free_device_memory();
-  if (need <= free) return;
-  throw Error(ExitCode::device,
-              fmt::format("{}: {:.1f} GiB are needed for {} sites x {} systems, {:.1f} GiB are "
-                          "free (reduce replicas, temperatures or the size)",
-                          device_name_, static_cast<double>(need) / (1ull << 30), layout_.sites(),
-                          systems_, static_cast<double>(free) / (1ull << 30)));
 }
 
 bool CudaEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
@@ -111,13 +98,7 @@ void CudaEngine::measure(Observation& out) {
   use();
   const double start = now();
   count_systems();
-  const auto sums = measured_.to_host(stream_.get());
-  std::vector<unsigned long long> unequal(systems_), up(systems_);
-  for (std::size_t who = 0; who < systems_; ++who) {
-    unequal[who] = sums[2 * who];
-    up[who] = sums[2 * who + 1];
-  }
-  report(unequal.data(), up.data(), out);
+  report_sums(measured_.to_host(stream_.get()), out);
   work_.measure_seconds += now() - start;
 }
 
