@@ -19,18 +19,18 @@ enum class Stream : std::uint32_t {
   start = 16,       // hot start: item site, one word of 32 replicas
   metropolis = 17,  // item site; src/multispin/rules.hpp
   glauber = 18,
-  wolff_seed = 19,         // item replica: the seed site
-  bond = 20,               // item bond: one draw per undirected bond and step
-  cluster_flip = 21,       // Swendsen-Wang: item a quarter of the cluster's smallest site
-  bytespin_start = 22,     // bytespin engine: item site
-  bytespin_local = 23,     // bytespin engine, Metropolis and Glauber: item site
-  bytespin_bond = 24,      // bytespin engine: item bond
-  bytespin_flip = 25,      // bytespin engine, Swendsen-Wang: item the cluster's smallest site
-  bytespin_seed = 26,      // bytespin engine, Wolff: the seed site
-  bytespin_proposal = 27,  // Potts: the proposed state
-  bitlattice_start = 40,   // bitlattice engine: item 2 group + colour; src/bitlattice/rules.hpp
-  bitlattice_local = 41,   // bitlattice engine, Metropolis and Glauber: the same item
-  // 42 was that of modified cells in the bitlattice engine: not to be used again
+  wolff_seed = 19,           // item replica: the seed site
+  bond = 20,                 // item bond: one draw per undirected bond and step
+  cluster_flip = 21,         // Swendsen-Wang: item a quarter of the cluster's smallest site
+  bytespin_start = 22,       // bytespin engine: item site
+  bytespin_local = 23,       // bytespin engine, Metropolis and Glauber: item site
+  bytespin_bond = 24,        // bytespin engine: item bond
+  bytespin_flip = 25,        // bytespin engine, Swendsen-Wang: item the cluster's smallest site
+  bytespin_seed = 26,        // bytespin engine, Wolff: the seed site
+  bytespin_proposal = 27,    // Potts: the proposed state
+  bitlattice_start = 40,     // bitlattice engine: item 2 group + colour; src/bitlattice/rules.hpp
+  bitlattice_local = 41,     // bitlattice engine, Metropolis and Glauber: the same item
+  bitlattice_modified = 42,  // of earlier versions, on rewired lattices: not to be used again
 
   // Percolation (key: run seed)
   percolation_bond = 56,  // src/label/occupy.hpp: item a quarter of the site, or of the bond
