@@ -98,8 +98,7 @@ class Group {
 
  private:
   const Graph& graph() const { return *graphs_.front(); }
-  bool sweeps_alone() const { return !has_cluster_updates(group_.engine); }
-  bool regular() const { return traits(group_.engine).regular_lattices && group_.graph.p == 0; }
+  bool regular() const { return traits(group_.engine).regular_only; }
 
   std::unique_ptr<EngineBatch> make(const BenchUpdate& update) const {
     EngineSpec spec;
@@ -133,18 +132,16 @@ class Group {
 
   void equilibrate() {
     const bool words = traits(group_.engine).word > 1;
-    BenchUpdate update{sweeps_alone() ? Update(LocalUpdate::metropolis)
-                       : words        ? ClusterUpdate::wolff
-                                      : ClusterUpdate::swendsen_wang};
+    BenchUpdate update{regular() ? Update(LocalUpdate::metropolis)
+                       : words   ? ClusterUpdate::wolff
+                                 : ClusterUpdate::swendsen_wang};
     if (const MethodSet* const own = factory(group_.engine).methods;
         own != nullptr && !group_.device.team.empty()) {
       const MethodChoice choice = own->on_any_lattice();
       update = {choice.update, choice.name, choice.methods};
     }
     auto batch = make(update);
-    const Schedule schedule = sweeps_alone() ? Schedule{1, 0}
-                              : words        ? Schedule{1, 4}
-                                             : Schedule{1, 1};
+    const Schedule schedule = regular() ? Schedule{1, 0} : words ? Schedule{1, 4} : Schedule{1, 1};
     for (std::uint64_t cycle = 0; cycle < effort_.equilibrate; ++cycle) {
       batch->advance(all_, schedule, 1);
       check_stop();
@@ -240,17 +237,16 @@ class Group {
 
   void share(Update update, double seconds, const DeviceLimits& limits, BenchRow& row) const {
     const std::vector<std::uint32_t>& extents = group_.graph.extents;
-    double bytes = sweeps_alone() ? least_bitlattice_bytes(extents, group_.replicas) : 0;
+    double bytes = regular() ? least_bitlattice_bytes(extents, group_.replicas) : 0;
     for (const auto& graph : graphs_) {
-      bytes += sweeps_alone() ? least_modified_bytes(*graph, group_.replicas)
-                              : least_bytes(group_.engine, update, *graph, group_.replicas);
+      bytes += least_bytes(group_.engine, update, *graph, group_.replicas);
     }
     if (bytes > 0) {
       row.bytes_per_update = bytes;
       if (limits.copy_rate > 0) row.copy_share = bytes / seconds / limits.copy_rate;
     }
     if (limits.integer_rate > 0) {
-      const double each = sweeps_alone()
+      const double each = regular()
                               ? least_bitlattice_instructions(static_cast<int>(extents.size()))
                               : least_instructions(group_.engine, update, graph());
       row.integer_share = 1e9 * row.flips_per_ns * each / limits.integer_rate;

@@ -100,14 +100,6 @@ double least_bitlattice_bytes(const std::vector<std::uint32_t>& extents, std::ui
   return 3 * sites / 8;
 }
 
-double least_modified_bytes(const Graph& graph, std::uint32_t replicas) {
-  // Which bits are regular; of the others nine bytes each, and their shortcuts' ends in words.
-  const auto sites = static_cast<double>(graph.sites());
-  const auto modified = static_cast<double>(graph.modified_sites().size());
-  const auto rewired = static_cast<double>(graph.rewired_bonds().size());
-  return replicas * (sites / 8 + 9 * modified + 8 * rewired);
-}
-
 double least_bitlattice_instructions(int dim) {
   // A word's eight digits in two calls, a quarter of a call for what is left of four words; calls
   // at one item share products, which leaves nine, as many exclusive ors and one more for each.

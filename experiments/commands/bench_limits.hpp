@@ -38,8 +38,6 @@ double least_instructions(EngineKind engine, Update update, const Graph& graph);
 
 // The same of a sweep of the bitlattice engine, which has no graph.
 double least_bitlattice_bytes(const std::vector<std::uint32_t>& extents, std::uint32_t replicas);
-// And what it reads of a rewired lattice's lists.
-double least_modified_bytes(const Graph& graph, std::uint32_t replicas);
 double least_bitlattice_instructions(int dim);
 
 }  // namespace rewise

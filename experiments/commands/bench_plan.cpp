@@ -31,7 +31,7 @@ std::vector<std::uint32_t> counts_of(const std::string& text, const std::string&
 std::vector<EngineKind> engines_of(const BenchOptions& options, const Model& model) {
   std::vector<EngineKind> engines;
   if (options.share_ranks && options.engine.empty()) {
-    return {engine_with(&EngineTraits::regular_lattices)};
+    return {engine_with(&EngineTraits::regular_only)};
   }
   if (options.engine.empty()) {
     for (const EngineTraits& engine : engine_registry()) {
@@ -41,7 +41,7 @@ std::vector<EngineKind> engines_of(const BenchOptions& options, const Model& mod
   }
   for (const std::string& word : split_list(options.engine)) {
     engines.push_back(parse_engine(word, "--engine"));
-    if (options.share_ranks && !traits(engines.back()).teams) {
+    if (options.share_ranks && !factory(engines.back()).shares()) {
       throw Error(
           ExitCode::usage,
           fmt::format("--share-ranks: is for --engine bitlattice or bytespin, not {}", word));
@@ -91,7 +91,7 @@ std::vector<Device> devices_of(const BenchOptions& options, const BenchPlan& pla
   if (!options.engine.empty()) {
     for (const auto& engine : plan.engines) choose(engine);
   }
-  return choose(engine_with(&EngineTraits::teams)).devices;
+  return choose(sharing_engine()).devices;
 }
 
 // Every method that was asked for. Error(usage) for a method that none of the devices has.
@@ -170,7 +170,7 @@ std::vector<std::uint32_t> replicas_of(const BenchPlan& plan, EngineKind engine,
     return {device.index < 0 ? 32 * threads : 1024};
   }
   if (!plan.systems.empty()) return plan.systems;
-  if (traits(engine).regular_lattices || shared_ranks() != nullptr) return {1};
+  if (traits(engine).regular_only || shared_ranks() != nullptr) return {1};
   if (device.index < 0) return {threads};
   double sites = 1;
   for (const auto extent : graph.extents) sites *= extent;
@@ -242,12 +242,13 @@ std::vector<BenchGroup> bench_groups(const BenchPlan& plan, const BenchOptions& 
                                                own.name, options.update, names_of(own.updates)));
     }
     for (const GraphSpec& graph : plan.graphs) {
-      if (!own.shares_rewired && graph.p > 0 && shared_ranks() != nullptr) {
+      if (own.regular_only && graph.p > 0) {
         if (options.engine.empty()) continue;
-        throw Error(ExitCode::usage,
-                    fmt::format("--p: {}: ranks share regular lattices of the {} engine, p = 0 "
-                                "(take --engine bytespin)",
-                                graph.p, own.name));
+        throw Error(
+            ExitCode::usage,
+            fmt::format("--p: {}: the {} engine takes regular lattices, p = 0 (take --engine "
+                        "multispin or bytespin)",
+                        graph.p, own.name));
       }
       auto temperatures = plan.temperatures;
       if (temperatures.empty()) {
@@ -255,13 +256,12 @@ std::vector<BenchGroup> bench_groups(const BenchPlan& plan, const BenchOptions& 
       }
       for (const double temperature : temperatures) {
         for (const Device& device : plan.devices) {
-          if (!device.team.empty() && !own.teams) continue;
-          if (!device.team.empty() && graph.p > 0 && !own.shares_rewired) continue;
+          if (!device.team.empty() && !factory(engine).shares()) continue;
           const auto here = updates_on(engine, device, graph, updates);
           if (here.empty()) continue;
           for (const auto replicas : replicas_of(plan, engine, device, graph)) {
             for (const auto together :
-                 own.batches ? plan.graphs_together : std::vector<std::uint32_t>{1}) {
+                 factory(engine).batches() ? plan.graphs_together : std::vector<std::uint32_t>{1}) {
               groups.push_back(
                   {engine, device, graph, temperature, replicas, together, here, plan.model});
             }

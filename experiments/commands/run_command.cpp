@@ -124,8 +124,9 @@ std::string metropolis_warning(const TaskSpec& spec, const std::optional<Unreach
 
 // Chooses the schedule for --schedule auto, and the cluster update if it is not given. An existing
 // task file keeps its choice; otherwise the schedule is tuned for a tenth of the expected run time.
-Candidate automatic_schedule(const TaskSpec& spec, bool any_cluster,
-                             const std::optional<TaskPaths>& paths, const TaskRun& run) {
+Candidate automatic_schedule(const TaskJob& job, bool any_cluster, const TaskRun& run) {
+  const TaskSpec& spec = job.spec;
+  const std::optional<TaskPaths>& paths = job.paths;
   constexpr double least = 1, most = 30;  // seconds
   for (const auto& file : paths ? std::vector{paths->finished, paths->checkpoint}
                                 : std::vector<std::filesystem::path>{}) {
@@ -133,7 +134,7 @@ Candidate automatic_schedule(const TaskSpec& spec, bool any_cluster,
     try {
       stored = load_task(file, OpenAs::reader, Spins::apart);
     } catch (const Error& error) {
-      if (!run.recompute_damaged || error.exit_code() != ExitCode::data) throw;
+      if (!job.recompute_damaged || error.exit_code() != ExitCode::data) throw;
     }
     if (!stored) continue;
     const auto& kept = stored->task.configuration;
@@ -151,13 +152,6 @@ Candidate automatic_schedule(const TaskSpec& spec, bool any_cluster,
 
 // The device or devices, for the output.
 void check_device(const EngineOptions& engine, const RunOptions& options, const TaskSpec& spec) {
-  if (!engine.devices.empty() && !traits(spec.engine).shares_rewired && needs_graph(spec)) {
-    throw Error(
-        ExitCode::usage,
-        fmt::format("--device: {} share regular lattices of the bitlattice engine, p = 0 (take "
-                    "one device, or --engine bytespin)",
-                    options.device));
-  }
   if (engine.devices.empty()) {
     const std::string why = why_no_methods(spec.engine, engine.methods, engine.device >= 0);
     if (!why.empty()) throw Error(ExitCode::usage, why);
@@ -222,9 +216,11 @@ ExitCode run_run(const RunOptions& options) {
   if (options.temperature.empty()) {
     throw Error(ExitCode::usage, "--temperature is missing (one or more, such as 2.3,2.4)");
   }
-  TaskSpec spec = run_spec(options);
+  TaskJob job{run_spec(options), paths_beside(options.out)};
+  job.recompute_damaged = options.recompute_damaged;
+  job.final_state = run_final_state(options);
+  TaskSpec& spec = job.spec;
   check_snapshot(options, spec);
-  const auto paths = paths_beside(options.out);
   TaskRun run;
   run.engine.methods = run_methods(options, spec);
   run.engine.threads = options.threads > 0 ? static_cast<int>(options.threads)
@@ -237,12 +233,10 @@ ExitCode run_run(const RunOptions& options) {
   std::optional<std::chrono::duration<double>> limit;
   if (!options.time_limit.empty()) limit = parse_duration(options.time_limit, "--time-limit");
   run.stop = StopToken(limit);
-  run.recompute_damaged = options.recompute_damaged;
-  run.final_state = run_final_state(options);
   const bool on_device = !run.engine.devices.empty() || run.engine.device >= 0;
   MemoryNeed need = memory_need(spec, run.engine.threads, on_device, !options.out.empty());
   share_need(need, options.out.empty() ? 0 : state_bytes(spec),
-             !options.out.empty() && gathers_state(spec, run.final_state));
+             !options.out.empty() && gathers_state(spec, job.final_state));
   if (options.dry_run) return tell_needs(spec, run.engine, need, on_device, options);
   if (const std::string line = check_memory(need); !line.empty()) {
     fmt::print(stderr, "{}\n", line);
@@ -250,23 +244,24 @@ ExitCode run_run(const RunOptions& options) {
   tell_device(device);
   if (options.schedule == "auto" && has_cluster_updates(spec.engine)) {
     check_compares_schedules(spec.model, "--schedule");
-    const Candidate best = automatic_schedule(spec, !run_cluster(options), paths, run);
+    const Candidate best = automatic_schedule(job, !run_cluster(options), run);
     spec.schedule = best.schedule;
     spec.schedule.exchange = options.exchange;
     spec.cluster = best.cluster;
   }
 
-  if (paths) {  // remove temporary files of a killed run
-    clear_temporaries(folder_of(paths->lease), fmt::format(".{}.", paths->lease.stem().string()));
+  if (job.paths) {  // remove temporary files of a killed run
+    const std::filesystem::path& lease = job.paths->lease;
+    clear_temporaries(folder_of(lease), fmt::format(".{}.", lease.stem().string()));
   }
   Progress progress("run", static_cast<double>(spec.cycles()));
-  run.progress = [&](std::uint64_t cycles) { progress.add(static_cast<double>(cycles)); };
-  run.note = [&](const std::string& line) { progress.line(line); };
+  job.progress = [&](std::uint64_t cycles) { progress.add(static_cast<double>(cycles)); };
+  job.note = [&](const std::string& line) { progress.line(line); };
   std::optional<Unreached> unreached;
-  run.on_graph = [&](const Graph& graph) { unreached = unreached_on(graph); };
+  job.on_graph = [&](const Graph& graph) { unreached = unreached_on(graph); };
   TaskResult result;
   try {
-    result = run_task(spec, paths, run);
+    result = run_task(job, run);
   } catch (const DamagedTask& error) {
     throw Error(ExitCode::data, fmt::format("{} (--recompute-damaged sets damaged files aside and "
                                             "computes them again)",

@@ -52,8 +52,8 @@ void add_machine_options(CLI::App& app, RunOptions& o) {
   begin_group(app, "Machine");
   add_key(
       app, "sampling.engine", o.engine,
-      "bitlattice: one bit per site, for one large lattice, schedule M:0, for ranks p = 0. auto "
-      "for ranks: bitlattice or bytespin");
+      "bitlattice: one bit per site, for one large lattice, schedule M:0, p = 0. auto for ranks: "
+      "bitlattice or bytespin");
   add_key(
       app, "run.device", o.device,
       "and says what it took. cuda:0+1: GPUs share a large lattice (bytespin engine, sweeps and "
@@ -85,7 +85,7 @@ void add_machine_options(CLI::App& app, RunOptions& o) {
 
 // What ranks can share.
 void check_shared(const TaskSpec& spec, const RunOptions& options) {
-  if (!traits(spec.engine).teams) {
+  if (!factory(spec.engine).shares()) {
     throw Error(ExitCode::usage,
                 fmt::format("--share-ranks: is for --engine bitlattice or bytespin, not {}",
                             to_string(spec.engine)));
@@ -110,9 +110,9 @@ void check_shared(const TaskSpec& spec, const RunOptions& options) {
   if (!why.empty()) throw Error(ExitCode::usage, "--share-ranks: " + why);
 }
 
-bool runs_regular_lattices(const RunOptions& options) {
+bool runs_regular_only(const RunOptions& options) {
   return std::ranges::any_of(engine_registry(), [&](const EngineTraits& engine) {
-    return engine.regular_lattices && options.engine == engine.name;
+    return engine.regular_only && options.engine == engine.name;
   });
 }
 
@@ -141,10 +141,9 @@ void check_run_options(const CLI::App& app, RunOptions& options) {
     const bool bits = schedule && schedule->cluster == 0 &&
                       read_model(options).kind == ModelKind::ising && options.graph.empty() &&
                       parse_p(options.p, "--p") == 0;
-    options.engine = to_string(
-        engine_with(bits ? &EngineTraits::regular_lattices : &EngineTraits::shares_rewired));
+    options.engine = to_string(bits ? engine_with(&EngineTraits::regular_only) : sharing_engine());
   }
-  if (runs_regular_lattices(options) && !is_given(app, "--replicas")) options.replicas = 1;
+  if (runs_regular_only(options) && !is_given(app, "--replicas")) options.replicas = 1;
 }
 
 std::optional<ClusterUpdate> run_cluster(const RunOptions& options) {
@@ -160,7 +159,7 @@ TaskSpec run_spec(const RunOptions& options) {
     spec.imported = std::make_shared<const Graph>(
         read_graph(options.graph, read_options(options.reading, weights)));
   } else {
-    spec.graph = lattice_spec(options, ", or --graph FILE", runs_regular_lattices(options));
+    spec.graph = lattice_spec(options, ", or --graph FILE", runs_regular_only(options));
     spec.graph.p = parse_p(options.p, "--p");
   }
   const int dim = spec.imported ? spec.imported->lattice().dim : static_cast<int>(options.dim);

@@ -1,7 +1,6 @@
 // The bitlattice engine (Ising, lattices of one to four dimensions, one bit per site): one large
-// system, or several side by side, updated by checkerboard Metropolis or Glauber. A regular lattice
-// is known by its extents, without a graph, so that systems of more than 2^32 sites run; on a
-// rewired one modified cells are updated apart (rewired/modified.hpp).
+// system, or several side by side, updated by checkerboard Metropolis or Glauber. The lattice is
+// regular and known by its extents, without a graph, so that systems of more than 2^32 sites run.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +23,9 @@ std::unique_ptr<Engine> make_bitlattice_engine(const std::vector<std::uint32_t>&
                                                const EngineSpec& spec,
                                                const EngineOptions& options);
 
-// On a lattice that may be rewired, at most 2^32 sites; without modified cells the engine above.
-// Error(usage) also for an imported graph, and for several devices where cells are modified.
+// The extents of a graph that is a regular lattice. Error(usage) for every other one.
+std::vector<std::uint32_t> regular_extents(const Graph& graph);
+
 std::unique_ptr<Engine> make_bitlattice_engine(const Graph& graph, const EngineSpec& spec,
                                                const EngineOptions& options);
 

@@ -54,22 +54,36 @@ void check_bitlattice_spec(const EngineSpec& spec, const EngineOptions& options)
   }
 }
 
-void check_machine_memory(const Layout& layout, std::size_t systems) {
-  const double need = 4.0 * static_cast<double>(layout.words()) * static_cast<double>(systems);
-  const double there =
-      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+namespace {
+
+void check_memory(const std::string& device, const Layout& layout, std::size_t systems,
+                  std::uint64_t need, std::uint64_t there) {
   if (need <= there) return;
   constexpr double kGiB = 1u << 30;
   throw Error(ExitCode::device,
-              fmt::format("cpu: {:.1f} GiB are needed for {} sites x {} systems, the machine has "
-                          "{:.1f} GiB (reduce replicas, temperatures or the size, or let ranks of "
-                          "more machines share them)",
-                          need / kGiB, layout.sites(), systems, there / kGiB));
+              fmt::format("{}: {:.1f} GiB are needed for {} sites x {} systems, there are {:.1f} "
+                          "GiB (reduce replicas, temperatures or the size, or let more devices or "
+                          "machines share them)",
+                          device, static_cast<double>(need) / kGiB, layout.sites(), systems,
+                          static_cast<double>(there) / kGiB));
 }
 
-BitlatticeEngine::BitlatticeEngine(const Layout& layout, std::uint64_t bonds,
-                                   const EngineSpec& spec)
-    : EngineBase(EngineKind::bitlattice, spec, layout.sites(), bonds,
+}  // namespace
+
+void check_machine_memory(const Layout& layout, std::size_t systems) {
+  check_memory("cpu", layout, systems, 4 * layout.words() * systems,
+               static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *
+                   static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)));
+}
+
+void check_device_memory(const Layout& layout, std::size_t systems, int device,
+                         std::uint64_t free) {
+  check_memory(fmt::format("cuda:{}", device), layout, systems,
+               (4 * layout.words() + 16) * systems + (64u << 20), free);
+}
+
+BitlatticeEngine::BitlatticeEngine(const Layout& layout, const EngineSpec& spec)
+    : EngineBase(EngineKind::bitlattice, spec, layout.sites(), layout.bonds(),
                  spec.betas.size() * spec.replicas, 4 * layout.words()),
       layout_(layout),
       rules_(layout.dim, spec),

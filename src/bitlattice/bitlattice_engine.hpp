@@ -8,7 +8,6 @@
 #include <span>
 #include <vector>
 
-#include "src/bitlattice/rewired/rewired_lattice.hpp"
 #include "src/bitlattice/systems.hpp"
 #include "src/engine/engine_base.hpp"
 
@@ -17,15 +16,14 @@ namespace rewise::bitlattice {
 // Error(usage) for what no bitlattice engine does.
 void check_bitlattice_spec(const EngineSpec& spec, const EngineOptions& options);
 
-// Error(device) where the machine has not the memory for the spins of so many systems.
+// Error(device) where the machine, or a CUDA device with `free` bytes, has not the memory for so
+// many systems laid out so.
 void check_machine_memory(const Layout& layout, std::size_t systems);
+void check_device_memory(const Layout& layout, std::size_t systems, int device, std::uint64_t free);
 
 class BitlatticeEngine : public EngineBase {
  public:
-  BitlatticeEngine(const Layout& layout, std::uint64_t bonds, const EngineSpec& spec);
-  // On the regular lattice.
-  BitlatticeEngine(const Layout& layout, const EngineSpec& spec)
-      : BitlatticeEngine(layout, layout.bonds(), spec) {}
+  BitlatticeEngine(const Layout& layout, const EngineSpec& spec);
 
  protected:
   // Words of one system, [2][colour_words], from `first` on; to the host and back.
@@ -41,6 +39,16 @@ class BitlatticeEngine : public EngineBase {
                                                 std::uint64_t step, std::uint64_t steps)>& run);
   Draws draws(std::size_t who, std::uint32_t step) const { return rules_.draws(who, step); }
   bool hot(std::size_t who) const { return rules_.hot(who); }
+  // sums: [systems][2] unequal bonds, sites up.
+  template <class Sums>
+  void report_sums(const Sums& sums, Observation& out) {
+    std::vector<unsigned long long> unequal(systems_), up(systems_);
+    for (std::size_t who = 0; who < systems_; ++who) {
+      unequal[who] = sums[2 * who];
+      up[who] = sums[2 * who + 1];
+    }
+    report(unequal.data(), up.data(), out);
+  }
   void check_spins(Bytes spins) const final;  // of whole rows
 
   const Layout layout_;
@@ -65,9 +73,9 @@ class BitlatticeEngine : public EngineBase {
   double sweep_seconds_ = 0;  // of a system, 0 where it is not known
 };
 
-// On one CUDA device; `rewired` where the lattice is. Error(device) where there is no such device,
+// On one CUDA device. Error(device) where there is no such device,
 // or its memory is too small: the text says how much is needed and what to reduce.
-std::unique_ptr<Engine> make_cuda_engine(const Layout& layout, const RewiredLattice* rewired,
-                                         const EngineSpec& spec, const EngineOptions& options);
+std::unique_ptr<Engine> make_cuda_engine(const Layout& layout, const EngineSpec& spec,
+                                         const EngineOptions& options);
 
 }  // namespace rewise::bitlattice

@@ -4,7 +4,6 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <optional>
 
 #include "src/base/clock.hpp"
 #include "src/base/error.hpp"
@@ -20,8 +19,7 @@ using namespace bitlattice;
 
 class CpuEngine final : public BitlatticeEngine {
  public:
-  CpuEngine(const Layout& layout, std::optional<RewiredLattice> rewired, const EngineSpec& spec,
-            const EngineOptions& options);
+  CpuEngine(const Layout& layout, const EngineSpec& spec, const EngineOptions& options);
 
   std::string_view device() const override { return "cpu"; }
   int threads() const override { return threads_; }
@@ -39,36 +37,20 @@ class CpuEngine final : public BitlatticeEngine {
     std::copy(words.begin(), words.end(), system(who) + first);
   }
   void start();
-  const std::uint32_t* regular(int colour) const {
-    return rewired_ ? rewired_->regular(colour) : nullptr;
-  }
-  ModifiedUpdate modified_update(std::size_t who, std::uint32_t step, int colour) const {
-    const std::size_t row = who / spec_.replicas * rewired_->fields() + rewired_->no_field();
-    return {flip_.data() + row, spec_.seed, static_cast<std::uint32_t>(who), step, colour};
-  }
 
   const EngineOptions options_;
-  const std::optional<RewiredLattice> rewired_;
-  ModifiedCells cells_[2]{};     // of rewired_
-  std::vector<Threshold> flip_;  // likewise, [T][fields]
   int threads_;
   std::unique_ptr<std::uint32_t[]> spins_;  // [systems][words]
   std::vector<Draws> draws_;                // [systems], of the current step
 };
 
-CpuEngine::CpuEngine(const Layout& layout, std::optional<RewiredLattice> rewired,
-                     const EngineSpec& spec, const EngineOptions& options)
-    : BitlatticeEngine(layout, rewired ? rewired->bonds() : layout.bonds(), spec),
+CpuEngine::CpuEngine(const Layout& layout, const EngineSpec& spec, const EngineOptions& options)
+    : BitlatticeEngine(layout, spec),
       options_(options),
-      rewired_(std::move(rewired)),
       threads_(options.threads > 0 ? options.threads : omp_get_max_threads()) {
   check_machine_memory(layout_, systems_);
   spins_ = std::make_unique_for_overwrite<std::uint32_t[]>(systems_ * layout_.words());
   draws_.resize(systems_);
-  if (rewired_) {
-    for (const int colour : {0, 1}) cells_[colour] = rewired_->cells(colour);
-    flip_ = rewired_->thresholds(spec);
-  }
   start();
 }
 
@@ -101,14 +83,7 @@ bool CpuEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
 #pragma omp for schedule(static)
             for (std::uint64_t k = begin * each; k < end * each; ++k) {
               update_strip(layout_, draws_[k / each], spec_.local, colour, strip_of(all, k % each),
-                           system(k / each), regular(colour));
-            }
-            const std::uint64_t more = pieces(cells_[colour]);
-#pragma omp for schedule(static)
-            for (std::uint64_t k = begin * more; k < end * more; ++k) {
-              update_piece(layout_, cells_[colour], k % more,
-                           modified_update(k / more, static_cast<std::uint32_t>(step + n), colour),
-                           system(k / more));
+                           system(k / each));
             }
           }
         }
@@ -120,18 +95,15 @@ void CpuEngine::measure(Observation& out) {
   const int threads = threads_now(options_, threads_);
   std::vector<unsigned long long> unequal(systems_), up(systems_);
   const Words all{0, layout_.colour_words()};
-  const std::uint64_t each = strips(all), more = pieces(cells_[0]);
+  const std::uint64_t each = strips(all);
   for (std::size_t who = 0; who < systems_; ++who) {
     unsigned long long bonds = 0, sites = 0;
 #pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : bonds, sites)
     for (std::uint64_t k = 0; k < each; ++k) {
-      const Counts counts = count_strip(layout_, strip_of(all, k), system(who), regular(0));
+      const Counts counts = count_strip(layout_, strip_of(all, k), system(who));
       bonds += counts.unequal;
       sites += counts.up;
     }
-#pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : bonds)
-    for (std::uint64_t k = 0; k < more; ++k)
-      bonds += unequal_in_piece(layout_, cells_[0], k, system(who));
     unequal[who] = bonds;
     up[who] = sites;
   }
@@ -145,30 +117,15 @@ std::uint64_t packed_bytes(const std::vector<std::uint32_t>& extents) {
   return 4 * Layout::make(extents).words();
 }
 
-namespace {
-
-// Error(usage) where there is no lattice.
-std::vector<std::uint32_t> extents_of(const Graph& graph) {
+std::vector<std::uint32_t> regular_extents(const Graph& graph) {
   const Lattice& lattice = graph.lattice();
-  if (lattice.dim == 0) {
-    throw Error(ExitCode::usage, "the bitlattice engine takes lattices, not imported graphs");
+  if (lattice.dim == 0 || !graph.modified_sites().empty()) {
+    throw Error(ExitCode::usage,
+                "the bitlattice engine takes regular lattices, not rewired or imported graphs "
+                "(the multispin and the bytespin engine do)");
   }
   return {lattice.extent.begin(), lattice.extent.begin() + lattice.dim};
 }
-
-std::unique_ptr<Engine> make_engine(const Layout& layout, std::optional<RewiredLattice> rewired,
-                                    const EngineSpec& spec, const EngineOptions& options) {
-  if (options.device >= 0) {
-#if defined(REWISE_HAVE_CUDA)
-    return make_cuda_engine(layout, rewired ? &*rewired : nullptr, spec, options);
-#else
-    throw Error(ExitCode::device, "this build has no CUDA engines");
-#endif
-  }
-  return std::make_unique<CpuEngine>(layout, std::move(rewired), spec, options);
-}
-
-}  // namespace
 
 std::unique_ptr<Engine> make_bitlattice_engine(const std::vector<std::uint32_t>& extents,
                                                const EngineSpec& spec,
@@ -176,22 +133,19 @@ std::unique_ptr<Engine> make_bitlattice_engine(const std::vector<std::uint32_t>&
   const Layout layout = Layout::make(extents);
   check_bitlattice_spec(spec, options);
   if (!options.devices.empty()) return make_bitlattice_team(extents, spec, options);
-  return make_engine(layout, std::nullopt, spec, options);
+  if (options.device >= 0) {
+#if defined(REWISE_HAVE_CUDA)
+    return make_cuda_engine(layout, spec, options);
+#else
+    throw Error(ExitCode::device, "this build has no CUDA engines");
+#endif
+  }
+  return std::make_unique<CpuEngine>(layout, spec, options);
 }
 
 std::unique_ptr<Engine> make_bitlattice_engine(const Graph& graph, const EngineSpec& spec,
                                                const EngineOptions& options) {
-  if (graph.modified_sites().empty()) {
-    return make_bitlattice_engine(extents_of(graph), spec, options);
-  }
-  const Layout layout = Layout::make(extents_of(graph));
-  check_bitlattice_spec(spec, options);
-  if (!options.devices.empty()) {
-    throw Error(ExitCode::usage,
-                "several devices: the bitlattice engine shares regular lattices alone (take one "
-                "device, or the bytespin engine)");
-  }
-  return make_engine(layout, RewiredLattice(layout, graph), spec, options);
+  return make_bitlattice_engine(regular_extents(graph), spec, options);
 }
 
 }  // namespace rewise

@@ -2,10 +2,7 @@
 // systems one after the other on one stream; waits only where a caller needs numbers.
 #include <fmt/format.h>
 
-#include <optional>
-
 #include "src/base/clock.hpp"
-#include "src/base/error.hpp"
 #include "src/bitlattice/bitlattice_engine.hpp"
 #include "src/bitlattice/kernels.hpp"
 #include "src/cuda/device_buffer.hpp"
@@ -17,45 +14,9 @@
 namespace rewise::bitlattice {
 namespace {
 
-// A rewired lattice on the device.
-struct Modified {
-  struct Lists {
-    DeviceBuffer<std::uint32_t> place;
-    DeviceBuffer<std::uint8_t> near;
-    DeviceBuffer<std::uint32_t> first, far;
-
-    ModifiedCells cells() const {
-      return {place.data(), near.data(), first.data(), far.data(),
-              static_cast<std::uint32_t>(place.size())};
-    }
-  };
-
-  Lists of[2];
-  DeviceBuffer<std::uint32_t> regular;
-  DeviceBuffer<Threshold> flip;
-  const std::size_t fields, no_field;
-
-  Modified(const RewiredLattice& rewired, const EngineSpec& spec, CudaStream& stream)
-      : regular(rewired.regular(), stream.get()),
-        fields(rewired.fields()),
-        no_field(rewired.no_field()) {
-    const auto thresholds = rewired.thresholds(spec);
-    flip = DeviceBuffer<Threshold>(thresholds, stream.get());
-    for (const int colour : {0, 1}) {
-      const RewiredLattice::Lists& lists = rewired.lists(colour);
-      of[colour] = {DeviceBuffer<std::uint32_t>(lists.place, stream.get()),
-                    DeviceBuffer<std::uint8_t>(lists.near, stream.get()),
-                    DeviceBuffer<std::uint32_t>(lists.first, stream.get()),
-                    DeviceBuffer<std::uint32_t>(lists.far, stream.get())};
-    }
-    stream.wait();
-  }
-};
-
 class CudaEngine final : public BitlatticeEngine, public HasDeviceSpins {
  public:
-  CudaEngine(const Layout& layout, const RewiredLattice* rewired, const EngineSpec& spec,
-             const EngineOptions& options);
+  CudaEngine(const Layout& layout, const EngineSpec& spec, const EngineOptions& options);
 
   std::string_view device() const override { return device_name_; }
   int threads() const override { return 1; }
@@ -71,7 +32,6 @@ class CudaEngine final : public BitlatticeEngine, public HasDeviceSpins {
 
  private:
   void use() const { check_cuda(cudaSetDevice(device_), "choosing the device"); }
-  void check_memory(const RewiredLattice* rewired) const;
   void sweep(std::size_t who, std::uint32_t step);  // queued
   void count_systems();                             // likewise
   std::uint32_t* system(std::size_t who) { return spins_.data() + who * layout_.words(); }
@@ -84,20 +44,17 @@ class CudaEngine final : public BitlatticeEngine, public HasDeviceSpins {
   const int device_;
   const std::string device_name_;
   CudaStream stream_;
-  std::optional<Modified> modified_;
   DeviceBuffer<std::uint32_t> spins_;          // [systems][words]
   DeviceBuffer<unsigned long long> measured_;  // [systems][2] unequal bonds, sites up
   DeviceBuffer<std::int64_t> sums_;            // once measure_on_device() was called
 };
 
-CudaEngine::CudaEngine(const Layout& layout, const RewiredLattice* rewired, const EngineSpec& spec,
-                       const EngineOptions& options)
-    : BitlatticeEngine(layout, rewired != nullptr ? rewired->bonds() : layout.bonds(), spec),
+CudaEngine::CudaEngine(const Layout& layout, const EngineSpec& spec, const EngineOptions& options)
+    : BitlatticeEngine(layout, spec),
       options_(options),
       device_(use_device(options.device)),
       device_name_(fmt::format("cuda:{}", device_)) {
-  check_memory(rewired);
-  if (rewired != nullptr) modified_.emplace(*rewired, spec, stream_);
+  check_device_memory(layout_, systems_, device_, free_device_memory());
   spins_ = DeviceBuffer<std::uint32_t>(systems_ * layout_.words());
   measured_ = DeviceBuffer<unsigned long long>(2 * systems_);
   for (std::size_t who = 0; who < systems_; ++who) {
@@ -105,18 +62,6 @@ CudaEngine::CudaEngine(const Layout& layout, const RewiredLattice* rewired, cons
                  system(who), stream_.get());
   }
   stream_.wait();
-}
-
-void CudaEngine::check_memory(const RewiredLattice* rewired) const {
-  const std::uint64_t lists = rewired != nullptr ? rewired->bytes() : 0;
-  const std::uint64_t need = systems_ * (4 * layout_.words() + 16) + lists + (64u << 20);
-  const std::size_t free = free_device_memory();
-  if (need <= free) return;
-  throw Error(ExitCode::device,
-              fmt::format("{}: {:.1f} GiB are needed for {} sites x {} systems, {:.1f} GiB are "
-                          "free (reduce replicas, temperatures or the size)",
-                          device_name_, static_cast<double>(need) / (1ull << 30), layout_.sites(),
-                          systems_, static_cast<double>(free) / (1ull << 30)));
 }
 
 bool CudaEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
@@ -137,25 +82,15 @@ void CudaEngine::sweep(std::size_t who, std::uint32_t step) {
   const Draws drawn = draws(who, step);
   for (const int colour : {0, 1}) {
     launch_update(layout_, layout_.all_rows(), drawn, spec_.local, colour, system(who),
-                  stream_.get(), modified_ ? modified_->regular.data() : nullptr);
-    if (!modified_) continue;
-    const std::size_t row = who / spec_.replicas * modified_->fields + modified_->no_field;
-    launch_modified(
-        layout_, modified_->of[colour].cells(),
-        {modified_->flip.data() + row, spec_.seed, static_cast<std::uint32_t>(who), step, colour},
-        system(who), stream_.get());
+                  stream_.get());
   }
 }
 
 void CudaEngine::count_systems() {
   measured_.clear(stream_.get());
   for (std::size_t who = 0; who < systems_; ++who) {
-    unsigned long long* sums = measured_.data() + 2 * who;
-    launch_count(layout_, layout_.all_rows(), system(who), sums, stream_.get(),
-                 modified_ ? modified_->regular.data() : nullptr);
-    if (modified_) {
-      launch_count_modified(layout_, modified_->of[0].cells(), system(who), sums, stream_.get());
-    }
+    launch_count(layout_, layout_.all_rows(), system(who), measured_.data() + 2 * who,
+                 stream_.get());
   }
 }
 
@@ -163,13 +98,7 @@ void CudaEngine::measure(Observation& out) {
   use();
   const double start = now();
   count_systems();
-  const auto sums = measured_.to_host(stream_.get());
-  std::vector<unsigned long long> unequal(systems_), up(systems_);
-  for (std::size_t who = 0; who < systems_; ++who) {
-    unequal[who] = sums[2 * who];
-    up[who] = sums[2 * who + 1];
-  }
-  report(unequal.data(), up.data(), out);
+  report_sums(measured_.to_host(stream_.get()), out);
   work_.measure_seconds += now() - start;
 }
 
@@ -210,9 +139,9 @@ void CudaEngine::write_words(std::size_t who, std::uint64_t first,
 
 }  // namespace
 
-std::unique_ptr<Engine> make_cuda_engine(const Layout& layout, const RewiredLattice* rewired,
-                                         const EngineSpec& spec, const EngineOptions& options) {
-  return std::make_unique<CudaEngine>(layout, rewired, spec, options);
+std::unique_ptr<Engine> make_cuda_engine(const Layout& layout, const EngineSpec& spec,
+                                         const EngineOptions& options) {
+  return std::make_unique<CudaEngine>(layout, spec, options);
 }
 
 }  // namespace rewise::bitlattice

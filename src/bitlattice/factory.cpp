@@ -1,7 +1,6 @@
 // The bitlattice engine for the code above the engines: how it is built, and what it needs.
 #include "src/engine/factory.hpp"
 
-#include "src/base/error.hpp"
 #include "src/bitlattice/shared.hpp"
 
 namespace rewise {
@@ -9,30 +8,20 @@ namespace {
 
 EngineMemory memory(const EngineLoad& load, double, bool on_device) {
   const double state = spin_bytes(EngineKind::bitlattice, load);
-  EngineMemory need{on_device ? 0 : state, 0, on_device ? state : 0};
-  const GraphSizes& s = load.graph;
-  if (s.modified == 0) return need;
-  const double lists = s.sites / 8 + 8 * s.modified + 4 * s.ends;
-  need.engine += kGrowing * lists;  // on the host, to be copied, if it runs on a device
-  need.device += on_device ? lists : 0;
-  return need;
+  return {on_device ? 0 : state, 0, on_device ? state : 0};
 }
 
 std::unique_ptr<Engine> make(const Graph* graph, const std::vector<std::uint32_t>& extents,
                              const EngineSpec& spec, const EngineOptions& options) {
-  return graph != nullptr ? make_bitlattice_engine(*graph, spec, options)
-                          : make_bitlattice_engine(extents, spec, options);
+  return make_bitlattice_engine(graph != nullptr ? regular_extents(*graph) : extents, spec,
+                                options);
 }
 
 std::unique_ptr<Engine> make_shared(distributed::Transport& ranks, const Graph* graph,
                                     const std::vector<std::uint32_t>& extents,
                                     const EngineSpec& spec, const EngineOptions& options) {
-  if (graph != nullptr) {
-    throw Error(ExitCode::usage,
-                "ranks share regular lattices of the bitlattice engine, p = 0 (take --engine "
-                "bytespin)");
-  }
-  return make_shared_bitlattice_engine(ranks, extents, spec, options);
+  return make_shared_bitlattice_engine(ranks, graph != nullptr ? regular_extents(*graph) : extents,
+                                       spec, options);
 }
 
 // Devices share all updates of this engine: it has no cluster updates.

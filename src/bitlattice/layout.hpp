@@ -81,15 +81,6 @@ struct Layout {
     }
     return sum % 2 != 0;
   }
-  // A site's bit of a system of at most 2^32: 32 word + bit.
-  std::uint32_t place(std::uint64_t site) const {
-    const auto row = static_cast<std::uint32_t>(site / extent[0]);
-    const auto x = static_cast<std::uint32_t>(site % extent[0]);
-    const bool second = (x % 2 != 0) != odd_row(row);
-    return static_cast<std::uint32_t>(
-        32 * ((second ? colour_words() : 0) + std::uint64_t{row} * stride()) + x / 2);
-  }
-
   // The bits of word j of a row that are sites.
   RW_HD std::uint32_t site_bits(std::uint32_t j) const {
     const std::uint32_t first = 32 * j;

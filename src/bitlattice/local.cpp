@@ -318,17 +318,16 @@ void start_strip(const Layout& layout, const Systems& systems, std::size_t who, 
 }
 
 void update_strip(const Layout& layout, const Draws& draws, LocalUpdate rule, int colour,
-                  Words words, std::uint32_t* spins, const std::uint32_t* regular) {
+                  Words words, std::uint32_t* spins) {
   Strip strip;
-  load_strip(layout, spins, colour, words, strip, regular);
+  load_strip(layout, spins, colour, words, strip);
   HWY_DYNAMIC_DISPATCH(UpdateStrip)(layout.dim, draws, rule, colour, strip);
   store_strip(layout, strip, colour, spins);
 }
 
-Counts count_strip(const Layout& layout, Words range, std::uint32_t* spins,
-                   const std::uint32_t* regular) {
+Counts count_strip(const Layout& layout, Words range, std::uint32_t* spins) {
   Strip strip;
-  load_strip(layout, spins, 0, range, strip, regular);
+  load_strip(layout, spins, 0, range, strip);
   Counts counts;
   counts.unequal = HWY_DYNAMIC_DISPATCH(CountUnequal)(layout.dim, strip);
   for (std::uint32_t n = 0; n < strip.pieces; ++n) {

@@ -15,7 +15,6 @@ struct Colour {
   std::uint32_t first_item;  // of the layout's first group
   std::uint32_t* own;
   const std::uint32_t* other;
-  const std::uint32_t* regular;  // of the colour, or none
 };
 
 template <int kDim, bool kDownhill, bool kPadded, unsigned kZeros>
@@ -29,11 +28,6 @@ __device__ __forceinline__ void update_group(const Layout& g, const Draws& draws
   disagree<kDim, kPadded>(g, colour.number, row, j, own, colour.other, x);
   decide_group<kDim, kDownhill, kZeros>(draws, colour.first_item + 2 * (row * g.groups + j), x,
                                         flips);
-  if (colour.regular != nullptr) {
-    const Group regular = load(colour.regular + at);
-#pragma unroll
-    for (unsigned w = 0; w < kGroupWords; ++w) flips[w] &= regular.w[w];
-  }
 #pragma unroll
   for (unsigned w = 0; w < kGroupWords; ++w) {
     own.w[w] ^= kPadded ? flips[w] & g.site_bits(kGroupWords * j + w) : flips[w];
@@ -105,11 +99,10 @@ void launch_start(const Layout& g, Rows rows, std::uint64_t seed, std::uint32_t 
 }
 
 void launch_update(const Layout& g, Rows rows, const Draws& draws, LocalUpdate rule, int colour,
-                   std::uint32_t* spins, cudaStream_t stream, const std::uint32_t* regular) {
+                   std::uint32_t* spins, cudaStream_t stream) {
   const std::uint64_t words = g.colour_words();
-  if (regular != nullptr && colour != 0) regular += words;
   const Colour of{(colour != 0) != g.first_odd ? 1 : 0, item_of(g.first_group, colour),
-                  spins + (colour == 0 ? 0 : words), spins + (colour == 0 ? words : 0), regular};
+                  spins + (colour == 0 ? 0 : words), spins + (colour == 0 ? words : 0)};
   with_lattice_dim(g.dim, [&]<int kDim>() {
     const auto kernel =
         certain_downhill(rule) ? kernel_of<kDim, true>(g, draws) : kernel_of<kDim, false>(g, draws);

@@ -14,17 +14,15 @@ void start_strip(const Layout& layout, const Systems& systems, std::size_t who, 
                  Words words, std::uint32_t* spins);
 
 // New spins of a strip (strip_of) of one colour. Strips of a colour in any order or at once: each
-// writes its own words and reads the other colour. `regular` here and below: those bits of the
-// colour, where the lattice is rewired (rewired/rewired_lattice.hpp); the others stay as they are.
+// writes its own words and reads the other colour.
 void update_strip(const Layout& layout, const Draws& draws, LocalUpdate rule, int colour,
-                  Words words, std::uint32_t* spins, const std::uint32_t* regular = nullptr);
+                  Words words, std::uint32_t* spins);
 
-// Bonds between unequal spins that end at colour 0's (regular) sites of a strip (every bond ends at
+// Bonds between unequal spins that end at colour 0's sites of a strip (every bond ends at
 // one site of colour 0), and sites of both colours that are up.
 struct Counts {
   std::uint64_t unequal = 0, up = 0;
 };
-Counts count_strip(const Layout& layout, Words words, std::uint32_t* spins,
-                   const std::uint32_t* regular = nullptr);
+Counts count_strip(const Layout& layout, Words words, std::uint32_t* spins);
 
 }  // namespace rewise::bitlattice

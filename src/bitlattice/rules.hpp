@@ -18,11 +18,6 @@
 // A random bit is read for one site at most. Eight digits decide 255 of 256 sites, so that one more
 // call mostly serves all that is left of 128.
 //
-// Modified cells of a rewired lattice are decided apart; what their bits draw as above is not used.
-// Cell i of a colour, counted in the order of places (rewired/modified.hpp), draws word i mod 4 of
-// call 0, item 2 (i / 4) + colour, stream bitlattice_modified, and flips where it is below the
-// threshold of its field.
-//
 // Start: item as above, stream bitlattice_start, step 0, call 0: word w of a hot system is word w.
 #pragma once
 

@@ -8,12 +8,10 @@
 // So a half-sweep takes as long as its inside where that takes longer than outer planes and
 // messages together: some 50 us where these go through the host. Planes of h are overwritten in
 // h + 2.
-#include <fmt/format.h>
-
 #include <memory>
 #include <vector>
 
-#include "src/base/error.hpp"
+#include "src/bitlattice/bitlattice_engine.hpp"
 #include "src/bitlattice/kernels.hpp"
 #include "src/bitlattice/slab.hpp"
 #include "src/cuda/device_buffer.hpp"
@@ -49,7 +47,6 @@ class CudaSlab final : public Slab {
 
  private:
   void use() const { check_cuda(cudaSetDevice(device_), "choosing the device"); }
-  void check_memory() const;
   std::uint32_t* system(std::size_t who) { return spins_.data() + who * layout_.words(); }
   // Of a colour of a system, in spins_.
   std::size_t place(std::size_t who, int colour) const {
@@ -73,7 +70,7 @@ class CudaSlab final : public Slab {
 CudaSlab::CudaSlab(const Layout& lattice, const EngineSpec& spec, distributed::Transport& transport,
                    int device)
     : Slab(lattice, spec, transport), device_(use_device(device)), urgent_(CudaStream::urgent()) {
-  check_memory();
+  check_device_memory(layout_, systems_.count(), device_, free_device_memory());
   const std::size_t systems = systems_.count();
   spins_ = DeviceBuffer<std::uint32_t>(systems * layout_.words());
   measured_ = DeviceBuffer<unsigned long long>(2 * systems);
@@ -82,19 +79,6 @@ CudaSlab::CudaSlab(const Layout& lattice, const EngineSpec& spec, distributed::T
                  systems_.hot(who), system(who), main_.get());
   }
   main_.wait();
-}
-
-void CudaSlab::check_memory() const {
-  const std::uint64_t need = systems_.count() * (4 * layout_.words() + 16) + (64u << 20);
-  const std::size_t free = free_device_memory();
-  if (need <= free) return;
-  constexpr double kGiB = 1u << 30;
-  throw Error(ExitCode::device,
-              fmt::format("cuda:{}: {:.1f} GiB are needed for its planes of {} systems, {:.1f} GiB "
-                          "are free (take more devices, or reduce replicas, temperatures or the "
-                          "size)",
-                          device_, static_cast<double>(need) / kGiB, systems_.count(),
-                          static_cast<double>(free) / kGiB));
 }
 
 // Queued on the urgent stream: the outer planes of a colour, and the halo.

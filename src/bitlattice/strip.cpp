@@ -49,7 +49,7 @@ void for_segments(const Layout& layout, std::uint64_t first, std::uint32_t words
 
 template <int kDim>
 void load_strip_dim(const Layout& layout, std::uint32_t* spins, int colour, Words range,
-                    const std::uint32_t* regular, Strip& strip) {
+                    Strip& strip) {
   const std::uint64_t all = layout.colour_words(), first = range.first;
   const auto words = static_cast<std::uint32_t>(range.last - first);
   const std::uint32_t stride = layout.stride();
@@ -75,15 +75,14 @@ void load_strip_dim(const Layout& layout, std::uint32_t* spins, int colour, Word
       for (int k = 0; k < 2 * kDim; ++k) {
         piece.neighbour[k] = k == 1 ? strip.neighbour[1] + s.at : rows[k] + s.begin;
       }
-      piece.sites = regular != nullptr ? regular + piece.first : kAllSites.data();
+      piece.sites = kAllSites.data();
       return;
     }
     for (int k = 0; k < 2 * kDim; ++k) {
       if (k != 1) std::copy(rows[k] + s.begin, rows[k] + s.end, strip.neighbour[k] + s.at);
     }
     for (std::uint32_t j = s.begin; j < s.end; ++j) {
-      const std::uint32_t at = s.at + j - s.begin;
-      strip.sites[at] = regular != nullptr ? regular[first + at] : layout.site_bits(j);
+      strip.sites[s.at + j - s.begin] = layout.site_bits(j);
     }
   });
   if (!strip.copied) return;
@@ -100,11 +99,9 @@ void load_strip_dim(const Layout& layout, std::uint32_t* spins, int colour, Word
 
 }  // namespace
 
-void load_strip(const Layout& layout, std::uint32_t* spins, int colour, Words words, Strip& strip,
-                const std::uint32_t* regular) {
-  with_lattice_dim(layout.dim, [&]<int kDim>() {
-    load_strip_dim<kDim>(layout, spins, colour, words, regular, strip);
-  });
+void load_strip(const Layout& layout, std::uint32_t* spins, int colour, Words words, Strip& strip) {
+  with_lattice_dim(layout.dim,
+                   [&]<int kDim>() { load_strip_dim<kDim>(layout, spins, colour, words, strip); });
 }
 
 void store_strip(const Layout& layout, const Strip& strip, int colour, std::uint32_t* spins) {

@@ -28,7 +28,7 @@ struct Piece {
   std::uint32_t words;  // a multiple of kGroupWords; to be read up to a multiple of kPieceWords
   std::uint32_t* own;
   const std::uint32_t* neighbour[2 * kMaxDim];  // [2 dim]
-  const std::uint32_t* sites;                   // bits that are sites, and regular
+  const std::uint32_t* sites;                   // bits that are sites
 };
 
 struct Strip {
@@ -43,10 +43,8 @@ struct Strip {
 };
 
 // `words`, a strip's, of a colour. spins: a system, [2][colour_words]; `own` of the pieces of a
-// strip that is not copied point there. regular: the colour's, of a rewired lattice
-// (rewired/modified.hpp).
-void load_strip(const Layout& layout, std::uint32_t* spins, int colour, Words words, Strip& strip,
-                const std::uint32_t* regular = nullptr);
+// strip that is not copied point there.
+void load_strip(const Layout& layout, std::uint32_t* spins, int colour, Words words, Strip& strip);
 // The pieces' own words to where they belong, if they were copied.
 void store_strip(const Layout& layout, const Strip& strip, int colour, std::uint32_t* spins);
 

@@ -65,7 +65,8 @@ struct EngineOptions {
   // to the next; outlives the engine.
   const std::atomic<int>* threads_now = nullptr;
   int device = -1;  // CUDA device; -1: the CPU
-  // Several CUDA devices that share every system, in place of `device` (EngineTraits::teams).
+  // Several CUDA devices that share every system, in place of `device`
+  // (EngineFactory::make_shared).
   std::vector<int> devices;
   // Choices of one engine alone, by the struct that it declares in its methods.hpp; empty: its
   // defaults. Code above the engines passes them on (factory.hpp, MethodSet).

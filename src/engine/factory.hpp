@@ -44,7 +44,7 @@ struct EngineMemory {
   double device = 0;
 };
 
-// Measured costs (tests/bench/RESULTS.md, "Engines on CPUs").
+// Measured costs (tests/bench/RESULTS.md, "CPU: other updates").
 struct EngineCosts {
   double ising_nanoseconds, potts_nanoseconds;  // an attempted site update of a replica
   // Work of a site of a Wolff cluster and of a Swendsen-Wang update, in attempted site updates.
@@ -85,11 +85,11 @@ struct MethodSet {
 
 struct EngineFactory {
   // `graph` must outlive the engine. nullptr: the regular lattice of `extents`, where
-  // EngineTraits::regular_lattices.
+  // EngineTraits::regular_only.
   std::unique_ptr<Engine> (*make)(const Graph* graph, const std::vector<std::uint32_t>& extents,
                                   const EngineSpec& spec, const EngineOptions& options);
-  // On rank 0 of ranks that share every system, and any rank's share. nullptr without
-  // EngineTraits::teams, as is why_no_team.
+  // On rank 0 of ranks or devices that share every system, and any rank's share. nullptr, as is
+  // why_no_team: the engine cannot share.
   std::unique_ptr<Engine> (*make_shared)(distributed::Transport& ranks, const Graph* graph,
                                          const std::vector<std::uint32_t>& extents,
                                          const EngineSpec& spec,
@@ -106,9 +106,11 @@ struct EngineFactory {
   std::unique_ptr<EngineBatch> (*make_batch)(std::span<const GroupTask> tasks,
                                              const EngineOptions& options) = nullptr;
   // Error(usage) for extents of a regular lattice that the engine does not take. nullptr without
-  // EngineTraits::regular_lattices.
+  // EngineTraits::regular_only.
   void (*check_extents)(const std::vector<std::uint32_t>& extents) = nullptr;
   EngineMemory (*memory)(const EngineLoad& load, double threads, bool on_device);
+  bool shares() const { return make_shared != nullptr; }
+  bool batches() const { return make_batch != nullptr; }
   EngineCosts costs;
   // Seconds of a cycle per replica on a CUDA device that is full. nullptr: not known.
   double (*cuda_seconds)(const Schedule& schedule, ClusterUpdate cluster, double p,

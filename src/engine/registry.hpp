@@ -30,15 +30,12 @@ struct EngineTraits {
   std::string_view name;
   std::string_view stored_name;  // in files, task identifiers and saved states; never changes
   std::span<const Update> updates;
-  bool all_models;        // else Ising alone
-  bool shares_rewired;    // devices and ranks share rewired lattices too
-  bool studies;           // runs tasks of studies; else `run` and `bench` alone
-  bool batches;           // many graphs share the launches of a CUDA device
-  bool teams;             // several CUDA devices, or ranks, share every system
-  bool exchanges;         // replica exchange between temperatures
-  bool regular_lattices;  // runs a regular lattice by its extents, without a graph
-  std::uint32_t word;     // replicas come in multiples of it
-  double bytes_of_spin;   // of one site of one replica
+  bool all_models;       // else Ising alone
+  bool studies;          // runs tasks of studies; else `run` and `bench` alone
+  bool exchanges;        // replica exchange between temperatures
+  bool regular_only;     // regular lattices alone, by their extents, without a graph
+  std::uint32_t word;    // replicas come in multiples of it
+  double bytes_of_spin;  // of one site of one replica
 };
 
 std::span<const EngineTraits> engine_registry();

@@ -57,8 +57,7 @@ TaskSpec task_spec(const GraphSpec& lattice, const std::shared_ptr<const Graph>&
   check_whole(spec.equilibrate, 0, most, "equilibrate");
   check_whole(spec.measure, 0, most, "measure");
   check_whole(spec.every, 1, most, "every");
-  if (traits(spec.engine).regular_lattices && dim > 0 &&
-      (!graph || graph->rewired_bonds().empty())) {
+  if (traits(spec.engine).regular_only && dim > 0 && (!graph || graph->rewired_bonds().empty())) {
     spec.imported = nullptr;
   }
   check_task_engine(spec);
@@ -94,16 +93,17 @@ TaskData run(std::shared_ptr<const Graph> graph, const Settings& settings, const
              Notes& notes) {
   check_whole(settings.measure, 1, std::uint64_t{1} << 32, "measure");
   TaskSpec spec = task_spec(graph->spec(), graph, settings);
-  TaskRun task;
+  TaskRun run;
   const int threads = settings.threads > 0 ? static_cast<int>(settings.threads)
                                            : useful_threads(spec, thread_count(0));
-  task.engine = engine_options(spec, settings, cpu_seconds(spec, threads));
+  run.engine = engine_options(spec, settings, cpu_seconds(spec, threads));
   const auto paths = paths_beside(settings.out);
-  check_memory(memory_need(spec, task.engine.threads, on_device(task.engine), paths.has_value()));
+  check_memory(memory_need(spec, run.engine.threads, on_device(run.engine), paths.has_value()));
   if (paths && configuration_of(spec) != task_configuration(spec)) spec.imported = nullptr;
-  task.progress = listener.done;  // whether it is to end is asked by stop_asked() (long_call.cpp)
-  task.note = [&](const std::string& line) { notes.push_back(line); };
-  TaskResult result = run_task(spec, paths, task);
+  TaskJob job{spec, paths};
+  job.progress = listener.done;  // whether it is to end is asked by stop_asked() (long_call.cpp)
+  job.note = [&](const std::string& line) { notes.push_back(line); };
+  TaskResult result = run_task(std::move(job), run);
   if (result.outcome == TaskOutcome::held) {
     throw Error(ExitCode::held, fmt::format("'{}' is held by {}", settings.out, result.message));
   }

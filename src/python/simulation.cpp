@@ -85,7 +85,7 @@ std::unique_ptr<Simulation> Simulation::restore(const std::string& path, const S
   std::shared_ptr<const Graph> graph;
   GraphSpec lattice{data.graph.extents};
   const bool regular = !lattice.extents.empty() && data.graph.p == 0;
-  if (!regular || !traits(parse_engine(settings.engine, "engine")).regular_lattices) {
+  if (!regular || !traits(parse_engine(settings.engine, "engine")).regular_only) {
     std::ifstream file(stored->source, std::ios::binary);
     graph = std::make_shared<const Graph>(read_graph_h5(file, stored->source.string()));
     lattice = graph->spec();

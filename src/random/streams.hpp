@@ -34,7 +34,7 @@ enum class Stream : std::uint32_t {
   exchange = 29,             // replica exchange: item t R + r of the first of two temperatures
   bitlattice_start = 40,     // bitlattice engine: item 2 group + colour; src/bitlattice/rules.hpp
   bitlattice_local = 41,     // bitlattice engine, Metropolis and Glauber: the same item
-  bitlattice_modified = 42,  // likewise, modified cells: item 2 (a quarter of the cell) + colour
+  bitlattice_modified = 42,  // of earlier versions, on rewired lattices: not to be used again
 
   // Percolation (key: run seed)
   percolation_bond = 56,  // src/label/occupy.hpp: item a quarter of the site, or of the bond

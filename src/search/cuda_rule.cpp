@@ -11,8 +11,8 @@ namespace {
 
 enum class Best { wolff, swendsen_wang, sweeps };
 
-// Winners on an H200 at Tc, rule `rewire` (tests/bench/RESULTS.md, "Tuner and rule of thumb for
-// schedules", has the rates behind each row).
+// Winners on an H200 at Tc, rule `rewire` (tests/bench/RESULTS.md, "Tuner", has the rates behind
+// each row).
 struct Measured {
   double edge, p;
   Schedule wolff, swendsen_wang;  // the best with either

@@ -16,7 +16,7 @@ class Race {
   Race(std::span<const std::unique_ptr<Contender>> contenders, const RaceRules& rules,
        const StopToken& stop)
       : contenders_(contenders), rules_(rules), stop_(stop) {
-    result_.places.resize(contenders.size());
+    result_.records.resize(contenders.size());
   }
 
   RaceResult run() {
@@ -36,13 +36,13 @@ class Race {
   static constexpr double kLeastTurns = 300;   // in a budget, of the shortest
   static constexpr double kLongestTurns = 10;  // of the longest
 
-  Place& place(std::size_t k) { return result_.places[k]; }
+  ContenderRecord& record(std::size_t k) { return result_.records[k]; }
   double shortest_turn() const { return rules_.budget / kLeastTurns; }
   double left() const { return rules_.budget - result_.seconds; }
 
   bool wanting(std::size_t k) {
     const Standing now = contenders_[k]->standing();
-    return !place(k).dropped && (!now.sound || now.rate.error > rules_.enough * now.rate.value);
+    return !record(k).dropped && (!now.sound || now.rate.error > rules_.enough * now.rate.value);
   }
 
   bool none_wanting() {
@@ -65,7 +65,7 @@ class Race {
     for (std::size_t k = 0; k < contenders_.size(); ++k) {
       const Standing now = contenders_[k]->standing();
       if (!wanting(k) || (result_.seconds > 0 && now.least_turn > left())) continue;
-      const double share = std::isinf(rules_.z) ? place(k).seconds + shortest_turn() : 1;
+      const double share = std::isinf(rules_.z) ? record(k).seconds + shortest_turn() : 1;
       if (bound(now) / share > highest) {
         highest = bound(now) / share;
         best = k;
@@ -76,11 +76,11 @@ class Race {
 
   void take_turn(std::size_t k) {
     const double longest = rules_.budget / kLongestTurns;
-    const double wished = std::max(place(k).seconds, contenders_[k]->standing().least_turn);
+    const double wished = std::max(record(k).seconds, contenders_[k]->standing().least_turn);
     const double seconds =
         contenders_[k]->run(std::min(std::clamp(wished, shortest_turn(), longest), left()));
-    place(k).seconds += seconds;
-    ++place(k).turns;
+    record(k).seconds += seconds;
+    ++record(k).turns;
     result_.seconds += seconds;
   }
 
@@ -88,14 +88,14 @@ class Race {
     double leaders_low = 0;
     for (std::size_t k = 0; k < contenders_.size(); ++k) {
       const Standing now = contenders_[k]->standing();
-      if (place(k).dropped || now.rate.value <= 0) continue;
+      if (record(k).dropped || now.rate.value <= 0) continue;
       leaders_low = std::max(leaders_low, now.rate.value * std::exp(-rules_.z * now.doubt));
     }
     for (std::size_t k = 0; k < contenders_.size(); ++k) {
-      if (place(k).dropped || !is_hopeless(contenders_[k]->standing(), leaders_low, rules_.z)) {
+      if (record(k).dropped || !is_hopeless(contenders_[k]->standing(), leaders_low, rules_.z)) {
         continue;
       }
-      place(k).dropped = true;
+      record(k).dropped = true;
       contenders_[k]->dropped();
     }
   }
@@ -107,7 +107,7 @@ class Race {
     std::iota(result_.ranking.begin(), result_.ranking.end(), std::size_t{0});
     const auto key = [&](std::size_t k) {
       const Standing now = contenders_[k]->standing();
-      return std::tuple(place(k).dropped, std::isinf(now.doubt),
+      return std::tuple(record(k).dropped, std::isinf(now.doubt),
                         -now.rate.value * std::exp(-std::min(now.doubt, 2.0)));
     };
     std::stable_sort(result_.ranking.begin(), result_.ranking.end(),

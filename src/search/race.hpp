@@ -49,15 +49,15 @@ struct RaceRules {
   double enough = 0.03;  // relative error at which a contender is known well enough
 };
 
-struct Place {
+struct ContenderRecord {
   bool dropped = false;
   int turns = 0;       // that it had
   double seconds = 0;  // spent on it
 };
 
 struct RaceResult {
-  std::vector<Place> places;         // [contender]
-  std::vector<std::size_t> ranking;  // those still in, best first; then those dropped, likewise
+  std::vector<ContenderRecord> records;  // [contender]
+  std::vector<std::size_t> ranking;      // those still in, best first; then those dropped, likewise
   double seconds = 0;
   bool settled = false;  // one is left, or all that are left are known well enough
 };

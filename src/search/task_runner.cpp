@@ -37,7 +37,7 @@ ScheduleWish wish_of(const Study& study, const SizeCell& cell, const StudyTask& 
   const TaskSpec& spec = task.spec;
   const bool cuda = study.devices().front() >= 0;
   const auto cuda_seconds = factory(spec.engine).cuda_seconds;
-  const bool multispin = traits(spec.engine).batches, gpu = cuda && cuda_seconds != nullptr;
+  const bool multispin = factory(spec.engine).batches(), gpu = cuda && cuda_seconds != nullptr;
   const double tasks = cell.graphs * (study.config().target_error ? kLikelyGrowth : 1);
   // As measured by earlier tasks, if there were any.
   const bool told = task.speed == nullptr || task.speed->measured();
@@ -260,12 +260,12 @@ double TaskRunner::fill_once(std::span<const SizeCell> cells) {
     std::vector<TaskData> parts;
   };
   std::vector<StudyTask> tasks;
-  std::vector<std::size_t> place_of;  // [task]
-  std::vector<Incomplete> places;
+  std::vector<std::size_t> incomplete_of;  // [task]
+  std::vector<Incomplete> incomplete;
   for (const SizeCell& cell : cells) {
     for (Missing& one : missing(cell)) {
-      place_of.resize(place_of.size() + one.tasks.size(), places.size());
-      places.push_back({&cell, one.graph, one.tasks.size(), {}});
+      incomplete_of.resize(incomplete_of.size() + one.tasks.size(), incomplete.size());
+      incomplete.push_back({&cell, one.graph, one.tasks.size(), {}});
       std::move(one.tasks.begin(), one.tasks.end(), std::back_inserter(tasks));
     }
     auto& samples = cell.size->samples;
@@ -273,22 +273,22 @@ double TaskRunner::fill_once(std::span<const SizeCell> cells) {
     samples.spec = cell.task(0, cell.size->plan, "graph").spec.graph;
   }
   run(tasks, [&](std::size_t index, TaskData&& data) {
-    Incomplete& place = places[place_of[index]];
-    const SizePlan& plan = place.cell->size->plan;
-    SizeSamples& samples = place.cell->size->samples;
+    Incomplete& one = incomplete[incomplete_of[index]];
+    const SizePlan& plan = one.cell->size->plan;
+    SizeSamples& samples = one.cell->size->samples;
     keep_first(data, tasks[index].spec.measure);
     if (!config().temperature_tasks.empty()) {
       const std::lock_guard lock(mutex_);
-      place.parts.push_back(std::move(data));
-      if (place.parts.size() < place.tasks) return;
-      data = at_temperatures(std::move(place.parts), plan.temperatures);
+      one.parts.push_back(std::move(data));
+      if (one.parts.size() < one.tasks) return;
+      data = at_temperatures(std::move(one.parts), plan.temperatures);
     }
-    if (samples.graphs.size() == 1 && place.cell->of_graph != nullptr) {
+    if (samples.graphs.size() == 1 && one.cell->of_graph != nullptr) {
       TaskData counted = data;
       drop_first(counted, plan.discard);
-      *place.cell->of_graph = results_of(counted);
+      *one.cell->of_graph = results_of(counted);
     }
-    samples.graphs[place.graph] =
+    samples.graphs[one.graph] =
         reduce(tasks[index].spec, std::move(data), samples.grid, config().target_error.has_value(),
                plan.discard, samples.energies ? &*samples.energies : nullptr);
   });

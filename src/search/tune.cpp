@@ -188,7 +188,7 @@ void Tuner::report(const RaceResult& race) {
   result_.graph = graph_record(*graph_);
   for (std::size_t k = 0; k < contenders_.size(); ++k) {
     const auto& trial = static_cast<const TuneTrial&>(*contenders_[k]);
-    result_.rows.push_back({trial.candidate(), trial.figures(), race.places[k], 0});
+    result_.rows.push_back({trial.candidate(), trial.figures(), race.records[k], 0});
   }
   for (std::size_t r = 0; r < race.ranking.size(); ++r) {
     result_.rows[race.ranking[r]].rank = static_cast<int>(r) + 1;
@@ -198,7 +198,7 @@ void Tuner::report(const RaceResult& race) {
   for (std::size_t r = 1; r < race.ranking.size(); ++r) {
     const TuneRow& row = result_.rows[race.ranking[r]];
     const Value other = row.figures.worth;
-    if (row.place.dropped || !std::isfinite(other.value)) continue;
+    if (row.record.dropped || !std::isfinite(other.value)) continue;
     if (best.value - other.value < kTied * std::hypot(best.error, other.error)) {
       result_.tied.push_back(race.ranking[r]);
     }
@@ -219,13 +219,13 @@ void Tuner::report(const RaceResult& race) {
         "--local glauber, or the best schedule with cluster updates");
   }
   if (!note_) return;
-  const auto dropped = std::count_if(race.places.begin(), race.places.end(),
-                                     [](const Place& p) { return p.dropped; });
+  const auto dropped = std::count_if(race.records.begin(), race.records.end(),
+                                     [](const ContenderRecord& p) { return p.dropped; });
   std::string line = result_.has_best()
                          ? fmt::format("{} is best", candidate_text(result_.best().candidate))
                          : "too few candidates were measured";
   if (dropped > 0) {
-    line += fmt::format("; {} of {} candidates were dropped early", dropped, race.places.size());
+    line += fmt::format("; {} of {} candidates were dropped early", dropped, race.records.size());
   }
   note_(line);
 }
@@ -234,7 +234,7 @@ void Tuner::report(const RaceResult& race) {
 
 std::size_t TuneResult::judged() const {
   return static_cast<std::size_t>(std::ranges::count_if(rows, [](const TuneRow& row) {
-    return row.place.dropped || std::isfinite(row.figures.worth.value);
+    return row.record.dropped || std::isfinite(row.figures.worth.value);
   }));
 }
 

@@ -35,7 +35,7 @@ struct TuneSetting {
 struct TuneRow {
   Candidate candidate;
   TrialFigures figures;
-  Place place;
+  ContenderRecord record;
   int rank = 0;  // from 1; dropped candidates come last
 };
 

@@ -20,7 +20,7 @@ Json row_json(const TuneRow& row) {
   const TrialFigures& f = row.figures;
   Json json = candidate_json(row.candidate);
   json["rank"] = row.rank;
-  json["dropped"] = row.place.dropped ? Json(row.place.turns) : Json(nullptr);
+  json["dropped"] = row.record.dropped ? Json(row.record.turns) : Json(nullptr);
   json["rate"] = value_json(f.rate);
   json["worth"] = value_json(f.worth);
   json["seconds_per_cycle"] = value_json(f.seconds);
@@ -35,7 +35,7 @@ Json row_json(const TuneRow& row) {
   json["worth_is_upper_bound"] = !f.worth_known;
   json["every"] = f.every;
   json["samples"] = f.samples;
-  json["seconds"] = row.place.seconds;
+  json["seconds"] = row.record.seconds;
   return json;
 }
 
@@ -57,8 +57,8 @@ std::string shown_tau(Value tau, const TrialFigures& f) {
 std::string verdict(const TuneResult& result, std::size_t index) {
   const TuneRow& row = result.rows[index];
   if (index == result.winner) return "best";
-  if (row.place.dropped && row.place.turns == 0) return "left out: too long a cycle";
-  if (row.place.dropped) return fmt::format("dropped after {} turn(s)", row.place.turns);
+  if (row.record.dropped && row.record.turns == 0) return "left out: too long a cycle";
+  if (row.record.dropped) return fmt::format("dropped after {} turn(s)", row.record.turns);
   const bool tied = std::find(result.tied.begin(), result.tied.end(), index) != result.tied.end();
   if (!std::isfinite(row.figures.worth.value)) return "not measured";
   return tied ? "as good, within errors" : "";

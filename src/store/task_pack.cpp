@@ -52,7 +52,7 @@ std::pair<std::string, std::size_t> split_name(std::string name) {
 }
 
 // The position of a task's sealed bytes in a pack.
-struct Place {
+struct ByteRange {
   std::uint64_t offset = 0, size = 0;
 };
 
@@ -63,21 +63,21 @@ struct Index {
   std::string problem;
   bool misplaced = false;  // good, but named after another group: treated as damaged and empty
   std::uint64_t term = 0;
-  std::map<std::string, Place> places;  // by id
+  std::map<std::string, ByteRange> tasks;  // by id
 };
 
 // Whether the pack is named after another group than that of its tasks. All tasks of a pack are of
 // one group, so the first one decides.
 void check_group(const fs::path& path, std::span<const std::byte> image, Index& index) {
-  if (index.places.empty()) return;
-  const Place first = index.places.begin()->second;
+  if (index.tasks.empty()) return;
+  const ByteRange first = index.tasks.begin()->second;
   const SealedRead task = parse_sealed(image.subspan(
       static_cast<std::size_t>(first.offset) - kBlock, static_cast<std::size_t>(first.size)));
   if (task.state != SealState::good) return;
   std::string name = path.filename().string(), group;
   if (name.ends_with(".prev")) name.resize(name.size() - 5);
   try {
-    group = task_group(decode_task(task.image).configuration);
+    group = archive_name(decode_task(task.image).configuration);
   } catch (const Error&) {
     return;  // the error is reported when the task is read
   }
@@ -85,7 +85,7 @@ void check_group(const fs::path& path, std::span<const std::byte> image, Index& 
   index.state = SealState::damaged;
   index.misplaced = true;
   index.problem = fmt::format("misplaced: its tasks are those of {}", group);
-  index.places.clear();
+  index.tasks.clear();
 }
 
 // The index of a good pack, from its HDF5 structure.
@@ -105,7 +105,7 @@ void list_places(std::span<const std::byte> image, Index& index) {
     if (offset > image.size() || size > image.size() - offset) {
       throw Error(ExitCode::data, fmt::format("{} reaches beyond the file", id));
     }
-    index.places[id] = {kBlock + offset, size};
+    index.tasks[id] = {kBlock + offset, size};
   }
 }
 
@@ -125,7 +125,7 @@ void salvage_places(std::span<const std::byte> bytes, Index& index) {
     if (read.state != SealState::good) continue;
     try {
       const std::string id = task_id(decode_task(read.image).configuration, kMayGrow);
-      index.places[id] = {static_cast<std::uint64_t>(sealed.data() - bytes.data()), sealed.size()};
+      index.tasks[id] = {static_cast<std::uint64_t>(sealed.data() - bytes.data()), sealed.size()};
     } catch (const Error&) {
       continue;  // sealed, but not a task
     }
@@ -262,11 +262,12 @@ Packs& packs() {
 }
 
 // The sealed bytes of a task from a pack; nothing if the pack has been replaced meanwhile.
-std::optional<SealedRead> read_place(const fs::path& path, const Index& index, const Place& place) {
+std::optional<SealedRead> read_range(const fs::path& path, const Index& index,
+                                     const ByteRange& range) {
   const InputFile file(path);
   if (!file.is_there() || file.identity() != index.identity) return std::nullopt;
-  file.go_to(place.offset);
-  Bytes bytes(static_cast<std::size_t>(place.size));
+  file.go_to(range.offset);
+  Bytes bytes(static_cast<std::size_t>(range.size));
   bytes.resize(file.read(bytes));
   return parse_sealed(bytes);
 }
@@ -286,9 +287,9 @@ std::optional<LoadedTask> load_packed(const TaskPaths& paths) {
       if (index->state != SealState::good && damaged.empty()) {
         damaged = fmt::format("{} ({})", pack.string(), index->problem);
       }
-      const auto place = index->places.find(id);
-      if (place == index->places.end()) continue;
-      const auto read = read_place(pack, *index, place->second);
+      const auto range = index->tasks.find(id);
+      if (range == index->tasks.end()) continue;
+      const auto read = read_range(pack, *index, range->second);
       if (!read) {
         changed = true;
         break;
@@ -314,7 +315,7 @@ std::optional<LoadedTask> load_packed(const TaskPaths& paths) {
 
 }  // namespace
 
-std::string task_group(const TextMap& configuration) {
+std::string archive_name(const TextMap& configuration) {
   const auto value = [&](const char* key) {
     const auto found = configuration.find(key);
     return found == configuration.end() ? std::string() : found->second;
@@ -361,7 +362,7 @@ bool has_finished(const TaskPaths& paths) {
   if (paths.group.empty()) return false;
   const std::string id = paths.finished.stem().string();
   for (const auto& [pack, index] : packs().of(folder_of(paths.finished), paths.group)) {
-    if (index->places.contains(id)) return true;
+    if (index->tasks.contains(id)) return true;
   }
   return false;
 }
@@ -383,9 +384,9 @@ Bytes encode_pack(const Tasks& tasks) {
 
 Tasks tasks_of(std::span<const std::byte> pack, const Index& index) {
   Tasks tasks;
-  for (const auto& [id, place] : index.places) {
+  for (const auto& [id, range] : index.tasks) {
     tasks[id] =
-        pack.subspan(static_cast<std::size_t>(place.offset), static_cast<std::size_t>(place.size));
+        pack.subspan(static_cast<std::size_t>(range.offset), static_cast<std::size_t>(range.size));
   }
   return tasks;
 }
@@ -483,11 +484,11 @@ std::map<std::size_t, std::vector<Own>> distribute(const fs::path& folder, const
     if (number > last) {
       last = number;
       open = index->state == SealState::good;
-      tasks = index->places.size();
+      tasks = index->tasks.size();
       bytes = static_cast<std::uint64_t>(index->identity.size);
     }
     if (number == 0 || index->state != SealState::good) continue;
-    for (const auto& [id, place] : index->places) held.try_emplace(id, number);
+    for (const auto& [id, range] : index->tasks) held.try_emplace(id, number);
   }
   for (Own& one : own) {
     const auto there = held.find(one.id);
@@ -572,8 +573,8 @@ std::vector<StoredTask> stored_tasks(const fs::path& folder, std::vector<std::st
       if (index->state != SealState::good) {
         problems.push_back(problem_of(pack, *index));
       }
-      for (const auto& [id, place] : index->places) {
-        found.try_emplace(id, StoredTask{id, pack, true, place.size});
+      for (const auto& [id, range] : index->tasks) {
+        found.try_emplace(id, StoredTask{id, pack, true, range.size});
       }
     }
   }

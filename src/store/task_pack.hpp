@@ -34,7 +34,7 @@ namespace rewise {
 
 // The group of a task: its lattice, p and rule ("64x64_p0.1_rewire") or its own graph
 // ("graph_0123456789abcdef"); "" if the configuration has neither.
-std::string task_group(const TextMap& configuration);
+std::string archive_name(const TextMap& configuration);
 
 // Which tasks are packed. Fewer tasks of a group, and larger ones, keep their own files. When a
 // pack is full the next one is begun.

@@ -25,28 +25,6 @@
 
 namespace rewise {
 
-// A task as the executor hands it to a group.
-struct TaskJob {
-  TaskSpec spec;
-  std::optional<TaskPaths> paths;                      // without them nothing is read or written
-  std::function<void(std::uint64_t cycles)> progress;  // called between steps with the cycles done
-  std::function<void(const std::string& line)> note;   // as TaskRun's
-  // Results and checkpoints that are damaged beyond use are set aside, and the task begins anew.
-  bool recompute_damaged = false;
-  FinalState final_state = FinalState::automatic;
-  bool awaited = false;  // its files will be read again soon
-  // Once complete it keeps its lease and its engine: more may be requested. Needs `ready`.
-  bool keep_alive = false;
-  std::function<std::shared_ptr<const Graph>(const TaskSpec& spec)> graph_of = task_graph;
-  std::function<void(const Graph& graph)> on_graph = {};  // called before the task runs
-  // Called with the result of a task that was computed, on any thread, perhaps before its state is
-  // fetched, its file is written and `done` is called. Throws nothing.
-  std::function<void(TaskRecord&& record)> ready = {};
-  // Called when the task's files are written and its lease is released, on any thread; without the
-  // data if `ready` had them. Throws nothing.
-  std::function<void(TaskResult&& result)> done = {};
-};
-
 // What an engine does next: `cycles` cycles and, mostly, a measurement.
 struct Step {
   std::uint64_t cycles = 1;

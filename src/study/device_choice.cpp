@@ -13,6 +13,7 @@
 
 #include "src/base/error.hpp"
 #include "src/base/words.hpp"
+#include "src/study/engines.hpp"
 #include "src/study/parse.hpp"
 
 namespace rewise {
@@ -66,7 +67,7 @@ void check_team(std::string_view text, EngineKind engine, std::string_view origi
                                              "'rewise bench' (cuda:0,1 deals tasks out)",
                                              origin, text));
   }
-  if (!traits(engine).teams) {
+  if (!factory(engine).shares()) {
     throw Error(
         ExitCode::usage,
         fmt::format("{}: {}: devices share a system in the bytespin and the bitlattice engine, "

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "src/base/error.hpp"
 #include "src/bitlattice/bitlattice.hpp"
 #include "src/bytespin/bytespin.hpp"
@@ -22,6 +24,12 @@ const EngineFactory& factory(EngineKind engine) {
       return kBitlatticeFactory;
   }
   throw Error(ExitCode::internal, "unknown engine");
+}
+
+EngineKind sharing_engine() {
+  return std::ranges::find_if(engine_registry(),
+                              [](const auto& one) { return factory(one.kind).shares(); })
+      ->kind;
 }
 
 std::unique_ptr<Engine> make_engine(EngineKind engine, const Graph* graph,
@@ -70,25 +78,17 @@ std::string why_no_methods(EngineKind engine, const std::any& methods, bool on_c
 
 void check_task_engine(const TaskSpec& spec) {
   if (spec.imported != nullptr) check_weights(*spec.imported, spec.model);
-  if (has_cluster_updates(spec.engine)) return;
+  if (!traits(spec.engine).regular_only) return;
   const auto refuse = [&](const std::string& what, const char* others) {
     throw Error(ExitCode::usage,
                 fmt::format("{}: the {} engine makes Metropolis or Glauber sweeps of Ising spins "
-                            "on lattices (take --engine {})",
+                            "on regular lattices (take --engine {})",
                             what, to_string(spec.engine), others));
   };
-  if (spec.imported != nullptr && spec.imported->lattice().dim == 0) {
-    refuse("a graph without a lattice", "multispin or bytespin");
-  }
-  if (parity_of(spec.graph.rule) == Parity::any && spec.graph.p > 0) {
-    refuse("a graph of parity any", "multispin or bytespin");
-  }
-  if (needs_graph(spec) && shared_ranks() != nullptr) {
-    throw Error(ExitCode::usage,
-                fmt::format("--share-ranks: ranks share regular lattices of the {} engine, p = 0 "
-                            "(take --engine bytespin)",
-                            to_string(spec.engine)));
-  }
+  // Several devices or ranks share lattices of the bytespin engine.
+  const char* const others = shared_ranks() != nullptr ? "bytespin" : "multispin or bytespin";
+  if (spec.graph.p > 0) refuse(fmt::format("p = {}", spec.graph.p), others);
+  if (spec.imported != nullptr) refuse("an imported graph", others);
   if (!has(spec.engine, spec.model)) {
     refuse(fmt::format("model {}", to_string(spec.model.kind)), "bytespin");
   }
@@ -96,7 +96,7 @@ void check_task_engine(const TaskSpec& spec) {
     refuse(fmt::format("schedule {} with cluster updates", to_string(spec.schedule)),
            "multispin or bytespin, or a schedule such as 1:0");
   }
-  if (spec.imported == nullptr) factory(spec.engine).check_extents(spec.graph.extents);
+  factory(spec.engine).check_extents(spec.graph.extents);
 }
 
 GraphRecord regular_record(const TaskSpec& spec) {

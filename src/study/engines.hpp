@@ -13,9 +13,11 @@
 namespace rewise {
 
 const EngineFactory& factory(EngineKind engine);
+// The first engine whose systems ranks or devices can share.
+EngineKind sharing_engine();
 
 // `graph` must outlive the engine; nullptr: the regular lattice of `extents`, where
-// EngineTraits::regular_lattices. Over the ranks that share the command's systems, if there are any
+// EngineTraits::regular_only. Over the ranks that share the command's systems, if there are any
 // (shared_ranks.hpp).
 std::unique_ptr<Engine> make_engine(EngineKind engine, const Graph* graph,
                                     const std::vector<std::uint32_t>& extents,
@@ -24,7 +26,7 @@ inline std::unique_ptr<Engine> make_engine(EngineKind engine, const Graph& graph
                                            const EngineSpec& spec, const EngineOptions& options) {
   return make_engine(engine, &graph, {}, spec, options);
 }
-// The engines of several graphs, which share launches where EngineTraits::batches.
+// The engines of several graphs, which share launches where EngineFactory::batches().
 std::unique_ptr<EngineBatch> make_batch(EngineKind engine, std::span<const GroupTask> tasks,
                                         const EngineOptions& options);
 // EngineOptions::methods from words as typed. Error(usage) where the engine has no such option, and
@@ -41,9 +43,7 @@ std::unique_ptr<Share> make_share(std::span<const std::uint8_t> recipe,
 
 // Whether a graph must be built: a regular lattice, p = 0, may be known by its extents alone, so
 // that systems of more than 2^32 sites run.
-inline bool needs_graph(const TaskSpec& spec) {
-  return !traits(spec.engine).regular_lattices || spec.imported != nullptr || spec.graph.p > 0;
-}
+inline bool needs_graph(const TaskSpec& spec) { return !traits(spec.engine).regular_only; }
 
 // Error(usage), saying which engine takes it, for a task that its engine cannot run: for an engine
 // without cluster updates an imported graph without a lattice, Potts, cluster updates in the

@@ -14,6 +14,7 @@
 #include "src/store/lease.hpp"
 #include "src/store/syscalls.hpp"
 #include "src/store/task_pack.hpp"
+#include "src/study/engines.hpp"
 #include "src/study/need.hpp"
 #include "src/study/parse.hpp"
 #include "src/study/ranks.hpp"
@@ -86,7 +87,7 @@ struct Executor::List {
     // The longest first, so that no thread is left alone with a long one at the end.
     std::ranges::stable_sort(pending, {}, [this](std::size_t k) { return tasks[k].seconds; });
     if (std::ranges::all_of(tasks,
-                            [](const auto& task) { return traits(task.spec.engine).batches; })) {
+                            [](const auto& task) { return factory(task.spec.engine).batches(); })) {
       lanes = kLanes;
     }
   }
@@ -587,7 +588,7 @@ void Executor::expect_graphs(const std::vector<TaskSpec>& likely) {
 bool Executor::look_for_result(List& list, std::size_t index) {
   const StudyTask& task = list.tasks[index];
   const std::string& id = list.ids[index];
-  const TaskPaths paths = task_paths(folder_.path(), id, task_group(task.spec));
+  const TaskPaths paths = task_paths(folder_.path(), id, archive_name(task.spec));
   {
     // Whether another process has measured more since, the claim will tell.
     const std::lock_guard lock(mutex_);
@@ -752,7 +753,7 @@ void Executor::wait_for_holders(List& list) {
 // The file of a task goes into the results archive of its lattice (task_pack.hpp): thousands of
 // small files burden a file system.
 void Executor::pack_later(const TaskSpec& spec) {
-  const std::string archive = task_group(spec);
+  const std::string archive = archive_name(spec);
   const std::lock_guard lock(mutex_);
   archives_[archive].insert(task_id(spec));
   to_pack_.insert(archive);

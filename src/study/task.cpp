@@ -78,10 +78,10 @@ Model model_of(const TextMap& configuration) {
 
 std::string task_id(const TaskSpec& spec) { return task_id(task_configuration(spec), kMayGrow); }
 
-std::string task_group(const TaskSpec& spec) { return task_group(task_configuration(spec)); }
+std::string archive_name(const TaskSpec& spec) { return archive_name(task_configuration(spec)); }
 
 TaskPaths task_paths(const std::filesystem::path& study, const TaskSpec& spec) {
-  return task_paths(study, task_id(spec), task_group(spec));
+  return task_paths(study, task_id(spec), archive_name(spec));
 }
 
 std::optional<TaskPaths> paths_beside(const std::string& out) {
@@ -187,11 +187,7 @@ int useful_threads(const TaskSpec& spec, int available) {
   return static_cast<int>(std::clamp(words / 16384, 1.0, static_cast<double>(available)));
 }
 
-TaskResult run_task(const TaskSpec& spec, const std::optional<TaskPaths>& paths,
-                    const TaskRun& run) {
-  TaskJob job{spec, paths, run.progress, run.note, run.recompute_damaged};
-  job.on_graph = run.on_graph;
-  job.final_state = run.final_state;
+TaskResult run_task(TaskJob job, const TaskRun& run) {
   TaskResult result = std::move(run_tasks({std::move(job)}, run).front());
   if (result.error) std::rethrow_exception(result.error);
   return result;

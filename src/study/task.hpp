@@ -67,7 +67,7 @@ Model model_of(const TextMap& configuration);
 std::string task_id(const TaskSpec& spec);
 // Its results archive (task_pack.hpp): one per lattice, p and rule, or per imported graph.
 // "64x64_p0.01_rewire".
-std::string task_group(const TaskSpec& spec);
+std::string archive_name(const TaskSpec& spec);
 // Where it lies in a study's folder.
 TaskPaths task_paths(const std::filesystem::path& study, const TaskSpec& spec);
 // Of a task in a file of its own, --out: t.h5, t.part.h5, t.lease; empty for an empty name.
@@ -98,19 +98,11 @@ int useful_threads(const TaskSpec& spec, int available);
 // else they are in the file. automatic: apart where there is much of them (need.hpp).
 enum class FinalState { automatic, whole, apart, none };
 
+// How tasks are run.
 struct TaskRun {
   EngineOptions engine;
   StopToken stop;
   double checkpoint = 300;  // seconds between checkpoints
-  // run_task: files damaged beyond use are set aside, and the task begins anew.
-  bool recompute_damaged = false;
-  // Called between steps with the cycles just done.
-  std::function<void(std::uint64_t cycles)> progress;
-  // One line each: what a user should know (a damaged file set aside, a run resumed).
-  std::function<void(const std::string& line)> note;
-  // run_task: sees the graph before it runs.
-  std::function<void(const Graph& graph)> on_graph = {};
-  FinalState final_state = FinalState::automatic;  // run_task
 };
 
 enum class TaskOutcome {
@@ -136,10 +128,33 @@ class DamagedTask : public Error {
   using Error::Error;
 };
 
-// Without paths nothing is read or written. Error(held) when a finished file holds other physics;
-// Error(data) naming the key when a checkpoint does; DamagedTask.
-TaskResult run_task(const TaskSpec& spec, const std::optional<TaskPaths>& paths,
-                    const TaskRun& run);
+// A task with its files and with those who hear of it.
+struct TaskJob {
+  TaskSpec spec = {};
+  std::optional<TaskPaths> paths = {};  // without them nothing is read or written
+  // Called between steps with the cycles just done.
+  std::function<void(std::uint64_t cycles)> progress = {};
+  // One line each: what a user should know (a damaged file set aside, a run resumed).
+  std::function<void(const std::string& line)> note = {};
+  // Results and checkpoints that are damaged beyond use are set aside, and the task begins anew.
+  bool recompute_damaged = false;
+  FinalState final_state = FinalState::automatic;
+  bool awaited = false;  // its files will be read again soon
+  // Once complete it keeps its lease and its engine: more may be requested. Needs `ready`.
+  bool keep_alive = false;
+  std::function<std::shared_ptr<const Graph>(const TaskSpec& spec)> graph_of = task_graph;
+  std::function<void(const Graph& graph)> on_graph = {};  // called before the task runs
+  // Called with the result of a task that was computed, on any thread, perhaps before its state is
+  // fetched, its file is written and `done` is called. Throws nothing.
+  std::function<void(TaskRecord&& record)> ready = {};
+  // Called when the task's files are written and its lease is released, on any thread; without the
+  // data if `ready` had them. Throws nothing.
+  std::function<void(TaskResult&& result)> done = {};
+};
+
+// Error(held) when a finished file holds other physics; Error(data) naming the key when a
+// checkpoint does; DamagedTask.
+TaskResult run_task(TaskJob job, const TaskRun& run);
 
 // Reads a finished task with at least the measurements asked for; nothing where there is none. It
 // takes no lease and changes nothing.

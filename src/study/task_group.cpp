@@ -340,7 +340,7 @@ bool run_together(const TaskSpec& a, const TaskSpec& b) {
   };
   const bool warm_alike = a.warm_up.cycles == 0 || (a.warm_up.schedule == b.warm_up.schedule &&
                                                     a.warm_up.cluster == b.warm_up.cluster);
-  return traits(a.engine).batches && a.imported == nullptr && b.imported == nullptr &&
+  return factory(a.engine).batches() && a.imported == nullptr && b.imported == nullptr &&
          shape(a) == shape(b) && a.schedule == b.schedule && warm_alike;
 }
 
@@ -350,7 +350,7 @@ double filling_groups(double sites) {
 }
 
 GroupSize group_size(const TaskSpec& spec) {
-  if (!traits(spec.engine).batches || spec.imported != nullptr) return {};
+  if (!factory(spec.engine).batches() || spec.imported != nullptr) return {};
   const double replicas = static_cast<double>(spec.temperatures.size()) * spec.replicas;
   const double series = series_bytes(spec);
   const double filling = filling_groups(site_count(spec));

@@ -23,13 +23,12 @@ EngineSpec spec_of(std::size_t dim, LocalUpdate local) {
   return spec;
 }
 
-// Of extents, or a graph.
-template <class System>
-std::unique_ptr<Engine> on(int device, const System& system, const EngineSpec& spec) {
+std::unique_ptr<Engine> on(int device, const std::vector<std::uint32_t>& extents,
+                           const EngineSpec& spec) {
   EngineOptions options;
   options.device = device;
   options.threads = 4;
-  return make_bitlattice_engine(system, spec, options);
+  return make_bitlattice_engine(extents, spec, options);
 }
 
 std::vector<std::vector<std::uint32_t>> shapes() {
@@ -62,23 +61,6 @@ TEST_CASE("bitlattice engine: same moves on CUDA and CPU over shapes and updates
   CHECK(cases >= 80);
 }
 
-TEST_CASE("bitlattice engine on rewired lattices: same moves on CUDA and CPU", "[gpu]") {
-  auto graphs = rewired_graphs();
-  graphs.push_back(build_graph({{1024, 1024}, 0.01, Rule::rewire, 5}));
-  graphs.push_back(build_graph({{96, 64, 32}, 0.1, Rule::rewire, 5}));
-  for (const Graph& graph : graphs) {
-    for (const auto local : {LocalUpdate::metropolis, LocalUpdate::glauber}) {
-      INFO(to_string(local) << ", " << graph.sites() << " sites, p = " << graph.spec().p);
-      const EngineSpec spec = spec_of(graph.spec().extents.size(), local);
-      const auto cpu = on(-1, graph, spec), gpu = on(0, graph, spec);
-      check_same(*cpu, *gpu);
-      cpu->advance({2, 0}, 10);
-      gpu->advance({2, 0}, 10);
-      check_same(*cpu, *gpu);
-    }
-  }
-}
-
 TEST_CASE("bitlattice engine: checkpoints cross devices", "[gpu]") {
   for (const auto& extents : std::vector<std::vector<std::uint32_t>>{{514, 20}, {66, 6, 8}}) {
     const EngineSpec spec = spec_of(extents.size(), LocalUpdate::metropolis);
@@ -104,12 +86,6 @@ TEST_CASE("bitlattice engine: a tiny case for the sanitizer", "[gpu][tiny]") {
     gpu->advance({1, 0}, 2);
     check_same(*cpu, *gpu);
   }
-  const Graph graph = build_graph({{130, 20}, 0.1, Rule::rewire, 1});
-  const EngineSpec spec = spec_of(2, LocalUpdate::metropolis);
-  const auto cpu = on(-1, graph, spec), gpu = on(0, graph, spec);
-  cpu->advance({1, 0}, 2);
-  gpu->advance({1, 0}, 2);
-  check_same(*cpu, *gpu);
 }
 
 TEST_CASE("bitlattice engine: stopped on one device and continued on the other", "[gpu]") {

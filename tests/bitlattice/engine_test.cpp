@@ -34,8 +34,6 @@ std::vector<Graph> graphs() {
            {36, 22}, {1030, 6}, {512, 10}, {6, 4, 8}, {4, 4, 4, 6}, {70}}) {
     graphs.push_back(build_graph({extents, 0, Rule::rewire, 3}));
   }
-  graphs.push_back(build_graph({{130, 22}, 0.05, Rule::rewire, 3}));
-  graphs.push_back(build_graph({{512, 10}, 0.4, Rule::add, 3}));
   return graphs;
 }
 
@@ -156,16 +154,15 @@ TEST_CASE("bitlattice engine: what it does not do is one line") {
   expect(ExitCode::device, "GiB", [&] { make_bitlattice_engine({1u << 30, 1u << 9}, spec, {}); });
 }
 
-TEST_CASE("bitlattice engine: what it does not do on rewired lattices is one line") {
+TEST_CASE(
+    "bitlattice engine: rewired and imported graphs are refused, and who takes them is told") {
   const EngineSpec spec = spec_of(LocalUpdate::metropolis);
   const Graph rewired = build_graph({{8, 8}, 0.1, Rule::rewire, 1});
-  EngineOptions several;
-  several.devices = {0, 0};
-  expect(ExitCode::usage, "take one device",
-         [&] { make_bitlattice_engine(rewired, spec, several); });
   const Graph imported(4, {{0, 0, 1}, {1, 1, 2}, {2, 2, 3}}, {0, 1, 0, 1}, 2, "path.txt");
-  expect(ExitCode::usage, "not imported graphs",
-         [&] { make_bitlattice_engine(imported, spec, {}); });
+  for (const Graph* graph : {&rewired, &imported}) {
+    expect(ExitCode::usage, "the multispin and the bytespin engine do",
+           [&] { make_bitlattice_engine(*graph, spec, {}); });
+  }
 }
 
 TEST_CASE("bitlattice engine: 2^34 sites are counted in 64 bits") {

@@ -10,7 +10,7 @@ namespace rewise::oracle {
 namespace {
 
 // Numbers of src/random/streams.hpp, restated: they may never change.
-constexpr std::uint32_t kStart = 40, kLocal = 41, kModified = 42;
+constexpr std::uint32_t kStart = 40, kLocal = 41;
 
 std::array<std::uint32_t, 4> philox(std::uint64_t seed, std::uint32_t item, std::size_t who,
                                     std::uint32_t call, std::uint32_t step, std::uint32_t stream) {
@@ -39,9 +39,7 @@ BitlatticeReference::BitlatticeReference(std::vector<std::uint32_t> extents, con
     Site site{static_cast<std::uint32_t>(index % extents_[0]),
               static_cast<std::uint32_t>(index / extents_[0]),
               0,
-              {},
-              {},
-              false};
+              {}};
     std::size_t stride = 1;
     for (std::size_t k = 0; k < extents_.size(); ++k) {
       const std::size_t length = extents_[k], c = index / stride % length;
@@ -50,7 +48,6 @@ BitlatticeReference::BitlatticeReference(std::vector<std::uint32_t> extents, con
       if (k > 0) site.parity = (site.parity + static_cast<std::uint32_t>(c)) % 2;
       stride *= length;
     }
-    site.linked = site.around;
     sites_.push_back(site);
   }
   spins_.assign(spec.betas.size() * spec.replicas, std::vector<std::uint8_t>(count, 1));
@@ -67,18 +64,6 @@ BitlatticeReference::BitlatticeReference(std::vector<std::uint32_t> extents, con
   }
 }
 
-BitlatticeReference::BitlatticeReference(const Graph& graph, const EngineSpec& spec)
-    : BitlatticeReference(graph.spec().extents, spec) {
-  for (std::size_t index = 0; index < sites_.size(); ++index) {
-    Site& site = sites_[index];
-    site.linked.clear();
-    graph.for_each_neighbour(static_cast<rewise::Site>(index),
-                             [&](auto other, auto) { site.linked.push_back(other); });
-    site.modified = graph.modified_index(static_cast<rewise::Site>(index)).has_value();
-  }
-}
-
-// The sites at one bit of a group's words, in the words' order.
 void BitlatticeReference::update_column(std::size_t who, const std::vector<std::size_t>& sites,
                                         std::uint32_t item, unsigned bit) {
   struct Draw {
@@ -138,25 +123,7 @@ void BitlatticeReference::update_column(std::size_t who, const std::vector<std::
     if ((!draw.open && draw.below) != draw.inverted) flips.push_back(draw.site);
   }
   for (const std::size_t site : flips) {
-    if (!sites_[site].modified) spins[site] ^= 1u;
-  }
-}
-
-void BitlatticeReference::update_modified(std::size_t who, std::uint32_t colour) {
-  auto& spins = spins_[who];
-  const double beta = spec_.betas[who / spec_.replicas];
-  std::uint32_t cell = 0;
-  for (std::size_t index = 0; index < sites_.size(); ++index) {
-    const Site& site = sites_[index];
-    if (!site.modified || (site.x + site.parity) % 2 != colour) continue;
-    int sh = 0;
-    for (const std::size_t other : site.linked) sh += spins[other] == spins[index] ? 1 : -1;
-    const double boltzmann = std::exp(-2 * beta * sh);
-    const double p =
-        spec_.local == LocalUpdate::metropolis ? std::min(1.0, boltzmann) : 1 / (1 + 1 / boltzmann);
-    const auto words = philox(spec_.seed, 2 * (cell / 4) + colour, who, 0, step_, kModified);
-    if (p >= 1 || words[cell % 4] < rounded(p)) spins[index] ^= 1u;
-    ++cell;
+    spins[site] ^= 1u;
   }
 }
 
@@ -179,7 +146,6 @@ void BitlatticeReference::sweep() {
           }
         }
       }
-      update_modified(who, colour);
     }
   }
   ++step_;
@@ -191,7 +157,7 @@ Observation BitlatticeReference::measure() const {
     std::int64_t bonds = 0, sum = 0;
     for (std::size_t index = 0; index < spins.size(); ++index) {
       sum += 2 * spins[index] - 1;
-      for (const std::size_t other : sites_[index].linked) {
+      for (const std::size_t other : sites_[index].around) {
         bonds += spins[index] == spins[other] ? 1 : -1;
       }
     }

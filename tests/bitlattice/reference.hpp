@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "graphs/graph.hpp"
 #include "src/engine/engine.hpp"
 
 namespace rewise::oracle {
@@ -14,8 +13,6 @@ namespace rewise::oracle {
 class BitlatticeReference {
  public:
   BitlatticeReference(std::vector<std::uint32_t> extents, const EngineSpec& spec);
-  // On a rewired lattice.
-  BitlatticeReference(const Graph& graph, const EngineSpec& spec);
 
   void sweep();
   // Of system t * R + r, 0 or 1, x fastest. [sites]
@@ -25,15 +22,12 @@ class BitlatticeReference {
 
  private:
   struct Site {
-    std::uint32_t x, row, parity;     // parity of all coordinates but x
-    std::vector<std::size_t> around;  // on the regular lattice
-    std::vector<std::size_t> linked;  // by the bonds there are
-    bool modified;
+    std::uint32_t x, row, parity;  // parity of all coordinates but x
+    std::vector<std::size_t> around;
   };
 
   void update_column(std::size_t who, const std::vector<std::size_t>& sites, std::uint32_t item,
                      unsigned bit);
-  void update_modified(std::size_t who, std::uint32_t colour);
 
   std::vector<std::uint32_t> extents_;
   EngineSpec spec_;

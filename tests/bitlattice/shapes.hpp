@@ -5,8 +5,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "graphs/graph.hpp"
-
 namespace rewise::oracle {
 
 inline std::vector<std::vector<std::uint32_t>> bitlattice_shapes() {
@@ -17,24 +15,6 @@ inline std::vector<std::vector<std::uint32_t>> bitlattice_shapes() {
           {4, 4, 4},    {6, 4, 8},    {8, 6, 4},      {66, 4, 4}, {256, 4, 4}, {258, 6, 4},
           {4, 4, 4, 4}, {6, 4, 8, 4}, {258, 4, 4, 4}, {4},        {10},        {64},
           {256},        {258},        {512},          {1030},     {4096}};
-}
-
-// And rewired ones, by every rule, from a few modified cells to nearly all.
-inline std::vector<Graph> rewired_graphs() {
-  std::vector<Graph> graphs;
-  std::uint64_t seed = 1;
-  for (const auto& extents : bitlattice_shapes()) {
-    std::size_t sites = 1;
-    for (const auto extent : extents) sites *= extent;
-    if (sites < 24) continue;
-    constexpr Rule rules[] = {Rule::rewire, Rule::add, Rule::swap};
-    constexpr double p[] = {0.02, 0.3, 1.0};
-    graphs.push_back(build_graph({extents, p[seed / 3 % 3], rules[seed % 3], seed}));
-    ++seed;
-  }
-  graphs.push_back(build_graph({{4096, 6}, 0.001, Rule::rewire, seed}));
-  graphs.push_back(build_graph({{256, 66}, 0.05, Rule::rewire, seed}));
-  return graphs;
 }
 
 }  // namespace rewise::oracle

@@ -29,7 +29,7 @@ SPACK = {
     "python3-numpy": "py-numpy", "python3-xxhash": "py-xxhash",
     # tools of a developer, and tests; Spack builds with make
     "ninja-build": None, "ca-certificates": None, "ccache": None, "git": None, "hdf5-tools": None,
-    "catch2": None, "libbenchmark-dev": None, "librapidcheck-dev": None,
+    "catch2": None, "librapidcheck-dev": None,
 }
 BESIDES = {"c", "cuda"}  # g++ brings C; CUDA is not in Debian
 

@@ -51,11 +51,8 @@ def test_packed(program):
     results = rw.simulate(rw.rewire(64), 3, engine="bitlattice", replicas=1, schedule="1:0",
                           equilibrate=5, measure=20, device="cpu")
     assert results.hash == found["trajectory_hash"]
-    found = program("run", "--engine", "bitlattice", "--size", 64, "--p", 0.1, "--temperature", 3,
-                    "--schedule", "1:0", "--equilibrate", 5, "--measure", 20, "--device", "cpu")
-    results = rw.simulate(rw.rewire(64, 0.1), 3, engine="bitlattice", replicas=1, schedule="1:0",
-                          equilibrate=5, measure=20, device="cpu")
-    assert results.hash == found["trajectory_hash"]
+    with pytest.raises(rw.UsageError, match="multispin or bytespin"):
+        rw.simulate(rw.rewire(64, 0.1), 3, engine="bitlattice", replicas=1, schedule="1:0")
 
 
 def test_imported_graph(program, tmp_path, small):

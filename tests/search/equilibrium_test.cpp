@@ -112,7 +112,7 @@ TEST_CASE("a warm-up has updates of its own, is part of the name, and ends with 
     CHECK(task_id(plain) != task_id(warm));
     CHECK(task_configuration(plain).count("sampling.warm_up") == 0);
     CHECK(task_configuration(warm).at("sampling.warm_up_cluster") == "swendsen-wang");
-    const TaskData data = run_task(warm, {}, one_thread()).data;
+    const TaskData data = run_task({warm}, one_thread()).data;
     CHECK(data.bond_sum.time() == 12);
     CHECK(data.state.cycles == 5 + 12 * 3);
     CHECK(data.state.step == 5 * 2 + 12 * 3 * 3);
@@ -127,7 +127,7 @@ TEST_CASE("a warm-up that is interrupted goes on to the same bits") {
   spec.warm_up.cycles = 400;
   spec.equilibrate = 2;
   spec.measure = 3;
-  const TaskData whole = run_task(spec, {}, one_thread()).data;
+  const TaskData whole = run_task({spec}, one_thread()).data;
   const TaskPaths paths = task_paths(place / "study", task_id(spec));
   std::filesystem::create_directories(paths.finished.parent_path());
   int pieces = 0;
@@ -135,7 +135,7 @@ TEST_CASE("a warm-up that is interrupted goes on to the same bits") {
   do {
     TaskRun run = one_thread();
     run.stop = StopToken(std::chrono::duration<double>(0.004 + 0.001 * pieces));
-    result = run_task(spec, paths, run);
+    result = run_task({spec, paths}, run);
     ++pieces;
   } while (result.outcome == TaskOutcome::interrupted && pieces < 2000);
   CHECK(result.outcome == TaskOutcome::finished);

@@ -97,11 +97,11 @@ TEST_CASE("race: the clear winner is found, and the hopeless cost next to nothin
   CHECK(result.settled);
   CHECK(result.seconds < 20);
   for (const std::size_t k : {0u, 2u, 3u, 4u}) {
-    CHECK(result.places[k].dropped);
+    CHECK(result.records[k].dropped);
     CHECK(static_cast<Synthetic&>(*contenders[k]).was_dropped);
-    CHECK(result.places[k].seconds < 0.2 * result.seconds + 0.8);
+    CHECK(result.records[k].seconds < 0.2 * result.seconds + 0.8);
   }
-  CHECK_FALSE(result.places[1].dropped);
+  CHECK_FALSE(result.records[1].dropped);
 }
 
 TEST_CASE("race: a cycle too long to win is never run once there is a leader") {
@@ -111,8 +111,8 @@ TEST_CASE("race: a cycle too long to win is never run once there is a leader") {
   const RaceResult result = race(contenders, rules, StopToken());
   CHECK(result.ranking.front() == 0);
   CHECK(static_cast<Synthetic&>(*contenders[1]).turns == 0);
-  CHECK(result.places[1].dropped);
-  CHECK(result.places[1].turns == 0);
+  CHECK(result.records[1].dropped);
+  CHECK(result.records[1].turns == 0);
 }
 
 // The best is a tenth better than the next, and rivals crowd behind it. Stated rate: dropped in
@@ -129,7 +129,7 @@ TEST_CASE("race: the best is dropped in less than a race of a hundred") {
     rules.budget = 20;
     rules.enough = 0.05;
     const RaceResult result = race(contenders, rules, StopToken());
-    dropped += result.places[0].dropped;
+    dropped += result.records[0].dropped;
     won += result.ranking.front() == 0;
     near += truths[result.ranking.front()].rate() >= 0.9 * truths[0].rate();
     spent += result.seconds;
@@ -177,11 +177,11 @@ TEST_CASE("race: where nobody may be dropped all are looked at, the better ones 
   rules.enough = 1e-4;
   const RaceResult result = race(contenders, rules, StopToken());
   CHECK(result.ranking.front() == 0);
-  for (const Place& place : result.places) {
-    CHECK_FALSE(place.dropped);
-    CHECK(place.seconds > 0.4);
+  for (const ContenderRecord& record : result.records) {
+    CHECK_FALSE(record.dropped);
+    CHECK(record.seconds > 0.4);
   }
-  CHECK(result.places[0].seconds > result.places[2].seconds);
+  CHECK(result.records[0].seconds > result.records[2].seconds);
 }
 
 TEST_CASE("race: unsound estimates do not lead, and infinite bounds drop nobody") {

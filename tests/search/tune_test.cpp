@@ -73,7 +73,7 @@ TEST_CASE("tune: figures hang together, for both engines") {
     std::sort(ranks.begin(), ranks.end());
     for (std::size_t k = 0; k < ranks.size(); ++k) CHECK(ranks[k] == static_cast<int>(k) + 1);
     CHECK(result.best().rank == 1);
-    CHECK_FALSE(result.best().place.dropped);
+    CHECK_FALSE(result.best().record.dropped);
   }
 }
 
@@ -98,7 +98,7 @@ TEST_CASE("tune: tau is that of a plain run, whatever the spacing") {
     spec.seed = 77;
     TaskRun one;
     one.engine.threads = 1;
-    const TaskResult run = run_task(spec, std::nullopt, one);
+    const TaskResult run = run_task({spec}, one);
     const auto& m = run.data.magnetisation;
     RealSeries m2(static_cast<Eigen::Index>(m.time()), 32);
     for (std::size_t t = 0; t < m.time(); ++t) {
@@ -138,7 +138,7 @@ TaskData long_run(const Candidate& candidate, std::uint32_t replicas, std::uint6
   spec.seed = seed;
   TaskRun one;
   one.engine.threads = 1;
-  return run_task(spec, std::nullopt, one).data;
+  return run_task({spec}, one).data;
 }
 
 TuneSeries series_of(const TaskData& data, std::uint32_t updates) {

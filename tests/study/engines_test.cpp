@@ -10,17 +10,15 @@ TEST_CASE("every engine has the functions that its capabilities promise") {
   for (const EngineTraits& engine : engine_registry()) {
     INFO(engine.name);
     const EngineFactory& own = factory(engine.kind);
-    CHECK((own.make_shared != nullptr) == engine.teams);
-    CHECK((own.make_share != nullptr) == engine.teams);
-    CHECK((own.why_no_team != nullptr) == engine.teams);
-    CHECK((own.make_batch != nullptr) == engine.batches);
-    CHECK((own.check_extents != nullptr) == engine.regular_lattices);
+    CHECK((own.make_share != nullptr) == own.shares());
+    CHECK((own.why_no_team != nullptr) == own.shares());
+    CHECK((own.check_extents != nullptr) == engine.regular_only);
     CHECK(own.costs.ising_nanoseconds > 0);
   }
 }
 
 TEST_CASE("make_engine builds the engine that is named") {
-  const Graph graph = build_graph({{8, 6}, 0.1, Rule::rewire, 3});
+  const Graph graph = build_graph({{8, 6}, 0, Rule::rewire, 3});
   EngineSpec spec;
   spec.betas = {0.4};
   EngineOptions options;
@@ -31,7 +29,7 @@ TEST_CASE("make_engine builds the engine that is named") {
     const auto batch = make_batch(engine.kind, tasks, options);
     REQUIRE(batch->size() == 2);
     CHECK(batch->engine(1).name() == engine.name);
-    if (!engine.regular_lattices) continue;
+    if (!engine.regular_only) continue;
     CHECK(make_engine(engine.kind, nullptr, {8, 6}, spec, options)->name() == engine.name);
     CHECK_THROWS_AS(factory(engine.kind).check_extents({8, 5}), Error);
   }

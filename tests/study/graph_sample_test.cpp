@@ -109,8 +109,7 @@ TEST_CASE("improved estimators differ from the plain ones by nothing but noise, 
     spec.graph = {{12, 12}, 0.1, Rule::rewire, 100 + g};
     spec.seed = 1 + g;
     samples.spec = spec.graph;
-    samples.graphs.push_back(
-        reduce(spec, run_task(spec, {}, one_thread()).data, samples.grid, true));
+    samples.graphs.push_back(reduce(spec, run_task({spec}, one_thread()).data, samples.grid, true));
     REQUIRE(samples.graphs.back().improved.rows() == 3);
   }
   CHECK(controls(samples).names == std::vector<std::string>{"rewired_ends", "sum_k2"});
@@ -138,5 +137,5 @@ TEST_CASE("improved estimators differ from the plain ones by nothing but noise, 
   CHECK(controls(samples).x.cols() == 2);
   // Wolff clusters count as none.
   spec.cluster = ClusterUpdate::wolff;
-  CHECK(reduce(spec, run_task(spec, {}, one_thread()).data, samples.grid).improved.rows() == 0);
+  CHECK(reduce(spec, run_task({spec}, one_thread()).data, samples.grid).improved.rows() == 0);
 }

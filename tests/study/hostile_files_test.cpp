@@ -143,7 +143,7 @@ TEST_CASE("a task file whose digest fits but whose content does not is refused")
   const TaskSpec spec = swendsen_wang_task();
   const TaskPaths paths = task_paths(place / "", task_id(spec));
   fs::create_directories(place / "tasks");
-  REQUIRE(run_task(spec, paths, one_thread()).outcome == TaskOutcome::finished);
+  REQUIRE(run_task({spec, paths}, one_thread()).outcome == TaskOutcome::finished);
   const TaskData good = load_task(paths.finished, OpenAs::reader)->task;
   REQUIRE(read_finished(spec, paths.finished));
   TaskSpec more = spec;
@@ -216,7 +216,7 @@ TEST_CASE("a task file whose digest fits but whose content does not is refused")
     states[k](task);
     save_task(paths.finished, task);
     try {
-      run_task(more, paths, one_thread());
+      run_task({more, paths}, one_thread());
       FAIL_CHECK("it is believed");
     } catch (const Error& error) {
       CHECK(error.exit_code() == ExitCode::data);
@@ -224,8 +224,8 @@ TEST_CASE("a task file whose digest fits but whose content does not is refused")
     }
   }
   save_task(paths.finished, good);
-  const TaskResult longer = run_task(more, paths, one_thread());
-  CHECK(content_digest(longer.data) == content_digest(run_task(more, {}, one_thread()).data));
+  const TaskResult longer = run_task({more, paths}, one_thread());
+  CHECK(content_digest(longer.data) == content_digest(run_task({more}, one_thread()).data));
 }
 
 TEST_CASE("kept JSON is whole, or known not to be") {

@@ -82,7 +82,7 @@ TEST_CASE("runs of a small lattice in equilibrium are hardly ever refused") {
     spec.equilibrate = 60;
     spec.measure = 40;
     spec.every = 1;
-    for (const RunCheck& check : checked_run(run_task(spec, {}, one_thread()).data).checks) {
+    for (const RunCheck& check : checked_run(run_task({spec}, one_thread()).data).checks) {
       refused += check.ok() ? 0 : 1;
     }
   }

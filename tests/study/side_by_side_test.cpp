@@ -193,7 +193,7 @@ TEST_CASE(
     const auto rested = read_finished(spec, task_paths(runs.study.folder(), spec));
     REQUIRE(rested);
     CHECK(rested->bond_sum.time() == measure);
-    const TaskResult alone = run_task(spec, {}, TaskRun());
+    const TaskResult alone = run_task({spec}, TaskRun());
     CHECK(content_digest(*rested) == content_digest(alone.data));
     CHECK(rested->provenance.at("trajectory_hash") == alone.data.provenance.at("trajectory_hash"));
   }

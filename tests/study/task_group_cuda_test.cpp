@@ -55,7 +55,7 @@ TEST_CASE("a group on a CUDA device gives the data of each task on the CPU", "[g
   for (std::size_t k = 0; k < specs.size(); ++k) {
     INFO("task " << k);
     REQUIRE_FALSE(results[k].error);
-    const TaskData cpu = run_task(specs[k], {}, run_on(-1)).data;
+    const TaskData cpu = run_task({specs[k]}, run_on(-1)).data;
     CHECK(content_digest(results[k].data) == content_digest(cpu));
     CHECK(results[k].data.provenance.at("trajectory_hash") == cpu.provenance.at("trajectory_hash"));
   }
@@ -77,7 +77,7 @@ TEST_CASE("engines that warm up by other updates measure as new ones would", "[g
   for (std::size_t k = 0; k < specs.size(); ++k) {
     INFO("task " << k << ", " << to_string(warm) << ", then " << to_string(then));
     REQUIRE_FALSE(results[k].error);
-    const TaskData cpu = run_task(specs[k], {}, run_on(-1)).data;
+    const TaskData cpu = run_task({specs[k]}, run_on(-1)).data;
     CHECK(content_digest(results[k].data) == content_digest(cpu));
     CHECK(results[k].data.provenance.at("trajectory_hash") == cpu.provenance.at("trajectory_hash"));
   }
@@ -97,13 +97,13 @@ TEST_CASE("a group's checkpoints go on in a group, alone and on the CPU", "[gpu]
       stopped = stopped || result.outcome == TaskOutcome::interrupted;
     }
     if (!stopped) break;
-    if (++interrupted == 3) run_task(specs[5], jobs_in(place / "", specs)[5].paths, run_on(0));
+    if (++interrupted == 3) run_task({specs[5], jobs_in(place / "", specs)[5].paths}, run_on(0));
   }
   CHECK(interrupted >= 2);
   for (const TaskSpec& spec : specs) {
     const auto data = read_finished(spec, task_paths(place / "", task_id(spec)).finished);
     REQUIRE(data);
-    CHECK(content_digest(*data) == content_digest(run_task(spec, {}, run_on(-1)).data));
+    CHECK(content_digest(*data) == content_digest(run_task({spec}, run_on(-1)).data));
   }
 }
 

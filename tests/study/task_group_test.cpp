@@ -51,7 +51,7 @@ TaskRun plain_run() {
 }
 
 std::string digest_alone(const TaskSpec& spec) {
-  return content_digest(run_task(spec, {}, plain_run()).data);
+  return content_digest(run_task({spec}, plain_run()).data);
 }
 
 std::vector<TaskJob> jobs_in(const std::string& folder, const std::vector<TaskSpec>& specs) {
@@ -99,7 +99,7 @@ TEST_CASE("an interrupted group goes on from its checkpoints, together or alone"
     if (!stopped) break;
     ++interrupted;
     if (interrupted == 2) {  // one of them by itself, to its end
-      CHECK(run_task(specs[4], task_paths((place / "").string(), task_id(specs[4])), plain_run())
+      CHECK(run_task({specs[4], task_paths((place / "").string(), task_id(specs[4]))}, plain_run())
                 .outcome == TaskOutcome::finished);
     }
   }
@@ -156,7 +156,7 @@ struct Growing {
     CHECK(data->bond_sum.time() == measure);
     CHECK(content_digest(*data) == digest_alone(spec));
     CHECK(data->provenance.at("trajectory_hash") ==
-          run_task(spec, {}, plain_run()).data.provenance.at("trajectory_hash"));
+          run_task({spec}, plain_run()).data.provenance.at("trajectory_hash"));
     CHECK(claim_lease(paths(k).lease).lease);
   }
 };
@@ -204,7 +204,7 @@ TEST_CASE(
   CHECK(std::filesystem::exists(some.paths(2).checkpoint));
   TaskSpec more = some.specs[2];
   more.measure = 8;
-  REQUIRE(run_task(more, some.paths(2), plain_run()).outcome == TaskOutcome::finished);
+  REQUIRE(run_task({more, some.paths(2)}, plain_run()).outcome == TaskOutcome::finished);
   some.check_file(2, 8);
 }
 
@@ -225,7 +225,7 @@ TEST_CASE("kept tasks that are stopped with more to do leave checkpoints, and go
   some.check_file(1, 5);
   TaskSpec more = some.specs[0];
   more.measure = 9;
-  REQUIRE(run_task(more, some.paths(0), plain_run()).outcome == TaskOutcome::finished);
+  REQUIRE(run_task({more, some.paths(0)}, plain_run()).outcome == TaskOutcome::finished);
   some.check_file(0, 9);
 }
 
@@ -236,7 +236,7 @@ TEST_CASE("a task that fails or is held leaves the others of its group alone") {
   const auto jobs = jobs_in((place / "").string(), specs);
   std::ofstream(jobs[1].paths->checkpoint) << "no task file";
   const LeaseClaim other = claim_lease(jobs[2].paths->lease);
-  REQUIRE(run_task(specs[3], jobs[3].paths, plain_run()).outcome == TaskOutcome::finished);
+  REQUIRE(run_task({specs[3], jobs[3].paths}, plain_run()).outcome == TaskOutcome::finished);
   const auto results = run_tasks(jobs, plain_run());
   CHECK(results[0].outcome == TaskOutcome::finished);
   REQUIRE(results[1].error);
@@ -437,14 +437,14 @@ TEST_CASE("what is finished is there where nothing can be written") {
   TaskSpec spec = oracle::small_task();
   const TaskPaths paths = task_paths((place / "").string(), task_id(spec));
   std::filesystem::create_directories(folder_of(paths.finished));
-  const std::string digest = content_digest(run_task(spec, paths, plain_run()).data);
+  const std::string digest = content_digest(run_task({spec, paths}, plain_run()).data);
   const ReadOnlyDisk disk;
-  const TaskResult again = run_task(spec, paths, plain_run());
+  const TaskResult again = run_task({spec, paths}, plain_run());
   CHECK(again.outcome == TaskOutcome::already);
   CHECK(content_digest(again.data) == digest);
   spec.measure += 1;
   try {
-    run_task(spec, paths, plain_run());
+    run_task({spec, paths}, plain_run());
     FAIL("a task ran that can keep nothing");
   } catch (const Error& error) {
     CHECK(error.exit_code() == ExitCode::io);

@@ -40,7 +40,7 @@ TEST_CASE("series have their shape, and cluster sums leave the equilibration out
   for (const EngineKind engine : {EngineKind::multispin, EngineKind::bytespin}) {
     TaskSpec spec = small_task();
     spec.engine = engine;
-    const TaskResult result = run_task(spec, {}, one_thread());
+    const TaskResult result = run_task({spec}, one_thread());
     REQUIRE(result.outcome == TaskOutcome::finished);
     CHECK(result.data.bond_sum.time() == 12);
     CHECK(result.data.bond_sum.replicas() == 32);
@@ -57,15 +57,15 @@ TEST_CASE("series have their shape, and cluster sums leave the equilibration out
 TEST_CASE("the number of cycles per call of the engine changes nothing") {
   // The runner measures its own speed; a task run twice has other step lengths.
   const TaskSpec spec = small_task();
-  const TaskData first = run_task(spec, {}, one_thread()).data;
+  const TaskData first = run_task({spec}, one_thread()).data;
   TaskRun two = one_thread();
   two.engine.threads = 2;
-  CHECK(content_digest(first) == content_digest(run_task(spec, {}, two).data));
+  CHECK(content_digest(first) == content_digest(run_task({spec}, two).data));
 }
 
 TEST_CASE("results: energy is minus the bond sum per site, tau counts cycles") {
   const TaskSpec spec = small_task();
-  const TaskData data = run_task(spec, {}, one_thread()).data;
+  const TaskData data = run_task({spec}, one_thread()).data;
   const auto results = results_of(data);
   REQUIRE(results.size() == 2);
   double sum = 0;
@@ -80,7 +80,7 @@ TEST_CASE("results: energy is minus the bond sum per site, tau counts cycles") {
 TEST_CASE("results: cluster sums that 64 bits may not have held give no moments") {
   TaskSpec spec = small_task();
   spec.cluster = ClusterUpdate::swendsen_wang;
-  TaskData data = run_task(spec, {}, one_thread()).data;
+  TaskData data = run_task({spec}, one_thread()).data;
   CHECK(cluster_sums_fit(data, 0));
   const auto sites = std::int64_t{1} << 30;
   data.graph.sites = static_cast<std::uint64_t>(sites);
@@ -110,6 +110,6 @@ TEST_CASE("an imported graph is part of a task's identity by its content") {
   CHECK(configuration.count("lattice.p") == 0);
   // The same graph, the same trajectory, whether it was built or brought.
   TaskSpec built = small_task();
-  CHECK(run_task(spec, {}, one_thread()).data.bond_sum ==
-        run_task(built, {}, one_thread()).data.bond_sum);
+  CHECK(run_task({spec}, one_thread()).data.bond_sum ==
+        run_task({built}, one_thread()).data.bond_sum);
 }
