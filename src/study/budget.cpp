@@ -10,10 +10,10 @@
 namespace rewise {
 namespace {
 
-// Of a device's free memory: what engines need is an estimate, and those of Wolff updates take more
-// where there is more.
+// Share of a device's free memory. Memory estimates are uncertain, and Wolff updates allocate more
+// if more is free.
 constexpr double kShareOfDevice = 0.7;
-// Of the host's free memory, for groups of a device that are prepared, run and are written.
+// Share of the host's free memory for the groups of a device, from preparation to the last file.
 constexpr double kShareOfHost = 0.25;
 
 }  // namespace

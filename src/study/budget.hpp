@@ -1,9 +1,10 @@
-// Admission control of the executor: what groups of tasks may use at the same time, by estimates
-// (need.hpp). Host memory is reserved from the claim of a group until its files are written, a
-// device's memory while its engines exist, a CPU thread while they advance. A group that would be
-// alone is always admitted: an estimate may be too high, and check_memory() has been asked.
+// Admission control of the executor: decides from memory estimates (need.hpp) which groups of tasks
+// may exist at the same time. A group reserves host memory from its claim until its files are
+// written, device memory while its engines exist, and a CPU thread while they advance. A group that
+// would be alone is always admitted, because estimates may be too high and plan() has checked that
+// one task fits.
 //
-// Not thread-safe: used under the executor's lock.
+// Not thread-safe: the executor calls it under its lock.
 #pragma once
 
 #include <atomic>
@@ -23,15 +24,15 @@ class Budget {
   Budget(const std::vector<int>& devices, int threads);
 
   int threads() const { return threads_; }
-  // Threads that each running CPU task may use just now.
+  // Threads that each running CPU task may use at present.
   const std::atomic<int>& threads_each() const { return threads_each_; }
   std::size_t groups() const { return groups_; }
   std::size_t running() const { return running_; }
 
-  // What a list of tasks may use: how many tasks at a time, each with how many bytes of the host.
-  // `line`: to be shown, or "". Error(device) if one task alone does not fit.
+  // Limits for a list of tasks. `line` is a memory report for the user, or "". Throws Error(device)
+  // if a single task does not fit.
   struct Plan {
-    std::size_t slots = 1;  // groups at a time
+    std::size_t slots = 1;  // groups that may exist at a time
     double task_bytes = 0, group_bytes = 0;
     std::string line = {};
   };
@@ -51,14 +52,14 @@ class Budget {
 
  private:
   struct Device {
-    std::size_t running = 0, groups = 0;  // with engines that advance; with engines
-    double reserved = 0, room = 0;        // bytes
+    std::size_t running = 0, groups = 0;  // groups with advancing engines; groups with engines
+    double reserved = 0, room = 0;        // bytes reserved; upper limit
   };
   void count(int device, int more);
 
   const int threads_;
   const bool on_cpu_;
-  double reserved_ = 0, room_ = 0;  // bytes of the host
+  double reserved_ = 0, room_ = 0;  // host bytes reserved; upper limit
   std::size_t groups_ = 0, running_ = 0;
   std::map<int, Device> devices_;
   std::atomic<int> threads_each_ = 1;

@@ -40,7 +40,7 @@ std::filesystem::path folder_of(const char* in_package, const char* in_source) {
   const auto program = std::filesystem::read_symlink("/proc/self/exe", none);
   const auto installed = program.parent_path().parent_path() / "share" / "rewise" / in_package;
   const auto source = std::filesystem::path(kSource) / in_source;
-  // A Python that runs the module of a source tree may be in /usr/bin, beside another rewise.
+  // If the program is Python itself, /usr/bin may contain the files of another rewise installation.
   const bool in_python = program.filename().string().starts_with("python");
   const auto& first = in_python ? source : installed;
   return std::filesystem::exists(first, none) ? first : in_python ? installed : source;
@@ -59,7 +59,7 @@ std::string shipped_config(const std::string& name) {
 }
 
 std::string simd_target() {
-  // The best of the targets that both the build and this machine know.
+  // The best target that both this build and this machine support.
   const std::int64_t usable = hwy::SupportedTargets() & HWY_TARGETS;
   const std::int64_t best = usable & -usable;
   return hwy::TargetName(best);

@@ -10,28 +10,28 @@ namespace rewise {
 
 struct BuildInfo {
   std::string version;     // "0.1.0"
-  std::string revision;    // git revision, "+" behind it where the tree was changed; or "unknown"
+  std::string revision;    // git revision, with "+" if the tree was modified; or "unknown"
   std::string compiler;    // "GNU 12.2.0"
   std::string build_type;  // "Release"
   std::string python;      // interpreter found at configure time, or ""
 };
 const BuildInfo& build_info();
 
-// Where plot.py and report.py are, and configs/: the Python package that runs the program
-// (REWISE_PACKAGE, which it sets), share/rewise beside an installed program, or the source tree.
+// Folder with plot.py, report.py and configs/: the running Python package (it sets REWISE_PACKAGE),
+// share/rewise of an installation, or the source tree.
 std::filesystem::path scripts_folder();
 std::filesystem::path configs_folder();
-// Path of a study that comes with the program, for examples: relative to the working directory
-// where it lies below it, else absolute.
+// Path of a study shipped with the program, for examples: relative if it lies below the working
+// directory, else absolute.
 std::string shipped_config(const std::string& name);
 
-// The widest vectors that the vectorised loops use on this machine: "AVX3 (16 x 32 bit)".
+// Widest vectors of the vectorised loops on this machine: "AVX3 (16 x 32 bit)".
 std::string simd_target();
 std::string host_name();
 std::string cpu_name();
-// Name and version of every library the program uses.
+// Name and version of every library in use.
 std::vector<std::pair<std::string, std::string>> library_versions();
-// Now, "2026-11-21T09:30:00Z".
+// Current time: "2026-11-21T09:30:00Z".
 std::string utc_time();
 
 }  // namespace rewise

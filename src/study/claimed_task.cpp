@@ -19,7 +19,7 @@
 namespace rewise {
 namespace {
 
-// A number kept in provenance across restarts.
+// Reads a number that provenance keeps across restarts.
 double kept_number(const TextMap& provenance, const std::string& key) {
   const auto found = provenance.find(key);
   return found == provenance.end() ? 0 : std::strtod(found->second.c_str(), nullptr);
@@ -27,9 +27,9 @@ double kept_number(const TextMap& provenance, const std::string& key) {
 
 }  // namespace
 
-// A file of this task and its `.prev`, of the finished one in packs, too. Error(data) where no good
-// copy is left, unless it is to be computed again; Error(held) where a finished file holds other
-// physics.
+// Loads `file` or its `.prev`; a finished task may also be in a results archive. If no good copy is
+// left, throws Error(data), or sets the file aside if the task may be recomputed. Throws
+// Error(held) if a finished file belongs to another task.
 std::optional<TaskData> ClaimedTask::load(const std::filesystem::path& file) {
   bool same_physics = true;
   try {
@@ -43,7 +43,7 @@ std::optional<TaskData> ClaimedTask::load(const std::filesystem::path& file) {
       check_same_physics(loaded->task.configuration, task_configuration(spec()), kMayGrow,
                          file.string());
     } catch (const Error& error) {
-      // In a study a file's name says what it holds: one that holds another task is damaged.
+      // In a study, the file name identifies the task, so a file with another task is damaged.
       same_physics = !job_.paths->group.empty();
       if (same_physics) {
         throw Error(ExitCode::data,
@@ -73,15 +73,15 @@ std::optional<TaskData> ClaimedTask::load(const std::filesystem::path& file) {
   }
 }
 
-// What was stored, if anything: the finished file or the checkpoint, whichever went further.
+// Returns the stored result with the most cycles, from the finished file or the checkpoint, if any.
 std::optional<TaskData> ClaimedTask::load_furthest() {
   const TaskPaths& paths = *job_.paths;
   auto finished = load(paths.finished);
-  // A complete result wins over whatever a checkpoint holds.
+  // A complete result takes precedence over any checkpoint.
   if (finished && finished->bond_sum.time() >= spec().measure) return finished;
   const std::filesystem::path source = source_;
   auto part = load(paths.checkpoint);
-  if (finished && finished->state.engine.empty()) {  // a checkpoint is all there is to go on from
+  if (finished && finished->state.engine.empty()) {  // only the checkpoint can be resumed
     if (!part) say("its final state was not kept: computed again from its start");
     finished.reset();
   } else if (finished && !take_parts(*finished)) {
@@ -94,8 +94,8 @@ std::optional<TaskData> ClaimedTask::load_furthest() {
   return part;
 }
 
-// The spins of a finished task's state, where they lie apart; false where they are lost, and are to
-// be computed again.
+// Reads the spins of a final state that is stored in parts. Returns false if parts are lost and
+// must be recomputed.
 bool ClaimedTask::take_parts(TaskData& finished) {
   StateRecord& state = finished.state;
   if (state.parts.empty()) return true;
@@ -113,7 +113,7 @@ bool ClaimedTask::take_parts(TaskData& finished) {
   }
 }
 
-// What only shows once there are a graph and an engine, about the file that was read.
+// Runs a check of the stored file that needs its graph or engine.
 void ClaimedTask::check_source(const std::function<void()>& check) const {
   try {
     check();
@@ -136,7 +136,7 @@ void ClaimedTask::claim() {
     try {
       claim = claim_lease(job_.paths->lease);
     } catch (const Error& error) {
-      // A folder that can only be read may hold all that is asked for.
+      // A read-only folder may still contain the complete result.
       std::optional<TaskData> finished;
       if (error.exit_code() == ExitCode::io) finished = read_finished(spec(), *job_.paths);
       if (!finished) throw;
@@ -159,7 +159,7 @@ void ClaimedTask::claim() {
       result_.data = std::move(data_);
       return close(TaskOutcome::already);
     }
-    if (!replaces_) {  // asking a finished task for more is no news
+    if (!replaces_) {  // no message if a finished task is extended
       say(fmt::format("going on after {} of {} measurements", measurements(), spec().measure));
     }
   }
@@ -211,13 +211,14 @@ void ClaimedTask::attach(Engine& engine) {
   data_.configuration = task_configuration(spec());
 }
 
-// From the warm-up's engine to the one that measures.
+// Separates the task from its warm-up engine.
 void ClaimedTask::detach() {
   pack(Saved::whole);
   resumes_ = warmed_up_ = true;
 }
 
-// Warm-up and equilibration end with a measurement that is dropped, and with it the cluster sums.
+// Warm-up and equilibration end with a measurement that is discarded, which resets the cluster
+// sums.
 Step ClaimedTask::next(std::uint64_t budget, std::size_t& count) const {
   count = 1;
   const std::uint64_t dropped = spec().discarded_cycles();
@@ -248,7 +249,7 @@ ClaimedTask::Saved ClaimedTask::saved_at_end() const {
 }
 
 void ClaimedTask::hand_over_result() {
-  // Whose state is written in parts may turn out to have lost its lease.
+  // A task whose state is written in parts may still find that its lease is lost.
   if (!job_.ready || handed_over_ || saved_at_end() == Saved::apart) return;
   note_measured();
   note_provenance(std::nullopt);
@@ -256,7 +257,7 @@ void ClaimedTask::hand_over_result() {
   hand_over_record();
 }
 
-// Of what it has measured, which goes on or is written meanwhile.
+// Passes on a copy of the measurements; the original continues or is written to its file.
 void ClaimedTask::hand_over_record() {
   const auto record = std::make_shared<TaskRecord>(data_);
   hand_over_(
@@ -264,9 +265,9 @@ void ClaimedTask::hand_over_record() {
 }
 
 void ClaimedTask::continue_with(TaskJob job) {
-  std::exception_ptr lost;  // for the new job
+  std::exception_ptr lost;  // reported by the new job
   try {
-    wait_for_checkpoint();  // which names the job's files
+    wait_for_checkpoint();  // the checkpoint uses the old job's paths
   } catch (...) {
     lost = std::current_exception();
   }
@@ -292,17 +293,17 @@ void ClaimedTask::interrupt() {
 }
 
 void ClaimedTask::abandon() {
-  // What it may have measured since goes with the steps.
+  // Measurements after the last completed step are discarded.
   const std::uint64_t beyond = cycles_ - std::min(cycles_, spec().discarded_cycles());
   data_.for_each_series([&](auto& series) { series.truncate(beyond / spec().every); });
   if (!warmed_up_ || !job_.paths) return close(TaskOutcome::interrupted, progress_text());
   leave(&ClaimedTask::write_interrupted);
 }
 
-// Its engine is done with it.
+// Hands the task to a host thread once its engine is no longer needed.
 void ClaimedTask::leave(void (ClaimedTask::*write)()) {
   open_ = false;
-  // The file's image is as large again.
+  // The factor 2 includes the image of the file.
   hand_over_(
       2 * bytes(), [this, write] { guarded([&] { (this->*write)(); }); }, file_urgency());
 }
@@ -319,7 +320,7 @@ void ClaimedTask::write_finished() {
         save_new_task(job_.paths->finished, data_, &*lease_);
       }
       remove_sealed(job_.paths->checkpoint, &*lease_);
-      // Of a file by itself, earlier runs may have left some, which `.prev` named until now.
+      // Earlier runs of a single file may have left parts that `.prev` referred to until now.
       for (const auto& file : {job_.paths->checkpoint, job_.paths->finished}) {
         if (in_parts_ || job_.paths->group.empty()) remove_unnamed_parts(file, *lease_);
       }
@@ -353,7 +354,7 @@ void ClaimedTask::write_checkpoint(const TaskData& data) {
   if (in_parts_) remove_unnamed_parts(job_.paths->checkpoint, *lease_);
 }
 
-// State and provenance into data_.
+// Stores state and provenance in data_.
 void ClaimedTask::pack(Saved how, const std::filesystem::path& file) {
   note_measured();
   data_.state = {};
@@ -365,8 +366,8 @@ void ClaimedTask::pack(Saved how, const std::filesystem::path& file) {
     hash = engine_->trajectory_hash(&state);
     data_.state = {std::move(state.engine), state.step, cycles_, std::move(state.bytes)};
   } else if (data_.state.parts.empty() || complete()) {
-    // For a checkpoint spins that lie with ranks are not gathered for their hash: their files are
-    // sealed.
+    // Spins of a checkpoint are not gathered from the ranks for a hash: each part has its own
+    // digest.
     hash = engine_->trajectory_hash();
   }
   note_provenance(hash);
@@ -377,7 +378,7 @@ void ClaimedTask::note_measured() {
       fmt::format("{}", std::max(spec().measure, measurements()));
 }
 
-// Where this machine does not see what others have written, there is no state afterwards.
+// On machines that do not see the other ranks' files, data_ has no state afterwards.
 void ClaimedTask::save_apart(const SavesApart& engine, const std::filesystem::path& file) {
   in_parts_ = true;
   const std::filesystem::path name = next_parts(file, *lease_);
@@ -434,7 +435,7 @@ void ClaimedTask::checkpoint_after(double seconds) {
   }
   saved_ = std::chrono::steady_clock::now();
   pack(Saved::apart, job_.paths->checkpoint);
-  // The engine goes on, and data_ with it.
+  // The engine continues to add to data_, so a copy is written.
   StateRecord state = std::move(data_.state);
   const double held = 2 * bytes() + 2 * static_cast<double>(state.bytes.size());
   const auto copy = std::make_shared<TaskData>(data_);
@@ -461,7 +462,7 @@ void ClaimedTask::checkpoint_after(double seconds) {
   }
 }
 
-// Jobs begin in order: it has begun.
+// Jobs start in order, so the checkpoint's job has already started.
 void ClaimedTask::wait_for_checkpoint() {
   std::unique_lock lock(checkpoint_.mutex);
   checkpoint_.ended.wait(lock, [this] { return !checkpoint_.under_way; });

@@ -1,10 +1,11 @@
-// One task from its claim to its file: its lease, its data so far, its clocks.
+// One task from its claim to its file: its lease, its data so far and its clocks.
 //
-//   open, not complete   claimed or running: the thread of its group uses it
-//   open, complete       kept: the result was handed over, lease and engine stay
-//   not open             a host thread writes its file, then releases the lease and calls `done`
+//   open, not complete   claimed or running; used by the thread of its group
+//   open, complete       kept alive: the result was handed over, lease and engine stay
+//   not open             a host thread writes its file, releases the lease and calls `done`
 //
-// It leaves early, with `done`, as held, lost, already (complete before), interrupted or failed.
+// A task may end early and call `done` with the outcome held, lost, already (it was complete
+// before), interrupted or failed.
 #pragma once
 
 #include <chrono>
@@ -25,14 +26,14 @@
 
 namespace rewise {
 
-// What an engine does next: `cycles` cycles and, mostly, a measurement.
+// The next action of an engine: `cycles` cycles, usually followed by a measurement.
 struct Step {
   std::uint64_t cycles = 1;
   bool measured = false;
   auto operator<=>(const Step&) const = default;
 };
 
-// Runs a job on a host thread, so that no engine waits for it; `bytes`: that it holds until then.
+// Runs a job on a host thread. The job holds `bytes` of memory until it ends.
 using HandOver = std::function<void(double bytes, std::function<void()> job, Urgency urgency)>;
 
 class ClaimedTask {
@@ -42,10 +43,10 @@ class ClaimedTask {
 
   const TaskSpec& spec() const { return job_.spec; }
   const Graph& graph() const { return *graph_; }
-  void drop_graph() { graph_.reset(); }  // no engine has it
-  bool open() const { return open_; }    // still to be run
+  void drop_graph() { graph_.reset(); }  // if no engine uses it
+  bool open() const { return open_; }    // not finished
 
-  // Runs f; an exception becomes this task's result. After a lost lease the task is left alone.
+  // Runs f and stores an exception as this task's result. A task that lost its lease is abandoned.
   template <class F>
   void guarded(const F& f) {
     try {
@@ -61,32 +62,32 @@ class ClaimedTask {
   }
 
   void claim();
-  // The engine of what it does now; the state that it goes on from is its data's, if any.
+  // Connects the engine of the current phase and restores the stored state, if any.
   void attach(Engine& engine);
   void detach();
 
-  // Whether the warm-up is still to be done, or being done: its engine has updates of its own.
+  // True until the warm-up is complete. The warm-up has an engine of its own.
   bool warming() const { return cycles_ < spec().warm_up.cycles; }
   EngineSpec engine_spec() const;
 
-  // The next step, where `budget` cycles are enough for one call of the engine, and how many times.
+  // Returns the next step and how often to repeat it; one engine call takes about `budget` cycles.
   Step next(std::uint64_t budget, std::size_t& count) const;
-  // What its engine has measured, some of it or all, before it takes the cycles.
+  // Adds measurements of the engine. Call it before take() counts their cycles.
   void append(const Samples& some);
   void take(std::uint64_t cycles);
   void spend(double seconds) { seconds_ += seconds; }
 
   bool complete() const { return measurements() >= spec().measure; }
-  // A complete task passes its result on before its state is fetched; then its file is written.
+  // Passes the result of a complete task on before its final state is fetched and its file written.
   void hand_over_result();
   void finish();
   bool kept() const { return open_ && job_.keep_alive && handed_over_ && complete(); }
-  // A job of the same task with more measurements. Its engine goes on.
+  // Continues a kept task with a job that requests more measurements from the same engine.
   void continue_with(TaskJob job);
   void interrupt();
-  // Stopped before its engine made a step.
+  // Ends a task whose engine was stopped before its first step.
   void abandon();
-  // Writes one if the last one is that old, and on disk. Rethrows the error of the last one.
+  // Starts a checkpoint if the last one is older than `seconds` and on disk. Rethrows its error.
   void checkpoint_after(double seconds);
 
  private:
@@ -104,7 +105,8 @@ class ClaimedTask {
       checkpoint_.ended.wait(lock, [this] { return !checkpoint_.under_way; });
     }
     lease_.reset();
-    if (open_) open_ = false;  // else a host thread has it, while the group's may look
+    if (open_)
+      open_ = false;  // otherwise a host thread owns the task and its group may read the flag
     if (job_.done) job_.done(std::move(result_));
   }
   void fail() {
@@ -117,12 +119,12 @@ class ClaimedTask {
   void write_finished();
   void write_interrupted();
   void wait_for_checkpoint();
-  double bytes() const;  // of data_
+  double bytes() const;  // size of data_
   std::optional<TaskData> load(const std::filesystem::path& file);
   std::optional<TaskData> load_furthest();
   void check_source(const std::function<void()>& check) const;
-  // A state in the data; whole, or where ranks can do so in parts that are files already, those of
-  // a task file.
+  // How data_ stores the state: without spins, complete, or in part files that the ranks have
+  // already written beside the task file.
   enum class Saved { no, whole, apart };
   void pack(Saved how, const std::filesystem::path& file = {});
   void save_apart(const SavesApart& engine, const std::filesystem::path& file);
@@ -137,16 +139,16 @@ class ClaimedTask {
   TaskResult result_;
   bool open_ = true;
   std::optional<Lease> lease_;
-  std::shared_ptr<const Graph> graph_;  // none of a task of the bitlattice engine
+  std::shared_ptr<const Graph> graph_;  // null for the bitlattice engine
   Engine* engine_ = nullptr;
   TaskData data_;
-  std::filesystem::path source_;             // of data_, where it was read
-  bool warmed_up_ = false;                   // in this process; its state is in data_ alone
-  bool resumes_ = false, replaces_ = false;  // has a state to go on from; has a finished file
-  bool handed_over_ = false;                 // its result
-  bool in_parts_ = false;                    // there may be files of parts of its states
+  std::filesystem::path source_;             // file that data_ was read from
+  bool warmed_up_ = false;                   // by this process; the state is only in data_
+  bool resumes_ = false, replaces_ = false;  // has a state to resume; has a finished file
+  bool handed_over_ = false;                 // the result was handed over
+  bool in_parts_ = false;                    // part files of its states may exist
   std::uint64_t cycles_ = 0;
-  double seconds_ = 0;                           // of the group's time, this task's share
+  double seconds_ = 0;                           // this task's share of the group's time
   std::chrono::steady_clock::time_point saved_;  // when the last checkpoint began
   struct {
     std::mutex mutex;
@@ -157,7 +159,7 @@ class ClaimedTask {
   struct {
     double seconds = 0, updating = 0, measuring = 0, updates = 0;
     ClusterSteps steps;
-  } counted_;  // already in the provenance
+  } counted_;  // already added to provenance
 };
 
 }  // namespace rewise

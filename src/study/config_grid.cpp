@@ -16,8 +16,7 @@
 namespace rewise {
 namespace {
 
-// One entry of `sizes`: a list of extents, or an edge, which stands for a lattice of each
-// dimension.
+// Reads one entry of `sizes`: a list of extents, or one edge, which gives a lattice per dimension.
 std::vector<std::vector<std::uint32_t>> read_extents(const TomlSection& section,
                                                      const toml::node& node,
                                                      const std::vector<std::size_t>& dims) {
@@ -52,8 +51,8 @@ std::vector<std::size_t> read_dims(const TomlSection& section) {
   return dims;
 }
 
-// sizes = "auto" of tc: three sizes with some 200 shortcuts or more at the smallest p > 0 that the
-// smallest of them, of 2^18 sites at most, allows; powers of two or three times those.
+// sizes = "auto" of tc: three sizes. The smallest p > 0 that yields 200 shortcuts within 2^18 sites
+// determines the smallest size; the others are 2 and 4 times its edge (dim > 2: 1.5 and 2 times).
 void choose_sizes(const TomlSection& section, const std::vector<std::size_t>& dims,
                   std::uint32_t graphs, StudyConfig& config) {
   if (dims.size() != 1) {
@@ -84,12 +83,12 @@ void choose_sizes(const TomlSection& section, const std::vector<std::size_t>& di
   config.more_sizes = section.whole("more_sizes", config.more_sizes);
 }
 
-// sizes and, beside them, graphs, both sorted by the number of sites.
+// Reads `sizes` and the corresponding `graphs`, both sorted by the number of sites.
 void read_sizes(const TomlSection& section, std::uint32_t otherwise, StudyConfig& config) {
   const auto dims = read_dims(section);
   const auto& list = need_list(section, "sizes", "a list of even edges, such as [32, 64]");
   std::vector<std::vector<std::uint32_t>> sizes;
-  std::vector<std::size_t> entry;  // [size] of the list, that it comes from
+  std::vector<std::size_t> entry;  // [size] index of the list entry that produced it
   for (std::size_t k = 0; k < list.size(); ++k) {
     const toml::node& node = list[k];
     for (const auto& extents : read_extents(section, node, dims)) {
@@ -128,7 +127,7 @@ void read_sizes(const TomlSection& section, std::uint32_t otherwise, StudyConfig
   }
 }
 
-// from, from * 10^(1/per_decade), .. up to `to`, each rounded to six digits.
+// Values from, from * 10^(1/per_decade), .. up to `to`, each rounded to six digits.
 std::vector<double> read_log_range(const TomlSection& section, const toml::table& table) {
   const TomlSection range(table, "lattice.p", section.file(), {"from", "to", "per_decade"});
   range.need("from");
@@ -172,14 +171,14 @@ void read_rules(const TomlSection& section, StudyConfig& config) {
   config.rule = config.rules.front();
 }
 
-// Own graphs in place of lattices; paths are relative to the folder of the study's file.
+// Reads imported graphs; paths are relative to the folder of the study file.
 void read_files(const TomlSection& section, StudyConfig& config) {
   for (const char* key :
        {"dim", "sizes", "p", "rule", "parity", "graphs", "most_graphs", "more_sizes"}) {
     if (!section.has(key)) continue;
     throw Error(ExitCode::usage,
-                fmt::format("{}: is for lattices, and lattice.files takes graphs as they are "
-                            "(for 'rewise sweep')",
+                fmt::format("{}: is for lattices and cannot be combined with lattice.files, whose "
+                            "graphs are used as they are",
                             section.origin(key)));
   }
   const auto base = std::filesystem::path(section.file()).parent_path();
@@ -246,7 +245,7 @@ void read_temperature_list(const TomlSection& section, StudyConfig& config) {
   std::sort(config.temperatures.begin(), config.temperatures.end());
 }
 
-// Which temperatures share a task: the lists together hold each temperature of the study once.
+// Reads which temperatures share a task. Each temperature of the study must occur exactly once.
 void read_temperature_tasks(const TomlSection& section, StudyConfig& config) {
   constexpr std::string_view key = "temperature_tasks";
   const auto* node = section.find(key);
@@ -271,7 +270,7 @@ void read_temperature_tasks(const TomlSection& section, StudyConfig& config) {
     section.fail(key, *node, fmt::format("it does not have temperature {}", t));
   }
   if (config.temperatures.empty()) {
-    section.fail(key, *node, "it is for temperatures that are given, not \"auto\"");
+    section.fail(key, *node, "it needs explicit temperatures, not \"auto\"");
   }
 }
 

@@ -6,11 +6,11 @@
 
 namespace rewise {
 
-// dim, sizes, graphs (`graphs` of each size unless given), most_graphs, more_sizes, p and rule, all
-// sorted as StudyConfig has them. Error(usage).
+// Reads dim, sizes, graphs (`graphs` per size unless given), most_graphs, more_sizes, p and rule,
+// all in the order of StudyConfig. Throws Error(usage).
 void read_lattice(const TomlSection& section, std::uint32_t graphs, StudyConfig& config);
 
-// Error(usage).
+// Throws Error(usage).
 void read_temperatures(const TomlSection& section, StudyConfig& config);
 
 }  // namespace rewise

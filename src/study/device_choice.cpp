@@ -25,7 +25,7 @@ enum class Asked { automatic, cpu, cuda, listed };
 
 struct Wish {
   Asked asked;
-  std::vector<std::vector<int>> listed;  // indices, in the order given; together those of a team
+  std::vector<std::vector<int>> listed;  // indices as given; each inner list is a team
 
   bool has_team() const {
     return std::any_of(listed.begin(), listed.end(),
@@ -33,7 +33,7 @@ struct Wish {
   }
 };
 
-// `more`: a word beside those, which errors name, too.
+// Parses a device. `more`: one more word that error messages list as allowed.
 Wish parse_wish(std::string_view text, std::string_view origin, std::string_view more = "") {
   if (text.starts_with(kPrefix)) {
     Wish wish{Asked::listed, {}};
@@ -53,7 +53,7 @@ Wish parse_wish(std::string_view text, std::string_view origin, std::string_view
   }
   const std::array<std::string_view, 6> words{"auto", "cpu", "cuda", "cuda:0", "cuda:0,1", more};
   const auto known = std::span(words).first(more.empty() ? 5 : 6);
-  if (text.starts_with("gpu")) {  // near to "cpu"
+  if (text.starts_with("gpu")) {  // suggests "cuda", since "cpu" would be the nearest known word
     throw Error(ExitCode::usage,
                 fmt::format("{}: unknown device '{}' (did you mean 'cuda'? known: {})", origin,
                             text, fmt::join(known, ", ")));
@@ -63,17 +63,16 @@ Wish parse_wish(std::string_view text, std::string_view origin, std::string_view
 
 void check_team(std::string_view text, EngineKind engine, std::string_view origin, Teams teams) {
   if (teams == Teams::refused) {
-    throw Error(ExitCode::usage, fmt::format("{}: {}: devices share a system in 'rewise run' and "
-                                             "'rewise bench' (cuda:0,1 deals tasks out)",
-                                             origin, text));
+    throw Error(ExitCode::usage,
+                fmt::format("{}: {}: several GPUs share one replica only in 'rewise run' and "
+                            "'rewise bench' (cuda:0,1 distributes tasks)",
+                            origin, text));
   }
   if (!factory(engine).shares()) {
-    throw Error(
-        ExitCode::usage,
-        fmt::format("{}: {}: devices share a system in the bytespin and the bitlattice engine, "
-                    "not in the {} engine (take --engine bytespin --cluster swendsen-wang, "
-                    "or --engine bitlattice)",
-                    origin, text, to_string(engine)));
+    throw Error(ExitCode::usage,
+                fmt::format("{}: {}: the {} engine cannot share one replica among GPUs (take "
+                            "--engine bytespin --cluster swendsen-wang, or --engine bitlattice)",
+                            origin, text, to_string(engine)));
   }
 }
 
@@ -115,8 +114,8 @@ DeviceChoice choose_automatically(const std::string& why_not, const CudaReport& 
   return {{cuda_device(first->index)}, reason};
 }
 
-// As many of these threads as a limited address space (ulimit -v) has room for: where one cannot be
-// started, OpenMP ends the process.
+// Reduces the number of threads until their stacks fit into a limited address space (ulimit -v),
+// because OpenMP ends the process if a thread cannot be started.
 int with_room_for_stacks(int threads) {
   rlimit space{}, stack{};
   if (::getrlimit(RLIMIT_AS, &space) != 0 || space.rlim_cur == RLIM_INFINITY) return threads;
@@ -181,8 +180,8 @@ DeviceChoice choose_device(std::string_view text, EngineKind engine, std::string
   const Wish wish = parse_wish(text, origin);
   if (wish.listed.size() > 1) {
     throw Error(ExitCode::usage,
-                fmt::format("{}: {} names {} devices (one task runs on one; 'rewise tc' deals its "
-                            "tasks out to several)",
+                fmt::format("{}: {} lists {} devices (a task runs on one; 'rewise tc' distributes "
+                            "its tasks)",
                             origin, text, wish.listed.size()));
   }
   return choose_devices(text, engine, origin, report, teams, cpu_seconds);
@@ -203,7 +202,7 @@ CudaReport report_for(std::string_view text, bool all) {
         tried.listed.insert(tried.listed.end(), team.begin(), team.end());
       }
     } catch (const Error&) {
-      // Who chooses by it says what is wrong.
+      // choose_devices() reports the error.
     }
   }
   return cuda_report(tried);

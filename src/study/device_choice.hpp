@@ -1,14 +1,13 @@
-// Which device the engines run on, and how many threads: what `--device`, `run.device` and
-// `--threads` ask for against what there is. A missing device is an error, never a silent
-// fall-back; `auto` takes a GPU where one can be used and says what it took.
+// Chooses the device of the engines and the number of threads from `--device`, `run.device` and
+// `--threads`. A requested device that is missing is an error, never a silent fallback. `auto`
+// selects a GPU if one is usable and reports its choice.
 //
-//   auto       a GPU where this build, this machine and the engine allow, unless the CPU will be
-//              done before a GPU has started; else the CPU
+//   auto       a GPU if the build, the machine and the engine support it and the CPU would not
+//              finish before the GPU has started; else the CPU
 //   cpu        the CPU
-//   cuda       the first CUDA device that can be used
-//   cuda:1     that one; cuda:0,1: several, for commands that deal out tasks
-//   cuda:0+1   both together on each task (bytespin, bitlattice): for commands that say
-//   Teams::allowed
+//   cuda       the first usable CUDA device
+//   cuda:1     that device; cuda:0,1: several, for commands that distribute tasks
+//   cuda:0+1   both devices share each replica (bytespin, bitlattice); only where Teams::allowed
 #pragma once
 
 #include <limits>
@@ -23,8 +22,8 @@ namespace rewise {
 
 struct Device {
   std::string name;            // "cpu", "cuda:0", "cuda:0+1"
-  int index = -1;              // of the (first) CUDA device; -1: the CPU
-  std::vector<int> team = {};  // two or more that share every system; else empty
+  int index = -1;              // index of the (first) CUDA device; -1: the CPU
+  std::vector<int> team = {};  // two or more devices that share every replica; else empty
 
   void choose(EngineOptions& options) const {
     options.device = index;
@@ -32,7 +31,7 @@ struct Device {
   }
 };
 
-// That device, or these together.
+// One device, or a team of devices.
 Device cuda_device(int index);
 Device cuda_team(const std::vector<int>& indices);
 
@@ -40,40 +39,40 @@ enum class Teams { refused, allowed };
 
 struct DeviceChoice {
   std::vector<Device> devices;  // at least one
-  std::string reason;           // one line for people, why these; empty where they were asked for
+  std::string reason;  // one line that explains the choice; empty if the devices were requested
 
   std::vector<int> indices() const;  // [devices]
 };
 
-// Error(usage) unless the text is one of the forms above, or `more`.
+// Throws Error(usage) unless the text has one of the forms above or equals `more`.
 void check_device_words(std::string_view text, std::string_view origin, std::string_view more = "");
 
-// The devices that the text asks for. Error(usage) as above; Error(device) where one that was asked
-// for by name cannot be used, saying why and which there are. `cpu_seconds` is what the CPU will
-// take for the whole task or study (study/costs.hpp); below kGpuStart `auto` stays there.
+// Returns the devices that the text requests. Throws Error(usage) as above, and Error(device) with
+// the reason and the usable devices if a requested one is unusable. `cpu_seconds`: expected CPU
+// time of the whole task or study (search/costs.hpp); `auto` stays on the CPU below kGpuStart.
 DeviceChoice choose_devices(std::string_view text, EngineKind engine, std::string_view origin,
                             const CudaReport& report, Teams teams = Teams::refused,
                             double cpu_seconds = std::numeric_limits<double>::infinity());
-// The same for a command that takes one: several are Error(usage).
+// The same for a command that uses one device. Throws Error(usage) for several devices.
 DeviceChoice choose_device(std::string_view text, EngineKind engine, std::string_view origin,
                            double cpu_seconds, const CudaReport& report,
                            Teams teams = Teams::refused);
-// By report_for(text).
+// The same with the report of report_for(text).
 DeviceChoice choose_device(std::string_view text, EngineKind engine, std::string_view origin,
                            double cpu_seconds, Teams teams = Teams::refused);
 
-// cuda_report(), which starts CUDA (memory, and some tenths of a second) on the devices that are
-// named, or on the first that can be used, or on all; for "cpu" one that has no devices, and starts
-// nothing.
+// Returns cuda_report() of the listed devices, the first usable one, or all. It starts CUDA on
+// these devices, which takes memory and some tenths of a second. For "cpu" it starts nothing and
+// returns an empty report.
 CudaReport report_for(std::string_view text, bool all = false);
 
-// Seconds that a process takes to start CUDA and bring the first graph to the device (H200: 0.4).
+// Seconds until CUDA has started and the first graph is on the device (H200: 0.4).
 inline constexpr double kGpuStart = 0.5;
 
-// "device: cuda:0 (NVIDIA H200; ..)" on standard error, where there is a reason to say.
+// Prints "device: cuda:0 (NVIDIA H200; ..)" to standard error if `reason` is not empty.
 void tell_device(const DeviceChoice& choice);
 
-// Cores that this process may use, or what was asked for.
+// Returns `asked`, or the number of cores that this process may use if `asked` is 0.
 int thread_count(int asked);
 
 }  // namespace rewise

@@ -14,7 +14,7 @@
 namespace rewise {
 namespace {
 
-// Nothing for "auto".
+// Returns nothing for "auto".
 template <class Word, std::size_t N>
 std::optional<Word> word_or_auto(const std::string& text, const std::array<Word, N>& all,
                                  std::string_view what, const std::string& origin) {
@@ -25,7 +25,8 @@ std::optional<Word> word_or_auto(const std::string& text, const std::array<Word,
   return all[found - 1];
 }
 
-// The names, after `automatic` ones, of all engines or of those that run studies.
+// Parses the name of an engine, or "auto" if allowed. `all` includes engines that do not run
+// studies.
 std::optional<EngineKind> engine_word(const std::string& given, const std::string& origin, bool all,
                                       bool automatic) {
   const std::string text = engine_name_now(given, origin);
@@ -50,7 +51,7 @@ std::optional<EngineKind> engine_word(const std::string& given, const std::strin
 std::string engine_name_now(const std::string& text, const std::string& origin) {
   for (const EngineTraits& engine : engine_registry()) {
     if (text != engine.stored_name) continue;
-    fmt::print(stderr, "rewise: {}: the engine '{}' is called '{}' now\n", origin, text,
+    fmt::print(stderr, "rewise: {}: the engine '{}' has been renamed to '{}'\n", origin, text,
                engine.name);
     return std::string(engine.name);
   }
@@ -58,7 +59,7 @@ std::string engine_name_now(const std::string& text, const std::string& origin) 
 }
 
 Rule choose_rule(const std::string& text, const std::string& origin) {
-  std::vector<std::string_view> known;  // the parity is said apart
+  std::vector<std::string_view> known;  // parse_rule() handles the parity separately
   for (int k = 0; k <= static_cast<int>(Rule::add); ++k) {
     known.push_back(to_string(static_cast<Rule>(k)));
   }
@@ -94,10 +95,9 @@ std::optional<ClusterUpdate> choose_cluster(const std::string& text,
   if (text.empty()) return schedule ? std::optional(ClusterUpdate::wolff) : std::nullopt;
   const auto cluster = cluster_or_auto(text, origin);
   if (cluster || !schedule) return cluster;
-  throw Error(ExitCode::usage,
-              fmt::format("{}: auto is weighed together with a schedule auto, not {} (wolff, "
-                          "swendsen-wang or few-cluster there)",
-                          origin, to_string(*schedule)));
+  throw Error(ExitCode::usage, fmt::format("{}: auto needs schedule auto, not {} (use wolff, "
+                                           "swendsen-wang or few-cluster)",
+                                           origin, to_string(*schedule)));
 }
 
 LocalUpdate choose_local_update(const std::string& text, int dim, const std::string& origin) {

@@ -1,6 +1,5 @@
-// Rules, engines and updates as users name them: what "auto" stands for, and what is refused, with
-// `origin` (an option, or file, line and key) in front of the message. Where "auto" is allowed, it
-// is among the words that the message lists.
+// Parses rules, engines and updates, and resolves "auto". Error messages begin with `origin` (an
+// option, or file, line and key) and list "auto" where it is allowed.
 #pragma once
 
 #include <cstdint>
@@ -12,25 +11,26 @@
 
 namespace rewise {
 
-// A rule that graphs are built by.
+// Parses a rule that builds graphs.
 Rule choose_rule(const std::string& text, const std::string& origin);
-// M:W, a cluster update: nothing for "auto".
+// Parses a schedule M:W or a cluster update. Returns nothing for "auto".
 std::optional<Schedule> schedule_or_auto(const std::string& text, const std::string& origin);
 std::optional<ClusterUpdate> cluster_or_auto(const std::string& text, const std::string& origin);
-// The cluster update beside a schedule (nothing: "auto"), for "": auto beside an auto schedule,
-// with which it is weighed; Wolff beside another. Error(usage) for "auto" beside another.
+// Resolves the cluster update for `schedule` (nothing: "auto"). "" means auto with an auto
+// schedule, which chooses both together, and Wolff otherwise. Throws Error(usage) for "auto" with a
+// fixed schedule.
 std::optional<ClusterUpdate> choose_cluster(const std::string& text,
                                             const std::optional<Schedule>& schedule,
                                             const std::string& origin);
-// "metropolis", "glauber", or "auto": glauber on chains (dim 1), where checkerboard Metropolis
-// cannot reach every configuration, metropolis elsewhere (dim 0: no lattice).
+// Resolves "metropolis", "glauber" or "auto". Auto is glauber on chains (dim 1), where checkerboard
+// Metropolis cannot reach every configuration, and metropolis otherwise (dim 0: no lattice).
 LocalUpdate choose_local_update(const std::string& text, int dim, const std::string& origin);
 
-// Error(usage) with `origin` in front unless every extent is even, at least 4, and all together
-// make at most 2^32 - 1 sites.
+// Throws Error(usage), with `origin` in front, unless every extent is even and at least 4 and their
+// product is at most 2^32 - 1.
 void check_extents(const std::vector<std::uint32_t>& extents, const std::string& origin);
-// "multispin", "bytespin", or "auto": multispin where it has the model and the cluster update, else
-// bytespin. Error(usage) where the engine that is named has not.
+// Resolves "multispin", "bytespin" or "auto". Auto is multispin if it supports the model and the
+// cluster update, else bytespin. Throws Error(usage) if the named engine does not support them.
 EngineKind choose_engine(const std::string& text, const Model& model, ClusterUpdate cluster,
                          const std::string& origin, bool bitlattice = false);
 // Error(usage) for a model whose order parameter is not m, where schedules would be compared by m.
@@ -39,14 +39,13 @@ void check_compares_schedules(const Model& model, const std::string& origin);
 // where `text` names an engine without it.
 EngineKind engine_with_exchange(EngineKind chosen, const std::string& text,
                                 const std::string& origin);
-// The present name of an engine for one of version 0.1 (bundle, single, packed), with a note on
-// standard error; any other text as it is.
+// Replaces the names of version 0.1 (bundle, single, packed) and prints a note to standard error;
+// returns any other text unchanged.
 std::string engine_name_now(const std::string& text, const std::string& origin);
-// Error(usage) for what is no engine's name, and for bitlattice where `bitlattice` does not allow
-// it.
+// Throws Error(usage) for an unknown engine, and for bitlattice unless `bitlattice` allows it.
 EngineKind engine_named(const std::string& engine, const std::string& origin,
                         bool bitlattice = false);
-// The multispin engine takes multiples of its word, 32.
+// The multispin engine needs a multiple of 32 replicas, the bits of its word.
 void check_replicas(EngineKind engine, std::uint64_t replicas, const std::string& origin);
 
 }  // namespace rewise

@@ -26,20 +26,19 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-// A list whose tasks are all held by other processes: how often it tries again, and when it says
-// so.
+// If other processes hold all tasks of a list: time between retries, and until a message.
 constexpr auto kRetry = 200ms;
 constexpr auto kFirstWord = 5s, kNextWords = 60s;
 
-// Groups of the multispin engine that run on a CUDA device at once, of each list: while one waits
+// Groups of the multispin engine that run at once on a CUDA device, per list. While one group waits
 // for the host, or is too small to fill the device, another one runs.
 constexpr std::size_t kLanes = 3;
 
-// Tasks of the CPU per thread that are claimed at a time: one runs while the files of another are
-// written. Groups of a device are bounded by host memory alone.
+// Groups per CPU thread that may be claimed: one runs while the files of another are written. On a
+// device, only host memory limits the number of groups.
 constexpr std::size_t kGroupsPerThread = 2;
 
-// Kept groups use no more than this part of the free memory, all together.
+// All groups that are kept alive may use at most this share of the free memory.
 constexpr double kKeptOfHost = 1.0 / 16, kKeptOfDevice = 0.1;
 
 constexpr int kNoDevice = -2;
@@ -47,8 +46,8 @@ constexpr int kNoDevice = -2;
 // Host threads need stacks: returns 0 if less than 1 GiB is free.
 int host_threads(int threads) { return memory_room().bytes < 1u << 30 ? 0 : threads; }
 
-// Names the damaged results: what their tasks reported, and every other file of the folder whose
-// digest does not fit, so that one run lists all of them.
+// Lists all damaged results: those that tasks reported and every other file of the folder with a
+// wrong digest, so that a single run reports all of them.
 std::string damaged_text(const std::filesystem::path& folder, std::vector<std::string> said) {
   std::error_code error;
   std::filesystem::directory_iterator entry(folder / "tasks", error), end;
@@ -77,14 +76,14 @@ std::string damaged_text(const std::filesystem::path& folder, std::vector<std::s
 }  // namespace
 
 // The tasks of one call of run(). Constant members are read without the executor's lock; the
-// handler is called until run() returns.
+// handler is called only until run() returns.
 struct Executor::List {
   List(std::vector<StudyTask> all, const StopToken& token, Progress& show, const TaskHandler& take)
       : tasks(std::move(all)), stop(token), progress(show), handle(take), missing(tasks.size()) {
     for (const StudyTask& task : tasks) ids.push_back(task_id(task.spec));
     pending.resize(tasks.size());
     std::iota(pending.begin(), pending.end(), std::size_t{0});
-    // The longest first, so that no thread is left alone with a long one at the end.
+    // The longest tasks start first, so that no long task runs alone at the end.
     std::ranges::stable_sort(pending, {}, [this](std::size_t k) { return tasks[k].seconds; });
     if (std::ranges::all_of(tasks,
                             [](const auto& task) { return factory(task.spec.engine).batches(); })) {
@@ -93,7 +92,7 @@ struct Executor::List {
   }
 
   std::vector<std::size_t> take_group(bool on_cpu, std::size_t devices);
-  // Results of all tasks are taken, but those of damaged ones.
+  // True once all results are taken except those of damaged tasks.
   bool is_done() const { return missing == damaged.size(); }
 
   const std::vector<StudyTask> tasks;
@@ -104,31 +103,33 @@ struct Executor::List {
   std::vector<std::size_t> pending;  // waiting tasks; taken from the back
   std::size_t lanes = 1;             // groups that run on a device at once
   Budget::Plan plan;
-  double left = 0, share = 0;     // seconds of the waiting tasks; of all of them, per slot
-  std::size_t missing;            // results
-  std::size_t computed = 0;       // tasks without a result file before
-  std::set<std::size_t> written;  // tasks whose file was there before their result was passed on
-  std::size_t first_groups = 0;   // of those that are to begin soon
+  double left = 0, share = 0;  // expected seconds: of waiting tasks; of all tasks divided by slots
+  std::size_t missing;         // results
+  std::size_t computed = 0;    // tasks without a result file before
+  std::set<std::size_t> written;  // tasks whose file was written before the result was passed on
+  std::size_t first_groups = 0;   // groups taken so far; the first ones must start soon
   std::size_t preparing = 0, ready = 0;  // groups
   std::map<int, std::size_t> running;    // groups, by device
   bool begun = false, interrupted = false;
-  std::vector<std::string> damaged;                // what their tasks reported
-  std::size_t held_in_a_row = 0;                   // since the last result
-  std::string holder, waits_for;                   // who holds a task, and which
-  std::optional<Clock::time_point> waiting_since;  // for nothing but other processes
+  std::vector<std::string> damaged;  // messages of damaged tasks
+  std::size_t held_in_a_row = 0;     // since the last result
+  std::string holder, waits_for;     // holder of a task, and the id of that task
+  std::optional<Clock::time_point>
+      waiting_since;  // set while only tasks of other processes are left
   Clock::time_point told, retry_at;
 };
 
-// The next group: on a CUDA device several tasks of one shape, but none that another lane should
-// have. While the others prepare the longest tasks, the first group of each device is the shortest.
+// Takes the next group. On a CUDA device, it contains several tasks of one shape, but leaves enough
+// for the other lanes. The first group of each device contains the shortest tasks, so that it
+// starts while the longest tasks are prepared.
 std::vector<std::size_t> Executor::List::take_group(bool on_cpu, std::size_t devices) {
   const bool shortest = !on_cpu && first_groups < devices;
   ++first_groups;
   if (shortest) std::ranges::reverse(pending);
   const StudyTask& first = tasks[pending.back()];
-  // No more than a lane's share of the work and, towards the end, than a device's of what is left;
-  // and where files take long half of what is left to each, so that those of the first are written
-  // while the last are still being measured.
+  // Upper limit: a lane's share of all work and a device's share of the remaining work. If files
+  // take long, at most half of the remaining tasks of a slot, so that the first files are written
+  // while the last tasks are measured.
   const double most_seconds = std::min(share, left / static_cast<double>(devices)) * (1 - 1e-9);
   const GroupSize size = group_size(first.spec);
   const std::size_t half = (pending.size() + 2 * plan.slots - 1) / (2 * plan.slots);
@@ -182,7 +183,7 @@ void Executor::guarded(const F& f) {
   }
 }
 
-// Under the lock.
+// Call under the lock.
 void Executor::rethrow() const {
   if (failure_) std::rethrow_exception(failure_);
 }
@@ -196,7 +197,7 @@ std::size_t Executor::run(std::vector<StudyTask> tasks, const StopToken& stop, P
   std::unique_lock lock(mutex_);
   rethrow();
   admit(*list, lock);
-  // A task that is being written is read when its file is there; one that is kept goes on.
+  // A task whose file is being written can begin only once that file exists, unless it is kept.
   const auto can_begin = [&](const std::string& id) {
     return writing_.contains(id) ==
            std::ranges::any_of(kept_, [&](const Entry& kept) { return kept.ids.contains(id); });
@@ -207,7 +208,7 @@ std::size_t Executor::run(std::vector<StudyTask> tasks, const StopToken& stop, P
     changed_.wait(lock, [&] { return failed_ || std::ranges::all_of(list->ids, can_begin); });
   }
   rethrow();
-  resume_kept(list);  // from here on the handler is called
+  resume_kept(list);  // from here on, the handler may be called
   lock.unlock();
   guarded([&] {
     std::vector<std::size_t> waiting;
@@ -254,13 +255,14 @@ std::size_t Executor::run(std::vector<StudyTask> tasks, const StopToken& stop, P
   rethrow();
   lock.unlock();
   wait_for_other_ranks(this_rank(), folder_.path());
-  throw Error(ExitCode::interrupted,
-              fmt::format("stopped by {}; checkpoints written, the same command goes on from them",
-                          stop.reason()));
+  throw Error(
+      ExitCode::interrupted,
+      fmt::format("stopped by {}; checkpoints are written; run the same command to continue",
+                  stop.reason()));
 }
 
-// Waits until no group exists. A group of a list that still runs is waited for: all lists have the
-// same stop request, or the same failure.
+// Waits until no group exists. This includes groups of lists that still run: all lists share one
+// stop request and one failure.
 void Executor::drain(std::unique_lock<std::mutex>& lock) {
   while (budget_.groups() > 0) {
     end_all_kept();
@@ -275,8 +277,8 @@ void Executor::drain(std::unique_lock<std::mutex>& lock) {
   }
 }
 
-// How much the list may use. If one task alone does not fit, kept groups and those of other lists
-// are waited for first.
+// Computes the limits of the list. If a single task does not fit, first waits until kept groups and
+// those of other lists have ended.
 void Executor::admit(List& list, std::unique_lock<std::mutex>& lock) {
   while (true) {
     try {
@@ -294,7 +296,7 @@ void Executor::admit(List& list, std::unique_lock<std::mutex>& lock) {
   lock.lock();
 }
 
-// Kept tasks of this list go on with their engines.
+// Resumes the kept tasks of this list on their engines.
 void Executor::resume_kept(const ListPtr& list) {
   for (auto next = kept_.begin(); next != kept_.end();) {
     const auto kept = next++;
@@ -310,8 +312,8 @@ void Executor::resume_kept(const ListPtr& list) {
   }
 }
 
-// Under the lock. Without a thread the others, or the caller of run(), do the work. More workers
-// than CPU threads would only hold memory: each has an arena of its own.
+// Call under the lock. If no thread can be started, existing workers or the caller of run() do the
+// work. There are no more workers than CPU threads, because each one has a memory arena.
 void Executor::start_worker() {
   if (idle_ > 0 || (on_cpu_ && workers_.size() >= static_cast<std::size_t>(budget_.threads()))) {
     return;
@@ -338,12 +340,12 @@ void Executor::work(const std::function<bool()>& over) {
       start_worker();
       lock.unlock();
       guarded([&] { act(action); });
-      action = {};  // what it held ends without the lock
+      action = {};  // release its objects without the lock
       lock.lock();
       changed_.notify_all();
       continue;
     }
-    if (!ending_.empty()) continue;  // since just now
+    if (!ending_.empty()) continue;  // added in the meantime
     auto next = Clock::time_point::max();
     for (const ListPtr& list : lists_) {
       if (!list->pending.empty() && list->retry_at > Clock::now()) {
@@ -357,7 +359,7 @@ void Executor::work(const std::function<bool()>& over) {
   }
 }
 
-// Under the lock: what a worker does next, counted as begun.
+// Call under the lock. Returns the next action of a worker and counts it as started.
 Executor::Action Executor::next_action() {
   Action action;
   if (failed_) end_all_kept();
@@ -400,7 +402,7 @@ Executor::Action Executor::next_action() {
   return action;
 }
 
-// A CPU that has a task on each thread gains nothing from preparing others.
+// On a CPU with a task on each thread, preparing more tasks gains nothing.
 bool Executor::may_prepare(const List& list) {
   if (failed_ || list.interrupted || list.pending.empty() || list.retry_at > Clock::now()) {
     return false;
@@ -419,7 +421,7 @@ bool Executor::may_prepare(const List& list) {
   return false;
 }
 
-// Where a group that is ready may run now, or kNoDevice.
+// Returns a device where a prepared group may run now, or kNoDevice.
 int Executor::free_device(const Entry& entry) {
   if (on_cpu_) {
     return budget_.running() < static_cast<std::size_t>(budget_.threads()) ? -1 : kNoDevice;
@@ -499,7 +501,7 @@ void Executor::prepare(Action& action) {
   if (on_cpu_) run.engine.threads_now = &budget_.threads_each();
   run.stop = list->stop;
   run.checkpoint = folder_.config().checkpoint;
-  // It exists until its files are written: jobs of host threads refer to it.
+  // The group exists until its files are written, because jobs of host threads refer to it.
   entry.group = GroupPtr(new TaskGroup(std::move(jobs), run, host_, action.ahead),
                          [reserved](TaskGroup* group) mutable {
                            delete group;
@@ -542,7 +544,7 @@ void Executor::run_group(Action& action) {
   if (!kept) entry.group->end();
 }
 
-// Keeps a group whose tasks are complete, if there is memory for it.
+// Keeps a group of complete tasks alive if there is enough memory.
 bool Executor::keep(Action& action) {
   try {
     const Entry& entry = action.entry.front();
@@ -561,7 +563,7 @@ bool Executor::keep(Action& action) {
     if (host > host_room || (!on_cpu_ && on_device > device_room)) return false;
     kept_.splice(kept_.end(), action.entry);
     return true;
-  } catch (const std::exception&) {  // no memory, or a device that has failed
+  } catch (const std::exception&) {  // out of memory, or a failed device
     return false;
   }
 }
@@ -580,17 +582,17 @@ void Executor::end_kept(const std::set<std::string>& ids) {
 
 void Executor::expect_graphs(const std::vector<TaskSpec>& likely) {
   constexpr double most = 1u << 30;  // bytes
-  if (on_cpu_) return;               // engines have the threads
+  if (on_cpu_) return;               // engines use all threads
   graphs_.expect(likely, std::min(most, memory_room().bytes / 16));
 }
 
-// Passes the result on if there is a finished file.
+// Passes on the result of a finished file. Returns false if there is none.
 bool Executor::look_for_result(List& list, std::size_t index) {
   const StudyTask& task = list.tasks[index];
   const std::string& id = list.ids[index];
   const TaskPaths paths = task_paths(folder_.path(), id, archive_name(task.spec));
   {
-    // Whether another process has measured more since, the claim will tell.
+    // The claim finds out whether another process has measured more in the meantime.
     const std::lock_guard lock(mutex_);
     const auto known = measured_.find(id);
     if (known != measured_.end() && known->second < task.spec.measure) return false;
@@ -599,7 +601,7 @@ bool Executor::look_for_result(List& list, std::size_t index) {
   try {
     const profile::Span span(profile::Work::look, "result");
     data = read_finished(task.spec, paths);
-  } catch (const Error& error) {  // the owner of its lease may have a good copy
+  } catch (const Error& error) {  // the lease's owner may have a good copy
     if (error.exit_code() != ExitCode::data) throw;
   }
   if (!data) return false;
@@ -627,7 +629,7 @@ TaskJob Executor::job(const ListPtr& list, std::size_t index) {
   };
   job.recompute_damaged = config.recompute_damaged;
   if (!config.keep_states || !task.extends) job.final_state = FinalState::none;
-  job.awaited = task.purpose == "pilot";  // until it is long enough
+  job.awaited = task.purpose == "pilot";  // a pilot's file is read again soon
   job.keep_alive = task.keep_alive && shared_ranks() == nullptr;
   job.graph_of = [this](const TaskSpec& spec) { return graphs_.take(spec); };
   job.on_graph = task.on_graph;
@@ -648,14 +650,15 @@ TaskJob Executor::job(const ListPtr& list, std::size_t index) {
   return job;
 }
 
-// A task leaves its group.
+// Handles the end of a task in its group.
 void Executor::close(List& list, std::size_t index, double reported, TaskResult&& result) {
   const StudyTask& task = list.tasks[index];
   if (result.error) {
     try {
       std::rethrow_exception(result.error);
     } catch (const Error& error) {
-      // A damaged file concerns one task: the others go on, and run() names all damaged ones.
+      // A damaged file affects one task only: the others continue, and run() lists all damaged
+      // files.
       if (error.exit_code() != ExitCode::data) throw;
       const std::lock_guard lock(mutex_);
       list.damaged.emplace_back(error.what());
@@ -678,7 +681,7 @@ void Executor::close(List& list, std::size_t index, double reported, TaskResult&
     case TaskOutcome::finished:
     case TaskOutcome::unwritten: {
       const bool written = result.outcome == TaskOutcome::finished;
-      if (written) pack_later(task.spec);  // before finish_files() may go on
+      if (written) pack_later(task.spec);  // before finish_files() may return
       {
         const std::lock_guard lock(mutex_);
         const std::string& id = list.ids[index];
@@ -706,7 +709,7 @@ void Executor::close(List& list, std::size_t index, double reported, TaskResult&
 }
 
 void Executor::take_result(List& list, std::size_t index, double reported, TaskData&& data) {
-  list.progress.skip(list.tasks[index].seconds - reported);  // what a checkpoint had saved
+  list.progress.skip(list.tasks[index].seconds - reported);  // work saved by a checkpoint
   {
     const std::lock_guard lock(mutex_);
     list.held_in_a_row = 0;
@@ -719,7 +722,7 @@ void Executor::take_result(List& list, std::size_t index, double reported, TaskD
   changed_.notify_all();
 }
 
-// Another process has the task: it goes to the end of the queue.
+// Moves a task that another process holds to the end of the queue.
 void Executor::give_back(List& list, std::size_t index, const std::string& holder) {
   const std::lock_guard lock(mutex_);
   list.pending.insert(list.pending.begin(), index);
@@ -729,8 +732,8 @@ void Executor::give_back(List& list, std::size_t index, const std::string& holde
   list.waits_for = list.tasks[index].label;
 }
 
-// A pause if all waiting tasks are held by others. A lease that is not renewed is taken over in the
-// end (lease.hpp): no wait is for ever.
+// Pauses if other processes hold all waiting tasks. A lease that is not renewed is taken over in
+// the end (lease.hpp), so no wait lasts forever.
 void Executor::wait_for_holders(List& list) {
   std::string word;
   {
@@ -739,7 +742,7 @@ void Executor::wait_for_holders(List& list) {
     if (list.held_in_a_row == 0 || list.held_in_a_row < list.pending.size()) return;
     const auto now = Clock::now();
     list.retry_at = now + kRetry;
-    end_all_kept();  // the holders may wait for those
+    end_all_kept();  // the holders may wait for these tasks
     if (!list.waiting_since) list.told = *(list.waiting_since = now);
     if (now - list.told < (list.told == *list.waiting_since ? kFirstWord : kNextWords)) return;
     list.told = now;
@@ -750,8 +753,8 @@ void Executor::wait_for_holders(List& list) {
   list.progress.line(word);
 }
 
-// The file of a task goes into the results archive of its lattice (task_pack.hpp): thousands of
-// small files burden a file system.
+// Schedules a task file for the results archive of its lattice (task_pack.hpp): thousands of small
+// files burden a file system.
 void Executor::pack_later(const TaskSpec& spec) {
   const std::string archive = archive_name(spec);
   const std::lock_guard lock(mutex_);
@@ -759,8 +762,8 @@ void Executor::pack_later(const TaskSpec& spec) {
   to_pack_.insert(archive);
 }
 
-// Once a list has ended and its files are written, beside whatever runs. In a job of several
-// processes the one that marks the study as finished does this, so that nothing changes afterwards.
+// Packs results archives after a list has ended and its files are written. Among several processes,
+// only the one that marks the study as finished does this, so that nothing changes afterwards.
 void Executor::start_packing() {
   if (!folder_.leads()) return;
   {
@@ -788,7 +791,7 @@ void Executor::pack() {
   });
   while (!failed_ && !to_pack_.empty()) {
     const std::string archive = to_pack_.extract(to_pack_.begin()).value();
-    // With those that were too few for an archive before.
+    // Includes earlier tasks that were too few for an archive.
     const std::vector<std::string> ids(archives_[archive].begin(), archives_[archive].end());
     lock.unlock();
     std::string warning;
@@ -796,10 +799,10 @@ void Executor::pack() {
       const profile::Span span(profile::Work::files, "pack tasks");
       pack_tasks(folder_.path() / "tasks", archive, ids);
     } catch (const LeaseLost&) {
-      // Another process writes this archive.
+      // Another process is writing this archive.
     } catch (const Error& error) {
       if (error.exit_code() != ExitCode::io && error.exit_code() != ExitCode::data) throw;
-      warning = fmt::format("warning: finished tasks stay in files of their own: {}", error.what());
+      warning = fmt::format("warning: finished tasks remain in separate files: {}", error.what());
     }
     lock.lock();
     if (!warning.empty()) pack_warning_ = std::move(warning);

@@ -2,28 +2,28 @@
 //
 // A task passes through these states:
 //
-//   waiting    in the list of its caller (run())
-//   claimed    a worker has its lease, and has read what is stored of it; its graph is built
-//   running    its engine advances, in lockstep with those of its group (task_group.hpp)
+//   waiting    in the list of a call of run()
+//   claimed    a worker has its lease, has read its stored data and has built its graph
+//   running    its engine advances in lockstep with those of its group (task_group.hpp)
 //   writing    its result was passed to the caller; its state is fetched and its file written
-//   kept       (keep_alive) complete, but its engine and lease stay: more may be requested of it
+//   kept       (keep_alive) complete; engine and lease stay for further measurements
 //   finished   its file is written, its lease released
 //
-// and leaves them early as held (another process has its lease: it waits again), lost (another
-// process took its lease over: it waits again, or complete_files() checks it), damaged (reported
-// when the others are done) or interrupted (a checkpoint is written).
+// It may also end early: held (another process has its lease; it waits again), lost (another
+// process took its lease over; it waits again, or complete_files() checks it), damaged (reported at
+// the end) or interrupted (a checkpoint is written).
 //
-// Workers are equal. Each takes the first action that is possible: end a kept group, run a claimed
-// group, or claim and build the next group. So the next group is prepared while the engines of
-// others run, and host threads (host_threads.hpp) write the files of the last one. A worker starts
-// another one when it begins an action and no other is idle.
+// All workers are alike. Each takes the first possible action: end a kept group, run a claimed
+// group, or claim and build the next group. The next group is therefore prepared while engines of
+// others run, and host threads (host_threads.hpp) write the files of the previous one. A worker
+// that begins an action starts another worker if none is idle.
 //
-// Admission (Budget): a group is claimed if its estimate of host memory fits beside the groups that
-// exist, and run if a CPU thread is free, or if the list has a free lane on a device with enough
-// memory. Kept groups end when they are in the way. A group that is alone is always admitted.
+// Admission (Budget): a group is claimed if its estimated host memory fits. It runs if a CPU thread
+// is free, or if the list has a free lane on a device with enough memory. Kept groups end if they
+// block others. A group that is alone is always admitted.
 //
-// Locks: one mutex for queue, budget and bookkeeping. No engine, file or handler runs under it.
-// Results do not depend on threads, groups, devices or the order of actions.
+// Locks: one mutex protects queue, budget and bookkeeping. Engines, files and handlers run without
+// it. Results do not depend on threads, groups, devices or the order of actions.
 #pragma once
 
 #include <atomic>
@@ -56,46 +56,49 @@ struct StudyTask {
   TaskSpec spec;
   std::string label;   // "p = 0.01, 64x64, graph 3"
   double seconds = 0;  // expected on one core; the unit of the progress line
-  // "graph" (a result rests on it), "pilot", "scan" or "tune".
+  // "graph" (results depend on it), "pilot", "scan" or "tune".
   std::string purpose = "graph";
-  bool extends = true;  // more measurements may be requested later: its final state is stored
-  // More is likely to be requested as soon as its result is known: its engine stays in memory until
-  // Executor::end_kept().
+  bool extends = true;  // stores the final state, since more measurements may follow
+  // Keeps the engine in memory until Executor::end_kept(), because a request for more measurements
+  // is likely to follow the result.
   bool keep_alive = false;
-  std::function<void(const Graph&)> on_graph = {};  // as TaskJob's
-  // Speed of the point whose size number `size` it belongs to, where its search runs it.
+  std::function<void(const Graph&)> on_graph = {};  // see TaskJob
+  // Speed record of the task's search point; the task belongs to its size number `size`. May be
+  // null.
   TaskSpeed* speed = nullptr;
   std::size_t size = 0;
 };
 
-// Called once per finished task, in any order, from any thread. The data do not include the final
-// state or, for a task that was computed just now, its hash.
+// Called once per finished task, in any order, from any thread. The data contain no final state. A
+// task that was computed just now has no trajectory hash either.
 using TaskHandler = std::function<void(std::size_t index, TaskData&& data)>;
 
 class Executor {
  public:
-  // `devices`: CUDA devices, or {-1} for the CPU; `threads`: of the CPU. `folder` must outlive it.
+  // `devices`: CUDA devices, or {-1} for the CPU; `threads`: CPU threads. `folder` must outlive the
+  // executor.
   Executor(const StudyFolder& folder, std::vector<int> devices, int threads);
   ~Executor();  // writes all files first
 
   // Runs all tasks to completion and passes each result to `handle`. Returns the number of tasks
-  // that had no result file before. Tasks held by another process are awaited. Files may still be
-  // in flight on return (finish_files()); `progress` must live until then.
-  // Thread-safe: concurrent calls share workers and devices, and an error in one fails all.
-  // Throws Error(interrupted) on a stop request, once every running task has written a checkpoint;
-  // Error(device) if one task alone exceeds the memory; Error(data) naming damaged results.
+  // that had no result file before. Waits for tasks held by another process. Files may still be in
+  // flight on return (see finish_files()); `progress` must live until they are written.
+  //
+  // Thread-safe: concurrent calls share workers and devices, and an error in one fails all. Throws
+  // Error(interrupted) on a stop request, once every running task has written a checkpoint;
+  // Error(device) if a single task exceeds the memory; Error(data) listing damaged results.
   std::size_t run(std::vector<StudyTask> tasks, const StopToken& stop, Progress& progress,
                   const TaskHandler& handle);
-  // Tasks that are likely to come next, the likeliest first; replaces the previous list. Their
-  // graphs are built beside a device's work.
+  // Sets the tasks that are likely to come next, the most likely first. Their graphs are built
+  // while a device works.
   void expect_graphs(const std::vector<TaskSpec>& likely);
-  // Nothing more is requested of these tasks, by id: their files are written.
+  // Ends these kept tasks (by id), because no more measurements follow. Their files are written.
   void end_kept(const std::set<std::string>& ids);
   // Stops all workers after the groups in flight and makes run() rethrow this exception.
   void fail(std::exception_ptr what);
   // Waits until the files of all results so far are written and packed. Rethrows the first error.
   void finish_files(Progress& progress);
-  // Tasks whose lease was lost between their result and their file, since the last call, by id.
+  // Returns and clears the ids of tasks that lost their lease between result and file.
   std::set<std::string> take_unwritten();
 
  private:
@@ -106,14 +109,14 @@ class Executor {
   struct Entry {
     ListPtr list;
     GroupPtr group;
-    bool must_run = false;           // the first of its list: a stop request comes after a step
-    bool resumed = false;            // it was kept, on its device
+    bool must_run = false;           // first of its list: checks for a stop only after a step
+    bool resumed = false;            // was kept alive on its device
     double host = 0, on_device = 0;  // bytes
-    std::set<std::string> ids = {};  // of its tasks that are kept, or were
+    std::set<std::string> ids = {};  // its tasks that are or were kept alive
   };
   struct Action {
     enum class Kind { none, end, drop, run, prepare } kind = Kind::none;
-    std::list<Entry> entry = {};          // one: its nodes move between the queues
+    std::list<Entry> entry = {};          // one element: list nodes move between the queues
     std::vector<std::size_t> tasks = {};  // to be prepared
     bool ahead = false;
   };
@@ -155,21 +158,21 @@ class Executor {
   std::atomic<bool> failed_ = false;
   bool ended_ = false, told_memory_ = false;
   Budget budget_;
-  std::list<ListPtr> lists_;  // of calls of run() that have not returned
+  std::list<ListPtr> lists_;  // calls of run() that have not returned
   std::list<Entry> ready_, kept_, ending_;
-  std::set<std::string> not_kept_;      // tasks of end_kept()
-  std::multiset<std::string> writing_;  // tasks whose result was taken and that have no file yet
-  std::set<std::string> unwritten_;     // whose lease was lost then
-  std::map<std::string, std::uint64_t> measured_;  // by this process: known without a look at files
+  std::set<std::string> not_kept_;                 // tasks that end_kept() ended
+  std::multiset<std::string> writing_;             // tasks with a result but no file yet
+  std::set<std::string> unwritten_;                // those that then lost their lease
+  std::map<std::string, std::uint64_t> measured_;  // by this process; avoids reading files
   std::size_t idle_ = 0;                           // workers
-  // Results archives: ids by archive, those with new tasks, whether a thread is writing them.
+  // Results archives: their task ids, those with new tasks, whether a thread is writing them.
   std::map<std::string, std::set<std::string>> archives_;
   std::set<std::string> to_pack_;
   bool packing_ = false, pack_due_ = false;
   std::string pack_warning_;
   HostThreads host_;
   GraphStock graphs_;
-  std::vector<std::jthread> workers_;  // they use all of the above
+  std::vector<std::jthread> workers_;  // last member: workers use all others
 };
 
 }  // namespace rewise

@@ -9,7 +9,7 @@
 namespace rewise {
 namespace {
 
-// Of the moments of the first half of the replicas and of the rest.
+// Half the difference of the moments of the first half of the replicas and of the second half.
 Moments half_difference(const IntSeriesRef& bond_sums, const IntSeriesRef& magnetisations,
                         const SampleUnits& units) {
   const Eigen::Index half = bond_sums.cols() / 2, rest = bond_sums.cols() - half;
@@ -18,7 +18,7 @@ Moments half_difference(const IntSeriesRef& bond_sums, const IntSeriesRef& magne
          2;
 }
 
-// Of a graph that need not be built for it.
+// Moments of a graph, from its record alone; the graph is not built.
 GraphMoments moments_of_record(const TaskSpec& spec, const GraphRecord& graph) {
   if (spec.imported != nullptr) return moments_of(*spec.imported);
   std::vector<RewiredBond> rewired;
@@ -28,7 +28,7 @@ GraphMoments moments_of_record(const TaskSpec& spec, const GraphRecord& graph) {
   return moments_of(Lattice::make(spec.graph.extents), rewired);
 }
 
-// A row per graph from one of its tables.
+// Collects one of the tables of all samples, a row per graph.
 MomentTable table_of(const SizeSamples& samples, const Eigen::ArrayXd& temperature,
                      MomentRows GraphSample::*rows) {
   MomentTable table;
@@ -69,7 +69,8 @@ GraphSample reduce(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& gr
                          configured(data, "sampling.equilibrate", 0) +
                          static_cast<double>(discard) * configured(data, "sampling.every", 1);
   std::vector<MultiHistogram::Input> inputs;
-  std::deque<IntSeries> series;  // that they refer to; without a grid one temperature's at a time
+  std::deque<IntSeries>
+      series;  // data for the references; without a grid, one temperature at a time
   const bool reweighted = grid.size() > 0 || energies != nullptr;
   series.resize(2 * (reweighted ? data.temperature.size() : 1));
   for (std::size_t k = 0; k < data.temperature.size(); ++k) {
@@ -154,10 +155,10 @@ MomentTable simulated_thermal_table(const SizeSamples& samples,
 
 namespace {
 
-// Improved estimators less plain ones have the exact mean 0, at every temperature. One number for
-// m^2 and one for m^4: temperatures count by their distance from the middle of the window as they
-// do in reweighting to there, in units of their averages over the graphs. As many as the graphs can
-// bear.
+// Adds improved minus plain estimators as control variates: their exact mean is 0 at every
+// temperature. One control for m^2 and one for m^4: a weighted sum over temperatures, in units of
+// their averages over graphs, with weights that fall with the distance from the middle of the
+// window as in reweighting. A control is omitted if there are too few graphs.
 void add_improved(const SizeSamples& samples, ControlVariates& known) {
   const auto graphs = static_cast<Eigen::Index>(samples.graphs.size());
   const Eigen::Index temperatures = samples.graphs.front().improved.rows();
@@ -198,18 +199,18 @@ void add_improved(const SizeSamples& samples, ControlVariates& known) {
 ControlVariates controls(const SizeSamples& samples) {
   const GraphMoments exact = exact_means(samples.spec);
   const auto graphs = static_cast<Eigen::Index>(samples.graphs.size());
-  // Few moved ends leave many graphs alike, and as long as hardly two of them meet at a site,
-  // sum k^2 says what their number says: fitting either would only add noise.
+  // With few moved ends many graphs are equal. As long as hardly any two ends meet at a site, sum
+  // k^2 contains no more information than their number, and fitting it would only add noise.
   constexpr double least_ends = 5, least_meetings = 5;
   const double meetings = exact.rewired_ends * exact.rewired_ends / samples.sites;
-  // The means are not quite exact on small lattices: another mean of the controlled moments must be
-  // far below their error, some 1/sqrt(graphs) of what varies between graphs.
+  // The exact means have small errors on small lattices. The resulting shift of a moment must be
+  // far below its statistical error, about 1/sqrt(graphs) of the standard deviation between graphs.
   constexpr double most_shift = 0.1;
   const bool centred =
       shift_of_sum_k2(samples.spec) * std::sqrt(static_cast<double>(graphs)) < most_shift;
   ControlVariates result;
   const auto add = [&](const char* name, double mean, double GraphSample::*value) {
-    if (!std::isfinite(mean)) return;  // not known for this rule
+    if (!std::isfinite(mean)) return;  // unknown for this rule
     const Eigen::Index k = result.x.cols();
     result.x.conservativeResize(graphs, k + 1);
     result.mu.conservativeResize(k + 1);

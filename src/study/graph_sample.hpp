@@ -1,6 +1,5 @@
-// What `tc` and `sweep` keep of a finished task: the thermal averages of one graph, at the
-// temperatures that were simulated and, by multi-histogram reweighting, on a fine grid between
-// them.
+// What `tc` and `sweep` keep of a finished task: thermal averages of one graph at the simulated
+// temperatures and, by multi-histogram reweighting, on a fine grid between them.
 #pragma once
 
 #include <Eigen/Core>
@@ -19,31 +18,30 @@ namespace rewise {
 struct GraphSample {
   MomentRows simulated;  // [T, moment]
   MomentRows fine;       // [grid, moment]
-  // Half the difference of two halves of the replicas, which varies as the thermal noise does, or
-  // nothing: of `fine` and of `simulated`.
+  // Half the difference between two halves of the replicas, for `fine` and `simulated`: a sample of
+  // the thermal noise. May be empty.
   MomentRows thermal;                   // [grid, moment]
   MomentRows simulated_thermal;         // [T, moment]
-  Eigen::ArrayXd m2_pair;               // [T] <m^2>^2, of different replicas
+  Eigen::ArrayXd m2_pair;               // [T] <m^2>^2 from pairs of different replicas
   Eigen::ArrayXd tau;                   // [T] tau_int of m^2, cycles
-  Halves halves;                        // replicas that started hot against cold ones
+  Halves halves;                        // replicas with random start minus those with ordered start
   std::vector<std::string> stuck;       // [T] stuck_replicas(), by tau_int of m^2
-  Eigen::ArrayXd cluster_fraction;      // [T] as in task_results.hpp
-  OverlapRows overlaps;                 // [T] averages over pairs, or nothing
-  OverlapRows overlap_changes;          // [T] likewise of overlap_changes_of()
-  GraphPeaks peaks;                     // where they are looked for
+  Eigen::ArrayXd cluster_fraction;      // [T] see task_results.hpp
+  OverlapRows overlaps;                 // [T] averages over pairs; may be empty
+  OverlapRows overlap_changes;          // [T] overlap_changes_of(), averaged likewise
+  GraphPeaks peaks;                     // if peaks are requested
   double rewired_ends = 0, sum_k2 = 0;  // the control variates
-  // Of Swendsen-Wang's m^2 and m^4 by improved estimators less the plain ones, and half the
-  // difference of that between the halves of the replicas, signed as `thermal`; [T, 2], or nothing.
+  // Improved minus plain estimators of m^2 and m^4 (Swendsen-Wang), and half their difference
+  // between halves of the replicas, with the sign of `thermal`. [T, 2], or empty.
   Eigen::ArrayX2d improved, improved_thermal;
-  std::uint64_t measurements = 0;  // that went in, per replica
-  std::uint64_t discarded = 0;     // before them
+  std::uint64_t measurements = 0;  // used measurements per replica
+  std::uint64_t discarded = 0;     // measurements dropped before them
 };
 
-// Of a task's measurements from number `discard` on.
-// `grid`: the fine temperatures, within the simulated ones; may be empty. Cost: one pass over the
-// samples and (bins x temperatures) per grid point, three times that with `thermal` (which needs
-// two replicas). `energies`: peaks are looked for as well, and `fine` is without the bias of short
-// series.
+// Reduces a task's measurements from number `discard` on. `grid`: fine temperatures within the
+// range of the simulated ones; may be empty. `energies`: also looks for peaks, and removes from
+// `fine` the bias of short series. Cost: one pass over the samples plus (bins x temperatures) per
+// grid point; three times that with `thermal`, which needs two replicas.
 GraphSample reduce(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& grid,
                    bool thermal = false, std::uint64_t discard = 0,
                    const EnergyGrid* energies = nullptr);
@@ -52,16 +50,16 @@ GraphSample reduce(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& gr
 struct SizeSamples {
   double sites = 0;
   Eigen::ArrayXd grid;
-  std::optional<EnergyGrid> energies;  // of histograms, where peaks are looked for
+  std::optional<EnergyGrid> energies;  // energy grid of histograms if peaks are requested
   double m2_power = 0.5;               // scaled_m2 = N^m2_power <m^2>
-  GraphSpec spec;                      // of any of the graphs: their exact means
-  bool improved = false;               // estimators of clusters count as controls, too
+  GraphSpec spec;                      // any of the graphs; gives the exact means of controls
+  bool improved = false;               // use improved estimators as control variates, too
   std::vector<GraphSample> graphs;
 };
 
-// Leaves of analysis/: moments per graph, and the controls with their exact means.
+// Input of the estimators in analysis/: moments per graph, and controls with their exact means.
 MomentTable fine_table(const SizeSamples& samples);
-MomentTable thermal_table(const SizeSamples& samples);  // of graphs that all have `thermal`
+MomentTable thermal_table(const SizeSamples& samples);  // all graphs need `thermal`
 MomentTable simulated_table(const SizeSamples& samples, const std::vector<double>& temperatures);
 MomentTable simulated_thermal_table(const SizeSamples& samples,
                                     const std::vector<double>& temperatures);

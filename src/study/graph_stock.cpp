@@ -35,7 +35,7 @@ std::shared_ptr<GraphStock::Entry> GraphStock::find(const Entries& entries,
   return found == entries.end() ? nullptr : *found;
 }
 
-// The likeliest graph that is not built yet, if it fits beside those that no task has used.
+// Builds the most likely missing graph if it fits beside the unused ones.
 void GraphStock::Shelf::build_next() {
   std::shared_ptr<Entry> next;
   {
@@ -55,7 +55,7 @@ void GraphStock::Shelf::build_next() {
   try {
     next->get();
   } catch (...) {
-    // The task that needs it tries again, and reports the error.
+    // The task that needs this graph builds it again and reports the error.
   }
 }
 
@@ -105,7 +105,7 @@ std::shared_ptr<const Graph> GraphStock::take(const TaskSpec& spec) {
     more = std::ranges::any_of(shelf_->entries,
                                [](const auto& one) { return !one->begun && !one->used; });
   }
-  if (more) add_job();  // in the memory of this one
+  if (more) add_job();  // it takes the memory reservation of this job
   return entry == nullptr ? task_graph(spec) : entry->get();
 }
 

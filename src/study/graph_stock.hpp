@@ -1,6 +1,6 @@
-// Graphs that tasks are likely to need next, built ahead by host threads that would be idle: at the
-// beginning of a step of a search a device would wait for them. Graphs that were used stay until
-// their memory is needed for others: pilots and measurements use the same ones.
+// Graphs that tasks are likely to need next. Idle host threads build them ahead, because a device
+// would wait for them when a search starts its next step. Used graphs stay in the stock until their
+// memory is needed: pilot runs and measurements use the same graphs.
 #pragma once
 
 #include <memory>
@@ -15,18 +15,18 @@ namespace rewise {
 class GraphStock {
  public:
   explicit GraphStock(HostThreads& host) : host_(host) {}
-  ~GraphStock();  // a graph that is being built is completed by `host`
+  ~GraphStock();  // `host` completes a graph in progress
 
-  // From now on the graphs of these tasks, the likeliest first, as many as fit into `most_bytes`.
-  // All others are released.
+  // Selects the graphs of these tasks, the most likely first, up to `most_bytes`, and releases all
+  // others.
   void expect(const std::vector<TaskSpec>& likely, double most_bytes);
 
-  // The graph of a task (task_graph): from the stock, after waiting for it if it is being built, or
-  // built now.
+  // Returns the graph of a task (task_graph): from the stock, after waiting if it is being built,
+  // or built by this call.
   std::shared_ptr<const Graph> take(const TaskSpec& spec);
 
  private:
-  // A graph of the stock. The thread that holds `building` builds it.
+  // A graph of the stock. The thread that holds the mutex `building` builds it.
   struct Entry {
     TaskSpec spec;
     double bytes = 0;
@@ -37,10 +37,10 @@ class GraphStock {
     std::shared_ptr<const Graph> get();
   };
   using Entries = std::vector<std::shared_ptr<Entry>>;
-  // Jobs of host threads share it.
+  // State shared with jobs of host threads.
   struct Shelf {
     std::mutex mutex;
-    Entries entries;  // the likeliest first
+    Entries entries;  // the most likely first
     double most_bytes = 0;
 
     double free_bytes() const;

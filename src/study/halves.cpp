@@ -15,13 +15,15 @@
 namespace rewise {
 namespace {
 
-// Standard deviations over replicas that show stuck ones: over that of the other start, and over
-// that of a replica in time; of so few times that tau_int is never known, in |m|.
+// Limits for stuck replicas: ratio of the standard deviations of the two starts; ratio to the
+// standard deviation in time of one replica; smallest deviation in |m| with fewer than kFewTimes
+// measurements, which never determine tau_int.
 constexpr double kFrozenSpread = 10, kFrozenWithin = 3, kMacroscopic = 0.05;
 constexpr Eigen::Index kFewTimes = 5;
-constexpr double kFarOff = 25;  // robust standard deviations of a stuck replica's average
-constexpr double kFarTaus =
-    20;  // that pass before the first measurement, where one lies so far off
+// Distance of a stuck replica's average from the median, in robust standard deviations.
+constexpr double kFarOff = 25;
+// tau_int that must pass before the first measurement if a replica is that far off.
+constexpr double kFarTaus = 20;
 
 std::string_view name_of(Eigen::Index observable) {
   static constexpr std::string_view names[] = {"energy", "abs_magnetisation", "m2"};
@@ -89,8 +91,9 @@ std::string stuck_replicas(const std::array<std::vector<Eigen::Index>, 2>& of_st
   for (const Eigen::Index o : {1, 0}) {
     if (o == 0 && times < kFewTimes) continue;
     if (both && !known && spreads_apart(o)) {
-      return fmt::format("{} of one start spreads more than {:.0f} times as far as of the other",
-                         o == 1 ? "|m|" : "e", kFrozenSpread);
+      return fmt::format(
+          "{} of one start spreads more than {:.0f} times as far as that of the other",
+          o == 1 ? "|m|" : "e", kFrozenSpread);
     }
     if (const auto count = far_off(o); count > 0) {
       return fmt::format(
@@ -140,11 +143,11 @@ Halves at_temperature(const Halves& halves, Eigen::Index t) {
 HotCold compare_halves(std::span<const Halves> graphs, double level) {
   HotCold result;
   result.level = level;
-  double least = 1, largest = -1, of_dof = 0;  // |z| at the dof of the last chance
+  double least = 1, largest = -1, of_dof = 0;  // |z| at the dof of the last p-value
   const auto compare = [&](double difference, double variance, double dof, Eigen::Index o) {
     ++result.checks;
     const double z = variance > 0 ? difference / std::sqrt(variance) : difference == 0 ? 0 : 1e9;
-    if (dof == of_dof && std::abs(z) <= largest) return;  // a chance takes microseconds
+    if (dof == of_dof && std::abs(z) <= largest) return;  // the p-value takes microseconds
     largest = std::abs(z);
     of_dof = dof;
     const double chance = student_two_sided(z, dof);

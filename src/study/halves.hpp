@@ -1,11 +1,10 @@
-// The check of equilibrium: half of the replicas of a task start hot, half cold, and where both
-// have forgotten it their means agree.
+// The check of equilibrium: half of the replicas of a task start at random (hot), half ordered
+// (cold). In equilibrium, the means of both halves agree.
 //
-// The two halves of one graph at one temperature share everything but their start, so the
-// difference of their means over a window of time is zero in equilibrium, with a variance that the
-// spread of the replicas' means tells (replicas are independent; time may be correlated). Tested
-// are each such difference and their sums over graphs, by Student's t, of e, |m| and m^2, all
-// together at one stated level.
+// For one graph at one temperature, the halves differ only in their start. The difference of their
+// means over a window of time therefore has mean zero, and its variance follows from the spread of
+// the replicas' means (replicas are independent; times may be correlated). Student's t tests each
+// such difference of e, |m| and m^2, and their sums over graphs, all together at one level.
 #pragma once
 
 #include <Eigen/Core>
@@ -22,55 +21,59 @@
 
 namespace rewise {
 
-// Chance that one check of a size in equilibrium fails.
+// Probability that one check of a size fails in equilibrium.
 inline constexpr double kEquilibriumLevel = 1e-4;
 
-// tau_int that pass before the first measurement that counts, at least, where halves agree.
+// Minimum number of tau_int before the first measurement used, if the halves agree.
 inline constexpr double kLeastTaus = 5;
 
-// What a graph tells about its halves, per temperature and observable (e, |m|, m^2): [T, 3]. No
-// rows where the task has not two replicas of each start.
+// The halves of one graph, per temperature and observable (e, |m|, m^2): [T, 3]. No rows if the
+// task has fewer than two replicas of either start.
 struct Halves {
-  Eigen::ArrayXXd difference;  // mean of the hot replicas less that of the cold ones
-  Eigen::ArrayXXd variance;    // of the difference, from the spread of the replicas
-  double dof = 0;              // of that variance
+  Eigen::ArrayXXd difference;  // mean of the hot replicas minus that of the cold ones
+  Eigen::ArrayXXd variance;    // variance of the difference, from the spread of the replicas
+  double dof = 0;              // degrees of freedom of that variance
 };
 
 // Time averages of e, |m| and m^2 over the measurements [first, first + count): [replica, 3].
 Eigen::ArrayX3d replica_means(const IntSeries& bond_sums, const IntSeries& magnetisations,
                               const SampleUnits& units, Eigen::Index first, Eigen::Index count);
 
-// Numbers of the replicas that started cold, and of those that started hot.
+// Indices of the replicas with cold start, and of those with hot start.
 std::array<std::vector<Eigen::Index>, 2> replicas_by_start(const TaskData& data);
 
-// Replicas of a start, or of both, that are compared among themselves, at least.
+// Minimum number of replicas of one start, or of both, for a comparison among themselves.
 inline constexpr std::size_t kLeastGroup = 8;
 
-// What shows that some replicas are stuck, "" where nothing does. Either
-//   - time averages of |m| or e of one start spread 10 times as far as those of the other, and 3
-//     times as far as a replica fluctuates, while `tau` is only a lower bound; or
-//   - those of some replica lie more than 25 robust standard deviations (1.4826 times the median
-//     distance) from the median of all, while `tau` is only a lower bound, or fewer than 20 of it
-//     passed in the `dropped` cycles. Short excursions, which a small system makes in equilibrium,
-//     have a `tau` that is known, and short.
-// Standard deviations of 8 + 8 normal averages differ by a factor of 10 with a chance of 4e-6; one
-// of 32 normal averages lies 25 robust ones off with a chance far below that.
+// Describes how replicas are stuck; "" if none is. Either
+//
+//   - the time averages of |m| or e of one start spread 10 times as far as those of the other, and
+//   3
+//     times as far as a replica fluctuates, and `tau` is only a lower bound; or
+//   - the average of a replica lies more than 25 robust standard deviations (1.4826 times the
+//   median
+//     distance) from the median of all, and `tau` is only a lower bound or fewer than 20 `tau`
+//     passed in the `dropped` cycles. Small systems make short excursions in equilibrium, but then
+//     `tau` is known and short.
+//
+// In equilibrium, the standard deviations of 8 + 8 normal averages differ by a factor of 10 with
+// probability 4e-6; that one of 32 lies 25 robust standard deviations off is far less probable.
 std::string stuck_replicas(const std::array<std::vector<Eigen::Index>, 2>& of_start,
                            const IntSeries& bond_sums, const IntSeries& magnetisations,
                            const SampleUnits& units, Value tau, double dropped);
 
-// Of the measurements [first, first + count).
+// The halves over the measurements [first, first + count).
 Halves halves_of(const TaskData& data, std::uint64_t first, std::uint64_t count);
 
-// Those of one temperature alone.
+// The row of one temperature.
 Halves at_temperature(const Halves& halves, Eigen::Index t);
 
 struct HotCold {
   bool agree = true;
-  double worst_z = 0;           // hot minus cold over its error, of the least likely comparison
-  std::string_view observable;  // of it: "energy", "abs_magnetisation", "m2"
-  int checks = 0;               // comparisons; 0: nothing could be compared
-  double level = kEquilibriumLevel;  // of all of them together
+  double worst_z = 0;  // of the least probable comparison: hot minus cold in standard errors
+  std::string_view observable;       // its observable: "energy", "abs_magnetisation", "m2"
+  int checks = 0;                    // number of comparisons; 0: none possible
+  double level = kEquilibriumLevel;  // joint level of all comparisons
 };
 
 HotCold compare_halves(std::span<const Halves> graphs, double level = kEquilibriumLevel);

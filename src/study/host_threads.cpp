@@ -45,7 +45,7 @@ void HostThreads::put(Job job, Urgency urgency, std::unique_lock<std::mutex>& lo
   wake_.notify_one();
 }
 
-// Under the lock. If no thread can be started, the existing ones do the work.
+// Call under the lock. If no thread can be started, the existing ones do the work.
 void HostThreads::start_thread() {
   try {
     threads_.emplace_back([this] { loop(); });
@@ -53,7 +53,7 @@ void HostThreads::start_thread() {
   }
 }
 
-// The urgency of which a job may begin; jobs_.size() if none may.
+// Returns the urgency class of the next job, or jobs_.size() if no job may start.
 std::size_t HostThreads::next() const {
   const bool crowded = running(Urgency::ahead) + running(Urgency::file) >= most_ - most_ / 4;
   const bool few_ahead = running(Urgency::ahead) < std::max<std::size_t>(most_ / 4, 1);
@@ -81,17 +81,17 @@ void HostThreads::loop() {
     ++running_[kind];
     lock.unlock();
     job.run();
-    job.run = nullptr;  // and what it held
+    job.run = nullptr;  // frees its objects
     lock.lock();
     --running_[kind];
     bytes_ -= job.bytes;
     room_.notify_all();
-    wake_.notify_all();  // another may begin
+    wake_.notify_all();  // another job may start
   }
 }
 
 void HostThreads::for_each(std::size_t count, const std::function<void(std::size_t)>& f) {
-  // Shared: a thread may begin after the last call has returned.
+  // Shared, because a thread may start after for_each() has returned.
   struct State {
     std::mutex mutex;
     std::condition_variable finished;
@@ -122,7 +122,7 @@ void HostThreads::for_each(std::size_t count, const std::function<void(std::size
       put({0, work}, Urgency::graph, lock);
     }
   } catch (const std::exception&) {
-    // No memory for another job: the others, or the caller, do all of it.
+    // Out of memory for another job: the other threads or the caller do all the work.
   }
   work();
   std::unique_lock lock(state->mutex);

@@ -1,7 +1,7 @@
-// A pool of host threads for work that engines need not wait for: graphs of the next tasks, files
-// and reductions of the last ones. Jobs of equal urgency begin in the order of their addition. The
-// memory that they hold is bounded: add() waits while it is used up, so a slow disk slows the
-// engines down but does not fill the memory.
+// A pool of host threads for work that engines need not wait for: it builds graphs of the next
+// tasks and reduces and writes the results of the previous ones. Jobs of equal urgency start in the
+// order in which they were added. The memory held by jobs is bounded: add() blocks at the limit, so
+// a slow disk slows the engines down but does not fill the memory.
 #pragma once
 
 #include <array>
@@ -15,27 +15,28 @@
 
 namespace rewise {
 
-// The most urgent first. Awaited files are read again soon. Other files (which wait for the disk,
-// and for each other within HDF5) and graphs built ahead leave a quarter of the threads free;
-// graphs built ahead take a quarter of the threads at most.
+// Urgency classes, the most urgent first. `awaited`: files that are read again soon. `file`: other
+// files, which wait for the disk and for each other within HDF5. `ahead`: graphs built ahead, which
+// use at most a quarter of the threads. `file` and `ahead` together leave a quarter of the threads
+// free.
 enum class Urgency { graph, result, awaited, ahead, file };
 
 class HostThreads {
  public:
-  // At most `most` threads, each started when there is work for it. With none, add() runs the job
-  // itself. `most_bytes`: memory of all jobs; add() runs a larger job itself.
+  // Starts at most `most` threads, each when there is work for it. With 0 threads, add() runs the
+  // job itself. `most_bytes` limits the memory of all jobs; add() runs a larger job itself.
   explicit HostThreads(int most, double most_bytes = 1u << 30);
-  ~HostThreads();  // after all jobs
+  ~HostThreads();  // waits for all jobs
   HostThreads(const HostThreads&) = delete;
   HostThreads& operator=(const HostThreads&) = delete;
 
   std::size_t count() const { return most_; }
 
-  // Adds a job that throws nothing and holds `bytes` of memory. Waits while the memory is used up.
-  // After an exception the job is not run.
+  // Adds a job that holds `bytes` of memory and does not throw. Blocks while the memory is used up.
+  // If add() throws, the job is not run.
   void add(double bytes, std::function<void()> job, Urgency urgency = Urgency::file);
 
-  // Runs f(0) .. f(count - 1) on all threads and the caller's, and returns when all are done.
+  // Runs f(0) .. f(count - 1) on all threads and the calling one, and returns when all are done.
   // Rethrows the first exception.
   void for_each(std::size_t count, const std::function<void(std::size_t)>& f);
 
@@ -57,10 +58,10 @@ class HostThreads {
   std::condition_variable wake_, room_;
   std::array<Jobs, 5> jobs_;              // [urgency]
   std::array<std::size_t, 5> running_{};  // [urgency]
-  std::size_t waiting_ = 0;               // of all jobs
+  std::size_t waiting_ = 0;               // number of waiting jobs
   std::vector<std::thread> threads_;
   std::size_t idle_ = 0;
-  double bytes_ = 0;  // of jobs that are not done
+  double bytes_ = 0;  // memory of unfinished jobs
   bool over_ = false;
 };
 

@@ -13,7 +13,7 @@ namespace rewise {
 namespace {
 
 constexpr const char* kDigest = "digest";
-constexpr int kMostNested = 64;  // brackets; writing is recursive
+constexpr int kMostNested = 64;  // nested brackets; the writer is recursive
 
 std::string digest_of(const Json& json) {
   const std::string text = json.dump();
@@ -83,7 +83,7 @@ Json graph_json(const GraphRecord& graph, std::uint64_t rewired) {
 
 namespace {
 
-// Of an imported graph, whose bonds are all listed.
+// Isolated sites of an imported graph, whose bonds are all listed.
 std::uint64_t isolated_sites(const GraphRecord& graph) {
   std::vector<bool> joined(graph.sites);
   for (std::size_t k = 0; k < graph.a.size(); ++k) joined[graph.a[k]] = joined[graph.b[k]] = true;

@@ -19,10 +19,10 @@
 
 namespace rewise {
 
-// nlohmann::json sets the type of a value before it allocates the value's container. Where a null
-// value becomes an object by [] or an array by push_back and that allocation fails, its destructor
-// follows a null pointer. This allocator therefore keeps spare memory for 16 empty containers: the
-// allocation of the container succeeds, and that of its content throws.
+// nlohmann::json sets the type of a value before it allocates the value's container. If [] turns a
+// null value into an object, or push_back into an array, and that allocation fails, its destructor
+// dereferences a null pointer. This allocator therefore reserves memory for 16 empty containers:
+// the allocation of the container succeeds, and that of its content throws.
 struct KeptForJson {
   alignas(std::max_align_t) std::byte bytes[32];
   std::atomic<bool> taken{false};
@@ -60,19 +60,19 @@ struct JsonMemory {
 using Json = nlohmann::basic_json<nlohmann::ordered_map, std::vector, std::string, bool,
                                   std::int64_t, std::uint64_t, double, JsonMemory>;
 
-// A file that a later process computes from has a digest of its content as its last key, so that
-// damage is detected.
+// JSON files that a later process computes from end with a digest of their content as the last key,
+// which detects damage.
 enum class KeptState { good, unsealed, damaged };  // unsealed: JSON without a digest
 struct KeptJson {
   KeptState state = KeptState::damaged;
-  Json json;  // null where damaged
+  Json json;  // null if damaged
 };
-std::string kept_text(Json json, int indent = 2);  // with the digest; ends in a newline
-KeptJson parse_kept(std::string_view text);        // does not throw, whatever the text is
+std::string kept_text(Json json, int indent = 2);  // adds the digest; ends in a newline
+KeptJson parse_kept(std::string_view text);        // accepts any text without throwing
 
-// null where not finite.
+// null if not finite.
 Json number_json(double x);
-// A value as it is; null where it is not known.
+// The value, or null if it is unknown.
 template <class T>
 Json plain_json(const T& value) {
   if constexpr (requires { value.has_value(); }) {
@@ -85,11 +85,12 @@ Json plain_json(const T& value) {
 }
 // {"value": x, "error": e}
 Json value_json(Value v);
-// "2.3772(4)"; "-" where the value is not known.
+// "2.3772(4)"; "-" if the value is unknown.
 std::string printed(const std::optional<Value>& v);
-// The "graph" object of src/store/FORMATS.md; null where an imported graph has no such number.
+// The "graph" object of src/store/FORMATS.md. Numbers that an imported graph does not have are
+// null.
 Json graph_json(const GraphRecord& graph, std::uint64_t rewired);
-// "2D 64x64, p = 0.01, rewire, graph seed 1", or the file an imported graph came from.
+// "2D 64x64, p = 0.01, rewire, graph seed 1", or the file of an imported graph.
 std::string graph_title(const GraphRecord& graph);
 
 }  // namespace rewise

@@ -23,7 +23,7 @@ namespace {
 constexpr double kMiB = 1 << 20, kGiB = 1 << 30;
 constexpr double kProcess = 24 * kMiB;  // program and libraries
 
-// With what building it takes beside itself.
+// Sizes of a graph and the memory for building it.
 struct Sizes : GraphSizes {
   double build = 0;
 };
@@ -50,27 +50,28 @@ Sizes sizes_of(const TaskSpec& spec) {
   const double p = spec.graph.p, bonds = s.dim * s.sites;
   const Rule rule = base_rule(spec.graph.rule);
   const bool add = rule == Rule::add, ends = rule == Rule::rewire;
-  const double moved = ends ? 1 - (1 - p / 2) * (1 - p / 2) : p;  // share of the bonds
+  const double moved = ends ? 1 - (1 - p / 2) * (1 - p / 2) : p;  // fraction of moved bonds
   const bool bare = s.bare = spec.graph.bare;
   s.rewired = bare ? 0 : moved * bonds;
   s.removed = add ? 0 : moved * bonds;
-  // A site stays as it is when none of its bonds moves and no moved end comes.
+  // A site stays unmodified if none of its bonds is moved and no moved end arrives.
   const double come = bare  ? 0
                       : add ? 2 * s.dim * p
                             : s.dim * p,
                lost = add ? 1 : std::pow(1 - moved, 2 * s.dim);
   s.modified = (1 - lost * std::exp(-come)) * s.sites;
   s.ends = 2 * s.dim * s.modified + (add ? 2 * s.rewired : 0);
-  // No end of a shortcut is there where none comes and no bond's other end alone was moved.
+  // A site has no end of a shortcut if no end arrives and none of its bonds lost only its other
+  // end.
   const double left = bare || add ? 1 : std::pow(ends ? 1 - p / 2 * (1 - p / 2) : 1 - p, 2 * s.dim);
   s.lattice_share = add ? 1 : 1 - moved;
   s.without_shortcut = left * (ends || add ? std::exp(-come) : 1);
-  // The hash map of shortcuts, of the next power of two.
+  // The hash map of shortcuts has a power of two of entries.
   const double expected = 1.02 * bonds * p;
   if (p > 0) s.build = 9 * std::exp2(std::ceil(std::log2(std::max(2 * expected, 16.0))));
-  if (parity_of(spec.graph.rule) == Parity::any && !bare) {  // without a lattice: graph.hpp
+  if (parity_of(spec.graph.rule) == Parity::any && !bare) {  // no lattice: graph.hpp
     const double all = bonds + (add ? s.rewired : 0);
-    s.build += 16 * all + 17 * s.sites;  // the lattice's graph beside it
+    s.build += 16 * all + 17 * s.sites;  // the lattice's graph exists at the same time
     s.extents.clear();
     s.dim = s.removed = s.without_shortcut = s.lattice_share = 0;
     s.rewired = all;
@@ -95,7 +96,7 @@ double values_of_series(const TaskSpec& spec) {
          static_cast<double>(spec.measure);
 }
 
-// Of each value in a file.
+// Bytes in a file per value of a series.
 double file_series_bytes(const TaskSpec& spec) {
   const double kinds = spec.schedule.cluster == 0                     ? 2
                        : spec.cluster == ClusterUpdate::swendsen_wang ? 5
@@ -103,7 +104,7 @@ double file_series_bytes(const TaskSpec& spec) {
   return 8 * kinds * values_of_series(spec);
 }
 
-// The number after a key in a file of "key: number kB" lines, in bytes.
+// Reads the number of a key in a file of "key: number kB" lines, in bytes.
 double kibibytes(const char* file, const std::string& key) {
   std::ifstream in(file);
   for (std::string line; std::getline(in, line);) {
@@ -112,7 +113,7 @@ double kibibytes(const char* file, const std::string& key) {
   return -1;
 }
 
-// A file that holds one number; none where it holds "max", or is not there.
+// Reads a file that holds one number; returns -1 if it contains "max" or does not exist.
 double number_in(const std::string& file) {
   std::ifstream in(file);
   double value = -1;
@@ -155,7 +156,7 @@ double series_bytes(const TaskSpec& spec) {
   const double bonds = spec.imported != nullptr ? static_cast<double>(spec.imported->bonds())
                                                 : s.dim * s.sites + s.rewired - s.removed;
   const double updates = static_cast<double>(spec.every) * spec.schedule.cluster;
-  // As many as the largest possible one needs.
+  // Every value of a series has the width that the largest possible sum needs.
   double each =
       narrow_bytes<std::int64_t>(0, static_cast<std::int64_t>(bonds)) +
       narrow_bytes<std::int64_t>(0, static_cast<std::int64_t>(s.sites * (spec.model.q - 1)));
@@ -171,7 +172,7 @@ MemoryNeed memory_need(const TaskSpec& spec, int threads, bool on_device, bool k
   const Sizes s = sizes_of(spec);
   MemoryNeed need;
   const double state = state_bytes(spec), each = std::max(threads, 1);
-  // And what one temperature's energies and magnetisations become when they are evaluated.
+  // Includes a copy of one temperature's energies and magnetisations for the analysis.
   need.series = (keeps_file ? 2.5 : kGrowing) * series_bytes(spec) +
                 56 * values_of_series(spec) / static_cast<double>(spec.temperatures.size());
   need.graph = 16 * std::max(s.rewired, s.removed) + 20 * s.modified + 12 * s.ends;
@@ -190,14 +191,14 @@ double state_bytes(const TaskSpec& spec) {
 }
 
 bool gathers_state(const TaskSpec& spec, FinalState wanted) {
-  constexpr double most = 1u << 30;  // bytes, where nothing is said
+  constexpr double most = 1u << 30;  // bytes, if no limit is known
   return wanted == FinalState::whole ||
          (wanted == FinalState::automatic && state_bytes(spec) <= most);
 }
 
 double disk_need(const TaskSpec& spec, FinalState wanted) {
   double state = wanted == FinalState::none ? 0 : state_bytes(spec);
-  // Bytes of spins take fewer bits in a task's file, less where ranks write them apart.
+  // Byte spins are packed to bits in a task file, unless ranks write them separately.
   if (traits(spec.engine).bytes_of_spin == 1 && gathers_state(spec, wanted)) {
     state *= spec.model.q <= 2 ? 0.125 : spec.model.q <= 4 ? 0.25 : spec.model.q <= 16 ? 0.5 : 1;
   }
@@ -208,7 +209,7 @@ MemoryRoom memory_room() {
   MemoryRoom room{std::numeric_limits<double>::infinity(), ""};
   double free = kibibytes("/proc/meminfo", "MemAvailable");
 #ifdef __GLIBC__
-  // What was freed is kept to be used again (main.cpp): where that is much of all it goes back.
+  // The allocator keeps freed memory (main.cpp). If it is much, it is returned to the system.
   if (static_cast<double>(mallinfo2().fordblks) > 0.1 * free) {
     malloc_trim(0);
     free = kibibytes("/proc/meminfo", "MemAvailable");
@@ -230,7 +231,7 @@ std::string bytes_text(double bytes) {
 }
 
 std::string need_text(const MemoryNeed& need) {
-  const bool saving = need.saving > need.working;  // never both at a time
+  const bool saving = need.saving > need.working;  // the two never coincide
   return fmt::format("about {} (graph {}, engine {}, {} {}, series {})", bytes_text(need.most()),
                      bytes_text(need.graph), bytes_text(need.engine),
                      saving ? "writing its state" : "updates",
@@ -243,7 +244,7 @@ std::string check_memory(const MemoryNeed& need, std::size_t tasks) {
   const std::string many = tasks > 1 ? fmt::format("{} tasks at a time, each ", tasks) : "";
   if (most > room.bytes) {
     throw Error(ExitCode::device,
-                fmt::format("memory: {}{} will not fit, {} leaves {} (reduce the size, "
+                fmt::format("memory: {}{} does not fit, {} leaves {} (reduce the size, "
                             "temperatures, replicas or threads)",
                             many, need_text(need), room.limit, bytes_text(room.bytes)));
   }

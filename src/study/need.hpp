@@ -1,7 +1,6 @@
-// Estimates of the memory and disk space of a task (time: src/search/costs.hpp). Each engine
-// estimates its own part (EngineFactory::memory) from the numbers of rewired bonds and modified
-// sites that a rule makes on average. The sum is within some 20 % of the peak of a process where
-// that is more than 100 MiB.
+// Estimates the memory and disk space of a task (time: src/search/costs.hpp). Each engine estimates
+// its own part (EngineFactory::memory) from the average numbers of rewired bonds and modified sites
+// of a rule. Above 100 MiB, the sum is within about 20 % of the peak memory of a process.
 #pragma once
 
 #include <cstdint>
@@ -12,30 +11,30 @@
 namespace rewise {
 
 struct MemoryNeed {
-  double graph = 0;    // bytes, when it is there
-  double build = 0;    // more while it is built
-  double engine = 0;   // spins, and what it derives from the graph
-  double working = 0;  // of updates under way, by all threads
-  double saving = 0;   // at the end, and while a checkpoint is written
+  double graph = 0;    // bytes of the finished graph
+  double build = 0;    // additional bytes while it is built
+  double engine = 0;   // spins and data derived from the graph
+  double working = 0;  // work space of updates, of all threads
+  double saving = 0;   // extra bytes while the final state or a checkpoint is written
   double series = 0;
-  double device = 0;  // on a CUDA device, with engine and working on it
+  double device = 0;  // on a CUDA device, including its share of engine and working
 
-  double of_task() const;  // at a time, on the host
-  double most() const;     // with the program itself
+  double of_task() const;  // maximum at one time, on the host
+  double most() const;     // including the program itself
 };
 
-// Of its series in memory, about: at most.
+// Upper estimate of the bytes of a task's series in memory.
 double series_bytes(const TaskSpec& spec);
 MemoryNeed memory_need(const TaskSpec& spec, int threads, bool on_device, bool keeps_file);
-// Of the spins of its systems.
+// Bytes of the spins of all replicas.
 double state_bytes(const TaskSpec& spec);
-// Whether ranks that share its systems gather the final state for the task's own file.
+// Whether the final state is gathered from the ranks into the task's own file.
 bool gathers_state(const TaskSpec& spec, FinalState wanted);
-// Bytes of its files, uncompressed.
+// Uncompressed bytes of its files.
 double disk_need(const TaskSpec& spec, FinalState wanted = FinalState::automatic);
 
-// What this process can still have, and by which limit: the machine's free memory, a control
-// group's, or an address space's (ulimit -v).
+// Memory that this process may still allocate, and the limit that determines it: the machine's free
+// memory, a control group, or the address space (ulimit -v).
 struct MemoryRoom {
   double bytes = 0;
   std::string limit;
@@ -46,8 +45,8 @@ MemoryRoom memory_room();
 std::string bytes_text(double bytes);
 // One line: "about 3.1 GiB (graph 1 GiB, engine ...)".
 std::string need_text(const MemoryNeed& need);
-// Error(device) with the figures where `tasks` tasks at a time cannot fit; a line to tell where
-// they take much of what there is, else "".
+// Throws Error(device) with the figures if `tasks` concurrent tasks cannot fit. Returns a warning
+// if they need much of the available memory, else "".
 std::string check_memory(const MemoryNeed& need, std::size_t tasks = 1);
 
 }  // namespace rewise

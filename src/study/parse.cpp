@@ -22,11 +22,11 @@
 namespace rewise {
 namespace {
 
-// A file that is only read.
+// A file opened for reading.
 class TextFile {
  public:
   TextFile(const std::filesystem::path& file, Pipes pipes) : file_(file) {
-    // O_NONBLOCK: nobody may ever write to a pipe of that name.
+    // O_NONBLOCK: opening a pipe without a writer would block.
     const int flags = O_RDONLY | O_CLOEXEC | (pipes == Pipes::refused ? O_NONBLOCK : 0);
     opened_ = syscalls().open(file.c_str(), flags, 0);
     if (opened_ < 0) fail(std::strerror(errno));
@@ -41,7 +41,7 @@ class TextFile {
     struct stat status;
     if (::fstat(opened_, &status) != 0) fail(std::strerror(errno));
     if (S_ISDIR(status.st_mode)) fail(std::strerror(EISDIR));
-    if (!S_ISREG(status.st_mode)) fail("it is a pipe or a device, no file");
+    if (!S_ISREG(status.st_mode)) fail("it is a pipe or a device, not a regular file");
   }
 
   std::string read(std::uint64_t most) const {
@@ -148,7 +148,7 @@ std::vector<double> equal_steps(double from, double to, std::size_t count) {
 
 namespace {
 
-// The values of a range whose third part is a count, if it is a whole number, or else a step.
+// Number of steps of a range whose third part is a count if it is whole, and a step otherwise.
 std::size_t step_count(double from, double to, const std::string& third, std::string_view range,
                        std::string_view origin) {
   constexpr std::uint64_t most = 10000;
@@ -190,9 +190,10 @@ std::size_t step_count(double from, double to, const std::string& third, std::st
 std::vector<double> parse_steps(std::string_view text, std::string_view origin) {
   const auto parts = split_list(text, ':');
   if (parts.size() != 3) {
-    throw Error(ExitCode::usage, fmt::format("{}: '{}' is no range FROM:TO:COUNT, such as 2:3:11, "
-                                             "or FROM:TO:STEP, such as 2:3:0.1",
-                                             origin, text));
+    throw Error(ExitCode::usage,
+                fmt::format("{}: '{}' is not a range FROM:TO:COUNT, such as 2:3:11, "
+                            "or FROM:TO:STEP, such as 2:3:0.1",
+                            origin, text));
   }
   const double from = parse_number(parts[0], origin), to = parse_number(parts[1], origin);
   if (!(from < to)) {
@@ -230,20 +231,20 @@ void make_output_folder(const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (!error && folder_exists(folder)) return;
-  throw Error(ExitCode::io, fmt::format("--out: cannot make '{}': {}", folder,
+  throw Error(ExitCode::io, fmt::format("--out: cannot create folder '{}': {}", folder,
                                         error ? error.message() : std::strerror(ENOTDIR)));
 }
 
 void check_output_file(const std::filesystem::path& file, const char* option) {
   const auto folder = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
   if (folder_exists(folder)) return;
-  throw Error(ExitCode::io, fmt::format("{}: there is no folder '{}'", option, folder.string()));
+  throw Error(ExitCode::io, fmt::format("{}: folder '{}' does not exist", option, folder.string()));
 }
 
 void refuse_overwriting(const std::filesystem::path& file, bool overwrite) {
   if (overwrite || !file_exists(file)) return;
   throw Error(ExitCode::held,
-              fmt::format("--out: '{}' exists already (--overwrite replaces it)", file.string()));
+              fmt::format("--out: '{}' already exists (--overwrite replaces it)", file.string()));
 }
 
 std::string read_text_file(const std::filesystem::path& file, std::uint64_t most, Pipes pipes) {

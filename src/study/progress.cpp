@@ -12,12 +12,13 @@
 namespace rewise {
 namespace {
 
-constexpr double kQuietStart = 0.5;  // seconds; what takes less needs no progress
+constexpr double kQuietStart = 0.5;                     // seconds; shorter work shows no progress
 constexpr double kTerminalPause = 0.1, kLogPause = 30;  // seconds between two lines
-constexpr double kMostGuessed = 0.25;  // of the work to come, where that counts as known
-constexpr double kLeastMeasured = 2;   // seconds from which a speed follows
-constexpr double kRounding = 1e-9;     // of sums of work, relative
-constexpr double kLeastShare = 0.02;   // of all work: the first tasks are small, and tell little
+constexpr double kMostGuessed = 0.25;  // largest guessed fraction of the remaining work
+constexpr double kLeastMeasured = 2;   // seconds before a speed is computed
+constexpr double kRounding = 1e-9;     // relative rounding error of sums of work
+constexpr double kLeastShare =
+    0.02;  // fraction of all work; the first tasks are small and not representative
 
 }  // namespace
 
@@ -45,7 +46,8 @@ std::optional<int> WorkPace::share() {
   return now;
 }
 
-// The speed is that of the last half of the time, or of the stage where that is shorter.
+// The speed is measured over the last half of the time, or over the current stage if that is
+// shorter.
 std::optional<double> WorkPace::left(double now) const {
   if (!known() || marks_.empty()) return std::nullopt;
   if (done_ > (1 + kRounding) * total_) return std::numeric_limits<double>::infinity();
@@ -146,7 +148,7 @@ std::string Progress::text() {
   const auto share = pace_.share();
   const auto left = pace_.left(seconds);
   std::string text = title_;
-  std::vector<std::string> stages;  // each once
+  std::vector<std::string> stages;  // without duplicates
   for (const Part& one : parts_) {
     if (one.stage.empty() || std::ranges::find(stages, one.stage) != stages.end()) continue;
     stages.push_back(one.stage);
@@ -154,7 +156,7 @@ std::string Progress::text() {
   for (std::size_t k = 0; k < stages.size(); ++k) {
     text += (k == 0 || k + 1 < stages.size() ? ", " : " and ") + stages[k];
   }
-  // What was planned is done, and yet this line is still there: something is left to be done.
+  // The planned work is done but the line is still shown, so some work remains.
   text += share ? fmt::format(": {} %", std::min(*share, 99))
                 : fmt::format(": {}", duration_text(seconds));
   if (finished_ > 0) text += fmt::format(", {} done", finished_);

@@ -1,9 +1,10 @@
-// Progress on standard error. A terminal has one line that renews itself; elsewhere (a log) there
-// is a line per stage and per half minute. Safe to use from many threads.
+// Progress on standard error. A terminal shows one line that is rewritten; a log gets a line per
+// stage and every 30 seconds. Thread-safe.
 //
-// A share is shown if the work is known; it never falls and is 99 % at most. The time left is shown
-// once a stretch of the present stage has been measured. Neither is shown if most of the work to
-// come is a guess (sizes whose times are not measured yet). Work beyond the plan is said to be so.
+// A percentage is shown if the work is known; it never decreases and is at most 99 %. The time left
+// is shown once part of the current stage has been measured. Neither is shown if most of the
+// remaining work is a guess (sizes whose times are not measured yet). Work beyond the plan is
+// reported as such.
 #pragma once
 
 #include <chrono>
@@ -14,24 +15,24 @@
 
 namespace rewise {
 
-// How far some work is and how long it will take, from what was done until `now`, in seconds since
-// the start.
+// Computes the completed fraction and the remaining time of some work from the work done until
+// `now`, in seconds since the start.
 class WorkPace {
  public:
-  // Work in all, of which `guessed` may turn out to be more or less.
+  // Sets the total work; `guessed` of it is uncertain.
   void set_total(double total, double guessed = 0) {
     total_ = total;
     guessed_ = guessed;
   }
   void add(double work, double now);
-  // Work that was found done: it counts as done but not towards the speed.
+  // Adds work that was already done: it counts as done but not for the speed.
   void skip(double work);
-  // From here on the speed may be another.
+  // Starts a stage, which may have another speed.
   void begin_stage(double now);
 
-  // Per cent, rounded down; nothing where it would be less than it was before.
+  // Percentage, rounded down; nothing if it would decrease.
   std::optional<int> share();
-  // Seconds; infinite once more work was done than planned, as nothing tells how much is left.
+  // Seconds left; infinite if more work was done than planned.
   std::optional<double> left(double now) const;
 
  private:
@@ -41,30 +42,30 @@ class WorkPace {
   bool known() const;
 
   double total_ = 0, guessed_ = 0, done_ = 0, worked_ = 0;
-  int most_ = 0;             // per cent, of those given
-  std::vector<Mark> marks_;  // of this stage, ascending
+  int most_ = 0;             // highest percentage so far
+  std::vector<Mark> marks_;  // of the current stage, ascending
 };
 
 class Progress {
  public:
-  // `total`: expected work, in any unit; it may be corrected on the way. Quiet: says nothing.
+  // `total`: expected work in any unit; it may be corrected later. `quiet` suppresses output.
   Progress(std::string title, double total, bool quiet = false);
   ~Progress() { close(); }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // A number for a part with a stage and work of its own, beside the others. Part 0 always exists.
+  // Adds a part that runs beside the others with its own stage and work. Part 0 always exists.
   std::size_t add_part();
-  // What is being done, "size 64x64", by a part; "": nothing.
+  // Sets the current activity of a part, such as "size 64x64"; "": none.
   void stage(const std::string& name, std::size_t part = 0);
   void set_total(double total, double guessed = 0, std::size_t part = 0);
   void add(double work);
   void skip(double work);
-  // A message of its own line, on terminal and elsewhere.
+  // Prints a message on its own line.
   void line(const std::string& text);
-  // One of many equal things is done; they are counted.
+  // Counts one of many equal items as done.
   void finished();
-  void close();  // removes the renewing line
+  void close();  // removes the rewritten line
 
  private:
   struct Part {

@@ -18,7 +18,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A whole number, or the first of "4(x2)".
+// Parses a whole number, or the first one of "4(x2)".
 std::optional<int> number(const char* text) {
   if (text == nullptr) return std::nullopt;
   int value = 0;
@@ -87,7 +87,8 @@ RanksHere::RanksHere(const Rank& rank, const std::filesystem::path& folder)
   const auto path = folder / ".ranks.lock";
   constexpr int flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
   lock_ = ::open(path.c_str(), flags | O_RDWR | O_CREAT, 0666);
-  if (lock_ < 0) lock_ = ::open(path.c_str(), flags | O_RDONLY);  // another user's
+  if (lock_ < 0)
+    lock_ = ::open(path.c_str(), flags | O_RDONLY);  // the file belongs to another user
   if (lock_ < 0) return;
   struct flock own {};
   own.l_type = F_RDLCK;

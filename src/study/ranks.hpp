@@ -1,11 +1,11 @@
-// Several processes of one job: `mpirun -n K rewise tc STUDY.toml`, or srun. They need no MPI: the
-// launcher's environment says which process this is, tasks are claimed by leases in the study's
-// folder, and finished tasks reach the others as files. So it works with Open MPI, MPICH, Intel MPI
-// and Slurm without being built for any of them, and the launcher ends the job when a process dies.
+// Several processes of one job: `mpirun -n K rewise tc STUDY.toml`, or srun. They do not need MPI:
+// environment variables of the launcher identify the process, leases in the study's folder assign
+// tasks, and finished tasks reach other processes as files. One build therefore works with Open
+// MPI, MPICH, Intel MPI and Slurm, and the launcher ends the job when a process dies.
 //
-// Ranks share a study if they have the same folder: the lowest of them prints, analyses and writes
-// the summary. Ranks in different folders are separate processes. On a node each rank takes one
-// GPU, by its local number, and its share of the cores.
+// Ranks with the same folder share a study: the lowest of them prints, analyses and writes the
+// summary. Ranks with different folders are independent. On each node, the local rank selects one
+// GPU and a share of the cores.
 #pragma once
 
 #include <chrono>
@@ -19,24 +19,24 @@ namespace rewise {
 struct Rank {
   int rank = 0, size = 1;         // in the job
   int local = 0, local_size = 1;  // on this node
-  const char* said_by = "";       // the environment variable that gives `size`
+  const char* said_by = "";       // environment variable that gave `size`
 };
 
-// Looks up environment variables by name; nullptr where there is none.
+// Looks up an environment variable; nullptr if it is not set.
 using Environment = std::function<const char*(const char* name)>;
 Rank rank_from(const Environment& get);
 const Rank& this_rank();  // from the process's environment
 
-// Of the devices that a command may use, those of this rank: one of what was listed, or, where it
-// is left to the program which GPU, one of all that can be used; the CPU where it is the CPU.
+// Selects the devices of this rank: one of the listed ones or, if the GPU is not specified, one of
+// all usable ones. Keeps the CPU if that was chosen.
 DeviceChoice share_of(const Rank& rank, DeviceChoice choice, bool listed,
                       const CudaReport& report = cuda_report());
-// Of `cores` that this process may use of `all` in the machine.
+// Threads of this rank, if this process may use `cores` of `all` cores of the machine.
 int threads_of(const Rank& rank, int cores, int all);
 
-// The ranks of a job that work in one folder. Each holds a shared lock on the byte of
-// DIR/.ranks.lock that its number names, so that all see which lower ranks are there. Ranks start
-// together: one waits for lower ones, and stays registered, for kMeeting at least.
+// The ranks of a job that work in one folder. Each holds a shared lock on one byte of
+// DIR/.ranks.lock, at the offset of its rank, so that all can see which lower ranks exist. Because
+// ranks start together, each waits for lower ones, and stays registered, for at least kMeeting.
 class RanksHere {
  public:
   static constexpr std::chrono::seconds kMeeting{1};
@@ -46,21 +46,21 @@ class RanksHere {
   RanksHere(const RanksHere&) = delete;
   RanksHere& operator=(const RanksHere&) = delete;
 
-  // Whether this rank led the folder's ranks when it came. True where locks do not work: what two
-  // ranks write is the same, what none writes is missing.
+  // Whether this rank led the folder's ranks on arrival. True if locks do not work: two ranks that
+  // write the same result do no harm, whereas a result that no rank writes is missing.
   bool led() const { return led_; }
   bool lower_at_work() const;
 
  private:
   int rank_;
   std::chrono::steady_clock::time_point came_;
-  int lock_ = -1;  // descriptor
+  int lock_ = -1;  // file descriptor
   bool led_ = true;
 };
 
-// The ranks of a job stop at the same signal: the first to end with a status other than 0 makes the
-// launcher kill the rest. Waits until no process holds a task in the folder any more, for some
-// seconds at most; returns at once if there are no other ranks.
+// Waits until no process holds a task in the folder, for a few seconds at most. Needed when a job
+// is stopped: the launcher kills the other ranks as soon as one ends with a status other than 0.
+// Returns at once if there are no other ranks.
 void wait_for_other_ranks(const Rank& rank, const std::filesystem::path& study);
 
 }  // namespace rewise

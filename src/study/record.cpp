@@ -31,7 +31,7 @@ std::string table_text(const Cell& cell, bool head) {
   return cell.value.is_number_float() ? number_text(cell.value.get<double>()) : text;
 }
 
-// Of the cells that have `name`: a line of heads, then a line for each record.
+// Lines of the cells that have `name`: the heads, then one line per record.
 std::vector<std::vector<std::string>> lines_of(const std::vector<Cells>& rows,
                                                std::string Cell::*name,
                                                std::string (*text)(const Cell&, bool head)) {

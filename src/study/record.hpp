@@ -1,5 +1,5 @@
-// One description of a record's fields: a function from the record to its cells, the same ones for
-// every record. Its JSON object, its line of CSV and its row of a table follow from them.
+// Describes the fields of a record once: a function turns a record into cells, the same ones for
+// every record. JSON objects, CSV lines and table rows are generated from the cells.
 #pragma once
 
 #include <optional>
@@ -11,21 +11,21 @@
 namespace rewise {
 
 struct Cell {
-  std::string name;                      // key in JSON, column in CSV; "": in neither
-  std::string head;                      // of the column in tables; "": in no table
-  Json value = nullptr;                  // null: not known
-  std::optional<std::string> text = {};  // in tables; none: `value` in full, "-" for null
-  std::optional<Json> error = {};        // of `value`; in CSV the column NAME_error
+  std::string name;                      // key in JSON, column in CSV; "": omitted there
+  std::string head;                      // column head in tables; "": omitted there
+  Json value = nullptr;                  // null: unknown
+  std::optional<std::string> text = {};  // text in tables; none: `value` in full, "-" for null
+  std::optional<Json> error = {};        // error of `value`; in CSV the column NAME_error
 };
 using Cells = std::vector<Cell>;
 
-// A number with its error, in tables as 2.3772(4).
+// A number with its error; tables show 2.3772(4).
 Cell value_cell(std::string name, std::string head, const std::optional<Value>& v);
-// In tables alone.
+// A cell for tables only.
 Cell text_cell(std::string head, std::string text);
 
 Json cells_json(const Cells& cells);
-// A line of names or heads, then a line for each record; "" without records.
+// One line of names or heads, then one line per record; "" without records.
 std::string cells_csv(const std::vector<Cells>& rows);
 std::string cells_table(const std::vector<Cells>& rows);
 

@@ -12,11 +12,11 @@
 namespace rewise {
 namespace {
 
-constexpr double kStartTaus = 10;    // before the first measurement, where all starts are alike
-constexpr double kUnknownTaus = 10;  // lengths of a series that is too short for its tau_int
+constexpr double kStartTaus = 10;  // tau_int before the first measurement, if all starts are alike
+constexpr double kUnknownTaus = 10;  // minimum series lengths if tau_int is unknown
 constexpr std::string_view kNames[] = {"energy", "abs_magnetisation", "m2"};
 
-// All that the checks of one temperature read.
+// Input of the checks of one temperature.
 struct Measured {
   IntSeries bond_sums, magnetisations;
   SampleUnits units;
@@ -29,8 +29,8 @@ std::string tau_text(Value tau) {
                      two_digits(tau.value));
 }
 
-// The largest |z| of the second half of the measurements less the first, whose chance is below
-// `level` / the number of comparisons; nothing where all are above it.
+// The most significant difference between the second and the first half of the measurements, if its
+// p-value is below `level` / (number of comparisons); otherwise empty.
 struct Drift {
   bool found = false;
   std::string_view observable;

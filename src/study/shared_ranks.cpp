@@ -20,8 +20,8 @@ namespace {
 
 distributed::Transport* sharing = nullptr;
 
-// What ranks must have in common so that they understand each other and make the same moves: the
-// program, byte for byte.
+// Identity of the program. Ranks must run the same binary, so that they exchange compatible
+// messages and make the same moves.
 std::string build_identity() {
   const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> hash(XXH3_createState(),
                                                                       &XXH3_freeState);
@@ -36,7 +36,7 @@ std::string build_identity() {
                      build_info().compiler, XXH3_64bits_digest(hash.get()));
 }
 
-// Ends the job where a rank runs another program than rank 0.
+// Ends the job if a rank runs another program than rank 0.
 void compare_builds(distributed::Transport& transport) {
   const std::string own = build_identity();
   const std::string line = fmt::format("{}\n{}", own, host_name());
@@ -48,24 +48,26 @@ void compare_builds(distributed::Transport& transport) {
     if (other.substr(0, end) == own) continue;
     transport.abort(Error(ExitCode::usage,
                           fmt::format("rank {} on {} runs another build ({}) than rank 0 ({}): "
-                                      "ranks that share a system must run the same program",
+                                      "ranks that share replicas must run the same program",
                                       r, other.substr(end + 1), other.substr(0, end), own)));
   }
   transport.barrier();
 }
 
-// Processes that the launcher started together, and that MPI does not know as one job, would each
+// Detects processes that the launcher started together but MPI does not see as one job: each would
 // simulate the whole system.
 void check_job_size(const Rank& launched, const distributed::Transport& transport) {
   if (transport.size() >= launched.size) return;
-  throw Error(ExitCode::usage,
-              fmt::format("--share-ranks: {} = {}, but MPI sees {} rank(s): the launcher is not of "
-                          "the MPI that rewise was built with (start it with that MPI's mpirun, "
-                          "or under Slurm with srun --mpi=pmix or pmi2)",
-                          launched.said_by, launched.size, transport.size()));
+  throw Error(
+      ExitCode::usage,
+      fmt::format(
+          "--share-ranks: {} = {}, but MPI sees {} rank(s): the launcher does not belong to "
+          "the MPI that rewise was built with (use the mpirun of that MPI, "
+          "or under Slurm srun --mpi=pmix or pmi2)",
+          launched.said_by, launched.size, transport.size()));
 }
 
-// Rank 0's part: whatever way it ends, the others are told.
+// Runs the command on rank 0. Dismisses the other ranks however it ends.
 ExitCode lead(distributed::Transport& transport, const std::function<ExitCode()>& command) {
   struct Leading {
     explicit Leading(distributed::Transport& t) { sharing = &t; }
@@ -79,7 +81,8 @@ ExitCode lead(distributed::Transport& transport, const std::function<ExitCode()>
     return command();
   } catch (const Error& error) {
     if (error.exit_code() != ExitCode::interrupted) throw;
-    // Now: a launcher that was stopped, too, gives a second, in which the others are dismissed.
+    // Report at once: a launcher that was stopped as well leaves about a second, which dismissing
+    // the other ranks may take.
     fmt::print(stderr, "rewise: {}\n", error.what());
     return ExitCode::interrupted;
   }
@@ -91,7 +94,7 @@ ExitCode with_ranks(const RankOptions& options, const std::function<ExitCode()>&
   if (!options.share) return command();
   constexpr std::string_view routes[]{"auto", "peer", "direct", "host"};
   const auto route = parse_word(options.route, routes, "route", "--share-route");
-  const Rank launched = this_rank();  // before MPI, which may set variables of its own
+  const Rank launched = this_rank();  // before MPI starts, which may set environment variables
   const auto transport = distributed::join_mpi();
   check_job_size(launched, *transport);
   transport->set_device_route(static_cast<distributed::DeviceRoute>(route));
@@ -103,8 +106,8 @@ ExitCode with_ranks(const RankOptions& options, const std::function<ExitCode()>&
     own.threads = threads_of_rank(options.threads);
     if (options.device != "auto" && options.device.starts_with("cuda") != cuda) {
       throw Error(ExitCode::device,
-                  fmt::format("--device {}: rank 0 is on {}, and ranks that share a system need "
-                              "devices of one kind",
+                  fmt::format("--device {}: rank 0 uses {}, and all ranks that share replicas need "
+                              "the same kind of device",
                               options.device, cuda ? "cuda" : "cpu"));
     }
     if (!cuda) return own;
@@ -137,7 +140,7 @@ int threads_of_rank(std::uint64_t asked) {
   return threads_of(this_rank(), thread_count(0), all);
 }
 
-// Ranks on one device each hold their slab there.
+// The device memory is divided by the number of ranks, because each rank holds one slab.
 void share_need(MemoryNeed& need, double kept, bool gathers) {
   if (sharing == nullptr) return;
   const double all = this_rank().size, here = this_rank().local_size / all;

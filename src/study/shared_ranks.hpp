@@ -1,6 +1,6 @@
-// `--share-ranks`: the ranks of one mpirun or srun share every system of a command, which rank 0
-// runs as if it were alone; the others follow it (src/bitlattice/shared.hpp). Of rank 0 alone come
-// output, files and the decision when to stop; a rank that fails ends all.
+// `--share-ranks`: all ranks of one mpirun or srun share each replica of a command. Rank 0 runs the
+// command; the others execute its requests (src/bitlattice/shared.hpp). Only rank 0 prints, writes
+// files and decides when to stop. A rank that fails ends the job.
 #pragma once
 
 #include <cstdint>
@@ -13,31 +13,32 @@
 
 namespace rewise {
 
-// The options of the command that say on what a rank computes, and how devices send to others.
+// Options for the device of a rank and for transfers between devices.
 struct RankOptions {
   bool share = false;
   std::string route = "auto";
   std::string device = "cpu";
-  std::uint64_t threads = 0;  // of each rank; 0: its share of the cores
+  std::uint64_t threads = 0;  // per rank; 0: the rank's share of the cores
 };
 
-// Runs the command: alone, or where the ranks share, on rank 0, while the others follow and return
-// `done` when it has ended. Error(device) where this build has no MPI; Error(usage) where MPI has
-// fewer ranks than the launcher started; ranks of different builds end with one.
+// Runs the command: normally in this process; with shared ranks on rank 0, while the others follow
+// and return `done` when it has ended. Throws Error(device) if this build has no MPI, and
+// Error(usage) if MPI has fewer ranks than the launcher started. Ends the job if ranks run
+// different builds.
 ExitCode with_ranks(const RankOptions& options, const std::function<ExitCode()>& command);
 
-// The ranks that share the systems of the command that runs; nullptr where there are none.
+// The ranks that share the replicas of the running command, or nullptr.
 distributed::Transport* shared_ranks();
 
-// The device of this rank among those that the text asks for (choose_devices); where no ranks
-// share, choose_device().
+// Selects the device of this rank among those that the text allows (choose_devices). Without shared
+// ranks, equals choose_device().
 DeviceChoice device_of_rank(const std::string& text, EngineKind engine, const std::string& origin,
                             double cpu_seconds);
-// Of `--threads`: those of one rank; its share of the cores where it asks for none, and all of them
-// where no ranks share.
+// Threads of one rank for `--threads`. If 0, the rank's share of the cores, or all cores without
+// shared ranks.
 int threads_of_rank(std::uint64_t asked);
-// What of a run's need falls to this machine and its devices. `kept`: bytes of states in files;
-// `gathers`: the final one by rank 0.
+// Reduces a memory estimate to the share of this machine and of its devices. `kept`: bytes of
+// states in files; `gathers`: rank 0 gathers the final state.
 void share_need(MemoryNeed& need, double kept, bool gathers);
 
 }  // namespace rewise

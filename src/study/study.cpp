@@ -49,7 +49,7 @@ std::size_t Study::run(std::vector<StudyTask> tasks, const StopToken& stop, Prog
         asked.spec.measure = measure;
       }
       asked.keep_alive = false;
-      asked.on_graph = {};  // it may refer to objects that end before the study
+      asked.on_graph = {};  // it may refer to objects that are destroyed before the study
       asked.speed = nullptr;
     }
   }
@@ -61,7 +61,7 @@ std::size_t Study::run(std::vector<StudyTask> tasks, const StopToken& stop, Prog
 void Study::complete_files(const StopToken& stop, Progress& progress) {
   finish_files(progress);
   if (!place_.leads()) return;
-  std::vector<std::string> problems;  // of damaged archives: what they held counts as missing
+  std::vector<std::string> problems;  // damaged archives; their content counts as missing
   std::set<std::string> stored;
   for (const StoredTask& task : stored_tasks(folder() / "tasks", problems)) stored.insert(task.id);
   std::set<std::string> unwritten = executor_.take_unwritten();
@@ -72,8 +72,8 @@ void Study::complete_files(const StopToken& stop, Progress& progress) {
     std::vector<StudyTask> missing;
     for (const std::string& id : unwritten) missing.push_back(asked_.at(id));
     progress.line(
-        fmt::format("{} task(s) have no file yet, such as {}: waiting for other "
-                    "processes, or computing them again",
+        fmt::format("{} task(s) have no file yet, such as {}; waiting for other "
+                    "processes or computing them again",
                     missing.size(), missing.front().label));
     run(std::move(missing), stop, progress, [](std::size_t, TaskData&&) {});
     finish_files(progress);

@@ -1,14 +1,13 @@
-// A study's folder and the executor that fills it (experiments/GUIDE.md):
+// The folder of a study and the executor that fills it (experiments/GUIDE.md):
 //
 //   study.toml                  the resolved configuration
 //   tasks/<id>.h5, .part.h5     finished tasks, checkpoints
 //   tasks/<group>.<n>.pack.h5   results archives: many finished tasks of one lattice and p
 //                               (task_pack.hpp)
-//   summary.json, summary.csv   what `tc` concludes; plots/ what `plot` draws from them
+//   summary.json, summary.csv   results of `tc`; `plot` draws plots/ from them
 //
-// A task is identified by the settings that determine its numbers. Running a study again therefore
-// computes only what is missing, and several processes may share the folder: each task is claimed
-// by a lease.
+// The settings that determine a task's numbers identify it. A repeated run therefore computes only
+// missing tasks, and several processes may share the folder: each task is claimed by a lease.
 #pragma once
 
 #include <atomic>
@@ -26,7 +25,7 @@ namespace rewise {
 
 class Study {
  public:
-  // Claims the folder (study_state.hpp). `devices`: the CUDA devices that tasks are dealt out to;
+  // Claims the folder (study_state.hpp). `devices`: CUDA devices that tasks are distributed to;
   // {-1}: the CPU.
   explicit Study(StudyFolder place, std::vector<int> devices = {-1});
 
@@ -36,7 +35,7 @@ class Study {
   const std::vector<int>& devices() const { return devices_; }
   int threads() const { return threads_; }
 
-  // As Executor's.
+  // See Executor::run().
   std::size_t run(std::vector<StudyTask> tasks, const StopToken& stop, Progress& progress,
                   const TaskHandler& handle);
   void expect_graphs(const std::vector<TaskSpec>& likely) { executor_.expect_graphs(likely); }
@@ -44,8 +43,8 @@ class Study {
   void fail(std::exception_ptr what) { executor_.fail(std::move(what)); }
   void finish_files(Progress& progress) { executor_.finish_files(progress); }
 
-  // As finish_files(); in addition every task that was requested has its file afterwards. A task
-  // whose lease another process took over without writing the file is awaited or computed again.
+  // Like finish_files(), but also ensures that every requested task has its file. If another
+  // process took over a lease without writing the file, waits for it or computes the task again.
   // Call before marking the study as finished. Errors as run().
   void complete_files(const StopToken& stop, Progress& progress);
 
@@ -60,11 +59,11 @@ class Study {
   std::atomic<std::size_t> computed_ = 0;
   mutable std::mutex mutex_;                // of asked_
   std::map<std::string, StudyTask> asked_;  // by id, with the most measurements requested
-  Executor executor_;                       // uses place_
+  Executor executor_;                       // refers to place_
 };
 
-// A seed of its own for every purpose, from the study's seed and words that name the purpose;
-// independent of the grid around it. 63 bit.
+// Derives an independent seed for a purpose from the study's seed and the words of `purpose`. It
+// does not depend on the rest of the grid. 63 bits.
 std::uint64_t derived_seed(std::uint64_t study_seed, const std::string& purpose);
 
 }  // namespace rewise

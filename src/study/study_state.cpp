@@ -37,16 +37,17 @@ namespace fs = std::filesystem;
 
 constexpr const char* kMark = ".finished";
 
-// What makes two configurations the same study, and the hash of all of a configuration.
+// Identifies a study: two configurations with the same values belong to the same study. Also holds
+// the hash of the whole configuration.
 struct Owner {
-  std::string command;  // "" where nothing tells
+  std::string command;  // "" if unknown
   std::string seed, model;
-  std::string hash;  // "" where nothing tells
+  std::string hash;  // "" if unknown
 };
 
-// 16 hex digits of a command and its configuration, without [run], which changes no result.
+// 16 hex digits for a command and its configuration without [run], which affects no result.
 std::string configuration_hash(std::string_view command, std::string_view configuration) {
-  // A line of its own: names of graphs' files may hold these letters.
+  // Searches for a whole line, because names of graph files may contain "[run]".
   const std::string text =
       fmt::format("{}\n{}", command, configuration.substr(0, configuration.find("\n[run]\n") + 1));
   return fmt::format("{:016x}", XXH3_128bits(text.data(), text.size()).low64);
@@ -57,7 +58,7 @@ std::string head_line(const Owner& owner) {
                      owner.model, owner.hash);
 }
 
-// The first line of a study.toml, where it is such a line.
+// Parses the first line of a study.toml; nothing if it has another form.
 std::optional<Owner> read_head(std::string_view text) {
   if (!text.starts_with(kStudyHead)) return std::nullopt;
   std::string_view line = text.substr(kStudyHead.size(), text.find('\n') - kStudyHead.size());
@@ -76,7 +77,7 @@ std::optional<Owner> read_head(std::string_view text) {
   return owner;
 }
 
-// The command that wrote a folder's summary, "" where nothing tells.
+// Reads the command that wrote a folder's summary; "" if unknown.
 std::string summary_kind(const fs::path& folder) {
   std::error_code ignored;
   const fs::path file = folder / "summary.json";
@@ -91,8 +92,8 @@ struct Held {
   Owner owner;
 };
 
-// Error(data) where the first line contradicts the configuration below it. Only a line that was
-// written with this very configuration is judged: people edit the rest of the file.
+// Throws Error(data) if the first line contradicts the configuration below it. Checks only a line
+// whose hash fits this very configuration, because users may edit the rest of the file.
 void check_head(const Owner& head, const Owner& body, std::string_view text, const fs::path& file) {
   const std::string_view configuration = text.substr(text.find('\n') + 1);
   for (const std::string& command : {head.command, std::string("sweep"), std::string("tc")}) {
@@ -100,25 +101,25 @@ void check_head(const Owner& head, const Owner& body, std::string_view text, con
     if (command == head.command && head.seed == body.seed && head.model == body.model) return;
     throw Error(ExitCode::data,
                 fmt::format("{}:1: the line is damaged: it says rewise {}, seed {}, {}; its digest "
-                            "is that of rewise {}, seed {}, {} (remove the line, or give "
-                            "--recompute-damaged: the file is written anew and the tasks are kept)",
+                            "is that of rewise {}, seed {}, {} (remove the line, or use "
+                            "--recompute-damaged, which rewrites the file and keeps the tasks)",
                             file.string(), head.command, head.seed, head.model, command, body.seed,
                             body.model));
   }
 }
 
-// Error(usage) saying where the text is no TOML (any more); Error(data) as check_head().
+// Throws Error(usage) with the position if the text is not TOML; Error(data) as check_head().
 Held read_held(const std::string& text, const fs::path& file) {
   const toml::table root = parse_toml(text, file.string());
   const auto name = root["study"]["name"];
   if (name && !name.is_string()) {
-    throw Error(ExitCode::usage, file.string() + ": study.name is no text");
+    throw Error(ExitCode::usage, file.string() + ": study.name must be a text");
   }
   Held held{name ? *name.value<std::string>() : StudyConfig{}.name, {}};
   const StudyConfig defaults;
   const auto seed = root["study"]["seed"].value<std::int64_t>();
   held.owner.seed = seed ? fmt::format("{}", *seed) : fmt::format("{}", defaults.seed);
-  // A key where it is now, or where earlier versions had it.
+  // Finds a key at its present place or at that of earlier versions.
   const auto at = [&](const Setting& one) {
     const auto now = root[one.table][one.key];
     return now ? now : root[one.old_table][one.old_key];
@@ -134,13 +135,13 @@ Held read_held(const std::string& text, const fs::path& file) {
   if (const auto head = read_head(text)) {
     check_head(*head, held.owner, text, file);
     held.owner = *head;
-  } else {  // written before there was a first line
+  } else {  // from a version without the first line
     held.owner.command = summary_kind(file.parent_path());
   }
   return held;
 }
 
-// The configuration's lines, less comments and [run].
+// Lines of the configuration without comments and [run].
 std::vector<std::string> configuration_lines(const std::string& text) {
   std::vector<std::string> lines;
   for (std::size_t at = 0; at < text.size();) {
@@ -153,7 +154,7 @@ std::vector<std::string> configuration_lines(const std::string& text) {
   return lines;
 }
 
-// The lines of a study.toml as this version writes them: earlier ones had other words and places.
+// Lines of a study.toml as this version would write them, because earlier versions used other keys.
 std::vector<std::string> lines_of_held(const std::string& text) {
   try {
     return configuration_lines(to_toml(parse_study_config(text, "study.toml")));
@@ -162,7 +163,7 @@ std::vector<std::string> lines_of_held(const std::string& text) {
   }
 }
 
-// "graphs = [4, 4] there, graphs = [8, 8] here", of the first line that differs.
+// The first line that differs: "graphs = [4, 4] there, graphs = [8, 8] here".
 std::string first_difference(const std::string& there, const std::string& here) {
   const auto old_lines = lines_of_held(there), new_lines = configuration_lines(here);
   const auto [a, b] =
@@ -176,14 +177,14 @@ std::string digest_text(std::uint64_t bytes, const XXH128_hash_t& hash) {
   return fmt::format("{} {:016x}{:016x}", bytes, hash.high64, hash.low64);
 }
 
-// What stands in a small file, "" where there is none.
+// Content of a small file, "" if there is none.
 std::string content(const fs::path& file) {
   if (!file_exists(file)) return "";
   const std::string text = read_text_file(file);
   return digest_text(text.size(), XXH3_128bits(text.data(), text.size()));
 }
 
-// The same of a file of any size; "" also where it cannot be read, or only once.
+// The same for a file of any size; also "" if it is unreadable or can be read only once.
 std::string large_content(const fs::path& file) {
   std::error_code ignored;
   if (!fs::is_regular_file(file, ignored)) return "";
@@ -203,7 +204,7 @@ std::string large_content(const fs::path& file) {
   return digest_text(bytes, XXH3_128bits_digest(state.get()));
 }
 
-// "size time" of a file, "" where there is none.
+// "size time" of a file, "" if there is none.
 std::string stamp(const fs::path& file) {
   struct stat status;
   if (::stat(file.c_str(), &status) != 0) return "";
@@ -226,7 +227,7 @@ void add_folder(std::vector<std::string>& lines, const fs::path& folder) {
     fail_io("list", folder, error.value());
 }
 
-// Tasks/ and hidden files are ours: another process may be about to write study.toml.
+// Ignores tasks/ and hidden files, which a process creates before it writes study.toml.
 bool holds_other_things(const fs::path& folder) {
   std::error_code error;
   fs::directory_iterator entry(folder, error), end;
@@ -245,8 +246,8 @@ Owner owner_of(const std::string& command, const StudyConfig& config, const std:
   return {command, fmt::format("{}", config.seed), to_string(config.model), hash};
 }
 
-// Error(held) where the folder's study is not the one called `name` of `mine`: a study's grid and
-// sampling may be edited, these not.
+// Throws Error(held) if the folder holds another study than `name` of `mine`. Grid and sampling of
+// a study may change, its name, command, seed and model may not.
 void refuse_another(const Held& held, const std::string& name, const Owner& mine,
                     const fs::path& folder) {
   const auto refuse = [&](const std::string& theirs, const std::string& ours) {
@@ -304,8 +305,8 @@ void StudyFolder::refuse_other_things() const {
   }
   if (!holds_study() && holds_other_things(folder_)) {
     throw Error(ExitCode::held,
-                fmt::format("folder '{}' holds something else than a study (it has no study.toml): "
-                            "choose another one with --out",
+                fmt::format("folder '{}' is not empty and holds no study (study.toml is missing): "
+                            "choose another folder with --out",
                             folder_.string()));
   }
 }
@@ -320,7 +321,7 @@ void StudyFolder::check_free() const {
     held = read_held(text, file);
   } catch (const Error& error) {
     if (error.exit_code() == ExitCode::data && !config_.recompute_damaged) throw;
-    return;  // it is nobody's, and will be set aside
+    return;  // a damaged file belongs to no study and will be set aside
   }
   refuse_another(*held, config_.name, owner_of(command_, config_, hash_), folder_);
 }
@@ -337,19 +338,20 @@ bool StudyFolder::leads() const {
   return ranks_ == nullptr || ranks_->led() || (!ranks_->lower_at_work() && !is_finished());
 }
 
-// Shared by all who work with this configuration; alone for as long as it takes to write another.
+// All processes with the same configuration hold the lock shared. A process with another
+// configuration holds it exclusively while it writes that configuration.
 void StudyFolder::lock() {
   const fs::path path = folder_ / ".study.lock";
   constexpr int flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
   lock_ = ::open(path.c_str(), flags | O_RDWR | O_CREAT, 0666);
-  if (lock_ < 0)
-    lock_ = ::open(path.c_str(), flags | O_RDONLY);  // another user's: reading suffices
+  if (lock_ < 0) lock_ = ::open(path.c_str(), flags | O_RDONLY);  // file of another user
   const auto begin = std::chrono::steady_clock::now();
-  int others = 0;  // times in a row that somebody else's configuration was found at work
+  int others = 0;  // consecutive tries that met another configuration
   while (lock_ >= 0) {
     if (::flock(lock_, LOCK_EX | LOCK_NB) == 0) {
       write_configuration();
-      locked_ = ::flock(lock_, LOCK_SH | LOCK_NB) == 0;  // somebody may come in between
+      locked_ =
+          ::flock(lock_, LOCK_SH | LOCK_NB) == 0;  // another process may acquire it in between
     } else if (errno != EWOULDBLOCK && errno != EINTR) {
       break;
     } else {
@@ -363,33 +365,33 @@ void StudyFolder::lock() {
       locked_ = false;
       ++others;
     }
-    // Whom we met may be the last one's successor, about to write; but nobody takes long.
+    // The lock's holder may be about to write another configuration, but this takes little time.
     const bool busy = others >= 20 || std::chrono::steady_clock::now() - begin > 10s;
     if (busy && !head) {
-      throw Error(ExitCode::held, fmt::format("folder '{}' is being set up by another process, who "
-                                              "has been silent for 10 s; end it, or wait for it",
+      throw Error(ExitCode::held, fmt::format("folder '{}' is being set up by another process that "
+                                              "has not finished for 10 s; wait for it or end it",
                                               folder_.string()));
     }
     if (busy && head->command != command_) {
-      throw Error(ExitCode::held, fmt::format("folder '{}' is being worked on by rewise {}; choose "
+      throw Error(ExitCode::held, fmt::format("folder '{}' is in use by rewise {}; choose "
                                               "another folder with --out",
                                               folder_.string(), head->command));
     }
     if (busy) {
       throw Error(
           ExitCode::held,
-          fmt::format("folder '{}' is being worked on with another configuration, {} (this "
+          fmt::format("folder '{}' is in use with another configuration, {} (this "
                       "one is {}: {}); wait for it, or choose another folder with --out",
                       folder_.string(), head->hash, hash_, first_difference(held, resolved_)));
     }
     std::this_thread::sleep_for(20ms);
   }
-  // No lock to be had: a finished study may be one that we can only read.
+  // The file system has no locks. The folder may be a finished study that is only readable.
   const auto head = read_head(text_of(folder_ / "study.toml"));
   if (!head || head->hash != hash_) write_configuration();
 }
 
-// Under the exclusive lock, where there are locks.
+// Call with the exclusive lock, if there are locks.
 void StudyFolder::write_configuration() {
   const fs::path file = folder_ / "study.toml";
   const Owner mine = owner_of(command_, config_, hash_);
@@ -402,13 +404,14 @@ void StudyFolder::write_configuration() {
       held = read_held(text, file);
     } catch (const Error& error) {
       if (error.exit_code() == ExitCode::data && !config_.recompute_damaged) throw;
-      // It holds up no study (the tasks have their configuration with them), but is kept.
+      // No study depends on the damaged file, because tasks contain their configuration. It is
+      // kept.
       fs::path aside;
       for (int n = 1; aside.empty() || file_exists(aside); ++n) {
         aside = fmt::format("{}.damaged-{}", file.string(), n);
       }
       write_text_file(aside, text);
-      fmt::print(stderr, "warning: {}; it is written anew (the old one is kept as {})\n",
+      fmt::print(stderr, "warning: {}; the file is written again (the old one is kept as {})\n",
                  error.what(), aside.string());
     }
     if (held) {
@@ -471,9 +474,9 @@ void StudyFolder::clear_leftovers() const {
   }
   for (const fs::path& lease : leases) {
     try {
-      claim_lease(lease);  // and releases it, which removes the file
+      claim_lease(lease);  // the temporary releases it, which removes the file
     } catch (const Error&) {
-      // The folder cannot be written: the lease stays, and disturbs nothing.
+      // The folder is read-only: the lease stays and does no harm.
     }
   }
   clear_temporaries();

@@ -156,11 +156,11 @@ double site_count(const TaskSpec& spec) {
 }
 
 void append(TaskData& data, const Schedule& schedule, const Samples& some, std::uint64_t expected) {
-  constexpr std::size_t most = std::size_t{1} << 25;  // values of a series that are reserved
+  constexpr std::size_t most = std::size_t{1} << 25;  // maximum number of values to reserve
   for_each_column(
       [&](const ColumnInfo& column, auto& series, const auto& values) {
         if (values.empty() || (schedule.cluster == 0 && column.of_clusters())) return;
-        // A series that grows is copied, and takes twice the memory meanwhile.
+        // A growing series is copied, which needs twice the memory for a moment.
         const std::size_t each = series.temperatures() * series.replicas();
         if (series.empty()) series.reserve(std::min<std::size_t>(expected, most / each));
         series.append(values);
@@ -195,7 +195,7 @@ TaskResult run_task(TaskJob job, const TaskRun& run) {
 
 std::optional<TaskData> read_finished(const TaskSpec& spec, const TaskPaths& paths) {
   auto loaded = load_finished(paths, OpenAs::reader);
-  // A damaged file is reported by the process that claims the task.
+  // The process that claims the task reports a damaged file.
   if (!loaded || loaded->source == previous_path(paths.finished)) return std::nullopt;
   const std::string source = loaded->source.string();
   check_same_physics(loaded->task.configuration, task_configuration(spec), kMayGrow, source);
@@ -214,14 +214,14 @@ void clear_leftovers(const TaskPaths& paths, const TaskData& finished) {
     return;
   }
   const LeaseClaim claim = claim_lease(paths.lease);
-  if (!claim.lease) return;  // another process works on it
+  if (!claim.lease) return;  // in use by another process
   try {
     const auto part = load_task(paths.checkpoint, OpenAs::reader);
     if (part && part->task.bond_sum.time() <= finished.bond_sum.time()) {
       remove_sealed(paths.checkpoint, &*claim.lease);
     }
   } catch (const Error&) {
-    // Damaged: reported when more measurements are requested.
+    // A damaged file is reported when more measurements are requested.
   }
 }
 

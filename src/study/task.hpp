@@ -1,11 +1,11 @@
-// A task: one graph with all its temperatures; the unit of work, of checkpoints and of
-// distribution. A TaskSpec holds all that determines a task's numbers; run_task turns it into
-// TaskData, from the start, from a checkpoint, or from a finished file that asks for more
-// measurements, always bit for bit what an uninterrupted run gives.
+// A task is one graph with all its temperatures: the unit of work, checkpoints and distribution. A
+// TaskSpec holds all settings that determine its numbers. run_task() computes its TaskData from the
+// start, from a checkpoint, or from a finished file that needs more measurements. The result is
+// always identical, bit for bit, to that of an uninterrupted run.
 //
-// One run: a warm-up where there is one, then `equilibrate` cycles, then `measure` times `every`
-// cycles and a measurement. The cluster sums before the first measurement are dropped, so a
-// measurement covers every * W cluster updates.
+// A run consists of an optional warm-up, `equilibrate` cycles, and `measure` times `every` cycles
+// with a measurement. Cluster sums before the first measurement are dropped, so each measurement
+// covers every * W cluster updates.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@
 
 namespace rewise {
 
-// Cycles before all others, with updates of their own: Swendsen-Wang brings hot and cold starts to
-// equilibrium at any temperature, whatever measures fastest there. For engines that have it.
+// Initial cycles with other updates. Swendsen-Wang equilibrates ordered and random starts at any
+// temperature, even if other updates measure faster there. Not all engines support it.
 struct WarmUp {
   std::uint64_t cycles = 0;
   Schedule schedule{1, 1};
@@ -36,7 +36,7 @@ struct WarmUp {
 
 struct TaskSpec {
   GraphSpec graph;
-  std::shared_ptr<const Graph> imported;  // instead of `graph`
+  std::shared_ptr<const Graph> imported;  // replaces `graph`
   EngineKind engine = kDefaultEngine;
   Model model;
   LocalUpdate local = LocalUpdate::metropolis;
@@ -56,46 +56,47 @@ struct TaskSpec {
   std::uint64_t cycles() const { return discarded_cycles() + measure * every; }
 };
 
-// The key whose value may grow without making another task of it.
+// The key whose value may grow without changing the task's identity.
 inline const std::vector<std::string> kMayGrow{"sampling.measure"};
 
 // Every key that determines the numbers, as text.
 TextMap task_configuration(const TaskSpec& spec);
 // The model in a configuration. Error(usage) if it holds no model.
 Model model_of(const TextMap& configuration);
-// 16 hex digits, from the configuration; asking for more measurements keeps it.
+// 16 hex digits from the configuration, independent of the number of measurements.
 std::string task_id(const TaskSpec& spec);
-// Its results archive (task_pack.hpp): one per lattice, p and rule, or per imported graph.
+// Name of its results archive (task_pack.hpp), one per lattice, p and rule, or per imported graph:
 // "64x64_p0.01_rewire".
 std::string archive_name(const TaskSpec& spec);
-// Where it lies in a study's folder.
+// Paths of the task in a study's folder.
 TaskPaths task_paths(const std::filesystem::path& study, const TaskSpec& spec);
-// Of a task in a file of its own, --out: t.h5, t.part.h5, t.lease; empty for an empty name.
-// Error(usage, held, io).
+// Paths of a task with a file of its own (--out): t.h5, t.part.h5, t.lease. Empty for an empty
+// name. Throws Error(usage, held, io).
 std::optional<TaskPaths> paths_beside(const std::string& out);
 
 std::shared_ptr<const Graph> task_graph(const TaskSpec& spec);  // builds it unless imported
 GraphRecord graph_record(const Graph& graph);
 EngineSpec engine_spec(const TaskSpec& spec);
 
-// Of its graph, built or imported.
+// Number of sites of its graph, built or imported.
 double site_count(const TaskSpec& spec);
 
-// `expected`: how many measurements there will be, where that is known.
+// `expected`: total number of measurements, if known.
 void append(TaskData& data, const Schedule& schedule, const Samples& some,
             std::uint64_t expected = 0);
 
-// Provenance of what an engine has made: where its trajectory stands, where and by what it ran.
+// Records in provenance the state of a trajectory, and the device and program that computed it.
 void note_origin(TextMap& note, const Engine& engine, std::optional<std::uint64_t> hash);
 
-// Threads worth starting for one task: below some 10^4 words per sweep, waiting for each other
-// costs more than it brings.
+// Number of threads that speed up one task. Below about 10^4 words per sweep, synchronisation costs
+// more than a thread gains.
 int useful_threads(const TaskSpec& spec, int available);
 
-// Whether a finished file keeps the state from which more measurements go on. Without it it is
-// smaller, and a task that is asked for more begins anew, with the same numbers. Where ranks share
-// the systems the spins may lie apart, a file of each rank beside the task's (state_parts.hpp);
-// else they are in the file. automatic: apart where there is much of them (need.hpp).
+// How a finished file keeps the final state, from which more measurements can continue. `none`:
+// smaller file; a request for more measurements starts again and gives the same numbers. `apart`:
+// if ranks share the replicas, each rank writes its spins to a file beside the task's
+// (state_parts.hpp). `whole`: in the task's file. `automatic`: `apart` if the state is large
+// (need.hpp).
 enum class FinalState { automatic, whole, apart, none };
 
 // How tasks are run.
@@ -107,62 +108,62 @@ struct TaskRun {
 
 enum class TaskOutcome {
   finished,     // `data` is complete
-  already,      // it was complete before; nothing ran
+  already,      // it was complete before; nothing was run
   interrupted,  // a checkpoint was written, if there are paths
   held,         // another process has its lease; `message` names it
-  lost,         // another process took its lease over; `message` names it
-  unwritten,    // the same, after `ready` had its result: it may have no file
+  lost,         // another process took over its lease; `message` names it
+  unwritten,    // the same after `ready` received the result; the file may be missing
 };
 
 struct TaskResult {
   TaskOutcome outcome = TaskOutcome::finished;
   TaskData data;
   std::string message;
-  bool kept = false;         // interrupted: there is a checkpoint to go on from
-  std::exception_ptr error;  // of a group's task that failed (task_group.hpp)
+  bool kept = false;         // interrupted: a checkpoint exists
+  std::exception_ptr error;  // error of a failed task of a group (task_group.hpp)
 };
 
-// A file of a task has no good copy; it can only be computed again.
+// No copy of a task's file is intact, so the task must be computed again.
 class DamagedTask : public Error {
  public:
   using Error::Error;
 };
 
-// A task with its files and with those who hear of it.
+// A task, its files and the functions that receive its progress and results.
 struct TaskJob {
   TaskSpec spec = {};
-  std::optional<TaskPaths> paths = {};  // without them nothing is read or written
+  std::optional<TaskPaths> paths = {};  // if absent, no file is read or written
   // Called between steps with the cycles just done.
   std::function<void(std::uint64_t cycles)> progress = {};
-  // One line each: what a user should know (a damaged file set aside, a run resumed).
+  // Receives one line per event that a user should know (a damaged file set aside, a run resumed).
   std::function<void(const std::string& line)> note = {};
-  // Results and checkpoints that are damaged beyond use are set aside, and the task begins anew.
+  // Sets damaged results and checkpoints aside and restarts the task.
   bool recompute_damaged = false;
   FinalState final_state = FinalState::automatic;
   bool awaited = false;  // its files will be read again soon
-  // Once complete it keeps its lease and its engine: more may be requested. Needs `ready`.
+  // Keeps lease and engine after completion for further requests. Requires `ready`.
   bool keep_alive = false;
   std::function<std::shared_ptr<const Graph>(const TaskSpec& spec)> graph_of = task_graph;
   std::function<void(const Graph& graph)> on_graph = {};  // called before the task runs
-  // Called with the result of a task that was computed, on any thread, perhaps before its state is
-  // fetched, its file is written and `done` is called. Throws nothing.
+  // Receives the result of a computed task, on any thread, possibly before the final state is
+  // fetched, the file is written and `done` is called. Must not throw.
   std::function<void(TaskRecord&& record)> ready = {};
-  // Called when the task's files are written and its lease is released, on any thread; without the
-  // data if `ready` had them. Throws nothing.
+  // Called on any thread once the files are written and the lease is released. `result` has no data
+  // if `ready` received them. Must not throw.
   std::function<void(TaskResult&& result)> done = {};
 };
 
-// Error(held) when a finished file holds other physics; Error(data) naming the key when a
+// Throws Error(held) if a finished file belongs to another task; Error(data), with the key, if a
 // checkpoint does; DamagedTask.
 TaskResult run_task(TaskJob job, const TaskRun& run);
 
-// Reads a finished task with at least the measurements asked for; nothing where there is none. It
-// takes no lease and changes nothing.
+// Reads a finished task with at least the requested measurements; nothing if there is none. Takes
+// no lease and changes nothing.
 std::optional<TaskData> read_finished(const TaskSpec& spec, const TaskPaths& paths);
 std::optional<TaskData> read_finished(const TaskSpec& spec, const std::filesystem::path& file);
 
-// Removes what is left if a process was killed after it published a finished task: its lease, and a
-// checkpoint that went no further than the finished file.
+// Removes files that a killed process left after publishing a finished task: the lease, and a
+// checkpoint with no more cycles than the finished file.
 void clear_leftovers(const TaskPaths& paths, const TaskData& finished);
 
 }  // namespace rewise

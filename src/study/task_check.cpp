@@ -25,7 +25,7 @@ void check_graph(const GraphRecord& graph, const TaskSpec& spec) {
   }
   if (graph.extents != spec.graph.extents || graph.p != spec.graph.p ||
       graph.rule != to_string(spec.graph.rule) || graph.seed != spec.graph.seed) {
-    unfit("its graph has not the extents, p, rule and seed of its configuration");
+    unfit("its graph differs in extents, p, rule or seed from its configuration");
   }
   const std::uint64_t lattice_bonds = graph.sites * graph.extents.size();
   const bool adds = base_rule(spec.graph.rule) == Rule::add;
@@ -36,7 +36,7 @@ void check_graph(const GraphRecord& graph, const TaskSpec& spec) {
   }
 }
 
-// In [least, most], all of them.
+// Checks that all values are in [least, most].
 template <class T>
 void check_range(const Series<T>& series, T least, T most, const char* name) {
   series.values().visit([&](const auto& values) {
@@ -69,10 +69,10 @@ void check_sums(const TaskData& task, const TaskSpec& spec) {
   for_each_column(
       [&](const ColumnInfo& column, const auto& series) {
         if (series.empty() || may_have(column, clusters, spec.cluster, spec.graph.bare)) return;
-        unfit(fmt::format("{} of updates that it did not make", column.name));
+        unfit(fmt::format("{} without the updates that measure it", column.name));
       },
       task);
-  // Products beyond 2^64 bound nothing that 64 bits can hold.
+  // A bound above 2^64 needs no check, because it exceeds the range of 64 bits.
   const double updates = static_cast<double>(spec.every) * spec.schedule.cluster;
   const auto volume = static_cast<double>(sites);
   const auto bound = [](double x) {
@@ -80,7 +80,7 @@ void check_sums(const TaskData& task, const TaskSpec& spec) {
   };
   const double per_update = spec.cluster == ClusterUpdate::wolff ? volume : volume * volume;
   check_range(task.cluster_size, std::uint64_t{0}, bound(updates * per_update), "a cluster sum");
-  // A removed bond has one end at most that stayed.
+  // At most one end of a removed bond stayed.
   const double ends = static_cast<double>(sites) * static_cast<double>(task.graph.extents.size());
   check_range(task.cluster_cross, std::uint64_t{0}, bound(updates * volume * ends),
               "a cluster sum with weights");
@@ -90,7 +90,7 @@ void check_sums(const TaskData& task, const TaskSpec& spec) {
               bound(std::ldexp(3 * updates * std::pow(volume, 4), -64)), "a sum of fourth powers");
 }
 
-// A task that has no state (any more) has nothing to go on from, and nothing to check.
+// A task without a state cannot be resumed and needs no check.
 void check_progress(const TaskData& task, const TaskSpec& spec) {
   const std::uint64_t time = task.bond_sum.time(), cycles = task.state.cycles;
   const auto found = task.configuration.find("sampling.measure");
@@ -99,7 +99,8 @@ void check_progress(const TaskData& task, const TaskSpec& spec) {
     const std::string& text = found->second;
     std::from_chars(text.data(), text.data() + text.size(), measure);
   }
-  if (measure < time) unfit(fmt::format("{} measurements of {}", time, measure));
+  if (measure < time)
+    unfit(fmt::format("{} measurements, its configuration has {}", time, measure));
   if (task.state.engine.empty()) return;
   const std::uint64_t discarded = spec.discarded_cycles();
   const std::uint64_t counted = cycles > discarded ? cycles - discarded : 0;
@@ -109,7 +110,7 @@ void check_progress(const TaskData& task, const TaskSpec& spec) {
                     "each",
                     time, cycles, discarded, spec.every));
   }
-  // A checkpoint may have been written within a cycle.
+  // A checkpoint may be written in the middle of a cycle.
   const std::uint64_t warm = std::min(cycles, spec.warm_up.cycles);
   const std::uint64_t warm_steps = spec.warm_up.schedule.steps_per_cycle();
   const std::uint64_t steps = spec.schedule.steps_per_cycle();
@@ -124,7 +125,7 @@ void check_progress(const TaskData& task, const TaskSpec& spec) {
 
 void check_all(const TaskData& task, const TaskSpec& spec) {
   if (task.temperature != spec.temperatures) {
-    unfit("its temperatures are not those of its configuration");
+    unfit("its temperatures differ from those of its configuration");
   }
   if (task.replicas != spec.replicas) {
     unfit(fmt::format("{} replicas, its configuration has {}", task.replicas, spec.replicas));
@@ -146,8 +147,8 @@ void check_task(const TaskData& task, const TaskSpec& spec, const std::filesyste
 
 void check_task_graph(const TaskData& task, const Graph& graph) {
   GraphRecord record = graph_record(graph);
-  record.source = task.graph.source;  // the file of an imported graph may have moved
-  if (record != task.graph) unfit("its graph is not the one that its seed gives");
+  record.source = task.graph.source;  // an imported graph's file may have moved
+  if (record != task.graph) unfit("its graph differs from the one that its seed generates");
 }
 
 }  // namespace rewise

@@ -18,12 +18,12 @@
 namespace rewise {
 namespace {
 
-// What keeps a device busy: words of a sweep, word groups of 32 clusters that grow at once (an H200
-// takes 2.1 us for a Wolff update of L = 1024 with 4 word groups, 0.6 with 32:
-// tests/bench/RESULTS.md). Memory bounds the latter; and a group's series.
+// Work that keeps a device busy: words per sweep, and word groups whose clusters grow at once (an
+// H200 needs 2.1 us per Wolff update of L = 1024 with 4 word groups, 0.6 us with 32:
+// tests/bench/RESULTS.md). Memory limits the number of word groups and the series of a group.
 constexpr double kFillingWords = 1 << 22, kFillingGroups = 32, kMostWords = 1 << 26;
-constexpr double kWorthwhile = 16;  // sweeps are no slower in groups that fill this part of it
-// From so much on files are written for as long as the engines take, about.
+constexpr double kWorthwhile = 16;  // a group that fills 1/16 of the device sweeps at full speed
+// Above this size, writing the files takes about as long as the engines.
 constexpr double kLargeSeries = 64.0 * (1 << 20);  // bytes
 constexpr double kMostSeries = 2.0 * (1 << 30);    // bytes
 
@@ -49,11 +49,11 @@ TaskGroup::TaskGroup(std::vector<TaskJob> jobs, const TaskRun& run, HostThreads&
 }
 
 TaskGroup::~TaskGroup() {
-  if (has_kept_ && engines_ != nullptr) {  // their measurements are in no file
+  if (has_kept_ && engines_ != nullptr) {  // no file contains their measurements
     try {
       end();
     } catch (...) {
-      // They are released as they are.
+      // Release them without files.
     }
   }
   wait_for_host();
@@ -76,7 +76,7 @@ double TaskGroup::device_bytes() const {
   return sum;
 }
 
-// Tasks that warm up do so together, then all measure. Tasks that were kept go on where they are.
+// Tasks with a warm-up do it together, then all tasks measure. Kept tasks continue where they are.
 void TaskGroup::run() {
   last_ = now();
   if (engines_ == nullptr) {
@@ -119,7 +119,7 @@ bool TaskGroup::is_at_work(const ClaimedTask& task) const {
   return task.open() && !task.kept() && task.warming() == warming_;
 }
 
-// Until all tasks that have engines are done, or kept.
+// Runs rounds until all tasks with engines are done or kept.
 void TaskGroup::work() {
   const auto busy = [this](const ClaimedTask* task) { return is_at_work(*task); };
   while (std::ranges::any_of(running_, busy)) round();
@@ -131,7 +131,7 @@ void TaskGroup::work() {
   drop_engines();
 }
 
-// The engines that have warmed up measure, too, if they can; false if new ones are needed.
+// Switches the engines from warm-up to measurement if they can; false if new engines are needed.
 bool TaskGroup::change_updates() {
   const bool all = engines_ != nullptr && running_.size() == tasks_.size() &&
                    std::ranges::all_of(running_, [](auto* task) { return task->open(); });
@@ -155,7 +155,7 @@ void TaskGroup::drop_engines() {
   }
 }
 
-// Engines for the tasks that warm up, or for those that have.
+// Creates engines for the tasks that warm up, or for those that have finished the warm-up.
 void TaskGroup::begin(bool warming) {
   running_.clear();
   warming_ = warming;
@@ -176,8 +176,8 @@ void TaskGroup::begin(bool warming) {
   share_time();
 }
 
-// On CUDA the groups of a device prepare their engines one after the other, each on all cores: the
-// device starts with the first of them while the next are prepared.
+// Runs f alone among the groups of a CUDA device. Groups prepare their engines one after the other,
+// each on all cores, so that the device starts with the first group while the next is prepared.
 template <class F>
 void TaskGroup::in_turn(const F& f) {
   std::unique_lock<std::mutex> mine(preparation_mutex(run_.engine.device), std::defer_lock);
@@ -188,7 +188,7 @@ void TaskGroup::in_turn(const F& f) {
   f();
 }
 
-// For a profile.
+// Label for a profile.
 std::string TaskGroup::text() const {
   if (!profile::started()) return "";
   const TaskSpec& spec = running_.front()->spec();
@@ -201,7 +201,7 @@ const Schedule& TaskGroup::schedule() const {
   return warming_ ? spec.warm_up.schedule : spec.schedule;
 }
 
-// False if f was stopped while it prepared: no task has made a step with these engines.
+// Returns false if a stop request interrupted f, before any task made a step with these engines.
 template <class F>
 bool TaskGroup::prepared(const F& f) {
   try {
@@ -237,7 +237,7 @@ std::unique_ptr<EngineBatch> TaskGroup::make_engines() const {
                          : make_plain_batch(std::move(regular));
 }
 
-// Leaves a job to the host threads; it keeps the group in memory.
+// Adds a job to the host threads. The job keeps the group in memory.
 void TaskGroup::to_host(double bytes, std::function<void()> job, Urgency urgency) {
   const auto count = [this](std::size_t more) {
     const std::lock_guard lock(mutex_);
@@ -294,11 +294,11 @@ void TaskGroup::round() {
   }
 }
 
-// About a tenth of a second of work.
+// Advances the engines by about 0.1 s of work.
 void TaskGroup::advance(const Step& step, Company& company) {
   const double begin = now();
   const Schedule& updates = schedule();
-  std::vector<std::size_t> times(company.tasks.size());  // fewer than `count` where it was stopped
+  std::vector<std::size_t> times(company.tasks.size());  // fewer than `count` after a stop request
   {
     const profile::Span span(profile::Work::engine, text());
     if (step.measured) {
@@ -322,7 +322,7 @@ void TaskGroup::advance(const Step& step, Company& company) {
   }
 }
 
-// Divides the time since the last call among the tasks that run.
+// Divides the time since the last call among the running tasks.
 void TaskGroup::share_time() {
   const auto runs = [](const ClaimedTask* m) { return m->open() && !m->kept(); };
   const auto count = std::count_if(running_.begin(), running_.end(), runs);

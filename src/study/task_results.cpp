@@ -19,7 +19,7 @@ namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-// A series shorter than this many tau_int tells a lower bound of it.
+// A series shorter than this many tau_int gives only a lower bound of tau_int.
 constexpr double kKnownTaus = 10;
 
 Value tau_of(RealSeries series, double every) {
@@ -27,13 +27,13 @@ Value tau_of(RealSeries series, double every) {
   if (times < 2) return {kNan, kNan};
   const GammaResult found = gamma_method(std::move(series));
   const Value tau = found.tau;
-  const bool known = found.window_found && tau.error > 0 &&  // 0: a series that is constant
+  const bool known = found.window_found && tau.error > 0 &&  // 0: constant series
                      static_cast<double>(times) >= kKnownTaus * std::max(tau.value, 0.5);
   return {tau.value * every, known ? tau.error * every : kNan};
 }
 
-// Of each replica, so that few measurements are left out: about 2 kFewReplicas in all, or fewer
-// that are kLeastStretch tau_int long, but kFewestStretches in all. `tau` in measurements.
+// Number of stretches that each replica is divided into: about 2 kFewReplicas in all, or fewer that
+// are kLeastStretch tau_int long, but at least kFewestStretches in all. `tau` in measurements.
 Eigen::Index stretches(Eigen::Index replicas, Eigen::Index times, double tau) {
   if (replicas >= kFewReplicas || times < 1) return 1;
   const auto per_replica = [&](Eigen::Index all) {
@@ -48,13 +48,13 @@ Eigen::Index stretches(Eigen::Index replicas, Eigen::Index times, double tau) {
   return times / (times / wanted);
 }
 
-// Measurements that are all alike do not tell how far they may lie off.
+// The error is unknown if all measurements are equal.
 Value unless_alike(Value v) {
   constexpr double rounding = 1e-13;
   return {v.value, v.error > rounding * std::abs(v.value) ? v.error : kNan};
 }
 
-// The longer of two tau_int, a lower bound where one of them is.
+// The longer of two tau_int; a lower bound if either is one.
 Value longer(Value a, Value b) {
   const bool known = std::isfinite(a.error) && std::isfinite(b.error);
   const Value& longest = a.value > b.value || !std::isfinite(b.value) ? a : b;
@@ -94,7 +94,7 @@ TemperatureResult result_at(const TaskData& task, std::size_t k) {
   const auto rows = block_moments(bond_sums, magnetisations, units, parts);
   result.observables = observables_of_graph(rows, sites, result.temperature);
   if (parts > 1) {
-    // Neighbouring stretches of time still know of each other, replicas do not.
+    // Use the whole series: adjacent stretches of time are correlated, replicas are not.
     const Moments whole = mean_moments(bond_sums, magnetisations, units);
     for (const auto* name : {"specific_heat", "susceptibility"}) {
       const std::size_t i = observable(name);
@@ -182,8 +182,8 @@ Value tau_of_m2(const TaskData& task, const IntSeries& magnetisations) {
 
 namespace {
 
-// Improved estimators, averaged over time in `parts` stretches a replica: m^2, and m^4 where there
-// is one. [replica * parts, 1 or 2].
+// Improved estimators of m^2 and, if available, m^4, averaged over time in `parts` stretches per
+// replica. [replica * parts, 1 or 2].
 Eigen::ArrayXXd cluster_rows(const TaskData& task, std::size_t temperature, std::size_t parts) {
   const auto& sizes = task.cluster_size;
   const auto schedule = parse_schedule(task.configuration.at("sampling.schedule"), "task file");
@@ -191,8 +191,8 @@ Eigen::ArrayXXd cluster_rows(const TaskData& task, std::size_t temperature, std:
   const auto sites = static_cast<double>(task.graph.sites);
   const bool wolff = task.configuration.at("sampling.cluster") == "wolff";
   const double square = updates * sites * (wolff ? 1.0 : sites);
-  // The series holds the fourth moment of two states; the square of a single update's sum makes it
-  // that of any number.
+  // The series holds the fourth moment for q = 2. The square of a single update's sum converts it
+  // to any q.
   const double q = model_of(task.configuration).q;
   const bool fourth = !task.cluster_quartic_low.empty() && (q == 2 || updates == 1);
   const std::size_t length = sizes.time() / parts;
@@ -263,7 +263,7 @@ bool cluster_sums_fit(const TaskData& task, std::size_t temperature) {
   if (most < room) return true;
   const IntSeries sums = series_at(task.magnetisation, temperature);
   const double m = static_cast<double>(sums.abs().maxCoeff()) / units_of(task).order;
-  constexpr double margin = 16;  // an update's sum of squares is M^2 in the mean
+  constexpr double margin = 16;  // the mean sum of squares of an update is M^2
   return (most <= room && m < 1) || margin * most * m * m < room;
 }
 
@@ -331,7 +331,7 @@ struct TemperaturePlace {
 template <class T>
 using SeriesOfTasks = std::vector<const Series<T>*>;
 
-// One column of all tasks at some of their temperatures; empty where one of them does not have it.
+// Joins one column of all tasks at some of their temperatures; empty if any task lacks the column.
 template <class T>
 Series<T> joined(const SeriesOfTasks<T>& series, const std::vector<TemperaturePlace>& places) {
   const std::size_t each = series.front()->replicas();

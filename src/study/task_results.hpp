@@ -1,6 +1,6 @@
-// From a task's integer series to numbers with errors, one set per temperature
-// (analysis/README.md): means with errors by jackknife over replicas (over stretches of time where
-// there are few replicas), tau_int by the Gamma method, energy = -bond sum / N.
+// Converts a task's integer series to values with errors, one set per temperature
+// (analysis/README.md): means with jackknife errors over replicas (over stretches of time if there
+// are few replicas), tau_int by the Gamma method, energy = -bond sum / N.
 #pragma once
 
 #include <map>
@@ -16,19 +16,22 @@
 
 namespace rewise {
 
-// With fewer replicas, each is cut into stretches of time; a stretch of kLeastStretch tau_int gives
-// errors about 13% too small, longer ones less. kFewestStretches tell an error within a quarter.
+// With fewer replicas, each is divided into stretches of time. Stretches of kLeastStretch tau_int
+// underestimate errors by about 13%, longer ones by less. kFewestStretches determine an error to
+// within a quarter.
 inline constexpr int kFewReplicas = 16;
 inline constexpr double kLeastStretch = 4;
 inline constexpr int kFewestStretches = 8;
 
-// Moments of the order parameter from cluster sizes; NaN where the update does not give them. For
-// Potts they are those of a vector (q = 2: of m itself):
+// Moments of the order parameter from cluster sizes; NaN if the update does not measure them. For
+// Potts models, they are moments of a vector (q = 2: of m itself):
+//
 //   m^2 = (q sum_a N_a^2 / N^2 - 1) / (q - 1),  <m^2> = <sum n_c^2> / N^2   Wolff: <C> / N
 //   <m^4> = <(q + 1) (sum n_c^2)^2 - 2 sum n_c^4> / ((q - 1) N^4)           Swendsen-Wang;
-//           for more than two states only where each measurement covers one update
-// (spins as unit vectors with angles of equal cosine -1/(q - 1), averaged over the clusters'
-// states), U = 1 - <m^4> / (3 <m^2>^2).
+//           for q > 2 only if each measurement covers one update
+//
+// (spins are unit vectors whose angles have the cosine -1/(q - 1); average over the states of the
+// clusters), U = 1 - <m^4> / (3 <m^2>^2).
 struct ClusterMoments {
   Value m2, m4, binder;
 };
@@ -38,15 +41,15 @@ struct TemperatureResult {
   std::uint32_t replicas = 0;
   std::uint64_t measurements = 0;  // per replica
   std::vector<Value> observables;  // [observables()]
-  // tau_int of the observables that have a series, in cycles: it times `every`, so uncorrelated
-  // measurements give every/2. Error NaN: a lower bound, the series is too short.
+  // tau_int, in cycles, of the observables with a series; uncorrelated measurements give every/2.
+  // Error NaN: the value is a lower bound because the series is too short.
   std::map<std::string_view, Value> tau;
-  Value longest_tau;  // of e, |m| and m^2; {0, 0} where none of them ever changed
+  Value longest_tau;  // of e, |m| and m^2; {0, 0} if none of them ever changed
   Value cluster_fraction;
   ClusterMoments clusters;
   std::vector<Value> overlaps;  // [overlap_observables()], or none
-  // Measurements in each stretch of time that the jackknife leaves out; 0: it leaves out replicas.
-  // Errors are too small where a stretch is not several tau_int long.
+  // Length, in measurements, of the stretches that the jackknife leaves out; 0: it leaves out
+  // replicas. Errors are too small unless stretches are several tau_int long.
   std::uint64_t stretch = 0;
 
   Value of(std::string_view name) const { return observables[observable(name)]; }
@@ -63,21 +66,21 @@ std::optional<ExchangeResult> exchange_result(const TaskData& task);
 
 // The series of one temperature, [time, replica].
 IntSeries series_at(const Series<std::int64_t>& series, std::size_t temperature);
-// Into memory that is used again: memory touched for the first time costs as much as what follows.
+// Writes to an existing array: first use of new memory costs as much as the analysis.
 void series_at(const Series<std::int64_t>& series, std::size_t temperature, IntSeries& out);
 
 std::vector<TemperatureResult> results_of(const TaskData& task);
 
-// Whether errors come from stretches of less than kLeastStretch tau_int, and are too small.
+// Whether errors are too small because they come from stretches below kLeastStretch tau_int.
 bool stretches_too_short(const TemperatureResult& result, double every);
 
-// tau_int of m^2 at one temperature, in cycles; of its magnetisations.
+// tau_int of m^2 at one temperature, in cycles, from its magnetisations.
 Value tau_of_m2(const TaskData& task, std::size_t temperature);
 Value tau_of_m2(const TaskData& task, const IntSeries& magnetisations);
 
-// Whether 64 bits surely held what the updates between two measurements added up, as far as M
-// tells; where they need not have (Swendsen-Wang of 16384 x 16384 ordered sites, 256 updates) there
-// are no moments.
+// Whether 64 bits were surely enough for the sums of all updates between two measurements,
+// estimated from M. If not (such as Swendsen-Wang with 16384 x 16384 ordered sites, 256 updates),
+// there are no moments.
 bool cluster_sums_fit(const TaskData& task, std::size_t temperature);
 ClusterMoments cluster_moments_of(const TaskData& task, std::size_t temperature);
 // Overlaps of pairs of replicas at one temperature, `parts` stretches of time each; no rows where
@@ -90,27 +93,28 @@ OverlapRows overlap_changes_of(const TaskData& task, std::size_t temperature);
 // What differs, where q^2 or the link overlap of independent members (pairs, or graphs) changes by
 // more than has the chance `level`; else "".
 std::string overlap_drift(const OverlapRows& changes, double level);
-// <C>/N for Wolff, sum n_c^2/N^2 for the others; NaN without clusters.
+// <C>/N for Wolff, sum n_c^2/N^2 for other updates; NaN without clusters.
 Value cluster_fraction_of(const TaskData& task, std::size_t temperature);
 
-// Swendsen-Wang's improved estimators of m^2 and m^4 less the plain ones, [replica, 2], whose mean
-// is zero in equilibrium; no rows for other updates.
+// Improved minus plain estimators of m^2 and m^4 (Swendsen-Wang), [replica, 2]. The mean is zero in
+// equilibrium. No rows for other updates.
 Eigen::ArrayX2d improved_less_plain(const TaskData& task, std::size_t temperature);
 
-// Drops what was measured later. A finished file may hold more than a plan asks for; what is made
-// of it depends on the plan alone.
+// Drops later measurements. A finished file may hold more than a plan requests; the results must
+// depend on the plan alone.
 void keep_first(TaskData& task, std::uint64_t measurements);
 
-// One graph's tasks at several temperatures each, all measured as often, as one at some of them.
+// Joins tasks of one graph with equal numbers of measurements into one, at some of their
+// temperatures.
 TaskData at_temperatures(std::vector<TaskData> tasks, const std::vector<double>& temperatures);
 
-// Drops the first measurements: those before equilibrium.
+// Drops the first measurements, before equilibrium.
 void drop_first(TaskData& task, std::uint64_t measurements);
 
-// What the task's sums are divided by.
+// Normalisation of the task's sums.
 SampleUnits units_of(const TaskData& task);
 
-// A value of the configuration, as a number; `otherwise` where the key is missing.
+// Returns a number of the configuration, or `otherwise` if the key is missing.
 double configured(const TaskData& task, const std::string& key, double otherwise);
 
 }  // namespace rewise

@@ -1,5 +1,4 @@
-// Lists in a TOML file, and keys that take one value or a list of them. Errors as
-// toml_reader.hpp's.
+// Reads lists in a TOML file, and keys with one value or a list. Errors as in toml_reader.hpp.
 #pragma once
 
 #include <string>
@@ -10,11 +9,11 @@
 
 namespace rewise {
 
-// At least one entry and at most 10 000; `allowed` says what is expected.
+// Returns a list of 1 to 10 000 entries; `allowed` describes valid values in errors.
 const toml::array& need_list(const TomlSection& section, std::string_view key,
                              std::string_view allowed);
 
-// The words of a key that takes one or a list of them, each once unless `repeats` are allowed.
+// Words of a key with one word or a list, without duplicates unless `repeats` is true.
 std::vector<std::string> read_words(const TomlSection& section, std::string_view key,
                                     std::string_view otherwise, bool repeats = false);
 

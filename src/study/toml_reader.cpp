@@ -19,22 +19,22 @@ std::string place(const std::string& file, const toml::source_region& source) {
   return fmt::format("{}:{}:{}", file, source.begin.line, source.begin.column);
 }
 
-// Refuses what toml++ 3.3 mishandles (found by fuzzing: on its way to an error it may look up
-// letters outside of ASCII past the end of a table; tables nested by the dots of a key are taken
-// apart recursively, some 100 000 of them end the stack) and what no study needs: control
-// characters, quotes that run over several lines, and texts without end. In double quotes letters
-// outside of ASCII become escapes, so that toml++ sees none (columns in its errors count them so).
+// Rejects text that toml++ 3.3 mishandles, found by fuzzing: before it reports an error, toml++ may
+// look up non-ASCII letters past the end of a table, and it destroys tables nested by dots
+// recursively, which exhausts the stack at about 100 000 levels. Also rejects what no study needs:
+// control characters, multi-line quotes and unlimited text. Converts non-ASCII letters in double
+// quotes to escapes, so that toml++ sees none (columns in its errors count the escapes).
 class CharacterCheck {
  public:
   CharacterCheck(std::string_view text, const std::string& file) : text_(text), file_(file) {}
 
-  // The text for toml++.
+  // Returns the text for toml++.
   std::string run() {
     std::string ascii;
-    std::size_t copied = 0;  // bytes of the text
+    std::size_t copied = 0;  // bytes of the text copied so far
     if (text_.size() > kMostText) {
-      throw Error(ExitCode::usage, fmt::format("{}: {} bytes are too long for a study (at most {})",
-                                               file_, text_.size(), kMostText));
+      throw Error(ExitCode::usage, fmt::format("{}: the file has {} bytes (at most {})", file_,
+                                               text_.size(), kMostText));
     }
     for (at_ = 0; at_ < text_.size(); ++at_) {
       const auto byte = static_cast<unsigned char>(text_[at_]);
@@ -81,7 +81,7 @@ class CharacterCheck {
     }
   }
 
-  // Brackets that are open, and dots of one key (numbers and dates have one each).
+  // Counts open brackets, and dots within one key (numbers and dates have one each).
   void nest(char c) {
     if (c == '[' || c == '{') ++brackets_;
     if ((c == ']' || c == '}') && brackets_ > 0) --brackets_;
@@ -116,7 +116,8 @@ TomlSection::TomlSection(const toml::table& table, std::string path, std::string
     : table_(&table), path_(std::move(path)), file_(std::move(file)) {
   for (const auto& [key, node] : table) {
     if (std::find(known.begin(), known.end(), key.str()) != known.end()) continue;
-    if (!others.empty() && find_setting(path_, key.str()) != nullptr) continue;  // an old place
+    if (!others.empty() && find_setting(path_, key.str()) != nullptr)
+      continue;  // an earlier place of the key
     std::string advice = key_advice(key.str(), known, others);
     if (!advice.empty()) advice += advice.ends_with('?') ? " " : "; ";
     throw Error(ExitCode::usage,
@@ -168,7 +169,7 @@ bool TomlSection::flag(std::string_view key, bool otherwise) const {
 
 std::uint64_t TomlSection::whole_at(std::string_view key, const toml::node& node,
                                     std::uint64_t least, std::uint64_t most) const {
-  constexpr double exact = 9007199254740992;  // 2^53; beyond it 1e17 + 1 is 1e17
+  constexpr double exact = 9007199254740992;  // 2^53; beyond it, 1e17 + 1 equals 1e17
   const auto* real = node.as_floating_point();
   if (node.as_integer() == nullptr && (real == nullptr || std::trunc(real->get()) != real->get() ||
                                        std::abs(real->get()) > exact)) {
@@ -267,8 +268,8 @@ toml::table parse_toml(std::string_view text, const std::string& file) {
   }
 }
 
-// Messages are one line: control characters that a file smuggled into a key or value, and what is
-// not ASCII (cut short, it might be no letter any more), are shown escaped.
+// Messages are one line, so control characters in keys or values are escaped, and so are non-ASCII
+// characters, because truncation might split them.
 std::string printable(std::string_view text) {
   std::string out;
   for (const char c : text.substr(0, 200)) {

@@ -16,7 +16,7 @@ bool has(std::span<const std::string_view> names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// Names of one thing in rewise and in other programs; '-' stands for '_', too.
+// Equivalent names in rewise and other programs. '-' matches '_'.
 const std::vector<Names>& synonyms() {
   static const std::vector<Names> groups{
       {"temperature", "temperatures", "T", "t", "temp", "temps", "kT"},
@@ -38,11 +38,11 @@ const std::vector<Names>& synonyms() {
   return groups;
 }
 
-// Features, and how to get them or that there are none.
+// Features that users may expect, and how to get them or why they do not exist.
 struct Feature {
   Names names;
-  const char* option;  // on the command line
-  const char* key;     // in a TOML file
+  const char* option;  // text for the command line
+  const char* key;     // text for a TOML file
 };
 
 const std::vector<Feature>& features() {
@@ -82,7 +82,7 @@ const std::vector<Feature>& features() {
   return list;
 }
 
-// The option that a text about a feature rests on; commands without it have nothing to offer.
+// Whether the text about a feature applies to a command with the options `known`.
 bool offers(const Feature& feature, std::span<const std::string_view> known) {
   const std::string_view text = feature.option;
   for (const std::string_view option : {"temperature", "dim", "device", "schedule", "measure",
@@ -107,7 +107,7 @@ const Feature* feature_of(const std::string& name) {
   return nullptr;
 }
 
-// The known name of that thing, the same or another one, or "".
+// The known name that is equal or equivalent to `name`, or "".
 std::string_view synonym(const std::string& name, std::span<const std::string_view> known) {
   for (const std::string_view one : known) {
     if (dashed(one) == name) return one;
@@ -132,7 +132,8 @@ std::string option_advice(std::string_view typed, std::span<const std::string_vi
   const auto meant = [](std::string_view option) {
     return fmt::format("did you mean '--{}'?", option);
   };
-  if (const auto same = synonym(name, known); !same.empty()) return meant(same);  // or one dash
+  if (const auto same = synonym(name, known); !same.empty())
+    return meant(same);  // possibly given with one dash
   for (const KeyTable& table : keys) {
     const auto key = synonym(name, table.keys);
     if (!key.empty()) return fmt::format("give {} in [{}] of the file", key, table.table);
@@ -169,7 +170,7 @@ std::string key_advice(std::string_view typed, std::span<const std::string_view>
   }
   if (name == "step" && has(known, "count")) return "give count, the number of values";
   if (const Feature* feature = feature_of(name); feature != nullptr && !others.empty()) {
-    return feature->key;  // of a study
+    return feature->key;  // in a study file
   }
   const auto nearest = nearest_word(typed, known);
   return nearest.empty() ? "" : fmt::format("did you mean '{}'?", nearest);

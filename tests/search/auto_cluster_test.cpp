@@ -83,8 +83,8 @@ TEST_CASE("rewise run: the cluster update is open where the schedule is, and kep
   const Output alone = place.run(line + "--schedule 1:2 --cluster auto");
   CHECK(alone.status == 64);
   CHECK(alone.err ==
-        "rewise: --cluster: auto is weighed together with a schedule auto, not 1:2 "
-        "(wolff, swendsen-wang or few-cluster there)\n");
+        "rewise: --cluster: auto needs schedule auto, not 1:2 "
+        "(use wolff, swendsen-wang or few-cluster)\n");
 }
 
 TEST_CASE("a study's tasks take the cluster update that was chosen") {

@@ -311,7 +311,7 @@ TEST_CASE("what own graphs cannot have is refused by name") {
     return "[lattice]\n" + key + "\n" + plain.substr(plain.find("files"));
   };
   for (const char* key : {"dim = 2", "sizes = [8]", "p = [0.1]", "rule = \"swap\"", "graphs = 2"}) {
-    refused(with(key), "lattice.files takes graphs as they are");
+    refused(with(key), "cannot be combined with lattice.files");
   }
   refused(own_graphs_study("[]"), "files");
   refused(own_graphs_study("[3]"), "files");

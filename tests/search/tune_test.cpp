@@ -489,8 +489,8 @@ TEST_CASE("rewise tune: bad input is one line") {
         Bad{"--size 8 --p 0.1,0.1", 64, "given twice"},
         Bad{"--size 8 --study misspelt", 74, "'misspelt' is no study's folder"},
         Bad{"--size 8 --study kept.json", 74, "'kept.json' is no study's folder"},
-        Bad{"--size 8 --budget 1s --out absent/t.json", 74, "no folder 'absent'"},
-        Bad{"--size 8 --budget 1s --out kept.json", 73, "'kept.json' exists already"}}) {
+        Bad{"--size 8 --budget 1s --out absent/t.json", 74, "folder 'absent' does not exist"},
+        Bad{"--size 8 --budget 1s --out kept.json", 73, "'kept.json' already exists"}}) {
     const Output output = place.run("tune " + bad.line);
     INFO(bad.line << ": " << output.err);
     CHECK(output.status == bad.status);

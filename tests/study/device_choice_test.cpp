@@ -152,7 +152,7 @@ TEST_CASE("devices joined by a plus share a system, where a command has that") {
   CHECK(contains(engine.text, "--engine bytespin"));
   const Failure dealt = failure([&] { choose("cuda:1+2", EngineKind::bytespin, Teams::refused); });
   CHECK(dealt.code == ExitCode::usage);
-  CHECK(contains(dealt.text, "cuda:0,1 deals tasks out"));
+  CHECK(contains(dealt.text, "cuda:0,1 distributes tasks"));
   CHECK(failure([&] { choose("cuda:1+7", EngineKind::bytespin); }).code == ExitCode::device);
   CHECK(failure([&] { choose("cuda:1+1", EngineKind::bytespin); }).code == ExitCode::usage);
   CHECK(failure([&] { choose("cuda:1+", EngineKind::bytespin); }).code == ExitCode::usage);

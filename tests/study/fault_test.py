@@ -543,7 +543,7 @@ class Owned(Study):
         toml = (self.place / "study" / "study.toml").read_bytes()
         status, out, err = self.run_study(toml=other)
         self.assertEqual((status, out), (73, ""), err)
-        self.assertIn("is being worked on with another configuration", err)
+        self.assertIn("is in use with another configuration", err)
         self.assertIn("graphs = [5, 5] there, graphs = [6, 6] here", err)
         self.assertEqual((self.place / "study" / "study.toml").read_bytes(), toml)
         # Its [run] may differ.

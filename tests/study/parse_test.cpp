@@ -42,7 +42,7 @@ TEST_CASE("the third part of a range counts values where it is whole, and is a s
         {"2:3:1e-9", "more than 10000 values"},
         {"2:3:nan", "'nan' is not a finite number"},
         {"3:2:0.1", "2 is not above 3"},
-        {"2:3", "no range FROM:TO:COUNT"}}) {
+        {"2:3", "not a range FROM:TO:COUNT"}}) {
     INFO(text);
     try {
       parse_steps(text, "--t");
