@@ -236,12 +236,19 @@ bool Attributes::is_ignored(std::string_view name) const {
   return std::find(ignored_.begin(), ignored_.end(), name) != ignored_.end();
 }
 
+namespace {
+
+bool is_weight_word(std::string_view owner, std::string_view word, Coupling coupling) {
+  if (owner == "edge") return coupling != Coupling::no;
+  // The b of a node may be the blue of its colour.
+  return owner == "node" && coupling == Coupling::no && word != "b" && is_field(word);
+}
+
+}  // namespace
+
 bool Attributes::is_weight(std::string_view owner, std::string_view name) {
   const std::string word = plain(name);
-  const bool coupling = coupling_of(word) != Coupling::no;
-  // The b of a node may be the blue of its colour.
-  const bool field = !coupling && is_field(word) && word != "b";
-  return owner == "edge" ? coupling : owner == "node" && field;
+  return is_weight_word(owner, word, coupling_of(word));
 }
 
 Meaning Attributes::see(std::string_view owner, std::string_view name, std::string_view value,
@@ -250,7 +257,7 @@ Meaning Attributes::see(std::string_view owner, std::string_view name, std::stri
   if (is_ignored(name)) return {};
   const std::string word = plain(name);
   const Coupling coupling = coupling_of(word);
-  const bool of_weights = is_weight(owner, name);
+  const bool of_weights = is_weight_word(owner, word, coupling);
   Fault fault = Fault::unknown;
   bool harmless = false;
   if (coupling != Coupling::no || is_field(word)) {
