@@ -28,6 +28,13 @@ EngineMemory memory(const EngineLoad& load, double threads, bool on_device) {
   const double state = spin_bytes(EngineKind::bytespin, load);
   const double derived =
       12 * s.ends + 0.375 * s.sites + kGrowing * (16 * s.rewired + 8 * s.removed);
+  if (load.coupled) {
+    // Couplings, fields and the sites by colour; of an update in progress a queue, trees and marks.
+    const double own = derived + 4 * (std::max(s.dim, 1.0) + 2) * s.sites + 4 * s.rewired;
+    const double systems = load.temperatures * load.replicas;
+    if (!on_device) return {state + own, std::min(threads, systems) * 9 * s.sites, 0};
+    return {own, state, state + own + 4.125 * systems * s.sites};
+  }
   if (!on_device) return {state + derived, working(load, threads), 0};
   // On the host: the start, and what is copied to the device.
   return {derived, state, 2 * state + 4 * s.sites + 64 * s.modified + 24 * s.rewired};

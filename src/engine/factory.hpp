@@ -31,6 +31,7 @@ struct GraphSizes {
 struct EngineLoad {
   GraphSizes graph;
   double temperatures = 0, replicas = 0;
+  bool coupled = false;  // with couplings, fields or replica exchange
   std::uint32_t cluster_per_cycle = 0;
   ClusterUpdate cluster = ClusterUpdate::wolff;
   bool warms_up = false;  // with `warm_up_cluster` updates

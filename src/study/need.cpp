@@ -85,6 +85,7 @@ EngineLoad load_of(const TaskSpec& spec, const GraphSizes& sizes) {
   return {sizes,
           static_cast<double>(spec.temperatures.size()),
           static_cast<double>(spec.replicas),
+          !spec.model.is_ferromagnet() || spec.schedule.exchange,
           spec.schedule.cluster,
           spec.cluster,
           spec.warm_up.cycles > 0,
@@ -98,6 +99,10 @@ double values_of_series(const TaskSpec& spec) {
 
 // Bytes in a file per value of a series.
 double file_series_bytes(const TaskSpec& spec) {
+  // Energies, magnetisations, overlaps of half as many pairs, walkers.
+  if (!spec.model.is_ferromagnet()) {
+    return 8 * (spec.schedule.exchange ? 4 : 3) * values_of_series(spec);
+  }
   const double kinds = spec.schedule.cluster == 0                     ? 2
                        : spec.cluster == ClusterUpdate::swendsen_wang ? 5
                                                                       : 3;
