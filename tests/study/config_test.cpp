@@ -293,3 +293,40 @@ TEST_CASE("every configuration that comes with the program is sound") {
   }
   CHECK(count >= 1);
 }
+
+TEST_CASE("couplings, fields and replica exchange of a study") {
+  const auto read = [](const std::string& more) {
+    return parse_study_config(kLeast + more, "s.toml");
+  };
+  const StudyConfig config = read(
+      "[model]\ncouplings = \"pm\"\nnegative = 0.25\non = \"shortcuts\"\nfield = 0.5\n"
+      "field_random = \"gaussian\"\nfield_width = 0.1\ncoupling_seed = 7\n"
+      "[sampling]\nschedule = \"1:0\"\nexchange = true\n");
+  const Interactions& of = config.model.interactions;
+  CHECK(of.couplings == CouplingKind::pm);
+  CHECK(of.negative == 0.25);
+  CHECK(of.on_shortcuts);
+  CHECK(of.field == 0.5);
+  CHECK(of.random_field == RandomField::gaussian);
+  CHECK(of.field_width == 0.1);
+  CHECK(of.seed == 7);
+  CHECK(config.exchange);
+  CHECK(config.engine == EngineKind::bytespin);  // the engine that has them
+  const StudyConfig again = parse_study_config(to_toml(config), "s.toml");
+  CHECK(again.model == config.model);
+  CHECK(again.exchange);
+
+  // The ferromagnet has none of these keys, as before they existed.
+  const std::string plain = to_toml(read(""));
+  for (const char* key : {"couplings", "field", "exchange", "negative", "coupling_seed"}) {
+    CHECK(plain.find(key) == std::string::npos);
+  }
+  for (const char* wrong :
+       {"[model]\ncouplings = \"file\"\non = \"shortcuts\"\n", "[model]\nnegative = 0.5\n",
+        "[model]\nname = \"potts\"\nq = 3\nfield = 0.1\n", "[model]\ncoupling_seed = 1\n",
+        "[model]\ncouplings = \"pm\"\n[sampling]\nschedule = \"auto\"\n",
+        "[sampling]\nexchange = true\nengine = \"multispin\"\n"}) {
+    INFO(wrong);
+    CHECK_THROWS_AS(read(wrong), Error);
+  }
+}
