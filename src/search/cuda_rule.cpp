@@ -11,8 +11,7 @@ namespace {
 
 enum class Best { wolff, swendsen_wang, sweeps };
 
-// Winners on an H200 at Tc, rule `rewire` (tests/bench/RESULTS.md, "Tuner", has the rates behind
-// each row).
+// Winners on an H200 at Tc, rule `rewire` (tests/bench/RESULTS.md, "Tuner").
 struct Measured {
   double edge, p;
   Schedule wolff, swendsen_wang;  // the best with either
