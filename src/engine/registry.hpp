@@ -1,5 +1,5 @@
-// The engines and what each of them can do: the one place that says so. Help, checks of options and
-// configurations, `bench`, `tune` and `run` read it.
+// The engines and their capabilities. This is the only place that states them; help texts, checks
+// of options and configurations, `bench`, `tune` and `run` read it.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct Update {
   constexpr Update(ClusterUpdate update)
       : local(false), number(static_cast<int>(update)) {}  // NOLINT
   friend constexpr bool operator==(Update, Update) = default;
-  LocalUpdate rule() const { return static_cast<LocalUpdate>(number); }  // where it is one
+  LocalUpdate rule() const { return static_cast<LocalUpdate>(number); }  // if it is a local rule
 
   bool local;
   int number;  // in LocalUpdate or ClusterUpdate
@@ -30,14 +30,14 @@ struct EngineTraits {
   std::string_view name;
   std::string_view stored_name;  // in files, task identifiers and saved states; never changes
   std::span<const Update> updates;
-  bool all_models;        // else Ising alone
-  bool shares_rewired;    // devices and ranks share rewired lattices too
-  bool studies;           // runs tasks of studies; else `run` and `bench` alone
-  bool batches;           // many graphs share the launches of a CUDA device
-  bool teams;             // several CUDA devices, or ranks, share every system
-  bool regular_lattices;  // runs a regular lattice by its extents, without a graph
-  std::uint32_t word;     // replicas come in multiples of it
-  double bytes_of_spin;   // of one site of one replica
+  bool all_models;        // false: Ising only
+  bool shares_rewired;    // devices and ranks can share rewired lattices, too
+  bool studies;           // runs tasks of studies; false: only `run` and `bench`
+  bool batches;           // many graphs can share launches on a CUDA device
+  bool teams;             // several CUDA devices, or ranks, can share every replica
+  bool regular_lattices;  // runs a regular lattice given by its extents, without a graph
+  std::uint32_t word;     // replicas come in multiples of this number
+  double bytes_of_spin;   // per site and replica
 };
 
 std::span<const EngineTraits> engine_registry();
@@ -58,11 +58,11 @@ bool has_cluster_updates(EngineKind engine);
 inline bool has(EngineKind engine, const Model& model) {
   return model == Model{} || traits(engine).all_models;
 }
-// "metropolis, glauber": the local rules, or all of these, for messages and --help.
+// Names of the local rules, or of all of these updates, for messages and --help.
 std::string local_updates();
 std::span<const Update> all_updates();
 std::string names_of(std::span<const Update> updates);
-// "multispin or bytespin": those that have it, for messages.
+// Names of the engines with the capability, for messages: "multispin or bytespin".
 std::string engines_with(Update update);
 
 }  // namespace rewise
