@@ -4,8 +4,6 @@
 // The lattice is a torus with any extents from 1 on (odd ones, too); an open boundary is one
 // without occupied closing bonds. Invariants that the code filling it must maintain: no bond
 // touches an absent site, and bits beyond the last site are 0.
-// is one whose closing bonds are not occupied. Invariants, kept by whoever fills it in: no bond
-// touches an absent site, and bits beyond the last site are 0.
 #pragma once
 
 #include <algorithm>
