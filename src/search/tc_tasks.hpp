@@ -45,9 +45,8 @@ class TcTasks : public TaskRunner {
 
   // The point's schedule and cluster update, or provisional ones until tuning.
   SizePlan first_plan(const TcPoint& point, std::size_t size);
-
-  // Where the search is about to begin with that size of these points: its graphs, what the size
-  // before lacks of its own, and the first ones of the size after.
+  // Announces the graphs of a size that the search is about to start at these points: its own,
+  // missing ones of the previous size, and the first ones of the next size.
   void expect_size(std::span<const std::size_t> which, std::size_t size);
 
   // Chooses schedule = "auto", with a likely plan of `measure` measurements.
