@@ -13,8 +13,7 @@ namespace rewise {
 namespace {
 
 constexpr int kPerDecade = 8;
-constexpr std::uint64_t kTimeBlocks =
-    8;  // stretches of a replica's time: members of the covariance
+constexpr std::uint64_t kTimeBlocks = 8;  // stretches of time per replica: rows for the covariance
 constexpr Eigen::Index kEqualBins = 100;
 
 struct Counts {
@@ -41,7 +40,7 @@ void count_graph(const CurveSpec& spec, Engine& engine, const Schedule& schedule
   const std::uint64_t block = std::max<std::uint64_t>(spec.measure / kTimeBlocks, 1);
   const auto total = static_cast<double>(block * kTimeBlocks);
   Observation seen;
-  engine.measure(seen);  // drops the clusters of the equilibration
+  engine.measure(seen);  // discards the clusters of the equilibration
   for (std::uint64_t t = 0; t < block * kTimeBlocks; ++t) {
     check_stop(stop);
     engine.advance(schedule, 1);
@@ -64,7 +63,7 @@ void count_graph(const CurveSpec& spec, Engine& engine, const Schedule& schedule
   }
 }
 
-// By jackknife over graphs, each `members` rows: the fit's own error takes rows for independent.
+// Jackknife over graphs, `members` rows each: the fit's own error treats rows as independent.
 double error_over_graphs(const Counts& counts, Eigen::Index members, double from, double to) {
   const Eigen::ArrayXXd& all = counts.logarithmic;
   const Eigen::Index graphs = all.rows() / members;
@@ -81,7 +80,7 @@ double error_over_graphs(const Counts& counts, Eigen::Index members, double from
 
 void conclude(CurveSet& set, const CurveSpec& spec, const CurveKeys& keys, const Counts& counts) {
   const auto replicas = static_cast<Eigen::Index>(spec.replicas);
-  const Eigen::Index members = replicas * static_cast<Eigen::Index>(kTimeBlocks);  // of a graph
+  const Eigen::Index members = replicas * static_cast<Eigen::Index>(kTimeBlocks);  // per graph
   const SizeHistogram h = size_histogram(counts.borders, counts.logarithmic, members);
   Curve& sizes = set.table("sizes").curves.emplace_back(Curve{keys, {}});
   sizes.add("size", h.size);
@@ -132,7 +131,7 @@ void measure_mix(CurveSet& set, const CurveSpec& spec, const std::vector<Graph>&
     }
     if (first.cluster != mix.cluster) {
       Observation seen;
-      engine->measure(seen);  // leaves no cluster sums, which another update would not take
+      engine->measure(seen);  // resets the cluster sums before the next update
       const EngineState start = engine->save();
       engine = curve_engine(spec, graphs[g], g, temperature, mix, Start::mixed);
       engine->restore(start);

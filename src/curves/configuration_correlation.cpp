@@ -27,7 +27,7 @@ double pearson(const SpinBits& a, const SpinBits& b) {
   for (std::size_t k = 0; k < a.bytes.size(); ++k) differ += a.bytes[k] != b.bytes[k];
   const double n = static_cast<double>(a.sites), q = static_cast<double>(a.count.size());
   const auto product = [q](double equal) { return (q * equal - 1) / (q - 1); };
-  double aa = 0, ab = 0, bb = 0;  // chances that sites of a and b, picked at random, are equal
+  double aa = 0, ab = 0, bb = 0;  // probabilities that random sites of a and b have equal spins
   for (std::size_t s = 0; s < a.count.size(); ++s) {
     const double x = static_cast<double>(a.count[s]) / n, y = static_cast<double>(b.count[s]) / n;
     aa += x * x;

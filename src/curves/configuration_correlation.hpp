@@ -1,11 +1,12 @@
 // The configuration correlation of Hawick, Leist & Playne 2010, eq. (14): the Pearson correlation
 // of the spins of one replica at t0 and t0 + t, averaged over t0, for a few replicas.
 //
-// Configurations are kept as bits, so that a correlation is one pass of popcounts:
+// Configurations are stored as bits, so that a correlation is one pass of popcounts:
 //   R = (N - 2 d - N m m') / (N sqrt((1 - m^2)(1 - m'^2))), d the number of spins that differ.
-// Memory: lags x replicas x N bits. A configuration without variance (all spins equal) counts as 1
-// beside an equal one, 0 beside any other. Potts: the spins are unit vectors with angles of equal
-// cosine -1/(q - 1), so that products become (q delta - 1)/(q - 1); q = 2 is the formula above.
+// Memory: lags x replicas x N bits. The correlation of two configurations of equal spins is 1 if
+// they are identical; it is 0 if only one has zero variance. In Potts models, spins are unit
+// vectors whose angles have the cosine -1/(q - 1), so products become (q delta - 1)/(q - 1); q = 2
+// gives the formula above.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +18,12 @@
 
 namespace rewise {
 
-// A configuration of spins with some states: of two, 0 or 1 per site, as bits; of more as bytes.
+// The spins of a configuration: two states as bits (0 or 1 per site), more states as bytes.
 struct SpinBits {
   explicit SpinBits(std::span<const std::uint8_t> spins, std::uint32_t states = 2);  // [sites]
   std::vector<std::uint64_t> words;
   std::vector<std::uint8_t> bytes;
-  std::vector<std::uint64_t> count;  // [states] sites
+  std::vector<std::uint64_t> count;  // [state] number of sites
   std::uint64_t sites = 0;
 };
 
@@ -33,13 +34,13 @@ class ConfigurationCorrelation {
   ConfigurationCorrelation(std::size_t replicas, std::size_t lags)
       : replicas_(replicas), lags_(lags), sum_(lags * replicas, 0.0), count_(lags, 0) {}
 
-  // The configurations of all replicas at the next time.
+  // Adds the configurations of all replicas at the next time.
   void add(std::vector<SpinBits> now);
-  void interrupt() { past_.clear(); }  // the next time does not follow the last
-  void restart();                      // forgets everything
+  void interrupt() { past_.clear(); }  // the next time will not follow the last one
+  void restart();                      // discards all data
 
   std::uint64_t times() const { return times_; }
-  // R(t) [t - 1, replica] for t = 1, 2, .. as far as there are pairs.
+  // R(t) [t - 1, replica] for t = 1, 2, .. while there are pairs.
   RealSeries curves() const;
 
  private:

@@ -45,8 +45,8 @@ std::string shown(Value v) {
   return v.error <= 1e-9 * std::abs(v.value) ? fmt::format("{:.6g}", v.value) : format_value(v);
 }
 
-// Metrics that people look at together, with what they are called there ("": not shown); scale:
-// 1e6 makes microseconds. JSON and CSV have all of them under their names, in seconds.
+// Metrics that tables show together, with their heads ("": hidden) and scale (1e6 gives
+// microseconds). JSON and CSV contain all metrics under their names, in seconds.
 struct MetricColumn {
   std::string_view metric, head;
   double scale = 1;
@@ -96,7 +96,7 @@ const MetricBlock kBlocks[] = {
       {"last_step_seconds", "last, us", 1e6},
       {"seconds_end", ""}}}};
 
-// Rows of equal length, the first of them the heads.
+// Rows of equal length; the first row holds the heads.
 using Cells = std::vector<std::vector<std::string>>;
 
 const Value* find(const MetricRow& row, std::string_view name) {
@@ -106,13 +106,13 @@ const Value* find(const MetricRow& row, std::string_view name) {
   return nullptr;
 }
 
-// "tau_e_steps" -> "tau_e_above_steps": the lower bound of a tau that is not known.
+// Name of the lower bound of an unknown tau: "tau_e_steps" -> "tau_e_above_steps".
 std::string bound_name(std::string_view metric) {
   const auto unit = metric.rfind('_');
   return fmt::format("{}_above{}", metric.substr(0, unit), metric.substr(unit));
 }
 
-// Of the blocks that this row is in.
+// Whether a block shows this metric of the row.
 bool is_in_block(const MetricRow& row, std::string_view metric) {
   return std::ranges::any_of(kBlocks, [&](const MetricBlock& block) {
     if (find(row, block.columns.front().metric) == nullptr) return false;
@@ -158,7 +158,7 @@ Cells block_cells(const CurveSet& set, const MetricBlock& block) {
   return cells;
 }
 
-// Heads and values of what is in no block.
+// Heads and values of the metrics outside of all blocks.
 std::pair<std::vector<std::string>, std::vector<std::string>> other_cells(const MetricRow& row) {
   std::vector<std::string> heads = key_heads(row.keys), line;
   for (const auto& [name, value] : row.keys) line.push_back(value);
@@ -170,7 +170,7 @@ std::pair<std::vector<std::string>, std::vector<std::string>> other_cells(const 
   return {heads, line};
 }
 
-// Columns that do not fit go into further tables, below, which repeat the first `keys` columns.
+// Splits a wide table into several, one below the other, each with the first `keys` columns.
 std::string wrapped_table(const Cells& cells, std::size_t keys) {
   constexpr std::size_t most = 100;  // characters in a line
   const auto width = [&](std::size_t column) {
@@ -254,7 +254,7 @@ std::string curves_csv(const CurveTable& table) {
   return text;
 }
 
-// What is shown together goes first, the rest as it was measured.
+// Blocks come first, then the other metrics in the order of measurement.
 std::string metrics_table(const CurveSet& set) {
   std::string text;
   const auto add = [&](const char* title, const Cells& cells) {

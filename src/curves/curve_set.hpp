@@ -1,9 +1,7 @@
-// What `decorrelate`, `equilibrate` and `clusters` measure: tables of curves, and numbers with
-// errors
-// ("metrics"), each named by its keys (temperature, schedule, ..). One form for all of them, so
-// that JSON, CSV, the table for people and plots (analysis/rewise/plots/plot_curves.py) are written
-// once. `rewise reproduce` reads the JSON and writes more of the same form
-// (analysis/rewise/reproduce_curves.py).
+// Results of `decorrelate`, `equilibrate` and `clusters`: tables of curves, and values with errors
+// ("metrics"), each identified by keys (temperature, schedule, ..). All share this form, so that
+// JSON, CSV, tables and plots (analysis/rewise/plots/plot_curves.py) are written once. `rewise
+// reproduce` reads and writes the JSON form (analysis/rewise/reproduce_curves.py).
 #pragma once
 
 #include <Eigen/Core>
@@ -19,7 +17,7 @@ using CurveKeys = std::vector<std::pair<std::string, std::string>>;  // {"schedu
 
 struct Curve {
   CurveKeys keys;
-  // Of equal lengths; "x" may have "x_error" beside it.
+  // Columns of equal length; "x" may be followed by "x_error".
   std::vector<std::pair<std::string, std::vector<double>>> columns;
 
   void add(const std::string& name, const Eigen::ArrayXd& values);
@@ -28,7 +26,7 @@ struct Curve {
 
 struct CurveTable {
   std::string name;           // "energy", "correlation", ..
-  std::vector<Curve> curves;  // of equal columns
+  std::vector<Curve> curves;  // with equal columns
 };
 
 struct MetricRow {
@@ -39,21 +37,21 @@ struct MetricRow {
 
 struct CurveSet {
   std::string kind;  // decorrelate, equilibrate, clusters
-  Json about;        // what was run: lattice, engine, device, lengths
+  Json about;        // description of the run: lattice, engine, device, lengths
   std::vector<CurveTable> tables;
   std::vector<MetricRow> metrics;
-  std::vector<std::string> notes;  // one line each, for people
+  std::vector<std::string> notes;  // one line each
 
-  CurveTable& table(const std::string& name);  // made where it is missing
+  CurveTable& table(const std::string& name);  // created if missing
 };
 
-// {"format": "rewise curves", ..}; numbers that are not finite are null, but infinite metrics are
-// {"value": null, "infinite": true}.
+// {"format": "rewise curves", ..}. Non-finite numbers are null; infinite metrics are {"value":
+// null, "infinite": true}.
 Json curves_json(const CurveSet& set);
 // One row per point: the keys, then the columns.
 std::string curves_csv(const CurveTable& table);
-// Tables of 100 columns or less, a row per set of keys, values as 2.3772(4); ends in a newline. A
-// tau that is not known is "> " its lower bound.
+// Tables with at most 100 characters per line, one row per set of keys, values as 2.3772(4). An
+// unknown tau is shown as "> " and its lower bound. Ends in a newline.
 std::string metrics_table(const CurveSet& set);
 
 }  // namespace rewise

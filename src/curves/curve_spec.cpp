@@ -91,7 +91,7 @@ std::unique_ptr<Engine> curve_engine(const CurveSpec& spec, const Graph& g, std:
   engine.betas = {1 / temperature};
   engine.replicas = spec.replicas;
   engine.seed = curve_seed(spec, graph, temperature);
-  // The same numbers would bring both starts together bit for bit, which says little of either.
+  // With equal random numbers, both starts would become identical, which shows little.
   if (start == Start::hot) engine.seed = derived_seed(engine.seed, "hot");
   engine.local = mix.local;
   engine.cluster = mix.cluster;
@@ -169,7 +169,7 @@ double seconds_of(const StepCost& cost, const Schedule& schedule, std::uint64_t 
 void check_stop(const StopToken& stop) {
   if (!stop.stop_requested()) return;
   throw Error(ExitCode::interrupted,
-              fmt::format("stopped by {}; curves that were not finished are lost", stop.reason()));
+              fmt::format("stopped by {}; unfinished curves are lost", stop.reason()));
 }
 
 CurveKeys curve_keys(double temperature, const Mix& mix) {

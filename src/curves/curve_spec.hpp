@@ -1,8 +1,8 @@
-// What the commands that follow systems in time share: lattice, temperatures, the set of updates to
-// compare, and an engine that is advanced step by step.
+// Shared by the commands that follow replicas in time: lattice, temperatures, the updates to
+// compare, and an engine that advances step by step.
 //
-// A step is one local sweep or one cluster update; in a schedule M:W a cycle is M of the first,
-// then W of the second. Seconds are those of updating, per replica, measurements apart.
+// A step is one local sweep or one cluster update; a cycle of a schedule M:W is M sweeps, then W
+// cluster updates. Times are update times per replica, without measurements.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +18,15 @@
 
 namespace rewise {
 
-// "1:8", "glauber/1:0", "swendsen-wang/0:1", "glauber/few-cluster/1:1"; metropolis and wolff
-// where nothing is said.
+// "1:8", "glauber/1:0", "swendsen-wang/0:1", "glauber/few-cluster/1:1"; the defaults are metropolis
+// and wolff.
 struct Mix {
   LocalUpdate local = LocalUpdate::metropolis;
   ClusterUpdate cluster = ClusterUpdate::wolff;
   Schedule schedule;
 };
 Mix parse_mix(std::string_view text, std::string_view origin);
-// Comma-separated.
+// Parses a comma-separated list.
 std::vector<Mix> parse_mixes(std::string_view text, std::string_view origin);
 std::string mix_text(const Mix& mix);
 
@@ -35,24 +35,24 @@ struct CurveSpec {
   double p = 0;
   Rule rule = Rule::rewire;
   std::uint64_t graph_seed = 1;
-  std::uint32_t graphs = 1;  // seeds graph_seed, graph_seed + 1, ..
+  std::uint32_t graphs = 1;  // with seeds graph_seed, graph_seed + 1, ..
   std::vector<double> temperatures;
   std::vector<Mix> mixes;
   Model model;
   EngineKind engine = kDefaultEngine;
-  std::uint32_t replicas = 32;  // of each graph, temperature and mix
+  std::uint32_t replicas = 32;  // per graph, temperature and mix
   std::uint64_t seed = 1;
   int threads = 1;
   int device = -1;                   // CUDA device; -1: the CPU
-  Mix prepare{{}, {}, {1, 8}};       // schedule towards equilibrium, where curves begin there
-  std::uint64_t equilibrate = 200;   // cycles of it
+  Mix prepare{{}, {}, {1, 8}};       // schedule that equilibrates before curves start
+  std::uint64_t equilibrate = 200;   // cycles of `prepare`
   std::uint64_t steps = 100;         // the longest time or lag
-  std::uint64_t points = 60;         // on a curve
-  bool linear = false;               // points evenly spaced, not by equal factors
-  std::uint32_t timings = 3;         // equilibrate: runs that seconds are means of, at least
+  std::uint64_t points = 60;         // points of a curve
+  bool linear = false;               // points at equal distances instead of equal ratios
+  std::uint32_t timings = 3;         // equilibrate: minimum number of timed runs
   std::uint64_t origins = 10;        // decorrelate: stretches of time per replica
-  std::uint64_t measure = 1000;      // clusters: clusters per replica
-  double fit_from = 10, fit_to = 0;  // clusters: sizes of the power law; to 0: N/50
+  std::uint64_t measure = 1000;      // clusters: clusters measured per replica
+  double fit_from = 10, fit_to = 0;  // clusters: range of the power law; 0: to N/50
 
   std::uint64_t sites() const;
   SampleUnits units() const { return model.sample_units(static_cast<double>(sites())); }
@@ -61,25 +61,25 @@ struct CurveSpec {
 Json spec_json(const CurveSpec& spec);
 GraphSpec graph_spec(const CurveSpec& spec, std::uint32_t graph);
 
-// Of the run on graph `graph` (0..) at a temperature.
+// Seed of the run on graph number `graph` at a temperature.
 std::uint64_t curve_seed(const CurveSpec& spec, std::uint32_t graph, double temperature);
-// The engine of that graph, seed and temperature.
+// Creates the engine for a graph, seed and temperature.
 std::unique_ptr<Engine> curve_engine(const CurveSpec& spec, const Graph& g, std::uint32_t graph,
                                      double temperature, const Mix& mix, Start start);
-// One cycle there and back, so that what an engine sets up at its first update is not part of the
-// times that follow. `start`: the engine's state.
+// Runs one cycle and restores `start`, the engine's state, so that later times exclude the setup of
+// the first update.
 void warm_up(Engine& engine, const Schedule& schedule, const EngineState& start);
-// Threads worth starting for it.
+// Number of useful threads for this run.
 int curve_threads(const CurveSpec& spec, int available);
 
-// 1 .. last in at most `points` whole numbers, by equal factors or evenly; ends in `last`.
+// At most `points` integers from 1 to `last`, at equal ratios or distances; ends in `last`.
 std::vector<std::uint64_t> step_grid(std::uint64_t last, std::uint64_t points, bool linear);
 
-// Steps through the cycles of a schedule one by one.
+// Executes the cycles of a schedule step by step.
 class Stepper {
  public:
   Stepper(Engine& engine, const Schedule& schedule) : engine_(engine), schedule_(schedule) {}
-  // Runs until `step` steps have been done since construction.
+  // Runs until `step` steps are done since construction.
   void to(std::uint64_t step);
   std::uint64_t done() const { return done_; }
 
@@ -91,13 +91,13 @@ class Stepper {
 
 // Seconds per step and replica between two states of an engine's work.
 struct StepCost {
-  double local = 0, cluster = 0;  // of one sweep, of one cluster update; 0 where there was none
+  double local = 0, cluster = 0;  // per sweep and per cluster update; 0 if there was none
 };
 StepCost step_cost(const Work& before, const Work& after, std::uint64_t sites);
-// Seconds of the first `steps` steps of a schedule.
+// Time of the first `steps` steps of a schedule.
 double seconds_of(const StepCost& cost, const Schedule& schedule, std::uint64_t steps);
 
-// Error(interrupted) when told to stop.
+// Throws Error(interrupted) on a stop request.
 void check_stop(const StopToken& stop);
 
 // Keys of a curve.

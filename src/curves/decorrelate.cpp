@@ -18,15 +18,15 @@ namespace {
 
 constexpr Eigen::Index kMostLags = 100;
 
-// Comparisons of configurations that the processor makes while a CUDA device goes on; on the CPU
-// they would take part of the time that is measured.
+// Comparisons of configurations that run on the CPU while a CUDA device continues. With a CPU
+// engine they would distort the measured times.
 constexpr std::size_t kInFlight = 8;
 
-// What one mix at one temperature gives, before averaging.
+// Results of one mix at one temperature before averaging.
 struct Sums {
   Eigen::ArrayXXd correlation, abs_correlation;  // [graph and replica, lag]
-  RealSeries energy, abs_m, m2;        // [cycle, graph and replica], less their graph's mean
-  std::vector<double> local, cluster;  // seconds per step, of each stretch
+  RealSeries energy, abs_m, m2;        // [cycle, graph and replica], minus the mean of the graph
+  std::vector<double> local, cluster;  // seconds per step in each stretch
 };
 
 class Follower {
@@ -72,7 +72,8 @@ class Follower {
     then->count();
     const std::uint64_t cycle = mix_.schedule.steps_per_cycle();
     Stepper stepper(engine, mix_.schedule);
-    std::deque<std::future<std::vector<double>>> pending;  // of lags next_lag, next_lag + 1, ..
+    std::deque<std::future<std::vector<double>>>
+        pending;  // results for lags next_lag, next_lag + 1, ..
     std::size_t next_lag = 0;
     const auto finish = [&] {
       add(pending.front().get(), g, next_lag++);
@@ -175,7 +176,7 @@ void add_autocorrelation(CurveSet& set, const CurveKeys& keys, const Sums& sums,
   }
 }
 
-// Seconds with the relative error of the cycle's cost added in squares.
+// Adds the relative error of the cycle's time in quadrature.
 Value with_cost(Value seconds, Value cycle) {
   const double own = std::isfinite(seconds.error) ? seconds.error : 0;
   const double other = cycle.value > 0 ? seconds.value * cycle.error / cycle.value : 0;
@@ -240,7 +241,8 @@ void conclude(CurveSet& set, const CurveSpec& spec, double temperature, const Mi
     const Value beyond{std::numeric_limits<double>::infinity(), std::nan("")};
     row.add("tau_" + name + "_steps", gamma.window_found ? in_steps : beyond);
     row.add("tau_" + name + "_seconds", gamma.window_found ? in_seconds : beyond);
-    if (gamma.window_found) continue;  // else the series is too short: what it sums to is a bound
+    if (gamma.window_found)
+      continue;  // otherwise the series is too short and the sum is a lower bound
     row.add("tau_" + name + "_above_steps", in_steps);
     row.add("tau_" + name + "_above_seconds", in_seconds);
   }
@@ -248,14 +250,14 @@ void conclude(CurveSet& set, const CurveSpec& spec, double temperature, const Mi
 
 void follow(const CurveSpec& spec, const Graph& graph, std::uint32_t g, double temperature,
             std::vector<Follower>& followers, const StopToken& stop, Progress& progress) {
-  // One equilibration serves every mix.
+  // All mixes share one equilibration.
   auto engine = curve_engine(spec, graph, g, temperature, spec.prepare, Start::mixed);
   for (std::uint64_t c = 0; c < spec.equilibrate; ++c) {
     check_stop(stop);
     engine->advance(spec.prepare.schedule, 1);
   }
   Observation seen;
-  engine->measure(seen);  // leaves no cluster sums, which another update would not take
+  engine->measure(seen);  // resets the cluster sums before the next update
   const EngineState start = engine->save();
   for (std::size_t k = 0; k < spec.mixes.size(); ++k) {
     engine = curve_engine(spec, graph, g, temperature, spec.mixes[k], Start::mixed);

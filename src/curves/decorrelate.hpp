@@ -1,16 +1,17 @@
-// How fast updates decorrelate systems in equilibrium, against steps and seconds: `rewise
-// decorrelate` without its options and its output (Hawick, Leist & Playne 2010, eq. 14 and figs. 6,
-// 9, 10, 14).
+// How fast updates decorrelate equilibrated replicas, in steps and seconds, for `rewise
+// decorrelate` (Hawick, Leist & Playne 2010, eq. 14 and figs. 6, 9, 10, 14); without the command's
+// options and output.
 //
-// Table "correlation": steps, seconds (per replica), correlation = Pearson correlation of the spins
-// of one replica at t0 and t0 + steps, averaged over replicas and times t0, and abs_correlation,
-// the same of its absolute value (a flip of all spins anticorrelates; 1 is "(anti-)correlated" in
-// the paper). Times t0 begin a cycle. Table "autocorrelation": rho(t) of e, |m| and m^2 at the ends
-// of cycles. Metrics: seconds per sweep, cluster update and cycle, steps and seconds until the
-// absolute correlation is below 1/e, 1/10 and 1/30 for good, and tau_int in steps and seconds (1/2
-// cycle for white noise); infinite where the series is too short for it, with a lower bound beside.
+// Table "correlation": steps, seconds (per replica), correlation (Pearson correlation of the spins
+// of a replica at t0 and t0 + steps, averaged over replicas and times t0 at the beginning of
+// cycles), and abs_correlation, the average of its absolute value (a flip of all spins
+// anticorrelates; the paper calls 1 "(anti-)correlated"). Table "autocorrelation": rho(t) of e, |m|
+// and m^2 at the ends of cycles. Metrics: seconds per sweep, cluster update and cycle; steps and
+// seconds until the absolute correlation stays below 1/e, 1/10 and 1/30; tau_int in steps and
+// seconds (1/2 cycle for white noise), infinite with a separate lower bound if the series is too
+// short.
 //
-// Errors: over graphs where there are 4 or more, else over all replicas.
+// Errors come from the spread over graphs if there are at least 4, else over all replicas.
 #pragma once
 
 #include "src/curves/curve_spec.hpp"

@@ -12,13 +12,13 @@ namespace {
 
 constexpr double kNear = 0.05;
 
-// One start's curves, points of the grid in columns.
+// The curves of one start, one column per point of the grid.
 struct StartCurves {
   Eigen::ArrayXXd energy, abs_magnetisation;  // [graph and replica, point]
   Eigen::ArrayXXd seconds;                    // [graph and repeat, point] since the start
 };
 
-// Repeats of the same moves, so that there are as many timings as were asked for.
+// Number of repetitions of the same moves that gives the requested number of timings.
 std::uint32_t repeats(const CurveSpec& spec) {
   return (spec.timings + spec.graphs - 1) / spec.graphs;
 }
@@ -59,7 +59,7 @@ StartCurves follow(const CurveSpec& spec, const std::vector<Graph>& graphs, doub
   return curves;
 }
 
-// `members` rows of a graph each.
+// `rows` has `members` rows per graph.
 void add_mean(Curve& curve, const std::string& name, const Eigen::ArrayXXd& rows,
               Eigen::Index members) {
   const MeanCurve mean = mean_over_groups(rows, members);
@@ -67,7 +67,7 @@ void add_mean(Curve& curve, const std::string& name, const Eigen::ArrayXXd& rows
   curve.add(name + "_error", mean.error);
 }
 
-// Of each run, since the point before.
+// Seconds per step of each run since the previous point.
 Eigen::ArrayXXd per_step(const Eigen::ArrayXd& steps, const Eigen::ArrayXXd& seconds) {
   Eigen::ArrayXXd result(seconds.rows(), seconds.cols());
   result.col(0) = seconds.col(0) / steps[0];
@@ -82,7 +82,7 @@ Value mean_of(const Eigen::ArrayXd& rows, Eigen::Index members) {
   return {mean.value[0], mean.error[0]};
 }
 
-// Of the repeats in the rows of a column.
+// Median over the repetitions in the rows of a column.
 Value median_at(const Eigen::ArrayXXd& repeats, Eigen::Index point) {
   const Eigen::ArrayXd column = repeats.col(point);
   return timing_of({column.begin(), column.end()}).median;
@@ -94,7 +94,7 @@ Eigen::ArrayXd medians(const Eigen::ArrayXXd& repeats) {
   return all;
 }
 
-// Between points by a straight line over ln(step); those before and behind `step` must be there.
+// Interpolates linearly in ln(step). There must be points on both sides of `step`.
 Eigen::ArrayXd rows_at(const Eigen::ArrayXd& steps, const Eigen::ArrayXXd& rows, double step) {
   Eigen::Index at = 0;
   while (steps[at] < step) ++at;
@@ -134,8 +134,8 @@ void conclude(CurveSet& set, const CurveKeys& keys, const Eigen::ArrayXd& steps,
   row.add("equilibrium_seconds", seconds);
   row.add("apart_until_steps", {found.last, 0});
   row.add("apart_until_seconds", seconds_at(found.last));
-  // How far above 95% of the mean of the last quarter of the points, from a cold start; for the
-  // first time, as small systems fluctuate by more.
+  // First time when the excess energy is within 5% of the cold start's mean over the last quarter
+  // of the points. Only the first time counts, because small systems fluctuate by more than 5%.
   const Eigen::ArrayXd rest = cold.energy.rightCols((steps.size() + 3) / 4).rowwise().mean();
   const Eigen::ArrayXXd above =
       hot.energy.colwise() - (rest.mean() < 0 ? 1 - kNear : 1 + kNear) * rest;

@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::size_t kReplicas = 32;
 
-// Adds to sums[r] the number of words x[i] ^ y[i] with bit r set (y empty: of x[i]). Four
-// counters of eight bits to a word; they are emptied before they can overflow.
+// Adds to sums[r] the number of words x[i] ^ y[i] with bit r set (x[i] if y is empty). A word holds
+// four 8-bit counters, which are emptied before they overflow.
 void count_bits(std::span<const std::uint32_t> x, std::span<const std::uint32_t> y,
                 std::uint64_t* sums) {
   constexpr std::size_t stretch = 255, lanes = 16;
@@ -41,7 +41,7 @@ void count_bits(std::span<const std::uint32_t> x, std::span<const std::uint32_t>
   }
 }
 
-// R = (N - 2 d - N m m') / (N sqrt((1 - m^2)(1 - m'^2))), with SpinBits' rule for equal spins.
+// R = (N - 2 d - N m m') / (N sqrt((1 - m^2)(1 - m'^2))); for equal spins see SpinBits.
 double pearson_of(double sites, double up_a, double up_b, double differ) {
   const double ma = 2 * up_a / sites - 1, mb = 2 * up_b / sites - 1;
   const double variance = (1 - ma * ma) * (1 - mb * mb);
@@ -55,7 +55,7 @@ Snapshot::Snapshot(const Engine& engine, std::uint64_t sites, std::uint32_t repl
                    std::uint32_t states)
     : sites_(sites) {
   if (traits(parse_engine(engine.name(), "engine")).word == kReplicas) {
-    // Begins with the words, [word group][site], little endian.
+    // The state begins with the words, [word group][site], little endian.
     static_assert(std::endian::native == std::endian::little);
     const EngineState state = engine.save();
     words_.resize(replicas / kReplicas * sites);

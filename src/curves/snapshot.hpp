@@ -1,10 +1,10 @@
-// The configurations of all replicas of an engine at one time, and how far they are correlated with
-// those of another (configuration_correlation.hpp says what that is).
+// Configurations of all replicas of an engine at one time, and their correlation with another
+// snapshot (configuration_correlation.hpp).
 //
-// A saved state of the multispin engine has 32 replicas in a word per site: the spins that differ
-// are counted for all of them in one pass, some 40 times as fast as replica by replica. The other
-// engines' replicas are taken one by one.
-// Cost: multispin, about 0.2 ns per site and replica; memory N / 8 bytes per replica (Potts: N).
+// A state of the multispin engine holds 32 replicas in one word per site, so differing spins are
+// counted in one pass, about 40 times as fast as replica by replica. Replicas of other engines are
+// compared one by one. Cost: multispin, about 0.2 ns per site and replica; memory N / 8 bytes per
+// replica (Potts: N).
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@ namespace rewise {
 
 class Snapshot {
  public:
-  // One temperature, `states` 2 for Ising.
+  // For one temperature; `states` is 2 for Ising.
   Snapshot(const Engine& engine, std::uint64_t sites, std::uint32_t replicas, std::uint32_t states);
 
-  // Counts what a comparison needs of each snapshot alone; once, before the first.
+  // Computes the sums of this snapshot that comparisons need. Call once, before the first one.
   void count();
 
  private:
@@ -28,11 +28,11 @@ class Snapshot {
 
   std::uint64_t sites_;
   std::vector<std::uint32_t> words_;  // [replicas / 32][sites] multispin engine
-  std::vector<std::uint64_t> up_;     // [replicas] likewise
+  std::vector<std::uint64_t> up_;     // [replicas] multispin engine
   std::vector<SpinBits> replicas_;    // [replicas] other engines
 };
 
-// Pearson correlation of the spins of each replica; both counted.
+// Pearson correlation of the spins of each replica. Requires count() of both.
 std::vector<double> correlations(const Snapshot& then, const Snapshot& now);
 
 }  // namespace rewise

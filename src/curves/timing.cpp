@@ -14,8 +14,8 @@ double median_of(std::vector<double>& x) {
 
 }  // namespace
 
-// 1.4826 from the median deviation to a standard deviation, 1.2533 from a mean's error to a
-// median's, both of normal noise.
+// Factors for normal noise: 1.4826 from the median deviation to the standard deviation, 1.2533 from
+// the error of a mean to that of a median.
 Timing timing_of(std::vector<double> repeats) {
   const auto [least, most] = std::minmax_element(repeats.begin(), repeats.end());
   Timing timing{{0, std::numeric_limits<double>::quiet_NaN()}, *least, *most};

@@ -1,5 +1,5 @@
-// Times of repeated work. Other work on the machine lengthens some of the repeats, by as much as a
-// factor 100: the median is what the work itself takes, and the spread is shown beside it.
+// Times of repeated work. Other load on the machine lengthens some repetitions by up to a factor of
+// 100, so the median represents the work itself, and the spread is shown beside it.
 #pragma once
 
 #include <Eigen/Core>
@@ -11,8 +11,8 @@
 namespace rewise {
 
 struct Timing {
-  Value median;                // error: from the median deviation; NaN of one repeat
-  double least = 0, most = 0;  // of the repeats
+  Value median;                // error: from the median deviation; NaN for one repetition
+  double least = 0, most = 0;  // shortest and longest time
 };
 
 constexpr const char* kTimingNote =
@@ -20,7 +20,7 @@ constexpr const char* kTimingNote =
 
 Timing timing_of(std::vector<double> repeats);
 
-// NAME, NAME_error, NAME_low and NAME_high of a curve; a repeat in each row, points in columns.
+// Adds NAME, NAME_error, NAME_low and NAME_high to a curve; repetitions in rows, points in columns.
 void add_timings(Curve& curve, const std::string& name, const Eigen::ArrayXXd& repeats);
 
 }  // namespace rewise

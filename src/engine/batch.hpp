@@ -1,6 +1,6 @@
 // Engines that run side by side: the tasks of a study that fill a device together. On the CPU, and
-// for engines that share nothing, a batch is a loop over its engines; the multispin engine on CUDA
-// runs many graphs per launch. The numbers are those of each engine alone.
+// for engines that cannot share launches, a batch is a loop over its engines. The multispin engine
+// on CUDA runs many graphs per launch. Results equal those of each engine alone.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace rewise {
 
-// Consecutive measurements of an engine, as views of arrays that lie elsewhere: of each column
-// [count][values of one measurement], or empty.
+// Consecutive measurements of an engine, as views of external arrays. Each column is [count][values
+// of one measurement], or empty.
 struct Samples : Columns<NarrowSpan> {
   Samples() = default;
   Samples(const Observation& one)  // NOLINT: a single measurement
@@ -25,11 +25,11 @@ struct Samples : Columns<NarrowSpan> {
   }
 
   std::size_t count = 1;
-  std::uint64_t cluster_updates = 0;  // of each
+  std::uint64_t cluster_updates = 0;  // per measurement
 };
 
-// Where measurements of the engine of number i in `who` go, in order, while the engines make the
-// next ones.
+// Receives the measurements of the engine with index `i` in `who`, in order, while the engines
+// compute the next ones.
 using SampleSink = std::function<void(std::size_t i, const Samples& some)>;
 
 struct GroupTask {
@@ -37,9 +37,9 @@ struct GroupTask {
   EngineSpec spec;
 };
 
-// Limits of a batch whose graphs share the launches of a CUDA device.
+// Limits of a batch whose graphs share launches on a CUDA device.
 inline constexpr std::size_t kMostBatch = 256;       // graphs
-inline constexpr std::uint32_t kMostGroups = 65535;  // word groups of 32 replicas, of all graphs
+inline constexpr std::uint32_t kMostGroups = 65535;  // word groups of 32 replicas, over all graphs
 
 class EngineBatch {
  public:
@@ -48,11 +48,12 @@ class EngineBatch {
   virtual std::size_t size() const = 0;
   virtual Engine& engine(std::size_t k) = 0;
 
-  // From here on the engines, which have no cluster sums that wait for a measurement, make other
-  // cluster updates: as new ones would with their states restored. False where that is the way.
+  // Changes the cluster update of all engines, which must have no pending cluster sums. The result
+  // equals that of new engines with the restored states. Returns false if new engines are required.
   virtual bool change_cluster(ClusterUpdate) { return false; }
 
-  // Lays out what updates of this schedule need and the first of them would lay out else.
+  // Sets up the data that updates of this schedule need, which the first update would set up
+  // otherwise.
   virtual void prepare(const Schedule&) {}
 
   // `cycles` cycles of every engine of `who` (ascending); which of them came to the end. Once one

@@ -1,14 +1,14 @@
-// Messages from the memory of one rank's CUDA device to that of another's. Between two ranks they
-// go the first of these ways that there is (distributed::DeviceRoute):
+// Messages between the memories of CUDA devices of different ranks. Two ranks use the first
+// available route (distributed::DeviceRoute):
 //
-//   peer    ranks of one machine whose devices reach each other: the receiver's device copies from
-//           the sender's memory. Of ranks that are processes that memory is opened by CUDA's
-//           handles. The host only says that a message is queued, and where it lies; streams wait
-//           for the sender's event, so nobody waits for the device.
-//   direct  MPI that takes addresses of device memory (asked of the library that runs)
-//   host    through page-locked memory
+//   peer    ranks of one machine whose devices can access each other: the receiver's device copies
+//           from the sender's memory, which other processes open by CUDA handles. The host only
+//           announces a queued message and its address; streams wait for the sender's event, and no
+//           host waits for a device.
+//   direct  MPI that accepts device addresses (queried at run time)
+//   host    through page-locked host memory
 //
-// What arrives does not depend on the way.
+// The received data do not depend on the route.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -26,9 +26,9 @@ namespace rewise {
 
 class DeviceMail {
  public:
-  // On the device that is current.
+  // Uses the current device.
   DeviceMail(distributed::Transport& transport, int device);
-  // Together on all ranks, once lend() has been called; what was lent goes after it.
+  // Call on all ranks together, after lend(). Lent memory must be released after it.
   ~DeviceMail();
   DeviceMail(const DeviceMail&) = delete;
   DeviceMail& operator=(const DeviceMail&) = delete;
@@ -58,18 +58,18 @@ class DeviceMail {
                                          cudaStream_t stream);
   // Until all that is queued on the stream is done.
   void wait(cudaStream_t stream) const;
-  // All ranks together: waits for the stream and until nobody reads this device's memory.
+  // Call on all ranks together: waits for the stream and until no rank reads this device's memory.
   void finish(cudaStream_t stream);
 
-  // "peer", "direct", "host", or several of them: how messages go from here.
+  // Routes of the messages from this rank: "peer", "direct", "host", or several of them.
   std::string routes() const;
 
  private:
   struct Peer {
     bool reaches = false;                   // either its memory from here and the reverse
     bool own_process = false;               // nothing had to be opened
-    std::vector<const std::uint8_t*> lent;  // what it has lent
-    cudaEvent_t queued[2] = {};             // in turns
+    std::vector<const std::uint8_t*> lent;  // memory that the peer has lent
+    cudaEvent_t queued[2] = {};             // used alternately
   };
   struct Card;
   Card card(std::span<std::uint8_t> memory) const;
@@ -83,7 +83,8 @@ class DeviceMail {
   distributed::Transport& transport_;
   const int device_;
   const bool may_;  // reach each other's memory, as far as the user allows
-  bool direct_;     // the transport sends from device memory what peers do not copy; else the host
+  bool direct_;     // the transport sends from device memory unless a peer copies; else through the
+                    // host
   std::vector<Peer> peers_;                    // [ranks]
   std::vector<std::span<std::uint8_t>> lent_;  // own
   cudaEvent_t queued_[2] = {};

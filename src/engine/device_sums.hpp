@@ -1,4 +1,4 @@
-// Counts that an engine has made on its CUDA device, turned there into the sums of a measurement.
+// Converts counts on a CUDA device into the sums of a measurement.
 #pragma once
 
 #include <cuda_runtime_api.h>

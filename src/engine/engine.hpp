@@ -58,23 +58,23 @@ struct EngineSpec {
   bool exchange = false;  // its schedules may have replica exchange
 };
 
-// How, never what.
+// Options that affect speed but not the trajectory.
 struct EngineOptions {
   int threads = 0;  // 0: all cores
-  // How many of `threads` an engine on the CPU may use just now, where that changes from one call
-  // to the next; outlives the engine.
+  // The number of `threads` that a CPU engine may use at present, if it changes between calls. Must
+  // outlive the engine.
   const std::atomic<int>* threads_now = nullptr;
   int device = -1;  // CUDA device; -1: the CPU
-  // Several CUDA devices that share every system, in place of `device`
+  // Several CUDA devices that share every replica, in place of `device`
   // (EngineFactory::make_shared).
   std::vector<int> devices;
-  // Choices of one engine alone, by the struct that it declares in its methods.hpp; empty: its
-  // defaults. Code above the engines passes them on (factory.hpp, MethodSet).
+  // Choices specific to one engine: the struct declared in its methods.hpp; empty: its defaults.
+  // Code above the engines passes them through (factory.hpp, MethodSet).
   std::any methods;
-  // Asked within cycles, by any thread, every few milliseconds of work (stop_watch.hpp): whether
-  // advance() is to end early. None: it never does.
+  // Returns whether advance() should end early. Any thread may call it within cycles, every few
+  // milliseconds of work (stop_watch.hpp). Empty: advance() never ends early.
   std::function<bool()> stop;
-  std::uint64_t stop_grain = std::uint64_t{1} << 18;  // site updates between two questions
+  std::uint64_t stop_grain = std::uint64_t{1} << 18;  // site updates between two calls of `stop`
 };
 
 template <class Methods>
@@ -95,24 +95,24 @@ struct Observation : Columns<std::vector> {
   void clear();  // empties all columns and keeps their memory
 };
 
-// Whether a run may have a column: a run whose cycles have or do not have cluster updates, on a
-// graph with or without weights.
+// Whether runs have a column, given whether their cycles have cluster updates and their graph has
+// weights.
 bool may_have(const ColumnInfo& column, bool has_cluster_updates, ClusterUpdate cluster,
               bool weighted);
 
-// What a checkpoint keeps of an engine. Portable between devices and thread counts.
+// State of an engine for a checkpoint. Portable between devices and thread counts.
 struct EngineState {
   std::string engine;               // its stored name (registry.hpp)
-  std::uint64_t step = 0;           // updates done since the start by advances that came to an end
-  std::vector<std::uint8_t> bytes;  // spins, pending cluster sums, the way beyond `step`
+  std::uint64_t step = 0;           // steps since the start, of completed calls of advance()
+  std::vector<std::uint8_t> bytes;  // spins, pending cluster sums, progress beyond `step`
 };
 
-// Seconds of the steps of cluster updates that label (Swendsen-Wang, Wolff by `ccl`): parts of
-// Work::cluster_seconds, 0 where an engine does not take them apart.
+// Seconds of the steps of labelling cluster updates (Swendsen-Wang, Wolff by `ccl`): parts of
+// Work::cluster_seconds, 0 if an engine does not separate them.
 struct ClusterSteps {
-  double activate = 0;  // bonds are drawn (and, where a method needs it, compared with the spins)
-  double label = 0;     // labelling; of TILE+MERGE methods, within tiles
-  double merge = 0;     // consolidation of the tiles
+  double activate = 0;  // draws bonds and, if the method needs it, compares them with the spins
+  double label = 0;     // labelling; within tiles for TILE+MERGE methods
+  double merge = 0;     // merges tiles
   double flip = 0;
 
   ClusterSteps& operator+=(const ClusterSteps& other) {

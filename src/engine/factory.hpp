@@ -1,5 +1,5 @@
-// What an engine offers to the code above it: it builds itself and estimates what it needs. Each
-// engine defines one EngineFactory; src/study/engines.hpp selects among them by EngineKind.
+// Functions that an engine offers to the code above it: construction, and estimates of memory and
+// time. Each engine defines one EngineFactory; src/study/engines.hpp selects one by EngineKind.
 #pragma once
 
 #include <any>
@@ -16,18 +16,18 @@
 
 namespace rewise {
 
-// A graph in numbers, known before it is built: what memory estimates need of it.
+// Sizes of a graph, known before it is built, for memory estimates.
 struct GraphSizes {
   std::vector<std::uint32_t> extents;  // empty without a lattice
   double dim = 0, sites = 0;
-  double rewired = 0, removed = 0;  // shortcuts, and bonds that the lattice lost
-  double modified = 0, ends = 0;    // modified sites, and the entries of their neighbour lists
-  double lattice_share = 1;         // of the lattice's bonds, those that stay
-  double without_shortcut = 0;      // share of the sites at which no shortcut ends
+  double rewired = 0, removed = 0;  // shortcuts, and lattice bonds that were removed
+  double modified = 0, ends = 0;    // modified sites, and entries of their neighbour lists
+  double lattice_share = 1;         // fraction of the lattice's bonds that remain
+  double without_shortcut = 0;      // fraction of the sites without an end of a shortcut
   bool bare = false;
 };
 
-// A task, as far as its memory depends on it.
+// The properties of a task that determine its memory.
 struct EngineLoad {
   GraphSizes graph;
   double temperatures = 0, replicas = 0;
@@ -38,26 +38,26 @@ struct EngineLoad {
   ClusterUpdate warm_up_cluster = ClusterUpdate::swendsen_wang;
 };
 
-// Bytes. On a CUDA device, `engine` and `working` are what the host holds beside it.
+// Bytes. On a CUDA device, `engine` and `working` are host memory in addition to `device`.
 struct EngineMemory {
-  double engine = 0;   // spins, and what the engine derives from the graph
-  double working = 0;  // of updates under way, by all threads
+  double engine = 0;   // spins and data derived from the graph
+  double working = 0;  // work space of updates, of all threads
   double device = 0;
 };
 
 // Measured costs (tests/bench/RESULTS.md, "CPU: other updates").
 struct EngineCosts {
-  double ising_nanoseconds, potts_nanoseconds;  // an attempted site update of a replica
-  // Work of a site of a Wolff cluster and of a Swendsen-Wang update, in attempted site updates.
+  double ising_nanoseconds, potts_nanoseconds;  // per attempted site update of a replica
+  // Work per site of a Wolff cluster and of a Swendsen-Wang update, in attempted site updates.
   double flipped, labelled;
 };
 
-// A choice that an engine offers on the command line.
+// An option by which users choose a method of an engine.
 struct MethodOption {
   const char* name;  // "--wolff-method"
   const char* type;  // "WORD"
   std::string help;
-  bool is_detail = false;  // of another choice: `tune` does not offer it
+  bool is_detail = false;  // a detail of another choice; `tune` does not offer it
 };
 // Word by option; "" is the engine's default.
 using MethodWords = std::map<std::string, std::string>;
@@ -113,16 +113,16 @@ struct EngineFactory {
   bool shares() const { return make_shared != nullptr; }
   bool batches() const { return make_batch != nullptr; }
   EngineCosts costs;
-  // Seconds of a cycle per replica on a CUDA device that is full. nullptr: not known.
+  // Seconds per cycle and replica on a fully used CUDA device. nullptr: unknown.
   double (*cuda_seconds)(const Schedule& schedule, ClusterUpdate cluster, double p,
                          double sites) = nullptr;
 };
 
-// Bytes of the spins of all systems.
+// Bytes of the spins of all replicas.
 inline double spin_bytes(EngineKind engine, const EngineLoad& load) {
   return load.graph.sites * load.temperatures * load.replicas * traits(engine).bytes_of_spin;
 }
-// A vector that grows by doubling while it is filled holds so much more, on average.
+// Mean ratio of capacity to size of a vector that grows by doubling while it is filled.
 inline constexpr double kGrowing = 1.5;
 
 }  // namespace rewise

@@ -1,5 +1,5 @@
-// The engines and what each of them can do: the one place that says so. Help, checks of options and
-// configurations, `bench`, `tune` and `run` read it.
+// The engines and their capabilities. This is the only place that states them; help texts, checks
+// of options and configurations, `bench`, `tune` and `run` read it.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct Update {
   constexpr Update(ClusterUpdate update)
       : local(false), number(static_cast<int>(update)) {}  // NOLINT
   friend constexpr bool operator==(Update, Update) = default;
-  LocalUpdate rule() const { return static_cast<LocalUpdate>(number); }  // where it is one
+  LocalUpdate rule() const { return static_cast<LocalUpdate>(number); }  // if it is a local rule
 
   bool local;
   int number;  // in LocalUpdate or ClusterUpdate
@@ -30,12 +30,12 @@ struct EngineTraits {
   std::string_view name;
   std::string_view stored_name;  // in files, task identifiers and saved states; never changes
   std::span<const Update> updates;
-  bool all_models;       // else Ising alone
-  bool studies;          // runs tasks of studies; else `run` and `bench` alone
-  bool exchanges;        // replica exchange between temperatures
-  bool regular_only;     // regular lattices alone, by their extents, without a graph
-  std::uint32_t word;    // replicas come in multiples of it
-  double bytes_of_spin;  // of one site of one replica
+  bool all_models;       // false: Ising only
+  bool studies;          // runs tasks of studies; false: only `run` and `bench`
+  bool exchanges;        // has replica exchange between temperatures
+  bool regular_only;     // runs only regular lattices, given by their extents, without a graph
+  std::uint32_t word;    // replicas come in multiples of this number
+  double bytes_of_spin;  // per site and replica
 };
 
 std::span<const EngineTraits> engine_registry();
@@ -56,11 +56,11 @@ bool has_cluster_updates(EngineKind engine);
 inline bool has(EngineKind engine, const Model& model) {
   return model == Model{} || traits(engine).all_models;
 }
-// "metropolis, glauber": the local rules, or all of these, for messages and --help.
+// Names of the local rules, or of all of these updates, for messages and --help.
 std::string local_updates();
 std::span<const Update> all_updates();
 std::string names_of(std::span<const Update> updates);
-// "multispin or bytespin": those that have it, for messages.
+// Names of the engines with the capability, for messages: "multispin or bytespin".
 std::string engines_with(Update update);
 
 }  // namespace rewise

@@ -1,6 +1,6 @@
-// One engine over several ranks (src/distributed): each has a share of every system, rank 0 the
-// engine, which is used as any other. The other ranks follow its orders; their order is rank 0's,
-// so what an order does may exchange messages among all.
+// One engine distributed over several ranks (src/distributed). Each rank holds a share of every
+// replica. Rank 0 holds the engine, which is used like any other; the other ranks execute its
+// orders in the same sequence, so an order may exchange messages between all ranks.
 #pragma once
 
 #include <cstdint>
@@ -25,13 +25,13 @@ struct Extent {
   std::uint64_t size() const { return last - first; }
 };
 
-// Of `planes` along a lattice's slowest extent those of rank r among `size`.
+// The range of `planes` along a lattice's slowest extent that belongs to rank r of `size` ranks.
 inline Extent planes_of(std::uint64_t planes, int r, int size) {
   const auto ranks = static_cast<std::uint64_t>(size), rank = static_cast<std::uint64_t>(r);
   return {planes * rank / ranks, planes * (rank + 1) / ranks};
 }
-// Error(usage) where a lattice has fewer planes along its slowest extent than there are ranks, or
-// is a chain.
+// Throws Error(usage) if a lattice has fewer planes along its slowest extent than there are ranks,
+// or is one-dimensional.
 void check_shares(const std::vector<std::uint32_t>& extents, int ranks);
 
 // What all ranks do to systems: `cycles` cycles of a schedule from a step on.
@@ -41,12 +41,12 @@ struct Advance {
   Schedule schedule;
 };
 
-// A rank's part of all systems of an engine.
+// A rank's share of all replicas of an engine.
 class Share {
  public:
   virtual ~Share() = default;
   virtual std::string device() const = 0;  // "cpu", "cuda"
-  // What must be the same for all ranks: "cpu", or the maker's name of the device.
+  // Must be equal on all ranks: "cpu", or the device's model name.
   virtual std::string model() const { return device(); }
   virtual int threads() const = 0;
   // Of devices how their messages go (device_mail.hpp), once they have.
@@ -57,7 +57,7 @@ class Share {
   // What a rank holds of its neighbours' spins in a system, after the first spins or write().
   virtual void fetch(std::uint64_t who) = 0;
   virtual void advance(const Advance& what) = 0;
-  // This rank's part of sums over all, [sums()].
+  // This rank's contribution to sums over all ranks, [sums()].
   virtual void count(std::span<std::uint64_t> sums) = 0;
 
   virtual std::uint64_t systems() const = 0;
@@ -133,15 +133,15 @@ Recipe read_recipe(std::span<const std::uint8_t> bytes) {
 using RankOptionsOf = std::function<EngineOptions(bool cuda)>;
 using ShareMaker = std::function<std::unique_ptr<Share>(std::span<const std::uint8_t> recipe)>;
 
-// Writes a new file, whole and on disk or not at all; throws Error.
+// Writes a new file completely and durably, or not at all; throws Error.
 using FileWriter =
     std::function<void(const std::string& file, std::span<const std::uint8_t> bytes)>;
 
-// On every rank but 0: carries out rank 0's orders until it is dismissed. What goes wrong ends all
-// ranks. `write`: files that rank 0 orders.
+// Runs on every rank except 0: executes rank 0's orders until it is dismissed. An error ends all
+// ranks. `write` writes files on orders of rank 0.
 void follow(distributed::Transport& transport, const ShareMaker& make,
             const FileWriter& write = {});
-// On rank 0, once there is no engine any more.
+// Runs on rank 0 once all engines are destroyed.
 void dismiss_followers(distributed::Transport& transport);
 
 // Ranks of this process, each a thread that makes its shares by its own maker and follows rank 0:
@@ -157,10 +157,10 @@ class Crew {
   std::vector<std::jthread> followers_;
 };
 
-// A state of which every rank has written the spins that lie with it: rows (blocks of systems) of
-// row_bytes, of each the bytes of `parts` [ranks].
+// A state whose spins every rank has written for its own share: rows (blocks of replicas) of
+// row_bytes; `parts` [ranks] gives the bytes of each row on a rank.
 struct SavedApart {
-  EngineState rest;  // with what comes behind the spins
+  EngineState rest;  // including the data that follow the spins
   std::uint64_t rows = 0, row_bytes = 0;
   std::vector<Extent> parts;
 };
@@ -168,7 +168,7 @@ struct SavedApart {
 // Spins of such a state, row behind row, from a byte on.
 using SpinReader = std::function<void(std::uint64_t first, std::span<std::uint8_t> out)>;
 
-// An engine whose ranks can do so.
+// An engine whose ranks can save their shares separately.
 class SavesApart {
  public:
   virtual ~SavesApart() = default;
@@ -181,7 +181,7 @@ class SavesApart {
                              const SpinReader& read) = 0;
 };
 
-// Rank 0's hold on the shares of one engine.
+// Rank 0's interface to the shares of one engine.
 class Shares {
  public:
   // Makes them on all ranks, its own by `make`. The error of the first rank that has one;

@@ -54,7 +54,7 @@ std::uint32_t ClusterCounter::root(std::uint32_t node, Turns& turns) const {
   return node;
 }
 
-// Sizes of joined clusters go to the root's label, by which trees are balanced, too.
+// The root's label holds the size of joined clusters, which also serves to balance the trees.
 void ClusterCounter::join_closing(ClusterCounts& counts) {
   node_label_.clear();
   for (Closing& bond : closing_) {

@@ -1,11 +1,11 @@
 // Number and sizes of the clusters of a configuration, and whether one of them wraps around the
 // torus.
 //
-// A cluster wraps around direction k if a closed path in it winds around k, whatever it does in the
+// A cluster wraps around direction k if a closed path in it winds around k, with any winding in the
 // other directions (Newman & Ziff, PRE 64, 016706 (2001); a diagonal path winds around both). The
-// lattice is labelled with its closing bonds taken out; each of them then joins two clusters, one
-// turn apart, and where they are joined already, with another number of turns between, one wraps
-// (Machta et al., PRE 54, 1332 (1996)). Cost: one labelling and, over it, the surface.
+// lattice is labelled without its closing bonds. Each closing bond then joins two clusters with a
+// relative winding of one. If they are already joined with another relative winding, the cluster
+// wraps (Machta et al., PRE 54, 1332 (1996)). Cost: one labelling, plus the surface.
 #pragma once
 
 #include <array>
@@ -18,10 +18,11 @@
 namespace rewise {
 
 struct ClusterCounts {
-  std::uint64_t sites = 0;     // that are present
-  std::uint64_t clusters = 0;  // isolated sites are clusters, too
+  std::uint64_t sites = 0;     // present sites
+  std::uint64_t clusters = 0;  // including isolated sites
   std::uint64_t largest = 0;
-  std::array<bool, kMaxDim> wraps{};  // [dim]; all false where bonds leave the lattice (extra)
+  std::array<bool, kMaxDim>
+      wraps{};  // [dim]; all false if there are bonds outside of the lattice (extra)
 };
 
 // Work space for the configurations on one lattice.
@@ -29,7 +30,7 @@ class ClusterCounter {
  public:
   ClusterCounter(const Lattice& lattice, std::uint64_t sites);
 
-  // Takes the closing bonds out of the configuration.
+  // Removes the closing bonds from the configuration.
   ClusterCounts count(BondConfiguration& configuration);
 
  private:
@@ -48,12 +49,12 @@ class ClusterCounter {
   std::vector<Site> label_;
   std::vector<std::uint32_t> size_;  // [sites] at the cluster's label
   std::vector<Closing> closing_;
-  std::vector<Site> node_label_;       // [nodes] ascending: labels that closing bonds touch
+  std::vector<Site> node_label_;       // [nodes] labels that closing bonds touch, ascending
   std::vector<std::uint32_t> parent_;  // [nodes]
-  std::vector<Turns> turns_;           // [nodes] from the parent
+  std::vector<Turns> turns_;           // [nodes] relative to the parent
 };
 
-// For open boundaries: a component reaches from the first to the last plane of a direction.
+// For open boundaries: whether a component connects the first and last plane of a direction.
 std::array<bool, kMaxDim> spanned_directions(const Lattice& lattice, std::span<const Site> label);
 
 }  // namespace rewise

@@ -24,7 +24,7 @@ struct ClusterSums {
   }
 };
 
-// Of clusters of these sizes; zeros do not count.
+// Sums for clusters of these sizes; zeros do not count.
 inline ClusterSums cluster_sums(std::span<const std::uint32_t> sizes) {
   ClusterSums sums;
   WideSum fourth = 0;

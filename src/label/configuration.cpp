@@ -3,7 +3,7 @@
 namespace rewise {
 namespace {
 
-// 64 bits of a mask from any site on.
+// Returns 64 bits of a mask from any site on.
 std::uint64_t bits_of(const std::vector<std::uint64_t>& mask, std::uint64_t site) {
   const std::uint64_t shift = site % 64, low = mask[site / 64];
   return shift == 0 ? low : low >> shift | mask[site / 64 + 1] << (64 - shift);

@@ -1,8 +1,8 @@
-// What connected components are sought of: the occupied bonds of a lattice as bit masks, any other
-// bonds as pairs of sites, and, for site percolation and images, the sites that are there at all.
+// Input of a search for connected components: the occupied bonds of a lattice as bit masks, other
+// bonds as pairs of sites and, for site percolation and images, the present sites.
 //
-// The lattice is a torus whose extents may be anything from 1 on (odd ones too); an open boundary
-// is one whose closing bonds are not occupied. Invariants, kept by whoever fills it in: no bond
+// The lattice is a torus with any extents from 1 on (odd ones, too); an open boundary is one
+// without occupied closing bonds. Invariants that the code filling it must maintain: no bond
 // touches an absent site, and bits beyond the last site are 0.
 #pragma once
 
@@ -20,7 +20,7 @@ struct SitePair {
   Site a, b;
 };
 
-// Sets bits of a mask from any site on; one word beyond the last that changes must be there.
+// Sets bits of a mask from any site on. The word after the last changed one must exist.
 inline void or_bits(std::vector<std::uint64_t>& mask, std::uint64_t site, std::uint64_t bits) {
   const std::uint64_t shift = site % 64;
   mask[site / 64] |= bits << shift;
@@ -28,7 +28,8 @@ inline void or_bits(std::vector<std::uint64_t>& mask, std::uint64_t site, std::u
 }
 
 struct BondConfiguration {
-  // No bond is occupied, every site is there. `lattice.dim` 0: no lattice, `extra` bonds only.
+  // Starts without occupied bonds and with all sites present. `lattice.dim` 0: no lattice, only
+  // `extra` bonds.
   explicit BondConfiguration(const Lattice& on, std::uint64_t site_count)
       : lattice(on), sites(site_count), words(site_count / 64 + 2) {
     for (int k = 0; k < lattice.dim; ++k) bonds[static_cast<std::size_t>(k)].resize(words);
@@ -52,7 +53,7 @@ struct BondConfiguration {
   void add_bits(std::uint64_t site, int direction, std::uint64_t bits) {
     or_bits(bonds[static_cast<std::size_t>(direction)], site, bits);
   }
-  // No bond is occupied any more.
+  // Clears all bonds.
   void clear() {
     for (auto& mask : bonds) std::fill(mask.begin(), mask.end(), 0u);
     extra.clear();
@@ -65,15 +66,15 @@ struct BondConfiguration {
   std::uint64_t sites;
   std::size_t words;                                      // of a mask
   std::array<std::vector<std::uint64_t>, kMaxDim> bonds;  // [dim][words] bit s of mask k
-  std::vector<SitePair> extra;               // occupied bonds that are not the lattice's
-  std::vector<std::uint64_t> present_sites;  // [words], or empty: all
+  std::vector<SitePair> extra;                            // occupied bonds outside of the lattice
+  std::vector<std::uint64_t> present_sites;               // [words], or empty: all
 };
 
-// Takes out the bonds of absent sites.
+// Removes the bonds of absent sites.
 void remove_bonds_of_absent_sites(BondConfiguration& configuration);
 
-// Calls f(a, b, direction) for every occupied bond of the lattice, row by row, each direction by
-// itself: a's neighbour at +1 is b.
+// Calls f(a, b, direction) for every occupied bond of the lattice, row by row and separately for
+// each direction; b is a's neighbour at +1.
 template <class F>
 void for_each_lattice_bond(const BondConfiguration& c, F&& f) {
   if (c.lattice.dim == 0) return;
@@ -118,7 +119,7 @@ void for_each_plane_bond(const BondConfiguration& configuration, int k, std::uin
   }
 }
 
-// Those of the lattice, then the extra ones.
+// Calls f for the lattice's bonds, then for the extra ones.
 template <class F>
 void for_each_occupied(const BondConfiguration& c, F&& f) {
   for_each_lattice_bond(c, [&](Site a, Site b, int) { f(a, b); });

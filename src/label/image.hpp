@@ -12,9 +12,9 @@
 namespace rewise {
 
 enum class PixelRule {
-  threshold,  // pixels of at least the threshold are there, and joined
-  nonzero,    // likewise, pixels other than 0
-  equal,      // all are there; neighbours of equal value are joined
+  threshold,  // pixels of at least the threshold are present and joined
+  nonzero,    // the same for pixels other than 0
+  equal,      // all pixels are present; neighbours of equal value are joined
 };
 
 struct PixelConnection {
@@ -23,8 +23,8 @@ struct PixelConnection {
   bool periodic = false;  // the last pixel of a row is the first one's neighbour
 };
 
-// `extents` x first, `values` x fastest. [product of extents] NaN is no value: such pixels are not
-// there. Error(usage) for no pixels, more than 2^32 - 2, or more than 4 dimensions.
+// `extents` with x first, `values` with x fastest, [product of extents]. NaN pixels are absent.
+// Throws Error(usage) for no pixels, more than 2^32 - 2, or more than 4 dimensions.
 BondConfiguration image_configuration(const std::vector<std::uint32_t>& extents,
                                       std::span<const double> values,
                                       const PixelConnection& connection);

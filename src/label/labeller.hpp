@@ -34,16 +34,16 @@ class Labeller {
   std::unique_ptr<PaperLabeller> papers_;  // the others
 };
 
-// The same, once.
+// The same for a single configuration.
 std::vector<Site> label_components(const BondConfiguration& configuration,
                                    LabelMethod method = LabelMethod::fast, std::uint32_t tile = 0);
 
 struct Component {
-  Site label;  // its smallest site
+  Site label;  // smallest site of the component
   std::uint32_t size;
 };
 
-// Of all components, in order of their labels.
+// All components, in order of their labels.
 std::vector<Component> components_of(std::span<const Site> label);
 
 }  // namespace rewise

@@ -48,37 +48,37 @@ constexpr MergeMethod merge_method(LabelMethod method) {
   return static_cast<MergeMethod>((static_cast<int>(method) - 3) % 2);
 }
 
-// What a method can do beside labelling on a CPU and on a CUDA device, which all do, for Ising and
-// Potts alike.
+// Capabilities of a method beyond labelling on a CPU and on a CUDA device for Ising and Potts,
+// which all methods have.
 struct LabelTraits {
   std::string_view name;
-  bool whole;  // labels the whole lattice at once, else it is one of TILE+MERGE
-  bool ranks;  // ranks label one system together; on CUDA devices `fast` not on every lattice
+  bool whole;  // labels the whole lattice at once; false: a TILE+MERGE method
+  bool ranks;  // ranks can share a replica; `fast` on CUDA devices not on every lattice
 };
 const LabelTraits& traits(LabelMethod method);
 inline std::string_view to_string(LabelMethod method) { return traits(method).name; }
 
-// Error(usage) for an unknown word, with those that there are. "" and "union-find" (without MERGE)
-// are `fast`. `origin` is the option or key.
+// Throws Error(usage), with the known words, for an unknown word. "" and "union-find" (without
+// MERGE) mean `fast`. `origin` is the option or key.
 LabelMethod parse_label_method(std::string_view word, std::string_view origin);
 
-// The names of those with a trait: "fast, kalentev", for messages and --help.
+// Names of the methods with a trait, for messages and --help: "fast, kalentev".
 std::string label_methods(bool LabelTraits::*trait, std::string_view between = ", ");
 
 // All words, for --help.
 std::string label_method_help();
 
 struct LabelSeconds {
-  double label = 0;  // within tiles; all of it where a method has none
+  double label = 0;  // within tiles; the total for methods without tiles
   double merge = 0;
 };
 
 // Edges B of a tile; any whole number from 4 to 64.
 inline constexpr std::uint32_t kLeastTile = 4, kMostTile = 64;
 
-// The edge where none (0) was asked for: about 256 sites a tile. Error(usage) out of range, and
-// where the method has no tiles.
-// `origin` as above; "tile": from a caller that has not asked a user.
+// The edge of tiles; 0 selects a default of about 256 sites per tile. Throws Error(usage) if out of
+// range or if the method has no tiles. `origin` as above; "tile" if the value was not typed by a
+// user.
 std::uint32_t tile_edge(LabelMethod method, int dim, std::uint32_t asked,
                         std::string_view origin = "tile");
 

@@ -11,7 +11,7 @@
 
 namespace rewise {
 
-// A configuration of a graph in which the bonds are occupied of which occupied(bond) says so.
+// A configuration of a graph whose occupied bonds are those with occupied(bond) true.
 template <class F>
 BondConfiguration occupied_bonds(const Graph& graph, F&& occupied) {
   BondConfiguration c(graph.lattice(), graph.sites());
@@ -35,7 +35,7 @@ BondConfiguration occupied_bonds(const Graph& graph, F&& occupied) {
 struct SampleKey {
   std::uint64_t seed;
   std::uint32_t sample;
-  std::uint32_t series = 0;  // < 2^24: what the samples are of, such as one of several sizes
+  std::uint32_t series = 0;  // < 2^24: identifies a set of samples, such as one of several sizes
 };
 
 // Every bond is occupied with this probability; `out` is a configuration of that graph (or of its

@@ -25,7 +25,7 @@ bool holds_any(const List& list, const List& of) {
   return std::any_of(of.begin(), of.end(), [&](double t) { return holds(list, t); });
 }
 
-// Names of finished tasks' files are enough: their ids would tell no more.
+// File names of finished tasks are sufficient; their ids would give no more information.
 bool has_tasks(const fs::path& folder) {
   std::error_code error;
   for (fs::directory_iterator entry(folder / "tasks", error), end; !error && entry != end;
@@ -36,7 +36,7 @@ bool has_tasks(const fs::path& folder) {
   return false;
 }
 
-// The folder's configuration, where it is one of this study.
+// The folder's configuration if it belongs to this study.
 std::optional<StudyConfig> held_configuration(const StudyConfig& config, const fs::path& folder) {
   const fs::path file = folder / "study.toml";
   if (!file_exists(file)) return std::nullopt;
@@ -46,7 +46,7 @@ std::optional<StudyConfig> held_configuration(const StudyConfig& config, const f
     return held;
   } catch (const Error& error) {
     if (error.exit_code() != ExitCode::usage) throw;
-    return std::nullopt;  // whoever takes the folder says what is wrong with it
+    return std::nullopt;  // claiming the folder reports the problem
   }
 }
 
@@ -70,8 +70,8 @@ StudyConfig keep_temperature_tasks(StudyConfig config, const fs::path& folder,
     if (!holds_any(task, config.temperatures)) continue;
     kept.insert(kept.end(), task.begin(), task.end());
   }
-  if (kept.empty()) return config;  // nothing to keep
-  // The first list stays: it has chosen what is "auto".
+  if (kept.empty()) return config;  // no task to keep
+  // The first list stays, because it determined "auto" settings.
   const List first = tasks.front();
   std::erase_if(tasks, [&](const List& task) {
     return task != first && !holds_any(task, config.temperatures);
@@ -82,18 +82,18 @@ StudyConfig keep_temperature_tasks(StudyConfig config, const fs::path& folder,
   for (const double t : kept) {
     if (!holds(config.temperatures, t)) dropped.push_back(t);
   }
-  List rest = added;  // the first list may hold some, of which none was asked for lately
+  List rest = added;  // the first list may contain some of them
   std::erase_if(rest, [&](double t) { return holds(first, t); });
   if (!rest.empty()) tasks.push_back(rest);
   if (tasks.size() == 1 && tasks.front() == config.temperatures) return config;
   if (!added.empty()) {
-    said.push_back(fmt::format("T = {}: added as tasks of their own; those that are there are kept",
-                               list_text(added)));
+    said.push_back(
+        fmt::format("T = {}: added as new tasks; existing tasks are kept", list_text(added)));
   }
   if (!dropped.empty()) {
     said.push_back(
-        fmt::format("T = {}: not asked for any more, but in the same tasks as others "
-                    "that are",
+        fmt::format("T = {}: no longer requested, but in the same tasks as others "
+                    "that still are",
                     list_text(dropped)));
   }
   config.temperature_tasks = std::move(tasks);

@@ -1,10 +1,10 @@
-// Temperatures added to a sweep whose folder has tasks already.
+// Temperatures added to a sweep whose folder already has tasks.
 //
-// A task holds all temperatures of one graph, and its word groups are numbered by them: with
-// another list it is another task. So temperatures that a study.toml does not know become tasks of
-// their own beside those that are there (sampling.temperature_tasks), and each graph's result is
-// put together from both. The resolved configuration says so, which makes the numbers a function of
-// the folder's study.toml alone: run elsewhere, it gives the same ones.
+// A task holds all temperatures of one graph and numbers its word groups by them, so another list
+// makes another task. New temperatures therefore become additional tasks
+// (sampling.temperature_tasks), and each graph's result is joined from all its tasks. The resolved
+// configuration contains the lists, so the folder's study.toml alone determines the numbers, also
+// in another folder.
 #pragma once
 
 #include <filesystem>
@@ -15,8 +15,8 @@
 
 namespace rewise {
 
-// `config` with temperature_tasks that keep the tasks of `folder`; as it is where there are none to
-// keep. `said`: one line each, for people. Two processes that come with the same configuration get
+// Returns `config` with temperature_tasks that keep the tasks of `folder`; unchanged if there are
+// none to keep. Appends one-line messages to `said`. Two processes with the same configuration get
 // the same lists.
 StudyConfig keep_temperature_tasks(StudyConfig config, const std::filesystem::path& folder,
                                    std::vector<std::string>& said);

@@ -19,13 +19,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::string_view kTimeLimit = "time limit";  // what StopToken says of it
+constexpr std::string_view kTimeLimit = "time limit";  // reason of StopToken
 
 std::filesystem::path class_file(const std::filesystem::path& folder, const std::string& name) {
   return folder / "schedules" / (name + ".json");
 }
 
-// Throws LeaseLost if another process has taken the lease: its choice counts.
+// Throws LeaseLost if another process has taken the lease; its choice is then valid.
 void keep(const std::filesystem::path& file, const ChosenSchedule& chosen, Json tuned,
           const Lease* lease = nullptr) {
   tuned["class"] = file.stem().string();
@@ -42,15 +42,15 @@ void keep(const std::filesystem::path& file, const ChosenSchedule& chosen, Json 
   }
 }
 
-// Reads a stored choice. Files of versions that knew Wolff alone do not name the cluster update:
-// then it is `unnamed`; without that the file is damaged.
+// Reads a stored choice. Files of versions that supported only Wolff do not name the cluster
+// update: `unnamed` is used for them, and without it the file counts as damaged.
 ChosenSchedule read_choice(const std::filesystem::path& file, const std::string& name,
                            std::optional<ClusterUpdate> unnamed) {
   const std::string where = fmt::format("'{}'", file.string());
   const auto damaged = [&](const std::string& what) {
     return Error(
         ExitCode::data,
-        fmt::format("{} is damaged: {} (remove it, and the schedule is chosen anew)", where, what));
+        fmt::format("{} is damaged: {} (remove it to choose the schedule again)", where, what));
   };
   const auto [state, json] = parse_kept(read_text_file(file));
   if (state == KeptState::damaged) throw damaged("its content does not match its digest");
@@ -76,9 +76,9 @@ ChosenSchedule read_choice(const std::filesystem::path& file, const std::string&
   return chosen;
 }
 
-// Isolated sites of the rule `rewire`, on average: all ends moved away, none to there. Metropolis
-// alone flips them all at every sweep, which is no random walk, so where there may be some it is no
-// candidate. (Potts spins with more than two states change at random.)
+// Limit for the mean number of isolated sites of rule `rewire` (all ends moved away, none moved
+// there). Metropolis alone flips these sites in every sweep, which is not ergodic, so it is no
+// candidate above this limit. (Potts spins with q > 2 change to random states.)
 constexpr double kMostIsolated = 0.01;
 
 double isolated_sites(const TaskSpec& spec) {
@@ -90,10 +90,10 @@ double isolated_sites(const TaskSpec& spec) {
          std::exp(-dim * spec.graph.p);
 }
 
-// Candidates are not told apart any better than this relative error.
+// Candidates within this relative error count as equal.
 constexpr double kCloseEnough = 0.06;
 
-// Tuning takes one temperature, and the replicas of a study's task.
+// Tuning uses one temperature and the number of replicas of a task.
 TuneSetting setting_of(const TaskSpec& spec, bool any_cluster, const EngineOptions& options,
                        double budget) {
   TuneSetting setting;
@@ -124,7 +124,7 @@ ChosenSchedule winner_of(const TuneResult& result) {
   return {best.schedule, best.cluster, reason_of(result), true};
 }
 
-// Without tuning.
+// Stores a choice without tuning.
 ChosenSchedule settle(const std::filesystem::path& file, const Candidate& rule,
                       const std::string& why, const Lease& lease) {
   const ChosenSchedule chosen{rule.schedule, rule.cluster, "rule of thumb: " + why};
@@ -136,12 +136,14 @@ ChosenSchedule decide(const std::filesystem::path& file, const ScheduleWish& wis
                       const Lease& lease, const StopToken& stop) {
   if (kTuneShare * wish.work < kLeastTuning) {
     return settle(file, wish.rule_of_thumb,
-                  fmt::format("some {:.2g} s of work are not worth tuning", wish.work), lease);
+                  fmt::format("about {:.2g} s of work are too short for tuning", wish.work), lease);
   }
   const double budget = std::min(kTuneShare * wish.seconds, kMostTuning);
   if (budget < kLeastTuning) {
-    return settle(file, wish.fallback,
-                  fmt::format("some {:.2g} s here are not worth tuning", wish.seconds), lease);
+    return settle(
+        file, wish.fallback,
+        fmt::format("about {:.2g} s of work on this device are too short for tuning", wish.seconds),
+        lease);
   }
   TuneResult result;
   try {
@@ -149,9 +151,9 @@ ChosenSchedule decide(const std::filesystem::path& file, const ScheduleWish& wis
     setting.improved = wish.improved;
     result = tune(setting, stop, {});
   } catch (const Error& error) {
-    // A study under a time limit shorter than its tuning must get on all the same.
+    // A study with a time limit shorter than the tuning must still make progress.
     if (error.exit_code() == ExitCode::interrupted && stop.reason() == kTimeLimit) {
-      settle(file, wish.rule_of_thumb, "the time limit came while tuning", lease);
+      settle(file, wish.rule_of_thumb, "the time limit ended the tuning", lease);
     }
     throw;
   }
@@ -166,7 +168,7 @@ ChosenSchedule decide(const std::filesystem::path& file, const ScheduleWish& wis
   return chosen;
 }
 
-// For a class that leaves the cluster update open: what was chosen before there was such a class.
+// For a class with an open cluster update, reads the choice of versions without such classes.
 std::optional<ChosenSchedule> stored_before(const std::filesystem::path& folder, TaskSpec spec) {
   spec.cluster = ClusterUpdate::wolff;
   const std::string name = schedule_class(spec);
@@ -238,7 +240,7 @@ ChosenSchedule choose_schedule(const std::filesystem::path& folder, const Schedu
     try {
       if (claim.lease) return decide(file, wish, *claim.lease, stop);
     } catch (const LeaseLost&) {
-      continue;  // the choice of its new owner counts
+      continue;  // use the choice of its new owner
     }
     if (stop.stop_requested()) {
       throw Error(ExitCode::interrupted,

@@ -12,11 +12,11 @@
 namespace rewise {
 namespace {
 
-// The scan for temperatures, of `sweep` and of `tc` where Tc is not known.
+// The scan for temperatures, in `sweep` and in `tc` with unknown Tc.
 constexpr double kScanTasks = 4, kScanTemperatures = 30, kScanCycles = 400;
 
-// Nanoseconds per site of a cycle: of an attempted site, and for clusters near Tc of a site of the
-// lattice, by the slower figures.
+// Nanoseconds per site of a cycle. Uses the slower figures: per attempted site update and, for
+// clusters near Tc, per site of the lattice.
 double cycle_nanoseconds(EngineKind engine, const Model& model, ClusterUpdate cluster,
                          Schedule schedule) {
   const EngineCosts& costs = factory(engine).costs;
@@ -35,7 +35,7 @@ double cpu_seconds(const TaskSpec& spec, int threads) {
 
 double cpu_seconds(const StudyConfig& config, int threads) {
   if (config.target_error) return std::numeric_limits<double>::infinity();
-  // A line of an own graph's file is a bond, of some 10 bytes; about two bonds per site.
+  // Estimate for imported graphs: about 10 bytes per line (bond) and two bonds per site.
   std::vector<double> sites;
   for (const auto& extents : config.sizes) sites.push_back(site_count(extents));
   for (const auto& file : config.files) {

@@ -1,9 +1,10 @@
-// Tc by crossings: where the windows of consecutive sizes should lie, and the curves that cross.
+// Criterion of `tc` by crossings: where the windows of consecutive sizes should lie, and the curves
+// that cross.
 //
 // The coarse scan takes the two smallest sizes; the crossing of their U is the first estimate. The
-// window of each further size lies around its crossing with the size before. At p = 0 and in
-// studies with a fixed equilibration, the mean of the crossings of U and N^x m^2 has to lie inside.
-// Else both have to, and if possible also the temperature where U of the larger size has its
+// window of each further size lies around its crossing with the previous size. At p = 0 and with a
+// fixed equilibration, the mean of the crossings of U and N^x m^2 must lie inside. Otherwise both
+// crossings must and, if possible, also the temperature where U of the larger size has its
 // mean-field limit.
 #include "src/search/crossings.hpp"
 
@@ -20,14 +21,16 @@
 namespace rewise {
 namespace {
 
-constexpr int kMostMoves = 6;        // of a window
-constexpr int kMovesForLimit = 3;    // of these, to where U of the larger size has its limit, too
-constexpr double kWideFactor = 1.7;  // width of a window whose two crossings lie far apart
+constexpr int kMostMoves = 6;  // of a window
+constexpr int kMovesForLimit =
+    3;  // moves that also aim at the temperature where U of the larger size has its limit
+constexpr double kWideFactor = 1.7;  // factor for windows whose two crossings lie far apart
 
 struct WindowShift {
-  double shift = 0;      // of the centre
-  bool settled = false;  // the crossing is well inside: `shift` leads to it, the window may stay
-  bool wider = false;    // the window is too narrow for the crossings of both observables
+  double shift = 0;  // shift of the centre
+  bool settled =
+      false;  // the crossing is well inside, the window may stay; `shift` leads to the crossing
+  bool wider = false;  // the window is too narrow for the crossings of both observables
 };
 
 MomentFunction crossing_function(const SizeSamples& samples, int observable) {
@@ -43,14 +46,14 @@ JackknifeCurve pilot_curve(int sample, const SizeSamples& samples, int observabl
   return observable_curve(sample, first, observable);
 }
 
-// Without a crossing in sight: towards where it must be.
+// Shift of a window without a visible crossing: towards where the crossing must be.
 double blind_shift(const SizeSamples& small, const SizeSamples& large, double centre,
                    double half_width) {
   const JackknifeCurve a = pilot_curve(0, small, 0), b = pilot_curve(1, large, 0);
   const double low = std::max(a.temperature(0), b.temperature(0));
   const double high =
       std::min(a.temperature(a.temperature.size() - 1), b.temperature(b.temperature.size() - 1));
-  if (low >= high) {  // the windows do not even touch
+  if (low >= high) {  // the windows do not overlap
     return 0.5 * (a.temperature(0) + a.temperature(a.temperature.size() - 1)) - centre;
   }
   const double middle = 0.5 * (low + high);
@@ -59,20 +62,20 @@ double blind_shift(const SizeSamples& small, const SizeSamples& large, double ce
   return (difference > 0 ? 1.2 : -1.2) * half_width;
 }
 
-// Where an observable that is not seen to cross may do so: +1 above the window, -1 below.
+// Side of the window where an invisible crossing of an observable must lie: +1 above, -1 below.
 double side_of_crossing(const SizeSamples& small, const SizeSamples& large, int observable) {
   const JackknifeCurve a = pilot_curve(0, small, observable), b = pilot_curve(1, large, observable);
   const double low = std::max(a.temperature(0), b.temperature(0));
   const double high =
       std::min(a.temperature(a.temperature.size() - 1), b.temperature(b.temperature.size() - 1));
   if (low >= high) return 0;
-  const double middle = 0.5 * (low + high);  // the ends are the noisiest
+  const double middle = 0.5 * (low + high);  // the ends have the largest noise
   return interpolate(b.temperature, b.value, middle) > interpolate(a.temperature, a.value, middle)
              ? 1
              : -1;
 }
 
-// Where U of a size has its mean-field limit; beyond the window by a straight line from its end.
+// Temperature where U of a size has its mean-field limit; extrapolated linearly beyond the window.
 double limit_of_binder(const SizeSamples& samples) {
   const JackknifeCurve curve = pilot_curve(0, samples, 0);
   const Crossing found = crossing_with_limit(curve, mean_field_binder());
@@ -83,9 +86,9 @@ double limit_of_binder(const SizeSamples& samples) {
   return curve.temperature(last) - (curve.value(last) - mean_field_binder()) / slope;
 }
 
-// For both observables, U and N^x m^2: small sizes cross far apart. Where a window of
-// `most_half_width` can hold it, too (0: without), that where U of the larger size has its
-// mean-field limit.
+// Considers the crossings of both U and N^x m^2, which lie far apart for small sizes. If a window
+// up to `most_half_width` (0: disabled) can also hold it, includes the temperature where U of the
+// larger size has its mean-field limit.
 WindowShift wanted_shift_of_both(const SizeSamples& small, const SizeSamples& large, double centre,
                                  double half_width, double most_half_width) {
   Crossing crossings[2];
@@ -109,10 +112,10 @@ WindowShift wanted_shift_of_both(const SizeSamples& small, const SizeSamples& la
   return {shift, std::abs(shift) + reach <= inside * half_width, reach > 0.5 * half_width};
 }
 
-// For the mean of the crossings of both observables, of the stable ones if there are any.
+// Uses the mean of the crossings of both observables, or of the stable ones if there are any.
 WindowShift wanted_shift(double p, const SizeSamples& small, const SizeSamples& large,
                          double centre, double half_width) {
-  double sum[2] = {0, 0};  // of stable crossings, of all
+  double sum[2] = {0, 0};  // of stable crossings, of all crossings
   int count[2] = {0, 0};
   for (int observable = 0; observable < (p > 0 ? 2 : 1); ++observable) {
     const Crossing crossing = find_crossing(pilot_curve(0, small, observable),
@@ -137,8 +140,8 @@ class CrossingsCriterion final : public WindowCriterion {
   std::size_t scan_sizes() const override { return 2; }
   bool adaptive_scan() const override { return !config_.equilibrate; }
 
-  // Where U of the two smallest sizes crosses; where U of the larger one is next to 0.4 without a
-  // crossing.
+  // Estimate from the crossing of U of the two smallest sizes; without a crossing, the temperature
+  // where U of the larger size is closest to 0.4.
   ScanDecision locate(std::span<const ScanResult> sizes) const override {
     const std::vector<double>& temperatures = sizes[0].temperatures;
     const auto count = static_cast<Eigen::Index>(temperatures.size());
@@ -151,7 +154,7 @@ class CrossingsCriterion final : public WindowCriterion {
       large(t) = binder(sizes[1].mean(at));
       if (std::abs(small(t) - 0.4) < std::abs(small(steepest) - 0.4)) steepest = t;
     }
-    // Far above Tc both are zero but for noise, which crosses too.
+    // Far above Tc, both are zero within noise, which crosses as well.
     const auto root = falling_root(x, large - small, x(steepest));
     return {root.value_or(x(steepest)), root.has_value()};
   }
@@ -166,7 +169,7 @@ class CrossingsCriterion final : public WindowCriterion {
     const SizeSamples &small = point.sizes[size - 1].samples, &large = point.sizes[size].samples;
     WindowShift wanted = wanted_shift(point.p, small, large, window.centre, window.half_width);
     bool wide = window.wide;
-    // Studies with a fixed equilibration keep the windows of earlier versions.
+    // Studies with a fixed equilibration keep the window rule of earlier versions.
     if (!config_.equilibrate && point.p > 0 && (move < kMostMoves || !wanted.settled)) {
       const bool limit = config_.model.kind == ModelKind::ising && move < kMovesForLimit;
       const double most = limit ? window.half_width * (wide ? 1 : kWideFactor) : 0;
@@ -179,7 +182,8 @@ class CrossingsCriterion final : public WindowCriterion {
                           large.sites)};
   }
 
-  // Not where a target has filled the size before with graphs: the larger size was added by it.
+  // Does not apply after a target has filled the previous size with graphs and added the larger
+  // size.
   std::optional<TcWindow> follow(const PointData& point, std::size_t size,
                                  const TcWindow& window) const override {
     const SizeSamples& before = point.sizes[size - 1].samples;
@@ -203,7 +207,7 @@ class CrossingsCriterion final : public WindowCriterion {
     size.samples.m2_power =
         p > 0 ? kMeanFieldM2Power
               : regular_m2_power(config_.dim(), static_cast<int>(config_.model.q));
-    // Where all is fixed, numbers stay what they were before there were such controls.
+    // Studies with all numbers fixed keep the results of versions without these controls.
     size.samples.improved = !config_.measure && config_.model.kind == ModelKind::ising;
   }
 
@@ -247,7 +251,7 @@ JackknifeCurve raised_binder(JackknifeCurve curve, const SizeData& size, bool th
     m2.row(g) = graph.simulated.col(kM2).matrix().transpose();
     pair.row(g) = graph.m2_pair.matrix().transpose();
   }
-  // [fine temperature]; straight lines between the simulated ones.
+  // [fine temperature]; interpolated linearly between the simulated ones.
   const auto raise = [&](const Eigen::RowVectorXd& mean_m2, const Eigen::RowVectorXd& mean_pair) {
     const Eigen::ArrayXd spread = (mean_pair.array() / mean_m2.array().square() - 1).transpose();
     Eigen::RowVectorXd raised(curve.temperature.size());

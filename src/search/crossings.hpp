@@ -1,16 +1,17 @@
-// Curves of U and of N^x m^2 over temperature, whose crossings between sizes are Tc.
+// Curves of U and N^x m^2 over temperature. Their crossings between sizes give Tc.
 #pragma once
 
 #include "src/search/size_curves.hpp"
 
 namespace rewise {
 
-// U (observable 0) or N^x m^2 (1) of the graphs so far, with its leave-one-out variants.
+// U (observable 0) or N^x m^2 (1) of the graphs so far, with leave-one-out variants.
 JackknifeCurve observable_curve(int sample, const SizeSamples& samples, int observable);
-// The same, with the thermal part of each graph's noise in place of leave-one-out variants.
+// The same, with each graph's thermal noise in place of leave-one-out variants.
 JackknifeCurve thermal_curve(int sample, const SizeSamples& samples, int observable);
-// A curve of U, raised by what the spread of Tc between graphs takes from it (extrapolation.hpp):
-// its limit is that of the pure mean-field lattice. `thermal`: a thermal_curve.
+// A curve of U, corrected for the reduction by the spread of Tc between graphs (extrapolation.hpp),
+// so that its limit is that of the pure mean-field lattice. `thermal`: the curve is a
+// thermal_curve().
 JackknifeCurve raised_binder(JackknifeCurve curve, const SizeData& size, bool thermal = false);
 
 }  // namespace rewise

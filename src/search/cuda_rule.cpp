@@ -11,10 +11,10 @@ namespace {
 
 enum class Best { wolff, swendsen_wang, sweeps };
 
-// Winners on an H200 at Tc, rule `rewire` (tests/bench/RESULTS.md, "Tuner").
+// Best schedules on an H200 at Tc for rule `rewire` (tests/bench/RESULTS.md, "Tuner").
 struct Measured {
   double edge, p;
-  Schedule wolff, swendsen_wang;  // the best with either
+  Schedule wolff, swendsen_wang;  // the best schedule with either update
   Best best;
 };
 
@@ -47,9 +47,9 @@ constexpr Measured kCubic[] = {
     {64, 0.1, {16, 1}, {16, 1}, Best::sweeps},
 };
 
-// Lattices are told apart by size and by the distance between shortcuts, p^(-1/d) (in two
-// dimensions a factor in L is as much as its square in p); with less than four shortcuts they are
-// as good as regular.
+// Distance between lattices is measured by size and by the distance between shortcuts, p^(-1/d) (in
+// two dimensions, a factor in L counts as much as its square in p). Lattices with less than four
+// shortcuts count as regular.
 const Measured& nearest(std::span<const Measured> rows, double dim, double sites, double p) {
   const double edge = std::pow(sites, 1 / dim);
   const auto distance = [&](const Measured& row) {
@@ -66,7 +66,7 @@ const Measured& nearest(std::span<const Measured> rows, double dim, double sites
 
 Candidate cuda_candidate(const TaskSpec& spec, bool any_cluster, bool sweeps_alone) {
   const double sites = site_count(spec.graph.extents);
-  const bool cubic = spec.graph.extents.size() == 3;  // of other dimensions there are no figures
+  const bool cubic = spec.graph.extents.size() == 3;  // there are no figures for other dimensions
   const Measured& row =
       cubic ? nearest(kCubic, 3, sites, spec.graph.p) : nearest(kSquare, 2, sites, spec.graph.p);
   if (row.best == Best::sweeps && sweeps_alone) return {{1, 0}, spec.cluster};

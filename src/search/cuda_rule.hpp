@@ -1,15 +1,14 @@
-// A rule of thumb for schedules on a CUDA device: what `schedule = "auto"` takes where the work is
-// done before tuning would have paid (auto_schedule.hpp). For the multispin engine on a device that
-// is full, near Tc.
+// Rule of thumb for schedules of the multispin engine on a fully used CUDA device near Tc.
+// `schedule = "auto"` uses it if the work would be done before tuning pays off (auto_schedule.hpp).
 #pragma once
 
 #include "src/search/tune_trial.hpp"
 
 namespace rewise {
 
-// The schedule that the tuner found best at the measured lattice next in size and p, with the
-// cluster update of `spec`, or `any_cluster`: with whichever was better. Local sweeps alone, where
-// they won, only if `sweeps_alone` (auto_schedule.hpp).
+// Returns the schedule that was best on the measured lattice closest in size and p, with the
+// cluster update of `spec` or, with `any_cluster`, the better one. Returns a schedule of local
+// sweeps alone, if it was best, only with `sweeps_alone` (auto_schedule.hpp).
 Candidate cuda_candidate(const TaskSpec& spec, bool any_cluster, bool sweeps_alone);
 
 }  // namespace rewise

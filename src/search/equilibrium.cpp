@@ -13,28 +13,28 @@ namespace {
 
 constexpr std::size_t kPilotTemperatures = 3;
 constexpr std::uint64_t kFirstWindow = 8;    // cycles; windows begin at 8, 12, 16, 24, 32, ..
-constexpr std::uint64_t kFirstLength = 64;   // cycles of a pilot, at first
-constexpr std::uint64_t kMostLength = 2048;  // and at most; then Swendsen-Wang has to do it
-constexpr double kLarge = 1 << 18;           // sites from which on Swendsen-Wang is not waited for
-constexpr double kManyShortcuts = 0.05;      // unless p is as large: sites relax as in mean field
-constexpr double kFar = 25;                  // standard errors: no near end of it
-constexpr double kLoneSites = 1e-4;          // of m^2: what sites without bonds may be wrong by
-constexpr std::uint64_t kLoneUpdates = 2;    // Swendsen-Wang updates that draw them anew
-// Of a warm-up: four sweeps cost a tenth of a Swendsen-Wang update, and tau_int of m^2 is a fifth
-// shorter with them (512 x 512, p = 0.01: 4.6 -> 3.6 cycles).
+constexpr std::uint64_t kFirstLength = 64;   // initial cycles of a pilot run
+constexpr std::uint64_t kMostLength = 2048;  // maximum; then a Swendsen-Wang warm-up is used
+constexpr double kLarge = 1 << 18;           // sites from which Swendsen-Wang is used at once
+constexpr double kManyShortcuts = 0.05;      // not for larger p, where sites relax as in mean field
+constexpr double kFar = 25;                  // standard errors: equilibrium is far away
+constexpr double kLoneSites = 1e-4;          // tolerated relative error of m^2 from isolated sites
+constexpr std::uint64_t kLoneUpdates = 2;    // Swendsen-Wang updates that randomise isolated sites
+// Schedule of a warm-up: four sweeps cost a tenth of a Swendsen-Wang update and shorten tau_int of
+// m^2 by a fifth (512 x 512, p = 0.01: 4.6 -> 3.6 cycles).
 constexpr Schedule kWarmUp = {4, 1};
-constexpr double kPilotTaus = 10;  // a series this many tau_int long tells tau_int
-// Equilibration in tau_int of the pilots. The margin over kLeastTaus is small: where the graphs
-// show a longer tau_int, measurements_to_drop() drops a measurement, about one tau_int, and 1.25
-// costs as much at every size (tc-2d on an H100: 8.0 s with 1.25, 7.6 s with 1.1).
+constexpr double kPilotTaus = 10;  // a series this many tau_int long determines tau_int
+// Equilibration in units of the pilots' tau_int. The margin over kLeastTaus is small: if the graphs
+// show a longer tau_int, measurements_to_drop() drops a measurement, about one tau_int, whereas
+// 1.25 costs as much at every size (tc-2d on an H100: 8.0 s with 1.25, 7.6 s with 1.1).
 constexpr double kEquilibrationTaus = 1.1 * kLeastTaus;
 
-// A window of a pilot's time.
+// A time window of a pilot run.
 struct Window {
   std::uint64_t first = 0, count = 0;
 };
 
-// [8, 16), [12, 24), [16, 32), [24, 48), .. up to the end of the series.
+// The windows [8, 16), [12, 24), [16, 32), [24, 48), .. within the series.
 std::vector<Window> windows(std::uint64_t length) {
   std::vector<Window> list;
   for (std::uint64_t octave = kFirstWindow; 2 * octave <= length; octave *= 2) {
@@ -45,17 +45,17 @@ std::vector<Window> windows(std::uint64_t length) {
   return list;
 }
 
-// A Metropolis sweep turns a site without bonds over every time, as a flip costs nothing: replicas
-// that start cold keep such sites aligned for good (Wolff updates hardly ever take one), and M with
-// them. A Swendsen-Wang update draws each anew. By how much m^2 is wrong without, relatively:
-// (N q0)^2 over N^(3/2), about what M^2 is at Tc, q0 the share of sites whose bonds have all moved
-// away while none came.
+// Relative error of m^2 caused by isolated sites. A Metropolis sweep flips every site without
+// bonds, because this costs no energy: replicas with cold start keep these sites aligned (Wolff
+// updates rarely reach one), and so they contribute to M. A Swendsen-Wang update randomises them.
+// The error is (N q0)^2 over N^(3/2), the order of M^2 at Tc, with q0 the fraction of sites whose
+// bonds were all moved away and that received none.
 double wrong_by_lone_sites(const StudyConfig& config, double p, double sites) {
   if (config.local != LocalUpdate::metropolis) return 0;
   const auto has = [&](Rule rule) {
     return std::ranges::find(config.rules, rule, base_rule) != config.rules.end();
   };
-  if (has(Rule::imported)) return 1;  // as many as they like
+  if (has(Rule::imported)) return 1;  // may have any number
   if (!has(Rule::rewire)) return 0;
   const double dim = config.dim(), q0 = std::pow(p / 2, 2 * dim) * std::exp(-dim * p);
   return q0 * q0 * std::sqrt(sites);
@@ -66,7 +66,7 @@ std::vector<double> some_of(const std::vector<double>& temperatures) {
   return {temperatures.front(), temperatures[temperatures.size() / 2], temperatures.back()};
 }
 
-// One search under way: the pilots' plan and how long they are by now.
+// One search in progress: the pilots' plan and their present length.
 class Trial {
  public:
   Trial(const StudyConfig& config, EquilibriumSearch& search) : config_(config), search_(search) {
@@ -101,11 +101,12 @@ class Trial {
       }
       checks.push_back(compare_halves(graphs));
     }
-    std::size_t agreed = checks.size();  // from this window on
+    std::size_t agreed = checks.size();  // first window of the agreement
     while (agreed > 0 && checks[agreed - 1].agree) --agreed;
     const double tau = longest_tau(pilots);
     const bool seen = kPilotTaus * tau <= static_cast<double>(pilot_.measure) / 2;
-    // Three windows, of which two share nothing, lest the last one agreed by chance.
+    // Three windows, two of which do not overlap, so that an accidental agreement of the last one
+    // does not suffice.
     if (agreed + 3 <= checks.size() && seen) return found(2 * all[agreed].first, tau);
     const bool sweeping = stage_ == Stage::measuring && has_swendsen_wang();
     const bool far = std::abs(checks.back().worst_z) > kFar;
@@ -153,8 +154,8 @@ class Trial {
   }
 
   // tau_int of m^2, in cycles, from the second half of the series: the mean over the pilots, at the
-  // temperature where it is longest. measurements_to_drop() takes the same mean over all graphs.
-  // That of a single pilot is noisy: the longest of four is a fifth above the mean or more (tc-2d).
+  // temperature where it is longest. measurements_to_drop() takes the same mean over all graphs. A
+  // single pilot is noisy: the longest of four exceeds the mean by a fifth or more (tc-2d).
   double longest_tau(const std::vector<TaskData>& pilots) const {
     std::vector<std::vector<double>> known;  // [temperature][pilot]
     for (TaskData data : pilots) {
@@ -186,7 +187,7 @@ class Trial {
     take_tau(tau);
   }
 
-  // After a warm-up the pilots have yet to tell how long the measuring schedule remembers.
+  // After a warm-up, pilots must still measure tau_int of the measuring schedule.
   void take_times(const std::vector<TaskData>& pilots) {
     const double tau = longest_tau(pilots);
     if (kPilotTaus * tau > static_cast<double>(pilot_.measure) / 2 &&
@@ -208,7 +209,7 @@ class Trial {
   const StudyConfig& config_;
   EquilibriumSearch& search_;
   Stage stage_ = Stage::measuring;
-  WarmUp first_;  // before the measuring schedule equilibrates
+  WarmUp first_;  // cycles before the measuring schedule
   SizePlan pilot_;
 };
 
@@ -249,15 +250,15 @@ std::string lone_sites_warning(const StudyConfig& config, double p, double sites
   const double wrong = wrong_by_lone_sites(config, p, sites);
   if (wrong < kLoneSites) return "";
   return fmt::format(
-      "sites without bonds flip together at every Metropolis sweep{}: m^2 is too large, at Tc by "
-      "some {:.1g} of itself; take local = \"glauber\", cluster = \"swendsen-wang\" or "
+      "sites without bonds flip together at every Metropolis sweep{}: m^2 at Tc is too large by "
+      "a relative error of about {:.1g}; use local = \"glauber\", cluster = \"swendsen-wang\" or "
       "equilibrate = \"auto\"",
       plan.schedule.cluster > 0 ? ", and Wolff updates hardly ever take one" : "", wrong);
 }
 
 namespace {
 
-// 0, m, then 3 m of 4 m, 7 m of 8 m: no more than three times.
+// Total discarded measurements: m, then 3 m of 4 m, 7 m of 8 m; at most three times.
 bool may_discard(const SizePlan& plan) { return 8 * plan.discard < 7 * plan.measure; }
 
 }  // namespace

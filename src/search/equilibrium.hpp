@@ -1,19 +1,23 @@
-// Equilibrium is shown, not assumed: half of the replicas of every task start hot, half cold, and
-// what is measured counts once the halves agree in e, |m| and m^2.
+// Equilibrium is tested, not assumed: half of the replicas of every task start hot, half cold, and
+// measurements count once both halves agree in e, |m| and m^2.
 //
-// establish_equilibrium finds a size's times: pilot graphs run from both starts with the schedule
-// that measures, in windows [c, 2c) of cycles, c = 8, 12, 16, 24, 32, .., until the halves agree in
-// a window and in all later ones; twice the cycles at which that window begins, and a little more
-// than kLeastTaus times the pilots' mean tau_int of m^2 at least, are the equilibration. Where that
-// is far away (hot starts hardly move under Wolff updates, and local updates slow down as L^2), the
-// same is done with Swendsen-Wang updates, which move both starts at any temperature; they are the
-// tasks' warm-up then. Large lattices begin with them, unless so many bonds are shortcuts that
-// sweeps relax them as in mean field, where Swendsen-Wang updates cost most. What the pilots
-// missed, the full set of graphs may still show: discard_more() drops the measurements so far and
-// asks for twice as many, and discard() drops some where tau_int turns out longer. Where many sites
-// have no bond left, two Swendsen-Wang updates come first: Metropolis sweeps never draw such sites
-// anew. All decisions are functions of the measured integers: every device, thread count, restart
-// and process takes the same ones.
+// establish_equilibrium() determines the times of a size. Pilot runs with the measuring schedule
+// start from both states, and windows [c, 2c) of cycles, c = 8, 12, 16, 24, 32, .., are compared
+// until the halves agree in a window and in all later ones. The equilibration is twice the cycle at
+// which that window begins, and at least slightly more than kLeastTaus times the pilots' mean
+// tau_int of m^2.
+//
+// If that takes too long (hot starts hardly change under Wolff updates, and local updates slow down
+// as L^2), pilots use Swendsen-Wang updates, which equilibrate both starts at any temperature;
+// these become the tasks' warm-up. Large lattices begin with them, unless so many bonds are
+// shortcuts that sweeps relax the lattice as in mean field; Swendsen-Wang updates are most
+// expensive there. If many sites have no bond left, two Swendsen-Wang updates come first, because
+// Metropolis sweeps never randomise such sites.
+//
+// The full set of graphs may reveal more than the pilots: discard_more() drops all measurements so
+// far and requests twice as many, and discard() drops some if tau_int turns out longer. All
+// decisions are functions of measured integers and therefore equal for every device, thread count,
+// restart and process.
 #pragma once
 
 #include <cstdint>
@@ -28,35 +32,35 @@
 
 namespace rewise {
 
-// One size at one p (of `tc`: of a point) whose times are to be found.
+// One size at one p (in `tc`: at one point) whose times are determined.
 struct EquilibriumSearch {
-  SizePlan* plan = nullptr;  // temperatures, schedule and cluster in; times out
+  SizePlan* plan = nullptr;  // input: temperatures, schedule and cluster; output: times
   double p = 0, sites = 0;
-  std::uint32_t graphs = 1;  // that the size has, at least
+  std::uint32_t graphs = 1;  // minimum number of graphs of the size
   std::function<StudyTask(std::uint32_t graph, const SizePlan& plan)> pilot;
-  std::string failed;  // out: why equilibrium was not reached by the pilots, or ""
+  std::string failed;  // output: why the pilots did not reach equilibrium, or ""
 };
 
-// As Study::run.
+// See Study::run().
 using RunPilots =
     std::function<void(const std::vector<StudyTask>& tasks, const TaskHandler& handle)>;
 
-inline constexpr std::uint32_t kPilots = 4;  // graphs, of those that have so many
+inline constexpr std::uint32_t kPilots = 4;  // graphs of a size; fewer if it has fewer
 
-// Sets warm_up, equilibrate, every and measure of each plan. For configurations without a fixed
+// Sets warm_up, equilibrate, every and measure of each plan. The configuration must not fix
 // `equilibrate`.
 void establish_equilibrium(const StudyConfig& config, std::span<EquilibriumSearch> searches,
                            const RunPilots& run);
 
-// Of a size whose times are fixed: what is wrong where sites without bonds keep the orientations
-// that they start with, and what helps; "" where that is small.
+// For a size with fixed times: a warning, with advice, if isolated sites keep their initial
+// orientation; "" if the effect is small.
 std::string lone_sites_warning(const StudyConfig& config, double p, double sites,
                                const SizePlan& plan);
 
-// Drops the first measurements, as many more are made; false for none, and where too many were
-// dropped.
+// Drops the first `measurements` and plans as many additional ones. Returns false if there are none
+// to drop or too many were dropped before.
 bool discard(SizePlan& plan, std::uint64_t measurements);
-// Drops what was measured so far and asks for twice as much; false where that was done too often.
+// Drops all measurements so far and plans twice as many. Returns false if this was done too often.
 bool discard_more(SizePlan& plan);
 
 }  // namespace rewise

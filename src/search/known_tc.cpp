@@ -11,7 +11,7 @@ struct Known {
   double p, tc;
 };
 
-// experiments/results/tc-table.csv, by the tree condition.
+// From experiments/results/tc-table.csv, by the tree condition.
 constexpr Known kRewire2[] = {
     {1e-6, 2.270172}, {1e-5, 2.272838},          {1e-4, 2.282639}, {3.16227766e-4, 2.294782},
     {1e-3, 2.317482}, {3.16227766e-3, 2.359333}, {0.01, 2.434578}, {0.0316227766, 2.565723},
@@ -78,7 +78,7 @@ std::optional<double> near_tc(int dim, Rule rule, double p) {
     return rounded(regular + shift * std::pow(p / known.front().p, one_over_gamma[dim]));
   }
   if (p >= known.back().p) return rounded(known.back().tc);
-  // A cubic polynomial of log(shift) in log(p) through the four points around p.
+  // Interpolates log(shift) by a cubic polynomial in log(p) through the four points around p.
   const auto above = std::ranges::upper_bound(known, p, {}, &Known::p) - known.begin();
   const auto first = std::clamp<std::ptrdiff_t>(above - 2, 0, std::ssize(known) - 4);
   const Table near = known.subspan(static_cast<std::size_t>(first), 4);

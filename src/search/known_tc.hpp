@@ -1,4 +1,4 @@
-// Known critical temperatures: the default temperatures of `bench` and `tune`.
+// Known critical temperatures, the default temperatures of `bench` and `tune`.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,17 @@ namespace rewise {
 // Tc of Ising spins on the regular lattice of two to four dimensions, exact or published.
 std::optional<Value> regular_tc_value(int dim);
 
-// Tc(p) of Ising spins under the rules `rewire` and `add` in two to four dimensions, with a
-// relative error of at most kNearTcError: results of the tree condition
-// (experiments/results/tc-table.csv), interpolated. Below the smallest p of that table the shift
-// scales as p^(1/gamma) (Hastings 2003). Rounded to 1e-4. Empty for other rules and dimensions.
+// Tc(p) of Ising spins for rules `rewire` and `add` in two to four dimensions, with a relative
+// error of at most kNearTcError: interpolated results of the tree condition
+// (experiments/results/tc-table.csv). Below the smallest p of the table, the shift scales as
+// p^(1/gamma) (Hastings 2003). Rounded to 1e-4. Empty for other rules and dimensions.
 std::optional<double> near_tc(int dim, Rule rule, double p);
 inline constexpr double kNearTcError = 5e-4;
 
-// Tc of Potts spins with q states where it is known exactly: the square lattice at p = 0,
-// 1 / ln(1 + sqrt q).
+// Exact Tc of Potts spins with q states, where known: the square lattice at p = 0, 1 / ln(1 + sqrt
+// q).
 std::optional<double> potts_tc(int dim, double p, std::uint32_t q);
-// The same times Ising's ratio Tc(p)/Tc(0) of the rule `rewire` (q = 3, p = 0.01: within 1%).
+// The same times the Ising ratio Tc(p)/Tc(0) of rule `rewire` (within 1% for q = 3, p = 0.01).
 std::optional<double> near_potts_tc(int dim, double p, std::uint32_t q);
 // The jump of the energy per site at Tc of the square lattice: with 2 cosh x = sqrt q,
 // 2 (1 + 1/sqrt q) tanh(x/2) prod_n tanh^2(n x) (Baxter, J. Phys. C 6, L445 (1973)); 0 for q <= 4.

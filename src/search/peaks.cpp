@@ -1,9 +1,9 @@
-// The transition by peaks: windows that hold the peaks of C and chi of a size and the temperatures
-// at which the phases of a graph weigh alike (analysis/scaling/peaks.hpp).
+// Criterion of `tc` by peaks: windows that contain the peaks of C and chi of a size and the
+// temperatures at which the phases of a graph have equal weight (analysis/scaling/peaks.hpp).
 //
-// The coarse scan takes the smallest size; the largest C is the first estimate. A window moves
-// until the peaks are well inside, and narrows down to three half widths of the peak of C, so that
-// its temperatures cover both phases.
+// The coarse scan takes the smallest size; the maximum of C is the first estimate. A window moves
+// until the peaks are well inside. It narrows to three half widths of the peak of C, so that its
+// temperatures cover both phases.
 #include "src/search/peaks.hpp"
 
 #include <fmt/format.h>
@@ -20,9 +20,11 @@
 namespace rewise {
 namespace {
 
-constexpr int kMostPeakMoves = 8;        // of a window
-constexpr std::uint64_t kMeasure = 100;  // where "auto": a histogram needs more than averages do
-constexpr double kHalfWidths = 3;        // of the peak of C, on either side of a narrowed window
+constexpr int kMostPeakMoves = 8;  // of a window
+constexpr std::uint64_t kMeasure =
+    100;  // for "auto": a histogram needs more measurements than an average
+constexpr double kHalfWidths =
+    3;  // on either side of a narrowed window, in half widths of the peak of C
 
 double bonds_per_site(const StudyConfig& config, double p) {
   return config.dim() * (base_rule(config.rule) == Rule::add ? 1 + 2 * p : 1);
@@ -32,13 +34,12 @@ double two_digits(double value) {
   return std::strtod(fmt::format("{:.2g}", value).c_str(), nullptr);
 }
 
-// Where everything lies that a window must hold.
+// Positions that a window must contain.
 struct PeakPositions {
   double low = 0, high = 0;  // of the peaks of C and chi and the mean of equal weights
-  double half_width =
-      std::numeric_limits<double>::quiet_NaN();  // of the peak of C, at half its height; NaN: it
-                                                 // does not fall so far
-  double outside = 0;                            // share of graphs whose temperatures lie beyond
+  double half_width = std::numeric_limits<double>::quiet_NaN();  // of the peak of C at half height;
+                                                                 // NaN: C stays above half
+  double outside = 0;  // fraction of graphs whose temperatures lie beyond
 };
 
 PeakPositions peak_positions(const SizeSamples& all) {
@@ -75,7 +76,7 @@ class PeaksCriterion final : public WindowCriterion {
   std::size_t scan_sizes() const override { return 1; }
   bool adaptive_scan() const override { return false; }
 
-  // The temperature of the largest C, averaged over graphs.
+  // Temperature of the maximum of C, averaged over graphs.
   ScanDecision locate(std::span<const ScanResult> sizes) const override {
     const ScanResult& scan = sizes.front();
     const double sites = site_count(config_.sizes.front());
@@ -94,7 +95,7 @@ class PeaksCriterion final : public WindowCriterion {
     return decision;
   }
 
-  // As wide in units of N^(-1/2) as the last one, which may have narrowed.
+  // Width as for the previous size, which may have narrowed its window, in units of N^(-1/2).
   TcWindow first_window(const PointData& point, std::size_t size, double sites,
                         const TcWindow& last) const override {
     const double usual = half_window(config_, last.centre, point.p, sites);
@@ -141,8 +142,8 @@ class PeaksCriterion final : public WindowCriterion {
 
   Eigen::Index grid_points() const override { return 61; }
 
-  // A histogram wants many measurements, though they remember each other: in as many cycles as few
-  // that do not would take (phases that coexist remember each other for long).
+  // A histogram needs many measurements, even if they are correlated. They are taken within the
+  // cycles of fewer uncorrelated ones (coexisting phases have a long correlation time).
   void adjust(SizePlan& plan, double) const override {
     if (config_.measure) return;
     if (!config_.every) plan.every = (plan.every * plan.measure + kMeasure - 1) / kMeasure;

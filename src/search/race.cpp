@@ -33,8 +33,8 @@ class Race {
 
  private:
   static constexpr double kOptimism = 2;       // standard errors
-  static constexpr double kLeastTurns = 300;   // in a budget, of the shortest
-  static constexpr double kLongestTurns = 10;  // of the longest
+  static constexpr double kLeastTurns = 300;   // of the shortest turn, within a budget
+  static constexpr double kLongestTurns = 10;  // limit in units of the longest turn
 
   ContenderRecord& record(std::size_t k) { return result_.records[k]; }
   double shortest_turn() const { return rules_.budget / kLeastTurns; }
@@ -52,13 +52,13 @@ class Race {
     return true;
   }
 
-  // What it may still turn out to be.
+  // Upper bound of the rate.
   static double bound(const Standing& now) {
     return now.rate.value > 0 ? rate_bounds(now.rate, kOptimism).high : now.most;
   }
 
-  // Of those whose turn fits into what is left; the first turn of all fits always. Where nobody is
-  // dropped, all are to be known: time goes to them by their bounds.
+  // The best contender among those whose turn fits into the remaining time; the very first turn
+  // always fits. If no contender may be dropped, the time is divided in proportion to the bounds.
   std::optional<std::size_t> most_promising() {
     std::optional<std::size_t> best;
     double highest = -1;
@@ -100,8 +100,8 @@ class Race {
     }
   }
 
-  // By the rate less its doubt: estimates from short series are too high, if anything. One of
-  // which nothing but a bound is known comes after all that were measured.
+  // Ranks by the lower bound of the rate, because estimates from short series tend to be too high.
+  // Contenders without a measurement come last.
   void rank() {
     result_.ranking.resize(contenders_.size());
     std::iota(result_.ranking.begin(), result_.ranking.end(), std::size_t{0});

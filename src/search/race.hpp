@@ -1,15 +1,15 @@
-// Finds the best of several contenders when each measurement costs time.
+// Finds the best of several contenders when each measurement takes time.
 //
-// The next turn goes to the contender with the highest optimistic bound among those that are not
-// known well enough. A contender whose bound lies below the leader's pessimistic one is dropped. A
-// rate from a short series is too high, if anything, since the end of its correlations is missing;
-// a contender that is measured longer therefore falls behind those that are really good, after
-// about as much time as the best takes for a few decorrelated measurements. A turn is as long as
-// all turns before it of the same contender.
+// The next turn goes to the contender with the highest optimistic bound among those not yet known
+// well enough. A contender is dropped if its bound lies below the leader's pessimistic bound. The
+// rate of a short series tends to be too high, because the tail of its correlations is missing. A
+// contender that is measured longer therefore falls behind better ones after about the time that
+// the best needs for a few decorrelated measurements. Each turn is as long as all previous turns of
+// the contender together.
 //
-// Bounds are rate * exp(+-z sigma), sigma the relative error. Errors of tau from short series are
-// themselves uncertain, so z = 3 is wide: the best of ten, a tenth better than the next, is dropped
-// in less than one race of a hundred (race_test.cpp counts).
+// Bounds are rate * exp(+-z sigma), with sigma the relative error. Errors of tau from short series
+// are uncertain themselves, so z = 3 is wide: the best of ten, if it is a tenth better than the
+// next, is dropped in less than one race of a hundred (measured by race_test.cpp).
 #pragma once
 
 #include <limits>
@@ -23,49 +23,51 @@
 
 namespace rewise {
 
-// What is known of a contender so far.
+// What is known about a contender.
 struct Standing {
-  Value rate{0, 0};    // the more the better; 0 while nothing is known
-  bool sound = false;  // enough was measured for its error to be honest
-  // Relative error downwards: the rate of a short series may be too high by it. Infinite: not even
-  // that is known, and the contender cannot lead.
+  Value rate{0, 0};    // larger is better; 0 if unknown
+  bool sound = false;  // enough measurements for a reliable error
+  // Relative error downwards by which a short series may overestimate the rate. Infinite if
+  // unknown; the contender then cannot lead.
   double doubt = std::numeric_limits<double>::infinity();
-  double least_turn = 0;                                  // seconds of the shortest turn
-  double most = std::numeric_limits<double>::infinity();  // a bound that needs no measurement
+  double least_turn = 0;  // seconds
+  double most =
+      std::numeric_limits<double>::infinity();  // upper bound of the rate before any measurement
 };
 
 class Contender {
  public:
   virtual ~Contender() = default;
   virtual Standing standing() const = 0;
-  // Works for about this long, at least one step; gives the seconds that it took.
+  // Works for about `seconds`, at least one step; returns the seconds used.
   virtual double run(double seconds) = 0;
-  virtual void dropped() {}  // no more turns: frees its memory
+  virtual void dropped() {}  // no more turns: releases its memory
 };
 
 struct RaceRules {
   double budget = 30;    // seconds
-  double z = 3;          // of the bounds; infinite: none is dropped
+  double z = 3;          // width of the bounds; infinite: nothing is dropped
   double enough = 0.03;  // relative error at which a contender is known well enough
 };
 
 struct ContenderRecord {
   bool dropped = false;
-  int turns = 0;       // that it had
-  double seconds = 0;  // spent on it
+  int turns = 0;       // number of turns
+  double seconds = 0;  // time spent
 };
 
 struct RaceResult {
   std::vector<ContenderRecord> records;  // [contender]
-  std::vector<std::size_t> ranking;      // those still in, best first; then those dropped, likewise
+  // Remaining contenders, best first; then dropped ones, in the same order.
+  std::vector<std::size_t> ranking;
   double seconds = 0;
   bool settled = false;  // one is left, or all that are left are known well enough
 };
 
-// Whether `one` cannot be the best any more, given the leader's pessimistic bound.
+// Whether `one` can no longer be the best, given the leader's pessimistic bound.
 bool is_hopeless(const Standing& one, double leaders_low, double z);
 
-// At least one contender. Ends early, unsettled, when told to stop.
+// Needs at least one contender. A stop request ends the race early, with `settled` false.
 RaceResult race(std::span<const std::unique_ptr<Contender>> contenders, const RaceRules& rules,
                 const StopToken& stop);
 

@@ -24,7 +24,7 @@ void write_matrix(h5::Group& group, const std::string& name, const Matrix& value
       {static_cast<std::uint64_t>(values.rows()), static_cast<std::uint64_t>(values.cols())});
 }
 
-// Of left-out values [members, k].
+// Covariance of leave-one-out values [members, k].
 Matrix covariance_of(const Matrix& left_out) {
   const auto n = static_cast<double>(left_out.rows());
   const Matrix off = left_out.rowwise() - left_out.colwise().mean();
@@ -69,7 +69,7 @@ void write_number(h5::Group group, const Jackknifed& number, Value shown, double
   group.set("value", shown.value);
   group.set("error", shown.error);
   group.set("systematic", systematic);
-  group.set("uncorrected", number.value);  // what left_out varies about
+  group.set("uncorrected", number.value);  // the centre of left_out
   for (const auto& [size, left_out] : number.left_out) {
     write_vector(group, fmt::format("left_out_{}", size), left_out);
   }
@@ -151,7 +151,7 @@ std::string tc_resamples(const StudyConfig& config, const std::vector<PointData>
                          const TcResult& result, const std::vector<TreePoint>& tree) {
   const auto more = [&](h5::Group& point, std::size_t k) {
     const PointResult& found = result.points[k];
-    // A number that a check contradicts is no result here either.
+    // A rejected number is no result here either.
     if (found.accepted()) write_extrapolation(point, "tc", found.tc);
     if (found.accepted()) write_extrapolation(point, "binder_limit", found.binder);
     write_crossings(point, found.crossings);

@@ -1,6 +1,6 @@
-// summary.h5 beside summary.json: the jackknife samples behind a study's numbers, so that whatever
-// is computed from them elsewhere (ratios, fits, other extrapolations) has its right error,
-// correlations and all. A sealed HDF5 file, which h5py opens:
+// summary.h5 beside summary.json: the jackknife samples of a study's numbers. Ratios, fits or other
+// extrapolations computed elsewhere thus get correct errors, including correlations. A sealed HDF5
+// file, readable by h5py:
 //
 //   /                       attributes format = "rewise resamples", format_version, kind, name
 //   /points/K               one per entry of "points" in summary.json; attribute p
@@ -34,7 +34,7 @@
 
 namespace rewise {
 
-// The file's bytes. `tree`: one per point, or none.
+// Bytes of the file. `tree`: one element per point, or empty.
 std::string tc_resamples(const StudyConfig& config, const std::vector<PointData>& points,
                          const TcResult& result, const std::vector<TreePoint>& tree);
 std::string sweep_resamples(const StudyConfig& config, const std::vector<SweepPoint>& points);

@@ -8,7 +8,8 @@
 namespace rewise {
 namespace {
 
-// Beyond this many times the work of its equilibration, measuring a graph longer saves nothing.
+// Maximum work of a graph in units of its equilibration; beyond it, longer measurement saves
+// nothing.
 constexpr double kLongest = 20;
 
 // Work of a measurement per site and replica, in attempted site updates.

@@ -1,10 +1,10 @@
 // Rounds of a target_error, for `tc` and `sweep`.
 //
-// Each round decides for every open item what to add (tc_target.hpp, sweep_target.hpp), and adds it
-// for all of them together, until each has reached the target or cannot. A round starts from all
-// graphs that the round before planned, measured as planned, whatever more the folder may hold:
-// processes that share a folder, or continue it, go through the same rounds. The cost of an item is
-// therefore counted in work, not in seconds.
+// Each round decides for every open item what to add (tc_target.hpp, sweep_target.hpp) and adds it
+// for all items together, until each has reached the target or cannot reach it. A round uses
+// exactly the graphs and measurements that the previous round planned, even if the folder contains
+// more, so that processes that share or continue a folder go through the same rounds. For the same
+// reason, cost is counted in work, not in seconds.
 #pragma once
 
 #include <limits>
@@ -17,18 +17,19 @@
 
 namespace rewise {
 
-// What one round adds to one item, as far as all searches have it in common.
+// What one round adds to one item: the part common to all searches.
 struct RoundStep {
-  double error = std::numeric_limits<double>::quiet_NaN();  // relative, as of now
+  double error = std::numeric_limits<double>::quiet_NaN();  // relative error so far
   bool reached = false;
-  std::string stopped;   // why the target cannot be reached; "": it is reached, or may be
-  double work_left = 0;  // relative to what was done, to the target or as far as graphs may grow
+  std::string stopped;  // why the target cannot be reached; "": it is reached or may be
+  double work_left =
+      0;  // relative to the work done, until the target or the maximum number of graphs
 
   bool ended() const { return reached || !stopped.empty(); }
 };
 
-// `decide(items)` sets the `step` of each item, `before_round(ended)` is called before each round
-// and, with true, after the last one; `add(items)` runs what the steps say.
+// `decide(items)` sets the `step` of each item. `before_round(ended)` is called before each round
+// and, with true, after the last one. `add(items)` executes the steps.
 template <class Item, class Decide, class BeforeRound, class Add>
 void run_rounds(std::vector<Item> open, const Decide& decide, const BeforeRound& before_round,
                 const Add& add) {
@@ -41,17 +42,17 @@ void run_rounds(std::vector<Item> open, const Decide& decide, const BeforeRound&
   }
 }
 
-inline constexpr double kGrowth = 1.5;  // of all work, in one round at most
-// The same where what is known of the errors says with some certainty that more is needed.
+inline constexpr double kGrowth = 1.5;  // maximum growth of the work in one round
+// The same if the errors show with some certainty that more work is needed.
 inline constexpr double kCertainGrowth = 4;
-// The step that should reach the target aims a little below it: predictions have errors, too.
-inline constexpr double kAim = 0.94;  // of the variance that the target leaves
-// What a target is likely to make of the graphs that it begins with: what tuning is worth.
+// The last step aims slightly below the target, because predictions have errors.
+inline constexpr double kAim = 0.94;  // fraction of the variance that the target allows
+// Likely growth of the initial work under a target; used to judge whether tuning pays off.
 inline constexpr double kLikelyGrowth = 8;
 
-// A size as a source of errors, all but covariance and thermal share: what it holds, what more
-// graphs and measurements cost and how much more there may be. Work is counted in attempted
-// single-site updates; other updates count by their measured cost (EngineCosts).
+// A size as a source of errors: its graphs and measurements, the cost of more, and their limits.
+// The caller sets covariance and thermal share. Work is counted in attempted single-site updates;
+// other updates count by their measured cost (EngineCosts).
 ErrorSource error_source(const StudyConfig& config, const SizeData& size);
 
 }  // namespace rewise

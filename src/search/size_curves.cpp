@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-// One graph has no spread: values without error.
+// A single graph has no spread: its values have no error.
 std::vector<Value> values_of(const JackknifeCurve& curve, bool with_errors) {
   std::vector<Value> values;
   for (Eigen::Index k = 0; k < curve.value.size(); ++k) {
@@ -22,7 +22,7 @@ std::vector<Value> values_of(const JackknifeCurve& curve, bool with_errors) {
   return values;
 }
 
-// Of a number that each graph has at each temperature.
+// Averages over graphs of a quantity per graph and temperature.
 std::vector<Value> means_over_graphs(const SizeData& size, Eigen::ArrayXd GraphSample::*number) {
   std::vector<Value> means;
   for (std::size_t t = 0; t < size.plan.temperatures.size(); ++t) {
@@ -133,7 +133,7 @@ double longest_tau(const SizeData& size) {
 
 std::uint64_t measurements_to_drop(const SizeData& size) {
   const SizePlan& plan = size.plan;
-  // A warm-up by other updates was compared by itself; its cycles are no cycles of the schedule.
+  // A warm-up is tested separately, and its cycles are not those of the schedule.
   if (plan.warm_up.cycles > 0 && plan.equilibrate == 0) return 0;
   const auto every = static_cast<double>(plan.every);
   const double dropped =
@@ -143,8 +143,8 @@ std::uint64_t measurements_to_drop(const SizeData& size) {
 }
 
 std::string equilibrium_cure(const StudyConfig& config) {
-  return config.equilibrate ? "raise sampling.equilibrate, or leave it \"auto\""
-                            : "ask for more measurements (sampling.measure)";
+  return config.equilibrate ? "raise sampling.equilibrate, or set it to \"auto\""
+                            : "raise sampling.measure";
 }
 
 std::vector<std::string> equilibrium_warnings(const StudyConfig& config, const SizeData& size) {

@@ -1,6 +1,6 @@
-// What a study knows of one size at one p: its plan, its graphs, and observables averaged over them
-// (analysis/README.md): thermal averages per graph, then over graphs, errors by jackknife over
-// graphs with control variates; over replicas where there is one graph.
+// Data of a study for one size at one p: its plan, its graphs, and averaged observables
+// (analysis/README.md). Observables are thermal averages per graph, averaged over graphs, with
+// errors by jackknife over graphs with control variates; over replicas if there is only one graph.
 #pragma once
 
 #include <string>
@@ -14,8 +14,8 @@
 namespace rewise {
 
 struct SizeData {
-  std::vector<std::uint32_t> extents;  // empty: an own graph
-  std::string name, hash;              // of an own graph: its file's stem, graph_hash()
+  std::vector<std::uint32_t> extents;  // empty: an imported graph
+  std::string name, hash;              // of an imported graph: its file's stem, graph_hash()
   SizePlan plan;
   SizeSamples samples;
 };
@@ -34,56 +34,56 @@ struct ScanResult {
   }
 };
 
-// "64x64", or the name of an own graph.
+// "64x64", or the name of an imported graph.
 std::string size_text(const SizeData& size);
 
-// What was measured at the simulated temperatures, each [T].
+// Values at the simulated temperatures, each [T].
 struct SizeCurves {
   std::vector<double> temperatures;
   std::vector<std::vector<Value>> observables;  // [observables()][T]
-  std::vector<std::vector<Value>> plain;        // the same without control variates
-  std::vector<std::vector<Value>> overlaps;     // [overlap_observables()][T], or nothing
+  std::vector<std::vector<Value>> plain;        // without control variates
+  std::vector<std::vector<Value>> overlaps;     // [overlap_observables()][T]; may be empty
   std::vector<Value> cluster_fraction, tau;
-  std::vector<double> refused;        // temperatures without values: not in equilibrium
-  std::vector<std::string> controls;  // their names, where they help any observable anywhere
+  std::vector<double> refused;  // temperatures without values, because they are not in equilibrium
+  std::vector<std::string>
+      controls;  // names of the controls that improve any observable at any temperature
 
-  // By name: an observable, also of overlaps, one with "_plain" behind it, "tau" or
+  // Finds a curve by name: an observable, also of overlaps, one with "_plain" appended, "tau" or
   // "cluster_fraction".
   const std::vector<Value>& of(std::string_view name) const;
 };
 
-// Two graphs or more; with fewer the errors are NaN.
+// With fewer than two graphs, errors are NaN.
 SizeCurves simulated_curves(const SizeData& size);
 
-// Of the squared error of an observable the part that is thermal noise, [T], from two halves of
-// each graph's replicas. Every graph needs `simulated_thermal`.
+// Thermal part of the squared error of an observable, [T], from two halves of each graph's
+// replicas. Every graph needs `simulated_thermal`.
 Eigen::ArrayXd thermal_variance(const SizeData& size, const Observable& observable);
 HotCold compare_halves(const SizeData& size);
 
-// The largest tau_int of m^2 over the temperatures, averaged over graphs, in cycles; 0: not known.
+// Maximum over temperatures of tau_int of m^2, averaged over graphs, in cycles; 0: unknown.
 double longest_tau(const SizeData& size);
-// How many measurements more are to be dropped until kLeastTaus of these have passed.
+// Number of further measurements to drop until kLeastTaus tau_int have passed.
 std::uint64_t measurements_to_drop(const SizeData& size);
-// What to do about the equilibrium of a study.
+// Advice for a study that is not in equilibrium.
 std::string equilibrium_cure(const StudyConfig& config);
-// One line each, for every kind of study: what speaks against the equilibrium of a size apart from
-// its halves.
+// Warnings about the equilibrium of a size, other than the comparison of halves; one line each.
 std::vector<std::string> equilibrium_warnings(const StudyConfig& config, const SizeData& size);
 
-// Takes the values of temperatures at which hot and cold starts differ away (NaN), and notes these
-// in `refused`. The level of all temperatures together is that of compare_halves().
+// Sets the values of temperatures with different hot and cold starts to NaN and lists these
+// temperatures in `refused`. The joint level of all temperatures is that of compare_halves().
 void blank_refused(const SizeData& size, SizeCurves& curves);
 
-// The same, of a size whose times are fixed, where replicas of a graph are stuck, or tau_int of m^2
-// is longer than the measurements; says so, one line each.
+// The same for a size with fixed times, if replicas of a graph are stuck or tau_int of m^2 exceeds
+// the length of the series. Returns one line per reason.
 std::vector<std::string> blank_stuck(const StudyConfig& config, const SizeData& size,
                                      SizeCurves& curves);
 
-// The same where overlaps still change while they are measured.
+// Likewise where overlaps still change during the measurements.
 std::vector<std::string> blank_drifting(const StudyConfig& config, const SizeData& size,
                                         SizeCurves& curves);
 
-// The curves of one graph, with errors from its replicas.
+// Curves of one graph, with errors from its replicas.
 SizeCurves curves_of_one_graph(const std::vector<TemperatureResult>& results);
 
 }  // namespace rewise

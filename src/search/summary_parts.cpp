@@ -37,8 +37,7 @@ std::string cell(Value v) {
 
 bool has_overlaps(const StudyConfig& config) { return !config.model.is_ferromagnet(); }
 
-// The curves of summary.csv, before the columns of the plan and after them, where newer observables
-// are added.
+// Curves of summary.csv: those before the columns of the plan, and newer observables after them.
 struct CsvCurves {
   std::vector<std::string> first{
       "energy",        "abs_magnetisation", "m2",  "binder", "scaled_m2",
@@ -188,7 +187,7 @@ std::string csv_header(const StudyConfig& config) {
   return out + "\n";
 }
 
-// In quotes where a text of its own would end the column (RFC 4180).
+// Quotes a text that contains separators (RFC 4180).
 std::string csv_text(const std::string& text) {
   if (text.find_first_of(",\"") == std::string::npos) return text;
   std::string quoted = "\"";

@@ -1,5 +1,5 @@
-// What the summaries of all studies share (analysis/SUMMARY.md): values, curves, one size at one p,
-// and the rows of summary.csv.
+// Parts common to the summaries of all studies (analysis/SUMMARY.md): values, curves, one size at
+// one p, and the rows of summary.csv.
 #pragma once
 
 #include <optional>
@@ -13,17 +13,17 @@
 
 namespace rewise {
 
-// value_json() with "text": "2.3772(4)"; null where there is no value.
+// value_json() with "text": "2.3772(4)"; null if there is no value.
 Json printed_json(Value v);
 Json printed_json(const std::optional<Value>& v);
-// With a systematic error: both errors, and "total_error" and "text" of both in quadrature.
+// With a systematic error: both errors, "total_error" (both in quadrature) and its "text".
 Json printed_json(Value statistical, double systematic);
 // {"value": [..], "error": [..]}
 Json curve_json(const std::vector<Value>& values);
 // "1.2e-04", or "-".
 std::string relative_error(const std::optional<Value>& v);
 
-// Between neighbouring p: a JSON array, and a table; "" where there are none.
+// Exponents between neighbouring p, as a JSON array and as a table; "" if there are none.
 Json local_exponents_json(const Shifts& shift, const LocalExponents& local);
 std::string local_exponents_table(const Shifts& shift, const LocalExponents& local);
 
@@ -31,7 +31,7 @@ std::string local_exponents_table(const Shifts& shift, const LocalExponents& loc
 Json size_json(const SizeData& size, const SizeCurves& curves, const HotCold& hot_cold,
                std::uint32_t replicas);
 
-// All keys before "points"; "seconds" is 0 until the study ends.
+// All keys before "points". "seconds" is 0 until the study ends.
 Json summary_head(const StudyConfig& config, const std::string& kind);
 
 std::string csv_header(const StudyConfig& config);

@@ -14,26 +14,26 @@
 namespace rewise {
 namespace {
 
-// "-" where it is not known; without an error where that is not known.
+// Text of a value; "-" if unknown, without an error if that is unknown.
 std::string curve_text(Value v) {
   return std::isfinite(v.error)   ? printed(v)
          : std::isfinite(v.value) ? fmt::format("{:.6g}", v.value)
                                   : "-";
 }
 
-// "1:4", or "1:4 SW": its cycles are the unit of tau.
+// "1:4", or "1:4 SW". tau is in cycles of this schedule.
 std::string schedule_of(const SizeData& size) {
   return candidate_text({size.plan.schedule, size.plan.cluster});
 }
 
-// Own graphs have names, and neither p nor extents.
+// Imported graphs have names, but neither p nor extents.
 bool is_own(const SweepPoint& point) { return point.rule == Rule::imported; }
 
 std::string place_of(const SweepPoint& point) {
   return fmt::format("p = {}{}{}", point.p, point.label.empty() ? "" : ", ", point.label);
 }
 
-// One temperature of one size in the table.
+// The table row of one temperature of one size.
 Cells sweep_cells(const SweepPoint& point, std::size_t k, std::size_t t, bool labels,
                   bool schedules) {
   const SizeData& size = point.sizes[k];
@@ -83,7 +83,7 @@ Json target_json(const SweepTarget& target, const SizeData& size) {
   return json;
 }
 
-// How many sizes have reached the target; of those that have not, at most `most`, where and why.
+// Number of sizes that reached the target; for at most `most` of the others, where and why not.
 std::string target_text(const StudyConfig& config, const std::vector<SweepPoint>& points,
                         std::size_t most) {
   if (!config.target_error) return "";
@@ -152,7 +152,7 @@ std::string sweep_text(const StudyConfig& config, const std::vector<SweepPoint>&
                        std::size_t most) {
   const bool own = !points.empty() && is_own(points.front());
   bool labels = false, controls = false;
-  std::set<std::string> schedules;  // tau is in cycles of them
+  std::set<std::string> schedules;  // tau is in cycles of these schedules
   std::string warnings;
   for (const SweepPoint& point : points) {
     labels = labels || (!own && !point.label.empty());

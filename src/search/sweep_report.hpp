@@ -1,5 +1,4 @@
-// What `rewise sweep` writes: summary.json, summary.csv (analysis/SUMMARY.md), and the table that
-// it prints.
+// Output of `rewise sweep`: summary.json, summary.csv (analysis/SUMMARY.md) and the printed table.
 #pragma once
 
 #include <string>
@@ -13,7 +12,7 @@ namespace rewise {
 Json sweep_summary(const StudyConfig& config, const std::vector<SweepPoint>& points);
 std::string sweep_csv(const StudyConfig& config, const std::vector<SweepPoint>& points);
 
-// A row per point, size and temperature, the first `most` of them. Ends in a newline.
+// One row per point, size and temperature; at most `most` rows. Ends in a newline.
 std::string sweep_text(const StudyConfig& config, const std::vector<SweepPoint>& points,
                        std::size_t most = 60);
 

@@ -15,12 +15,12 @@
 namespace rewise {
 namespace {
 
-constexpr double kFall = 0.4;  // the value of U that is looked for
-constexpr double kWindow = 2;  // half windows of `tc` on either side
+constexpr double kFall = 0.4;  // value of U at the estimate
+constexpr double kWindow = 2;  // half-windows of `tc` on either side
 constexpr std::size_t kFewGraphs = 4;
 
-// Of few replicas errors and products of averages come from stretches of time, which must forget
-// each other (task_results.hpp, moments.hpp).
+// With few replicas, errors and products of averages come from stretches of time, which must be
+// uncorrelated (task_results.hpp, moments.hpp).
 void warn_of_stretches(SweepPoint& point, const SizeData& size, std::uint32_t replicas,
                        const std::vector<TemperatureResult>& single) {
   constexpr std::uint64_t of_pairs = 8;
@@ -29,8 +29,8 @@ void warn_of_stretches(SweepPoint& point, const SizeData& size, std::uint32_t re
   for (const TemperatureResult& result : single) {
     if (!stretches_too_short(result, every)) continue;
     point.warnings.push_back(fmt::format(
-        "{}: errors are too small: with {} replica(s) of one graph they come from stretches of {} "
-        "cycles, where tau_int is {:.2g} or more; raise sampling.measure, or take {} replicas",
+        "{}: errors are too small: with {} replica(s) of one graph, they come from stretches of {} "
+        "cycles, and tau_int is at least {:.2g}; raise sampling.measure or use {} replicas",
         size_text(size), replicas, static_cast<double>(result.stretch) * every,
         result.longest_tau.value, kFewReplicas));
     break;
@@ -40,13 +40,13 @@ void warn_of_stretches(SweepPoint& point, const SizeData& size, std::uint32_t re
   if (replicas == 1 && (size.plan.measure < of_pairs * of_pairs ||
                         static_cast<double>(length) * every < apart * tau)) {
     point.warnings.push_back(
-        fmt::format("{}: C and chi are too small: those of one replica need more than {} "
-                    "measurements, over {} tau_int; raise sampling.measure, or take two replicas",
+        fmt::format("{}: C and chi are too small: with one replica, they need more than {} "
+                    "measurements over {} tau_int; raise sampling.measure or use two replicas",
                     size_text(size), size.plan.measure, 2 * apart * of_pairs));
   }
 }
 
-// Averages over the graphs so far, and what is to be said of them.
+// Averages over the graphs so far, with warnings.
 void average(SweepWork& work, std::size_t k, const StudyConfig& config) {
   SweepPoint& point = work.point;
   const SizeData& size = point.sizes[k];
@@ -69,8 +69,8 @@ void average(SweepWork& work, std::size_t k, const StudyConfig& config) {
   if (one) warn_of_stretches(point, size, config.replicas, work.single[k]);
   if (const std::size_t graphs = size.samples.graphs.size(); graphs > 1 && graphs < kFewGraphs) {
     point.warnings.push_back(
-        fmt::format("{}: errors come from the spread of {} graphs, which may lie close together by "
-                    "chance: take {} or more",
+        fmt::format("{}: errors come from the spread of {} graphs, which may be too small by "
+                    "chance: use at least {} graphs",
                     size_text(size), graphs, kFewGraphs));
   }
 }
@@ -84,7 +84,7 @@ std::vector<SweepPoint> averaged(std::vector<SweepWork> works, const StudyConfig
   return points;
 }
 
-// Graphs that are measured, and of sizes that are to have several, those with two or more.
+// Keeps graphs that are measured; of sizes with several graphs, those with two or more results.
 std::vector<SweepWork> finished_part(std::vector<SweepWork> works) {
   for (SweepWork& work : works) {
     auto& sizes = work.point.sizes;
@@ -157,15 +157,15 @@ class Sweep {
       c.push_back(specific_heat(mean, work.point.sizes[k].samples.sites, temperatures[t]));
     }
     SizeData& size = work.point.sizes[k];
-    // U of more states does not fall to 0, and dips where the transition is of first order: there
-    // the specific heat has its peak.
+    // U of models with q > 2 does not fall to 0, and it has a minimum at a first-order transition.
+    // The peak of the specific heat is used instead.
     const bool heat = config_.model.q > 2;
     const auto peak = std::max_element(c.begin(), c.end()) - c.begin();
     const std::optional<double> centre =
         heat ? temperatures[static_cast<std::size_t>(peak)] : fall_of_binder(temperatures, u);
     if (!centre) {
       work.point.warnings.push_back(fmt::format(
-          "{}: U falls through {} nowhere between T = {} and {}; the temperatures lie around the "
+          "{}: U does not fall through {} between T = {} and {}; the temperatures lie around the "
           "middle",
           size_text(size), kFall, temperatures.front(), temperatures.back()));
     }
@@ -177,7 +177,7 @@ class Sweep {
     work.range = {std::max(all.low, middle - half), std::min(all.high, middle + half)};
   }
 
-  // Under schedule = "auto": at the middle temperature.
+  // Chooses schedule = "auto", at the middle temperature.
   void tune_schedule(SweepWork& work, std::size_t k) {
     if (work.point.schedule || work.imported != nullptr) return;
     SizePlan likely = work.point.sizes[k].plan;
@@ -187,7 +187,7 @@ class Sweep {
     tasks_.tune(tasks_.cell(work, k), likely);
   }
 
-  // Equilibration, cycles per measurement, measurements.
+  // Determines equilibration, cycles per measurement and number of measurements.
   void choose_plans(const std::vector<SweepWork*>& works, std::size_t k) {
     if (!config_.equilibrate || !config_.every) {
       stage("times of", works, k);
@@ -202,7 +202,7 @@ class Sweep {
     }
   }
 
-  // The graphs that size k begins with.
+  // Measures the initial graphs of size k.
   void fill(const std::vector<SweepWork*>& works, std::size_t k) {
     stage("graphs of", works, k);
     const std::vector<SizeCell> cells = cells_of(works, k);
@@ -222,7 +222,7 @@ class Sweep {
     SweepStep step;
   };
 
-  // Brings every size at every point to the target_error, or as near as it gets.
+  // Runs rounds until every size at every point has reached target_error or cannot.
   void run_target(const SweepInterim& interim) {
     std::vector<Open> open;
     for (SweepWork& work : tasks_.works) {
@@ -297,7 +297,7 @@ std::vector<double> sweep_temperatures(double centre, double half_width) {
   constexpr int count = 13;
   const double grain = half_width / 16;
   const double middle = std::round(centre / grain) * grain;
-  // Wide windows of small lattices must not reach down to zero.
+  // Wide windows of small lattices must not reach zero.
   const double low = std::max(middle - half_width, 0.2 * middle);
   std::vector<double> temperatures;
   for (int k = 0; k < count; ++k) {

@@ -1,15 +1,14 @@
-// What brings every observable of one size at one p within a target_error for the least work: a
-// pure function of the graphs so far, so that every process that sees the same results does the
-// same next.
+// Decides which graphs and measurements bring every observable of one size at one p within a
+// target_error with the least work. It is a pure function of the graphs so far, so processes that
+// see the same results take the same step.
 //
-// The target is the relative error of every one of sampling.target_observables at every temperature
-// of the size. All of them rest on the same graphs. Two halves of each graph's replicas tell how
-// much of a squared error is thermal noise, which more measurements lower, and how much the spread
-// between graphs, which only graphs do; meet_goals() of analysis/scaling/allocation.hpp finds the
-// cheapest growth with which the last of them reaches the target. One round takes at most half as
-// much work again as was done, since the errors are only as good as the graphs so far. Adding
-// graphs ends with lattice.most_graphs; the target is missed then, and the step says so. Work is
-// that of error_source() (rounds.hpp).
+// The target is the relative error of each of sampling.target_observables at every temperature of
+// the size; all of them use the same graphs. Two halves of each graph's replicas determine which
+// part of a squared error is thermal noise, which more measurements reduce, and which part is the
+// spread between graphs, which only more graphs reduce. meet_goals() of
+// analysis/scaling/allocation.hpp finds the cheapest growth. One round adds at most half of the
+// work done so far, because the errors themselves are uncertain. If lattice.most_graphs is reached,
+// the target is missed and the step says so. Work is that of error_source() (rounds.hpp).
 #pragma once
 
 #include <string>
@@ -18,17 +17,17 @@
 
 namespace rewise {
 
-// `error`: the largest of all.
+// `error`: the largest one.
 struct SweepStep : RoundStep {
   std::string observable;    // of the largest error
   double temperature = 0;    // of the largest error
-  double thermal = 0;        // of its square, what more measurements would lower
-  std::uint32_t graphs = 0;  // of the next round
+  double thermal = 0;        // fraction of its square that more measurements would reduce
+  std::uint32_t graphs = 0;  // in the next round
   std::uint64_t measure = 0;
 };
 
-// Of a study with a target_error and target_observables. Two graphs or more, all measured as the
-// plan says, with `simulated_thermal` where there are two replicas.
+// For a study with a target_error and target_observables. Needs at least two graphs, all measured
+// according to the plan, with `simulated_thermal` if there are two replicas.
 SweepStep next_sweep_step(const StudyConfig& config, double p, const SizeData& size);
 
 }  // namespace rewise

@@ -15,7 +15,7 @@
 namespace rewise {
 namespace {
 
-// The last `parts` of a path, or its stem, without what cannot stand in a plot's name or a table.
+// The last `parts` of a path, or its stem, with only characters valid in plot names and tables.
 std::string end_of_path(const std::filesystem::path& file, std::size_t parts) {
   const std::vector<std::filesystem::path> all(file.begin(), file.end());
   std::string text = file.stem().string();
@@ -30,9 +30,9 @@ std::string end_of_path(const std::filesystem::path& file, std::size_t parts) {
   return text;
 }
 
-// What tables, summary.csv and names of plots call each file: its name without the ending, or as
-// much of the end of its path as tells the files apart. Labels are for people: a graph is known by
-// its file's place in the list, a task by the hash of its graph.
+// Labels of files in tables, summary.csv and plot names: the stem, or enough of the end of the path
+// to distinguish the files. Labels are only for people: a graph is identified by its position in
+// the list, a task by the hash of its graph.
 std::vector<std::string> file_labels(const std::vector<std::filesystem::path>& files) {
   std::vector<std::size_t> parts(files.size(), 0);
   std::vector<std::string> labels(files.size());
@@ -50,7 +50,7 @@ std::vector<std::string> file_labels(const std::vector<std::filesystem::path>& f
       changed = true;
     }
   }
-  std::set<std::string> used;  // "a/b" and "a_b" are still alike
+  std::set<std::string> used;  // "a/b" and "a_b" have equal labels
   for (std::string& label : labels) {
     const std::string first = label;
     for (int n = 2; !used.insert(label).second; ++n) label = fmt::format("{}-{}", first, n);
@@ -70,7 +70,7 @@ SweepTasks::SweepTasks(Study& study, const StopToken& stop, Progress& progress)
   for (std::size_t k = 0; k < names.size(); ++k) {
     const auto graph =
         std::make_shared<const Graph>(read_graph(config().files[k].string(), config().reading));
-    for (const auto& schedule : schedules) {  // they share the graph
+    for (const auto& schedule : schedules) {  // all schedules share the graph
       std::string label = names.size() > 1 ? names[k] : "";
       if (schedules.size() > 1) {
         label +=
@@ -106,7 +106,7 @@ void SweepTasks::open(int dim, Rule rule, const std::optional<Schedule>& schedul
     size.extents = config().sizes[k];
     size.samples.sites = site_count(size.extents);
     size.plan = first_plan(schedule, config().cluster, p, size.samples.sites);
-    // Those that were added later change no plan: the first ones choose it.
+    // Temperatures added later do not change the plan.
     size.plan.temperatures =
         config().temperature_tasks.empty() ? config().temperatures : config().temperature_tasks[0];
     work.point.sizes.push_back(std::move(size));
@@ -143,7 +143,7 @@ StudyTask SweepTasks::task_of(SweepWork& work, std::size_t size, std::uint32_t g
   own.rule = work.point.rule;
   StudyTask task;
   task.spec = plan_task(own, work.point.p, data.extents, graph, plan, name);
-  if (work.imported != nullptr) {  // whatever its file is called
+  if (work.imported != nullptr) {  // independent of the file's name
     task.spec.graph = {};
     task.spec.imported = work.imported;
     task.spec.seed =
@@ -176,7 +176,7 @@ std::vector<StudyTask> SweepTasks::tasks_of_graph(SweepWork& work, std::size_t s
     part.temperatures = temperatures;
     tasks.push_back(task_of(work, size, graph, part, "graph"));
     if (temperatures == lists.front()) continue;
-    // Word groups are numbered within their task, so that the same seed would give the same draws.
+    // Word groups are numbered within a task, so an equal seed would repeat the random numbers.
     TaskSpec& spec = tasks.back().spec;
     std::vector<std::string> words{"temperatures"};
     for (const double t : temperatures) words.push_back(number_text(t));

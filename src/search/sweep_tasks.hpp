@@ -1,4 +1,4 @@
-// The points of a `sweep` and the tasks that fill them: what each costs, how far all is.
+// The points of a `sweep` and their tasks, costs and progress.
 #pragma once
 
 #include <memory>
@@ -10,13 +10,13 @@
 
 namespace rewise {
 
-// A point while it is worked on.
+// A point in progress.
 struct SweepWork {
   SweepPoint point;
-  std::vector<std::uint32_t> graphs;                   // [size], those that it begins with
-  std::vector<std::vector<TemperatureResult>> single;  // [size], where it has one graph
-  Range range;                                         // where the next scan looks
-  std::shared_ptr<const Graph> imported;               // an own graph: the point's only size
+  std::vector<std::uint32_t> graphs;                   // [size], initial number
+  std::vector<std::vector<TemperatureResult>> single;  // [size], for sizes with one graph
+  Range range;                                         // range of the next scan
+  std::shared_ptr<const Graph> imported;  // an imported graph: the only size of the point
   TaskSpeed speed;
 };
 
@@ -29,11 +29,11 @@ class SweepTasks : public TaskRunner {
   StudyTask task_of(SweepWork& work, std::size_t size, std::uint32_t graph, const SizePlan& plan,
                     const std::string& purpose) const;
 
-  // That size of that point, with the graphs that it begins with, or so many.
+  // A size of a point with its initial number of graphs, or `graphs`.
   SizeCell cell(SweepWork& work, std::size_t size);
   SizeCell cell(SweepWork& work, std::size_t size, std::uint32_t graphs);
 
-  // A guess at the work of sizes after number `size`, which were not begun.
+  // Estimated work of the sizes after number `size`, which have not started.
   double seconds_after(std::size_t size) const;
 
  private:
@@ -41,11 +41,11 @@ class SweepTasks : public TaskRunner {
             const std::string& label);
   void open_graph(const std::shared_ptr<const Graph>& graph, const std::string& name,
                   const std::optional<Schedule>& schedule, const std::string& label);
-  // Those that one graph's result rests on: one, or more where temperatures were added.
+  // Tasks of one graph: one, or more if temperatures were added.
   std::vector<StudyTask> tasks_of_graph(SweepWork& work, std::size_t size,
                                         std::uint32_t graph) const;
 };
 
-inline constexpr std::uint64_t kSweepMeasure = 100;  // where "auto"
+inline constexpr std::uint64_t kSweepMeasure = 100;  // for "auto"
 
 }  // namespace rewise

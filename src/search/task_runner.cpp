@@ -23,23 +23,23 @@
 namespace rewise {
 namespace {
 
-// Of a task of the multispin engine on one core, at least: where no task has been timed yet.
+// Lower bound for a task of the multispin engine on one core, used before any task was timed.
 double least_cpu_seconds(const TaskSpec& spec) {
   return 5e-9 * site_count(spec.graph.extents) *
          static_cast<double>(spec.temperatures.size() * spec.cycles());
 }
 
-// The request to auto_schedule.hpp for a cell's tasks; `task` is one of them, under a likely plan.
-// The plan's schedule is taken if the work is too little to tune on one core, so that a small study
-// is the same on every device. If it is too little here, or tuning finds nothing, the multispin
-// engine on CUDA takes cuda_candidate().
+// Request to auto_schedule.hpp for a cell's tasks; `task` is one of them, with a likely plan. If
+// the work is too little for tuning even on one core, the plan's schedule is used, so that a small
+// study is the same on every device. If it is too little on this device, or tuning finds nothing,
+// the multispin engine on CUDA uses cuda_candidate().
 ScheduleWish wish_of(const Study& study, const SizeCell& cell, const StudyTask& task) {
   const TaskSpec& spec = task.spec;
   const bool cuda = study.devices().front() >= 0;
   const auto cuda_seconds = factory(spec.engine).cuda_seconds;
   const bool multispin = factory(spec.engine).batches(), gpu = cuda && cuda_seconds != nullptr;
   const double tasks = cell.graphs * (study.config().target_error ? kLikelyGrowth : 1);
-  // As measured by earlier tasks, if there were any.
+  // Uses the speed of earlier tasks, if known.
   const bool told = task.speed == nullptr || task.speed->measured();
   const double seconds = told || cuda || multispin ? task.seconds : cpu_seconds(spec, 1);
   const double on_core = std::max(cuda ? 0 : seconds, least_cpu_seconds(spec));
@@ -55,7 +55,8 @@ ScheduleWish wish_of(const Study& study, const SizeCell& cell, const StudyTask& 
   const double replicas = static_cast<double>(spec.temperatures.size()) * spec.replicas;
   double on_device = seconds;
   if (gpu) {
-    // Full, which tasks that ran alone were not. A cycle of sweeps alone is short, but takes more.
+    // For a full device, which single tasks did not have. A cycle of sweeps alone is short but has
+    // a larger overhead.
     const double cycle =
         std::max(cuda_seconds(wish.fallback.schedule, wish.fallback.cluster, spec.graph.p, sites),
                  cuda_seconds({1, 1}, spec.cluster, spec.graph.p, sites));
@@ -101,7 +102,8 @@ void TaskRunner::run(const std::vector<StudyTask>& tasks, const TaskHandler& han
 }
 
 void TaskRunner::tune(const SizeCell& cell, SizePlan likely) {
-  if (!config().schedule) study_.finish_files(progress_);  // speeds are about to be measured
+  if (!config().schedule)
+    study_.finish_files(progress_);  // the following speed measurements must not be disturbed
   const ScheduleWish wish = wish_of(study_, cell, cell.task(0, likely, "tune"));
   const profile::Span span(profile::Work::tune);
   const ChosenSchedule chosen = choose_schedule(study_.folder(), wish, stop_);
@@ -149,7 +151,7 @@ void TaskRunner::find_times(std::span<const SizeCell> cells, double later, std::
                           },
                           ""});
     }
-    std::set<std::string> kept;  // of the last step: those of searches that continue, and others
+    std::set<std::string> kept;  // tasks kept in the last step by this and other searches
     establish_equilibrium(
         config(), searches, [&](const std::vector<StudyTask>& tasks, const TaskHandler& handle) {
           std::set<std::string> asked;
@@ -203,8 +205,8 @@ double TaskRunner::fill(std::span<const SizeCell> cells) {
     return fill_once(cells);
   }
   double seconds = fill_once(cells);
-  // What the pilots missed: sizes whose halves disagree, or whose tau_int is longer than that of
-  // the pilots, go on until they have no such fault.
+  // Sizes whose halves disagree, or whose tau_int is longer than that of the pilots, continue until
+  // both are satisfied.
   while (true) {
     std::vector<SizeCell> again;
     for (const SizeCell& cell : cells) {
@@ -212,8 +214,8 @@ double TaskRunner::fill(std::span<const SizeCell> cells) {
       if (!compare_halves(size).agree) {
         if (!discard_more(size.plan)) continue;
         progress_.line(
-            fmt::format("p = {}, {}: hot and cold starts differ; the measurements so far "
-                        "are dropped and {} more made",
+            fmt::format("p = {}, {}: hot and cold starts differ; all measurements so far "
+                        "are dropped and {} new ones are made",
                         number_text(cell.p), size_text(size), size.plan.measure));
       } else if (!discard(size.plan, measurements_to_drop(size))) {
         continue;
@@ -235,7 +237,7 @@ std::vector<TaskRunner::Missing> TaskRunner::missing(const SizeCell& cell) const
     if (done == plan.discard + plan.measure) continue;
     list.push_back({g, cell.tasks_of_graph(g)});
     if (done == 0) continue;
-    for (StudyTask& task : list.back().tasks) {  // it goes on where it was
+    for (StudyTask& task : list.back().tasks) {  // continues where it was
       task.seconds *= static_cast<double>((task.spec.measure - done) * task.spec.every) /
                       static_cast<double>(task.spec.cycles());
     }
@@ -252,7 +254,7 @@ double TaskRunner::seconds_to_fill(std::span<const SizeCell> cells) const {
 }
 
 double TaskRunner::fill_once(std::span<const SizeCell> cells) {
-  // A graph is complete once all of its tasks are.
+  // A graph is complete once all its tasks are.
   struct Incomplete {
     const SizeCell* cell = nullptr;
     std::uint32_t graph = 0;
@@ -343,7 +345,7 @@ void side_by_side(Study& study, const std::vector<std::function<void()>>& search
       for (; begun < searches.size(); ++begun) {
         beside.emplace_back([&, begun] { guarded(searches[begun]); });
       }
-    } catch (const std::exception&) {  // no more threads to be had: afterwards
+    } catch (const std::exception&) {  // no more threads: runs it afterwards
     }
     guarded(searches.front());
   }

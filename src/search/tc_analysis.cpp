@@ -25,7 +25,8 @@ std::optional<double> known_tc(const StudyConfig& config, double p) {
   return std::nullopt;
 }
 
-// analysis/README.md: the square torus, the cubic lattice, and mean field for any p > 0.
+// Limits of U (analysis/README.md): the square torus, the cubic lattice, and mean field for any p >
+// 0.
 std::optional<double> known_binder(int dim, double p) {
   if (p > 0) return mean_field_binder();
   if (dim == 2) return 0.61069;
@@ -56,7 +57,7 @@ void extrapolate(const StudyConfig& config, PointResult& result) {
                                   : potts_exponents(config.dim(), static_cast<int>(config.model.q));
   if (config.model.q == 4) {
     result.warnings.push_back(
-        "four states: corrections of the size are logarithms, which are left out; Tc may be off by "
+        "four states: corrections to scaling are logarithmic and are neglected; Tc may be off by "
         "more than its error");
   }
   std::vector<Crossing> of_binder;
@@ -80,7 +81,7 @@ void extrapolate(const StudyConfig& config, PointResult& result) {
   result.binder = extrapolate_height(of_binder, result.exponents);
 }
 
-// Of U of the two largest sizes; none where it is not found.
+// Crossing of U of the two largest sizes, if it was found.
 const Crossing* last_crossing(const PointResult& result) {
   const Crossing* last = nullptr;
   for (const auto& crossing : result.crossings) {
@@ -89,15 +90,15 @@ const Crossing* last_crossing(const PointResult& result) {
   return last != nullptr && last->status == CrossingStatus::found ? last : nullptr;
 }
 
-// "sizes with p N >= 100 are needed (L >= 320)"
+// Advice: "sizes with p N >= 100 are needed (L >= 320)".
 std::string larger_sizes(const StudyConfig& config, double p) {
   if (p <= 0) return "add larger sizes";
   const double edge = std::pow(100 / p, 1.0 / config.dim());
   return fmt::format("sizes with p N >= 100 are needed (L >= {:.0f})", 2 * std::ceil(edge / 2));
 }
 
-// Small p needs large sizes: below the crossover a rewired lattice still behaves as a regular one,
-// and the mean-field form leads astray with a fair chi^2. U at the crossing tells.
+// Small p needs large sizes: below the crossover, a rewired lattice still behaves like a regular
+// one, and the mean-field form misleads with an acceptable chi^2. U at the crossing detects this.
 void check_binder(const StudyConfig& config, PointResult& result) {
   constexpr double far = 0.25, near = 0.04, errors = 4;
   if (!result.binder_expected) return;
@@ -109,7 +110,7 @@ void check_binder(const StudyConfig& config, PointResult& result) {
     result.reasons.push_back(
         {TcStatus::not_converged,
          fmt::format(
-             "U at the crossing of the two largest sizes, T = {}, is {}, far from its limit "
+             "U at the crossing of the two largest sizes (T = {}) is {}, far from its limit "
              "{:.4f}: the crossings still move; {}",
              format_value(estimate(last->temperature)), format_value(height),
              *result.binder_expected, larger_sizes(config, result.p))});
@@ -125,7 +126,7 @@ void check_binder(const StudyConfig& config, PointResult& result) {
                    *result.binder_expected, larger_sizes(config, result.p))});
 }
 
-// What speaks against the extrapolation.
+// Collects the reasons against the extrapolation.
 void judge(const StudyConfig& config, const PointData& point, PointResult& result) {
   const auto against = [&](TcStatus status, std::string text) {
     result.reasons.push_back({status, std::move(text)});
@@ -159,15 +160,16 @@ void judge(const StudyConfig& config, const PointData& point, PointResult& resul
   }
   if (fewest < kLeastGraphs) {
     against(TcStatus::too_few_graphs,
-            fmt::format("{} graphs of a size do not tell their own spread: at least {} are needed "
+            fmt::format("{} graphs per size do not determine their spread: at least {} are needed "
                         "(lattice.graphs)",
                         fewest, kLeastGraphs));
   }
   check_binder(config, result);
   if (!result.tc.ok || result.tc.fits[result.tc.chosen].fit.dof == 0) {
-    against(TcStatus::not_converged,
-            fmt::format("{} sizes cannot tell how their crossings move with size; add a larger one",
-                        point.sizes.size()));
+    against(
+        TcStatus::not_converged,
+        fmt::format("{} sizes do not determine how the crossings move with size; add a larger one",
+                    point.sizes.size()));
   } else if (!std::isfinite(result.tc.total().error)) {
     against(TcStatus::too_few_graphs,
             "the graphs are too few for an error of the extrapolation; more are needed "
@@ -175,9 +177,9 @@ void judge(const StudyConfig& config, const PointData& point, PointResult& resul
   }
 }
 
-// U of all sizes against (T - Tc) N^y: what the eye checks first. It neglects corrections to
-// scaling: where they are seen, in S or in another Tc than the extrapolation's, it gives no
-// numbers.
+// Collapse of U of all sizes over (T - Tc) N^y: the usual visual check. It neglects corrections to
+// scaling; if these are visible, in S or in a Tc that differs from the extrapolation, it gives no
+// result.
 void collapse(const PointData& point, PointResult& result) {
   const auto near = result.candidate();
   if (!near || point.sizes.size() < 2) return;
@@ -203,9 +205,9 @@ void collapse(const PointData& point, PointResult& result) {
   result.collapse = found;
   result.collapse_range = range;
   const Value tc = result.tc.total();
-  // S is chi^2 over its degrees of freedom, which spreads by sqrt(2 / dof): beyond two of these it
-  // is bad. Points of a curve are many, but it has no more independent ones than temperatures that
-  // were simulated within the range; the polynomial takes degree + 1 of all of these, Tc and y two.
+  // S is chi^2 over its degrees of freedom, which fluctuates by sqrt(2 / dof); beyond two of these
+  // it is bad. A curve has many points, but only as many independent ones as simulated temperatures
+  // within the range. The polynomial takes degree + 1 of them, Tc and y two.
   double dof = -(options.degree + 1 + 2);
   for (std::size_t k = 0; k < curves.size(); ++k) {
     dof +=
@@ -223,12 +225,12 @@ void collapse(const PointData& point, PointResult& result) {
   }
 }
 
-// What is known exactly makes better shifts than what was measured, which stands beside it.
+// An exact Tc(0) gives better shifts than a measured one, which is reported beside it.
 void take_tc0(const StudyConfig& config, TcResult& result) {
   for (const auto& point : result.points) {
     if (point.p == 0 && point.accepted()) result.measured_tc0 = point.tc.total();
   }
-  if (config.dim() == 1) return;  // Tc(0) = 0: a shift would be Tc(p) itself
+  if (config.dim() == 1) return;  // Tc(0) = 0: the shift would equal Tc(p)
   if (const auto exact = known_tc(config, 0)) {
     result.tc0 = {*exact, 0};
     result.tc0_source = "exact";
@@ -323,14 +325,14 @@ PointResult locate_tc(const StudyConfig& config, const PointData& point) {
 TcResult analyse_tc(const StudyConfig& config, const std::vector<PointData>& points) {
   TcResult result;
   result.points.resize(points.size());
-  constexpr std::size_t work = 10'000'000;  // of a point
+  constexpr std::size_t work = 10'000'000;  // for one point
   on_all_cores(points.size(), points.size() * work, [&](std::size_t k) {
     PointResult& at = result.points[k] = locate_tc(config, points[k]);
     for (std::size_t size = 0; size < points[k].sizes.size(); ++size) {
       at.sizes[size].simulated = simulated_curves(points[k].sizes[size]);
     }
   });
-  // Each by all cores: a fit for every graph, the most work by far.
+  // One point after the other, each on all cores: a fit for every graph is most of the work.
   for (std::size_t k = 0; k < points.size(); ++k) collapse(points[k], result.points[k]);
   take_tc0(config, result);
   if (result.tc0_source.empty()) return result;

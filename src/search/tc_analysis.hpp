@@ -1,13 +1,14 @@
-// From the graphs of every size and p to Tc(p), its shift and local exponents
-// (analysis/README.md). Knows nothing of files; tc_report prints what comes out.
+// Computes Tc(p), its shift and local exponents from the graphs of every size and p
+// (analysis/README.md). Does not access files; tc_report prints the results.
 //
-// Tc(p): crossings of U and of N^x m^2 of consecutive sizes (x = 1/2 for p > 0), of U rather with
-// its limit (Ising, p > 0), extrapolated in the mean-field form (p > 0) or the regular one (p = 0).
-// Errors: jackknife over graphs, through to the end, with control variates.
+// Tc(p): crossings of U and of N^x m^2 of consecutive sizes (x = 1/2 for p > 0), for U of Ising
+// spins at p > 0 crossings with its limit instead, extrapolated in the mean-field form (p > 0) or
+// the regular one (p = 0). Errors: jackknife over graphs of the complete computation, with control
+// variates.
 //
-// A number that a check contradicts is no result: replicas that have not forgotten their start, a
-// crossing outside of the window, too few graphs or sizes, U at the crossing far from its limit.
-// Such a point keeps its number as a candidate, with reasons; shifts and exponents leave it out.
+// A number that a check contradicts is not a result: replicas that depend on their start, a
+// crossing outside the window, too few graphs or sizes, U at the crossing far from its limit. Such
+// a point keeps its number as a candidate, with reasons; shifts and exponents exclude it.
 #pragma once
 
 #include <optional>
@@ -24,12 +25,12 @@ namespace rewise {
 
 struct SizeResult {
   SizeCurves simulated;
-  std::vector<double> fine_temperatures;  // of the reweighted curves:
+  std::vector<double> fine_temperatures;  // of the reweighted curves
   std::vector<Value> fine_binder, fine_scaled_m2;
   HotCold hot_cold;
 };
 
-// Why a point has no Tc, the gravest first.
+// Why a point has no Tc, most serious first.
 enum class TcStatus {
   ok,
   no_transition,
@@ -43,20 +44,20 @@ std::string_view to_string(TcStatus status);
 
 struct Reason {
   TcStatus status = TcStatus::ok;
-  std::string text;  // one line: what was found, and what to do
+  std::string text;  // one line: the finding, and what to do
 };
 
 struct PointResult {
   double p = 0;
   std::vector<SizeResult> sizes;
-  std::vector<Crossing> crossings;  // as crossings_of
+  std::vector<Crossing> crossings;  // see crossings_of()
   ScalingExponents exponents;
   Extrapolation tc, binder;          // Tc, and U at the crossing
-  std::optional<Collapse> collapse;  // of U of all sizes, with a free exponent
-  std::string collapse_against;      // why its Tc and exponent are no result; or ""
-  double collapse_range = 0;         // |T - Tc| N^y of the points that entered
+  std::optional<Collapse> collapse;  // collapse of U of all sizes, with free exponent
+  std::string collapse_against;      // why its Tc and exponent are no result, or ""
+  double collapse_range = 0;         // |T - Tc| N^y of the points used
   std::vector<Reason> reasons;       // why `tc` is no result
-  std::optional<double> exact;       // Tc where it is known
+  std::optional<double> exact;       // Tc, if known exactly
   std::optional<double> binder_expected;
   std::optional<Value> shift;
   std::vector<std::string> warnings;
@@ -66,7 +67,7 @@ struct PointResult {
     return accepted() ? std::optional(tc.total()) : std::nullopt;
   }
   TcStatus status() const;
-  // The number that the reasons speak against: the extrapolation, or the last crossing of U.
+  // The rejected number: the extrapolation, or the last crossing of U.
   std::optional<Value> candidate() const;
 };
 
@@ -74,20 +75,20 @@ struct TcResult {
   std::vector<PointResult> points;
   std::optional<Value> measured_tc0;
   Value tc0;
-  std::string tc0_source;  // "exact", "published", "measured", or "" where there is none
+  std::string tc0_source;  // "exact", "published", "measured", or "" if unknown
   Shifts shift;
   LocalExponents local;
   std::vector<PowerLaw> power_laws;
 };
 
-// Of U of consecutive sizes, then of sqrt(N) m^2; then, for Ising spins at p > 0, of U with its
-// limit. The curves go to `kept`, [observable][size], where it is given; `thermal`:
-// thermal_curve()s.
+// Crossings of U of consecutive sizes, then of sqrt(N) m^2, then, for Ising spins at p > 0, of U
+// with its limit. Stores the curves in `kept`, [observable][size], if given. `thermal`: uses
+// thermal_curve().
 std::vector<Crossing> crossings_of(const StudyConfig& config, const PointData& point,
                                    bool thermal = false,
                                    std::vector<std::vector<JackknifeCurve>>* kept = nullptr);
 
-// One point without `simulated` curves, checks of equilibrium and shift: what a target goes by.
+// Evaluates one point without `simulated` curves, equilibrium checks and shift, for a target.
 PointResult locate_tc(const StudyConfig& config, const PointData& point);
 
 TcResult analyse_tc(const StudyConfig& config, const std::vector<PointData>& points);

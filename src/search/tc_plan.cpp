@@ -18,7 +18,8 @@ double rounded(double value, const char* format) {
   return std::strtod(fmt::format(fmt::runtime(format), value).c_str(), nullptr);
 }
 
-// <k(k-1)>/<k> of the degrees under a rule (analysis/README.md: binomial and Poisson parts).
+// <k(k-1)>/<k> of the degrees under a rule (analysis/README.md: binomial and Poisson
+// contributions).
 double branching(int dim, Rule rule, double p) {
   const double lattice = 2.0 * dim;
   double mean = lattice, variance = 0;
@@ -31,15 +32,16 @@ double branching(int dim, Rule rule, double p) {
   return (variance + mean * mean - mean) / mean;
 }
 
-// Potts on a random regular graph of degree b + 1, where order and disorder coexist.
+// Temperature at which order and disorder coexist in the Potts model on a random regular graph of
+// degree b + 1.
 double bethe_tc(double b, std::uint32_t q) {
   if (q == 2) return 1 / std::log((b + 1) / (b - 1));
   const double k = b + 1, states = q;
   return 1 / std::log((states - 2) / (std::pow(states - 1, 1 - 2 / k) - 1));
 }
 
-// Tc of the regular lattice, the lower end of the search. Rounded: the temperatures of studies with
-// a fixed `equilibrate` derive from these digits.
+// Tc of the regular lattice, the lower end of the search. Rounded, because temperatures of studies
+// with a fixed `equilibrate` derive from these digits.
 double regular_tc(int dim) {
   constexpr double tc[] = {0, 0.0, 2.269, 4.512, 6.68};
   return tc[dim];
@@ -62,7 +64,7 @@ Range likely_range(const StudyConfig& config, double p) {
   const Range all = scan_range(config, p);
   const int dim = config.dim();
   if (p <= 0 || dim < 2 || config.model.is_potts()) return all;
-  // Amplitude and exponent of chi above Tc: square lattice exact; cubic; mean field.
+  // Amplitude and exponent of chi above Tc: square lattice (exact), cubic lattice, mean field.
   constexpr double amplitude[] = {0, 0, 0.9625, 1.06, 1}, gamma[] = {0, 0, 1.75, 1.237, 1};
   const double tc = regular_tc(dim);
   const double chi = 1 / (2 * dim * p * std::tanh(1 / tc));
@@ -73,7 +75,7 @@ Range likely_range(const StudyConfig& config, double p) {
 }
 
 std::vector<double> scan_temperatures(Range range, double sites) {
-  // Energy histograms are some T sqrt(C / N) wide in temperature; C is about 1 to 2.
+  // An energy histogram covers about T sqrt(C / N) in temperature; C is about 1 to 2.
   const double spacing = std::clamp(2.0 / std::sqrt(sites), 0.02, 0.06);
   constexpr int least = 8;
   const auto fine = static_cast<int>(std::ceil(std::log(range.high / range.low) / spacing)) + 1;
@@ -96,7 +98,7 @@ SizePlan scan_plan(SizePlan plan, Range range, double sites) {
 }
 
 double half_window(double centre, int dim, double p, double sites, std::uint32_t q) {
-  // (T - Tc)/Tc N^y covers the region where U falls from near 2/3 to near 0 by half.
+  // (T - Tc)/Tc N^y covers the region where U falls from almost 2/3 to almost 0 by half.
   double y = p == 0 && dim == 3 ? 1 / (0.629912 * 3) : 0.5;
   if (p == 0 && dim == 2 && (q == 3 || q == 4)) y = potts_exponents(dim, static_cast<int>(q)).y;
   return 1.3 * centre * std::pow(sites, -y);
@@ -134,7 +136,7 @@ void choose_times(const StudyConfig& config, double p, double tau, SizePlan& pla
 }
 
 std::uint64_t first_measurements(std::uint32_t replicas) {
-  constexpr std::uint64_t least = 4, samples = 128;  // of a temperature
+  constexpr std::uint64_t least = 4, samples = 128;  // per temperature
   return std::max(samples / replicas, least);
 }
 

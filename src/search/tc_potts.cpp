@@ -25,7 +25,7 @@ JackknifeCurve fine_curve(int sample, const SizeSamples& samples, const MomentFu
   return curve_over_graphs(sample, fine_table(samples), f, controls(samples));
 }
 
-// What is known of the square lattice without shortcuts (Baxter, J. Phys. C 6, L445 (1973);
+// Exact results for the square lattice without shortcuts (Baxter, J. Phys. C 6, L445 (1973);
 // Duminil-Copin, Sidoravicius & Tassion, Commun. Math. Phys. 349, 47 (2017)).
 void take_exact(const StudyConfig& config, PottsPoint& point) {
   if (point.p != 0) return;
@@ -35,8 +35,8 @@ void take_exact(const StudyConfig& config, PottsPoint& point) {
   point.exact_order = config.model.q > 4 ? Order::first : Order::second;
 }
 
-// A rewired lattice with few shortcuts still behaves as the regular one, and the temperatures of
-// its peaks meet at that one's transition: q = 3, p = 0.01, up to 16 x 16 sites.
+// A rewired lattice with few shortcuts behaves like the regular one, and the temperatures of its
+// peaks converge to the regular transition: q = 3, p = 0.01, up to 16 x 16 sites.
 std::string lack_of_shortcuts(const StudyConfig& config, const PottsPoint& point) {
   double largest = 0;
   for (const SizePeaks& size : point.peaks) {
@@ -134,7 +134,7 @@ std::string_view order_text(Order order) {
   return names[static_cast<std::size_t>(order)];
 }
 
-// At most 200 points, where the density is worth showing.
+// At most 200 points, from the range with significant density.
 Json histogram_json(const SizePeaks& size, const EnergyGrid& grid) {
   const double least = 1e-3 * size.histogram.maxCoeff();
   Eigen::Index from = 0, to = size.histogram.size() - 1;
@@ -205,7 +205,7 @@ Value latent_heat(const PottsTransition& found) {
   return {found.latent_heat.value, std::hypot(found.latent_heat.error, found.latent_systematic)};
 }
 
-// The exact verdict where there is one; what the sizes say stands beside it.
+// The exact order if known, with the measured one beside it.
 Json order_json(const PottsPoint& point) {
   const PottsTransition& found = point.transition;
   Json json{{"verdict", order_text(point.exact_order.value_or(found.order))},
@@ -283,7 +283,7 @@ std::string latent_text(const PottsPoint& point) {
   return std::isfinite(found.latent_below) ? fmt::format("< {:.2g}", found.latent_below) : "-";
 }
 
-// One p in the table of transitions.
+// The row of one p in the table of transitions.
 Cells point_cells(const PottsPoint& point) {
   const PottsTransition& found = point.transition;
   const auto tc = found.found ? std::optional(total(found)) : std::nullopt;

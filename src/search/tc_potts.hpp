@@ -1,8 +1,9 @@
-// `tc` for Potts models whose transition may be of first order (peaks.hpp): from the graphs of
-// every size to the temperature of the transition, its order and its latent heat, and their tables.
+// `tc` for Potts models whose transition may be of first order (peaks.hpp): computes the
+// temperature of the transition, its order and its latent heat from the graphs of every size, and
+// the tables.
 //
-// The transition is where the temperatures of the largest chi and of equal weights meet; its order
-// is measured, or known exactly (square lattice, p = 0).
+// The temperatures of the largest chi and of equal weights converge to the transition. Its order is
+// measured, or known exactly (square lattice, p = 0).
 #pragma once
 
 #include <optional>
@@ -25,19 +26,19 @@ struct PottsPoint {
   std::vector<HotCold> hot_cold;                     // [size]
   std::vector<SizePeaks> peaks;                      // [size]
   PottsTransition transition;
-  std::string status = "ok";                  // as in summary.json
+  std::string status = "ok";                  // see summary.json
   std::optional<double> exact, exact_latent;  // where they are known: the temperature, the latent
   std::optional<Order> exact_order;           // heat (0 of a second order transition), the order
   std::optional<Value> shift;                 // from p = 0
   std::vector<std::string> warnings;
 };
 
-// One per p of the configuration. Error(interrupted) as Study::run.
+// One per p of the configuration. Throws Error(interrupted) as Study::run().
 std::vector<PottsPoint> search_peaks(Study& study, const StopToken& stop, Progress& progress);
 
 Json peaks_summary(const StudyConfig& config, const std::vector<PottsPoint>& points);
 std::string peaks_csv(const StudyConfig& config, const std::vector<PottsPoint>& points);
-// The tables on standard output.
+// Tables for standard output.
 std::string peaks_text(const StudyConfig& config, const std::vector<PottsPoint>& points);
 
 }  // namespace rewise

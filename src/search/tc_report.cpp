@@ -32,7 +32,7 @@ const std::vector<std::uint32_t>& extents_of(const PointData& point, double site
 
 Json crossings_json(const PointData& point, const PointResult& result) {
   constexpr std::string_view status[] = {"found", "none", "unstable"};
-  std::vector<std::size_t> used, height_used;  // the latter: of the crossings of U
+  std::vector<std::size_t> used, height_used;  // the second: crossings of U
   if (result.tc.ok) used = result.tc.fits[result.tc.chosen].used;
   if (result.binder.ok) height_used = result.binder.fits[result.binder.chosen].used;
   const auto is_in = [](const std::vector<std::size_t>& list, std::size_t i) {
@@ -62,8 +62,8 @@ Json crossings_json(const PointData& point, const PointResult& result) {
   return list;
 }
 
-// "error" is statistical; "total_error" and "text" hold what the extrapolation leaves out too. The
-// fit of greatest weight: limit + amplitude * (finite-size term), an amplitude per observable.
+// "error" is statistical; "total_error" and "text" include the neglected terms. "fit" is that of
+// the largest weight: limit + amplitude * (finite-size term), with one amplitude per observable.
 Json extrapolated_json(const Extrapolation& extrapolation, const std::vector<Crossing>& crossings) {
   if (!extrapolation.ok) return nullptr;
   Json json = printed_json(extrapolation.value, extrapolation.systematic);
@@ -88,7 +88,7 @@ Json extrapolated_json(const Extrapolation& extrapolation, const std::vector<Cro
   return json;
 }
 
-// Tc as it was extrapolated; of a point that has none, what was refused.
+// The extrapolated Tc; for a point without Tc, the rejected value.
 Json tc_json(const PointResult& result) {
   Json json = extrapolated_json(result.tc, result.crossings);
   json["method"] = result.p > 0 ? "mean-field" : "regular";
@@ -103,7 +103,7 @@ Json binder_json(const PointResult& result) {
   return extrapolated_json(result.binder, of_binder);
 }
 
-// null where the curves do not collapse.
+// null if the curves do not collapse.
 Json collapse_json(const PointResult& result) {
   if (!result.collapse) return nullptr;
   const bool good = result.collapse_against.empty();
@@ -196,12 +196,12 @@ Json power_laws_json(const TcResult& result) {
   return list;
 }
 
-// The tree condition of a point's row, unless it is missing or does not apply to the study.
+// The tree condition of a row, unless it is missing or not applicable.
 const TreeResult* tree_of(const TcReport& report) {
   return report.tree != nullptr && report.tree->refusal.empty() ? report.tree : nullptr;
 }
 
-// Point `k` in the table and in tc.csv. In the table, a point without Tc has no numbers.
+// Cells of point `k` for the table and tc.csv. In the table, a point without Tc has no numbers.
 Cells tc_cells(const TcReport& report, std::size_t k) {
   const PointData& point = report.points[k];
   const PointResult& result = report.crossings.points[k];
@@ -220,7 +220,7 @@ Cells tc_cells(const TcReport& report, std::size_t k) {
   const auto binder = result.binder.ok ? std::optional(result.binder.value) : std::nullopt;
   Cell limit = value_cell("binder_limit", "U at Tc", binder);
   limit.text = printed(tc && binder ? std::optional(result.binder.total()) : std::nullopt);
-  // Where crossings were not asked for, those of the tree condition.
+  // If the study has no crossings, the tree condition gives the numbers.
   const bool alone = tree != nullptr && tree->alone;
   std::string_view status = alone ? tree_status(tree->points[k]) : to_string(result.status());
   std::vector<std::string> reasons =
@@ -269,7 +269,7 @@ std::string collapse_text(const std::vector<PointResult>& points) {
          aligned_table(rows);
 }
 
-// "64x64: 120 graphs, 20 -> 40 measurements" of every size to which something was added.
+// Text for every size that was extended: "64x64: 120 graphs, 20 -> 40 measurements".
 std::string added_text(const PointData& point) {
   std::vector<std::string> parts;
   for (std::size_t k = 0; k < point.target->sizes.size(); ++k) {
@@ -288,12 +288,12 @@ std::string added_text(const PointData& point) {
   return parts.empty() ? "nothing to add" : fmt::format("{}", fmt::join(parts, "; "));
 }
 
-// What became of the relative error that was asked for, p by p.
+// Outcome of the requested relative error for each p.
 std::string target_text(const TcReport& report) {
   if (!report.config.target_error) return "";
   std::vector<std::vector<std::string>> rows;
   for (const PointData& point : report.points) {
-    if (!point.target) continue;  // stopped before
+    if (!point.target) continue;  // stopped earlier
     const TargetState& target = *point.target;
     std::string verdict = target.done ? "reached" : "not yet";
     if (!target.stopped.empty()) verdict = "MISSED: " + target.stopped;

@@ -1,5 +1,5 @@
-// What `rewise tc` writes: summary.json, summary.csv and tc.csv (analysis/SUMMARY.md), and the
-// tables that it prints at the end.
+// Output of `rewise tc`: summary.json, summary.csv and tc.csv (analysis/SUMMARY.md), and the final
+// tables.
 #pragma once
 
 #include <string>
@@ -14,13 +14,13 @@ struct TcReport {
   const StudyConfig& config;
   const std::vector<PointData>& points;
   const TcResult& crossings;
-  const TreeResult* tree = nullptr;  // null: the tree condition was not asked for
+  const TreeResult* tree = nullptr;  // null: the study does not use the tree condition
 };
 
 Json tc_summary(const TcReport& report);
 std::string tc_csv(const TcReport& report);         // summary.csv
 std::string tc_points_csv(const TcReport& report);  // tc.csv
-// Ends in a newline; errors are statistical and systematic ones together.
+// Ends in a newline; errors combine statistical and systematic ones.
 std::string tc_text(const TcReport& report);
 
 }  // namespace rewise

@@ -30,9 +30,9 @@ namespace {
 
 constexpr std::uint64_t kScanWarmUp = 60;  // cycles
 constexpr std::uint64_t kShortEquilibration = 48, kShortMeasure = 40;
-constexpr double kLargeScan = 1 << 17;  // sites from which on Swendsen-Wang does it at once
+constexpr double kLargeScan = 1 << 17;  // sites from which Swendsen-Wang updates are used at once
 
-// Whether replicas that started hot and cold agree at the temperature next to the centre.
+// Whether replicas with hot and cold start agree at the temperature closest to the centre.
 bool starts_agree(std::span<const ScanResult> sizes, double centre) {
   const std::vector<double>& temperatures = sizes.front().temperatures;
   std::size_t next = 0;
@@ -53,7 +53,7 @@ bool starts_agree(std::span<const ScanResult> sizes, double centre) {
   });
 }
 
-// `which` of the configuration's p.
+// Search for the subset `which` of the configuration's p.
 class WindowSearch {
  public:
   WindowSearch(Study& study, const StopToken& stop, Progress& progress,
@@ -67,8 +67,8 @@ class WindowSearch {
     }
   }
 
-  // Before each round of a target and after the last one: whether there are new results; whether
-  // nothing is left to be done.
+  // Called before each round of a target and after the last one. `news`: there are new results;
+  // `ended`: no work is left.
   using OnRound = std::function<void(bool news, bool ended)>;
 
   void run(const OnRound& on_round) {
@@ -91,9 +91,9 @@ class WindowSearch {
 
   TcPoint& point(std::size_t i) { return tasks_.points[i]; }
 
-  // Puts the estimates of the coarse scan in the points' windows, and a warning where nothing was
-  // found. If the criterion allows it, first where Tc is likely, and with Swendsen-Wang updates
-  // where hot and cold starts do not agree around the estimate.
+  // Sets the windows of the points to the estimates of the coarse scan, with a warning if nothing
+  // was found. If the criterion allows it, scans the likely range of Tc first, and repeats the scan
+  // with Swendsen-Wang updates if hot and cold starts disagree at the estimate.
   void scan() {
     tasks_.stage("coarse scan");
     const auto whole = [&](double p) { return scan_range(config_, p); };
@@ -102,7 +102,7 @@ class WindowSearch {
     if (!criterion_->adaptive_scan()) {
       lost = scan(all_, whole, false, false).lost;
     } else {
-      // Local updates and single clusters take long to forget a start on large lattices.
+      // On large lattices, local updates and single clusters take long to forget the start.
       const bool may_warm = has(config_.engine, ClusterUpdate::swendsen_wang);
       const bool large = scan_sites() > kLargeScan;
       const ScanOutcome first = scan(all_, likely, may_warm && large, may_warm);
@@ -124,12 +124,12 @@ class WindowSearch {
   }
 
   struct ScanOutcome {
-    Who lost;       // nothing was found
-    Who unsettled;  // hot and cold starts disagree around the estimate
+    Who lost;       // no estimate was found
+    Who unsettled;  // hot and cold starts disagree at the estimate
   };
 
-  // `warm`: with Swendsen-Wang updates, which reach equilibrium at any temperature. `brief`: fewer
-  // cycles, where points that are unsettled by them are scanned again.
+  // `warm`: uses Swendsen-Wang updates, which equilibrate at any temperature. `brief`: fewer
+  // cycles, because unsettled points will be scanned again.
   ScanOutcome scan(const Who& who, const std::function<Range(double p)>& range, bool warm,
                    bool brief) {
     const std::size_t sizes = criterion_->scan_sizes();
@@ -164,13 +164,13 @@ class WindowSearch {
     return outcome;
   }
 
-  // Of the largest size that is scanned.
+  // Number of sites of the largest scanned size.
   double scan_sites() { return site_count(tasks_.extents(criterion_->scan_sizes() - 1)); }
 
-  // Sizes [first, end) of these points, one after the other, up to the graphs that each begins
-  // with. The rest of a size's graphs, once its window is found, does not move the next one's
-  // window: they run beside its pilots and its first graphs, so that each step fills the other's
-  // idle time. The last size has all of its graphs at once if windows have held before.
+  // Processes sizes [first, end) of these points in sequence, up to their initial graphs. Once a
+  // size's window is found, its remaining graphs do not affect the next window, so they run beside
+  // the next size's pilots and first graphs and fill idle time. The last size runs all its graphs
+  // at once if earlier windows did not have to move.
   void grow(std::size_t first, std::size_t end, const Who& who) {
     const auto rest = [&](std::size_t k) { fill(k, tasks_.first_graphs(k), who); };
     bool held = !config_.temperatures.empty() && criterion_->windows_last();
@@ -189,8 +189,8 @@ class WindowSearch {
     if (end > first) rest(end - 1);
   }
 
-  // The times of an open size and the graphs that show whether its window is the right one, or all
-  // that it begins with. `later`: seconds of all that is to follow, on one core.
+  // Determines the times of an open size and runs the graphs that test its window, or all initial
+  // graphs. `later`: seconds of all following work, on one core.
   void begin_size(std::size_t k, const Who& who, double later, bool whole) {
     const std::uint32_t graphs = tasks_.first_graphs(k);
     tasks_.find_times(tasks_.cells(who, k, graphs), later, 400, TaskRunner::At::middle);
@@ -201,7 +201,7 @@ class WindowSearch {
     fill(k, whole ? graphs : std::min(graphs, kPilotGraphs), who);
   }
 
-  // A larger one than the study has: Tc, or where sizes crossed last, says where its window lies.
+  // Adds a size larger than those of the study. Tc, or the last crossing, determines its window.
   void add_size(std::size_t k, const Who& who) {
     for (const auto i : who) {
       const auto found = locate_tc(config_, point(i).data).candidate();
@@ -222,11 +222,11 @@ class WindowSearch {
     }
     data.sizes.push_back(tasks_.new_size(point(i), k));
     lay_window(data, k, point(i).window);
-    // At the middle of the first window, whatever becomes of it.
+    // Tunes at the middle of the first window, even if the window moves later.
     tasks_.tune(i, k, criterion_->likely_measurements());
   }
 
-  // The temperatures of a size; samples of another window are dropped.
+  // Sets the temperatures of a size; drops samples of another window.
   void lay_window(PointData& data, std::size_t k, const TcWindow& window) {
     constexpr int count = 6, wide_count = 10;
     SizeData& size = data.sizes[k];
@@ -240,7 +240,7 @@ class WindowSearch {
     size.samples.graphs.clear();
   }
 
-  // Moves windows until the criterion accepts them; whether none had to be moved.
+  // Moves windows until the criterion accepts them. Returns whether no window had to move.
   bool settle(std::size_t k, const Who& who) {
     if (k < criterion_->first_decided()) return false;
     for (int move = 0; move <= criterion_->most_moves(); ++move) {
@@ -274,8 +274,8 @@ class WindowSearch {
     return false;
   }
 
-  // The pilot graphs of moved windows, and all graphs of the size before, whose windows may have
-  // followed.
+  // Runs the pilot graphs of moved windows, and all graphs of the previous size, whose windows may
+  // have moved as well.
   void refill(std::size_t k, const Who& moved) {
     const std::uint32_t pilots = std::min(tasks_.first_graphs(k), kPilotGraphs);
     tasks_.expect_more(tasks_.seconds_to_fill(tasks_.cells(moved, k, pilots)));
@@ -287,8 +287,8 @@ class WindowSearch {
     fill(k, pilots, moved);
   }
 
-  // f(number in `items`), some milliseconds each: side by side, or, where they are few, one after
-  // the other, each by all cores.
+  // Calls f(index in `items`), which takes some milliseconds: concurrently or, for few items, one
+  // after the other with all cores each.
   template <class Items, class F>
   void for_each_point(const Items& items, const F& f) const {
     constexpr std::size_t work = 5'000'000;
@@ -302,9 +302,9 @@ class WindowSearch {
     TargetStep step;
   };
 
-  // Brings each p to the target_error, or as near as it gets.
+  // Runs rounds until each p has reached target_error or cannot.
   void run_target(const OnRound& on_round) {
-    std::vector<Open> open;  // of points without sizes the first step says why there are none
+    std::vector<Open> open;  // the first step of a point without sizes gives the reason
     for (std::size_t i = 0; i < tasks_.points.size(); ++i) {
       point(i).data.target.emplace().asked = *config_.target_error;
       open.push_back({i, {}});
@@ -338,7 +338,7 @@ class WindowSearch {
     }
   }
 
-  // Graphs and measurements that the steps ask for, and sizes.
+  // Adds the graphs, measurements and sizes of the steps.
   void add(const std::vector<Open>& open) {
     std::vector<std::string> errors;
     double left = 0;  // seconds on one core to the target
@@ -377,9 +377,9 @@ class WindowSearch {
   Who all_;
 };
 
-// The p that are searched together, by so many searches side by side: on a CPU, whose threads the
-// last tasks of a step would leave idle. A device is filled by tasks of several p in the same
-// launches, and schedules are chosen by the speed of a machine that has nothing else to do.
+// Divides the p among concurrent searches. Only on a CPU, whose threads would otherwise be idle
+// during the last tasks of a step: a device is filled by tasks of several p in one launch, and
+// schedules are chosen by speed on an otherwise idle machine.
 std::vector<std::vector<std::size_t>> parts_of(const Study& study) {
   constexpr std::size_t most = 4;
   const std::size_t points = study.config().p.size();
@@ -448,7 +448,7 @@ void check_tc_config(const StudyConfig& config, const std::string& file) {
 
 bool crossings_reach(const StudyConfig& config, double p) {
   if (by_peaks(config)) return true;
-  if (p == 0) return config.dim() > 1;  // else Tc = 0
+  if (p == 0) return config.dim() > 1;  // otherwise Tc = 0
   constexpr double shortcuts = 100;
   return !config.auto_sizes || site_count(config.sizes.front()) * config.dim() * p >= shortcuts;
 }
@@ -465,7 +465,7 @@ std::vector<PointData> search_tc(Study& study, const StopToken& stop, Progress& 
     std::vector<PointData> data = searches[part]->so_far();
     for (std::size_t i = 0; i < data.size(); ++i) points[parts[part][i]] = std::move(data[i]);
   };
-  // News is kept until all have come to their first round.
+  // `news` is kept until all searches have begun their first round.
   std::mutex mutex;
   std::set<std::size_t> begun;
   std::size_t ended = 0;

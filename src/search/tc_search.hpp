@@ -1,14 +1,15 @@
-// Runs the tasks of `tc`: finds each p's temperature window by itself, then fills it with graphs.
+// Runs the tasks of `tc`: finds each p's temperature windows and fills them with graphs.
 //
-//   1. A coarse scan of the two smallest sizes over all temperatures at which any rewired lattice
+//   1. A coarse scan of the two smallest sizes covers all temperatures at which a rewired lattice
 //      could order. The crossing of Binder's U of the two is the first estimate.
-//   2. Size by size, smallest first: a short run measures tau_int of m^2, from which equilibration
-//      and measurements follow; 16 graphs locate the crossing with the size before, and the window
-//      moves until the crossing is well inside; the remaining graphs fill the window, beside the
-//      next size's first ones. The crossing is the centre of the next size's window.
-//   3. Under a target_error, rounds add graphs, measurements and sizes (tc_target.hpp).
-// All p go through these steps together, or on a CPU in several searches side by side, so that
-// there is work for all threads at the end of a step, too.
+//   2. Size by size, smallest first: a short run measures tau_int of m^2, which sets equilibration
+//      and measurements; 16 graphs locate the crossing with the previous size, and the window moves
+//      until the crossing is well inside; the other graphs fill the window, beside the first ones
+//      of the next size. The crossing is the centre of the next size's window.
+//   3. With a target_error, rounds add graphs, measurements and sizes (tc_target.hpp).
+//
+// All p take these steps together or, on a CPU, in several concurrent searches, so that threads
+// have work at the end of a step, too.
 #pragma once
 
 #include <functional>
@@ -22,45 +23,47 @@
 
 namespace rewise {
 
-// One size's part in the error of Tc, as of the last round, and what the target added to it.
+// Contribution of one size to the error of Tc after the last round, and what the target added to
+// it.
 struct SizeTarget {
-  double share = 0;    // of the statistical variance of Tc
-  double thermal = 0;  // of that share, what more measurements of the same graphs would lower
-  std::uint32_t graphs_before = 0;  // 0: the size itself was added
+  double share = 0;    // fraction of the statistical variance of Tc
+  double thermal = 0;  // part of `share` that more measurements of the same graphs would reduce
+  std::uint32_t graphs_before = 0;  // 0: the target added this size
   std::uint64_t measurements_before = 0;
 };
 
-// How far one p has come towards the target.
+// Progress of one p towards the target.
 struct TargetState {
   double asked = 0;                                           // relative error
-  double reached = std::numeric_limits<double>::quiet_NaN();  // as of now
-  bool done = false;  // reached, by more than the error's own uncertainty
+  double reached = std::numeric_limits<double>::quiet_NaN();  // so far
+  bool done = false;  // reached, by more than the uncertainty of the error
   int rounds = 0;
-  std::string stopped;  // why the target is missed; "": it is reached, or the study goes on
+  std::string stopped;  // why the target is missed; "": it is reached, or the study continues
   std::vector<SizeTarget> sizes;
 };
 
 struct PointData {
   double p = 0;
-  std::vector<SizeData> sizes;        // ascending in sites; none where nothing is to be found
+  std::vector<SizeData> sizes;        // ascending in sites; empty if p has no crossings
   std::vector<std::string> warnings;  // one line each
-  std::string window;                 // why the last size's window holds no crossing, or ""
+  std::string window;                 // why the last size's window contains no crossing, or ""
   std::optional<TargetState> target;
 };
 
-// Sees all points, by one call at a time, from whichever search comes to a round of its target with
-// something new, once all have come to their first.
+// Receives all points when a search with new results begins a round of its target, after all
+// searches have begun their first. Calls do not overlap.
 using TcInterim = std::function<void(const std::vector<PointData>&)>;
 
-// Whether there is something to be found at p: not in one dimension at p = 0, and not where
-// sizes = "auto" gives lattices with fewer than 100 shortcuts.
+// Whether p has crossings: not in one dimension at p = 0, and not if sizes = "auto" gives lattices
+// with fewer than 100 shortcuts.
 bool crossings_reach(const StudyConfig& config, double p);
 
-// Error(usage), naming the file, with fewer than two sizes or fixed temperatures.
+// Throws Error(usage), with the file, for fewer than two sizes or temperatures and for keys of
+// sweep.
 void check_tc_config(const StudyConfig& config, const std::string& file);
 
-// One per p of the configuration. Error(interrupted) as Study::run, after `interrupted` has seen
-// the points as they are then: with graphs that are not measured, and sizes without any.
+// One per p of the configuration. Throws Error(interrupted) as Study::run(), after calling
+// `interrupted` with the present state, which may include graphs and sizes without measurements.
 std::vector<PointData> search_tc(Study& study, const StopToken& stop, Progress& progress,
                                  const TcInterim& interim = {}, const TcInterim& interrupted = {});
 

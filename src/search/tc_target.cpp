@@ -12,10 +12,10 @@
 namespace rewise {
 namespace {
 
-// Of the target: with more, a larger size is cheaper than more graphs.
+// Fraction of the target. Above it, a larger size is cheaper than more graphs.
 constexpr double kMostSystematic = 0.8;
 
-// The crossings that the extrapolation used, and the same with thermal variants.
+// The crossings that the extrapolation used, and their thermal variants.
 struct Used {
   std::vector<Jackknifed> numbers, thermal;
 };
@@ -39,7 +39,7 @@ bool have_thermal(const PointData& point) {
   return true;
 }
 
-// [size] with their parts of the covariance of the crossings used.
+// [size] Sources of error with their contributions to the covariance of the used crossings.
 std::vector<ErrorSource> error_sources(const StudyConfig& config, const PointData& point,
                                        const PointResult& result) {
   const CrossingFit& chosen = result.tc.fits[result.tc.chosen];
@@ -65,15 +65,15 @@ std::vector<ErrorSource> error_sources(const StudyConfig& config, const PointDat
       const double thermal = (found->second - noise.value).square().sum() / variance;
       source.thermal = std::isfinite(thermal) ? std::min(thermal, 1.0) : 0;
     }
-    // At p = 0 there is nothing but thermal noise: graphs are alike.
+    // At p = 0 all graphs are equal, so all noise is thermal.
     if (point.p == 0) source.thermal = 1;
     sources.push_back(std::move(source));
   }
   return sources;
 }
 
-// Whether the amplitudes of the leading term are more than noise. If they are not, what is left out
-// falls with statistics, too.
+// Whether the amplitudes of the leading term are significant. If not, the neglected terms decrease
+// with the statistical error, too.
 bool drifts(const CrossingFit& fit) {
   for (Eigen::Index k = 1; k < fit.fit.parameters.size(); ++k) {
     const Value amplitude = fit.fit.parameter(k);
@@ -105,7 +105,7 @@ TargetStep next_step(const StudyConfig& config, const PointData& point) {
   if (!result.accepted()) {
     step.error = std::numeric_limits<double>::quiet_NaN();
     for (SizeTarget& size : step.sizes) size.share = size.thermal = step.error;
-    // Larger sizes mend what does not converge, nothing here the rest.
+    // Larger sizes can fix a lack of convergence; other failures cannot be fixed here.
     if (may_add && result.status() == TcStatus::not_converged) {
       step.another_size = true;
     } else {
@@ -116,8 +116,8 @@ TargetStep next_step(const StudyConfig& config, const PointData& point) {
   const double tc = result.tc.value.value, target = *config.target_error * tc;
   const double statistical = result.tc.value.error, total = result.tc.total().error;
   step.error = total / tc;
-  // An error is an estimate: where it has few degrees of freedom it is too small now and then, and
-  // to stop there would make it too small always. One standard error of the error above it counts.
+  // An error with few degrees of freedom is sometimes too small, and stopping there would make it
+  // too small systematically. Therefore one standard error of the error is added.
   const double doubt = 1 + 1 / std::sqrt(2 * std::max(result.tc.members, 1.0));
   step.reached = std::hypot(statistical * doubt, result.tc.systematic) <= target;
 
@@ -133,15 +133,15 @@ TargetStep next_step(const StudyConfig& config, const PointData& point) {
   }
   for (SizeTarget& size : step.sizes) size.share /= variance_now;
   if (step.reached) return step;
-  // The fit's variance, what it leaves out included, against what is reported: by the factors for
-  // few graphs and misfit, and the spread of the fits.
+  // Ratio of the variance of the fit (neglected terms included) to the reported one. They differ by
+  // the factors for few graphs and misfit, and by the spread of the fits.
   const std::vector<WeighedFit> fits{weighed_fit(chosen)};
   const double endless = std::numeric_limits<double>::infinity();
   const double now = allocate(fits, sources, endless, 0).variance;
   const double reported = std::pow(statistical * doubt, 2) + std::pow(result.tc.systematic, 2);
   const double wanted = kAim * target * target / std::max(reported / now, 1.0);
   const Allocation all = allocate(fits, sources, wanted, endless);
-  // Graphs mend what the form leaves out only where larger sizes can take over from smaller ones.
+  // More graphs reduce the neglected terms only if the fit can shift weight to larger sizes.
   if (drifts(chosen) && result.tc.systematic > kMostSystematic * target &&
       (may_add || all.exhausted)) {
     step.another_size = may_add;
@@ -153,10 +153,10 @@ TargetStep next_step(const StudyConfig& config, const PointData& point) {
     }
     return step;
   }
-  // Where the error should be below the target but for bad luck, more of everything.
+  // If the error should already be below the target on average, all sources grow.
   const double variance = now > wanted ? wanted : 0;
-  // As much as is needed, less what the need is uncertain by: a variance of n degrees of freedom is
-  // known to (2/n)^(1/2) of it.
+  // The needed work minus its uncertainty: the relative error of a variance with n degrees of
+  // freedom is (2/n)^(1/2).
   const double certain = 1 - std::sqrt(2 / std::max(result.tc.members, 2.0));
   const double needed = now > wanted ? std::min(certain * all.work, kCertainGrowth * work) : 0;
   const double most_work = std::max(kGrowth * work, needed);

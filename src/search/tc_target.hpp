@@ -1,22 +1,21 @@
-// What brings Tc of one p closest to a target_error for the least work: a pure function of the
-// graphs so far, so that every process that sees the same results does the same next.
+// Decides which graphs, measurements and sizes bring Tc of one p closest to a target_error with the
+// least work. It is a pure function of the graphs so far, so processes that see the same results
+// take the same step.
 //
-// The error of Tc is that of a fit to the crossings (analysis/scaling/extrapolation.hpp), to whose
-// covariance each size adds a part that falls with its graphs and measurements. The jackknife gives
-// these parts; two halves of each graph's replicas tell how much of them is thermal noise, which
-// more measurements lower, and how much the spread between graphs, which only graphs do.
-// analysis/scaling/allocation.hpp finds the cheapest growth to the target. One step takes half as
-// much work again as was done, or what is needed less its uncertainty, up to four times as much:
-// the parts are only as good as the graphs so far.
+// Tc is fitted to crossings (analysis/scaling/extrapolation.hpp). Each size contributes to their
+// covariance a part that falls with its graphs and measurements. The jackknife gives these parts;
+// two halves of each graph's replicas separate thermal noise, which more measurements reduce, from
+// the spread between graphs, which only more graphs reduce. analysis/scaling/allocation.hpp finds
+// the cheapest growth. One step adds at most half of the work done so far, or up to three times
+// that work if the errors show with some certainty that it is needed.
 //
-// The systematic error is that of the term which the extrapolation leaves out. Its covariance
-// counts in the fit that graphs are dealt out for: sizes that are worth little for it get none, and
-// where larger ones become known better the fit leans on them, and it falls. Where it is most of
-// the target, or U at the crossing is far from its mean-field value, a larger size is what helps.
-// The target is reached where the error is below it by its own uncertainty, since to stop at a
-// lucky estimate would make errors too small. Adding one ends with lattice.more_sizes, adding
-// graphs with lattice.most_graphs; the target is missed then, and the state says why. Work is that
-// of error_source() (rounds.hpp).
+// The systematic error is that of the neglected term of the extrapolation. Its covariance enters
+// the fit that distributes graphs: sizes that contribute little get none, and it falls as the fit
+// relies more on larger sizes. If it is most of the target, or U at the crossing is far from its
+// mean-field value, a larger size is added. The target counts as reached once the error is below it
+// by the error's own uncertainty; stopping at a lucky estimate would make errors too small. If
+// lattice.more_sizes and lattice.most_graphs are exhausted, the target is missed and the state says
+// why. Work is that of error_source() (rounds.hpp).
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The points of a `tc` study and the tasks that fill them.
+// The points of a `tc` study and their tasks.
 #pragma once
 
 #include <span>
@@ -13,62 +13,60 @@ namespace rewise {
 // The search for one p.
 struct TcPoint {
   PointData data;
-  std::optional<Schedule> schedule;  // the configuration's at this p; nothing: "auto"
+  std::optional<Schedule> schedule;  // from the configuration; nothing: "auto"
   std::optional<ClusterUpdate> cluster;
-  TcWindow window;  // of the last size
+  TcWindow window;  // window of the last size
   TaskSpeed speed;
 };
 
 class TcTasks : public TaskRunner {
  public:
-  // Of `which` of the configuration's p.
+  // For the subset `which` of the configuration's p.
   TcTasks(Study& study, const StopToken& stop, Progress& progress,
           std::span<const std::size_t> which);
 
-  std::vector<TcPoint> points;  // one per p of these
+  std::vector<TcPoint> points;  // one per p in `which`
 
   StudyTask task_of(TcPoint& point, std::size_t size, std::uint32_t graph, const SizePlan& plan,
                     const std::string& purpose) const;
 
-  // task_of() of a size of a point, whether it is open or not.
+  // task_of() for a size of a point; the size need not be open.
   TaskOfGraph task_at(std::size_t point, std::size_t size);
 
-  // That size of that point, with graphs as it begins with them, or so many.
+  // A size of a point with its initial number of graphs, or `graphs`.
   SizeCell cell(std::size_t point, std::size_t size);
   SizeCell cell(std::size_t point, std::size_t size, std::uint32_t graphs);
-  // Of each of these points.
+  // The cells of all these points.
   std::vector<SizeCell> cells(std::span<const std::size_t> which, std::size_t size,
                               std::uint32_t graphs);
 
-  // A size of a point that has none of it: what first_plan() says, no samples.
+  // A new size of a point: the plan of first_plan(), no samples.
   SizeData new_size(const TcPoint& point, std::size_t size);
 
-  // The point's schedule and cluster update, or what holds until tuning has said more.
+  // The point's schedule and cluster update, or provisional ones until tuning.
   SizePlan first_plan(const TcPoint& point, std::size_t size);
-
-  // Where the search is about to begin with that size of these points: its graphs, what the size
-  // before lacks of its own, and the first ones of the size after.
+  // Announces the graphs of a size that the search is about to start at these points: its own,
+  // missing ones of the previous size, and the first ones of the next size.
   void expect_size(std::span<const std::size_t> which, std::size_t size);
 
-  // Under schedule = "auto"; a likely plan of so many measurements.
+  // Chooses schedule = "auto", with a likely plan of `measure` measurements.
   void tune(std::size_t point, std::size_t size, std::uint64_t measure);
 
-  // Expected seconds on one core of the graphs that a size begins with, at these points: of one
-  // size; and of all from `size` on, under the last plan or, before there is one, a likely one.
+  // Expected seconds on one core for the initial graphs at these points: of one size; of all sizes
+  // from `size` on. Uses the last plan or, before there is one, a likely plan.
   double seconds_of_size(std::size_t size, std::span<const std::size_t> which);
   double seconds_from(std::size_t size, std::span<const std::size_t> which);
 
-  // The extents of size number `size` of the study, added ones included.
+  // Extents of size number `size` of the study, including added sizes.
   const std::vector<std::uint32_t>& extents(std::size_t size);
-  // Graphs that a size begins with.
+  // Initial number of graphs of a size.
   std::uint32_t first_graphs(std::size_t size) const;
 
  private:
   std::vector<std::vector<std::uint32_t>> sizes_;
 };
 
-// The next size of a series: as much larger again as the last is than the one before it, in even
-// extents, and never more than twice.
+// The next size of a series, in even extents: the last ratio of sizes continues, limited to two.
 std::vector<std::uint32_t> next_size(const std::vector<std::vector<std::uint32_t>>& sizes);
 
 }  // namespace rewise

@@ -13,42 +13,42 @@
 namespace rewise {
 namespace {
 
-// Of pilots: enough for all control variates, without which bare lattices differ by so much that
-// the last step would be planned far too large; fewer of lattices of more than kHuge sites.
+// Graphs of pilots: enough for all control variates, without which bare lattices differ so much
+// that the last step would be planned far too large. Fewer for lattices above kHuge sites.
 constexpr std::uint32_t kTreePilotGraphs = 24, kFewPilots = 8, kHugePilots = 4;
 constexpr double kHuge = 1u << 21;
 constexpr int kTreePilotTemperatures = 6;
 constexpr std::uint64_t kPilotMeasure = 20, kLeastMeasure = 60, kMostMeasure = 240;
 constexpr double kPilotRatio = 8, kHugeRatio = 4;  // L / xi of the last pilots
 constexpr double kWide = 0.25;                     // half the range of ln lambda of the last pilots
-constexpr double kNarrow = 0.0075;                 // and of the last step, unless it adds errors
-constexpr double kErrors = 4;                      // and over the error, else its slope is unknown
-constexpr double kOfCurvature = 0.2;               // what its unknown curvature may be of the error
-constexpr double kUnknownCurvature = 0.5;          // of ln lambda in u, where pilots leave it open
-constexpr std::uint32_t kGraphs = 64;      // of the last step, about: its lattices are that large
-constexpr std::uint32_t kLeastGraphs = 8;  // and twice as many where they are small
+constexpr double kNarrow = 0.0075;    // the same for the last step, unless it adds errors
+constexpr double kErrors = 4;         // minimum of that in units of the error; fixes the slope
+constexpr double kOfCurvature = 0.2;  // part of the error that unknown curvature may contribute
+constexpr double kUnknownCurvature = 0.5;  // of ln lambda in u, if the pilots do not determine it
+constexpr std::uint32_t kGraphs = 64;  // approximate number in the last step; determines the size
+constexpr std::uint32_t kLeastGraphs = 8;  // minimum; twice as many for small lattices
 // Thermal variance of ln lambda where it is 1, over that of ln X_MM at one T: of a cubic through
 // six temperatures, and of a straight line through two.
 constexpr double kOfPilots = 0.4, kOfLast = 0.5;
-constexpr double kLeastDisorder = 0.1;        // share of the pilots' variance, which is uncertain
-constexpr double kMostSites = 1u << 22;       // of a lattice, unless xi asks for more
+constexpr double kLeastDisorder = 0.1;   // minimum part of the pilots' variance, which is uncertain
+constexpr double kMostSites = 1u << 22;  // per lattice, unless xi requires more
 constexpr double kLimitSites = 2147483584.0;  // of the multispin engine
 constexpr int kMostPilots = 24, kMostRounds = 10, kMostTreeMoves = 4;
-constexpr double kSmallP = 1e-3;      // up to here the form for small p
-constexpr double kSmallPError = 0.3;  // relative error of its lambda, over p
-constexpr double kLevel = 1e-5;       // of the check of equilibrium
+constexpr double kSmallP = 1e-3;      // largest p of the small-p form
+constexpr double kSmallPError = 0.3;  // relative error of its lambda, divided by p
+constexpr double kLevel = 1e-5;       // level of the check of equilibrium
 
 std::uint32_t even_edge(double edge) {
   return 2 * static_cast<std::uint32_t>(std::ceil(std::max(edge, 4.0) / 2 - 1e-9));
 }
 
-// Shortest edge worth a task: about 2^12 sites, in one dimension 2^14.
+// Smallest useful edge: about 2^12 sites, in one dimension 2^14.
 std::uint32_t least_edge(int dim) {
   constexpr std::uint32_t edges[] = {0, 16384, 64, 16, 8};
   return edges[dim];
 }
 
-// The part of the tiles that a device labels (label_tile.hpp) which a lattice fills.
+// Fraction of a lattice's tiles (label_tile.hpp) on a device that is filled.
 double filled_tiles(int dim, std::uint32_t edge) {
   double part = 1;
   for (int k = 0; k < dim && dim > 1; ++k) {
@@ -58,7 +58,7 @@ double filled_tiles(int dim, std::uint32_t edge) {
   return part;
 }
 
-// An edge near `edge`, where `least` allows one: that with the fullest tiles.
+// The edge near `edge`, and at least `least`, with the best filled tiles.
 std::uint32_t tiled_edge(int dim, std::uint32_t least, std::uint32_t edge) {
   std::uint32_t best = std::max(least, edge);
   for (std::uint32_t e = std::max(least, even_edge(0.85 * edge)); e <= 1.15 * edge; e += 2) {
@@ -74,14 +74,14 @@ std::uint64_t equilibration(double length) {
   return 4 + static_cast<std::uint64_t>(std::ceil(8 * std::pow(std::max(length, 1.0), 0.35)));
 }
 
-// Of ln lambda half way between temperatures that are so far apart in u.
+// Error of ln lambda half way between two temperatures at a distance `width` in u.
 double curvature_error(double width) { return kUnknownCurvature / 8 * width * width; }
 
 double rounded(double temperature) {
   return std::strtod(fmt::format("{:.9g}", temperature).c_str(), nullptr);
 }
 
-// Where lambda is about 1, from amplitudes of the regular lattice: a start, never an answer.
+// Temperature with lambda near 1, from amplitudes of the regular lattice: only a starting value.
 double likely_temperature(const TreeRule& rule) {
   if (rule.dim == 1) return chain_tc(rule);
   const double reference = bare_reference(rule);
@@ -89,7 +89,8 @@ double likely_temperature(const TreeRule& rule) {
   double low = 1e-6, high = 40;  // of T - T_b
   for (int step = 0; step < 200; ++step) {
     const double above = std::sqrt(low * high), t = reference + above, beta = 1 / t;
-    // X_MM as that of the regular lattice as far above its transition, relatively.
+    // Approximates X_MM by that of the regular lattice at the same relative distance to its
+    // transition.
     const double mm = regular_mm(rule.dim, tc * t / std::max(reference, 1e-3 * t));
     const BareAverages x{mm, 0, 0, std::tanh(beta)};
     (tree_eigenvalue(rule, beta, x, TreeForm::small_p) > 1 ? low : high) = above;
@@ -113,15 +114,15 @@ void keep_lambda(TreeWork& work, const TreeRoot& root) {
             [](const TreeLambda& a, const TreeLambda& b) { return a.temperature < b.temperature; });
 }
 
-// The range is narrow: these may be the last pilots.
+// Whether the range is narrow, so that these may be the last pilots.
 bool near_root(const TreeWork& work) { return work.pilots > 0 && work.narrow; }
 
-// L / xi that is enough for the last pilots.
+// L / xi that is sufficient for the last pilots.
 double pilot_ratio(const TreeWork& work, double length) {
   return std::pow(kPilotRatio * length, work.rule.dim) > kHuge ? kHugeRatio : kPilotRatio;
 }
 
-// Temperatures over [low, high] of u.
+// Sets temperatures over [low, high] in u.
 void lay_pilots(TreeWork& work) {
   work.temperatures.clear();
   for (int k = 0; k < kTreePilotTemperatures; ++k) {
@@ -136,9 +137,8 @@ void lay_pilots(TreeWork& work) {
   work.fit = {3, false, 0};
 }
 
-// As many control variates as the graphs allow; of small p the number of removed bonds alone:
-// pairs of them are too rare to tell (at p = 0.001 eight make the variance four times that of
-// one).
+// Number of control variates that the graphs allow. For small p, only the number of removed bonds:
+// pairs of them are too rare (at p = 0.001, eight controls give four times the variance of one).
 Eigen::Index controls_of(const TreeWork& work) {
   const Eigen::Index all = !work.rule.rewire                     ? 0
                            : work.data.form == TreeForm::small_p ? 1
@@ -146,7 +146,7 @@ Eigen::Index controls_of(const TreeWork& work) {
   return std::clamp<Eigen::Index>(static_cast<Eigen::Index>(work.rows.size()) / 4 - 1, 0, all);
 }
 
-// With control variates, most important first.
+// Includes control variates, the most important first.
 TreeTable table_of(const TreeWork& work) {
   TreeTable table;
   table.temperature = work.temperatures;
@@ -167,7 +167,8 @@ TreeTable table_of(const TreeWork& work) {
   return table;
 }
 
-// Hot and cold starts agree: else longer equilibration. False where the rows were dropped.
+// Checks that hot and cold starts agree. If not, drops the rows, extends the equilibration and
+// returns false.
 bool in_equilibrium(TreeWork& work) {
   std::vector<double> differences;
   for (const TreeRow& row : work.rows) differences.push_back(row.hot_less_cold);
@@ -180,12 +181,11 @@ bool in_equilibrium(TreeWork& work) {
 }
 
 std::string too_large() {
-  return "the correlation length of the bare lattice asks for more sites than the multispin "
-         "engine "
-         "takes (2^31)";
+  return "the correlation length of the bare lattice requires more sites than the multispin "
+         "engine supports (2^31)";
 }
 
-// Between the two temperatures where lambda passes 1, straight in u and ln lambda.
+// Interpolates ln lambda linearly in u between the two temperatures around lambda = 1.
 double root_between(const TreeWork& work, const TreeRoot& root) {
   for (std::size_t t = 0; t + 1 < root.lambda.size(); ++t) {
     const double a = std::log(root.lambda[t].value), b = std::log(root.lambda[t + 1].value);
@@ -209,7 +209,7 @@ double mm_at(const TreeWork& work, const TreeTable& table, double u) {
   return table.mm.col(static_cast<Eigen::Index>(near)).mean();
 }
 
-// The root lies outside of the window by more than its width.
+// Whether the root lies outside the window by more than its width.
 bool off_centre(const TreeWork& work, const TreeRoot& root) {
   const double u0 = tree_coordinate(work.rule, work.temperatures[0]),
                u1 = tree_coordinate(work.rule, work.temperatures[1]);
@@ -217,9 +217,9 @@ bool off_centre(const TreeWork& work, const TreeRoot& root) {
   return std::abs(u - 0.5 * (u0 + u1)) > u1 - u0;
 }
 
-// `missed`: by how much ln lambda may have been wrong where `root` comes from.
+// `missed`: possible error of ln lambda at the origin of `root`.
 void lay_last(TreeWork& work, const TreeRoot& root, double missed) {
-  // u-derivative of ln lambda.
+  // Derivative of ln lambda in u.
   const double t = root.tc.value, h = 1e-6;
   const double per_u =
       root.slope * h / (tree_coordinate(work.rule, t * (1 + h)) - tree_coordinate(work.rule, t));
@@ -235,22 +235,22 @@ void lay_last(TreeWork& work, const TreeRoot& root, double missed) {
   work.fit = {1, true, std::clamp(work.pilot.curvature, -1.0, 1.0)};
 }
 
-// Size, temperatures and number of graphs of the last step, from the pilots.
+// Plans size, temperatures and number of graphs of the last step from the pilots.
 void begin_last(TreeWork& work) {
   const TreeRoot& pilot = work.pilot;
-  const double wanted = work.data.asked * std::abs(pilot.slope);  // error of ln lambda
+  const double wanted = work.data.asked * std::abs(pilot.slope);  // requested error of ln lambda
   const double ratio = std::clamp(std::log(40 / wanted), 8.0, 18.0);
   work.data.length = bare_correlation_length(work.rule.dim, pilot.mm);
-  // Variance of ln lambda of a lattice, times its sites: what updates average out, at one of
-  // them, and what they do not.
+  // Variance of ln lambda per lattice, times its sites: the part that updates average out (per
+  // update), and the rest.
   double thermal = 0;
   for (const TreeRow& row : work.rows) {
     thermal += row.thermal / static_cast<double>(work.rows.size());
   }
   const double all = std::pow(pilot.lambda_error.error, 2) * static_cast<double>(work.rows.size());
   const double of_pilots = std::min(kOfPilots * thermal, (1 - kLeastDisorder) * all);
-  // A low estimate, since lattices can be added, not taken back: a standard deviation below, and
-  // without what fitted control variates add.
+  // A low estimate (one standard deviation below, without the noise of fitted control variates),
+  // since lattices can be added later but not removed.
   const auto graphs_of_pilots = static_cast<double>(work.rows.size());
   const double unfitted = graphs_of_pilots - static_cast<double>(controls_of(work));
   const double low = all * unfitted / graphs_of_pilots * (1 - std::sqrt(2 / unfitted));
@@ -264,7 +264,7 @@ void begin_last(TreeWork& work) {
   const auto sites_for = [&](std::uint64_t updates) {
     return (of_update / static_cast<double>(updates) + of_lattice) / (wanted * wanted);
   };
-  // The least work for the error: (equilibrate + m) (of_update / m + of_lattice).
+  // Minimises the work for the error: (equilibrate + m) (of_update / m + of_lattice).
   work.measure = measure(std::sqrt(static_cast<double>(work.equilibrate) * of_update / of_lattice));
   const double dim = work.rule.dim, pilot_edge = work.edge;
   const double by_error =
@@ -283,7 +283,7 @@ void begin_last(TreeWork& work) {
   lay_last(work, pilot, std::min(0.5 * tree_finite_size(pilot_edge / work.data.length), 0.1));
 }
 
-// Moves and narrows the range, enlarges the lattice, or goes on to the last step.
+// Moves and narrows the range, enlarges the lattice, or starts the last step.
 void decide_pilot(TreeWork& work, const TreeRoot& root, const TreeTable& table) {
   if (++work.pilots > kMostPilots)
     return fail(work, "the pilots found no temperature with lambda = 1");
@@ -298,7 +298,7 @@ void decide_pilot(TreeWork& work, const TreeRoot& root, const TreeTable& table) 
     work.equilibrate = std::max(work.equilibrate, equilibration(length));
     return true;
   };
-  if (!(first > 1)) {  // the root lies below
+  if (!(first > 1)) {  // the root lies below the range
     if (work.edge < 4 * length_low) {
       if (!grow(length_low)) return fail(work, too_large());
     } else {
@@ -307,7 +307,7 @@ void decide_pilot(TreeWork& work, const TreeRoot& root, const TreeTable& table) 
     }
     return lay_pilots(work);
   }
-  if (!(end < 1)) {  // or above
+  if (!(end < 1)) {  // the root lies above the range
     work.low = work.high - 0.2 * width;
     work.high = work.low + width;
     return lay_pilots(work);
@@ -371,7 +371,7 @@ void decide_last(TreeWork& work, const TreeRoot& root) {
   const double statistical = root.tc.error / root.tc.value,
                left_out = point.systematic / root.tc.value;
   const double room = point.asked * point.asked - left_out * left_out;
-  // Of more graphs, to which fitted control variates add less.
+  // With more graphs, fitted control variates add less noise.
   const double unfitted = work.graphs - static_cast<double>(controls_of(work));
   const double needed = room > 0 ? unfitted * statistical * statistical / room * 1.2 + 1 : 1e18;
   if (needed > static_cast<double>(work.most_graphs)) {
@@ -381,7 +381,7 @@ void decide_last(TreeWork& work, const TreeRoot& root) {
   } else if (point.rounds >= kMostRounds) {
     point.stopped = "it is not reached after the last round";
   } else {
-    // Errors of few graphs are uncertain: no more than twice or four times as many at a time.
+    // Errors of few graphs are uncertain, so their number grows at most by a factor of two or four.
     const double most = (work.graphs < kGraphs ? 2.0 : 4.0) * work.graphs;
     work.graphs =
         static_cast<std::uint32_t>(std::clamp(std::ceil(needed), work.graphs + 1.0, most));
@@ -428,7 +428,7 @@ TreeWork open_tree(const StudyConfig& config, double p) {
   const double half = rule.dim == 1 ? 0.15 : 0.5;
   work.low = u - half;
   work.high = u + half;
-  // As large as the correlation length there asks for, up to a moderate size.
+  // As large as the correlation length requires, up to a moderate size.
   const double ways = std::tanh(1 / t) * 2 * rule.dim * rule.p;
   const double length = bare_correlation_length(rule.dim, std::max(1.0, 1 / ways));
   const double moderate = std::pow(static_cast<double>(1u << 16), 1.0 / rule.dim);

@@ -10,7 +10,7 @@
 namespace rewise {
 namespace {
 
-// Beyond this many standard errors of their difference both values are not the same number.
+// Two values that differ by more than this many standard errors are inconsistent.
 constexpr double kDiffer = 3;
 
 double gamma_of(int dim) { return dim == 2 ? 1.75 : dim == 3 ? 1.237075 : 1; }
@@ -50,7 +50,7 @@ Json tree_json(const TreePoint& point) {
   return json;
 }
 
-// Of two values with independent errors.
+// Combines two values with independent errors.
 BestTc best_of(const std::optional<Value>& crossings, const std::optional<Value>& tree) {
   if (!crossings) return {{}, tree, tree ? "tree" : "", {}, {}};
   if (!tree) return {{}, crossings, "crossings", {}, {}};
@@ -169,7 +169,7 @@ Cells tree_cells(const TreeResult& result, const TcResult& crossings, std::size_
   const auto unless_alone = [&result](const char* head) { return result.alone ? "" : head; };
   const bool both = best.difference.has_value();
   const double z = both ? best.difference->z : 0;
-  // Of the last step, where there was one.
+  // True if there was a last step.
   const bool lattices = tree.none.empty() && tree.edge > 0;
   return {text_cell(unless_alone("crossings"), printed(crossings.points[k].accepted_tc())),
           {"tree_tc", result.alone ? "Tc" : "tree", known(tree.total().value), printed(tc)},

@@ -1,4 +1,4 @@
-// What `rewise tc` reports of the tree condition, beside the crossings (analysis/SUMMARY.md).
+// Report of `rewise tc` on the tree condition, beside the crossings (analysis/SUMMARY.md).
 #pragma once
 
 #include <optional>
@@ -12,26 +12,26 @@
 
 namespace rewise {
 
-// Tc of one p by the tree condition less that by crossings, where both are known.
+// Tc of one p by the tree condition minus Tc by crossings, if both are known.
 struct MethodDifference {
   Value value;
-  double z = 0;  // in standard errors
+  double z = 0;  // difference in standard errors
   bool agree = false;
 };
 
-// The best Tc of one p: the weighted mean of both methods where they agree, the only one that is
-// known, or none.
+// The best Tc of one p: the weighted mean of both methods if they agree, the only known value, or
+// none.
 struct BestTc {
   std::optional<MethodDifference> difference;
   std::optional<Value> tc;
   std::string_view method;  // "both", "tree", "crossings"
-  // From p = 0, and that over p^(1/gamma).
+  // Shift from p = 0, and the shift divided by p^(1/gamma).
   std::optional<Value> shift, amplitude;
 };
 
 struct TreeResult {
-  bool alone = false;   // crossings were not asked for
-  std::string refusal;  // why there is no tree condition; "": there is, and the rest holds
+  bool alone = false;   // the study has no crossings
+  std::string refusal;  // why there is no tree condition; "": the other members are valid
   std::vector<TreePoint> points;
   std::vector<BestTc> best;  // [point]
   std::optional<Value> tc0;
@@ -48,7 +48,7 @@ TreeResult join_methods(const StudyConfig& config, const TcResult& crossings,
 std::string_view tree_status(const TreePoint& point);
 std::vector<std::string> tree_reasons(const TreePoint& point);
 
-// Adds "tree", "comparison" and "best" of each point, and what follows from the best values.
+// Adds "tree", "comparison" and "best" of each point, and results derived from the best values.
 void add_tree(const TreeResult& result, Json& summary);
 
 // Point `k` in the table and in tc.csv.

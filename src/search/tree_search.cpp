@@ -13,11 +13,11 @@
 namespace rewise {
 namespace {
 
-// Sweeps that take a few hundredths of a Swendsen-Wang update and change what it leaves alone:
-// tau_int of the sums over clusters falls from 0.88 updates to 0.54 in two dimensions at p = 0.1.
+// The sweeps cost a few hundredths of a Swendsen-Wang update and change what it leaves unchanged:
+// tau_int of the sums over clusters falls from 0.88 updates to 0.54 (two dimensions, p = 0.1).
 constexpr Schedule kSchedule = {2, 1};
 
-// Means of a task's sums, per site. `row` has the counts where its lattice was built just now.
+// Means of a task's sums, per site. `row` already has the counts if its lattice was built just now.
 void reduce_tree(const TaskSpec& spec, const TaskData& data, TreeRow& row) {
   const auto count = static_cast<Eigen::Index>(data.temperature.size());
   for (auto* x : {&row.mm, &row.md, &row.dd, &row.bond}) x->setZero(count);
@@ -71,7 +71,7 @@ class TreeSearch {
     return so_far();
   }
 
-  // Of the last step that was finished; a p without one has no Tc.
+  // Results of completed last steps. A p without one has no Tc.
   std::vector<TreePoint> so_far() const {
     std::vector<TreePoint> points;
     for (const TreeWork& work : works_) {
@@ -105,14 +105,15 @@ class TreeSearch {
                    static_cast<double>(spec.temperatures.size() * spec.cycles());
     task.purpose = work.last ? "graph" : "pilot";
     task.speed = &speeds_[i];
-    task.extends = false;  // what is asked for more has other temperatures, a size or a number
+    task.extends =
+        false;  // a further request has other temperatures, another size or number of graphs
     return task;
   }
 
-  // Those whose next step costs little, of all that are not done: small lattices, of large p, have
-  // their Tc before the large ones of small p keep the device.
+  // The unfinished p whose next step is cheap. Small lattices (large p) thus get their Tc before
+  // the large lattices of small p occupy the device.
   std::vector<std::size_t> cheapest() const {
-    constexpr double together = 8;  // times the least
+    constexpr double together = 8;  // times the cheapest step
     const auto cost = [](const TreeWork& work) {
       const double graphs = work.graphs - static_cast<double>(work.rows.size());
       return graphs * work.sites() * static_cast<double>(work.temperatures.size()) *
@@ -129,7 +130,7 @@ class TreeSearch {
     return chosen;
   }
 
-  // Brings these to their graphs.
+  // Runs the missing graphs of these p.
   void fill(const std::vector<std::size_t>& active) {
     struct Target {
       std::size_t work;

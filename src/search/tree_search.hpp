@@ -1,8 +1,8 @@
-// Tc(p) by the tree condition (analysis/README.md): runs tasks on bare lattices and finds where
-// lambda(T) = 1. No crossings, no sizes to extrapolate from; the lattice's size follows from the
-// correlation length of the bare lattice. tree_criterion.hpp decides what to run for each p; all p
-// go through their steps together. The same tasks on every device; running again computes what is
-// missing.
+// Tc(p) by the tree condition (analysis/README.md): runs tasks on bare lattices and solves
+// lambda(T) = 1. There are no crossings and no extrapolation over sizes; the correlation length of
+// the bare lattice determines its size. tree_criterion.hpp decides what to run for each p; all p
+// proceed together. Tasks are the same on every device, and a repeated run computes only missing
+// ones.
 #pragma once
 
 #include <functional>
@@ -26,21 +26,21 @@ struct TreePoint {
   double p = 0;
   std::string none;  // why the condition does not apply to this p; "": it does
   TreeForm form = TreeForm::whole;
-  // Of the lattices of the last step; 0 where there was none, or its root lay beside its window.
+  // Lattices of the last step; 0 if there was none or its root was outside the window.
   std::uint32_t edge = 0, graphs = 0;
   std::uint64_t equilibrate = 0, measure = 0;
   int rounds = 0;
-  TreeRoot root;      // of the last step; before that, of the pilots
+  TreeRoot root;      // of the last step or, before it, of the pilots
   double length = 0;  // correlation length of the bare lattice, in lattice spacings
-  // Standard deviation, of Tc, of what is left out: of size, curvature, the form for small p.
+  // Standard deviation of Tc due to neglected effects: size, curvature, the form for small p.
   double systematic = 0;
   double asked = 0, reached = 0;     // relative errors
   std::vector<std::string> reasons;  // why there is no Tc
-  std::string stopped;               // why the error asked for is missed, or ""
+  std::string stopped;               // why the requested error is missed, or ""
   std::vector<TreeLambda> lambda;    // ascending in temperature
-  std::optional<double> exact;       // in one dimension
+  std::optional<double> exact;       // exact Tc, in one dimension
 
-  // Roots of pilots are none: their lattices are too small.
+  // Roots of pilots do not count, because their lattices are too small.
   bool accepted() const { return none.empty() && root.ok && edge > 0 && reasons.empty(); }
   Value total() const;
   std::optional<Value> accepted_tc() const {
@@ -48,14 +48,14 @@ struct TreePoint {
   }
 };
 
-// Whether the condition applies to a study at all: "", or why not.
+// Why the condition does not apply to a study; "" if it does.
 std::string tree_refusal(const StudyConfig& config);
 
-// Relative error of Tc where no target_error is given.
+// Default relative error of Tc without a target_error.
 inline constexpr double kTreeError = 1e-4;
 
-// One per p of the configuration. Error(interrupted) as Study::run; `interrupted` gets what there
-// is before.
+// One per p of the configuration. Throws Error(interrupted) as Study::run(), after calling
+// `interrupted` with the results so far.
 std::vector<TreePoint> search_tree(
     Study& study, const StopToken& stop, Progress& progress,
     const std::function<void(std::vector<TreePoint>)>& interrupted = {});

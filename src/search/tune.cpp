@@ -17,7 +17,7 @@
 namespace rewise {
 namespace {
 
-constexpr double kEquilibriumShare = 0.4;  // of the budget, at most
+constexpr double kEquilibriumShare = 0.4;  // maximum fraction of the budget
 constexpr double kEquilibriumTaus = 10;
 constexpr double kAgreement = 1e-3;  // level of the test of hot against cold
 constexpr double kTied = 2;          // joint standard errors
@@ -99,7 +99,7 @@ void Tuner::equilibrate() {
   const double end = now() + kEquilibriumShare * setting_.budget;
   bool done = false;
   std::uint64_t cycles = 0;
-  // Each stretch is as long as all before it together, which it forgets.
+  // Each stretch is as long as all previous ones, which are discarded.
   for (std::size_t length = 32; !done && now() < end; length *= 2) {
     TuneSeries series(engine.replicas());
     while (series.times() < length && now() < end) {
@@ -140,9 +140,9 @@ bool Tuner::in_equilibrium(const TuneSeries& series) const {
   return true;
 }
 
-// About, from one short stretch.
+// Estimate from one short stretch.
 double Tuner::seconds_per_cycle(TuneEngine& engine, const Schedule& schedule) {
-  engine.advance(schedule, 1);  // sets up what the first use sets up
+  engine.advance(schedule, 1);  // includes the setup of the first use
   std::uint64_t cycles = 0;
   const double begin = now();
   do {

@@ -31,8 +31,8 @@ constexpr double kWatchShare = 0.25;  // of a turn, with configurations compared
 // What a cycle may cost less than its updates were expected to: launches shared by many updates.
 constexpr double kCheaper = 0.5;
 
-// On one thread of the CPU that thread's own time, which other programs hardly disturb; else the
-// clock on the wall.
+// On one CPU thread, the time of that thread, which other programs hardly disturb; else wall-clock
+// time.
 double working_time(const Engine& engine) {
   if (engine.device() != "cpu" || engine.threads() != 1) return now();
   timespec time{};
@@ -44,7 +44,7 @@ double update_seconds(const Work& work) { return work.local_seconds + work.clust
 
 std::size_t even(double count) { return 2 * static_cast<std::size_t>(std::max(1.0, count / 2)); }
 
-// Few, spread over the hot and the cold halves; fewer where reading them takes long.
+// A few replicas, spread over the hot and the cold half; fewer if reading them takes long.
 std::vector<std::uint32_t> watched_replicas(std::uint64_t sites, std::uint32_t replicas) {
   const std::uint32_t wanted = sites <= 65536 ? 8 : 4;
   const std::uint32_t count = std::min(wanted, replicas);
@@ -164,7 +164,7 @@ namespace {
 // a contender is worth is overestimated then, as it is by a short series.
 constexpr double kLikelyLeft = 0.35;
 
-// Averages over stretches of so many times, of each replica: [stretch * replica].
+// Averages over stretches of equal length, for each replica: [stretch * replica].
 Eigen::ArrayXd stretch_means(const TuneSeries& series, const RealSeries& values,
                              Eigen::Index length) {
   std::vector<double> means;
@@ -179,8 +179,8 @@ Eigen::ArrayXd stretch_means(const TuneSeries& series, const RealSeries& values,
   return Eigen::Map<Eigen::ArrayXd>(means.data(), static_cast<Eigen::Index>(means.size()));
 }
 
-// The share of the variance of an observable's averages that a fit by those of the controls leaves;
-// nothing where the series is too short to tell.
+// Fraction of the variance of an observable's averages that remains after a fit by the controls;
+// nothing if the series is too short to determine it.
 std::optional<double> share_left(const TuneSeries& series, const RealSeries& observable, double tau,
                                  std::span<const RealSeries> controls) {
   // Beyond which little of an observable's correlations reaches; half of it will do.
@@ -203,7 +203,7 @@ std::optional<double> share_left(const TuneSeries& series, const RealSeries& obs
   const Eigen::VectorXd fit = normal.ldlt().solve(x.transpose() * y.matrix());
   const double left = (y.matrix() - x * fit).squaredNorm() / y.square().sum() *
                       static_cast<double>(count - 1) / static_cast<double>(count - 1 - k);
-  constexpr double least = 0.05;  // less is not believed
+  constexpr double least = 0.05;  // a smaller fraction is not trusted
   return std::isfinite(left) ? std::clamp(left, least, 1.0) : 1;
 }
 
@@ -273,13 +273,13 @@ double TuneTrial::run(double seconds) {
   if (!engine_.enter(this)) series_.interrupt();
   const double bulk = begin + (1 - kWatchShare) * seconds;
   do {
-    // In several steps, each a timed piece.
+    // In several timed pieces.
     const double room = std::min((bulk - now()), seconds / 4) / sample_seconds();
     const double wished = std::max<double>(kFirstSamples, static_cast<double>(series_.times()) / 2);
     step(even(std::clamp(room, series_.times() == 0 ? kLeastSamples : 2.0, wished)), false);
     adapt();
   } while (now() < bulk);
-  // Some at least: a machine that is busy otherwise may have eaten up the time.
+  // At least a few, because other load on the machine may have used up the time.
   const double least = correlation_.times() == 0 && series_.times() >= kEnoughToJudge ? 16 : 0;
   const double room = (begin + seconds - now()) / (sample_seconds() + watching_seconds_);
   const double watch = std::clamp(room, least, static_cast<double>(kLags));
@@ -293,7 +293,7 @@ double TuneTrial::run(double seconds) {
   return now() - begin;
 }
 
-// Only samples taken in one call of the engine are timed: a run makes them like that.
+// Times only samples taken in one call of the engine, as in a real run.
 void TuneTrial::step(std::size_t count, bool configurations) {
   const SampleUnits units = engine_.units();
   if (configurations) {
@@ -338,7 +338,7 @@ void TuneTrial::take_configurations() {
   correlation_.add(std::move(bits));
 }
 
-// Seconds of one sample of all replicas, as far as known.
+// Estimated seconds of one sample of all replicas.
 double TuneTrial::sample_seconds() const {
   const Piece& last = pieces_.empty() ? open_ : pieces_.back();
   if (last.cycles == 0) return expected_ * static_cast<double>(every_);
@@ -370,7 +370,7 @@ void TuneTrial::adapt() {
   judge();
 }
 
-// A short series may give a tau below that of white noise, which would be worth too much.
+// A short series may give a tau below that of white noise, which would overestimate the rate.
 Value TuneTrial::rate() const {
   const double every = static_cast<double>(every_);
   const Value tau{std::max(0.5, noise_.m2.tau.value * every), noise_.m2.tau.error * every};
@@ -381,7 +381,7 @@ Value TuneTrial::worth() const {
   const double every = static_cast<double>(every_);
   const Value tau = noise_.tau(0.5 / every);
   const Value updates = cost(false), both = cost(true);
-  const double apart = std::max(1.0, std::ceil(noise_.m2.tau.value * every));  // as studies do
+  const double apart = std::max(1.0, std::ceil(noise_.m2.tau.value * every));  // as in studies
   return decorrelated_rate({tau.value * every, tau.error * every},
                            {updates.value + (both.value - updates.value) / apart, both.error});
 }

@@ -1,14 +1,15 @@
-// One candidate of the tuner at work: an engine that runs a schedule from an equilibrated state,
-// its series so far, its clocks.
+// One candidate of the tuner: an engine that runs a schedule from an equilibrated state, its series
+// so far, and its times.
 //
-// Equilibrium is the same for all candidates, so each goes on from where the last one left its
-// engine: no state is kept for any (128 MiB at L = 1024 with 1024 replicas, a quarter of a second
-// to put in place), and a series is one of stretches, turns in a row, across which no lag reaches.
+// All candidates share the same equilibrium, so each continues from the state in which the previous
+// one left the engine. No state is stored per candidate (128 MiB at L = 1024 with 1024 replicas,
+// which take 0.25 s to restore). A series consists of stretches, one per uninterrupted sequence of
+// turns, and no lag crosses stretches.
 //
-// Measurements are `every` cycles apart. Where tau_int of m^2 comes out longer than kMostTau
-// samples, every second sample is dropped and `every` doubles; below kLeastTau samples (which only
-// happens when an early guess was off) the series starts anew with a quarter of `every`. So tau
-// stays within 2 to 20 samples however short a cycle is.
+// Measurements are `every` cycles apart. If tau_int of m^2 exceeds kMostTau samples, every second
+// sample is dropped and `every` doubles. If it is below kLeastTau samples (only after a wrong early
+// guess), the series restarts with a quarter of `every`. tau thus stays within 2 to 20 samples for
+// any length of a cycle.
 #pragma once
 
 #include <memory>
@@ -30,12 +31,12 @@ struct Candidate {
   bool operator==(const Candidate&) const = default;
 };
 
-// "1:4", or "1:4 SW" where Swendsen-Wang stands in place of Wolff, "1:4 few" few-cluster.
+// "1:4"; "1:4 SW" for Swendsen-Wang instead of Wolff; "1:4 few" for few-cluster.
 std::string candidate_text(const Candidate& candidate);
 
 inline constexpr double kLeastTau = 2, kMostTau = 14;  // samples
 
-// One engine that candidates of one cluster update take turns on.
+// One engine shared by the candidates of one cluster update.
 class TuneEngine {
  public:
   TuneEngine(std::unique_ptr<EngineBatch> batch, std::uint64_t sites, std::uint32_t replicas,
@@ -44,14 +45,14 @@ class TuneEngine {
 
   std::uint64_t sites() const { return sites_; }
   std::uint32_t replicas() const { return replicas_; }
-  std::uint32_t states() const { return model_.q; }  // of a spin
+  std::uint32_t states() const { return model_.q; }  // per spin
   SampleUnits units() const { return model_.sample_units(static_cast<double>(sites_)); }
   Engine& engine() { return batch_->engine(0); }
 
-  // A turn begins; whether it goes on from this user's last one.
+  // Begins a turn. Returns whether it continues the last turn of the same user.
   bool enter(const void* user) { return std::exchange(user_, user) == user; }
 
-  // Error(interrupted) where the engine is stopped.
+  // Throws Error(interrupted) if the engine is stopped.
   void advance(const Schedule& schedule, std::uint64_t cycles);
   std::vector<Observation> sample(const Schedule& schedule, std::uint64_t every, std::size_t count);
 
@@ -60,18 +61,18 @@ class TuneEngine {
   std::uint64_t sites_;
   std::uint32_t replicas_;
   Model model_;
-  const void* user_ = nullptr;  // whose turn was the last
+  const void* user_ = nullptr;  // user of the last turn
 };
 
-// Series of one temperature, [time][replica], in stretches.
+// Series of one temperature, [time][replica], divided into stretches.
 class TuneSeries {
  public:
   explicit TuneSeries(std::uint32_t replicas) : replicas_(replicas) {}
 
   void interrupt();  // the next time begins a stretch
   void add(const Observation& observation, const SampleUnits& units);
-  // Keeps every second time of each stretch, its last one among them; improved estimators are those
-  // of the updates since the time kept before.
+  // Keeps every second time of each stretch, including the last one. Improved estimators then cover
+  // the updates since the previous kept time.
   void halve();
   void clear();
   std::size_t times() const { return m2_.size() / replicas_; }
@@ -82,7 +83,7 @@ class TuneSeries {
   View energy() const { return view(energy_); }
   View abs_m() const { return view(abs_m_); }
   View m2() const { return view(m2_); }
-  // Of Swendsen-Wang's updates before each time (Ising), where every time has them.
+  // Whether every time has the improved estimators of the Swendsen-Wang updates before it (Ising).
   bool has_improved() const { return !m2_.empty() && improved_m2_.size() == m2_.size(); }
   View improved_m2() const { return view(improved_m2_); }
   View improved_m4() const { return view(improved_m4_); }
@@ -94,7 +95,7 @@ class TuneSeries {
   }
   std::uint32_t replicas_;
   std::vector<double> energy_, abs_m_, m2_, improved_m2_, improved_m4_;
-  std::vector<Eigen::Index> starts_;  // of stretches; the last one may be empty yet
+  std::vector<Eigen::Index> starts_;  // beginnings of stretches; the last stretch may be empty
 };
 
 // tau_int of one of its observables. Where the window did not close (with many replicas it asks for
@@ -120,18 +121,18 @@ struct SeriesNoise {
 };
 SeriesNoise series_noise(const TuneSeries& series, bool improved);
 
-// A trial's figures. Times in cycles; seconds per cycle and replica; NaN where not measured.
+// Results of a trial. Times in cycles; seconds per cycle and replica; NaN if not measured.
 struct TrialFigures {
   Value seconds{0, 0};           // updates only
-  Value seconds_measured{0, 0};  // and a measurement in each cycle
+  Value seconds_measured{0, 0};  // with a measurement in each cycle
   Value tau_energy, tau_abs_m, tau_m2, tau_binder, tau_configuration;
-  bool tau_known = false;  // false: tau_m2 is a lower bound, maybe far too low
+  bool tau_known = false;  // false: tau_m2 is a lower bound that may be far too low
   Value rate{0, 0};        // decorrelated measurements of m^2 per second; tau at least 1/2
   // Per second, of U and N^(1/2) m^2: independent measurements that leave as much variance, on
   // average; a second has a measurement in each tau_m2. What schedules are ranked by.
   Value worth{0, 0};
-  bool worth_known = false;             // false: maybe far too high
-  double m2_left = 1, binder_left = 1;  // as SeriesNoise's
+  bool worth_known = false;             // false: may be far too high
+  double m2_left = 1, binder_left = 1;  // see SeriesNoise
   std::uint64_t every = 1, samples = 0;
 };
 
@@ -155,9 +156,9 @@ class TuneTrial final : public Contender {
   void step(std::size_t count, bool configurations);
   void book(std::size_t count, double seconds, double measuring);
   void close_piece();
-  void judge();  // tau of m^2, for the spacing
+  void judge();  // chooses the spacing from tau of m^2
   void adapt();
-  void refresh();  // all that the standing rests on
+  void refresh();  // updates the values behind standing()
   void take_configurations();
   double sample_seconds() const;
   Value cost(bool measured) const;
@@ -169,17 +170,17 @@ class TuneTrial final : public Contender {
   TuneEngine& engine_;
   double expected_;
   bool improved_;
-  double piece_seconds_ = 0.02;  // a timed piece, at least
+  double piece_seconds_ = 0.02;  // minimum length of a timed piece
   std::uint64_t every_ = 1;
   TuneSeries series_;
   ConfigurationCorrelation correlation_;
   std::vector<std::uint32_t> watched_;  // replicas whose configurations are compared
-  double watching_seconds_ = 0;         // per look at them
+  double watching_seconds_ = 0;         // per comparison of their configurations
   std::vector<Piece> pieces_;
   Piece open_;
   SeriesNoise noise_;  // samples
   bool is_dropped_ = false;
-  TrialFigures last_;  // when it was dropped
+  TrialFigures last_;  // when the candidate was dropped
 };
 
 }  // namespace rewise

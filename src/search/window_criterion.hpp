@@ -1,9 +1,9 @@
-// What `tc` looks for in the temperature windows of its sizes: crossings of Binder's U
-// (crossings.hpp), or peaks of C and chi (peaks.hpp). The driver (tc_search.cpp) runs tasks and
-// asks the criterion where to go next.
+// What `tc` locates in the temperature windows of its sizes: crossings of Binder's U
+// (crossings.hpp) or peaks of C and chi (peaks.hpp). The driver (tc_search.cpp) runs tasks, and the
+// criterion decides on the next windows.
 //
-// All members are pure functions of the configuration and of the results so far. Every process that
-// sees the same results therefore plans the same tasks.
+// All members are pure functions of the configuration and the results so far, so that processes
+// that see the same results plan the same tasks.
 #pragma once
 
 #include <memory>
@@ -17,25 +17,25 @@
 
 namespace rewise {
 
-// The temperatures of one size, in words.
+// The temperatures of one size.
 struct TcWindow {
   double centre = 0, half_width = 0;
-  bool wide = false;  // it holds crossings that lie far apart
+  bool wide = false;  // contains crossings that lie far apart
 
   bool operator==(const TcWindow&) const = default;
 };
 
-// Share of half a window's width within which a crossing or a peak is well inside.
+// Fraction of half a window's width within which a crossing or peak is well inside.
 inline constexpr double kInside = 0.6;
 
 struct WindowDecision {
-  bool settled = false;  // all that is looked for lies well inside: the window may stay
-  TcWindow next;         // settled: its centre is the best estimate so far; else: where to go on
+  bool settled = false;  // all crossings or peaks are well inside; the window may stay
+  TcWindow next;  // settled: the centre is the best estimate so far; else: the window to try next
 };
 
 struct ScanDecision {
   double centre = 0;
-  bool found = true;  // else `centre` is where the search had better begin
+  bool found = true;  // otherwise `centre` is where the search should start
 };
 
 class WindowCriterion {
@@ -43,38 +43,37 @@ class WindowCriterion {
   explicit WindowCriterion(const StudyConfig& config) : config_(config) {}
   virtual ~WindowCriterion() = default;
 
-  // The coarse scan takes so many of the smallest sizes.
+  // Number of the smallest sizes in the coarse scan.
   virtual std::size_t scan_sizes() const = 0;
-  // Whether the scan may look where Tc is likely first, and again with Swendsen-Wang updates where
-  // replicas that started hot and cold disagree.
+  // Whether the scan may start where Tc is likely, and repeat with Swendsen-Wang updates if
+  // replicas with hot and cold start disagree.
   virtual bool adaptive_scan() const = 0;
   virtual ScanDecision locate(std::span<const ScanResult> sizes) const = 0;
 
-  // The first window of size number `size` (point.sizes.size() where it is not open yet), after
-  // `last`, that of the size before.
+  // The first window of size number `size` (may be point.sizes.size()), given the window `last` of
+  // the previous size.
   virtual TcWindow first_window(const PointData& point, std::size_t size, double sites,
                                 const TcWindow& last) const = 0;
-  // Where the window of size number `size` should lie after so many moves, from the pilot graphs
-  // (the first kPilotGraphs) alone: more graphs must not move a window.
+  // The next window of size number `size` after a number of moves. Uses only the first kPilotGraphs
+  // graphs, because additional graphs must not move a window.
   virtual WindowDecision decide(const PointData& point, std::size_t size, const TcWindow& window,
                                 int move) const = 0;
-  // A new window for the size before `size`, where its own no longer covers what `window` is
-  // around.
+  // A new window for the size before `size`, if its own no longer covers the centre of `window`.
   virtual std::optional<TcWindow> follow(const PointData& /*point*/, std::size_t /*size*/,
                                          const TcWindow& /*window*/) const {
     return std::nullopt;
   }
-  virtual std::size_t first_decided() const = 0;  // sizes before this one keep their first window
-  // A window that needed no move at one size is likely to need none at the next.
+  virtual std::size_t first_decided() const = 0;  // smaller sizes keep their first window
+  // Whether a window that needed no move at one size is likely to need none at the next.
   virtual bool windows_last() const = 0;
   virtual int most_moves() const = 0;
-  // No window was found in most_moves(): notes it.
+  // Records that no window was found within most_moves().
   virtual void give_up(PointData& point, const std::string& size) const = 0;
 
-  // What the samples of an open size need besides the grid of `grid_points()` temperatures.
+  // Sets what samples of an open size need besides the grid of `grid_points()` temperatures.
   virtual void prepare(SizeData& size, double p) const = 0;
   virtual Eigen::Index grid_points() const = 0;
-  // Changes the times that pilots gave.
+  // Adjusts the times found by pilot runs.
   virtual void adjust(SizePlan& plan, double p) const = 0;
   virtual std::uint64_t likely_measurements() const = 0;
 

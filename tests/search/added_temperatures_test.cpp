@@ -72,8 +72,8 @@ TEST_CASE("an added temperature costs its own tasks, and those that are there st
   INFO(more.err);
   REQUIRE(more.status == 0);
   CHECK(computed(more, 4));
-  CHECK(more.err.find("T = 2.6: added as tasks of their own") != std::string::npos);
-  CHECK(more.err.find("not asked for") == std::string::npos);
+  CHECK(more.err.find("T = 2.6: added as new tasks") != std::string::npos);
+  CHECK(more.err.find("no longer requested") == std::string::npos);
   const auto after = digests(place / "study");
   CHECK(after.size() == 8);
   for (const auto& [id, digest] : before) CHECK(after.at(id) == digest);
@@ -131,7 +131,7 @@ TEST_CASE("a changed measure adds measurements, and fewer cost nothing") {
   place.write("s.toml", study("[2.3, 2.6, 2.9]", "2", rest(30)));
   const Output more = place.run(kLine + "study");
   REQUIRE(more.status == 0);
-  CHECK(more.err.find("not asked for") == std::string::npos);
+  CHECK(more.err.find("no longer requested") == std::string::npos);
   const auto after = digests(place / "study");
   for (const auto& [id, digest] : before) CHECK(after.count(id) == 1);  // the same tasks, longer
   place.write("s.toml", place.read("study/study.toml"));
@@ -188,7 +188,7 @@ TEST_CASE("what nothing asks for is shown and removed, and nothing else is") {
   const auto summary = fs::last_write_time(place / "study/summary.json");
   const Output again = place.run(kLine + "study");
   CHECK(computed(again, 0));
-  CHECK(again.err.find("not asked for") == std::string::npos);
+  CHECK(again.err.find("no longer requested") == std::string::npos);
   CHECK(fs::last_write_time(place / "study/summary.json") == summary);  // still finished
   CHECK(place.read("study/summary.csv") == csv);
 }

@@ -89,7 +89,7 @@ TEST_CASE("own graphs are a sweep's sizes") {
   place.write("in/s.toml", own_graphs_study(R"(["hexagon.edges"])"));
   const Output renamed = place.run(kOwnGraphsLine);
   CHECK(renamed.err.find("\n0 task(s) computed") != std::string::npos);
-  CHECK(renamed.err.find("not asked for any more") != std::string::npos);
+  CHECK(renamed.err.find("no longer requested") != std::string::npos);
   CHECK(summary_of(place)["points"][0]["sizes"][0]["energy"] == ring["energy"]);
 
   // A temperature more costs its own task.
@@ -176,7 +176,7 @@ TEST_CASE("own graphs may lie in folders of any name that is UTF-8, and study.to
     run(kOwnGraphsLine, "\n1 task(s) computed");
     CHECK(summary_of(place)["points"][0]["sizes"][0]["measurements"] == 300);
     ask("[2.0, 2.5, 3.0]", "300");
-    run(kOwnGraphsLine, "T = 2.5: added as tasks of their own");
+    run(kOwnGraphsLine, "T = 2.5: added as new tasks");
     run("study study --prune", "0 task(s) removed");
   }
 

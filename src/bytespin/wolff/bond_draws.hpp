@@ -1,4 +1,4 @@
-// Bond draws of one system and step where many are made one by one (CUDA).
+// Fast bond draws for one replica and step on CUDA, where a thread makes many single draws.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace rewise::bytespin {
 
-// Draws for bonds of one system and step: slot_draw() with the products that all bonds share made
-// once (Philox's first round of the step, and what the second makes of it).
+// slot_draw() for the bonds of one replica and step. The products that all bonds share are computed
+// once: Philox's first round of the step and its contribution to the second.
 class BondDraws {
  public:
   BondDraws() = default;

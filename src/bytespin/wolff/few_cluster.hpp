@@ -1,23 +1,23 @@
 // Few-cluster update (Weigel 2011, section III): the lattice is cut into tiles, each tile draws a
 // seed site, and every cluster (of the whole lattice, over Swendsen-Wang's bonds) that holds a seed
-// flips with a probability below one; all others stay. Logically a full Swendsen-Wang decomposition
-// of which the clusters of some random sites are flipped: with one tile Wolff's update but for the
-// flip probability, with tiles of one site Swendsen-Wang's with another flip probability.
+// flips with a probability below one; all others stay. This equals a full Swendsen-Wang
+// decomposition in which only the clusters of some random sites may flip. With one tile it is
+// Wolff's update, and with tiles of one site Swendsen-Wang's, except for the flip probability.
 //
-// Detailed balance: seeds and bonds do not depend on which states clusters take, and a cluster goes
-// from one state to another as often as back. Ergodic only since a cluster may stay as it is:
-// with all found clusters flipped, a single spin could never flip alone. A cluster decides once,
-// however many seeds it holds. Potts: it takes one of the q - 1 other states.
+// Detailed balance holds because seeds and bonds do not depend on the new states of clusters, and
+// because a change of state is as probable as its reverse. The update is ergodic only because a
+// cluster may keep its state: if all found clusters flipped, a single spin could never flip alone.
+// There is one decision per cluster, for any number of its seeds. Potts: a flipped cluster takes
+// one of the q - 1 other states.
 //
-// The sum over seeds of (sites of the tile) x (size of the seed's cluster) has the mean sum n_c^2
-// over all clusters, since a seed is any site of its tile with equal chance: the improved estimator
-// of N^2 <m^2>, free.
+// A seed is any site of its tile with equal probability. Therefore the mean of the sum over seeds
+// of (sites of the tile) x (size of the seed's cluster) is the sum of n_c^2 over all clusters: an
+// improved estimator of N^2 <m^2> without extra cost.
 //
-// Draws (rules.hpp): the bonds are those of Swendsen-Wang, stream bytespin_bond by slot. The
-// seed of tile t is drawn from stream bytespin_seed, item t. What a cluster does is drawn from
-// stream bytespin_flip, item its smallest site. So any way of finding the clusters gives the same
-// trajectory. On the CPU clusters grow from the seeds as Wolff's do (wolff.hpp): costs
-// what the clusters found hold, not the lattice.
+// Draws (rules.hpp): bonds as for Swendsen-Wang, stream bytespin_bond by slot; the seed of tile t
+// from stream bytespin_seed, item t; the decision of a cluster from stream bytespin_flip, item =
+// its smallest site. Every method of finding the clusters therefore gives the same trajectory. On
+// the CPU, clusters grow from the seeds as in wolff.hpp; the cost is proportional to their sites.
 #pragma once
 
 #include <algorithm>

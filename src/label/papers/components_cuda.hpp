@@ -13,13 +13,13 @@ namespace rewise {
 struct CudaComponents {
   std::vector<Site> label;   // [sites] smallest site of the component; kNoLabel where absent
   double label_seconds = 0;  // on the device, within tiles
-  double merge_seconds = 0;  // all of it where a method has no tiles
+  double merge_seconds = 0;  // the total for methods without tiles
   std::uint64_t passes = 0;  // relaxations or scans
 };
 
-// `tile`: edge of tiles, 0 for the method's own choice. `repeats`: the labelling is made so many
-// times and the fastest one told. Error(device) where there is no such device or its memory is too
-// small, Error(usage) for a method that is not on devices.
+// `tile`: edge of tiles, 0 for the method's default. `repeats`: repeats the labelling and returns
+// the fastest time. Throws Error(device) if there is no such device or its memory is too small,
+// Error(usage) for a method that does not run on devices.
 CudaComponents label_components_cuda(const BondConfiguration& configuration, LabelMethod method,
                                      std::uint32_t tile, int device, int repeats = 1);
 

@@ -35,7 +35,7 @@ struct LabelField {
   std::uint32_t* label = nullptr;             // [systems][stride]
   std::uint32_t* parent = nullptr;            // [systems][stride] work space; not of `kalentev`
   std::uint32_t* size = nullptr;  // [systems][stride] work space; 0 after methods without tiles
-  DevicePart part = {};           // of every system: the part of a rank
+  DevicePart part = {};           // the part of every replica that belongs to a rank
 
   // The first element of a system in an array of sites.
   template <class T>
@@ -56,8 +56,8 @@ class FixedPoint;
 // A method with its work space beside LabelField's arrays.
 class LabellerCuda {
  public:
-  // `field` as run() will get it, its pointers not yet needed. `tile`: as tile_edge() gives it.
-  // `stream` must outlive this.
+  // `field` as passed to run(), except that pointers may be unset. `tile`: as returned by
+  // tile_edge(). `stream` must outlive this object.
   LabellerCuda(cudaStream_t stream, LabelMethod method, std::uint32_t tile,
                const LabelField& field);
   ~LabellerCuda();
@@ -74,8 +74,8 @@ class LabellerCuda {
     across(field);
   }
 
-  // Of the last run: relaxations or scans, that which changed nothing included; 0 where there are
-  // none.
+  // Number of relaxations or scans in the last run, including the final one without changes; 0 for
+  // methods without iterations.
   std::uint64_t passes() const { return passes_; }
 
  private:

@@ -1,5 +1,5 @@
-// Labelling by the papers' methods (method.hpp, all but `fast`) on the CPU, serially: for Labeller,
-// which everybody else asks. On CUDA devices: labeller_cuda.hpp.
+// Serial CPU labelling by the papers' methods (method.hpp, all except `fast`). Only Labeller uses
+// it. For CUDA devices see labeller_cuda.hpp.
 #pragma once
 
 #include <cstdint>

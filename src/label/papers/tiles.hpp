@@ -87,7 +87,7 @@ RW_HD TileSite tile_site(const LabelTiles& tiles, const Geometry& g, const TileC
   return out;
 }
 
-// Lowers a word that threads of a block share. Was it larger?
+// Lowers a word that threads of a block share. Returns whether it was larger.
 RW_HD bool lower(std::uint32_t* at, std::uint32_t to) {
 #if defined(__CUDA_ARCH__)
   return atomicMin(at, to) > to;

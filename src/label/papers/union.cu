@@ -1,7 +1,7 @@
 // Union-find by compare-and-swap (ECL-CC: Jaiganesh & Burtscher 2018): pairs of tile roots, or
 // shortcuts, are inserted all at once, the larger root under the smaller; then every site looks up
-// its root. With self-labelled tiles it is `fast` where nothing but bonds is given (Swendsen-Wang
-// updates have a faster one of their own).
+// its root. With self-labelled tiles this is `fast` for given bonds; Swendsen-Wang updates have a
+// faster implementation.
 #include <algorithm>
 
 #include "src/cuda/forest.cuh"
@@ -11,7 +11,7 @@
 namespace rewise::papers {
 namespace {
 
-// A system's threads stride over its pairs.
+// The threads of a replica stride over its pairs.
 __device__ __forceinline__ void unite_system(const LabelField& field, const RootPairs& pairs,
                                              std::uint32_t who, std::uint64_t thread,
                                              std::uint64_t threads) {
