@@ -271,8 +271,9 @@ std::vector<BenchGroup> bench_groups(const BenchPlan& plan, const BenchOptions& 
     }
   }
   if (groups.empty()) {
-    throw Error(ExitCode::usage,
-                fmt::format("--device: {}: nothing that was asked for runs there", options.device));
+    throw Error(
+        ExitCode::usage,
+        fmt::format("--device: {}: no requested engine or method runs there", options.device));
   }
   return groups;
 }

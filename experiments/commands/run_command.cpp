@@ -119,7 +119,7 @@ std::string metropolis_warning(const TaskSpec& spec, const std::optional<Unreach
   constexpr double small = 1e-4;  // of m^2 at Tc, some N^(-1/2)
   if (isolated < 2 || (wolff && lone * lone < small * std::pow(site_count(spec), 1.5))) return "";
   return fmt::format("{} isolated sites flip together at every sweep of Metropolis{}: {}", isolated,
-                     wolff ? ", and Wolff updates hardly ever take one" : " alone", cure);
+                     wolff ? ", and Wolff updates rarely flip one" : " alone", cure);
 }
 
 // Chooses the schedule for --schedule auto, and the cluster update if it is not given. An existing
@@ -193,7 +193,7 @@ ExitCode tell_needs(const TaskSpec& spec, const EngineOptions& engine, const Mem
     return ExitCode::done;
   }
   fmt::print("memory: {}; {} leaves {}{}\n", need_text(need), room.limit, bytes_text(room.bytes),
-             need.most() > room.bytes ? ": it will not fit" : "");
+             need.most() > room.bytes ? ": it does not fit" : "");
   if (on_device) fmt::print("device: about {}\n", bytes_text(need.device));
   fmt::print("disk:   {}\n",
              options.out.empty()

@@ -186,7 +186,7 @@ std::string contents_table(const std::vector<StoredTask>& stored, const AskedTas
                     bytes_text(static_cast<double>(task.bytes)), task.file.filename().string()});
   }
   if (list) return aligned_table(rows);
-  rows.push_back({"lattice", "graphs", "others", "not asked for", "size"});
+  rows.push_back({"lattice", "graphs", "others", "not requested", "size"});
   for (const auto& [lattice, row] : lattices) {
     std::size_t graphs = 0, others = 0, left = 0;
     for (const auto& [purpose, count] : row.counts) {
@@ -218,12 +218,12 @@ ExitCode run_study_contents(const ContentOptions& options) {
   if (!options.prune) {
     fmt::print("{}", table);
     if (!asked) {
-      fmt::print("\nno run has come to its end here: what is asked for is not known\n");
+      fmt::print("\nno run was completed in this folder, so the requested tasks are unknown\n");
       return ExitCode::done;
     }
     fmt::print("{}", missing_text(stored, asked->tasks, !problems.empty()));
     const auto left = unasked(stored, asked->tasks);
-    fmt::print("\n{} tasks, {}; {} ({}) not asked for\n", stored.size(),
+    fmt::print("\n{} tasks, {}; {} ({}) not requested\n", stored.size(),
                bytes_text(static_cast<double>(bytes_of(stored))), left.size(),
                bytes_text(static_cast<double>(bytes_of(left))));
     return ExitCode::done;
@@ -234,7 +234,7 @@ ExitCode run_study_contents(const ContentOptions& options) {
   const StudyFolder place(folder, config, asked ? asked->command : "");
   if (!asked || asked->configuration != place.hash()) {
     throw Error(ExitCode::data,
-                fmt::format("'{}': its last run did not come to its end, so what is asked for is "
+                fmt::format("'{}': its last run was not completed, so the requested tasks are "
                             "not known; run it again first",
                             folder.string()));
   }
@@ -251,17 +251,17 @@ ExitCode run_study_contents(const ContentOptions& options) {
 }
 
 constexpr const char* kStudyAbout =
-    "What a study's folder holds; removes what nothing asks for.\n\n"
+    "Lists the contents of a study's folder and removes tasks that are not requested.\n\n"
     "Example: rewise study studies/sweep\n\n"
-    "A study whose sizes, p, temperatures or sampling were edited keeps the tasks of before.\n"
-    "Shows how many tasks there are of each lattice, for results, for pilots, scans and tuning,\n"
-    "and how many the last run that came to its end did not ask for. Names those that it asked\n"
-    "for and that are missing.";
+    "A study whose sizes, p, temperatures or sampling were edited keeps its earlier tasks.\n"
+    "For each lattice, shows the number of tasks for results, of other tasks (pilots, scans,\n"
+    "tuning), and of tasks that the last complete run did not request. Lists requested tasks\n"
+    "that are missing.";
 
 constexpr const char* kStudyExamples = R"(
 More examples:
   rewise study studies/sweep --list     a row per task
-  rewise study studies/sweep --prune    remove what is not asked for)";
+  rewise study studies/sweep --prune    remove tasks that are not requested)";
 
 }  // namespace
 
@@ -285,7 +285,7 @@ std::string unasked_text(const fs::path& folder, const AskedTasks& asked) {
     const Described words = describe(left[k]);
     ++kinds[words.lattice + (words.rest.empty() ? "" : ", ") + words.rest];
   }
-  std::string text = fmt::format("{} task(s) of this folder ({}) are not asked for any more:\n",
+  std::string text = fmt::format("{} task(s) of this folder ({}) are no longer requested:\n",
                                  left.size(), bytes_text(static_cast<double>(bytes_of(left))));
   std::size_t named = 0;
   for (const auto& [kind, count] : kinds) {
@@ -302,7 +302,7 @@ AddedCommand add_study_command(CLI::App& program) {
   add_argument(app, "folder", options->folder, "DIR", "a study's folder");
   add_flag(app, "--list", options->list, "every task, one a line");
   add_flag(app, "--prune", options->prune,
-           "remove tasks that the last complete run did not ask for");
+           "remove tasks that the last complete run did not request");
   exclude(app, "--prune", "--list");
   return {&app, [options] { return run_study_contents(*options); }};
 }

@@ -27,10 +27,9 @@ constexpr int kMovesForLimit =
 constexpr double kWideFactor = 1.7;  // factor for windows whose two crossings lie far apart
 
 struct WindowShift {
-  double shift = 0;  // shift of the centre
-  bool settled =
-      false;  // the crossing is well inside, the window may stay; `shift` leads to the crossing
-  bool wider = false;  // the window is too narrow for the crossings of both observables
+  double shift = 0;      // shift of the centre
+  bool settled = false;  // the crossing is well inside; the window may stay
+  bool wider = false;    // the window is too narrow for the crossings of both observables
 };
 
 MomentFunction crossing_function(const SizeSamples& samples, int observable) {

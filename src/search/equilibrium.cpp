@@ -253,7 +253,7 @@ std::string lone_sites_warning(const StudyConfig& config, double p, double sites
       "sites without bonds flip together at every Metropolis sweep{}: m^2 at Tc is too large by "
       "a relative error of about {:.1g}; use local = \"glauber\", cluster = \"swendsen-wang\" or "
       "equilibrate = \"auto\"",
-      plan.schedule.cluster > 0 ? ", and Wolff updates hardly ever take one" : "", wrong);
+      plan.schedule.cluster > 0 ? ", and Wolff updates rarely flip one" : "", wrong);
 }
 
 namespace {

@@ -30,9 +30,8 @@ struct Standing {
   // Relative error downwards by which a short series may overestimate the rate. Infinite if
   // unknown; the contender then cannot lead.
   double doubt = std::numeric_limits<double>::infinity();
-  double least_turn = 0;  // seconds
-  double most =
-      std::numeric_limits<double>::infinity();  // upper bound of the rate before any measurement
+  double least_turn = 0;                                  // seconds
+  double most = std::numeric_limits<double>::infinity();  // bound before any measurement
 };
 
 class Contender {

@@ -21,9 +21,8 @@ namespace rewise {
 struct RoundStep {
   double error = std::numeric_limits<double>::quiet_NaN();  // relative error so far
   bool reached = false;
-  std::string stopped;  // why the target cannot be reached; "": it is reached or may be
-  double work_left =
-      0;  // relative to the work done, until the target or the maximum number of graphs
+  std::string stopped;   // why the target cannot be reached; "": it is reached or may be
+  double work_left = 0;  // relative to the work done, until the target or lattice.most_graphs
 
   bool ended() const { return reached || !stopped.empty(); }
 };

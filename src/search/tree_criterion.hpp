@@ -20,9 +20,8 @@ namespace rewise {
 struct TreeRow {
   Eigen::ArrayXd mm, md, dd, bond;  // [T]
   Eigen::VectorXd counts;           // control variates
-  double hot_less_cold =
-      0;  // relative difference of mm between hot and cold starts, over the temperatures
-  double thermal = 0;  // relative variance of mm between replicas, mean over T
+  double hot_less_cold = 0;  // relative difference of mm between the starts, over temperatures
+  double thermal = 0;        // relative variance of mm between replicas, mean over T
 };
 
 // The search for one p.

@@ -105,8 +105,7 @@ class TreeSearch {
                    static_cast<double>(spec.temperatures.size() * spec.cycles());
     task.purpose = work.last ? "graph" : "pilot";
     task.speed = &speeds_[i];
-    task.extends =
-        false;  // a further request has other temperatures, another size or number of graphs
+    task.extends = false;  // later requests have other temperatures, sizes or numbers of graphs
     return task;
   }
 

@@ -350,8 +350,7 @@ void StudyFolder::lock() {
   while (lock_ >= 0) {
     if (::flock(lock_, LOCK_EX | LOCK_NB) == 0) {
       write_configuration();
-      locked_ =
-          ::flock(lock_, LOCK_SH | LOCK_NB) == 0;  // another process may acquire it in between
+      locked_ = ::flock(lock_, LOCK_SH | LOCK_NB) == 0;  // another process may lock in between
     } else if (errno != EWOULDBLOCK && errno != EINTR) {
       break;
     } else {
