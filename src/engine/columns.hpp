@@ -26,7 +26,7 @@ constexpr std::size_t values_per_temperature(Per per, std::size_t replicas) {
     case Per::replica_pair:
       return replicas / 2;
     case Per::temperature:
-      return 1;
+      return replicas > 0 ? 1 : 0;
   }
   return 0;
 }

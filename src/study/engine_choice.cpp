@@ -136,7 +136,8 @@ EngineKind choose_engine(const std::string& text, const Model& model, ClusterUpd
 void check_compares_schedules(const Model& model, const std::string& origin) {
   const Interactions& of = model.interactions;
   const bool orders = of.couplings == CouplingKind::ferromagnet && of.shortcut_strength > 0;
-  if (model.is_ferromagnet() || (orders && !of.has_field())) return;
+  const bool of_file = of.couplings == CouplingKind::file;  // its couplings are not known here
+  if (model.is_ferromagnet() || ((orders || of_file) && !of.has_field())) return;
   throw Error(ExitCode::usage,
               fmt::format("{}: schedules are compared by the magnetisation, which is no order "
                           "parameter of {} (give a schedule, such as 1:0)",

@@ -136,7 +136,7 @@ TEST_CASE("a sweep takes weights of its files where its model says so") {
   CHECK(std::fabs(cell("energy") - triangle_energy(-1, 1)) < 5 * cell("energy_error"));
 }
 
-TEST_CASE("--snapshot writes the final spins of a replica at every temperature") {
+TEST_CASE("run --snapshot writes the final spins of a replica at every temperature") {
   const Workplace place;
   const std::string run =
       "run --size 8,6 --p 0.1 --temperature 0.1,5 --start cold --schedule 1:0 --measure 10 "

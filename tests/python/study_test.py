@@ -66,7 +66,7 @@ def test_followed_and_stopped(tmp_path):
     while not (tmp_path / "long" / "study.toml").exists():
         time.sleep(0.05)
     long.stop()
-    with pytest.raises(rw.Interrupted, match="goes? on"):
+    with pytest.raises(rw.Interrupted, match="to continue"):
         long.wait()
     assert not long.running
 

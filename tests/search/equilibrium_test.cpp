@@ -176,8 +176,7 @@ TEST_CASE(
   CHECK(measurements_to_drop(size) == 7);  // 30 cycles, less 16
   REQUIRE(equilibrium_warnings(config, size).size() == 1);
   CHECK(equilibrium_warnings(config, size)[0] ==
-        "16x16: 16 cycles of equilibration are only 2.7 tau_int of m^2; ask for more measurements "
-        "(sampling.measure)");
+        "16x16: 16 cycles of equilibration are only 2.7 tau_int of m^2; raise sampling.measure");
   config.equilibrate = 16;
   CHECK(equilibrium_warnings(config, size)[0].find("raise sampling.equilibrate") !=
         std::string::npos);

@@ -125,7 +125,7 @@ TEST_CASE("a command that takes one device refuses several") {
   const Failure several =
       failure([] { choose_device("cuda:1,2", EngineKind::multispin, "--device", 100, three()); });
   CHECK(several.code == ExitCode::usage);
-  CHECK(contains(several.text, "cuda:1,2 names 2 devices"));
+  CHECK(contains(several.text, "cuda:1,2 lists 2 devices"));
   CHECK(names(choose_device("cuda:2", EngineKind::multispin, "--device", 100, three())) ==
         "cuda:2");
 }

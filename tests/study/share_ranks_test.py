@@ -347,7 +347,7 @@ class Shared(Place):
         line = [REWISE, "run", *line, "--device"]
         done = self.run_two([*line, "cpu"], [*line, "cuda"])
         self.assertEqual(done.returncode, 69)
-        self.assertEqual(done.stderr.count("rank 1: --device cuda: rank 0 is on cpu, and"), 1)
+        self.assertEqual(done.stderr.count("rank 1: --device cuda: rank 0 uses cpu, and"), 1)
         self.assertEqual(done.stdout, "")
 
 
