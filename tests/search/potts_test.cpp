@@ -93,7 +93,7 @@ TEST_CASE("wrong Potts and few-cluster input is one line and status 64") {
   const struct {
     std::string line, says;
   } wrong[] = {{run + "--model pots", "did you mean 'potts'"},
-               {run + "--model potts --engine multispin", "does not take potts with q = 2 (bytespin does)"},
+               {run + "--model potts --engine multispin", "does not take potts with q = 2"},
                {run + "--q 3", "model potts"},
                {run + "--model potts --q 1", "--q"},
                {run + "--model potts --q 256", "--q"},
