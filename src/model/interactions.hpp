@@ -1,4 +1,4 @@
-// Couplings J of bonds and fields h of sites, as a model asks for them:
+// The settings of couplings J and fields h:
 //   H = -sum_bonds J_ij s_i s_j - sum_sites h_i s_i
 // Their values on a graph: src/engine/couplings.hpp.
 #pragma once
@@ -42,9 +42,6 @@ struct Interactions {
   // The energy of one unit of the sums of a measurement: 1 where all couplings are 1 or -1 and
   // there is no field, else kFixedUnit.
   double energy_unit() const { return has_unit_couplings() && !has_field() ? 1 : kFixedUnit; }
-  // Whether spins are only compared between replicas, since their mean has no meaning: couplings
-  // of either sign.
-  bool is_disordered() const { return couplings >= CouplingKind::pm; }
 
   // Keys without their default, with their words.
   std::map<std::string, std::string> words() const;

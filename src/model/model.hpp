@@ -2,8 +2,8 @@
 // host and device, take them from here (k_B = 1).
 //   Ising  H = -sum_bonds J_ij s_i s_j - sum_sites h_i s_i
 //   Potts  H = -sum_bonds J_ij delta(s_i, s_j)
-// Without an Interactions of its own a model is the ferromagnet, J = 1 and h = 0. The functions of
-// `beta` and counts of neighbours are those of the ferromagnet; boltzmann.hpp has the others.
+// The default Interactions are the ferromagnet, J = 1 and h = 0. The functions below that count
+// neighbours hold for the ferromagnet only; boltzmann.hpp has those for other couplings.
 #pragma once
 
 #include <cstdint>

@@ -70,7 +70,7 @@ struct StudyTask {
 };
 
 // Called once per finished task, in any order, from any thread. The data contain no final state. A
-// task that was computed just now has no trajectory hash either.
+// task that has just been computed has no trajectory hash either.
 using TaskHandler = std::function<void(std::size_t index, TaskData&& data)>;
 
 class Executor {

@@ -155,7 +155,7 @@ TEST_CASE("bitlattice engine: what it does not do is one line") {
 }
 
 TEST_CASE(
-    "bitlattice engine: rewired and imported graphs are refused, and who takes them is told") {
+    "bitlattice engine: rewired and imported graphs are refused with the engines that take them") {
   const EngineSpec spec = spec_of(LocalUpdate::metropolis);
   const Graph rewired = build_graph({{8, 8}, 0.1, Rule::rewire, 1});
   const Graph imported(4, {{0, 0, 1}, {1, 1, 2}, {2, 2, 3}}, {0, 1, 0, 1}, 2, "path.txt");

@@ -60,7 +60,7 @@ struct CoupledPlan {
     if (plan.potts) return a == b ? j : 0;
     return a == b ? 2 * std::int64_t{j} : -2 * std::int64_t{j};
   }
-  // A spin's energy in its field is less by this than that of the opposite spin.
+  // The energy in the field of the site that the opposite spin would have, minus that of `spin`.
   RW_HD std::int64_t field_favour(Site site, std::uint8_t spin) const {
     return field == nullptr ? 0 : 2 * std::int64_t{field[site]} * sign(spin);
   }
