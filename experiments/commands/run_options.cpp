@@ -167,14 +167,16 @@ TaskSpec run_spec(const RunOptions& options) {
   spec.cluster = run_cluster(options).value_or(ClusterUpdate::wolff);
   spec.few_cluster.tile = static_cast<std::uint32_t>(options.seed_tile);
   spec.few_cluster.flip = parse_number(options.flip, "--few-cluster-flip");
-  spec.engine = choose_engine(options.engine, spec.model, spec.cluster, "--engine", true);
+  const auto schedule = schedule_or_auto(options.schedule, "--schedule");
+  spec.engine = choose_engine(options.engine, spec.model, needed_cluster(schedule, spec.cluster),
+                              "--engine", true);
   if (options.exchange) spec.engine = engine_with_exchange(spec.engine, options.engine, "--engine");
   spec.temperatures = parse_temperatures(options.temperature, "--temperature");
   check_replicas(spec.engine, options.replicas, "--replicas");
   spec.replicas = static_cast<std::uint32_t>(options.replicas);
   spec.start = parse_start(options.start, "--start");
   spec.seed = options.seed;
-  if (const auto schedule = schedule_or_auto(options.schedule, "--schedule")) {
+  if (schedule) {
     spec.schedule = *schedule;
   } else if (!has_cluster_updates(spec.engine)) {
     spec.schedule = {1, 0};  // it has no other update

@@ -26,8 +26,9 @@ constexpr std::array<EngineTraits, 3> kEngines{{
      .stored_name = "bundle",
      .updates = kOfMultispin,
      .all_models = false,
+     .unit_couplings = true,
      .studies = true,
-     .exchanges = false,
+     .exchanges = true,
      .regular_only = false,
      .word = 32,
      .bytes_of_spin = 0.125},
@@ -36,6 +37,7 @@ constexpr std::array<EngineTraits, 3> kEngines{{
      .stored_name = "single",
      .updates = kOfBytespin,
      .all_models = true,
+     .unit_couplings = true,
      .studies = true,
      .exchanges = true,
      .regular_only = false,
@@ -46,6 +48,7 @@ constexpr std::array<EngineTraits, 3> kEngines{{
      .stored_name = "packed",
      .updates = kOfBitlattice,
      .all_models = false,
+     .unit_couplings = false,
      .studies = false,
      .exchanges = false,
      .regular_only = true,
@@ -92,6 +95,14 @@ Update parse_update(std::string_view word, std::string_view origin) {
 bool has(EngineKind engine, Update update) {
   const auto& own = traits(engine).updates;
   return std::find(own.begin(), own.end(), update) != own.end();
+}
+
+bool has(EngineKind engine, const Model& model, bool clusters) {
+  const EngineTraits& own = traits(engine);
+  if (model == Model{} || own.all_models) return true;
+  const Interactions& of = model.interactions;
+  return own.unit_couplings && !clusters && !model.is_potts() && of.has_unit_couplings() &&
+         !of.has_field();
 }
 
 bool has_cluster_updates(EngineKind engine) {

@@ -30,7 +30,8 @@ struct EngineTraits {
   std::string_view name;
   std::string_view stored_name;  // in files, task identifiers and saved states; never changes
   std::span<const Update> updates;
-  bool all_models;       // false: Ising only
+  bool all_models;       // false: Ising spins without a field, and
+  bool unit_couplings;   // couplings of 1 and -1, in local updates; else the ferromagnet alone
   bool studies;          // runs tasks of studies; false: only `run` and `bench`
   bool exchanges;        // has replica exchange between temperatures
   bool regular_only;     // runs only regular lattices, given by their extents, without a graph
@@ -53,9 +54,8 @@ Update parse_update(std::string_view word, std::string_view origin);
 
 bool has(EngineKind engine, Update update);
 bool has_cluster_updates(EngineKind engine);
-inline bool has(EngineKind engine, const Model& model) {
-  return model == Model{} || traits(engine).all_models;
-}
+// `clusters`: with cluster updates.
+bool has(EngineKind engine, const Model& model, bool clusters);
 // Names of the local rules, or of all of these updates, for messages and --help.
 std::string local_updates();
 std::span<const Update> all_updates();

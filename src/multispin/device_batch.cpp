@@ -78,6 +78,7 @@ DeviceBatch::DeviceBatch(std::vector<EngineView> engines, const EngineOptions& o
   step_ = DeviceBuffer<std::uint32_t>(1);
   apart_ = DeviceBuffer<std::uint32_t>(graphs_->lattice({}).words);
   spins_.clear(stream_.get());
+  make_exchange();
 }
 
 // Other threads' batches go on: nothing here waits for the device as a whole, unless spins were
@@ -149,7 +150,7 @@ void DeviceBatch::run(const GraphRange& range, std::uint32_t step, const Schedul
   if (next_step_ != step) launch_set_step(step_.data(), step, stream_.get());
   next_step_.reset();
   const std::uint32_t together = updates_together(schedule.cluster);
-  if (schedule.local <= kMostSteps && schedule.cluster <= together) {
+  if (!schedule.exchange && schedule.local <= kMostSteps && schedule.cluster <= together) {
     replay(range, schedule, cycles);
   } else {
     for (std::uint64_t cycle = 0; cycle < cycles; ++cycle) {
@@ -157,6 +158,7 @@ void DeviceBatch::run(const GraphRange& range, std::uint32_t step, const Schedul
       for (std::uint32_t left = schedule.cluster; left > 0; left -= std::min(left, together)) {
         replay(range, {0, std::min(left, together)}, 1);
       }
+      if (schedule.exchange) queue_exchange(range);
     }
   }
   next_step_ = static_cast<std::uint32_t>(step + schedule.steps_per_cycle() * cycles);
@@ -344,6 +346,97 @@ void DeviceBatch::measure(const GraphRange& range) {
   begin_piece();
   make_shelves();
   queue_measurement(range, 0, 0);
+}
+
+void DeviceBatch::measure_products(const GraphRange& range) {
+  choose();
+  begin_piece();
+  make_shelves();
+  if (products_.empty()) {
+    const PooledMemory pooled;
+    products_ = DeviceBuffer<std::uint32_t>(spins_.size());
+  }
+  const std::size_t first = range.first * graphs_->words();
+  launch_products(spins_.data() + first, products_.data() + first, range.count * graphs_->words(),
+                  stream_.get());
+  const std::size_t replica = std::size_t{range.first} * graphs_->word_groups() * kReplicas;
+  DeviceMeasurement m = graphs_->measurement(range, products_.data());
+  m.with_signs = false;
+  m.disagreeing = shelves_[0].counts.data() + place(0, 0) + replica;
+  m.up = shelves_[0].counts.data() + place(0, 1) + replica;
+  launch_measure(graphs_->lattice(range), m, stream_.get());
+}
+
+void DeviceBatch::make_exchange() {
+  if (!engines_.front().spec.exchange) return;
+  std::vector<ExchangeRule> rules;
+  for (const EngineView& e : engines_) {
+    rules.insert(rules.end(), e.exchange.rules().begin(), e.exchange.rules().end());
+  }
+  exchange_.rules = DeviceBuffer<ExchangeRule>(std::span<const ExchangeRule>(rules), stream_.get());
+  stream_.wait();
+  const std::size_t temperatures = engines_.front().spec.betas.size();
+  exchange_.mask = DeviceBuffer<std::uint32_t>(replicas_ / kReplicas);
+  exchange_.walker = DeviceBuffer<std::uint32_t>(replicas_);
+  exchange_.counts = DeviceBuffer<unsigned long long>(graphs() * (1 + 2 * temperatures));
+  exchange_.sums = DeviceBuffer<unsigned long long>(2 * replicas_);
+  for (std::uint32_t graph = 0; graph < graphs(); ++graph) {
+    send_exchange(graph, engines_[graph].exchange);
+  }
+}
+
+void DeviceBatch::queue_exchange(const GraphRange& range) {
+  const std::size_t of_graph = std::size_t{graphs_->word_groups()} * kReplicas;
+  const std::size_t first = range.first * of_graph;
+  exchange_.sums.clear(stream_.get());
+  DeviceMeasurement m = graphs_->measurement(range, spins_.data());
+  m.disagreeing = exchange_.sums.data() + first;
+  m.up = exchange_.sums.data() + replicas_ + first;
+  launch_measure(graphs_->lattice(range), m, stream_.get());
+  const EngineView& one = engines_.front();
+  const auto temperatures = static_cast<std::uint32_t>(one.spec.betas.size());
+  DeviceExchange e;
+  e.graphs = range.count;
+  e.temperatures = temperatures;
+  e.groups = one.groups;
+  e.vec = graphs_->vec();
+  e.words = graphs_->lattice({}).words;
+  e.spins = spins_.data() + range.first * graphs_->words();
+  e.first_step = step_.data();
+  e.seeds = graphs_->seeds(range);
+  e.unequal = m.disagreeing;
+  e.bonds = bonds_.data() + range.first;
+  e.rules = exchange_.rules.data() + range.first * (temperatures - 1);
+  e.mask = exchange_.mask.data() + first / kReplicas;
+  e.walker = exchange_.walker.data() + first;
+  e.counts = exchange_.counts.data() + range.first * (1 + 2 * temperatures);
+  launch_exchange(e, stream_.get());
+  launch_add_steps(step_.data(), 1, stream_.get());
+}
+
+void DeviceBatch::fetch_exchange(std::uint32_t graph, ReplicaExchange& to) {
+  choose();
+  const std::size_t temperatures = to.attempts.size(), own = 1 + 2 * temperatures;
+  std::vector<unsigned long long> counts(own);
+  exchange_.walker.copy_out(std::span(to.walker), stream_.get(), graph * to.walker.size());
+  exchange_.counts.copy_out(std::span(counts), stream_.get(), graph * own);
+  stream_.wait();
+  to.steps = counts[0];
+  std::copy_n(counts.begin() + 1, temperatures, to.attempts.begin());
+  std::copy(counts.end() - static_cast<std::ptrdiff_t>(temperatures), counts.end(),
+            to.exchanges.begin());
+}
+
+void DeviceBatch::send_exchange(std::uint32_t graph, const ReplicaExchange& from) {
+  choose();
+  std::vector<unsigned long long> counts{from.steps};
+  counts.insert(counts.end(), from.attempts.begin(), from.attempts.end());
+  counts.insert(counts.end(), from.exchanges.begin(), from.exchanges.end());
+  exchange_.walker.copy_in(std::span<const std::uint32_t>(from.walker), stream_.get(),
+                           graph * from.walker.size());
+  exchange_.counts.copy_in(std::span<const unsigned long long>(counts), stream_.get(),
+                           graph * counts.size());
+  stream_.wait();
 }
 
 void DeviceBatch::close_clusters(const GraphRange& range) {

@@ -27,6 +27,7 @@
 #include "src/engine/pieces.hpp"
 #include "src/multispin/batch_cuda.hpp"
 #include "src/multispin/device_graphs.hpp"
+#include "src/multispin/exchange_cuda.hpp"
 #include "src/multispin/swendsen_wang/device_swendsen_wang.hpp"
 #include "src/multispin/wolff/device_wolff.hpp"
 
@@ -76,6 +77,9 @@ class DeviceBatch {
   };
   // Queues a measurement, which takes over the cluster sums so far.
   void measure(const GraphRange& range);
+  // The same of the products of replicas 2k and 2k + 1, all couplings taken as 1: of replica 2k the
+  // sum over bonds is their link overlap, the magnetisation minus their overlap.
+  void measure_products(const GraphRange& range);
   // Queues the taking over of the cluster sums alone.
   void close_clusters(const GraphRange& range);
   // Of the measurements, and of cluster sums over so many updates. Waits.
@@ -105,6 +109,10 @@ class DeviceBatch {
   void end_groups();  // after the last one
   void wait();
   cudaStream_t stream() const { return stream_.get(); }
+
+  // Replica exchange of a graph: what the device counts, to the host and back. They wait.
+  void fetch_exchange(std::uint32_t graph, ReplicaExchange& to);
+  void send_exchange(std::uint32_t graph, const ReplicaExchange& from);
 
   // One word group's words, in slot order; `word_group` counts through the batch. They wait.
   void read_words(std::size_t word_group, std::span<std::uint32_t> out);
@@ -148,6 +156,9 @@ class DeviceBatch {
   // Of a cycle's cluster updates as many as are captured in one CUDA graph.
   std::uint32_t updates_together(std::uint32_t updates) const;
   void queue_measurement(const GraphRange& range, std::size_t slot, std::size_t shelf);
+  void make_exchange();
+  // The exchange step *step_, which it adds to it.
+  void queue_exchange(const GraphRange& range);
   void queue_clusters(const GraphRange& range, std::size_t slot, std::size_t shelf);
   // Room for the sums of all slots, of the kinds that there are now.
   void make_shelves();
@@ -190,6 +201,12 @@ class DeviceBatch {
   std::vector<unsigned long long> flipped_;   // by Wolff updates of groups, [replicas]
   DeviceBuffer<unsigned long long> counted_;  // once measure_on_device() was called: [2][replicas]
   DeviceBuffer<std::int64_t> of_graph_;       // of a graph, the sums from these
+  DeviceBuffer<std::uint32_t> products_;      // once measured
+  struct Exchange {
+    DeviceBuffer<ExchangeRule> rules;               // [graphs][T - 1]
+    DeviceBuffer<std::uint32_t> mask, walker;       // DeviceExchange
+    DeviceBuffer<unsigned long long> counts, sums;  // sums: [2][replicas]
+  } exchange_;
   std::map<std::pair<Captured, unsigned>, CudaGraph> captured_;  // and forms of Wolff updates
 };
 

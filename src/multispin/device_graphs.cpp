@@ -60,6 +60,7 @@ DeviceGraphs::DeviceGraphs(std::span<const EngineView> engines, cudaStream_t str
       rule_(engines.front().spec.local) {
   for (const EngineView& e : engines) seeds_.push_back(e.spec.seed);
   lay_lattice(engines, stream);
+  lay_signs(engines, stream);
   lay_thresholds(engines, stream);
   lay_cells(engines, stream);
   lay_pairs(engines, stream);
@@ -69,6 +70,9 @@ DeviceLattice DeviceGraphs::lattice(const GraphRange& range) const {
   DeviceLattice lattice = lattice_;
   for (auto& list : lattice.regular) {
     if (list != nullptr) list += std::size_t{range.first} * (lattice.sites / 2);
+  }
+  for (auto& signs : lattice.sign) {
+    if (signs != nullptr) signs += std::size_t{range.first} * (lattice.sites / 2);
   }
   return lattice;
 }
@@ -94,11 +98,17 @@ DeviceSweep DeviceGraphs::sweep(const GraphRange& range, std::uint32_t* spins,
   sweep.graphs = range.count;
   sweep.word_groups = word_groups_;
   sweep.vec = vec_;
-  for (std::uint32_t k = 0; k < range.count; ++k) {
-    sweep.seeds.low[k] = static_cast<std::uint32_t>(seeds_[range.first + k]);
-    sweep.seeds.high[k] = static_cast<std::uint32_t>(seeds_[range.first + k] >> 32);
-  }
+  sweep.seeds = seeds(range);
   return sweep;
+}
+
+DeviceSeeds DeviceGraphs::seeds(const GraphRange& range) const {
+  DeviceSeeds seeds;
+  for (std::uint32_t k = 0; k < range.count; ++k) {
+    seeds.low[k] = static_cast<std::uint32_t>(seeds_[range.first + k]);
+    seeds.high[k] = static_cast<std::uint32_t>(seeds_[range.first + k] >> 32);
+  }
+  return seeds;
 }
 
 Residence DeviceGraphs::residence(const GraphRange& range) const {
@@ -166,6 +176,21 @@ void DeviceGraphs::lay_lattice(std::span<const EngineView> engines, cudaStream_t
     }
     lattice_.regular[c] = regular_.data() + c * engines.size() * half;
   }
+}
+
+void DeviceGraphs::lay_signs(std::span<const EngineView> engines, cudaStream_t stream) {
+  measurement_.with_signs = engines.front().layout.has_signs;
+  if (!measurement_.with_signs || lattice_.dim == 0) return;
+  const std::size_t half = lattice_.sites / 2;
+  std::vector<std::uint8_t> all;
+  for (const std::size_t c : {0, 1}) {
+    for (const EngineView& e : engines) {
+      const auto& sign = e.layout.sign[c];
+      all.insert(all.end(), sign.begin(), sign.begin() + static_cast<std::ptrdiff_t>(half));
+    }
+  }
+  sign_ = upload(all, stream);
+  for (const std::size_t c : {0, 1}) lattice_.sign[c] = sign_.data() + c * engines.size() * half;
 }
 
 // A batch's word groups have thresholds for the degrees of any of its graphs.

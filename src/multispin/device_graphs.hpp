@@ -1,6 +1,6 @@
 // The graphs of a batch laid out on the device (device_layout.hpp): what sweeps and measurements
 // read. Graphs of a batch have the same lattice, or there is one graph without a lattice.
-// Memory per graph: 4 bytes per site where cells are modified, 16 + 4 k per modified cell (padded
+// Memory per graph: 4 bytes per site where cells are modified, 1 with couplings of -1, 16 + 4 k per modified cell (padded
 // to whole warps per degree), 16 per rewired bond; 128 bytes per threshold and word group.
 #pragma once
 
@@ -47,10 +47,12 @@ class DeviceGraphs {
   }
   // Sums are left to the caller.
   DeviceMeasurement measurement(const GraphRange& range, const std::uint32_t* spins) const;
+  DeviceSeeds seeds(const GraphRange& range) const;
   DevicePairs rewired_ends() const { return measurement_.pairs[1]; }
 
  private:
   void lay_lattice(std::span<const EngineView> engines, cudaStream_t stream);
+  void lay_signs(std::span<const EngineView> engines, cudaStream_t stream);
   void lay_cells(std::span<const EngineView> engines, cudaStream_t stream);
   void lay_thresholds(std::span<const EngineView> engines, cudaStream_t stream);
   void lay_pairs(std::span<const EngineView> engines, cudaStream_t stream);
@@ -67,7 +69,7 @@ class DeviceGraphs {
   std::vector<std::uint32_t> most_modified_;                 // [colours]
   DeviceBuffer<std::uint32_t> row_neighbour_, regular_, slot_, site_, neighbour_, first_, table_,
       digits_, pair_a_[2], pair_b_[2], pair_first_[2];
-  DeviceBuffer<std::uint8_t> row_parity_;
+  DeviceBuffer<std::uint8_t> row_parity_, sign_;
   DeviceBuffer<DeviceWarp> warps_;
 };
 

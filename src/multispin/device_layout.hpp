@@ -39,7 +39,13 @@ struct DeviceLattice {
   // kNoPlace; or nothing where no graph has modified cells.
   const std::uint32_t* regular[2]{};
   std::uint32_t regular_most[2]{};  // of a graph
+  // Layout::sign by colour, [graphs][sites / 2]; or nothing where all couplings are 1.
+  const std::uint8_t* sign[2]{};
 };
+
+// Of a listed neighbour or bond (layout.hpp): its slot, and ~0 where the coupling is -1, else 0.
+constexpr std::uint32_t listed_slot(std::uint32_t entry) { return entry & 0x7FFFFFFFu; }
+constexpr std::uint32_t listed_sign(std::uint32_t entry) { return 0u - (entry >> 31); }
 
 inline constexpr std::uint32_t kNoPlace = ~0u;
 

@@ -56,8 +56,54 @@ class CpuEngine final : public MultispinEngine {
   int threads() const override { return threads_; }
 
   bool advance(const Schedule& schedule, std::uint64_t cycles) override {
-    const std::uint64_t steps = check_steps(schedule, cycles);
+    const std::uint64_t steps = checked_steps(schedule, cycles);
     if (schedule.cluster > 0) prepare_clusters();
+    if (!schedule.exchange) {
+      if (!advance_to(schedule, steps)) return false;
+    } else {
+      // All word groups stand at the exchange step of a cycle before any of them makes it.
+      const std::uint64_t each = schedule.steps_per_cycle();
+      const std::uint64_t least = *std::min_element(ahead_.begin(), ahead_.end());
+      std::atomic<bool> stopped{false};
+      StopWatch watch(options_, stopped);  // a cycle may be too short for those of its word groups
+      for (std::uint64_t end = least / each * each + each; end <= steps; end += each) {
+        if (!advance_to(schedule, end - 1)) return false;
+        exchange(static_cast<std::uint32_t>(step_ + end - 1));
+        std::fill(ahead_.begin(), ahead_.end(), static_cast<std::uint32_t>(end));
+        if (end < steps && watch.ends(each * layout_.sites * word_groups_)) return false;
+      }
+    }
+    if (!all_arrived(steps)) return false;
+    count(schedule, cycles, flipped_.exchange(0));
+    return true;
+  }
+
+  void measure(Observation& out) override {
+    const double start = now();
+    const Counts counts = count_all(layout_.has_signs);
+    report(counts.unequal.data(), counts.up.data(), out);
+    if (has_overlaps()) {
+      // The product of replicas 2k and 2k + 1 is -1 where bit 2k of this word is set.
+      std::vector<Words> products(word_groups_);
+      for (std::uint32_t b = 0; b < word_groups_; ++b) {
+        for (const std::uint32_t word : words_[b]) products[b].push_back(word ^ word >> 1);
+      }
+      products.swap(words_);
+      const Counts overlaps = count_all(false);
+      products.swap(words_);
+      report_overlaps(overlaps.unequal.data(), overlaps.up.data(), out);
+    }
+    exchange_.report(out);
+    work_.measure_seconds += now() - start;
+  }
+
+ private:
+  struct Counts {
+    std::vector<unsigned long long> unequal, up;  // [T * R]
+  };
+
+  // Brings all word groups to `steps` steps beyond step_; false where they were stopped before.
+  bool advance_to(const Schedule& schedule, std::uint64_t steps) {
     const double start = now();
     Clock total;
     const int threads = threads_now(options_, threads_);
@@ -92,24 +138,44 @@ class CpuEngine final : public MultispinEngine {
       work_.local_seconds += seconds * total.local / both;
       work_.cluster_seconds += seconds * total.cluster / both;
     }
-    if (!all_arrived(steps)) return false;
-    count(schedule, cycles, flipped_.exchange(0));
-    return true;
+    return *std::min_element(ahead_.begin(), ahead_.end()) >= steps;
   }
 
-  void measure(Observation& out) override {
-    const double start = now();
-    std::vector<unsigned long long> unequal(replicas_), up(replicas_);
+  Counts count_all(bool with_signs) const {
+    Counts counts{std::vector<unsigned long long>(replicas_),
+                  std::vector<unsigned long long>(replicas_)};
 #pragma omp parallel for schedule(dynamic) num_threads(threads_now(options_, threads_))
     for (std::uint32_t b = 0; b < word_groups_; ++b) {
-      measure_group(b, unequal.data() + std::size_t{b} * kReplicas,
-                    up.data() + std::size_t{b} * kReplicas);
+      count_group(words_[b], with_signs, counts.unequal.data() + std::size_t{b} * kReplicas,
+                  counts.up.data() + std::size_t{b} * kReplicas);
     }
-    report(unequal.data(), up.data(), out);
-    work_.measure_seconds += now() - start;
+    return counts;
   }
 
- private:
+  // The replica exchange of step `step`: replicas of two word groups exchange their bits.
+  void exchange(std::uint32_t step) {
+    const Counts counts = count_all(layout_.has_signs);
+    const SumUnits units = sum_units();
+    std::vector<std::int64_t> sums(replicas_);
+    for (std::size_t r = 0; r < replicas_; ++r) {
+      sums[r] = units.bond_sum(counts.unequal[r]) * kFixedOne;
+    }
+    std::vector<std::uint32_t> mask(word_groups_, 0);  // of the lower temperature's word group
+    exchange_.make_step(sums, step, [&](std::size_t who, std::size_t) {
+      mask[who / kReplicas] |= 1u << who % kReplicas;
+    });
+#pragma omp parallel for schedule(dynamic) num_threads(threads_now(options_, threads_))
+    for (std::uint32_t b = 0; b < word_groups_; ++b) {
+      if (mask[b] == 0) continue;
+      Words &one = words_[b], &other = words_[b + groups_];
+      for (std::size_t slot = 0; slot < one.size(); ++slot) {
+        const std::uint32_t differ = (one[slot] ^ other[slot]) & mask[b];
+        one[slot] ^= differ;
+        other[slot] ^= differ;
+      }
+    }
+  }
+
   // Working memory of one word group in progress.
   struct Scratch {
     explicit Scratch(const Layout& layout)
@@ -217,20 +283,21 @@ class CpuEngine final : public MultispinEngine {
     flipped_ += sum;
   }
 
-  void measure_group(std::uint32_t b, unsigned long long* unequal, unsigned long long* ups) const {
-    const std::uint32_t* spins = words_[b].data();
+  void count_group(const Words& words, bool with_signs, unsigned long long* unequal,
+                   unsigned long long* ups) const {
+    const std::uint32_t* spins = words.data();
     ReplicaSums up{}, lattice{}, removed{}, rewired{};
     if (layout_.lattice.dim > 0) {
       for (const std::uint64_t base : layout_.colour_base) {
         count_bits(spins, base, base + layout_.sites / 2, up);
       }
       const std::uint32_t parts = layout_.by_table ? layout_.table_stride / kGuard : layout_.rows;
-      count_disagreeing_lattice(layout_, spins, 0, parts, lattice);
+      count_unsatisfied_lattice(layout_, spins, with_signs, 0, parts, lattice);
     } else {
       count_bits(spins, kGuard, kGuard + layout_.sites, up);
     }
-    count_disagreeing_list(layout_.removed, spins, removed);
-    count_disagreeing_list(layout_.rewired, spins, rewired);
+    count_unsatisfied_list(layout_.removed, spins, with_signs, removed);
+    count_unsatisfied_list(layout_.rewired, spins, with_signs, rewired);
     for (std::size_t r = 0; r < kReplicas; ++r) {
       unequal[r] = lattice[r] - removed[r] + rewired[r];
       ups[r] = up[r];
@@ -266,6 +333,7 @@ bool share_launches(const GroupTask& a, const GroupTask& b) {
   const Lattice &one = a.graph.lattice(), &other = b.graph.lattice();
   return one.dim > 0 && one.dim == other.dim && one.extent == other.extent &&
          a.spec.local == b.spec.local && a.spec.cluster == b.spec.cluster &&
+         a.spec.model == b.spec.model && a.spec.exchange == b.spec.exchange &&
          a.spec.betas.size() == b.spec.betas.size() && a.spec.replicas == b.spec.replicas;
 }
 

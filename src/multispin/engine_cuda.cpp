@@ -65,6 +65,13 @@ class CudaEngine final : public MultispinEngine, public HasDeviceSpins {
     measure_all({&self, 1}, [&](std::size_t, Observation&& one) { out = std::move(one); });
   }
 
+  void fetch_exchange() const override {
+    if (spec_.exchange) batch_->fetch_exchange(member_, exchange_);
+  }
+  void send_exchange() override {
+    if (spec_.exchange) batch_->send_exchange(member_, exchange_);
+  }
+
   DeviceSpins device_spins() override { return batch_->device_spins(member_); }
   std::int64_t* measure_on_device() override {
     return batch_->measure_on_device(member_, sum_units());
@@ -92,6 +99,7 @@ class CudaEngine final : public MultispinEngine, public HasDeviceSpins {
   static void run_all(Members members, const Schedule& schedule, std::uint64_t cycles);
   template <class F>
   static void measure_all(Members members, const F& take);
+  static void measure_overlaps(Members members, std::span<Observation> out);
   static void sample_groups(Members members, const Schedule& schedule, std::uint64_t every,
                             std::size_t count, const SampleSink& sink);
 
@@ -135,6 +143,7 @@ std::vector<CudaEngine::Run> CudaEngine::runs_of(Members members) {
 std::vector<bool> CudaEngine::advance_all(Members members, const Schedule& schedule,
                                           std::uint64_t cycles) {
   if (members.empty()) return {};
+  for (const CudaEngine* e : members) e->checked_steps(schedule, cycles);
   CudaEngine& first = *members.front();
   DeviceBatch& batch = *first.batch_;
   if (members.size() == 1 && !first.in_step()) {
@@ -187,15 +196,37 @@ void CudaEngine::measure_all(Members members, const F& take) {
   DeviceBatch& batch = *members.front()->batch_;
   for (const Run& run : runs_of(members)) batch.measure(run.range);
   const DeviceBatch::Sums sums = batch.fetch(0);  // no cluster updates since run_all()
-  const double seconds = (now() - start) / static_cast<double>(members.size());
+  std::vector<Observation> all(members.size());
   for (std::size_t k = 0; k < members.size(); ++k) {
     CudaEngine& e = *members[k];
-    Observation one;
-    one.bond_sum = sums.of<std::int64_t>(e.member_, DeviceBatch::kBondSum).wide();
-    one.magnetisation = sums.of<std::int64_t>(e.member_, DeviceBatch::kMagnetisation).wide();
-    e.report_sums(one);
-    e.work_.measure_seconds += seconds;
-    take(k, std::move(one));
+    all[k].bond_sum = sums.of<std::int64_t>(e.member_, DeviceBatch::kBondSum).wide();
+    all[k].magnetisation = sums.of<std::int64_t>(e.member_, DeviceBatch::kMagnetisation).wide();
+    e.report_sums(all[k]);
+  }
+  if (members.front()->has_overlaps()) measure_overlaps(members, all);
+  const double seconds = (now() - start) / static_cast<double>(members.size());
+  for (std::size_t k = 0; k < members.size(); ++k) {
+    members[k]->work_.measure_seconds += seconds;
+    take(k, std::move(all[k]));
+  }
+}
+
+void CudaEngine::measure_overlaps(Members members, std::span<Observation> out) {
+  DeviceBatch& batch = *members.front()->batch_;
+  for (const Run& run : runs_of(members)) batch.measure_products(run.range);
+  const DeviceBatch::Sums sums = batch.fetch(0);
+  for (std::size_t k = 0; k < members.size(); ++k) {
+    CudaEngine& e = *members[k];
+    const auto link = sums.of<std::int64_t>(e.member_, DeviceBatch::kBondSum).wide();
+    const auto products = sums.of<std::int64_t>(e.member_, DeviceBatch::kMagnetisation).wide();
+    for (std::size_t r = 0; r < e.replicas_; r += 2) {
+      out[k].overlap.push_back(-products[r]);
+      out[k].link_overlap.push_back(link[r]);
+    }
+    if (!e.spec_.exchange) continue;
+    e.fetch_exchange();
+    e.exchange_.report(out[k]);
+    e.send_exchange();
   }
 }
 
@@ -213,7 +244,8 @@ std::vector<std::size_t> CudaEngine::sample_all(Members members, const Schedule&
   // Measurements one by one: the first, too, where it covers updates of an advance() before it.
   const bool pending = std::any_of(members.begin(), members.end(),
                                    [](const CudaEngine* e) { return e->cluster_updates_ > 0; });
-  const bool alone = !fresh || (batch.options().stop && !quick);
+  const bool alone =
+      !fresh || (batch.options().stop && !quick) || members.front()->has_overlaps();
   const std::size_t first = alone ? count : pending ? 1 : 0;
   for (std::size_t n = 0; n < first; ++n) {
     const std::vector<bool> done = advance_all(members, schedule, every);

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 
 #include "src/base/error.hpp"
 #include "src/base/stop.hpp"
+#include "src/engine/couplings.hpp"
 
 namespace rewise::multispin {
 namespace {
@@ -59,8 +61,28 @@ void lay_tables(Layout& layout) {
   }
 }
 
+// Of the bonds that are where the lattice has them.
+void lay_signs(Layout& layout, const Graph& graph, const Couplings& couplings) {
+  const Lattice& lattice = layout.lattice;
+  for (auto& signs : layout.sign) signs.assign(round_up(layout.sites / 2) + kGuard, 0);
+  const auto flip = [&](Bond bond) {
+    const Site a = lattice.home_a(bond), b = lattice.home_b(bond);
+    const auto k = 2 * static_cast<unsigned>(bond % static_cast<unsigned>(lattice.dim));
+    const auto colour = static_cast<std::size_t>(lattice.colour(a));
+    layout.sign[colour][a / 2] ^= static_cast<std::uint8_t>(1u << k);
+    layout.sign[1 - colour][b / 2] ^= static_cast<std::uint8_t>(2u << k);
+  };
+  StopCheck check;
+  const auto flip_negative = [&](Bond bond) {
+    check();
+    if (couplings.coupling(bond) < 0) flip(bond);
+  };
+  for (Bond bond = 0; bond < lattice.bonds(); ++bond) flip_negative(bond);
+  graph.for_each_gone(flip_negative);  // back again
+}
+
 // Members by their place among the modified cells or, with every cell, their sites.
-void group_modified(Layout& layout, const Graph& graph) {
+void group_modified(Layout& layout, const Graph& graph, const Couplings* couplings) {
   const auto cells = graph.modified_sites();
   const auto offsets = graph.offsets();
   layout.modified_cells = cells.size();
@@ -93,6 +115,7 @@ void group_modified(Layout& layout, const Graph& graph) {
     group.degree = key.second;
     group.cells = static_cast<std::uint32_t>(members.size());
     group.padded = round_up(members.size());
+    group.has_signs = couplings != nullptr;
     group.slot.resize(group.padded);
     group.site.resize(group.padded);
     group.neighbour.resize(std::size_t{group.degree} * group.padded);
@@ -107,8 +130,13 @@ void group_modified(Layout& layout, const Graph& graph) {
         group.neighbour[at] = layout.slot(neighbour, 1 - group.colour);
         at += group.padded;
       };
-      if (layout.every_cell) {
-        graph.for_each_neighbour(site, [&](Site neighbour, Bond) { put(neighbour); });
+      if (layout.every_cell || group.has_signs) {
+        graph.for_each_neighbour(site, [&](Site neighbour, Bond bond) {
+          put(neighbour);
+          if (group.has_signs && couplings->coupling(bond) < 0) {
+            group.neighbour[at - group.padded] |= kNegative;
+          }
+        });
       } else {
         for (auto k = offsets[member]; k < offsets[member + 1]; ++k) put(graph.neighbours()[k]);
       }
@@ -117,7 +145,7 @@ void group_modified(Layout& layout, const Graph& graph) {
   }
 }
 
-void list_bonds(Layout& layout, const Graph& graph) {
+void list_bonds(Layout& layout, const Graph& graph, const Couplings* couplings) {
   const Lattice& lattice = layout.lattice;
   StopCheck check;
   const auto open = [](BondList& list, std::size_t count) {
@@ -135,6 +163,9 @@ void list_bonds(Layout& layout, const Graph& graph) {
   open(layout.rewired, rewired.size());
   for (std::size_t i = 0; i < rewired.size(); ++i) {
     put(layout.rewired, i, rewired[i].a, rewired[i].b);
+    if (couplings != nullptr && couplings->coupling(rewired[i].bond) < 0) {
+      layout.rewired.a[i] |= kNegative;
+    }
   }
   open(layout.removed, graph.gone_bonds());
   std::size_t gone = 0;
@@ -144,7 +175,7 @@ void list_bonds(Layout& layout, const Graph& graph) {
 
 }  // namespace
 
-Layout::Layout(const Graph& graph, bool every)
+Layout::Layout(const Graph& graph, const Model& model, bool every)
     : lattice(graph.lattice()),
       sites(graph.sites()),
       colours(graph.colours()),
@@ -160,8 +191,17 @@ Layout::Layout(const Graph& graph, bool every)
     colour_base[0] = colour_base[1] = kGuard;
     words = round_up(sites) + 2 * std::uint64_t{kGuard};
   }
-  group_modified(*this, graph);
-  list_bonds(*this, graph);
+  const Interactions& of = model.interactions;
+  if (!of.has_unit_couplings() || of.has_field()) {
+    throw Error(ExitCode::internal, "the multispin engine has couplings 1 and -1 and no field");
+  }
+  std::optional<Couplings> couplings;
+  if (!model.is_ferromagnet()) couplings.emplace(model, graph);
+  has_signs = couplings.has_value();
+  const Couplings* const signs = couplings ? &*couplings : nullptr;
+  if (signs != nullptr && lattice.dim > 0) lay_signs(*this, graph, *signs);
+  group_modified(*this, graph, signs);
+  list_bonds(*this, graph, signs);
 }
 
 void check_bond_numbers(const Graph& graph, std::string_view updates) {

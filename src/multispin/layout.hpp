@@ -10,7 +10,11 @@
 // Modified cells are grouped by colour and degree, neighbours column-wise, so that a vector of
 // cells gathers its j-th neighbours together. Where most cells are modified, a CPU's engine lists
 // all of them: rows that are updated only to be written over are work for nothing. Memory: 8 bytes
-// per lattice row, 8 + 4 k bytes per modified cell, 16 per rewired bond.
+// per lattice row, 8 + 4 k bytes per modified cell, 16 per rewired bond, with couplings a byte per
+// site.
+//
+// Couplings are 1 or -1. Those of lattice bonds are bits of a byte per site, those of listed
+// neighbours and bonds the highest bit of their slot.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +22,13 @@
 #include <vector>
 
 #include "graphs/graph.hpp"
+#include "src/model/model.hpp"
 
 namespace rewise::multispin {
 
 using Slot = std::uint32_t;
 inline constexpr std::uint32_t kGuard = 16;  // words; the widest vector
+inline constexpr Slot kNegative = Slot{1} << 31;  // in a list: the coupling is -1
 
 // Modified cells of one colour and degree; cell i's j-th neighbour is neighbour[j * padded + i].
 struct ModifiedGroup {
@@ -31,17 +37,19 @@ struct ModifiedGroup {
   std::uint32_t cells = 0, padded = 0;  // padded: next multiple of kGuard; padding repeats cell 0
   std::vector<Slot> slot;               // [padded]
   std::vector<Site> site;               // [padded]
-  std::vector<Slot> neighbour;          // [degree * padded]
+  std::vector<Slot> neighbour;          // [degree * padded], | kNegative
+  bool has_signs = false;               // whether any coupling is -1
 };
 
 // Bonds as pairs of slots, padded with pairs of equal slots (which always agree).
 struct BondList {
   std::uint64_t count = 0;
-  std::vector<Slot> a, b;  // [padded]
+  std::vector<Slot> a, b;  // [padded]; a | kNegative
 };
 
 struct Layout {
-  explicit Layout(const Graph& graph, bool every_cell = false);
+  // Couplings are 1 or -1, there is no field.
+  Layout(const Graph& graph, const Model& model, bool every_cell = false);
 
   Lattice lattice;  // dim 0: no lattice
   std::uint64_t sites = 0;
@@ -63,6 +71,11 @@ struct Layout {
   std::uint32_t table_stride = 0;
   std::vector<Slot> table[2];
   std::vector<Site> table_site[2];  // [padded half]
+
+  // By colour, [half of the sites, padded]: bit k is 1 where the coupling of neighbour k (rows-inl.hpp)
+  // is -1 and the bond is not removed. Empty without a lattice, and where all couplings are 1.
+  std::vector<std::uint8_t> sign[2];
+  bool has_signs = false;  // whether couplings may be -1
 
   Slot slot(Site site) const { return slot(site, lattice.dim == 0 ? 0 : lattice.colour(site)); }
   // Where its colour is known: a division or two for each dimension less.

@@ -13,10 +13,11 @@ namespace {
 
 const EngineSpec& checked(const Graph& graph, const EngineSpec& spec) {
   check_spec(graph, spec);
-  if (spec.model != Model{}) {
-    throw Error(
-        ExitCode::usage,
-        "the multispin engine knows the Ising model only (take the bytespin engine for Potts)");
+  if (!has(EngineKind::multispin, spec.model, false)) {
+    throw Error(ExitCode::usage,
+                fmt::format("the multispin engine does not take {} (the bytespin engine does): it "
+                            "has Ising spins, couplings 1 and -1 and no field",
+                            to_string(spec.model)));
   }
   if (spec.cluster == ClusterUpdate::few_cluster) {
     throw Error(ExitCode::usage,
@@ -78,10 +79,11 @@ MultispinEngine::MultispinEngine(const Graph& graph, const EngineSpec& spec, boo
     : EngineBase(EngineKind::multispin, checked(graph, spec), graph.sites(), graph.bonds(),
                  spec.betas.size() * spec.replicas / kReplicas, 4 * graph.sites()),
       graph_(graph),
-      layout_(graph, every_cell),
+      layout_(graph, spec.model, every_cell),
       groups_(spec.replicas / kReplicas),
       word_groups_(static_cast<std::uint32_t>(parts())),
-      places_(word_groups_) {
+      places_(word_groups_),
+      exchange_(spec) {
   make_weighted_sums();
   for (const double beta : spec.betas) {
     tables_.push_back(make_tables(layout_, spec, beta));
@@ -98,6 +100,26 @@ void MultispinEngine::make_weighted_sums() {
 void MultispinEngine::change_cluster(ClusterUpdate cluster) {
   EngineBase::change_cluster(cluster);
   make_weighted_sums();
+}
+
+std::uint64_t MultispinEngine::checked_steps(const Schedule& schedule,
+                                             std::uint64_t cycles) const {
+  if (schedule.cluster > 0 && !spec_.model.is_ferromagnet()) {
+    throw Error(ExitCode::usage,
+                fmt::format("schedule {}: the multispin engine has no cluster updates with "
+                            "couplings of -1 (take the bytespin engine, or schedule 1:0)",
+                            to_string(schedule)));
+  }
+  return check_steps(schedule, cycles);
+}
+
+void MultispinEngine::report_overlaps(const unsigned long long* unequal,
+                                      const unsigned long long* up, Observation& out) const {
+  const SumUnits units = sum_units();
+  for (std::size_t r = 0; r < replicas_; r += 2) {
+    out.overlap.push_back(-units.magnetisation(up[r]));
+    out.link_overlap.push_back(units.bond_sum(unequal[r]));
+  }
 }
 
 std::uint32_t MultispinEngine::hot_replicas() const {
@@ -152,11 +174,15 @@ std::vector<std::uint64_t> MultispinEngine::save_sums() const {
   words.insert(words.end(), cluster_cross_.begin(), cluster_cross_.end());
   words.insert(words.end(), cluster_weight_.begin(), cluster_weight_.end());
   words.push_back(cluster_updates_);
+  fetch_exchange();
+  exchange_.save(words);
   return words;
 }
 
 // Those of another cluster update will do where none wait.
 bool MultispinEngine::restore_sums(std::span<const std::uint64_t> words) {
+  if (!exchange_.restore(words)) return false;
+  send_exchange();
   const std::size_t few = replicas_ + 1;
   const std::size_t all = 3 * replicas_ + 2 * cluster_cross_.size() + 1;
   if (words.size() != few && words.size() != (is_swendsen_wang() ? all : 3 * replicas_ + 1)) {

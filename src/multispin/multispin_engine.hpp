@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "src/engine/engine_base.hpp"
+#include "src/engine/exchange.hpp"
 #include "src/multispin/layout.hpp"
 #include "src/multispin/local/local.hpp"
 
@@ -18,6 +19,7 @@ struct EngineView {
   const std::vector<LocalTables>& tables;  // [T]
   const std::vector<Threshold>& bond;      // [T]
   std::uint32_t groups, word_groups;
+  const ReplicaExchange& exchange;
 };
 
 class MultispinEngine : public EngineBase {
@@ -25,7 +27,7 @@ class MultispinEngine : public EngineBase {
   MultispinEngine(const Graph& graph, const EngineSpec& spec, bool every_cell = false);
 
   EngineView view() const {
-    return {graph_, layout_, spec_, tables_, bond_, groups_, word_groups_};
+    return {graph_, layout_, spec_, tables_, bond_, groups_, word_groups_, exchange_};
   }
 
  protected:
@@ -34,11 +36,23 @@ class MultispinEngine : public EngineBase {
   // The words of one word group in slot order, to the host and back.
   virtual void read_words(std::uint32_t word_group, Words& out) const = 0;
   virtual void write_words(std::uint32_t word_group, const Words& words) = 0;
+  // Brings exchange_ up to date where a device counts, and the reverse.
+  virtual void fetch_exchange() const {}
+  virtual void send_exchange() {}
   // The first configuration of a word group.
   Words start_words(std::uint32_t word_group) const;
   std::uint32_t hot_replicas() const;  // of each word group, a bit each
 
   void change_cluster(ClusterUpdate cluster);
+  // check_steps(), and Error(usage) for cluster updates with couplings of -1.
+  std::uint64_t checked_steps(const Schedule& schedule, std::uint64_t cycles) const;
+  // Whether overlaps of replicas are measured.
+  bool has_overlaps() const { return !spec_.model.is_ferromagnet() || spec_.exchange; }
+  // Adds the overlaps, from counts for each word group: [word groups][32], of which the even ones
+  // count, for a replica and the next, the bonds (unequal) and the sites (up) where their product
+  // is -1.
+  void report_overlaps(const unsigned long long* unequal, const unsigned long long* up,
+                       Observation& out) const;
 
   // The place of a word group within its next step: of a sweep, or of cluster updates.
   struct Place {
@@ -52,6 +66,7 @@ class MultispinEngine : public EngineBase {
   std::vector<LocalTables> tables_;           // [T]
   std::vector<Threshold> bond_;               // [T] below certainty
   std::vector<Place> places_;                 // [word groups]
+  mutable ReplicaExchange exchange_;
 
  private:
   void make_weighted_sums();

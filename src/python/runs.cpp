@@ -34,7 +34,8 @@ TaskSpec task_spec(const GraphSpec& lattice, const std::shared_ptr<const Graph>&
   spec.local = choose_local_update(settings.local, dim, "local");
   const auto schedule = parse_schedule(settings.schedule, "schedule");
   spec.cluster = choose_cluster(settings.cluster, schedule, "cluster").value();
-  spec.engine = choose_engine(settings.engine, spec.model, spec.cluster, "engine", true);
+  spec.engine = choose_engine(settings.engine, spec.model, needed_cluster(schedule, spec.cluster),
+                              "engine", true);
   if (settings.temperatures.empty()) {
     throw Error(ExitCode::usage, "temperature: is missing (one or more, such as [2.3, 2.4])");
   }

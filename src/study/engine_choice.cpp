@@ -100,6 +100,12 @@ std::optional<ClusterUpdate> choose_cluster(const std::string& text,
                                            origin, to_string(*schedule)));
 }
 
+std::optional<ClusterUpdate> needed_cluster(const std::optional<Schedule>& schedule,
+                                            ClusterUpdate cluster) {
+  if (schedule && schedule->cluster == 0) return std::nullopt;
+  return cluster;
+}
+
 LocalUpdate choose_local_update(const std::string& text, int dim, const std::string& origin) {
   std::vector<std::string_view> known{"auto"};
   known.insert(known.end(), std::begin(kLocalUpdates), std::end(kLocalUpdates));
@@ -112,9 +118,12 @@ EngineKind engine_named(const std::string& engine, const std::string& origin, bo
   return *engine_word(engine, origin, bitlattice, false);
 }
 
-EngineKind choose_engine(const std::string& text, const Model& model, ClusterUpdate cluster,
-                         const std::string& origin, bool bitlattice) {
-  const auto able = [&](EngineKind engine) { return has(engine, model) && has(engine, cluster); };
+EngineKind choose_engine(const std::string& text, const Model& model,
+                         std::optional<ClusterUpdate> cluster, const std::string& origin,
+                         bool bitlattice) {
+  const auto able = [&](EngineKind engine) {
+    return has(engine, model, cluster.has_value()) && (!cluster || has(engine, *cluster));
+  };
   const auto named = engine_word(text, origin, bitlattice, true);
   if (!named) {
     for (const EngineTraits& engine : engine_registry()) {
@@ -122,13 +131,19 @@ EngineKind choose_engine(const std::string& text, const Model& model, ClusterUpd
     }
     throw Error(ExitCode::internal, "no engine has this model and cluster update");
   }
-  if (!has(*named, model)) {
+  if (!has(*named, model, false)) {
     throw Error(ExitCode::usage, fmt::format("{}: the {} engine does not take {} (bytespin does)",
                                              origin, text, to_string(model)));
   }
+  if (cluster && traits(*named).studies && !has(*named, model, true)) {
+    throw Error(ExitCode::usage,
+                fmt::format("{}: the {} engine has no cluster updates of {} (bytespin has; or take "
+                            "schedule 1:0)",
+                            origin, text, to_string(model)));
+  }
   if (traits(*named).studies && !able(*named)) {
     throw Error(ExitCode::usage, fmt::format("{}: the {} engine has no {} updates ({} has)", origin,
-                                             text, to_string(cluster), engines_with(cluster)));
+                                             text, to_string(*cluster), engines_with(*cluster)));
   }
   return *named;
 }

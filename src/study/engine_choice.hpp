@@ -22,6 +22,9 @@ std::optional<ClusterUpdate> cluster_or_auto(const std::string& text, const std:
 std::optional<ClusterUpdate> choose_cluster(const std::string& text,
                                             const std::optional<Schedule>& schedule,
                                             const std::string& origin);
+// The cluster update that a run needs an engine for: nothing where `schedule` has no cluster updates.
+std::optional<ClusterUpdate> needed_cluster(const std::optional<Schedule>& schedule,
+                                            ClusterUpdate cluster);
 // Resolves "metropolis", "glauber" or "auto". Auto is glauber on chains (dim 1), where checkerboard
 // Metropolis cannot reach every configuration, and metropolis otherwise (dim 0: no lattice).
 LocalUpdate choose_local_update(const std::string& text, int dim, const std::string& origin);
@@ -30,9 +33,11 @@ LocalUpdate choose_local_update(const std::string& text, int dim, const std::str
 // product is at most 2^32 - 1.
 void check_extents(const std::vector<std::uint32_t>& extents, const std::string& origin);
 // Resolves "multispin", "bytespin" or "auto". Auto is multispin if it supports the model and the
-// cluster update, else bytespin. Throws Error(usage) if the named engine does not support them.
-EngineKind choose_engine(const std::string& text, const Model& model, ClusterUpdate cluster,
-                         const std::string& origin, bool bitlattice = false);
+// cluster update (nothing: schedules without any), else bytespin. Throws Error(usage) if the named
+// engine does not support them.
+EngineKind choose_engine(const std::string& text, const Model& model,
+                         std::optional<ClusterUpdate> cluster, const std::string& origin,
+                         bool bitlattice = false);
 // Error(usage) for a model whose order parameter is not m, where schedules would be compared by m.
 void check_compares_schedules(const Model& model, const std::string& origin);
 // The engine for replica exchange: the one chosen if it has it, else one that has. Error(usage)

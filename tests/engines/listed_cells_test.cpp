@@ -15,8 +15,8 @@ namespace {
 using Words = std::vector<std::uint32_t>;
 
 struct Sweeper {
-  Sweeper(const Graph& graph, bool every_cell, LocalUpdate update)
-      : layout(graph, every_cell),
+  Sweeper(const Graph& graph, const Model& model, bool every_cell, LocalUpdate update)
+      : layout(graph, model, every_cell),
         tables{{}, local_stream(update), certain_downhill(update)},
         aside(modified_room(layout)) {
     for (std::uint32_t k = 0; k <= std::max(graph.max_degree(), 8u); ++k) {
@@ -45,7 +45,9 @@ TEST_CASE("sweeps of rows and of listed cells make the same words") {
   const double p = GENERATE(0.0, 0.2, 1.0);
   const auto update = GENERATE(LocalUpdate::metropolis, LocalUpdate::glauber);
   const Graph graph = build_graph({extents, p, Rule::rewire, 11});
-  Sweeper rows(graph, false, update), every(graph, true, update);
+  Model model;
+  model.interactions.couplings = GENERATE(CouplingKind::ferromagnet, CouplingKind::pm);
+  Sweeper rows(graph, model, false, update), every(graph, model, true, update);
   REQUIRE(rows.layout.every_cell == (graph.modified_sites().size() == graph.sites()));
   Words start(rows.layout.words);
   std::uint32_t x = 1;

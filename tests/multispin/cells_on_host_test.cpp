@@ -91,6 +91,7 @@ class Arrays {
       lattice.colour_base[c] = static_cast<std::uint32_t>(layout.colour_base[c]);
       lattice.regular_most[c] = lattice.sites / 2;
       if (lattice.dim == 0) continue;
+      if (!layout.sign[c].empty()) lattice.sign[c] = layout.sign[c].data();
       std::vector<char> modified(lattice.sites / 2);
       for (const Site site : e.graph.modified_sites()) {
         if (layout.lattice.colour(site) == c) modified[site / 2] = 1;
@@ -249,14 +250,18 @@ class HostCells final : public MultispinEngine {
           if (layout_.lattice.dim == 0) return;
           with_lattice_dim(layout_.lattice.dim, [&]<int kDim>() {
             constexpr int kClasses = regular_classes(kDim, kDownhill);
-            blocks<kVec, Block<kVec, kClasses, kClasses>, true>(
-                sweep, arrays_.lattice.regular_most[colour],
-                [&](const BlockUpdate& s, const auto& block, std::uint32_t k,
-                    std::uint32_t* spins) {
-                  return regular_cell<kDim, kVec, kDownhill>(
-                      arrays_.lattice, s, block, colour, regular_place(arrays_.lattice, colour, k),
-                      spins);
-                });
+            const auto cells_of = [&]<bool kSigned>() {
+              blocks<kVec, Block<kVec, kClasses, kClasses>, true>(
+                  sweep, arrays_.lattice.regular_most[colour],
+                  [&](const BlockUpdate& s, const auto& block, std::uint32_t k,
+                      std::uint32_t* spins) {
+                    return regular_cell<kDim, kVec, kDownhill, kSigned>(
+                        arrays_.lattice, s, block, colour,
+                        regular_place(arrays_.lattice, colour, k), spins);
+                  });
+            };
+            layout_.has_signs ? cells_of.template operator()<true>()
+                              : cells_of.template operator()<false>();
           });
         };
         sweep.downhill ? cells.template operator()<true>() : cells.template operator()<false>();
@@ -317,8 +322,10 @@ class HostCells final : public MultispinEngine {
 };
 
 void compare(const Graph& graph, LocalUpdate local, std::size_t temperatures,
-             std::uint32_t replicas, bool by_warps = false) {
+             std::uint32_t replicas, bool by_warps = false,
+             CouplingKind couplings = CouplingKind::ferromagnet) {
   EngineSpec spec;
+  spec.model.interactions.couplings = couplings;
   spec.local = local;
   for (std::size_t t = 0; t < temperatures; ++t) {
     spec.betas.push_back(0.25 + 0.13 * static_cast<double>(t));
@@ -353,6 +360,7 @@ TEST_CASE("cells of CUDA's sweeps make the CPU's moves on lattices, run on the h
           compare(graph, local, 2, 64);
           compare(graph, local, 3, 64);
           compare(graph, local, 8, 32);
+          compare(graph, local, 2, 64, false, CouplingKind::pm);
         }
       }
     }
@@ -364,6 +372,7 @@ TEST_CASE("cells of CUDA's sweeps make the CPU's moves at every degree and on a 
     for (const LocalUpdate local : {LocalUpdate::metropolis, LocalUpdate::glauber}) {
       for (const std::uint32_t replicas : {32u, 64u, 96u, 128u, 192u, 256u}) {
         compare(graph, local, 1, replicas);
+        compare(graph, local, 1, replicas, false, CouplingKind::pm);
       }
       compare(graph, local, 1, 128, true);
     }

@@ -34,8 +34,13 @@ std::uint32_t rounded(double probability) {
 }  // namespace
 
 MultispinReference::MultispinReference(const EdgeList& list, std::vector<std::uint8_t> colours,
-                                       const EngineSpec& spec)
-    : spec_(spec), list_(list), colours_(std::move(colours)), around_(list.sites) {
+                                       const EngineSpec& spec, std::vector<int> couplings)
+    : spec_(spec),
+      list_(list),
+      colours_(std::move(colours)),
+      couplings_(std::move(couplings)),
+      around_(list.sites) {
+  if (couplings_.empty()) couplings_.assign(list.edges.size(), 1);
   for (std::size_t k = 0; k < list.edges.size(); ++k) {
     around_[list.edges[k].a].emplace_back(list.edges[k].b, k);
     around_[list.edges[k].b].emplace_back(list.edges[k].a, k);
@@ -78,7 +83,9 @@ void MultispinReference::local_sweep() {
         for (unsigned r = 0; r < 32; ++r) {
           auto& spin = spins_[32 * word_group + r];
           int sh = 0;
-          for (const auto& [other, edge] : around_[site]) sh += spin[other] == spin[site] ? 1 : -1;
+          for (const auto& [other, edge] : around_[site]) {
+            sh += couplings_[edge] * (spin[other] == spin[site] ? 1 : -1);
+          }
           bool flip = false;
           if (glauber) {
             flip = fraction[r] < rounded(1 / (1 + std::exp(2 * beta * sh)));
@@ -182,7 +189,10 @@ Observation MultispinReference::measure() {
   Observation out;
   for (const auto& spin : spins_) {
     std::int64_t bonds = 0, up = 0;
-    for (const Edge& edge : list_.edges) bonds += spin[edge.a] == spin[edge.b] ? 1 : -1;
+    for (std::size_t k = 0; k < list_.edges.size(); ++k) {
+      const Edge& edge = list_.edges[k];
+      bonds += couplings_[k] * (spin[edge.a] == spin[edge.b] ? 1 : -1);
+    }
     for (const std::uint8_t s : spin) up += s;
     out.bond_sum.push_back(bonds);
     out.magnetisation.push_back(2 * up - std::int64_t{list_.sites});
@@ -219,7 +229,7 @@ std::vector<std::uint8_t> colours_of(const Graph& graph) {
       sum += rest % extent;
       rest /= extent;
     }
-    const bool imported = graph.spec().extents.empty();
+    const bool imported = graph.lattice().dim == 0;  // or with ends of any parity
     colours.push_back(
         static_cast<std::uint8_t>(imported ? static_cast<unsigned>(graph.colour(site)) : sum % 2));
   }

@@ -23,9 +23,10 @@ namespace rewise::oracle {
 
 class MultispinReference {
  public:
-  // Colours [sites]; list and colours are copied.
+  // Colours [sites]; list and colours are copied. `couplings`: of every edge, 1 or -1, in local
+  // updates; empty: all are 1.
   MultispinReference(const EdgeList& list, std::vector<std::uint8_t> colours,
-                     const EngineSpec& spec);
+                     const EngineSpec& spec, std::vector<int> couplings = {});
 
   void local_sweep();
   void wolff();
@@ -53,6 +54,7 @@ class MultispinReference {
   EngineSpec spec_;
   EdgeList list_;
   std::vector<std::uint8_t> colours_;
+  std::vector<int> couplings_;  // [edges]
   std::vector<std::vector<std::pair<std::uint32_t, std::size_t>>> around_;  // neighbour, edge
   std::vector<std::vector<std::uint8_t>> spins_;                            // [T R][sites]
   std::vector<std::uint64_t> cluster_size_;                                 // [T R]
@@ -62,7 +64,7 @@ class MultispinReference {
 };
 
 // The colours that the library's updates must follow: the parity of the coordinates, worked out
-// here, or an imported graph's own.
+// here, or the graph's own where it has no lattice.
 std::vector<std::uint8_t> colours_of(const Graph& graph);
 
 }  // namespace rewise::oracle

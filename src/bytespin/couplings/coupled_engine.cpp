@@ -241,20 +241,10 @@ std::vector<std::int64_t> CoupledCpuEngine::energy_sums() {
 }
 
 void CoupledCpuEngine::exchange(std::uint64_t step) {
-  const std::vector<std::int64_t> sums = energy_sums();
-  for (std::size_t t = exchange_steps_ % 2; t + 1 < spec_.betas.size(); t += 2) {
-    for (std::size_t who = t * spec_.replicas; who < (t + 1) * spec_.replicas; ++who) {
-      const std::size_t next = who + spec_.replicas;
-      const std::uint32_t draw = CoupledPlan::exchange_draw(
-          spec_.seed, static_cast<std::uint32_t>(who), static_cast<std::uint32_t>(step));
-      ++attempts_[t];
-      if (!rules_[t].accepts(sums[who], sums[next], draw)) continue;
-      ++exchanges_[t];
-      std::swap(walker_[who], walker_[next]);
-      std::swap_ranges(system(who), system(who) + plan_.sites, system(next));
-    }
-  }
-  ++exchange_steps_;
+  exchange_.make_step(energy_sums(), static_cast<std::uint32_t>(step),
+                      [&](std::size_t who, std::size_t next) {
+                        std::swap_ranges(system(who), system(who) + plan_.sites, system(next));
+                      });
 }
 
 bool CoupledCpuEngine::advance_to(const Schedule& schedule, std::uint64_t steps) {
@@ -308,7 +298,7 @@ void CoupledCpuEngine::measure(Observation& out) {
 
 CoupledEngine::CoupledEngine(const Graph& graph, const EngineSpec& spec,
                              const EngineOptions& options)
-    : BytespinEngine(graph, spec), coupling_(plan_.slots) {
+    : BytespinEngine(graph, spec), coupling_(plan_.slots), exchange_(spec) {
   if (is_few_cluster()) {
     throw Error(ExitCode::usage,
                 "few-cluster updates are for the ferromagnet without a field "
@@ -346,20 +336,6 @@ CoupledEngine::CoupledEngine(const Graph& graph, const EngineSpec& spec,
     }
   }
   for (const double beta : spec.betas) boltzmann_.emplace_back(beta);
-  for (std::size_t t = 0; t + 1 < spec.betas.size(); ++t) {
-    const double rise = spec.betas[t + 1] - spec.betas[t];
-    rules_.push_back({Boltzmann(std::abs(rise)), rise > 0});
-  }
-  if (spec.exchange) {
-    if (spec.betas.size() < 2) {
-      throw Error(ExitCode::usage, "replica exchange needs two temperatures or more");
-    }
-    for (std::size_t who = 0; who < systems_; ++who) {
-      walker_.push_back(static_cast<std::uint32_t>(who / spec.replicas));
-    }
-    attempts_.assign(spec.betas.size(), 0);
-    exchanges_ = attempts_;
-  }
   first_of_colour_.push_back(0);
   for (int colour = 0; colour < graph.colours(); ++colour) {
     for (std::uint64_t site = 0; site < plan_.sites; ++site) {
@@ -371,7 +347,7 @@ CoupledEngine::CoupledEngine(const Graph& graph, const EngineSpec& spec,
   }
   coupled_ = {host_plan(plan_),  coupling_.data(),  field_.empty() ? nullptr : field_.data(),
               boltzmann_.data(), of_colour_.data(), spec.local,
-              rules_.data()};
+              exchange_.rules().data()};
 }
 
 void CoupledEngine::check_schedule(const Schedule& schedule) const {
@@ -391,39 +367,17 @@ void CoupledEngine::report_couplings(const std::vector<std::int64_t>& energy,
   out.magnetisation = magnetisation;
   out.overlap = overlap;
   out.link_overlap = link_overlap;
-  out.walker.assign(walker_.begin(), walker_.end());
-  out.exchange_attempts = attempts_;
-  out.exchanges = exchanges_;
-  std::fill(attempts_.begin(), attempts_.end(), 0);
-  std::fill(exchanges_.begin(), exchanges_.end(), 0);
+  exchange_.report(out);
 }
 
 std::vector<std::uint64_t> CoupledEngine::save_sums() const {
   std::vector<std::uint64_t> words = BytespinEngine::save_sums();
-  if (!spec_.exchange) return words;
-  words.push_back(exchange_steps_);
-  words.insert(words.end(), walker_.begin(), walker_.end());
-  words.insert(words.end(), attempts_.begin(), attempts_.end());
-  words.insert(words.end(), exchanges_.begin(), exchanges_.end());
+  exchange_.save(words);
   return words;
 }
 
 bool CoupledEngine::restore_sums(std::span<const std::uint64_t> words) {
-  if (!spec_.exchange) return BytespinEngine::restore_sums(words);
-  const std::size_t temperatures = spec_.betas.size();
-  const std::size_t own = 1 + systems_ + 2 * temperatures;
-  if (words.size() < own || !BytespinEngine::restore_sums(words.first(words.size() - own))) {
-    return false;
-  }
-  auto from = words.end() - static_cast<std::ptrdiff_t>(own);
-  exchange_steps_ = *from++;
-  for (std::uint32_t& walker : walker_) {
-    if (*from >= temperatures) return false;
-    walker = static_cast<std::uint32_t>(*from++);
-  }
-  for (std::uint64_t& count : attempts_) count = *from++;
-  for (std::uint64_t& count : exchanges_) count = *from++;
-  return true;
+  return exchange_.restore(words) && BytespinEngine::restore_sums(words);
 }
 
 std::unique_ptr<Engine> make_coupled_engine(const Graph& graph, const EngineSpec& spec,

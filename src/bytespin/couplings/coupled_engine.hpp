@@ -35,14 +35,10 @@ class CoupledEngine : public BytespinEngine {
   bool restore_sums(std::span<const std::uint64_t> words) override;
 
   std::vector<Boltzmann> boltzmann_;
-  std::vector<ExchangeRule> rules_;  // [T - 1]
   std::vector<Site> of_colour_;
   std::vector<std::size_t> first_of_colour_;  // [colours + 1]
   CoupledPlan coupled_;                       // with pointers to the host's memory
-  // Replica exchange.
-  std::uint64_t exchange_steps_ = 0;   // since the start
-  std::vector<std::uint32_t> walker_;  // [T][R] temperature at which a configuration started
-  std::vector<std::uint64_t> attempts_, exchanges_;  // [T] since the last measurement
+  ReplicaExchange exchange_;
 
  private:
   bool has_negative_ = false;

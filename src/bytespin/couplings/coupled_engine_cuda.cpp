@@ -114,7 +114,7 @@ CoupledCudaEngine::CoupledCudaEngine(const Graph& graph, const EngineSpec& spec,
     walkers_ = DeviceBuffer<std::uint32_t>(systems_);
     counts_ = DeviceBuffer<unsigned long long>(2 * spec.betas.size());
     accepted_ = DeviceBuffer<std::uint8_t>(systems_);
-    device_rules_ = DeviceBuffer<ExchangeRule>(std::span<const ExchangeRule>(rules_), stream);
+    device_rules_ = DeviceBuffer<ExchangeRule>(std::span<const ExchangeRule>(exchange_.rules()), stream);
     on_device_.exchange = device_rules_.data();
     send_exchanges();
   }
@@ -124,19 +124,19 @@ CoupledCudaEngine::CoupledCudaEngine(const Graph& graph, const EngineSpec& spec,
 void CoupledCudaEngine::fetch_exchanges() {
   if (!spec_.exchange) return;
   device_.use();
-  walker_ = walkers_.to_host(device_.get());
+  exchange_.walker = walkers_.to_host(device_.get());
   const auto counts = counts_.to_host(device_.get());
-  const auto half = static_cast<std::ptrdiff_t>(attempts_.size());
-  attempts_.assign(counts.begin(), counts.begin() + half);
-  exchanges_.assign(counts.begin() + half, counts.end());
+  const auto half = static_cast<std::ptrdiff_t>(spec_.betas.size());
+  exchange_.attempts.assign(counts.begin(), counts.begin() + half);
+  exchange_.exchanges.assign(counts.begin() + half, counts.end());
 }
 
 void CoupledCudaEngine::send_exchanges() {
   if (!spec_.exchange) return;
   device_.use();
-  std::vector<unsigned long long> counts(attempts_.begin(), attempts_.end());
-  counts.insert(counts.end(), exchanges_.begin(), exchanges_.end());
-  walkers_.copy_in(std::span<const std::uint32_t>(walker_), device_.get());
+  std::vector<unsigned long long> counts(exchange_.attempts.begin(), exchange_.attempts.end());
+  counts.insert(counts.end(), exchange_.exchanges.begin(), exchange_.exchanges.end());
+  walkers_.copy_in(std::span<const std::uint32_t>(exchange_.walker), device_.get());
   counts_.copy_in(std::span<const unsigned long long>(counts), device_.get());
   device_.wait();
 }
@@ -149,8 +149,8 @@ void CoupledCudaEngine::exchange() {
   const ExchangeSpace space{walkers_.data(), counts_.data(), counts_.data() + temperatures,
                             accepted_.data()};
   launch_exchange(on_device_, device_systems_, energies_.data(), space, temperatures,
-                  static_cast<std::uint32_t>(exchange_steps_ % 2), stream);
-  ++exchange_steps_;
+                  static_cast<std::uint32_t>(exchange_.steps % 2), stream);
+  ++exchange_.steps;
 }
 
 void CoupledCudaEngine::check_memory() const {

@@ -20,23 +20,11 @@
 #include <cstdint>
 
 #include "src/bytespin/device_plan.hpp"
+#include "src/engine/exchange.hpp"
 #include "src/model/boltzmann.hpp"
 #include "src/model/model.hpp"
 
 namespace rewise::bytespin {
-
-// Replica exchange between a temperature and the next.
-struct ExchangeRule {
-  Boltzmann factors;   // of the difference of their beta
-  bool rises = false;  // beta does
-
-  // Whether two systems change places. Sums: minus their energies. `draw`: of the stream exchange.
-  RW_HD bool accepts(std::int64_t sum, std::int64_t next_sum, std::uint32_t draw) const {
-    constexpr std::int64_t kMost = (std::int64_t{1} << 40) - 1;
-    const std::int64_t energy = rises ? next_sum - sum : sum - next_sum;
-    return happens(draw, factors.metropolis(energy < kMost ? energy : kMost));
-  }
-};
 
 struct CoupledPlan {
   DevicePlan plan;
@@ -46,12 +34,6 @@ struct CoupledPlan {
   const Site* of_colour = nullptr;         // [sites] ordered by colour
   LocalUpdate local = LocalUpdate::metropolis;
   const ExchangeRule* exchange = nullptr;  // [T - 1]
-
-  // The word that decides an exchange of system `who` with its like at the next temperature.
-  RW_HD static std::uint32_t exchange_draw(std::uint64_t seed, std::uint32_t who,
-                                           std::uint32_t step) {
-    return random_words(seed, Stream::exchange, who, 0, 0, step).w[0];
-  }
 
   RW_HD static int sign(std::uint8_t spin) { return spin != 0 ? 1 : -1; }
 

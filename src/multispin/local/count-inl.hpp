@@ -9,6 +9,7 @@
 
 #include <bit>
 
+#include "src/multispin/layout.hpp"
 #include "src/multispin/rules.hpp"
 #include "src/random/philox-inl.hpp"
 
@@ -98,6 +99,34 @@ struct Planes {
     }
   }
 };
+
+// Words of other cells that a vector of a list names, from entry i on. With signs those of entries
+// with kNegative are inverted.
+HWY_INLINE V32 gather(const std::uint32_t* spins, const Slot* list, std::size_t i) {
+  const D32 d;
+  const hn::RebindToSigned<D32> ds;
+  return hn::GatherIndex(d, spins, hn::BitCast(ds, hn::LoadU(d, list + i)));
+}
+HWY_INLINE V32 gather_signed(const std::uint32_t* spins, const Slot* list, std::size_t i,
+                             bool with_signs) {
+  const D32 d;
+  const hn::RebindToSigned<D32> ds;
+  const V32 entry = hn::LoadU(d, list + i);
+  const V32 slot = hn::AndNot(hn::Set(d, kNegative), entry);
+  const V32 words = hn::GatherIndex(d, spins, hn::BitCast(ds, slot));
+  if (!with_signs) return words;
+  return hn::Xor(words, hn::BitCast(d, hn::ShiftRight<31>(hn::BitCast(ds, entry))));
+}
+
+// Inverts x[k] at the sites whose byte has bit k.
+template <int K>
+HWY_INLINE void invert(const std::uint8_t* bits, V32* x) {
+  const D32 d;
+  const V32 byte = hn::PromoteTo(d, hn::LoadU(hn::Rebind<std::uint8_t, D32>(), bits));
+  for (int k = 0; k < K; ++k) {
+    x[k] = hn::Xor(x[k], hn::VecFromMask(d, hn::TestBit(byte, hn::Set(d, 1u << k))));
+  }
+}
 
 // The replicas whose binary fraction at these items is below their threshold. `undecided` are the
 // replicas that need a draw; digit(n) gives digit n of every replica's threshold. Others get

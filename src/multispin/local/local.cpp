@@ -51,11 +51,12 @@ struct AnyCount {
   }
 };
 
-// Words of other cells that a vector of modified cells names, from cell i of a column on.
-HWY_INLINE V32 gather(const std::uint32_t* spins, const Slot* column, std::uint32_t i) {
-  const D32 d;
-  const hn::RebindToSigned<D32> ds;
-  return hn::GatherIndex(d, spins, hn::BitCast(ds, hn::LoadU(d, column + i)));
+// The words of the j-th neighbours of a vector of cells, from cell i on, inverted where the coupling
+// is -1.
+HWY_INLINE V32 neighbours(const std::uint32_t* spins, const ModifiedGroup& group, std::size_t j,
+                          std::uint32_t i) {
+  const Slot* column = group.neighbour.data() + j * group.padded;
+  return group.has_signs ? gather_signed(spins, column, i, true) : gather(spins, column, i);
 }
 
 // Modified cells of any degree, from cell i on. Hubs have many classes; only those that occur cost
@@ -69,8 +70,7 @@ HWY_INLINE V32 flips_hub(const ModifiedGroup& group, const DegreeTable& table,
     count.plane[count.planes++] = hn::Zero(d);
   }
   for (std::uint32_t j = 0; j < group.degree; ++j) {
-    const Slot* column = group.neighbour.data() + std::size_t{j} * group.padded;
-    count.add(hn::Xor(own, gather(spins, column, i)));
+    count.add(hn::Xor(own, neighbours(spins, group, j, i)));
   }
   // Classes in blocks, so that a hub of any degree works; all classes of a cell share its draws.
   constexpr unsigned kBlock = 32;
@@ -118,7 +118,7 @@ void update_cells(const ModifiedGroup& group, const DegreeTable& table, const Ca
     } else {
       V32 x[K];
       for (std::size_t j = 0; j < K; ++j) {
-        x[j] = hn::Xor(own, gather(spins, group.neighbour.data() + j * group.padded, i));
+        x[j] = hn::Xor(own, neighbours(spins, group, j, i));
       }
       flips = flips_of_degree<K, kDownhill>(x, hn::LoadU(d, group.site.data() + i), table, calls);
     }
@@ -160,6 +160,8 @@ void update_rows(const Layout& layout, const LocalTables& tables, const Address&
   const auto lanes = static_cast<std::uint32_t>(hn::Lanes(d));
   std::uint32_t* own_field = spins + layout.colour_base[colour];
   const std::uint32_t* other_field = spins + layout.colour_base[1 - colour];
+  const std::vector<std::uint8_t>& signs = layout.sign[colour];
+  const bool has_signs = !signs.empty();
   for (std::uint32_t row = first; row < last; ++row) {
     const Row<kDim> place(layout, row, colour);
     std::uint32_t* own_row = own_field + place.start;
@@ -167,6 +169,7 @@ void update_rows(const Layout& layout, const LocalTables& tables, const Address&
       const V32 own = hn::LoadU(d, own_row + h);
       V32 x[kDegree];
       for (int k = 0; k < kDegree; ++k) x[k] = hn::Xor(own, place.neighbour(other_field, k, h));
+      if (has_signs) invert<kDegree>(signs.data() + place.start + h, x);
       return hn::Xor(own, flips_of_degree<kDegree, kDownhill>(x, place.items(h), table, calls));
     };
     // The last vector may overlap the one before: made from old words, stored after it.
@@ -183,7 +186,6 @@ template <int kDim, bool kDownhill>
 void update_by_table(const Layout& layout, const LocalTables& tables, const Address& at, int colour,
                      std::uint32_t first, std::uint32_t last, std::uint32_t* spins) {
   const D32 d;
-  const hn::RebindToSigned<D32> ds;
   constexpr int kDegree = 2 * kDim;
   const CallTable calls(at.seed, tables.stream, at.who, at.step);
   const DegreeTable& degree_table = tables.of(kDegree);
@@ -194,9 +196,10 @@ void update_by_table(const Layout& layout, const LocalTables& tables, const Addr
     const V32 own = hn::LoadU(d, own_words + i);
     V32 x[kDegree];
     for (std::size_t k = 0; k < kDegree; ++k) {
-      const Slot* slots = layout.table[c].data() + k * layout.table_stride + i;
-      x[k] = hn::Xor(own, hn::GatherIndex(d, spins, hn::BitCast(ds, hn::LoadU(d, slots))));
+      const Slot* slots = layout.table[c].data() + k * layout.table_stride;
+      x[k] = hn::Xor(own, gather(spins, slots, i));
     }
+    if (!layout.sign[c].empty()) invert<kDegree>(layout.sign[c].data() + i, x);
     const V32 item = hn::LoadU(d, layout.table_site[c].data() + i);
     hn::StoreU(hn::Xor(own, flips_of_degree<kDegree, kDownhill>(x, item, degree_table, calls)), d,
                own_words + i);

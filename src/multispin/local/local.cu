@@ -18,7 +18,7 @@ constexpr unsigned modified_blocks(int vec) {
   return vec == 8 ? 4 : vec == 6 ? 5 : vec > 1 ? 7 : 1;
 }
 
-template <int kDim, int kVec, bool kDownhill>
+template <int kDim, int kVec, bool kDownhill, bool kSigned>
 __global__ void __launch_bounds__(kThreads, regular_blocks(kDim, kVec))
     update_regular_cells(const __grid_constant__ DeviceLattice g,
                          const __grid_constant__ DeviceSweep sweep, int colour) {
@@ -30,7 +30,9 @@ __global__ void __launch_bounds__(kThreads, regular_blocks(kDim, kVec))
   std::uint32_t* spins = sweep.spins + static_cast<std::size_t>(s.quad) * g.words * kVec;
   const std::uint32_t i = regular_place(g, colour, blockIdx.x * kThreads + threadIdx.x);
   OpenCell<kVec> open;
-  if (i != kNoPlace) open = regular_cell<kDim, kVec, kDownhill>(g, s, block, colour, i, spins);
+  if (i != kNoPlace) {
+    open = regular_cell<kDim, kVec, kDownhill, kSigned>(g, s, block, colour, i, spins);
+  }
   queue_up(block, open);
   decide_queue<true>(s, block, spins);
 }
@@ -60,10 +62,10 @@ LaunchShape shape_for(std::uint32_t items, const DeviceSweep& sweep) {
   return shape;
 }
 
-template <int kDim, int kVec>
+template <int kDim, int kVec, bool kSigned>
 auto regular_kernel(bool downhill) {
-  return downhill ? update_regular_cells<kDim, kVec, true>
-                  : update_regular_cells<kDim, kVec, false>;
+  return downhill ? update_regular_cells<kDim, kVec, true, kSigned>
+                  : update_regular_cells<kDim, kVec, false, kSigned>;
 }
 template <int kVec>
 auto modified_kernel(bool downhill) {
@@ -77,8 +79,9 @@ void launch_regular(const DeviceLattice& g, const DeviceSweep& sweep, int colour
   if (g.dim == 0 || g.regular_most[colour] == 0) return;
   with_lattice_dim(g.dim, [&]<int kDim>() {
     with_vec(sweep.vec, [&]<int kVec>() {
-      launch(regular_kernel<kDim, kVec>(sweep.downhill), shape_for(g.regular_most[colour], sweep),
-             stream, g, sweep, colour);
+      const auto kernel = g.sign[0] != nullptr ? regular_kernel<kDim, kVec, true>(sweep.downhill)
+                                               : regular_kernel<kDim, kVec, false>(sweep.downhill);
+      launch(kernel, shape_for(g.regular_most[colour], sweep), stream, g, sweep, colour);
     });
   });
 }

@@ -446,7 +446,7 @@ __device__ __forceinline__ void decide_queue(const BlockUpdate& s,
   }
 }
 
-template <int kDim, int kVec, bool kDownhill, class Known>
+template <int kDim, int kVec, bool kDownhill, bool kSigned, class Known>
 __device__ __forceinline__ OpenCell<kVec> regular_cell(const DeviceLattice& g, const BlockUpdate& s,
                                                        const Known& block, int colour,
                                                        std::uint32_t i, std::uint32_t* spins) {
@@ -466,12 +466,16 @@ __device__ __forceinline__ OpenCell<kVec> regular_cell(const DeviceLattice& g, c
     const std::uint32_t slot = g.colour_base[1 - colour] + at[k];
     neighbour[k] = load<kVec>(spins + static_cast<std::size_t>(slot) * kVec);
   }
+  const std::uint32_t signs =
+      kSigned ? g.sign[colour][std::size_t{blockIdx.z} * (g.sites / 2) + i] : 0;
   const SharedItem shared(s.draw.seed_low, s.draw.seed_high, s.draw.stream, s.draw.step, cell.site);
 #pragma unroll
   for (int v = 0; v < kVec; ++v) {
     std::uint32_t near[kDegree];
 #pragma unroll
-    for (int k = 0; k < kDegree; ++k) near[k] = neighbour[k].w[v];
+    for (int k = 0; k < kDegree; ++k) {
+      near[k] = neighbour[k].w[v] ^ (kSigned ? 0u - (signs >> k & 1u) : 0u);
+    }
     const Count count = count_around<kDim, kDownhill>(own.w[v], near);
     const auto digit = [&](int c, unsigned call) { return block.regular[v][c][call]; };
     own.w[v] ^=
@@ -547,18 +551,18 @@ __device__ __forceinline__ OpenCell<kVec> modified_cell(const DeviceCells& cells
   const std::uint32_t* column = cells.neighbour + warp.neighbour + number % 32;
   const auto look = [&]<unsigned kMany>(cuda::std::integral_constant<unsigned, kMany>,
                                         std::uint32_t j) {
-    std::uint32_t slot[kMany];
+    std::uint32_t entry[kMany];
 #pragma unroll
     for (unsigned k = 0; k < kMany; ++k) {
-      slot[k] = cell.slot;  // agrees: one that is not there
-      if (j + k < warp.degree) slot[k] = column[(j + k) * std::size_t{warp.padded}];
+      entry[k] = cell.slot;  // agrees: one that is not there
+      if (j + k < warp.degree) entry[k] = column[(j + k) * std::size_t{warp.padded}];
     }
     Pack<kVec> far[kMany];
 #pragma unroll
     for (unsigned k = 0; k < kMany; ++k) {
       far[k] = own;
       if (j + k < warp.degree) {
-        far[k] = load<kVec>(spins + static_cast<std::size_t>(slot[k]) * kVec);
+        far[k] = load<kVec>(spins + static_cast<std::size_t>(listed_slot(entry[k])) * kVec);
       }
     }
 #pragma unroll
@@ -567,7 +571,9 @@ __device__ __forceinline__ OpenCell<kVec> modified_cell(const DeviceCells& cells
       for (int v = 0; v < kVec; ++v) {
         std::uint32_t x[4];
 #pragma unroll
-        for (unsigned k = 0; k < 4; ++k) x[k] = own.w[v] ^ far[four + k].w[v];
+        for (unsigned k = 0; k < 4; ++k) {
+          x[k] = xor3(own.w[v], far[four + k].w[v], listed_sign(entry[four + k]));
+        }
         add_four(x, count[v].plane);
       }
     }
@@ -657,8 +663,9 @@ __device__ void wide_cell(const DeviceCells& cells, const DeviceWarp& warp, cons
     std::uint32_t plane[kWidePlanes] = {};
 #pragma unroll 4
     for (std::uint32_t j = 0; j < warp.degree; ++j) {
-      const std::size_t far = neighbour[static_cast<std::size_t>(j) * warp.padded];
-      std::uint32_t carry = spins[far * kVec + v] ^ own[v];
+      const std::uint32_t entry = neighbour[static_cast<std::size_t>(j) * warp.padded];
+      const std::size_t far = listed_slot(entry);
+      std::uint32_t carry = xor3(spins[far * kVec + v], own[v], listed_sign(entry));
 #pragma unroll
       for (unsigned p = 0; p < kWidePlanes; ++p) {
         const std::uint32_t both = plane[p] & carry;
@@ -689,8 +696,9 @@ __device__ void hub(const DeviceCells& cells, const DeviceWarp& warp, const Bloc
     for (unsigned r = 0; r < kReplicas; ++r) {
       std::uint32_t disagreeing = 0;
       for (std::uint32_t j = 0; j < warp.degree; ++j) {
-        const std::size_t far = neighbour[static_cast<std::size_t>(j) * warp.padded];
-        disagreeing += (spins[far * kVec + v] ^ own) >> r & 1u;
+        const std::uint32_t entry = neighbour[static_cast<std::size_t>(j) * warp.padded];
+        const std::size_t far = listed_slot(entry);
+        disagreeing += xor3(spins[far * kVec + v], own, listed_sign(entry)) >> r & 1u;
       }
       const bool accepted =
           disagreeing >= warp.classes ||

@@ -90,7 +90,7 @@ __device__ __forceinline__ void queue_up(const BlockUpdate& s, const AnyKnown& k
   }
 }
 
-template <int kDim, int kVec, bool kDownhill, class AnyKnown, class AnyQueue>
+template <int kDim, int kVec, bool kDownhill, bool kSigned, class AnyKnown, class AnyQueue>
 __device__ __forceinline__ void update_colour(const DeviceLattice& g, const DeviceCells& cells,
                                               const BlockUpdate& s, const AnyKnown& known,
                                               unsigned colour, AnyQueue& queue,
@@ -108,7 +108,8 @@ __device__ __forceinline__ void update_colour(const DeviceLattice& g, const Devi
       const std::uint32_t i =
           regular_place(g, static_cast<int>(colour), (task - modified) * 32 + lane);
       if (i != kNoPlace) {
-        open = regular_cell<kDim, kVec, kDownhill>(g, s, known, static_cast<int>(colour), i, spins);
+        open = regular_cell<kDim, kVec, kDownhill, kSigned>(g, s, known, static_cast<int>(colour), i,
+                                                            spins);
       }
     }
     queue_up(s, known, open, queue, waiting, spins);
@@ -116,7 +117,7 @@ __device__ __forceinline__ void update_colour(const DeviceLattice& g, const Devi
   decide_warp<kVec>(s, known, queue, waiting, 1, spins);
 }
 
-template <int kDim, int kVec, bool kDownhill>
+template <int kDim, int kVec, bool kDownhill, bool kSigned>
 __global__ void __launch_bounds__(kMostWarps * 32)
     sweep_resident(const __grid_constant__ DeviceLattice g,
                    const __grid_constant__ DeviceCells cells,
@@ -143,8 +144,8 @@ __global__ void __launch_bounds__(kMostWarps * 32)
     make_calls<kVec>(s, step + n + 1, common.call_words[(n + 1) % 2]);
     const Known<kVec, kClasses, kMost> known{common.call_words[n % 2], common.regular};
     for (unsigned colour = 0; colour < cells.colours; ++colour) {
-      update_colour<kDim, kVec, kDownhill>(g, cells, s, known, colour, queues[threadIdx.x / 32],
-                                           words);
+      update_colour<kDim, kVec, kDownhill, kSigned>(g, cells, s, known, colour,
+                                                    queues[threadIdx.x / 32], words);
       __syncthreads();
     }
   }
@@ -165,11 +166,11 @@ Device device_now() {
   return now;
 }
 
-template <int kDim, int kVec>
+template <int kDim, int kVec, bool kSigned>
 void launch_vec(const DeviceLattice& g, const DeviceCells& cells, const DeviceSweep& sweep,
                 const Residence& r, std::uint32_t sweeps, cudaStream_t stream) {
-  const auto kernel =
-      sweep.downhill ? sweep_resident<kDim, kVec, true> : sweep_resident<kDim, kVec, false>;
+  const auto kernel = sweep.downhill ? sweep_resident<kDim, kVec, true, kSigned>
+                                     : sweep_resident<kDim, kVec, false, kSigned>;
   allow_shared_memory(kernel);
   LaunchShape shape{1, r.threads, r.shared_bytes};
   shape.blocks_y = sweep.word_groups / kVec;
@@ -231,8 +232,14 @@ Residence plan_residence(const DeviceLattice& g, std::span<const std::uint32_t> 
 void launch_resident(const DeviceLattice& g, const DeviceCells& cells, const DeviceSweep& sweep,
                      const Residence& r, std::uint32_t sweeps, cudaStream_t stream) {
   with_dim(g.dim, [&]<int kDim>() {
-    with_few(r.vec,
-             [&]<int kVec>() { launch_vec<kDim, kVec>(g, cells, sweep, r, sweeps, stream); });
+    with_few(r.vec, [&]<int kVec>() {
+      constexpr bool kMayBeSigned = kDim > 0;  // else all cells are listed
+      if (kMayBeSigned && g.sign[0] != nullptr) {
+        launch_vec<kDim, kVec, kMayBeSigned>(g, cells, sweep, r, sweeps, stream);
+      } else {
+        launch_vec<kDim, kVec, false>(g, cells, sweep, r, sweeps, stream);
+      }
+    });
   });
 }
 

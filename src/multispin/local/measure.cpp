@@ -81,8 +81,8 @@ void CountBits(const std::uint32_t* words, std::uint64_t first, std::uint64_t la
 }
 
 template <int kDim>
-void count_rows(const Layout& layout, const std::uint32_t* spins, std::uint32_t first,
-                std::uint32_t last, ReplicaSums& sums) {
+void count_rows(const Layout& layout, const std::uint32_t* spins, bool with_signs,
+                std::uint32_t first, std::uint32_t last, ReplicaSums& sums) {
   const D32 d;
   constexpr int kDegree = 2 * kDim;
   const auto lanes = static_cast<std::uint32_t>(hn::Lanes(d));
@@ -94,6 +94,7 @@ void count_rows(const Layout& layout, const std::uint32_t* spins, std::uint32_t 
     const auto disagreements = [&](std::uint32_t h, V32* x) HWY_ATTR {
       const V32 own = hn::LoadU(d, own_field + place.start + h);
       for (int k = 0; k < kDegree; ++k) x[k] = hn::Xor(own, place.neighbour(other_field, k, h));
+      if (with_signs) invert<kDegree>(layout.sign[0].data() + place.start + h, x);
     };
     V32 x[kDegree];
     std::uint32_t h = 0;
@@ -112,10 +113,9 @@ void count_rows(const Layout& layout, const std::uint32_t* spins, std::uint32_t 
 }
 
 template <int kDim>
-void count_by_table(const Layout& layout, const std::uint32_t* spins, std::uint32_t first,
-                    std::uint32_t last, ReplicaSums& sums) {
+void count_by_table(const Layout& layout, const std::uint32_t* spins, bool with_signs,
+                    std::uint32_t first, std::uint32_t last, ReplicaSums& sums) {
   const D32 d;
-  const hn::RebindToSigned<D32> ds;
   constexpr int kDegree = 2 * kDim;
   const auto lanes = static_cast<std::uint32_t>(hn::Lanes(d));
   const auto half = static_cast<std::uint32_t>(layout.sites / 2);
@@ -125,39 +125,29 @@ void count_by_table(const Layout& layout, const std::uint32_t* spins, std::uint3
     const auto real = hn::FirstN(d, std::min(half - i, lanes));
     V32 x[kDegree];
     for (std::size_t k = 0; k < kDegree; ++k) {
-      const Slot* slots = layout.table[0].data() + k * layout.table_stride + i;
-      const V32 other = hn::GatherIndex(d, spins, hn::BitCast(ds, hn::LoadU(d, slots)));
-      x[k] = hn::IfThenElseZero(real, hn::Xor(own, other));
+      x[k] = hn::Xor(own, gather(spins, layout.table[0].data() + k * layout.table_stride, i));
     }
+    if (with_signs) invert<kDegree>(layout.sign[0].data() + i, x);
+    for (V32& word : x) word = hn::IfThenElseZero(real, word);
     tally.add(Planes<kDegree>(x));
   }
   tally.flush();
 }
 
-template <int kDim>
-void count_lattice(const Layout& layout, const std::uint32_t* spins, std::uint32_t first,
-                   std::uint32_t last, ReplicaSums& sums) {
-  if (layout.by_table) {
-    count_by_table<kDim>(layout, spins, first, last, sums);
-  } else {
-    count_rows<kDim>(layout, spins, first, last, sums);
-  }
+void CountLattice(const Layout& layout, const std::uint32_t* spins, bool with_signs,
+                  std::uint32_t first, std::uint32_t last, ReplicaSums& sums) {
+  with_lattice_dim(layout.lattice.dim, [&]<int kDim>() {
+    (layout.by_table ? count_by_table<kDim> : count_rows<kDim>)(layout, spins, with_signs, first,
+                                                                last, sums);
+  });
 }
 
-void CountLattice(const Layout& layout, const std::uint32_t* spins, std::uint32_t first,
-                  std::uint32_t last, ReplicaSums& sums) {
-  with_lattice_dim(layout.lattice.dim,
-                   [&]<int kDim>() { count_lattice<kDim>(layout, spins, first, last, sums); });
-}
-
-void CountList(const BondList& list, const std::uint32_t* spins, ReplicaSums& sums) {
-  const D32 d;
-  const hn::RebindToSigned<D32> ds;
+void CountList(const BondList& list, const std::uint32_t* spins, bool with_signs,
+               ReplicaSums& sums) {
   Tally tally(sums);
-  for (std::size_t i = 0; i < list.a.size(); i += hn::Lanes(d)) {
-    const V32 a = hn::GatherIndex(d, spins, hn::BitCast(ds, hn::LoadU(d, list.a.data() + i)));
-    const V32 b = hn::GatherIndex(d, spins, hn::BitCast(ds, hn::LoadU(d, list.b.data() + i)));
-    tally.add(hn::Xor(a, b));
+  for (std::size_t i = 0; i < list.a.size(); i += hn::Lanes(D32())) {
+    tally.add(hn::Xor(gather_signed(spins, list.a.data(), i, with_signs),
+                      gather(spins, list.b.data(), i)));
   }
   tally.flush();
 }
@@ -176,12 +166,13 @@ void count_bits(const std::uint32_t* words, std::uint64_t first, std::uint64_t l
                 ReplicaSums& sums) {
   HWY_DYNAMIC_DISPATCH(CountBits)(words, first, last, sums);
 }
-void count_disagreeing_lattice(const Layout& layout, const std::uint32_t* spins,
+void count_unsatisfied_lattice(const Layout& layout, const std::uint32_t* spins, bool with_signs,
                                std::uint32_t first, std::uint32_t last, ReplicaSums& sums) {
-  HWY_DYNAMIC_DISPATCH(CountLattice)(layout, spins, first, last, sums);
+  HWY_DYNAMIC_DISPATCH(CountLattice)(layout, spins, with_signs, first, last, sums);
 }
-void count_disagreeing_list(const BondList& list, const std::uint32_t* spins, ReplicaSums& sums) {
-  HWY_DYNAMIC_DISPATCH(CountList)(list, spins, sums);
+void count_unsatisfied_list(const BondList& list, const std::uint32_t* spins, bool with_signs,
+                            ReplicaSums& sums) {
+  HWY_DYNAMIC_DISPATCH(CountList)(list, spins, with_signs, sums);
 }
 }  // namespace rewise::multispin
 #endif

@@ -35,9 +35,11 @@ struct Tallies {
   static constexpr int kPlanes = bit_width(kLongest * (kDim == 0 ? 1 : 2 * kDim));
   Tally<kPlanes> bonds[kVec], up[kVec];
 
-  __device__ __forceinline__ void add_bond(unsigned n, const Pack<kVec>& x, const Pack<kVec>& y) {
+  // `sign`: ~0 where the coupling is -1, else 0.
+  __device__ __forceinline__ void add_bond(unsigned n, const Pack<kVec>& x, const Pack<kVec>& y,
+                                           std::uint32_t sign) {
 #pragma unroll
-    for (int v = 0; v < kVec; ++v) bonds[v].add(n, x.w[v] ^ y.w[v]);
+    for (int v = 0; v < kVec; ++v) bonds[v].add(n, xor3(x.w[v], y.w[v], sign));
   }
   __device__ __forceinline__ void add_up(unsigned n, const Pack<kVec>& x) {
 #pragma unroll
@@ -63,14 +65,33 @@ struct Words {
   }
 };
 
+// The signs of the bonds of a place, from its first and second site to higher coordinates.
+struct Signs {
+  std::uint32_t first = 0, second = 0;  // DeviceLattice::sign of the two sites
+
+  __device__ __forceinline__ std::uint32_t of_first(int direction) const {
+    return 0u - (first >> 2 * direction & 1u);
+  }
+  __device__ __forceinline__ std::uint32_t of_second(int direction) const {
+    return 0u - (second >> 2 * direction & 1u);
+  }
+};
+template <bool kSigned>
+__device__ __forceinline__ Signs signs_of(const DeviceLattice& g, unsigned odd,
+                                          std::uint32_t place) {
+  if constexpr (!kSigned) return {};
+  const std::size_t at = std::size_t{blockIdx.z} * (g.sites / 2) + place;
+  return {g.sign[odd][at], g.sign[1 - odd][at]};
+}
+
 // The n-th place of a group: its bond, the bond from its second site to the site after it, and its
 // up spins. There are kDim - 1 more words of bonds from each of its sites.
 template <int kDim, int kVec>
 __device__ __forceinline__ void count_place(unsigned n, const Pack<kVec>& first,
                                             const Pack<kVec>& second, const Pack<kVec>& after,
-                                            Tallies<kDim, kVec>& tallies) {
-  tallies.add_bond(2 * kDim * n, first, second);
-  tallies.add_bond(2 * kDim * n + 1, second, after);
+                                            const Signs& signs, Tallies<kDim, kVec>& tallies) {
+  tallies.add_bond(2 * kDim * n, first, second, signs.of_first(0));
+  tallies.add_bond(2 * kDim * n + 1, second, after, signs.of_second(0));
   tallies.add_up(2 * n, first);
   tallies.add_up(2 * n + 1, second);
 }
@@ -90,7 +111,7 @@ __device__ __forceinline__ void walk(unsigned steps, const Step& step, const Clo
 }
 
 // One row, or sites without a lattice: places kThreads / kParts apart.
-template <int kDim, int kVec, int kParts>
+template <int kDim, int kVec, int kParts, bool kSigned>
 __device__ __forceinline__ void walk_along(const DeviceLattice& g, const Words<kVec, kParts>& words,
                                            const WalkPlan& plan, Tallies<kDim, kVec>& tallies) {
   constexpr unsigned kStride = kThreads / kParts;
@@ -104,7 +125,8 @@ __device__ __forceinline__ void walk_along(const DeviceLattice& g, const Words<k
     } else {
       const std::uint32_t after = h + 1 == g.half_row ? 0 : h + 1;
       count_place<kDim, kVec>(n, first, load<kVec>(words.at(g.colour_base[1] + h)),
-                              load<kVec>(words.at(g.colour_base[0] + after)), tallies);
+                              load<kVec>(words.at(g.colour_base[0] + after)),
+                              signs_of<kSigned>(g, 0, h), tallies);
     }
     h += kStride;
   };
@@ -113,7 +135,7 @@ __device__ __forceinline__ void walk_along(const DeviceLattice& g, const Words<k
 
 // A column of rows, none beyond the end of its line in the second direction. The first site of a
 // place has the other colour in the next row of any direction.
-template <int kDim, int kVec, int kParts>
+template <int kDim, int kVec, int kParts, bool kSigned>
 __device__ __forceinline__ void walk_rows(const DeviceLattice& g, const Words<kVec, kParts>& words,
                                           const WalkPlan& plan, Tallies<kDim, kVec>& tallies) {
   const std::uint32_t column = (blockIdx.x * kThreads + threadIdx.x) / kParts;
@@ -121,8 +143,8 @@ __device__ __forceinline__ void walk_rows(const DeviceLattice& g, const Words<kV
   const std::uint32_t y = which % plan.walks * plan.steps;
   const std::uint32_t row = which / plan.walks * g.extent1 + y;
   if (row >= g.rows) return;
-  const unsigned odd = g.row_parity[row];
-  const std::uint32_t place = row * g.half_row + h;
+  unsigned odd = g.row_parity[row];
+  std::uint32_t place = row * g.half_row + h;
   const std::uint32_t* at_first = words.at(g.colour_base[odd] + place);
   const std::uint32_t* at_second = words.at(g.colour_base[1 - odd] + place);
   // Ways in words, from a place to others.
@@ -142,14 +164,19 @@ __device__ __forceinline__ void walk_rows(const DeviceLattice& g, const Words<kV
     const std::uint32_t* next_first = at_second + on;
     const std::uint32_t* next_second = at_first + on;
     const Pack<kVec> on_first = load<kVec>(next_first), on_second = load<kVec>(next_second);
-    count_place<kDim, kVec>(n, first, second, load<kVec>(at_first + after), tallies);
+    const Signs signs = signs_of<kSigned>(g, odd, place);
+    if constexpr (kSigned) {  // of the next row
+      odd = 1 - odd;
+      place += g.half_row;
+    }
+    count_place<kDim, kVec>(n, first, second, load<kVec>(at_first + after), signs, tallies);
     const unsigned bond = 2 * kDim * n;
-    tallies.add_bond(bond + 2, first, on_first);
-    tallies.add_bond(bond + 3, second, on_second);
+    tallies.add_bond(bond + 2, first, on_first, signs.of_first(1));
+    tallies.add_bond(bond + 3, second, on_second, signs.of_second(1));
 #pragma unroll
     for (int d = 2; d < kDim; ++d) {
-      tallies.add_bond(bond + 2 * d, first, load<kVec>(at_second + far[d]));
-      tallies.add_bond(bond + 2 * d + 1, second, load<kVec>(at_first + far[d]));
+      tallies.add_bond(bond + 2 * d, first, load<kVec>(at_second + far[d]), signs.of_first(d));
+      tallies.add_bond(bond + 2 * d + 1, second, load<kVec>(at_first + far[d]), signs.of_second(d));
     }
     at_first = next_first;
     at_second = next_second;
@@ -209,7 +236,7 @@ __device__ __forceinline__ void add_up(const Tallies<kDim, kVec>& tallies, bool 
 }
 
 // Removed bonds or rewired ones, of the block's graph.
-template <int kDim, int kVec, int kParts>
+template <int kDim, int kVec, int kParts, bool kSigned>
 __device__ __forceinline__ void count_pairs(const DevicePairs& pairs,
                                             const Words<kVec, kParts>& words, unsigned block,
                                             Tallies<kDim, kVec>& tallies) {
@@ -221,15 +248,16 @@ __device__ __forceinline__ void count_pairs(const DevicePairs& pairs,
   for (unsigned n = 0; n < kGroup; ++n) {
     const std::uint32_t i = start + n * kStride;
     const bool real = i < last;
-    tallies.add_bond(n, real ? load<kVec>(words.at(pairs.a[i])) : none,
-                     real ? load<kVec>(words.at(pairs.b[i])) : none);
+    const std::uint32_t a = real ? pairs.a[i] : 0;
+    tallies.add_bond(n, real ? load<kVec>(words.at(listed_slot(a))) : none,
+                     real ? load<kVec>(words.at(pairs.b[i])) : none, kSigned ? listed_sign(a) : 0u);
   }
   tallies.close(kGroup, 0);
 }
 
 // Blocks for the lattice, then for removed bonds, then for rewired ones; blockIdx.y: kVec * kParts
 // word groups of graph blockIdx.z.
-template <int kDim, int kVec, int kParts>
+template <int kDim, int kVec, int kParts, bool kSigned>
 __global__ void __launch_bounds__(kThreads)
     count(const __grid_constant__ DeviceLattice g, const __grid_constant__ DeviceMeasurement m,
           const __grid_constant__ WalkPlan plan) {
@@ -241,11 +269,12 @@ __global__ void __launch_bounds__(kThreads)
   if (blockIdx.x >= plan.lattice_blocks) {
     const unsigned block = blockIdx.x - plan.lattice_blocks;
     removed = block < plan.pair_blocks;
-    count_pairs<kDim>(m.pairs[removed ? 0 : 1], words, block % plan.pair_blocks, tallies);
+    count_pairs<kDim, kVec, kParts, kSigned>(m.pairs[removed ? 0 : 1], words,
+                                             block % plan.pair_blocks, tallies);
   } else if constexpr (kDim < 2) {
-    walk_along(g, words, plan, tallies);
+    walk_along<kDim, kVec, kParts, kSigned>(g, words, plan, tallies);
   } else {
-    walk_rows(g, words, plan, tallies);
+    walk_rows<kDim, kVec, kParts, kSigned>(g, words, plan, tallies);
   }
   const std::size_t replica = which * (kVec * kParts) * kReplicas;
   add_up<kDim, kVec, kParts>(tallies, removed, m.disagreeing + replica, m.up + replica);
@@ -278,7 +307,18 @@ WalkPlan plan_walks(const DeviceLattice& g, const DeviceMeasurement& m, unsigned
   return s;
 }
 
+__global__ void make_products(const std::uint32_t* spins, std::uint32_t* products,
+                              std::size_t words) {
+  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i < words) products[i] = spins[i] ^ spins[i] >> 1;
+}
+
 }  // namespace
+
+void launch_products(const std::uint32_t* spins, std::uint32_t* products, std::size_t words,
+                     cudaStream_t stream) {
+  launch(make_products, cover(words), stream, spins, products, words);
+}
 
 void launch_measure(const DeviceLattice& g, const DeviceMeasurement& m, cudaStream_t stream) {
   const WalkPlan plan = plan_walks(g, m, static_cast<unsigned>(parts_of(m.vec)));
@@ -288,7 +328,9 @@ void launch_measure(const DeviceLattice& g, const DeviceMeasurement& m, cudaStre
   with_dim(g.dim, [&]<int kDim>() {
     with_vec(m.vec, [&]<int kVec>() {
       constexpr int kParts = parts_of(kVec);
-      launch(count<kDim, kVec / kParts, kParts>, shape, stream, g, m, plan);
+      launch(m.with_signs ? count<kDim, kVec / kParts, kParts, true>
+                          : count<kDim, kVec / kParts, kParts, false>,
+             shape, stream, g, m, plan);
     });
   });
 }

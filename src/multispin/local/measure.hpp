@@ -1,6 +1,6 @@
-// Exact sums per replica: disagreeing bonds and up spins. Bit-sliced counters over whole vectors;
-// a lattice bond is counted from its colour-0 end; rewired bonds are corrected for afterwards.
-// Cost: about a fifth of a Metropolis sweep.
+// Exact sums per replica: unsatisfied bonds (J s s' < 0) and up spins. Bit-sliced counters over
+// whole vectors; a lattice bond is counted from its colour-0 end; rewired bonds are corrected for
+// afterwards. Cost: about a fifth of a Metropolis sweep.
 #pragma once
 
 #include <array>
@@ -17,12 +17,14 @@ using ReplicaSums = std::array<std::uint64_t, kReplicas>;
 void count_bits(const std::uint32_t* words, std::uint64_t first, std::uint64_t last,
                 ReplicaSums& sums);
 
-// Adds, per replica, the number of lattice bonds (as if none were rewired) of disagreeing spins
-// that start in rows [first, last) of colour 0; with layout.by_table in vectors of kGuard words.
-void count_disagreeing_lattice(const Layout& layout, const std::uint32_t* spins,
+// Adds, per replica, the number of unsatisfied lattice bonds (as if none were rewired) that start in
+// rows [first, last) of colour 0; with layout.by_table in vectors of kGuard words. Without signs
+// all couplings are taken as 1.
+void count_unsatisfied_lattice(const Layout& layout, const std::uint32_t* spins, bool with_signs,
                                std::uint32_t first, std::uint32_t last, ReplicaSums& sums);
 
-// Adds, per replica, the number of disagreeing bonds of a list.
-void count_disagreeing_list(const BondList& list, const std::uint32_t* spins, ReplicaSums& sums);
+// Adds, per replica, the number of unsatisfied bonds of a list.
+void count_unsatisfied_list(const BondList& list, const std::uint32_t* spins, bool with_signs,
+                            ReplicaSums& sums);
 
 }  // namespace rewise::multispin

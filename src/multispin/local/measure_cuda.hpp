@@ -1,4 +1,4 @@
-// Exact sums per replica on the device (measure.hpp). Threads count bit-sliced over several cells,
+// Exact sums per replica on the device (measure.hpp), and products of replicas. Threads count bit-sliced over several cells,
 // a warp transposes its counters so that lane r holds replica r, blocks add to global sums.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace rewise::multispin {
 
-// Pairs of slots, of all graphs: pairs [first[graph], first[graph + 1]).
+// Pairs of slots (of a: listed), of all graphs: pairs [first[graph], first[graph + 1]).
 struct DevicePairs {
   const std::uint32_t* a = nullptr;
   const std::uint32_t* b = nullptr;
@@ -24,10 +24,16 @@ struct DeviceMeasurement {
   std::uint32_t graphs = 1;
   std::uint32_t word_groups = 1;  // of each
   int vec = 1;
+  bool with_signs = false;  // else all couplings are taken as 1
   const std::uint32_t* spins = nullptr;
   unsigned long long* disagreeing = nullptr;  // [graphs * word groups * 32]
   unsigned long long* up = nullptr;           // likewise
 };
+
+// Of all words, products[i] = spins[i] ^ spins[i] >> 1: bit 2k is set where the product of the spins
+// of replicas 2k and 2k + 1 is -1.
+void launch_products(const std::uint32_t* spins, std::uint32_t* products, std::size_t words,
+                     cudaStream_t stream);
 
 // Adds to disagreeing[word group * 32 + r] and up[word group * 32 + r]: all lattice bonds as if
 // none were rewired, minus those removed, plus those rewired; all up spins.

@@ -1,0 +1,82 @@
+// Replica exchange: in turn the pairs of temperatures (0, 1), (2, 3) .. and (1, 2), (3, 4) .., and
+// of each pair all replicas r, exchange their configurations with probability
+// min(1, exp((beta - beta') (E - E'))) (Hukushima & Nemoto, J. Phys. Soc. Jpn. 65, 1604 (1996)).
+// Energies are integers in units of 2^-20, so that all devices decide alike.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "src/engine/engine.hpp"
+#include "src/model/boltzmann.hpp"
+#include "src/random/philox.hpp"
+
+namespace rewise {
+
+// The exchange of replicas between a temperature and the next.
+struct ExchangeRule {
+  Boltzmann factors;   // of the difference of their beta
+  bool rises = false;  // beta does
+
+  // Sums: minus the energies of the two systems. `draw`: exchange_draw() of the first one.
+  RW_HD bool accepts(std::int64_t sum, std::int64_t next_sum, std::uint32_t draw) const {
+    constexpr std::int64_t kMost = (std::int64_t{1} << 40) - 1;
+    const std::int64_t energy = rises ? next_sum - sum : sum - next_sum;
+    return happens(draw, factors.metropolis(energy < kMost ? energy : kMost));
+  }
+};
+
+// The word that decides an exchange of system `who` = t R + r with its like at the next
+// temperature.
+RW_HD std::uint32_t exchange_draw(std::uint64_t seed, std::uint32_t who,
+                                         std::uint32_t step) {
+  return random_words(seed, Stream::exchange, who, 0, 0, step).w[0];
+}
+
+// Replica exchange of one engine, with what it counts. All is empty where EngineSpec::exchange is
+// false.
+class ReplicaExchange {
+ public:
+  // Error(usage) where there are fewer than two temperatures.
+  explicit ReplicaExchange(const EngineSpec& spec);
+
+  const std::vector<ExchangeRule>& rules() const { return rules_; }
+
+  // One exchange step, with number `step`. `sums`: minus the energies of all systems, [T][R]. Calls
+  // swap(who, next) for each pair of systems that exchange their spins.
+  template <class Swap>
+  void make_step(std::span<const std::int64_t> sums, std::uint32_t step, const Swap& swap) {
+    for (std::size_t t = steps % 2; t + 1 < temperatures_; t += 2) {
+      for (std::size_t who = t * replicas_; who < (t + 1) * replicas_; ++who) {
+        const std::size_t next = who + replicas_;
+        ++attempts[t];
+        const auto draw = exchange_draw(seed_, static_cast<std::uint32_t>(who), step);
+        if (!rules_[t].accepts(sums[who], sums[next], draw)) continue;
+        ++exchanges[t];
+        std::swap(walker[who], walker[next]);
+        swap(who, next);
+      }
+    }
+    ++steps;
+  }
+
+  // Moves the counts to the columns of `out`.
+  void report(Observation& out);
+
+  // In the form of EngineBase::save_sums(), behind an engine's own words, and back: removes them
+  // from the end of `words`, and returns false where these are not a saved form.
+  void save(std::vector<std::uint64_t>& words) const;
+  bool restore(std::span<const std::uint64_t>& words);
+
+  std::uint64_t steps = 0;                         // since the start
+  std::vector<std::uint32_t> walker;               // [T][R] where a configuration started
+  std::vector<std::uint64_t> attempts, exchanges;  // [T] since the last measurement
+
+ private:
+  std::uint64_t seed_;
+  std::size_t temperatures_, replicas_;
+  std::vector<ExchangeRule> rules_;  // [T - 1]
+};
+
+}  // namespace rewise

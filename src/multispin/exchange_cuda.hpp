@@ -1,0 +1,36 @@
+// Replica exchange of a range of a batch's graphs on the device (src/engine/exchange.hpp): a warp
+// decides for the 32 replicas of a word group, whose bits then change places with those of the word
+// group at the next temperature: one pass over the words.
+#pragma once
+
+#include <cstdint>
+
+#include <cuda_runtime_api.h>
+
+#include "src/engine/exchange.hpp"
+#include "src/multispin/device_layout.hpp"
+
+namespace rewise::multispin {
+
+// Pointers are to the first graph of the range.
+struct DeviceExchange {
+  std::uint32_t graphs = 0, temperatures = 0;
+  std::uint32_t groups = 0;  // word groups of a temperature
+  int vec = 1;
+  std::uint32_t words = 0;  // slots of a word group
+  std::uint32_t* spins = nullptr;
+  const std::uint32_t* first_step = nullptr;  // the exchange is step *first_step + step
+  std::uint32_t step = 0;
+  DeviceSeeds seeds;
+  const unsigned long long* unequal = nullptr;  // [graphs][replicas] unsatisfied bonds
+  const std::int64_t* bonds = nullptr;          // [graphs]
+  const ExchangeRule* rules = nullptr;          // [graphs][T - 1]
+  std::uint32_t* mask = nullptr;                // [graphs][word groups]
+  std::uint32_t* walker = nullptr;              // [graphs][replicas]
+  // [graphs][1 + 2 T]: exchange steps so far, attempts, exchanges
+  unsigned long long* counts = nullptr;
+};
+
+void launch_exchange(const DeviceExchange& exchange, cudaStream_t stream);
+
+}  // namespace rewise::multispin

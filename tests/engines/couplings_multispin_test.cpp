@@ -1,0 +1,203 @@
+// The multispin engine with couplings 1 and -1: exact enumeration, the slow reference bit by bit,
+// threads and restarts, replica exchange, the antiferromagnet as a ferromagnet that is turned over.
+#include <xxhash.h>
+
+#include <algorithm>
+#include <array>
+
+#include "src/multispin/multispin.hpp"
+#include "tests/engines/couplings_check.hpp"
+#include "tests/engines/identity_check.hpp"
+#include "tests/support/reference.hpp"
+#include "tests/support/same_moves.hpp"
+
+using namespace rewise;
+using namespace rewise::oracle;
+
+namespace {
+
+Model pm(double negative = 0.5) {
+  Model model;
+  model.interactions.couplings = CouplingKind::pm;
+  model.interactions.negative = negative;
+  return model;
+}
+
+std::vector<int> couplings_of(const Graph& graph, const EdgeList& list, const Model& model) {
+  const Couplings couplings(model, graph);
+  std::vector<int> signs;
+  for (const Edge& edge : list.edges) signs.push_back(couplings.coupling(edge.id) > 0 ? 1 : -1);
+  return signs;
+}
+
+// Bit by bit after each sweep, on one thread and three.
+void compare_bits(const Graph& graph, const Model& model, LocalUpdate local, std::uint64_t seed) {
+  EngineSpec spec;
+  spec.model = model;
+  spec.betas = {0.3, 0.9};
+  spec.seed = seed;
+  spec.local = local;
+  const EdgeList list = edges_of(graph);
+  MultispinReference reference(list, colours_of(graph), spec, couplings_of(graph, list, model));
+  const auto one = make_multispin_engine(graph, spec, with_threads(1));
+  const auto three = make_multispin_engine(graph, spec, with_threads(3));
+  for (int sweep = 0; sweep < 4; ++sweep) {
+    reference.advance({1, 0}, 1);
+    const auto words = reference.words();
+    const std::uint64_t hash = XXH3_64bits(words.data(), words.size() * sizeof(words[0]));
+    const Observation expected = reference.measure();
+    for (const auto& engine : {one.get(), three.get()}) {
+      engine->advance({1, 0}, 1);
+      REQUIRE(engine->trajectory_hash() == hash);
+      Observation seen;
+      engine->measure(seen);
+      CHECK(seen.bond_sum == expected.bond_sum);
+      CHECK(seen.magnetisation == expected.magnetisation);
+      REQUIRE(seen.overlap.size() == 32);
+      for (std::size_t pair = 0; pair < 32; ++pair) {
+        const auto &a = reference.spins(2 * pair), &b = reference.spins(2 * pair + 1);
+        std::int64_t overlap = 0, link = 0;
+        for (std::size_t site = 0; site < a.size(); ++site) overlap += a[site] == b[site] ? 1 : -1;
+        for (const Edge& edge : list.edges) {
+          link += (a[edge.a] == b[edge.a]) == (a[edge.b] == b[edge.b]) ? 1 : -1;
+        }
+        CHECK(seen.overlap[pair] == overlap);
+        CHECK(seen.link_overlap[pair] == link);
+      }
+    }
+  }
+}
+
+std::vector<CoupledCase> unit_cases() {
+  std::vector<CoupledCase> cases;
+  for (const CoupledCase& one : coupled_cases()) {
+    if (has(EngineKind::multispin, one.model, false)) cases.push_back(one);
+  }
+  return cases;
+}
+
+}  // namespace
+
+TEST_CASE("multispin engine: couplings 1 and -1 equal enumeration") {
+  Scores scores;
+  std::uint64_t seed = 80000;
+  auto updates = wolff_updates();
+  for (const oracle::Update& update : exchange_updates()) updates.push_back(update);
+  for (const CoupledCase& one : unit_cases()) {
+    for (const oracle::Update& update : updates) {
+      if (update.schedule.cluster > 0) continue;
+      if (update.local == LocalUpdate::metropolis && !one.metropolis_mixes) continue;
+      compare_coupled(one, update, make_multispin_engine, {1.2, 1.9, 3.0}, ++seed,
+                      {512, {250, longer(50), 1}}, -1, scores);
+    }
+  }
+  CHECK(scores.checks >= 120);
+  CHECK(scores.largest < 4);
+}
+
+TEST_CASE("multispin engine with couplings equals the reference") {
+  std::uint64_t seed = 1;
+  for (const std::vector<std::uint32_t>& shape :
+       {std::vector<std::uint32_t>{10}, {70}, {4, 6}, {34, 6}, {36, 10}, {66, 4}, {6, 4, 8},
+        {34, 4, 4}, {4, 4, 4, 6}, {34, 4, 4, 4}}) {
+    for (const double p : {0.0, 0.05, 0.6}) {
+      const auto rule = std::array{Rule::rewire, Rule::swap, Rule::add}[seed % 3];
+      if (shape == std::vector<std::uint32_t>{10} && p > 0) continue;
+      const Graph graph = build_graph({shape, p, rule, seed});
+      INFO(to_string(rule) << ", p = " << p << ", dim " << shape.size() << ", " << shape[0]);
+      compare_bits(graph, pm(), LocalUpdate::metropolis, 500 + seed);
+      compare_bits(graph, pm(0.2), LocalUpdate::glauber, 600 + seed);
+      Model shortcuts = pm();
+      shortcuts.interactions.on_shortcuts = true;
+      shortcuts.interactions.shortcut_strength = -1;
+      compare_bits(graph, shortcuts, LocalUpdate::metropolis, 700 + seed);
+      ++seed;
+    }
+  }
+  for (const Rule rule : {Rule::rewire_any, Rule::add_any, Rule::swap_any}) {
+    INFO(to_string(rule));
+    compare_bits(build_graph({{22, 10}, 0.3, rule, 9}), pm(), LocalUpdate::metropolis, 800);
+  }
+  compare_bits(imported_graph(star(20), "star"), pm(), LocalUpdate::glauber, 801);
+  compare_bits(irregular_graph(400, 300), pm(), LocalUpdate::metropolis, 802);
+}
+
+TEST_CASE("multispin trajectories with couplings do not depend on threads, stops and restarts") {
+  for (const CoupledCase& one : unit_cases()) {
+    for (const Schedule schedule : {Schedule{3, 0}, Schedule{2, 0, true}}) {
+      EngineSpec spec;
+      spec.model = one.model;
+      spec.betas = {0.3, 0.8, 0.5, 1.1};
+      spec.replicas = 64;
+      spec.exchange = schedule.exchange;
+      INFO(one.name);
+      const std::vector<EngineOptions> threads{with_threads(1), with_threads(3)};
+      check_resume(make_multispin_engine, *one.graph, spec, schedule, threads, 9);
+      CHECK(check_stops(make_multispin_engine, *one.graph, spec, schedule, threads, 10) > 0);
+      if (!schedule.exchange) continue;
+      const auto engine = make_multispin_engine(*one.graph, spec, {});
+      engine->advance(schedule, 10);
+      Observation seen;
+      engine->measure(seen);
+      REQUIRE(seen.walker.size() == 4 * 64);
+      CHECK(seen.exchange_attempts == std::vector<std::uint64_t>{320, 320, 320, 0});
+      CHECK(*std::min_element(seen.exchanges.begin(), seen.exchanges.begin() + 3) > 0);
+      for (std::uint32_t r = 0; r < 64; ++r) {  // every configuration is at one temperature
+        std::vector<std::uint64_t> walkers;
+        for (std::uint32_t t = 0; t < 4; ++t) walkers.push_back(seen.walker[64 * t + r]);
+        std::sort(walkers.begin(), walkers.end());
+        CHECK(walkers == std::vector<std::uint64_t>{0, 1, 2, 3});
+      }
+    }
+  }
+}
+
+TEST_CASE("multispin: an antiferromagnet on a checkerboard is a ferromagnet turned over") {
+  for (const std::vector<std::uint32_t>& shape : {std::vector<std::uint32_t>{40, 36}, {8, 6, 10}}) {
+    const Graph graph = build_graph({shape, 0.1, Rule::rewire, 4});
+    EngineSpec spec;
+    spec.betas = {0.3, 0.5};
+    const auto ferromagnet = make_multispin_engine(graph, spec, {});
+    spec.model.interactions.couplings = CouplingKind::antiferromagnet;
+    const auto antiferromagnet = make_multispin_engine(graph, spec, {});
+    EngineState state = ferromagnet->save();
+    for (std::size_t k = 0; k < 2 * 4 * graph.sites(); ++k) {  // a word of 4 bytes per site
+      if (graph.colour(static_cast<Site>(k / 4 % graph.sites())) == 1) {
+        state.bytes[k] = static_cast<std::uint8_t>(~state.bytes[k]);
+      }
+    }
+    antiferromagnet->restore(state);
+    for (int cycle = 0; cycle < 10; ++cycle) {
+      ferromagnet->advance({2, 0}, 1);
+      antiferromagnet->advance({2, 0}, 1);
+      Observation a, b;
+      ferromagnet->measure(a);
+      antiferromagnet->measure(b);
+      CHECK(a.bond_sum == b.bond_sum);
+    }
+  }
+}
+
+TEST_CASE("the multispin engine refuses other couplings, fields and clusters with couplings") {
+  const Graph graph = build_graph({{8, 8}, 0.1, Rule::rewire, 4});
+  const auto refused = [&](const Interactions& of) {
+    EngineSpec spec;
+    spec.betas = {0.5};
+    spec.model.interactions = of;
+    expect(ExitCode::usage, "bytespin", [&] { make_multispin_engine(graph, spec, {}); });
+  };
+  Interactions of;
+  of.couplings = CouplingKind::gaussian;
+  refused(of);
+  of = {};
+  of.field = 0.1;
+  refused(of);
+  of = {};
+  of.shortcut_strength = 0.5;
+  refused(of);
+  EngineSpec spec;
+  spec.betas = {0.5};
+  spec.model = pm();
+  const auto engine = make_multispin_engine(graph, spec, {});
+  expect(ExitCode::usage, "schedule 1:1", [&] { engine->advance({1, 1}, 1); });
+}
