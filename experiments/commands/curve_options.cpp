@@ -46,8 +46,8 @@ CurveSpec make_spec(const CurveOptions& o) {
   spec.model = read_model(o);
   // One engine for all mixes: the first that needs another than the default decides.
   for (const Mix& mix : spec.mixes) {
-    const EngineKind engine = choose_engine(
-        o.engine, spec.model, needed_cluster(mix.schedule, mix.cluster), "--engine");
+    const EngineKind engine =
+        choose_engine(o.engine, spec.model, needed_cluster(mix.schedule, mix.cluster), "--engine");
     if (spec.engine == kDefaultEngine) spec.engine = engine;
   }
   check_replicas(spec.engine, o.replicas, "--replicas");

@@ -29,8 +29,7 @@ struct ExchangeRule {
 
 // The word that decides an exchange of system `who` = t R + r with its like at the next
 // temperature.
-RW_HD std::uint32_t exchange_draw(std::uint64_t seed, std::uint32_t who,
-                                         std::uint32_t step) {
+RW_HD std::uint32_t exchange_draw(std::uint64_t seed, std::uint32_t who, std::uint32_t step) {
   return random_words(seed, Stream::exchange, who, 0, 0, step).w[0];
 }
 

@@ -244,8 +244,7 @@ std::vector<std::size_t> CudaEngine::sample_all(Members members, const Schedule&
   // Measurements one by one: the first, too, where it covers updates of an advance() before it.
   const bool pending = std::any_of(members.begin(), members.end(),
                                    [](const CudaEngine* e) { return e->cluster_updates_ > 0; });
-  const bool alone =
-      !fresh || (batch.options().stop && !quick) || members.front()->has_overlaps();
+  const bool alone = !fresh || (batch.options().stop && !quick) || members.front()->has_overlaps();
   const std::size_t first = alone ? count : pending ? 1 : 0;
   for (std::size_t n = 0; n < first; ++n) {
     const std::vector<bool> done = advance_all(members, schedule, every);

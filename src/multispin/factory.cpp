@@ -23,6 +23,7 @@ GraphSizes listed(GraphSizes s) {
 double held(const EngineLoad& load, const GraphSizes& s) {
   double bytes = 4 * s.sites * word_groups(load);
   bytes += 8 * s.modified + 4 * s.ends + kGrowing * 16 * (s.rewired + s.removed);
+  if (load.coupled) bytes += s.sites;  // signs
   if (load.cluster_per_cycle == 0) return bytes;
   if (load.cluster == ClusterUpdate::swendsen_wang) {
     return bytes + s.dim * s.sites / 8 + kGrowing * 28 * s.rewired + (s.bare ? 4 * s.sites : 0);
@@ -88,7 +89,8 @@ EngineMemory memory(const EngineLoad& load, double threads, bool on_device) {
   const double state = spin_bytes(EngineKind::multispin, load);
   // On the host: the start, and what is copied to the device.
   return {held(load, s) - state, state,
-          2 * state + 4 * s.sites + 64 * s.modified + 24 * s.rewired + device_working(load)};
+          (load.coupled ? 3 : 2) * state + 4 * s.sites + 64 * s.modified + 24 * s.rewired +
+              device_working(load)};
 }
 
 double cuda_seconds(const Schedule& schedule, ClusterUpdate cluster, double p, double sites) {

@@ -27,7 +27,7 @@
 namespace rewise::multispin {
 
 using Slot = std::uint32_t;
-inline constexpr std::uint32_t kGuard = 16;  // words; the widest vector
+inline constexpr std::uint32_t kGuard = 16;       // words; the widest vector
 inline constexpr Slot kNegative = Slot{1} << 31;  // in a list: the coupling is -1
 
 // Modified cells of one colour and degree; cell i's j-th neighbour is neighbour[j * padded + i].
@@ -72,8 +72,9 @@ struct Layout {
   std::vector<Slot> table[2];
   std::vector<Site> table_site[2];  // [padded half]
 
-  // By colour, [half of the sites, padded]: bit k is 1 where the coupling of neighbour k (rows-inl.hpp)
-  // is -1 and the bond is not removed. Empty without a lattice, and where all couplings are 1.
+  // By colour, [half of the sites, padded]: bit k is 1 where the coupling of neighbour k
+  // (rows-inl.hpp) is -1 and the bond is not removed. Empty without a lattice, and where all
+  // couplings are 1.
   std::vector<std::uint8_t> sign[2];
   bool has_signs = false;  // whether couplings may be -1
 

@@ -102,8 +102,7 @@ void MultispinEngine::change_cluster(ClusterUpdate cluster) {
   make_weighted_sums();
 }
 
-std::uint64_t MultispinEngine::checked_steps(const Schedule& schedule,
-                                             std::uint64_t cycles) const {
+std::uint64_t MultispinEngine::checked_steps(const Schedule& schedule, std::uint64_t cycles) const {
   if (schedule.cluster > 0 && !spec_.model.is_ferromagnet()) {
     throw Error(ExitCode::usage,
                 fmt::format("schedule {}: the multispin engine has no cluster updates with "

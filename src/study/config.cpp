@@ -89,10 +89,10 @@ void read_sampling(const TomlSection& section, StudyConfig& config) {
   read_schedules(section, config);
   config.local = choose_local_update(section.text("local"), config.dim(), section.origin("local"));
   read_clusters(section, config);
-  config.engine = choose_engine(
-      section.text("engine"), config.model,
-      needed_cluster(config.schedule, config.cluster.value_or(ClusterUpdate::wolff)),
-      section.origin("engine"));
+  config.engine =
+      choose_engine(section.text("engine"), config.model,
+                    needed_cluster(config.schedule, config.cluster.value_or(ClusterUpdate::wolff)),
+                    section.origin("engine"));
   if (!config.schedule) {
     check_compares_schedules(config.model, section.origin("schedule"));
   }

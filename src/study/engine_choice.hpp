@@ -22,7 +22,8 @@ std::optional<ClusterUpdate> cluster_or_auto(const std::string& text, const std:
 std::optional<ClusterUpdate> choose_cluster(const std::string& text,
                                             const std::optional<Schedule>& schedule,
                                             const std::string& origin);
-// The cluster update that a run needs an engine for: nothing where `schedule` has no cluster updates.
+// The cluster update that a run needs an engine for: nothing where `schedule` has no cluster
+// updates.
 std::optional<ClusterUpdate> needed_cluster(const std::optional<Schedule>& schedule,
                                             ClusterUpdate cluster);
 // Resolves "metropolis", "glauber" or "auto". Auto is glauber on chains (dim 1), where checkerboard

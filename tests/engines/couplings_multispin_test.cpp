@@ -97,9 +97,16 @@ TEST_CASE("multispin engine: couplings 1 and -1 equal enumeration") {
 
 TEST_CASE("multispin engine with couplings equals the reference") {
   std::uint64_t seed = 1;
-  for (const std::vector<std::uint32_t>& shape :
-       {std::vector<std::uint32_t>{10}, {70}, {4, 6}, {34, 6}, {36, 10}, {66, 4}, {6, 4, 8},
-        {34, 4, 4}, {4, 4, 4, 6}, {34, 4, 4, 4}}) {
+  for (const std::vector<std::uint32_t>& shape : {std::vector<std::uint32_t>{10},
+                                                  {70},
+                                                  {4, 6},
+                                                  {34, 6},
+                                                  {36, 10},
+                                                  {66, 4},
+                                                  {6, 4, 8},
+                                                  {34, 4, 4},
+                                                  {4, 4, 4, 6},
+                                                  {34, 4, 4, 4}}) {
     for (const double p : {0.0, 0.05, 0.6}) {
       const auto rule = std::array{Rule::rewire, Rule::swap, Rule::add}[seed % 3];
       if (shape == std::vector<std::uint32_t>{10} && p > 0) continue;

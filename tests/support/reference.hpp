@@ -54,7 +54,7 @@ class MultispinReference {
   EngineSpec spec_;
   EdgeList list_;
   std::vector<std::uint8_t> colours_;
-  std::vector<int> couplings_;  // [edges]
+  std::vector<int> couplings_;                                              // [edges]
   std::vector<std::vector<std::pair<std::uint32_t, std::size_t>>> around_;  // neighbour, edge
   std::vector<std::vector<std::uint8_t>> spins_;                            // [T R][sites]
   std::vector<std::uint64_t> cluster_size_;                                 // [T R]

@@ -229,9 +229,9 @@ __global__ void decide_exchanges(const __grid_constant__ CoupledPlan c,
   const std::uint32_t t = first + 2 * (index / systems.replicas);
   const std::uint32_t who = t * systems.replicas + index % systems.replicas;
   const std::uint32_t next = who + systems.replicas;
-  const bool accepted = c.exchange[t].accepts(
-      static_cast<std::int64_t>(energy[who]), static_cast<std::int64_t>(energy[next]),
-      exchange_draw(systems.seed, who, systems.step));
+  const bool accepted = c.exchange[t].accepts(static_cast<std::int64_t>(energy[who]),
+                                              static_cast<std::int64_t>(energy[next]),
+                                              exchange_draw(systems.seed, who, systems.step));
   space.accepted[who] = accepted ? 1 : 0;
   atomicAdd(space.attempts + t, 1ull);
   if (!accepted) return;

@@ -345,8 +345,8 @@ CoupledEngine::CoupledEngine(const Graph& graph, const EngineSpec& spec,
     }
     first_of_colour_.push_back(of_colour_.size());
   }
-  coupled_ = {host_plan(plan_),  coupling_.data(),  field_.empty() ? nullptr : field_.data(),
-              boltzmann_.data(), of_colour_.data(), spec.local,
+  coupled_ = {host_plan(plan_),        coupling_.data(),  field_.empty() ? nullptr : field_.data(),
+              boltzmann_.data(),       of_colour_.data(), spec.local,
               exchange_.rules().data()};
 }
 

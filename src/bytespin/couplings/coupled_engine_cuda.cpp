@@ -114,7 +114,8 @@ CoupledCudaEngine::CoupledCudaEngine(const Graph& graph, const EngineSpec& spec,
     walkers_ = DeviceBuffer<std::uint32_t>(systems_);
     counts_ = DeviceBuffer<unsigned long long>(2 * spec.betas.size());
     accepted_ = DeviceBuffer<std::uint8_t>(systems_);
-    device_rules_ = DeviceBuffer<ExchangeRule>(std::span<const ExchangeRule>(exchange_.rules()), stream);
+    device_rules_ =
+        DeviceBuffer<ExchangeRule>(std::span<const ExchangeRule>(exchange_.rules()), stream);
     on_device_.exchange = device_rules_.data();
     send_exchanges();
   }

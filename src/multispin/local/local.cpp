@@ -51,8 +51,8 @@ struct AnyCount {
   }
 };
 
-// The words of the j-th neighbours of a vector of cells, from cell i on, inverted where the coupling
-// is -1.
+// The words of the j-th neighbours of a vector of cells, from cell i on, inverted where the
+// coupling is -1.
 HWY_INLINE V32 neighbours(const std::uint32_t* spins, const ModifiedGroup& group, std::size_t j,
                           std::uint32_t i) {
   const Slot* column = group.neighbour.data() + j * group.padded;

@@ -108,8 +108,8 @@ __device__ __forceinline__ void update_colour(const DeviceLattice& g, const Devi
       const std::uint32_t i =
           regular_place(g, static_cast<int>(colour), (task - modified) * 32 + lane);
       if (i != kNoPlace) {
-        open = regular_cell<kDim, kVec, kDownhill, kSigned>(g, s, known, static_cast<int>(colour), i,
-                                                            spins);
+        open = regular_cell<kDim, kVec, kDownhill, kSigned>(g, s, known, static_cast<int>(colour),
+                                                            i, spins);
       }
     }
     queue_up(s, known, open, queue, waiting, spins);

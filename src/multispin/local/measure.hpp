@@ -17,8 +17,8 @@ using ReplicaSums = std::array<std::uint64_t, kReplicas>;
 void count_bits(const std::uint32_t* words, std::uint64_t first, std::uint64_t last,
                 ReplicaSums& sums);
 
-// Adds, per replica, the number of unsatisfied lattice bonds (as if none were rewired) that start in
-// rows [first, last) of colour 0; with layout.by_table in vectors of kGuard words. Without signs
+// Adds, per replica, the number of unsatisfied lattice bonds (as if none were rewired) that start
+// in rows [first, last) of colour 0; with layout.by_table in vectors of kGuard words. Without signs
 // all couplings are taken as 1.
 void count_unsatisfied_lattice(const Layout& layout, const std::uint32_t* spins, bool with_signs,
                                std::uint32_t first, std::uint32_t last, ReplicaSums& sums);

@@ -1,5 +1,6 @@
-// Exact sums per replica on the device (measure.hpp), and products of replicas. Threads count bit-sliced over several cells,
-// a warp transposes its counters so that lane r holds replica r, blocks add to global sums.
+// Exact sums per replica on the device (measure.hpp), and products of replicas. Threads count
+// bit-sliced over several cells, a warp transposes its counters so that lane r holds replica r,
+// blocks add to global sums.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +31,8 @@ struct DeviceMeasurement {
   unsigned long long* up = nullptr;           // likewise
 };
 
-// Of all words, products[i] = spins[i] ^ spins[i] >> 1: bit 2k is set where the product of the spins
-// of replicas 2k and 2k + 1 is -1.
+// Of all words, products[i] = spins[i] ^ spins[i] >> 1: bit 2k is set where the product of the
+// spins of replicas 2k and 2k + 1 is -1.
 void launch_products(const std::uint32_t* spins, std::uint32_t* products, std::size_t words,
                      cudaStream_t stream);
 
