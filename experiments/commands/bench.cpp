@@ -132,7 +132,8 @@ class Group {
 
   void equilibrate() {
     const bool words = traits(group_.engine).word > 1;
-    BenchUpdate update{regular() ? Update(LocalUpdate::metropolis)
+    const bool local = regular() || !has(group_.engine, group_.model, true);
+    BenchUpdate update{local ? Update(LocalUpdate::metropolis)
                        : words   ? ClusterUpdate::wolff
                                  : ClusterUpdate::swendsen_wang};
     if (const MethodSet* const own = factory(group_.engine).methods;
@@ -141,7 +142,7 @@ class Group {
       update = {choice.update, choice.name, choice.methods};
     }
     auto batch = make(update);
-    const Schedule schedule = regular() ? Schedule{1, 0} : words ? Schedule{1, 4} : Schedule{1, 1};
+    const Schedule schedule = local ? Schedule{1, 0} : words ? Schedule{1, 4} : Schedule{1, 1};
     for (std::uint64_t cycle = 0; cycle < effort_.equilibrate; ++cycle) {
       batch->advance(all_, schedule, 1);
       check_stop();

@@ -66,6 +66,10 @@ Cells sweep_cells(const SweepPoint& point, std::size_t k, std::size_t t, bool la
   return cells;
 }
 
+std::string_view crossing_symbol(const Crossing& crossing) {
+  return crossing_observables()[static_cast<std::size_t>(crossing.observable)].symbol;
+}
+
 Json target_json(const SweepTarget& target, const SizeData& size) {
   Json json;
   json["asked"] = target.asked;
@@ -112,6 +116,52 @@ std::string target_text(const StudyConfig& config, const std::vector<SweepPoint>
   return out;
 }
 
+// The crossings of overlaps of all points, in the order of the table.
+std::string crossings_text(const std::vector<SweepPoint>& points, std::size_t most) {
+  std::vector<Cells> rows;
+  for (const SweepPoint& point : points) {
+    for (const Crossing& crossing : point.crossings) {
+      const bool found = crossing.status == CrossingStatus::found;
+      rows.push_back(
+          {{"", "p", point.p},
+           text_cell("sites", fmt::format("{:.0f}, {:.0f}", crossing.smaller, crossing.larger)),
+           text_cell("crossing of", std::string(crossing_symbol(crossing))),
+           text_cell("T", found ? curve_text(estimate(crossing.temperature))
+                          : crossing.status == CrossingStatus::none
+                              ? "none at these temperatures"
+                              : "not stable (too few graphs)"),
+           text_cell("height", found ? curve_text(estimate(crossing.height)) : "-")});
+    }
+  }
+  if (rows.empty()) return "";
+  const std::size_t more = rows.size() > most ? rows.size() - most : 0;
+  rows.resize(rows.size() - more);
+  std::string out =
+      "\nCrossings of the overlaps of consecutive sizes, which tend to T_SG as the sizes "
+      "grow:\n\n" +
+      cells_table(rows);
+  if (more > 0) out += fmt::format("  .. and {} more in summary.json\n", more);
+  return out;
+}
+
+Json crossings_json(const SweepPoint& point) {
+  Json json = Json::array();
+  for (const Crossing& crossing : point.crossings) {
+    Json one;
+    one["sites"] = {crossing.smaller, crossing.larger};
+    one["observable"] = crossing_observables()[static_cast<std::size_t>(crossing.observable)].name;
+    one["found"] = crossing.status == CrossingStatus::found;
+    const auto value_of = [&](const Jackknifed& number) {
+      const Value v = one["found"] ? estimate(number) : Value{std::nan(""), std::nan("")};
+      return Json{{"value", number_json(v.value)}, {"error", number_json(v.error)}};
+    };
+    one["temperature"] = value_of(crossing.temperature);
+    one["height"] = value_of(crossing.height);
+    json.push_back(std::move(one));
+  }
+  return json;
+}
+
 }  // namespace
 
 Json sweep_summary(const StudyConfig& config, const std::vector<SweepPoint>& points) {
@@ -131,6 +181,7 @@ Json sweep_summary(const StudyConfig& config, const std::vector<SweepPoint>& poi
       added["sizes"].back()["target"] =
           point.targets.empty() ? Json(nullptr) : target_json(point.targets[k], point.sizes[k]);
     }
+    if (!point.crossings.empty()) added["overlap_crossings"] = crossings_json(point);
     added["warnings"] = point.warnings;
     json["points"].push_back(std::move(added));
   }
@@ -174,6 +225,7 @@ std::string sweep_text(const StudyConfig& config, const std::vector<SweepPoint>&
   }
   std::string out = fmt::format("\n{}: thermal averages\n\n", config.name) + cells_table(rows);
   if (all > most) out += fmt::format("  .. and {} rows more in summary.csv\n", all - most);
+  out += crossings_text(points, most);
   out += target_text(config, points, most);
   out +=
       "\n2.3772(4) means 2.3772 +- 0.0004: one standard error, by jackknife over graphs (over\n"

@@ -79,6 +79,8 @@ std::vector<SweepPoint> averaged(std::vector<SweepWork> works, const StudyConfig
   std::vector<SweepPoint> points;
   for (SweepWork& work : works) {
     for (std::size_t k = 0; k < work.point.sizes.size(); ++k) average(work, k, config);
+    SweepPoint& point = work.point;
+    point.crossings = overlap_crossings(point.p, point.sizes, point.curves);
     points.push_back(std::move(work.point));
   }
   return points;

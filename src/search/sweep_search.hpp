@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "src/search/overlap_crossings.hpp"
 #include "src/search/size_curves.hpp"
 #include "src/study/study.hpp"
 
@@ -42,6 +43,7 @@ struct SweepPoint {
   std::vector<SizeData> sizes;        // ascending in sites
   std::vector<SizeCurves> curves;     // [size]
   std::vector<HotCold> hot_cold;      // [size]
+  std::vector<Crossing> crossings;    // of overlaps (overlap_crossings.hpp)
   std::vector<SweepTarget> targets;   // [size], or empty
   std::vector<std::string> warnings;  // one line each
 };

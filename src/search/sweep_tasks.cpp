@@ -98,7 +98,7 @@ SweepTasks::SweepTasks(Study& study, const StopToken& stop, Progress& progress)
 void SweepTasks::open(int dim, Rule rule, const std::optional<Schedule>& schedule, double p,
                       const std::string& label) {
   SweepWork work;
-  work.point = {dim, rule, schedule, p, label, {}, {}, {}, {}, {}};
+  work.point = {dim, rule, schedule, p, label, {}, {}, {}, {}, {}, {}};
   work.range = scan_range(dim, rule, p, config().model);
   for (std::size_t k = 0; k < config().sizes.size(); ++k) {
     if (config().sizes[k].size() != static_cast<std::size_t>(dim)) continue;
@@ -120,7 +120,7 @@ void SweepTasks::open(int dim, Rule rule, const std::optional<Schedule>& schedul
 void SweepTasks::open_graph(const std::shared_ptr<const Graph>& graph, const std::string& name,
                             const std::optional<Schedule>& schedule, const std::string& label) {
   SweepWork work;
-  work.point = {0, Rule::imported, schedule, 0, label, {}, {}, {}, {}, {}};
+  work.point = {0, Rule::imported, schedule, 0, label, {}, {}, {}, {}, {}, {}};
   work.imported = graph;
   SizeData size;
   size.name = name;

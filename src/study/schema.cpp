@@ -511,7 +511,7 @@ std::vector<Setting> model_and_sampling() {
        .type = "boolean",
        .standard = "false",
        .help = "replica exchange: at the end of each cycle, replicas of neighbouring temperatures "
-               "change places (bytespin engine)",
+               "change places",
        .more = "Hukushima & Nemoto, J. Phys. Soc. Jpn. 65, 1604 (1996). For spin glasses, which "
                "local updates alone cannot equilibrate. Needs two temperatures or more",
        .example = "true",

@@ -1,0 +1,70 @@
+#include "src/search/overlap_crossings.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace rewise {
+namespace {
+
+// The temperatures that have values.
+JackknifeCurve overlap_curve(int sample, const SizeData& size, const SizeCurves& curves,
+                             const OverlapObservable& observable) {
+  const auto& graphs = size.samples.graphs;
+  const std::vector<Value>& known = curves.of(observable.name);
+  std::vector<Eigen::Index> at;
+  for (std::size_t t = 0; t < known.size(); ++t) {
+    if (std::isfinite(known[t].value)) at.push_back(static_cast<Eigen::Index>(t));
+  }
+  const auto count = static_cast<Eigen::Index>(at.size());
+  const auto members = static_cast<Eigen::Index>(graphs.size());
+  JackknifeCurve curve;
+  curve.sample = sample;
+  curve.sites = size.samples.sites;
+  curve.temperature.resize(count);
+  curve.value.resize(count);
+  curve.left_out.resize(members, count);
+  for (Eigen::Index k = 0; k < count; ++k) {
+    const Eigen::Index t = at[static_cast<std::size_t>(k)];
+    curve.temperature[k] = curves.temperatures[static_cast<std::size_t>(t)];
+    OverlapMoments sum = OverlapMoments::Zero();
+    for (const GraphSample& graph : graphs) sum += graph.overlaps.row(t).transpose();
+    const auto all = static_cast<double>(members);
+    curve.value[k] = observable.of(sum / all, curve.sites);
+    for (Eigen::Index g = 0; g < members; ++g) {
+      const OverlapMoments own = graphs[static_cast<std::size_t>(g)].overlaps.row(t).transpose();
+      curve.left_out(g, k) = observable.of((sum - own) / (all - 1), curve.sites);
+    }
+  }
+  return curve;
+}
+
+}  // namespace
+
+const std::vector<CrossingObservable>& crossing_observables() {
+  static const std::vector<CrossingObservable> both{{"overlap_binder", "U_q"},
+                                                    {"scaled_overlap", "N^(2/3) q^2"}};
+  return both;
+}
+
+std::vector<Crossing> overlap_crossings(double p, const std::vector<SizeData>& sizes,
+                                        const std::vector<SizeCurves>& curves) {
+  constexpr Eigen::Index least = 4;  // temperatures that an interpolation needs
+  std::vector<Crossing> all;
+  const std::size_t count = p > 0 ? crossing_observables().size() : 1;
+  for (std::size_t which = 0; which < count; ++which) {
+    const std::string_view name = crossing_observables()[which].name;
+    const auto observable =
+        std::ranges::find(overlap_observables(), name, &OverlapObservable::name);
+    std::vector<JackknifeCurve> of_sizes;
+    for (std::size_t k = 0; k < sizes.size(); ++k) {
+      if (curves[k].overlaps.empty() || sizes[k].samples.graphs.size() < 2) return {};
+      of_sizes.push_back(overlap_curve(static_cast<int>(k), sizes[k], curves[k], *observable));
+      if (of_sizes.back().temperature.size() < least) return {};
+    }
+    std::ranges::move(consecutive_crossings(of_sizes, static_cast<int>(which)),
+                      std::back_inserter(all));
+  }
+  return all;
+}
+
+}  // namespace rewise
