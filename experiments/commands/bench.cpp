@@ -133,9 +133,9 @@ class Group {
   void equilibrate() {
     const bool words = traits(group_.engine).word > 1;
     const bool local = regular() || !has(group_.engine, group_.model, true);
-    BenchUpdate update{local ? Update(LocalUpdate::metropolis)
-                       : words   ? ClusterUpdate::wolff
-                                 : ClusterUpdate::swendsen_wang};
+    BenchUpdate update{local   ? Update(LocalUpdate::metropolis)
+                       : words ? ClusterUpdate::wolff
+                               : ClusterUpdate::swendsen_wang};
     if (const MethodSet* const own = factory(group_.engine).methods;
         own != nullptr && !group_.device.team.empty()) {
       const MethodChoice choice = own->on_any_lattice();

@@ -380,9 +380,13 @@ void DeviceBatch::make_exchange() {
   exchange_.walker = DeviceBuffer<std::uint32_t>(replicas_);
   exchange_.counts = DeviceBuffer<unsigned long long>(graphs() * (1 + 2 * temperatures));
   exchange_.sums = DeviceBuffer<unsigned long long>(2 * replicas_);
+  exchange_.walkers.resize(exchange_.walker.size());
+  exchange_.counted.resize(exchange_.counts.size());
+  std::vector<std::pair<std::uint32_t, ReplicaExchange*>> all;
   for (std::uint32_t graph = 0; graph < graphs(); ++graph) {
-    send_exchange(graph, engines_[graph].exchange);
+    all.emplace_back(graph, &engines_[graph].exchange);
   }
+  send_exchanges(all);
 }
 
 void DeviceBatch::queue_exchange(const GraphRange& range) {
@@ -414,28 +418,35 @@ void DeviceBatch::queue_exchange(const GraphRange& range) {
   launch_add_steps(step_.data(), 1, stream_.get());
 }
 
-void DeviceBatch::fetch_exchange(std::uint32_t graph, ReplicaExchange& to) {
+void DeviceBatch::fetch_exchanges(Exchanges of_graphs) {
   choose();
-  const std::size_t temperatures = to.attempts.size(), own = 1 + 2 * temperatures;
-  std::vector<unsigned long long> counts(own);
-  exchange_.walker.copy_out(std::span(to.walker), stream_.get(), graph * to.walker.size());
-  exchange_.counts.copy_out(std::span(counts), stream_.get(), graph * own);
+  exchange_.walker.copy_out(std::span(exchange_.walkers), stream_.get());
+  exchange_.counts.copy_out(std::span(exchange_.counted), stream_.get());
   stream_.wait();
-  to.steps = counts[0];
-  std::copy_n(counts.begin() + 1, temperatures, to.attempts.begin());
-  std::copy(counts.end() - static_cast<std::ptrdiff_t>(temperatures), counts.end(),
-            to.exchanges.begin());
+  for (const auto& [graph, to] : of_graphs) {
+    const std::size_t temperatures = to->attempts.size();
+    std::copy_n(exchange_.walkers.data() + graph * to->walker.size(), to->walker.size(),
+                to->walker.data());
+    const unsigned long long* counted = exchange_.counted.data() + graph * (1 + 2 * temperatures);
+    to->steps = counted[0];
+    std::copy_n(counted + 1, temperatures, to->attempts.data());
+    std::copy_n(counted + 1 + temperatures, temperatures, to->exchanges.data());
+  }
 }
 
-void DeviceBatch::send_exchange(std::uint32_t graph, const ReplicaExchange& from) {
+void DeviceBatch::send_exchanges(Exchanges of_graphs) {
   choose();
-  std::vector<unsigned long long> counts{from.steps};
-  counts.insert(counts.end(), from.attempts.begin(), from.attempts.end());
-  counts.insert(counts.end(), from.exchanges.begin(), from.exchanges.end());
-  exchange_.walker.copy_in(std::span<const std::uint32_t>(from.walker), stream_.get(),
-                           graph * from.walker.size());
-  exchange_.counts.copy_in(std::span<const unsigned long long>(counts), stream_.get(),
-                           graph * counts.size());
+  for (const auto& [graph, from] : of_graphs) {
+    const std::size_t temperatures = from->attempts.size();
+    std::copy_n(from->walker.data(), from->walker.size(),
+                exchange_.walkers.data() + graph * from->walker.size());
+    unsigned long long* counted = exchange_.counted.data() + graph * (1 + 2 * temperatures);
+    counted[0] = from->steps;
+    std::copy_n(from->attempts.data(), temperatures, counted + 1);
+    std::copy_n(from->exchanges.data(), temperatures, counted + 1 + temperatures);
+  }
+  exchange_.walker.copy_in(std::span<const std::uint32_t>(exchange_.walkers), stream_.get());
+  exchange_.counts.copy_in(std::span<const unsigned long long>(exchange_.counted), stream_.get());
   stream_.wait();
 }
 

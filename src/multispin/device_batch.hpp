@@ -110,9 +110,10 @@ class DeviceBatch {
   void wait();
   cudaStream_t stream() const { return stream_.get(); }
 
-  // Replica exchange of a graph: what the device counts, to the host and back. They wait.
-  void fetch_exchange(std::uint32_t graph, ReplicaExchange& to);
-  void send_exchange(std::uint32_t graph, const ReplicaExchange& from);
+  // Replica exchange of some graphs: what the device counts, to the host and back. They wait.
+  using Exchanges = std::span<const std::pair<std::uint32_t, ReplicaExchange*>>;
+  void fetch_exchanges(Exchanges of_graphs);
+  void send_exchanges(Exchanges of_graphs);
 
   // One word group's words, in slot order; `word_group` counts through the batch. They wait.
   void read_words(std::size_t word_group, std::span<std::uint32_t> out);
@@ -206,6 +207,8 @@ class DeviceBatch {
     DeviceBuffer<ExchangeRule> rules;               // [graphs][T - 1]
     DeviceBuffer<std::uint32_t> mask, walker;       // DeviceExchange
     DeviceBuffer<unsigned long long> counts, sums;  // sums: [2][replicas]
+    std::vector<std::uint32_t> walkers;             // as fetched
+    std::vector<unsigned long long> counted;
   } exchange_;
   std::map<std::pair<Captured, unsigned>, CudaGraph> captured_;  // and forms of Wolff updates
 };

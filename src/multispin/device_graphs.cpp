@@ -48,6 +48,13 @@ struct CellLists {
   }
 };
 
+// Of any graph: without a lattice they may differ.
+int most_colours(std::span<const EngineView> engines) {
+  int most = 0;
+  for (const EngineView& e : engines) most = std::max(most, e.layout.colours);
+  return most;
+}
+
 }  // namespace
 
 DeviceGraphs::DeviceGraphs(std::span<const EngineView> engines, cudaStream_t stream)
@@ -56,7 +63,7 @@ DeviceGraphs::DeviceGraphs(std::span<const EngineView> engines, cudaStream_t str
                   engines.size() * engines.front().layout.sites /
                       static_cast<unsigned>(engines.front().layout.colours),
                   engines.front().spec.cluster == ClusterUpdate::swendsen_wang)),
-      colours_(engines.front().layout.colours),
+      colours_(most_colours(engines)),
       rule_(engines.front().spec.local) {
   for (const EngineView& e : engines) seeds_.push_back(e.spec.seed);
   lay_lattice(engines, stream);

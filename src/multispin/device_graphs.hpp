@@ -1,5 +1,5 @@
 // The graphs of a batch laid out on the device (device_layout.hpp): what sweeps and measurements
-// read. Graphs of a batch have the same lattice, or there is one graph without a lattice.
+// read. Graphs of a batch have the same lattice, or none and as many sites.
 // Memory per graph: 4 bytes per site where cells are modified, 1 with couplings of -1, 16 + 4 k per
 // modified cell (padded to whole warps per degree), 16 per rewired bond; 128 bytes per threshold
 // and word group.

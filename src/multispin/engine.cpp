@@ -331,10 +331,13 @@ std::unique_ptr<Engine> make_multispin_engine(const Graph& graph, const EngineSp
 
 bool share_launches(const GroupTask& a, const GroupTask& b) {
   const Lattice &one = a.graph.lattice(), &other = b.graph.lattice();
-  return one.dim > 0 && one.dim == other.dim && one.extent == other.extent &&
-         a.spec.local == b.spec.local && a.spec.cluster == b.spec.cluster &&
-         a.spec.model == b.spec.model && a.spec.exchange == b.spec.exchange &&
-         a.spec.betas.size() == b.spec.betas.size() && a.spec.replicas == b.spec.replicas;
+  // Cluster updates of graphs without a lattice run alone; couplings of -1 have none.
+  const bool alike = one.dim > 0 || !a.spec.model.is_ferromagnet();
+  return alike && one.dim == other.dim && one.extent == other.extent &&
+         a.graph.sites() == b.graph.sites() && a.spec.local == b.spec.local &&
+         a.spec.cluster == b.spec.cluster && a.spec.model == b.spec.model &&
+         a.spec.exchange == b.spec.exchange && a.spec.betas.size() == b.spec.betas.size() &&
+         a.spec.replicas == b.spec.replicas;
 }
 
 std::unique_ptr<EngineBatch> make_multispin_batch(std::span<const GroupTask> tasks,
@@ -344,10 +347,10 @@ std::unique_ptr<EngineBatch> make_multispin_batch(std::span<const GroupTask> tas
     const bool alike = std::all_of(tasks.begin(), tasks.end(), [&](const GroupTask& task) {
       return tasks.size() == 1 || share_launches(tasks.front(), task);
     });
-    if (tasks.empty() || tasks.size() > kMostBatch || !alike) {
+    if (tasks.empty() || tasks.size() > kMostBatch) {
       throw Error(ExitCode::internal, "these word group tasks cannot share launches");
     }
-    return multispin::make_cuda_batch(tasks, options);
+    if (alike) return multispin::make_cuda_batch(tasks, options);
 #else
     throw Error(ExitCode::device, "this build has no CUDA engines");
 #endif

@@ -66,10 +66,14 @@ class CudaEngine final : public MultispinEngine, public HasDeviceSpins {
   }
 
   void fetch_exchange() const override {
-    if (spec_.exchange) batch_->fetch_exchange(member_, exchange_);
+    const std::pair own{member_, &exchange_};
+    if (spec_.exchange) batch_->fetch_exchanges({&own, 1});
   }
   void send_exchange() override {
-    if (spec_.exchange) batch_->send_exchange(member_, exchange_);
+    const std::pair own{member_, &exchange_};
+    if (!spec_.exchange) return;
+    batch_->fetch_exchanges({});  // of the others, which are sent back
+    batch_->send_exchanges({&own, 1});
   }
 
   DeviceSpins device_spins() override { return batch_->device_spins(member_); }
@@ -215,6 +219,11 @@ void CudaEngine::measure_overlaps(Members members, std::span<Observation> out) {
   DeviceBatch& batch = *members.front()->batch_;
   for (const Run& run : runs_of(members)) batch.measure_products(run.range);
   const DeviceBatch::Sums sums = batch.fetch(0);
+  std::vector<std::pair<std::uint32_t, ReplicaExchange*>> exchanges;
+  for (CudaEngine* e : members) {
+    if (e->spec_.exchange) exchanges.emplace_back(e->member_, &e->exchange_);
+  }
+  if (!exchanges.empty()) batch.fetch_exchanges(exchanges);
   for (std::size_t k = 0; k < members.size(); ++k) {
     CudaEngine& e = *members[k];
     const auto link = sums.of<std::int64_t>(e.member_, DeviceBatch::kBondSum).wide();
@@ -223,11 +232,9 @@ void CudaEngine::measure_overlaps(Members members, std::span<Observation> out) {
       out[k].overlap.push_back(-products[r]);
       out[k].link_overlap.push_back(link[r]);
     }
-    if (!e.spec_.exchange) continue;
-    e.fetch_exchange();
     e.exchange_.report(out[k]);
-    e.send_exchange();
   }
+  if (!exchanges.empty()) batch.send_exchanges(exchanges);
 }
 
 std::vector<std::size_t> CudaEngine::sample_all(Members members, const Schedule& schedule,

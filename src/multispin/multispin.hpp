@@ -22,9 +22,9 @@ inline constexpr double kListEveryCell = 0.5;
 // word groups; seeds, temperatures, p and rule may differ.
 bool share_launches(const GroupTask& a, const GroupTask& b);
 
-// The engines of many small graphs. On a CUDA device they share every launch (at most kMostBatch,
-// any two of which share_launches; else Error(internal)); on the CPU they are ordinary engines. The
-// graphs must outlive the batch.
+// The engines of many small graphs, on a CUDA device at most kMostBatch (else Error(internal)).
+// There they share every launch where any two of them share_launches; else, and on the CPU, they
+// are ordinary engines. The graphs must outlive the batch.
 std::unique_ptr<EngineBatch> make_multispin_batch(std::span<const GroupTask> tasks,
                                                   const EngineOptions& options);
 

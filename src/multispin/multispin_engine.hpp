@@ -19,7 +19,7 @@ struct EngineView {
   const std::vector<LocalTables>& tables;  // [T]
   const std::vector<Threshold>& bond;      // [T]
   std::uint32_t groups, word_groups;
-  const ReplicaExchange& exchange;
+  ReplicaExchange& exchange;
 };
 
 class MultispinEngine : public EngineBase {

@@ -38,6 +38,17 @@ JackknifeCurve overlap_curve(int sample, const SizeData& size, const SizeCurves&
   return curve;
 }
 
+// Whether the temperature is within those simulated and its error well below their range.
+bool is_known(const Crossing& crossing, const std::vector<JackknifeCurve>& curves) {
+  const Value t = estimate(crossing.temperature);
+  for (const JackknifeCurve& curve : curves) {
+    if (curve.sites != crossing.smaller && curve.sites != crossing.larger) continue;
+    const double low = curve.temperature[0], high = curve.temperature[curve.temperature.size() - 1];
+    if (!(t.value >= low && t.value <= high && t.error < (high - low) / 6)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 const std::vector<CrossingObservable>& crossing_observables() {
@@ -61,8 +72,12 @@ std::vector<Crossing> overlap_crossings(double p, const std::vector<SizeData>& s
       of_sizes.push_back(overlap_curve(static_cast<int>(k), sizes[k], curves[k], *observable));
       if (of_sizes.back().temperature.size() < least) return {};
     }
-    std::ranges::move(consecutive_crossings(of_sizes, static_cast<int>(which)),
-                      std::back_inserter(all));
+    for (Crossing crossing : consecutive_crossings(of_sizes, static_cast<int>(which))) {
+      if (crossing.status == CrossingStatus::found && !is_known(crossing, of_sizes)) {
+        crossing.status = CrossingStatus::unstable;
+      }
+      all.push_back(std::move(crossing));
+    }
   }
   return all;
 }

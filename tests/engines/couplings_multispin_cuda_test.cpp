@@ -75,33 +75,35 @@ TEST_CASE("multispin couplings: CUDA makes the moves of the CPU", "[gpu]") {
 }
 
 TEST_CASE("multispin couplings: graphs of a batch make the moves of each alone", "[gpu]") {
-  for (const bool exchange : {false, true}) {
-    std::vector<Graph> graphs;
-    for (const std::uint64_t seed : {1, 2, 3, 4}) {
-      graphs.push_back(build_graph({{16, 12}, 0.2, Rule::rewire, seed}));
-    }
-    std::vector<GroupTask> tasks;
-    for (std::size_t k = 0; k < graphs.size(); ++k) {
-      EngineSpec spec = spec_of(pm(), LocalUpdate::metropolis, exchange);
-      spec.seed = 10 + k;
-      for (double& beta : spec.betas) beta *= 1 + 0.1 * static_cast<double>(k);
-      tasks.push_back({graphs[k], spec});
-    }
-    REQUIRE(share_launches(tasks[0], tasks[3]));
-    const auto batch = make_multispin_batch(tasks, on_device());
-    const Schedule schedule{2, 0, exchange};
-    const auto series = batch->sample(std::vector<std::size_t>{0, 1, 3}, schedule, 3, 5);
-    for (const std::size_t which : {0, 1, 2}) {
-      const std::size_t k = which == 2 ? 3 : which;
-      const auto alone = make_multispin_engine(graphs[k], tasks[k].spec, with_threads(2));
-      REQUIRE(series[which].size() == 5);
-      for (const Observation& one : series[which]) {
-        Observation expected;
-        alone->advance(schedule, 3);
-        alone->measure(expected);
-        check_same(one, expected);
+  for (const Rule rule : {Rule::rewire, Rule::rewire_any}) {
+    for (const bool exchange : {false, true}) {
+      std::vector<Graph> graphs;
+      for (const std::uint64_t seed : {1, 2, 3, 4}) {
+        graphs.push_back(build_graph({{16, 12}, 0.2, rule, seed}));
       }
-      CHECK(alone->trajectory_hash() == batch->engine(k).trajectory_hash());
+      std::vector<GroupTask> tasks;
+      for (std::size_t k = 0; k < graphs.size(); ++k) {
+        EngineSpec spec = spec_of(pm(), LocalUpdate::metropolis, exchange);
+        spec.seed = 10 + k;
+        for (double& beta : spec.betas) beta *= 1 + 0.1 * static_cast<double>(k);
+        tasks.push_back({graphs[k], spec});
+      }
+      REQUIRE(share_launches(tasks[0], tasks[3]));
+      const auto batch = make_multispin_batch(tasks, on_device());
+      const Schedule schedule{2, 0, exchange};
+      const auto series = batch->sample(std::vector<std::size_t>{0, 1, 3}, schedule, 3, 5);
+      for (const std::size_t which : {0, 1, 2}) {
+        const std::size_t k = which == 2 ? 3 : which;
+        const auto alone = make_multispin_engine(graphs[k], tasks[k].spec, with_threads(2));
+        REQUIRE(series[which].size() == 5);
+        for (const Observation& one : series[which]) {
+          Observation expected;
+          alone->advance(schedule, 3);
+          alone->measure(expected);
+          check_same(one, expected);
+        }
+        CHECK(alone->trajectory_hash() == batch->engine(k).trajectory_hash());
+      }
     }
   }
 }
