@@ -313,7 +313,11 @@ TEST_CASE("couplings, fields and replica exchange of a study") {
   CHECK(of.field_width == 0.1);
   CHECK(of.seed == 7);
   CHECK(config.exchange);
-  CHECK(config.engine == EngineKind::bytespin);  // the engine that has them
+  CHECK(config.engine == EngineKind::bytespin);  // the engine that has fields
+  CHECK(read("[model]\ncouplings = \"pm\"\n[sampling]\nschedule = \"1:0\"\nexchange = true\n")
+            .engine == EngineKind::multispin);
+  CHECK(read("[model]\ncouplings = \"pm\"\n[sampling]\nschedule = \"1:1\"\n").engine ==
+        EngineKind::bytespin);  // which has cluster updates
   const StudyConfig again = parse_study_config(to_toml(config), "s.toml");
   CHECK(again.model == config.model);
   CHECK(again.exchange);
@@ -327,7 +331,8 @@ TEST_CASE("couplings, fields and replica exchange of a study") {
        {"[model]\ncouplings = \"file\"\non = \"shortcuts\"\n", "[model]\nnegative = 0.5\n",
         "[model]\nname = \"potts\"\nq = 3\nfield = 0.1\n", "[model]\ncoupling_seed = 1\n",
         "[model]\ncouplings = \"pm\"\n[sampling]\nschedule = \"auto\"\n",
-        "[sampling]\nexchange = true\nengine = \"multispin\"\n"}) {
+        "[model]\ncouplings = \"gaussian\"\n[sampling]\nengine = \"multispin\"\n",
+        "[model]\ncouplings = \"pm\"\n[sampling]\nschedule = \"1:1\"\nengine = \"multispin\"\n"}) {
     INFO(wrong);
     CHECK_THROWS_AS(read(wrong), Error);
   }
