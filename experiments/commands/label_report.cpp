@@ -12,7 +12,7 @@
 #include "src/base/h5.hpp"
 #include "src/base/table.hpp"
 #include "src/base/utf8.hpp"
-#include "src/label/cluster_counts.hpp"
+#include "src/label/spanning.hpp"
 #include "src/study/device_choice.hpp"
 #if defined(REWISE_HAVE_CUDA)
 #include "src/label/papers/components_cuda.hpp"
@@ -155,12 +155,8 @@ LabelResult label_input(const LabelInput& input, const LabelOptions& options) {
   }
   result.components = components_of(result.label);
   if (c.lattice.dim > 0 && c.extra.empty()) {
-    if (input.periodic) {
-      BondConfiguration copy = c;
-      result.across = ClusterCounter(c.lattice, c.sites).count(copy).wraps;
-    } else {
-      result.across = spanned_directions(c.lattice, result.label);
-    }
+    result.across =
+        input.periodic ? wrapped_directions(c) : spanned_directions(c.lattice, result.label);
   }
   return result;
 }

@@ -37,7 +37,8 @@ void BytespinEngine::check_spins(Bytes spins) const {
   }
 }
 
-// The updates that the sums cover, then of every system the sizes and the quartic sum (low, high).
+// The number of updates in the sums, then the sizes and the quartic sum (low, high) of every
+// system.
 std::vector<std::uint64_t> BytespinEngine::save_sums() const {
   std::vector<std::uint64_t> words{cluster_updates_};
   for (std::size_t who = 0; who < systems_; ++who) {

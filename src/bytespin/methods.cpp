@@ -15,7 +15,7 @@ namespace {
 
 struct WolffTraits {
   std::string_view name;
-  bool cpu;  // else CUDA devices alone
+  bool cpu;  // runs on CPUs; false: on CUDA devices only
 };
 
 // In the order of WolffMethod, after `automatic`.

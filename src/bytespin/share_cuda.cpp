@@ -1,24 +1,22 @@
-// A rank's share on a CUDA device: a device alone that works on a part of every system
-// (device_part.hpp), with the kernels of the engine in one process (engine_cuda.cpp). Every system
-// has room for all its sites there, so that sites keep their numbers; those beyond the slab, its
-// halo and the far ends of its bonds hold nothing that is used. Messages go from device to device
-// (engine/device_mail.hpp). Of a colour of a sweep the modified cells and the slab's outer planes
-// go first, on a stream of their own, and are exchanged, Ising spins as bits, while those between
-// are updated.
+// A rank's subdomain on a CUDA device: the kernels of the engine in one process (engine_cuda.cpp)
+// work on a part of every system (device_part.hpp). Every system has room for all its sites, so
+// that sites keep their numbers; memory beyond the slab, its halo and the far ends of its bonds is
+// unused. Messages are sent from device to device (engine/device_mail.hpp). In each colour of a
+// sweep the modified cells and the slab's outer planes are updated first, on a stream of their own,
+// and exchanged (Ising spins as bits) while the planes between are updated.
 //
 // Swendsen-Wang (swendsen_wang_fused.hpp): the slab's tiles are labelled and joined on the device.
-// Then, as on CPUs (shared.cpp), ends of bonds go to the slab where the bond begins, which knows
-// the labels that it joins. These pairs go to all ranks, each of which unites all of them on its
-// device, the quicker way where rewired bonds make millions of them: its clusters of several slabs
-// get the smallest label of all. The sites of their parts follow with the pairs of the next update,
-// and are added up, each cluster's by the rank that its label picks, on the urgent stream beside
-// the next tiles, as all that the next labels do not wait for. Between peers all of this is queued,
-// and kernels read what other ranks have where it lies: the host waits for no device within a batch
-// of updates. Where no bond is rewired, the next update's bonds are drawn beside what goes between
-// slabs, as many as there is time for. From one update of a run to the next the spins stay in the
-// form of that path; halo and far ends follow at the end.
+// Then, as on CPUs (shared.cpp), the ends of bonds are sent to the slab where the bond begins,
+// which lists the pairs of labels that it joins. All ranks receive these pairs, and each unites
+// them on its device (faster where rewired bonds make millions of pairs): clusters of several slabs
+// get the smallest label of all. The sizes of their parts are sent with the pairs of the next
+// update and summed by the rank that the cluster's label selects, on the urgent stream,
+// concurrently with the next tiles. Between peers all of this is queued and kernels read the memory
+// of other ranks: the host does not wait for a device within a batch of updates. If no bond is
+// rewired, the next update's bonds are drawn during the exchange. Between updates of a run the
+// spins stay in the format of that path; halo and far ends follow at the end.
 //
-// By the method `kalentev` an update has the two stages of Komura & Okabe 2013: label equivalence
+// With the method `kalentev` an update has the two stages of Komura & Okabe 2013: label equivalence
 // within the slab on the device (slab_labels_cuda.hpp), then between slabs, pass by pass, on hosts.
 #include <fmt/format.h>
 
@@ -52,7 +50,7 @@ std::uint32_t tile_planes(const Lattice& lattice) {
                   [&]<int kDim>() { return 1u << (kDim >= 2 ? tile_bits<kDim>(kDim - 1) : 0); });
 }
 
-// Slabs end where tiles do if there are enough for all ranks and the updates need it.
+// Slabs end at tile borders if there are enough tiles for all ranks and the updates need it.
 std::uint32_t thickness_of(const Plan& plan, const EngineSpec& spec, LabelMethod method,
                            int ranks) {
   if (method == LabelMethod::kalentev) return 1;
@@ -115,7 +113,7 @@ class CudaShare final : public BytespinShare {
   void exchange_lists(std::uint64_t who, std::uint32_t update, bool pairs);
   void add_parts(std::uint64_t who, std::uint32_t update);
   AdoptedLabels adopted(std::uint64_t who);
-  // What is queued on the one stream from here on comes after what is queued on the other.
+  // Work queued on one stream from here on waits for all earlier work of the other stream.
   void urgent_follows() {
     done_.record(stream());
     done_.hold(urgent_.get());
@@ -142,8 +140,8 @@ class CudaShare final : public BytespinShare {
   DeviceBuffer<RewiredSlot> measured_bonds_;
   DeviceSystems on_device_;
 
-  // Of each colour the spins that go to other ranks and come from there, rank by rank in multiples
-  // of 128: outer planes and far ends.
+  // For each colour, the spins that other ranks receive and send, rank by rank in multiples of 128:
+  // outer planes and far ends.
   struct Exchanged {
     DeviceBuffer<Site> sites;
     std::vector<std::uint64_t> count;  // as with_
@@ -154,40 +152,41 @@ class CudaShare final : public BytespinShare {
 
   // Clusters
   std::unique_ptr<FusedSwendsenWang> fused_;
-  std::unique_ptr<SlabLabelsCuda> slab_labels_;  // of kalentev, in place of all that follows
+  std::unique_ptr<SlabLabelsCuda> slab_labels_;  // for kalentev, instead of all that follows
   std::vector<Joining> joining_;                 // [ranks]
   SlabBorders slab_;
-  DeviceBuffer<RewiredSlot> inside_, told_, asked_;  // both ends here; one
+  DeviceBuffer<RewiredSlot> inside_, told_, asked_;  // both ends here; one end here
   DeviceBuffer<std::uint32_t> told_places_;
-  DevicePlan joined_;  // with the former alone
+  DevicePlan joined_;  // with the bonds of inside_ only
   DeviceBuffer<unsigned long long> ends_out_, ends_in_;
-  DeviceBuffer<std::uint64_t> ends_first_;        // as RankEnds
-  DeviceBuffer<unsigned long long> pairs_, met_;  // of this slab's borders; pairs [2], in turns
+  DeviceBuffer<std::uint64_t> ends_first_;  // as RankEnds
+  DeviceBuffer<unsigned long long> pairs_,
+      met_;  // of this slab's borders; two sets of pairs, used alternately
   std::uint32_t pairs_turn_ = 0;
-  // Of all ranks, where they do not lie on a device that is reached from here.
+  // Copies of the lists of all ranks, if this device cannot read them in place.
   struct Gathered {
     std::vector<std::uint64_t> first;  // [ranks + 1] where their lists begin
     DeviceBuffer<unsigned long long> words;
-    std::uint64_t most = 0;  // words of one, but the first
+    std::uint64_t most = 0;  // words of the longest list, without its first word
   };
   Gathered all_pairs_, all_parts_;
   Gathered gathered(std::uint64_t own_most);
-  // Where ends and lists lie, row by row: the ends, pairs in their turns, parts [2][systems].
+  // Addresses of ends and lists, row by row: the ends, two sets of pairs, parts [2][systems].
   using Address = const unsigned long long*;
   std::vector<Address> addresses_;  // [rows][1 + ranks]
   DeviceBuffer<Address> addresses_on_device_;
   const Address* on_device(std::uint64_t row, std::span<const Address> addresses);
   std::vector<Address> reached(std::span<const Message> out, std::span<const Message> in);
-  RankLists pairs_lists_, parts_lists_;  // in hand
+  RankLists pairs_lists_, parts_lists_;  // of the current update
   DeviceBuffer<unsigned long long> table_;
-  // Of clusters of several slabs, of the update in hand.
+  // Clusters of several slabs in the current update.
   DeviceBuffer<std::uint32_t> nodes_, adopted_count_;  // [systems][labels], [systems]
   DeviceBuffer<Site> smallest_;                        // [systems][labels]
-  DeviceBuffer<unsigned long long> parts_;             // [2][systems][1 + labels], updates in turns
+  DeviceBuffer<unsigned long long> parts_;        // [2][systems][1 + labels], alternating by update
   DeviceBuffer<unsigned long long> part_sums_;    // [batch][systems][3] as if they were clusters
   DeviceBuffer<unsigned long long> border_sums_;  // likewise of clusters of several slabs
   std::uint64_t most_labels_ = 0;
-  std::unique_ptr<DeviceMail> mail_;  // goes first
+  std::unique_ptr<DeviceMail> mail_;  // destroyed first
 };
 
 CudaShare::CudaShare(std::shared_ptr<const Plan> plan, const EngineSpec& spec, Transport& transport,
@@ -249,7 +248,8 @@ void CudaShare::check_memory() const {
   if (clusters && method_ == LabelMethod::kalentev) need += 9 * systems_ * stride_;
   if (clusters && method_ == LabelMethod::fast) {
     need += FusedSwendsenWang::bytes(plan, systems, rows());
-    // What goes between slabs, in words of 8 bytes, the table of labels most of it.
+    // Memory for the exchange between slabs, in words of 8 bytes; the table of labels is most of
+    // it.
     std::uint64_t ends = 2 * plane_;
     for (const RewiredSlot& r : plan_->rewired) ends += has(r.a) != has(r.b) ? 1 : 0;
     need += 8 * ends * (3 + 8 * static_cast<std::uint64_t>(transport_.size()) + 3 * systems_);
@@ -308,9 +308,9 @@ void CudaShare::upload_exchanged() {
   }
 }
 
-// What rewired bonds change in a count of the lattice: each is counted where it begins, and the
-// lattice bond that it was taken off where that begins. An entry of the list does both: here one of
-// the two joins nothing, or is none.
+// The correction of a count for rewired bonds. Each rewired bond is counted by the slab where it
+// begins, the removed lattice bond by the slab where that begins. An entry of the list holds both:
+// if only one of them begins here, the other is replaced by a bond of a site with itself.
 void CudaShare::upload_measured_bonds() {
   const BondSlots& slots = plan_->bond_slots;
   std::vector<RewiredSlot> bonds;
@@ -367,7 +367,7 @@ void CudaShare::fetch(std::uint64_t who) {
   mail_->finish(urgent_.get());
 }
 
-// Either half of a colour reads what both have done of the other.
+// Each half of a colour reads results of both halves of the other colour.
 void CudaShare::sweep(std::uint64_t step) {
   on_device_.step = static_cast<std::uint32_t>(step);
   for (int colour = 0; colour < 2; ++colour) {
@@ -381,7 +381,7 @@ void CudaShare::sweep(std::uint64_t step) {
   }
 }
 
-// All systems at once, as the engine asks.
+// Fetches all systems at once, because the engine requests them together.
 void CudaShare::advance(const Advance& what) {
   device_.use();
   std::uint64_t step = what.step;
@@ -501,7 +501,7 @@ CudaShare::Gathered CudaShare::gathered(std::uint64_t own_most) {
   return all;
 }
 
-// Between two exchanges of the same they hardly ever change.
+// Buffers are reused between exchanges of equal size, which is the usual case.
 const CudaShare::Address* CudaShare::on_device(std::uint64_t row,
                                                std::span<const Address> addresses) {
   const std::uint64_t first = row * (1 + joining_.size());
@@ -525,7 +525,7 @@ void CudaShare::cluster_updates(std::uint64_t step, std::uint64_t updates) {
   for (std::uint64_t who = 0; who < systems_; ++who) fetch(who);
 }
 
-// By label equivalence in two stages, system by system.
+// Label equivalence in two stages, system by system.
 void CudaShare::label_updates(std::uint64_t step, std::uint64_t updates) {
   if (!slab_labels_) {
     joining_ = joining_bonds();
@@ -593,7 +593,7 @@ void CudaShare::cluster_batch(std::uint64_t step, std::uint32_t updates) {
   tiles.part = rows();
   part_sums_.clear(stream());
   border_sums_.clear(stream());
-  const std::uint64_t systems = transport_.size() > 1 ? systems_ : 0;  // that have other slabs
+  const std::uint64_t systems = transport_.size() > 1 ? systems_ : 0;  // if there are other slabs
   for (std::uint32_t n = 0; n < updates; ++n) {
     tiles.step = on_device_.step = static_cast<std::uint32_t>(step + n);
     launch_fused_tiles(plan, labels, tiles, n, stream());
@@ -665,7 +665,7 @@ RankEnds CudaShare::exchange_ends() {
   return {on_device(0, reached(out, in)), ends_first_.data()};
 }
 
-// The pairs of all ranks; and the parts of the update before.
+// Exchanges the pairs of all ranks and the parts of the previous update.
 void CudaShare::exchange_lists(std::uint64_t who, std::uint32_t update, bool pairs) {
   std::vector<Message> out, in;
   const auto add = [&](unsigned long long* own, Gathered& all) {
@@ -702,7 +702,7 @@ std::vector<CudaShare::Address> CudaShare::reached(std::span<const Message> out,
   return at;
 }
 
-// Of the update before, as the lists in hand have them.
+// Sums of the previous update, from the lists just received.
 void CudaShare::add_parts(std::uint64_t who, std::uint32_t update) {
   if (update == 0) return;
   launch_border_sums(static_cast<std::uint32_t>(transport_.rank()), parts_lists_, {table_.data()},
@@ -710,7 +710,7 @@ void CudaShare::add_parts(std::uint64_t who, std::uint32_t update) {
   launch_clear_table(parts_lists_, {table_.data()}, urgent_.get());
 }
 
-// When what the stream has so far is done; of all systems.
+// For all systems, after the stream's current work.
 void CudaShare::size_parts(std::uint32_t update) {
   urgent_follows();
   for (std::uint64_t who = 0; who < systems_; ++who) {
@@ -721,8 +721,8 @@ void CudaShare::size_parts(std::uint32_t update) {
   adopted_count_.clear(urgent_.get());
 }
 
-// The device has summed up all clusters' parts as if each were a cluster: of clusters of several
-// slabs they are taken out, and one rank has what these make together.
+// The device has summed every part as if it were a cluster. The parts of clusters of several slabs
+// are subtracted, and one rank adds the combined clusters.
 void CudaShare::sum_batch(std::uint32_t updates) {
   if (mail_) mail_->wait(stream());
   const DeviceLabels& labels = fused_->labels().common;
