@@ -114,7 +114,7 @@ ExitCode run_script(const std::filesystem::path& script, std::vector<std::string
 ExitCode run_beside(const std::string& what, const std::function<ExitCode()>& script) {
   try {
     const ExitCode status = script();
-    // Where matplotlib is missing there are no plots, which is no failure.
+    // Missing matplotlib is not a failure: there are no plots.
     return status == ExitCode::io && plots_missing().empty() ? status : ExitCode::done;
   } catch (const Error& error) {
     fmt::print(stderr, "{}: {}\n", what, error.what());

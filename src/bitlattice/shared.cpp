@@ -17,7 +17,7 @@ namespace {
 using namespace bitlattice;
 using distributed::Transport;
 
-// What slabs are made of.
+// The data from which slabs are made.
 struct Recipe {
   std::vector<std::uint32_t> extents;
   EngineSpec spec;
@@ -82,7 +82,7 @@ class SharedEngine final : public BitlatticeEngine, public SavesApart {
   }
 
  private:
-  // Calls f(colour, first byte of it, words of the whole), of [first, first + count) words.
+  // Calls f(colour, its first byte, words in all) for words [first, first + count).
   template <class F>
   void for_colours(std::uint64_t first, std::uint64_t count, const F& f) const {
     const std::uint64_t all = layout_.colour_words();
@@ -111,7 +111,7 @@ class SharedEngine final : public BitlatticeEngine, public SavesApart {
     });
   }
 
-  const std::unique_ptr<Crew> crew_;  // goes last
+  const std::unique_ptr<Crew> crew_;  // destroyed last
   const EngineOptions options_;
   Shares shares_;
   const std::string device_;

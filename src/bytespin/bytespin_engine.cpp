@@ -32,7 +32,7 @@ bool BytespinEngine::advance_systems(
 void BytespinEngine::check_spins(Bytes spins) const {
   if (std::any_of(spins.begin(), spins.end(), [&](std::uint8_t s) { return s >= plan_.states; })) {
     throw Error(ExitCode::data,
-                fmt::format("state of engine 'bytespin' holds a spin that is none of 0..{}",
+                fmt::format("invalid spin in the state of engine 'bytespin' (allowed: 0..{})",
                             plan_.states - 1));
   }
 }

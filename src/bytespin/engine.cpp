@@ -255,15 +255,15 @@ std::unique_ptr<Engine> make_bytespin_engine(const Graph& graph, const EngineSpe
   const auto methods = methods_from<BytespinMethods>(options.methods);
   tile_edge(methods.label, graph.lattice().dim, methods.label_tile);
   if (options.threads < 0) {
-    throw Error(ExitCode::usage, fmt::format("{} threads: out of range (0 for all cores, or more)",
+    throw Error(ExitCode::usage, fmt::format("{} threads: out of range (0 or more; 0 = all cores)",
                                              options.threads));
   }
   const bool coupled = !spec.model.is_ferromagnet() || spec.exchange;
   if (coupled && !options.devices.empty()) {
     throw Error(
         ExitCode::usage,
-        "several devices share systems of the ferromagnet alone, without fields and replica "
-        "exchange (name one device)");
+        "several devices cannot share systems with couplings, fields or replica exchange (choose "
+        "one device)");
   }
   if (options.device >= 0 || !options.devices.empty()) {
 #if defined(REWISE_HAVE_CUDA)

@@ -8,6 +8,7 @@
 
 #include "src/base/clock.hpp"
 #include "src/base/error.hpp"
+#include "src/base/require_memory.hpp"
 #include "src/bytespin/bytespin.hpp"
 #include "src/bytespin/bytespin_engine.hpp"
 #include "src/bytespin/device_graph.hpp"
@@ -179,14 +180,8 @@ void CudaEngine::check_memory() const {
   } else {
     need += SwendsenWangCuda::bytes(plan, systems(), stride);
   }
-  const std::size_t free = free_device_memory();
-  if (need <= free) return;
-  const auto gib = [](std::uint64_t bytes) { return static_cast<double>(bytes) / (1ull << 30); };
-  throw Error(
-      ExitCode::device,
-      fmt::format("{}: {:.1f} GiB are needed for {} sites x {} systems, {:.1f} GiB are free "
-                  "(reduce replicas, temperatures or the size)",
-                  device_name_, gib(need), plan_.sites, systems_, gib(free)));
+  require_memory(device_name_, fmt::format("{} sites x {} systems", plan_.sites, systems_), need,
+                 free_device_memory(), "reduce replicas, temperatures or the size");
 }
 
 void CudaEngine::prepare_clusters() {

@@ -70,8 +70,8 @@ Plan::Plan(const Graph& g, const EngineSpec& spec)
   if (g.spec().bare) {
     throw Error(
         ExitCode::usage,
-        "the bytespin engine takes no lattice without its shortcuts (take --engine multispin, or "
-        "the graph as a list of bonds)");
+        "the bytespin engine does not support a lattice without its shortcuts (choose --engine "
+        "multispin, or read the graph as a list of bonds)");
   }
   entries.reserve(g.neighbours().size());
   StopCheck check;

@@ -27,6 +27,7 @@
 #include <utility>
 
 #include "src/base/error.hpp"
+#include "src/base/require_memory.hpp"
 #include "src/bytespin/device_graph.hpp"
 #include "src/bytespin/local/local_cuda.hpp"
 #include "src/bytespin/local/observe_cuda.hpp"
@@ -233,9 +234,10 @@ std::string CudaShare::why_no_clusters() const {
   const std::uint32_t tile = tile_planes(lattice_);
   if (takes && thickness_ == tile) return "";
   return fmt::format(
-      "{} ranks on CUDA devices cannot share swendsen-wang updates of this lattice: they do so of "
-      "two to four dimensions whose first extent is a multiple of {}, with a last extent of more "
-      "than {} (take --label-method kalentev or --device cpu, which share any)",
+      "{} ranks on CUDA devices cannot share swendsen-wang updates of this lattice: it needs two "
+      "to "
+      "four dimensions, a first extent that is a multiple of {} and a last extent above {} (or "
+      "choose --label-method kalentev or --device cpu, which support any lattice)",
       transport_.size(), kWordSites, tile * static_cast<std::uint32_t>(transport_.size() - 1));
 }
 
@@ -255,14 +257,9 @@ void CudaShare::check_memory() const {
     need += 8 * ends * (3 + 8 * static_cast<std::uint64_t>(transport_.size()) + 3 * systems_);
   }
   device_.use();
-  const std::size_t free = free_device_memory();
-  if (need <= free) return;
-  const auto gib = [](std::uint64_t bytes) { return static_cast<double>(bytes) / (1ull << 30); };
-  throw Error(ExitCode::device,
-              fmt::format("cuda:{}: {:.1f} GiB are needed for its planes of {} systems, {:.1f} GiB "
-                          "are free (take more devices, or reduce replicas, temperatures or the "
-                          "size)",
-                          device_.device(), gib(need), systems_, gib(free)));
+  require_memory(fmt::format("cuda:{}", device_.device()),
+                 fmt::format("its planes of {} systems", systems_), need, free_device_memory(),
+                 "use more devices, or reduce replicas, temperatures or the size");
 }
 
 // Both ranks list the sites in the same order.

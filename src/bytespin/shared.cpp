@@ -406,9 +406,10 @@ class SharedEngine final : private RankGraph, public BytespinEngine, public Save
 
   bool advance(const Schedule& schedule, std::uint64_t cycles) override {
     if (schedule.cluster > 0 && !is_swendsen_wang()) {
-      throw Error(ExitCode::usage,
-                  fmt::format("schedule {}: ranks share sweeps and swendsen-wang updates, not {}",
-                              to_string(schedule), to_string(spec_.cluster)));
+      throw Error(
+          ExitCode::usage,
+          fmt::format("schedule {}: ranks can share sweeps and swendsen-wang updates, not {}",
+                      to_string(schedule), to_string(spec_.cluster)));
     }
     if (const std::string why = own_->why_no_clusters(); schedule.cluster > 0 && !why.empty()) {
       throw Error(ExitCode::usage, why);
@@ -467,14 +468,14 @@ void check_shared(const Graph& graph, const EngineSpec& spec, const EngineOption
                   int ranks) {
   check_spec(graph, spec);
   if (!spec.model.is_ferromagnet() || spec.exchange) {
-    throw Error(
-        ExitCode::usage,
-        "ranks share lattices of the ferromagnet alone, without fields and replica exchange");
+    throw Error(ExitCode::usage,
+                "ranks cannot share systems with couplings, fields or replica exchange");
   }
   if (graph.lattice().dim == 0 || !graph.source().empty()) {
-    throw Error(ExitCode::usage,
-                "ranks share lattices that keep the checkerboard, not a graph from a file or of "
-                "parity any");
+    throw Error(
+        ExitCode::usage,
+        "ranks can only share lattices with a checkerboard, not a graph from a file or with "
+        "parity any");
   }
   const std::string why = kMethods.why_not(options.methods, options.device >= 0, true);
   if (!why.empty()) throw Error(ExitCode::usage, why);

@@ -1,4 +1,4 @@
-// What a run measured: integer series, and the estimates that the program prints, with jackknife
+// Results of a run: integer series, and the estimates that the program prints, with jackknife
 // samples.
 #include <fmt/format.h>
 #include <nanobind/stl/map.h>
@@ -42,7 +42,7 @@ nb::object series_of(const TaskData& task, const std::string& name) {
   return found;
 }
 
-// Array name -> what it is, of the columns that the run has.
+// Array name -> description, for the columns of the run.
 nb::dict columns_of(const TaskData& task) {
   nb::dict columns;
   for_each_column(
@@ -54,8 +54,8 @@ nb::dict columns_of(const TaskData& task) {
   return columns;
 }
 
-// name -> [4][T]: value, error, tau, its error; NaN where there is none. "status" and "reasons" say
-// what the checks of a run find (src/study/run_check.hpp); they blank nothing here.
+// name -> [4][T]: value, error, tau, its error; NaN if there is none. "status" and "reasons" are
+// the results of a run's checks (src/study/run_check.hpp); values are returned whatever these say.
 nb::dict estimates_of(const TaskData& task) {
   CheckedRun run;
   {
@@ -111,8 +111,8 @@ nb::dict estimates_of(const TaskData& task) {
   return all;
 }
 
-// [members][observables()] with each replica (or stretch of time) left out, as the errors of
-// estimates_of() are made.
+// [members][observables()] with each replica (or stretch of time) left out, as for the errors of
+// estimates_of().
 nb::object left_out_of(const TaskData& task, std::size_t temperature, std::uint64_t stretch) {
   if (temperature >= task.temperature.size()) throw nb::index_error("temperature");
   const auto all_of_them = observables();
@@ -144,7 +144,7 @@ nb::object left_out_of(const TaskData& task, std::size_t temperature, std::uint6
   return array_of(std::move(values), {members, all_of_them.size()});
 }
 
-// (name, symbol, label of an axis, whether it says something beside other sizes alone) of each.
+// Per observable: (name, symbol, label of an axis, whether it is meaningful for a single size).
 nb::list observables_list() {
   nb::list all;
   for (const Observable& o : observables()) {
@@ -154,7 +154,7 @@ nb::list observables_list() {
   return all;
 }
 
-// With warnings, where it is the file before the last.
+// Warns if the file is the previous version.
 std::pair<TaskData, Notes> loaded(const std::string& path) {
   nb::gil_scoped_release released;
   auto found = load_task(path, OpenAs::reader, Spins::apart);

@@ -116,20 +116,20 @@ TEST_CASE("bad command lines end with status 64 and one line") {
            Bad{run + "extra", 64, "extra"},
            Bad{run + "--seed 1 --seed 2", 64, "--seed: is given twice"},
            Bad{run + "--engine bytespin --cluster swendsen-wang --wolff-method ccl", 64,
-               "--wolff-method: is for --cluster wolff"},
+               "--wolff-method: requires --cluster wolff"},
            Bad{run + "--engine bytespin --wolff-method persistent --device cpu", 64,
-               "--wolff-method: 'persistent' is for CUDA devices (on the CPU there are: "
+               "--wolff-method: 'persistent' needs a CUDA device (on the CPU: "
                "frontier, ccl)"},
            Bad{run + "--engine bytespin --cluster swendsen-wang --label-method kalentef", 64,
                "--label-method: unknown labelling method 'kalentef' (did you mean 'kalentev'"},
            Bad{run + "--engine bytespin --tile 8", 64,
-               "--tile: labelling method 'fast' has no tiles"},
+               "--tile: labelling method 'fast' does not use tiles"},
            Bad{"tune --size 8 --engine multispin --wolff-method ccl", 64,
                "--wolff-method: is for --engine bytespin, not multispin"},
            Bad{"tune --size 8 --engine bytespin --wolff-method ccx", 64, "unknown Wolff method"},
            Bad{"bench --engine bitlattice --update wolff --p 0", 64,
                "(it has metropolis, glauber)"},
-           Bad{"bench --engine bytespin --tile 8", 64, "'fast' has no tiles"},
+           Bad{"bench --engine bytespin --tile 8", 64, "'fast' does not use tiles"},
            Bad{"bench --engine bytespin --label-method bfs+sew --tile 3", 64, "tile edge 3"},
        }) {
     check(place, bad);

@@ -161,7 +161,7 @@ TEST_CASE("label: what cannot be labelled is told in one line") {
            Bad{"label more.pgm", 65, "out of range (0..7)"},
            Bad{"label no.pgm", 65, "not a PGM"},
            Bad{"label a.pgm --method bfs", 64, "unknown labelling method 'bfs'"},
-           Bad{"label a.pgm --tile 8", 64, "has no tiles"},
+           Bad{"label a.pgm --tile 8", 64, "does not use tiles"},
            Bad{"label a.pgm --method bfs+sew --tile 3", 64, "out of range (4..64)"},
            Bad{"label a.pgm --equal --threshold 3", 64, "exclude each other"},
            Bad{"label a.pgm --occupy 0.5", 64, "is for graphs"},
