@@ -192,7 +192,7 @@ std::string label_text(const LabelInput& input, const LabelResult& result) {
   const Totals totals = totals_of(result);
   const char* what = input.image ? "pixels" : "sites";
   std::string out = fmt::format("{}\n", input.title);
-  out += fmt::format("{} that are there  {} of {}\n", what, totals.sites, result.label.size());
+  out += fmt::format("present {:12}{} of {}\n", what, totals.sites, result.label.size());
   out += fmt::format("components          {}\n", result.components.size());
   if (totals.sites > 0) {
     const auto sites = static_cast<double>(totals.sites);
@@ -228,7 +228,7 @@ void check_label_output(const LabelInput& input, const std::string& file) {
   const std::string ending = std::filesystem::path(file).extension();
   if (ending == ".h5" || (ending == ".pgm" && input.extents.size() == 2)) return;
   throw Error(ExitCode::usage,
-              fmt::format("--out: '{}' ends neither in .h5 nor, in two dimensions, in .pgm", file));
+              fmt::format("--out: '{}' must end in .h5 or, in two dimensions, in .pgm", file));
 }
 
 void write_labels(const LabelInput& input, const LabelResult& result, const std::string& file,

@@ -10,10 +10,6 @@
 
 namespace rewise {
 
-// Why plots cannot be drawn here; "" if they can. Starts Python to look for matplotlib. For `info`:
-// the scripts below report missing modules themselves.
-std::string plots_missing();
-
 // Runs plot.py with these arguments; it shares standard output and error. Returns its exit status,
 // after it has printed the reason. Throws Error(io) if it cannot be started, Error(interrupted)
 // after a stop signal, Error(internal) if it ended in any other way.

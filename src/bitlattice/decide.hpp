@@ -113,10 +113,10 @@ RW_HD Decision decide_quickly(const Draws& draws, const PhiloxItem& item, unsign
 
 // The sites that are next: at each bit the first word that is open there. before[w]: bits where an
 // earlier word is open.
-struct Turn {
+struct DigitTurn {
   std::uint32_t before[kGroupWords], taken;
 
-  RW_HD explicit Turn(const std::uint32_t* wait) {
+  RW_HD explicit DigitTurn(const std::uint32_t* wait) {
     taken = 0;
 #if defined(__CUDA_ARCH__)
 #pragma unroll
@@ -132,7 +132,7 @@ struct Turn {
 // overwrites their `below`.
 template <int kDim>
 RW_HD void take_turn(const Draws& draws, const PhiloxItem& item, unsigned level, unsigned turn,
-                     const std::uint32_t* wait, const Turn& who, Decision* of) {
+                     const std::uint32_t* wait, const DigitTurn& who, Decision* of) {
   Decision all{who.taken, 0, of[kGroupWords - 1].p0, of[kGroupWords - 1].p1, 0};
 #if defined(__CUDA_ARCH__)
 #pragma unroll
@@ -164,7 +164,7 @@ RW_HD void decide_rest(const Draws& draws, const PhiloxItem& item, Decision* of)
 #pragma unroll
 #endif
     for (unsigned w = 0; w < kGroupWords; ++w) wait[w] = of[w].open;
-    Turn who(wait);
+    DigitTurn who(wait);
     if (who.taken == 0) return;
     take_turn<kDim>(draws, item, level, 0, wait, who, of);
     for (unsigned turn = 1;; ++turn) {
@@ -177,7 +177,7 @@ RW_HD void decide_rest(const Draws& draws, const PhiloxItem& item, Decision* of)
         behind |= wait[w];
       }
       if (behind == 0) break;
-      who = Turn(wait);
+      who = DigitTurn(wait);
       take_turn<kDim>(draws, item, level, turn, wait, who, of);
     }
   }

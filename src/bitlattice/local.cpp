@@ -129,7 +129,7 @@ struct BlockState {
   HWY_ALIGN std::uint32_t open[kBlock], below[kBlock], p0[kBlock], p1[kBlock], invert[kBlock];
 };
 
-struct Four {
+struct GroupVectors {
   V32 w[kGroupWords];
 
   HWY_INLINE void load(const std::uint32_t* from) {
@@ -145,14 +145,14 @@ template <int kDim>
 HWY_INLINE void decide_rest(const Draws& draws, V32 item, BlockState& state) {
   const D32 d;
   const Items items(draws.update, item);
-  Four open, below, p0, p1;
+  GroupVectors open, below, p0, p1;
   open.load(state.open);
   below.load(state.below);
   p0.load(state.p0);
   p1 = p0;
   if constexpr (kDim > 2) p1.load(state.p1);
   for (unsigned level = 0; level < kLevels; ++level) {
-    Four wait = open;
+    GroupVectors wait = open;
     V32 waiting = hn::Or(hn::Or(wait.w[0], wait.w[1]), hn::Or(wait.w[2], wait.w[3]));
     if (all_zero(waiting)) break;
     for (unsigned turn = 0; !all_zero(waiting); ++turn) {

@@ -29,9 +29,9 @@ namespace rewise::bytespin {
 namespace {
 
 // Waits for queued work before the memory that it uses is freed.
-struct Finished {
+struct WaitAtEnd {
   const DeviceStream& device;
-  ~Finished() { device.finish(); }
+  ~WaitAtEnd() { device.finish(); }
 };
 
 // Divides the time of a mixed schedule between its two kinds of updates. Events on the stream time
@@ -128,7 +128,7 @@ class CudaEngine final : public BytespinEngine, public HasDeviceSpins {
   std::unique_ptr<SwendsenWangCuda> swendsen_wang_;
   std::unique_ptr<FusedSwendsenWang> fused_;
   std::unique_ptr<SwendsenWangLabelsCuda> labels_;
-  const Finished finished_{device_};  // the last member, so it is destroyed first
+  const WaitAtEnd finished_{device_};  // the last member, so it is destroyed first
 };
 
 BytespinMethods CudaEngine::chosen(const EngineOptions& options) const {

@@ -47,9 +47,9 @@ Extent BytespinShare::part(int rank) const {
 // Lists, for own modified cells, the neighbours on another rank, except those in planes that are
 // exchanged completely; and the cells themselves, which that rank also lists as neighbours of its
 // own.
-std::vector<BytespinShare::Far> BytespinShare::far_ends() const {
+std::vector<BytespinShare::FarSites> BytespinShare::far_ends() const {
   const Graph& graph = plan_->graph;
-  std::vector<Far> far(static_cast<std::size_t>(transport_.size())), some;
+  std::vector<FarSites> far(static_cast<std::size_t>(transport_.size())), some;
   const auto in_halo = [&](Site site, Extent of) {
     const std::uint64_t plane = site / plane_ * plane_;
     return plane == plane_before(of.first) || plane == plane_after(of.last);
@@ -62,13 +62,13 @@ std::vector<BytespinShare::Far> BytespinShare::far_ends() const {
       const Site end = graph.neighbours()[e];
       if (has(end)) continue;
       const int rank = rank_of(*this, end);
-      Far& other = far[static_cast<std::size_t>(rank)];
+      FarSites& other = far[static_cast<std::size_t>(rank)];
       if (!in_halo(end, own_)) other.received[plan_->lattice.colour(end)].push_back(end);
       if (!in_halo(site, part(rank))) other.sent[plan_->lattice.colour(site)].push_back(site);
     }
   }
   for (int rank = 0; rank < transport_.size(); ++rank) {
-    Far& other = far[static_cast<std::size_t>(rank)];
+    FarSites& other = far[static_cast<std::size_t>(rank)];
     other.rank = rank;
     bool any = false;
     for (int colour = 0; colour < 2; ++colour) {
@@ -83,11 +83,11 @@ std::vector<BytespinShare::Far> BytespinShare::far_ends() const {
   return some;
 }
 
-std::vector<BytespinShare::Joining> BytespinShare::joining_bonds() const {
-  std::vector<Joining> joining(static_cast<std::size_t>(transport_.size()));
+std::vector<BytespinShare::JoiningBonds> BytespinShare::joining_bonds() const {
+  std::vector<JoiningBonds> joining(static_cast<std::size_t>(transport_.size()));
   for (const RewiredSlot& r : plan_->rewired) {
     if (has(r.a) == has(r.b)) continue;
-    Joining& other = joining[static_cast<std::size_t>(rank_of(*this, has(r.a) ? r.b : r.a))];
+    JoiningBonds& other = joining[static_cast<std::size_t>(rank_of(*this, has(r.a) ? r.b : r.a))];
     if (has(r.a)) {
       other.from.push_back(r);
     } else {
@@ -98,7 +98,7 @@ std::vector<BytespinShare::Joining> BytespinShare::joining_bonds() const {
   const auto by_a = [](const RewiredSlot& x, const RewiredSlot& y) {
     return std::pair(x.a, x.slot) < std::pair(y.a, y.slot);
   };
-  for (Joining& other : joining) {
+  for (JoiningBonds& other : joining) {
     std::sort(other.from.begin(), other.from.end(), by_a);
     std::sort(other.to.begin(), other.to.end(), by_a);
   }

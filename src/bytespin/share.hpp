@@ -61,16 +61,16 @@ class BytespinShare : public Share {
   bool has(Site site) const { return site >= own_.first && site < own_.last; }
 
   // Sites of either colour that are sent to, or received from, another rank; both use this order.
-  struct Far {
+  struct FarSites {
     int rank;
     std::vector<Site> sent[2], received[2];
   };
   // Rewired bonds between this rank and another, ordered by their ends a.
-  struct Joining {
+  struct JoiningBonds {
     std::vector<RewiredSlot> from;  // a is here
     std::vector<RewiredSlot> to;    // b is here; the other rank requests them
   };
-  std::vector<Joining> joining_bonds() const;  // [ranks]
+  std::vector<JoiningBonds> joining_bonds() const;  // [ranks]
 
   // Input: pairs of labels of this rank that bonds between slabs join. Output: those of all ranks,
   // united.
@@ -91,11 +91,11 @@ class BytespinShare : public Share {
   distributed::Transport& transport_;
   const std::uint64_t systems_, all_planes_, plane_;  // sites of a plane
   const std::uint32_t thickness_;
-  const Extent own_;            // sites
-  const std::vector<Far> far_;  // by rank
+  const Extent own_;                 // sites
+  const std::vector<FarSites> far_;  // by rank
 
  private:
-  std::vector<Far> far_ends() const;
+  std::vector<FarSites> far_ends() const;
 
   std::vector<ClusterSums> cluster_sums_;  // [systems]
   std::uint64_t passes_ = 0;

@@ -143,18 +143,18 @@ class CudaShare final : public BytespinShare {
 
   // For each colour, the spins that other ranks receive and send, rank by rank in multiples of 128:
   // outer planes and far ends.
-  struct Exchanged {
+  struct ColourExchange {
     DeviceBuffer<Site> sites;
     std::vector<std::uint64_t> count;  // as with_
     DeviceBuffer<std::uint8_t> spins;  // [systems][sites] bits or bytes
   };
   std::vector<int> with_;  // ranks
-  Exchanged sent_[2], received_[2];
+  ColourExchange sent_[2], received_[2];
 
   // Clusters
   std::unique_ptr<FusedSwendsenWang> fused_;
   std::unique_ptr<SlabLabelsCuda> slab_labels_;  // for kalentev, instead of all that follows
-  std::vector<Joining> joining_;                 // [ranks]
+  std::vector<JoiningBonds> joining_;            // [ranks]
   SlabBorders slab_;
   DeviceBuffer<RewiredSlot> inside_, told_, asked_;  // both ends here; one end here
   DeviceBuffer<std::uint32_t> told_places_;
@@ -165,13 +165,13 @@ class CudaShare final : public BytespinShare {
       met_;  // of this slab's borders; two sets of pairs, used alternately
   std::uint32_t pairs_turn_ = 0;
   // Copies of the lists of all ranks, if this device cannot read them in place.
-  struct Gathered {
+  struct GatheredLists {
     std::vector<std::uint64_t> first;  // [ranks + 1] where their lists begin
     DeviceBuffer<unsigned long long> words;
     std::uint64_t most = 0;  // words of the longest list, without its first word
   };
-  Gathered all_pairs_, all_parts_;
-  Gathered gathered(std::uint64_t own_most);
+  GatheredLists all_pairs_, all_parts_;
+  GatheredLists gathered(std::uint64_t own_most);
   // Addresses of ends and lists, row by row: the ends, two sets of pairs, parts [2][systems].
   using Address = const unsigned long long*;
   std::vector<Address> addresses_;  // [rows][1 + ranks]
@@ -265,9 +265,9 @@ void CudaShare::check_memory() const {
 // Both ranks list the sites in the same order.
 void CudaShare::upload_exchanged() {
   if (transport_.size() == 1) return;
-  std::vector<Far> all(static_cast<std::size_t>(transport_.size()));
-  const auto of = [&](int rank) -> Far& { return all[static_cast<std::size_t>(rank)]; };
-  for (const Far& far : far_) of(far.rank) = far;
+  std::vector<FarSites> all(static_cast<std::size_t>(transport_.size()));
+  const auto of = [&](int rank) -> FarSites& { return all[static_cast<std::size_t>(rank)]; };
+  for (const FarSites& far : far_) of(far.rank) = far;
   const auto add_plane = [&](std::vector<Site>(&sites)[2], std::uint64_t first) {
     for (std::uint64_t site = first; site < first + plane_; ++site) {
       sites[lattice_.colour(static_cast<Site>(site))].push_back(static_cast<Site>(site));
@@ -279,12 +279,12 @@ void CudaShare::upload_exchanged() {
   add_plane(of(after()).received, plane_after(own_.last));
   for (int rank = 0; rank < transport_.size(); ++rank) {
     const bool next_to = rank == before() || rank == after();
-    const bool is_far =
-        std::any_of(far_.begin(), far_.end(), [&](const Far& far) { return far.rank == rank; });
+    const bool is_far = std::any_of(far_.begin(), far_.end(),
+                                    [&](const FarSites& far) { return far.rank == rank; });
     if (next_to || is_far) with_.push_back(rank);
   }
   const auto upload = [&](int colour, bool sent) {
-    Exchanged& exchanged = (sent ? sent_ : received_)[colour];
+    ColourExchange& exchanged = (sent ? sent_ : received_)[colour];
     std::vector<Site> sites;
     for (const int rank : with_) {
       std::vector<Site>& of_rank = (sent ? of(rank).sent : of(rank).received)[colour];
@@ -325,12 +325,12 @@ void CudaShare::upload_measured_bonds() {
 void CudaShare::exchange(Extent systems, int colour) {
   if (transport_.size() == 1) return;
   const bool bits = !plan_->potts;
-  Exchanged &sent = sent_[colour], &received = received_[colour];
+  ColourExchange &sent = sent_[colour], &received = received_[colour];
   const auto bytes = [&](std::uint64_t sites) { return bits ? sites / 8 : sites; };
-  const auto of_system = [&](Exchanged& exchanged, std::uint64_t who) {
+  const auto of_system = [&](ColourExchange& exchanged, std::uint64_t who) {
     return exchanged.spins.data() + (who - systems.first) * bytes(exchanged.sites.size());
   };
-  const auto list = [&](Exchanged& exchanged) {
+  const auto list = [&](ColourExchange& exchanged) {
     std::vector<Message> messages;
     for (std::uint64_t who = systems.first; who < systems.last; ++who) {
       std::uint8_t* at = of_system(exchanged, who);
@@ -358,7 +358,7 @@ void CudaShare::fetch(std::uint64_t who) {
   if (transport_.size() == 1) return;
   if (!mail_) {
     mail_ = std::make_unique<DeviceMail>(transport_, device_.device());
-    for (Exchanged& sent : sent_) mail_->lend({sent.spins.data(), sent.spins.size()});
+    for (ColourExchange& sent : sent_) mail_->lend({sent.spins.data(), sent.spins.size()});
   }
   for (int colour = 0; colour < 2; ++colour) exchange({who, who + 1}, colour);
   mail_->finish(urgent_.get());
@@ -425,7 +425,7 @@ void CudaShare::prepare_clusters() {
                                                static_cast<std::uint32_t>(systems_), rows());
   joining_ = joining_bonds();
   std::vector<RewiredSlot> told, asked;
-  for (const Joining& with : joining_) {
+  for (const JoiningBonds& with : joining_) {
     told.insert(told.end(), with.to.begin(), with.to.end());
     asked.insert(asked.end(), with.from.begin(), with.from.end());
   }
@@ -457,7 +457,7 @@ void CudaShare::prepare_clusters() {
   ends_out_ = DeviceBuffer<unsigned long long>(slab_.ends_out());
   ends_in_ = DeviceBuffer<unsigned long long>(slab_.ends_in());
   std::vector<std::uint64_t> first{0, plane_};
-  for (const Joining& with : joining_) first.push_back(first.back() + with.from.size());
+  for (const JoiningBonds& with : joining_) first.push_back(first.back() + with.from.size());
   ends_first_ = DeviceBuffer<std::uint64_t>(first, stream());
   pairs_ = DeviceBuffer<unsigned long long>(2 * (1 + slab_.ends_in()));
   pairs_.clear(stream());
@@ -485,12 +485,12 @@ void CudaShare::prepare_clusters() {
   lend(parts_);
 }
 
-CudaShare::Gathered CudaShare::gathered(std::uint64_t own_most) {
+CudaShare::GatheredLists CudaShare::gathered(std::uint64_t own_most) {
   std::vector<std::uint64_t> most(static_cast<std::size_t>(transport_.size()));
   most[static_cast<std::size_t>(transport_.rank())] = own_most;
   transport_.sum(most);
   transport_.broadcast(bytes_of(most));
-  Gathered all;
+  GatheredLists all;
   all.first.push_back(0);
   for (const std::uint64_t of_rank : most) all.first.push_back(all.first.back() + 1 + of_rank);
   all.most = *std::max_element(most.begin(), most.end());
@@ -527,7 +527,7 @@ void CudaShare::label_updates(std::uint64_t step, std::uint64_t updates) {
   if (!slab_labels_) {
     joining_ = joining_bonds();
     std::vector<RewiredSlot> told, asked;
-    for (const Joining& with : joining_) {
+    for (const JoiningBonds& with : joining_) {
       told.insert(told.end(), with.to.begin(), with.to.end());
       asked.insert(asked.end(), with.from.begin(), with.from.end());
     }
@@ -565,7 +565,7 @@ void CudaShare::label_updates(std::uint64_t step, std::uint64_t updates) {
 std::vector<Site> CudaShare::labels_beyond(std::uint64_t who) {
   std::vector<Site> own = slab_labels_->border_labels(who);
   std::size_t asked = 0;
-  for (const Joining& with : joining_) asked += with.from.size();
+  for (const JoiningBonds& with : joining_) asked += with.from.size();
   std::vector<Site> beyond(plane_ + asked);
   transport_.post_receive(after(), kLabels, bytes_of(std::span(beyond).first(plane_)));
   transport_.post_send(before(), kLabels, bytes_of(std::span(own).first(plane_)));
@@ -656,7 +656,7 @@ RankEnds CudaShare::exchange_ends() {
   };
   add(before(), plane_, after(), plane_);
   for (int rank = 0; rank < transport_.size(); ++rank) {
-    const Joining& with = joining_[static_cast<std::size_t>(rank)];
+    const JoiningBonds& with = joining_[static_cast<std::size_t>(rank)];
     add(rank, with.to.size(), rank, with.from.size());
   }
   return {on_device(0, reached(out, in)), ends_first_.data()};
@@ -665,7 +665,7 @@ RankEnds CudaShare::exchange_ends() {
 // Exchanges the pairs of all ranks and the parts of the previous update.
 void CudaShare::exchange_lists(std::uint64_t who, std::uint32_t update, bool pairs) {
   std::vector<Message> out, in;
-  const auto add = [&](unsigned long long* own, Gathered& all) {
+  const auto add = [&](unsigned long long* own, GatheredLists& all) {
     const auto bytes = [&](int rank) {
       const auto* first = all.first.data() + rank;
       return 8 * (first[1] - first[0]);
@@ -680,7 +680,8 @@ void CudaShare::exchange_lists(std::uint64_t who, std::uint32_t update, bool pai
   if (update > 0) add(parts(who, update + 1), all_parts_);
   const std::vector<Address> at = reached(out, in);
   const std::size_t ranks = joining_.size();
-  const auto lists = [&](std::uint64_t row, std::size_t first, const Gathered& all) -> RankLists {
+  const auto lists = [&](std::uint64_t row, std::size_t first,
+                         const GatheredLists& all) -> RankLists {
     return {on_device(row, std::span(at).subspan(first, ranks)), static_cast<std::uint32_t>(ranks),
             all.most};
   };

@@ -70,7 +70,7 @@ class CpuShare final : public BytespinShare {
   std::vector<LocalScratch> scratch_;   // [threads]
   // Swendsen-Wang: rewired bonds between ranks (end a or end b here), by the other rank.
   std::unique_ptr<SlabClusters> clusters_;
-  std::vector<Joining> joining_;           // [ranks]
+  std::vector<JoiningBonds> joining_;      // [ranks]
   std::unique_ptr<std::uint8_t[]> spins_;  // [systems][sites]
 };
 
@@ -337,7 +337,7 @@ struct RankGraph {
 };
 
 // The data from which the ranks' subdomains are made.
-struct Recipe {
+struct ShareSpec {
   GraphSpec graph;
   std::uint64_t bonds = 0;  // of the whole graph
   EngineSpec spec;
@@ -377,9 +377,9 @@ class SharedEngine final : private RankGraph, public BytespinEngine, public Save
         options_(options),
         shares_(transport,
                 written(EngineKind::bytespin,
-                        Recipe{graph.spec(), graph.bonds(), spec,
-                               methods_from<BytespinMethods>(options.methods).label,
-                               options.device >= 0}),
+                        ShareSpec{graph.spec(), graph.bonds(), spec,
+                                  methods_from<BytespinMethods>(options.methods).label,
+                                  options.device >= 0}),
                 [&](std::span<const std::uint8_t>) {
                   send_bonds(graph, transport);
                   const std::shared_ptr<const Plan> plan(std::shared_ptr<void>(), &plan_);
@@ -486,9 +486,9 @@ void check_shared(const Graph& graph, const EngineSpec& spec, const EngineOption
 
 std::unique_ptr<Share> make_bytespin_share(std::span<const std::uint8_t> bytes,
                                            Transport& transport, const RankOptionsOf& options) {
-  const auto recipe = read_recipe<Recipe>(bytes);
+  const auto recipe = read_recipe<ShareSpec>(bytes);
   struct Part {
-    Part(const Recipe& recipe, Transport& transport)
+    Part(const ShareSpec& recipe, Transport& transport)
         : graph(Graph::part(Lattice::make(recipe.graph.extents), receive_bonds(transport),
                             recipe.graph, recipe.bonds)),
           plan(graph, recipe.spec) {}

@@ -20,13 +20,6 @@ struct SitePair {
   Site a, b;
 };
 
-// Sets bits of a mask, starting at any site. The word after the last changed one must exist.
-inline void or_bits(std::vector<std::uint64_t>& mask, std::uint64_t site, std::uint64_t bits) {
-  const std::uint64_t shift = site % 64;
-  mask[site / 64] |= bits << shift;
-  if (shift != 0) mask[site / 64 + 1] |= bits >> (64 - shift);
-}
-
 struct BondConfiguration {
   // Starts without occupied bonds and with all sites present. `lattice.dim` 0: no lattice, only
   // `extra` bonds.
@@ -51,7 +44,10 @@ struct BondConfiguration {
   }
   // Occupies bonds: bit x is the bond of site + x.
   void add_bits(std::uint64_t site, int direction, std::uint64_t bits) {
-    or_bits(bonds[static_cast<std::size_t>(direction)], site, bits);
+    std::uint64_t* const word = bonds[static_cast<std::size_t>(direction)].data() + site / 64;
+    const std::uint64_t shift = site % 64;
+    word[0] |= bits << shift;
+    if (shift != 0) word[1] |= bits >> (64 - shift);
   }
   void clear() {
     for (auto& mask : bonds) std::fill(mask.begin(), mask.end(), 0u);

@@ -20,7 +20,7 @@ namespace {
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 // A value with its integrated autocorrelation time, in cycles.
-struct Timed {
+struct ValueWithTau {
   Value value, tau;
 };
 
@@ -68,7 +68,7 @@ nb::dict estimates_of(const TaskData& task) {
   const auto put = [&](const char* name, auto&& member) {
     std::vector<double> rows(4 * count, kNan);
     for (std::size_t k = 0; k < count; ++k) {
-      const Timed found = member(results[k]);
+      const ValueWithTau found = member(results[k]);
       rows[k] = found.value.value;
       rows[count + k] = found.value.error;
       rows[2 * count + k] = found.tau.value;
@@ -77,18 +77,20 @@ nb::dict estimates_of(const TaskData& task) {
     all[name] = array_of(std::move(rows), {4, count});
   };
   const auto of_clusters = [](Value ClusterMoments::*member) {
-    return [member](const TemperatureResult& r) { return Timed{r.clusters.*member, {kNan, kNan}}; };
+    return [member](const TemperatureResult& r) {
+      return ValueWithTau{r.clusters.*member, {kNan, kNan}};
+    };
   };
   const auto all_of_them = observables();
   for (std::size_t o = 0; o < all_of_them.size(); ++o) {
     const std::string name(all_of_them[o].name);
     put(name.c_str(), [&](const TemperatureResult& r) {
       const auto tau = r.tau.find(all_of_them[o].name);
-      return Timed{r.observables[o], tau == r.tau.end() ? Value{kNan, kNan} : tau->second};
+      return ValueWithTau{r.observables[o], tau == r.tau.end() ? Value{kNan, kNan} : tau->second};
     });
   }
   put("cluster_fraction", [](const TemperatureResult& r) {
-    return Timed{r.cluster_fraction, {kNan, kNan}};
+    return ValueWithTau{r.cluster_fraction, {kNan, kNan}};
   });
   put("improved_m2", of_clusters(&ClusterMoments::m2));
   put("improved_m4", of_clusters(&ClusterMoments::m4));
