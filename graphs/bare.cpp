@@ -52,10 +52,10 @@ BareCounts bare_counts(const Graph& bare) {
   if (!bare.is_weighted()) return counts;
   const Lattice& lattice = bare.lattice();
   counts.removed = static_cast<double>(bare.removed_bonds().size());
-  struct Local {
+  struct LocalCounts {
     std::uint8_t ends, removed;
   };
-  std::vector<Local> at(lattice.sites());
+  std::vector<LocalCounts> at(lattice.sites());
   for (const SiteWeight& w : bare.weights()) at[w.site].ends = static_cast<std::uint8_t>(w.weight);
   const auto offsets = bare.offsets();
   const auto sites = bare.modified_sites();
@@ -71,7 +71,7 @@ BareCounts bare_counts(const Graph& bare) {
     counts.d_removed += ends * (removed - 1);
     double ends_beside = 0, removed_beside = 0;
     for (int direction = 0; direction < lattice.dim; ++direction) {
-      const Local next = at[lattice.forward(site, direction)];
+      const LocalCounts next = at[lattice.forward(site, direction)];
       ends_beside += next.ends;
       removed_beside += next.removed;
     }

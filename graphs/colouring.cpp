@@ -63,17 +63,6 @@ Colouring greedy_colouring(const Graph& graph) {
   return result;
 }
 
-bool is_proper(const Graph& graph, const Colouring& colouring) {
-  bool proper = colouring.colour.size() == graph.sites();
-  for (std::uint64_t site = 0; site < graph.sites() && proper; ++site) {
-    proper = colouring.colour[site] < colouring.count;
-    graph.for_each_neighbour(static_cast<Site>(site), [&](Site other, Bond) {
-      proper = proper && colouring.colour[site] != colouring.colour[other];
-    });
-  }
-  return proper;
-}
-
 Graph imported_graph(std::uint64_t sites, std::vector<RewiredBond> bonds,
                      const std::string& source) {
   Colouring colouring;

@@ -25,8 +25,6 @@ inline constexpr int kMaxColours = 256;
 std::optional<Colouring> two_colouring(const Graph& graph);
 // Greedy; Error(data) if it needs more than kMaxColours.
 Colouring greedy_colouring(const Graph& graph);
-// Whether no bond joins two sites of one colour.
-bool is_proper(const Graph& graph, const Colouring& colouring);
 
 // A graph without a lattice from its bonds (numbered from 0), coloured and validated. Error(data).
 Graph imported_graph(std::uint64_t sites, std::vector<RewiredBond> bonds,

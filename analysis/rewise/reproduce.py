@@ -296,7 +296,7 @@ def reproduce(options):
 def main(arguments):
     from .plots.plot import EXIT_IO, Parser, print_lines
 
-    parser = Parser(description="A paper's figure, ours beside theirs.")
+    parser = Parser(description="Reproduce a figure or table of a paper.")
     parser.add_argument("figure", nargs="?")
     parser.add_argument("--program")
     parser.add_argument("--figures", type=pathlib.Path)

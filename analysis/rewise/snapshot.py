@@ -16,14 +16,14 @@ def write(path, spins, temperatures):
     elif ending == ".png":
         draw(path, spins, temperatures)
     else:
-        raise UsageError(f"path: '{path}' ends neither in .npy nor in .png")
+        raise UsageError(f"path: '{path}' must end in .npy or .png")
 
 
 def draw(path, spins, temperatures):
     """One panel per temperature."""
     if spins.ndim != 3:
-        raise UsageError(f"path: '{path}': pictures are of two-dimensional lattices (.npy takes "
-                         "any graph)")
+        raise UsageError(f"path: '{path}': .png requires a two-dimensional lattice (.npy "
+                         "supports any graph)")
     figure_of = module("matplotlib.figure", "a snapshot as .png").Figure
     count = len(spins)
     columns = int(np.ceil(np.sqrt(count)))

@@ -58,7 +58,7 @@ void check_data(const std::vector<CollapseData>& data) {
   }
 }
 
-struct Free {
+struct FreeExponents {
   bool y, c;
   VectorXd pack(const CollapseParameters& p) const {
     VectorXd x(1 + (y ? 1 : 0) + (c ? 1 : 0));
@@ -73,7 +73,7 @@ struct Free {
 };
 
 // Steps that change the scaled variables by about a tenth of their range.
-VectorXd first_steps(const std::vector<CollapseData>& data, const Free& free) {
+VectorXd first_steps(const std::vector<CollapseData>& data, const FreeExponents& free) {
   double width = kInfinity;
   for (const CollapseData& d : data) {
     width = std::min(width, d.temperature[d.temperature.size() - 1] - d.temperature[0]);
@@ -144,7 +144,7 @@ JackknifeCurve cut(const JackknifeCurve& curve, const CollapseParameters& at, do
 
 // S minimised over all but parameter `held`, which stays at `value`.
 double profile(const std::vector<CollapseData>& data, const CollapseParameters& fixed,
-               const Free& free, double range, const VectorXd& best, const VectorXd& step,
+               const FreeExponents& free, double range, const VectorXd& best, const VectorXd& step,
                Index held, double value) {
   const Index others = best.size() - 1;
   const auto expand = [&](const VectorXd& rest) {
@@ -178,7 +178,7 @@ double reach(const std::function<double(double)>& risen, double step) {
 }
 
 Collapse with_errors(const VectorXd& best, const VectorXd& errors, const CollapseParameters& start,
-                     const Free& free, double quality, bool converged) {
+                     const FreeExponents& free, double quality, bool converged) {
   const CollapseParameters value = free.unpack(best, start);
   const CollapseParameters error = free.unpack(errors, {0, 0, 0});
   return {{value.tc, error.tc}, {value.y, error.y}, {value.c, error.c}, quality, converged};
@@ -228,7 +228,7 @@ double collapse_quality(const std::vector<CollapseData>& data, const CollapsePar
 Collapse fit_collapse(const std::vector<CollapseData>& data, const CollapseParameters& start,
                       const CollapseOptions& options) {
   check_data(data);
-  const Free free{options.free_y, options.free_c};
+  const FreeExponents free{options.free_y, options.free_c};
   const VectorXd step = first_steps(data, free);
   const Minimum best = minimise(
       [&](const VectorXd& x) {
@@ -257,7 +257,7 @@ Collapse fit_collapse(const std::vector<JackknifeCurve>& all_curves,
   if (points < options.degree + 2) {
     throw Error(ExitCode::internal, "collapse: fewer points than the polynomial needs");
   }
-  const Free free{options.free_y, options.free_c};
+  const FreeExponents free{options.free_y, options.free_c};
   const VectorXd step = first_steps(data, free);
   PolynomialQuality of_data(data, options.degree);
   const Minimum best = minimise([&](const VectorXd& x) { return of_data(free.unpack(x, start)); },

@@ -97,28 +97,6 @@ Eigen::ArrayXd temperature_grid(double low, double high, Index count) {
   return Eigen::ArrayXd::LinSpaced(count, low, high);
 }
 
-MomentTable tabulate(std::span<const MultiHistogram> graphs, const Eigen::ArrayXd& temperature) {
-  if (graphs.empty()) throw Error(ExitCode::internal, "tabulate: no graph");
-  MomentTable result;
-  result.sites = graphs.front().sites();
-  result.temperature = temperature;
-  for (auto& table : result.table) {
-    table.resize(static_cast<Index>(graphs.size()), temperature.size());
-  }
-  for (std::size_t g = 0; g < graphs.size(); ++g) {
-    if (graphs[g].sites() != result.sites) {
-      throw Error(ExitCode::internal, "tabulate: graphs of different sizes");
-    }
-    for (Index k = 0; k < temperature.size(); ++k) {
-      const Moments m = graphs[g].moments(1 / temperature[k]);
-      for (Index i = 0; i < kMomentCount; ++i) {
-        result.table[static_cast<std::size_t>(i)](static_cast<Index>(g), k) = m[i];
-      }
-    }
-  }
-  return result;
-}
-
 JackknifeCurve curve_over_graphs(int sample, const MomentTable& graphs, const MomentFunction& f,
                                  const ControlVariates& controls, ControlTest test) {
   const TestedNumbers numbers = tested_numbers(sample, graphs, f, controls, test);
@@ -164,23 +142,6 @@ JackknifeCurve changed_curve(int sample, const MomentTable& graphs, const Moment
       curve.left_out(g, k) = f(mean + change / members, graphs.sites, t);
     }
   });
-  return curve;
-}
-
-JackknifeCurve curve_over_blocks(int sample, const MultiHistogram& graph,
-                                 const Eigen::ArrayXd& temperature, const MomentFunction& f) {
-  if (graph.blocks() < 2) {
-    throw Error(ExitCode::internal, "curve_over_blocks: a MultiHistogram with blocks is needed");
-  }
-  JackknifeCurve curve{sample, graph.sites(), temperature, Eigen::ArrayXd(temperature.size()),
-                       Eigen::ArrayXXd(graph.blocks(), temperature.size())};
-  for (Index k = 0; k < temperature.size(); ++k) {
-    const double beta = 1 / temperature[k];
-    curve.value[k] = f(graph.moments(beta), graph.sites(), temperature[k]);
-    for (Index b = 0; b < graph.blocks(); ++b) {
-      curve.left_out(b, k) = f(graph.moments_without(b, beta), graph.sites(), temperature[k]);
-    }
-  }
   return curve;
 }
 

@@ -36,8 +36,6 @@ struct MomentTable {
 // `count` temperatures, equally spaced, from low to high (both included).
 Eigen::ArrayXd temperature_grid(double low, double high, Eigen::Index count);
 
-MomentTable tabulate(std::span<const MultiHistogram> graphs, const Eigen::ArrayXd& temperature);
-
 // An observable as a function of averaged moments.
 using MomentFunction = std::function<double(const Moments&, double sites, double temperature)>;
 
@@ -60,10 +58,6 @@ std::vector<bool> controls_taken(const MomentTable& graphs, const MomentFunction
 JackknifeCurve changed_curve(int sample, const MomentTable& graphs, const MomentTable& changes,
                              const MomentFunction& f, const ControlVariates& controls = {},
                              ControlTest test = ControlTest::curve);
-
-// One graph: the members are the blocks of its MultiHistogram.
-JackknifeCurve curve_over_blocks(int sample, const MultiHistogram& graph,
-                                 const Eigen::ArrayXd& temperature, const MomentFunction& f);
 
 // Ready-made MomentFunctions.
 double binder_at(const Moments& m, double sites, double temperature);

@@ -116,12 +116,12 @@ CrossingFit fit_points(const Points& points, double smallest,
 
 // Degrees of freedom of an error that is a sum over samples (Welch & Satterthwaite), and of all
 // samples.
-struct Freedom {
+struct DegreesOfFreedom {
   double error = 0, samples = 0;
 };
 
-Freedom degrees_of_freedom(const Jackknifed& number) {
-  Freedom freedom;
+DegreesOfFreedom degrees_of_freedom(const Jackknifed& number) {
+  DegreesOfFreedom freedom;
   double sum = 0, squares = 0;
   for (const auto& [sample, values] : number.left_out) {
     const double n = static_cast<double>(values.size());
@@ -211,7 +211,7 @@ Extrapolation extrapolate(const Points& points, const std::optional<SeriesPrior>
   };
   result.limit = derive(points.numbers, limit);
   result.value = estimate(result.limit);
-  const Freedom freedom = degrees_of_freedom(result.limit);
+  const DegreesOfFreedom freedom = degrees_of_freedom(result.limit);
   result.members = freedom.error;
   double misfit = 0;
   for (const CrossingFit& f : result.fits) {

@@ -232,14 +232,14 @@ void find_two_peaks(int sample, const Eigen::ArrayXXd& rows, const EnergyGrid& g
   result.two_peaks = barrier.value > kLeastBarrier && barrier.value > kSure * barrier.error;
 }
 
-struct Sized {
+struct SizeSeries {
   std::vector<double> sites;
   std::vector<Value> values;
 };
 
-Sized of_sizes(const std::vector<const SizePeaks*>& sizes,
-               const std::function<std::optional<Value>(const SizePeaks&)>& number) {
-  Sized result;
+SizeSeries of_sizes(const std::vector<const SizePeaks*>& sizes,
+                    const std::function<std::optional<Value>(const SizePeaks&)>& number) {
+  SizeSeries result;
   for (const SizePeaks* size : sizes) {
     if (const auto value = number(*size)) {
       result.sites.push_back(size->sites);

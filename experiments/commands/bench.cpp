@@ -21,7 +21,7 @@ double spread(const std::vector<double>& values) {
 }
 
 // Of one piece: `rounds` cycles or measurements.
-struct Piece {
+struct TimedPiece {
   double rounds = 0, seconds = 0;
   double sites = 0;          // attempted, flipped or visited
   double cluster_sites = 0;  // of these, by cluster updates
@@ -29,10 +29,10 @@ struct Piece {
 };
 
 // Of all pieces, ns per site that cluster updates visited; nothing where steps were not timed.
-std::optional<ClusterSteps> steps_per_site(const std::vector<Piece>& pieces) {
+std::optional<ClusterSteps> steps_per_site(const std::vector<TimedPiece>& pieces) {
   ClusterSteps sum;
   double sites = 0;
-  for (const Piece& piece : pieces) {
+  for (const TimedPiece& piece : pieces) {
     sum += piece.steps;
     sites += piece.cluster_sites;
   }
@@ -40,15 +40,15 @@ std::optional<ClusterSteps> steps_per_site(const std::vector<Piece>& pieces) {
   return 1e9 / sites * sum;
 }
 
-std::vector<double> seconds_per_round(const std::vector<Piece>& pieces) {
+std::vector<double> seconds_per_round(const std::vector<TimedPiece>& pieces) {
   std::vector<double> values;
-  for (const Piece& piece : pieces) values.push_back(piece.seconds / piece.rounds);
+  for (const TimedPiece& piece : pieces) values.push_back(piece.seconds / piece.rounds);
   return values;
 }
 
-class Group {
+class GroupTimer {
  public:
-  Group(const BenchGroup& group, const BenchEffort& effort, const StopToken& stop)
+  GroupTimer(const BenchGroup& group, const BenchEffort& effort, const StopToken& stop)
       : group_(group), effort_(effort), stop_(stop) {
     for (std::uint32_t k = 0; k < group.graphs; ++k) {
       all_.push_back(k);
@@ -73,7 +73,7 @@ class Group {
     BenchRow row = describe(update, schedule);
     std::vector<double> rate;
     double cluster_sites = 0, rounds = 0;
-    for (const Piece& piece : pieces) {
+    for (const TimedPiece& piece : pieces) {
       rate.push_back(piece.sites / piece.seconds * 1e-9);
       cluster_sites += piece.cluster_sites;
       rounds += piece.rounds;
@@ -168,7 +168,7 @@ class Group {
   // `repeats` pieces of at least `seconds` each, after a warm-up that finds how many rounds that
   // takes. An engine prepares in its first round what it needs.
   template <class F>
-  std::vector<Piece> time_pieces(EngineBatch& batch, const F& run) const {
+  std::vector<TimedPiece> time_pieces(EngineBatch& batch, const F& run) const {
     std::uint64_t rounds = 1;
     run(rounds);
     for (double taken = 0;;) {
@@ -181,12 +181,12 @@ class Group {
       rounds = std::max(rounds + 1, static_cast<std::uint64_t>(static_cast<double>(rounds) *
                                                                std::min(more, 16.0)));
     }
-    std::vector<Piece> pieces;
+    std::vector<TimedPiece> pieces;
     for (int k = 0; k < effort_.repeats; ++k) {
       const Work before = work_of(batch);
       const double begin = now();
       run(rounds);
-      Piece piece;
+      TimedPiece piece;
       piece.seconds = now() - begin;
       const Work after = work_of(batch);
       piece.rounds = static_cast<double>(rounds);
@@ -281,7 +281,7 @@ bool same_task(const BenchRow& a, const BenchRow& b) {
 std::vector<BenchRow> run_bench(const BenchGroup& group, const BenchEffort& effort,
                                 const DeviceLimits& limits, const StopToken& stop,
                                 const std::function<void(const BenchRow&)>& done) {
-  Group timed(group, effort, stop);
+  GroupTimer timed(group, effort, stop);
   std::vector<BenchRow> rows;
   for (const BenchUpdate& update : group.updates) {
     rows.push_back(timed.time(update, limits));

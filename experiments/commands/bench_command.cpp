@@ -23,8 +23,8 @@ constexpr const char* kBenchAbout =
     "otherwise, and prints sites per ns, us per update, the share of what the device could\n"
     "move or compute, and the GPU's speed over the CPU's.";
 constexpr const char* kBenchExamples = R"(
-Lists make a row of every combination. An engine that a device cannot run is left out,
-unless both were named: that ends with status 69.
+Lists give a row for every combination. An engine that a device cannot run is skipped,
+unless both are given: that ends with status 69.
 
 More examples:
   rewise bench --size 64,256,1024 --p 0.01 --engine multispin --json > before.json
@@ -109,7 +109,7 @@ void add_what_options(CLI::App& app, BenchOptions& o) {
   add_text(app, "--engine", o.engine, "WORD[,..]", "multispin, bytespin, bitlattice [all]");
   add_text(app, "--update", o.update, "WORD[,..]",
            names_of(all_updates()) +
-               "\n[all]; of Potts, glauber is the heat bath; few-cluster:\nsingle engine");
+               "\n[all]; of Potts, glauber is the heat bath; few-cluster:\nbytespin engine");
   add_model_options(app, o);
   add_text(app, "--device", o.device, "DEVICE",
            "all (the CPU and every GPU), auto, cpu, cuda,\ncuda:N, cuda:0,1 (each), or cuda:0+1 "

@@ -44,12 +44,13 @@ std::vector<EngineKind> engines_of(const BenchOptions& options, const Model& mod
     if (options.share_ranks && !factory(engines.back()).shares()) {
       throw Error(
           ExitCode::usage,
-          fmt::format("--share-ranks: is for --engine bitlattice or bytespin, not {}", word));
+          fmt::format("--share-ranks: requires --engine bitlattice or bytespin, not {}", word));
     }
     if (has(engines.back(), model, false)) continue;
     throw Error(
         ExitCode::usage,
-        fmt::format("--engine: the {} engine is for Ising only (bytespin takes potts)", word));
+        fmt::format("--engine: the {} engine supports Ising only (choose bytespin for potts)",
+                    word));
   }
   return engines;
 }

@@ -198,7 +198,7 @@ std::vector<BenchRow> bench_rows(const std::string& text, const std::string& ori
     for (const Json& json : saved.at("rows")) rows.push_back(row_of(json));
     return rows;
   } catch (const nlohmann::json::exception&) {
-    throw Error(ExitCode::data, fmt::format("{}: not what 'rewise bench --json' writes", origin));
+    throw Error(ExitCode::data, fmt::format("{}: not an output of 'rewise bench --json'", origin));
   }
 }
 

@@ -13,9 +13,9 @@ constexpr const char* kClustersAbout =
     "Measures every Wolff cluster of systems in equilibrium: their distribution over\n"
     "logarithmic bins, the power law that it follows at Tc, and the mean cluster.";
 constexpr const char* kClustersExamples = R"(
-The exponent is that of the density of clusters as they are grown, from a random site; it
-means something at Tc only, where fit_q (the chance of a worse fit) should not be tiny. The
-multispin engine is as exact: it grows one cluster in each of its systems.
+The exponent describes the density of clusters that grow from a random site. It is meaningful
+only at Tc and if fit_q (the probability of a worse fit) is not tiny. The multispin engine
+grows one cluster in each replica, too, and is equally exact.
 
 Another example:
   rewise clusters --size 64 --p 0.01 --temperature 2.434 --schedule 0:1 --fit 10:500 --out c)";

@@ -24,8 +24,11 @@ std::pair<double, double> parse_fit(const std::string& text) {
   const double from = parse_number(text.substr(0, colon), "--fit");
   const double to = parse_number(text.substr(colon + 1), "--fit");
   if (from < 1 || (to != 0 && to <= from)) {
-    throw Error(ExitCode::usage,
-                fmt::format("--fit: '{}' is no range of sizes (1 or more; TO 0: N/50)", text));
+    throw Error(
+        ExitCode::usage,
+        fmt::format(
+            "--fit: '{}' is not a range of sizes (FROM at least 1; TO above FROM, or 0 for N/50)",
+            text));
   }
   return {from, to};
 }
@@ -81,6 +84,16 @@ std::string metrics_csv(const CurveSet& set) {
   return text;
 }
 
+void write_curves(const CurveSet& set, const std::string& folder) {
+  make_output_folder(folder);
+  const std::filesystem::path path(folder);
+  write_text_file(path / "curves.json", curves_json(set).dump(2) + "\n");
+  for (const auto& table : set.tables) {
+    write_text_file(path / (table.name + ".csv"), curves_csv(table));
+  }
+  write_text_file(path / "metrics.csv", metrics_csv(set));
+}
+
 }  // namespace
 
 void add_curve_options(CLI::App& app, CurveOptions& o, const std::string& schedules) {
@@ -105,7 +118,7 @@ void add_curve_options(CLI::App& app, CurveOptions& o, const std::string& schedu
   add_threads(app, o.threads, help_lines(setting("run.threads").help));
   add_key(app, "run.time_limit", o.time_limit);
   begin_group(app, "Output");
-  add_text(app, "--out", o.out, "DIR", "curves.json, CSV files and plots go here");
+  add_text(app, "--out", o.out, "DIR", "folder for curves.json, CSV files and plots");
   add_flag(app, "--overwrite", o.overwrite, "replace DIR/curves.json if it exists");
   add_off_flag(app, "--no-plots", o.plots, "do not draw plots");
   add_flag(app, "--json", o.json, "print one JSON object, nothing else");
@@ -113,19 +126,9 @@ void add_curve_options(CLI::App& app, CurveOptions& o, const std::string& schedu
 }
 
 void add_prepare_options(CLI::App& app, CurveOptions& o) {
-  add_text(app, "--prepare", o.prepare, "MIX", "schedule that brings systems to equilibrium first");
+  add_text(app, "--prepare", o.prepare, "MIX", "schedule of the equilibration");
   add_whole(app, "--equilibrate", o.equilibrate, 0, std::uint64_t{1} << 32,
             "cycles of --prepare before the curves begin");
-}
-
-void write_curves(const CurveSet& set, const std::string& folder) {
-  make_output_folder(folder);
-  const std::filesystem::path path(folder);
-  write_text_file(path / "curves.json", curves_json(set).dump(2) + "\n");
-  for (const auto& table : set.tables) {
-    write_text_file(path / (table.name + ".csv"), curves_csv(table));
-  }
-  write_text_file(path / "metrics.csv", metrics_csv(set));
 }
 
 ExitCode run_curves(const CurveOptions& options, const std::string& name,
@@ -161,7 +164,7 @@ ExitCode run_curves(const CurveOptions& options, const std::string& name,
   if (options.out.empty()) return ExitCode::done;
   write_curves(set, options.out);
   fmt::print(stderr, "written to {}\n", options.out);
-  return options.plots ? draw_curves(options.out) : ExitCode::done;
+  return options.plots ? draw_plots({options.out}) : ExitCode::done;
 }
 
 }  // namespace rewise

@@ -34,9 +34,4 @@ using CurveMeasurement =
 ExitCode run_curves(const CurveOptions& options, const std::string& name,
                     const CurveMeasurement& measure);
 
-// plots/ of a folder that holds curves.json; as draw_plots().
-inline ExitCode draw_curves(const std::string& folder) { return draw_plots({folder}); }
-// curves.json, TABLE.csv and metrics.csv in a folder, made where it is missing.
-void write_curves(const CurveSet& set, const std::string& folder);
-
 }  // namespace rewise

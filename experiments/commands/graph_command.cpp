@@ -30,8 +30,8 @@ constexpr const char* kGraphAbout =
     "bonds and its metrics: degrees, components, path lengths, clustering.";
 constexpr const char* kGraphExamples = R"(
 Modified cells are sites whose neighbours are not those of the lattice. Clustering, over up to
-10000 sites: the pairs of a site's neighbours that are joined, over all pairs (lattices have no
-triangles: 0). 4-cycle clustering: the squares that a site is on over those it could be on
+10000 sites: the share of pairs of a site's neighbours that are joined (0 for lattices, which
+have no triangles). 4-cycle clustering: the share of possible squares through a site that exist
 (Zhang et al., Physica A 387, 6869 (2008), eq. 2).
 
 Graphs from elsewhere (--from, 'run --graph', 'tune --graph', 'label'): GraphML, and edge lists
@@ -40,14 +40,14 @@ by commas or by semicolons; '#' and '%' begin comments. A comment "# sites N", o
 "# Nodes: N Edges: M", gives the number of sites, those without bonds included.
 The third column, or an attribute weight, J, sign, coupling, .., is the coupling J of a bond: a
 number, or + or -. A node's attribute field, h, bias, .. (a line "# field SITE H" of an edge
-list) is its field h. Either all bonds have a coupling or none. Simulations take couplings and
-fields with --couplings file alone, and refuse them otherwise. Numbers of unknown meaning are an
-error that names them (--ignore passes over those that are no part of the model). --merge is for
-bonds of equal couplings.
+list) is its field h. Either all bonds have a coupling or none. Simulations read couplings and
+fields only with --couplings file; without it, such a file is an error. Attributes of unknown
+meaning are an error that names them (--ignore NAME skips those that are not part of the model).
+--merge requires equal couplings of merged bonds.
 
-With --couplings or --field the graph gets the couplings and fields that 'rewise run' has with
+With --couplings or --field the graph gets the couplings and fields that 'rewise run' uses with
 the same options on the same graph. They are written to --out (weight, field; .h5 then lists
-every bond), so that other programs, and 'run --graph FILE --couplings file', have the instance.
+every bond), so that other programs, and 'run --graph FILE --couplings file', can read them.
 
 More examples:
   rewise graph --dim 3 --size 32,32,16 --p 1e-3 --rule swap --json
@@ -211,7 +211,7 @@ ExitCode run_graph(const GraphOptions& options) {
   if (!options.out.empty()) graph_format(options.out);  // check before the work begins
   if (options.full && (options.out.empty() || graph_format(options.out) != GraphFormat::h5)) {
     throw Error(ExitCode::usage,
-                "--full: is for --out FILE.h5 (.graphml and .edges hold every bond anyway)");
+                "--full: requires --out FILE.h5 (.graphml and .edges always list every bond)");
   }
   const Model model = weights_of(options);
   if (options.bare && !model.is_ferromagnet()) {

@@ -57,9 +57,10 @@ AddedCommand add_label_command(CLI::App& program) {
                ".graphml, .h5)");
   begin_group(app, "Image");
   add_text(app, "--threshold", o.threshold, "V",
-           "pixels of at least V are there [half of white in a\nPGM; in a dataset all but 0]");
-  add_flag(app, "--equal", o.equal, "all pixels are there; equal neighbours are joined");
-  add_flag(app, "--periodic", o.periodic, "the last pixel is the first one's neighbour");
+           "join pixels of at least V [PGM: half of white;\ndataset: all but 0]");
+  add_flag(app, "--equal", o.equal, "join neighbours of equal value, all pixels");
+  add_flag(app, "--periodic", o.periodic,
+           "periodic boundaries: also join the last and first pixel");
   begin_group(app, "Graph");
   add_graph_file_options(app, o.reading, "file");
   add_text(app, "--occupy", o.occupy, "P", "share of bonds drawn as occupied [all are]");

@@ -18,6 +18,17 @@
 namespace rewise {
 namespace {
 
+// "FILE.h5:/path" -> {"FILE.h5", "/path"}; {} if the text has another form.
+std::vector<std::string> split_dataset(const std::string& address) {
+  for (const char* mark : {".h5:", ".hdf5:", ".hdf:"}) {
+    const auto at = address.find(mark);
+    if (at == std::string::npos) continue;
+    const auto colon = address.find(':', at);
+    return {address.substr(0, colon), address.substr(colon + 1)};
+  }
+  return {};
+}
+
 constexpr std::uint64_t kMostText = std::uint64_t{1} << 36;  // bytes of a list of bonds
 
 void refuse(const std::string& option, const std::string& given, const char* why) {
@@ -113,8 +124,8 @@ std::vector<bool> occupied_of(const Graph& graph, const std::string& source) {
   std::vector<bool> occupied(bonds);
   for (const double number : bond_list(source)) {
     if (!(number >= 0) || number >= static_cast<double>(bonds) || number != std::floor(number)) {
-      throw Error(ExitCode::data, fmt::format("{}: {} is no bond of the graph (0..{})", source,
-                                              number, bonds == 0 ? 0 : bonds - 1));
+      throw Error(ExitCode::data, fmt::format("{}: bond {} is out of range (0..{})", source, number,
+                                              bonds == 0 ? 0 : bonds - 1));
     }
     occupied[static_cast<std::size_t>(number)] = true;
   }
@@ -147,16 +158,6 @@ LabelInput read_graph_input(const LabelOptions& options) {
 }
 
 }  // namespace
-
-std::vector<std::string> split_dataset(const std::string& address) {
-  for (const char* mark : {".h5:", ".hdf5:", ".hdf:"}) {
-    const auto at = address.find(mark);
-    if (at == std::string::npos) continue;
-    const auto colon = address.find(':', at);
-    return {address.substr(0, colon), address.substr(colon + 1)};
-  }
-  return {};
-}
 
 LabelInput read_label_input(const LabelOptions& options) {
   if (const auto address = split_dataset(options.file); !address.empty()) {

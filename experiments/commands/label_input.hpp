@@ -25,9 +25,6 @@ struct LabelInput {
   std::string title;  // "cells.pgm, 640x480 pixels, those of at least 128"
 };
 
-// "FILE.h5:/path" -> {"FILE.h5", "/path"}; {} if the text has another form.
-std::vector<std::string> split_dataset(const std::string& address);
-
 // Error(usage) for options that do not suit the file, Error(data) or Error(io) for the file.
 LabelInput read_label_input(const LabelOptions& options);
 

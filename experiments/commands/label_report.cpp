@@ -12,7 +12,7 @@
 #include "src/base/h5.hpp"
 #include "src/base/table.hpp"
 #include "src/base/utf8.hpp"
-#include "src/label/cluster_counts.hpp"
+#include "src/label/spanning.hpp"
 #include "src/study/device_choice.hpp"
 #if defined(REWISE_HAVE_CUDA)
 #include "src/label/papers/components_cuda.hpp"
@@ -155,12 +155,8 @@ LabelResult label_input(const LabelInput& input, const LabelOptions& options) {
   }
   result.components = components_of(result.label);
   if (c.lattice.dim > 0 && c.extra.empty()) {
-    if (input.periodic) {
-      BondConfiguration copy = c;
-      result.across = ClusterCounter(c.lattice, c.sites).count(copy).wraps;
-    } else {
-      result.across = spanned_directions(c.lattice, result.label);
-    }
+    result.across =
+        input.periodic ? wrapped_directions(c) : spanned_directions(c.lattice, result.label);
   }
   return result;
 }
@@ -196,7 +192,7 @@ std::string label_text(const LabelInput& input, const LabelResult& result) {
   const Totals totals = totals_of(result);
   const char* what = input.image ? "pixels" : "sites";
   std::string out = fmt::format("{}\n", input.title);
-  out += fmt::format("{} that are there  {} of {}\n", what, totals.sites, result.label.size());
+  out += fmt::format("present {:12}{} of {}\n", what, totals.sites, result.label.size());
   out += fmt::format("components          {}\n", result.components.size());
   if (totals.sites > 0) {
     const auto sites = static_cast<double>(totals.sites);
@@ -232,7 +228,7 @@ void check_label_output(const LabelInput& input, const std::string& file) {
   const std::string ending = std::filesystem::path(file).extension();
   if (ending == ".h5" || (ending == ".pgm" && input.extents.size() == 2)) return;
   throw Error(ExitCode::usage,
-              fmt::format("--out: '{}' ends neither in .h5 nor, in two dimensions, in .pgm", file));
+              fmt::format("--out: '{}' must end in .h5 or, in two dimensions, in .pgm", file));
 }
 
 void write_labels(const LabelInput& input, const LabelResult& result, const std::string& file,

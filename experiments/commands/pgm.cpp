@@ -53,7 +53,7 @@ class Reader {
   const unsigned char* raster(std::uint64_t size) {
     ++at_;
     if (at_ > text_.size() || text_.size() - at_ < size) {
-      refuse(fmt::format("{} bytes of pixels are promised, {} are there", size,
+      refuse(fmt::format("{} bytes of pixels expected, {} found", size,
                          at_ > text_.size() ? 0 : text_.size() - at_));
     }
     return reinterpret_cast<const unsigned char*>(text_.data()) + at_;
@@ -93,8 +93,7 @@ GrayImage parse_pgm(const std::string& text, const std::string& name) {
   image.most = bitmap ? 1 : static_cast<std::uint32_t>(in.number("the largest value", 1, 65535));
   const std::uint64_t count = std::uint64_t{image.width} * image.height;
   if (count > kMostPixels) in.refuse(fmt::format("{} pixels are too many", count));
-  if (plain && count > in.left())
-    in.refuse(fmt::format("{} pixels are promised, fewer are there", count));
+  if (plain && count > in.left()) in.refuse(fmt::format("{} pixels expected, fewer found", count));
   if (plain) {
     image.pixels.resize(count);
     for (auto& pixel : image.pixels) {

@@ -20,7 +20,7 @@ constexpr const char* kReportAbout =
 
 ExitCode run_report(const std::string& folder) {
   if (!folder_exists(folder)) {
-    throw Error(ExitCode::io, fmt::format("'{}' is no folder (of a study)", folder));
+    throw Error(ExitCode::io, fmt::format("'{}' is not the folder of a study", folder));
   }
   const ExitCode status = run_report_script(folder);
   if (status == ExitCode::done)

@@ -20,7 +20,7 @@ namespace rewise {
 namespace {
 
 constexpr const char* kReproduceAbout =
-    "A figure of a paper, ours beside theirs.\n\n"
+    "Reproduce a figure or table of a paper.\n\n"
     "Example: rewise reproduce hawick-fig02\n\n"
     "Measures what a figure or table of Hawick, Leist & Playne (2010), Weigel (2011) or\n"
     "Komura & Okabe (2012, 2013) shows, draws our curves beside the numbers that the paper\n"
@@ -31,8 +31,8 @@ constexpr const char* kReproduceExamples = R"(
 Each figure is one file, experiments/configs/reproduce/NAME.toml; a file of the same form may
 be given instead of a name. The scale quick takes about a minute on two cores, with smaller
 lattices where needed; paper has the paper's sizes and needs a GPU. Every run is a command of
-this program; its result stays in DIR/runs. After a signal or --time-limit (status 75) the same
-command goes on with the next run. Another configuration or kind of device starts anew.
+this program; its result is kept in DIR/runs. After a signal or --time-limit (status 75) the
+same command continues with the next run. A changed configuration or kind of device starts anew.
 
 More examples:
   rewise reproduce --list
@@ -51,7 +51,7 @@ ExitCode run_reproduce(const ReproduceOptions& options) {
     return run_reproduce_script(std::move(words));
   }
   if (options.name.empty()) {
-    throw Error(ExitCode::usage, "no figure was named; see 'rewise reproduce --list'");
+    throw Error(ExitCode::usage, "NAME is missing; see 'rewise reproduce --list'");
   }
   constexpr std::array<std::string_view, 2> scales{"quick", "paper"};
   parse_word(options.scale, scales, "scale", "--scale");

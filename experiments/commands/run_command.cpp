@@ -36,30 +36,30 @@ constexpr const char* kRunAbout =
     "with errors, and integrated autocorrelation times (tau, in cycles).";
 constexpr const char* kRunExamples = R"(
 A cycle is M sweeps of --local and then W updates of --cluster in every replica. Half of
-the replicas start ordered, half random. Where these still differ, the run drifts, or it is
-too short for honest errors, the table has "-", --json null with "status" and "reasons"
-(and what was refused as "candidate"), and a warning says what to do.
+the replicas start ordered, half random. If the two halves differ, if the run drifts, or if it
+is too short for reliable errors, the table shows "-", --json has null with "status" and
+"reasons" (and the rejected number as "candidate"), and a warning says what to do.
 
---model potts takes spins with --q states: the energy is minus the number of bonds between
+--model potts simulates spins with --q states: the energy is minus the number of bonds between
 equal states, |m| = (q N_max/N - 1)/(q - 1) with N_max sites in the most frequent state.
 few-cluster (Weigel 2011) grows the clusters of one seed per tile of the lattice and flips
 each with a probability below 1.
 
-With --out the run is kept: SIGINT, SIGTERM, SIGUSR1, SIGXCPU, SIGHUP or --time-limit write a
-checkpoint (FILE with .part.h5 for .h5) and end with status 75; the same command goes on
-where it stopped, bit for bit, on any number of threads. A finished file is never
-overwritten; the same command with a larger --measure adds to it. Files that are damaged
-and have no good copy end the run (65), unless --recompute-damaged sets them aside.
+With --out the results are saved. On SIGINT, SIGTERM, SIGUSR1, SIGXCPU, SIGHUP or --time-limit
+the run writes a checkpoint (FILE with .part.h5 for .h5) and ends with status 75; the same
+command continues it bit-exactly, on any number of threads. A finished file is never
+overwritten; the same command with a larger --measure adds to it. Damaged files without a good
+copy end the run (65), unless --recompute-damaged sets them aside.
 
-Under mpirun or srun, --share-ranks shares the lattice among all ranks, a slab each: as
-many GPUs, or nodes, as there are rows along the last extent. For the bitlattice engine, and
-for sweeps and Swendsen-Wang updates of the bytespin engine. Numbers and files are those of
-one process. Each rank writes its part of a checkpoint (FILE.part.h5.*), which goes on with
-any number of ranks; so does the final state with --state apart, or above 1 GiB (FILE.h5.*,
-which belong to FILE.h5). Without --share-ranks every rank runs the same command.
+Under mpirun or srun, --share-ranks divides the lattice among all ranks, a slab each: up to as
+many GPUs, or nodes, as there are rows along the last extent. It supports the bitlattice engine,
+and sweeps and Swendsen-Wang updates of the bytespin engine. Numbers and files are those of
+one process. Each rank writes its part of a checkpoint (FILE.part.h5.*), which any number of
+ranks can continue. The final state is also written in parts with --state apart or above 1 GiB
+(FILE.h5.*, which belong to FILE.h5). Without --share-ranks every rank runs the same command.
 
-Memory is estimated before it is taken: a run that cannot fit is refused with status 69, one
-that takes much says so. --dry-run prints what a run would need, and does nothing else.
+Memory is estimated at the start: a run that does not fit ends with status 69, and a run that
+needs much memory says so. --dry-run prints the estimates and does nothing else.
 
 More examples:
   rewise run --size 128 --temperature 2.269185 --schedule 1:1 --measure 5000 --json
@@ -79,13 +79,13 @@ std::string interrupted_text(const RunOptions& options, const TaskResult& result
 }
 
 // Why Metropolis sweeps alone may not be ergodic.
-struct Unreached {
+struct ErgodicityProblem {
   bool chain = false;
   std::uint64_t isolated = 0;  // sites without bonds
 };
 
-Unreached unreached_on(const Graph& graph) {
-  Unreached found{graph.lattice().dim == 1, 0};
+ErgodicityProblem unreached_on(const Graph& graph) {
+  ErgodicityProblem found{graph.lattice().dim == 1, 0};
   const auto offsets = graph.offsets();
   for (std::size_t k = 0; k + 1 < offsets.size(); ++k) {
     found.isolated += offsets[k] == offsets[k + 1];
@@ -98,7 +98,7 @@ Unreached unreached_on(const Graph& graph) {
 // Wolff update picks a given isolated site only once in N times, so that such sites keep their
 // initial spins and add up to the square of their share to m^2. `seen` describes the graph of the
 // run.
-std::string metropolis_warning(const TaskSpec& spec, const std::optional<Unreached>& seen) {
+std::string metropolis_warning(const TaskSpec& spec, const std::optional<ErgodicityProblem>& seen) {
   // With more than two states the proposals are random.
   if (spec.local != LocalUpdate::metropolis || spec.schedule.local == 0 || spec.model.q > 2) {
     return "";
@@ -109,9 +109,10 @@ std::string metropolis_warning(const TaskSpec& spec, const std::optional<Unreach
                      : wolff ? "take --local glauber, or --cluster swendsen-wang"
                              : "take --local glauber, or --cluster swendsen-wang with "
                                "updates of it in the schedule";
-  const auto [chain, isolated] = seen                ? *seen
-                                 : needs_graph(spec) ? unreached_on(*task_graph(spec))
-                                                     : Unreached{spec.graph.extents.size() == 1, 0};
+  const auto [chain, isolated] = seen ? *seen
+                                 : needs_graph(spec)
+                                     ? unreached_on(*task_graph(spec))
+                                     : ErgodicityProblem{spec.graph.extents.size() == 1, 0};
   if (chain && !wolff) {
     return fmt::format("Metropolis alone does not reach every configuration of a chain: {}", cure);
   }
@@ -158,8 +159,9 @@ void check_device(const EngineOptions& engine, const RunOptions& options, const 
     return;
   }
   if (spec.imported != nullptr && spec.imported->lattice().dim == 0) {
-    throw Error(ExitCode::usage,
-                fmt::format("--device: {} share lattices, not imported graphs", options.device));
+    throw Error(
+        ExitCode::usage,
+        fmt::format("--device: {} can share lattices only, not imported graphs", options.device));
   }
   if (options.schedule == "auto" && has_cluster_updates(spec.engine)) {
     throw Error(ExitCode::usage,
@@ -198,12 +200,12 @@ ExitCode tell_needs(const TaskSpec& spec, const EngineOptions& engine, const Mem
   fmt::print("disk:   {}\n",
              options.out.empty()
                  ? "none (no --out)"
-                 : fmt::format("at most {}, twice that while it is written",
+                 : fmt::format("at most {}, twice that during writing",
                                bytes_text(disk_need(spec, run_final_state(options)))));
   if (options.schedule == "auto" && has_cluster_updates(spec.engine)) {
-    fmt::print("time:   not known before the schedule is tuned\n");
+    fmt::print("time:   unknown until the schedule is tuned\n");
   } else if (on_device) {
-    fmt::print("time:   not known of the device; {} on this CPU\n",
+    fmt::print("time:   unknown for the device; {} on this CPU\n",
                duration_text(cpu_seconds(spec, engine.threads)));
   } else {
     fmt::print("time:   about {} on {} thread(s), for clusters as near Tc\n",
@@ -257,7 +259,7 @@ ExitCode run_run(const RunOptions& options) {
   Progress progress("run", static_cast<double>(spec.cycles()));
   job.progress = [&](std::uint64_t cycles) { progress.add(static_cast<double>(cycles)); };
   job.note = [&](const std::string& line) { progress.line(line); };
-  std::optional<Unreached> unreached;
+  std::optional<ErgodicityProblem> unreached;
   job.on_graph = [&](const Graph& graph) { unreached = unreached_on(graph); };
   TaskResult result;
   try {
@@ -284,7 +286,7 @@ ExitCode run_run(const RunOptions& options) {
       throw Error(ExitCode::interrupted, interrupted_text(options, result, run.stop.reason()));
     case TaskOutcome::already:
       fmt::print(stderr,
-                 "'{}' holds this task already, with {} measurements; nothing was computed "
+                 "'{}' already contains this task, with {} measurements; nothing was computed "
                  "(a larger --measure adds to it)\n",
                  options.out, result.data.bond_sum.time());
       break;

@@ -87,12 +87,13 @@ void add_machine_options(CLI::App& app, RunOptions& o) {
 void check_shared(const TaskSpec& spec, const RunOptions& options) {
   if (!factory(spec.engine).shares()) {
     throw Error(ExitCode::usage,
-                fmt::format("--share-ranks: is for --engine bitlattice or bytespin, not {}",
+                fmt::format("--share-ranks: requires --engine bitlattice or bytespin, not {}",
                             to_string(spec.engine)));
   }
   if (!has_cluster_updates(spec.engine)) return;
   if (spec.imported != nullptr) {
-    throw Error(ExitCode::usage, "--share-ranks: ranks share lattices, not a graph from a file");
+    throw Error(ExitCode::usage,
+                "--share-ranks: ranks can share lattices only, not a graph from a file");
   }
   if (options.schedule == "auto") {
     throw Error(ExitCode::usage,

@@ -63,17 +63,17 @@ void check_snapshot(const RunOptions& options, const TaskSpec& spec) {
   const std::string ending = std::filesystem::path(options.snapshot).extension().string();
   if (ending != ".npy" && ending != ".png") {
     throw Error(ExitCode::usage,
-                fmt::format("--snapshot: '{}' ends neither in .npy nor in .png", options.snapshot));
+                fmt::format("--snapshot: '{}' must end in .npy or .png", options.snapshot));
   }
   const std::size_t dim =
       spec.imported ? spec.imported->spec().extents.size() : spec.graph.extents.size();
   if (is_picture(options.snapshot) && dim != 2) {
     throw Error(ExitCode::usage,
-                "--snapshot: pictures are of two-dimensional lattices (.npy takes any graph)");
+                "--snapshot: .png requires a two-dimensional lattice (.npy supports any graph)");
   }
   if (options.share_ranks || options.state == "apart" || options.state == "none") {
     throw Error(ExitCode::usage,
-                fmt::format("--snapshot: needs the final state whole, without {}",
+                fmt::format("--snapshot: requires the complete final state; remove {}",
                             options.share_ranks ? "--share-ranks" : "--state " + options.state));
   }
 }

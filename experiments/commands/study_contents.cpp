@@ -29,20 +29,20 @@ namespace fs = std::filesystem;
 
 constexpr const char* kFile = "tasks.json";
 
-struct Asked {
+struct LastRun {
   std::string command, configuration;  // of the last complete run
   AskedTasks tasks;
 };
 
 // Nothing if there is no such file or its content is invalid.
-std::optional<Asked> read_asked(const fs::path& folder) {
+std::optional<LastRun> read_asked(const fs::path& folder) {
   const fs::path file = folder / kFile;
   if (!file_exists(file)) return std::nullopt;
   const Json json = Json::parse(read_text_file(file), nullptr, false);
   if (!json.is_object() || !json.contains("tasks") || !json["tasks"].is_object()) {
     return std::nullopt;
   }
-  Asked asked;
+  LastRun asked;
   asked.command = json.value("command", "");
   asked.configuration = json.value("configuration", "");
   for (const auto& [id, purpose] : json["tasks"].items()) {
@@ -53,14 +53,14 @@ std::optional<Asked> read_asked(const fs::path& folder) {
 }
 
 // A description of a task: "8x8, p = 0.1, T = 2.5,3, 1:1".
-struct Described {
+struct TaskDescription {
   std::string lattice, rest;
   std::uint64_t measurements = 0;
 };
 const std::vector<std::string> kMayGrow{"sampling.measure"};  // not part of the id (task.hpp)
 constexpr const char* kMisplaced = "misplaced";
 
-Described describe(const StoredTask& stored) {
+TaskDescription describe(const StoredTask& stored) {
   try {
     const auto loaded = load_stored(stored);
     if (!loaded) return {"gone", "", 0};
@@ -71,11 +71,11 @@ Described describe(const StoredTask& stored) {
     };
     if (const std::string id = task_id(map, kMayGrow); id != stored.id) {
       return {kMisplaced,
-              fmt::format("{} holds task {}: its name is that of another task",
+              fmt::format("{} contains task {}, but has the name of another task",
                           loaded->source.string(), id),
               0};
     }
-    Described words;
+    TaskDescription words;
     words.measurements = loaded->task.bond_sum.time();
     const std::string& source = loaded->task.graph.source;
     words.lattice = map.contains("lattice.size")
@@ -136,9 +136,9 @@ std::vector<std::string> unasked_checkpoints(const fs::path& folder, const Asked
 }
 
 // Locks the folder exclusively; Error(held) if another process works in it.
-class Alone {
+class ExclusiveFolder {
  public:
-  explicit Alone(const fs::path& folder) {
+  explicit ExclusiveFolder(const fs::path& folder) {
     const fs::path path = folder / ".study.lock";
     file_ = ::open(path.c_str(), O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_RDWR | O_CREAT, 0666);
     if (file_ < 0) fail_io("open", path, errno);
@@ -146,12 +146,13 @@ class Alone {
     const int error = errno;
     ::close(file_);
     if (error != EWOULDBLOCK) fail_io("lock", path, error);
-    throw Error(ExitCode::held,
-                fmt::format("folder '{}' is being worked on: nothing is removed", folder.string()));
+    throw Error(
+        ExitCode::held,
+        fmt::format("another process works in folder '{}': nothing is removed", folder.string()));
   }
-  Alone(const Alone&) = delete;
-  Alone& operator=(const Alone&) = delete;
-  ~Alone() { ::close(file_); }
+  ExclusiveFolder(const ExclusiveFolder&) = delete;
+  ExclusiveFolder& operator=(const ExclusiveFolder&) = delete;
+  ~ExclusiveFolder() { ::close(file_); }
 
  private:
   int file_ = -1;
@@ -173,7 +174,7 @@ std::string contents_table(const std::vector<StoredTask>& stored, const AskedTas
   std::vector<std::vector<std::string>> rows;
   if (list) rows.push_back({"task", "for", "lattice", "", "measured", "size", "file"});
   for (const StoredTask& task : stored) {
-    const Described words = describe(task);
+    const TaskDescription words = describe(task);
     if (words.lattice == kMisplaced) problems.push_back(words.rest);
     const auto found = asked.find(task.id);
     const std::string purpose = found == asked.end() ? "-" : found->second;
@@ -201,10 +202,11 @@ std::string contents_table(const std::vector<StoredTask>& stored, const AskedTas
 ExitCode run_study_contents(const ContentOptions& options) {
   const fs::path folder = options.folder, tasks = folder / "tasks";
   if (!file_exists(folder / "study.toml")) {
-    throw Error(ExitCode::io,
-                fmt::format("'{}' is no study's folder: it has no study.toml", folder.string()));
+    throw Error(
+        ExitCode::io,
+        fmt::format("'{}' is not the folder of a study: study.toml is missing", folder.string()));
   }
-  std::optional<Alone> alone;
+  std::optional<ExclusiveFolder> alone;
   if (options.prune) alone.emplace(folder);
   const auto asked = read_asked(folder);
   std::vector<std::string> problems;
@@ -282,7 +284,7 @@ std::string unasked_text(const fs::path& folder, const AskedTasks& asked) {
   if (left.empty()) return "";
   std::map<std::string, std::size_t> kinds;
   for (std::size_t k = 0; k < std::min(left.size(), kLooked); ++k) {
-    const Described words = describe(left[k]);
+    const TaskDescription words = describe(left[k]);
     ++kinds[words.lattice + (words.rest.empty() ? "" : ", ") + words.rest];
   }
   std::string text = fmt::format("{} task(s) of this folder ({}) are no longer requested:\n",

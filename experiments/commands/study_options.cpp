@@ -63,26 +63,26 @@ std::string keys_help(std::string_view command) {
 }
 
 const char* const kScheduleHelp =
-    R"(schedule "auto" tunes M:W once for each p and size where the work is worth it (see
-'rewise tune') and keeps the choice in DIR/schedules; with cluster "auto" (the default
-there; "wolff" with a given schedule) Swendsen-Wang is weighed against Wolff.
+    R"(schedule "auto" tunes M:W once for each p and size of sufficient work (see 'rewise tune') and
+keeps the choice in DIR/schedules. With cluster "auto" (the default for schedule "auto"; else
+"wolff") it also chooses between Swendsen-Wang and Wolff.
 )";
 
 const char* const kResultsHelp =
     R"(Results: DIR/study.toml (every default written out), DIR/tasks (one file per graph;
 small ones of one lattice and p are packed into GROUP.N.pack.h5), DIR/summary.json,
 DIR/summary.txt (the tables that are printed), DIR/summary.csv (averages at every
-temperature), of tc DIR/tc.csv (one row per p), DIR/plots, DIR/report.html.
-Running the same command again computes only what is missing; more measurements are
-added to what is there (unless [run] says keep_states = false, which leaves final states
-out of finished tasks: they begin anew then). SIGINT, SIGTERM or a time limit write
-checkpoints, print the table of what is finished and end with status 75.
-Several processes may work on the same DIR, and so do the ranks of `mpirun -n K` or srun
-(one GPU each on a node). Ranks with different DIRs work apart, each on its own study.
-device "auto" takes a GPU unless the CPU is done with the whole study before a GPU has started.
-Averages over 8 graphs and more are corrected for what the number of rewired ends and the
-sum of squared degrees are off their exact means in this sample of graphs (control variates:
-smaller errors); the plain averages stand beside them, energy_plain and so on.)";
+temperature), for tc DIR/tc.csv (one row per p), DIR/plots, DIR/report.html.
+Running the same command again computes only what is missing. If `measure` was raised, finished
+tasks continue from their final states (with keep_states = false in [run] there are none, and
+they start anew). On SIGINT, SIGTERM or a time limit the study writes checkpoints, prints the
+table of finished tasks and ends with status 75.
+Several processes may work on the same DIR, for example the ranks of `mpirun -n K` or srun
+(one GPU each on a node). Ranks with different DIRs run separate studies.
+device "auto" uses a GPU unless the CPU would finish the whole study before a GPU has started.
+Averages over at least 8 graphs are corrected for the deviations of the number of rewired ends
+and of the sum of squared degrees from their exact means in this sample of graphs (control
+variates: smaller errors); the uncorrected averages are listed, too: energy_plain and so on.)";
 
 void add_study_options(CLI::App& app, StudyOptions& options) {
   add_argument(app, "study", options.study, "STUDY.toml", "the study's configuration");
@@ -133,11 +133,11 @@ void print_partial(const StudyFolder& place, const StudyOptions& options,
     StudyOutcome so_far = analysis();
     if (so_far.summary["points"].empty()) return;
     so_far.summary["partial"] = true;
-    if (!options.json) fmt::print("\nPARTIAL: stopped; the table of what is finished\n");
+    if (!options.json) fmt::print("\nPARTIAL: stopped; the table of finished tasks\n");
     fmt::print("{}", options.json ? so_far.summary.dump(2) + "\n" : so_far.text);
     std::fflush(stdout);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "no table of what is finished: {}\n", error.what());
+    fmt::print(stderr, "no table of finished tasks: {}\n", error.what());
   }
 }
 

@@ -29,26 +29,26 @@ dim, rule and schedule may be lists; the grid has every combination:
               rule = ["rewire", "swap"]   graphs = 8
   [sampling]  schedule = ["1:1", "0:8"]   temperatures = {from = 2.0, to = 3.0, count = 21}
 
-(one key per line, or several lines: it is TOML.) An edge in sizes means a lattice of each
-dimension, a list of extents one lattice. Own graphs take the place of lattices with
+(In the file each key needs its own line: it is TOML.) An edge in sizes means a lattice of each
+dimension, a list of extents one lattice. To use your own graphs instead of lattices:
 
   [lattice]   files = ["a.edges", "b.graphml", "c.h5"]
 
-as 'rewise run --graph' reads them, at temperatures that are given.
+They are read as by 'rewise run --graph'; temperatures must be given.
 )";
 constexpr const char* kSweepTarget = R"(
-target_error = 1e-3 asks for that relative error of every observable in target_observables
-(["energy", "m2"] unless given; also abs_magnetisation, m4, binder, scaled_m2,
-specific_heat, susceptibility) at every temperature of every size: the study begins with
-`graphs` of each (32 unless given, at least 16) and adds, in rounds, graphs or measurements
-to those above the target, whichever takes less work, up to most_graphs. The progress line
-shows the time left to the target; one that cannot be reached is said to be missed, and why.
-A run that a time limit stops leaves the summary of its last round.
+target_error = 1e-3 requests that relative error for every observable in target_observables
+(default ["energy", "m2"]; also abs_magnetisation, m4, binder, scaled_m2, specific_heat,
+susceptibility) at every temperature of every size. The study begins with `graphs` graphs of
+each size (default 32, at least 16). In rounds it adds graphs or measurements where the error
+is above the target, whichever is less work, up to most_graphs. The progress line shows the
+time left. If the target cannot be reached, the output says so and why. A time limit leaves
+the summary of the last round.
 
-Temperatures that are added to a study that has run cost their own tasks alone: those that are
-there stay as they are (DIR/study.toml then says in temperature_tasks which share a task, and
-gives the same numbers in another folder). What nothing asks for any more is named at the end;
-'rewise study DIR --prune' removes it.
+Temperatures can be added to a finished study: only the new ones are computed (DIR/study.toml
+then lists in temperature_tasks which temperatures share a task, and gives the same numbers in
+another folder). Tasks that are no longer needed are listed at the end; 'rewise study DIR
+--prune' removes them.
 
 )";
 
@@ -77,12 +77,15 @@ void check_sweep_config(const StudyConfig& config, const std::string& file) {
     append_once(all, one, file + ": sampling.schedule", to_string(one));
   }
   if (!config.clusters.empty()) {
-    throw Error(ExitCode::usage,
-                fmt::format("{}: sampling.cluster: a list is for tc, with one for each p", file));
+    throw Error(
+        ExitCode::usage,
+        fmt::format("{}: sampling.cluster: only tc accepts a list (one entry for each p)", file));
   }
   if (config.method) {
-    throw Error(ExitCode::usage,
-                fmt::format("{}: sampling.method: is for tc: a sweep looks for no Tc", file));
+    throw Error(
+        ExitCode::usage,
+        fmt::format("{}: sampling.method: only for tc, because a sweep does not search for Tc",
+                    file));
   }
 }
 

@@ -38,16 +38,16 @@ constexpr const char* kTuneAbout =
     "the papers' figure, decorrelated measurements of m^2 per second, 1 / (2 tau_int x\n"
     "seconds per cycle).";
 constexpr const char* kTuneExamples = R"(
-Times are of one replica; tau_int is 1/2 for white noise, in cycles. "measured": with a
-measurement in each cycle. "worth" counts a measurement each tau_int(m^2) and, of
-Swendsen-Wang updates of Ising spins, the improved estimators that 'rewise tc' takes as
-control variates. All candidates go on from one equilibrated state; one whose
-optimistic bound falls below the leader's pessimistic one gets no more time. Several p
-(or temperatures) make a scan: where does the optimum move?
+Times are those of one replica; tau_int is in cycles, 1/2 for white noise. "measured" includes
+a measurement in each cycle. "worth" assumes a measurement each tau_int(m^2) and, for
+Swendsen-Wang updates of Ising spins, the improved estimators that 'rewise tc' uses as
+control variates. All candidates start from one equilibrated state. A candidate whose
+optimistic bound falls below the pessimistic bound of the best one gets no more time. Several p
+(or temperatures) make a scan that shows how the optimum moves.
 
-With --study the winner goes where schedule = "auto" of that study finds it (--cluster: the
-one that its configuration names, if it does); 'rewise tc' does the same by itself, once per
-p and size.
+With --study the best schedule is stored for schedule = "auto" of that study (with the cluster
+update of its configuration, if it has one); 'rewise tc' does the same by itself, once per p
+and size.
 
 More examples:
   rewise tune --size 128 --p 0,1e-3,1e-2,0.1 --budget 60s --out scan.json
@@ -216,7 +216,8 @@ void check_study(const TuneOptions& options, const std::vector<TaskSpec>& list) 
   const std::filesystem::path folder(options.study), file = folder / "study.toml";
   if (!file_exists(file)) {
     throw Error(ExitCode::io,
-                fmt::format("--study: '{}' is no study's folder (no study.toml)", options.study));
+                fmt::format("--study: '{}' is not the folder of a study (study.toml is missing)",
+                            options.study));
   }
   const StudyConfig study = read_study_config(file);
   for (const TaskSpec& spec : list) {
@@ -316,7 +317,7 @@ ExitCode run_tune(const TuneOptions& options) {
                                              options.budget));
   }
   if (!unmeasured.empty()) {
-    fmt::print(stderr, "left out, as the budget of {} is too short to compare candidates: {}\n",
+    fmt::print(stderr, "skipped, because the budget of {} is too short to compare candidates: {}\n",
                options.budget, unmeasured);
   }
   if (options.json) {

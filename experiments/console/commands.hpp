@@ -47,7 +47,8 @@ std::vector<std::string> commands_with(const CLI::App& program, const std::strin
 // The --help text of a subcommand; "" if there is no such subcommand.
 std::string help_of(const CLI::App& program, const std::string& command);
 
-// Error(usage) if one of `options`, which describe a lattice, was given together with `file`.
+// Throws Error(usage) if one of `others`, which describe a lattice, was given together with the
+// file.
 void refuse_beside(const CLI::App& app, const std::string& file_option,
                    const std::vector<std::string>& others);
 

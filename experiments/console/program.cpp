@@ -281,7 +281,7 @@ int parse_failure(const CLI::App& program, const CLI::ParseError& error) {
   }
   const std::string name = app == &program ? "rewise" : "rewise " + app->get_name();
   const bool extra = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr ||
-                     !program.remaining().empty();  // "A subcommand is required" would come first
+                     !program.remaining().empty();  // else CLI11 reports "A subcommand is required"
   return fail(ExitCode::usage, fmt::format("{}; see '{} --help'",
                                            extra ? unexpected(program, *app)
                                                  : in_our_words(*app, one_line(error.what())),

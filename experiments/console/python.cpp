@@ -69,8 +69,7 @@ int run_program(const std::vector<std::string>& words, bool quiet) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-}  // namespace
-
+// Why plots cannot be drawn here; "" if they can. Starts Python to look for matplotlib.
 std::string plots_missing() {
   const std::string python = interpreter();
   if (python.empty()) return "no Python was found when this was built (REWISE_PYTHON names one)";
@@ -84,8 +83,6 @@ std::string plots_missing() {
       "python3-h5py)",
       python);
 }
-
-namespace {
 
 // Runs a script of analysis/rewise with these arguments. It shares standard output and error.
 ExitCode run_script(const std::filesystem::path& script, std::vector<std::string> arguments) {
@@ -114,7 +111,7 @@ ExitCode run_script(const std::filesystem::path& script, std::vector<std::string
 ExitCode run_beside(const std::string& what, const std::function<ExitCode()>& script) {
   try {
     const ExitCode status = script();
-    // Where matplotlib is missing there are no plots, which is no failure.
+    // Missing matplotlib is not a failure: there are no plots.
     return status == ExitCode::io && plots_missing().empty() ? status : ExitCode::done;
   } catch (const Error& error) {
     fmt::print(stderr, "{}: {}\n", what, error.what());

@@ -10,13 +10,9 @@
 
 namespace rewise {
 
-// Why plots cannot be drawn here; "" if they can. Starts Python to look for matplotlib. For `info`:
-// the scripts below report missing modules themselves.
-std::string plots_missing();
-
 // Runs plot.py with these arguments; it shares standard output and error. Returns its exit status,
-// whose reason it has printed. Error(io) if it cannot be started, Error(interrupted) after a stop
-// signal, Error(internal) if it ended in any other way.
+// after it has printed the reason. Throws Error(io) if it cannot be started, Error(interrupted)
+// after a stop signal, Error(internal) if it ended in any other way.
 ExitCode run_plot_script(const std::vector<std::string>& arguments);
 // The same for report.py, which draws a study and writes its report.html.
 ExitCode run_report_script(const std::filesystem::path& folder);
@@ -25,8 +21,8 @@ ExitCode run_report_script(const std::filesystem::path& folder);
 ExitCode run_reproduce_script(std::vector<std::string> arguments);
 
 // The same at the end of another command: one line on standard error says why it failed. Returns io
-// if files could not be written, interrupted after a stop signal, and done otherwise, also where
-// Python or matplotlib are missing.
+// if files could not be written, interrupted after a stop signal, otherwise done, also if Python or
+// matplotlib are missing.
 ExitCode draw_plots(const std::vector<std::string>& arguments);
 ExitCode leave_report(const std::filesystem::path& folder);
 

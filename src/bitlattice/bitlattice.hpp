@@ -12,18 +12,18 @@
 
 namespace rewise {
 
-// Bytes of spins that a system takes: N / 8, rows padded to whole groups of 256 sites. Error(usage)
-// for extents that no bitlattice engine takes.
+// Bytes of the spins of one system: N / 8, rows padded to whole groups of 256 sites. Throws
+// Error(usage) for unsupported extents.
 std::uint64_t packed_bytes(const std::vector<std::uint32_t>& extents);
 
-// On the CPU, a CUDA device, or several that share every system (shared.hpp).
-// Error(usage) for Potts, and, when it is advanced, for cluster updates; Error(device) where the
-// systems do not fit the device's memory, or the machine's.
+// Runs on the CPU, a CUDA device, or several devices that share every system (shared.hpp). Throws
+// Error(usage) for Potts and, when advanced, for cluster updates; Error(device) if the systems do
+// not fit into the memory.
 std::unique_ptr<Engine> make_bitlattice_engine(const std::vector<std::uint32_t>& extents,
                                                const EngineSpec& spec,
                                                const EngineOptions& options);
 
-// The extents of a graph that is a regular lattice. Error(usage) for every other one.
+// The extents of a graph. Throws Error(usage) unless it is a regular lattice.
 std::vector<std::uint32_t> regular_extents(const Graph& graph);
 
 std::unique_ptr<Engine> make_bitlattice_engine(const Graph& graph, const EngineSpec& spec,

@@ -9,11 +9,13 @@
 
 #include "src/base/clock.hpp"
 #include "src/base/error.hpp"
+#include "src/base/require_memory.hpp"
 
 namespace rewise::bitlattice {
 namespace {
 
-// Eight bytes of 0 or 1 from four bits of sites with even x and four with odd: [even + 16 odd].
+// Eight bytes of 0 or 1, indexed by four bits of sites with even x and four with odd: [even + 16
+// odd].
 std::array<std::uint64_t, 256> interleaving() {
   std::array<std::uint64_t, 256> table{};
   for (unsigned n = 0; n < 256; ++n) {
@@ -25,7 +27,7 @@ std::array<std::uint64_t, 256> interleaving() {
   return table;
 }
 
-// A row's spins in order of x; even, odd: its words of each kind. out: whole words' worth.
+// Writes a row's spins in order of x, in whole words; even, odd: its words of each kind.
 void unpack_row(const std::uint32_t* even, const std::uint32_t* odd, std::uint32_t words,
                 std::uint8_t* out) {
   static const std::array<std::uint64_t, 256> table = interleaving();
@@ -44,12 +46,12 @@ void check_bitlattice_spec(const EngineSpec& spec, const EngineOptions& options)
   if (spec.model != Model{}) {
     throw Error(
         ExitCode::usage,
-        fmt::format("model '{}': the bitlattice engine simulates ising (the bytespin engine has "
-                    "the others)",
+        fmt::format("model '{}': the bitlattice engine supports ising only (choose the bytespin "
+                    "engine)",
                     to_string(spec.model)));
   }
   if (options.threads < 0) {
-    throw Error(ExitCode::usage, fmt::format("{} threads: out of range (0 for all cores, or more)",
+    throw Error(ExitCode::usage, fmt::format("{} threads: out of range (0 or more; 0 = all cores)",
                                              options.threads));
   }
 }
@@ -57,15 +59,10 @@ void check_bitlattice_spec(const EngineSpec& spec, const EngineOptions& options)
 namespace {
 
 void check_memory(const std::string& device, const Layout& layout, std::size_t systems,
-                  std::uint64_t need, std::uint64_t there) {
-  if (need <= there) return;
-  constexpr double kGiB = 1u << 30;
-  throw Error(ExitCode::device,
-              fmt::format("{}: {:.1f} GiB are needed for {} sites x {} systems, there are {:.1f} "
-                          "GiB (reduce replicas, temperatures or the size, or let more devices or "
-                          "machines share them)",
-                          device, static_cast<double>(need) / kGiB, layout.sites(), systems,
-                          static_cast<double>(there) / kGiB));
+                  std::uint64_t need, std::uint64_t free) {
+  require_memory(device, fmt::format("{} sites x {} systems", layout.sites(), systems), need, free,
+                 "reduce replicas, temperatures or the size, or share them among more devices or "
+                 "machines");
 }
 
 }  // namespace
@@ -95,7 +92,7 @@ bool BitlatticeEngine::advance_systems(
   if (schedule.cluster > 0) {
     throw Error(
         ExitCode::usage,
-        fmt::format("schedule {}: the bitlattice engine has no cluster updates (take {}:0, or "
+        fmt::format("schedule {}: the bitlattice engine has no cluster updates (choose {}:0, or "
                     "the bytespin or the multispin engine)",
                     to_string(schedule), std::max(schedule.local, 1u)));
   }
@@ -140,7 +137,7 @@ bool BitlatticeEngine::restore_way(std::uint64_t step, Bytes way) {
   return sweeps_ahead_ / systems_ <= kMostSteps - step;
 }
 
-// Saved words are as laid out. Bytes from a vector are aligned for any of them.
+// Saved words have the layout in memory. Bytes of a vector are aligned for any type.
 void BitlatticeEngine::read_part(std::size_t who, std::span<std::uint8_t> out) const {
   read_words(who, 0, {reinterpret_cast<std::uint32_t*>(out.data()), out.size() / 4});
 }
@@ -162,7 +159,7 @@ void BitlatticeEngine::check_spins(Bytes spins) const {
   }
 }
 
-// Some rows at a time.
+// Proceeds by several rows at a time.
 void BitlatticeEngine::hash_part(std::size_t who, const std::function<void(Bytes)>& hash) const {
   const std::uint32_t stride = layout_.stride();
   const std::uint32_t chunk =
@@ -178,7 +175,7 @@ void BitlatticeEngine::hash_part(std::size_t who, const std::function<void(Bytes
                  std::span(colours[colour]).first(std::size_t{rows} * stride));
     }
     for (std::uint32_t r = 0; r < rows; ++r) {
-      // A row's spare words fall where the next row, or nothing, is written.
+      // The padding of a row is overwritten by the next row, or omitted at the end.
       const bool odd = layout_.odd_row(first + r);
       const std::size_t at = std::size_t{r} * stride;
       unpack_row(colours[odd].data() + at, colours[!odd].data() + at, stride,

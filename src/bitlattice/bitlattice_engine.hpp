@@ -1,5 +1,5 @@
-// What the bitlattice engine is on every device: systems of one bit per site, laid out in two
-// colours (layout.hpp); the thresholds of all temperatures.
+// The base of the bitlattice engine on every device: systems of one bit per site, laid out in two
+// colours (layout.hpp), and the thresholds of all temperatures.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@
 
 namespace rewise::bitlattice {
 
-// Error(usage) for what no bitlattice engine does.
+// Throws Error(usage) for anything that the engine does not support.
 void check_bitlattice_spec(const EngineSpec& spec, const EngineOptions& options);
 
-// Error(device) where the machine, or a CUDA device with `free` bytes, has not the memory for so
-// many systems laid out so.
+// Throws Error(device) if this many systems do not fit into the memory of the machine, or of a CUDA
+// device with `free` bytes.
 void check_machine_memory(const Layout& layout, std::size_t systems);
 void check_device_memory(const Layout& layout, std::size_t systems, int device, std::uint64_t free);
 
@@ -26,14 +26,14 @@ class BitlatticeEngine : public EngineBase {
   BitlatticeEngine(const Layout& layout, const EngineSpec& spec);
 
  protected:
-  // Words of one system, [2][colour_words], from `first` on; to the host and back.
+  // Copies words of one system, [2][colour_words], starting at `first`, to the host and back.
   virtual void read_words(std::size_t who, std::uint64_t first,
                           std::span<std::uint32_t> out) const = 0;
   virtual void write_words(std::size_t who, std::uint64_t first,
                            std::span<const std::uint32_t> words) = 0;
 
-  // Advances all systems by calls of run(first, last, step, steps): `steps` steps of systems
-  // [first, last) from step `step` on, done when it returns. Error(usage) for cluster updates.
+  // Advances all systems by calls of run(first, last, step, steps), which makes `steps` steps of
+  // systems [first, last), starting at step `step`. Throws Error(usage) for cluster updates.
   bool advance_systems(const EngineOptions& options, const Schedule& schedule, std::uint64_t cycles,
                        const std::function<void(std::size_t first, std::size_t last,
                                                 std::uint64_t step, std::uint64_t steps)>& run);
@@ -67,14 +67,14 @@ class BitlatticeEngine : public EngineBase {
   std::vector<std::uint8_t> save_way() const final;
   bool restore_way(std::uint64_t step, Bytes way) final;
 
-  // Sweeps of single systems that an advance() which was stopped made beyond step_: all systems
-  // take a step in their order before the first takes the next.
+  // Sweeps of single systems beyond step_, after a stopped advance(). All systems take a step, in
+  // order, before the first takes the next.
   std::uint64_t sweeps_ahead_ = 0;
-  double sweep_seconds_ = 0;  // of a system, 0 where it is not known
+  double sweep_seconds_ = 0;  // of a system; 0 if unknown
 };
 
-// On one CUDA device. Error(device) where there is no such device,
-// or its memory is too small: the text says how much is needed and what to reduce.
+// On one CUDA device. Throws Error(device) if there is no such device or its memory is too small;
+// the message says how much is needed and what to reduce.
 std::unique_ptr<Engine> make_cuda_engine(const Layout& layout, const EngineSpec& spec,
                                          const EngineOptions& options);
 

@@ -1,10 +1,10 @@
-// The decisions about one group of 128 sites of one colour, 32 at a time (rules.hpp): the CUDA
-// kernel's inner part, compiled for the host as well so that its twin can be tested there. The
-// vectorised CPU form is in local.cpp.
+// The decisions about one group of 128 sites of one colour, 32 at a time (rules.hpp): the inner
+// part of the CUDA kernel, also compiled for the host, where it is tested. The vectorised CPU form
+// is in local.cpp.
 //
-// Cost in 2D: eight calls of Philox for the first digits of 128 sites and one for what is left of
-// them; a warp takes 0.6 more on average. Per word and digit one selection and two operations of
-// comparison.
+// Cost in 2D: eight calls of Philox for the first digits of 128 sites and one for the sites still
+// undecided; a warp takes 0.6 more on average. Per word and digit one selection and two operations
+// of comparison.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@
 
 namespace rewise::bitlattice {
 
-// The disagreements D of 32 sites with their 2 kDim neighbours, as the comparison needs them.
-// `few`: D < kDim; `equal`: D = kDim; else more. p0, p1: binary digits of the threshold's number,
-// which is D, or 2 kDim - D where there are more.
+// The number D of neighbours that disagree, for 32 sites, as the comparison needs it. `few`: D <
+// kDim; `equal`: D = kDim; otherwise D > kDim. p0, p1: binary digits of the index of the threshold,
+// which is D, or 2 kDim - D if D > kDim.
 template <int kDim>
 struct Disagreement {
   std::uint32_t few, equal, p0, p1;
@@ -63,16 +63,16 @@ RW_HD std::uint32_t threshold_digit(const std::uint32_t* digit, std::uint32_t p0
   return select(p1, select(p0, digit[3], digit[2]), select(p0, digit[1], digit[0]));
 }
 
-// What is known of one word while it is decided: `below` is right where it is no longer `open`.
+// The state of one word during the comparison: `below` is final where `open` is 0.
 struct Decision {
   std::uint32_t open, below, p0, p1, invert;
 
-  // One more digit: r uniform, t the threshold's.
+  // Compares one more digit: r uniform, t the threshold's.
   RW_HD void compare(std::uint32_t r, std::uint32_t t) {
     below = select(open, t, below);
     open &= ~(r ^ t);
   }
-  // Four.
+  // Compares four digits.
   template <int kDim>
   RW_HD void compare(const Words4& r, const std::uint32_t (*digit)[kMaxDim]) {
 #if defined(__CUDA_ARCH__)
@@ -82,7 +82,7 @@ struct Decision {
   }
 };
 
-// The first digits of word w. The first kZeros of all thresholds are 0.
+// Compares the first digits of word w. The first kZeros digits of all thresholds are 0.
 template <int kDim, bool kDownhill, unsigned kZeros>
 RW_HD Decision decide_quickly(const Draws& draws, const PhiloxItem& item, unsigned w,
                               const Disagreement<kDim>& d) {
@@ -111,12 +111,12 @@ RW_HD Decision decide_quickly(const Draws& draws, const PhiloxItem& item, unsign
   return out;
 }
 
-// The sites that take a turn: at each bit the first word's that waits there. before[w]: bits where
-// an earlier word waits.
-struct Turn {
+// The sites that are next: at each bit the first word that is open there. before[w]: bits where an
+// earlier word is open.
+struct DigitTurn {
   std::uint32_t before[kGroupWords], taken;
 
-  RW_HD explicit Turn(const std::uint32_t* wait) {
+  RW_HD explicit DigitTurn(const std::uint32_t* wait) {
     taken = 0;
 #if defined(__CUDA_ARCH__)
 #pragma unroll
@@ -128,11 +128,11 @@ struct Turn {
   }
 };
 
-// One turn of a level: four digits. Words that wait behind others stay open, and what `below` says
-// of them is for a later turn to put right.
+// One turn of a level: four digits. Words behind other open words stay open; a later turn
+// overwrites their `below`.
 template <int kDim>
 RW_HD void take_turn(const Draws& draws, const PhiloxItem& item, unsigned level, unsigned turn,
-                     const std::uint32_t* wait, const Turn& who, Decision* of) {
+                     const std::uint32_t* wait, const DigitTurn& who, Decision* of) {
   Decision all{who.taken, 0, of[kGroupWords - 1].p0, of[kGroupWords - 1].p1, 0};
 #if defined(__CUDA_ARCH__)
 #pragma unroll
@@ -152,7 +152,7 @@ RW_HD void take_turn(const Draws& draws, const PhiloxItem& item, unsigned level,
   }
 }
 
-// The rest, level by level, all words of the group together.
+// Decides the remaining sites, level by level, all words of the group together.
 template <int kDim>
 RW_HD void decide_rest(const Draws& draws, const PhiloxItem& item, Decision* of) {
 #if defined(__CUDA_ARCH__)
@@ -164,7 +164,7 @@ RW_HD void decide_rest(const Draws& draws, const PhiloxItem& item, Decision* of)
 #pragma unroll
 #endif
     for (unsigned w = 0; w < kGroupWords; ++w) wait[w] = of[w].open;
-    Turn who(wait);
+    DigitTurn who(wait);
     if (who.taken == 0) return;
     take_turn<kDim>(draws, item, level, 0, wait, who, of);
     for (unsigned turn = 1;; ++turn) {
@@ -177,14 +177,14 @@ RW_HD void decide_rest(const Draws& draws, const PhiloxItem& item, Decision* of)
         behind |= wait[w];
       }
       if (behind == 0) break;
-      who = Turn(wait);
+      who = DigitTurn(wait);
       take_turn<kDim>(draws, item, level, turn, wait, who, of);
     }
   }
 }
 
-// The sites of a group that flip. x: [kGroupWords][2 kDim] disagreements with the neighbours.
-// kZeros: 0 to 2, at most common_zeros(thresholds); it changes the speed alone.
+// Returns the sites of a group that flip. x: [kGroupWords][2 kDim] disagreements with the
+// neighbours. kZeros: 0 to 2, at most common_zeros(thresholds); it changes the speed only.
 template <int kDim, bool kDownhill, unsigned kZeros = 0>
 RW_HD void decide_group(const Draws& draws, std::uint32_t item,
                         const std::uint32_t (&x)[kGroupWords][2 * kDim], std::uint32_t* flips) {

@@ -54,7 +54,7 @@ CpuEngine::CpuEngine(const Layout& layout, const EngineSpec& spec, const EngineO
   start();
 }
 
-// The thread that starts a strip is mostly the one that updates it: its memory lies near.
+// The thread that initialises a strip usually updates it, so its memory is local (NUMA).
 void CpuEngine::start() {
   const Words all{0, layout_.colour_words()};
   const std::uint64_t each = strips(all);
@@ -120,9 +120,10 @@ std::uint64_t packed_bytes(const std::vector<std::uint32_t>& extents) {
 std::vector<std::uint32_t> regular_extents(const Graph& graph) {
   const Lattice& lattice = graph.lattice();
   if (lattice.dim == 0 || !graph.modified_sites().empty()) {
-    throw Error(ExitCode::usage,
-                "the bitlattice engine takes regular lattices, not rewired or imported graphs "
-                "(the multispin and the bytespin engine do)");
+    throw Error(
+        ExitCode::usage,
+        "the bitlattice engine supports regular lattices only, not rewired or imported graphs "
+        "(choose the multispin or the bytespin engine)");
   }
   return {lattice.extent.begin(), lattice.extent.begin() + lattice.dim};
 }

@@ -1,5 +1,5 @@
 // The bitlattice engine on a CUDA device: owns the device's memory and queues the kernels of its
-// systems one after the other on one stream; waits only where a caller needs numbers.
+// systems one after the other on one stream. Waits only if the caller needs numbers.
 #include <fmt/format.h>
 
 #include "src/base/clock.hpp"
@@ -33,7 +33,7 @@ class CudaEngine final : public BitlatticeEngine, public HasDeviceSpins {
  private:
   void use() const { check_cuda(cudaSetDevice(device_), "choosing the device"); }
   void sweep(std::size_t who, std::uint32_t step);  // queued
-  void count_systems();                             // likewise
+  void count_systems();                             // queued
   std::uint32_t* system(std::size_t who) { return spins_.data() + who * layout_.words(); }
   void read_words(std::size_t who, std::uint64_t first,
                   std::span<std::uint32_t> out) const override;
@@ -46,7 +46,7 @@ class CudaEngine final : public BitlatticeEngine, public HasDeviceSpins {
   CudaStream stream_;
   DeviceBuffer<std::uint32_t> spins_;          // [systems][words]
   DeviceBuffer<unsigned long long> measured_;  // [systems][2] unequal bonds, sites up
-  DeviceBuffer<std::int64_t> sums_;            // once measure_on_device() was called
+  DeviceBuffer<std::int64_t> sums_;            // allocated by the first measure_on_device()
 };
 
 CudaEngine::CudaEngine(const Layout& layout, const EngineSpec& spec, const EngineOptions& options)

@@ -1,4 +1,4 @@
-// The bitlattice engine for the code above the engines: how it is built, and what it needs.
+// How the bitlattice engine is built, and its estimates of memory and time.
 #include "src/engine/factory.hpp"
 
 #include "src/bitlattice/shared.hpp"
@@ -24,7 +24,7 @@ std::unique_ptr<Engine> make_shared(distributed::Transport& ranks, const Graph* 
                                        spec, options);
 }
 
-// Devices share all updates of this engine: it has no cluster updates.
+// Devices can share all updates of this engine: it has no cluster updates.
 std::string why_no_team(std::span<const std::uint32_t>, ClusterUpdate, const std::any&) {
   return "";
 }

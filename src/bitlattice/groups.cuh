@@ -1,4 +1,4 @@
-// Groups of the bitlattice engine on the device: which one a thread has, its words and their
+// Groups of the bitlattice engine on the device: the group of a thread, its words and their
 // neighbours.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace rewise::bitlattice::device {
 constexpr unsigned kThreads = 128;
 constexpr unsigned kMostColumns = 65535;  // of blocks along a row
 
-// Blocks of threads that lie in as many of the rows as a row's groups leave threads for.
+// A block covers several rows if a row has fewer groups than a block has threads.
 inline LaunchShape shape_of(const Layout& g, Rows which, unsigned threads) {
   unsigned along = 1;
   while (along < 32 && along < g.groups) along *= 2;
@@ -48,8 +48,8 @@ __device__ __forceinline__ void store(std::uint32_t* p, const Group& v) {
   *reinterpret_cast<uint4*>(p) = make_uint4(v.w[0], v.w[1], v.w[2], v.w[3]);
 }
 
-// x[w][k] = own word w, unequal to its neighbours k. `colour`: its number by the parities of the
-// layout's rows; `other`: the other colour's words.
+// x[w][k]: sites where own word w differs from its neighbours k. `colour`: the number of the colour
+// by the parities of the layout's rows; `other`: the words of the other colour.
 template <int kDim, bool kPadded>
 __device__ __forceinline__ void disagree(const Layout& g, int colour, std::uint32_t row,
                                          std::uint32_t j, const Group& own,
@@ -61,7 +61,7 @@ __device__ __forceinline__ void disagree(const Layout& g, int colour, std::uint3
   const bool odd = odd_sites(colour, place.odd_row);
   const std::uint32_t last = (g.half - 1) / 32, last_bit = (g.half - 1) % 32;
   const bool ends = j + 1 == g.groups;
-  // The word before or after the group's, around the row's end.
+  // The word before or after the group's, periodic along the row.
   std::uint32_t over;
   if (odd) {
     over = __ldg(beside + (ends ? 0 : kGroupWords * (j + 1)));
@@ -86,7 +86,7 @@ __device__ __forceinline__ void disagree(const Layout& g, int colour, std::uint3
   if (kPadded && odd && ends) {
 #pragma unroll
     for (unsigned w = 0; w < kGroupWords; ++w) {
-      // What was shifted in from beyond the end is no site's neighbour.
+      // Bits shifted in from beyond the end are no neighbours of sites.
       if (kGroupWords * j + w == last) side[w] = same.w[w] >> 1 | (over & 1u) << last_bit;
     }
   }

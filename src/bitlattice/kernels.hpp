@@ -9,16 +9,16 @@
 
 namespace rewise::bitlattice {
 
-// The first configuration of some rows of a system: hot or cold. spins: [2][colour_words].
+// Initialises some rows of a system, ordered or random. spins: [2][colour_words].
 void launch_start(const Layout& layout, Rows rows, std::uint64_t seed, std::uint32_t who, bool hot,
                   std::uint32_t* spins, cudaStream_t stream);
 
-// One colour of some rows of one system.
+// Updates one colour of some rows of one system.
 void launch_update(const Layout& layout, Rows rows, const Draws& draws, LocalUpdate rule,
                    int colour, std::uint32_t* spins, cudaStream_t stream);
 
 // Adds the bonds between unequal spins that end at sites of colour 0 in some rows of a system to
-// sums[0], the rows' sites that are up to sums[1].
+// sums[0], and the sites of these rows that point up to sums[1].
 void launch_count(const Layout& layout, Rows rows, const std::uint32_t* spins,
                   unsigned long long* sums, cudaStream_t stream);
 

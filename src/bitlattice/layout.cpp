@@ -9,8 +9,8 @@ namespace rewise::bitlattice {
 
 Layout Layout::make(const std::vector<std::uint32_t>& extents) {
   if (extents.empty() || extents.size() > kMaxDim) {
-    throw Error(ExitCode::usage, fmt::format("a lattice of dimension {}: allowed are 1 to {}",
-                                             extents.size(), kMaxDim));
+    throw Error(ExitCode::usage,
+                fmt::format("dimension {} is out of range (1..{})", extents.size(), kMaxDim));
   }
   constexpr std::uint64_t kMostRowCount = 0xFFFFFFFFu, kMostGroups = std::uint64_t{1} << 31;
   Layout layout;

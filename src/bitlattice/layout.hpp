@@ -1,19 +1,19 @@
-// Where the bitlattice engine keeps its spins: one bit per site, colours apart, up = 1.
+// The memory layout of the bitlattice engine: one bit per site, colours apart, up = 1.
 //
 // A row is a line of sites along x. Site x of a row belongs to the colour (x + parity of the row)
 // mod 2 and is bit x / 2 of that colour's part of the row: 32 sites of one colour per word, 4 words
-// per group, a row padded to whole groups with zeros. So the neighbours of a word along the other
-// directions are the same word of neighbouring rows, and along x the other colour's same word and
-// that word shifted by one site, forward in rows whose sites have odd x and backward in the others.
-// A colour's words are [rows][stride]; a system is colour 0, then colour 1.
+// per group, rows padded to whole groups with zeros. The neighbours of a word along other
+// directions are the same word of neighbouring rows. Its neighbours along x are the other colour's
+// same word and that word shifted by one site, forward in rows whose sites have odd x, backward in
+// the others. A colour's words are [rows][stride]; a system is colour 0, then colour 1.
 //
-// A slab is some consecutive planes of the slowest extent, with one more at either end: copies of
-// the planes beyond it, the halo. It is laid out as a lattice of so many planes; only where its
-// random numbers are addressed and the parity of its rows begin elsewhere. Its inner rows have all
-// their neighbours within it, so that whoever keeps to these never meets its ends.
+// A slab is some consecutive planes of the slowest extent with its halo: copies of the planes
+// before and after it. It is laid out as a lattice of all these planes; only the addresses of its
+// random numbers and the parity of its rows have offsets. All neighbours of its inner rows lie
+// within it, so code that updates only these needs no special case at its ends.
 //
-// Trivially copyable: goes to kernels by value. It holds no 32-bit site numbers: systems of more
-// than 2^32 sites fit.
+// Trivially copyable, so that it can be passed to kernels by value. It has no 32-bit site numbers:
+// systems of more than 2^32 sites fit.
 #pragma once
 
 #include <array>
@@ -29,13 +29,13 @@ inline constexpr std::uint32_t kGroupWords = 4;
 inline constexpr std::uint32_t kGroupSites = 32 * kGroupWords;  // of one colour
 inline constexpr int kMostRows = 2 * (kMaxDim - 1);             // beside a row
 
-// Rows beside a row, two per direction but x, and which sites of a colour it holds.
+// The neighbouring rows of a row, two per direction but x, and which sites of a colour it holds.
 struct RowPlace {
   std::uint32_t beside[kMostRows];
-  bool odd_row;  // parity of its coordinates but x, counted from the layout's first row
+  bool odd_row;  // parity of its coordinates except x, relative to the layout's first row
 };
 
-// Words [first, last) of a colour; rows [first, last), one at least.
+// A range of whole rows of a colour, at least one: words [first, last), rows [first, last).
 struct Words {
   std::uint64_t first, last;
 };
@@ -50,15 +50,16 @@ struct Layout {
   std::uint32_t groups = 0;  // of a row
   std::uint32_t rows = 0;
   // A slab: the number of its first group in the lattice (modulo 2^32: the plane before the first
-  // counts backwards), and whether its first row has odd coordinates: what is said of rows below
-  // counts from that row, so that parities are the others then.
+  // counts backwards), and whether its first row has odd coordinates, which inverts the parities
+  // below.
   std::uint32_t first_group = 0;
   bool first_odd = false;
 
-  // Error(usage) naming the extent that is odd, below 4 or too large (2^32 rows, 2^31 groups).
+  // Throws Error(usage) naming an extent that is odd, below 4 or too large (2^32 rows, 2^31
+  // groups).
   static Layout make(const std::vector<std::uint32_t>& extents);
 
-  // Planes [begin, end) of the slowest of two or more extents and their halo.
+  // Planes [begin, end) of the slowest of two or more extents, and their halo.
   Layout slab(std::uint32_t begin, std::uint32_t end) const;
   std::uint32_t planes() const { return dim > 1 ? extent[dim - 1] : 1; }
   std::uint32_t plane_rows() const { return rows / planes(); }
@@ -72,7 +73,7 @@ struct Layout {
   Rows all_rows() const { return {0, rows}; }
   bool padded() const { return half % kGroupSites != 0; }
 
-  // Parity of a row's coordinates but x.
+  // Parity of a row's coordinates except x.
   bool odd_row(std::uint32_t row) const {
     std::uint32_t sum = 0;
     for (int k = 1; k < dim; ++k) {
@@ -112,12 +113,11 @@ struct Layout {
   }
 };
 
-// Do the sites of a colour in this row have odd x?
+// Whether the sites of a colour in this row have odd x.
 RW_HD bool odd_sites(int colour, bool odd_row) { return (colour != 0) != odd_row; }
 
-// Place of a group's own word w in rows of odd or even sites: the word of the other colour's same
-// row whose bits are the x-neighbours that do not lie in the same place, from that word and the
-// next (odd) or the one before (even).
+// Returns the shifted x-neighbours of word w, computed from the other colour's words of the row:
+// from word w and the next (sites with odd x) or the previous one (even x).
 RW_HD std::uint32_t shifted(bool odd, std::uint32_t word, std::uint32_t beside) {
   return odd ? word >> 1 | beside << 31 : word << 1 | beside >> 31;
 }

@@ -1,7 +1,8 @@
 // The decisions of decide.hpp for vectors of words. A block is four vectors: Lanes groups of four
-// words. Quick digits are compared word by word, the calls of a group's four words alternating
-// along the vector; what is left is taken apart into vectors of first, second, third and fourth
-// words, so that one call serves Lanes groups. Vectors have one lane or a multiple of four.
+// words. The first digits are compared word by word, with the calls of a group's four words
+// alternating along the vector. For the remaining digits the words are regrouped into vectors of
+// first, second, third and fourth words, so that one call serves Lanes groups. Vectors have one
+// lane or a multiple of four.
 #include "src/bitlattice/local.hpp"
 
 #include <algorithm>
@@ -20,7 +21,7 @@ using namespace rewise::HWY_NAMESPACE;
 constexpr std::size_t kMostLanes = 16;
 constexpr std::size_t kBlock = kGroupWords * kMostLanes;  // words, at most
 
-// PhiloxItem for a vector of items; the calls may differ along it.
+// PhiloxItem for a vector of items; `call` may differ between lanes.
 struct Items {
   V32 item_lo, c1, third_hi, third_lo;
 
@@ -49,7 +50,7 @@ struct Items {
   }
 };
 
-// The calls of quick digits as they alternate along a vector: [n][word].
+// The calls of the first digits as they alternate along a vector: [n][word].
 struct QuickCalls {
   alignas(16) std::uint32_t hi[kQuickCalls][kGroupWords], lo[kQuickCalls][kGroupWords];
 
@@ -123,12 +124,12 @@ HWY_INLINE void compare(const std::uint32_t (*digit)[kMaxDim], const Vec4& words
   }
 }
 
-// A block's words while they are decided.
+// A block's words during the comparison.
 struct BlockState {
   HWY_ALIGN std::uint32_t open[kBlock], below[kBlock], p0[kBlock], p1[kBlock], invert[kBlock];
 };
 
-struct Four {
+struct GroupVectors {
   V32 w[kGroupWords];
 
   HWY_INLINE void load(const std::uint32_t* from) {
@@ -144,14 +145,14 @@ template <int kDim>
 HWY_INLINE void decide_rest(const Draws& draws, V32 item, BlockState& state) {
   const D32 d;
   const Items items(draws.update, item);
-  Four open, below, p0, p1;
+  GroupVectors open, below, p0, p1;
   open.load(state.open);
   below.load(state.below);
   p0.load(state.p0);
   p1 = p0;
   if constexpr (kDim > 2) p1.load(state.p1);
   for (unsigned level = 0; level < kLevels; ++level) {
-    Four wait = open;
+    GroupVectors wait = open;
     V32 waiting = hn::Or(hn::Or(wait.w[0], wait.w[1]), hn::Or(wait.w[2], wait.w[3]));
     if (all_zero(waiting)) break;
     for (unsigned turn = 0; !all_zero(waiting); ++turn) {
@@ -181,8 +182,8 @@ HWY_INLINE void decide_rest(const Draws& draws, V32 item, BlockState& state) {
   below.store(state.below);
 }
 
-// The new words of a block's sites. neighbour: [2 kDim] words of neighbours, as many as own; bits
-// that are no sites in `sites` stay as they are. item: of the first group.
+// Computes the new words of a block's sites. neighbour: [2 kDim] words of neighbours, as many as
+// own. Only bits in `sites` change. item: of the first group.
 template <int kDim, bool kDownhill>
 HWY_INLINE void decide_block(const Draws& draws, const QuickCalls& calls, std::uint32_t item,
                              std::uint32_t* own, const std::uint32_t* const* neighbour,

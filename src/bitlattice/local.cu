@@ -8,8 +8,8 @@ namespace {
 
 using namespace device;
 
-// One that is updated. `number` is that of the layout's parities, which are others in a slab whose
-// first row is odd.
+// The colour to update. `number` refers to the parities of the layout, which are inverted in a slab
+// whose first row is odd.
 struct Colour {
   int number;
   std::uint32_t first_item;  // of the layout's first group
@@ -35,8 +35,8 @@ __device__ __forceinline__ void update_group(const Layout& g, const Draws& draws
   store(own_at, own);
 }
 
-// Blocks per multiprocessor, as many as go without spilling registers (2D Metropolis: 8 are 3%
-// faster than 7 with more registers, and 5% faster than 10 that spill).
+// Blocks per multiprocessor, as many as possible without spilling registers (2D Metropolis: 8 are
+// 3% faster than 7 with more registers, and 5% faster than 10 with spills).
 template <int kDim, bool kMore>
 constexpr unsigned kBlocks = kDim == 4            ? 4
                              : kDim == 3 || kMore ? 6
@@ -79,7 +79,7 @@ __global__ void __launch_bounds__(kThreads)
   });
 }
 
-// Digits that are 0 in all thresholds are compared in one go where systems are large and common.
+// Digits that are 0 in all thresholds are compared at once, in common cases of large systems.
 template <int kDim, bool kDownhill>
 auto kernel_of(const Layout& g, const Draws& draws) {
   if (g.padded()) return update_groups<kDim, kDownhill, true, 0>;

@@ -1,5 +1,5 @@
 // Local updates and measurement on the CPU, strip by strip; vectorised for the machine's
-// instruction set when the program runs.
+// instruction set at run time.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,17 @@
 
 namespace rewise::bitlattice {
 
-// The first spins of a strip (strip_of) of one colour of system `who`.
+// Initialises a strip (strip_of) of one colour of system `who`.
 void start_strip(const Layout& layout, const Systems& systems, std::size_t who, int colour,
                  Words words, std::uint32_t* spins);
 
-// New spins of a strip (strip_of) of one colour. Strips of a colour in any order or at once: each
-// writes its own words and reads the other colour.
+// Updates a strip (strip_of) of one colour. Strips of a colour may be updated in any order or
+// concurrently: each writes its own words and reads the other colour.
 void update_strip(const Layout& layout, const Draws& draws, LocalUpdate rule, int colour,
                   Words words, std::uint32_t* spins);
 
-// Bonds between unequal spins that end at colour 0's sites of a strip (every bond ends at
-// one site of colour 0), and sites of both colours that are up.
+// Returns the bonds between unequal spins that end at colour 0's sites of a strip (every bond ends
+// at one site of colour 0), and the sites of both colours that point up.
 struct Counts {
   std::uint64_t unequal = 0, up = 0;
 };

@@ -1,24 +1,25 @@
-// The address rules of the bitlattice engine: which random digit decides what. CPU and CUDA,
-// vectorised or not, follow these and therefore make the same moves.
+// The address rules of the bitlattice engine: which random digit decides what. CPU and CUDA code,
+// vectorised or not, follow these rules and therefore make the same moves.
 //
 // A local update visits colour 0, then colour 1. A site of degree 2d with D disagreeing neighbours
-// has s h = 2d - 2D. Metropolis accepts D >= d without a draw; D < d where the site's uniform
-// binary fraction is below the threshold of exp(-2 beta s h). Glauber: D < d where the fraction is
-// below the threshold of 1 / (1 + exp(2 beta s h)); D > d where it is not below that of 2d - D; D =
-// d where the first digit is 0. So both compare with d thresholds.
+// has s h = 2d - 2D. Metropolis accepts D >= d without a draw, and D < d if the site's uniform
+// binary fraction is below the threshold of exp(-2 beta s h). Glauber accepts D < d if the fraction
+// is below the threshold of 1 / (1 + exp(2 beta s h)); D > d if it is not below that of 2d - D; D =
+// d if the first digit is 0. So both compare with d thresholds.
 //
 // Digits, most significant first, are drawn lazily, until the first that differs from the
 // threshold's; at most 32. Item = 2 group + colour, where group counts the groups of a colour's
 // rows (layout.hpp); stream bitlattice_local; who = the system; bit b of every word decides about
 // bit b of a word of the group:
-//   digits 0 .. 7   word w's are the words of calls 2 w and 2 w + 1
-//   then by levels of four digits, l = 0 .. 5: the four sites at bit b of the group's words that
-//   are still undecided take turns t = 0, 1, .., in the order of their words; turn t reads call
-//   8 + 4 l + t.
-// A random bit is read for one site at most. Eight digits decide 255 of 256 sites, so that one more
-// call mostly serves all that is left of 128.
+//   digits 0 .. 7   word w uses the words of calls 2 w and 2 w + 1
+//   then by levels of four digits, l = 0 .. 5: the (up to four) undecided sites at bit b of the
+//                   group's words use turns t = 0, 1, .., in the order of their words; turn t reads
+//                   call 8 + 4 l + t.
+// Every random bit is used by at most one site. Eight digits decide 255 of 256 sites, so one more
+// call usually suffices for the undecided sites of 128.
 //
-// Start: item as above, stream bitlattice_start, step 0, call 0: word w of a hot system is word w.
+// Start: item as above, stream bitlattice_start, step 0, call 0: word w of a random system is word
+// w.
 #pragma once
 
 #include <algorithm>
@@ -43,7 +44,7 @@ RW_HD std::uint32_t item_of(std::uint32_t group, int colour) {
   return 2 * group + static_cast<std::uint32_t>(colour);
 }
 
-// Everything about one sweep of one system that all its sites share.
+// What all sites share in one sweep of one system.
 struct Draws {
   PhiloxUpdate update;
   PhiloxCall call[kCalls];
@@ -65,7 +66,7 @@ struct ThresholdDigits {
   }
 };
 
-// How many digits all thresholds have in front of their first 1.
+// Number of leading digits that are 0 in all thresholds.
 inline unsigned common_zeros(const Draws& draws) {
   unsigned zeros = 0;
   while (zeros < 32 && std::all_of(draws.digit[zeros], draws.digit[zeros] + kMaxDim,

@@ -17,8 +17,8 @@ namespace {
 using namespace bitlattice;
 using distributed::Transport;
 
-// What slabs are made of.
-struct Recipe {
+// The data from which slabs are made.
+struct SlabSpec {
   std::vector<std::uint32_t> extents;
   EngineSpec spec;
   bool cuda = false;
@@ -29,7 +29,7 @@ struct Recipe {
   }
 };
 
-std::unique_ptr<Slab> make_slab(const Recipe& recipe, Transport& transport,
+std::unique_ptr<Slab> make_slab(const SlabSpec& recipe, Transport& transport,
                                 const EngineOptions& options) {
   const Layout lattice = Layout::make(recipe.extents);
   if (!recipe.cuda) return make_cpu_slab(lattice, recipe.spec, transport, options.threads);
@@ -42,7 +42,7 @@ std::unique_ptr<Slab> make_slab(const Recipe& recipe, Transport& transport,
 
 class SharedEngine final : public BitlatticeEngine, public SavesApart {
  public:
-  SharedEngine(Transport& transport, Recipe recipe, const EngineOptions& options,
+  SharedEngine(Transport& transport, SlabSpec recipe, const EngineOptions& options,
                std::unique_ptr<Crew> crew = nullptr)
       : BitlatticeEngine(Layout::make(recipe.extents), recipe.spec),
         crew_(std::move(crew)),
@@ -82,7 +82,7 @@ class SharedEngine final : public BitlatticeEngine, public SavesApart {
   }
 
  private:
-  // Calls f(colour, first byte of it, words of the whole), of [first, first + count) words.
+  // Calls f(colour, its first byte, words in all) for words [first, first + count).
   template <class F>
   void for_colours(std::uint64_t first, std::uint64_t count, const F& f) const {
     const std::uint64_t all = layout_.colour_words();
@@ -111,7 +111,7 @@ class SharedEngine final : public BitlatticeEngine, public SavesApart {
     });
   }
 
-  const std::unique_ptr<Crew> crew_;  // goes last
+  const std::unique_ptr<Crew> crew_;  // destroyed last
   const EngineOptions options_;
   Shares shares_;
   const std::string device_;
@@ -121,7 +121,7 @@ class SharedEngine final : public BitlatticeEngine, public SavesApart {
 
 std::unique_ptr<Share> make_bitlattice_share(std::span<const std::uint8_t> bytes,
                                              Transport& transport, const RankOptionsOf& options) {
-  const auto recipe = read_recipe<Recipe>(bytes);
+  const auto recipe = read_recipe<SlabSpec>(bytes);
   return make_slab(recipe, transport, options(recipe.cuda));
 }
 
@@ -132,7 +132,7 @@ std::unique_ptr<Engine> make_shared_bitlattice_engine(Transport& transport,
   Layout::make(extents);
   check_bitlattice_spec(spec, options);
   check_shares(extents, transport.size());
-  return std::make_unique<SharedEngine>(transport, Recipe{extents, spec, options.device >= 0},
+  return std::make_unique<SharedEngine>(transport, SlabSpec{extents, spec, options.device >= 0},
                                         options);
 }
 
@@ -152,7 +152,7 @@ std::unique_ptr<Engine> make_bitlattice_team(const std::vector<std::uint32_t>& e
   EngineOptions own = options;
   own.device = options.devices.front();
   Transport& first = crew->first();
-  return std::make_unique<SharedEngine>(first, Recipe{extents, spec, true}, own, std::move(crew));
+  return std::make_unique<SharedEngine>(first, SlabSpec{extents, spec, true}, own, std::move(crew));
 }
 
 }  // namespace rewise

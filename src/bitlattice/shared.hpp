@@ -1,5 +1,5 @@
-// The bitlattice engine over several ranks: each has the slab of every system (slab.hpp), rank 0
-// the engine, which is used as any other. The trajectory is that of the engine in one process.
+// The bitlattice engine over several ranks. Each rank has a slab of every system (slab.hpp); rank 0
+// has the engine, which is used as any other. The trajectory is that of the engine in one process.
 #pragma once
 
 #include "src/bitlattice/bitlattice.hpp"
@@ -7,19 +7,20 @@
 
 namespace rewise {
 
-// On rank 0, while the others follow. Error(usage) as make_bitlattice_engine, and where ranks
-// outnumber the planes of the slowest extent; Error(device) of whatever rank.
+// Call on rank 0, while the other ranks follow. Throws Error(usage) as make_bitlattice_engine(),
+// and if there are more ranks than planes of the slowest extent; Error(device) for a device of any
+// rank.
 std::unique_ptr<Engine> make_shared_bitlattice_engine(distributed::Transport& transport,
                                                       const std::vector<std::uint32_t>& extents,
                                                       const EngineSpec& spec,
                                                       const EngineOptions& options);
 
-// The same over the CUDA devices `options.devices`, two or more, each a rank of this process. A
-// device may be there more than once.
+// The same over the CUDA devices `options.devices`, two or more, each a rank of this process.
+// Devices may be repeated.
 std::unique_ptr<Engine> make_bitlattice_team(const std::vector<std::uint32_t>& extents,
                                              const EngineSpec& spec, const EngineOptions& options);
 
-// Any rank's slab, as the engine on rank 0 has it made.
+// Creates a rank's slab on request of the engine on rank 0.
 std::unique_ptr<Share> make_bitlattice_share(std::span<const std::uint8_t> recipe,
                                              distributed::Transport& transport,
                                              const RankOptionsOf& options);

@@ -44,7 +44,7 @@ class CpuSlab final : public Slab {
 
   const int threads_;
   const Words own_;                         // words of a colour that are not halo
-  std::vector<Words> outer_, inner_;        // of these: the outer planes, what lies between
+  std::vector<Words> outer_, inner_;        // the outer planes, and the planes between
   std::unique_ptr<std::uint32_t[]> spins_;  // [systems][words]
   std::vector<Draws> draws_;                // [systems], of the current step
 };
@@ -61,7 +61,7 @@ CpuSlab::CpuSlab(const Layout& lattice, const EngineSpec& spec, distributed::Tra
   if (own_planes() > 2) inner_.push_back({own_.first + plane, own_.last - plane});
   spins_ = std::make_unique_for_overwrite<std::uint32_t[]>(systems_.count() * layout_.words());
   draws_.resize(systems_.count());
-  // The thread that starts a strip is mostly the one that updates it: its memory lies near.
+  // The thread that initialises a strip usually updates it, so its memory is local (NUMA).
   const std::uint64_t each = strips(own_);
   for (int colour = 0; colour < 2; ++colour) {
 #pragma omp parallel for schedule(static) num_threads(threads_)

@@ -1,9 +1,9 @@
 // A rank's part of the systems of a bitlattice engine that ranks share: consecutive planes of the
-// slowest extent, with copies of the two planes beyond them, the halo (layout.hpp).
+// slowest extent and the halo, copies of the two planes beyond them (layout.hpp).
 //
-// A colour of the halo is fetched from the neighbours after every update of that colour: a rank
-// updates its two outer planes, posts them, updates its inside meanwhile, and waits. So halos are
-// those of the present spins whenever no call is under way.
+// After every update of a colour its halo is fetched from the neighbours: a rank updates its two
+// outer planes, posts them, updates the planes between, and waits. So the halo is current whenever
+// no call is in progress.
 #pragma once
 
 #include <cstdint>
@@ -28,12 +28,12 @@ class Slab : public Share {
         all_planes_(lattice.planes()) {}
 
   std::uint64_t systems() const final { return systems_.count(); }
-  // A sweep for each cycle.
+  // Makes a sweep for each cycle.
   void advance(const Advance& what) final {
     sweep(what.systems.first, what.systems.last, what.step, what.cycles);
   }
-  // Of every system the bonds between unequal spins that end at its own sites of colour 0, and its
-  // own sites that are up: [systems][2].
+  // Per system: the bonds between unequal spins that end at own sites of colour 0, and the own
+  // sites that point up: [systems][2].
   std::uint64_t sums() const final { return 2 * systems(); }
 
   // Blocks are colours.
@@ -53,10 +53,10 @@ class Slab : public Share {
   }
 
  protected:
-  // `steps` sweeps of systems [first, last) from step `step` on.
+  // Makes `steps` sweeps of systems [first, last), starting at step `step`.
   virtual void sweep(std::size_t first, std::size_t last, std::uint64_t step,
                      std::uint64_t steps) = 0;
-  // Words of a colour, counted from the first of the slab's own, to the host and back.
+  // Copies words of a colour, counted from the slab's own first word, to the host and back.
   virtual void read_words(std::size_t who, int colour, std::uint64_t first,
                           std::span<std::uint32_t> out) const = 0;
   virtual void write_words(std::size_t who, int colour, std::uint64_t first,
@@ -72,7 +72,7 @@ class Slab : public Share {
 
  private:
   std::uint64_t plane_bytes() const { return 4 * layout_.plane_words(); }
-  // Of the slab's own words, the one that begins at a byte of a colour.
+  // Index, among the slab's own words, of the word that begins at a byte of a colour.
   std::uint64_t word(std::uint64_t byte) const {
     return byte / 4 - planes_.first * layout_.plane_words();
   }
@@ -80,14 +80,14 @@ class Slab : public Share {
   const std::uint64_t all_planes_;
 };
 
-// Tags of planes on their way to the rank after and before.
+// Message tags of planes sent to the next and the previous rank.
 inline constexpr int kToAfter = distributed::kFirstTag, kToBefore = distributed::kFirstTag + 1;
 
-// On the CPU. Error(device) where the machine's memory is too small.
+// On the CPU. Throws Error(device) if the memory is too small.
 std::unique_ptr<Slab> make_cpu_slab(const Layout& lattice, const EngineSpec& spec,
                                     distributed::Transport& transport, int threads);
-// On a CUDA device, which several ranks may have. Error(device) where there is no such device, or
-// its memory is too small.
+// On a CUDA device, which several ranks may share. Throws Error(device) if there is no such device
+// or its memory is too small.
 std::unique_ptr<Slab> make_cuda_slab(const Layout& lattice, const EngineSpec& spec,
                                      distributed::Transport& transport, int device);
 

@@ -1,13 +1,12 @@
 // A slab on a CUDA device, with two streams. Half-sweep h, of one colour:
 //
-//   urgent stream   waits for the inside of h - 1; updates the outer planes, exchanges them with
-//   the
-//                   neighbours (engine/device_mail.hpp): what comes goes to the halo
-//   main stream     waits for the outer planes of h - 1; updates the inside
+//   urgent stream   waits for the inner planes of h - 1; updates the outer planes and exchanges
+//   them
+//                   with the neighbours (engine/device_mail.hpp), which fills the halo
+//   main stream     waits for the outer planes of h - 1; updates the inner planes
 //
-// So a half-sweep takes as long as its inside where that takes longer than outer planes and
-// messages together: some 50 us where these go through the host. Planes of h are overwritten in
-// h + 2.
+// So the exchange is hidden if the inner planes take longer than the outer planes and messages,
+// some 50 us if these pass through the host. Planes of h are overwritten in h + 2.
 #include <memory>
 #include <vector>
 
@@ -63,10 +62,10 @@ class CudaSlab final : public Slab {
   CudaEvent inside_done_, outer_done_;
   DeviceBuffer<std::uint32_t> spins_;          // [systems][words]
   DeviceBuffer<unsigned long long> measured_;  // [systems][2] unequal bonds, sites up
-  std::unique_ptr<DeviceMail> mail_;           // goes first
+  std::unique_ptr<DeviceMail> mail_;           // destroyed first
 };
 
-// Streams and events belong to the device that is current when they are made: use_device() first.
+// Streams and events belong to the current device: call use_device() first.
 CudaSlab::CudaSlab(const Layout& lattice, const EngineSpec& spec, distributed::Transport& transport,
                    int device)
     : Slab(lattice, spec, transport), device_(use_device(device)), urgent_(CudaStream::urgent()) {
@@ -81,7 +80,7 @@ CudaSlab::CudaSlab(const Layout& lattice, const EngineSpec& spec, distributed::T
   main_.wait();
 }
 
-// Queued on the urgent stream: the outer planes of a colour, and the halo.
+// Queues, on the urgent stream, the update of the outer planes of a colour and the halo exchange.
 void CudaSlab::exchange(std::size_t first, std::size_t last, int colour) {
   const std::uint64_t plane = layout_.plane_words();
   std::vector<DeviceMail::Message> out, in;
@@ -107,7 +106,7 @@ void CudaSlab::half_sweep(std::size_t first, std::size_t last, int colour,
     launch_update(layout_, rows, draws[who - first], systems_.spec().local, colour, system(who),
                   stream);
   };
-  outer_done_.hold(main_.get());  // of the half-sweep before
+  outer_done_.hold(main_.get());  // of the previous half-sweep
   inside_done_.hold(urgent_.get());
   for (std::size_t who = first; who < last; ++who) {
     update(who, planes(1, 2), urgent_.get());

@@ -6,7 +6,7 @@
 namespace rewise::bitlattice {
 namespace {
 
-// Words [first, last) of a row's x-neighbours in the other place; `row` are the other colour's.
+// Shifted x-neighbours of words [first, last) of a row; `row` are the other colour's words.
 void shift_row(const Layout& layout, bool odd, const std::uint32_t* row, std::uint32_t first,
                std::uint32_t last, std::uint32_t* out) {
   const std::uint32_t end = (layout.half - 1) / 32, bit = (layout.half - 1) % 32;
@@ -31,7 +31,7 @@ constexpr std::array<std::uint32_t, kStripWords> all_sites() {
 }
 alignas(64) constexpr auto kAllSites = all_sites();
 
-// Words [begin, end) of a row, which are word `at` of the strip and following.
+// Copies words [begin, end) of a row to the words of the strip from `at` on.
 struct Segment {
   std::uint32_t row, begin, end, at;
 };
@@ -60,7 +60,7 @@ void load_strip_dim(const Layout& layout, std::uint32_t* spins, int colour, Word
   strip.first_group = layout.first_group;
   for_segments(layout, first, words, [&](const Segment& s) {
     const RowPlace place = layout.row_place<kDim>(s.row);
-    const std::uint32_t* rows[2 * kDim];  // of the neighbours that lie in the same place
+    const std::uint32_t* rows[2 * kDim];  // of the neighbours at the same word index
     rows[0] = other + std::uint64_t{s.row} * stride;
     for (int k = 0; k < 2 * (kDim - 1); ++k) {
       rows[2 + k] = other + std::uint64_t{place.beside[k]} * stride;

@@ -1,5 +1,5 @@
-// What the systems of a bitlattice engine are, wherever their spins lie: their temperatures'
-// thresholds, how they start, what they draw.
+// What the systems of a bitlattice engine share on every device: the thresholds of their
+// temperatures, their initial spins and their draws.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,7 @@
-// The bytespin engine (Ising and Potts, q <= 255): one byte per site. A thread of the CPU advances
-// one system at a time, CUDA devices all of them together. The plain engine that every other is
-// checked against; it has all methods of labelling.
+// The bytespin engine (Ising and Potts, q <= 255): one byte per site. On a CPU a thread advances
+// one system at a time, a CUDA device advances all of them together. A system is one replica at one
+// temperature. This is the plain engine that all others are checked against; it offers every
+// labelling method.
 #pragma once
 
 #include <memory>

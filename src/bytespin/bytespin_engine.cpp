@@ -32,12 +32,13 @@ bool BytespinEngine::advance_systems(
 void BytespinEngine::check_spins(Bytes spins) const {
   if (std::any_of(spins.begin(), spins.end(), [&](std::uint8_t s) { return s >= plan_.states; })) {
     throw Error(ExitCode::data,
-                fmt::format("state of engine 'bytespin' holds a spin that is none of 0..{}",
+                fmt::format("invalid spin in the state of engine 'bytespin' (allowed: 0..{})",
                             plan_.states - 1));
   }
 }
 
-// The updates that the sums cover, then of every system the sizes and the quartic sum (low, high).
+// The number of updates in the sums, then the sizes and the quartic sum (low, high) of every
+// system.
 std::vector<std::uint64_t> BytespinEngine::save_sums() const {
   std::vector<std::uint64_t> words{cluster_updates_};
   for (std::size_t who = 0; who < systems_; ++who) {

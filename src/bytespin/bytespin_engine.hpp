@@ -1,5 +1,5 @@
-// What the bytespin engine is on every device: systems of one byte per site, in site order; all
-// that they share (plan.hpp).
+// The base of the bytespin engine on every device: systems of one byte per site, in site order, and
+// the plan that they share (plan.hpp).
 #pragma once
 
 #include <functional>
@@ -18,8 +18,8 @@ class BytespinEngine : public EngineBase {
 
  protected:
   bool is_few_cluster() const { return spec_.cluster == ClusterUpdate::few_cluster; }
-  // advance() of engines that make a step of all systems together; run(schedule, cycles) counts
-  // what it does.
+  // advance() for engines that step all systems together. run(schedule, cycles) does the updates
+  // and returns their counts.
   bool advance_systems(const EngineOptions& options, const Schedule& schedule, std::uint64_t cycles,
                        const std::function<void(const Schedule&, std::uint64_t)>& run);
 

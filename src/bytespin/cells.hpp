@@ -17,19 +17,19 @@ RW_HD std::uint32_t count_bits(std::uint32_t word) {
 #endif
 }
 
-// Which of 32 sites are no plain lattice cells, and where to find the modified ones.
+// Marks the modified sites and the sites at periodic edges among 32 sites.
 struct SiteGroup {
   std::uint32_t modified;  // bit: modified
   std::uint32_t edge;      // bit: a lattice neighbour is across the periodic boundary
   std::uint32_t before;    // modified sites before this group
 
-  // Place of a modified site in graph.modified_sites(); `bit` is its bit.
+  // Index in graph.modified_sites() of a modified site; `bit` is its bit in the group.
   RW_HD std::uint32_t index(std::uint32_t bit) const {
     return before + count_bits(modified & (bit - 1));
   }
 };
 
-// A bond of a modified cell. Three 32-bit words, so that few cache lines hold a cell.
+// A bond of a modified cell. Three 32-bit words keep a cell within few cache lines.
 struct Entry {
   Site to;
   std::uint32_t slot_low, slot_high;

@@ -33,7 +33,7 @@ DeviceGraph::DeviceGraph(const Plan& plan, cudaStream_t stream) : plan_(outline(
     weight.insert(weight.end(), tables.weight.begin(), tables.weight.end());
     bond.push_back(tables.bond);
   }
-  // A word's 64 sites may begin in the last group but one.
+  // The 64 sites of a word may begin in the last group but one.
   std::vector<SiteGroup> groups = plan.groups;
   groups.resize(groups.size() + 2);
   groups_ = upload(groups, stream);

@@ -1,4 +1,4 @@
-// A plan's copy on the device, with its owner.
+// Owns a plan's copy on the device.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -11,7 +11,7 @@ namespace rewise::bytespin {
 
 class DeviceGraph {
  public:
-  // On the device that is current; waits for the stream.
+  // Copies to the current device and synchronises with the stream.
   DeviceGraph(const Plan& plan, cudaStream_t stream);
 
   static std::uint64_t bytes(const Plan& plan);

@@ -1,8 +1,7 @@
-// A plan (plan.hpp) and its systems as kernels read them: pointers on the device and numbers,
-// passed by value. Nothing here owns memory.
+// Views of a plan (plan.hpp) and its systems, passed to kernels by value. Nothing here owns memory.
 //
-// Spins are bytes, 0 or 1 (Potts: 0 to q - 1), in site order; a system's spins start `stride` bytes
-// after those of the system before it, so that every system begins at a multiple of 256 bytes.
+// Spins are bytes, 0 or 1 (Potts: 0 to q - 1), in site order. `stride` is the distance between
+// systems in bytes, a multiple of 256.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +15,7 @@ namespace rewise::bytespin {
 
 struct DevicePlan {
   Lattice lattice;                  // dim 0: imported, every site is modified
-  std::uint32_t stride[kMaxDim]{};  // of a step in each direction, in sites
+  std::uint32_t stride[kMaxDim]{};  // distance in sites between neighbours in each direction
   std::uint64_t sites = 0;
   std::uint32_t max_degree = 0;
   bool potts = false;
@@ -30,13 +29,13 @@ struct DevicePlan {
   const RewiredSlot* rewired = nullptr;  // [rewired_count]
   std::uint64_t rewired_count = 0;
   // Per temperature t: bond[t]; flip[t * (2 max_degree + 1) + field_index()]; Potts: flip and
-  // weight [t * (max_degree + 1) + n], as Tables.
+  // weight [t * (max_degree + 1) + n], as in Tables.
   const Threshold* flip = nullptr;
   const std::uint64_t* weight = nullptr;
   const Threshold* bond = nullptr;
 
-  // Calls f(neighbour, bond slot) for every bond of a site, the two ends of a bond giving the same
-  // slot. kDim is lattice.dim: a compile-time constant where the caller has one (with_dim() below).
+  // Calls f(neighbour, bond slot) for every bond of a site. Both ends of a bond have the same slot.
+  // kDim is lattice.dim, as a compile-time constant if the caller has one (with_dim() below).
   template <int kDim, class F>
   RW_HD void for_each_neighbour(Site site, F&& f) const {
     const SiteGroup group = groups[site >> 5];
@@ -69,21 +68,21 @@ struct DevicePlan {
   }
 };
 
-// Bytes from a system's spins to the next system's.
+// Bytes between the spins of two systems.
 inline std::uint64_t system_stride(std::uint64_t sites) { return (sites + 255) / 256 * 256; }
 
-// The systems of a task, t * replicas + r, and which step they are at.
+// The systems of a task, t * replicas + r, and their current step.
 struct DeviceSystems {
   std::uint64_t seed = 0;
   std::uint32_t systems = 0;
   std::uint32_t replicas = 1;     // per temperature
-  std::uint32_t step = 0;         // of the (first) update that a kernel makes
-  std::uint64_t stride = 0;       // bytes from a system's spins to the next system's
+  std::uint32_t step = 0;         // of the first update that a kernel makes
+  std::uint64_t stride = 0;       // bytes between the spins of two systems
   std::uint8_t* spins = nullptr;  // [systems][stride], the first `sites` of a stride are spins
-  // [systems] cluster sums since the last measurement: Wolff adds the sizes of flipped clusters,
-  // Swendsen-Wang sum n^2.
+  // [systems] cluster sums since the last measurement. Wolff: sizes of flipped clusters;
+  // Swendsen-Wang: sum n^2.
   unsigned long long* pending = nullptr;
-  DevicePart part = {};  // of every system, which the device works on
+  DevicePart part = {};  // the part of every system that the device updates
 
   // The whole systems.
   DeviceSystems whole() const {
@@ -91,14 +90,14 @@ struct DeviceSystems {
     all.part = {};
     return all;
   }
-  // Of a launch that has `blocks` for each whole system.
+  // Converts the block index of a launch with `blocks` blocks per whole system.
   SystemBlocks blocks(std::uint64_t of_system) const { return {of_system, systems, part}; }
 
   RW_HD std::uint8_t* system(std::uint32_t who) const {
     return spins + static_cast<std::size_t>(who) * stride;
   }
   RW_HD std::uint32_t temperature(std::uint32_t who) const { return who / replicas; }
-  // Who draws in the update `ahead` steps after `step`.
+  // The key of draws in the update `ahead` steps after `step`.
   RW_HD DrawKey key(std::uint32_t who, std::uint32_t ahead = 0) const {
     return {seed, who, step + ahead};
   }

@@ -1,5 +1,5 @@
 // Draws of one block of slots (rules.hpp) with vectors (Highway; included once per instruction
-// set). A vector has at most 16 lanes: one to sixteen vectors make the 16 calls of a block.
+// set). A vector has at most 16 lanes, so 1 to 16 vectors make the 16 calls of a block.
 #if defined(RW_DRAWS_INL_HPP_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RW_DRAWS_INL_HPP_
 #undef RW_DRAWS_INL_HPP_
@@ -34,7 +34,7 @@ class BlockDraws {
     }
   }
 
-  // Bit s: the draw of the block's slot s is below the threshold.
+  // Bit s is set if the draw of slot s of the block is below the threshold.
   HWY_INLINE std::uint64_t mask(std::uint64_t block, Threshold threshold) {
     if (threshold == kCertain) return ~std::uint64_t{0};
     const D32 d;

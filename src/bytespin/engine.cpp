@@ -35,15 +35,14 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-// What a thread needs and counts while it advances systems.
+// Work space and counters of a thread.
 struct Worker {
   LocalScratch local;
   std::unique_ptr<WolffScratch> wolff;
   std::unique_ptr<SwendsenWangScratch> swendsen_wang;
   std::unique_ptr<FewClusterScratch> few_cluster;
   Work work;
-  // Of the system in hand, apart from those of others' systems: its place in a sweep, and the
-  // cluster sums of this call.
+  // Per system: its position within a sweep and the cluster sums of this call.
   SweepPlace place;
   std::uint64_t cluster_size = 0;
   WideSum cluster_quartic = 0;
@@ -71,7 +70,7 @@ class CpuEngine final : public BytespinEngine {
   void start();
   std::uint32_t advance_system(std::size_t who, const Schedule& schedule, std::uint64_t steps,
                                StopWatch& watch, Worker& worker);
-  // One update, false where it was stopped.
+  // Makes one update. Returns false if it was stopped.
   bool local_update(std::size_t who, const DrawKey& key, StopWatch& watch, Worker& worker);
   bool cluster_update(std::size_t who, const DrawKey& key, StopWatch& watch, Worker& worker);
   bool few_clusters(std::size_t who, const DrawKey& key, StopWatch& watch, Worker& worker);
@@ -160,7 +159,7 @@ bool CpuEngine::few_clusters(std::size_t who, const DrawKey& key, StopWatch& wat
   return sums.visited > 0;
 }
 
-// Brings a system to `steps` steps beyond step_, or where it is stopped; how many these are.
+// Advances a system to `steps` steps beyond step_, unless stopped. Returns the steps made.
 std::uint32_t CpuEngine::advance_system(std::size_t who, const Schedule& schedule,
                                         std::uint64_t steps, StopWatch& watch, Worker& worker) {
   std::uint32_t done = ahead_[who];
@@ -208,7 +207,7 @@ bool CpuEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
     cluster_size_[who] += worker.cluster_size;
     if (is_swendsen_wang()) cluster_quartic_[who] += worker.cluster_quartic;
   });
-  // The threads' times overlap: they divide the wall-clock time between the two kinds.
+  // The threads' times overlap, so they only give the ratio that divides the wall-clock time.
   Work sum;
   std::uint64_t passes = 0;
   for (Worker& worker : workers_) {
@@ -256,15 +255,15 @@ std::unique_ptr<Engine> make_bytespin_engine(const Graph& graph, const EngineSpe
   const auto methods = methods_from<BytespinMethods>(options.methods);
   tile_edge(methods.label, graph.lattice().dim, methods.label_tile);
   if (options.threads < 0) {
-    throw Error(ExitCode::usage, fmt::format("{} threads: out of range (0 for all cores, or more)",
+    throw Error(ExitCode::usage, fmt::format("{} threads: out of range (0 or more; 0 = all cores)",
                                              options.threads));
   }
   const bool coupled = !spec.model.is_ferromagnet() || spec.exchange;
   if (coupled && !options.devices.empty()) {
     throw Error(
         ExitCode::usage,
-        "several devices share systems of the ferromagnet alone, without fields and replica "
-        "exchange (name one device)");
+        "several devices cannot share systems with couplings, fields or replica exchange (choose "
+        "one device)");
   }
   if (options.device >= 0 || !options.devices.empty()) {
 #if defined(REWISE_HAVE_CUDA)

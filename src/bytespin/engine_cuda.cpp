@@ -1,5 +1,5 @@
-// The bytespin engine on a CUDA device: owns its memory, queues the kernels of all systems on a
-// stream, waits only where a caller needs numbers.
+// The bytespin engine on a CUDA device. Queues the kernels of all systems on a stream and waits
+// only if the caller needs numbers.
 #include "src/bytespin/engine_cuda.hpp"
 
 #include <fmt/format.h>
@@ -8,6 +8,7 @@
 
 #include "src/base/clock.hpp"
 #include "src/base/error.hpp"
+#include "src/base/require_memory.hpp"
 #include "src/bytespin/bytespin.hpp"
 #include "src/bytespin/bytespin_engine.hpp"
 #include "src/bytespin/device_graph.hpp"
@@ -27,14 +28,14 @@
 namespace rewise::bytespin {
 namespace {
 
-// Work that is queued ends before the memory that it uses goes.
-struct Finished {
+// Waits for queued work before the memory that it uses is freed.
+struct WaitAtEnd {
   const DeviceStream& device;
-  ~Finished() { device.finish(); }
+  ~WaitAtEnd() { device.finish(); }
 };
 
-// How a mixed schedule's time divides between its two kinds of updates: the first cycles are timed
-// by events on the stream, without waiting for the device in between.
+// Divides the time of a mixed schedule between its two kinds of updates. Events on the stream time
+// the first cycles, without waiting for the device in between.
 class PhaseTimer {
  public:
   PhaseTimer(const Schedule& schedule, cudaStream_t stream)
@@ -43,12 +44,12 @@ class PhaseTimer {
     for (std::size_t n = 0; n < 3 * kCycles; ++n) events_.emplace_back(true);
   }
 
-  // In this order in every cycle.
+  // Called in this order in every cycle.
   void start_local() { record(); }
   void start_cluster() { record(); }
   void end_cycle() { record(); }
 
-  // Of the time that the updates took; the stream has been waited for.
+  // Divides `seconds` of updates. Call after waiting for the stream.
   double cluster_fraction() const {
     double local = 0, cluster = 0;
     for (std::size_t n = 0; n + 2 < recorded_; n += 3) {
@@ -98,11 +99,11 @@ class CudaEngine final : public BytespinEngine, public HasDeviceSpins {
   void check_memory() const;
   void run(const Schedule& schedule, std::uint64_t cycles);
   void prepare_clusters();
-  // `updates` updates from the systems' step on.
+  // Queues `updates` updates, starting at the systems' step.
   void local_updates(std::uint32_t updates);
   void cluster_updates(std::uint32_t updates);
-  // Cluster sums on the device are added to those here. Waits. Returns the sites of the clusters
-  // found, of Swendsen-Wang something else.
+  // Adds the cluster sums on the device to those on the host; waits for the device. Returns the
+  // number of sites of the clusters found (undefined for Swendsen-Wang).
   std::uint64_t fetch_sums();
   void queue_measurement();  // into measured_
 
@@ -112,7 +113,7 @@ class CudaEngine final : public BytespinEngine, public HasDeviceSpins {
   const EngineOptions options_;
   const DeviceStream device_;
   const std::string device_name_;
-  const BytespinMethods methods_;  // none of them automatic
+  const BytespinMethods methods_;  // never `automatic`
   std::unique_ptr<DeviceGraph> graph_;
   std::unique_ptr<LocalCuda> local_;
   DeviceBuffer<std::uint8_t> spins_;           // [systems][stride]
@@ -120,14 +121,14 @@ class CudaEngine final : public BytespinEngine, public HasDeviceSpins {
   DeviceSystems on_device_;
   // [systems] sizes, then [systems][2] quartic (few-cluster: visited sites, 0)
   DeviceBuffer<unsigned long long> pending_sums_;
-  DeviceBuffer<std::int64_t> sums_;  // once measure_on_device() was called
-  // Of the cluster updates the one that is asked for.
+  DeviceBuffer<std::int64_t> sums_;  // allocated by the first measure_on_device()
+  // Only the requested cluster update exists.
   std::unique_ptr<WolffCuda> wolff_;
   std::unique_ptr<FewClusterCuda> few_cluster_;
   std::unique_ptr<SwendsenWangCuda> swendsen_wang_;
   std::unique_ptr<FusedSwendsenWang> fused_;
   std::unique_ptr<SwendsenWangLabelsCuda> labels_;
-  const Finished finished_{device_};  // the last member, so it goes first
+  const WaitAtEnd finished_{device_};  // the last member, so it is destroyed first
 };
 
 BytespinMethods CudaEngine::chosen(const EngineOptions& options) const {
@@ -179,14 +180,8 @@ void CudaEngine::check_memory() const {
   } else {
     need += SwendsenWangCuda::bytes(plan, systems(), stride);
   }
-  const std::size_t free = free_device_memory();
-  if (need <= free) return;
-  const auto gib = [](std::uint64_t bytes) { return static_cast<double>(bytes) / (1ull << 30); };
-  throw Error(
-      ExitCode::device,
-      fmt::format("{}: {:.1f} GiB are needed for {} sites x {} systems, {:.1f} GiB are free "
-                  "(reduce replicas, temperatures or the size)",
-                  device_name_, gib(need), plan_.sites, systems_, gib(free)));
+  require_memory(device_name_, fmt::format("{} sites x {} systems", plan_.sites, systems_), need,
+                 free_device_memory(), "reduce replicas, temperatures or the size");
 }
 
 void CudaEngine::prepare_clusters() {
@@ -237,8 +232,8 @@ void CudaEngine::run(const Schedule& schedule, std::uint64_t cycles) {
   on_device_.step = static_cast<std::uint32_t>(step_);
   const double start = now();
   PhaseTimer timer(schedule, device_.get());
-  // Swendsen-Wang updates alone are made in one go: the fast path keeps spins in a form of its own
-  // from one update of a run to the next.
+  // Consecutive Swendsen-Wang updates are queued together, because the fast path keeps spins in its
+  // own format between the updates of a run.
   const std::uint64_t together = schedule.local == 0 && is_swendsen_wang() ? cycles : 1;
   for (std::uint64_t cycle = 0; cycle < cycles; cycle += together) {
     timer.start_local();

@@ -7,8 +7,9 @@
 
 namespace rewise::bytespin {
 
-// On options.device. Error(device) if it does not exist or has too little memory: the text says how
-// much is needed and what to reduce. Error(usage) for what runs on the CPU only.
+// Runs on options.device. Throws Error(device) if it does not exist or has too little memory (the
+// message says how much is needed and what to reduce), Error(usage) for a method that runs on CPUs
+// only.
 std::unique_ptr<Engine> make_cuda_engine(const Graph& graph, const EngineSpec& spec,
                                          const EngineOptions& options);
 

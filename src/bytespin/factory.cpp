@@ -1,4 +1,4 @@
-// The bytespin engine for the code above the engines: how it is built, and what it needs.
+// How the bytespin engine is built, and its estimates of memory and time.
 #include "src/engine/factory.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace {
 
 double working(const EngineLoad& load, double threads) {
   const GraphSizes& s = load.graph;
-  double system = s.modified;  // bytes, of one that is updated
+  double system = s.modified;  // bytes of one system under update
   if (load.cluster_per_cycle > 0) {
     if (load.cluster == ClusterUpdate::swendsen_wang) {
       system += (s.dim / 8 + 0.125 + 4.25 + 2.5) * s.sites + 33 * s.rewired;
@@ -29,14 +29,14 @@ EngineMemory memory(const EngineLoad& load, double threads, bool on_device) {
   const double derived =
       12 * s.ends + 0.375 * s.sites + kGrowing * (16 * s.rewired + 8 * s.removed);
   if (load.coupled) {
-    // Couplings, fields and the sites by colour; of an update in progress a queue, trees and marks.
+    // Couplings, fields and the sites by colour; per update in progress a queue, trees and marks.
     const double own = derived + 4 * (std::max(s.dim, 1.0) + 2) * s.sites + 4 * s.rewired;
     const double systems = load.temperatures * load.replicas;
     if (!on_device) return {state + own, std::min(threads, systems) * 9 * s.sites, 0};
     return {own, state, state + own + 4.125 * systems * s.sites};
   }
   if (!on_device) return {state + derived, working(load, threads), 0};
-  // On the host: the start, and what is copied to the device.
+  // On the host: the initial spins and the copy for the device.
   return {derived, state, 2 * state + 4 * s.sites + 64 * s.modified + 24 * s.rewired};
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 struct WolffTraits {
   std::string_view name;
-  bool cpu;  // else CUDA devices alone
+  bool cpu;  // runs on CPUs; false: on CUDA devices only
 };
 
 // In the order of WolffMethod, after `automatic`.
@@ -91,7 +91,7 @@ std::any parse(const MethodWords& words, std::optional<ClusterUpdate> cluster, i
   const std::string wolff = word_of(words, kWolff);
   if (!wolff.empty() && cluster && *cluster != ClusterUpdate::wolff) {
     throw Error(ExitCode::usage,
-                fmt::format("{}: is for --cluster wolff, not {}", kWolff, to_string(*cluster)));
+                fmt::format("{}: requires --cluster wolff, not {}", kWolff, to_string(*cluster)));
   }
   methods.wolff = parse_wolff_method(wolff, kWolff);
   methods.label = parse_label_method(word_of(words, kLabel), kLabel);
@@ -133,7 +133,7 @@ std::string why_not(const std::any& any, bool on_cuda, bool shared) {
                        label_methods(&LabelTraits::ranks, " or "), to_string(methods.label));
   }
   if (on_cuda || has_cpu(methods.wolff)) return "";
-  return fmt::format("{}: '{}' is for CUDA devices (on the CPU there are: {})", kWolff,
+  return fmt::format("{}: '{}' needs a CUDA device (on the CPU: {})", kWolff,
                      to_string(methods.wolff), wolff_methods(true, false));
 }
 

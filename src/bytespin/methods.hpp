@@ -1,5 +1,5 @@
-// The methods among which the bytespin engine can choose for its cluster updates. They change its
-// speed and nothing else.
+// The methods of the bytespin engine's cluster updates. They change its speed, never its
+// trajectory.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace rewise {
 enum class WolffMethod {
   automatic,       // the device's fastest
   frontier,        // breadth first (Hawick, Leist & Playne 2010, algorithms 1-4)
-  frontier_local,  // a block goes on by itself for a while (their algorithm 5)
+  frontier_local,  // blocks continue locally for some steps (their algorithm 5)
   persistent,      // one kernel for all updates of a cycle (Komura & Okabe 2012)
   ccl,             // label all clusters, flip one
 };
@@ -30,10 +30,10 @@ struct BytespinMethods {
 
 // "" for automatic.
 std::string_view to_string(WolffMethod method);
-// Error(usage) for an unknown word, with the nearest; "" is automatic.
+// "" means automatic. Throws Error(usage) for an unknown word and names the nearest one.
 WolffMethod parse_wolff_method(std::string_view word, std::string_view origin);
-// All methods work for Ising and Potts. Some need a CUDA device, and never several devices that
-// share a system.
+// What differs between the methods; all of them work for Ising and Potts. Some need a CUDA device,
+// and these cannot share a system among devices.
 bool has_cpu(WolffMethod method);
 // Their names: "frontier, ccl", for messages and --help.
 std::string wolff_methods(bool cpu, bool cuda_alone, std::string_view between = ", ");

@@ -22,7 +22,7 @@ Tables make_tables(const EngineSpec& spec, double beta, int max_degree) {
   return tables;
 }
 
-// Whether a row along direction 0 lies at an edge of the others.
+// Whether a row along direction 0 lies at an edge in another direction.
 bool at_edge(const Lattice& lattice, std::uint64_t row) {
   for (unsigned k = 1; k < static_cast<unsigned>(lattice.dim); ++k) {
     const std::uint64_t x = row % lattice.extent[k];
@@ -32,7 +32,7 @@ bool at_edge(const Lattice& lattice, std::uint64_t row) {
   return false;
 }
 
-// Row by row: a division per site would take longer than an update of a large lattice.
+// Row by row, because a division per site would take longer than an update of a large lattice.
 std::vector<SiteGroup> make_groups(const Graph& g) {
   std::vector<SiteGroup> groups(g.sites() / 32 + 1);
   const Lattice& lattice = g.lattice();
@@ -66,12 +66,12 @@ Plan::Plan(const Graph& g, const EngineSpec& spec)
       bond_slots(BondSlots::make(g.lattice())),
       site_slots(SiteSlots::make(g.lattice())),
       slots(bond_slots.lattice_slots) {
-  // Sums over bonds, and labels on devices, know of bonds that moved, not of bonds that went.
+  // Sums over bonds, and labels on devices, support moved bonds but not removed ones.
   if (g.spec().bare) {
     throw Error(
         ExitCode::usage,
-        "the bytespin engine takes no lattice without its shortcuts (take --engine multispin, or "
-        "the graph as a list of bonds)");
+        "the bytespin engine does not support a lattice without its shortcuts (choose --engine "
+        "multispin, or read the graph as a list of bonds)");
   }
   entries.reserve(g.neighbours().size());
   StopCheck check;

@@ -17,8 +17,8 @@ struct Tables {
   // Ising: [2 max_degree + 1] by field_index(). Potts, Metropolis: [max_degree + 1] by the number
   // of equal neighbours that the move loses.
   std::vector<Threshold> flip;
-  // Potts, Glauber: [max_degree + 1] by how many fewer neighbours are in a state than in the most
-  // frequent one: 2^40 exp(-beta n).
+  // Potts, Glauber: 2^40 exp(-beta n), [max_degree + 1]; a state has n neighbours fewer than the
+  // most frequent state has.
   std::vector<std::uint64_t> weight;
   Threshold bond = 0;
 };
@@ -60,9 +60,9 @@ struct Plan {
   }
 };
 
-// The numbers of a plan without the pointers.
+// The numbers of a plan, without pointers.
 DevicePlan outline(const Plan& plan);
-// With pointers to the plan's memory, without tables.
+// The same with pointers to the plan's memory, without tables.
 DevicePlan host_plan(const Plan& plan);
 
 }  // namespace rewise::bytespin

@@ -1,10 +1,10 @@
-// The rules that the CPU and CUDA versions of the bytespin engine share: which random word decides
-// what, and which table entry a neighbourhood reads.
+// The rules that the CPU and CUDA versions of the bytespin engine share: the address of the random
+// word for each decision, and the table entry for each neighbourhood.
 //
-// Draws are numbered by slots. A block of 64 slots takes 16 Philox calls: slot s is word
-// (s / 16) % 4 of call 16 (s / 64) + s % 16. So 16 lanes that each make one call hold, word by
-// word, 64 consecutive draws in order, and comparing them with a threshold gives 64 mask bits.
-//   bond draws: 32 sites of one direction are 32 consecutive slots, the directions of these 32
+// Draws are numbered by slots. A block of 64 slots takes 16 Philox calls: slot s is word (s / 16) %
+// 4 of call 16 (s / 64) + s % 16. So 16 lanes that make one call each hold, word by word, 64
+// consecutive draws in order, and comparing them with a threshold gives 64 mask bits.
+//   bond draws: 32 sites of one direction have 32 consecutive slots; the directions of these 32
 //               sites follow each other; bonds outside the lattice come after all lattice slots
 //   site draws: sites of one colour are consecutive
 // `who` is the system index t * R + r, `step` the number of the update since the start of the run.
@@ -23,13 +23,13 @@ inline constexpr std::uint32_t kCallsPerBlock = 16;
 
 RW_HD std::uint64_t slot_item(std::uint64_t slot) { return (slot >> 6) << 4 | (slot & 15u); }
 RW_HD std::uint32_t slot_word(const Words4& words, std::uint64_t slot) {
-  // Selected, not indexed: a device would put the words into memory.
+  // Selects instead of indexing, which would move the words to memory on a device.
   const std::uint32_t low = (slot & 16u) != 0 ? words.w[1] : words.w[0];
   const std::uint32_t high = (slot & 16u) != 0 ? words.w[3] : words.w[2];
   return (slot & 32u) != 0 ? high : low;
 }
 
-// Who draws and when; with a stream and a slot, the address of a draw.
+// System and step of a draw; together with a stream and a slot, the address of the draw.
 struct DrawKey {
   std::uint64_t seed;
   std::uint32_t who, step;
@@ -73,14 +73,15 @@ struct SiteSlots {
   }
 };
 
-// Index into a table of flip thresholds [2 max_degree + 1] by s h, h the sum of the neighbours:
+// Index into a table of flip thresholds [2 max_degree + 1] by s h, h the sum of the neighbours;
 // `up` of `degree` neighbours point up.
 RW_HD std::uint32_t field_index(std::uint32_t spin, std::uint32_t up, std::uint32_t degree,
                                 std::uint32_t max_degree) {
   return spin != 0 ? max_degree + 2 * up - degree : max_degree + degree - 2 * up;
 }
 
-// One random bit per site, 128 sites a call: hot starts and Swendsen-Wang flips of Ising spins.
+// One random bit per site, 128 sites per call: random starts and Swendsen-Wang flips of Ising
+// spins.
 RW_HD std::uint32_t bit_item(Site site) { return site >> 7; }
 RW_HD std::uint32_t bit_of(const Words4& words, Site site) {
   return words.w[(site >> 5) & 3u] >> (site & 31u) & 1u;
@@ -95,11 +96,11 @@ RW_HD std::uint8_t any_state(std::uint32_t word, std::uint32_t q) {
   return static_cast<std::uint8_t>((std::uint64_t{word} * q) >> 32);
 }
 
-// The site a Wolff cluster grows from.
+// The seed site of a Wolff cluster.
 RW_HD Site wolff_seed(const Words4& words, std::uint64_t sites) {
   return uniform_below(word64(words, 0), static_cast<std::uint32_t>(sites));
 }
-// The state it takes; for two states the other one.
+// The new state of a Wolff cluster; for two states the other one.
 RW_HD std::uint8_t wolff_state(const Words4& words, std::uint32_t old, std::uint32_t q) {
   return other_state(words.w[2], old, q);
 }

@@ -15,7 +15,7 @@ std::vector<T> values_of(std::span<const std::uint8_t> bytes) {
   return values;
 }
 
-// Who has a site.
+// Maps sites to ranks.
 int rank_of(const Share& share, Site site) {
   int rank = 0;
   while (share.part(rank).last <= site) ++rank;
@@ -44,11 +44,12 @@ Extent BytespinShare::part(int rank) const {
           std::min(own.last * thickness_, all_planes_) * plane_};
 }
 
-// Of own modified cells the neighbours with another rank, but those in the planes that come whole;
-// and the cells themselves, which that rank likewise finds among the neighbours of its own.
-std::vector<BytespinShare::Far> BytespinShare::far_ends() const {
+// Lists, for own modified cells, the neighbours on another rank, except those in planes that are
+// exchanged completely; and the cells themselves, which that rank also lists as neighbours of its
+// own.
+std::vector<BytespinShare::FarSites> BytespinShare::far_ends() const {
   const Graph& graph = plan_->graph;
-  std::vector<Far> far(static_cast<std::size_t>(transport_.size())), some;
+  std::vector<FarSites> far(static_cast<std::size_t>(transport_.size())), some;
   const auto in_halo = [&](Site site, Extent of) {
     const std::uint64_t plane = site / plane_ * plane_;
     return plane == plane_before(of.first) || plane == plane_after(of.last);
@@ -61,13 +62,13 @@ std::vector<BytespinShare::Far> BytespinShare::far_ends() const {
       const Site end = graph.neighbours()[e];
       if (has(end)) continue;
       const int rank = rank_of(*this, end);
-      Far& other = far[static_cast<std::size_t>(rank)];
+      FarSites& other = far[static_cast<std::size_t>(rank)];
       if (!in_halo(end, own_)) other.received[plan_->lattice.colour(end)].push_back(end);
       if (!in_halo(site, part(rank))) other.sent[plan_->lattice.colour(site)].push_back(site);
     }
   }
   for (int rank = 0; rank < transport_.size(); ++rank) {
-    Far& other = far[static_cast<std::size_t>(rank)];
+    FarSites& other = far[static_cast<std::size_t>(rank)];
     other.rank = rank;
     bool any = false;
     for (int colour = 0; colour < 2; ++colour) {
@@ -82,22 +83,22 @@ std::vector<BytespinShare::Far> BytespinShare::far_ends() const {
   return some;
 }
 
-std::vector<BytespinShare::Joining> BytespinShare::joining_bonds() const {
-  std::vector<Joining> joining(static_cast<std::size_t>(transport_.size()));
+std::vector<BytespinShare::JoiningBonds> BytespinShare::joining_bonds() const {
+  std::vector<JoiningBonds> joining(static_cast<std::size_t>(transport_.size()));
   for (const RewiredSlot& r : plan_->rewired) {
     if (has(r.a) == has(r.b)) continue;
-    Joining& other = joining[static_cast<std::size_t>(rank_of(*this, has(r.a) ? r.b : r.a))];
+    JoiningBonds& other = joining[static_cast<std::size_t>(rank_of(*this, has(r.a) ? r.b : r.a))];
     if (has(r.a)) {
       other.from.push_back(r);
     } else {
       other.to.push_back(r);
     }
   }
-  // Both ranks have them in this order.
+  // Both ranks use this order.
   const auto by_a = [](const RewiredSlot& x, const RewiredSlot& y) {
     return std::pair(x.a, x.slot) < std::pair(y.a, y.slot);
   };
-  for (Joining& other : joining) {
+  for (JoiningBonds& other : joining) {
     std::sort(other.from.begin(), other.from.end(), by_a);
     std::sort(other.to.begin(), other.to.end(), by_a);
   }
@@ -118,9 +119,9 @@ std::vector<LabelPair> BytespinShare::unite(std::vector<LabelPair> edges) {
       transport_.broadcast(std::vector<std::uint8_t>(told.begin(), told.end())));
 }
 
-// Where a bond begins and where it ends is known to both ranks once the lists have been exchanged;
-// then a pass sends a label for each pair of labels, both ways. A label's entry here is a cluster's
-// in this slab, so analysis takes one step.
+// After the lists have been exchanged both ranks of a bond know its ends. Each pass then sends a
+// label for each pair of labels, both ways. A label's entry here is a cluster's label in this slab,
+// so that analysis takes one step.
 std::vector<LabelPair> BytespinShare::relax(std::vector<std::vector<LabelPair>> edges) {
   const auto ranks = static_cast<std::size_t>(transport_.size());
   std::vector<std::uint64_t> go(ranks), come(ranks);
@@ -141,12 +142,12 @@ std::vector<LabelPair> BytespinShare::relax(std::vector<std::vector<LabelPair>> 
   exchange_all(
       kEdges, [&](std::size_t r) { return one(go[r]); },
       [&](std::size_t r) { return one(come[r]); });
-  std::vector<std::vector<LabelPair>> back(ranks);  // of bonds that end here
+  std::vector<std::vector<LabelPair>> back(ranks);  // by bonds that end here
   for (std::size_t r = 0; r < ranks; ++r) back[r].resize(come[r]);
   exchange_all(
       kEdges, [&](std::size_t r) { return bytes_of(edges[r]); },
       [&](std::size_t r) { return bytes_of(back[r]); });
-  // [ranks] own labels, of bonds that begin here, then of those that end here.
+  // [ranks] own labels of bonds that begin here, then of those that end here.
   std::vector<std::vector<Site>> own(ranks), sent(ranks), received(ranks);
   std::vector<LabelPair> least;
   for (std::size_t r = 0; r < ranks; ++r) {
@@ -158,7 +159,7 @@ std::vector<LabelPair> BytespinShare::relax(std::vector<std::vector<LabelPair>> 
   }
   std::sort(least.begin(), least.end());
   least.erase(std::unique(least.begin(), least.end()), least.end());
-  for (std::vector<Site>& labels : own) {  // places in `least` from here on
+  for (std::vector<Site>& labels : own) {  // from here on: positions in `least`
     for (Site& label : labels) {
       label = static_cast<Site>(
           std::lower_bound(least.begin(), least.end(), LabelPair{label, label}) - least.begin());
@@ -166,7 +167,7 @@ std::vector<LabelPair> BytespinShare::relax(std::vector<std::vector<LabelPair>> 
   }
   for (std::uint64_t changed = 1; changed > 0; ++passes_) {
     for (std::size_t r = 0; r < ranks; ++r) {
-      // The other has the two kinds the other way round.
+      // The other rank has the two kinds in reverse order.
       const std::size_t begin = edges[r].size(), end = own[r].size();
       std::size_t at = 0;
       for (std::size_t k = begin; k < end; ++k) sent[r][at++] = least[own[r][k]].other;

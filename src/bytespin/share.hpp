@@ -1,7 +1,7 @@
-// A rank's share of the systems of a bytespin engine that ranks share (shared.hpp): whole planes of
-// the slowest extent. Here is what follows from the graph alone and what is the same on every
-// device: which sites go from rank to rank, which rewired bonds join slabs, and how clusters of
-// several slabs are united and summed up.
+// The subdomain of a rank when ranks share the systems of a bytespin engine (shared.hpp): whole
+// planes of the slowest extent (a slab). This file has what follows from the graph alone and what
+// is equal on every device: which sites are exchanged, which rewired bonds join slabs, and how
+// clusters of several slabs are united and summed.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@
 
 namespace rewise::bytespin {
 
-// Tags of planes on their way to the rank after and before, of far ends, and of labels likewise;
-// and of the graph.
+// Message tags of planes sent to the next and previous rank, of far ends, of labels likewise, and
+// of the graph.
 inline constexpr int kToAfter = distributed::kFirstTag, kToBefore = distributed::kFirstTag + 1,
                      kFar = distributed::kFirstTag + 2, kLabels = distributed::kFirstTag + 3,
                      kFarLabels = distributed::kFirstTag + 4, kEdges = distributed::kFirstTag + 5,
@@ -36,52 +36,53 @@ std::span<std::uint8_t> bytes_of(std::vector<T>& values) {
 class BytespinShare : public Share {
  public:
   std::uint64_t systems() const final { return systems_; }
-  // Of every system its bonds between unequal spins, and the sites in each state.
+  // Per system: bonds between unequal spins, and the sites in each state.
   std::uint64_t sums() const final { return systems_ * (1 + plan_->states); }
   Extent part(int rank) const final;
-  // Why the ranks cannot make Swendsen-Wang updates together, or nothing.
+  // The reason why the ranks cannot make Swendsen-Wang updates together, or an empty string.
   virtual std::string why_no_clusters() const { return ""; }
-  // On rank 0: of a system's Swendsen-Wang updates since the last call.
+  // Only on rank 0: sums over a system's Swendsen-Wang updates since the last call.
   ClusterSums take_sums(std::uint64_t who) { return std::exchange(cluster_sums_[who], {}); }
-  // Of the second stage of `kalentev` since the last call.
+  // Number of passes of the second stage of `kalentev` since the last call.
   std::uint64_t take_passes() { return std::exchange(passes_, 0); }
 
  protected:
-  // Slabs are cut where `thickness` planes end; the last may have fewer.
+  // Slabs are cut at multiples of `thickness` planes; the last slab may have fewer.
   BytespinShare(std::shared_ptr<const Plan> plan, const EngineSpec& spec,
                 distributed::Transport& transport, std::uint32_t thickness);
 
   int before() const { return (transport_.rank() + transport_.size() - 1) % transport_.size(); }
   int after() const { return (transport_.rank() + 1) % transport_.size(); }
-  // The first sites of the planes around those that begin and end there.
+  // The first sites of the planes before, at, and after the ends of the slab.
   std::uint64_t plane_before(std::uint64_t first) const {
     return (first + plan_->sites - plane_) % plan_->sites;
   }
   std::uint64_t plane_after(std::uint64_t last) const { return last % plan_->sites; }
   bool has(Site site) const { return site >= own_.first && site < own_.last; }
 
-  // Sites of either colour that go to another rank, or come from it: both know them in this order.
-  struct Far {
+  // Sites of either colour that are sent to, or received from, another rank; both use this order.
+  struct FarSites {
     int rank;
     std::vector<Site> sent[2], received[2];
   };
-  // Rewired bonds between this rank and another, by their ends a.
-  struct Joining {
+  // Rewired bonds between this rank and another, ordered by their ends a.
+  struct JoiningBonds {
     std::vector<RewiredSlot> from;  // a is here
-    std::vector<RewiredSlot> to;    // b is here: what is asked for
+    std::vector<RewiredSlot> to;    // b is here; the other rank requests them
   };
-  std::vector<Joining> joining_bonds() const;  // [ranks]
+  std::vector<JoiningBonds> joining_bonds() const;  // [ranks]
 
-  // The labels that bonds between slabs join, of this rank in, of all ranks united out.
+  // Input: pairs of labels of this rank that bonds between slabs join. Output: those of all ranks,
+  // united.
   std::vector<LabelPair> unite(std::vector<LabelPair> edges);
-  // The same, of own labels alone, by the second stage of Komura & Okabe 2013: labels on both sides
-  // of the bonds between slabs are compared until none changes. `edges` [ranks]: by whose the other
-  // label is.
+  // The same for own labels only, by the second stage of Komura & Okabe 2013: labels on both sides
+  // of the bonds between slabs are compared until none changes. `edges` [ranks]: pairs by the rank
+  // of the other label.
   std::vector<LabelPair> relax(std::vector<std::vector<LabelPair>> edges);
-  // Of an update of a system: sum n^2 and sum n^4.
+  // Adds the sum n^2 and sum n^4 of one update of a system.
   void add_update(std::uint64_t who, std::uint64_t square, WideSum fourth);
-  // Rank 0 adds up the clusters within slabs, and those of several slabs from their parts, to those
-  // of a system.
+  // On rank 0: combines the clusters within slabs, and the parts of clusters of several slabs, to
+  // the sums of a system.
   void sum_up(std::uint64_t who, const SlabClusters::Sums& own,
               const std::vector<LabelPair>& parts);
 
@@ -90,18 +91,18 @@ class BytespinShare : public Share {
   distributed::Transport& transport_;
   const std::uint64_t systems_, all_planes_, plane_;  // sites of a plane
   const std::uint32_t thickness_;
-  const Extent own_;            // sites
-  const std::vector<Far> far_;  // by rank
+  const Extent own_;                 // sites
+  const std::vector<FarSites> far_;  // by rank
 
  private:
-  std::vector<Far> far_ends() const;
+  std::vector<FarSites> far_ends() const;
 
   std::vector<ClusterSums> cluster_sums_;  // [systems]
   std::uint64_t passes_ = 0;
 };
 
 #if defined(REWISE_HAVE_CUDA)
-// On a CUDA device. Several ranks may have the same. Error(device) where there is no such device,
+// On a CUDA device, which several ranks may share. Throws Error(device) if there is no such device
 // or its memory is too small.
 std::unique_ptr<BytespinShare> make_cuda_share(std::shared_ptr<const Plan> plan,
                                                const EngineSpec& spec,

@@ -1,24 +1,22 @@
-// A rank's share on a CUDA device: a device alone that works on a part of every system
-// (device_part.hpp), with the kernels of the engine in one process (engine_cuda.cpp). Every system
-// has room for all its sites there, so that sites keep their numbers; those beyond the slab, its
-// halo and the far ends of its bonds hold nothing that is used. Messages go from device to device
-// (engine/device_mail.hpp). Of a colour of a sweep the modified cells and the slab's outer planes
-// go first, on a stream of their own, and are exchanged, Ising spins as bits, while those between
-// are updated.
+// A rank's subdomain on a CUDA device: the kernels of the engine in one process (engine_cuda.cpp)
+// work on a part of every system (device_part.hpp). Every system has room for all its sites, so
+// that sites keep their numbers; memory beyond the slab, its halo and the far ends of its bonds is
+// unused. Messages are sent from device to device (engine/device_mail.hpp). In each colour of a
+// sweep the modified cells and the slab's outer planes are updated first, on a stream of their own,
+// and exchanged (Ising spins as bits) while the planes between are updated.
 //
 // Swendsen-Wang (swendsen_wang_fused.hpp): the slab's tiles are labelled and joined on the device.
-// Then, as on CPUs (shared.cpp), ends of bonds go to the slab where the bond begins, which knows
-// the labels that it joins. These pairs go to all ranks, each of which unites all of them on its
-// device, the quicker way where rewired bonds make millions of them: its clusters of several slabs
-// get the smallest label of all. The sites of their parts follow with the pairs of the next update,
-// and are added up, each cluster's by the rank that its label picks, on the urgent stream beside
-// the next tiles, as all that the next labels do not wait for. Between peers all of this is queued,
-// and kernels read what other ranks have where it lies: the host waits for no device within a batch
-// of updates. Where no bond is rewired, the next update's bonds are drawn beside what goes between
-// slabs, as many as there is time for. From one update of a run to the next the spins stay in the
-// form of that path; halo and far ends follow at the end.
+// Then, as on CPUs (shared.cpp), the ends of bonds are sent to the slab where the bond begins,
+// which lists the pairs of labels that it joins. All ranks receive these pairs, and each unites
+// them on its device (faster where rewired bonds make millions of pairs): clusters of several slabs
+// get the smallest label of all. The sizes of their parts are sent with the pairs of the next
+// update and summed by the rank that the cluster's label selects, on the urgent stream,
+// concurrently with the next tiles. Between peers all of this is queued and kernels read the memory
+// of other ranks: the host does not wait for a device within a batch of updates. If no bond is
+// rewired, the next update's bonds are drawn during the exchange. Between updates of a run the
+// spins stay in the format of that path; halo and far ends follow at the end.
 //
-// By the method `kalentev` an update has the two stages of Komura & Okabe 2013: label equivalence
+// With the method `kalentev` an update has the two stages of Komura & Okabe 2013: label equivalence
 // within the slab on the device (slab_labels_cuda.hpp), then between slabs, pass by pass, on hosts.
 #include <fmt/format.h>
 
@@ -29,6 +27,7 @@
 #include <utility>
 
 #include "src/base/error.hpp"
+#include "src/base/require_memory.hpp"
 #include "src/bytespin/device_graph.hpp"
 #include "src/bytespin/local/local_cuda.hpp"
 #include "src/bytespin/local/observe_cuda.hpp"
@@ -52,7 +51,7 @@ std::uint32_t tile_planes(const Lattice& lattice) {
                   [&]<int kDim>() { return 1u << (kDim >= 2 ? tile_bits<kDim>(kDim - 1) : 0); });
 }
 
-// Slabs end where tiles do if there are enough for all ranks and the updates need it.
+// Slabs end at tile borders if there are enough tiles for all ranks and the updates need it.
 std::uint32_t thickness_of(const Plan& plan, const EngineSpec& spec, LabelMethod method,
                            int ranks) {
   if (method == LabelMethod::kalentev) return 1;
@@ -115,7 +114,7 @@ class CudaShare final : public BytespinShare {
   void exchange_lists(std::uint64_t who, std::uint32_t update, bool pairs);
   void add_parts(std::uint64_t who, std::uint32_t update);
   AdoptedLabels adopted(std::uint64_t who);
-  // What is queued on the one stream from here on comes after what is queued on the other.
+  // Work queued on one stream from here on waits for all earlier work of the other stream.
   void urgent_follows() {
     done_.record(stream());
     done_.hold(urgent_.get());
@@ -142,52 +141,53 @@ class CudaShare final : public BytespinShare {
   DeviceBuffer<RewiredSlot> measured_bonds_;
   DeviceSystems on_device_;
 
-  // Of each colour the spins that go to other ranks and come from there, rank by rank in multiples
-  // of 128: outer planes and far ends.
-  struct Exchanged {
+  // For each colour, the spins that other ranks receive and send, rank by rank in multiples of 128:
+  // outer planes and far ends.
+  struct ColourExchange {
     DeviceBuffer<Site> sites;
     std::vector<std::uint64_t> count;  // as with_
     DeviceBuffer<std::uint8_t> spins;  // [systems][sites] bits or bytes
   };
   std::vector<int> with_;  // ranks
-  Exchanged sent_[2], received_[2];
+  ColourExchange sent_[2], received_[2];
 
   // Clusters
   std::unique_ptr<FusedSwendsenWang> fused_;
-  std::unique_ptr<SlabLabelsCuda> slab_labels_;  // of kalentev, in place of all that follows
-  std::vector<Joining> joining_;                 // [ranks]
+  std::unique_ptr<SlabLabelsCuda> slab_labels_;  // for kalentev, instead of all that follows
+  std::vector<JoiningBonds> joining_;            // [ranks]
   SlabBorders slab_;
-  DeviceBuffer<RewiredSlot> inside_, told_, asked_;  // both ends here; one
+  DeviceBuffer<RewiredSlot> inside_, told_, asked_;  // both ends here; one end here
   DeviceBuffer<std::uint32_t> told_places_;
-  DevicePlan joined_;  // with the former alone
+  DevicePlan joined_;  // with the bonds of inside_ only
   DeviceBuffer<unsigned long long> ends_out_, ends_in_;
-  DeviceBuffer<std::uint64_t> ends_first_;        // as RankEnds
-  DeviceBuffer<unsigned long long> pairs_, met_;  // of this slab's borders; pairs [2], in turns
+  DeviceBuffer<std::uint64_t> ends_first_;  // as RankEnds
+  DeviceBuffer<unsigned long long> pairs_,
+      met_;  // of this slab's borders; two sets of pairs, used alternately
   std::uint32_t pairs_turn_ = 0;
-  // Of all ranks, where they do not lie on a device that is reached from here.
-  struct Gathered {
+  // Copies of the lists of all ranks, if this device cannot read them in place.
+  struct GatheredLists {
     std::vector<std::uint64_t> first;  // [ranks + 1] where their lists begin
     DeviceBuffer<unsigned long long> words;
-    std::uint64_t most = 0;  // words of one, but the first
+    std::uint64_t most = 0;  // words of the longest list, without its first word
   };
-  Gathered all_pairs_, all_parts_;
-  Gathered gathered(std::uint64_t own_most);
-  // Where ends and lists lie, row by row: the ends, pairs in their turns, parts [2][systems].
+  GatheredLists all_pairs_, all_parts_;
+  GatheredLists gathered(std::uint64_t own_most);
+  // Addresses of ends and lists, row by row: the ends, two sets of pairs, parts [2][systems].
   using Address = const unsigned long long*;
   std::vector<Address> addresses_;  // [rows][1 + ranks]
   DeviceBuffer<Address> addresses_on_device_;
   const Address* on_device(std::uint64_t row, std::span<const Address> addresses);
   std::vector<Address> reached(std::span<const Message> out, std::span<const Message> in);
-  RankLists pairs_lists_, parts_lists_;  // in hand
+  RankLists pairs_lists_, parts_lists_;  // of the current update
   DeviceBuffer<unsigned long long> table_;
-  // Of clusters of several slabs, of the update in hand.
+  // Clusters of several slabs in the current update.
   DeviceBuffer<std::uint32_t> nodes_, adopted_count_;  // [systems][labels], [systems]
   DeviceBuffer<Site> smallest_;                        // [systems][labels]
-  DeviceBuffer<unsigned long long> parts_;             // [2][systems][1 + labels], updates in turns
+  DeviceBuffer<unsigned long long> parts_;        // [2][systems][1 + labels], alternating by update
   DeviceBuffer<unsigned long long> part_sums_;    // [batch][systems][3] as if they were clusters
   DeviceBuffer<unsigned long long> border_sums_;  // likewise of clusters of several slabs
   std::uint64_t most_labels_ = 0;
-  std::unique_ptr<DeviceMail> mail_;  // goes first
+  std::unique_ptr<DeviceMail> mail_;  // destroyed first
 };
 
 CudaShare::CudaShare(std::shared_ptr<const Plan> plan, const EngineSpec& spec, Transport& transport,
@@ -234,9 +234,10 @@ std::string CudaShare::why_no_clusters() const {
   const std::uint32_t tile = tile_planes(lattice_);
   if (takes && thickness_ == tile) return "";
   return fmt::format(
-      "{} ranks on CUDA devices cannot share swendsen-wang updates of this lattice: they do so of "
-      "two to four dimensions whose first extent is a multiple of {}, with a last extent of more "
-      "than {} (take --label-method kalentev or --device cpu, which share any)",
+      "{} ranks on CUDA devices cannot share swendsen-wang updates of this lattice: it needs two "
+      "to "
+      "four dimensions, a first extent that is a multiple of {} and a last extent above {} (or "
+      "choose --label-method kalentev or --device cpu, which support any lattice)",
       transport_.size(), kWordSites, tile * static_cast<std::uint32_t>(transport_.size() - 1));
 }
 
@@ -249,28 +250,24 @@ void CudaShare::check_memory() const {
   if (clusters && method_ == LabelMethod::kalentev) need += 9 * systems_ * stride_;
   if (clusters && method_ == LabelMethod::fast) {
     need += FusedSwendsenWang::bytes(plan, systems, rows());
-    // What goes between slabs, in words of 8 bytes, the table of labels most of it.
+    // Memory for the exchange between slabs, in words of 8 bytes; the table of labels is most of
+    // it.
     std::uint64_t ends = 2 * plane_;
     for (const RewiredSlot& r : plan_->rewired) ends += has(r.a) != has(r.b) ? 1 : 0;
     need += 8 * ends * (3 + 8 * static_cast<std::uint64_t>(transport_.size()) + 3 * systems_);
   }
   device_.use();
-  const std::size_t free = free_device_memory();
-  if (need <= free) return;
-  const auto gib = [](std::uint64_t bytes) { return static_cast<double>(bytes) / (1ull << 30); };
-  throw Error(ExitCode::device,
-              fmt::format("cuda:{}: {:.1f} GiB are needed for its planes of {} systems, {:.1f} GiB "
-                          "are free (take more devices, or reduce replicas, temperatures or the "
-                          "size)",
-                          device_.device(), gib(need), systems_, gib(free)));
+  require_memory(fmt::format("cuda:{}", device_.device()),
+                 fmt::format("its planes of {} systems", systems_), need, free_device_memory(),
+                 "use more devices, or reduce replicas, temperatures or the size");
 }
 
 // Both ranks list the sites in the same order.
 void CudaShare::upload_exchanged() {
   if (transport_.size() == 1) return;
-  std::vector<Far> all(static_cast<std::size_t>(transport_.size()));
-  const auto of = [&](int rank) -> Far& { return all[static_cast<std::size_t>(rank)]; };
-  for (const Far& far : far_) of(far.rank) = far;
+  std::vector<FarSites> all(static_cast<std::size_t>(transport_.size()));
+  const auto of = [&](int rank) -> FarSites& { return all[static_cast<std::size_t>(rank)]; };
+  for (const FarSites& far : far_) of(far.rank) = far;
   const auto add_plane = [&](std::vector<Site>(&sites)[2], std::uint64_t first) {
     for (std::uint64_t site = first; site < first + plane_; ++site) {
       sites[lattice_.colour(static_cast<Site>(site))].push_back(static_cast<Site>(site));
@@ -282,12 +279,12 @@ void CudaShare::upload_exchanged() {
   add_plane(of(after()).received, plane_after(own_.last));
   for (int rank = 0; rank < transport_.size(); ++rank) {
     const bool next_to = rank == before() || rank == after();
-    const bool is_far =
-        std::any_of(far_.begin(), far_.end(), [&](const Far& far) { return far.rank == rank; });
+    const bool is_far = std::any_of(far_.begin(), far_.end(),
+                                    [&](const FarSites& far) { return far.rank == rank; });
     if (next_to || is_far) with_.push_back(rank);
   }
   const auto upload = [&](int colour, bool sent) {
-    Exchanged& exchanged = (sent ? sent_ : received_)[colour];
+    ColourExchange& exchanged = (sent ? sent_ : received_)[colour];
     std::vector<Site> sites;
     for (const int rank : with_) {
       std::vector<Site>& of_rank = (sent ? of(rank).sent : of(rank).received)[colour];
@@ -308,9 +305,9 @@ void CudaShare::upload_exchanged() {
   }
 }
 
-// What rewired bonds change in a count of the lattice: each is counted where it begins, and the
-// lattice bond that it was taken off where that begins. An entry of the list does both: here one of
-// the two joins nothing, or is none.
+// The correction of a count for rewired bonds. Each rewired bond is counted by the slab where it
+// begins, the removed lattice bond by the slab where that begins. An entry of the list holds both:
+// if only one of them begins here, the other is replaced by a bond of a site with itself.
 void CudaShare::upload_measured_bonds() {
   const BondSlots& slots = plan_->bond_slots;
   std::vector<RewiredSlot> bonds;
@@ -328,12 +325,12 @@ void CudaShare::upload_measured_bonds() {
 void CudaShare::exchange(Extent systems, int colour) {
   if (transport_.size() == 1) return;
   const bool bits = !plan_->potts;
-  Exchanged &sent = sent_[colour], &received = received_[colour];
+  ColourExchange &sent = sent_[colour], &received = received_[colour];
   const auto bytes = [&](std::uint64_t sites) { return bits ? sites / 8 : sites; };
-  const auto of_system = [&](Exchanged& exchanged, std::uint64_t who) {
+  const auto of_system = [&](ColourExchange& exchanged, std::uint64_t who) {
     return exchanged.spins.data() + (who - systems.first) * bytes(exchanged.sites.size());
   };
-  const auto list = [&](Exchanged& exchanged) {
+  const auto list = [&](ColourExchange& exchanged) {
     std::vector<Message> messages;
     for (std::uint64_t who = systems.first; who < systems.last; ++who) {
       std::uint8_t* at = of_system(exchanged, who);
@@ -361,13 +358,13 @@ void CudaShare::fetch(std::uint64_t who) {
   if (transport_.size() == 1) return;
   if (!mail_) {
     mail_ = std::make_unique<DeviceMail>(transport_, device_.device());
-    for (Exchanged& sent : sent_) mail_->lend({sent.spins.data(), sent.spins.size()});
+    for (ColourExchange& sent : sent_) mail_->lend({sent.spins.data(), sent.spins.size()});
   }
   for (int colour = 0; colour < 2; ++colour) exchange({who, who + 1}, colour);
   mail_->finish(urgent_.get());
 }
 
-// Either half of a colour reads what both have done of the other.
+// Each half of a colour reads results of both halves of the other colour.
 void CudaShare::sweep(std::uint64_t step) {
   on_device_.step = static_cast<std::uint32_t>(step);
   for (int colour = 0; colour < 2; ++colour) {
@@ -381,7 +378,7 @@ void CudaShare::sweep(std::uint64_t step) {
   }
 }
 
-// All systems at once, as the engine asks.
+// Fetches all systems at once, because the engine requests them together.
 void CudaShare::advance(const Advance& what) {
   device_.use();
   std::uint64_t step = what.step;
@@ -428,7 +425,7 @@ void CudaShare::prepare_clusters() {
                                                static_cast<std::uint32_t>(systems_), rows());
   joining_ = joining_bonds();
   std::vector<RewiredSlot> told, asked;
-  for (const Joining& with : joining_) {
+  for (const JoiningBonds& with : joining_) {
     told.insert(told.end(), with.to.begin(), with.to.end());
     asked.insert(asked.end(), with.from.begin(), with.from.end());
   }
@@ -460,7 +457,7 @@ void CudaShare::prepare_clusters() {
   ends_out_ = DeviceBuffer<unsigned long long>(slab_.ends_out());
   ends_in_ = DeviceBuffer<unsigned long long>(slab_.ends_in());
   std::vector<std::uint64_t> first{0, plane_};
-  for (const Joining& with : joining_) first.push_back(first.back() + with.from.size());
+  for (const JoiningBonds& with : joining_) first.push_back(first.back() + with.from.size());
   ends_first_ = DeviceBuffer<std::uint64_t>(first, stream());
   pairs_ = DeviceBuffer<unsigned long long>(2 * (1 + slab_.ends_in()));
   pairs_.clear(stream());
@@ -488,12 +485,12 @@ void CudaShare::prepare_clusters() {
   lend(parts_);
 }
 
-CudaShare::Gathered CudaShare::gathered(std::uint64_t own_most) {
+CudaShare::GatheredLists CudaShare::gathered(std::uint64_t own_most) {
   std::vector<std::uint64_t> most(static_cast<std::size_t>(transport_.size()));
   most[static_cast<std::size_t>(transport_.rank())] = own_most;
   transport_.sum(most);
   transport_.broadcast(bytes_of(most));
-  Gathered all;
+  GatheredLists all;
   all.first.push_back(0);
   for (const std::uint64_t of_rank : most) all.first.push_back(all.first.back() + 1 + of_rank);
   all.most = *std::max_element(most.begin(), most.end());
@@ -501,7 +498,7 @@ CudaShare::Gathered CudaShare::gathered(std::uint64_t own_most) {
   return all;
 }
 
-// Between two exchanges of the same they hardly ever change.
+// Buffers are reused between exchanges of equal size, which is the usual case.
 const CudaShare::Address* CudaShare::on_device(std::uint64_t row,
                                                std::span<const Address> addresses) {
   const std::uint64_t first = row * (1 + joining_.size());
@@ -525,12 +522,12 @@ void CudaShare::cluster_updates(std::uint64_t step, std::uint64_t updates) {
   for (std::uint64_t who = 0; who < systems_; ++who) fetch(who);
 }
 
-// By label equivalence in two stages, system by system.
+// Label equivalence in two stages, system by system.
 void CudaShare::label_updates(std::uint64_t step, std::uint64_t updates) {
   if (!slab_labels_) {
     joining_ = joining_bonds();
     std::vector<RewiredSlot> told, asked;
-    for (const Joining& with : joining_) {
+    for (const JoiningBonds& with : joining_) {
       told.insert(told.end(), with.to.begin(), with.to.end());
       asked.insert(asked.end(), with.from.begin(), with.from.end());
     }
@@ -568,7 +565,7 @@ void CudaShare::label_updates(std::uint64_t step, std::uint64_t updates) {
 std::vector<Site> CudaShare::labels_beyond(std::uint64_t who) {
   std::vector<Site> own = slab_labels_->border_labels(who);
   std::size_t asked = 0;
-  for (const Joining& with : joining_) asked += with.from.size();
+  for (const JoiningBonds& with : joining_) asked += with.from.size();
   std::vector<Site> beyond(plane_ + asked);
   transport_.post_receive(after(), kLabels, bytes_of(std::span(beyond).first(plane_)));
   transport_.post_send(before(), kLabels, bytes_of(std::span(own).first(plane_)));
@@ -593,7 +590,7 @@ void CudaShare::cluster_batch(std::uint64_t step, std::uint32_t updates) {
   tiles.part = rows();
   part_sums_.clear(stream());
   border_sums_.clear(stream());
-  const std::uint64_t systems = transport_.size() > 1 ? systems_ : 0;  // that have other slabs
+  const std::uint64_t systems = transport_.size() > 1 ? systems_ : 0;  // if there are other slabs
   for (std::uint32_t n = 0; n < updates; ++n) {
     tiles.step = on_device_.step = static_cast<std::uint32_t>(step + n);
     launch_fused_tiles(plan, labels, tiles, n, stream());
@@ -659,16 +656,16 @@ RankEnds CudaShare::exchange_ends() {
   };
   add(before(), plane_, after(), plane_);
   for (int rank = 0; rank < transport_.size(); ++rank) {
-    const Joining& with = joining_[static_cast<std::size_t>(rank)];
+    const JoiningBonds& with = joining_[static_cast<std::size_t>(rank)];
     add(rank, with.to.size(), rank, with.from.size());
   }
   return {on_device(0, reached(out, in)), ends_first_.data()};
 }
 
-// The pairs of all ranks; and the parts of the update before.
+// Exchanges the pairs of all ranks and the parts of the previous update.
 void CudaShare::exchange_lists(std::uint64_t who, std::uint32_t update, bool pairs) {
   std::vector<Message> out, in;
-  const auto add = [&](unsigned long long* own, Gathered& all) {
+  const auto add = [&](unsigned long long* own, GatheredLists& all) {
     const auto bytes = [&](int rank) {
       const auto* first = all.first.data() + rank;
       return 8 * (first[1] - first[0]);
@@ -683,7 +680,8 @@ void CudaShare::exchange_lists(std::uint64_t who, std::uint32_t update, bool pai
   if (update > 0) add(parts(who, update + 1), all_parts_);
   const std::vector<Address> at = reached(out, in);
   const std::size_t ranks = joining_.size();
-  const auto lists = [&](std::uint64_t row, std::size_t first, const Gathered& all) -> RankLists {
+  const auto lists = [&](std::uint64_t row, std::size_t first,
+                         const GatheredLists& all) -> RankLists {
     return {on_device(row, std::span(at).subspan(first, ranks)), static_cast<std::uint32_t>(ranks),
             all.most};
   };
@@ -702,7 +700,7 @@ std::vector<CudaShare::Address> CudaShare::reached(std::span<const Message> out,
   return at;
 }
 
-// Of the update before, as the lists in hand have them.
+// Sums of the previous update, from the lists just received.
 void CudaShare::add_parts(std::uint64_t who, std::uint32_t update) {
   if (update == 0) return;
   launch_border_sums(static_cast<std::uint32_t>(transport_.rank()), parts_lists_, {table_.data()},
@@ -710,7 +708,7 @@ void CudaShare::add_parts(std::uint64_t who, std::uint32_t update) {
   launch_clear_table(parts_lists_, {table_.data()}, urgent_.get());
 }
 
-// When what the stream has so far is done; of all systems.
+// For all systems, after the stream's current work.
 void CudaShare::size_parts(std::uint32_t update) {
   urgent_follows();
   for (std::uint64_t who = 0; who < systems_; ++who) {
@@ -721,8 +719,8 @@ void CudaShare::size_parts(std::uint32_t update) {
   adopted_count_.clear(urgent_.get());
 }
 
-// The device has summed up all clusters' parts as if each were a cluster: of clusters of several
-// slabs they are taken out, and one rank has what these make together.
+// The device has summed every part as if it were a cluster. The parts of clusters of several slabs
+// are subtracted, and one rank adds the combined clusters.
 void CudaShare::sum_batch(std::uint32_t updates) {
   if (mail_) mail_->wait(stream());
   const DeviceLabels& labels = fused_->labels().common;

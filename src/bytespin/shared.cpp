@@ -1,14 +1,13 @@
-// A rank keeps its sites where they lie among all, and beside them, after every update of a colour,
-// the plane before and the plane after its own, and the far ends of the bonds of its modified
-// cells: what its sites have as neighbours. Memory of other sites is never touched, so that the
-// system gives none for it. Which far ends go from rank to rank follows from the graph alone and is
-// known to both.
+// Each rank stores its sites at their usual positions, and beside them its halo: the plane before
+// and the plane after its own, and the far ends of the bonds of its modified cells, updated after
+// every update of a colour. Memory of other sites is never touched, so the operating system does
+// not allocate it. Both ranks derive the lists of far ends from the graph.
 //
-// Swendsen-Wang (slab_clusters.hpp): each rank labels its slab; labels of its first plane go to the
-// rank before, those of ends of rewired bonds to the rank of the other end, which so knows the
-// labels that bonds between slabs join. These pairs are gathered by rank 0 and united once; all get
-// to know the labels that changed, and flip. By `kalentev` (Komura & Okabe 2013) nothing is
-// gathered: ranks compare labels with those that they join with until none changes.
+// Swendsen-Wang (slab_clusters.hpp): each rank labels its slab. It sends the labels of its first
+// plane to the rank before, and those of ends of rewired bonds to the rank of the other end, which
+// then lists the pairs of labels that bonds between slabs join. Rank 0 gathers and unites these
+// pairs once and sends the changed labels to all; then the clusters flip. With `kalentev` (Komura &
+// Okabe 2013) nothing is gathered: ranks exchange labels with their neighbours until none changes.
 #include "src/bytespin/shared.hpp"
 
 #include <fmt/format.h>
@@ -69,9 +68,9 @@ class CpuShare final : public BytespinShare {
   };
   std::vector<Messages> far_messages_;  // as far_
   std::vector<LocalScratch> scratch_;   // [threads]
-  // Swendsen-Wang: rewired bonds between ranks, end a here or end b, by the other's rank.
+  // Swendsen-Wang: rewired bonds between ranks (end a or end b here), by the other rank.
   std::unique_ptr<SlabClusters> clusters_;
-  std::vector<Joining> joining_;           // [ranks]
+  std::vector<JoiningBonds> joining_;      // [ranks]
   std::unique_ptr<std::uint8_t[]> spins_;  // [systems][sites]
 };
 
@@ -90,7 +89,7 @@ CpuShare::CpuShare(std::shared_ptr<const Plan> plan, const EngineSpec& spec, Tra
   }
 }
 
-// A rank with a single plane that is both before and after its only neighbour sends it once.
+// If the neighbour before is also the one after, a slab of a single plane sends it once.
 void CpuShare::exchange(Extent systems, int colour) {
   if (transport_.size() == 1) return;
   const auto plane = [&](std::uint64_t who, std::uint64_t first) {
@@ -156,8 +155,8 @@ void CpuShare::advance(const Advance& what) {
   }
 }
 
-// The labels that bonds between slabs join, whose end a, or lower end, is here, by whose the other
-// is.
+// Pairs of labels that bonds between slabs join, for bonds with end a, or the lower end, here; by
+// the other rank.
 std::vector<std::vector<LabelPair>> CpuShare::joined_labels(const Tables& tables,
                                                             const DrawKey& key,
                                                             const std::uint8_t* spins) {
@@ -223,10 +222,10 @@ void CpuShare::count(std::span<std::uint64_t> sums) {
   }
 }
 
-// What a rank needs of a graph: the rewired bonds that end in its slab or were taken off there.
-// Cells beyond the slab may lack neighbours then; nobody asks for these.
+// The part of a graph that a rank needs: the rewired bonds that end in its slab or were removed
+// there. Cells beyond the slab may lack neighbours; they are not used.
 
-// Which ranks need what lies in a plane: first to last.
+// The ranks, first to last, that need a plane.
 class NearRanks {
  public:
   NearRanks(const GraphSpec& spec, int ranks)
@@ -234,7 +233,8 @@ class NearRanks {
         plane_(lattice_.sites() / spec.extents.back()),
         first_(spec.extents.back(), ranks),
         last_(spec.extents.back(), -1) {
-    // Slabs on CUDA devices end where tiles do, less than so many planes from where others end.
+    // Slabs on CUDA devices end at tile borders, which are less than this many planes from the ends
+    // that other slabs would have.
     constexpr std::uint64_t kTilePlanes = 64;
     const std::uint64_t planes = first_.size();
     for (int rank = 0; rank < ranks; ++rank) {
@@ -248,7 +248,7 @@ class NearRanks {
   }
 
   const Lattice& lattice() const { return lattice_; }
-  // Calls f(rank), perhaps more than once.
+  // Calls f(rank), possibly more than once per rank.
   template <class F>
   void for_each(const RewiredBond& r, const F& f) const {
     const auto of_site = [&](Site site) {
@@ -268,7 +268,7 @@ class NearRanks {
   std::vector<int> first_, last_;  // [planes]
 };
 
-// Rank 0, which has the whole graph, keeps its own and sends the others theirs, some at a time.
+// Rank 0, which has the whole graph, keeps its own part and sends the others theirs, in batches.
 Graph own_graph(const Graph& graph, int ranks) {
   const NearRanks near(graph.spec(), ranks);
   std::vector<RewiredBond> some;
@@ -285,7 +285,7 @@ constexpr std::size_t kBondsAtOnce = 1u << 16;
 void send_bonds(const Graph& graph, Transport& transport) {
   const NearRanks near(graph.spec(), transport.size());
   std::vector<std::vector<RewiredBond>> some(static_cast<std::size_t>(transport.size()));
-  std::vector<Bond> sent(some.size(), ~Bond{0});  // the last of each rank
+  std::vector<Bond> sent(some.size(), ~Bond{0});  // the last bond sent to each rank
   const auto send = [&](std::size_t rank) {
     std::uint64_t count = some[rank].size();
     transport.post_send(static_cast<int>(rank), kBonds, bytes_of(std::span(&count, 1)));
@@ -306,11 +306,11 @@ void send_bonds(const Graph& graph, Transport& transport) {
   }
   for (std::size_t rank = 1; rank < some.size(); ++rank) {
     if (!some[rank].empty()) send(rank);
-    send(rank);  // none: the end
+    send(rank);  // an empty message marks the end
   }
 }
 
-// Receives all of them, even where there is no memory, so that rank 0 gets to hear of it.
+// Receives all messages even if memory runs out, so that rank 0 can be told of the error.
 std::vector<RewiredBond> receive_bonds(Transport& transport) {
   std::vector<RewiredBond> all, some(kBondsAtOnce);
   bool fits = true;
@@ -331,13 +331,13 @@ std::vector<RewiredBond> receive_bonds(Transport& transport) {
   return all;
 }
 
-// Of rank 0, made before the engine.
+// Created on rank 0 before the engine.
 struct RankGraph {
   const Graph of_rank;
 };
 
-// What shares are made of.
-struct Recipe {
+// The data from which the ranks' subdomains are made.
+struct ShareSpec {
   GraphSpec graph;
   std::uint64_t bonds = 0;  // of the whole graph
   EngineSpec spec;
@@ -377,9 +377,9 @@ class SharedEngine final : private RankGraph, public BytespinEngine, public Save
         options_(options),
         shares_(transport,
                 written(EngineKind::bytespin,
-                        Recipe{graph.spec(), graph.bonds(), spec,
-                               methods_from<BytespinMethods>(options.methods).label,
-                               options.device >= 0}),
+                        ShareSpec{graph.spec(), graph.bonds(), spec,
+                                  methods_from<BytespinMethods>(options.methods).label,
+                                  options.device >= 0}),
                 [&](std::span<const std::uint8_t>) {
                   send_bonds(graph, transport);
                   const std::shared_ptr<const Plan> plan(std::shared_ptr<void>(), &plan_);
@@ -406,14 +406,15 @@ class SharedEngine final : private RankGraph, public BytespinEngine, public Save
 
   bool advance(const Schedule& schedule, std::uint64_t cycles) override {
     if (schedule.cluster > 0 && !is_swendsen_wang()) {
-      throw Error(ExitCode::usage,
-                  fmt::format("schedule {}: ranks share sweeps and swendsen-wang updates, not {}",
-                              to_string(schedule), to_string(spec_.cluster)));
+      throw Error(
+          ExitCode::usage,
+          fmt::format("schedule {}: ranks can share sweeps and swendsen-wang updates, not {}",
+                      to_string(schedule), to_string(spec_.cluster)));
     }
     if (const std::string why = own_->why_no_clusters(); schedule.cluster > 0 && !why.empty()) {
       throw Error(ExitCode::usage, why);
     }
-    if (!in_step()) {  // as the engine on the CPU may leave it
+    if (!in_step()) {  // the CPU engine may leave a sweep unfinished
       const Graph whole = build_graph(of_rank.spec());
       EngineOptions on_cpu;
       on_cpu.stop = options_.stop;
@@ -456,7 +457,7 @@ class SharedEngine final : private RankGraph, public BytespinEngine, public Save
   }
   void write_part(std::size_t who, Bytes spins) override { shares_.write(who, 0, 0, spins); }
 
-  const std::unique_ptr<Crew> crew_;  // goes last
+  const std::unique_ptr<Crew> crew_;  // destroyed last
   const EngineOptions options_;
   BytespinShare* own_ = nullptr;
   Shares shares_;
@@ -467,14 +468,14 @@ void check_shared(const Graph& graph, const EngineSpec& spec, const EngineOption
                   int ranks) {
   check_spec(graph, spec);
   if (!spec.model.is_ferromagnet() || spec.exchange) {
-    throw Error(
-        ExitCode::usage,
-        "ranks share lattices of the ferromagnet alone, without fields and replica exchange");
+    throw Error(ExitCode::usage,
+                "ranks cannot share systems with couplings, fields or replica exchange");
   }
   if (graph.lattice().dim == 0 || !graph.source().empty()) {
-    throw Error(ExitCode::usage,
-                "ranks share lattices that keep the checkerboard, not a graph from a file or of "
-                "parity any");
+    throw Error(
+        ExitCode::usage,
+        "ranks can only share lattices with a checkerboard, not a graph from a file or with "
+        "parity any");
   }
   const std::string why = kMethods.why_not(options.methods, options.device >= 0, true);
   if (!why.empty()) throw Error(ExitCode::usage, why);
@@ -485,9 +486,9 @@ void check_shared(const Graph& graph, const EngineSpec& spec, const EngineOption
 
 std::unique_ptr<Share> make_bytespin_share(std::span<const std::uint8_t> bytes,
                                            Transport& transport, const RankOptionsOf& options) {
-  const auto recipe = read_recipe<Recipe>(bytes);
+  const auto recipe = read_recipe<ShareSpec>(bytes);
   struct Part {
-    Part(const Recipe& recipe, Transport& transport)
+    Part(const ShareSpec& recipe, Transport& transport)
         : graph(Graph::part(Lattice::make(recipe.graph.extents), receive_bonds(transport),
                             recipe.graph, recipe.bonds)),
           plan(graph, recipe.spec) {}

@@ -1,4 +1,4 @@
-// Systems of an engine spread over the threads of the CPU.
+// Distributes the systems of an engine over CPU threads.
 #pragma once
 
 #include <omp.h>
@@ -8,8 +8,7 @@
 
 namespace rewise::bytespin {
 
-// Calls f(system, number of the thread) for each of `count` systems. Rethrows one of their
-// exceptions.
+// Calls f(system, thread index) for each of `count` systems. Rethrows one of their exceptions.
 template <class F>
 void for_each_system(int threads, std::size_t count, F&& f) {
   std::exception_ptr failure;

@@ -1,6 +1,6 @@
-// Bits of words on the device: words as masks of the sites of a row (bits from any place, and
-// runs), matrices turned, and counters per bit position. A run is a stretch of sites that bonds
-// along the row join; in a mask of starts the first site of each is set.
+// Operations on bits of words on the device: words as masks of the sites of a row (bits from any
+// position, and runs), transposed matrices, and counters per bit position. A run is a stretch of
+// sites that bonds along the row join; a mask of starts has the first site of each run.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace rewise {
 
-// 64 bits from bit `site` on, of a mask whose 32-bit words are `step` apart.
+// Returns 64 bits, starting at bit `site`, of a mask whose 32-bit words are `step` apart.
 __device__ __forceinline__ std::uint64_t bits_from(const std::uint32_t* words, std::uint32_t step,
                                                    std::uint32_t site) {
   const std::uint32_t* word = words + static_cast<std::size_t>(site >> 5) * step;
@@ -46,21 +46,21 @@ __device__ __forceinline__ unsigned highest(std::uint64_t bits) {
   return 63 - static_cast<unsigned>(__clzll(static_cast<long long>(bits)));
 }
 
-// Where the run of site x starts; a bit of `starts` is where a run does.
+// Returns the start of the run of site x; a bit of `starts` marks the start of a run.
 __device__ __forceinline__ unsigned run_start(std::uint64_t starts, unsigned x) {
   return highest(starts & ~std::uint64_t{0} >> (63 - x));
 }
 
-// The first marked site of every run that has one. Adding a bit at each run's start to the
-// unmarked sites carries up to the first marked one; the last site of a run stops every carry.
+// The first marked site of every run that has one. Adding a bit at each run's start to the unmarked
+// sites carries up to the first marked one; the last site of a run stops every carry.
 template <class Word>
 __device__ __forceinline__ Word first_of_runs(Word starts, Word marked) {
   const Word stops = marked | starts >> 1 | Word{1} << (8 * sizeof(Word) - 1);
   return (~stops + starts) & marked;
 }
 
-// The transpose of a matrix of 32 x 32 bits that a warp holds, one word per lane:
-// bit l of lane r's result is bit r of lane l's word. All 32 lanes take part.
+// The transpose of a matrix of 32 x 32 bits that a warp holds, one word per lane: bit l of lane r's
+// result is bit r of lane l's word. All 32 lanes must call it.
 __device__ __forceinline__ std::uint32_t turn_bits(std::uint32_t x) {
   const unsigned lane = threadIdx.x % 32;
   std::uint32_t mask = 0x0000FFFFu;
@@ -79,7 +79,7 @@ struct Counter {
   std::uint32_t plane[kPlanes]{};
 
   __device__ __forceinline__ void add(std::uint32_t x) { add<1>(&x); }
-  // A number of N planes.
+  // A number of N bit planes.
   template <int N>
   __device__ __forceinline__ void add(const std::uint32_t* x) {
     std::uint32_t carry = 0;
@@ -101,15 +101,15 @@ struct Counter {
   }
 };
 
-// Counting bits by position over words that come in groups of a known length: carry-save adders
-// (Harley and Seal, as in Warren, Hacker's Delight, section 5-1). A full adder takes two words of a
-// weight into the plane of that weight and hands on one word of twice the weight, so a word costs
+// Counts bits by position over words that come in groups of a known length, by carry-save adders
+// (Harley and Seal, as in Warren, Hacker's Delight, section 5-1). A full adder adds two words of a
+// weight to the plane of that weight and passes on one word of twice the weight, so a word costs
 // two instructions, whatever the number of planes.
 template <int kPlanes>
 struct Tally {
   std::uint32_t plane[kPlanes]{}, waiting[kPlanes];
 
-  // Word n of its group; n is known to the compiler wherever loops are unrolled.
+  // Adds word n of its group; n is a compile-time constant in unrolled loops.
   template <int kWeight = 0>
   __device__ __forceinline__ void add(unsigned n, std::uint32_t x) {
     if (n % 2 == 0) {
@@ -120,7 +120,7 @@ struct Tally {
     plane[kWeight] = xor3(plane[kWeight], waiting[kWeight], x);
     if constexpr (kWeight + 1 < kPlanes) add<kWeight + 1>(n / 2, carry);
   }
-  // Ends a group of n words: adds those that wait.
+  // Ends a group of n words: adds the pending ones.
   __device__ __forceinline__ void close(unsigned n) {
 #pragma unroll
     for (int weight = 0; weight < kPlanes; ++weight) {

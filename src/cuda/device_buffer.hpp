@@ -1,9 +1,9 @@
-// Device memory with an owner: DeviceBuffer<T> holds `size` elements on the device that is current
-// when it is made, and frees them when it goes. Move-only. Kernels take view() by value.
+// Owner of device memory: DeviceBuffer<T> holds `size` elements on the device that is current at
+// construction. Move-only. Kernels receive view() by value.
 //
-// Never managed memory. Plain cudaMalloc: allocation and release may wait for all work on the
-// device, so buffers are made before an update loop and not in it; where several threads use a
-// device, from its pool (device_memory.hpp). Every copy names its stream.
+// Never managed memory. Memory comes from cudaMalloc or, if several threads use a device, from its
+// pool (device_memory.hpp). Allocation and release may wait for all work on the device, so buffers
+// are created before an update loop. Every copy names its stream.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -24,7 +24,7 @@
 
 namespace rewise {
 
-// The device has less memory left than is wanted.
+// Thrown if the device has less free memory than requested.
 class DeviceMemoryShort : public Error {
  public:
   explicit DeviceMemoryShort(const std::string& what) : Error(ExitCode::device, what) {}
@@ -36,7 +36,7 @@ class DeviceBuffer {
 
  public:
   DeviceBuffer() = default;
-  // Uninitialised. DeviceMemoryShort, which names both sizes.
+  // Uninitialised. Throws DeviceMemoryShort, which contains both sizes.
   explicit DeviceBuffer(std::size_t size,
                         std::source_location where = std::source_location::current())
       : size_(size) {
@@ -45,7 +45,7 @@ class DeviceBuffer {
     }
     if (size != 0) allocate(where);
   }
-  // A copy of `host`, which must stay as it is until `stream` has been waited for.
+  // A copy of `host`, which must not change before `stream` is synchronised.
   DeviceBuffer(std::span<const T> host, cudaStream_t stream,
                std::source_location where = std::source_location::current())
       : DeviceBuffer(host.size(), where) {
@@ -78,8 +78,8 @@ class DeviceBuffer {
   cuda::std::span<T> view() { return {data_, size_}; }
   cuda::std::span<const T> view() const { return {data_, size_}; }
 
-  // Host to device, elements [first, first + host.size()). Queued: `host` must stay as it is until
-  // `stream` has been waited for.
+  // Queues a copy from the host to elements [first, first + host.size()). `host` must not change
+  // before `stream` is synchronised.
   void copy_in(std::span<const T> host, cudaStream_t stream, std::size_t first = 0,
                std::source_location where = std::source_location::current()) {
     check_range(host.size(), first);
@@ -88,7 +88,7 @@ class DeviceBuffer {
                                cudaMemcpyHostToDevice, stream),
                "copying to the device", where);
   }
-  // Device to host, likewise: `host` is filled once `stream` has been waited for.
+  // Queues a copy to the host; `host` is valid after `stream` is synchronised.
   void copy_out(std::span<T> host, cudaStream_t stream, std::size_t first = 0,
                 std::source_location where = std::source_location::current()) const {
     check_range(host.size(), first);
@@ -97,7 +97,7 @@ class DeviceBuffer {
                                cudaMemcpyDeviceToHost, stream),
                "copying from the device", where);
   }
-  // Everything, at once: waits for the stream.
+  // Copies everything to the host and waits for the stream.
   std::vector<T> to_host(cudaStream_t stream,
                          std::source_location where = std::source_location::current()) const {
     std::vector<T> host(size_);
@@ -105,7 +105,7 @@ class DeviceBuffer {
     check_cuda(cudaStreamSynchronize(stream), "copying from the device", where);
     return host;
   }
-  // All bytes zero. Queued.
+  // Queues setting all bytes to zero.
   void clear(cudaStream_t stream, std::source_location where = std::source_location::current()) {
     if (size_ != 0) check_cuda(cudaMemsetAsync(data_, 0, bytes(), stream), "clearing", where);
   }

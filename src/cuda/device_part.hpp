@@ -10,15 +10,15 @@
 
 namespace rewise {
 
-// Part number `index` of `count`; on one device the whole. Of ranks `parts` of `count` planes or
+// Part `index` of `count`; on one device the whole system. For ranks, `parts` of `count` planes or
 // rows of tiles.
 struct DevicePart {
   std::uint32_t index = 0, count = 1;
   std::uint32_t parts = 1;
   bool overlaps = false;  // blocks of items may go beyond the part
 
-  // Of `items` that follow each other, those of this part: [begin, end). items < 2^32, or 2^48
-  // where parts are few.
+  // Of `items` consecutive items, those of this part: [begin, end). items < 2^32, or 2^48 for few
+  // parts.
   std::uint64_t begin(std::uint64_t items) const { return items * index / count; }
   std::uint64_t end(std::uint64_t items) const {
     return items * (std::uint64_t{index} + parts) / count;
@@ -26,7 +26,7 @@ struct DevicePart {
   bool has(std::uint64_t item, std::uint64_t items) const {
     return item >= begin(items) && item < end(items);
   }
-  // Likewise of blocks of items. The last block need not be full, so the part of the blocks may
+  // The same for blocks of items. The last block may be incomplete, so the part of the blocks may
   // begin after the part of the items, by less than a block.
   std::uint64_t first_block(std::uint64_t blocks) const {
     return overlaps ? std::max<std::uint64_t>(begin(blocks), 1) - 1 : begin(blocks);
@@ -42,13 +42,13 @@ struct SystemBlocks {
   std::uint32_t systems;
   std::uint32_t first;  // of the part's blocks, among those of the whole system
 
-  // A part of the `blocks` of each system; may be none.
+  // A part of the `blocks` of each system; may be empty.
   SystemBlocks(std::uint64_t blocks, std::uint32_t system_count, const DevicePart& part = {})
       : per_system(static_cast<std::uint32_t>(part.end_block(blocks) - part.first_block(blocks))),
         systems(system_count),
         first(static_cast<std::uint32_t>(part.first_block(blocks))) {}
 
-  // Blocks [begin, end) of each system; may be none.
+  // Blocks [begin, end) of each system; may be empty.
   static SystemBlocks range(std::uint64_t begin, std::uint64_t end, std::uint32_t systems) {
     SystemBlocks blocks(end - begin, systems);
     blocks.first = static_cast<std::uint32_t>(begin);

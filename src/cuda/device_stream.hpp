@@ -8,16 +8,16 @@ namespace rewise {
 
 class DeviceStream {
  public:
-  // Makes it this thread's device. Error(device) if there is no such device.
+  // Makes the device current. Throws Error(device) if there is no such device.
   explicit DeviceStream(int device) : device_(use_device(device)) {}
 
   int device() const { return device_; }
   cudaStream_t get() const { return stream_.get(); }
-  // Makes the device the calling thread's.
+  // Makes the device current for the calling thread.
   void use() const { check_cuda(cudaSetDevice(device_), "choosing the device"); }
-  // Waits for all queued work; errors of that work surface here.
+  // Waits for all queued work and throws its errors.
   void wait() const { stream_.wait(); }
-  // The same without errors: for owners of memory that queued work uses.
+  // The same without throwing, for destructors of memory that queued work uses.
   void finish() const noexcept {
     cudaSetDevice(device_);
     cudaStreamSynchronize(stream_.get());

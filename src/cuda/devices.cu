@@ -22,7 +22,7 @@ std::string why_unfit(int index) {
   cudaError_t status = cudaSetDevice(index);
   if (status == cudaSuccess) status = cudaFuncGetAttributes(&attributes, probe);
   if (status == cudaSuccess) return "";
-  cudaGetLastError();  // the runtime remembers the error until it is asked
+  cudaGetLastError();  // resets the error that the runtime remembers
   return cudaGetErrorString(status);
 }
 
@@ -76,7 +76,7 @@ CudaReport cuda_report(const TriedDevices& tried) {
     report.devices.push_back(describe(index, tries));
     tried_current = tried_current || (tries && index == current);
   }
-  if (tried_current) cudaSetDevice(current);  // which takes a context there
+  if (tried_current) cudaSetDevice(current);  // creates a context there
   cudaGetLastError();
   if (report.devices.empty()) {
     report.reason_none = "the driver shows no CUDA device";
@@ -88,7 +88,7 @@ CudaReport cuda_report(const TriedDevices& tried) {
 
 void require_device(int index) {
   static std::mutex guard;
-  static std::map<int, std::string> known;  // why not, by index
+  static std::map<int, std::string> known;  // by index: the reason why it cannot be used, or ""
   const std::lock_guard lock(guard);
   const auto found = known.find(index);
   if (found != known.end() && found->second.empty()) return;
@@ -119,7 +119,7 @@ double free_memory(int device) {
 }
 
 double copy_rate(const CudaDevice& device) {
-  constexpr int kCopies = 4;  // timed together: one alone is short
+  constexpr int kCopies = 4;  // timed together, because one copy is too short
   check_cuda(cudaSetDevice(device.index), "choosing the device");
   std::size_t free = 0, total = 0;
   check_cuda(cudaMemGetInfo(&free, &total), "asking for the device's memory");

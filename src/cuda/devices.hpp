@@ -1,5 +1,5 @@
-// The CUDA devices of this machine, for `rewise info` and `--device auto`: on any build, with or
-// without CUDA, and on any machine, with or without a driver. Never throws for want of a device.
+// The CUDA devices of this machine, for `rewise info` and `--device auto`. Works in every build,
+// with or without CUDA, and without a driver. Missing devices are reported, not thrown.
 #pragma once
 
 #include <cstdint>
@@ -21,40 +21,40 @@ struct CudaDevice {
 struct CudaReport {
   bool built_in = false;  // this build holds CUDA code
   int runtime = 0;        // CUDA version built with, 13000 = 13.0; 0 without CUDA
-  int driver = 0;         // the newest CUDA version that the driver serves; 0 where there is none
+  int driver = 0;         // newest CUDA version that the driver supports; 0 without a driver
   std::vector<CudaDevice> devices;
   std::string reason_none;  // one line on why there is no device to use; "" if there is one
 };
 
-// 32-bit integer instructions that the device can begin per second: multiprocessors x clock x lanes
-// (64 per multiprocessor up to compute capability 9, 128 from 10 on).
+// 32-bit integer instructions per second: multiprocessors x clock x lanes (64 per multiprocessor up
+// to compute capability 9, 128 from 10 on).
 inline double integer_rate(const CudaDevice& device) {
   const int lanes = device.major >= 10 ? 128 : 64;
   return device.multiprocessors * device.clock * lanes;
 }
 
-// Bytes read and written per second by a copy within the device's memory, the best of a few; some
-// tens of ms. Error(device).
+// Bytes read and written per second by a copy within the device's memory, the best of a few; takes
+// some tens of ms. Throws Error(device).
 double copy_rate(const CudaDevice& device);
 
-// Bytes that buffers on it could have. Error(device).
+// Bytes available for buffers on the device. Throws Error(device).
 double free_memory(int device);
 
-// Whether this build's kernels run on a device shows when one is tried, which takes a context
-// there: some 0.2 s each, one after the other, and memory. Devices that are not tried count as
-// usable.
+// Which devices to test. Only a test shows whether this build's kernels run on a device; it creates
+// a context there, which takes memory and about 0.2 s, one device after the other. Untested devices
+// count as usable.
 struct TriedDevices {
   enum class Which { all, first, listed } which = Which::all;  // first: until one can be used
   std::vector<int> listed = {};
 };
 
-// Asks the driver; a few hundred ms on the first call.
+// Queries the driver; takes a few hundred ms on the first call.
 CudaReport cuda_report(const TriedDevices& tried = {});
 
-// Error(device) where this build cannot use it, which is tried once.
+// Throws Error(device) if this build cannot use the device, which is tested once.
 void require_device(int index);
 
-// The devices that this build can use; empty where there are none.
+// The devices that this build can use; may be empty.
 std::vector<CudaDevice> cuda_devices();
 
 }  // namespace rewise

@@ -1,7 +1,7 @@
-// Disjoint sets on the device, in an array of parents that threads change together. Nodes have an
-// order, and a parent never comes after its child in it, so a root is the first of its set. Only a
-// root's parent is changed by unite(), by compare-and-swap; paths are shortened meanwhile, and a
-// store that is overtaken does no harm, since it names an ancestor. (ECL-CC: Jaiganesh & Burtscher
+// Disjoint sets on the device, in an array of parents that threads change concurrently. Nodes are
+// ordered, and a parent never comes after its child, so a root is the first of its set. unite()
+// changes only the parents of roots, by compare-and-swap. Paths are shortened concurrently; an
+// outdated store is harmless, because it contains an ancestor. (ECL-CC: Jaiganesh & Burtscher
 // 2018.)
 #pragma once
 
@@ -10,11 +10,11 @@
 
 namespace rewise {
 
-// The two nodes of a join on their ways up, both loads under way at once. What they meet may be out
-// of date: only the compare-and-swap of a root must not be.
+// Two nodes on their ways to their roots, with both loads in flight. The values may be outdated;
+// only the compare-and-swap at a root detects that.
 struct ForestWalk {
   std::uint32_t a, b;        // nodes
-  std::uint32_t up_a, up_b;  // their parents, as they were seen
+  std::uint32_t up_a, up_b;  // their parents, as last read
 };
 
 struct ParentForest {
@@ -25,7 +25,7 @@ struct ParentForest {
   __device__ __forceinline__ std::uint32_t load(std::uint32_t node) const {
     return Ref(parent[node]).load(cuda::memory_order_relaxed);
   }
-  // What a block may have seen before, in the first-level cache: an ancestor, if not the parent.
+  // Reads through the first-level cache: returns an ancestor, if not the parent.
   __device__ __forceinline__ std::uint32_t peek(std::uint32_t node) const {
     using InBlock = cuda::atomic_ref<std::uint32_t, cuda::thread_scope_block>;
     return InBlock(parent[node]).load(cuda::memory_order_relaxed);
@@ -34,7 +34,7 @@ struct ParentForest {
     Ref(parent[node]).store(to, cuda::memory_order_relaxed);
   }
 
-  // The root, halving the path.
+  // Returns the root and halves the path.
   __device__ __forceinline__ std::uint32_t find(std::uint32_t node) const {
     std::uint32_t up = load(node);
     while (up != node) {
@@ -47,8 +47,8 @@ struct ParentForest {
     return node;
   }
 
-  // The root, leaving the path as it is: while every node's parent is being set to its root, a
-  // halving that was overtaken would undo it.
+  // Returns the root and leaves the path unchanged. Required while every node's parent is set to
+  // its root, because an outdated halving would undo that.
   __device__ __forceinline__ std::uint32_t climb(std::uint32_t node) const {
     for (std::uint32_t up = load(node); up != node; up = load(node)) node = up;
     return node;
@@ -58,7 +58,7 @@ struct ParentForest {
     return {a, b, peek(a), peek(b)};
   }
 
-  // One step of joining two sets; whether they are one now. before(a, b): a comes before b.
+  // One step of joining two sets. Returns true when they are one. before(a, b): a comes before b.
   template <class Before>
   __device__ __forceinline__ bool step(ForestWalk& walk, Before&& before) const {
     if (walk.up_a == walk.up_b) return true;
@@ -86,21 +86,21 @@ struct ParentForest {
     while (!step(walk, before)) {
     }
   }
-  // In the order of their numbers.
+  // The order of nodes is that of their numbers.
   __device__ __forceinline__ void unite(std::uint32_t a, std::uint32_t b) const {
     unite(a, b, [](std::uint32_t x, std::uint32_t y) { return x < y; });
   }
 };
 
-// The same with a word for each node, its parent in bits 0-31 and its key above. The order is that
-// of the keys, so a root has the smallest of its set. Several devices may join sets together
-// (atomic operations are the system's, which costs one device alone nothing).
+// The same with a word for each node: its parent in bits 0-31 and its key above. The order is that
+// of the keys, so a root has the smallest key of its set. Several devices may join sets
+// concurrently (atomics have system scope, which costs nothing on a single device).
 struct KeyedForest {
   using Word = unsigned long long;
 
   struct Walk {
     std::uint32_t a, b;  // nodes
-    Word at_a, at_b;     // their words, as they were seen
+    Word at_a, at_b;     // their words, as last read
   };
 
   Word* words;
@@ -115,13 +115,13 @@ struct KeyedForest {
     return static_cast<std::uint32_t>(word >> 32);
   }
 
-  // As ParentForest::peek(); of another device's node likewise.
+  // As ParentForest::peek(), also for nodes of another device.
   __device__ __forceinline__ Word peek(std::uint32_t node) const {
     using InBlock = cuda::atomic_ref<Word, cuda::thread_scope_block>;
     return InBlock(words[node]).load(cuda::memory_order_relaxed);
   }
 
-  // A node's root, where no set changes any more: plain loads, which may be cached.
+  // Returns a node's root after all joins, with plain, cached loads.
   __device__ __forceinline__ std::uint32_t root(std::uint32_t node, Word& word) const {
     word = words[node];
     while (parent(word) != node) {
@@ -135,7 +135,7 @@ struct KeyedForest {
     return {a, b, peek(a), peek(b)};
   }
 
-  // One step of joining two sets; whether they are one now.
+  // One step of joining two sets. Returns true when they are one.
   __device__ __forceinline__ bool step(Walk& walk) const {
     const std::uint32_t up_a = parent(walk.at_a), up_b = parent(walk.at_b);
     if (up_a == up_b) return true;
@@ -149,7 +149,7 @@ struct KeyedForest {
       if (!hang_a) walk.at_b = found;
       return found == seen;
     }
-    // Both go up a step, with both loads on their way at once.
+    // Moves both up one step, with both loads in flight.
     const Word next_a = top_a ? walk.at_a : peek(up_a), next_b = top_b ? walk.at_b : peek(up_b);
     if (!top_a) rise(walk.a, walk.at_a, next_a);
     if (!top_b) rise(walk.b, walk.at_b, next_b);
@@ -165,7 +165,8 @@ struct KeyedForest {
  private:
   using Ref = cuda::atomic_ref<Word, cuda::thread_scope_device>;
 
-  // From a node to its parent, whose word is `up`; the node's parent becomes its grandparent.
+  // Moves from a node to its parent, whose word is `up`, and sets the node's parent to its
+  // grandparent.
   __device__ __forceinline__ void rise(std::uint32_t& node, Word& word, Word up) const {
     const std::uint32_t next = parent(word);
     if (parent(up) != next) {

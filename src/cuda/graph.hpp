@@ -1,6 +1,6 @@
 // Work captured once and replayed by a single call (CUDA graphs), and a second stream within it.
-// Capture records what is queued on a stream, and on streams that wait for it, without running it:
-// no waiting and no allocation meanwhile. Move-only.
+// Capture records what is queued on a stream, and on streams that wait for it, without running it.
+// Do not wait or allocate during capture. Move-only.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -14,7 +14,7 @@ namespace rewise {
 
 class CudaGraph {
  public:
-  // Captures what `queue()` queues on `stream`.
+  // Captures the work that `queue()` queues on `stream`.
   template <class F>
   CudaGraph(cudaStream_t stream, const F& queue) {
     check_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "capturing work");
@@ -51,7 +51,7 @@ class CudaGraph {
 // A point in a stream. Move-only.
 class CudaEvent {
  public:
-  // `timed`: seconds_since() will be asked.
+  // `timed`: enables seconds_since().
   explicit CudaEvent(bool timed = false) {
     check_cuda(
         cudaEventCreateWithFlags(&handle_, timed ? cudaEventDefault : cudaEventDisableTiming));
@@ -68,9 +68,9 @@ class CudaEvent {
   void record(cudaStream_t stream) const { check_cuda(cudaEventRecord(handle_, stream)); }
   // Work queued on `stream` from here on waits for the recorded point.
   void hold(cudaStream_t stream) const { check_cuda(cudaStreamWaitEvent(stream, handle_, 0)); }
-  // The host waits for it; errors of the work before it surface here.
+  // Waits on the host and throws errors of the work before the point.
   void wait() const { check_cuda(cudaEventSynchronize(handle_), "waiting for the device"); }
-  // Both timed, recorded and reached.
+  // Both events must be timed, recorded and reached.
   double seconds_since(const CudaEvent& start) const {
     float milliseconds = 0;
     check_cuda(cudaEventElapsedTime(&milliseconds, start.handle_, handle_));
@@ -81,7 +81,7 @@ class CudaEvent {
   cudaEvent_t handle_ = nullptr;
 };
 
-// A side branch of a stream: begin() starts it behind what is queued on the stream so far, join()
+// A side branch of a stream: begin() starts it after the work queued on the stream so far, join()
 // makes the stream wait for it. Within a capture it is a branch of the graph.
 class CudaBranch {
  public:

@@ -1,5 +1,5 @@
-// One way to launch a kernel: shape, stream, arguments, and the launch's error at once. Errors of
-// the running kernel surface where the stream is waited for.
+// One way to launch a kernel: shape, stream, arguments, and a check for launch errors. Errors of
+// the running kernel appear when the stream is synchronised.
 //
 //   launch(flip_sites, cover(sites), stream, spins.view(), beta);
 #pragma once
@@ -21,14 +21,13 @@ struct LaunchShape {
   unsigned threads = 256;    // per block
   std::size_t shared = 0;    // bytes of dynamic shared memory per block
   bool cooperative = false;  // all blocks resident at once, for grid-wide barriers
-  // May begin before the kernel before it on the stream has ended: waits for it by itself, with
+  // The kernel may start before the previous one on the stream has ended, and then waits for it by
   // cudaGridDependencySynchronize(). Compute capability 9 and later.
   bool early = false;
   unsigned blocks_y = 1, blocks_z = 1, threads_y = 1;  // of grids and blocks that are not flat
 };
 
-// Enough blocks for one thread per item; a kernel that is given more items than threads goes over
-// them in grid-size strides.
+// Enough blocks for one thread per item. Kernels stride over further items.
 inline LaunchShape cover(std::uint64_t items, unsigned threads = 256) {
   constexpr std::uint64_t kMostBlocks = 1u << 30;  // CUDA allows 2^31 - 1
   const std::uint64_t blocks = items / threads + (items % threads != 0 ? 1 : 0);
@@ -63,8 +62,8 @@ void launch(void (*kernel)(Parameters...), const LaunchShape& shape, cudaStream_
   check_cuda(cudaLaunchKernelEx(&config, kernel, arguments...), "launching a kernel", where);
 }
 
-// A stream that remembers the line that named it: a pack of arguments leaves no room for a
-// defaulted source_location behind it.
+// A stream with the source line of the call; a defaulted source_location cannot follow a parameter
+// pack.
 struct StreamAt {
   StreamAt(cudaStream_t handle, std::source_location place = std::source_location::current())
       : stream(handle), where(place) {}
@@ -74,7 +73,7 @@ struct StreamAt {
 
 }  // namespace detail
 
-// Queues `kernel` on a stream. The arguments are converted to the kernel's own parameter types.
+// Queues `kernel` on a stream. The arguments are converted to the kernel's parameter types.
 template <class... Parameters, class... Arguments>
 void launch(void (*kernel)(Parameters...), const LaunchShape& shape, detail::StreamAt at,
             Arguments&&... arguments) {
@@ -83,8 +82,8 @@ void launch(void (*kernel)(Parameters...), const LaunchShape& shape, detail::Str
                                 static_cast<Parameters>(arguments)...);
 }
 
-// Queues a kernel over blocks of systems: its last parameter is the SystemBlocks by which a block
-// finds its place. Nothing where there are none. `shape`: all but the number of blocks.
+// Queues a kernel over blocks of systems, unless there are none. Its last parameter is the
+// SystemBlocks, from which a block computes its position. `shape`: all but the number of blocks.
 template <class... Parameters, class... Arguments>
 void launch(void (*kernel)(Parameters...), const SystemBlocks& blocks, LaunchShape shape,
             detail::StreamAt at, const Arguments&... arguments) {

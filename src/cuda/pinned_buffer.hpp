@@ -1,5 +1,5 @@
-// Host memory that copies to and from a device run at full speed from (page-locked), with an owner.
-// Uninitialised; move-only. Making it costs about a millisecond per 4 MiB: make it once.
+// Owner of page-locked host memory, which copies to and from devices at full speed. Uninitialised;
+// move-only. Allocation takes about a millisecond per 4 MiB, so create it once.
 #pragma once
 
 #include <cuda_runtime_api.h>

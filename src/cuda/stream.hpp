@@ -1,5 +1,5 @@
-// A CUDA stream that ends with its owner. Every copy and launch of rewise names its stream; the
-// default stream is never used. Move-only; kernels and buffers take the bare handle, get().
+// Owner of a CUDA stream. Every copy and launch of rewise names its stream; the default stream is
+// never used. Move-only; kernels and buffers take the bare handle, get().
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -13,7 +13,7 @@ namespace rewise {
 class CudaStream {
  public:
   CudaStream() { check_cuda(cudaStreamCreateWithFlags(&handle_, cudaStreamNonBlocking)); }
-  // Whose kernels' blocks go before those of other streams.
+  // A stream whose blocks are scheduled before those of other streams.
   static CudaStream urgent() {
     int least = 0, greatest = 0;
     CudaStream stream(nullptr);
@@ -27,11 +27,11 @@ class CudaStream {
     return *this;
   }
   ~CudaStream() {
-    if (handle_ != nullptr) cudaStreamDestroy(handle_);  // after the work that is queued on it
+    if (handle_ != nullptr) cudaStreamDestroy(handle_);  // takes effect after the queued work
   }
 
   cudaStream_t get() const { return handle_; }
-  // Waits until all work queued on the stream is done; errors of that work surface here.
+  // Waits for all work queued on the stream and throws its errors.
   void wait(std::source_location where = std::source_location::current()) const {
     check_cuda(cudaStreamSynchronize(handle_), "waiting for the device", where);
   }

@@ -1,5 +1,5 @@
-// Kernels with a thread for each of the items (sites, bonds) of many systems: which one of which
-// system a thread has; and words that threads of several blocks share.
+// Kernels with a thread for each of the items (sites, bonds) of many systems: maps threads to
+// items. Also access to words that threads of several blocks share.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct SystemItems {
       : items(count), blocks((count + kItemThreads - 1) / kItemThreads, systems, part) {}
 };
 
-// Launches a kernel whose last parameter is the items; nothing where there are none.
+// Launches a kernel whose last parameter is the items, unless there are none.
 template <class... Parameters, class... Arguments>
 void launch(void (*kernel)(Parameters...), const SystemItems& items, detail::StreamAt stream,
             const Arguments&... arguments) {

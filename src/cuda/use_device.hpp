@@ -1,4 +1,4 @@
-// The device that an engine was told to use, and what it is.
+// Selecting the device of an engine.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -14,21 +14,20 @@
 
 namespace rewise {
 
-// Makes it this thread's device and returns its index; Error(device) where there is none such.
+// Makes the device current and returns its index. Throws Error(device) if there is none.
 inline int use_device(int device) {
   require_device(device);
   check_cuda(cudaSetDevice(device), "choosing the device");
   return device;
 }
 
-// Whether the device that is current, `device`, reads and writes the memory of another from here
-// on.
+// Lets `device`, which is current, access the memory of another device. Returns whether it can.
 inline bool reach_peer(int device, int other) {
   if (device == other) return true;
   int reaches = 0;
   check_cuda(cudaDeviceCanAccessPeer(&reaches, device, other), "asking for peers");
   if (reaches == 0) return false;
-  // Once for a process: asking again is an error, which tools report.
+  // Once per process: a second call is an error, which tools report.
   static std::mutex guard;
   static std::set<std::pair<int, int>> reached;
   const std::lock_guard lock(guard);

@@ -1,12 +1,12 @@
-// Sums over the lanes of a warp, of integers up to 128 bits, and the addition of the latter to
-// memory.
+// Sums over the lanes of a warp, of integers up to 128 bits, and atomic addition of 128-bit
+// integers.
 #pragma once
 
 #include "src/base/wide_sum.hpp"
 
 namespace rewise {
 
-// The sum of kLanes lanes, in the first of them.
+// The sum over kLanes lanes, returned to the first of them.
 template <unsigned kLanes = 32, class T>
 __device__ __forceinline__ T warp_sum(T value) {
   for (unsigned step = kLanes / 2; step > 0; step /= 2) {
@@ -27,7 +27,7 @@ __device__ __forceinline__ WideSum warp_sum(WideSum value) {
   return value;
 }
 
-// Threads may add to the same sum together, of several devices, too.
+// Several threads, also of several devices, may add to the same sum.
 __device__ __forceinline__ void atomic_add_wide(unsigned long long* low, unsigned long long* high,
                                                 WideSum value) {
   const auto below = static_cast<unsigned long long>(value);

@@ -16,13 +16,13 @@
 namespace rewise::distributed {
 namespace {
 
-struct Loaded {
+struct LoadedModule {
   const MpiModule* module = nullptr;
   std::string why_not;
 };
 
 // RTLD_GLOBAL, because plug-ins of Open MPI look up its symbols there.
-Loaded load() {
+LoadedModule load() {
   std::error_code none;
   const auto folder = std::filesystem::read_symlink("/proc/self/exe", none).parent_path();
   for (const auto& file : {folder / kMpiModuleFile, folder / "../lib/rewise" / kMpiModuleFile}) {
@@ -38,8 +38,8 @@ Loaded load() {
   return {nullptr, "built without MPI (install one, such as libopenmpi-dev, and configure again)"};
 }
 
-const Loaded& loaded() {
-  static const Loaded once = load();
+const LoadedModule& loaded() {
+  static const LoadedModule once = load();
   return once;
 }
 

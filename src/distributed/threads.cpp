@@ -22,7 +22,7 @@ namespace rewise::distributed {
 constexpr double kPatience = 30e-6;  // seconds
 
 // A message is copied when it is posted and again when it is received.
-struct ThreadRanks::Post {
+struct ThreadRanks::Mailboxes {
   std::mutex mutex;
   std::condition_variable arrived;
   std::map<std::tuple<int, int, int>, std::deque<std::vector<std::uint8_t>>>
@@ -31,9 +31,9 @@ struct ThreadRanks::Post {
   std::atomic<std::uint64_t> posted = 0;  // messages, in all
 };
 
-class ThreadRanks::End final : public Transport {
+class ThreadRanks::RankTransport final : public Transport {
  public:
-  End(Post& post, int rank, int size) : post_(post) {
+  RankTransport(Mailboxes& post, int rank, int size) : post_(post) {
     rank_ = rank;
     size_ = size;
   }
@@ -95,45 +95,16 @@ class ThreadRanks::End final : public Transport {
     int from, tag;
     std::span<std::uint8_t> bytes;
   };
-  Post& post_;
+  Mailboxes& post_;
   std::vector<Awaited> awaited_;
 };
 
-ThreadRanks::ThreadRanks(int size) : post_(std::make_unique<Post>()) {
-  for (int r = 0; r < size; ++r) ends_.push_back(std::make_unique<End>(*post_, r, size));
+ThreadRanks::ThreadRanks(int size) : post_(std::make_unique<Mailboxes>()) {
+  for (int r = 0; r < size; ++r) ends_.push_back(std::make_unique<RankTransport>(*post_, r, size));
 }
 
 ThreadRanks::~ThreadRanks() = default;
 
 Transport& ThreadRanks::rank(int r) { return *ends_.at(static_cast<std::size_t>(r)); }
-
-void run_ranks(int size, const std::function<void(Transport&)>& f) {
-  ThreadRanks ranks(size);
-  std::mutex mutex;
-  std::exception_ptr first;
-  const auto guarded = [&](int r) {
-    try {
-      f(ranks.rank(r));
-    } catch (const std::exception& error) {
-      {
-        const std::lock_guard lock(mutex);
-        if (!first) first = std::current_exception();
-      }
-      const auto* known = dynamic_cast<const Error*>(&error);
-      ranks.rank(r).abort(Error(known ? known->exit_code() : ExitCode::internal, error.what()));
-    }
-  };
-  {
-    std::vector<std::jthread> others;
-    try {
-      for (int r = 1; r < size; ++r) others.emplace_back(guarded, r);
-    } catch (const std::system_error& error) {  // the started threads wait for the missing ones
-      ranks.rank(0).abort(Error(ExitCode::device, error.what()));
-      throw;
-    }
-    guarded(0);
-  }
-  if (first) std::rethrow_exception(first);
-}
 
 }  // namespace rewise::distributed

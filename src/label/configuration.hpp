@@ -1,9 +1,9 @@
 // Input of a search for connected components: the occupied bonds of a lattice as bit masks, other
-// bonds as pairs of sites and, for site percolation and images, the present sites.
+// bonds as pairs of sites and, for images, the present sites.
 //
-// The lattice is a torus with any extents from 1 on (odd ones, too); an open boundary is one
-// without occupied closing bonds. Invariants that the code filling it must maintain: no bond
-// touches an absent site, and bits beyond the last site are 0.
+// The lattice is a torus of any extents, odd ones included; an open boundary is one without
+// occupied closing bonds. Invariants that the code filling it must maintain: no bond touches an
+// absent site, and bits beyond the last site are 0.
 #pragma once
 
 #include <algorithm>
@@ -20,13 +20,6 @@ struct SitePair {
   Site a, b;
 };
 
-// Sets bits of a mask from any site on. The word after the last changed one must exist.
-inline void or_bits(std::vector<std::uint64_t>& mask, std::uint64_t site, std::uint64_t bits) {
-  const std::uint64_t shift = site % 64;
-  mask[site / 64] |= bits << shift;
-  if (shift != 0) mask[site / 64 + 1] |= bits >> (64 - shift);
-}
-
 struct BondConfiguration {
   // Starts without occupied bonds and with all sites present. `lattice.dim` 0: no lattice, only
   // `extra` bonds.
@@ -36,24 +29,26 @@ struct BondConfiguration {
   }
   explicit BondConfiguration(const Lattice& on) : BondConfiguration(on, on.sites()) {}
 
-  // The bond from a site to its neighbour at +1 in a direction is occupied.
+  // Marks the bond from a site to its neighbour at +1 in a direction as occupied.
   void occupy(Site site, int direction) {
     bonds[static_cast<std::size_t>(direction)][site / 64] |= std::uint64_t{1} << site % 64;
   }
   bool occupied(Site site, int direction) const {
     return (bonds[static_cast<std::size_t>(direction)][site / 64] >> site % 64 & 1u) != 0;
   }
-  // 64 bits of a direction's mask from any site on.
+  // Returns 64 bits of a direction's mask, starting at any site.
   std::uint64_t bits_from(std::uint64_t site, int direction) const {
     const std::uint64_t* word = bonds[static_cast<std::size_t>(direction)].data() + site / 64;
     const std::uint64_t shift = site % 64;
     return shift == 0 ? *word : *word >> shift | word[1] << (64 - shift);
   }
-  // Occupies the bonds of set bits, bit x that of site + x.
+  // Occupies bonds: bit x is the bond of site + x.
   void add_bits(std::uint64_t site, int direction, std::uint64_t bits) {
-    or_bits(bonds[static_cast<std::size_t>(direction)], site, bits);
+    std::uint64_t* const word = bonds[static_cast<std::size_t>(direction)].data() + site / 64;
+    const std::uint64_t shift = site % 64;
+    word[0] |= bits << shift;
+    if (shift != 0) word[1] |= bits >> (64 - shift);
   }
-  // Clears all bonds.
   void clear() {
     for (auto& mask : bonds) std::fill(mask.begin(), mask.end(), 0u);
     extra.clear();
@@ -69,9 +64,6 @@ struct BondConfiguration {
   std::vector<SitePair> extra;                            // occupied bonds outside of the lattice
   std::vector<std::uint64_t> present_sites;               // [words], or empty: all
 };
-
-// Removes the bonds of absent sites.
-void remove_bonds_of_absent_sites(BondConfiguration& configuration);
 
 // Calls f(a, b, direction) for every occupied bond of the lattice, row by row and separately for
 // each direction; b is a's neighbour at +1.

@@ -12,7 +12,7 @@ namespace {
 
 Lattice lattice_of(const std::vector<std::uint32_t>& extents) {
   if (extents.empty() || extents.size() > kMaxDim) {
-    throw Error(ExitCode::usage, fmt::format("an array of {} dimensions has no labels (1..{} do)",
+    throw Error(ExitCode::usage, fmt::format("cannot label an array of {} dimensions (1..{})",
                                              extents.size(), kMaxDim));
   }
   Lattice lattice;

@@ -1,5 +1,5 @@
-// Images and arrays of 1 to 4 dimensions as configurations: pixels are sites, joined with their
-// neighbours along each direction (4 in two dimensions, 6 in three).
+// Images and arrays of 1 to 4 dimensions as configurations. Pixels are sites, and bonds join
+// nearest neighbours (4 in two dimensions, 6 in three).
 #pragma once
 
 #include <cstdint>
@@ -20,11 +20,11 @@ enum class PixelRule {
 struct PixelConnection {
   PixelRule rule = PixelRule::nonzero;
   double threshold = 0;
-  bool periodic = false;  // the last pixel of a row is the first one's neighbour
+  bool periodic = false;  // also joins the first and last pixel of every line
 };
 
-// `extents` with x first, `values` with x fastest, [product of extents]. NaN pixels are absent.
-// Throws Error(usage) for no pixels, more than 2^32 - 2, or more than 4 dimensions.
+// `extents`: x first. `values`: [product of extents], x fastest; NaN pixels are absent. Throws
+// Error(usage) for no pixels, more than 2^32 - 2 pixels, or more than 4 dimensions.
 BondConfiguration image_configuration(const std::vector<std::uint32_t>& extents,
                                       std::span<const double> values,
                                       const PixelConnection& connection);

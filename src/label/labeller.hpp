@@ -1,6 +1,7 @@
-// Labels of connected components, by any method (method.hpp), serially. Every site gets the
-// smallest site of its component, absent sites kNoLabel. Cost: `fast` a few ns per site, the others
-// 10 to 100; memory 4 to 8 bytes per site, and a bond list across tiles for `relax`.
+// Labels of connected components by any method (method.hpp), serially. The label of a site is the
+// smallest site of its component, or kNoLabel if the site is absent. Cost: `fast` a few ns per
+// site, the others 10 to 100; memory 4 to 8 bytes per site, and a list of bonds between tiles for
+// `relax`.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +16,10 @@ namespace rewise {
 
 inline constexpr Site kNoLabel = 0xFFFFFFFFu;
 
-class PaperLabeller;
 struct RunTable;
+namespace papers {
+class TileLabeller;
+}
 
 // The work space of one method for configurations on one lattice.
 class Labeller {
@@ -27,11 +30,18 @@ class Labeller {
   Labeller(Labeller&&) noexcept;
 
   LabelSeconds run(const BondConfiguration& configuration, std::span<Site> label);  // [sites]
-  std::uint64_t passes() const;  // of `relax`, since construction
+  std::uint64_t passes() const { return passes_; }  // of `relax`, since construction
 
  private:
-  std::unique_ptr<RunTable> runs_;         // `fast`
-  std::unique_ptr<PaperLabeller> papers_;  // the others
+  LabelSeconds label_present(const BondConfiguration& configuration, std::span<Site> label);
+
+  LabelMethod method_;
+  std::uint32_t tile_;
+  std::uint64_t passes_ = 0;
+  std::unique_ptr<RunTable> runs_;               // `fast`
+  std::unique_ptr<papers::TileLabeller> tiles_;  // TILE+MERGE
+  std::vector<SitePair> roots_;                  // `relax`
+  std::vector<std::uint32_t> other_;             // [sites] `sew`: sizes; or references
 };
 
 // The same for a single configuration.

@@ -5,9 +5,9 @@
 namespace rewise {
 namespace {
 
-constexpr std::uint32_t kNotOfTheLattice = 255;  // the call of a rewired bond's draw
+constexpr std::uint32_t kNotOfTheLattice = 255;  // "call" in the address of a rewired bond's draw
 
-// Bit x: the draw of site 64 word + x is below the probability.
+// Returns 64 draws: bit x is set if the draw of site 64 * word + x is below the probability.
 std::uint64_t draw_word(std::uint64_t word, Threshold probability, const SampleKey& key,
                         Stream stream, std::uint32_t call) {
   std::uint64_t bits = 0;
@@ -29,7 +29,7 @@ void draw_mask(std::uint64_t sites, Threshold probability, const SampleKey& key,
   if (sites % 64 != 0) mask[sites / 64] &= (std::uint64_t{1} << sites % 64) - 1;
 }
 
-// Bonds that rewired ones left are not of the lattice any more.
+// Clears the lattice bonds that rewiring has moved elsewhere.
 void remove_gone(const Graph& graph, BondConfiguration& out) {
   const auto d = static_cast<unsigned>(graph.lattice().dim);
   graph.for_each_gone([&](Bond bond) {

@@ -1,6 +1,6 @@
-// Bonds of a graph that are occupied with a probability, each by a draw addressed by seed,
-// sample and bond. With the same address a smaller probability occupies a subset of what a
-// larger one does, and nothing depends on labels, threads or order.
+// Random occupation of the bonds of a graph. Each draw is addressed by seed, sample and bond and
+// does not depend on labels, threads or order. With the same address, the bonds occupied at a
+// smaller probability are a subset of those occupied at a larger one.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace rewise {
 
-// A configuration of a graph whose occupied bonds are those with occupied(bond) true.
+// Returns the configuration of a graph in which the bonds with occupied(bond) true are occupied.
 template <class F>
 BondConfiguration occupied_bonds(const Graph& graph, F&& occupied) {
   BondConfiguration c(graph.lattice(), graph.sites());
@@ -31,15 +31,14 @@ BondConfiguration occupied_bonds(const Graph& graph, F&& occupied) {
   return c;
 }
 
-// The address of a sample.
 struct SampleKey {
   std::uint64_t seed;
   std::uint32_t sample;
   std::uint32_t series = 0;  // < 2^24: identifies a set of samples, such as one of several sizes
 };
 
-// Every bond is occupied with this probability; `out` is a configuration of that graph (or of its
-// lattice).
+// Occupies every bond with the same probability. `out` must be a configuration of that graph or of
+// its lattice.
 void draw_bonds(const Graph& graph, Threshold probability, const SampleKey& key,
                 BondConfiguration& out);
 }  // namespace rewise

@@ -1,5 +1,5 @@
-// Clusters of joined runs (runs-inl.hpp) that flip or do not: the last step of a Swendsen-Wang
-// update of Ising spins. (Included once per instruction set.)
+// The last step of a Swendsen-Wang update of Ising spins: draws for each cluster of joined runs
+// (runs-inl.hpp) whether it flips. (Included once per instruction set.)
 #if defined(RW_RUN_FLIPS_INL_HPP_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RW_RUN_FLIPS_INL_HPP_
 #undef RW_RUN_FLIPS_INL_HPP_
@@ -18,25 +18,26 @@ HWY_BEFORE_NAMESPACE();
 namespace rewise {
 namespace HWY_NAMESPACE {
 
-// What is found of the clusters. [sites + 1] each
+// Output for each cluster, [sites + 1] each.
 template <class Size>
 struct ClusterFlips {
   Size* size;
   std::uint8_t* flip;
 };
 
-// Sites before a site: what sizes are counted by.
+// The default measure of cluster sizes: the number of sites.
 struct PlainSizes {
   std::uint32_t operator()(std::uint64_t site) const { return static_cast<std::uint32_t>(site); }
 };
 
-// Numbers the clusters in order of their smallest sites, each of which decides by its random bit
-// whether its cluster flips, and counts their sizes. Runs' parents become their clusters' numbers.
-//   Draws   std::uint64_t operator()(first): random bits of the 64 sites from `first` on
-//   Flip    void operator()(first, bits, count): the sites to flip among the next `count`; called
-//           in order of the sites
-//   Before  Size operator()(site): the size of all sites before it
+// Numbers the clusters in order of their smallest sites, decides by the random bit of that site
+// whether the cluster flips, and sums their sizes. On return the runs' parents are cluster numbers.
 // Returns the number of clusters.
+//   Draws   std::uint64_t operator()(first): random bits of the 64 sites from `first` on
+//   Flip    void operator()(first, bits, count): flips the sites of the set bits among `count`
+//   sites
+//           from `first` on; called in site order
+//   Before  Size operator()(site): the total size of all sites before it
 template <class Size, class Draws, class Flip, class Before = PlainSizes>
 HWY_INLINE std::uint32_t flip_runs(const RunTable& runs, const ClusterFlips<Size>& clusters,
                                    const Draws& draws_from, const Flip& flip_sites,
@@ -46,13 +47,14 @@ HWY_INLINE std::uint32_t flip_runs(const RunTable& runs, const ClusterFlips<Size
   std::uint8_t* const flip = clusters.flip;
   std::uint32_t count = 0, run = 0, open = 0;
   Size open_since = before(0);  // the size before the open run
-  std::uint64_t flipping = 0;   // does it flip?
+  std::uint64_t flipping = 0;   // 1 if the open run flips
   size[0] = 0;
   for (std::uint64_t row = 0; row < runs.rows; ++row) {
     for (std::uint64_t w = 0; w < runs.row_words; ++w) {
       const std::uint64_t first = row * runs.length + 64 * w;
       const std::uint64_t draws = draws_from(first);
-      // Bit x is set where flipping changes; then every bit becomes the sum of those below it.
+      // First, bit x marks a change between flipping and not; the prefix sum below gives the sites
+      // to flip.
       std::uint64_t change = flipping;
       for (std::uint64_t starts = runs.words[row * runs.row_words + w].starts; starts != 0;
            starts &= starts - 1) {
@@ -60,7 +62,7 @@ HWY_INLINE std::uint32_t flip_runs(const RunTable& runs, const ClusterFlips<Size
         const Size here = before(first + x);
         size[open] += here - open_since;
         open_since = here;
-        // Without a branch on whether this run is the first of its cluster, which nobody can guess.
+        // Branch-free, because whether this run is the first of its cluster is unpredictable.
         flip[count] = static_cast<std::uint8_t>(draws >> x & 1u);
         const std::uint32_t parent = label[run], number = label[parent];
         const std::uint32_t root = parent == run ? ~0u : 0u;

@@ -1,15 +1,16 @@
 // The runs of a lattice's rows, for labelling by union-find over runs (runs-inl.hpp). A run is a
-// stretch of a row (along x) that occupied bonds join; runs are numbered in site order, so the
-// smallest run of a component holds its smallest site at its start.
+// stretch of a row (along x) that occupied bonds join. Runs are numbered in site order, so the
+// smallest run of a component starts at its smallest site.
 #pragma once
 
 #include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
-#include "graphs/lattice.hpp"
+#include "src/label/configuration.hpp"
 
 namespace rewise {
 
@@ -20,7 +21,7 @@ struct RunTable {
     std::uint64_t before;  // runs that start before this word
   };
 
-  // Without a lattice (dim 0) all sites are one row without bonds.
+  // Without a lattice (dim 0) all sites form one row without bonds.
   RunTable(const Lattice& lattice, std::uint64_t sites)
       : length(lattice.dim > 0 ? lattice.extent[0] : sites),
         rows(sites / length),
@@ -28,7 +29,7 @@ struct RunTable {
         words(rows * row_words),
         parent(std::make_unique_for_overwrite<std::uint32_t[]>(sites)) {}
 
-  // Where a site is: 64 * (index of its row word) + bit.
+  // The position of a site: 64 * (index of its row word) + bit.
   std::uint64_t place(Site site) const { return site / length * row_words * 64 + site % length; }
   std::uint32_t run_at(std::uint64_t place_of_site) const {
     return run_at(words[place_of_site / 64], place_of_site % 64);
@@ -38,11 +39,11 @@ struct RunTable {
     return static_cast<std::uint32_t>(word.before) +
            static_cast<std::uint32_t>(std::popcount(up_to)) - 1;
   }
-  // Sites of a row's word w.
+  // Number of sites in word w of a row.
   std::uint64_t count_in(std::uint64_t w) const {
     return std::min<std::uint64_t>(64, length - 64 * w);
   }
-  // The site after the run that starts at a site.
+  // The end of the run that starts at site `begin` (one past its last site).
   std::uint64_t run_end(std::uint64_t begin) const {
     const std::uint64_t row = begin / length;
     std::uint64_t x = begin % length + 1;
@@ -59,5 +60,8 @@ struct RunTable {
   std::vector<RowWord> words;               // [rows][row_words]
   std::unique_ptr<std::uint32_t[]> parent;  // [sites] of a run
 };
+
+// Method `fast` on the CPU. `runs` is work space for the configuration's lattice.
+void label_by_runs(const BondConfiguration& configuration, RunTable& runs, std::span<Site> label);
 
 }  // namespace rewise

@@ -1,10 +1,10 @@
 // Union-find over runs (run_table.hpp): the fastest labelling on one core. Rows are bit masks, and
 // a bond across rows is skipped where its left neighbour has already joined the same two runs.
-// (Included once per instruction set: it lives on the counting of bits.)
+// (Included once per instruction set, for popcount.)
 //
-// `Bonds` has  std::uint64_t word(a, b, direction, count, before): bit x < count <= 64 says that
-// the bond from site a + x to b + x is occupied (other bits 0); `before` sites of the row precede
-// a.
+// `Bonds` provides std::uint64_t word(a, b, direction, count, before): bit x < count <= 64 is set
+// if the bond from site a + x to b + x is occupied; other bits are 0. `before` is a's position in
+// its row.
 #if defined(RW_RUNS_INL_HPP_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RW_RUNS_INL_HPP_
 #undef RW_RUNS_INL_HPP_
@@ -25,9 +25,9 @@ namespace rewise {
 namespace HWY_NAMESPACE {
 
 // Joins the sets of a and b in an array of parents. Invariant: a parent is never larger than its
-// child, so a root is the smallest of its set and a pass in ascending order meets every parent
-// before its children. Rem's algorithm with splicing (Dijkstra 1976; Patwary, Blair & Manne 2010
-// found it the fastest): climbs from the larger parent and hangs what it leaves lower.
+// child, so a root is the smallest of its set and an ascending pass visits parents before children.
+// Rem's algorithm with splicing (Dijkstra 1976; the fastest according to Patwary, Blair & Manne
+// 2010): it climbs from the larger parent and attaches the nodes that it leaves to the smaller one.
 inline void unite(std::uint32_t* parent, std::uint32_t a, std::uint32_t b) {
   std::uint32_t pa = parent[a], pb = parent[b];
   while (pa != pb) {
@@ -45,8 +45,8 @@ inline void unite(std::uint32_t* parent, std::uint32_t a, std::uint32_t b) {
   }
 }
 
-// The same for a and b of any two places, whose parents nobody can guess the order of: without a
-// branch on it, which neighbours, who are mostly guessed right, would wait for.
+// The same for distant a and b. The order of their parents is unpredictable, so this form is
+// branch-free; for neighbours the branch is mostly predicted and unite() is faster.
 inline void unite_far(std::uint32_t* parent, std::uint32_t a, std::uint32_t b) {
   std::uint32_t pa = parent[a], pb = parent[b];
   while (pa != pb) {
@@ -81,7 +81,7 @@ class RunJoiner {
     }
   }
 
-  // Joins the runs of two places (RunTable::place) by one more bond.
+  // Joins the runs at two positions (RunTable::place) by one more bond.
   void join_places(std::uint64_t a, std::uint64_t b) {
     unite_far(runs_.parent.get(), runs_.run_at(a), runs_.run_at(b));
   }
@@ -104,7 +104,7 @@ class RunJoiner {
     std::iota(runs_.parent.get(), runs_.parent.get() + found, 0u);
   }
 
-  // Bit x: the bond from site x of a row word to the next site of the row joins them.
+  // Bit x is set if site x of a row word is joined to the next site of the row.
   std::uint64_t joined_along_x(std::uint64_t row, std::uint64_t w) const {
     if (lattice_.dim == 0) return 0;
     const std::uint64_t first = row * runs_.length + 64 * w;
@@ -112,7 +112,7 @@ class RunJoiner {
     return count == 0 ? 0 : bonds_.word(first, first + 1, 0, count, 64 * w);
   }
 
-  // The bond from the last site of a row to its first.
+  // Joins the first and last run of a row if its closing bond is occupied.
   void close_row(std::uint64_t row) {
     const std::uint64_t first = row * runs_.length, last = first + runs_.length - 1;
     if (bonds_.word(last, first, 0, 1, 0) == 0) return;
@@ -121,16 +121,16 @@ class RunJoiner {
           RunTable::run_at(words[runs_.row_words - 1], (runs_.length - 1) % 64));
   }
 
-  // The bonds from a row to the next one in a direction.
+  // Joins the runs of two rows by the bonds in a direction.
   void join_row_pair(std::uint64_t row, std::uint64_t next, int direction) {
     std::uint32_t* const parent = runs_.parent.get();
-    std::uint64_t left = 0;  // bit 0: the bond left of this word joins
+    std::uint64_t left = 0;  // bit 0: the bond to the left of this word is occupied
     for (std::uint64_t w = 0; w < runs_.row_words; ++w) {
       const std::uint64_t a = row * runs_.length + 64 * w, b = next * runs_.length + 64 * w;
       const RowWord here = runs_.words[row * runs_.row_words + w];
       const RowWord there = runs_.words[next * runs_.row_words + w];
       const std::uint64_t bonds = bonds_.word(a, b, direction, runs_.count_in(w), 64 * w);
-      // Already joined: the left neighbours are joined and belong to the same two runs.
+      // Skipped: the left neighbours are joined and belong to the same two runs.
       const std::uint64_t known = (bonds << 1 | left) & ~here.starts & ~there.starts;
       left = bonds >> 63;
       for (std::uint64_t rest = bonds & ~known; rest != 0; rest &= rest - 1) {

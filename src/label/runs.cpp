@@ -1,4 +1,4 @@
-#include "src/label/runs.hpp"
+#include "src/label/run_table.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "src/label/runs.cpp"
@@ -27,10 +27,10 @@ void label_runs(const BondConfiguration& configuration, RunTable& runs, Site* la
   for (const SitePair& bond : configuration.extra) {
     joiner.join_places(runs.place(bond.a), runs.place(bond.b));
   }
-  // A parent is a smaller run, whose entry has become its component's smallest site by then.
+  // parent[run] is a smaller run, so its entry already is the smallest site of the component.
   std::uint32_t* const parent = runs.parent.get();
   std::uint32_t run = 0;
-  std::uint64_t open = 0;  // where the run before starts, and its label
+  std::uint64_t open = 0;  // start of the previous run
   Site smallest = 0;
   for (std::uint64_t row = 0; row < runs.rows; ++row) {
     for (std::uint64_t w = 0; w < runs.row_words; ++w) {

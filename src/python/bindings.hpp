@@ -1,4 +1,4 @@
-// What the bindings of the module share: arrays, errors, and calls that take long.
+// Shared by the bindings of the module: arrays, errors, and calls that take long.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -21,12 +21,12 @@ namespace rewise::python {
 
 namespace nb = nanobind;
 
-// A graph as Python holds it; engines share it.
+// A graph as Python owns it; engines share it.
 struct SharedGraph {
   std::shared_ptr<const Graph> graph;
 };
 
-// Takes the values over without copying them.
+// Moves the values into an array without copying them.
 template <class T>
 nb::object array_of(std::vector<T> values, const std::vector<std::size_t>& shape) {
   auto* const kept = new std::vector<T>(std::move(values));
@@ -39,10 +39,10 @@ nb::object array_of(std::vector<T> values) {
   return array_of(std::move(values), {size});
 }
 
-// A call that takes long: it runs without the GIL, tells Python's `progress` (None, or called with
-// the cycles done since the last time) and looks for signals some 20 times a second, as far as it
-// runs in the main thread. In a forked child it runs in a thread of its own: OpenMP's threads of
-// the parent are gone there, and its main thread would wait for them.
+// A long call: it runs without the GIL, calls Python's `progress` (None, or a function of the
+// cycles done since its last call) and, in the main thread, checks for signals about 20 times a
+// second. In a forked child it runs in a thread of its own, because the parent's OpenMP threads do
+// not exist there and the main thread would wait for them.
 class LongCall {
  public:
   explicit LongCall(nb::object progress = nb::none());
@@ -50,7 +50,7 @@ class LongCall {
   LongCall(const LongCall&) = delete;
   LongCall& operator=(const LongCall&) = delete;
 
-  // Calls f(listener) and throws what it throws; Python's own exception where that ended it.
+  // Calls f(listener) and rethrows its exceptions, or the Python exception that ended it.
   void run(const std::function<void(const Listener&)>& f);
 
  private:
@@ -61,13 +61,13 @@ class LongCall {
 
   nb::object progress_;
   const bool tells_;
-  std::uint64_t told_ = 0;  // cycles that are to be told
+  std::uint64_t told_ = 0;  // cycles not yet reported
   std::chrono::steady_clock::time_point looked_, last_told_;
   std::atomic<bool> ended_{false};  // by a signal
   std::exception_ptr raised_;       // by Python
 };
 
-// Makes rewise::Error an exception of rewise.errors.
+// Translates rewise::Error to the exceptions of rewise.errors.
 void bind_errors(nb::module_& module);
 void bind_graph(nb::module_& module);
 void bind_results(nb::module_& module);

@@ -1,4 +1,4 @@
-// Graphs: built by a rule, from edges, from files; their arrays without copies.
+// Graphs: built by a rule, from edges or from files; their arrays without copies.
 #include <fmt/format.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
@@ -77,7 +77,7 @@ SharedGraph read(const std::string& path, std::optional<int> first_site,
   return shared;
 }
 
-// An array of the graph's own memory, which lives as long as the array.
+// An array in the graph's own memory, which stays alive as long as the array.
 template <class T>
 nb::object view(nb::handle self, const T* data, std::size_t size) {
   return nb::cast(nb::ndarray<nb::numpy, const T>(data, {size}, self));
@@ -107,7 +107,7 @@ nb::object edges(const SharedGraph& self) {
 
 using Numbers = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-// In units of 2^-20; `name`: what they are, `item`: of what, in errors.
+// Converts to units of 2^-20. `name` and `item` are for error messages.
 std::vector<std::int32_t> fixed(const std::optional<Numbers>& values, std::uint64_t count,
                                 const char* name, const char* item) {
   std::vector<std::int32_t> all;
@@ -143,7 +143,7 @@ SharedGraph with_weights(const SharedGraph& self, const std::optional<Numbers>& 
   return shared;
 }
 
-// The couplings and fields of a model, by its words, as weights.
+// The couplings and fields of a model, given by its words, as weights.
 SharedGraph weighted(const SharedGraph& self, const ModelWords& words) {
   ModelWords origin;
   for (const char* key : kModelKeys) origin[key] = key;
@@ -205,7 +205,7 @@ void bind_graph(nb::module_& module) {
       "graph.py reads these bytes");
   nb::class_<Attributes>(module, "Attributes")
       .def(nb::init<const std::vector<std::string>&, bool>())
-      // J of an edge, h of a node, or None.
+      // J of an edge or h of a node; None if absent.
       .def("see",
            [](Attributes& self, const std::string& owner, const std::string& name,
               const std::string& value) {

@@ -12,12 +12,13 @@
 namespace rewise::python {
 namespace {
 
-// Numbers 1, 2, .. in the order of first sites, 0 for absent sites; how many there are.
+// Renumbers labels to 1, 2, .. in the order of first sites, 0 for absent sites. Returns the number
+// of components.
 nb::tuple numbered(std::vector<Site> label, const std::vector<std::size_t>& shape) {
   std::uint32_t components = 0;
   {
     nb::gil_scoped_release released;
-    // A component's label is its smallest site, which comes first and is numbered by then.
+    // A component's label is its smallest site, so that site is renumbered first.
     for (std::size_t site = 0; site < label.size(); ++site) {
       if (label[site] == kNoLabel) {
         label[site] = 0;
@@ -72,8 +73,8 @@ nb::tuple label_graph(const SharedGraph& shared, const Mask& occupied, const std
   std::vector<Site> label;
   const std::uint8_t* const is = occupied.data();
   LongCall().run([&](const Listener&) {
-    // Bonds in the order of for_each_bond(), which edges() has: an added bond's index is beyond
-    // the lattice's, so the next entry is told apart by counting.
+    // Bonds in the order of for_each_bond(), which edges() has. The index of an added bond is
+    // beyond the lattice's, so its entry is found by counting.
     std::vector<std::uint64_t> added;
     for (const RewiredBond& r : graph.rewired_bonds()) {
       if (graph.lattice().dim > 0 && r.bond >= graph.lattice().bonds()) added.push_back(r.bond);

@@ -1,5 +1,5 @@
-// rewise._core: what the package `rewise` (analysis/rewise) is built upon. Arguments come checked
-// for their types; what is wrong with their values is said here, in the program's words.
+// rewise._core, the compiled part of the package `rewise` (analysis/rewise). The package checks the
+// types of arguments; this module checks their values, with the program's messages.
 #include "src/python/bindings.hpp"
 
 NB_MODULE(_core, module) {

@@ -1,4 +1,4 @@
-// What a run measured: integer series, and the estimates that the program prints, with jackknife
+// Results of a run: integer series, and the estimates that the program prints, with jackknife
 // samples.
 #include <fmt/format.h>
 #include <nanobind/stl/map.h>
@@ -20,7 +20,7 @@ namespace {
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 // A value with its integrated autocorrelation time, in cycles.
-struct Timed {
+struct ValueWithTau {
   Value value, tau;
 };
 
@@ -42,7 +42,7 @@ nb::object series_of(const TaskData& task, const std::string& name) {
   return found;
 }
 
-// Array name -> what it is, of the columns that the run has.
+// Array name -> description, for the columns of the run.
 nb::dict columns_of(const TaskData& task) {
   nb::dict columns;
   for_each_column(
@@ -54,8 +54,8 @@ nb::dict columns_of(const TaskData& task) {
   return columns;
 }
 
-// name -> [4][T]: value, error, tau, its error; NaN where there is none. "status" and "reasons" say
-// what the checks of a run find (src/study/run_check.hpp); they blank nothing here.
+// name -> [4][T]: value, error, tau, its error; NaN if there is none. "status" and "reasons" are
+// the results of a run's checks (src/study/run_check.hpp); values are returned whatever these say.
 nb::dict estimates_of(const TaskData& task) {
   CheckedRun run;
   {
@@ -68,7 +68,7 @@ nb::dict estimates_of(const TaskData& task) {
   const auto put = [&](const char* name, auto&& member) {
     std::vector<double> rows(4 * count, kNan);
     for (std::size_t k = 0; k < count; ++k) {
-      const Timed found = member(results[k]);
+      const ValueWithTau found = member(results[k]);
       rows[k] = found.value.value;
       rows[count + k] = found.value.error;
       rows[2 * count + k] = found.tau.value;
@@ -77,18 +77,20 @@ nb::dict estimates_of(const TaskData& task) {
     all[name] = array_of(std::move(rows), {4, count});
   };
   const auto of_clusters = [](Value ClusterMoments::*member) {
-    return [member](const TemperatureResult& r) { return Timed{r.clusters.*member, {kNan, kNan}}; };
+    return [member](const TemperatureResult& r) {
+      return ValueWithTau{r.clusters.*member, {kNan, kNan}};
+    };
   };
   const auto all_of_them = observables();
   for (std::size_t o = 0; o < all_of_them.size(); ++o) {
     const std::string name(all_of_them[o].name);
     put(name.c_str(), [&](const TemperatureResult& r) {
       const auto tau = r.tau.find(all_of_them[o].name);
-      return Timed{r.observables[o], tau == r.tau.end() ? Value{kNan, kNan} : tau->second};
+      return ValueWithTau{r.observables[o], tau == r.tau.end() ? Value{kNan, kNan} : tau->second};
     });
   }
   put("cluster_fraction", [](const TemperatureResult& r) {
-    return Timed{r.cluster_fraction, {kNan, kNan}};
+    return ValueWithTau{r.cluster_fraction, {kNan, kNan}};
   });
   put("improved_m2", of_clusters(&ClusterMoments::m2));
   put("improved_m4", of_clusters(&ClusterMoments::m4));
@@ -111,8 +113,8 @@ nb::dict estimates_of(const TaskData& task) {
   return all;
 }
 
-// [members][observables()] with each replica (or stretch of time) left out, as the errors of
-// estimates_of() are made.
+// [members][observables()] with each replica (or stretch of time) left out, as for the errors of
+// estimates_of().
 nb::object left_out_of(const TaskData& task, std::size_t temperature, std::uint64_t stretch) {
   if (temperature >= task.temperature.size()) throw nb::index_error("temperature");
   const auto all_of_them = observables();
@@ -144,7 +146,7 @@ nb::object left_out_of(const TaskData& task, std::size_t temperature, std::uint6
   return array_of(std::move(values), {members, all_of_them.size()});
 }
 
-// (name, symbol, label of an axis, whether it says something beside other sizes alone) of each.
+// Per observable: (name, symbol, label of an axis, whether it is meaningful for a single size).
 nb::list observables_list() {
   nb::list all;
   for (const Observable& o : observables()) {
@@ -154,7 +156,7 @@ nb::list observables_list() {
   return all;
 }
 
-// With warnings, where it is the file before the last.
+// Warns if the file is the previous version.
 std::pair<TaskData, Notes> loaded(const std::string& path) {
   nb::gil_scoped_release released;
   auto found = load_task(path, OpenAs::reader, Spins::apart);

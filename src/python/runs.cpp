@@ -1,4 +1,4 @@
-// What settings say, and whole runs.
+// Resolved settings, and whole runs.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -102,7 +102,7 @@ TaskData run(std::shared_ptr<const Graph> graph, const Settings& settings, const
   check_memory(memory_need(spec, run.engine.threads, on_device(run.engine), paths.has_value()));
   if (paths && configuration_of(spec) != task_configuration(spec)) spec.imported = nullptr;
   TaskJob job{spec, paths};
-  job.progress = listener.done;  // whether it is to end is asked by stop_asked() (long_call.cpp)
+  job.progress = listener.done;  // stop_asked() (long_call.cpp) tells whether to end
   job.note = [&](const std::string& line) { notes.push_back(line); };
   TaskResult result = run_task(std::move(job), run);
   if (result.outcome == TaskOutcome::held) {

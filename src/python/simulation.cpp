@@ -20,9 +20,9 @@
 namespace rewise::python {
 namespace {
 
-constexpr double kSlice = 0.02;  // seconds of cycles between two looks at the listener
-constexpr double kLong = 0.2;    // of a cycle beside which the listener is looked at
-constexpr std::chrono::milliseconds kLook{20};  // meanwhile
+constexpr double kSlice = 0.02;  // seconds of cycles between two calls of the listener
+constexpr double kLong = 0.2;    // seconds of a cycle above which the listener is called meanwhile
+constexpr std::chrono::milliseconds kLook{20};  // interval of these calls
 
 }  // namespace
 
@@ -106,10 +106,10 @@ std::unique_ptr<Simulation> Simulation::restore(const std::string& path, const S
   return simulation;
 }
 
-// Every engine is one.
+// Every engine implements it.
 bool Simulation::under_way() const { return dynamic_cast<const EngineBase&>(*engine_).under_way(); }
 
-// Calls of the listener, who may read the simulation.
+// Calls the listener, which may read the simulation.
 template <class F>
 void Simulation::listen(const F& f) {
   struct Open {
@@ -127,7 +127,7 @@ bool Simulation::interrupted(const Listener& listener) {
   return ended;
 }
 
-// The engine's part: false where it was stopped within a cycle.
+// Runs the engine. Returns false if it was stopped within a cycle.
 bool Simulation::work(std::uint64_t cycles) {
   const double start = now();
   const bool done = engine_->advance(spec_.schedule, cycles);
@@ -139,7 +139,7 @@ bool Simulation::work(std::uint64_t cycles) {
   return true;
 }
 
-// A cycle in a thread of its own, while this one looks at the listener, who may rest() it.
+// Runs a cycle in a thread, while this thread calls the listener, which may rest().
 bool Simulation::work_beside(const Listener& listener) {
   bool done = false;
   std::exception_ptr thrown;
@@ -172,7 +172,7 @@ void Simulation::rest() {
   rested_.wait(lock, [this] { return !working_; });
 }
 
-// Error(interrupted) after the cycles, or within the one.
+// Throws Error(interrupted) after the cycles, or within one.
 void Simulation::step(std::uint64_t cycles, const Listener& listener) {
   for (bool done = false; !done;) {
     if (lent_ != nullptr) lent_->wait_for_readers();
@@ -186,7 +186,7 @@ void Simulation::step(std::uint64_t cycles, const Listener& listener) {
   }
 }
 
-// A cycle that was interrupted, or several of a checkpoint, come to their end.
+// Completes a cycle that was interrupted, or the cycles in progress of a checkpoint.
 void Simulation::arrive(const Listener& listener) {
   while (under_way()) step(1, listener);
 }
@@ -222,7 +222,7 @@ void Simulation::record(std::uint64_t times, std::uint64_t every, const Listener
   every_ = every;
   Observation observation;
   arrive(listener);
-  if (moved_) engine_->measure(observation);  // drops the cluster sums of what came before
+  if (moved_) engine_->measure(observation);  // discards earlier cluster sums
   for (std::uint64_t k = 0; k < times; ++k) {
     advance(every, listener);
     engine_->measure(observation);
@@ -295,7 +295,7 @@ void Simulation::save(const std::string& path) const {
   save_task(path, data());
 }
 
-Turn::Turn(Simulation& simulation, Access access)
+SimulationLock::SimulationLock(Simulation& simulation, Access access)
     : simulation_(simulation), within_(simulation.owner_ == std::this_thread::get_id()) {
   if (!within_) {
     simulation.mutex_.lock();
@@ -310,7 +310,7 @@ Turn::Turn(Simulation& simulation, Access access)
   simulation.rest();
 }
 
-Turn::~Turn() {
+SimulationLock::~SimulationLock() {
   if (within_) return;
   simulation_.owner_ = std::thread::id();
   simulation_.mutex_.unlock();

@@ -12,7 +12,7 @@
 namespace rewise::python {
 namespace {
 
-// rewise/simulation.py checks the types and gives every key.
+// rewise/simulation.py checks the types and passes every key.
 Settings settings_of(const nb::dict& given) {
   Settings s;
   const auto take = [&](const char* key, auto& value) {
@@ -49,7 +49,7 @@ Settings settings_of(const nb::dict& given) {
 template <class F>
 void change(Simulation& simulation, const F& f, const nb::object& progress = nb::none()) {
   LongCall(progress).run([&](const Listener& listener) {
-    const Turn turn(simulation, Access::changes);
+    const SimulationLock turn(simulation, Access::changes);
     f(listener);
   });
 }
@@ -57,7 +57,7 @@ void change(Simulation& simulation, const F& f, const nb::object& progress = nb:
 template <class F>
 void look(Simulation& simulation, const F& f) {
   LongCall().run([&](const Listener&) {
-    const Turn turn(simulation, Access::reads);
+    const SimulationLock turn(simulation, Access::reads);
     f();
   });
 }
@@ -104,7 +104,7 @@ nb::tuple recorded(Simulation& self, std::uint64_t every) {
                         array_of(std::move(magnetisations), shape), cycles);
 }
 
-// [R][sites] of one temperature.
+// [R][sites] at one temperature.
 nb::object spins_of(Simulation& self, std::uint32_t temperature, std::uint32_t first,
                     std::uint32_t count) {
   const TaskSpec& spec = self.spec();
@@ -135,8 +135,8 @@ nb::tuple device_array(void* data, int device, const std::vector<std::size_t>& s
                         nb::tuple(nb::cast(strides)));
 }
 
-// The spins, laid out as rewise/device_spins.py says. `scalar`: without the axis of temperatures,
-// where there is one.
+// The spins, in the layout of rewise/device_spins.py. `scalar`: without the axis of temperatures,
+// if there is one.
 nb::tuple device_spins_of(nb::handle self, bool scalar) {
   auto& simulation = nb::cast<Simulation&>(self);
   DeviceSpins spins;
@@ -157,13 +157,13 @@ nb::tuple device_spins_of(nb::handle self, bool scalar) {
     spins.strides.erase(spins.strides.begin());
   }
   const std::vector<std::size_t> shape(spins.shape.begin(), spins.shape.end());
-  // Words are signed: PyTorch shifts no others, and (word >> r) & 1 is the same.
+  // Words are signed, because PyTorch shifts no other integers; (word >> r) & 1 is the same.
   return device_array(spins.data, spins.device, shape, spins.strides,
                       spins.words ? nb::dtype<std::int32_t>() : nb::dtype<std::uint8_t>(),
                       spins.words ? 4 : 1, self);
 }
 
-// Likewise of the sums that were measured there last: int64 [2][T][R].
+// The same for the sums that were last measured there: int64 [2][T][R].
 nb::tuple device_sums_of(nb::handle self, bool scalar) {
   auto& simulation = nb::cast<Simulation&>(self);
   std::int64_t* sums = nullptr;

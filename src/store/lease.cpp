@@ -38,7 +38,7 @@ double seconds(std::chrono::milliseconds time) {
 }
 
 // The leases that this process holds, and what it has seen of other processes' leases.
-class Known {
+class KnownLeases {
  public:
   void add(const std::string& token) {
     const std::lock_guard lock(mutex_);
@@ -56,7 +56,7 @@ class Known {
   // How long a lease has been seen unchanged, with this token and modification time.
   Clock::duration unchanged(const fs::path& path, const std::string& token, double touched) {
     const std::lock_guard lock(mutex_);
-    Seen& seen = seen_[path.string()];
+    SeenLease& seen = seen_[path.string()];
     if (seen.token != token || seen.touched != touched) seen = {token, touched, Clock::now()};
     return Clock::now() - seen.since;
   }
@@ -66,17 +66,17 @@ class Known {
   }
 
  private:
-  struct Seen {
+  struct SeenLease {
     std::string token;
     double touched = -1;
     Clock::time_point since;
   };
   std::mutex mutex_;
   std::set<std::string> mine_;  // tokens
-  std::map<std::string, Seen> seen_;
+  std::map<std::string, SeenLease> seen_;
 };
-Known& known() {
-  static Known all;
+KnownLeases& known() {
+  static KnownLeases all;
   return all;
 }
 
@@ -228,7 +228,7 @@ LeaseOptions lease_options() {
 namespace {
 
 // The heartbeat thread, which touches this process's leases. Started with the first lease.
-class Heart {
+class Heartbeat {
  public:
   void add(const void* lease, std::chrono::milliseconds period, std::function<void()> beat) {
     const std::lock_guard lock(mutex_);
@@ -245,7 +245,7 @@ class Heart {
   }
 
  private:
-  struct Beat {
+  struct TouchedLease {
     std::chrono::milliseconds period;
     Clock::time_point next;
     std::function<void()> beat;
@@ -279,19 +279,19 @@ class Heart {
 
   std::mutex mutex_;
   std::condition_variable wake_, beaten_;
-  std::map<const void*, Beat> beats_;
+  std::map<const void*, TouchedLease> beats_;
   const void* under_way_ = nullptr;
   bool running_ = false;
 };
 
 // One per process: a forked child gets its own leases and thread. Never destroyed, because the
 // thread runs until the process ends.
-Heart& heart() {
+Heartbeat& heart() {
   static std::mutex mutex;
-  static Heart* of_process = nullptr;
+  static Heartbeat* of_process = nullptr;
   static pid_t process = 0;
   const std::lock_guard lock(mutex);
-  if (process != ::getpid()) of_process = new Heart;
+  if (process != ::getpid()) of_process = new Heartbeat;
   process = ::getpid();
   return *of_process;
 }

@@ -43,10 +43,10 @@ void sync_folder(const fs::path& folder) {
 
 // The temporary file is gone: it was removed by a process that took over the lease, or by one that
 // cleared the folder while the lock was being converted (src/base/temporary.hpp).
-struct Vanished {};
+struct TemporaryRemoved {};
 
 [[noreturn]] void fail_publish(const char* what, const fs::path& path, int error) {
-  if (error == ENOENT) throw Vanished{};
+  if (error == ENOENT) throw TemporaryRemoved{};
   fail_io(what, path, error);
 }
 
@@ -119,32 +119,32 @@ void under(const Lease* lease, const fs::path& path, const std::function<void()>
   lease->prove(proved, prepare);
 }
 
-enum class Kept { none, linked, moved };
+enum class PreviousFile { none, linked, moved };
 
 // Replaces `.prev` by a link to the file at `path`. If the file system has hard links, `path` stays
 // in place.
 void publish_over(Temporary& temporary, const fs::path& path, const Lease* lease) {
   const fs::path previous = previous_path(path);
-  Kept kept = Kept::none;
+  PreviousFile kept = PreviousFile::none;
   SecondName second;
   const auto prepare = [&] {
     if (!is_there(path)) return;
     const int error = second.make(path, path);
     if (error == ENOENT) return;  // removed meanwhile: the lease is lost
     if (error != 0 && !links_unsupported(error)) fail_io("link", path, error);
-    kept = error == 0 ? Kept::linked : Kept::moved;
+    kept = error == 0 ? PreviousFile::linked : PreviousFile::moved;
   };
   const auto publish = [&] {
-    if (kept == Kept::linked) {
+    if (kept == PreviousFile::linked) {
       const int error = second.rename_to(previous);
       if (error != 0) fail_publish("rename", path, error);
-    } else if (kept == Kept::moved && rename_file(path, previous) != 0) {
+    } else if (kept == PreviousFile::moved && rename_file(path, previous) != 0) {
       fail_io("rename", path, errno);
     }
     temporary.share();
     if (rename_file(temporary.path(), path) != 0) {
       const int error = errno;
-      if (kept == Kept::moved) rename_file(previous, path);
+      if (kept == PreviousFile::moved) rename_file(previous, path);
       fail_publish("rename", temporary.path(), error);
     }
     temporary.published();
@@ -156,10 +156,10 @@ void publish_over(Temporary& temporary, const fs::path& path, const Lease* lease
     // An error must leave everything unchanged, so restore the previous file.
     SecondName back;
     const auto name = [&] {
-      if (kept == Kept::linked) static_cast<void>(back.make(previous, path));
+      if (kept == PreviousFile::linked) static_cast<void>(back.make(previous, path));
     };
     const auto restore = [&] {
-      if (kept == Kept::none) {
+      if (kept == PreviousFile::none) {
         syscalls().unlink(path.c_str());
       } else if (back.is_made()) {
         static_cast<void>(back.rename_to(path));
@@ -239,7 +239,7 @@ void write_and(void (*publish)(Temporary&, const fs::path&, const Lease*), const
     temporary.sync_and_close();
     try {
       return publish(temporary, path, lease);
-    } catch (const Vanished&) {
+    } catch (const TemporaryRemoved&) {
       if (attempt == 3) fail_io("publish", path, ENOENT);
     }
   }

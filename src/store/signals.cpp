@@ -109,10 +109,6 @@ void install_stop_signals() {
 }
 
 int stop_signal() { return received.load(std::memory_order_relaxed); }
-void reset_stop_signal() {
-  received.store(0);
-  received_at.store(0);
-}
 
 StopToken::StopToken(std::optional<std::chrono::duration<double>> limit) {
   using Clock = std::chrono::steady_clock;

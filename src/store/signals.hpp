@@ -28,9 +28,6 @@ int stop_signal();
 // "SIGTERM"; "signal 64" where it has no name here.
 std::string signal_name(int number);
 
-// Clears the flag (for tests).
-void reset_stop_signal();
-
 // The condition that a run loop checks between steps. Cost: a relaxed load and, with a time limit,
 // a read of the clock.
 class StopToken {

@@ -392,7 +392,7 @@ Tasks tasks_of(std::span<const std::byte> pack, const Index& index) {
 }
 
 // A task file to be packed.
-struct Own {
+struct UnpackedTask {
   std::string id;
   fs::path path;
   FileIdentity identity;
@@ -400,9 +400,9 @@ struct Own {
 };
 
 // Nothing if there is no file, or if it is not to be packed.
-std::optional<Own> look_at_own(const fs::path& folder, const std::string& id,
-                               const PackLimits& limits) {
-  Own own{id, folder / (id + ".h5"), {}, {}};
+std::optional<UnpackedTask> look_at_own(const fs::path& folder, const std::string& id,
+                                        const PackLimits& limits) {
+  UnpackedTask own{id, folder / (id + ".h5"), {}, {}};
   struct stat status;
   if (::lstat(own.path.c_str(), &status) != 0 || !S_ISREG(status.st_mode) ||
       static_cast<std::uint64_t>(status.st_size) > limits.largest_task) {
@@ -413,7 +413,7 @@ std::optional<Own> look_at_own(const fs::path& folder, const std::string& id,
 }
 
 // False if the file has changed or is damaged.
-bool read_own(Own& own) {
+bool read_own(UnpackedTask& own) {
   const InputFile file(own.path);
   if (!file.is_there() || file.identity() != own.identity) return false;
   own.bytes.resize(static_cast<std::size_t>(own.identity.size));
@@ -427,7 +427,7 @@ void remove_file(const fs::path& path) {
 
 // Removes a file if it is the one that was packed. It is renamed first, because another file may
 // have taken the name while this process was suspended.
-void remove_own(const Own& one) {
+void remove_own(const UnpackedTask& one) {
   const fs::path aside = temporary_path(one.path);
   if (rename_file(one.path, aside) != 0) fail_io("remove", one.path, errno);
   struct stat status {};
@@ -440,15 +440,15 @@ void remove_own(const Own& one) {
 }
 
 // Adds tasks to a pack and removes their own files.
-void grow_pack(const fs::path& path, std::vector<Own> own, Lease& lease) {
-  std::erase_if(own, [](Own& one) { return !read_own(one); });
+void grow_pack(const fs::path& path, std::vector<UnpackedTask> own, Lease& lease) {
+  std::erase_if(own, [](UnpackedTask& one) { return !read_own(one); });
   if (own.empty()) return;
   const auto before = read_pack(path);
   if (before && before->second.state != SealState::good) return;  // damaged meanwhile
   Tasks tasks;
   if (before) tasks = tasks_of(before->first, before->second);
   bool changed = false;
-  for (const Own& one : own) {
+  for (const UnpackedTask& one : own) {
     std::span<const std::byte>& there = tasks[one.id];
     changed =
         changed || !std::equal(there.begin(), there.end(), one.bytes.begin(), one.bytes.end());
@@ -461,7 +461,7 @@ void grow_pack(const fs::path& path, std::vector<Own> own, Lease& lease) {
     if (auto index = index_of_written(path, image)) packs().learn(path, std::move(index));
   }
   lease.prove_locked([&] {
-    for (const Own& one : own) {
+    for (const UnpackedTask& one : own) {
       struct stat status;
       if (::lstat(one.path.c_str(), &status) != 0 || FileIdentity(status) != one.identity) continue;
       // The older version first: left behind alone, it would be taken for the latest.
@@ -472,9 +472,11 @@ void grow_pack(const fs::path& path, std::vector<Own> own, Lease& lease) {
 }
 
 // The pack for each task: the one that already contains it, else the last one, else a new one.
-std::map<std::size_t, std::vector<Own>> distribute(const fs::path& folder, const std::string& group,
-                                                   std::vector<Own> own, const PackLimits& limits) {
-  std::map<std::size_t, std::vector<Own>> plan;
+std::map<std::size_t, std::vector<UnpackedTask>> distribute(const fs::path& folder,
+                                                            const std::string& group,
+                                                            std::vector<UnpackedTask> own,
+                                                            const PackLimits& limits) {
+  std::map<std::size_t, std::vector<UnpackedTask>> plan;
   std::map<std::string, std::size_t> held;
   std::size_t last = 0, tasks = 0;
   std::uint64_t bytes = 0;  // size of the last pack
@@ -490,7 +492,7 @@ std::map<std::size_t, std::vector<Own>> distribute(const fs::path& folder, const
     if (number == 0 || index->state != SealState::good) continue;
     for (const auto& [id, range] : index->tasks) held.try_emplace(id, number);
   }
-  for (Own& one : own) {
+  for (UnpackedTask& one : own) {
     const auto there = held.find(one.id);
     if (there != held.end()) {
       plan[there->second].push_back(std::move(one));
@@ -527,7 +529,7 @@ bool has_leftovers(const fs::path& folder, const std::string& group) {
 
 std::size_t pack_tasks(const fs::path& folder, const std::string& group,
                        std::span<const std::string> ids, const PackLimits& limits) {
-  std::vector<Own> own;
+  std::vector<UnpackedTask> own;
   for (const std::string& id : std::set<std::string>(ids.begin(), ids.end())) {
     if (auto one = look_at_own(folder, id, limits)) own.push_back(std::move(*one));
   }

@@ -9,6 +9,7 @@
 #include "tests/bitlattice/shapes.hpp"
 #include "tests/bitlattice/shared_ranks.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/run_ranks.hpp"
 #include "tests/support/same_moves.hpp"
 
 using namespace rewise;

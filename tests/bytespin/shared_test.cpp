@@ -6,6 +6,7 @@
 #include "src/bytespin/methods.hpp"
 #include "tests/bytespin/shared_ranks.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/run_ranks.hpp"
 #include "tests/support/same_moves.hpp"
 
 using namespace rewise;

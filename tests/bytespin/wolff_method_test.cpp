@@ -95,5 +95,5 @@ TEST_CASE("Wolff methods by name") {
   };
   CHECK(why_not_on_cpu(WolffMethod::ccl).empty());
   CHECK(why_not_on_cpu(WolffMethod::persistent) ==
-        "--wolff-method: 'persistent' is for CUDA devices (on the CPU there are: frontier, ccl)");
+        "--wolff-method: 'persistent' needs a CUDA device (on the CPU: frontier, ccl)");
 }

@@ -5,6 +5,7 @@
 
 #include "src/engine/share.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/run_ranks.hpp"
 
 using namespace rewise;
 using namespace rewise::distributed;

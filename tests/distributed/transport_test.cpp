@@ -4,8 +4,8 @@
 #include <numeric>
 #include <string>
 
-#include "src/distributed/threads.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/run_ranks.hpp"
 
 using namespace rewise;
 using namespace rewise::distributed;

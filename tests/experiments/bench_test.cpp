@@ -273,7 +273,7 @@ TEST_CASE("bench: bad input ends with one line and its status") {
            Bad{"--model pots", 64, "did you mean 'potts'"},
            Bad{"--q 3", 64, "--q"},
            Bad{"--model potts --q 256", 64, "--q"},
-           Bad{"--model potts --engine multispin", 64, "bytespin takes potts"},
+           Bad{"--model potts --engine multispin", 64, "choose bytespin for potts"},
            Bad{"--model potts --q 3 --dim 3 --size 4", 64, "--temperature is missing"},
            Bad{"--label-method kalentef", 64, "did you mean 'kalentev'"},
            Bad{"--replicas 33", 64, "64"},

@@ -191,8 +191,8 @@ class Misplaced(InFolder):
             text, said = self.look_at_both(*options)
             self.assertIn("misplaced", text)
             for file, other in ((first, second), (second, first)):
-                self.assertIn(f"{file.name} holds task {other.stem}: its name is that of another "
-                              "task\n", said)
+                self.assertIn(f"{file.name} contains task {other.stem}, but has the name of "
+                              "another task\n", said)
         self.check_damaged(out, expected, (first.name, second.name, "that of another task"))
 
     def test_two_tasks_with_each_others_names_among_many(self):

@@ -75,21 +75,18 @@ Sample shape_sample(Random& random) {
       if (present[site]) c.present_sites[site / 64] |= std::uint64_t{1} << site % 64;
     }
   }
-  const auto keep = [&](std::uint32_t a, std::uint32_t b) {
-    if (present[a] && present[b]) s.edges.push_back({a, b});
-  };
   for_each_lattice_bond_here(extents, [&](std::uint32_t a, int k, std::uint32_t b, bool around) {
-    if ((open && around) || !occupied(random)) return;
+    if ((open && around) || !occupied(random) || !present[a] || !present[b]) return;
     c.occupy(a, k);
-    keep(a, b);
+    s.edges.push_back({a, b});
   });
   for (std::uint32_t n = below(random, 3) == 0 ? below(random, 30) : 0; n > 0; --n) {
     const auto a = below(random, static_cast<std::uint32_t>(c.sites));
     const auto b = below(random, static_cast<std::uint32_t>(c.sites));
+    if (!present[a] || !present[b]) continue;
     c.extra.push_back({a, b});
-    keep(a, b);
+    s.edges.push_back({a, b});
   }
-  remove_bonds_of_absent_sites(c);
   s.name = "a " + std::to_string(dim) + "-dimensional shape";
   return s;
 }

@@ -168,7 +168,7 @@ def test_snapshots(small, tmp_path):
     assert seen.dtype == np.int8 and seen.shape == (2, *small.extents[::-1])
     np.testing.assert_array_equal(seen, 2 * simulation.spins[:, 0].astype(int) - 1)
     np.testing.assert_array_equal(np.load(tmp_path / "s.npy"), seen)
-    with pytest.raises(rw.UsageError, match="neither in .npy nor in .png"):
+    with pytest.raises(rw.UsageError, match="must end in .npy or .png"):
         simulation.snapshot(tmp_path / "s.txt")
     image = pytest.importorskip("matplotlib.image")
     simulation.snapshot(tmp_path / "s.png")

@@ -258,7 +258,7 @@ class Program(unittest.TestCase):
         for words, message in (
                 (["bad.toml"], "bad.toml: [[run]] 1: unknown key 'nam' (did you mean 'name'?)"),
                 (["komura-fg01"], "unknown figure 'komura-fg01' (did you mean 'komura-fig01'?)"),
-                (["hawick-fig02", "--scale", "big"], "--scale"), ([], "no figure was named")):
+                (["hawick-fig02", "--scale", "big"], "--scale"), ([], "NAME is missing")):
             out, err = self.run_it(*words, "--device", "cpu", status=64)
             self.assertEqual((out, err.count("\n")), ("", 1), err)
             self.assertIn(message, err)

@@ -290,5 +290,6 @@ TEST_CASE("tc takes one dimension and rule, sweep each schedule once, and they s
               "[lattice]\ndim = 2\nsizes = [4]\np = [0.1]\n[sampling]\nmethod = \"crossings\"\n");
   const Output method = place.run("sweep s.toml --out study");
   CHECK(method.status == 64);
-  CHECK(method.err == "rewise: s.toml: sampling.method: is for tc: a sweep looks for no Tc\n");
+  CHECK(method.err ==
+        "rewise: s.toml: sampling.method: only for tc, because a sweep does not search for Tc\n");
 }

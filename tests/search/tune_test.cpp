@@ -487,8 +487,8 @@ TEST_CASE("rewise tune: bad input is one line") {
         Bad{"--size 8 --replicas 33", 64, "64"}, Bad{"--size 8 --out t.txt", 64, ".json"},
         Bad{"--size 8 --temperature 2,3 --study s", 64, "one temperature"},
         Bad{"--size 8 --p 0.1,0.1", 64, "given twice"},
-        Bad{"--size 8 --study misspelt", 74, "'misspelt' is no study's folder"},
-        Bad{"--size 8 --study kept.json", 74, "'kept.json' is no study's folder"},
+        Bad{"--size 8 --study misspelt", 74, "'misspelt' is not the folder of a study"},
+        Bad{"--size 8 --study kept.json", 74, "'kept.json' is not the folder of a study"},
         Bad{"--size 8 --budget 1s --out absent/t.json", 74, "folder 'absent' does not exist"},
         Bad{"--size 8 --budget 1s --out kept.json", 73, "'kept.json' already exists"}}) {
     const Output output = place.run("tune " + bad.line);

@@ -195,7 +195,7 @@ class Shared(Place):
         (pathlib.Path(self.folder.name) / self.final_parts()[1]).unlink()
         for ranks in (0, 2):
             done = self.run_line(kept + " --measure 6 --json", ranks)
-            self.assertIn("holds this task already", done.stderr)
+            self.assertIn("already contains this task", done.stderr)
             self.assertEqual(json.loads(done.stdout)["results"], expected[1])
         refused = self.run_line(kept + " --measure 9 --json", 2)
         self.assertEqual(refused.returncode, 65, refused.stderr)
@@ -316,7 +316,7 @@ class Shared(Place):
         other = self.run_line("--engine multispin --size 64 --temperature 2.3", 2)
         self.assertEqual(other.returncode, 64)
         self.assertEqual(
-            other.stderr.count("--share-ranks: is for --engine bitlattice or bytespin"), 1)
+            other.stderr.count("--share-ranks: requires --engine bitlattice or bytespin"), 1)
         wolff = self.run_line("--engine bytespin --size 64 --temperature 2.3", 2)
         self.assertEqual(wolff.returncode, 64)
         self.assertEqual(wolff.stderr.count("swendsen-wang updates, not wolff"), 1)

@@ -167,7 +167,7 @@ TEST_CASE("tc with a schedule for each p: every p as in a study of its own") {
   CHECK(refused.err ==
         "rewise: long.toml: sampling.schedule: 2 values for 1 p (one for all, or one for each)\n");
   CHECK(place.run("sweep both.toml --no-plots --out sweep").err ==
-        "rewise: both.toml: sampling.cluster: a list is for tc, with one for each p\n");
+        "rewise: both.toml: sampling.cluster: only tc accepts a list (one entry for each p)\n");
 }
 
 TEST_CASE("plots and report take one start of Python, and their failure takes no result away") {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "src/distributed/threads.hpp"
+#include "tests/support/run_ranks.hpp"
 
 namespace rewise::oracle {
 

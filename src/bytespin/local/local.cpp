@@ -11,9 +11,9 @@
 namespace rewise::bytespin {
 namespace {
 
-constexpr std::size_t kPiece = 1 << 10;  // cells between two looks at the watch
+constexpr std::size_t kPiece = 1 << 10;  // cells between two checks of the watch
 
-// New spins of modified cells of a colour, from their neighbour lists. False where it was stopped.
+// Computes new spins of the modified cells of a colour. Returns false if stopped.
 bool modified_cells(const Plan& plan, const Tables& tables, const DrawKey& key, int colour,
                     std::span<const std::uint32_t> cells, const std::uint8_t* spins,
                     StopWatch& watch, std::vector<std::uint8_t>& out) {
@@ -35,7 +35,8 @@ bool modified_cells(const Plan& plan, const Tables& tables, const DrawKey& key, 
   return true;
 }
 
-// One row along x, as if no cell were modified. words: draws of the row's sites of this colour.
+// Updates one row along x as if no cell were modified. words: draws of the row's sites of this
+// colour.
 template <int D>
 void lattice_row(const Plan& plan, const Tables& tables, int colour, Site base,
                  const std::uint32_t* words, std::uint8_t* spins) {
@@ -55,13 +56,13 @@ void lattice_row(const Plan& plan, const Tables& tables, int colour, Site base,
     const Threshold t = flip[field_index(row[x], up, 2 * D, max_degree)];
     row[x] = static_cast<std::uint8_t>(row[x] ^ std::uint8_t{happens(words[x >> 1], t)});
   };
-  // The ends of the row are neighbours.
+  // The two ends of a row are neighbours.
   if (first == 0) update(0, length - 1, 1);
   for (std::uint32_t x = 2 - first; x + 1 < length; x += 2) update(x, x - 1, x + 1);
   if (first == 1) update(length - 1, length - 2, 0);
 }
 
-// Not inlined: beside the code of all dimensions its loops have too few registers.
+// Not inlined: within the code of all dimensions its loops run out of registers.
 template <int D>
 [[gnu::noinline]] void lattice_rows(const Plan& plan, const Tables& tables, const DrawKey& key,
                                     int colour, std::uint64_t first_row, std::uint64_t last_row,
@@ -79,8 +80,8 @@ template <int D>
   }
 }
 
-// Rows from `row` on; `row` becomes the first that was not updated: behind the last, or where it
-// was stopped.
+// Updates rows from `row` on. On return `row` is the first row that was not updated: the end, or
+// the row where it was stopped.
 void lattice_cells(const Plan& plan, const Tables& tables, const DrawKey& key, int colour,
                    StopWatch& watch, LocalScratch& scratch, std::uint8_t* spins,
                    std::uint32_t& row) {
@@ -101,7 +102,7 @@ void lattice_cells(const Plan& plan, const Tables& tables, const DrawKey& key, i
   }
 }
 
-// Rows along x, whose draws are made at once; modified cells beside.
+// Updates rows along x, whose draws are made together, and modified cells separately.
 bool ising_sweep(const Plan& plan, const Tables& tables, const DrawKey& key, StopWatch& watch,
                  LocalScratch& scratch, std::span<std::uint8_t> spins, SweepPlace& place) {
   const Graph& g = plan.graph;
@@ -109,13 +110,13 @@ bool ising_sweep(const Plan& plan, const Tables& tables, const DrawKey& key, Sto
   const std::uint64_t rows = plan.lattice.dim > 0 ? plan.sites / length : 0;
   for (; place.colour < static_cast<std::uint32_t>(g.colours()); place = {place.colour + 1, 0}) {
     const auto colour = static_cast<int>(place.colour);
-    // Stopped here, nothing has been changed yet.
+    // If stopped here, nothing has been changed yet.
     const auto cells = g.modified_of_colour(colour);
     if (!modified_cells(plan, tables, key, colour, cells, spins.data(), watch, scratch.modified)) {
       return false;
     }
-    // The loop over the lattice need not skip the modified cells: what it writes there is read by
-    // nobody (no neighbour has this colour) and is then replaced.
+    // The loop over the lattice also writes modified cells. These values are not read (no neighbour
+    // has this colour) and are then replaced.
     const std::uint64_t from = place.done * length;
     lattice_cells(plan, tables, key, colour, watch, scratch, spins.data(), place.done);
     const bool whole = from == 0 && place.done == rows;
@@ -156,7 +157,7 @@ void ising_rows(const Plan& plan, const Tables& tables, const DrawKey& key, int 
   }
 }
 
-// By pieces of kBlocks blocks of slots, whose words are drawn at once.
+// Proceeds by pieces of kBlocks blocks of slots, whose random words are drawn together.
 constexpr std::uint64_t kBlocks = 8;
 
 class PottsSweep {
@@ -180,7 +181,7 @@ class PottsSweep {
     return true;
   }
 
-  // Slots [first, last) of a colour, from piece `done` on; false where it was stopped.
+  // Updates slots [first, last) of a colour, from piece `done` on. Returns false if stopped.
   bool colour(LocalUpdate update, int which, std::uint64_t first, std::uint64_t last,
               StopWatch& watch, std::uint32_t& done) {
     if (update == LocalUpdate::metropolis) {
@@ -197,7 +198,7 @@ class PottsSweep {
 
  private:
   // Calls f(site, proposal word, local word) for the sites of a colour in slots [begin, slots), in
-  // their order, from piece `done` of all on; false where it was stopped, before piece `done`.
+  // order, from piece `done` on. Returns false if stopped; `done` is then the first piece not made.
   template <class F>
   bool for_each_site(int colour, std::uint64_t begin, std::uint64_t slots, StopWatch& watch,
                      std::uint32_t& done, F&& f) {
@@ -207,7 +208,7 @@ class PottsSweep {
     std::uint64_t row_end = 0;  // first site after the row
     std::uint32_t odd = 0;      // the row's sites of this colour have odd x
     const std::uint64_t start = std::max<std::uint64_t>(done * proposal.size(), begin);
-    std::uint64_t next = start;  // slot whose words are not drawn yet
+    std::uint64_t next = start;  // the first slot without drawn words
     if (lattice) row_end = 2 * start / plan_.lattice.extent[0] * plan_.lattice.extent[0];
     for (std::uint64_t slot = start; slot < slots; ++slot) {
       const std::uint64_t at = slot % proposal.size();

@@ -1,8 +1,9 @@
-// Metropolis and Glauber sweeps (local_cuda.hpp). The kernels go over cells; what a cell draws and
-// becomes is its rule's: IsingFlip, PottsMetropolis or PottsHeatBath. A rule holds the tables of
-// one system; next<kCount>() is a site's new state, by its neighbours', which each(f) hands to f
-// one by one. In the heat bath a thread keeps up to eight neighbours' states sorted in registers; a
-// cell with more of them has a warp, which counts them in shared memory.
+// Metropolis and Glauber sweeps (local_cuda.hpp). The kernels visit cells; a rule decides what a
+// cell draws and which state it takes: IsingFlip, PottsMetropolis or PottsHeatBath. A rule holds
+// the tables of one system; next<kCount>() returns a site's new state and reads the neighbours
+// through each(f), which calls f for every neighbour. In the heat bath a thread keeps up to eight
+// neighbours' states sorted in registers; a cell with more neighbours is processed by a warp, which
+// counts them in shared memory.
 #include <algorithm>
 
 #include "src/bytespin/local/local_cuda.hpp"
@@ -14,7 +15,7 @@ namespace {
 
 constexpr unsigned kThreads = 128;
 
-// The draws of four sites that are 16 slots apart, or of one.
+// The draws of four sites at a distance of 16 slots, or of one site.
 struct IsingDraws {
   Words4 draw;
 
@@ -50,7 +51,7 @@ class IsingFlip {
   const Threshold* flip_;  // by s h, the field along the spin
 };
 
-// The tables of a system's temperature: [max_degree + 1] each.
+// The tables of a system's temperature, [max_degree + 1] each.
 struct PottsTables {
   const Threshold* flip;
   const std::uint64_t* weight;
@@ -68,7 +69,7 @@ struct PottsTables {
   }
 };
 
-// The two words that decide a site.
+// The two random words of a site's update.
 struct PottsDraw {
   std::uint32_t draw, proposal;
 
@@ -122,7 +123,7 @@ class PottsMetropolis {
 class PottsHeatBath {
  public:
   using Draws = PottsDraws;
-  static constexpr bool kSorts = true;  // each() hands out kCount states, at the end kNoState
+  static constexpr bool kSorts = true;  // each() passes kCount states, the last ones kNoState
 
   __device__ __forceinline__ PottsHeatBath(const DevicePlan& plan, const DeviceSystems& systems,
                                            std::uint32_t who)
@@ -203,11 +204,11 @@ __global__ void __launch_bounds__(kThreads)
   if (call < calls) regular_cells<kDim, Rule>(plan, g, groups, systems, colour, who, call);
 }
 
-// A modified cell as its slice holds it.
+// A modified cell as stored in its slice.
 struct Cell {
   Site site;
   std::uint32_t degree;
-  const Site* neighbour;  // the next one 32 entries on
+  const Site* neighbour;  // the next one is 32 entries further on
 
   __device__ __forceinline__ Cell(const CellSlices& cells, std::uint32_t cell)
       : site(cells.site[cell]),
@@ -252,8 +253,8 @@ __global__ void __launch_bounds__(kThreads)
   if (cell < last) modified_cell<Rule>(plan, cells, systems, colour, who, cell);
 }
 
-// Heat bath of a cell with many neighbours by a warp: count [256] of its own, in shared memory.
-// Each lane has eight states that follow each other.
+// Heat bath of a cell with many neighbours by a warp, which counts them in shared memory, count
+// [256]. Each lane has eight consecutive states.
 __device__ __forceinline__ void wide_cell(const DevicePlan& plan, const CellSlices& cells,
                                           const DeviceSystems& systems, int colour,
                                           std::uint32_t who, std::uint32_t number,
@@ -402,8 +403,8 @@ std::uint64_t regular_blocks(std::uint64_t sites) {
   return (sites + kBlockSites - 1) / kBlockSites;
 }
 
-// Of a rank's part: blocks [begin, inner) and [outer, end) have its first and its last plane,
-// [inner, outer) what lies between; where that is nothing all are before `inner`.
+// The part of a rank: blocks [begin, inner) and [outer, end) contain its first and its last plane,
+// [inner, outer) the sites between them. If there are none, all blocks are before `inner`.
 struct PlaneBlocks {
   std::uint64_t begin, inner, outer, end;
 
@@ -477,7 +478,7 @@ void LocalCuda::sweep_modified(int colour, const DeviceSystems& systems,
   const auto k = static_cast<std::size_t>(colour);
   const std::uint32_t first = 32 * first_slice_[k], last = 32 * first_slice_[k + 1];
   const std::uint32_t wide = Rule::kSorts ? first_wide_[k] : last;
-  const DeviceSystems all = systems.whole();  // the cells are those of the part already
+  const DeviceSystems all = systems.whole();  // these cells belong to the part already
   launch(update_modified<Rule>, all.blocks(blocks_for(wide - first)), shape, stream, plan_, cells_,
          all, colour, first, wide);
   if constexpr (Rule::kSorts) {

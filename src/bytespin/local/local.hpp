@@ -19,19 +19,19 @@ struct LocalScratch {
   std::vector<std::uint8_t> modified;  // new spins of the modified cells of one colour
 };
 
-// How far a sweep has come: the colours before this one, and the first `done` rows of it (Potts:
-// pieces of slots).
+// How far a sweep has come: all colours before `colour`, and its first `done` rows (Potts: pieces
+// of slots).
 struct SweepPlace {
   std::uint32_t colour = 0, done = 0;
   bool operator==(const SweepPlace&) const = default;
 };
 
-// The first spins of sites [first, last) of a system; spins: of all sites.
+// Sets the initial spins of sites [first, last) of a system; spins: of all sites.
 void start_spins(const Plan& plan, std::uint64_t seed, std::uint32_t who, bool hot,
                  std::uint64_t first, std::uint64_t last, std::uint8_t* spins);
 
-// One colour of rows [first, last) of a lattice, modified cells included. Rows in any order or at
-// once, each with a scratch of its own.
+// Updates one colour of rows [first, last) of a lattice, modified cells included. Rows may be
+// updated in any order or concurrently, each thread with its own scratch.
 void local_rows(const Plan& plan, const Tables& tables, LocalUpdate update, const DrawKey& key,
                 int colour, std::uint64_t first, std::uint64_t last, LocalScratch& scratch,
                 std::uint8_t* spins);

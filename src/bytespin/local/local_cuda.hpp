@@ -1,12 +1,12 @@
 // Metropolis and Glauber sweeps on a CUDA device (local.hpp says what they do; same bits).
 //
-// Two kernels per colour (Hawick, Leist & Playne 2010, section 4): unmodified cells compute their
-// neighbours; a thread makes one Philox call and decides the four sites whose draws it holds, 32
-// sites apart. Modified cells are sorted by degree and cut into slices of 32, a slice's neighbours
-// stored column-wise, so that a warp reads whole lines and has one loop length; a call serves one
-// site there. Potts makes two calls where Ising makes one, and a warp has a modified cell of large
-// degree to itself in the heat bath. Every thread writes sites of one colour
-// and reads the others'.
+// Two kernels per colour (Hawick, Leist & Playne 2010, section 4). Unmodified cells compute their
+// neighbours; a thread makes one Philox call and updates the four sites whose draws it holds, 32
+// sites apart. Modified cells are sorted by degree and cut into slices of 32; the neighbours of a
+// slice are stored column-wise, so that a warp reads whole cache lines and has one loop length; a
+// call serves one site there. Potts needs two calls for one of Ising; in its heat bath a warp
+// processes each modified cell of large degree. A thread writes sites of one colour and reads those
+// of the other.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -21,7 +21,7 @@
 
 namespace rewise::bytespin {
 
-// What is to be known of 32 sites, as one 16-byte load.
+// The colours and kinds of 32 sites, as one 16-byte load.
 struct alignas(16) LocalGroup {
   std::uint32_t modified, edge;  // as SiteGroup
   std::uint32_t colour;          // bit: colour 1
@@ -38,26 +38,27 @@ struct CellSlices {
 };
 inline constexpr Site kNoCell = 0xFFFFFFFFu;  // site counts end at 2^32 - 1
 
-// Potts, heat bath: a thread keeps so many neighbours sorted.
+// Potts, heat bath: the largest degree at which a thread keeps the neighbours sorted.
 inline constexpr std::uint32_t kFewNeighbours = 8;
 
 class LocalCuda {
  public:
-  // `device` points to the plan's memory on the device; the copy waits for the stream. Of modified
-  // cells it has those of the part that its systems will have.
+  // `device` points to the plan's memory on the device; the copy waits for the stream. Contains the
+  // modified cells of the part that its systems will have.
   LocalCuda(const Plan& plan, const DevicePlan& device, LocalUpdate update, cudaStream_t stream,
             const DevicePart& part = {});
 
   // Bytes on the device.
   static std::uint64_t bytes(const Plan& plan);
 
-  // The sites of one colour, of the systems' part, queued; a sweep is all colours in order.
+  // Queues an update of the sites of one colour in the systems' part. A sweep is all colours in
+  // order.
   void sweep_colour(int colour, const DeviceSystems& systems, cudaStream_t stream) const;
   int colours() const { return colours_; }
 
-  // The same in two steps that may overlap, of a rank's part of a lattice: the modified cells, with
-  // the planes of `plane` sites at both ends of the part; then all that lies between. Blocks are
-  // whole ones here, too.
+  // The same in two steps that may overlap, for a rank's part of a lattice: first the modified
+  // cells and the planes of `plane` sites at both ends of the part, then all sites between. Blocks
+  // of draws are complete here, too.
   void sweep_outer(int colour, const DeviceSystems& systems, std::uint64_t plane,
                    cudaStream_t stream) const;
   void sweep_inner(int colour, const DeviceSystems& systems, std::uint64_t plane,

@@ -6,7 +6,7 @@
 namespace rewise::bytespin {
 namespace {
 
-// Places where two rows differ; the inner loop sums bytes, so that it becomes SIMD.
+// Counts the positions where two rows differ. The inner loop sums bytes, so that it is vectorised.
 std::uint64_t differences(const std::uint8_t* a, const std::uint8_t* b, std::uint64_t length) {
   std::uint64_t sum = 0;
   for (std::uint64_t begin = 0; begin < length; begin += 128) {
@@ -33,8 +33,7 @@ std::int64_t magnetisation(const Plan& plan, std::span<const std::uint8_t> spins
 }
 
 std::int64_t bond_sum(const Plan& plan, std::span<const std::uint8_t> spins) {
-  // Bonds between unequal spins: the whole lattice, less the bonds that are gone, plus rewired
-  // ones.
+  // Bonds between unequal spins: those of the bare lattice, minus removed bonds, plus rewired ones.
   const Lattice& lattice = plan.lattice;
   const std::uint8_t* s = spins.data();
   const std::uint64_t length = lattice.extent[0];

@@ -1,7 +1,8 @@
-// First configurations, and sums over all systems (observe_cuda.hpp). What the models count is
-// their counter's: IsingCounter the spins that point up, PottsCounter the sites in each state, by
-// runs of equal ones, so that a warp's counts in shared memory change seldom where domains are
-// large (and where they are not, states are many or the counts that it hits differ).
+// Initial configurations, and sums over all systems (observe_cuda.hpp). The counter of a model
+// decides what is counted: IsingCounter the spins that point up, PottsCounter the sites in each
+// state. The latter adds runs of equal states at once: where domains are large, this saves
+// additions to the warp's counts in shared memory; where they are small, additions hit different
+// counts.
 #include "src/bytespin/equal_bytes.hpp"
 #include "src/bytespin/local/observe_cuda.hpp"
 #include "src/cuda/launch.hpp"
@@ -26,7 +27,7 @@ __device__ __forceinline__ void add_block(long long value, unsigned long long* s
   __syncthreads();
 }
 
-// Bytes are 0 or 1, so the bits of a word are its ones.
+// Bytes are 0 or 1, so popcount sums them.
 class IsingCounter {
  public:
   struct Memory {};  // shared
@@ -49,7 +50,7 @@ class IsingCounter {
   long long up_ = 0;
 };
 
-// Sites of one state that a thread has met one after the other.
+// Consecutive sites of one state.
 class RunCounter {
  public:
   __device__ __forceinline__ explicit RunCounter(std::uint32_t* count) : count_(count) {}
@@ -117,7 +118,8 @@ class PottsCounter {
   RunCounter run_;
 };
 
-// Sixteen sites of a row, with their bonds forward. Returns how many of these are unequal.
+// Processes sixteen sites of a row and their forward bonds. Returns how many of these bonds join
+// unequal spins.
 template <int kDim, class Counter>
 __device__ __forceinline__ int count_piece(const Geometry& g, const std::uint8_t* spins, Site site,
                                            Counter& counter) {
@@ -176,7 +178,7 @@ __global__ void __launch_bounds__(kThreads)
   counter.finish(who, states, counts);
 }
 
-// What rewired bonds change: theirs, less those of the lattice bonds that are gone.
+// The correction for rewired bonds: adds these and subtracts the lattice bonds that they replaced.
 __device__ __forceinline__ int rewired_bond(const DevicePlan& plan, const Geometry& g,
                                             const std::uint8_t* spins, const RewiredSlot& bond) {
   int change = spins[bond.a] != spins[bond.b];
@@ -206,7 +208,7 @@ __global__ void __launch_bounds__(kThreads)
   add_block(sum, unequal + who);
 }
 
-// Four bits as four bytes.
+// Expands four bits to four bytes.
 __device__ __forceinline__ std::uint32_t spread(std::uint32_t bits) {
   return ((bits & 15u) * 0x00204081u) & 0x01010101u;
 }
@@ -233,7 +235,7 @@ __global__ void __launch_bounds__(kThreads)
   out[1] = make_uint4(bytes[4], bytes[5], bytes[6], bytes[7]);
 }
 
-// Potts: a call has the draws of four sites.
+// Potts: one call gives the draws of four sites.
 __device__ __forceinline__ void start_sites(const DeviceSystems& systems, std::uint64_t sites,
                                             std::uint32_t states, std::uint32_t who, bool hot,
                                             std::uint64_t call) {
@@ -260,7 +262,7 @@ template <bool kBits>
 __global__ void __launch_bounds__(kThreads)
     gather(const std::uint8_t* spins, const Site* sites, std::uint64_t count, std::uint8_t* out) {
   const std::uint64_t k = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x;
-  if (k >= count) return;  // whole warps
+  if (k >= count) return;  // true for whole warps
   const Site site = sites[k];
   const std::uint8_t spin = site == kNoSite ? 0 : spins[site];
   if constexpr (kBits) {
@@ -316,7 +318,8 @@ void launch_start(const DevicePlan& plan, const DeviceSystems& systems, Start st
            plan.sites, plan.states, systems, odd_hot, even_hot);
     return;
   }
-  const std::uint64_t groups = (plan.sites + 31) / 32;  // a system's stride has room for the last
+  const std::uint64_t groups =
+      (plan.sites + 31) / 32;  // a system's stride has room for the last group
   launch(start_ising, systems.blocks((groups + kThreads - 1) / kThreads), shape, stream, groups,
          systems, odd_hot, even_hot);
 }

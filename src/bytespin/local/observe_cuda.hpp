@@ -1,4 +1,4 @@
-// First configurations of, and sums over, all systems on a CUDA device: exact integers.
+// Initial configurations of, and exact integer sums over, all systems on a CUDA device.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -13,21 +13,22 @@ namespace rewise::bytespin {
 void launch_start(const DevicePlan& plan, const DeviceSystems& systems, Start start,
                   cudaStream_t stream);
 
-// What launch_measure() counts of a system beside its bonds.
+// The number of counts of launch_measure() per system, apart from its bonds.
 inline std::uint32_t measured_counts(bool potts, std::uint32_t states) {
   return potts ? states : 1;
 }
 
-// Adds to unequal[who] the bonds between unequal spins (modulo 2^64), and to counts
-// [systems][measured_counts()] the spins that point up, or of Potts the sites in each state, of the
-// systems' part. Queued. A lattice is counted whole, as if no bond had been rewired, from rows of
-// bytes, 16 at a time where rows are multiples of 16; then the rewired bonds are added and those
-// that are gone taken off (of a rank all that `plan` names).
+// Queues measurements of the systems' part. Adds the bonds between unequal spins to unequal[who]
+// (modulo 2^64), and to counts [systems][measured_counts()] the spins that point up (Ising) or the
+// sites in each state (Potts). The bare lattice is counted from rows of bytes, 16 at a time if rows
+// are multiples of 16; then rewired bonds are added and the bonds that they replaced subtracted
+// (for a rank: all that `plan` lists).
 void launch_measure(const DevicePlan& plan, const Geometry& geometry, const DeviceSystems& systems,
                     unsigned long long* unequal, unsigned long long* counts, cudaStream_t stream);
 
-// A system's spins at some sites, in their order, and the reverse; kNoSite is none. `count` is a
-// multiple of 128. `bits`: of Ising, a bit each; else a byte. Queued.
+// Gathers a system's spins at some sites, in their order, and the reverse. kNoSite marks unused
+// entries. `count` is a multiple of 128. `bits`: one bit per spin (Ising only), else one byte.
+// Queued.
 inline constexpr Site kNoSite = 0xFFFFFFFFu;  // site counts end at 2^32 - 1
 void launch_gather(const std::uint8_t* spins, const Site* sites, std::uint64_t count, bool bits,
                    std::uint8_t* out, cudaStream_t stream);

@@ -1,5 +1,5 @@
-// Potts, single-site updates where the neighbours' states are few enough to be kept sorted (host
-// and device): the outcomes are those of local.cpp, which counts the neighbours of each of q
+// Single-site updates of Potts for sites with few neighbours, whose states are kept sorted (host
+// and device). The outcomes are those of local.cpp, which counts the neighbours in each of q
 // states.
 #pragma once
 
@@ -9,18 +9,18 @@
 
 namespace rewise::bytespin {
 
-// Stands for a neighbour that is not there; larger than every state.
+// Marks a missing neighbour; larger than every state.
 inline constexpr std::uint32_t kNoState = 256;
 
-// Metropolis: the proposed state or the old one, of which `same` and `other` neighbours are.
-// flip: Tables::flip.
+// Metropolis: returns the proposed state or the old one. `same` and `other` neighbours have the old
+// and the proposed state. flip: Tables::flip.
 RW_HD std::uint32_t metropolis_state(const Threshold* flip, std::uint32_t old, std::uint32_t same,
                                      std::uint32_t proposed, std::uint32_t other,
                                      std::uint32_t draw) {
   return happens(draw, flip[same > other ? same - other : 0]) ? proposed : old;
 }
 
-// Ascending; compiles to minima and maxima of registers.
+// Sorts in ascending order; compiles to minima and maxima of registers.
 template <int kCount>
 RW_HD void sort_states(std::uint32_t (&state)[kCount]) {
 #if defined(__CUDA_ARCH__)
@@ -39,7 +39,7 @@ RW_HD void sort_states(std::uint32_t (&state)[kCount]) {
 }
 
 // Calls f(state, neighbours in it) for every state among sorted neighbours, in ascending order,
-// until f returns true; whether it did.
+// until f returns true. Returns whether it did.
 template <int kCount, class F>
 RW_HD bool for_each_state(const std::uint32_t (&state)[kCount], F&& f) {
   std::uint32_t run = 0;
@@ -55,9 +55,9 @@ RW_HD bool for_each_state(const std::uint32_t (&state)[kCount], F&& f) {
   return false;
 }
 
-// Heat bath: state s with weight[most - n_s], n_s the neighbours in it, `most` the largest of these
-// (weight: Tables::weight). `state` is sorted. The states without a neighbour, all of one weight,
-// are passed over in one step between those that have some.
+// Heat bath: draws state s with weight[most - n_s], where n_s neighbours are in s and `most` is the
+// largest n_s (weight: Tables::weight). `state` is sorted. Consecutive states without a neighbour
+// have equal weights and are skipped in one step.
 template <int kCount>
 RW_HD std::uint32_t heat_bath_state(const std::uint64_t* weight, std::uint32_t q,
                                     const std::uint32_t (&state)[kCount], std::uint64_t random) {
@@ -74,7 +74,7 @@ RW_HD std::uint32_t heat_bath_state(const std::uint64_t* weight, std::uint32_t q
     return false;
   });
   std::uint64_t rest = mulhi64(random, total);
-  std::uint32_t next = 0;  // the first state not yet passed over
+  std::uint32_t next = 0;  // the first state not yet considered
   for_each_state(state, [&](std::uint32_t s, std::uint32_t n) {
     const std::uint64_t gap = (s - next) * none, own = weight[most - n];
     if (rest < gap) return true;

@@ -1,4 +1,4 @@
-// The bonds across tile borders, numbered. Of a rank's part they are those and some beyond it.
+// Numbers the bonds across tile borders. For a rank's part the list includes some bonds beyond it.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace rewise::bytespin {
 
-// Bonds across tile borders of one system, or of a part of it, by direction, then its rewired
-// bonds. A list begins at a multiple of 32, so that a warp has bonds of one list.
+// The bonds across tile borders of one system, or of a part of it, by direction, then its rewired
+// bonds. Each list begins at a multiple of 32, so that the bonds of a warp belong to one list.
 struct BorderBonds {
   std::uint64_t first[kMaxDim + 2]{};  // of each list; [dim + 1] the end
   std::uint64_t skip[kMaxDim + 1]{};   // of the whole system's list, before the part's (x: rows)
@@ -51,21 +51,21 @@ struct BorderBonds {
     return borders;
   }
 
-  // Number `index` >= first[dim] in DevicePlan::rewired.
+  // For `index` >= first[dim]: the index in DevicePlan::rewired.
   template <int kDim>
   RW_HD std::uint64_t rewired(std::uint64_t index) const {
     return index - first[kDim] + skip[kDim];
   }
 };
 
-// A bond across a border along `direction`, from a to b, ahead of it.
+// A bond across a border along `direction`, from a to its neighbour b ahead.
 struct BorderBond {
   bool exists = false;
   int direction = 0;
   Site a = 0, b = 0;
 };
 
-// Bond number `index` < borders.first[kDim].
+// Returns bond `index` < borders.first[kDim].
 template <int kDim>
 RW_HD BorderBond border_bond(const Geometry& g, const BorderBonds& borders, std::uint64_t sites,
                              std::uint64_t index) {

@@ -1,5 +1,5 @@
-// The occupied bonds of a Swendsen-Wang update, 64 at a time: drawn, and between equal spins
-// (Highway; included once per instruction set).
+// The occupied bonds of a Swendsen-Wang update (drawn, and between equal spins), 64 at a time.
+// (Highway; included once per instruction set.)
 #if defined(RW_DRAWN_BONDS_INL_HPP_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RW_DRAWN_BONDS_INL_HPP_
 #undef RW_DRAWN_BONDS_INL_HPP_
@@ -25,7 +25,7 @@ inline constexpr bool kByteVectors = false;
 inline constexpr bool kByteVectors = true;
 #endif
 
-// Bit k: a[k] == b[k], k < 64.
+// Bit k is set if a[k] == b[k], k < 64.
 HWY_INLINE std::uint64_t equal_64(const std::uint8_t* a, const std::uint8_t* b) {
   const hn::CappedTag<std::uint8_t, 64> d;
   std::uint64_t bits;
@@ -37,7 +37,7 @@ HWY_INLINE std::uint64_t equal_64(const std::uint8_t* a, const std::uint8_t* b) 
   return bits;
 }
 
-// Bit k: a[k] == b[k], k < count <= 64. `before` bytes ahead of a and b may be read, too.
+// Bit k is set if a[k] == b[k], k < count <= 64. `before` bytes ahead of a and b are readable, too.
 HWY_INLINE std::uint64_t equal_bits(const std::uint8_t* a, const std::uint8_t* b,
                                     std::uint64_t count, std::uint64_t before) {
   if (count == 0) return 0;
@@ -62,7 +62,7 @@ HWY_INLINE std::uint64_t equal_bits(const std::uint8_t* a, const std::uint8_t* b
 HWY_INLINE void xor_bits(std::uint8_t* a, std::uint64_t bits, std::uint64_t count) {
   if (kByteVectors && count == 64) {
     const hn::CappedTag<std::uint8_t, 64> d;
-    std::uint8_t bytes[8 + 8] = {};  // a mask is read with up to 8 bytes
+    std::uint8_t bytes[8 + 8] = {};  // the load of a mask reads up to 8 bytes more
     std::memcpy(bytes, &bits, 8);
     for (std::size_t k = 0; k < 64; k += hn::Lanes(d)) {
       const auto ones = hn::IfThenElseZero(hn::LoadMaskBits(d, bytes + k / 8), hn::Set(d, 1));
@@ -75,13 +75,14 @@ HWY_INLINE void xor_bits(std::uint8_t* a, std::uint64_t bits, std::uint64_t coun
   }
 }
 
-// As RunJoiner (src/label/runs-inl.hpp) wants them.
+// The `Bonds` of RunJoiner (src/label/runs-inl.hpp).
 struct DrawnBonds {
   const std::uint64_t* drawn;  // bit of a slot (rules.hpp)
   const std::uint8_t* spins;
   std::uint64_t dim;
 
-  // Bit x < count: the bond from site a + x to b + x. `before` spins ahead of a and b may be read.
+  // Bit x < count is set if the bond from site a + x to b + x is occupied. `before` spins ahead of
+  // a and b are readable.
   HWY_INLINE std::uint64_t word(std::uint64_t a, std::uint64_t b, int direction,
                                 std::uint64_t count, std::uint64_t before) const {
     return drawn_from(a, static_cast<unsigned>(direction)) &
@@ -89,7 +90,7 @@ struct DrawnBonds {
   }
 
  private:
-  // 64 bits from any bit on, of a mask that is kept in halves `dim` apart.
+  // Returns 64 bits, starting at any bit, of a mask that is stored in halves `dim` words apart.
   HWY_INLINE std::uint64_t drawn_from(std::uint64_t site, unsigned direction) const {
     const auto half = [&](std::uint64_t group) {
       const std::uint64_t index = group * dim + direction;

@@ -1,6 +1,6 @@
-// What the kernels that label clusters on tiles share (swendsen_wang_cuda.hpp): where a system's
-// work space lies, spins and modified cells as bits, sums; then what is done with labels: the nodes
-// of a tile listed, a site's root found, sites of a tile flipped or renewed as their roots say.
+// Device functions that the kernels for labels on tiles share (swendsen_wang_cuda.hpp): the work
+// space of a system; spins and modified cells as bits; sums; listing the nodes of a tile; the root
+// of a site; flipping or replacing the sites of a tile.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ struct SystemLabels {
         nodes(all.nodes + static_cast<std::size_t>(who) * all.tiles.count * kTileLanes) {}
 };
 
-// Adds to the sums of one update and system: n^2, and n^4 in two words with the carry.
+// Adds to the sums of one update and system: n^2, and n^4 in two words with carry.
 __device__ __forceinline__ void add_sums(const DeviceLabels& all, std::uint32_t systems,
                                          std::uint32_t update, std::uint32_t who,
                                          std::uint32_t tile, std::uint64_t square, WideSum fourth) {
@@ -41,7 +41,7 @@ __device__ __forceinline__ void add_sums(const DeviceLabels& all, std::uint32_t 
   atomic_add_wide(sum + 1, sum + 2, fourth);
 }
 
-// Sixteen bytes 0 or 1 as bits.
+// Packs sixteen bytes of 0 or 1 to bits.
 __device__ __forceinline__ std::uint32_t pack(const uint4& v) {
   const std::uint32_t low = __dp4a(v.y, 0x80402010u, __dp4a(v.x, 0x08040201u, 0u));
   const std::uint32_t high = __dp4a(v.w, 0x80402010u, __dp4a(v.z, 0x08040201u, 0u));
@@ -86,11 +86,8 @@ __device__ __forceinline__ std::uint64_t modified_bits(const SiteGroup* groups, 
   return static_cast<std::uint64_t>(high) << 32 | low;
 }
 
-// Most nodes of a tile lie in its first and last rows, so that lanes that each went over their own
-// row's would wait for two of them: a warp lists them.
-//
-// nodes: bit x of a lane's word is site x of its row. Puts the nodes' places into out [kTileSites],
-// in shared memory, in order; returns how many there are. The warp must wait before it reads them.
+// A warp lists the nodes together. Most nodes of a tile lie in its first and last rows, so if each
+// lane visited its own row, all would wait for two of them.
 __device__ __forceinline__ unsigned list_nodes(std::uint64_t nodes, std::uint16_t* out) {
   const unsigned lane = threadIdx.x % 32;
   const auto count = static_cast<unsigned>(__popcll(nodes));
@@ -118,15 +115,14 @@ __device__ __forceinline__ void for_each_node(const std::uint16_t* list, unsigne
   }
 }
 
-// Where a cluster's root is once tiles are labelled and joined.
+// The location of a cluster's root after tiles are labelled and joined.
 struct SiteRoot {
   Site root;
-  std::uint32_t tile, place;  // of the site; the place of its root in that tile
-  bool open;                  // else the cluster lies in the tile
+  std::uint32_t tile, place;  // tile and place of the root in the site's tile
+  bool open;                  // false: the cluster lies within the tile
 };
 
-// In the lattice's forest where the cluster of the site's tile is open, in the tile where it is
-// closed.
+// Open clusters of a tile have their root in the lattice's forest, closed ones in the tile.
 template <int kDim>
 __device__ __forceinline__ SiteRoot site_root(const DeviceLabels& labels,
                                               const SystemLabels& system, Site site) {
@@ -148,9 +144,9 @@ __device__ __forceinline__ std::uint32_t two_flips(const std::uint32_t* flips,
   return flip_of(flips, places & 0xffffu) | flip_of(flips, places >> 16) << 8;
 }
 
-// By a warp, whose lanes hold the words of a tile: flips the sites whose root's place is set in
-// `flips`. Returns how many this lane has flipped.
-// kWide: rows are multiples of 16 sites; a lane takes eight sites of four rows at a time.
+// Called by a warp whose lanes hold the words of a tile. Flips the sites whose root's place is set
+// in `flips`. Returns how many sites this lane has flipped. kWide: rows are multiples of 16 sites;
+// a lane processes eight sites of four rows at a time.
 template <bool kWide>
 __device__ __forceinline__ unsigned flip_sites(const SystemLabels& system, const TileWord& word,
                                                const std::uint32_t* flips, std::uint8_t* spins) {
@@ -187,8 +183,9 @@ __device__ __forceinline__ unsigned flip_sites(const SystemLabels& system, const
   return flipped;
 }
 
-// By a warp, whose lanes hold the words of a tile: every spin becomes take(place of its root,
-// spin). kWide: rows are multiples of 16 sites; a lane takes eight sites of four rows at a time.
+// Called by a warp whose lanes hold the words of a tile. Sets every spin to take(place of its root,
+// spin). kWide: rows are multiples of 16 sites; a lane processes eight sites of four rows at a
+// time.
 template <bool kWide, class Take>
 __device__ __forceinline__ void renew_sites(const SystemLabels& system, const TileWord& word,
                                             std::uint8_t* spins, Take&& take) {

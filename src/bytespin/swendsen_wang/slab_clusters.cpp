@@ -18,7 +18,7 @@ HWY_BEFORE_NAMESPACE();
 namespace rewise {
 namespace HWY_NAMESPACE {
 
-// Of sites counted from the slab's first; none from its last plane on.
+// Sites are counted from the slab's first. Bonds out of the last plane are omitted.
 struct SlabBonds {
   DrawnBonds all;
   std::uint64_t first, last_plane;
@@ -43,7 +43,7 @@ void join_slab(const Lattice& slab, std::uint64_t first, std::uint64_t plane,
   for (const auto& [a, b] : joins) joiner.join_places(a, b);
 }
 
-// Those of the slab's bonds that are drawn and join equal spins.
+// The occupied bonds within the slab: drawn, and between equal spins.
 void occupy_slab(const Lattice& slab, std::uint64_t first, std::uint64_t plane,
                  const std::uint64_t* drawn, const std::uint8_t* spins,
                  BondConfiguration& occupied) {
@@ -65,7 +65,7 @@ void occupy_slab(const Lattice& slab, std::uint64_t first, std::uint64_t plane,
   }
 }
 
-// Bits of `count` bonds along the slowest direction, from sites a on to sites b on.
+// Bits of `count` bonds along the slowest direction, from sites a onwards to sites b onwards.
 std::uint64_t bonds_behind(int dim, const std::uint64_t* drawn, const std::uint8_t* spins,
                            std::uint64_t a, std::uint64_t b, std::uint64_t count,
                            std::uint64_t before) {
@@ -141,7 +141,7 @@ SlabClusters::SlabClusters(const Plan& plan, std::uint64_t first, std::uint64_t 
                                                      std::vector<Site>(last - first)});
 }
 
-// A run is then a stretch of a row with one label.
+// In this form a run is a stretch of a row with one label.
 void SlabClusters::label_by_method(const std::uint8_t* spins) {
   auto& [occupied, labeller, label] = *labelling_;
   HWY_DYNAMIC_DISPATCH(occupy_slab)(slab_, first_, plane_, drawn_.get(), spins, occupied);
@@ -235,7 +235,7 @@ SlabClusters::Sums SlabClusters::flip(const DrawKey& key, std::span<const LabelP
     label_[run] = pair->other;
     size_[run] = 0;
   }
-  // Most clusters lie here alone, and their bits side by side.
+  // Most clusters lie within the slab, and their bits are adjacent.
   for (std::uint64_t item = first_ / 128; !plan_.potts && 128 * item < last_; ++item) {
     const Words4 words = random_words(key.seed, Stream::bytespin_flip, item, key.who, 0, key.step);
     flip_bits_[2 * (item - first_ / 128)] = word64(words, 0);

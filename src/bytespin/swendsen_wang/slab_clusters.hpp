@@ -1,7 +1,7 @@
-// Swendsen-Wang clusters of a system whose sites lie in slabs with several ranks: each labels its
-// own by the fast method (runs of rows) or by `kalentev`, as if it had open ends; bonds out of the
-// slab then say which labels are one cluster's. A label is the smallest site of a cluster's part in
-// the slab, and a cluster's smallest label its smallest site, which the flip is addressed by.
+// Swendsen-Wang clusters of a system that ranks share in slabs. Each rank labels its slab, as if it
+// had open ends, by the fast method (runs of rows) or by `kalentev`; then bonds out of the slab
+// join labels of different slabs. A label is the smallest site of the cluster's part in the slab.
+// The smallest label of a cluster is its smallest site, which addresses the flip.
 #pragma once
 
 #include <cstdint>
@@ -17,35 +17,35 @@
 
 namespace rewise::bytespin {
 
-// Labels that a bond between slabs joins; or a label and the smallest of its cluster.
+// Two labels that a bond between slabs joins, or a label and the smallest label of its cluster.
 struct LabelPair {
   Site label, other;
   friend auto operator<=>(const LabelPair&, const LabelPair&) = default;
 };
 
-// Every label of `edges` with the smallest that these join it to, ascending.
+// Returns every label of `edges` with the smallest label joined to it, ascending.
 std::vector<LabelPair> unite_labels(std::span<const LabelPair> edges);
 
 class SlabClusters {
  public:
-  // Whole planes [first, last) of sites; `planes` of them. `method`: fast or kalentev.
+  // The slab is the planes [first, last) of `planes`. `method`: fast or kalentev.
   SlabClusters(const Plan& plan, std::uint64_t first, std::uint64_t last, std::uint32_t planes,
                LabelMethod method);
 
-  // Draws the bonds of a step and labels the clusters of `spins`, [sites of all]: own ones, and
-  // those of the plane behind.
+  // Draws the bonds of a step and labels the clusters of `spins`, [sites of all]. Reads the slab's
+  // spins and those of the plane behind it.
   void label(const Tables& tables, const DrawKey& key, const std::uint8_t* spins);
-  Site label_of(Site site) const {  // an own one
+  Site label_of(Site site) const {  // of a site of this slab
     return label_[runs_.parent[runs_.run_at(runs_.place(static_cast<Site>(site - first_)))]];
   }
-  // Adds the labels that drawn bonds between equal spins join across the slab's end: `behind` are
-  // those of the plane behind.
+  // Adds the pairs of labels that occupied bonds join across the slab's end; `behind` are the
+  // labels of the plane behind.
   void join_behind(const std::uint8_t* spins, std::span<const Site> behind,
                    std::vector<LabelPair>& edges) const;
 
-  // Flips every cluster, or gives it a new state; `united` as unite_labels() has it, for all slabs.
-  // Sizes of clusters that are there go to `parts`, by their smallest label; of others the sums
-  // below are added.
+  // Flips every cluster, or gives it a new state. `united`: as unite_labels() returns it, for all
+  // slabs. Sizes of clusters in `united` are added to `parts`, by their smallest label; those of
+  // other clusters to the sums below.
   struct Sums {
     std::uint64_t square = 0;  // sum n^2
     WideSum fourth = 0;        // sum n^4
@@ -61,7 +61,7 @@ class SlabClusters {
   const Lattice slab_;
   RunTable runs_;                           // parent: of a run, later its root
   std::unique_ptr<std::uint64_t[]> drawn_;  // [slots / 64 + 8], where own sites' bonds are
-  std::vector<std::uint64_t> flip_bits_;    // a random bit per site, from first_ / 128 * 128 on
+  std::vector<std::uint64_t> flip_bits_;    // a random bit per site, starting at first_ / 128 * 128
   std::unique_ptr<Site[]> label_;           // [runs] of a root
   std::unique_ptr<std::uint32_t[]> size_;   // [runs] of a root
   std::unique_ptr<std::uint8_t[]> flip_;    // [runs] of a root: whether it flips, or its new state

@@ -29,7 +29,7 @@ SlabLabelsCuda::SlabLabelsCuda(const DeviceStream& device, const Plan& plan,
       plan_(on_device) {
   const cudaStream_t stream = device_.get();
   const auto here = [&](Site site) { return site >= own.first && site < own.last; };
-  // A lattice bond that is gone is an entry that joins a site to itself.
+  // A lattice bond that is gone becomes a bond of a site with itself.
   std::vector<RewiredSlot> rewired;
   for (const RewiredSlot& r : plan.rewired) {
     const BondSlots& slots = plan.bond_slots;
@@ -132,7 +132,7 @@ SlabClusters::Sums SlabLabelsCuda::flip(const DeviceSystems& systems, std::uint6
     if (here(pair)) own.push_back({static_cast<Site>(pair.label - own_.first), pair.other});
   }
   launch_count_clusters(field, stream);
-  // Orientations by site of the whole lattice.
+  // Orientations are addressed by the site of the whole lattice.
   if (who == 0) launch_draw_orientations(plan_, systems, whole_, stream);
   adopted_.copy_in(own, stream);
   launch_adopt_draws(plan_, systems, static_cast<std::uint32_t>(who), field, adopted_.data(),

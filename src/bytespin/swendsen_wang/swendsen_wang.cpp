@@ -26,7 +26,7 @@ using bytespin::Plan;
 using bytespin::slot_draw;
 using bytespin::SwendsenWangScratch;
 
-// Joins the runs of equal spins that drawn bonds join.
+// Joins the runs of equal spins along occupied bonds.
 void join_runs(const Plan& plan, SwendsenWangScratch& scratch, const std::uint8_t* spins) {
   const DrawnBonds bonds{scratch.drawn.data(), spins, plan.bond_slots.dim};
   RunJoiner<DrawnBonds> joiner(plan.lattice, scratch.runs, bonds);
@@ -65,10 +65,10 @@ HWY_EXPORT(flip_clusters_of);
 namespace rewise::bytespin {
 namespace {
 
-// Wall-clock time between the steps of an update.
+// Measures the wall-clock time of the steps of an update.
 class StepClock {
  public:
-  // Adds the seconds since the step before.
+  // Adds the seconds since the last step.
   void add_to(double& seconds) {
     const auto now = std::chrono::steady_clock::now();
     seconds += std::chrono::duration<double>(now - last_).count();
@@ -80,7 +80,7 @@ class StepClock {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-// Swendsen-Wang of Potts: every cluster takes a new state. Returns the number of clusters.
+// Potts: every cluster takes a new state. Returns the number of clusters.
 std::uint64_t renew_runs(const Plan& plan, const DrawKey& key, SwendsenWangScratch& scratch,
                          std::uint8_t* spins) {
   std::uint32_t* const label = scratch.runs.parent.get();
@@ -135,8 +135,8 @@ ClusterSums flip_clusters(const Plan& plan, const DrawKey& key, SwendsenWangScra
   return cluster_sums({scratch.size.get(), clusters});
 }
 
-// Draws the bonds. Those that rewired ones left are gone from the lattice's masks, which say of
-// rewired bonds whether they were drawn. False where it was stopped.
+// Draws the bonds. Removes rewired bonds from the lattice's masks, whose bits then tell which
+// rewired bonds were drawn. Returns false if stopped.
 bool draw_bonds(const Plan& plan, const Tables& tables, const DrawKey& key, StopWatch& watch,
                 SwendsenWangScratch& scratch) {
   const std::uint64_t blocks = (plan.slots + kSlotsPerBlock - 1) / kSlotsPerBlock;
@@ -156,7 +156,7 @@ bool draw_bonds(const Plan& plan, const Tables& tables, const DrawKey& key, Stop
   return true;
 }
 
-// Draws the bonds and labels the clusters. False where it was stopped.
+// Draws the bonds and labels the clusters. Returns false if stopped.
 bool label_clusters(const Plan& plan, const Tables& tables, const DrawKey& key, StopWatch& watch,
                     SwendsenWangScratch& scratch, std::span<const std::uint8_t> spins,
                     StepClock& clock, ClusterSteps& steps) {
@@ -189,7 +189,7 @@ SwendsenWangScratch::SwendsenWangScratch(const Plan& plan, LabelMethod method, s
   for (const RewiredSlot& r : plan.rewired) {
     rewired.push_back({r.slot, r.a, r.b, runs.place(r.a), runs.place(r.b)});
   }
-  tile_edge(method, plan.lattice.dim, tile);  // complains of tiles that `fast` has not
+  tile_edge(method, plan.lattice.dim, tile);  // throws if a tile is given for `fast`
   if (method != LabelMethod::fast) labels = std::make_unique<SiteLabels>(plan, method, tile);
 }
 

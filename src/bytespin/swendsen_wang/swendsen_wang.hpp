@@ -1,11 +1,11 @@
 // Swendsen-Wang update (Swendsen & Wang 1987): bonds between equal spins are drawn with probability
-// 1 - exp(-2 beta); every cluster flips with probability 1/2 (Potts:
-// 1 - exp(-beta), and a new state for every cluster). The flip is addressed by the
-// cluster's smallest site, so that any labelling gives the same trajectory.
+// 1 - exp(-2 beta); every cluster flips with probability 1/2 (Potts: 1 - exp(-beta), and a new
+// state for every cluster). The smallest site of a cluster addresses its flip, so the trajectory
+// does not depend on the labelling method.
 //
-// Labelling (src/label/method.hpp): `fast` labels runs of a row, joins them while it compares the
-// spins, and flips run by run; the other methods are given the occupied bonds and return a label
-// per site, which the flips are read by.
+// Labelling (src/label/method.hpp): `fast` labels runs of a row, joins them while it compares
+// spins, and flips run by run. The other methods take the occupied bonds and return a label per
+// site, by which sites are flipped.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ struct SwendsenWangScratch {
     std::uint64_t at_a, at_b;  // RunTable::place()
   };
 
-  // `tile`: edge of the method's tiles, 0 for its own choice.
+  // `tile`: edge of the method's tiles, 0 for its default.
   SwendsenWangScratch(const Plan& plan, LabelMethod method, std::uint32_t tile);
   ~SwendsenWangScratch();
 
@@ -43,18 +43,18 @@ struct SwendsenWangScratch {
   RunTable runs;                          // parent: of a run, later its cluster's number
   std::unique_ptr<std::uint32_t[]> size;  // [sites + 1] of a cluster
   std::unique_ptr<std::uint8_t[]> flip;   // [sites + 1] of a cluster
-  std::unique_ptr<SiteLabels> labels;     // of the methods that are not `fast`
+  std::unique_ptr<SiteLabels> labels;     // for methods other than `fast`
 };
 
-// Adds the seconds of its steps. Nothing where the watch stopped it before a spin was flipped.
+// Makes one update and adds the seconds of its steps. If the watch stops it, no spin is flipped.
 std::optional<ClusterSums> swendsen_wang_update(const Plan& plan, const Tables& tables,
                                                 const DrawKey& key, StopWatch& watch,
                                                 SwendsenWangScratch& scratch,
                                                 std::span<std::uint8_t> spins, ClusterSteps& steps);
 
-// Wolff update (wolff.hpp) by labelling: all clusters are labelled, the one of the seed takes the
-// new state. Costs as much as a Swendsen-Wang update, however small the cluster. Returns its size,
-// 0 where it was stopped.
+// Wolff update (wolff.hpp) by labelling: labels all clusters, then the cluster of the seed takes
+// the new state. Costs as much as a Swendsen-Wang update, however small the cluster. Returns its
+// size, or 0 if stopped.
 std::uint64_t wolff_by_labels(const Plan& plan, const Tables& tables, const DrawKey& key,
                               StopWatch& watch, SwendsenWangScratch& scratch,
                               std::span<std::uint8_t> spins, ClusterSteps& steps);

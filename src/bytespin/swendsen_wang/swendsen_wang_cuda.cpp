@@ -7,7 +7,7 @@ namespace {
 
 std::uint64_t round_up(std::uint64_t n, std::uint64_t to) { return (n + to - 1) / to * to; }
 
-// 32-bit words of the mask of drawn bonds, of which whole warps draw 1024 at a time.
+// 32-bit words of the mask of drawn bonds; whole warps draw 1024 at a time.
 std::uint64_t drawn_words(const DevicePlan& plan) {
   return round_up(plan.slots, 4 * kCallsPerWarp) / 32 + kMaskSlack;
 }

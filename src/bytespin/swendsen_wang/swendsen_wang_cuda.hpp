@@ -1,22 +1,22 @@
-// Swendsen-Wang updates of all systems on a CUDA device (swendsen_wang.hpp says what an update is;
-// same bits), labelling "union-find", on one device: the general path, and the labelling of Wolff
-// `ccl` and few-cluster updates. Lattices whose rows are whole words have a faster one
+// Swendsen-Wang updates of all systems on one CUDA device with labelling by union-find
+// (swendsen_wang.hpp defines the update; same bits). This is the general path, and the labelling of
+// Wolff `ccl` and few-cluster updates; lattices whose rows are whole words have a faster one
 // (swendsen_wang_fused.hpp). Steps:
 //
 //   1 draw     masks of drawn bonds and of flips, a Philox call a thread, 64 bits by four ballots;
-//              then the drawn rewired bonds are noted and bonds that are gone taken out
-//   2 tiles    a warp labels a tile in shared memory. A cluster that touches
-//              neither the tile's border nor a modified cell is closed: its size is final. The
-//              others become the nodes of a forest over the whole lattice
+//              then rewired bonds that are drawn are noted, and bonds that are gone removed
+//   2 tiles    a warp labels a tile in shared memory. A cluster that touches neither the tile's
+//              border nor a modified cell is closed: its size is final. The others become nodes of
+//              a forest over the whole lattice
 //   3 join     bonds across tile borders and rewired bonds join that forest
-//   4 roots    every node learns its root, the root its cluster's size
-//   5 flip     a tile's nodes learn their flips, and the sites follow
+//   4 roots    every node looks up its root and adds its size to the cluster's
+//   5 flip     the nodes of a tile look up their flips, then the sites
 //
-// Potts: drawn bonds between unequal spins are taken out before the second step, which then sees
-// systems of equal spins; in the fifth, clusters take new states.
+// Potts: drawn bonds between unequal spins are removed before step 2, which then treats all spins
+// as equal; in step 5 clusters take new states.
 //
 // A parent is never larger than its child (a site number), so a root is its cluster's smallest
-// site, which addresses the flip. (Union by compare-and-swap, roots hooked under smaller ones:
+// site, which addresses the flip. (Union by compare-and-swap, roots attached to smaller ones:
 // Jaiganesh & Burtscher 2018, ECL-CC.) Cost per site: one byte of spin read twice and written once,
 // a label of two bytes written and read, half a bit of each mask written and read: 7.5 bytes.
 #pragma once
@@ -57,7 +57,7 @@ class SwendsenWangCuda {
   static std::uint64_t bytes(const DevicePlan& plan, std::uint32_t systems,
                              std::uint64_t system_stride);
 
-  // Steps 1 to 3, of update number `update` of a batch. For wolff_ccl.cu, too.
+  // Queues steps 1 to 3 of update `update` of a batch. Also used by wolff_ccl.cu.
   void label(const DeviceSystems& systems, std::uint32_t update, cudaStream_t stream);
   const DeviceLabels& labels() const { return labels_; }
 
@@ -77,20 +77,20 @@ class SwendsenWangCuda {
 };
 
 inline constexpr std::uint32_t kUpdatesPerBatch = 64;  // between two calls of launch_close()
-inline constexpr std::uint32_t kMaskSlack = 16;        // words after a mask that may be read
+inline constexpr std::uint32_t kMaskSlack = 16;        // words after a mask that kernels may read
 
-// Calls of whole warps: a warp makes 8 x 32 calls.
+// Number of calls rounded up to whole warps; a warp makes 8 x 32 calls.
 inline constexpr std::uint64_t kCallsPerWarp = 256;
 
 Tiles make_tiles(const DevicePlan& plan);
-// Copies of an update's sums.
+// Number of copies of an update's sums.
 std::uint32_t sum_copies(const Tiles& tiles);
 
 // The steps, each queued for all systems.
 void launch_draw(const DevicePlan& plan, const DeviceLabels& labels, const DeviceSystems& systems,
                  cudaStream_t stream);
-// Potts, after launch_draw(): keeps the drawn lattice bonds that join equal spins, so that a
-// labelling that sees equal spins everywhere finds the clusters.
+// Potts, after launch_draw(): keeps only the drawn lattice bonds between equal spins, so that a
+// labelling that treats all spins as equal finds the clusters.
 void launch_keep_equal(const DevicePlan& plan, const DeviceLabels& labels,
                        const DeviceSystems& systems, cudaStream_t stream);
 void launch_label_tiles(const DevicePlan& plan, const DeviceLabels& labels,
@@ -101,7 +101,7 @@ void launch_find_roots(const DevicePlan& plan, const DeviceLabels& labels,
                        const DeviceSystems& systems, cudaStream_t stream);
 void launch_flip(const DevicePlan& plan, const DeviceLabels& labels, const DeviceSystems& systems,
                  std::uint32_t update, cudaStream_t stream);
-// Adds the sums of a batch to systems.pending and quartic, and clears them.
+// Adds the sums of a batch to systems.pending and quartic, then clears them.
 void launch_close(const DeviceLabels& labels, const DeviceSystems& systems, std::uint32_t updates,
                   unsigned long long* quartic, cudaStream_t stream);
 

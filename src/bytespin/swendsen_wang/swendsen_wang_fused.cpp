@@ -7,8 +7,8 @@
 namespace rewise::bytespin {
 namespace {
 
-// Without modified cells only a tile's border has nodes: both ends of its rows, and all of a row at
-// the border beyond x.
+// Without modified cells only the border of a tile has nodes: both ends of its rows, and complete
+// rows at borders in other directions.
 std::uint32_t most_nodes(const DevicePlan& plan) {
   if (plan.rewired_count > 0) return kTileSites;
   return with_dim(plan.lattice.dim, [&]<int kDim>() {
@@ -22,7 +22,7 @@ std::uint64_t mask_words(const DevicePlan& plan) {
   return plan.bond_slots.lattice_slots / 32 + kMaskSlack;
 }
 
-// Whether the device that is current launches kernels early (LaunchShape).
+// Whether the current device supports early launches of kernels (LaunchShape).
 bool launches_early() {
   int device = 0, major = 0;
   check_cuda(cudaGetDevice(&device));
@@ -42,8 +42,8 @@ FusedLabels make_labels(const DevicePlan& plan, const DevicePart& tiles) {
   return labels;
 }
 
-// Calls array(pointer, elements of a system, of a tile) for every array of labels that has a part
-// for each system, in the order of its sites; and for the sums. The first two are not cut by tiles.
+// Calls array(pointer, elements per system, elements per tile) for every array of labels that has a
+// part for each system, in site order, and for the sums. The first two arrays are not cut by tiles.
 template <class F>
 void for_each_array(FusedLabels& labels, F&& array) {
   const std::uint64_t tiles = labels.stride, nodes = labels.capacity;
@@ -85,7 +85,7 @@ FusedSwendsenWang::FusedSwendsenWang(const DeviceStream& device, const DevicePla
     arrays_.emplace_back(sizeof(T) * count * systems);
     array = reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(arrays_.back().data()) -
                                  before * of_tile * sizeof(T));
-    arrays_.back().clear(stream);  // places of tiles outside the lattice keep a label of 0
+    arrays_.back().clear(stream);  // places of tiles outside of the lattice keep label 0
   });
   if (plan.rewired_count == 0) return;
   for (auto* masks : {&gone_, &modified_}) {

@@ -1,6 +1,6 @@
-// The kernels of the fast Swendsen-Wang path (swendsen_wang_fused.hpp), in the order in which they
-// are needed: the forest over the lattice; what Ising and Potts differ in; the tile, whose nodes
-// learn the draws of the update before and whose clusters are labelled; the join of tiles.
+// The kernels of the fast Swendsen-Wang path (swendsen_wang_fused.hpp), in the order of their use:
+// the forest over the lattice; the differences between Ising and Potts; the tile, whose nodes look
+// up the draws of the previous update and whose clusters are labelled; the join of tiles.
 #include "src/bytespin/equal_bytes.hpp"
 #include "src/bytespin/swendsen_wang/border_bonds.hpp"
 #include "src/bytespin/swendsen_wang/labels.cuh"
@@ -16,23 +16,23 @@ using namespace device;
 
 constexpr unsigned kThreads = 128;  // of the join
 
-// The forest: its nodes are the clusters of tiles that other tiles may join, a node's key is its
+// The forest. Its nodes are the clusters of tiles that other tiles may join; a node's key is its
 // smallest site.
 
-// A kernel that was launched early: what the kernel before it has done is there.
+// In a kernel that was launched early: waits until the writes of the previous kernel are visible.
 __device__ __forceinline__ void wait_for_kernel_before() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   cudaGridDependencySynchronize();
 #endif
 }
-// The next kernel on the stream may begin where there is room, if it is launched early.
+// Allows the next kernel on the stream to start if it is launched early and there is room.
 __device__ __forceinline__ void let_next_kernel_begin() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   cudaTriggerProgrammaticLaunchCompletion();
 #endif
 }
 
-// One system's part of FusedLabels; `turn` is the forest.
+// The part of one system in FusedLabels; `turn` selects the forest.
 struct FusedSystem {
   std::uint32_t* drawn;
   std::uint16_t* label;
@@ -54,21 +54,22 @@ struct FusedSystem {
   }
 };
 
-// Labels of sites: bit 15 the spin of Ising, below it a node's number in the tile or kClosed + what
-// its closed cluster has drawn.
+// Labels of sites: bit 15 is the spin (Ising); the bits below are the number of a node in the tile,
+// or kClosed plus the draw of its closed cluster.
 inline constexpr std::uint32_t kClosed = kTileSites;
 inline constexpr std::uint32_t kSpinBit = 15;
 inline constexpr std::uint32_t kNodeMask = (1u << kSpinBit) - 1;
 
-// What the models differ in: how a tile in shared memory keeps its spins, what its clusters draw,
-// and what labels make of it. The functions are for a block of kWarps warps, each of which holds
-// the tile's rows, a word for each lane.
+// The differences between the models: how a tile in shared memory stores its spins, what its
+// clusters draw, and how labels change spins. The functions are called by a block of kWarps warps;
+// each warp holds all rows of the tile, a word for each lane.
 
-// A block goes over the sites of a tile by pieces of eight for each thread.
+// A block processes the sites of a tile in pieces of eight for each thread.
 template <unsigned kWarps>
 constexpr unsigned kPieces = kTileSites / (8 * 32 * kWarps);
 
-// Ising: a cluster draws a bit, whether it flips. A label has the spin of its site in bit 15.
+// Ising: a cluster draws a bit that tells whether it flips. A label has the spin of its site in bit
+// 15.
 struct FusedIsing {
   static constexpr bool kPotts = false;
   using Draw = bool;
@@ -84,7 +85,7 @@ struct FusedIsing {
 
   explicit FusedIsing(const DevicePlan&) {}
 
-  // Those of a warp's band of rows, a row for each of the first lanes.
+  // The draws of a warp's band of rows, a row for each of the first lanes.
   template <unsigned kWarps>
   __device__ __forceinline__ void draw_sites(SiteDraws& out, const TileWord& word,
                                              const DrawKey& key) const {
@@ -112,7 +113,7 @@ struct FusedIsing {
                                key.step),
                   smallest) != 0;
   }
-  // By a warp, for 32 labels from `begin` on.
+  // Called by a warp, for 32 labels starting at `begin`.
   static __device__ __forceinline__ void set(LabelDraws& out, std::uint32_t begin, Draw draw) {
     const std::uint32_t flips = __ballot_sync(~0u, draw);
     if (threadIdx.x % 32 == 0) out.flips[begin / 32] = flips;
@@ -124,7 +125,7 @@ struct FusedIsing {
     return (draws.flips[number >> 5] >> (number & 31u) ^ label >> kSpinBit) & 1u;
   }
 
-  // The first spins of a run.
+  // The spins before the first update of a run.
   static __device__ __forceinline__ void load(Spins& out, const TileWord& word,
                                               const std::uint8_t* spins) {
     if (threadIdx.x < 32) out.row[threadIdx.x] = load_spins<true>(spins + word.first, word.count);
@@ -139,7 +140,7 @@ struct FusedIsing {
   static __device__ __forceinline__ std::uint64_t row(const Spins& spins) {
     return spins.row[threadIdx.x % 32];
   }
-  // The spins of two neighbouring sites as those of their labels.
+  // Sets the spins of two neighbouring sites from their labels.
   static __device__ __forceinline__ std::uint32_t label_spins(const Spins& spins, unsigned row,
                                                               unsigned x) {
     const auto two = static_cast<std::uint32_t>(spins.row[row] >> x);
@@ -147,8 +148,9 @@ struct FusedIsing {
   }
 };
 
-// Potts: a cluster draws a state. Labels have no spins, these stay in memory as bytes; and drawn
-// bonds between unequal ones are taken out (keep_equal()), so that all look the same to the rest.
+// Potts: a cluster draws a state. Labels do not contain spins; these stay in memory as bytes. Drawn
+// bonds between unequal spins are removed (keep_equal()), so that the rest of the code treats all
+// spins as equal.
 struct FusedPotts {
   static constexpr bool kPotts = true;
   using Draw = std::uint8_t;
@@ -159,15 +161,15 @@ struct FusedPotts {
     std::uint8_t state[kTileSites];
   };
   struct LabelDraws {
-    alignas(2) std::uint8_t state[kClosed + 256];  // of a closed cluster's label: its state
+    alignas(2) std::uint8_t state[kClosed + 256];  // the state of each closed cluster's label
   };
 
   std::uint32_t states;
 
   explicit FusedPotts(const DevicePlan& plan) : states(plan.states) {}
 
-  // A row takes 16 calls, so lanes make one each for four sites: about as many as a thread would
-  // make for the roots alone of which it has most, and without waiting for them.
+  // A row takes 16 calls; each lane makes one for four sites. That is about as many calls as the
+  // thread with the most roots would make, and needs no waiting for the roots.
   template <unsigned kWarps>
   __device__ __forceinline__ void draw_sites(SiteDraws& out, const TileWord& word,
                                              const DrawKey& key) const {
@@ -234,14 +236,14 @@ struct FusedPotts {
   }
 };
 
-// The spins of eight sites ahead of those of a piece, as the pair of words that follows its own.
+// The spins of the eight sites ahead of those of a piece, as the pair of words after its own.
 __device__ __forceinline__ std::uint32_t equal_eight(const uint2& a, const uint2& b) {
   return equal_bytes(a.x, b.x) | equal_bytes(a.y, b.y) << 4;
 }
 
-// Takes the drawn bonds between unequal spins out, but for those to other tiles. drawn:
-// FusedTileMemory::drawn, of which a piece is a byte for each direction. By the block, which must
-// have waited for spins and drawn bonds, and waits for the result.
+// Removes drawn bonds between unequal spins within the tile. drawn: FusedTileMemory::drawn, in
+// which a piece is a byte for each direction. Called by the block after a barrier for spins and
+// drawn bonds; the result needs another barrier.
 template <int kDim, unsigned kWarps>
 __device__ __forceinline__ void keep_equal(std::uint32_t (&drawn)[kTileLanes][2][kDim],
                                            const FusedPotts::Spins& spins, const TileWord& word) {
@@ -269,9 +271,9 @@ __device__ __forceinline__ void keep_equal(std::uint32_t (&drawn)[kTileLanes][2]
   __syncthreads();
 }
 
-// What the nodes of a tile learn when the forest is complete: their draws. The sizes of their
-// clusters and the sums over clusters come on the way: when a size grows from a to b, sum n^2 grows
-// by b^2 - a^2, so no second pass over the roots is needed.
+// The draws of a tile's nodes, read when the forest is complete. The same step sums cluster sizes:
+// when a size grows from a to b, sum n^2 grows by b^2 - a^2, so no second pass over roots is
+// needed.
 
 // In shared memory.
 template <unsigned kWarps, class Model>
@@ -280,7 +282,7 @@ struct RootMemory {
   std::uint32_t favourite[kWarps], favourite_size[kWarps];
 };
 
-// By a block of kWarps warps, which has a tile.
+// Called by a block of kWarps warps for one tile.
 template <unsigned kWarps, class Model>
 class RootFinder {
  public:
@@ -290,9 +292,9 @@ class RootFinder {
                                         const DrawKey& key, std::uint32_t first, Memory& memory)
       : model_(model), system_(system), key_(key), first_(first), memory_(memory) {}
 
-  // By all threads of the block; between this and finish() they wait for each other, and after it
-  // for memory.draws. Near and below Tc most nodes of a tile belong to one large cluster, its
-  // favourite: their sizes are summed up by the block before they are added to the root's.
+  // Called by all threads of the block. They need a barrier before finish(), and one after it
+  // before reading memory.draws. Near and below Tc most nodes of a tile belong to one large
+  // cluster: the block sums their sizes before it adds them to the root's.
   __device__ __forceinline__ void run(std::uint32_t count) {
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     Model::set_closed(memory_.draws);
@@ -330,7 +332,7 @@ class RootFinder {
     if (root != kNone && lane == lowest(peers)) grow(root, size);
   }
 
-  // Adds the sums to those of an update; by whole warps.
+  // Adds the sums to those of an update. Called by whole warps.
   __device__ __forceinline__ void add_up(const DeviceLabels& labels, std::uint32_t systems,
                                          std::uint32_t update, std::uint32_t who,
                                          std::uint32_t tile) {
@@ -343,8 +345,8 @@ class RootFinder {
  private:
   static constexpr std::uint32_t kNone = 0xFFFFFFFFu;
 
-  // The root of a node and what it has to add to the root's size: a root nothing, since it starts
-  // with its own.
+  // Returns the root of a node and the size to add to it. For a root that is 0, because it starts
+  // with its own size.
   __device__ __forceinline__ std::uint32_t look_up(std::uint32_t number, std::uint32_t& size,
                                                    typename Model::Draw& draw) {
     const std::uint32_t node = first_ + number;
@@ -379,26 +381,27 @@ class RootFinder {
 };
 
 // A block of four or eight warps draws the bonds of a tile and labels its clusters in shared
-// memory. A tile has 32 rows of 64 sites along x (tiles.hpp); every warp holds all of them as bit
+// memory. A tile has 32 rows of 64 sites along x (tiles.hpp). Every warp holds all of them as bit
 // masks, a row for each lane, and works on a band of rows. A place stands for the run that starts
 // there.
 //
-//   1  Bonds are drawn, a row's 64 sites by 16 calls per direction.
-//   2  The runs of a row follow from its spins and bonds by bit arithmetic. (Potts: from its bonds,
-//      of which those between unequal spins have been taken out.)
-//   3  Row after row of a band, every run hangs itself under the root of one run that a bond joins
-//      it to in the row before; then the first rows of the bands likewise: no search, no conflict.
-//   4  The bonds left over that are not known to be idle (their left neighbour joins the same two
-//      runs) are joined by compare-and-swap, one of each thread at a time: all threads climb to the
-//      roots, then all hook.
-//   5  All runs climb to their roots, 16 sites of a thread at a time; roots learn the sizes of
-//      their clusters and whether these are open. Open roots become nodes.
+// 1  Draw the bonds; the 64 sites of a row take 16 calls per direction.
+// 2  Compute the runs of a row from its spins and bonds by bit arithmetic. (Potts: from its bonds,
+//    without those between unequal spins.)
+// 3  Row after row of a band, attach every run to the root of one run of the previous row that a
+// bond
+//    joins it to; then do the same for the first rows of the bands. No search, no conflict.
+// 4  Join the remaining bonds by compare-and-swap, one of each thread at a time: all threads climb
+// to
+//    the roots, then all attach. Bonds whose left neighbour joins the same two runs are skipped.
+// 5  All runs climb to their roots, 16 sites of a thread at a time. Roots sum the sizes of their
+//    clusters and whether these are open. Open roots become nodes.
 //
-// A word of the forest, and places where they are looked up, are in bytes: 4 * place.
+// Words of the forest, and indices into it, are in bytes: 4 * place.
 //
-// Between a phase that reads the forest and one that changes it the block waits, so that threads
-// never race for a word but in the atomic operations of 4 and 5. Cost: some 3700 instructions of
-// each of four warps.
+// A barrier separates phases that read the forest from phases that change it, so that threads share
+// words only in the atomic operations of 4 and 5. Cost: about 3700 instructions of each of four
+// warps.
 
 // In shared memory.
 template <int kDim, class Model>
@@ -413,8 +416,8 @@ struct FusedTileMemory {
   std::uint32_t square, fourth_low, fourth_high;  // of closed clusters, fourth in 22 bits each
 };
 
-// The bonds of the sites of a band, which begins with row `top`: a round of the warp is two blocks
-// of 64 slots, four ballots their masks. drawn: of the band.
+// The bonds of a band of rows that begins with row `top`: a round of the warp is two blocks of 64
+// slots, whose masks are four ballots. drawn: of the band.
 template <int kDim, unsigned kRows>
 __device__ __forceinline__ void draw_bonds(std::uint32_t (*drawn)[2][kDim], unsigned top,
                                            const TileWord& word, const DrawKey& key,
@@ -458,7 +461,7 @@ class FusedTile {
 
   __device__ __forceinline__ const TileWord& word() const { return word_; }
 
-  // Step 1, and what clusters draw as if every site were a root. The block waits before step 2.
+  // Step 1, and what clusters draw as if every site were a root. Needs a barrier before step 2.
   __device__ __forceinline__ void draw(const Model& model, const DrawKey& key, Threshold bond) {
     if (threadIdx.x == 0) {
       memory_.nodes = memory_.square = memory_.fourth_low = memory_.fourth_high = 0;
@@ -467,7 +470,7 @@ class FusedTile {
     model.template draw_sites<kWarps>(memory_.draws, word_, key);
   }
 
-  // Steps 2 to 4, once the block has waited for the spins.
+  // Steps 2 to 4, after a barrier for the spins.
   __device__ __forceinline__ void join(const DevicePlan& plan, const FusedSystem& system) {
     if constexpr (Model::kPotts) keep_equal<kDim, kWarps>(memory_.drawn, memory_.spins, word_);
     const std::uint64_t spin = Model::row(memory_.spins);
@@ -487,8 +490,8 @@ class FusedTile {
     join_rest(rest);
   }
 
-  // Step 5. Nodes of `system` and labels are written; the sums of closed clusters are added to
-  // those of an update.
+  // Step 5. Writes the nodes of `system` and the labels; adds the sums of closed clusters to those
+  // of an update.
   __device__ __forceinline__ void find_roots(const FusedSystem& system, const DeviceLabels& common,
                                              std::uint32_t systems, std::uint32_t update,
                                              std::uint32_t who) {
@@ -514,7 +517,7 @@ class FusedTile {
 
  private:
   static constexpr unsigned kBandRows = kTileLanes / kWarps;
-  // Threads of a row where bonds are joined one by one, and columns of each.
+  // When bonds are joined one by one: threads per row, and columns of each thread.
   static constexpr unsigned kRowThreads = 32 / kBandRows, kColumns = kWordSites / kRowThreads;
   static constexpr std::uint32_t kOpenSite = 1u << 16, kSizeMask = kOpenSite - 1;
   static constexpr std::uint32_t kFourthUnit = 1u << 22;
@@ -525,7 +528,7 @@ class FusedTile {
     return *reinterpret_cast<std::uint32_t*>(reinterpret_cast<char*>(memory_.forest) + place);
   }
 
-  // A row's bonds in direction k; after the block has waited.
+  // A row's bonds in direction k. Needs a barrier before.
   __device__ __forceinline__ std::uint64_t drawn(int k) const {
     std::uint32_t low = memory_.drawn[lane_][0][k], high = memory_.drawn[lane_][1][k];
     if (labels_.gone != nullptr && word_.count > 0) {
@@ -556,9 +559,9 @@ class FusedTile {
     return ends | bits_from(labels_.modified, 1, word_.first);
   }
 
-  // The bonds that join a row to the one behind it in direction k. Direction 1: `first` the first
-  // of each run, by which the run hangs itself up. Returns the others, but for idle ones, of the
-  // row and the columns that this thread joins: bit kColumns (k - 1) + x.
+  // The bonds that join a row to the next one in direction k. For direction 1 `first` is the first
+  // bond of each run, by which the run is attached. Returns the other bonds, without idle ones, of
+  // the row and columns that this thread joins: bit kColumns (k - 1) + x.
   __device__ __forceinline__ std::uint64_t find_bonds(int k, std::uint64_t spin, std::uint64_t all,
                                                       std::uint64_t& first) const {
     const unsigned step = 1u << lane_shift<kDim>(k);
@@ -579,7 +582,7 @@ class FusedTile {
     return (rest >> kColumns * (lane_ / kBandRows) & kMine) << kColumns * (k - 1);
   }
 
-  // Where the runs of a row's sites 2 lane and 2 lane + 1 start, as bits 0-15 and 16-31.
+  // The starts of the runs of sites 2 lane and 2 lane + 1 of a row, in bits 0-15 and 16-31.
   __device__ __forceinline__ std::uint32_t two_places(std::uint64_t starts, unsigned row) const {
     const unsigned x = 2 * lane_, base = 4 * kWordSites * row;
     const std::uint32_t even = base + 4 * run_start(starts, x);
@@ -622,8 +625,7 @@ class FusedTile {
     if ((two & 2u) != 0) at(here >> 16) = at(before >> 16);
   }
 
-  // Step 4. A bit of `rest` joins the thread's row to the one behind it in direction 1 +
-  // bit / kColumns.
+  // Step 4. A bit of `rest` joins the thread's row to the next one in direction 1 + bit / kColumns.
   __device__ __forceinline__ void join_rest(std::uint64_t rest) {
     const unsigned mine = row(lane_ % kBandRows), corner = kColumns * (lane_ / kBandRows);
     while (__syncthreads_or(rest != 0) != 0) {
@@ -653,7 +655,7 @@ class FusedTile {
     }
   }
 
-  // places_ become the places of the roots.
+  // Replaces places_ by the places of the roots.
   __device__ __forceinline__ void climb_all() {
     constexpr unsigned kAtOnce = 4;
 #pragma unroll
@@ -672,8 +674,8 @@ class FusedTile {
     }
   }
 
-  // The thread's sites that are roots: bit 2 j + odd for row j of the band. Their words become
-  // sums.
+  // The thread's sites that are roots: bit 2 j + odd for row j of the band. Clears their words,
+  // which become sums.
   __device__ __forceinline__ std::uint32_t clear_roots(std::uint32_t valid) {
     std::uint32_t roots = 0;
 #pragma unroll
@@ -692,8 +694,8 @@ class FusedTile {
     return roots;
   }
 
-  // Sites and open sites of the roots. A cluster mostly goes on from row to row, so a thread adds
-  // up what it has of one root.
+  // Sums the sites and open sites of the roots. A cluster usually continues from row to row, so a
+  // thread first sums over consecutive sites of one root.
   __device__ __forceinline__ void count_sites(std::uint32_t valid) {
     std::uint32_t root = places_[0] & 0xffffu, sum = 0;
     const auto add = [&](std::uint32_t to, std::uint32_t value) {
@@ -714,12 +716,13 @@ class FusedTile {
     atomicAdd(&at(root), sum);
   }
 
-  // A thread's site by its bit in clear_roots().
+  // The thread's site that belongs to a bit of clear_roots().
   __device__ __forceinline__ unsigned place_of(unsigned bit) const {
     return kWordSites * row(bit / 2) + 2 * lane_ + bit % 2;
   }
 
-  // Roots get the labels of their sites: closed ones what they draw, open ones numbers of nodes.
+  // Roots get the labels of their sites: closed ones their draw, open ones the number of their
+  // node.
   __device__ __forceinline__ void hand_out(std::uint32_t roots, const FusedSystem& system) {
     std::uint32_t open = 0, square = 0;
     std::uint64_t fourth = 0;
@@ -796,12 +799,12 @@ class FusedTile {
   std::uint32_t places_[kBandRows];  // of runs, then of their roots: two sites of each of the rows
 };
 
-// The kernels that work on tiles: new spins of the update before, bonds, clusters.
+// The kernels that work on tiles: new spins of the previous update, bonds, clusters.
 
-// Warps of a block: eight where the tiles are too few to fill the device with four each.
+// Warps of a block: eight if there are too few tiles to fill the device with four each.
 inline constexpr unsigned kManyTiles = 1024;
-// Warps per multiprocessor that registers are to suffice for. Where four more cost no spill, they
-// make 3% of Potts updates.
+// Warps per multiprocessor for which registers must suffice. Where four more warps cause no spills,
+// they gain 3% of Potts updates.
 template <int kDim, class Model>
 constexpr unsigned kMostWarps = Model::kPotts&& kDim == 2 ? 36 : 32;
 
@@ -853,8 +856,8 @@ __device__ __forceinline__ void take_spins(const TileLabels<kWarps>& labels, con
   }
 }
 
-// The roots of the update before, by the whole block; memory.roots.draws is complete after the next
-// barrier but the last.
+// Looks up the roots of the previous update, by the whole block; memory.roots.draws is complete
+// after the last but one barrier that follows.
 template <unsigned kWarps, class Model>
 __device__ __forceinline__ void find_roots_before(RootFinder<kWarps, Model>& finder,
                                                   std::uint32_t count) {
@@ -863,7 +866,7 @@ __device__ __forceinline__ void find_roots_before(RootFinder<kWarps, Model>& fin
   finder.finish();
 }
 
-// kFirst: the first update of a run takes its spins from bytes, later ones from labels.
+// kFirst: the first update of a run reads its spins from bytes, later ones from labels.
 template <int kDim, bool kFirst, unsigned kWarps, class Model>
 __device__ __forceinline__ void label_tile(const Model& model, const DevicePlan& plan,
                                            const FusedLabels& labels, const DeviceSystems& systems,
@@ -880,7 +883,7 @@ __device__ __forceinline__ void label_tile(const Model& model, const DevicePlan&
     Model::load(memory.tile.spins, tile.word(), systems.system(who));
   } else {
     const TileLabels<kWarps> sites(before,
-                                   number);  // on their way while the nodes find their roots
+                                   number);  // loaded while the nodes look up their roots
     find_roots_before(finder, before.count[number]);
     take_spins(sites, tile.word(), memory, systems.system(who));
   }
@@ -979,7 +982,7 @@ void launch_flips(const DevicePlan& plan, const FusedLabels& labels, const Devic
   });
 }
 
-// The bonds that tiles leave to the whole lattice; and the masks that are made once.
+// The bonds between tiles, and the masks that are made once.
 
 // The label of a site, and the node that it belongs to.
 struct SiteNode {
@@ -1001,14 +1004,14 @@ __device__ __forceinline__ bool rewired_drawn(const DevicePlan& plan, const Devi
                  plan.bond[systems.temperature(who)]);
 }
 
-// A bond of the list, as far as it is known before the tiles are labelled.
+// A bond of the list, with what is known before the tiles are labelled.
 struct Candidate {
   bool drawn = false;  // across a border: not known yet
   Site a = 0, b = 0;
   int direction = -1;  // across a border
 };
 
-// The sites of a rank, which joins the bonds that both begin and end there.
+// The sites of a rank, which joins the bonds that begin and end there.
 struct SlabSites {
   std::uint64_t first, last;
 
@@ -1091,7 +1094,7 @@ __global__ void __launch_bounds__(kThreads)
   if (32 * index < plan.sites) modified[index] = plan.groups[index].modified;
 }
 
-// The borders of slabs that ranks have.
+// The borders of slabs when ranks share a system.
 
 constexpr Site kNoLabel = 0xFFFFFFFFu;  // site counts end at 2^32 - 1
 
@@ -1132,8 +1135,8 @@ __global__ void __launch_bounds__(kThreads)
   ends[place] = drawn ? end_at<kDim, kPotts>(labels, system, systems.system(who), site) : 0;
 }
 
-// The first of the next places of a list for a thread that takes two at most: counted once for a
-// block, since one address takes an addition at a time. By whole blocks.
+// Reserves the next entries of a list for a thread, at most two. One addition per block, because
+// additions to one address are serial. Called by whole blocks.
 __device__ __forceinline__ std::uint32_t take_places(unsigned takes, std::uint32_t* count) {
   __shared__ std::uint32_t first[kThreads / 32];
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -1159,7 +1162,7 @@ __device__ __forceinline__ std::uint32_t take_places(unsigned takes, std::uint32
   return place;
 }
 
-// Whether a pair was not met before. Most were, by this block even.
+// Whether a pair is new. Most pairs are repeated, even within a block.
 __device__ __forceinline__ bool meet(const SlabEdges& edges, unsigned long long pair) {
   const auto mixed = static_cast<std::uint32_t>((pair * 0x9E3779B97F4A7C15ull) >> 32);
   const std::uint32_t place = mixed & (edges.met_size - 1);
@@ -1201,7 +1204,7 @@ __global__ void __launch_bounds__(kThreads)
   if (is_new) edges.pairs[1 + place] = pair;
 }
 
-// The list of rank blockIdx.y: f(any, word) of its words, by whole blocks.
+// Calls f(any, word) for the words of the list of rank blockIdx.y, by whole blocks.
 template <class F>
 __device__ __forceinline__ void for_list(const RankLists& lists, const F& f) {
   const unsigned long long* list = lists.lists[blockIdx.y];
@@ -1212,23 +1215,24 @@ __device__ __forceinline__ void for_list(const RankLists& lists, const F& f) {
   }
 }
 
-// The slots that so many words of lists need: two labels of a word fill two thirds of them at most.
+// Slots of the table for lists of so many words: two labels of a word fill at most two thirds.
 constexpr RW_HD std::uint64_t slots_for(std::uint64_t words) {
   std::uint64_t slots = 1024;
   while (slots < 3 * words) slots *= 2;
   return slots;
 }
 
-// A word of the table has a label above and, below, what is kept of it: in a forest its parent's
-// slot (KeyedForest), or a number of sites. Slots are looked up as a block may have seen them
-// before, since many ask for the same: no label moves, and what is overtaken fails to be changed.
+// A word of the table has a label in its upper half and a value in its lower half: in a forest the
+// slot of its parent (KeyedForest), or a number of sites. Slots may be read from a block's cached
+// copy, since many threads look up the same: labels never move, and an outdated value makes the
+// compare-and-swap fail.
 class OpenTable {
  public:
   using Word = KeyedForest::Word;
 
   struct Entry {
     std::uint32_t slot;
-    Word word;  // as it was seen
+    Word word;  // as last read
     bool is_new = false;
   };
 
@@ -1239,7 +1243,7 @@ class OpenTable {
     slots_ = slots_for(all);
   }
 
-  // A label, which is there afterwards: with start(slot) below it where it is new.
+  // Finds a label, or inserts it with value start(slot).
   template <class Start>
   __device__ __forceinline__ Entry enter(Site label, const Start& start) const {
     const std::uint64_t mask = slots_ - 1;
@@ -1256,7 +1260,7 @@ class OpenTable {
     }
   }
 
-  // The sets of two entries become one, while others are entered.
+  // Joins the sets of two entries, while other threads insert.
   __device__ __forceinline__ void unite(Entry a, Entry b) const {
     for (;;) {
       climb(a);
@@ -1271,7 +1275,7 @@ class OpenTable {
     }
   }
 
-  // Empty; by all threads of a grid.
+  // Clears the table; by all threads of a grid.
   __device__ __forceinline__ void clear() const {
     const std::uint64_t step = std::uint64_t{gridDim.x} * kThreads;
     for (std::uint64_t k = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x; k < slots_;
@@ -1282,11 +1286,11 @@ class OpenTable {
 
  private:
   using Ref = cuda::atomic_ref<Word, cuda::thread_scope_device>;
-  static constexpr Word kEmpty = ~0ull;  // kNoLabel is no label
+  static constexpr Word kEmpty = ~0ull;  // kNoLabel is not a label
 
   __device__ __forceinline__ KeyedForest forest() const { return {words_}; }
 
-  // To the root; a node on the way hangs under its parent's parent then.
+  // Climbs to the root and attaches nodes on the way to their grandparents.
   __device__ __forceinline__ void climb(Entry& at) const {
     for (std::uint32_t up = KeyedForest::parent(at.word); up != at.slot;
          up = KeyedForest::parent(at.word)) {
@@ -1309,7 +1313,7 @@ __global__ void __launch_bounds__(kThreads)
   OpenTable(table, lists).clear();
 }
 
-// The sets of labels; those of the slab are listed, with where they are in the table and in the
+// Finds the sets of labels. Lists those of the slab with their positions in the table and in the
 // forest.
 template <int kDim>
 __global__ void __launch_bounds__(kThreads)
@@ -1322,7 +1326,7 @@ __global__ void __launch_bounds__(kThreads)
   for_list(pairs, [&](bool any, unsigned long long pair) {
     OpenTable::Entry a{}, b{};
     bool own_a = false, own_b = false;
-    std::uint32_t node_a = 0, node_b = 0;  // roots; on their way while sets are joined
+    std::uint32_t node_a = 0, node_b = 0;  // roots; loaded while sets are joined
     const auto enter = [&](Site label, bool& own, std::uint32_t& node, const auto& start) {
       const OpenTable::Entry entry = labels.enter(label, start);
       own = entry.is_new && slab.has(label);
@@ -1330,7 +1334,7 @@ __global__ void __launch_bounds__(kThreads)
       return entry;
     };
     if (any) {
-      // The larger label hangs under the smaller from the first, if it is new, as most are.
+      // If the larger label is new, as most are, it is inserted as a child of the smaller one.
       const Site x = label_of(pair, 0), y = label_of(pair, 1);
       a = enter(min(x, y), own_a, node_a, [](std::uint32_t slot) { return slot; });
       b = enter(max(x, y), own_b, node_b, [&](std::uint32_t) { return a.slot; });
@@ -1364,7 +1368,8 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// A block's n^2 and n^4 into sums [3]: one address takes an addition at a time.
+// Adds a block's n^2 and n^4 to sums [3], once per block, because additions to one address are
+// serial.
 __device__ __forceinline__ void add_block_sums(std::uint64_t square, WideSum fourth,
                                                unsigned long long* sums) {
   __shared__ unsigned long long block[3];
@@ -1401,9 +1406,9 @@ __global__ void __launch_bounds__(kThreads)
   add_block_sums(square, fourth, sums);
 }
 
-// When a cluster grows from a to b sites, sum n^2 grows by b^2 - a^2. Many parts are of one
-// cluster: a warp adds up those of a label that it has, and over all its words those of the label
-// that it has most of first.
+// When a cluster grows from a to b sites, sum n^2 grows by b^2 - a^2. Many parts belong to one
+// cluster, so a warp first sums the parts of equal label, and keeps the sum of its most frequent
+// label to the end.
 __global__ void __launch_bounds__(kThreads)
     add_parts(std::uint32_t rank, const __grid_constant__ RankLists parts,
               const __grid_constant__ LabelTable table, unsigned long long* sums) {
@@ -1441,7 +1446,8 @@ __global__ void __launch_bounds__(kThreads)
   add_block_sums(square, fourth, sums);
 }
 
-// Of kernels that stride: blocks that fill a device, and few, of those that add up as they go.
+// Grid sizes of kernels that stride: enough blocks to fill a device, and few for kernels that add
+// up.
 constexpr unsigned kMostBlocks = 2048, kFewBlocks = 256;
 
 LaunchShape cover_at_most(std::uint64_t items, unsigned blocks) {
@@ -1450,7 +1456,7 @@ LaunchShape cover_at_most(std::uint64_t items, unsigned blocks) {
   return shape;
 }
 
-// Of kernels by for_list(): blocks enough for the longest list, or so many for all.
+// Grid sizes of for_list(): enough blocks for the longest list, at most so many for all lists.
 LaunchShape cover_lists(const RankLists& lists, unsigned blocks) {
   LaunchShape shape = cover_at_most(lists.most, std::max(blocks / lists.ranks, 64u));
   shape.blocks_y = lists.ranks;
@@ -1471,7 +1477,7 @@ void launch_fused_join(const DevicePlan& plan, const FusedLabels& labels,
     if constexpr (kDim >= 2) {
       const BorderBonds borders =
           BorderBonds::make<kDim>(plan, labels.common.tiles, labels.common.geometry, systems.part);
-      const DeviceSystems all = systems.whole();  // the bonds are those of the part already
+      const DeviceSystems all = systems.whole();  // these bonds belong to the part already
       auto* kernel = plan.potts ? join_bonds<kDim, true, false> : join_bonds<kDim, false, false>;
       if (systems.part.overlaps) {
         kernel = plan.potts ? join_bonds<kDim, true, true> : join_bonds<kDim, false, true>;

@@ -1,4 +1,4 @@
-// What surrounds the labelling in a Swendsen-Wang update by a named method
+// The parts of a Swendsen-Wang update around a labelling by a named method
 // (swendsen_wang_labels_cuda.hpp): bond activation, the flip, cluster sizes and their sums.
 #include <algorithm>
 
@@ -33,7 +33,7 @@ struct DrawnBonds {
     }
   }
 
-  // Bit s: the bond ahead of site s of the half (0, 1) of the warp's sites.
+  // Bit s: the bond ahead of site s in one half (0, 1) of the warp's sites.
   __device__ __forceinline__ std::uint32_t mask(unsigned half, unsigned direction) const {
     const unsigned slot = (half * kDim + direction) * 32;
     const unsigned block = slot / kSlotsPerBlock, word = slot % kSlotsPerBlock / kCallsPerBlock;
@@ -85,7 +85,7 @@ __global__ void __launch_bounds__(kItemThreads)
   activate_chunk<kDim>(plan, systems, field, item_of(items));
 }
 
-// A rewired bond is drawn, and the lattice bond that it was is taken out.
+// Draws a rewired bond and removes the lattice bond that it replaced.
 __device__ __forceinline__ void activate_shortcut(const DevicePlan& plan,
                                                   const DeviceSystems& systems,
                                                   const LabelField& field,
@@ -135,7 +135,7 @@ namespace {
 
 // The flip.
 
-// Ising: 16 sites of a thread, 0 or 1 a byte.
+// Ising: 16 sites per thread, one byte each.
 __device__ __forceinline__ void draw_flips(const DrawKey& key, std::uint8_t* out,
                                            std::uint64_t index) {
   const auto site = static_cast<Site>(16 * index);
@@ -152,7 +152,7 @@ __device__ __forceinline__ void draw_flips(const DrawKey& key, std::uint8_t* out
       make_uint4(four(bits), four(bits >> 4), four(bits >> 8), four(bits >> 12));
 }
 
-// Potts: a state for each of a call's four sites.
+// Potts: one call draws the states of four sites.
 __device__ __forceinline__ void draw_states(const DrawKey& key, std::uint32_t states,
                                             std::uint8_t* out, std::uint64_t call) {
   const Words4 x = random_words(key.seed, Stream::bytespin_flip, call, key.who, 0, key.step);
@@ -221,9 +221,9 @@ constexpr unsigned kSitesPerCount = 16;  // of a thread
 constexpr unsigned kCountSlots = 1024;
 constexpr std::uint32_t kNone = 0xFFFFFFFFu;
 
-// A block's counts of labels, one label to a slot; a label whose slot is another's is counted in
-// global memory at once. Near and below Tc most sites have one label, and its word would be the
-// bottleneck.
+// A block's counts of labels in shared memory, one label per slot; a label whose slot is taken is
+// counted in global memory at once. Near and below Tc most sites have one label, whose word in
+// global memory would be the bottleneck.
 struct CountSlots {
   std::uint32_t label[kCountSlots], count[kCountSlots];
 
@@ -234,7 +234,7 @@ struct CountSlots {
     }
     __syncthreads();
   }
-  // By a warp; kNone is no label.
+  // Called by a warp; kNone means no label.
   __device__ __forceinline__ void add(std::uint32_t* size, std::uint32_t of) {
     const std::uint32_t peers = __match_any_sync(~0u, of);
     if (of == kNone || threadIdx.x % 32 != lowest(peers)) return;
@@ -275,7 +275,7 @@ __global__ void __launch_bounds__(kItemThreads)
   count_sites(field, item_of(items), slots);
 }
 
-// A system's threads stride over its sites, [first, end) of them.
+// The threads of a system stride over its sites [first, end).
 __device__ __forceinline__ void sum_system(const LabelField& field, std::uint32_t who,
                                            std::uint64_t first, std::uint64_t end,
                                            std::uint64_t threads, unsigned long long* sums) {

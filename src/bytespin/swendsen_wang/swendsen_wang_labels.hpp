@@ -1,5 +1,5 @@
-// The part of a Swendsen-Wang update that is done site by site, for every labelling method but
-// `fast`: occupied bonds as a configuration of their own, a label per site, flips read by label.
+// The site-by-site parts of a Swendsen-Wang update for every labelling method but `fast`: occupied
+// bonds as a configuration, a label per site, flips looked up by label.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +27,11 @@ struct SiteLabels {
   std::vector<std::uint8_t> state;  // [sites] Potts, at its smallest site: the new state
 };
 
-// scratch.drawn, and equal spins -> scratch.labels->occupied
+// Writes the drawn bonds between equal spins to scratch.labels->occupied.
 void occupy_bonds(const Plan& plan, SwendsenWangScratch& scratch,
                   std::span<const std::uint8_t> spins);
 
-// Flips by label, counts sizes. `flip_draws` for Ising, `key` for Potts.
+// Flips by label and counts sizes. `flip_draws` is for Ising, `key` for Potts.
 ClusterSums flip_by_labels(const Plan& plan, const DrawKey& key,
                            std::span<const std::uint64_t> flip_draws, SiteLabels& labels,
                            std::span<std::uint8_t> spins);

@@ -5,7 +5,7 @@
 namespace rewise::bytespin {
 namespace {
 
-// The field of a plan's systems without its arrays.
+// The field of a plan's systems, without its arrays.
 LabelField outline(const DevicePlan& plan, std::uint32_t systems, std::uint64_t stride) {
   LabelField field;
   field.geometry = Geometry::make(plan.lattice);
@@ -17,7 +17,7 @@ LabelField outline(const DevicePlan& plan, std::uint32_t systems, std::uint64_t 
   return field;
 }
 
-// The ends of the rewired bonds alone.
+// The ends of the rewired bonds.
 DeviceBuffer<SitePair> ends_of(const DevicePlan& plan, cudaStream_t stream) {
   static_assert(offsetof(RewiredSlot, b) == offsetof(RewiredSlot, a) + sizeof(Site));
   DeviceBuffer<SitePair> pairs(plan.rewired_count);

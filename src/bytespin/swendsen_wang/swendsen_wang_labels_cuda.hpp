@@ -1,7 +1,7 @@
 // Swendsen-Wang updates of all systems on a CUDA device by a named labelling method, with the steps
-// of the papers apart: bonds are activated, clusters labelled (src/label/papers/labeller_cuda.hpp),
-// flipped; their sums come beside. The same bits as swendsen_wang_fused.hpp, which is the fast
-// path. Memory: a byte and three words per site, by `kalentev` two.
+// of the papers: activate bonds, label clusters (src/label/papers/labeller_cuda.hpp), flip; cluster
+// sums are separate. The same bits as swendsen_wang_fused.hpp, which is the fast path. Memory: a
+// byte and three words per site (two words for `kalentev`).
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -21,23 +21,23 @@
 
 namespace rewise::bytespin {
 
-// Of all updates since they were asked for last.
+// Times and counts of all updates since they were last read.
 struct LabelTimes {
   ClusterSteps steps;         // methods without tiles: all of the labelling in `merge`
-  double sums = 0;            // cluster sizes and their sums, which the papers do not take
+  double sums = 0;            // cluster sizes and their sums, which the papers do not compute
   std::uint64_t passes = 0;   // relaxations or scans
   std::uint64_t updates = 0;  // of all systems
 };
 
-// Seconds of the steps, by events on a stream.
+// Measures the seconds of the steps by events on a stream.
 class LabelClock {
  public:
   LabelClock() {
     for (std::size_t n = 0; n < kTimedUpdates * kMarks; ++n) events_.emplace_back(true);
   }
 
-  // Six times an update, on one stream: before, and after bonds, labels, consolidation, flip, sums.
-  // May wait for the stream at the first of them.
+  // Called six times an update: at the start, and after bonds, labels, consolidation, flip, sums.
+  // The first call may wait for the stream.
   void mark(cudaStream_t stream) {
     if (marked_ == events_.size()) read(stream);
     events_[marked_++].record(stream);
@@ -80,7 +80,7 @@ class LabelClock {
 class SwendsenWangLabelsCuda {
  public:
   // The plan's arrays and `device` must outlive this. `system_stride` is DeviceSystems::stride.
-  // `tile`: as tile_edge() gives it. LabelMethod::fast is a union-find of tile roots here.
+  // `tile`: as returned by tile_edge(). LabelMethod::fast is a union-find of tile roots here.
   SwendsenWangLabelsCuda(const DeviceStream& device, const DevicePlan& plan, std::uint32_t systems,
                          std::uint64_t system_stride, LabelMethod method, std::uint32_t tile);
 
@@ -88,7 +88,7 @@ class SwendsenWangLabelsCuda {
   static std::uint64_t bytes(const DevicePlan& plan, std::uint32_t systems,
                              std::uint64_t system_stride, LabelMethod method, std::uint32_t tile);
 
-  // As FusedSwendsenWang::run(); waits for the device now and then.
+  // As FusedSwendsenWang::run(), but waits for the device from time to time.
   void run(DeviceSystems systems, std::uint32_t updates, unsigned long long* quartic);
 
   // Waits for the device.
@@ -104,7 +104,7 @@ class SwendsenWangLabelsCuda {
   LabelField field_;
   std::uint8_t* shortcut_on_ = nullptr;
   unsigned long long* sums_ = nullptr;  // [systems][kClusterSums]
-  const bool clears_sizes_;             // the method leaves something in LabelField::size
+  const bool clears_sizes_;             // the method leaves nonzero values in LabelField::size
   std::optional<LabellerCuda> labeller_;
   LabelClock clock_;
 };
@@ -112,25 +112,22 @@ class SwendsenWangLabelsCuda {
 // Sums over clusters of one update, per system: n^2, n^4 low and high.
 inline constexpr std::uint32_t kClusterSums = 3;
 
-// What surrounds the labelling, step by step, queued for the field's part of all systems. Draws are
-// those of rules.hpp, so that the moves are the same whatever labels. (Weigel 2011, section II.)
-//
-// II.1, prepare_bonds(). field.bonds: the lattice's bonds that are drawn and join equal spins, a
-// Philox call for four bonds; then shortcut_on: the rewired ones, and the lattice bonds that they
-// were are taken out.
+// The steps around the labelling, queued for the field's part of all systems. Draws follow
+// rules.hpp, so the trajectory does not depend on the labelling method. (Weigel 2011, section II.)
 void launch_activate_lattice(const DevicePlan& plan, const DeviceSystems& systems,
                              const LabelField& field, cudaStream_t stream);
 void launch_activate_shortcuts(const DevicePlan& plan, const DeviceSystems& systems,
                                const LabelField& field, std::uint8_t* shortcut_on,
                                cudaStream_t stream);
-// II.4. Every cluster flips or not (Potts: takes a state), as its label draws: what a site would
-// draw is written to the array of bonds, prepare_flip(); then sites read it at their label, flip().
+// II.4. Every cluster flips or not (Potts: takes a state) by the draw of its label. prepare_flip()
+// writes what each site would draw to the array of bonds; flip() reads it at the site's label.
 void launch_draw_orientations(const DevicePlan& plan, const DeviceSystems& systems,
                               const LabelField& field, cudaStream_t stream);
 void launch_flip_sites(const DevicePlan& plan, const DeviceSystems& systems,
                        const LabelField& field, cudaStream_t stream);
-// field.size, 0 before: sites of a cluster at its label, 0 elsewhere; sums [systems][kClusterSums],
-// 0 before and after; these are added to systems.pending and quartic [systems][low, high].
+// Counts the sites of clusters in field.size at their labels (0 before and elsewhere), adds their
+// sums to systems.pending and quartic [systems][low, high]. sums [systems][kClusterSums] is work
+// space, 0 before and after.
 void launch_count_clusters(const LabelField& field, cudaStream_t stream);
 void launch_sum_clusters(const LabelField& field, unsigned long long* sums, cudaStream_t stream);
 void launch_close_sums(const DeviceSystems& systems, unsigned long long* sums,

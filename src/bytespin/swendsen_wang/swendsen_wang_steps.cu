@@ -17,7 +17,7 @@ constexpr unsigned kWarps = 4, kFlipWarps = 8;  // per block
 
 constexpr unsigned kRounds = kCallsPerWarp / 32;
 
-// A warp makes 256 calls, 16 blocks of slots: in each round both halves of the warp hold a block's
+// A warp makes 256 calls, 16 blocks of slots. In each round each half of the warp holds a block's
 // draws in order, word by word; four ballots are its mask. Lane n keeps round n's masks.
 __device__ __forceinline__ void draw_bonds(const DevicePlan& plan, const DeviceLabels& labels,
                                            const DeviceSystems& systems, std::uint32_t who,
@@ -47,7 +47,7 @@ __device__ __forceinline__ void draw_bonds(const DevicePlan& plan, const DeviceL
   }
 }
 
-// The flips of 128 sites a call.
+// The flips of 128 sites per call.
 __device__ __forceinline__ void draw_flips(const DeviceLabels& labels, const DeviceSystems& systems,
                                            std::uint32_t who, std::uint64_t call) {
   if (4 * call >= labels.flip_stride) return;
@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// Every slot occurs in one rewired bond at most, so its bit is taken out once.
+// Every slot occurs in at most one rewired bond, so each bit is removed once.
 __device__ __forceinline__ void split(const DevicePlan& plan, const DeviceLabels& labels,
                                       const DeviceSystems& systems, std::uint32_t who,
                                       std::uint64_t index) {
@@ -115,8 +115,8 @@ void launch_draw(const DevicePlan& plan, const DeviceLabels& labels, const Devic
 
 namespace {
 
-// Potts: the drawn lattice bonds that join equal spins. Cost per site: its spin and one of every
-// direction beyond x read, its bonds' bits read and written.
+// Potts: keeps the drawn lattice bonds between equal spins. Cost per site: its spin and one of
+// every direction beyond x read, its bonds' bits read and written.
 
 // The spins of 32 sites.
 struct Group {
@@ -130,7 +130,7 @@ struct Group {
   }
 };
 
-// Bit i: site i's neighbour ahead along x is equal; `next` is the last one's.
+// Bit i: the neighbour ahead of site i along x is equal; `next` is that of the last site.
 __device__ __forceinline__ std::uint32_t equal_along(const Group& here, std::uint32_t next) {
   std::uint32_t bits = 0;
 #pragma unroll
@@ -148,7 +148,7 @@ __device__ __forceinline__ std::uint32_t equal_across(const Group& here, const G
   return bits;
 }
 
-// By a thread, where rows are multiples of 32 sites: a group's neighbours ahead are a group.
+// Called by a thread, if rows are multiples of 32 sites: a group's neighbours ahead are a group.
 template <int kDim>
 __device__ __forceinline__ void keep_in_row(const Geometry& g, const std::uint8_t* spins,
                                             std::uint64_t group, std::uint32_t* drawn) {
@@ -164,7 +164,7 @@ __device__ __forceinline__ void keep_in_row(const Geometry& g, const std::uint8_
   }
 }
 
-// By a warp, whatever the rows: lane i has site i of the group.
+// Called by a warp, for any rows: lane i has site i of the group.
 template <int kDim>
 __device__ __forceinline__ void keep_sites(const Geometry& g, const std::uint8_t* spins,
                                            std::uint64_t sites, std::uint64_t group,
@@ -222,21 +222,18 @@ namespace {
 // Step 2: a warp labels a tile (tiles.hpp) in shared memory. A lane holds a word of the tile, 64
 // sites of a row, as bit masks; a place stands for the run that starts there.
 //
-//   1  The runs of a row follow from its spins and drawn bonds by bit arithmetic.
-//   2  Row after row, every run hangs itself under the root of one run that a bond joins it to in
-//      the row before: no search, no conflict. This makes most of the joins.
-//   3  The bonds left over that are not known to be idle (their left neighbour joins the same two
-//      runs) are joined by compare-and-swap, one of each lane at a time: all lanes climb to the
-//      roots, then all hook.
-//   4  Row after row, every run learns its root, and the root its size; the sites' roots are
-//      written out. Clusters that touch neither the tile's border nor a modified cell are closed.
+// 1  Compute the runs of a row from its spins and drawn bonds by bit arithmetic.
+// 2  Row after row, attach every run to the root of one run of the previous row that a bond joins
+// it
+//    to: no search, no conflict. This makes most of the joins.
+// 3  Join the remaining bonds by compare-and-swap, one of each lane at a time: all lanes climb to
+// the
+//    roots, then all attach. Bonds whose left neighbour joins the same two runs are skipped.
+// 4  Row after row, every run looks up its root, and roots sum sizes; the sites' roots are written.
+//    Clusters that touch neither the tile's border nor a modified cell are closed.
 //
-// Lanes read and write shared words in turns, with a barrier of the warp in between; in the turns
-// of step 3 several may hook the same root, so these are atomic.
-//
-// A word of the forest: bits 0-10 the parent's place, and after step 4, on a root, bit 15 set where
-// its cluster is open and bits 16-31 the cluster's size.
-//
+// Lanes alternate between reading and writing shared words, with a barrier of the warp in between.
+// Writes of step 3 are atomic, because several lanes may attach the same root.
 
 template <int kDim>
 class TileLabeller {
@@ -286,7 +283,7 @@ class TileLabeller {
     __syncwarp();
   }
 
-  // Open roots become nodes of the lattice's forest; the sums of the closed clusters.
+  // Open roots become nodes of the lattice's forest; closed clusters are added to the sums.
   __device__ __forceinline__ void hand_out(std::uint64_t& square, std::uint64_t& fourth) const {
     std::uint64_t nodes = 0;
 #pragma unroll
@@ -324,7 +321,7 @@ class TileLabeller {
     return place;
   }
 
-  // Bit x: a bond joins site x to the word ahead in direction k, which is in the tile.
+  // Bit x: a bond joins site x to the word ahead in direction k, within the tile.
   __device__ __forceinline__ std::uint64_t bonds_ahead(int k, std::uint64_t spin,
                                                        std::uint64_t all) const {
     const std::uint64_t there = __shfl_down_sync(~0u, spin, 1u << lane_shift<kDim>(k));
@@ -332,7 +329,7 @@ class TileLabeller {
     return inside ? drawn(k) & ~(spin ^ there) & all : 0;
   }
 
-  // Joins for every bit x of `rest` the run of site x and the run at place_there(x).
+  // For every bit x of `rest`: joins the run of site x and the run at place_there(x).
   template <class F>
   __device__ __forceinline__ void join_rest(std::uint64_t rest, const F& place_there) {
     while (__any_sync(~0u, rest != 0)) {
@@ -351,7 +348,7 @@ class TileLabeller {
     }
   }
 
-  // A chain: from a word's last site to the next word's first.
+  // Dimension 1: from a word's last site to the next word's first.
   __device__ __forceinline__ void join_words(std::uint64_t spin, std::uint64_t along) {
     const std::uint64_t next = __shfl_down_sync(~0u, spin, 1);
     const bool there = __shfl_down_sync(~0u, word_.count, 1) > 0 && lane_ < 31;
@@ -360,7 +357,7 @@ class TileLabeller {
               [&](unsigned) { return kWordSites * (lane_ + 1); });
   }
 
-  // Direction 1, whose words ahead are the next lanes'.
+  // Direction 1: the words ahead belong to the next lanes.
   __device__ __forceinline__ void join_rows(std::uint64_t bonds) {
     std::uint64_t behind = __shfl_up_sync(~0u, bonds, 1);
     const std::uint64_t starts_behind = __shfl_up_sync(~0u, starts_, 1);
@@ -405,7 +402,7 @@ class TileLabeller {
     return open;
   }
 
-  // Lanes take two sites of the row each.
+  // Each lane processes two sites of the row.
   __device__ __forceinline__ void find_row_roots(unsigned row, std::uint32_t count,
                                                  std::uint64_t starts, std::uint64_t opening,
                                                  Site first) {
@@ -446,7 +443,7 @@ class TileLabeller {
     __syncwarp();
   }
 
-  // What the lane has counted for one root; a cluster mostly goes on from row to row.
+  // The lane's count for its current root; a cluster usually continues from row to row.
   __device__ __forceinline__ void add_sum() {
     if (sum_ > 0) atomicAdd(forest_ + sum_root_, sum_ * kOneSite);
     sum_ = 0;
@@ -502,7 +499,7 @@ void launch_label_tiles(const DevicePlan& plan, const DeviceLabels& labels,
 
 namespace {
 
-// Step 3: joining what tiles left apart.
+// Step 3: joins clusters of different tiles.
 
 struct Pair {
   bool joined = false;
@@ -572,13 +569,14 @@ namespace {
 
 constexpr Site kNone = 0xFFFFFFFFu;
 
-// Adds sizes to roots. Near and below Tc most nodes are of one large cluster, whose size would be
-// the bottleneck: the most frequent root of a tile's first 32 nodes is summed up to the end.
+// Adds sizes to roots. Near and below Tc most nodes belong to one large cluster, whose size would
+// be the bottleneck: the size for the most frequent root of a tile's first 32 nodes is summed
+// locally.
 class RootSums {
  public:
   __device__ __forceinline__ explicit RootSums(std::uint32_t* size) : size_(size) {}
 
-  // By all lanes; a lane without a root gives kNone.
+  // Called by all lanes; a lane without a root passes kNone.
   __device__ __forceinline__ void add(Site root, std::uint32_t size) {
     const std::uint32_t peers = __match_any_sync(~0u, root);
     if (kept_ == kNone) choose(root, peers);
@@ -606,7 +604,7 @@ class RootSums {
   std::uint32_t sum_ = 0;
 };
 
-// No set changes any more; each parent is set once.
+// Sets do not change any more; each parent is set once.
 template <int kDim>
 __device__ __forceinline__ void find_tile_roots(const DeviceLabels& labels,
                                                 const DeviceSystems& systems, std::uint32_t who,
@@ -654,10 +652,10 @@ void launch_find_roots(const DevicePlan& plan, const DeviceLabels& labels,
 
 namespace {
 
-// Step 5, Ising: sites follow their roots; sums over clusters.
+// Step 5, Ising: sites take the flips of their roots; sums over clusters.
 
-// The flips of a word's sites as if each were a root: right for closed clusters and for nodes that
-// are roots; the other nodes take their root's. Sums over the roots.
+// The flips of a word's sites as if each were a root. This is right for closed clusters and for
+// nodes that are roots; the other nodes take their root's. Sums over the roots.
 template <int kDim>
 __device__ __forceinline__ std::uint64_t root_flips(const SystemLabels& system,
                                                     const TileWord& word, std::uint64_t nodes,
@@ -718,11 +716,11 @@ void flip_clusters(const DevicePlan& plan, const DeviceLabels& labels, const Dev
 }
 
 // Step 5, Potts: every cluster takes a state, drawn by its root. Cost per site: a quarter of a
-// Philox call (states are drawn as if every site were a root: lanes then make one call each for
-// four sites, where roots alone would leave most lanes idle), two bytes of labels read, a byte of
-// spin written.
+// Philox call (states are drawn as if every site were a root: each lane makes one call for four
+// sites, while drawing for roots alone would leave most lanes idle), two bytes of labels read, a
+// byte of spin written.
 
-// A warp's part of shared memory.
+// The part of a warp in shared memory.
 struct TileStates {
   std::uint8_t state[kTileSites];  // by place of the root
   std::uint16_t node[kTileSites];  // places of the nodes
@@ -748,7 +746,7 @@ __device__ __forceinline__ void draw_states(const DrawKey& key, const TileWord& 
   }
 }
 
-// Nodes that are no roots take the state of theirs. Sums over the roots.
+// Nodes that are not roots take the state of their root. Sums over the roots.
 __device__ __forceinline__ void renew_nodes(const SystemLabels& system, const DrawKey& key,
                                             const TileWord& word, std::uint32_t states,
                                             unsigned count, TileStates& tile, std::uint64_t& square,

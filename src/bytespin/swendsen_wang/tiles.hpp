@@ -1,6 +1,6 @@
 // How a lattice is cut into tiles of 32 words of up to 64 sites along x, a word for each lane of a
 // warp: in two dimensions 64 x 32 sites, in three 64 x 8 x 4, in four 64 x 4 x 4 x 2. A chain and
-// an imported graph (one row of all its sites) are cut into 32 words that follow each other.
+// an imported graph (one row of all its sites) are cut into 32 consecutive words.
 //
 // Place of a site in its tile: 64 * lane + x. Places ascend with the sites, so the smallest place
 // of a cluster in a tile is its smallest site.
@@ -61,7 +61,7 @@ struct Tiles {
   }
 };
 
-// A lane's word of a tile.
+// The word of a lane in a tile.
 struct TileWord {
   Site first = 0;            // its first site
   std::uint32_t count = 0;   // its sites; 0 where the lattice ends before
@@ -105,7 +105,7 @@ RW_HD TileWord tile_word(const Tiles& tiles, const Geometry& g, std::uint32_t ti
   return word;
 }
 
-// The site at a place of the tile that `site` lies in.
+// Returns the site at a place of the tile that contains `site`.
 template <int kDim>
 RW_HD Site site_at(const Geometry& g, Site site, std::uint32_t place) {
   if (kDim < 2) return (site & ~(kTileSites - 1)) + place;
@@ -123,7 +123,7 @@ RW_HD Site site_at(const Geometry& g, Site site, std::uint32_t place) {
   return at;
 }
 
-// Where a site lies.
+// The tile and place of a site.
 struct TilePlace {
   std::uint32_t tile, place;
 };

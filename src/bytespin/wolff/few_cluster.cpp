@@ -5,7 +5,7 @@
 namespace rewise::bytespin {
 namespace {
 
-// The byte of a site whose cluster has been found; no state, since q is 255 at most.
+// Marks a site whose cluster has been found; not a state, since q is at most 255.
 constexpr std::uint8_t kVisited = 255;
 
 }  // namespace
@@ -36,7 +36,8 @@ FewClusterSums few_cluster_update(const Plan& plan, const FewClusterRule& rule,
     }
     scratch.clusters[scratch.cluster[seed.site]].tile_sites += seed.tile_sites;
   }
-  // States only now: a cluster that has its new one could be taken for a part of a later cluster.
+  // States are set only now: a cluster in its new state could be mistaken for a part of a later
+  // one.
   for (const FewClusterScratch::Cluster& c : scratch.clusters) {
     sums.square += c.tile_sites * (c.end - c.begin);
     const Site smallest = *std::min_element(queue + c.begin, queue + c.end);

@@ -10,7 +10,7 @@ using namespace device;
 
 constexpr unsigned kWarps = 4;  // per block
 
-// What the kernels of an update read and write.
+// Inputs and outputs of the kernels of an update.
 struct FewClusterRun {
   DeviceLabels labels;
   DeviceSystems systems;
@@ -25,7 +25,7 @@ struct FewClusterRun {
   }
 };
 
-// The sites of a closed cluster, by a warp.
+// Counts the sites of a closed cluster, by a warp.
 template <int kDim>
 __device__ __forceinline__ std::uint32_t closed_size(const DeviceLabels& labels,
                                                      const SystemLabels& system,
@@ -41,7 +41,7 @@ __device__ __forceinline__ std::uint32_t closed_size(const DeviceLabels& labels,
   return __reduce_add_sync(~0u, size);
 }
 
-// Seeds of one cluster write the same mark; the first of them counts its sites.
+// Seeds of one cluster write the same mark; the first seed counts its sites.
 template <int kDim>
 __device__ __forceinline__ void mark_cluster(const FewClusterRun& run, std::uint32_t who,
                                              std::uint32_t tile) {
@@ -78,7 +78,7 @@ struct TileMarks {
   std::uint16_t node[kTileSites];  // places of the nodes
 };
 
-// A tile's sites take the states that their roots are marked with.
+// The sites of a tile take the states in the marks of their roots.
 template <int kDim, bool kWide>
 __device__ __forceinline__ void renew_tile(const FewClusterRun& run, std::uint32_t who,
                                            std::uint32_t number, TileMarks& tile) {

@@ -33,15 +33,15 @@
 
 namespace rewise::bytespin {
 
-// The tiles that the lattice is cut into, x fastest. At the end of a direction whose extent the
-// edge does not divide, tiles are smaller. An imported graph is one row of all its sites.
+// The tiles that the lattice is cut into, x fastest. Tiles at the end of a direction are smaller if
+// the edge does not divide the extent. An imported graph is one row of all its sites.
 struct SeedTiles {
   std::uint32_t extent[kMaxDim]{};
   std::uint32_t edge[kMaxDim]{};   // of a whole tile, at most the extent
   std::uint32_t count[kMaxDim]{};  // tiles along a direction
 
-  // `edge` 0: 16 tiles in one, two and four dimensions, 8 in three (fewer than that, "relatively
-  // small", and the update decorrelates as Wolff's does: Weigel 2011).
+  // `edge` 0: 16 tiles in one, two and four dimensions, 8 in three ("relatively small"; with fewer
+  // tiles the update decorrelates like Wolff's: Weigel 2011).
   static SeedTiles make(const Lattice& lattice, std::uint64_t sites, std::uint32_t edge) {
     constexpr std::uint32_t usual[] = {16, 16, 4, 2, 2};  // tiles along a direction, by dimension
     SeedTiles tiles;
@@ -62,7 +62,7 @@ struct SeedTiles {
     Site site;
     std::uint32_t tile_sites;  // of its tile
   };
-  // A site of a tile, all with equal chance.
+  // A random site of a tile, uniformly.
   RW_HD Seed seed(std::uint32_t tile, const Words4& words) const {
     std::uint32_t length[kMaxDim], first[kMaxDim], sites = 1;
     for (unsigned k = 0; k < kMaxDim; ++k) {
@@ -86,8 +86,8 @@ RW_HD Words4 seed_words(const DrawKey& key, std::uint32_t tile) {
   return random_words(key.seed, Stream::bytespin_seed, tile, key.who, 0, key.step);
 }
 
-// The new state of a cluster that a seed has found: another one with the flip probability, any of
-// the q - 1 others with equal chance; else the old one.
+// The new state of a cluster that contains a seed: with the flip probability any of the q - 1 other
+// states, uniformly; else the old one.
 RW_HD std::uint8_t few_cluster_state(const DrawKey& key, Site smallest, Threshold flip,
                                      std::uint32_t old, std::uint32_t q) {
   const Words4 words =
@@ -122,7 +122,7 @@ struct FewClusterScratch {
 };
 
 struct FewClusterSums {
-  std::uint64_t visited = 0;  // sites; 0 where the watch stopped it and all was taken back
+  std::uint64_t visited = 0;  // sites; 0 if the watch stopped the update, which is then undone
   std::uint64_t square = 0;   // sum over seeds of tile_sites x cluster size
 };
 

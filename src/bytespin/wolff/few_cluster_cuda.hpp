@@ -1,7 +1,7 @@
-// Few-cluster updates of all systems on a CUDA device (few_cluster.hpp says what an update is; same
-// bits). All clusters are labelled, and nodes find their roots, as in a Swendsen-Wang update; then
-// a warp per seed finds its cluster and marks the root with the state that the cluster takes, and
-// sites follow marked roots. Costs a Swendsen-Wang update, however few the seeds; Ising and Potts.
+// Few-cluster updates of all systems on a CUDA device (few_cluster.hpp defines the update; same
+// bits). All clusters are labelled, and nodes look up their roots, as in a Swendsen-Wang update;
+// then a warp per seed finds its cluster and marks the root with the cluster's new state, and sites
+// copy marked states. Costs as much as a Swendsen-Wang update, however few the seeds.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -22,8 +22,9 @@ class FewClusterCuda {
   static std::uint64_t bytes(const DevicePlan& plan, std::uint32_t systems,
                              std::uint64_t system_stride);
 
-  // `updates` updates, numbered from systems.step on, of every system; adds FewClusterSums::square
-  // to systems.pending and the sites of the clusters found to visited[2 * system]. Queued.
+  // Queues `updates` updates of every system, numbered from systems.step on. Adds
+  // FewClusterSums::square to systems.pending and the sites of the clusters found to visited[2 *
+  // system].
   void run(const DeviceSystems& systems, std::uint32_t updates, unsigned long long* visited,
            cudaStream_t stream);
 

@@ -18,7 +18,7 @@ using bytespin::kSlotsPerBlock;
 using bytespin::Plan;
 using bytespin::WolffScratch;
 
-// Draws blocks of bonds. Apart from Growth, whose members then stay in registers.
+// Draws blocks of bonds. Separate from Growth, so that the members of that stay in registers.
 class BlockSource {
  public:
   BlockSource(const DrawKey& key, Threshold bond)
@@ -31,9 +31,8 @@ class BlockSource {
   Threshold bond_;
 };
 
-// One cluster being grown, in D dimensions (0: an imported graph). A site is flipped (or takes any
-// byte: kAnyByte) when it is put into the queue, so that "has the seed's old spin" means "not in
-// the cluster yet".
+// A growing cluster in D dimensions (0: an imported graph). A site is flipped (or set to a marker:
+// kAnyByte) when it enters the queue, so "has the seed's old spin" means "not in the cluster yet".
 template <int D, bool kAnyByte>
 class Growth {
  public:
@@ -58,7 +57,7 @@ class Growth {
     }
   }
 
-  // kWatched: clusters may be so large that it looks for a stop.
+  // kWatched: clusters may be so large that the watch is checked within an update.
   template <bool kWatched>
   HWY_INLINE std::uint64_t run(Site seed, std::uint8_t state) {
     old_ = spins_[seed];
@@ -121,7 +120,7 @@ class Growth {
     return (std::uint64_t{site >> 5} * D + direction) << 5 | (site & 31u);
   }
 
-  // No branch on the outcome, which is a coin toss.
+  // Branch-free, because the outcome is unpredictable.
   HWY_INLINE void try_bond(Site neighbour, std::uint64_t slot) {
     const std::uint8_t spin = spins_[neighbour];
     const auto joins = static_cast<unsigned>((spin == old_) & drawn(slot));
@@ -142,7 +141,7 @@ class Growth {
   const Plan& plan_;
   BlockSource& source_;
   StopWatch& watch_;
-  const std::uint64_t stretch_;  // sites between two looks at the watch
+  const std::uint64_t stretch_;  // sites between two checks of the watch
   WolffScratch::Block* const blocks_;
   const std::uint64_t epoch_;
   const bytespin::SiteGroup* const groups_;

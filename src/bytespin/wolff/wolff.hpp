@@ -2,9 +2,9 @@
 // drawn with probability 1 - exp(-2 beta) is flipped. Every undirected bond has one draw per step,
 // so the cluster does not depend on the order in which it is found.
 //
-// Draws are made block by block, 64 slots (rules.hpp) at once, as soon as the cluster reaches one
-// of them: in two dimensions a block is all bonds ahead of 32 neighbouring sites, so that vectors
-// of Philox calls are worth their while.
+// Draws are made in blocks of 64 slots (rules.hpp), as soon as the cluster reaches one of them. In
+// two dimensions a block is all bonds ahead of 32 neighbouring sites, which makes vectorised Philox
+// calls worthwhile.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace rewise::bytespin {
 
 // A thread's work space; fits every system of the plan.
 struct WolffScratch {
-  // The drawn bonds of one block of slots; valid in the update of number `epoch`.
+  // The drawn bonds of one block of slots, valid for the update with number `epoch`.
   struct Block {
     std::uint64_t drawn;
     std::uint64_t epoch;
@@ -36,14 +36,14 @@ struct WolffScratch {
 
 struct GrowthStart {
   Site seed;
-  std::uint8_t state;   // what its cluster's sites become, unlike the seed's
-  bool any_byte;        // else `state` is the seed's with the lowest bit changed
-  std::uint64_t place;  // in the queue
+  std::uint8_t state;   // the new state of the cluster's sites, unlike the seed's
+  bool any_byte;        // false: `state` is the seed's with the lowest bit changed
+  std::uint64_t place;  // position in the queue
 };
 
-// The cluster of a site over the bonds of the update that has begun: its sites are listed in
-// scratch.queue from start.place on. Returns its size, 0 where the watch stopped it and it was
-// taken back.
+// Grows the cluster of a site over the bonds of the current update and lists its sites in
+// scratch.queue, starting at start.place. Returns its size, or 0 if the watch stopped it (it is
+// then undone).
 std::uint64_t grow_cluster(const Plan& plan, const Tables& tables, const DrawKey& key,
                            StopWatch& watch, WolffScratch& scratch, std::span<std::uint8_t> spins,
                            const GrowthStart& start);

@@ -1,8 +1,8 @@
 // Wolff's cluster by labelling (the method `ccl`): the first three steps of a Swendsen-Wang update
-// (swendsen_wang_cuda.hpp) label the clusters of all drawn bonds; then the sites flip whose root is
-// the seed's. Four kernels per update whatever the cluster's size, no wait. Cost: that of a
-// Swendsen-Wang update without its step 4; tiles without a site of the cluster are not flipped.
-// Potts: the root and the new state are found first, as long as the seed has its old one.
+// (swendsen_wang_cuda.hpp) label the clusters of all drawn bonds; then the sites with the seed's
+// root flip. Four kernels per update whatever the cluster's size, without waiting. Cost: a
+// Swendsen-Wang update without its step 4; tiles without a site of the cluster are skipped in the
+// flip. Potts: the root and the new state are computed before the seed changes.
 #include "src/bytespin/swendsen_wang/labels.cuh"
 #include "src/bytespin/swendsen_wang/swendsen_wang_cuda.hpp"
 #include "src/bytespin/wolff/wolff_cuda.hpp"
@@ -18,7 +18,7 @@ constexpr unsigned kWarps = 8;  // per block
 // Potts: the cluster of a system's seed.
 struct SeedCluster {
   Site root;
-  std::uint32_t state;  // that it takes
+  std::uint32_t state;  // its new state
 };
 
 __device__ __forceinline__ Words4 seed_words(const DrawKey& key) {

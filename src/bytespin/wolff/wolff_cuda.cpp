@@ -9,9 +9,10 @@
 namespace rewise::bytespin {
 namespace {
 
-// Candidates of `persistent` hold a slot in 32 bits.
+// The candidates of `persistent` store a slot in 32 bits.
 constexpr std::uint64_t kMostSlots = std::uint64_t{1} << 32;
-// From so many systems on a block for each is faster than labelling, and below so many sites.
+// With at least so many systems, or fewer sites than this, a block per system is faster than
+// labelling.
 constexpr std::uint32_t kManySystems = 64;
 constexpr std::uint64_t kFewSites = 1u << 15;
 
@@ -21,8 +22,8 @@ std::unique_ptr<WolffCuda> make_wolff_cuda(WolffMethod method, const DevicePlan&
                                            const DeviceSystems& systems, cudaStream_t stream) {
   if (method == WolffMethod::persistent && plan.slots > kMostSlots) {
     throw Error(ExitCode::usage,
-                fmt::format("Wolff method 'persistent' takes graphs of up to {} bonds, not {} "
-                            "(take ccl or frontier-local)",
+                fmt::format("Wolff method 'persistent' supports up to {} bonds, not {} "
+                            "(choose ccl or frontier-local)",
                             kMostSlots, plan.slots));
   }
   switch (method) {
@@ -42,12 +43,12 @@ std::unique_ptr<WolffCuda> make_wolff_cuda(WolffMethod method, const DevicePlan&
 std::uint64_t wolff_bytes(WolffMethod method, const DevicePlan& plan, std::uint32_t systems,
                           std::uint64_t stride) {
   if (method == WolffMethod::ccl) return SwendsenWangCuda::bytes(plan, systems, stride);
-  // A queue; `persistent` has its spins as bits besides.
+  // A queue; `persistent` also needs the spins as bits.
   const std::uint64_t queues = plan.sites * systems * sizeof(Site);
   return method == WolffMethod::persistent ? queues + plan.sites * systems / 8 : queues;
 }
 
-// On a plain lattice a search at Tc takes about L levels; shortcuts make it short, so that near Tc
+// On a plain lattice a search at Tc takes about L levels. Shortcuts reduce their number: near Tc
 // one rewired bond in a hundred sites is enough for a search to be faster than labelling all.
 WolffMethod default_wolff_method(const DevicePlan& plan, std::uint32_t systems) {
   if (plan.slots > kMostSlots) return WolffMethod::ccl;

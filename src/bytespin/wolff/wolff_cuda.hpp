@@ -1,12 +1,12 @@
-// Wolff updates of all systems on a CUDA device (wolff.hpp says what an update is; same bits), by
-// the methods of WolffMethod:
+// Wolff updates of all systems on a CUDA device (wolff.hpp defines the update; same bits), by the
+// methods of WolffMethod:
 //
-//   frontier        one kernel per level of the search, over the queues of all systems at once;
-//                   spins stay bytes in global memory (wolff_frontier.cu)
-//   frontier-local  the same, but a block that took sites from the queue goes on with what they
-//                   lead to in shared memory before it gives the rest back (wolff_frontier.cu)
-//   persistent      one cooperative kernel makes all updates of a cycle; a system is a group of
-//                   blocks with a barrier of their own (wolff_persistent.cu)
+//   frontier        one kernel per level of the search, over the queues of all systems; spins stay
+//                   bytes in global memory (wolff_frontier.cu)
+//   frontier-local  the same, but a block continues from its sites of the queue in shared memory
+//                   for some levels before it returns the rest (wolff_frontier.cu)
+//   persistent      one cooperative kernel makes all updates of a cycle; a group of blocks with its
+//                   own barrier processes a system (wolff_persistent.cu)
 //   ccl             labels the clusters of all bonds and flips the one of the seed (wolff_ccl.cu)
 //
 // Every method adds the sizes of the flipped clusters to DeviceSystems::pending.
@@ -26,14 +26,14 @@ enum class WolffMethod;  // methods.hpp
 
 namespace rewise::bytespin {
 
-// A method with its work space on the device that was current when it was made.
+// A method with its work space on the device that was current when it was created.
 class WolffCuda {
  public:
   virtual ~WolffCuda() = default;
 
-  // Makes `updates` updates, numbered from systems.step on, of every system: those that the object
-  // was made for. Queues work on the stream; where the method needs to know whether a cluster is
-  // complete (frontier, frontier-local) it waits for the stream now and then, the others never do.
+  // Queues `updates` updates of every system that the object was created for, numbered from
+  // systems.step on. frontier and frontier-local wait for the stream from time to time, to check
+  // whether the clusters are complete; the other methods never wait.
   virtual void run(const DeviceSystems& systems, std::uint32_t updates, cudaStream_t stream) = 0;
 };
 
@@ -42,14 +42,13 @@ class WolffCuda {
 std::uint64_t wolff_bytes(WolffMethod method, const DevicePlan& plan, std::uint32_t systems,
                           std::uint64_t stride);
 
-// For these systems, whose spins stay where they are. `plan` points to device memory that must
-// outlive the result. Error(device) where the work space does not fit, Error(usage) where the
-// method does not take so large a graph.
+// The systems' spins must stay in place, and the device memory of `plan` must outlive the result.
+// Throws Error(device) if the work space does not fit, Error(usage) if the graph is too large for
+// the method.
 std::unique_ptr<WolffCuda> make_wolff_cuda(WolffMethod method, const DevicePlan& plan,
                                            const DeviceSystems& systems, cudaStream_t stream);
 
-// The method that the engine takes if none is asked for: the fastest near Tc (RESULTS.md). Of
-// `plan` only the numbers are used.
+// The default method: the fastest near Tc (RESULTS.md). Only the numbers of `plan` are used.
 WolffMethod default_wolff_method(const DevicePlan& plan, std::uint32_t systems);
 
 // Used by make_wolff_cuda().

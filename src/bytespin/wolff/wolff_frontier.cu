@@ -1,11 +1,11 @@
 // Wolff's cluster as a breadth-first search, a kernel per level (Hawick, Leist & Playne 2010,
 // section 7.2, algorithms 1-4), with or without their local continuation in shared memory
-// (algorithm 5). Where they mark traversable bonds and visit every cell in every level, a queue
-// holds the sites of the frontier here, and a bond is drawn when the search reaches it.
+// (algorithm 5). They mark traversable bonds and visit every cell in every level; here a queue
+// holds the sites of the frontier, and a bond is drawn when the search reaches it.
 //
-// A level takes its frontier's size from device memory, so that levels are queued without a look
-// at them: kUnit of them are a CUDA graph, and after 1, 2, 4 and then kMostUnits graphs at a time
-// the host looks whether any system still has a frontier. A level of nothing costs a launch.
+// A level reads the size of its frontier from device memory, so levels are queued without waiting.
+// kUnit levels are a CUDA graph; after 1, 2, 4 and then kMostUnits graphs at a time the host checks
+// whether any system still has a frontier. An empty level costs a launch.
 //
 // Cost per level: a launch and some 1000 cycles of latency, 3 to 4 us in all on an H200; with
 // continuation, one launch for up to kRounds levels.
@@ -26,16 +26,16 @@ using namespace device;
 constexpr unsigned kThreads = 256;
 constexpr unsigned kUnit = 16;  // levels; a multiple of 4
 constexpr unsigned kMostUnits = 8;
-// Algorithm 5: sites that a block takes from the queue at a time, levels that it goes on by itself,
-// and the width from which it lets other blocks help.
+// Algorithm 5: sites that a block takes from the queue at a time, levels that it continues by
+// itself, and the width of the frontier from which it shares work with other blocks.
 constexpr unsigned kTaken = 64, kRounds = 64, kWidth = 256;
 
-// The search of one system. At level k entries k % 4 are its own and k + 1 is being filled.
+// The search of one system. Level k reads entries k % 4 and fills entries (k + 1) % 4.
 struct Search {
   unsigned begin[4];  // of the frontier in the queue
   unsigned count[4];  // its size
   std::uint32_t step;
-  std::uint32_t change;  // of the cluster's sites, as ByteSpins or StateSpins say
+  std::uint32_t change;  // how the cluster's sites change (see ByteSpins, StateSpins)
 };
 
 struct FrontierRun {
@@ -44,7 +44,7 @@ struct FrontierRun {
   DeviceSystems systems;
   Search* searches;  // [systems]
   Site* queues;      // [systems][sites]
-  unsigned* live;    // whether any system had a frontier in the last level of a unit
+  unsigned* live;    // whether any system has a frontier after the last level of a unit
   unsigned blocks;   // per system
 };
 
@@ -69,7 +69,7 @@ __global__ void plant_seeds(const __grid_constant__ FrontierRun run, std::uint32
   if (who < run.systems.systems) plant<Spins>(run, who, step);
 }
 
-// What a block makes of some sites of the queue; returns how many joined the cluster.
+// A block processes some sites of the queue; returns how many joined the cluster.
 template <bool kLocal, int kDim, class Spins>
 __device__ unsigned grow(BlockGrowth<kDim>& growth, const Update& update, const Spins& spins,
                          const Queue& queue, const Site* sites, unsigned count) {

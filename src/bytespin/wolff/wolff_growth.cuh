@@ -3,8 +3,8 @@
 // a frontier that a block keeps in shared memory.
 //
 // A site joins the cluster when an atomic flips it, so "does not have the new spin" means "not in
-// the cluster yet", and a site joins once whoever reaches it first. Which thread that is changes
-// the order of the queue and nothing else.
+// the cluster yet", and a site joins exactly once. Which thread claims it changes the order of the
+// queue and nothing else.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ template <cuda::thread_scope kScope>
 __device__ __forceinline__ std::uint32_t peek(std::uint32_t& word) {
   return cuda::atomic_ref<std::uint32_t, kScope>(word).load(cuda::memory_order_relaxed);
 }
-// The same for a word in shared memory, whose address the compiler would take for a general one.
+// The same for shared memory; with a general address the compiler would emit slower instructions.
 __device__ __forceinline__ std::uint32_t peek_shared(const std::uint32_t* word) {
   std::uint32_t value;
   asm volatile("ld.relaxed.cta.shared.u32 %0, [%1];"
@@ -33,13 +33,12 @@ __device__ __forceinline__ std::uint32_t peek_shared(const std::uint32_t* word) 
   return value;
 }
 
-// Sets or clears a bit; whether it was this thread that changed it.
+// Sets or clears a bit. Returns whether this thread changed it.
 __device__ __forceinline__ bool claim_bit(std::uint32_t* word, std::uint32_t one, bool set) {
   return set ? (atomicOr(word, one) & one) == 0 : (atomicAnd(word, ~one) & one) != 0;
 }
 
-// A system's spins as they lie in global memory, a byte each. One word says how a cluster's sites
-// change: here, what they become.
+// A system's spins in global memory, a byte each. `change` is the new spin of the cluster's sites.
 struct ByteSpins {
   std::uint32_t* words;  // [sites / 4], the spins' bytes
 
@@ -59,8 +58,8 @@ struct ByteSpins {
   }
 };
 
-// The same for Potts. A site is "up" unless it has the state that the cluster's sites had, and
-// claimed by giving it the new one. How they change: old state, new state << 8.
+// The same for Potts. A site is "up" unless it has the old state of the cluster, and is claimed by
+// setting the new one. `change`: old state, new state << 8.
 struct StateSpins {
   std::uint32_t* words = nullptr;  // [sites / 4], the spins' bytes
   std::uint32_t old = 0, state = 0;
@@ -91,7 +90,7 @@ struct StateSpins {
   }
 };
 
-// Spins packed to bits: in shared memory (block scope), or in global memory for several blocks.
+// Spins packed to bits, in shared memory (block scope) or, for several blocks, in global memory.
 template <cuda::thread_scope kScope>
 struct BitSpins {
   std::uint32_t* words;  // [sites / 32]
@@ -107,7 +106,7 @@ struct BitSpins {
   }
 };
 
-// Lattice neighbours: way 2 k is a step forward in direction k, way 2 k + 1 one back.
+// Lattice neighbours: `way` 2 k is a step forward in direction k, `way` 2 k + 1 a step back.
 template <int kDim>
 struct Ways {
   Site to[2 * kDim];
@@ -136,7 +135,7 @@ __device__ __forceinline__ std::uint64_t way_slot(Site site, Site to, unsigned w
   return DevicePlan::slot_of<kDim>(way % 2 == 0 ? site : to, static_cast<int>(way / 2));
 }
 
-// One update of one system; `up` is the spin that the cluster takes.
+// One update of one system; `up` is the new spin of the cluster.
 struct Update {
   DrawKey key;
   Threshold bond;
@@ -151,26 +150,26 @@ __device__ __forceinline__ Words4 seed_words_of(const DrawKey& key) {
   return random_words(key.seed, Stream::bytespin_seed, 0, key.who, 0, key.step);
 }
 
-// Sites that do not find room in shared memory: the system's queue in global memory.
+// Sites that do not fit into shared memory: the system's queue in global memory.
 struct Queue {
-  Site* sites;      // [sites of the lattice]; every site enters once at most
-  unsigned* added;  // put behind `end` so far
+  Site* sites;      // [sites of the lattice]; every site enters at most once
+  unsigned* added;  // number appended behind `end` so far
   unsigned end;
 };
 
-// What a block needs of shared memory to grow a cluster.
+// The shared memory of a block that grows a cluster.
 inline constexpr unsigned kFrontier = 2048;
 struct GrowthFrontier {
-  Site sites[2][kFrontier];  // of the present and of the next level
+  Site sites[2][kFrontier];  // [2]: the current and the next level
 };
 struct GrowthCounts {
   unsigned claimed[3];  // at level k: claimed[k % 3], the next one zero
   unsigned base;
 };
 
-// A block at work on one system. Members are called by all threads of the block with the same
-// arguments, except visit(). The number of levels only ever grows, so that one barrier per level is
-// enough: what a level reads is written again two levels later at the earliest.
+// A block that processes one system. All threads of the block call the members with equal
+// arguments, except visit(). The number of the level only increases, so one barrier per level is
+// enough: what a level reads is not written again until two levels later.
 template <int kDim>
 class BlockGrowth {
  public:
@@ -182,7 +181,7 @@ class BlockGrowth {
   }
 
   // One level from any source of sites into the next frontier; returns how many sites joined. The
-  // block sees sites `first`, `first + step`, ... of `n` ways (kWays to a site).
+  // block visits sites `first`, `first + step`, ... of `n` ways (kWays per site).
   template <class Spins, class Count, class Source>
   __device__ __forceinline__ unsigned level(const Update& update, const Spins& spins, Queue queue,
                                             Count first, Count n, Count step, Source&& source) {
@@ -195,7 +194,7 @@ class BlockGrowth {
     return counts_.claimed[turn_++ % 3];
   }
 
-  // A level from the frontier of `n` <= kFrontier sites that the level before has left.
+  // A level from the frontier of `n` <= kFrontier sites of the previous level.
   template <class Spins>
   __device__ __forceinline__ unsigned next_level(const Update& update, const Spins& spins,
                                                  Queue queue, unsigned n) {
@@ -204,10 +203,10 @@ class BlockGrowth {
                  [sites](unsigned k) { return sites[k]; });
   }
 
-  // Where next_level() reads.
+  // The frontier that next_level() reads.
   __device__ __forceinline__ Site* frontier() { return frontier_.sites[turn_ & 1u]; }
 
-  // Puts the frontier of the level before, of which `claimed` joined, behind the system's queue.
+  // Appends the frontier of the previous level, of which `claimed` joined, to the system's queue.
   __device__ __forceinline__ void flush(Queue queue, unsigned claimed) {
     const unsigned here = min(claimed, kFrontier);
     if (threadIdx.x == 0) counts_.base = queue.end + atomicAdd(queue.added, here);
@@ -218,9 +217,8 @@ class BlockGrowth {
   }
 
  private:
-  // Bond `way` of a site, and every kWays-th from it on where the site has more. What a lattice
-  // cell needs is fetched before it is known that the cell is one: the loads and the draw run side
-  // by side.
+  // Visits bond `way` of a site and, if it has more, every kWays-th from there. Data of lattice
+  // cells are loaded before the kind of the cell is known, so that loads and the draw overlap.
   template <class Spins>
   __device__ __forceinline__ void visit(const Update& update, const Spins& spins,
                                         const Queue& queue, Site site, unsigned way) {

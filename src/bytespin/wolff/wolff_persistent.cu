@@ -1,20 +1,18 @@
-// Wolff's cluster by one cooperative kernel (Komura & Okabe 2012): blocks that are all resident
-// search breadth first with a wave-front queue and a barrier between levels, through all updates of
-// a cycle.
+// Wolff's cluster by one cooperative kernel (Komura & Okabe 2012): resident blocks search breadth
+// first with a wave-front queue and a barrier between levels, through all updates of a cycle.
 //
-// Their barrier spans the grid and their levels go to all blocks. Here a system has a group of
-// blocks and the group a barrier: with as many systems as multiprocessors a group is one block and
-// its barrier __syncthreads(). And a level goes to the whole group only where it is wide: one block
-// leads, keeps the frontier in its shared memory and takes narrow levels alone, since near Tc
-// a cluster of 2 10^5 sites has levels of 100 sites and a barrier across blocks costs more than
-// their work.
+// In the paper the barrier spans the grid and all blocks share each level. Here a group of blocks,
+// with its own barrier, processes a system: with as many systems as multiprocessors a group is one
+// block and its barrier is __syncthreads(). Only wide levels are shared by the group: one block
+// leads, keeps the frontier in its shared memory and processes narrow levels alone, because near Tc
+// a cluster of 2 10^5 sites has levels of 100 sites, which cost less than a barrier across blocks.
 //
 // The systems' spins are packed to bits for the length of the launch. The leader holds them in
-// shared memory where they fit (L = 1024 in 2D does) and gives them to the group for wide levels.
-// Potts: spins stay where they are, bytes in global memory.
+// shared memory if they fit (L = 1024 in 2D does) and copies them to the group for wide levels.
+// Potts: spins stay bytes in global memory.
 //
 // Cost: near Tc about a microsecond per level, the latency of a candidate's way through one block
-// (its draw, two atomics, a barrier), and about 2 us where the group takes it; per launch the spins
+// (its draw, two atomics, a barrier), and about 2 us for a level of the group; per launch the spins
 // are read and written once.
 #include <algorithm>
 #include <cuda/atomic>
@@ -56,7 +54,7 @@ class GroupBarrier {
   unsigned target_ = 0;
 };
 
-// 32 spins in 32 bytes as bits, and back.
+// Converts 32 spins in 32 bytes to bits, and back.
 __device__ __forceinline__ std::uint32_t packed(const std::uint8_t* spins, std::uint64_t word) {
   const auto* const from = reinterpret_cast<const uint4*>(spins + 32 * word);
   const uint4 low = from[0], high = from[1];
@@ -78,29 +76,27 @@ __device__ __forceinline__ void unpack(std::uint32_t bits, std::uint8_t* spins,
   to[1] = make_uint4(bytes[4], bytes[5], bytes[6], bytes[7]);
 }
 
-// A cluster is grown by one block through candidates: bonds from the cluster to a site of the same
-// spin outside, each with one draw to make. A thread takes a candidate, draws, claims the site and
-// lists the candidates that the site leads to; so every lane draws for a bond that matters, and a
-// level is one barrier. Candidates are kept in shared memory; where they find no room they are
-// drawn at once, and the sites that join wait in a queue in global memory until there is room
-// again. Order does not matter to the cluster.
-//
-// A site and the slot of the bond that leads to it; slots of such systems fit 32 bits.
+// One block grows a cluster through candidates: bonds from the cluster to a site of equal spin
+// outside, each with one draw to make. A thread takes a candidate, draws, claims the site and lists
+// the candidates that the site leads to. So every lane makes a draw that matters, and a level is
+// one barrier. Candidates are kept in shared memory. Candidates that do not fit are drawn at once,
+// and their sites wait in a queue in global memory until there is room again. The order does not
+// change the cluster.
 using Candidate = uint2;
 
-// Modified sites whose bonds are still to be listed, by their place among the modified sites.
+// Modified sites whose bonds are not listed yet, by their index among the modified sites.
 inline constexpr unsigned kModified = 512;
 // Sites that refill() takes from the queue at a time.
 inline constexpr unsigned kRefill = 128;
 
-// What a block shares beside the candidates. Counters of turn t: entry t % 3, the next one zero.
+// Further shared memory of a block. Counters of turn t: entry t % 3; the next one is zero.
 struct CandidateShared {
   unsigned listed[3], queued[3], modified[3];
   std::uint32_t modified_site[2][kModified];
 };
 
-// A block at work on one system; public members are called by all threads. A turn is what lies
-// between two barriers: it reads one half of the buffers and fills the other.
+// A block that processes one system; all threads call the public members. A turn lies between two
+// barriers: it reads one half of the buffers and fills the other.
 template <int kDim, class Spins>
 class CandidateGrowth {
  public:
@@ -121,10 +117,10 @@ class CandidateGrowth {
     __syncthreads();
   }
 
-  // For the clusters from now on; between two of them.
+  // For the following clusters; call between two clusters.
   __device__ __forceinline__ void set_spins(const Spins& spins) { spins_ = spins; }
 
-  // Starts a cluster: flips the seed and lists where it leads.
+  // Starts a cluster: flips the seed and lists its candidates.
   __device__ __forceinline__ void start(const BondDraws& draws, Site seed) {
     draws_ = draws;
     up_ = !spins_.up(seed);
@@ -145,14 +141,14 @@ class CandidateGrowth {
   }
   __device__ __forceinline__ unsigned candidates() const { return count_; }
   __device__ __forceinline__ bool up() const { return up_; }
-  // Sites that joined through this thread since it was asked before.
+  // The number of sites that this thread has added since the last call.
   __device__ __forceinline__ unsigned take_flipped() {
     const unsigned flipped = flipped_;
     flipped_ = 0;
     return flipped;
   }
 
-  // The queue: sites that joined and whose bonds nobody has listed.
+  // The queue: sites of the cluster whose bonds are not listed yet.
   __device__ __forceinline__ unsigned queue_begin() const { return head_; }
   __device__ __forceinline__ unsigned queue_end() const { return tail_; }
   __device__ __forceinline__ void set_queue(unsigned begin, unsigned end) {
@@ -163,13 +159,13 @@ class CandidateGrowth {
     return tail_ != head_ && count_ + modified_ * kWays<kDim> < blockDim.x;
   }
 
-  // Decides all candidates and lists where the new sites lead. Modified sites are passed on to the
-  // next turn, where lanes share their bonds while others decide candidates.
+  // Decides all candidates and lists the candidates of new sites. Modified sites are deferred to
+  // the next turn, in which some lanes share their bonds while others decide candidates.
   __device__ __forceinline__ void level() { turn(capacity_); }
-  // The same, but the new sites go to the queue, modified ones and their neighbours, too.
+  // The same, but all new sites, modified ones included, enter the queue.
   __device__ __forceinline__ void level_into_queue() { turn(0); }
 
-  // Lists where some sites of the queue lead, keeping what is listed.
+  // Adds the candidates of some sites of the queue to those already listed.
   __device__ __forceinline__ void refill() {
     begin_turn();
     const unsigned sites = min(tail_ - head_, kRefill);
@@ -246,7 +242,7 @@ class CandidateGrowth {
     queue_[tail_ + atomicAdd(&shared_.queued[phase_], 1u)] = site;
   }
 
-  // A candidate for place `at`, or decided at once where there is no such place.
+  // Stores a candidate at `at`, or decides it at once if there is no room.
   __device__ __forceinline__ void offer(const Candidate& candidate, unsigned at) {
     if (at < room_) {
       next_[at] = candidate;
@@ -255,7 +251,7 @@ class CandidateGrowth {
     }
   }
 
-  // Where a site leads; `modified` and `before` are its group's.
+  // Lists the candidates of a site; `modified` and `before` belong to its group.
   __device__ __forceinline__ void list(Site site, std::uint32_t modified, std::uint32_t before) {
     const std::uint32_t bit = 1u << (site & 31u);
     if constexpr (kDim > 0) {
@@ -295,7 +291,7 @@ class CandidateGrowth {
     }
   }
 
-  // Bond `way` of a modified site, and every kWays-th from it on.
+  // Bond `way` of a modified site, and every kWays-th from there.
   __device__ __forceinline__ void list_modified(std::uint32_t index, unsigned way) {
     const std::uint64_t begin = __ldg(g_.offsets + index), end = __ldg(g_.offsets + index + 1);
     for (std::uint64_t k = begin + way; k < end; k += kWays<kDim>) {
@@ -321,7 +317,7 @@ class CandidateGrowth {
   CandidateShared& shared_;
   Candidate *now_, *next_;  // [capacity_] each
   const unsigned capacity_;
-  Site* const queue_;  // [sites]; every site enters once at most
+  Site* const queue_;  // [sites]; every site enters at most once
   BondDraws draws_;
   bool up_ = false;
   unsigned phase_ = 0, half_ = 0;          // of the counters; of modified_site
@@ -332,10 +328,10 @@ class CandidateGrowth {
   unsigned flipped_ = 0;
 };
 
-// A group and what its leader tells it. All zero before a launch.
+// A group and the messages of its leader. All zero before a launch.
 struct BlockGroup {
   unsigned arrived;
-  unsigned added[3];    // to the queue, at common level k in added[k % 3]
+  unsigned added[3];    // number appended to the queue; shared level k uses added[k % 3]
   unsigned begin, end;  // of the frontier in the queue
   std::uint32_t step;
   std::uint32_t change;  // of the cluster's sites
@@ -349,7 +345,7 @@ struct PersistentRun {
   std::uint32_t updates;
   unsigned groups, blocks;  // blocks to a group
   unsigned capacity;        // of a half of the candidates' buffer
-  // Common levels begin above so many candidates and end at so many sites.
+  // Shared levels begin above so many candidates and end below so many sites.
   unsigned together, alone;
   std::uint64_t words;    // of a system's bits
   BlockGroup* group;      // [groups]
@@ -357,7 +353,7 @@ struct PersistentRun {
   Site* queues;           // [groups][sites]
 };
 
-// The shared memory of a block; the candidates' place serves common levels, too.
+// The shared memory of a block; the space of the candidates is also used by shared levels.
 struct Memory {
   std::uint32_t* bits;    // [words] where the leader holds the spins
   Candidate* candidates;  // [2][capacity]
@@ -366,8 +362,8 @@ struct Memory {
 // Where the leader holds the spins.
 enum class Hold { shared_bits, global_bits, states };
 
-// A block's part in the updates of its group's systems; rank 0 leads. All members are called by all
-// threads of a block.
+// A block's part in the updates of its group's systems; rank 0 leads. All threads of a block call
+// all members.
 template <int kDim, Hold kHold>
 class Member {
  public:
@@ -412,7 +408,7 @@ class Member {
   }
 
  private:
-  // Number of a thread in the group, and how many there are.
+  // The thread's index in the group, and the number of its threads.
   __device__ __forceinline__ std::uint64_t thread() const {
     return std::uint64_t{rank_} * blockDim.x + threadIdx.x;
   }
@@ -455,7 +451,7 @@ class Member {
     }
   }
 
-  // Between the group's spins and the leader's.
+  // Copies spins between the group and the leader.
   __device__ __forceinline__ void take_plane() {
     if constexpr (kShared) {
       for (std::uint64_t w = threadIdx.x; w < run_.words; w += blockDim.x) own_[w] = plane_[w];
@@ -487,7 +483,8 @@ class Member {
         growth_.refill();
       } else if (run_.blocks > 1 && growth_.candidates() > run_.together) {
         growth_.level_into_queue();
-        // Not for nothing: without a level, and its barrier, the next call might overtake this one.
+        // Required: without a level, and its barrier, the next call could start before other
+        // threads finish.
         if (growth_.queue_end() - growth_.queue_begin() > run_.alone) {
           call_group({key, bond, growth_.up()}, change);
         }
@@ -503,7 +500,7 @@ class Member {
     return peek<cuda::thread_scope_device>(words[site >> 2]) >> 8 * (site & 3u) & 0xffu;
   }
 
-  // Common levels from what is in the queue until it is narrow again.
+  // Shared levels from the sites of the queue until the frontier is narrow again.
   __device__ __forceinline__ void call_group(const Update& update, std::uint32_t change) {
     give_plane();
     if (threadIdx.x == 0) {
@@ -519,7 +516,7 @@ class Member {
     growth_.set_queue(begin_, end_);
   }
 
-  // By all blocks of the group alike. Leaves the last frontier in begin_, end_.
+  // Called by all blocks of the group. Leaves the last frontier in begin_, end_.
   __device__ __forceinline__ void common_levels(const Update& update, const GroupSpins& spins,
                                                 unsigned begin, unsigned end) {
     begin_ = begin;
@@ -620,7 +617,7 @@ class Persistent final : public WolffCuda {
     const unsigned processors = attribute(cudaDevAttrMultiProcessorCount);
     const unsigned most = processors * std::max(1u, static_cast<unsigned>(per));
     run_.groups = std::min(systems, most);
-    // Small systems have no levels to share.
+    // Small systems have no shared levels.
     const auto useful = plan.sites < 16384 ? 1 : static_cast<unsigned>(plan.sites / 8192);
     run_.blocks = std::clamp(std::min(most, processors) / run_.groups, 1u, useful);
     shape_.blocks = run_.groups * run_.blocks;

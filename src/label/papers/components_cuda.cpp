@@ -12,7 +12,7 @@
 namespace rewise {
 namespace {
 
-// Bit k of a site's byte: its bond ahead in direction k.
+// Returns a byte per site; bit k: the bond ahead in direction k is occupied.
 std::vector<std::uint8_t> bond_bytes(const BondConfiguration& c) {
   std::vector<std::uint8_t> bytes(c.sites);
   for (int k = 0; k < c.lattice.dim; ++k) {

@@ -17,9 +17,8 @@ struct CudaComponents {
   std::uint64_t passes = 0;  // relaxations or scans
 };
 
-// `tile`: edge of tiles, 0 for the method's default. `repeats`: repeats the labelling and returns
-// the fastest time. Throws Error(device) if there is no such device or its memory is too small,
-// Error(usage) for a method that does not run on devices.
+// `tile`: edge of tiles, 0 for the method's default. Labels `repeats` times and returns the fastest
+// time. Throws Error(device) if there is no such device or its memory is too small.
 CudaComponents label_components_cuda(const BondConfiguration& configuration, LabelMethod method,
                                      std::uint32_t tile, int device, int repeats = 1);
 

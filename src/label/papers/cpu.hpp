@@ -12,16 +12,16 @@
 
 namespace rewise::papers {
 
-// Labels within tiles (tiles.hpp). A tile at the lattice's end has what is left of its edge.
+// Labels tiles one after the other (tiles.hpp). The last tile in a direction may be smaller.
 class TileLabeller {
  public:
   TileLabeller(const Lattice& lattice, std::uint32_t edge);
 
-  // label[site] becomes the smallest site that it is joined with inside its tile.
+  // Sets label[site] to the smallest site that is joined to it within its tile.
   void run(const BondConfiguration& configuration, TileMethod method, std::span<Site> label);
 
  private:
-  // Reads the tile that starts at a site; its coordinates there.
+  // Reads the occupied bonds of the tile that starts at coordinates `origin`.
   void read(const BondConfiguration& configuration, const std::uint32_t* origin);
   template <int kDim>
   void label_places(TileMethod method);
@@ -30,7 +30,7 @@ class TileLabeller {
   Lattice lattice_;
   std::uint32_t edge_;
   std::uint32_t lattice_stride_[kMaxDim];
-  // Of the tile at hand:
+  // The current tile:
   std::uint32_t width_ = 0;           // sites of a row
   LabelTiles tile_;                   // its places and the steps between them
   std::vector<Site> rows_;            // [rows] first site of a row in the lattice
@@ -40,26 +40,26 @@ class TileLabeller {
 };
 
 // Consolidation of tiles (Weigel 2011, section II.3). On entry label[site] is the smallest site
-// that it is joined with inside its tile, on return that of its component.
+// joined to it within its tile, on return the smallest site of its component.
 //
-// Label relaxation, section II.3.1: the roots at both ends of every bond between tiles are listed
-// once, then take the smaller of their labels, pass by pass, until no label changes; returns the
+// Label relaxation, section II.3.1: lists the roots at both ends of every bond between tiles once,
+// then sets both labels to the smaller one, pass by pass, until no label changes. Returns the
 // number of passes. `roots` is work space.
 std::uint64_t relax_tiles(const BondConfiguration& configuration, std::uint32_t edge,
                           std::span<Site> label, std::vector<SitePair>& roots);
 
-// Hierarchical sewing, section II.3.2: on level n the seams between tiles of edge 2^n B are
-// inserted into balanced trees of labels; bonds around the lattice and extra bonds come last.
-// `size` is work space. [sites]
+// Hierarchical sewing, section II.3.2: level n inserts the bonds between tiles of edge 2^n B into
+// balanced trees of labels; bonds around the lattice and extra bonds come last. `size` is work
+// space, [sites].
 void sew_tiles(const BondConfiguration& configuration, std::uint32_t edge, std::span<Site> label,
                std::span<std::uint32_t> size);
 
-// Label equivalence on the whole lattice: labels that a bond joins are noted as equal, chains of
-// equal labels are resolved, again and again until no bond joins two labels. Iterations grow slowly
-// with the size of components (8.6 at L = 4096 and Tc: Komura & Okabe 2013).
+// Label equivalence on the whole lattice: notes labels that a bond joins as equal and resolves
+// chains of equal labels, until no bond joins two labels. Iterations grow slowly with the size of
+// components (8.6 at L = 4096 and Tc: Komura & Okabe 2013).
 //
-// Hawick, Leist & Playne 2010: scanning notes the smaller label in an array of references,
-// analysis resolves it, labelling takes the labels from it. `reference` is work space. [sites]
+// Hawick, Leist & Playne 2010: scanning notes the smaller label in an array of references, analysis
+// resolves it, labelling copies the labels from it. `reference` is work space, [sites].
 void label_by_equivalence(const BondConfiguration& configuration, std::span<Site> label,
                           std::span<Site> reference);
 

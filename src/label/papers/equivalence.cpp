@@ -6,8 +6,8 @@
 namespace rewise::papers {
 namespace {
 
-// For every bond between two labels: the larger label's entry becomes the smaller label, if it was
-// not smaller yet. Returns whether there was such a bond.
+// For every bond between two different labels: lowers the larger label's entry to the smaller
+// label. Returns whether there was such a bond.
 bool scan(const BondConfiguration& configuration, std::span<const Site> label,
           std::span<Site> reference) {
   bool found = false;

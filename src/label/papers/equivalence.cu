@@ -1,17 +1,18 @@
 // Label equivalence over the whole lattice, a thread per site, in two forms:
 //
-//   label-equivalence  Hawick, Leist & Playne 2010: scanning (a site that sees a smaller label next
-//                      to it notes it in the reference of its own), analysis (references of labels
-//                      that are their own site are followed to their end), labelling (a site takes
-//                      its label's reference)
+//   label-equivalence  Hawick, Leist & Playne 2010: scanning (a site with a smaller label next to
+//   it
+//                      notes that label in the reference of its own label), analysis (references of
+//                      root labels are followed to their end), labelling (a site copies the
+//                      reference of its label)
 //   kalentev           Kalentev et al. 2011, as Komura & Okabe 2012 and 2013 use it: labels are
-//                      their own references, so that two kernels are left: scanning and analysis
+//                      their own references, which leaves two kernels: scanning and analysis
 //
-// Pass by pass until scanning notes nothing. Rewired bonds are one more scan, a thread per bond.
-// Words that only fall are lowered by atomics, where the papers let threads overwrite each other.
-// A pass may read an earlier label of the same cluster; the thread that lowers a label reports it,
-// and the next pass sees it. Analysis writes no label that was the end of a chain, so it loses no
-// join.
+// Passes repeat until scanning changes nothing. Rewired bonds are one more scan, a thread per bond.
+// Labels and references only fall; atomics lower them, where the papers let threads overwrite each
+// other. A pass may read an outdated label of the same cluster; the thread that lowers a label
+// reports a change, so that the next pass reads the new one. Analysis does not write to the end of
+// a chain, so no join is lost.
 #include <algorithm>
 
 #include "src/label/papers/passes.cuh"
@@ -19,10 +20,10 @@
 namespace rewise::papers {
 namespace {
 
-// Chains of labels: a label is the number of a site that does not come after it in its cluster, and
-// that site's label goes on from there.
+// A label is the number of a site of the same cluster that does not come after it. The label of
+// that site continues the chain.
 
-// Where a chain of references that begins at a label ends.
+// Returns the end of the chain of references that begins at a label.
 __device__ __forceinline__ std::uint32_t end_of_chain(const std::uint32_t* references,
                                                       std::uint32_t label) {
   for (std::uint32_t next = load(references + label); next != label;
@@ -32,13 +33,13 @@ __device__ __forceinline__ std::uint32_t end_of_chain(const std::uint32_t* refer
   return label;
 }
 
-// Of labels that are their own references: a site takes the end of its chain.
+// Without an array of references: replaces a site's label by the end of its chain.
 __device__ __forceinline__ void take_end(std::uint32_t* label, std::uint64_t site) {
   const std::uint32_t from = load(label + site), end = end_of_chain(label, from);
   if (end != from) store(label + site, end);
 }
 
-// `references`: label[] again, where there is no array of them.
+// Without an array of references, `references` is `label`.
 struct Equivalences {
   std::uint32_t* label;
   std::uint32_t* references;
@@ -127,7 +128,7 @@ __global__ void __launch_bounds__(kItemThreads)
   analyse_site(field, references, item);
 }
 
-// Only with references; nobody changes them meanwhile.
+// Only with references, which are constant during this kernel.
 __device__ __forceinline__ void relabel_site(const LabelField& field, const Item& item) {
   const Equivalences e = equivalences(field, true, item.who);
   const std::uint32_t label = e.label[item.index], reference = e.references[label];

@@ -1,4 +1,4 @@
-// The steps of the papers' methods on CUDA devices, each queued for all systems.
+// The kernels of the papers' methods on CUDA devices. Each launch covers all replicas.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -11,15 +11,15 @@
 
 namespace rewise::papers {
 
-// One pass of a fixed point: it does nothing where the pass before has changed nothing (`before`
-// null: the first), and says whether it has changed something.
+// The flags of one pass of a fixed point. A pass returns at once if the previous pass changed
+// nothing (`before` is null in the first), and sets `changed` if it changed something.
 struct PassFlags {
   const std::uint32_t* before = nullptr;
   std::uint32_t* changed = nullptr;
 };
 
-// parent[site]: the smallest site of its cluster within its tile, the tile root; label[site] =
-// site; size[site]: 1 at tile roots, else 0. Without a lattice every site is its own.
+// Sets parent[site] to its tile root, the smallest site of its cluster within its tile; label[site]
+// to site; size[site] to 1 at tile roots, else to 0. Without a lattice every site is a tile root.
 void launch_tile_labels(const LabelField& field, const LabelTiles& tiles, TileMethod method,
                         cudaStream_t stream);
 
@@ -29,21 +29,21 @@ void launch_find_pairs(const LabelField& field, const LabelTiles& tiles, const R
                        cudaStream_t stream);
 void launch_relax(const LabelField& field, const RootPairs& pairs, const PassFlags& flags,
                   cudaStream_t stream);
-// label[site] = label[parent[site]], which is its tile root's.
+// label[site] = label[parent[site]], the label of its tile root.
 void launch_resolve(const LabelField& field, cudaStream_t stream);
 
-// Bonds across tiles, `sew` (sew.cu): all of it.
+// `sew`: everything after the tiles (sew.cu).
 void launch_sew(const LabelField& field, const LabelTiles& tiles, cudaStream_t stream);
 
-// By compare-and-swap (union.cu): the pairs, then labels; and shortcuts alone, into any
-// trees.
+// Union-find by compare-and-swap (union.cu). launch_unite inserts the pairs, then sets the labels;
+// launch_unite_shortcuts only inserts shortcuts.
 void launch_unite(const LabelField& field, const RootPairs& pairs, cudaStream_t stream);
 void launch_unite_shortcuts(const LabelField& field, cudaStream_t stream);
 
-// Label equivalence (equivalence.cu). `references`: with parent as the array of references (Hawick
-// et al.), else without (Kalentev et al.). Every site its own label; field.size is 0.
+// Label equivalence (equivalence.cu). `references`: `parent` is the array of references (Hawick et
+// al.); else there is none (Kalentev et al.). Sets every label to its site and field.size to 0.
 void launch_equivalence_start(const LabelField& field, bool references, cudaStream_t stream);
-// A pass: scanning and analysis.
+// One pass: scanning, analysis and, with references, labelling.
 void launch_equivalence(const LabelField& field, bool references, const PassFlags& flags,
                         cudaStream_t stream);
 }  // namespace rewise::papers

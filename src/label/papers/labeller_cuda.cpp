@@ -12,7 +12,7 @@ using namespace papers;
 
 namespace {
 
-constexpr std::uint32_t kMostPasses = 256;  // of a batch
+constexpr std::uint32_t kMostPasses = 256;  // in a batch
 
 bool has_tiles(LabelMethod method) { return is_tiled(method) || method == LabelMethod::fast; }
 
@@ -32,12 +32,12 @@ std::uint64_t pair_capacity(LabelMethod method, std::uint32_t tile, const LabelF
 
 }  // namespace
 
-// Repeats a pass until it changes nothing. Passes are queued in batches, about as many as the last
-// fixed point took. The host reads their flags once a batch; passes after the last have nothing to
-// do.
+// Repeats a pass until it changes nothing. Passes are queued in batches of about the number that
+// the last fixed point took, because the host reads their flags once per batch. Passes after the
+// last one return at once.
 class FixedPoint {
  public:
-  // `pass` queues one. Returns the number of passes, including the one that changed nothing.
+  // `pass` queues one pass. Returns the number of passes, including the one that changed nothing.
   template <class Pass>
   std::uint64_t run(cudaStream_t stream, const Pass& pass) {
     std::uint64_t passes = 0;
@@ -53,7 +53,8 @@ class FixedPoint {
       const auto last = std::find(seen.begin(), seen.end(), 0u);
       done = last != seen.end();
       passes += static_cast<std::uint64_t>(last - seen.begin()) + (done ? 1 : 0);
-      // Next time a little more than this time; within a run a quarter of the passes so far.
+      // Next run: slightly more than this one took. Next batch of this run: a quarter of the passes
+      // so far.
       const std::uint64_t next = done ? passes + passes / 16 + 1 : passes / 4;
       expected_ = static_cast<std::uint32_t>(std::min<std::uint64_t>(next, kMostPasses));
     }

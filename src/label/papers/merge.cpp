@@ -6,7 +6,7 @@
 namespace rewise::papers {
 namespace {
 
-// Calls f(a, b) for bonds around the lattice and those that are not the lattice's.
+// Calls f(a, b) for bonds around the lattice and for extra bonds.
 template <class F>
 void for_each_far_bond(const BondConfiguration& configuration, F&& f) {
   const Lattice& lattice = configuration.lattice;
@@ -16,7 +16,7 @@ void for_each_far_bond(const BondConfiguration& configuration, F&& f) {
   for (const SitePair& bond : configuration.extra) f(bond.a, bond.b);
 }
 
-// Trees of labels, whose sites outside of trees point to a node of one.
+// Trees of labels. The parent of a site that is not in a tree is a node of one.
 struct Trees {
   std::span<Site> parent;
   std::span<std::uint32_t> size;
@@ -60,8 +60,8 @@ std::uint64_t relax_tiles(const BondConfiguration& configuration, std::uint32_t 
       a = b = std::min(a, b);
     }
   }
-  // A root that is not the smallest of its component has a smaller label by now, and that one is a
-  // root of itself: one step for sites, whose roots are smaller and so have theirs already.
+  // By now the label of a root is a root with itself as label. Roots are smaller than their sites
+  // and so already final: one step is enough.
   for (std::uint64_t site = 0; site < configuration.sites; ++site) {
     label[site] = label[label[site]];
   }
@@ -71,7 +71,7 @@ std::uint64_t relax_tiles(const BondConfiguration& configuration, std::uint32_t 
 void sew_tiles(const BondConfiguration& configuration, std::uint32_t edge, std::span<Site> label,
                std::span<std::uint32_t> size) {
   const Lattice& lattice = configuration.lattice;
-  // Parts of clusters count as one, whatever their sizes (as in the paper).
+  // Every tile root counts as one, whatever its size (as in the paper).
   std::fill(size.begin(), size.end(), 1u);
   const Trees trees{label, size};
   const auto insert = [&](Site a, Site b) { trees.unite(a, b); };
@@ -85,7 +85,8 @@ void sew_tiles(const BondConfiguration& configuration, std::uint32_t edge, std::
     }
   }
   for_each_far_bond(configuration, insert);
-  // A root may be any site of its tree: the first that meets it in ascending order is the smallest.
+  // A root may be any site of its tree. The first site in ascending order that leads to it is the
+  // smallest.
   for (Site& site : label) site = trees.root(site);
   std::fill(size.begin(), size.end(), ~0u);
   for (std::uint64_t site = 0; site < configuration.sites; ++site) {

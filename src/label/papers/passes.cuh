@@ -1,4 +1,4 @@
-// What the kernels of a fixed point's passes share.
+// Shared by the kernels of fixed-point passes.
 #pragma once
 
 #include "src/cuda/system_items.cuh"
@@ -6,11 +6,11 @@
 
 namespace rewise::papers {
 
-// Whether a pass has something to do. Flags change between kernels only.
+// Whether the previous pass changed something. Flags change between kernels only.
 __device__ __forceinline__ bool goes_on(const PassFlags& flags) {
   return flags.before == nullptr || *flags.before != 0;
 }
-// By all threads of a block: one store for what any of them has changed.
+// Called by all threads of a block; stores once if any of them changed something.
 __device__ __forceinline__ void report(const PassFlags& flags, bool changed) {
   if (__syncthreads_or(changed ? 1 : 0) != 0 && threadIdx.x == 0) store(flags.changed, 1);
 }

@@ -1,9 +1,8 @@
-// Label relaxation (Weigel 2011, section II.3.1): for every occupied bond across tiles the roots of
-// its two ends are noted once (kernel prepare_relax() there); then, pass by pass, the labels of
-// both roots become the smaller one, until a pass changes nothing. Rewired bonds are more such
-// pairs. A thread per bond, not per tile: the paper's relax_multithread() goes over the same
-// pairs. The number of passes grows with the shortest path between tiles, about (L / B)^1.08 at
-// Tc; a label may go further in one pass where blocks run one after the other.
+// Label relaxation (Weigel 2011, section II.3.1): lists the roots of both ends of every occupied
+// bond between tiles once (kernel prepare_relax() there); then, pass by pass, sets the labels of
+// both roots to the smaller one, until a pass changes nothing. Rewired bonds are further such
+// pairs. A thread per bond, not per tile; the paper's relax_multithread() visits the same pairs.
+// The number of passes grows with the shortest path between tiles, about (L / B)^1.08 at Tc.
 #include <algorithm>
 
 #include "src/label/papers/passes.cuh"
@@ -11,8 +10,8 @@
 namespace rewise::papers {
 namespace {
 
-// The bonds across tile borders of one system, by direction; a direction begins at a multiple of
-// 32, so that a warp has bonds of one direction. Wrapping bonds cross the last border.
+// The bonds across tile borders of one replica, by direction. Each direction begins at a multiple
+// of 32, so that the bonds of a warp share a direction. Wrapping bonds cross the last border.
 struct TileBorders {
   std::uint64_t first[kMaxDim + 1]{};
   FastDiv inner[kMaxDim]{};  // sites of a hyperplane below direction k
@@ -33,7 +32,7 @@ struct Ends {
   Site a = 0, b = 0;
 };
 
-// Bond number `index` across borders along direction k.
+// Returns bond `index` across the borders along direction k.
 __device__ __forceinline__ Ends border_ends(const LabelField& field, const LabelTiles& tiles,
                                             const TileBorders& borders, const std::uint8_t* bonds,
                                             int k, std::uint32_t index) {
@@ -51,7 +50,7 @@ __device__ __forceinline__ Ends border_ends(const LabelField& field, const Label
   return {(bonds[site] >> k & 1u) != 0, site, g.ahead(site, c, k)};
 }
 
-// Notes the roots of a bond's ends where they differ, unless the lane before has the same.
+// Lists the roots of a bond's ends if they differ, unless the lane before has the same pair.
 __device__ __forceinline__ void note(const LabelField& field, const RootPairs& pairs,
                                      std::uint32_t who, const Ends& ends) {
   const unsigned lane = threadIdx.x % 32;
@@ -115,7 +114,7 @@ __device__ __forceinline__ bool relax_pair(std::uint32_t* label, const Site* pai
   return true;
 }
 
-// A system's threads stride over its pairs.
+// The threads of a replica stride over its pairs.
 __device__ __forceinline__ bool relax_system(const LabelField& field, const RootPairs& pairs,
                                              std::uint32_t who, std::uint64_t thread,
                                              std::uint64_t threads) {

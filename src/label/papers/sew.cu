@@ -1,14 +1,16 @@
 // Hierarchical sewing (Weigel 2011, section II.3.2): level by level 2^d boxes of tiles become one,
-// a block for each; then the bonds around the lattice follow ("an additional step" there), then the
-// rewired bonds. The trees are those of the paper: the smaller is hung under the larger, every tile
-// root counts as one, paths are left as they are. A box's seams across direction 0 are 2^(d-1)
-// independent ones, those across direction 1 half as many, and so on; a warp has a seam.
+// with a block for each; then the bonds around the lattice follow ("an additional step" there),
+// then the rewired bonds. The trees are those of the paper: the smaller is attached to the larger,
+// every tile root counts as one, paths are not compressed. A seam is the set of bonds between two
+// boxes. A box has 2^(d-1) independent seams across direction 0, half as many across direction 1,
+// and so on; a warp processes a seam.
 //
-// The paper gives a seam to a thread. Here all threads of a block look up the roots of a stretch of
-// its seams' bonds, and only the joining of trees is serial, by a warp for each seam, whose
-// registers learn of each join. Rewired bonds have no order in space: all of them are inserted at
-// once by compare-and-swap, the larger root under the smaller. Then every tile root looks up its
-// root, which learns its cluster's smallest site, a tile root too.
+// The paper gives a seam to a thread. Here all threads of a block look up the roots of the next
+// bonds of its seams. Only joining trees is serial, by a warp for each seam, which keeps the roots
+// in registers and updates them after each join. Rewired bonds are inserted concurrently by
+// compare-and-swap, the larger root under the smaller. Finally every tile root looks up its root
+// and lowers the label of that root to the smallest tile root, which is the smallest site of the
+// cluster.
 #include <algorithm>
 
 #include "src/cuda/bits.cuh"
@@ -31,8 +33,8 @@ struct Ends {
   Site a = 0, b = 0;  // equal: nothing to insert
 };
 
-// The trees of one system. Plain loads and stores: between two barriers all threads read, or no two
-// warps touch one tree.
+// The trees of one replica. Plain loads and stores suffice: between two barriers either all threads
+// read, or no two warps access the same tree.
 struct SewTrees {
   std::uint32_t* parent;
   std::uint32_t* size;
@@ -42,7 +44,8 @@ struct SewTrees {
     return site;
   }
 
-  // By a warp: inserts bonds between what were the roots of their ends, some of them equal.
+  // Called by a warp: inserts `count` bonds between the roots that their ends had at lookup; bonds
+  // with equal roots are skipped.
   __device__ __forceinline__ void insert(const std::uint32_t* one, const std::uint32_t* two,
                                          unsigned count) const {
     for (unsigned n = threadIdx.x % 32; n < count; n += 32) {
@@ -59,7 +62,7 @@ struct SewTrees {
   }
 
  private:
-  // By a warp: joins two trees; what the lane holds of them follows.
+  // Called by a warp: joins two trees and updates the roots a and b of each lane.
   __device__ __forceinline__ void join(std::uint32_t one, std::uint32_t two, std::uint32_t& a,
                                        std::uint32_t& b) const {
     const std::uint32_t size_one = size[one], size_two = size[two];
@@ -80,7 +83,7 @@ __device__ __forceinline__ SewTrees trees_of(const LabelField& field, std::uint3
   return {field.of(field.parent, who), field.of(field.size, who)};
 }
 
-// The bonds ahead in direction k of the sites with begin[j] <= c[j] < begin[j] + length[j].
+// A seam: the bonds in direction k of the sites with begin[j] <= c[j] < begin[j] + length[j].
 template <int kDim>
 struct Seam {
   std::uint32_t begin[kDim], length[kDim];
@@ -105,8 +108,8 @@ struct Seam {
   }
 };
 
-// The seam across direction k of a box, between the halves in the directions after k that `part`
-// says; those in directions before k are joined already. No site where the lattice ends before.
+// Returns the seam of a box across direction k. In directions after k, bits of `part` choose the
+// half; the halves in directions before k are joined already. Empty where the lattice ends before.
 template <int kDim>
 __device__ __forceinline__ Seam<kDim> seam_of(const LabelField& field, const SewLevel& level,
                                               const std::uint32_t* corner, int k, unsigned part) {
@@ -130,8 +133,8 @@ __device__ __forceinline__ Seam<kDim> seam_of(const LabelField& field, const Sew
   return seam;
 }
 
-// Inserts the bonds of `seams` independent seams, a power of two of them, seam_at(part); the first
-// is the longest.
+// Inserts the bonds of `seams` independent seams, seam_at(part). `seams` is a power of two; the
+// first seam is the longest.
 template <int kDim, class F>
 __device__ __forceinline__ void insert_seams(const LabelField& field, std::uint32_t who,
                                              unsigned seams, const F& seam_at) {
@@ -178,7 +181,7 @@ __global__ void __launch_bounds__(kSewThreads)
   sew_box<kDim>(field, level, who, blockIdx.x - who * boxes_per_system.divisor);
 }
 
-// The bonds around the lattice, by a block.
+// One block inserts the bonds around the lattice.
 template <int kDim>
 __device__ __forceinline__ void sew_around(const LabelField& field, std::uint32_t who) {
   for (int k = 0; k < kDim; ++k) {
@@ -199,12 +202,12 @@ __global__ void __launch_bounds__(kSewThreads)
   sew_around<kDim>(field, blockIdx.x);
 }
 
-// A tile root's own root goes where its size was, and learns the name of a smaller tile root.
-// Parents do not change.
+// Stores the root of a tile root in its size and lowers the label of that root. Parents are
+// constant.
 __device__ __forceinline__ void name_root(const LabelField& field, const Item& item) {
   const auto site = static_cast<Site>(item.index);
   std::uint32_t* size = field.of(field.size, item.who);
-  if (size[site] == 0) return;  // no tile root
+  if (size[site] == 0) return;  // not a tile root
   const Site root = trees_of(field, item.who).root(site);
   size[site] = root;
   std::uint32_t* name = field.of(field.label, item.who) + root;
@@ -216,7 +219,7 @@ __global__ void name_roots(const __grid_constant__ LabelField field, SystemItems
   if (item.index < items.items) name_root(field, item);
 }
 
-// A site's parent is a tile root, whatever has been joined since.
+// The parent of a site is a tile root, also after joins.
 __device__ __forceinline__ void label_site(const LabelField& field, const Item& item) {
   const Site parent = field.of(field.parent, item.who)[item.index];
   const Site root = field.of(field.size, item.who)[parent];
@@ -229,7 +232,7 @@ __global__ void label_sites(const __grid_constant__ LabelField field, SystemItem
   if (item.index < items.items) label_site(field, item);
 }
 
-// A warp for every seam across direction 0, or more where seams are long.
+// At least a warp for every seam across direction 0, more where seams are long.
 template <int kDim>
 unsigned sew_threads(const SewLevel& level) {
   std::uint64_t longest = 1;

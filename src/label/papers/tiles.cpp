@@ -94,7 +94,7 @@ void TileLabeller::label_places(TileMethod method) {
         const std::uint32_t root = tile_root(label, place);
         if (root != place) label[place] = root;
       }
-      // The first that meets a root in ascending order is the smallest place of its tree.
+      // The first place in ascending order that leads to a root is the smallest of its tree.
       std::fill_n(other_.begin(), tile_.places, kUnlabelled);
       for (std::uint32_t place = 0; place < tile_.places; ++place) {
         std::uint32_t& smallest = other_[label[place] < kRoot ? label[place] : place];

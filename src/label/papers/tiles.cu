@@ -1,6 +1,6 @@
-// Labels within tiles (tiles.hpp), a block per tile in shared memory. `bfs` and `union-find`
-// search by one thread, as in the paper; the other 31 of its warp help to load and to store.
-// `self-label` has a thread for every four sites.
+// Labels within tiles (tiles.hpp), a block per tile in shared memory. `bfs` and `union-find` run on
+// one thread, as in the paper; the other 31 threads of its warp help to load and store.
+// `self-label` uses a thread for every four sites.
 #include <algorithm>
 
 #include "src/cuda/system_items.cuh"
@@ -44,7 +44,7 @@ __device__ __forceinline__ void load_tile(const LabelField& field, const LabelTi
   __syncthreads();
 }
 
-// The smallest place of every tree becomes its places' label.
+// Finds the smallest place of every tree.
 __device__ __forceinline__ void name_trees(const LabelTiles& tiles, const TileSpace& space) {
   for (std::uint32_t place = threadIdx.x; place < tiles.places; place += blockDim.x) {
     const std::uint32_t root = tile_root(space.label, place);

@@ -1,12 +1,12 @@
-// Labelling within a tile (Weigel 2011, section II.2), on CPU and CUDA: a lattice is cut into
-// boxes of a common edge, at its end what is left. Places of a tile are numbered x fastest, so
-// their order is that of the sites and the smallest place of a cluster is its smallest site.
+// Labelling within a tile (Weigel 2011, section II.2), on CPU and CUDA. A lattice is cut into boxes
+// of a common edge; the last ones may be smaller. Places of a tile are numbered x fastest. Their
+// order is that of the sites, so the smallest place of a cluster is its smallest site.
 //
-// In a tile a place holds one byte: bit k says that the bond to the place `step[k]` further on is
-// occupied and stays within the tile. Places outside of the lattice have no bonds.
+// Each place of a tile holds one byte. Bit k is set if the bond to the place `step[k]` further on
+// is occupied and stays within the tile. Places outside of the lattice have no bonds.
 //
-// Weigel's edges are 4 to 64 on square lattices; shared memory of a CUDA block holds 4096 places,
-// so there in three dimensions an edge above 16 is taken as 16, in four one above 8 as 8.
+// Weigel uses edges of 4 to 64 on square lattices. Shared memory of a CUDA block holds 4096 places,
+// so edges are limited to 16 in three dimensions and to 8 in four.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct LabelTiles {
   FastDiv width[kMaxDim]{};                 // edges
   FastDiv along[kMaxDim]{};                 // tiles in each direction
   std::uint32_t places = 1;                 // of a tile
-  std::uint32_t count = 1;                  // tiles of a system
+  std::uint32_t count = 1;                  // tiles of a replica
 
   static LabelTiles make(const Geometry& g, int dim, std::uint32_t asked) {
     const std::uint32_t most = dim < 3 ? 64 : dim == 3 ? 16 : 8;
@@ -42,7 +42,7 @@ struct LabelTiles {
   }
 };
 
-// Where a tile begins.
+// Coordinates of the first site of a tile.
 struct TileCorner {
   std::uint32_t at[kMaxDim]{};
 };
@@ -61,7 +61,7 @@ RW_HD TileCorner tile_corner(const LabelTiles& tiles, std::uint32_t tile) {
   return corner;
 }
 
-// A place as a site.
+// The site at a place of a tile.
 struct TileSite {
   Site site = 0;
   bool valid = true;         // in the lattice
@@ -87,7 +87,7 @@ RW_HD TileSite tile_site(const LabelTiles& tiles, const Geometry& g, const TileC
   return out;
 }
 
-// Lowers a word that threads of a block share. Returns whether it was larger.
+// Lowers a word that threads of a block share. Returns true if it was larger.
 RW_HD bool lower(std::uint32_t* at, std::uint32_t to) {
 #if defined(__CUDA_ARCH__)
   return atomicMin(at, to) > to;
@@ -98,8 +98,8 @@ RW_HD bool lower(std::uint32_t* at, std::uint32_t to) {
 #endif
 }
 
-// Breadth-first search (II.2.1) by one thread: from every place that has no label yet, in order.
-// label: all kUnlabelled. queue: [places].
+// Breadth-first search (II.2.1) by one thread, from every place without a label, in order. `label`
+// starts as kUnlabelled everywhere. queue: [places].
 template <int kDim>
 RW_HD void search_tile(const LabelTiles& tiles, const std::uint8_t* bonds, std::uint32_t* label,
                        std::uint32_t* queue) {
@@ -124,8 +124,8 @@ RW_HD void search_tile(const LabelTiles& tiles, const std::uint8_t* bonds, std::
   }
 }
 
-// Union-and-find (II.2.2): trees of which the smaller is hung under the larger; paths are left as
-// they are. tree[place]: its parent, or at a root the number of its places with kRoot added.
+// Union-find (II.2.2): the smaller tree is attached to the larger; paths are not compressed.
+// tree[place] is the parent or, at a root, kRoot plus the number of its places.
 inline constexpr std::uint32_t kRoot = 1u << 31;
 
 RW_HD std::uint32_t tile_root(const std::uint32_t* tree, std::uint32_t place) {
@@ -133,7 +133,7 @@ RW_HD std::uint32_t tile_root(const std::uint32_t* tree, std::uint32_t place) {
   return place;
 }
 
-// By one thread. tree: all kRoot + 1.
+// By one thread. `tree` starts as kRoot + 1 everywhere.
 template <int kDim>
 RW_HD void unite_tile(const LabelTiles& tiles, const std::uint8_t* bonds, std::uint32_t* tree) {
   for (std::uint32_t place = 0; place < tiles.places; ++place) {
@@ -148,8 +148,8 @@ RW_HD void unite_tile(const LabelTiles& tiles, const std::uint8_t* bonds, std::u
   }
 }
 
-// Self-labelling (II.2.3), one pass over the places of a thread: both ends of a bond take the
-// smaller of their labels. label: at first the places. Has a label changed?
+// Self-labelling (II.2.3), one pass over the places of a thread: both ends of a bond get the
+// smaller of their labels. Labels start as the places. Returns true if a label changed.
 template <int kDim>
 RW_HD bool relabel_tile(const LabelTiles& tiles, const std::uint8_t* bonds, std::uint32_t* label,
                         std::uint32_t thread, std::uint32_t threads) {

@@ -1,5 +1,5 @@
 // Union-find by compare-and-swap (ECL-CC: Jaiganesh & Burtscher 2018): pairs of tile roots, or
-// shortcuts, are inserted all at once, the larger root under the smaller; then every site looks up
+// shortcuts, are inserted concurrently, the larger root under the smaller; then every site looks up
 // its root. With self-labelled tiles this is `fast` for given bonds; Swendsen-Wang updates have a
 // faster implementation.
 #include <algorithm>

@@ -35,6 +35,21 @@ Data make_data(std::vector<double> temperatures, Eigen::Index times, test::Dice&
   return data;
 }
 
+// One graph: the members are the blocks of its MultiHistogram.
+JackknifeCurve curve_over_blocks(const MultiHistogram& graph, const Eigen::ArrayXd& temperature,
+                                 const MomentFunction& f) {
+  JackknifeCurve curve{0, graph.sites(), temperature, Eigen::ArrayXd(temperature.size()),
+                       Eigen::ArrayXXd(graph.blocks(), temperature.size())};
+  for (Eigen::Index k = 0; k < temperature.size(); ++k) {
+    const double beta = 1 / temperature[k];
+    curve.value[k] = f(graph.moments(beta), graph.sites(), temperature[k]);
+    for (Eigen::Index b = 0; b < graph.blocks(); ++b) {
+      curve.left_out(b, k) = f(graph.moments_without(b, beta), graph.sites(), temperature[k]);
+    }
+  }
+  return curve;
+}
+
 }  // namespace
 
 TEST_CASE("every state once at beta = 0 gives the exact moments at any beta") {
@@ -61,7 +76,7 @@ TEST_CASE("several temperatures: moments and free energies against the density o
   const Eigen::ArrayXd grid = temperature_grid(1.95, 4.3, 9);
   for (Eigen::Index i = 0; i < kMomentCount; ++i) {
     const JackknifeCurve curve =
-        curve_over_blocks(0, h, grid, [i](const Moments& m, double, double) { return m[i]; });
+        curve_over_blocks(h, grid, [i](const Moments& m, double, double) { return m[i]; });
     for (Eigen::Index k = 0; k < grid.size(); ++k) {
       const double exact = torus().moments(1 / grid[k])[i];
       INFO("moment " << i << " at " << grid[k] << ": " << format_value(curve.at(k)) << ", exact "
@@ -85,7 +100,7 @@ TEST_CASE("multi-histogram intervals hold the exact U as often as they say") {
     const MultiHistogram h(data.inputs(), 16, 32);
     Eigen::ArrayXd grid(2);
     grid << 2.4, 2.6;
-    const JackknifeCurve u = curve_over_blocks(0, h, grid, binder_at);
+    const JackknifeCurve u = curve_over_blocks(h, grid, binder_at);
     between.add(u.at(0), binder(torus().moments(1 / 2.4)));
     at_a_temperature.add(u.at(1), binder(torus().moments(1 / 2.6)));
   }

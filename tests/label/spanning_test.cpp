@@ -1,10 +1,11 @@
-// Cluster counts and wrapping: against the verifier's labels, a search for closed paths on the
-// unfolded lattice, and exact shapes.
-#include "src/label/cluster_counts.hpp"
+// Wrapping and spanning: against a search for closed paths on the unfolded lattice and exact
+// shapes.
+#include "src/label/spanning.hpp"
 
 #include <algorithm>
 #include <map>
 
+#include "src/label/labeller.hpp"
 #include "tests/label/shapes.hpp"
 #include "tests/support/catch.hpp"
 
@@ -47,8 +48,6 @@ std::array<bool, kMaxDim> walked_wrapping(const BondConfiguration& c) {
   return wraps;
 }
 
-ClusterCounts counts_of(BondConfiguration c) { return ClusterCounter(c.lattice, c.sites).count(c); }
-
 Lattice square(std::uint32_t length) {
   Lattice lattice;
   lattice.dim = 2;
@@ -58,29 +57,13 @@ Lattice square(std::uint32_t length) {
 
 }  // namespace
 
-TEST_CASE("cluster counts are those of the verifier's labels") {
-  for (const Sample& sample : random_samples(100, 77)) {
-    INFO(sample.name << ", " << sample.configuration.sites << " sites");
-    std::uint64_t sites = 0, largest = 0, clusters = 0;
-    for (const Component& c : components_of(verified_labels(sample))) {
-      ++clusters;
-      sites += c.size;
-      largest = std::max<std::uint64_t>(largest, c.size);
-    }
-    const ClusterCounts counts = counts_of(sample.configuration);
-    CHECK(counts.sites == sites);
-    CHECK(counts.clusters == clusters);
-    CHECK(counts.largest == largest);
-  }
-}
-
 TEST_CASE("wrapping is what a walk on the unfolded lattice finds") {
   int wrapped[2] = {0, 0}, tori = 0;
   for (const Sample& sample : random_samples(400, 78)) {
     const BondConfiguration& c = sample.configuration;
     if (c.lattice.dim == 0 || !c.extra.empty()) continue;
     INFO(sample.name << ", " << c.sites << " sites");
-    const auto wraps = counts_of(c).wraps;
+    const auto wraps = wrapped_directions(c);
     REQUIRE(wraps == walked_wrapping(c));
     ++tori;
     ++wrapped[std::any_of(wraps.begin(), wraps.end(), [](bool w) { return w; })];
@@ -94,21 +77,20 @@ TEST_CASE("lines around a torus wrap in their direction, a diagonal in both") {
   const std::uint32_t length = 6;
   BondConfiguration line(square(length));
   for (Site x = 0; x < length; ++x) line.occupy(2 * length + x, 0);
-  CHECK(counts_of(line).wraps == std::array{true, false, false, false});
+  CHECK(wrapped_directions(line) == std::array{true, false, false, false});
   BondConfiguration column(square(length));
   for (Site y = 0; y < length; ++y) column.occupy(y * length + 3, 1);
-  CHECK(counts_of(column).wraps == std::array{false, true, false, false});
+  CHECK(wrapped_directions(column) == std::array{false, true, false, false});
   column.bonds[1][0] &= ~std::uint64_t{1 << 3};
-  CHECK(counts_of(column).wraps == std::array{false, false, false, false});
+  CHECK(wrapped_directions(column) == std::array{false, false, false, false});
   BondConfiguration stairs(square(length));
   for (Site k = 0; k < length; ++k) {
     stairs.occupy(k * length + k, 0);
     stairs.occupy(k * length + (k + 1) % length, 1);
   }
-  CHECK(counts_of(stairs).wraps == std::array{true, true, false, false});
-  CHECK(counts_of(stairs).largest == 2 * length);
+  CHECK(wrapped_directions(stairs) == std::array{true, true, false, false});
   const Sample full = hard_samples().back();
-  CHECK(counts_of(full.configuration).wraps == std::array{true, true, true, true});
+  CHECK(wrapped_directions(full.configuration) == std::array{true, true, true, true});
 }
 
 TEST_CASE("components that reach across an open lattice span it") {

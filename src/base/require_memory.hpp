@@ -1,0 +1,23 @@
+// The error of engines whose memory does not suffice.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <string_view>
+
+#include "src/base/error.hpp"
+
+namespace rewise {
+
+// Throws Error(device) if `need` bytes exceed the `free` bytes of a device or machine, `where`.
+inline void require_memory(std::string_view where, std::string_view what, std::uint64_t need,
+                           std::uint64_t free, std::string_view advice) {
+  if (need <= free) return;
+  constexpr double kGiB = 1u << 30;
+  throw Error(ExitCode::device, fmt::format("{}: {} need {:.1f} GiB, {:.1f} GiB are free ({})",
+                                            where, what, static_cast<double>(need) / kGiB,
+                                            static_cast<double>(free) / kGiB, advice));
+}
+
+}  // namespace rewise
