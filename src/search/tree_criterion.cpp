@@ -310,6 +310,13 @@ void begin_last(TreeWork& work) {
 void decide_pilot(TreeWork& work, const TreeRoot& root, const TreeTable& table) {
   if (++work.pilots > kMostPilots)
     return fail(work, "the pilots found no temperature with lambda = 1");
+  for (std::size_t t = 0; t < root.lambda.size(); ++t) {
+    const double size = table.size.col(static_cast<Eigen::Index>(t)).mean();
+    const bool large = work.edge >= 4 * bare_correlation_length(work.rule.dim, size);
+    if (large && root.lambda[t].value + 4 * root.lambda[t].error < 1) {
+      work.data.below = std::min(work.data.below, work.temperatures[t]);
+    }
+  }
   const double first = root.lambda.empty() ? std::nan("") : root.lambda.front().value;
   const double end = root.lambda.empty() ? std::nan("") : root.lambda.back().value;
   const double width = work.high - work.low;

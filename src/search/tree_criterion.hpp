@@ -51,7 +51,7 @@ struct TreeWork {
 Eigen::VectorXd control_counts(const BareCounts& counts);
 
 // The first pilots of `p`, or a finished point if the condition does not apply.
-TreeWork open_tree(const StudyConfig& config, double p, TreeOrder order);
+TreeWork open_tree(const StudyConfig& config, double p, TreeOrder order = TreeOrder::ferromagnet);
 
 // The next step of `work`, whose rows are complete: moves or narrows the pilots' range, enlarges
 // the lattice, plans the last step, adds bare lattices to it, or is done. Depends on `work` alone.

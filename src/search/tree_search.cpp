@@ -68,7 +68,7 @@ TreePoint transition_of(TreePoint a, TreePoint b) {
   if (!a.none.empty()) return a;
   const auto ta = a.accepted_tc(), tb = b.accepted_tc();
   if (tb && (!ta || tb->value > ta->value)) std::swap(a, b);
-  if (ta.has_value() != tb.has_value()) {
+  if (ta.has_value() != tb.has_value() && !(b.below <= a.root.tc.value)) {
     a.reasons.push_back(
         fmt::format("the {}'s temperature is not known, which may be higher", to_string(b.order)));
   }
@@ -92,6 +92,7 @@ class TreeSearch {
     for (auto next = cheapest(); !next.empty(); next = cheapest()) {
       fill(next);
       for (const std::size_t i : next) decide_tree(works_[i]);
+      drop_low_orders();
     }
     tasks_.stage("");
     tasks_.expect(0, 0);
@@ -142,6 +143,24 @@ class TreeSearch {
     task.speed = &speeds_[i];
     task.extends = false;  // later requests have other temperatures, sizes or numbers of graphs
     return task;
+  }
+
+  // Ends the search for an order below the transition where it would take large lattices, as near
+  // the bare lattice's own transition.
+  void drop_low_orders() {
+    constexpr double large = 1u << 21;
+    for (TreeWork& work : works_) {
+      if (work.done || work.sites() < large) continue;
+      for (const TreeWork& high : works_) {
+        const auto tc = high.data.p == work.data.p ? high.data.accepted_tc() : std::nullopt;
+        if (!high.done || !tc || work.data.below > tc->value) continue;
+        work.data.reasons.push_back(
+            fmt::format("it lies below the {}'s, and needs lattices of {:.2g} sites",
+                        to_string(high.data.order), work.sites()));
+        work.done = true;
+        break;
+      }
+    }
   }
 
   // The unfinished p whose next step is cheap. Small lattices (large p) thus get their Tc before

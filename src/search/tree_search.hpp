@@ -6,6 +6,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -40,7 +41,9 @@ struct TreePoint {
   std::string stopped;               // why the requested error is missed, or ""
   std::vector<TreeLambda> lambda;    // ascending in temperature
   std::optional<double> exact;       // exact Tc, in one dimension
-  std::vector<TreePoint> other;      // the order at the lower temperature, if two orders compete
+  // The lowest temperature at which lattices that were large enough showed lambda < 1: Tc is lower.
+  double below = std::numeric_limits<double>::infinity();
+  std::vector<TreePoint> other;  // the order at the lower temperature, if two orders compete
 
   // Roots of pilots do not count, because their lattices are too small.
   bool accepted() const { return none.empty() && root.ok && edge > 0 && reasons.empty(); }
