@@ -15,6 +15,24 @@ double bond_stays(const TreeRule& rule) {
   return rule.rewire ? (1 - rule.p / 2) * (1 - rule.p / 2) : 1;
 }
 
+// What one shortcut passes on.
+double transmission(const TreeRule& rule, double beta) {
+  return rule.is_glass() ? rule.shortcuts.mean_tanh_square(beta) : rule.shortcuts.mean_tanh(beta);
+}
+
+// The mean of f(x) over normal deviates x. The trapezoidal rule converges exponentially.
+template <class F>
+double normal_mean(const F& f) {
+  constexpr double h = 1.0 / 256, most = 9;
+  double sum = 0, weights = 0;
+  for (double x = -most; x <= most; x += h) {
+    const double weight = std::exp(-0.5 * x * x);
+    sum += weight * f(x);
+    weights += weight;
+  }
+  return sum / weights;
+}
+
 // Tc, gamma and amplitude of X_MM = amplitude |1 - Tc/T|^-gamma of the regular lattice. Square:
 // exact, nu = 1; cubic: Butera & Comi 1997; four dimensions: mean field without its logarithm.
 struct Regular {
@@ -70,12 +88,12 @@ class Curve {
     u_ -= centre_;
   }
 
-  // means: all mm, then all md, dd and bond, each at every temperature. Returns Tc, slope,
-  // curvature and X_MM at Tc, then lambda at every temperature.
+  // means: all mm, then all md, dd, bond and size, each at every temperature. Returns Tc, slope,
+  // curvature and size at Tc, then lambda at every temperature.
   Eigen::VectorXd operator()(const Eigen::VectorXd& means) const {
     const Eigen::Index count = u_.size();
     Eigen::VectorXd out = Eigen::VectorXd::Constant(4 + count, kNone);
-    Eigen::ArrayXd y(count), mm(count);
+    Eigen::ArrayXd y(count), size(count);
     for (Eigen::Index t = 0; t < count; ++t) {
       const double beta = 1 / temperature_[static_cast<std::size_t>(t)];
       const double lambda = tree_eigenvalue(
@@ -83,9 +101,9 @@ class Curve {
           form_);
       out(4 + t) = lambda;
       y(t) = std::log(lambda);
-      mm(t) = std::log(means(t));
+      size(t) = std::log(means(4 * count + t));
     }
-    if (!y.allFinite() || !mm.allFinite()) return out;
+    if (!y.allFinite() || !size.allFinite()) return out;
     Eigen::VectorXd c;
     if (fit_.curvature_known) {
       c = Eigen::VectorXd::Zero(3);
@@ -104,7 +122,7 @@ class Curve {
     const double far = 1e-3;
     out(2) = (polynomial(c, root + far) - 2 * polynomial(c, root) + polynomial(c, root - far)) /
              (far * far);
-    out(3) = std::exp(polynomial(fit_polynomial(u_, mm, 1), root));
+    out(3) = std::exp(polynomial(fit_polynomial(u_, size, 1), root));
     return out;
   }
 
@@ -119,8 +137,17 @@ class Curve {
 
 }  // namespace
 
+double ShortcutCouplings::mean_tanh(double beta) const {
+  return gaussian ? 0 : (1 - 2 * negative) * std::tanh(beta * strength);
+}
+
+double ShortcutCouplings::mean_tanh_square(double beta) const {
+  const auto square = [&](double x) { return std::pow(std::tanh(beta * strength * x), 2); };
+  return gaussian ? normal_mean(square) : square(1);
+}
+
 double tree_eigenvalue(const TreeRule& rule, double beta, const BareAverages& x, TreeForm form) {
-  const double t = std::tanh(beta), r = rule.dim * rule.p, q = rule.p / 2;
+  const double t = transmission(rule, beta), r = rule.dim * rule.p, q = rule.p / 2;
   if (!rule.rewire) return t * 2 * r * x.mm;
   if (form == TreeForm::small_p) {
     const double f = std::exp(-beta) / (std::cosh(beta) - x.bond * std::sinh(beta));
@@ -133,9 +160,9 @@ double tree_eigenvalue(const TreeRule& rule, double beta, const BareAverages& x,
 }
 
 BareAverages bare_chain(const TreeRule& rule, double beta) {
-  const double u = std::tanh(beta) * bond_stays(rule);
+  const double t = std::tanh(beta), u = (rule.is_glass() ? t * t : t) * bond_stays(rule);
   const double rho = rule.rewire ? rule.p * (1 - rule.p / 2) : 0;
-  return {(1 + u) / (1 - u), rho / (1 - u), rho * rho / (2 * (1 - u)), std::tanh(beta)};
+  return {(1 + u) / (1 - u), rho / (1 - u), rho * rho / (2 * (1 - u)), t};
 }
 
 double chain_tc(const TreeRule& rule) {
@@ -153,13 +180,21 @@ double bare_correlation_length(int dim, double mm) {
   return lattice.length * std::pow(mm / lattice.amplitude, lattice.nu / lattice.gamma);
 }
 
-double regular_mm(int dim, double temperature) {
-  if (dim == 1) return std::exp(2 / temperature);
+double regular_mm(int dim, double temperature, TreeOrder order) {
+  const bool glass = order == TreeOrder::spin_glass;
+  if (dim == 1) return std::exp(2 / temperature) / (glass ? 2 : 1);
   const Regular& lattice = kRegular[dim];
+  if (glass) {
+    // Sum over r of <s_0 s_r>^2 ~ |1 - Tc/T|^-((4 - d - 2 eta) nu); four dimensions: a logarithm.
+    constexpr double amplitude[] = {0, 0, 0.27, 0.7, 1.2}, power[] = {0, 0, 1.5, 0.584, 0.1};
+    return std::max(1.0, amplitude[dim] * std::pow(1 - lattice.tc / temperature, -power[dim]));
+  }
   return lattice.amplitude * std::pow(1 - lattice.tc / temperature, -lattice.gamma);
 }
 
-double tree_finite_size(double ratio) { return 4 * std::exp(-ratio); }
+double tree_finite_size(double ratio, TreeOrder order) {
+  return 4 * std::exp(-ratio) * (order == TreeOrder::spin_glass ? std::max(ratio, 1.0) : 1);
+}
 
 double bare_reference(const TreeRule& rule) {
   // [dim] relative decrease of Tc per share of removed bonds
@@ -179,8 +214,8 @@ TreeRoot tree_root(const TreeRule& rule, const TreeTable& table, TreeForm form,
                    const TreeFit& fit) {
   TreeRoot root;
   const auto count = static_cast<Eigen::Index>(table.temperature.size());
-  Eigen::ArrayXXd rows(table.mm.rows(), 4 * count);
-  rows << table.mm, table.md, table.dd, table.bond;
+  Eigen::ArrayXXd rows(table.mm.rows(), 5 * count);
+  rows << table.mm, table.md, table.dd, table.bond, table.size;
   const Curve curve(rule, table.temperature, form, fit);
   if (rows.rows() < 2 || count < (fit.curvature_known ? 2 : fit.order + 1)) return root;
   const auto all = jackknife_controlled(0, rows, table.controls, curve);
@@ -193,7 +228,7 @@ TreeRoot tree_root(const TreeRule& rule, const TreeTable& table, TreeForm form,
   root.tc = estimate(all[0]);
   root.slope = all[1].value;
   root.curvature = all[2].value;
-  root.mm = all[3].value;
+  root.size = all[3].value;
   root.lambda_error = {0, root.tc.error / root.tc.value * std::abs(root.slope)};
   root.ok = std::isfinite(root.tc.value) && std::isfinite(root.tc.error);
   return root;

@@ -11,6 +11,11 @@
 //
 // with, on the bare lattice, averaged over states and over bare lattices, n_x the D ends at x,
 //   X_MM = <M^2>/N,  X_MD = <M D>/N,  X_DD = (<D^2> - sum_x n_x)/N,  M = sum s_x, D = sum n_x s_x.
+//
+// With couplings J of shortcuts (those of the lattice are 1) two orders compete. Ferromagnet: as
+// above with the mean of tanh(beta J) in place of tanh(beta). Spin glass: with the mean of
+// tanh(beta J)^2 and squares of correlations, X_MM = sum_{x,y} <s_x s_y>^2 / N, and so on. The
+// transition is the one at the higher temperature.
 #pragma once
 
 #include <Eigen/Core>
@@ -21,15 +26,31 @@
 
 namespace rewise {
 
+enum class TreeOrder { ferromagnet, spin_glass };
+
+// J of shortcuts: strength, or -strength with probability `negative`, or gaussian with mean 0 and
+// standard deviation `strength`.
+struct ShortcutCouplings {
+  double strength = 1, negative = 0;
+  bool gaussian = false;
+
+  double mean_tanh(double beta) const;         // of tanh(beta J)
+  double mean_tanh_square(double beta) const;  // of tanh(beta J)^2
+};
+
 struct TreeRule {
   int dim = 2;
   double p = 0;
   bool rewire = true;  // false: add
+  TreeOrder order = TreeOrder::ferromagnet;
+  ShortcutCouplings shortcuts = {};
+
+  bool is_glass() const { return order == TreeOrder::spin_glass; }
 };
 
 // Averages on bare lattices.
 struct BareAverages {
-  double mm = 0, md = 0, dd = 0;  // X_MM, X_MD, X_DD
+  double mm = 0, md = 0, dd = 0;  // X_MM, X_MD, X_DD of the order
   double bond = 0;                // <s_i s_j> of a bond
 };
 
@@ -54,11 +75,13 @@ double chain_tc(const TreeRule& rule);
 // field). This is precise enough to choose the size of a bare lattice.
 double bare_correlation_length(int dim, double mm);
 // X_MM of the regular lattice at T from the same amplitudes: only the leading power, as a guess.
-double regular_mm(int dim, double temperature);
+// Of the spin glass: a guess from measured amplitudes.
+double regular_mm(int dim, double temperature, TreeOrder order = TreeOrder::ferromagnet);
 
 // Upper bound 4 exp(-ratio) of the relative finite-size effect on lambda, for a lattice of L =
-// `ratio` correlation lengths. (In one dimension the effect is exactly 2 exp(-ratio).)
-double tree_finite_size(double ratio);
+// `ratio` correlation lengths. (In one dimension the effect is exactly 2 exp(-ratio).) Spin glass:
+// `ratio` times as large, because <s_x s_y>^2 has a product of the two ways around the lattice.
+double tree_finite_size(double ratio, TreeOrder order = TreeOrder::ferromagnet);
 
 // A temperature T_b near and below the bare lattice's own transition.
 double bare_reference(const TreeRule& rule);
@@ -71,6 +94,7 @@ double tree_temperature(const TreeRule& rule, double coordinate);
 struct TreeTable {
   std::vector<double> temperature;  // [T] ascending, above bare_reference
   Eigen::ArrayXXd mm, md, dd, bond;
+  Eigen::ArrayXXd size;      // <M^2>/N, which gives the correlation length; the ferromagnet's mm
   ControlVariates controls;  // over the graphs
 };
 
@@ -79,7 +103,7 @@ struct TreeRoot {
   Value tc;                   // jackknife over bare lattices
   double slope = 0;           // d ln lambda / d ln T at Tc
   double curvature = 0;       // second derivative of ln lambda in u
-  double mm = 0;              // X_MM at Tc
+  double size = 0;            // <M^2>/N at Tc
   Value lambda_error;         // of ln lambda at Tc: 0 with its error
   std::vector<Value> lambda;  // [T] lambda with its error
   // What the errors come from, with one bare lattice left out: sample 0.

@@ -72,6 +72,7 @@ void check_files(const StudyConfig& config, const std::string& file) {
 // A list of schedules is a dimension of the grid here; in `tc` it has one schedule per p.
 void check_sweep_config(const StudyConfig& config, const std::string& file) {
   check_files(config, file);
+  if (!config.schedule) check_compares_schedules(config.model, file + ": sampling.schedule");
   std::vector<Schedule> all;
   for (const Schedule& one : config.schedules) {
     append_once(all, one, file + ": sampling.schedule", to_string(one));

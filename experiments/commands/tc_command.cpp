@@ -11,6 +11,7 @@
 #include "src/search/task_runner.hpp"
 #include "src/search/tc_potts.hpp"
 #include "src/search/tc_report.hpp"
+#include "src/search/tree_search.hpp"
 #include "src/study/build_info.hpp"
 
 namespace rewise {
@@ -55,6 +56,10 @@ until target_error (1e-4 unless given) is reached. "both" puts the two ways besi
 other, and joins them where they agree; it is taken unless said otherwise where
 target_error is 1e-3 or less (else "crossings"). sizes = "auto" takes sizes by p; where
 crossings cannot reach (few shortcuts), there is the tree condition alone.
+With couplings of shortcuts in [model] (couplings = "pm" or "gaussian" with on = "shortcuts",
+shortcut_strength, or couplings = "antiferromagnet" with parity = "any", which is +-1 by
+gauge) tc finds the ferromagnet's and the spin glass's temperature by the tree condition. The
+higher one is the transition. Sums over pairs of clusters run on the CPU.
 
 )";
 constexpr const char* kPotts =
@@ -91,9 +96,27 @@ TcMethod method_of(const StudyConfig& config) {
   return config.method.value_or(both ? TcMethod::both : TcMethod::crossings);
 }
 
-ExitCode run_tc(const StudyOptions& options) {
-  const StudyConfig config = one_per_p(configure(options), options.study);
+// The study, with couplings by the tree condition alone. Sums over pairs of clusters are made on
+// the CPU.
+StudyConfig tc_config(const StudyOptions& options) {
+  StudyConfig config = one_per_p(configure(options), options.study);
   check_tc_config(config, options.study);
+  if (config.model.is_ferromagnet()) return config;
+  config.method = TcMethod::tree;
+  const auto orders = tree_orders(shortcut_couplings(config));
+  if (std::ranges::find(orders, TreeOrder::spin_glass) == orders.end()) return config;
+  if (config.device == "auto") config.device = "cpu";
+  if (config.device != "cpu") {
+    throw Error(ExitCode::usage,
+                fmt::format("{}: device '{}': the spin-glass tree condition runs on the CPU only "
+                            "(allowed: cpu, auto)",
+                            options.study, config.device));
+  }
+  return config;
+}
+
+ExitCode run_tc(const StudyOptions& options) {
+  const StudyConfig config = tc_config(options);
   if (by_peaks(config)) {
     const auto peaks = [&](Study& study, const StopToken& stop, Progress& progress) {
       const auto points = search_peaks(study, stop, progress);

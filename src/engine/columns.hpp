@@ -38,6 +38,8 @@ enum class MeasuredIn {
   cluster_updates,    // runs with cluster updates
   swendsen_wang,      // runs with Swendsen-Wang updates
   weighted_clusters,  // likewise, on a graph with weights (graphs/bare.hpp), multispin engine
+  cluster_pairs,      // Swendsen-Wang updates with EngineSpec::cluster_pairs
+  weighted_pairs,     // likewise, on a graph with weights
   // Runs whose engine fills it, on each of its devices or on none, so that a run may go on
   // elsewhere; empty otherwise.
   some,
@@ -65,6 +67,7 @@ struct Columns {
   List<std::uint64_t> cluster_size;
   List<std::uint64_t> cluster_quartic_low, cluster_quartic_high;
   List<std::uint64_t> cluster_cross, cluster_weight;
+  List<std::uint64_t> pair_size, pair_cross, pair_weight;
   List<std::int64_t> overlap, link_overlap;
   List<std::uint64_t> walker, exchange_attempts, exchanges;
 };
@@ -99,6 +102,18 @@ void for_each_column(const F& f, C&... columns) {
   f(ColumnInfo{"cluster_weight", "cluster_weight", Per::replica, MeasuredIn::weighted_clusters,
                "sum over updates and clusters of w^2"},
     columns.cluster_weight...);
+  f(
+      ColumnInfo{
+          "pair_size", "pair_size", Per::replica_pair, MeasuredIn::cluster_pairs,
+          "sum over updates and pairs of clusters, one of each replica, of n^2, n their common "
+          "sites; sum over sites i, j of <s_i s_j>^2 = sum / updates"},
+      columns.pair_size...);
+  f(ColumnInfo{"pair_cross", "pair_cross", Per::replica_pair, MeasuredIn::weighted_pairs,
+               "likewise of n w, w the sum of the weights of their common sites"},
+    columns.pair_cross...);
+  f(ColumnInfo{"pair_weight", "pair_weight", Per::replica_pair, MeasuredIn::weighted_pairs,
+               "likewise of w^2"},
+    columns.pair_weight...);
   f(ColumnInfo{"overlap", "overlap", Per::replica_pair, MeasuredIn::some,
                "sum over sites of s_i s'_i of two replicas; q = sum / N"},
     columns.overlap...);

@@ -65,7 +65,7 @@ void Observation::clear() {
 }
 
 bool may_have(const ColumnInfo& column, bool has_cluster_updates, ClusterUpdate cluster,
-              bool weighted) {
+              bool weighted, bool pairs) {
   const bool swendsen_wang = has_cluster_updates && cluster == ClusterUpdate::swendsen_wang;
   switch (column.in) {
     case MeasuredIn::cluster_updates:
@@ -74,6 +74,10 @@ bool may_have(const ColumnInfo& column, bool has_cluster_updates, ClusterUpdate 
       return swendsen_wang;
     case MeasuredIn::weighted_clusters:
       return swendsen_wang && weighted;
+    case MeasuredIn::cluster_pairs:
+      return swendsen_wang && pairs;
+    case MeasuredIn::weighted_pairs:
+      return swendsen_wang && weighted && pairs;
     case MeasuredIn::all:
     case MeasuredIn::some:
       break;

@@ -56,6 +56,9 @@ struct EngineSpec {
   Start start = Start::mixed;
   FewCluster few_cluster;
   bool exchange = false;  // its schedules may have replica exchange
+  // Also sums over pairs of clusters (label/cluster_pairs.hpp): Swendsen-Wang updates of the
+  // multispin engine on a CPU. The trajectory does not depend on it.
+  bool cluster_pairs = false;
 };
 
 // Options that affect speed but not the trajectory.
@@ -95,10 +98,10 @@ struct Observation : Columns<std::vector> {
   void clear();  // empties all columns and keeps their memory
 };
 
-// Whether runs have a column, given whether their cycles have cluster updates and their graph has
-// weights.
+// Whether runs have a column, given whether their cycles have cluster updates, their graph has
+// weights, and they sum over pairs of clusters.
 bool may_have(const ColumnInfo& column, bool has_cluster_updates, ClusterUpdate cluster,
-              bool weighted);
+              bool weighted, bool pairs);
 
 // State of an engine for a checkpoint. Portable between devices and thread counts.
 struct EngineState {

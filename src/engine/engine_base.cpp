@@ -131,6 +131,10 @@ void EngineBase::report_sums(Observation& out) {
   }
   out.cluster_cross = cluster_cross_;
   out.cluster_weight = cluster_weight_;
+  out.pair_size = pair_sums_[0];
+  out.pair_cross = pair_sums_[1];
+  out.pair_weight = pair_sums_[2];
+  for (auto& sums : pair_sums_) std::fill(sums.begin(), sums.end(), 0);
   std::fill(cluster_cross_.begin(), cluster_cross_.end(), 0);
   std::fill(cluster_weight_.begin(), cluster_weight_.end(), 0);
   std::fill(cluster_size_.begin(), cluster_size_.end(), 0);

@@ -7,6 +7,7 @@
 // at a position within its next step.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -110,6 +111,9 @@ class EngineBase : public Engine {
   // [T * R] likewise, sum n w and sum w^2; none but of the multispin engine on a graph with
   // weights.
   std::vector<std::uint64_t> cluster_cross_, cluster_weight_;
+  // [T * R / 2] likewise, sums over pairs of clusters, none without spec_.cluster_pairs: n^2, and
+  // with weights n w and w^2.
+  std::array<std::vector<std::uint64_t>, 3> pair_sums_;
   std::uint64_t cluster_updates_ = 0;  // covered by these sums
 
  private:

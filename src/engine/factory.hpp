@@ -36,6 +36,7 @@ struct EngineLoad {
   ClusterUpdate cluster = ClusterUpdate::wolff;
   bool warms_up = false;  // with `warm_up_cluster` updates
   ClusterUpdate warm_up_cluster = ClusterUpdate::swendsen_wang;
+  bool cluster_pairs = false;  // EngineSpec::cluster_pairs
 };
 
 // Bytes. On a CUDA device, `engine` and `working` are host memory in addition to `device`.

@@ -254,7 +254,7 @@ class CpuEngine final : public MultispinEngine {
 
   void prepare_clusters() {
     if (is_swendsen_wang()) {
-      if (!swendsen_wang_) swendsen_wang_.emplace(graph_, layout_);
+      if (!swendsen_wang_) swendsen_wang_.emplace(graph_, layout_, spec_.cluster_pairs);
     } else if (!wolff_) {
       wolff_.emplace(graph_, layout_, options_);
     }
@@ -274,6 +274,14 @@ class CpuEngine final : public MultispinEngine {
       } else {
         cluster_size_[replica] += scratch.wolff.flipped[r];
         sum += scratch.wolff.flipped[r];
+      }
+    }
+    for (std::size_t k = 0; is_swendsen_wang() && k < kReplicas / 2; ++k) {
+      const PairSums& sums = scratch.swendsen_wang.pairs[k];
+      const std::uint64_t values[] = {sums.square, sums.cross, sums.weight_square};
+      for (std::size_t kind = 0; kind < 3; ++kind) {
+        if (pair_sums_[kind].empty()) continue;
+        pair_sums_[kind][std::size_t{b} * kReplicas / 2 + k] += values[kind];
       }
     }
     if (updates > 0) {
@@ -317,9 +325,19 @@ class CpuEngine final : public MultispinEngine {
 
 namespace rewise {
 
+namespace {
+
+void check_device_has(const EngineSpec& spec) {
+  if (!spec.cluster_pairs) return;
+  throw Error(ExitCode::usage, "sums over pairs of clusters are made on the CPU only (device cpu)");
+}
+
+}  // namespace
+
 std::unique_ptr<Engine> make_multispin_engine(const Graph& graph, const EngineSpec& spec,
                                               const EngineOptions& options) {
   if (options.device >= 0) {
+    check_device_has(spec);
 #if defined(REWISE_HAVE_CUDA)
     return multispin::make_cuda_engine(graph, spec, options);
 #else
@@ -343,6 +361,7 @@ bool share_launches(const GroupTask& a, const GroupTask& b) {
 std::unique_ptr<EngineBatch> make_multispin_batch(std::span<const GroupTask> tasks,
                                                   const EngineOptions& options) {
   if (options.device >= 0) {
+    for (const GroupTask& task : tasks) check_device_has(task.spec);
 #if defined(REWISE_HAVE_CUDA)
     const bool alike = std::all_of(tasks.begin(), tasks.end(), [&](const GroupTask& task) {
       return tasks.size() == 1 || share_launches(tasks.front(), task);

@@ -37,7 +37,8 @@ double working(const EngineLoad& load, const GraphSizes& s, double threads) {
   double bytes = at_once * 4 * s.modified;
   if (load.cluster_per_cycle == 0) return bytes;
   if (load.cluster == ClusterUpdate::swendsen_wang) {
-    const double label = s.bare ? 13 : 5;  // bytes of a site
+    // Bytes of a site; pairs: labels of two replicas, and a hash table (cluster_pairs.hpp).
+    const double one = s.bare ? 13 : 5, label = load.cluster_pairs ? 2 * one + 32 : one;
     return bytes + at_once * (4 * (s.dim + 1) * s.sites + 4 * s.rewired) +
            threads * label * s.sites;
   }

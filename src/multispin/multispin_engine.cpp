@@ -95,6 +95,9 @@ void MultispinEngine::make_weighted_sums() {
   const bool weighted = is_swendsen_wang() && graph_.is_weighted();
   cluster_cross_.assign(weighted ? replicas_ : 0, 0);
   cluster_weight_.assign(weighted ? replicas_ : 0, 0);
+  const bool pairs = is_swendsen_wang() && spec_.cluster_pairs;
+  pair_sums_[0].assign(pairs ? replicas_ / 2 : 0, 0);
+  for (std::size_t k : {1, 2}) pair_sums_[k].assign(pairs && weighted ? replicas_ / 2 : 0, 0);
 }
 
 void MultispinEngine::change_cluster(ClusterUpdate cluster) {
@@ -163,7 +166,7 @@ void MultispinEngine::read_replica(std::size_t replica, std::span<std::uint8_t> 
 }
 
 // The sizes, then (Swendsen-Wang) the quartic sums, low and high, then (on a graph with weights)
-// those with weights, then the updates they cover.
+// those with weights, then those of pairs of clusters, then the updates they cover.
 std::vector<std::uint64_t> MultispinEngine::save_sums() const {
   std::vector<std::uint64_t> words = cluster_size_;
   for (const WideSum quartic : cluster_quartic_) {
@@ -172,6 +175,7 @@ std::vector<std::uint64_t> MultispinEngine::save_sums() const {
   }
   words.insert(words.end(), cluster_cross_.begin(), cluster_cross_.end());
   words.insert(words.end(), cluster_weight_.begin(), cluster_weight_.end());
+  for (const auto& sums : pair_sums_) words.insert(words.end(), sums.begin(), sums.end());
   words.push_back(cluster_updates_);
   fetch_exchange();
   exchange_.save(words);
@@ -183,7 +187,9 @@ bool MultispinEngine::restore_sums(std::span<const std::uint64_t> words) {
   if (!exchange_.restore(words)) return false;
   send_exchange();
   const std::size_t few = replicas_ + 1;
-  const std::size_t all = 3 * replicas_ + 2 * cluster_cross_.size() + 1;
+  const std::size_t single = 3 * replicas_ + 2 * cluster_cross_.size();
+  const std::size_t pairs = pair_sums_[0].size() + 2 * pair_sums_[1].size();
+  const std::size_t all = single + pairs + 1;
   if (words.size() != few && words.size() != (is_swendsen_wang() ? all : 3 * replicas_ + 1)) {
     return false;
   }
@@ -198,6 +204,10 @@ bool MultispinEngine::restore_sums(std::span<const std::uint64_t> words) {
   for (std::size_t r = 0; r < cluster_cross_.size(); ++r) {
     cluster_cross_[r] = same_update ? words[3 * replicas_ + r] : 0;
     cluster_weight_[r] = same_update ? words[4 * replicas_ + r] : 0;
+  }
+  std::size_t next = single;
+  for (auto& sums : pair_sums_) {
+    for (std::uint64_t& sum : sums) sum = same_update ? words[next++] : 0;
   }
   return true;
 }

@@ -405,10 +405,21 @@ void check_tc_config(const StudyConfig& config, const std::string& file) {
                             file));
   }
   if (!config.model.is_ferromagnet()) {
-    throw Error(ExitCode::usage,
-                fmt::format("{}: [model]: tc finds the transition of the ferromagnet (J = 1, no "
-                            "field), not of {}; sweep takes it",
-                            file, to_string(config.model)));
+    if (const std::string why = tree_refusal(config); !why.empty()) {
+      throw Error(
+          ExitCode::usage,
+          fmt::format("{}: [model]: tc does not take {}: with couplings it goes by the tree "
+                      "condition, and {}; sweep takes it",
+                      file, to_string(config.model), why));
+    }
+    if (config.method.value_or(TcMethod::tree) != TcMethod::tree) {
+      throw Error(
+          ExitCode::usage,
+          fmt::format("{}: sampling.method: crossings are those of the ferromagnet (J = 1); "
+                      "with couplings of shortcuts tc goes by the tree condition (allowed: "
+                      "tree)",
+                      file));
+    }
   }
   one(config.dims().size(), "lattice.dim");
   one(config.rules.size(), "lattice.rule");
@@ -421,7 +432,7 @@ void check_tc_config(const StudyConfig& config, const std::string& file) {
         fmt::format("{}: sampling.target_observables: is for sweep (tc's target is Tc)", file));
   }
   if (by_peaks(config)) check_peaks_config(config, file);
-  if (config.method == TcMethod::tree) {
+  if (config.method == TcMethod::tree || !config.model.is_ferromagnet()) {
     if (const std::string why = tree_refusal(config); !why.empty()) {
       throw Error(
           ExitCode::usage,

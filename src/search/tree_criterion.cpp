@@ -81,6 +81,10 @@ double rounded(double temperature) {
   return std::strtod(fmt::format("{:.9g}", temperature).c_str(), nullptr);
 }
 
+double reference_of(const TreeRule& rule, double t) {
+  return std::max(bare_reference(rule), 1e-3 * t);
+}
+
 // Temperature with lambda near 1, from amplitudes of the regular lattice: only a starting value.
 double likely_temperature(const TreeRule& rule) {
   if (rule.dim == 1) return chain_tc(rule);
@@ -91,11 +95,26 @@ double likely_temperature(const TreeRule& rule) {
     const double above = std::sqrt(low * high), t = reference + above, beta = 1 / t;
     // Approximates X_MM by that of the regular lattice at the same relative distance to its
     // transition.
-    const double mm = regular_mm(rule.dim, tc * t / std::max(reference, 1e-3 * t));
-    const BareAverages x{mm, 0, 0, std::tanh(beta)};
-    (tree_eigenvalue(rule, beta, x, TreeForm::small_p) > 1 ? low : high) = above;
+    const double mm = regular_mm(rule.dim, tc * t / reference_of(rule, t), rule.order);
+    BareAverages x{mm, 0, 0, std::tanh(beta)};
+    if (rule.is_glass()) {  // what a removed bond of a tree leaves, squared
+      const double rho = rule.dim * rule.p * (1 - rule.p / 2);
+      const double off = std::pow(rho == 0 ? 0 : 0.5 * (1 + std::exp(-2 * beta)), 2);
+      x.md = rho * off * mm;
+      x.dd = rho * off * x.md;
+    }
+    const TreeForm form = rule.is_glass() ? TreeForm::whole : TreeForm::small_p;
+    (tree_eigenvalue(rule, beta, x, form) > 1 ? low : high) = above;
   }
   return reference + std::sqrt(low * high);
+}
+
+// <M^2>/N at that temperature: about the inverse of lambda's other factors.
+double likely_size(const TreeRule& rule, double t) {
+  if (!rule.is_glass()) return 1 / (rule.shortcuts.mean_tanh(1 / t) * 2 * rule.dim * rule.p);
+  const double scale =
+      rule.dim == 1 ? 1 : regular_tc_value(rule.dim)->value / reference_of(rule, t);
+  return regular_mm(rule.dim, scale * t);
 }
 
 void fail(TreeWork& work, const std::string& reason) {
@@ -153,7 +172,9 @@ TreeTable table_of(const TreeWork& work) {
   const auto graphs = static_cast<Eigen::Index>(work.rows.size());
   const auto count = static_cast<Eigen::Index>(work.temperatures.size());
   const Eigen::Index used = controls_of(work);
-  for (auto* x : {&table.mm, &table.md, &table.dd, &table.bond}) x->resize(graphs, count);
+  for (auto* x : {&table.mm, &table.md, &table.dd, &table.bond, &table.size}) {
+    x->resize(graphs, count);
+  }
   table.controls.x.resize(graphs, used);
   table.controls.mu = control_counts(mean_bare_counts(work.graph_spec())).head(used);
   for (Eigen::Index g = 0; g < graphs; ++g) {
@@ -162,6 +183,7 @@ TreeTable table_of(const TreeWork& work) {
     table.md.row(g) = row.md.transpose();
     table.dd.row(g) = row.dd.transpose();
     table.bond.row(g) = row.bond.transpose();
+    table.size.row(g) = row.size.transpose();
     table.controls.x.row(g) = row.counts.head(used).transpose();
   }
   return table;
@@ -198,7 +220,7 @@ double root_between(const TreeWork& work, const TreeRoot& root) {
   return 0.5 * (work.low + work.high);
 }
 
-double mm_at(const TreeWork& work, const TreeTable& table, double u) {
+double size_at(const TreeWork& work, const TreeTable& table, double u) {
   std::size_t near = 0;
   for (std::size_t t = 1; t < work.temperatures.size(); ++t) {
     if (std::abs(tree_coordinate(work.rule, work.temperatures[t]) - u) <
@@ -206,7 +228,7 @@ double mm_at(const TreeWork& work, const TreeTable& table, double u) {
       near = t;
     }
   }
-  return table.mm.col(static_cast<Eigen::Index>(near)).mean();
+  return table.size.col(static_cast<Eigen::Index>(near)).mean();
 }
 
 // Whether the root lies outside the window by more than its width.
@@ -239,8 +261,8 @@ void lay_last(TreeWork& work, const TreeRoot& root, double missed) {
 void begin_last(TreeWork& work) {
   const TreeRoot& pilot = work.pilot;
   const double wanted = work.data.asked * std::abs(pilot.slope);  // requested error of ln lambda
-  const double ratio = std::clamp(std::log(40 / wanted), 8.0, 18.0);
-  work.data.length = bare_correlation_length(work.rule.dim, pilot.mm);
+  const double ratio = std::clamp(std::log((work.rule.is_glass() ? 480 : 40) / wanted), 8.0, 20.0);
+  work.data.length = bare_correlation_length(work.rule.dim, pilot.size);
   // Variance of ln lambda per lattice, times its sites: the part that updates average out (per
   // update), and the rest.
   double thermal = 0;
@@ -280,17 +302,25 @@ void begin_last(TreeWork& work) {
   const double graphs = std::ceil(0.7 * sites_for(work.measure) / work.sites());
   work.graphs = static_cast<std::uint32_t>(std::clamp(graphs, least, double{kGraphs}));
   if (work.rule.rewire && work.sites() < kMostSites) work.graphs = std::max(work.graphs, 24u);
-  lay_last(work, pilot, std::min(0.5 * tree_finite_size(pilot_edge / work.data.length), 0.1));
+  const double missed = tree_finite_size(pilot_edge / work.data.length, work.rule.order);
+  lay_last(work, pilot, std::min(0.5 * missed, 0.1));
 }
 
 // Moves and narrows the range, enlarges the lattice, or starts the last step.
 void decide_pilot(TreeWork& work, const TreeRoot& root, const TreeTable& table) {
   if (++work.pilots > kMostPilots)
     return fail(work, "the pilots found no temperature with lambda = 1");
+  for (std::size_t t = 0; t < root.lambda.size(); ++t) {
+    const double size = table.size.col(static_cast<Eigen::Index>(t)).mean();
+    const bool large = work.edge >= 4 * bare_correlation_length(work.rule.dim, size);
+    if (large && root.lambda[t].value + 4 * root.lambda[t].error < 1) {
+      work.data.below = std::min(work.data.below, work.temperatures[t]);
+    }
+  }
   const double first = root.lambda.empty() ? std::nan("") : root.lambda.front().value;
   const double end = root.lambda.empty() ? std::nan("") : root.lambda.back().value;
   const double width = work.high - work.low;
-  const double length_low = bare_correlation_length(work.rule.dim, table.mm.col(0).mean());
+  const double length_low = bare_correlation_length(work.rule.dim, table.size.col(0).mean());
   const auto grow = [&](double length) {
     const double wanted = std::min(1.1 * pilot_ratio(work, length) * length, 8.0 * work.edge);
     if (std::pow(wanted, work.rule.dim) >= kLimitSites) return false;
@@ -314,8 +344,7 @@ void decide_pilot(TreeWork& work, const TreeRoot& root, const TreeTable& table) 
   }
   const double u = root_between(work, root);
   const double slope = (std::log(end) - std::log(first)) / width;
-  const double mm = mm_at(work, table, u);
-  work.data.length = bare_correlation_length(work.rule.dim, mm);
+  work.data.length = bare_correlation_length(work.rule.dim, size_at(work, table, u));
   const bool small = work.edge < 0.9 * pilot_ratio(work, work.data.length) * work.data.length;
   const double half = std::max(kWide / -slope, 1e-9);
   if (small && !grow(work.data.length)) return fail(work, too_large());
@@ -353,9 +382,9 @@ void decide_last(TreeWork& work, const TreeRoot& root) {
   point.graphs = work.graphs;
   point.equilibrate = work.equilibrate;
   point.measure = work.measure;
-  point.length = bare_correlation_length(work.rule.dim, root.mm);
+  point.length = bare_correlation_length(work.rule.dim, root.size);
   const double slope = std::abs(root.slope);
-  const double size = tree_finite_size(work.edge / point.length);
+  const double size = tree_finite_size(work.edge / point.length, work.rule.order);
   const double u0 = tree_coordinate(work.rule, work.temperatures[0]),
                u1 = tree_coordinate(work.rule, work.temperatures[1]);
   const double curvature = curvature_error(u1 - u0);
@@ -409,11 +438,13 @@ Eigen::VectorXd control_counts(const BareCounts& counts) {
   return vector;
 }
 
-TreeWork open_tree(const StudyConfig& config, double p) {
+TreeWork open_tree(const StudyConfig& config, double p, TreeOrder order) {
   TreeWork work;
   work.data.p = p;
   work.data.asked = config.target_error.value_or(kTreeError);
-  work.rule = {config.dim(), p, base_rule(config.rule) == Rule::rewire};
+  work.data.order = order;
+  work.rule = {config.dim(), p, base_rule(config.rule) == Rule::rewire, order,
+               shortcut_couplings(config)};
   work.network = config.rule;
   work.most_graphs = config.most_graphs;
   if (p == 0) {
@@ -423,14 +454,14 @@ TreeWork open_tree(const StudyConfig& config, double p) {
   }
   const TreeRule& rule = work.rule;
   if (rule.dim == 1) work.data.exact = chain_tc(rule);
-  work.data.form = rule.rewire && rule.p <= kSmallP ? TreeForm::small_p : TreeForm::whole;
+  const bool small_p = rule.rewire && rule.p <= kSmallP && !rule.is_glass();
+  work.data.form = small_p ? TreeForm::small_p : TreeForm::whole;
   const double t = likely_temperature(rule), u = tree_coordinate(rule, t);
   const double half = rule.dim == 1 ? 0.15 : 0.5;
   work.low = u - half;
   work.high = u + half;
   // As large as the correlation length requires, up to a moderate size.
-  const double ways = std::tanh(1 / t) * 2 * rule.dim * rule.p;
-  const double length = bare_correlation_length(rule.dim, std::max(1.0, 1 / ways));
+  const double length = bare_correlation_length(rule.dim, std::max(1.0, likely_size(rule, t)));
   const double moderate = std::pow(static_cast<double>(1u << 16), 1.0 / rule.dim);
   work.edge = std::max(least_edge(rule.dim), even_edge(std::min(kPilotRatio * length, moderate)));
   work.equilibrate = equilibration(length);

@@ -18,10 +18,10 @@ namespace rewise {
 
 // The sums of one bare lattice, per site.
 struct TreeRow {
-  Eigen::ArrayXd mm, md, dd, bond;  // [T]
-  Eigen::VectorXd counts;           // control variates
-  double hot_less_cold = 0;  // relative difference of mm between the starts, over temperatures
-  double thermal = 0;        // relative variance of mm between replicas, mean over T
+  Eigen::ArrayXd mm, md, dd, bond, size;  // [T] as of TreeTable
+  Eigen::VectorXd counts;                 // control variates
+  double hot_less_cold = 0;  // relative difference of size between the starts, over temperatures
+  double thermal = 0;        // relative variance of mm between replicas or pairs, mean over T
 };
 
 // The search for one p.
@@ -51,7 +51,7 @@ struct TreeWork {
 Eigen::VectorXd control_counts(const BareCounts& counts);
 
 // The first pilots of `p`, or a finished point if the condition does not apply.
-TreeWork open_tree(const StudyConfig& config, double p);
+TreeWork open_tree(const StudyConfig& config, double p, TreeOrder order = TreeOrder::ferromagnet);
 
 // The next step of `work`, whose rows are complete: moves or narrows the pilots' range, enlarges
 // the lattice, plans the last step, adds bare lattices to it, or is done. Depends on `work` alone.

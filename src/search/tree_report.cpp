@@ -15,6 +15,27 @@ constexpr double kDiffer = 3;
 
 double gamma_of(int dim) { return dim == 2 ? 1.75 : dim == 3 ? 1.237075 : 1; }
 
+// (4 - d - 2 eta) nu, the exponent of the sum of squared correlations; four dimensions: only a
+// logarithm, one dimension: no power.
+double glass_gamma_of(int dim) { return dim == 2 ? 1.5 : dim == 3 ? 0.5840 : 1; }
+
+// The point of one order, if that order was looked for.
+const TreePoint* point_of(const TreePoint& point, TreeOrder order) {
+  if (point.order == order) return &point;
+  for (const TreePoint& other : point.other) {
+    if (other.order == order) return &other;
+  }
+  return nullptr;
+}
+
+// A transition temperature of one order. That of the transition itself stands even where it is
+// unknown which order is the transition.
+std::optional<Value> tc_of(const TreePoint& point, TreeOrder order) {
+  const TreePoint* of = point_of(point, order);
+  if (of == nullptr || !of->root.ok || of->edge == 0) return std::nullopt;
+  return of->total();
+}
+
 Json lambda_json(const TreePoint& point) {
   Json list = Json::array();
   for (const TreeLambda& l : point.lambda) {
@@ -29,6 +50,7 @@ Json lambda_json(const TreePoint& point) {
 Json tree_json(const TreePoint& point) {
   const bool known = point.accepted();
   Json json;
+  json["order"] = to_string(point.order);
   json["status"] = tree_status(point);
   json["reasons"] = tree_reasons(point);
   json["tc"] = known ? printed_json(point.root.tc, point.systematic) : Json(nullptr);
@@ -47,6 +69,7 @@ Json tree_json(const TreePoint& point) {
                     {"reached", known && point.stopped.empty()},
                     {"stopped", point.stopped.empty() ? Json(nullptr) : Json(point.stopped)}};
   json["lambda"] = lambda_json(point);
+  for (const TreePoint& other : point.other) json["other_order"] = tree_json(other);
   return json;
 }
 
@@ -68,8 +91,10 @@ BestTc best_of(const std::optional<Value>& crossings, const std::optional<Value>
 std::string notes_of(const TreePoint& tree, const std::optional<MethodDifference>& difference) {
   std::string out;
   for (const std::string& reason : tree_reasons(tree)) {
-    out += fmt::format("p = {}: no tree condition: {}\n", tree.p, reason);
+    out += fmt::format("p = {}: no tree condition{}: {}\n", tree.p,
+                       tree.order == TreeOrder::spin_glass ? " of the spin glass" : "", reason);
   }
+  for (const TreePoint& other : tree.other) out += notes_of(other, {});
   if (difference && !difference->agree) {
     out += fmt::format(
         "p = {}: crossings and tree condition DIFFER by {:.1f} standard errors: no value of both\n",
@@ -102,9 +127,11 @@ TreeResult join_methods(const StudyConfig& config, const TcResult& crossings,
                         std::vector<TreePoint> points) {
   TreeResult result;
   result.alone = config.method == TcMethod::tree;
+  result.orders = !config.model.is_ferromagnet();
   result.points = std::move(points);
   result.tc0 = regular_tc_value(config.dim());
-  result.one_over_gamma = 1 / gamma_of(config.dim());
+  const bool glass = tree_orders(shortcut_couplings(config)).front() == TreeOrder::spin_glass;
+  result.one_over_gamma = 1 / (glass ? glass_gamma_of(config.dim()) : gamma_of(config.dim()));
   std::vector<double> p;
   std::vector<Value> tc;
   std::vector<std::size_t> shifted;
@@ -171,21 +198,27 @@ Cells tree_cells(const TreeResult& result, const TcResult& crossings, std::size_
   const double z = both ? best.difference->z : 0;
   // True if there was a last step.
   const bool lattices = tree.none.empty() && tree.edge > 0;
-  return {text_cell(unless_alone("crossings"), printed(crossings.points[k].accepted_tc())),
-          {"tree_tc", result.alone ? "Tc" : "tree", known(tree.total().value), printed(tc)},
-          {"tree_error", "", known(tree.root.tc.error)},
-          {"tree_systematic", "", known(tree.systematic)},
-          {"tree_total_error", "", known(tree.total().error)},
-          {"tree_status", "", tree_status(tree)},
-          {"difference_z", unless_alone("z"), both ? plain_json(z) : Json(nullptr),
-           both ? fmt::format("{:+.1f}", z) : "-"},
-          value_cell("best", unless_alone("both"), best.tc),
-          {"best_method", "", best.method},
-          text_cell("rel. error", relative_error(best.tc)),
-          value_cell("best_shift", "Tc - Tc(0)", best.shift),
-          text_cell("L", lattices ? fmt::format("{}", tree.edge) : "-"),
-          text_cell("L/xi", lattices ? fmt::format("{:.1f}", tree.edge / tree.length) : "-"),
-          text_cell("bare lattices", lattices ? fmt::format("{}", tree.graphs) : "-")};
+  Cells cells{text_cell(unless_alone("crossings"), printed(crossings.points[k].accepted_tc())),
+              {"tree_tc", result.alone ? "Tc" : "tree", known(tree.total().value), printed(tc)},
+              {"tree_error", "", known(tree.root.tc.error)},
+              {"tree_systematic", "", known(tree.systematic)},
+              {"tree_total_error", "", known(tree.total().error)},
+              {"tree_status", "", tree_status(tree)},
+              {"difference_z", unless_alone("z"), both ? plain_json(z) : Json(nullptr),
+               both ? fmt::format("{:+.1f}", z) : "-"},
+              value_cell("best", unless_alone("both"), best.tc),
+              {"best_method", "", best.method},
+              text_cell("rel. error", relative_error(best.tc)),
+              value_cell("best_shift", "Tc - Tc(0)", best.shift),
+              text_cell("L", lattices ? fmt::format("{}", tree.edge) : "-"),
+              text_cell("L/xi", lattices ? fmt::format("{:.1f}", tree.edge / tree.length) : "-"),
+              text_cell("bare lattices", lattices ? fmt::format("{}", tree.graphs) : "-")};
+  if (!result.orders) return cells;
+  const Json order = tc ? Json(to_string(tree.order)) : Json(nullptr);
+  cells.push_back({"transition", "transition", order, tc ? order.get<std::string>() : "-"});
+  cells.push_back(value_cell("tc_ferromagnet", "ferromagnet", tc_of(tree, TreeOrder::ferromagnet)));
+  cells.push_back(value_cell("tc_spin_glass", "spin glass", tc_of(tree, TreeOrder::spin_glass)));
+  return cells;
 }
 
 std::string tree_text(const StudyConfig& config, const TreeResult& result,
@@ -202,11 +235,17 @@ std::string tree_text(const StudyConfig& config, const TreeResult& result,
                                 config.name, result.alone ? "" : "crossings and by ", config.dim(),
                                 to_string(config.rule), cells_table(rows), notes);
   if (result.local.p.size() > 0) {
-    out += fmt::format("\nTc(p) - Tc(0) grows locally as p^x (1/gamma = {:.4f}):\n",
-                       result.one_over_gamma) +
+    const bool glass = result.points.front().order == TreeOrder::spin_glass;
+    out += fmt::format("\nTc(p) - Tc(0) grows locally as p^x ({} = {:.4f}):\n",
+                       glass ? "1/((4 - d - 2 eta) nu)" : "1/gamma", result.one_over_gamma) +
            local_exponents_table(result.shift, result.local);
   }
   if (!result.alone) out += "\nz: the difference in standard errors.";
+  if (result.orders) {
+    out +=
+        "\ntransition: the order at the higher temperature. Below it the lower temperature has no\n"
+        "meaning of its own.";
+  }
   out +=
       "\nThe tree condition (analysis/README.md) needs no sizes: Tc is where lambda = 1 on bare\n"
       "lattices, of L sites along an edge, correlation length xi.\n";

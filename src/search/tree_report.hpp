@@ -31,12 +31,13 @@ struct BestTc {
 
 struct TreeResult {
   bool alone = false;   // the study has no crossings
+  bool orders = false;  // shortcuts have couplings: ferromagnet and spin glass may compete
   std::string refusal;  // why there is no tree condition; "": the other members are valid
   std::vector<TreePoint> points;
   std::vector<BestTc> best;  // [point]
   std::optional<Value> tc0;
-  double one_over_gamma = 0;
-  Shifts shift;  // of the best values
+  double one_over_gamma = 0;  // exponent of the shift; of a spin glass alone 1/((4 - d - 2 eta) nu)
+  Shifts shift;               // of the best values
   LocalExponents local;
 };
 

@@ -20,44 +20,71 @@ constexpr Schedule kSchedule = {2, 1};
 // Means of a task's sums, per site. `row` already has the counts if its lattice was built just now.
 void reduce_tree(const TaskSpec& spec, const TaskData& data, TreeRow& row) {
   const auto count = static_cast<Eigen::Index>(data.temperature.size());
-  for (auto* x : {&row.mm, &row.md, &row.dd, &row.bond}) x->setZero(count);
+  for (auto* x : {&row.mm, &row.md, &row.dd, &row.bond, &row.size}) x->setZero(count);
   if (row.counts.size() == 0) row.counts = control_counts(bare_counts(bare_lattice(spec.graph)));
   const double d_ends = row.counts[2];
   const std::size_t replicas = data.replicas, times = data.bond_sum.time();
   const double updates = static_cast<double>(spec.every * spec.schedule.cluster);
   const double each =
       1 / (static_cast<double>(replicas * times) * updates * static_cast<double>(data.graph.sites));
-  const bool weighted = !data.cluster_cross.empty();
+  // The sums over clusters, or over pairs of clusters of two replicas.
+  const bool pairs = spec.cluster_pairs;
+  const auto& squares = pairs ? data.pair_size : data.cluster_size;
+  const auto& crosses = pairs ? data.pair_cross : data.cluster_cross;
+  const auto& weights = pairs ? data.pair_weight : data.cluster_weight;
+  const std::size_t samples = pairs ? replicas / 2 : replicas;
+  const double of_sample = each * static_cast<double>(replicas / samples);
   double hot = 0, cold = 0;
   for (std::size_t t = 0; t < data.temperature.size(); ++t) {
     const auto at = static_cast<Eigen::Index>(t);
-    Eigen::ArrayXd of_replica = Eigen::ArrayXd::Zero(static_cast<Eigen::Index>(replicas));
+    Eigen::ArrayXd by_sample = Eigen::ArrayXd::Zero(static_cast<Eigen::Index>(samples));
     for (std::size_t n = 0; n < times; ++n) {
       for (std::size_t r = 0; r < replicas; ++r) {
         const auto size = static_cast<double>(data.cluster_size.at(t, n, r));
-        row.mm(at) += size * each;
-        of_replica(static_cast<Eigen::Index>(r)) += size;
+        row.size(at) += size * each;
         (r % 2 == 1 ? hot : cold) += size;
         row.bond(at) +=
             static_cast<double>(data.bond_sum.at(t, n, r)) /
             (static_cast<double>(data.graph.bonds) * static_cast<double>(replicas * times));
-        if (!weighted) continue;
-        row.md(at) += static_cast<double>(data.cluster_cross.at(t, n, r)) * each;
-        row.dd(at) += static_cast<double>(data.cluster_weight.at(t, n, r)) * each;
+      }
+      for (std::size_t r = 0; r < samples; ++r) {
+        const auto square = static_cast<double>(squares.at(t, n, r));
+        row.mm(at) += square * of_sample;
+        by_sample(static_cast<Eigen::Index>(r)) += square;
+        if (crosses.empty()) continue;
+        row.md(at) += static_cast<double>(crosses.at(t, n, r)) * of_sample;
+        row.dd(at) += static_cast<double>(weights.at(t, n, r)) * of_sample;
       }
     }
     row.dd(at) -= d_ends / static_cast<double>(data.graph.sites);
-    row.thermal += (of_replica / of_replica.mean() - 1).square().sum() /
-                   static_cast<double>(replicas * (replicas - 1) * data.temperature.size());
+    row.thermal += (by_sample / by_sample.mean() - 1).square().sum() /
+                   static_cast<double>(samples * (samples - 1) * data.temperature.size());
   }
   row.hot_less_cold = (hot - cold) / (hot + cold);
+}
+
+// The order at the higher temperature, with the other one in it.
+TreePoint transition_of(TreePoint a, TreePoint b) {
+  if (!a.none.empty()) return a;
+  const auto ta = a.accepted_tc(), tb = b.accepted_tc();
+  if (tb && (!ta || tb->value > ta->value)) std::swap(a, b);
+  if (ta.has_value() != tb.has_value() && !(b.below <= a.root.tc.value)) {
+    a.reasons.push_back(
+        fmt::format("the {}'s temperature is not known, which may be higher", to_string(b.order)));
+  }
+  a.other.push_back(std::move(b));
+  return a;
 }
 
 class TreeSearch {
  public:
   TreeSearch(Study& study, const StopToken& stop, Progress& progress)
       : tasks_(study, stop, progress), config_(study.config()) {
-    for (const double p : config_.p) works_.emplace_back(open_tree(config_, p));
+    for (const double p : config_.p) {
+      for (const TreeOrder order : tree_orders(shortcut_couplings(config_))) {
+        works_.emplace_back(open_tree(config_, p, order));
+      }
+    }
     speeds_.resize(works_.size());
   }
 
@@ -65,6 +92,7 @@ class TreeSearch {
     for (auto next = cheapest(); !next.empty(); next = cheapest()) {
       fill(next);
       for (const std::size_t i : next) decide_tree(works_[i]);
+      drop_low_orders();
     }
     tasks_.stage("");
     tasks_.expect(0, 0);
@@ -75,9 +103,15 @@ class TreeSearch {
   std::vector<TreePoint> so_far() const {
     std::vector<TreePoint> points;
     for (const TreeWork& work : works_) {
-      points.push_back(work.data);
-      if (!work.done && work.data.edge == 0) {
-        points.back().reasons.push_back("stopped before the bare lattices of the last step");
+      TreePoint point = work.data;
+      if (!work.done && point.edge == 0) {
+        point.reasons.push_back("stopped before the bare lattices of the last step");
+      }
+      const bool second = !points.empty() && points.back().p == point.p;
+      if (second) {
+        points.back() = transition_of(std::move(points.back()), std::move(point));
+      } else {
+        points.push_back(std::move(point));
       }
     }
     return points;
@@ -90,11 +124,13 @@ class TreeSearch {
     TaskSpec& spec = task.spec;
     spec.graph = work.graph_spec();
     const std::string extents = extents_text(spec.graph.extents);
-    const std::string name = fmt::format("tree|{}|p={}|{}|{}", extents, number_text(work.rule.p),
-                                         to_string(config_.rule), graph);
+    const std::string name =
+        fmt::format("{}|{}|p={}|{}|{}", work.rule.is_glass() ? "tree pairs" : "tree", extents,
+                    number_text(work.rule.p), to_string(config_.rule), graph);
     spec.graph.seed = derived_seed(config_.seed, "graph|" + name);
     spec.seed = derived_seed(config_.seed, "run|" + name);
     spec.cluster = ClusterUpdate::swendsen_wang;
+    spec.cluster_pairs = work.rule.is_glass();
     spec.schedule = kSchedule;
     spec.temperatures = work.temperatures;
     spec.equilibrate = work.equilibrate;
@@ -107,6 +143,24 @@ class TreeSearch {
     task.speed = &speeds_[i];
     task.extends = false;  // later requests have other temperatures, sizes or numbers of graphs
     return task;
+  }
+
+  // Ends the search for an order below the transition where it would take large lattices, as near
+  // the bare lattice's own transition.
+  void drop_low_orders() {
+    constexpr double large = 1u << 21;
+    for (TreeWork& work : works_) {
+      if (work.done || work.sites() < large) continue;
+      for (const TreeWork& high : works_) {
+        const auto tc = high.data.p == work.data.p ? high.data.accepted_tc() : std::nullopt;
+        if (!high.done || !tc || work.data.below > tc->value) continue;
+        work.data.reasons.push_back(
+            fmt::format("it lies below the {}'s, and needs lattices of {:.2g} sites",
+                        to_string(high.data.order), work.sites()));
+        work.done = true;
+        break;
+      }
+    }
   }
 
   // The unfinished p whose next step is cheap. Small lattices (large p) thus get their Tc before
@@ -160,8 +214,8 @@ class TreeSearch {
 
   TaskRunner tasks_;
   const StudyConfig& config_;
-  std::vector<TreeWork> works_;    // [p]
-  std::vector<TaskSpeed> speeds_;  // [p]
+  std::vector<TreeWork> works_;    // [p][order]
+  std::vector<TaskSpeed> speeds_;  // [p][order]
 };
 
 }  // namespace
@@ -171,7 +225,43 @@ std::string tree_refusal(const StudyConfig& config) {
   if (base_rule(config.rule) == Rule::swap) {
     return "rule swap makes pairs of shortcuts that join the same two places: no tree";
   }
+  const Interactions& of = config.model.interactions;
+  if (of.has_field()) return "it is for spins without a field";
+  const bool uniform = of.couplings == CouplingKind::ferromagnet ||
+                       (of.couplings == CouplingKind::antiferromagnet && !of.on_shortcuts);
+  if (!uniform && !of.on_shortcuts) {
+    return fmt::format("couplings of the lattice's bonds vary (allowed: on = \"shortcuts\")");
+  }
+  if (of.shortcut_strength == 0) return "shortcuts have J = 0";
   return "";
+}
+
+// The gauge transformation turns one sublattice over. It turns the antiferromagnet's J of the
+// lattice into 1, of a shortcut into 1 where it joins different colours, else into -1: with
+// probability 1/2 where moved ends land on sites of any colour.
+ShortcutCouplings shortcut_couplings(const StudyConfig& config) {
+  const Interactions& of = config.model.interactions;
+  ShortcutCouplings shortcuts;
+  shortcuts.strength = of.shortcut_strength;
+  shortcuts.gaussian = of.couplings == CouplingKind::gaussian;
+  if (of.couplings == CouplingKind::pm) shortcuts.negative = of.negative;
+  if (of.couplings == CouplingKind::antiferromagnet) {
+    const bool any = parity_of(config.rule) == Parity::any;
+    shortcuts.negative = of.on_shortcuts ? 1 : any ? 0.5 : 0;
+  }
+  return shortcuts;
+}
+
+std::vector<TreeOrder> tree_orders(const ShortcutCouplings& couplings) {
+  std::vector<TreeOrder> orders;
+  const bool none_negative = couplings.negative == (couplings.strength > 0 ? 0 : 1);
+  if (couplings.mean_tanh(1) > 0) orders.push_back(TreeOrder::ferromagnet);
+  if (couplings.gaussian || !none_negative) orders.push_back(TreeOrder::spin_glass);
+  return orders;
+}
+
+std::string_view to_string(TreeOrder order) {
+  return order == TreeOrder::spin_glass ? "spin-glass" : "ferromagnet";
 }
 
 std::vector<TreePoint> search_tree(Study& study, const StopToken& stop, Progress& progress,

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +25,7 @@ struct TreeLambda {
 
 struct TreePoint {
   double p = 0;
+  TreeOrder order = TreeOrder::ferromagnet;
   std::string none;  // why the condition does not apply to this p; "": it does
   TreeForm form = TreeForm::whole;
   // Lattices of the last step; 0 if there was none or its root was outside the window.
@@ -39,6 +41,9 @@ struct TreePoint {
   std::string stopped;               // why the requested error is missed, or ""
   std::vector<TreeLambda> lambda;    // ascending in temperature
   std::optional<double> exact;       // exact Tc, in one dimension
+  // The lowest temperature at which lattices that were large enough showed lambda < 1: Tc is lower.
+  double below = std::numeric_limits<double>::infinity();
+  std::vector<TreePoint> other;  // the order at the lower temperature, if two orders compete
 
   // Roots of pilots do not count, because their lattices are too small.
   bool accepted() const { return none.empty() && root.ok && edge > 0 && reasons.empty(); }
@@ -51,11 +56,19 @@ struct TreePoint {
 // Why the condition does not apply to a study; "" if it does.
 std::string tree_refusal(const StudyConfig& config);
 
+// J of the shortcuts where those of the lattice are 1, after a gauge transformation for the
+// antiferromagnet. The study must not be refused.
+ShortcutCouplings shortcut_couplings(const StudyConfig& config);
+// Orders that these couplings allow: the ferromagnet if J is positive in the mean, the spin glass
+// if some J are negative.
+std::vector<TreeOrder> tree_orders(const ShortcutCouplings& couplings);
+std::string_view to_string(TreeOrder order);  // "ferromagnet", "spin-glass"
+
 // Default relative error of Tc without a target_error.
 inline constexpr double kTreeError = 1e-4;
 
-// One per p of the configuration. Throws Error(interrupted) as Study::run(), after calling
-// `interrupted` with the results so far.
+// One per p of the configuration: the order at the highest temperature. Throws Error(interrupted)
+// as Study::run(), after calling `interrupted` with the results so far.
 std::vector<TreePoint> search_tree(
     Study& study, const StopToken& stop, Progress& progress,
     const std::function<void(std::vector<TreePoint>)>& interrupted = {});

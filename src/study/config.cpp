@@ -93,9 +93,6 @@ void read_sampling(const TomlSection& section, StudyConfig& config) {
       choose_engine(section.text("engine"), config.model,
                     needed_cluster(config.schedule, config.cluster.value_or(ClusterUpdate::wolff)),
                     section.origin("engine"));
-  if (!config.schedule) {
-    check_compares_schedules(config.model, section.origin("schedule"));
-  }
   config.exchange = section.flag("exchange", config.exchange);
   if (config.exchange) {
     config.engine =

@@ -89,7 +89,8 @@ EngineLoad load_of(const TaskSpec& spec, const GraphSizes& sizes) {
           spec.schedule.cluster,
           spec.cluster,
           spec.warm_up.cycles > 0,
-          spec.warm_up.cluster};
+          spec.warm_up.cluster,
+          spec.cluster_pairs};
 }
 
 double values_of_series(const TaskSpec& spec) {
@@ -106,7 +107,8 @@ double file_series_bytes(const TaskSpec& spec) {
   const double kinds = spec.schedule.cluster == 0                     ? 2
                        : spec.cluster == ClusterUpdate::swendsen_wang ? 5
                                                                       : 3;
-  return 8 * kinds * values_of_series(spec);
+  // Sums over pairs of clusters: three of half as many pairs of replicas.
+  return 8 * (kinds + (spec.cluster_pairs ? 1.5 : 0)) * values_of_series(spec);
 }
 
 // Reads the number of a key in a file of "key: number kB" lines, in bytes.
@@ -169,6 +171,7 @@ double series_bytes(const TaskSpec& spec) {
     const double most = updates * s.sites * (spec.cluster == ClusterUpdate::wolff ? 1 : s.sites);
     each += most < 0x1p64 ? narrow_bytes<std::uint64_t>(0, static_cast<std::uint64_t>(most)) : 8;
     if (spec.cluster == ClusterUpdate::swendsen_wang) each += 16;
+    if (spec.cluster_pairs) each += 12;
   }
   return each * values_of_series(spec);
 }

@@ -55,6 +55,7 @@ TextMap task_configuration(const TaskSpec& spec) {
   map["sampling.seed"] = fmt::format("{}", spec.seed);
   map["sampling.schedule"] = to_string(spec.schedule);
   if (spec.schedule.exchange) map["sampling.exchange"] = "true";
+  if (spec.cluster_pairs) map["sampling.cluster_pairs"] = "true";
   if (spec.warm_up.cycles > 0) {
     map["sampling.warm_up"] = fmt::format("{}", spec.warm_up.cycles);
     map["sampling.warm_up_schedule"] = to_string(spec.warm_up.schedule);
@@ -147,6 +148,7 @@ EngineSpec engine_spec(const TaskSpec& spec) {
   engine.few_cluster = spec.few_cluster;
   engine.exchange = spec.schedule.exchange;
   engine.start = spec.start;
+  engine.cluster_pairs = spec.cluster_pairs;
   return engine;
 }
 

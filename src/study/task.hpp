@@ -51,6 +51,7 @@ struct TaskSpec {
   std::uint64_t equilibrate = 1000;  // cycles
   std::uint64_t measure = 1000;      // measurements
   std::uint64_t every = 1;           // cycles per measurement
+  bool cluster_pairs = false;        // as of EngineSpec
 
   std::uint64_t discarded_cycles() const { return warm_up.cycles + equilibrate; }
   std::uint64_t cycles() const { return discarded_cycles() + measure * every; }

@@ -68,7 +68,10 @@ void check_sums(const TaskData& task, const TaskSpec& spec) {
   const bool clusters = spec.schedule.cluster > 0;
   for_each_column(
       [&](const ColumnInfo& column, const auto& series) {
-        if (series.empty() || may_have(column, clusters, spec.cluster, spec.graph.bare)) return;
+        if (series.empty() ||
+            may_have(column, clusters, spec.cluster, spec.graph.bare, spec.cluster_pairs)) {
+          return;
+        }
         unfit(fmt::format("{} without the updates that measure it", column.name));
       },
       task);
@@ -86,6 +89,9 @@ void check_sums(const TaskData& task, const TaskSpec& spec) {
               "a cluster sum with weights");
   check_range(task.cluster_weight, std::uint64_t{0}, bound(updates * ends * ends),
               "a cluster sum with weights");
+  check_range(task.pair_size, std::uint64_t{0}, bound(updates * volume * volume), "a pair sum");
+  check_range(task.pair_cross, std::uint64_t{0}, bound(updates * volume * ends), "a pair sum");
+  check_range(task.pair_weight, std::uint64_t{0}, bound(updates * ends * ends), "a pair sum");
   check_range(task.cluster_quartic_high, std::uint64_t{0},
               bound(std::ldexp(3 * updates * std::pow(volume, 4), -64)), "a sum of fourth powers");
 }

@@ -1,6 +1,7 @@
 // Sums over clusters with weights (sum n w, sum w^2) of bare lattices, against enumeration of the
-// states: <M D> and <D^2> with D = sum w s. Errors from 384 independent replicas; 24 checks, each
-// |z| < 4: a right engine fails in 2 of 1000 choices of seeds (they are fixed).
+// states: <M D> and <D^2> with D = sum w s. Errors from 384 independent replicas; 48 checks, each
+// |z| < 4: a right engine fails in 2 of 1000 choices of seeds (they are fixed). Likewise sums over
+// pairs of clusters of two replicas, against sums of <s_i s_j>^2.
 #include <array>
 #include <cmath>
 
@@ -60,6 +61,33 @@ std::array<double, 3> enumerate(const Case& on, double beta) {
   return sums;
 }
 
+// Sums over sites i, j of <s_i s_j>^2, of it times the weight of j, and of both.
+std::array<double, 3> enumerate_squares(const Case& on, double beta) {
+  const std::uint32_t n = on.list.sites;
+  std::vector<double> pair(n * n, 0.0);
+  double z = 0;
+  for (std::uint32_t state = 0; state < 1u << n; ++state) {
+    const auto spin = [&](std::uint32_t site) { return (state >> site & 1u) != 0 ? 1.0 : -1.0; };
+    double bonds = 0;
+    for (const Edge& edge : on.list.edges) bonds += spin(edge.a) * spin(edge.b);
+    const double boltzmann = std::exp(beta * bonds);
+    z += boltzmann;
+    for (std::uint32_t i = 0; i < n; ++i) {
+      for (std::uint32_t j = 0; j < n; ++j) pair[i * n + j] += boltzmann * spin(i) * spin(j);
+    }
+  }
+  std::array<double, 3> sums{};
+  for (std::uint32_t i = 0; i < n; ++i) {
+    for (std::uint32_t j = 0; j < n; ++j) {
+      const double square = pair[i * n + j] / z * (pair[i * n + j] / z);
+      sums[0] += square;
+      sums[1] += square * on.weight[j];
+      sums[2] += square * on.weight[i] * on.weight[j];
+    }
+  }
+  return sums;
+}
+
 EngineSpec spec_of(const std::vector<double>& temperatures, std::uint32_t replicas) {
   EngineSpec spec;
   for (const double t : temperatures) spec.betas.push_back(1 / t);
@@ -71,12 +99,27 @@ EngineSpec spec_of(const std::vector<double>& temperatures, std::uint32_t replic
 
 }  // namespace
 
+void check_means(const std::vector<std::array<double, 3>>& rows, std::size_t t,
+                 const std::array<double, 3>& exact) {
+  const std::size_t each = rows.size() / 2;
+  for (std::size_t q = 0; q < 3; ++q) {
+    std::vector<double> values;
+    for (std::size_t k = each * t; k < each * (t + 1); ++k) values.push_back(rows[k][q]);
+    const Estimate estimate = mean_of(values);
+    INFO("quantity " << q << " at temperature " << t << ": " << estimate.value << " +- "
+                     << estimate.error << ", exact " << exact[q]);
+    CHECK(std::abs(estimate.z(exact[q])) < 4);
+    CHECK(estimate.error < 0.05 * exact[q]);
+  }
+}
+
 TEST_CASE("cluster sums with weights equal enumeration on bare lattices") {
   const std::vector<Case> cases{bare_case({4, 4}, 0.4, 3), bare_case({4, 4}, 0.8, 2),
                                 bare_case({16}, 0.6, 5), bare_case({4, 4}, 1, 4)};
   for (const Case& on : cases) {
     REQUIRE(difference(on.graph, on.list) == "");
-    const EngineSpec spec = spec_of({1.2, 2.8}, 384);
+    EngineSpec spec = spec_of({1.2, 2.8}, 384);
+    spec.cluster_pairs = true;
     EngineOptions options;
     options.threads = 1;
     const auto engine = make_multispin_engine(on.graph, spec, options);
@@ -84,28 +127,28 @@ TEST_CASE("cluster sums with weights equal enumeration on bare lattices") {
     Observation seen;
     engine->measure(seen);
     constexpr int kMeasurements = 40;
-    std::vector<std::array<double, 3>> rows(2 * 384, std::array<double, 3>{});
+    constexpr double each = 1.0 / (2 * kMeasurements);
+    std::vector<std::array<double, 3>> rows(2 * 384, std::array<double, 3>{}), pairs = rows;
+    pairs.resize(384);
     for (int n = 0; n < kMeasurements; ++n) {
       engine->advance({0, 1}, 2);
       engine->measure(seen);
       REQUIRE(seen.cluster_cross.size() == rows.size());
+      REQUIRE(seen.pair_size.size() == pairs.size());
       for (std::size_t k = 0; k < rows.size(); ++k) {
-        rows[k][0] += static_cast<double>(seen.cluster_size[k]) / (2 * kMeasurements);
-        rows[k][1] += static_cast<double>(seen.cluster_cross[k]) / (2 * kMeasurements);
-        rows[k][2] += static_cast<double>(seen.cluster_weight[k]) / (2 * kMeasurements);
+        rows[k][0] += static_cast<double>(seen.cluster_size[k]) * each;
+        rows[k][1] += static_cast<double>(seen.cluster_cross[k]) * each;
+        rows[k][2] += static_cast<double>(seen.cluster_weight[k]) * each;
+      }
+      for (std::size_t k = 0; k < pairs.size(); ++k) {
+        pairs[k][0] += static_cast<double>(seen.pair_size[k]) * each;
+        pairs[k][1] += static_cast<double>(seen.pair_cross[k]) * each;
+        pairs[k][2] += static_cast<double>(seen.pair_weight[k]) * each;
       }
     }
     for (std::size_t t = 0; t < 2; ++t) {
-      const auto exact = enumerate(on, spec.betas[t]);
-      for (std::size_t q = 0; q < 3; ++q) {
-        std::vector<double> values;
-        for (std::size_t k = 384 * t; k < 384 * (t + 1); ++k) values.push_back(rows[k][q]);
-        const Estimate estimate = mean_of(values);
-        INFO("quantity " << q << " at beta " << spec.betas[t] << ": " << estimate.value << " +- "
-                         << estimate.error << ", exact " << exact[q]);
-        CHECK(std::abs(estimate.z(exact[q])) < 4);
-        CHECK(estimate.error < 0.05 * exact[q]);
-      }
+      check_means(rows, t, enumerate(on, spec.betas[t]));
+      check_means(pairs, t, enumerate_squares(on, spec.betas[t]));
     }
   }
 }
@@ -116,7 +159,8 @@ TEST_CASE("cluster sums with weights: any thread count, stopped and resumed, the
     GraphSpec of{extents, p, Rule::rewire, 6};
     of.bare = true;
     const Graph graph = build_graph(of);
-    const EngineSpec spec = spec_of({1.4, 2.5}, 64);
+    EngineSpec spec = spec_of({1.4, 2.5}, 64);
+    spec.cluster_pairs = true;
     std::vector<EngineOptions> options(3);
     for (std::size_t k = 0; k < 3; ++k) options[k].threads = static_cast<int>(2 * k + 1);
     check_resume(make_multispin_engine, graph, spec, {0, 2}, options, 11);
@@ -136,5 +180,17 @@ TEST_CASE("without weights there are no sums with weights") {
     CHECK(seen.cluster_size.size() == 32);
     CHECK(seen.cluster_cross.empty());
     CHECK(seen.cluster_weight.empty());
+    CHECK(seen.pair_size.empty());
   }
+  EngineSpec spec = spec_of({2.5}, 32);
+  spec.cluster_pairs = true;
+  const auto engine = make_multispin_engine(bare, spec, {});
+  const auto plain = make_multispin_engine(bare, spec_of({2.5}, 32), {});
+  Observation seen;
+  for (const auto& one : {engine.get(), plain.get()}) one->advance({1, 2}, 3);
+  engine->measure(seen);
+  CHECK(seen.pair_size.size() == 16);
+  CHECK(seen.pair_cross.empty());
+  CHECK(engine->save().bytes.size() > plain->save().bytes.size());
+  CHECK(engine->trajectory_hash() == plain->trajectory_hash());
 }

@@ -158,7 +158,7 @@ TEST_CASE("tree condition: from exact averages of the chain, the root and the er
       const auto count = static_cast<Eigen::Index>(work.temperatures.size());
       while (work.rows.size() < work.graphs) {
         TreeRow row;
-        for (auto* x : {&row.mm, &row.md, &row.dd, &row.bond}) x->setZero(count);
+        for (auto* x : {&row.mm, &row.md, &row.dd, &row.bond, &row.size}) x->setZero(count);
         const double noise = 0.01 * dice.normal();
         for (Eigen::Index t = 0; t < count; ++t) {
           const BareAverages exact =
@@ -167,6 +167,7 @@ TEST_CASE("tree condition: from exact averages of the chain, the root and the er
           row.md(t) = exact.md;
           row.dd(t) = exact.dd;
           row.bond(t) = exact.bond;
+          row.size(t) = row.mm(t);
         }
         row.counts = Eigen::VectorXd::Zero(kBareCounts);
         row.hot_less_cold = 0.01 * dice.normal();

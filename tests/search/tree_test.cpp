@@ -140,6 +140,89 @@ TEST_CASE("tc refuses the tree condition where it does not hold") {
   CHECK(word.err.find("sampling.method") != std::string::npos);
 }
 
+TEST_CASE("tc with couplings of shortcuts: both orders of the chain, and which is the transition") {
+  // The chain's lines: t (1 - 2n) and t^2 of shortcuts, correlations t^r and their squares.
+  const double p = 0.5;
+  const auto ferromagnet = [&](double negative) {
+    return rewise::chain_tc(
+        {1, p, false, rewise::TreeOrder::ferromagnet, rewise::ShortcutCouplings{1, negative}});
+  };
+  const double glass = rewise::chain_tc(
+      {1, p, false, rewise::TreeOrder::spin_glass, rewise::ShortcutCouplings{1, 0.5}});
+  Workplace place;
+  for (const double negative : {0.02, 0.35}) {
+    const std::string name = "n" + std::to_string(static_cast<int>(100 * negative));
+    place.write(name + ".toml", study(1, "\"auto\"", "0.5", "add", "target_error = 2e-3") +
+                                    "[model]\ncouplings = \"pm\"\non = \"shortcuts\"\nnegative = " +
+                                    std::to_string(negative) + "\n");
+    const Output output = place.run("tc " + name + ".toml --no-plots --out " + name);
+    INFO(negative << ": " << output.err << output.out);
+    REQUIRE(output.status == 0);
+    const json point = tree_summary(place, name)["points"][0], tree = point["tree"];
+    REQUIRE(tree["status"] == "ok");
+    const bool is_glass = glass > ferromagnet(negative);
+    CHECK(is_glass == (negative > 0.3));
+    CHECK(tree["order"] == (is_glass ? "spin-glass" : "ferromagnet"));
+    const double high = is_glass ? glass : ferromagnet(negative);
+    CHECK(tree["tc_exact"].get<double>() == Approx(high).epsilon(1e-9));
+    CHECK(std::abs(tree["tc"]["value"].get<double>() - high) <
+          4 * tree["tc"]["total_error"].get<double>());
+    const json& other = tree["other_order"];
+    const double low = is_glass ? ferromagnet(negative) : glass;
+    CHECK(other["order"] == (is_glass ? "ferromagnet" : "spin-glass"));
+    CHECK(std::abs(other["tc"]["value"].get<double>() - low) <
+          4 * other["tc"]["total_error"].get<double>());
+    CHECK(place.read(name + "/tc.csv").find("tc_spin_glass") != std::string::npos);
+  }
+}
+
+TEST_CASE("a spin glass in pieces and on other threads: the same numbers") {
+  Workplace place;
+  const std::string model = "[model]\ncouplings = \"antiferromagnet\"\n";
+  std::string text = study(2, "\"auto\"", "1.0", "rewire", "target_error = 3e-3");
+  text.replace(text.find("graphs = 8"), 10, "graphs = 8\nparity = \"any\"");
+  place.write("s.toml", text + model);
+  place.write("one.toml", text + model);
+  const auto pieces = run_in_pieces(place, "tc s.toml --no-plots --out pieces", 0.4, 1.4, 2);
+  INFO(pieces.back().err << pieces.back().out);
+  REQUIRE(pieces.back().status == 0);
+  const Output one = place.run("tc one.toml --no-plots --threads 1 --out one");
+  REQUIRE(one.status == 0);
+  const json summary = tree_summary(place, "one");
+  CHECK(summary["points"] == tree_summary(place, "pieces")["points"]);
+  const json& tree = summary["points"][0]["tree"];
+  REQUIRE(tree["status"] == "ok");
+  CHECK(tree["order"] == "spin-glass");
+  CHECK_FALSE(tree.contains("other_order"));  // J is zero in the mean
+  // An independent program, with sums over pairs of labels by sorting: 1.7533(4).
+  CHECK(std::abs(tree["tc"]["value"].get<double>() - 1.7533) <
+        4 * std::hypot(tree["tc"]["total_error"].get<double>(), 4e-4));
+}
+
+TEST_CASE("tc refuses couplings and methods for which it has no condition") {
+  Workplace place;
+  const auto refused = [&](const std::string& rule, const std::string& sampling,
+                           const std::string& model, const std::string& options = "") {
+    place.write("s.toml", study(2, "[8, 12]", "0.1", rule, sampling) + "[model]\n" + model);
+    const Output output = place.run("tc s.toml --out study --no-plots " + options);
+    INFO(output.err << output.out);
+    CHECK(output.status == 64);
+    return output.err;
+  };
+  const std::string pm = "couplings = \"pm\"\n", shortcuts = pm + "on = \"shortcuts\"\n";
+  CHECK(refused("add", "", pm).find("(allowed: on = \"shortcuts\")") != std::string::npos);
+  CHECK(refused("add", "", shortcuts + "field = 0.1\n").find("field") != std::string::npos);
+  CHECK(refused("swap", "", shortcuts).find("no tree") != std::string::npos);
+  CHECK(refused("add", "method = \"both\"", shortcuts).find("sampling.method") !=
+        std::string::npos);
+  CHECK(refused("add", "", shortcuts, "--device cuda:7").find("CPU only") != std::string::npos);
+  place.write("s.toml", study(2, "[8, 12]", "0.1", "add", "temperatures = [2.0, 2.1]") +
+                            "[model]\n" + shortcuts);
+  const Output sweep = place.run("sweep s.toml --out study --no-plots");
+  CHECK(sweep.status == 64);
+  CHECK(sweep.err.find("schedules are compared") != std::string::npos);
+}
+
 TEST_CASE("a root that no lattice of the last step confirms is no Tc") {
   // A study that was stopped while a last step's root lay beside its window: the pilots' root
   // stands.

@@ -330,7 +330,6 @@ TEST_CASE("couplings, fields and replica exchange of a study") {
   for (const char* wrong :
        {"[model]\ncouplings = \"file\"\non = \"shortcuts\"\n", "[model]\nnegative = 0.5\n",
         "[model]\nname = \"potts\"\nq = 3\nfield = 0.1\n", "[model]\ncoupling_seed = 1\n",
-        "[model]\ncouplings = \"pm\"\n[sampling]\nschedule = \"auto\"\n",
         "[model]\ncouplings = \"gaussian\"\n[sampling]\nengine = \"multispin\"\n",
         "[model]\ncouplings = \"pm\"\n[sampling]\nschedule = \"1:1\"\nengine = \"multispin\"\n"}) {
     INFO(wrong);

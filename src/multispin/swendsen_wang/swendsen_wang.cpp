@@ -362,11 +362,12 @@ void SwendsenWangUpdate::prepare(const ThreadTeam& team, SwendsenWangScratch& sc
   if (team.first()) {
     scratch.planes.resize(std::size_t{geometry_.dim + 1} * kReplicas * geometry_.plane_words);
     scratch.open.resize(geometry_.a.size());
-    while (scratch.labellers.size() < static_cast<std::size_t>(team.size)) {
+    while (scratch.labellers.size() < static_cast<std::size_t>(team.size) * at_once_) {
       scratch.labellers.push_back(
           std::make_unique<LabelScratch>(geometry_.layout.lattice, geometry_.sites));
     }
     scratch.sums.fill({});
+    scratch.pairs.fill({});
   }
   team.barrier();
 }
@@ -379,7 +380,8 @@ void SwendsenWangUpdate::run(const Address& at, Threshold bond, std::uint32_t co
   const auto [first, last] = team.part(g.plane_words / 2);
   const auto [first_listed, last_listed] =
       team.part(static_cast<std::uint32_t>(g.a.size() / kGuard));
-  LabelScratch& labeller = *scratch.labellers[static_cast<std::size_t>(team.member)];
+  const auto* const labellers =
+      scratch.labellers.data() + static_cast<std::size_t>(team.member) * at_once_;
   std::uint32_t* planes = scratch.planes.data();
   Address here = at;
   for (std::uint32_t n = 0; n < count; ++n, ++here.step) {
@@ -395,20 +397,32 @@ void SwendsenWangUpdate::run(const Address& at, Threshold bond, std::uint32_t co
                   scratch.open.data());
     }
     if (team.agrees_to_end(watch)) return;  // no spin has changed
-    for (std::uint32_t r; (r = scratch.next_replica.fetch_add(1)) < kReplicas;) {
-      const auto plane = [&](unsigned k) {
-        return planes + (std::size_t{k} * kReplicas + r) * g.plane_words;
-      };
-      if (ahead[r] > n || watch.stopped()) {  // flips nothing
-        std::fill_n(plane(g.dim), g.plane_words, 0u);
-        continue;
+    for (std::uint32_t first_of;
+         (first_of = scratch.next_replica.fetch_add(at_once_)) < kReplicas;) {
+      // A pair is labelled as a whole or not at all.
+      const bool skips = ahead[first_of] > n || watch.stopped();
+      for (std::uint32_t k = 0; k < at_once_; ++k) {
+        const std::uint32_t r = first_of + k;
+        const auto plane = [&](unsigned p) {
+          return planes + (std::size_t{p} * kReplicas + r) * g.plane_words;
+        };
+        if (skips) {  // flips nothing
+          std::fill_n(plane(g.dim), g.plane_words, 0u);
+          continue;
+        }
+        OpenBonds open{{}, scratch.open.data(), r};
+        for (unsigned p = 0; p < g.dim; ++p) open.direction[p] = plane(p);
+        scratch.sums[r] += label_and_flip(g.layout.lattice, g.ends, g.weight_before, open,
+                                          plane(g.dim), *labellers[k]);
+        ahead[r] = n + 1;
       }
-      OpenBonds open{{}, scratch.open.data(), r};
-      for (unsigned k = 0; k < g.dim; ++k) open.direction[k] = plane(k);
-      scratch.sums[r] +=
-          label_and_flip(g.layout.lattice, g.ends, g.weight_before, open, plane(g.dim), labeller);
-      ahead[r] = n + 1;
-      watch.ends(g.sites);
+      if (skips) continue;
+      if (at_once_ == 2) {
+        scratch.pairs[first_of / 2] +=
+            labellers[0]->pairs.sums(labellers[0]->runs, labellers[1]->runs,
+                                     g.weight_before.empty() ? nullptr : g.weight_before.data());
+      }
+      watch.ends(std::uint64_t{at_once_} * g.sites);
     }
     team.barrier();
     flip_planes(g, planes, 2 * first, 2 * last, spins);

@@ -20,6 +20,7 @@
 #include <memory>
 #include <vector>
 
+#include "src/label/cluster_pairs.hpp"
 #include "src/label/cluster_sums.hpp"
 #include "src/label/run_table.hpp"
 #include "src/multispin/layout.hpp"
@@ -54,11 +55,12 @@ struct LabelScratch {
   std::unique_ptr<std::uint32_t[]> size;  // [sites + 1] of a cluster
   std::unique_ptr<std::uint8_t[]> flip;   // [sites + 1] of a cluster
   std::vector<WeightedSize> weighted;     // instead of size where sites have weights
+  ClusterPairs pairs;
 };
 
 // `flips` holds a random bit per site, which decides for a cluster if the site is its smallest, and
 // becomes the mask of the sites that flip. listed: the ends of the listed bonds; weight_before:
-// as of SwendsenWangGeometry.
+// as of SwendsenWangGeometry. Runs keep their clusters' numbers: scratch.runs.parent.
 ClusterSums label_and_flip(const Lattice& lattice, const std::vector<PlacePair>& listed,
                            const std::vector<std::uint32_t>& weight_before, const OpenBonds& open,
                            std::uint32_t* flips, LabelScratch& scratch);
@@ -85,18 +87,22 @@ struct SwendsenWangGeometry {
 struct SwendsenWangScratch {
   std::vector<std::uint32_t> planes;                     // [dim + 1][32][plane_words]
   std::vector<std::uint32_t> open;                       // [padded] listed bonds
-  std::vector<std::unique_ptr<LabelScratch>> labellers;  // one per team member
+  std::vector<std::unique_ptr<LabelScratch>> labellers;  // two per team member, if pairs, else one
   std::atomic<std::uint32_t> next_replica{0};
-  std::array<ClusterSums, kReplicas> sums{};  // of this call
+  std::array<ClusterSums, kReplicas> sums{};    // of this call
+  std::array<PairSums, kReplicas / 2> pairs{};  // likewise, of replicas 2k and 2k + 1
 };
 
 class SwendsenWangUpdate {
  public:
-  SwendsenWangUpdate(const Graph& graph, const Layout& layout) : geometry_(graph, layout) {}
+  // pairs: also sums over pairs of clusters of replicas 2k and 2k + 1.
+  SwendsenWangUpdate(const Graph& graph, const Layout& layout, bool pairs)
+      : geometry_(graph, layout), at_once_(pairs ? 2 : 1) {}
 
   // `count` updates of all replicas by a team, from step at.step on; replica r has made ahead[r] of
   // them already, and where the team was stopped it may be fewer than `count` at the end.
-  // scratch.sums holds their cluster sums per replica. Ends with a barrier.
+  // scratch.sums holds their cluster sums per replica, scratch.pairs those of pairs. Ends with a
+  // barrier.
   void run(const Address& at, Threshold bond, std::uint32_t count, const ThreadTeam& team,
            StopWatch& watch, SwendsenWangScratch& scratch, UpdatesAhead& ahead,
            std::uint32_t* spins) const;
@@ -105,6 +111,7 @@ class SwendsenWangUpdate {
   void prepare(const ThreadTeam& team, SwendsenWangScratch& scratch) const;
 
   const SwendsenWangGeometry geometry_;
+  const std::uint32_t at_once_;  // replicas that a thread labels together
 };
 
 // Step 1 for words [first, last) of every plane, multiples of 2; and for listed bonds

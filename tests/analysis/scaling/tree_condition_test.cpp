@@ -11,11 +11,12 @@ using namespace rewise;
 namespace {
 
 // By counting ways from site to site (analysis/README.md): an independent way to Tc of the chain.
+// Spin glass with J = +-1: tanh(beta)^2 for every bond.
 double chain_by_counting(const TreeRule& rule) {
   const double p = rule.p;
   const double ways =
       rule.rewire ? 1 + p - p * p / 4 : 0.5 + p + std::sqrt((0.5 - p) * (0.5 - p) + 4 * p);
-  return 1 / std::atanh(1 / ways);
+  return 1 / std::atanh(rule.is_glass() ? std::sqrt(1 / ways) : 1 / ways);
 }
 
 // The chain's exact averages as a table, each graph's X_MM off by its own factor.
@@ -24,7 +25,9 @@ TreeTable chain_table(const TreeRule& rule, const std::vector<double>& temperatu
   TreeTable table;
   table.temperature = temperature;
   const auto count = static_cast<Eigen::Index>(temperature.size());
-  for (auto* x : {&table.mm, &table.md, &table.dd, &table.bond}) x->resize(graphs, count);
+  for (auto* x : {&table.mm, &table.md, &table.dd, &table.bond, &table.size}) {
+    x->resize(graphs, count);
+  }
   std::mt19937_64 random(seed);
   std::normal_distribution<double> normal(1, noise);
   for (Eigen::Index t = 0; t < count; ++t) {
@@ -35,6 +38,7 @@ TreeTable chain_table(const TreeRule& rule, const std::vector<double>& temperatu
       table.md(g, t) = x.md * factor;
       table.dd(g, t) = x.dd * factor;
       table.bond(g, t) = x.bond;
+      table.size(g, t) = x.mm * factor;
     }
   }
   table.controls = {Eigen::ArrayXXd(graphs, 0), Eigen::VectorXd(0), {}};
@@ -52,9 +56,13 @@ std::vector<double> around(double tc, double half, int count) {
 TEST_CASE("Tc of the chain: the tree condition and the counting of ways agree") {
   for (const double p : {1e-8, 1e-6, 1e-4, 0.01, 0.1, 0.3, 0.7, 1.0}) {
     for (const bool rewire : {true, false}) {
-      const TreeRule rule{1, p, rewire};
-      INFO("p = " << p << (rewire ? ", rewire" : ", add"));
-      CHECK(chain_tc(rule) == Approx(chain_by_counting(rule)).epsilon(1e-9));
+      for (const TreeOrder order : {TreeOrder::ferromagnet, TreeOrder::spin_glass}) {
+        const TreeRule rule{1, p, rewire, order, {1, 0.5}};
+        const TreeRule plain{1, p, rewire};
+        const TreeRule& of = rule.is_glass() ? rule : plain;
+        INFO("p = " << p << (rewire ? ", rewire" : ", add") << (of.is_glass() ? ", glass" : ""));
+        CHECK(chain_tc(of) == Approx(chain_by_counting(of)).epsilon(1e-9));
+      }
     }
   }
 }
@@ -112,7 +120,7 @@ TEST_CASE("the root of a table is that of the exact chain: no bias of straight l
                     {1, true, wide.curvature});
       REQUIRE(root.ok);
       CHECK(root.tc.value == Approx(tc).epsilon(1e-6));
-      CHECK(root.mm == Approx(bare_chain(rule, 1 / tc).mm).epsilon(1e-3));
+      CHECK(root.size == Approx(bare_chain(rule, 1 / tc).mm).epsilon(1e-3));
       CHECK(root.slope == Approx(slope).epsilon(2e-3));
     }
   }
@@ -152,4 +160,43 @@ TEST_CASE("correlation lengths") {
   // Square lattice: 1/xi = ln coth(beta) - 2 beta.
   const double t = 2.30, xi = 1 / (std::log(1 / std::tanh(1 / t)) - 2 / t);
   CHECK(bare_correlation_length(2, regular_mm(2, t)) == Approx(xi).epsilon(0.03));
+}
+
+TEST_CASE("couplings of shortcuts: means of tanh and its square") {
+  const double beta = 0.7;
+  const ShortcutCouplings pm{1.5, 0.2};
+  CHECK(pm.mean_tanh(beta) == Approx(0.6 * std::tanh(1.05)).epsilon(1e-14));
+  CHECK(pm.mean_tanh_square(beta) == Approx(std::pow(std::tanh(1.05), 2)).epsilon(1e-14));
+  // Normal deviates, by Simpson's rule on another grid.
+  const ShortcutCouplings gaussian{1.5, 0, true};
+  CHECK(gaussian.mean_tanh(beta) == 0);
+  double sum = 0;
+  constexpr int kSteps = 3000;
+  for (int k = 0; k <= kSteps; ++k) {
+    const double x = -7.5 + 15.0 * k / kSteps, w = k == 0 || k == kSteps ? 1 : k % 2 == 1 ? 4 : 2;
+    sum += w * std::exp(-x * x / 2) * std::pow(std::tanh(1.05 * x), 2);
+  }
+  const double mean = sum * 15.0 / kSteps / 3 / std::sqrt(2 * std::acos(-1.0));
+  CHECK(gaussian.mean_tanh_square(beta) == Approx(mean).epsilon(1e-9));
+}
+
+TEST_CASE("the spin glass of the chain: squares of correlations, and a mixture's two lines") {
+  const double beta = 0.9, t = std::tanh(beta);
+  const TreeRule add{1, 0.1, false, TreeOrder::spin_glass, {1, 0.5}};
+  CHECK(bare_chain(add, beta).mm == Approx((1 + t * t) / (1 - t * t)).epsilon(1e-14));
+  CHECK(tree_eigenvalue(add, beta, bare_chain(add, beta)) ==
+        Approx(2 * 0.1 * t * t * (1 + t * t) / (1 - t * t)).epsilon(1e-14));
+  // add: with the fraction n of J = -1, the ferromagnet's mean is (1 - 2n) t; both lines meet
+  // where (1 - 2n) X = t X2.
+  const auto tc = [](TreeOrder order, double negative) {
+    return chain_tc({1, 0.1, false, order, {1, negative}});
+  };
+  CHECK(tc(TreeOrder::spin_glass, 0.1) == tc(TreeOrder::spin_glass, 0.5));
+  const double tanh_glass = std::tanh(1 / tc(TreeOrder::spin_glass, 0.5));
+  const double square = tanh_glass * tanh_glass;
+  const double meets =
+      0.5 * (1 - tanh_glass * (1 + square) / (1 - square) * (1 - tanh_glass) / (1 + tanh_glass));
+  CHECK(tc(TreeOrder::ferromagnet, meets) == Approx(tc(TreeOrder::spin_glass, 0.5)).epsilon(1e-9));
+  CHECK(tc(TreeOrder::ferromagnet, meets - 0.01) > tc(TreeOrder::spin_glass, 0.5));
+  CHECK(tc(TreeOrder::ferromagnet, meets + 0.01) < tc(TreeOrder::spin_glass, 0.5));
 }

@@ -1,0 +1,51 @@
+// Sums over pairs of clusters, one of each of two configurations of the same graph: improved
+// estimators of squared correlations. In two independent Swendsen-Wang configurations
+// <s_i s_j>^2 is the probability that sites i and j share a cluster in both, so that
+//   sum over i, j of <s_i s_j>^2 = < sum over pairs of clusters of n^2 >,  n their common sites.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "src/label/run_table.hpp"
+
+namespace rewise {
+
+// n are the common sites of a pair of clusters, w the sums of their weights (graphs/bare.hpp).
+struct PairSums {
+  std::uint64_t square = 0;         // sum n^2
+  std::uint64_t cross = 0;          // sum n w
+  std::uint64_t weight_square = 0;  // sum w^2
+
+  PairSums& operator+=(const PairSums& other) {
+    square += other.square;
+    cross += other.cross;
+    weight_square += other.weight_square;
+    return *this;
+  }
+};
+
+// Sums the common sites of each pair of labels in a hash table with linear probing, which keeps its
+// memory: at most 64 bytes per stretch of a row with the same two labels.
+class ClusterPairs {
+ public:
+  // The sums of two labelled configurations. Labels: RunTable::parent of each run, below 2^32 - 1.
+  // weight_before: [sites + 1] weights of all sites before one, modulo 2^32, or null: no weights.
+  PairSums sums(const RunTable& a, const RunTable& b, const std::uint32_t* weight_before);
+
+ private:
+  struct Pair {
+    std::uint64_t labels;  // kNone: free
+    std::uint32_t sites, weight;
+  };
+  static constexpr std::uint64_t kNone = ~std::uint64_t{0};
+
+  void add(const Pair& part);
+  void grow();
+
+  std::vector<Pair> table_;  // a power of two
+  std::size_t used_ = 0;
+  unsigned shift_ = 0;
+};
+
+}  // namespace rewise
