@@ -11,7 +11,7 @@
 namespace rewise {
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 constexpr Eigen::Index kFewGroups = 4;  // with fewer groups, their spread is uncertain
 
 // The x where y falls to the level between points i - 1 and i.
@@ -42,7 +42,7 @@ Eigen::ArrayXd over_groups(const Eigen::ArrayXXd& rows, Eigen::Index members, co
   const Eigen::ArrayXd of_groups = errors(group_means(rows, members));
   if (groups >= kFewGroups || members == 1) return of_groups;
   const Eigen::ArrayXd of_rows = errors(rows);
-  return (of_groups.isFinite() && of_rows.isFinite()).select(of_groups.max(of_rows), kNan);
+  return (of_groups.isFinite() && of_rows.isFinite()).select(of_groups.max(of_rows), kUnknown);
 }
 
 // Jackknife error over groups of f(mean row).
@@ -64,7 +64,7 @@ Value time_of(const F& passage, const Eigen::ArrayXd& x, const Eigen::ArrayXXd& 
     return Eigen::VectorXd::Constant(1, passage(x, mean.array(), level)).eval();
   };
   const double value = time(rows.colwise().mean().transpose())[0];
-  return {value, std::isfinite(value) ? jackknife_errors(rows, members, time)[0] : kNan};
+  return {value, std::isfinite(value) ? jackknife_errors(rows, members, time)[0] : kUnknown};
 }
 
 // For each replica and lag t: the mean of x(s) x(s + t), about the mean of all replicas.
@@ -85,7 +85,7 @@ MeanCurve mean_curve(const Eigen::ArrayXXd& rows) {
   const auto n = static_cast<double>(rows.rows());
   MeanCurve curve;
   curve.value = rows.colwise().mean().transpose();
-  curve.error = Eigen::ArrayXd::Constant(rows.cols(), kNan);
+  curve.error = Eigen::ArrayXd::Constant(rows.cols(), kUnknown);
   if (rows.rows() < 2) return curve;
   const Eigen::ArrayXXd off = rows.rowwise() - curve.value.transpose();
   curve.error = (off.square().colwise().sum().transpose() / (n * (n - 1))).sqrt();

@@ -39,6 +39,7 @@ struct SealedRead {
 
 // The block of an image, and the bytes of the whole file.
 using SealBlock = std::array<std::byte, 512>;
+inline constexpr std::size_t kSealBytes = std::tuple_size_v<SealBlock>;
 SealBlock seal_block(std::span<const std::byte> image, std::uint64_t term = 0);
 std::uint64_t block_term(const SealBlock& block);  // also of a damaged file
 std::vector<std::byte> seal(std::span<const std::byte> image);

@@ -9,8 +9,6 @@ namespace rewise {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::size_t kBlock = std::tuple_size_v<SealBlock>;
-
 constexpr std::size_t kPiece = std::size_t{1} << 24;
 
 }  // namespace
@@ -20,10 +18,10 @@ SealedRead read_sealed(const fs::path& path) {
   if (!file.is_there()) return {SealState::missing, {}, "there is no such file"};
   const std::size_t size = file.size();
   SealBlock block{};
-  std::vector<std::byte> image(size - std::min(size, kBlock));
-  std::size_t have = file.read(std::span(block).first(std::min(size, kBlock)));
+  std::vector<std::byte> image(size - std::min(size, kSealBytes));
+  std::size_t have = file.read(std::span(block).first(std::min(size, kSealBytes)));
   have += file.read(image);
-  image.resize(have - std::min(have, kBlock));  // if it is shorter than a moment ago
+  image.resize(have - std::min(have, kSealBytes));  // if it is shorter than a moment ago
   SealedRead read = check_seal(block, have, image);
   if (read.state == SealState::good) read.image = std::move(image);
   return read;
@@ -35,9 +33,10 @@ SealedRead check_sealed(const fs::path& path, std::uint64_t& length) {
   SealBlock block{};
   const std::size_t have = file.read(block);
   length = 0;
-  if (have < kBlock) return check_seal(block, have, {});
+  if (have < kSealBytes) return check_seal(block, have, {});
   SealCheck check(block);
-  std::vector<std::byte> piece(std::min(kPiece, std::max(file.size(), kBlock + 1) - kBlock));
+  std::vector<std::byte> piece(
+      std::min(kPiece, std::max(file.size(), kSealBytes + 1) - kSealBytes));
   while (const std::size_t got = file.read(piece)) {
     check.add(std::span(piece).first(got));
     length += got;

@@ -25,10 +25,9 @@ namespace rewise {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr const char* kFormat = "rewise task pack";
+constexpr const char* kPackFormat = "rewise task pack";
 constexpr std::int64_t kVersion = 1;
 constexpr std::string_view kEnding = ".pack.h5";
-constexpr std::size_t kBlock = std::tuple_size_v<SealBlock>;
 // Keys that may differ between a stored task and one extended by more measurements (task.hpp).
 const std::vector<std::string> kMayGrow{"sampling.measure"};
 
@@ -72,7 +71,7 @@ void check_group(const fs::path& path, std::span<const std::byte> image, Index& 
   if (index.tasks.empty()) return;
   const ByteRange first = index.tasks.begin()->second;
   const SealedRead task = parse_sealed(image.subspan(
-      static_cast<std::size_t>(first.offset) - kBlock, static_cast<std::size_t>(first.size)));
+      static_cast<std::size_t>(first.offset) - kSealBytes, static_cast<std::size_t>(first.size)));
   if (task.state != SealState::good) return;
   std::string name = path.filename().string(), group;
   if (name.ends_with(".prev")) name.resize(name.size() - 5);
@@ -92,7 +91,7 @@ void check_group(const fs::path& path, std::span<const std::byte> image, Index& 
 void list_places(std::span<const std::byte> image, Index& index) {
   const h5::File file = h5::File::open(image);
   const h5::Group root = file.root();
-  if (!root.has_attribute("format") || root.text("format") != kFormat) {
+  if (!root.has_attribute("format") || root.text("format") != kPackFormat) {
     throw Error(ExitCode::data, "not a pack of tasks");
   }
   const auto version = root.get<std::int64_t>("format_version");
@@ -105,22 +104,22 @@ void list_places(std::span<const std::byte> image, Index& index) {
     if (offset > image.size() || size > image.size() - offset) {
       throw Error(ExitCode::data, fmt::format("{} reaches beyond the file", id));
     }
-    index.tasks[id] = {kBlock + offset, size};
+    index.tasks[id] = {kSealBytes + offset, size};
   }
 }
 
 // The index of a damaged pack: finds every good sealed task by scanning the bytes.
 void salvage_places(std::span<const std::byte> bytes, Index& index) {
   const SealBlock any = seal_block({});
-  const std::byte* at = bytes.data() + std::min(kBlock, bytes.size());
+  const std::byte* at = bytes.data() + std::min(kSealBytes, bytes.size());
   const std::byte* const end = bytes.data() + bytes.size();
   while ((at = std::search(at, end, any.begin(), any.begin() + 8)) != end) {
     const std::span<const std::byte> rest(at, end);
     std::uint64_t length = 0;
-    if (rest.size() >= kBlock) std::memcpy(&length, rest.data() + 16, sizeof length);
+    if (rest.size() >= kSealBytes) std::memcpy(&length, rest.data() + 16, sizeof length);
     ++at;
-    if (rest.size() < kBlock || length > rest.size() - kBlock) continue;
-    const auto sealed = rest.first(kBlock + static_cast<std::size_t>(length));
+    if (rest.size() < kSealBytes || length > rest.size() - kSealBytes) continue;
+    const auto sealed = rest.first(kSealBytes + static_cast<std::size_t>(length));
     SealedRead read = parse_sealed(sealed);
     if (read.state != SealState::good) continue;
     try {
@@ -142,8 +141,8 @@ std::optional<std::pair<Bytes, Index>> read_pack(const fs::path& path) {
   Bytes bytes(static_cast<std::size_t>(index.identity.size));
   bytes.resize(file.read(bytes));
   SealBlock block{};
-  std::copy_n(bytes.begin(), std::min(bytes.size(), kBlock), block.begin());
-  const auto image = std::span(bytes).subspan(std::min(bytes.size(), kBlock));
+  std::copy_n(bytes.begin(), std::min(bytes.size(), kSealBytes), block.begin());
+  const auto image = std::span(bytes).subspan(std::min(bytes.size(), kSealBytes));
   const SealedRead seal = check_seal(block, bytes.size(), image);
   index.state = seal.state;
   index.problem = seal.problem;
@@ -176,11 +175,11 @@ std::shared_ptr<const Index> index_of_written(const fs::path& path,
   const InputFile file(path);
   Index index;
   SealBlock block{};
-  if (!file.is_there() || file.read(block) != kBlock) return nullptr;
+  if (!file.is_there() || file.read(block) != kSealBytes) return nullptr;
   index.identity = file.identity();
   const auto size = static_cast<std::size_t>(index.identity.size);
   const SealedRead seal = check_seal(block, size, image);
-  if (size != kBlock + image.size() || seal.state != SealState::good) return nullptr;
+  if (size != kSealBytes + image.size() || seal.state != SealState::good) return nullptr;
   index.state = seal.state;
   index.term = seal.term;
   list_places(image, index);
@@ -374,7 +373,7 @@ using Tasks = std::map<std::string, std::span<const std::byte>>;  // sealed file
 Bytes encode_pack(const Tasks& tasks) {
   const h5::File file = h5::File::create();
   h5::Group root = file.root();
-  root.set_text("format", kFormat);
+  root.set_text("format", kPackFormat);
   root.set("format_version", kVersion);
   for (const auto& [id, bytes] : tasks) {
     root.write_apart(id, {reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
@@ -682,7 +681,7 @@ std::uint64_t remove_tasks(const fs::path& folder, std::span<const std::string> 
     const Bytes image = encode_pack(tasks);
     write_sealed(path, image, &lease);
     remove_file(previous_path(path));
-    freed += before->first.size() - std::min(before->first.size(), image.size() + kBlock);
+    freed += before->first.size() - std::min(before->first.size(), image.size() + kSealBytes);
   }
   return freed;
 }

@@ -15,7 +15,7 @@ import tree
 TEXT_SUFFIXES = tree.SOURCE_SUFFIXES + (".py", ".toml", ".txt", ".cmake", ".in", ".json", ".md",
                                         ".cff", ".sh", ".yml", ".yaml")
 SCRIPTS = ("experiments/setup", "experiments/quickstart", "experiments/has-gpu", "tests/run",
-           "tests/bare", ".ci/run")
+           "tests/bare", ".ci/run", ".ci/newer-compiler")
 COLUMNS = 100
 # Data, generated or quoted from elsewhere: not for people to read line by line.
 DATA = ("tests/store/data/", "tests/fuzz/corpus/", "experiments/figures/quickstart")
