@@ -185,11 +185,13 @@ def read_json(path, form, what, where_from):
 LEFTOVER_AGE = 3600  # seconds, after which a temporary file is considered abandoned
 
 
-def _open_aside(path):
+def _open_aside(path, tried):
     """Creates a temporary file in the folder of `path`; returns it and its descriptor. The file is
-    locked, as in src/base/temporary.hpp: unlocked temporary files are removed as leftovers."""
+    locked, as in src/base/temporary.hpp: unlocked temporary files are removed as leftovers. Adds
+    each name to `tried` before the file exists, so that a signal at any time leaves none behind."""
     while True:
         aside = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
+        tried.append(aside)
         file = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
         try:
             fcntl.flock(file, fcntl.LOCK_EX)
@@ -204,9 +206,9 @@ def write_aside(path, data):
     """Replaces the file `path` atomically: writes a temporary file with an unpredictable name in
     the same folder and renames it. Also removes temporary files that a killed process left."""
     path = pathlib.Path(path)
-    aside = None
+    tried = []
     try:
-        aside, file = _open_aside(path)
+        aside, file = _open_aside(path, tried)
         with open(file, "wb") as stream:
             stream.write(data)
             stream.flush()
@@ -219,8 +221,8 @@ def write_aside(path, data):
                 if path.stat().st_ino != inode:
                     raise
     except BaseException as error:
-        if aside is not None:
-            aside.unlink(missing_ok=True)
+        for name in tried:
+            name.unlink(missing_ok=True)
         if isinstance(error, OSError):  # errors of a descriptor do not name the file
             error.filename, error.filename2 = str(path), None
         raise

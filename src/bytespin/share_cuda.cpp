@@ -235,8 +235,7 @@ std::string CudaShare::why_no_clusters() const {
   if (takes && thickness_ == tile) return "";
   return fmt::format(
       "{} ranks on CUDA devices cannot share swendsen-wang updates of this lattice: it needs two "
-      "to "
-      "four dimensions, a first extent that is a multiple of {} and a last extent above {} (or "
+      "to four dimensions, a first extent that is a multiple of {} and a last extent above {} (or "
       "choose --label-method kalentev or --device cpu, which support any lattice)",
       transport_.size(), kWordSites, tile * static_cast<std::uint32_t>(transport_.size() - 1));
 }

@@ -160,7 +160,7 @@ TEST_CASE(
   const Graph rewired = build_graph({{8, 8}, 0.1, Rule::rewire, 1});
   const Graph imported(4, {{0, 0, 1}, {1, 1, 2}, {2, 2, 3}}, {0, 1, 0, 1}, 2, "path.txt");
   for (const Graph* graph : {&rewired, &imported}) {
-    expect(ExitCode::usage, "the multispin and the bytespin engine do",
+    expect(ExitCode::usage, "choose the multispin or the bytespin engine",
            [&] { make_bitlattice_engine(*graph, spec, {}); });
   }
 }

@@ -132,10 +132,10 @@ TEST_CASE("bytespin over ranks on CUDA: a tiny case for the sanitizer", "[gpu][t
 TEST_CASE("bytespin over ranks on CUDA: what cannot be is one line", "[gpu]") {
   const EngineSpec spec = shared_specs()[0];
   const auto advance = [](Engine& engine) { engine.advance({1, 1}, 1); };
-  expect(ExitCode::usage, "first extent is a multiple of 64", [&] {
+  expect(ExitCode::usage, "a first extent that is a multiple of 64", [&] {
     with_ranks(2, build_graph({{36, 64}, 0, Rule::rewire, 1}), spec, on(0), advance);
   });
-  expect(ExitCode::usage, "last extent of more than 64", [&] {
+  expect(ExitCode::usage, "a last extent above 64", [&] {
     with_ranks(3, build_graph({{64, 64}, 0, Rule::rewire, 1}), spec, on(0), advance);
   });
   EngineOptions sewn = on(0);

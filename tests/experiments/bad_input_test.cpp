@@ -270,7 +270,7 @@ TEST_CASE("files that are missing, unfit or in the way") {
            Bad{"run --graph graph.edges --temperature 2 --snapshot s.png", 64,
                ".png requires a two-dimensional lattice"},
            Bad{"run --size 8 --temperature 2 --out s.h5 --state none --snapshot s.npy", 64,
-               "--snapshot: needs the final state"},
+               "--snapshot: requires the complete final state"},
            Bad{"graph --from graph.edges --ignore h", 64, "(it has none at all)"},
            Bad{"graph --from glass.graphml --ignore J,h", 64, "of that name (it has \"J\")"},
            Bad{"label image.pgm --merge", 64, "--merge: is for graphs"},
