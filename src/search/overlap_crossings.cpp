@@ -38,9 +38,11 @@ JackknifeCurve overlap_curve(int sample, const SizeData& size, const SizeCurves&
   return curve;
 }
 
-// Whether the temperature is within those simulated and its error well below their range.
+// Whether the temperature is within those simulated, its error well below their range, and the
+// observable's value there above zero (far above the transition all curves meet at zero).
 bool is_known(const Crossing& crossing, const std::vector<JackknifeCurve>& curves) {
-  const Value t = estimate(crossing.temperature);
+  const Value t = estimate(crossing.temperature), height = estimate(crossing.height);
+  if (!(height.value > 3 * height.error)) return false;
   for (const JackknifeCurve& curve : curves) {
     if (curve.sites != crossing.smaller && curve.sites != crossing.larger) continue;
     const double low = curve.temperature[0], high = curve.temperature[curve.temperature.size() - 1];
