@@ -131,8 +131,11 @@ class Trial {
  private:
   enum class Stage { measuring, swendsen_wang, times, done };
 
+  // Whether Swendsen-Wang updates may warm up: cluster updates of Potts spins need J >= 0.
   bool has_swendsen_wang() const {
     return has(config_.engine, ClusterUpdate::swendsen_wang) &&
+           has(config_.engine, config_.model, true) &&
+           (config_.model.is_ferromagnet() || !config_.model.is_potts()) &&
            search_.plan->cluster != ClusterUpdate::swendsen_wang;
   }
 

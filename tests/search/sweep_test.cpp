@@ -293,3 +293,15 @@ TEST_CASE("tc takes one dimension and rule, sweep each schedule once, and they s
   CHECK(method.err ==
         "rewise: s.toml: sampling.method: only for tc, because a sweep does not search for Tc\n");
 }
+
+TEST_CASE("a sweep of couplings equilibrates by local updates where the engine has no others") {
+  Workplace place;
+  const json summary = sweep(place,
+                             "[lattice]\ndim = 2\nsizes = [12]\np = [0.1]\ngraphs = 2\n[model]\n"
+                             "couplings = \"pm\"\n[sampling]\nschedule = \"1:0\"\nmeasure = 20\n"
+                             "temperatures = [0.6]\n[run]\ndevice = \"cpu\"\n");
+  CHECK(summary["sampling"]["engine"] == "multispin");
+  const json& size = summary["points"][0]["sizes"][0];
+  CHECK(size["warm_up"] == 0);
+  CHECK(size["equilibrate"] > 0);
+}
