@@ -78,7 +78,7 @@ std::vector<ClusterUpdate> clusters(const TuneOptions& options) {
   const auto offered = clusters_of(engine);
   if (options.cluster == "auto") return offered;
   const ClusterUpdate one = wanted_cluster(options);
-  if (one == ClusterUpdate::few_cluster) return {one};  // choose_engine() has checked it
+  if (one == ClusterUpdate::few_cluster) return {one};  // checked by choose_engine()
   if (std::find(offered.begin(), offered.end(), one) == offered.end()) {
     throw Error(ExitCode::usage, fmt::format("--cluster: the {} engine has no {} here",
                                              to_string(engine), options.cluster));
@@ -126,7 +126,7 @@ double default_temperature(const TaskSpec& spec, int dim) {
   return std::strtod(fmt::format("{:.6g}", *t).c_str(), nullptr);
 }
 
-// One setting for every p and temperature.
+// One setting for each p and temperature.
 std::vector<TaskSpec> specs(const TuneOptions& options) {
   TaskSpec spec;
   spec.model = read_model(options);
@@ -196,7 +196,7 @@ TuneSetting setting_of(const TuneOptions& options, TaskSpec spec, const DeviceCh
   return setting;
 }
 
-// Status of the plots, as draw_plots().
+// Returns the exit status of draw_plots().
 ExitCode keep(const TuneOptions& options, const std::vector<TuneResult>& results) {
   if (!options.study.empty()) {
     for (const TuneResult& result : results) {
@@ -286,7 +286,7 @@ ExitCode run_tune(const TuneOptions& options) {
   const StopToken stop;
   Progress progress("tune", static_cast<double>(list.size()));
   std::vector<TuneResult> results;
-  std::string stopped, unmeasured;  // the names of settings
+  std::string stopped, unmeasured;  // names of settings
   for (const TaskSpec& spec : list) {
     const std::string name = fmt::format("p = {}, T = {}", number_text(spec.graph.p),
                                          number_text(spec.temperatures.front()));
@@ -358,7 +358,10 @@ void add_setting_options(CLI::App& app, TuneOptions& o) {
 
 void add_effort_options(CLI::App& app, TuneOptions& o) {
   begin_group(app, "Effort");
-  add_text(app, "--budget", o.budget, "TIME", "for each p and temperature: 10s, 5min");
+  add_text(
+      app, "--budget", o.budget, "TIME",
+      "for each p and temperature: 10s, 5min; up to four times as long until two candidates are "
+      "measured");
   add_flag(app, "--keep-all", o.keep_all, "drop no candidate: for checks, with a large budget");
   add_key(app, "run.device", o.device);
   add_threads(app, o.threads, help_lines(setting("run.threads").help));

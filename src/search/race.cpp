@@ -35,10 +35,20 @@ class Race {
   static constexpr double kOptimism = 2;       // standard errors
   static constexpr double kLeastTurns = 300;   // of the shortest turn, within a budget
   static constexpr double kLongestTurns = 10;  // limit in units of the longest turn
+  static constexpr double kExtension = 4;      // of the budget, until two can be compared
 
   ContenderRecord& record(std::size_t k) { return result_.records[k]; }
   double shortest_turn() const { return rules_.budget / kLeastTurns; }
-  double left() const { return rules_.budget - result_.seconds; }
+
+  bool comparable() const {
+    std::size_t measured = 0;
+    for (std::size_t k = 0; k < contenders_.size(); ++k) {
+      measured += result_.records[k].dropped || contenders_[k]->standing().rate.value > 0;
+    }
+    return measured >= std::min<std::size_t>(2, contenders_.size());
+  }
+
+  double left() const { return rules_.budget * (comparable() ? 1 : kExtension) - result_.seconds; }
 
   bool wanting(std::size_t k) {
     const Standing now = contenders_[k]->standing();

@@ -44,7 +44,7 @@ class Contender {
 };
 
 struct RaceRules {
-  double budget = 30;    // seconds
+  double budget = 30;    // seconds; up to four times as many until two contenders are measured
   double z = 3;          // width of the bounds; infinite: nothing is dropped
   double enough = 0.03;  // relative error at which a contender is known well enough
 };

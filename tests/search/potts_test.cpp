@@ -377,7 +377,7 @@ TEST_CASE("decorrelate, equilibrate, clusters and tune take the Potts model") {
   const json sizes = parsed(place.run("clusters" + at + "--schedule 1:1 --measure 64"));
   CHECK(sizes["metrics"][0]["values"]["cluster_fraction"]["value"] > 0.1);
   const json tuned = parsed(place.run(
-      "tune --model potts --q 3 --size 8 --candidates 1:0,1:1 --budget 1s --device cpu --json"));
+      "tune --model potts --q 3 --size 8 --candidates 1:0,1:1 --budget 10s --device cpu --json"));
   CHECK(tuned["settings"][0]["q"] == 3);
   CHECK(tuned["settings"][0]["temperature"] == 0.994973);
 }

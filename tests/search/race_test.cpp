@@ -218,3 +218,35 @@ TEST_CASE("race: a contender with a bound alone comes after those that were meas
   rules.budget = 2;
   CHECK(race(contenders, rules, StopToken()).ranking == std::vector<std::size_t>{1, 0});
 }
+
+// Without a second measurement nothing can be compared: a busy machine would end a short race so.
+TEST_CASE("race: up to four times the budget until two contenders are measured") {
+  class Slow final : public Contender {
+   public:
+    explicit Slow(double turn) : turn_(turn) {}
+    Standing standing() const override {
+      Standing now;
+      now.least_turn = turn_;
+      if (turns > 0) {
+        now.rate = {1, 0.5};
+        now.doubt = 0.5;
+      }
+      return now;
+    }
+    double run(double) override {
+      ++turns;
+      return turn_;
+    }
+    int turns = 0;
+
+   private:
+    double turn_;
+  };
+  for (const auto& [turn, measured] : {std::pair{1.5, 2}, {5.0, 1}}) {
+    std::vector<std::unique_ptr<Contender>> contenders;
+    for (int k = 0; k < 3; ++k) contenders.push_back(std::make_unique<Slow>(turn));
+    RaceRules rules;
+    rules.budget = 2;
+    CHECK(race(contenders, rules, StopToken()).seconds == turn * measured);
+  }
+}

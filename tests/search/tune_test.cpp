@@ -439,7 +439,7 @@ TEST_CASE("rewise tune: table, JSON, file") {
   CHECK(file["settings"][0]["candidates"].size() == 20);
 
   const Output printed = place.run(
-      "tune --size 8 --cluster wolff --candidates 1:0,1:3 --budget 1s --device cpu --json "
+      "tune --size 8 --cluster wolff --candidates 1:0,1:3 --budget 10s --device cpu --json "
       "--temperature 2.5 --keep-all");
   REQUIRE(printed.status == 0);
   const auto one = nlohmann::json::parse(printed.out)["settings"][0];
