@@ -1,4 +1,4 @@
-// `rewise decorrelate`: how fast schedules forget a configuration in equilibrium.
+// `rewise decorrelate`: autocorrelation in equilibrium for several schedules.
 #include <memory>
 
 #include "experiments/commands/curve_options.hpp"
@@ -15,11 +15,11 @@ constexpr const char* kDecorrelateAbout =
     "autocorrelation of e, |m| and m^2, against steps (a sweep or a cluster update) and\n"
     "against seconds.";
 constexpr const char* kDecorrelateExamples = R"(
-The tables show the cost of an update; when the mean absolute correlation falls below 1/e, 1/10
-and 1/30 for good (small lattices never reach 1/30: uncorrelated spins have |rho| ~ N^(-1/2)
-or more); and tau_int, which is 1/2 cycle for white noise ("> 20": the series is too short, and
-20 is a lower bound). Times are those of one replica and unreliable on a busy machine. --json
-and --out contain everything in seconds.
+The tables show the cost of an update; the time after which the mean absolute correlation stays
+below 1/e, 1/10 and 1/30 (small lattices never reach 1/30: uncorrelated spins have |rho| of
+N^(-1/2) or more); and tau_int, which is 1/2 cycle for white noise ("> 20": the series is too
+short, and 20 is a lower bound). Times are those of one replica and unreliable on a busy machine.
+--json and --out contain everything in seconds.
 
 Another example:
   rewise decorrelate --size 128 --p 0.01 --temperature 2.434 --schedule 1:0,1:1,1:64 --out d)";

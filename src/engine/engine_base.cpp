@@ -4,11 +4,13 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstring>
 #include <new>
 
 #include "src/base/error.hpp"
+#include "src/engine/stop_watch.hpp"
 
 namespace rewise {
 namespace {
@@ -42,6 +44,12 @@ void EngineBase::change_cluster(ClusterUpdate cluster) {
 std::uint64_t EngineBase::check_steps(const Schedule& schedule, std::uint64_t cycles) const {
   if (schedule.exchange && !spec_.exchange) {
     throw Error(ExitCode::internal, "replica exchange in an engine that was made without it");
+  }
+  if (schedule.cluster > 0 && !has(kind_, spec_.model, true)) {
+    throw Error(ExitCode::usage,
+                fmt::format("schedule {}: the {} engine has no cluster updates of {} (take the "
+                            "bytespin engine, or schedule 1:0)",
+                            to_string(schedule), name(), to_string(spec_.model)));
   }
   const std::uint64_t each = schedule.steps_per_cycle();
   if (cycles > (kMostSteps - step_) / each || cycles * each == kMostSteps) {
@@ -85,6 +93,23 @@ bool EngineBase::advance_together(std::span<EngineBase* const> engines, Pace& pa
     std::fill(e->ahead_.begin(), e->ahead_.end(), static_cast<std::uint32_t>(at));
   }
   return done;
+}
+
+bool EngineBase::advance_with_exchange(const EngineOptions& options, const Schedule& schedule,
+                                       std::uint64_t steps,
+                                       const std::function<bool(std::uint64_t)>& advance_to,
+                                       const std::function<void(std::uint32_t)>& exchange) {
+  const std::uint64_t each = schedule.steps_per_cycle();
+  const std::uint64_t least = *std::min_element(ahead_.begin(), ahead_.end());
+  std::atomic<bool> stopped{false};
+  StopWatch watch(options, stopped);  // a cycle may be too short for those of its parts
+  for (std::uint64_t end = least / each * each + each; end <= steps; end += each) {
+    if (!advance_to(end - 1)) return false;
+    exchange(static_cast<std::uint32_t>(step_ + end - 1));
+    std::fill(ahead_.begin(), ahead_.end(), static_cast<std::uint32_t>(end));
+    if (end < steps && watch.ends(each * sites_ * parts())) return false;
+  }
+  return true;
 }
 
 bool EngineBase::advance_on(std::unique_ptr<Engine> cpu, const Schedule& schedule,

@@ -72,7 +72,8 @@ class EngineBase : public Engine {
   bool is_wolff() const { return spec_.cluster == ClusterUpdate::wolff; }
   bool is_swendsen_wang() const { return spec_.cluster == ClusterUpdate::swendsen_wang; }
 
-  // Number of steps of these cycles. Throws Error(usage) if there would be more than 2^32 steps.
+  // Number of steps of these cycles. Throws Error(usage) if there would be more than 2^32 steps, or
+  // cluster updates that the engine does not have for its model.
   std::uint64_t check_steps(const Schedule& schedule, std::uint64_t cycles) const;
   // Whether all parts are at the beginning of the same step.
   bool in_step() const;
@@ -85,8 +86,15 @@ class EngineBase : public Engine {
                                const std::function<bool()>& stop, const Schedule& schedule,
                                std::uint64_t cycles,
                                const std::function<void(const Schedule&, std::uint64_t)>& run);
-  // advance() of such an engine if its parts are not in_step(), which happens after a stopped CPU
-  // engine. It runs on the engine `cpu`.
+  // Replica exchange of a CPU engine, in an advance() by `steps` steps: advance_to(n) brings all
+  // parts to n steps beyond step_, before the exchange of a cycle, and returns false if it was
+  // stopped, as this does; exchange(step) makes the exchange of that step.
+  bool advance_with_exchange(const EngineOptions& options, const Schedule& schedule,
+                             std::uint64_t steps,
+                             const std::function<bool(std::uint64_t)>& advance_to,
+                             const std::function<void(std::uint32_t)>& exchange);
+  // advance() of an engine of advance_together() if its parts are not in_step(), which happens
+  // after a stopped CPU engine. It runs on the engine `cpu`.
   bool advance_on(std::unique_ptr<Engine> cpu, const Schedule& schedule, std::uint64_t cycles);
   // Counts finished cycles; `visited` sites by their cluster updates (Swendsen-Wang visits all).
   void count(const Schedule& schedule, std::uint64_t cycles, std::uint64_t visited);

@@ -31,8 +31,8 @@ void ClusterPairs::grow() {
   }
 }
 
-PairSums ClusterPairs::sums(const RunTable& a, const RunTable& b,
-                            const std::uint32_t* weight_before) {
+ClusterSums ClusterPairs::sums(const RunTable& a, const RunTable& b,
+                               const std::uint32_t* weight_before) {
   const auto weight = [weight_before](std::uint64_t site) {
     return weight_before == nullptr ? 0 : weight_before[site];
   };
@@ -61,11 +61,11 @@ PairSums ClusterPairs::sums(const RunTable& a, const RunTable& b,
   }
   extend(a.rows * a.length);
   add(open);
-  PairSums sums;
+  ClusterSums sums;
   for (Pair& pair : table_) {
     if (pair.labels == kNone) continue;
     const std::uint64_t n = pair.sites, of_pair = pair.weight;
-    sums += {n * n, n * of_pair, of_pair * of_pair};
+    sums += {n * n, 0, n * of_pair, of_pair * of_pair};
     pair.labels = kNone;
   }
   used_ = 0;

@@ -7,31 +7,19 @@
 #include <cstdint>
 #include <vector>
 
+#include "src/label/cluster_sums.hpp"
 #include "src/label/run_table.hpp"
 
 namespace rewise {
-
-// n are the common sites of a pair of clusters, w the sums of their weights (graphs/bare.hpp).
-struct PairSums {
-  std::uint64_t square = 0;         // sum n^2
-  std::uint64_t cross = 0;          // sum n w
-  std::uint64_t weight_square = 0;  // sum w^2
-
-  PairSums& operator+=(const PairSums& other) {
-    square += other.square;
-    cross += other.cross;
-    weight_square += other.weight_square;
-    return *this;
-  }
-};
 
 // Sums the common sites of each pair of labels in a hash table with linear probing, which keeps its
 // memory: at most 64 bytes per stretch of a row with the same two labels.
 class ClusterPairs {
  public:
-  // The sums of two labelled configurations. Labels: RunTable::parent of each run, below 2^32 - 1.
+  // The sums of two labelled configurations, of n common sites and the sum w of their weights; no
+  // fourth powers. Labels: RunTable::parent of each run, below 2^32 - 1.
   // weight_before: [sites + 1] weights of all sites before one, modulo 2^32, or null: no weights.
-  PairSums sums(const RunTable& a, const RunTable& b, const std::uint32_t* weight_before);
+  ClusterSums sums(const RunTable& a, const RunTable& b, const std::uint32_t* weight_before);
 
  private:
   struct Pair {

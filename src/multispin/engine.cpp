@@ -56,22 +56,14 @@ class CpuEngine final : public MultispinEngine {
   int threads() const override { return threads_; }
 
   bool advance(const Schedule& schedule, std::uint64_t cycles) override {
-    const std::uint64_t steps = checked_steps(schedule, cycles);
+    const std::uint64_t steps = check_steps(schedule, cycles);
     if (schedule.cluster > 0) prepare_clusters();
     if (!schedule.exchange) {
       if (!advance_to(schedule, steps)) return false;
     } else {
-      // All word groups stand at the exchange step of a cycle before any of them makes it.
-      const std::uint64_t each = schedule.steps_per_cycle();
-      const std::uint64_t least = *std::min_element(ahead_.begin(), ahead_.end());
-      std::atomic<bool> stopped{false};
-      StopWatch watch(options_, stopped);  // a cycle may be too short for those of its word groups
-      for (std::uint64_t end = least / each * each + each; end <= steps; end += each) {
-        if (!advance_to(schedule, end - 1)) return false;
-        exchange(static_cast<std::uint32_t>(step_ + end - 1));
-        std::fill(ahead_.begin(), ahead_.end(), static_cast<std::uint32_t>(end));
-        if (end < steps && watch.ends(each * layout_.sites * word_groups_)) return false;
-      }
+      const auto before = [&](std::uint64_t end) { return advance_to(schedule, end); };
+      const auto then = [&](std::uint32_t step) { exchange(step); };
+      if (!advance_with_exchange(options_, schedule, steps, before, then)) return false;
     }
     if (!all_arrived(steps)) return false;
     count(schedule, cycles, flipped_.exchange(0));
@@ -80,26 +72,26 @@ class CpuEngine final : public MultispinEngine {
 
   void measure(Observation& out) override {
     const double start = now();
-    const Counts counts = count_all(layout_.has_signs);
+    const Counts counts = count_all(Count::spins);
     report(counts.unequal.data(), counts.up.data(), out);
     if (has_overlaps()) {
-      // The product of replicas 2k and 2k + 1 is -1 where bit 2k of this word is set.
-      std::vector<Words> products(word_groups_);
-      for (std::uint32_t b = 0; b < word_groups_; ++b) {
-        for (const std::uint32_t word : words_[b]) products[b].push_back(word ^ word >> 1);
+      const Counts products = count_all(Count::products);
+      const SumUnits units = sum_units();
+      for (std::size_t r = 0; r < replicas_; r += 2) {
+        out.overlap.push_back(-units.magnetisation(products.up[r]));
+        out.link_overlap.push_back(units.bond_sum(products.unequal[r]));
       }
-      products.swap(words_);
-      const Counts overlaps = count_all(false);
-      products.swap(words_);
-      report_overlaps(overlaps.unequal.data(), overlaps.up.data(), out);
     }
     exchange_.report(out);
     work_.measure_seconds += now() - start;
   }
 
  private:
+  // What is counted: the spins, or (for overlaps, with all couplings taken as 1) bit 2k of
+  // w ^ w >> 1, which is 1 where the product of the spins of replicas 2k and 2k + 1 is -1.
+  enum class Count { spins, products };
   struct Counts {
-    std::vector<unsigned long long> unequal, up;  // [T * R]
+    std::vector<unsigned long long> unequal, up;  // [T * R]; of products only even replicas count
   };
 
   // Brings all word groups to `steps` steps beyond step_; false where they were stopped before.
@@ -141,20 +133,27 @@ class CpuEngine final : public MultispinEngine {
     return *std::min_element(ahead_.begin(), ahead_.end()) >= steps;
   }
 
-  Counts count_all(bool with_signs) const {
+  Counts count_all(Count what) const {
     Counts counts{std::vector<unsigned long long>(replicas_),
                   std::vector<unsigned long long>(replicas_)};
 #pragma omp parallel for schedule(dynamic) num_threads(threads_now(options_, threads_))
     for (std::uint32_t b = 0; b < word_groups_; ++b) {
-      count_group(words_[b], with_signs, counts.unequal.data() + std::size_t{b} * kReplicas,
-                  counts.up.data() + std::size_t{b} * kReplicas);
+      unsigned long long* unequal = counts.unequal.data() + std::size_t{b} * kReplicas;
+      unsigned long long* up = counts.up.data() + std::size_t{b} * kReplicas;
+      if (what == Count::spins) {
+        count_group(words_[b], layout_.has_signs, unequal, up);
+      } else {
+        Words products = words_[b];
+        for (std::uint32_t& word : products) word ^= word >> 1;
+        count_group(products, false, unequal, up);
+      }
     }
     return counts;
   }
 
   // The replica exchange of step `step`: replicas of two word groups exchange their bits.
   void exchange(std::uint32_t step) {
-    const Counts counts = count_all(layout_.has_signs);
+    const Counts counts = count_all(Count::spins);
     const SumUnits units = sum_units();
     std::vector<std::int64_t> sums(replicas_);
     for (std::size_t r = 0; r < replicas_; ++r) {
@@ -277,7 +276,7 @@ class CpuEngine final : public MultispinEngine {
       }
     }
     for (std::size_t k = 0; is_swendsen_wang() && k < kReplicas / 2; ++k) {
-      const PairSums& sums = scratch.swendsen_wang.pairs[k];
+      const ClusterSums& sums = scratch.swendsen_wang.pairs[k];
       const std::uint64_t values[] = {sums.square, sums.cross, sums.weight_square};
       for (std::size_t kind = 0; kind < 3; ++kind) {
         if (pair_sums_[kind].empty()) continue;

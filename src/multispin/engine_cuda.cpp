@@ -147,7 +147,6 @@ std::vector<CudaEngine::Run> CudaEngine::runs_of(Members members) {
 std::vector<bool> CudaEngine::advance_all(Members members, const Schedule& schedule,
                                           std::uint64_t cycles) {
   if (members.empty()) return {};
-  for (const CudaEngine* e : members) e->checked_steps(schedule, cycles);
   CudaEngine& first = *members.front();
   DeviceBatch& batch = *first.batch_;
   if (members.size() == 1 && !first.in_step()) {

@@ -105,25 +105,6 @@ void MultispinEngine::change_cluster(ClusterUpdate cluster) {
   make_weighted_sums();
 }
 
-std::uint64_t MultispinEngine::checked_steps(const Schedule& schedule, std::uint64_t cycles) const {
-  if (schedule.cluster > 0 && !spec_.model.is_ferromagnet()) {
-    throw Error(ExitCode::usage,
-                fmt::format("schedule {}: the multispin engine has no cluster updates with "
-                            "couplings of -1 (take the bytespin engine, or schedule 1:0)",
-                            to_string(schedule)));
-  }
-  return check_steps(schedule, cycles);
-}
-
-void MultispinEngine::report_overlaps(const unsigned long long* unequal,
-                                      const unsigned long long* up, Observation& out) const {
-  const SumUnits units = sum_units();
-  for (std::size_t r = 0; r < replicas_; r += 2) {
-    out.overlap.push_back(-units.magnetisation(up[r]));
-    out.link_overlap.push_back(units.bond_sum(unequal[r]));
-  }
-}
-
 std::uint32_t MultispinEngine::hot_replicas() const {
   std::uint32_t hot = 0;
   for (std::uint32_t r = 0; r < kReplicas; ++r) {

@@ -44,15 +44,8 @@ class MultispinEngine : public EngineBase {
   std::uint32_t hot_replicas() const;  // of each word group, a bit each
 
   void change_cluster(ClusterUpdate cluster);
-  // check_steps(), and Error(usage) for cluster updates with couplings of -1.
-  std::uint64_t checked_steps(const Schedule& schedule, std::uint64_t cycles) const;
   // Whether overlaps of replicas are measured.
   bool has_overlaps() const { return !spec_.model.is_ferromagnet() || spec_.exchange; }
-  // Adds the overlaps, from counts for each word group: [word groups][32], of which the even ones
-  // count, for a replica and the next, the bonds (unequal) and the sites (up) where their product
-  // is -1.
-  void report_overlaps(const unsigned long long* unequal, const unsigned long long* up,
-                       Observation& out) const;
 
   // The place of a word group within its next step: of a sweep, or of cluster updates.
   struct Place {

@@ -41,8 +41,8 @@ nb::object array_of(std::vector<T> values) {
 
 // A long call: it runs without the GIL, calls Python's `progress` (None, or a function of the
 // cycles done since its last call) and, in the main thread, checks for signals about 20 times a
-// second. In a forked child it runs in a thread of its own, because the parent's OpenMP threads do
-// not exist there and the main thread would wait for them.
+// second. In a forked child a new thread makes the call, because the parent's OpenMP threads do not
+// exist there and the main thread would wait for them.
 class LongCall {
  public:
   explicit LongCall(nb::object progress = nb::none());

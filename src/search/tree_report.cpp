@@ -243,8 +243,8 @@ std::string tree_text(const StudyConfig& config, const TreeResult& result,
   if (!result.alone) out += "\nz: the difference in standard errors.";
   if (result.orders) {
     out +=
-        "\ntransition: the order at the higher temperature. Below it the lower temperature has no\n"
-        "meaning of its own.";
+        "\ntransition: the order at the higher temperature. The lower temperature is not a second\n"
+        "transition.";
   }
   out +=
       "\nThe tree condition (analysis/README.md) needs no sizes: Tc is where lambda = 1 on bare\n"

@@ -154,9 +154,9 @@ class TreeSearch {
       for (const TreeWork& high : works_) {
         const auto tc = high.data.p == work.data.p ? high.data.accepted_tc() : std::nullopt;
         if (!high.done || !tc || work.data.below > tc->value) continue;
-        work.data.reasons.push_back(
-            fmt::format("it lies below the {}'s, and needs lattices of {:.2g} sites",
-                        to_string(high.data.order), work.sites()));
+        work.data.reasons.push_back(fmt::format(
+            "its temperature is below that of the {} and needs lattices of {:.2g} sites",
+            to_string(high.data.order), work.sites()));
         work.done = true;
         break;
       }
@@ -226,7 +226,7 @@ std::string tree_refusal(const StudyConfig& config) {
     return "rule swap makes pairs of shortcuts that join the same two places: no tree";
   }
   const Interactions& of = config.model.interactions;
-  if (of.has_field()) return "it is for spins without a field";
+  if (of.has_field()) return "the tree condition is for spins without a field";
   const bool uniform = of.couplings == CouplingKind::ferromagnet ||
                        (of.couplings == CouplingKind::antiferromagnet && !of.on_shortcuts);
   if (!uniform && !of.on_shortcuts) {

@@ -165,7 +165,7 @@ class CoupledCpuEngine final : public CoupledEngine {
   // Brings all systems to `steps` steps beyond step_; false where they were stopped before.
   bool advance_to(const Schedule& schedule, std::uint64_t steps);
   std::vector<std::int64_t> energy_sums();
-  void exchange(std::uint64_t step);
+  void exchange(std::uint32_t step);
 
   const EngineOptions options_;
   const int threads_;
@@ -210,17 +210,9 @@ bool CoupledCpuEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
   if (!schedule.exchange) {
     if (!advance_to(schedule, steps)) return false;
   } else {
-    // All systems stand at the exchange step of a cycle before any of them makes it.
-    const std::uint64_t each = schedule.steps_per_cycle();
-    const std::uint64_t least = *std::min_element(ahead_.begin(), ahead_.end());
-    std::atomic<bool> stopped{false};
-    StopWatch watch(options_, stopped);  // a cycle may be too short for those of its systems
-    for (std::uint64_t end = least / each * each + each; end <= steps; end += each) {
-      if (!advance_to(schedule, end - 1)) return false;
-      exchange(step_ + end - 1);
-      std::fill(ahead_.begin(), ahead_.end(), static_cast<std::uint32_t>(end));
-      if (end < steps && watch.ends(each * plan_.sites * systems_)) return false;
-    }
+    const auto before = [&](std::uint64_t end) { return advance_to(schedule, end); };
+    const auto then = [&](std::uint32_t step) { exchange(step); };
+    if (!advance_with_exchange(options_, schedule, steps, before, then)) return false;
   }
   if (!all_arrived(steps)) return false;
   step_ += steps;
@@ -240,11 +232,10 @@ std::vector<std::int64_t> CoupledCpuEngine::energy_sums() {
   return sums;
 }
 
-void CoupledCpuEngine::exchange(std::uint64_t step) {
-  exchange_.make_step(energy_sums(), static_cast<std::uint32_t>(step),
-                      [&](std::size_t who, std::size_t next) {
-                        std::swap_ranges(system(who), system(who) + plan_.sites, system(next));
-                      });
+void CoupledCpuEngine::exchange(std::uint32_t step) {
+  exchange_.make_step(energy_sums(), step, [&](std::size_t who, std::size_t next) {
+    std::swap_ranges(system(who), system(who) + plan_.sites, system(next));
+  });
 }
 
 bool CoupledCpuEngine::advance_to(const Schedule& schedule, std::uint64_t steps) {

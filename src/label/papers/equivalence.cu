@@ -1,10 +1,9 @@
 // Label equivalence over the whole lattice, a thread per site, in two forms:
 //
-//   label-equivalence  Hawick, Leist & Playne 2010: scanning (a site with a smaller label next to
-//   it
-//                      notes that label in the reference of its own label), analysis (references of
-//                      root labels are followed to their end), labelling (a site copies the
-//                      reference of its label)
+//   label-equivalence  Hawick, Leist & Playne 2010. Scanning: a site that has a neighbour with a
+//                      smaller label writes this label to the reference of the site's label.
+//                      Analysis: references of root labels are followed to their end. Labelling: a
+//                      site copies the reference of its label.
 //   kalentev           Kalentev et al. 2011, as Komura & Okabe 2012 and 2013 use it: labels are
 //                      their own references, which leaves two kernels: scanning and analysis
 //

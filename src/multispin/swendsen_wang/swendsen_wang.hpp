@@ -89,8 +89,8 @@ struct SwendsenWangScratch {
   std::vector<std::uint32_t> open;                       // [padded] listed bonds
   std::vector<std::unique_ptr<LabelScratch>> labellers;  // two per team member, if pairs, else one
   std::atomic<std::uint32_t> next_replica{0};
-  std::array<ClusterSums, kReplicas> sums{};    // of this call
-  std::array<PairSums, kReplicas / 2> pairs{};  // likewise, of replicas 2k and 2k + 1
+  std::array<ClusterSums, kReplicas> sums{};       // of this call
+  std::array<ClusterSums, kReplicas / 2> pairs{};  // likewise, of replicas 2k and 2k + 1
 };
 
 class SwendsenWangUpdate {
