@@ -20,7 +20,7 @@ double spread(const std::vector<double>& values) {
   return 0.5 * (*most - *least) / median(values);
 }
 
-// Of one piece: `rounds` cycles or measurements.
+// The work of one timed piece of `rounds` cycles or measurements.
 struct TimedPiece {
   double rounds = 0, seconds = 0;
   double sites = 0;          // attempted, flipped or visited
@@ -28,7 +28,8 @@ struct TimedPiece {
   ClusterSteps steps;
 };
 
-// Of all pieces, ns per site that cluster updates visited; nothing where steps were not timed.
+// Averages over all pieces, in ns per site visited by cluster updates; empty if steps were not
+// timed.
 std::optional<ClusterSteps> steps_per_site(const std::vector<TimedPiece>& pieces) {
   ClusterSteps sum;
   double sites = 0;
@@ -52,7 +53,7 @@ class GroupTimer {
       : group_(group), effort_(effort), stop_(stop) {
     for (std::uint32_t k = 0; k < group.graphs; ++k) {
       all_.push_back(k);
-      if (regular()) continue;  // of any size: it needs none
+      if (regular()) continue;  // regular lattices need no graph
       GraphSpec spec = group.graph;
       spec.seed += k;
       graphs_.push_back(std::make_unique<const Graph>(build_graph(spec)));
@@ -63,7 +64,7 @@ class GroupTimer {
   BenchRow time(const BenchUpdate& update, const DeviceLimits& limits) {
     std::unique_ptr<EngineBatch> batch = std::move(kept_);
     if (!batch || !(update == kept_for_)) {
-      batch.reset();  // there may not be room for two
+      batch.reset();  // frees memory: two batches may not fit
       batch = make(update);
     }
     for (const std::size_t k : all_) batch->engine(k).restore(states_[k]);
@@ -159,14 +160,14 @@ class GroupTimer {
   Schedule schedule_of(const BenchUpdate& update) const {
     if (!update.update) return effort_.mix.value();
     if (update.sweeps()) return {1, 0};
-    // A launch of the multispin engine or of a persistent kernel makes all updates of a cycle.
+    // One launch of the multispin engine, or of a persistent kernel, makes all updates of a cycle.
     const std::uint32_t usual =
         group_.device.index < 0 || !update.is(ClusterUpdate::wolff) ? 8 : 64;
     return {0, effort_.cluster_updates > 0 ? effort_.cluster_updates : usual};
   }
 
-  // `repeats` pieces of at least `seconds` each, after a warm-up that finds how many rounds that
-  // takes. An engine prepares in its first round what it needs.
+  // Times `repeats` pieces of at least `seconds` each. The warm-up before them finds the number of
+  // rounds in a piece and includes what an engine prepares on its first use.
   template <class F>
   std::vector<TimedPiece> time_pieces(EngineBatch& batch, const F& run) const {
     std::uint64_t rounds = 1;
@@ -212,7 +213,7 @@ class GroupTimer {
     return sum;
   }
 
-  // What a measurement after each sweep adds to the sweeps, as in a run.
+  // Extra time of a measurement after each sweep, relative to the sweeps.
   double measurement_seconds(EngineBatch& batch, double sweep_seconds) const {
     const auto pieces = time_pieces(batch, [&](std::uint64_t count) {
       batch.sample(all_, {1, 0}, 1, count, [](auto...) {});
@@ -266,7 +267,8 @@ class GroupTimer {
   std::vector<std::unique_ptr<const Graph>> graphs_;
   std::vector<std::size_t> all_;       // 0 .. graphs - 1
   std::vector<EngineState> states_;    // [graphs], equilibrated
-  std::unique_ptr<EngineBatch> kept_;  // that equilibrated them; the first row has it if it suits
+  std::unique_ptr<EngineBatch> kept_;  // the batch that equilibrated them; reused for the first row
+                                       // if it has the same options
   BenchUpdate kept_for_;
 };
 
@@ -293,7 +295,7 @@ std::vector<BenchRow> run_bench(const BenchGroup& group, const BenchEffort& effo
 void compare_with_cpu(std::vector<BenchRow>& rows) {
   for (BenchRow& row : rows) {
     if (row.device == "cpu") continue;
-    // The fastest of the CPU's, where there are several methods or numbers of replicas.
+    // The fastest row of the CPU, if it has several methods or numbers of replicas.
     double best = 0;
     for (const BenchRow& other : rows) {
       if (other.device == "cpu" && same_task(row, other)) best = std::max(best, other.flips_per_ns);

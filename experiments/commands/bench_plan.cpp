@@ -27,7 +27,7 @@ std::vector<std::uint32_t> counts_of(const std::string& text, const std::string&
   return counts;
 }
 
-// Those that have the model.
+// The engines to time: those named, or all that support the model.
 std::vector<EngineKind> engines_of(const BenchOptions& options, const Model& model) {
   std::vector<EngineKind> engines;
   if (options.share_ranks && options.engine.empty()) {
@@ -73,7 +73,7 @@ std::vector<Device> all_devices() {
   return devices;
 }
 
-// An engine that was named must run on the devices that were named.
+// Error if an engine named by --engine cannot run on a device named by --device.
 std::vector<Device> devices_of(const BenchOptions& options, const BenchPlan& plan) {
   check_device_words(options.device, "--device", "all");
   if (const distributed::Transport* const ranks = shared_ranks()) {
@@ -95,7 +95,7 @@ std::vector<Device> devices_of(const BenchOptions& options, const BenchPlan& pla
   return choose(sharing_engine()).devices;
 }
 
-// Every method that was asked for. Error(usage) for a method that none of the devices has.
+// The requested methods of an engine. Error(usage) for a method that none of the devices has.
 std::vector<MethodChoice> choices_of(const BenchPlan& plan, EngineKind engine) {
   const MethodSet* const own = factory(engine).methods;
   if (own == nullptr) return {};
@@ -128,8 +128,8 @@ std::vector<BenchUpdate> updates_of(const BenchPlan& plan, const EngineTraits& e
   return updates;
 }
 
-// Without the methods that the device, or ranks, do not have. Devices and ranks that share their
-// systems make sweeps and Swendsen-Wang updates alone.
+// `updates` without those that the device or the ranks cannot make. Devices and ranks that share a
+// lattice support only sweeps and Swendsen-Wang updates.
 std::vector<BenchUpdate> updates_on(EngineKind engine, const Device& device, const GraphSpec& graph,
                                     std::vector<BenchUpdate> updates) {
   const bool team = !device.team.empty(), ranks = shared_ranks() != nullptr;
@@ -146,8 +146,8 @@ std::vector<BenchUpdate> updates_on(EngineKind engine, const Device& device, con
 
 bool has_words(EngineKind engine) { return traits(engine).word > 1; }
 
-// --replicas of the multispin engine, --systems of the others; where the multispin engine is not
-// asked for, replicas are systems.
+// Numbers of replicas for the multispin engine (--replicas) and for the others (--systems). Without
+// the multispin engine, --replicas is an alias of --systems.
 std::pair<std::vector<std::uint32_t>, std::vector<std::uint32_t>> numbers_of_systems(
     const BenchOptions& options, const std::vector<EngineKind>& engines) {
   auto replicas = counts_of(options.replicas, "--replicas");
@@ -164,7 +164,7 @@ std::pair<std::vector<std::uint32_t>, std::vector<std::uint32_t>> numbers_of_sys
   return {std::move(replicas), std::move(systems)};
 }
 
-// Enough replicas to keep the device busy, unless told how many.
+// The requested numbers of replicas, by default enough to keep the device busy.
 std::vector<std::uint32_t> replicas_of(const BenchPlan& plan, EngineKind engine,
                                        const Device& device, const GraphSpec& graph) {
   const auto threads = static_cast<std::uint32_t>(plan.effort.threads);

@@ -1,4 +1,4 @@
-// What `rewise bench` times: its options, checked, and the groups that follow from them.
+// Plans `rewise bench`: checks its options and lists the groups of measurements.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace rewise {
 
-// As typed; empty: the default that --help names in brackets.
+// Options as typed. Empty: the default given in brackets by --help.
 struct BenchOptions : ModelOptions {
   std::uint64_t dim = 2, threads = 0, repeats = 5, cluster_updates = 0, equilibrate = 100;
   std::uint64_t seed = 1;
@@ -21,7 +21,7 @@ struct BenchOptions : ModelOptions {
   bool json = false, share_ranks = false;
 };
 
-// Everything that was asked for, checked.
+// The checked options.
 struct BenchPlan {
   std::vector<EngineKind> engines;
   std::vector<Update> updates;
@@ -35,11 +35,11 @@ struct BenchPlan {
   Model model;
 };
 
-// Error(usage) naming the option; Error(device) where a device that was named cannot be used, or an
-// engine that was named cannot run on it.
+// Error(usage) names the option. Error(device) if a requested device cannot be used or a requested
+// engine cannot run on it.
 BenchPlan make_bench_plan(const BenchOptions& options);
 
-// Every combination of what was asked for, engine by engine, without what a device cannot run.
+// All requested combinations, engine by engine, without those that a device cannot run.
 std::vector<BenchGroup> bench_groups(const BenchPlan& plan, const BenchOptions& options);
 
 }  // namespace rewise

@@ -36,7 +36,7 @@ std::string row_text(const BenchRow& row) {
                      replicas_text(row));
 }
 
-// The columns that say what was timed.
+// The columns that identify a measurement.
 Cells identity_cells(const BenchRow& row) {
   return {{"engine", "engine", row.engine},
           {"model", "", row.q == 0 ? "ising" : "potts"},
@@ -85,7 +85,7 @@ Cells row_cells(const BenchRow& row) {
   return cells;
 }
 
-// The steps of every row that has them, or nothing.
+// A table of the steps of cluster updates; empty if no row has them.
 std::string steps_table(const std::vector<BenchRow>& all) {
   std::vector<Cells> rows;
   for (const BenchRow& row : all) {
@@ -104,7 +104,7 @@ std::string steps_table(const std::vector<BenchRow>& all) {
 BenchRow row_of(const Json& json) {
   BenchRow row;
   row.engine = json.at("engine").get<std::string>();
-  // Runs that were saved before bench could time Potts have no model.
+  // Files of old versions, which timed Ising only, have no model.
   if (json.value("model", "ising") == "potts") row.q = json.at("q").get<std::uint32_t>();
   row.update = json.at("update").get<std::string>();
   row.method = json.at("method").get<std::string>();
@@ -206,7 +206,7 @@ BenchComparison compare_runs(const std::vector<BenchRow>& now, const std::vector
   BenchComparison comparison;
   for (const BenchRow& row : now) {
     const BenchRow* other = partner(row, then);
-    // Both must choose each other, so that no saved row is used twice.
+    // The choice must be mutual, so that no saved row is used twice.
     if (other != nullptr && partner(*other, now) == &row) {
       comparison.pairs.push_back({row, *other});
     } else {

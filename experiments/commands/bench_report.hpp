@@ -1,5 +1,5 @@
-// What `rewise bench` prints: a table, a JSON object that --vs of a later run reads, and the ratios
-// of two runs.
+// Output of `rewise bench`: a table, a JSON object (read by --vs of a later run), and the ratios of
+// two runs.
 #pragma once
 
 #include <string>
@@ -15,11 +15,11 @@ struct BenchResult {
   std::vector<BenchRow> rows;
 };
 
-// The table, the limits of the devices, and what the columns mean.
+// The table, the limits of the devices, and the meaning of the columns.
 std::string bench_table(const BenchResult& result);
 
 Json bench_json(const BenchResult& result);
-// The rows of such an object. Error(data), naming `origin`, where the text is none.
+// Reads the rows of a JSON object. Error(data), naming `origin`, if the text has another format.
 std::vector<BenchRow> bench_rows(const std::string& text, const std::string& origin);
 
 // Rows of two runs, matched by engine, update, method, schedule of a mix, device, lattice, p and

@@ -1,4 +1,4 @@
-// `rewise clusters`: how large Wolff clusters are.
+// `rewise clusters`: the size distribution of Wolff clusters.
 #include <memory>
 
 #include "experiments/commands/curve_options.hpp"

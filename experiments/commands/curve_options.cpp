@@ -47,7 +47,7 @@ CurveSpec make_spec(const CurveOptions& o) {
   spec.temperatures = parse_temperatures(o.temperature, "--temperature");
   spec.mixes = parse_mixes(o.schedule, "--schedule");
   spec.model = read_model(o);
-  // One engine for all mixes: the first that needs another than the default decides.
+  // All schedules use one engine: that of the first schedule which the default does not support.
   for (const Mix& mix : spec.mixes) {
     const EngineKind engine =
         choose_engine(o.engine, spec.model, needed_cluster(mix.schedule, mix.cluster), "--engine");

@@ -21,9 +21,9 @@ struct CurveOptions : LatticeOptions, ModelOptions {
   bool linear = false, json = false, plots = true, overwrite = false;
 };
 
-// Lattice, temperatures, schedules, engine and output: what all of them have.
+// Common options: lattice, temperatures, schedules, engine and output.
 void add_curve_options(CLI::App& app, CurveOptions& options, const std::string& schedules);
-// --prepare and --equilibrate, for curves that begin in equilibrium.
+// --prepare and --equilibrate, for curves measured in equilibrium.
 void add_prepare_options(CLI::App& app, CurveOptions& options);
 
 using CurveMeasurement =

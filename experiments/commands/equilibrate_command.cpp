@@ -1,4 +1,4 @@
-// `rewise equilibrate`: how fast schedules bring hot and cold systems to equilibrium.
+// `rewise equilibrate`: approach to equilibrium from ordered and from random starts.
 #include <memory>
 
 #include "experiments/commands/curve_options.hpp"

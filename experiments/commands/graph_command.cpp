@@ -57,7 +57,7 @@ More examples:
   rewise graph --dim 3 --size 8 --couplings pm --coupling-seed 3 --out glass.edges
   rewise graph --from gephi.graphml --ignore r,g,b,degree --merge)";
 
-// What couplings and fields are given by; without name and q, which change no graph.
+// The keys of couplings and fields. Model name and q do not change a graph.
 constexpr std::span kWeightKeys = std::span(kModelKeys).subspan(2);
 
 struct GraphOptions {
@@ -68,7 +68,7 @@ struct GraphOptions {
   bool json = false, overwrite = false, full = false, bare = false;
 };
 
-// The model that the options for couplings and fields name.
+// The model given by the options for couplings and fields.
 Model weights_of(const GraphOptions& options) {
   ModelWords origin;
   for (const char* key : kModelKeys) origin[key] = setting(fmt::format("model.{}", key)).option;
@@ -127,7 +127,7 @@ Json metrics_json(const GraphMetrics& m, bool lattice) {
   return json;
 }
 
-// D ends: those of removed bonds that kept their places (graphs/bare.hpp).
+// Number of kept ends of removed bonds, D in graphs/bare.hpp.
 std::uint64_t d_ends(const Graph& graph) {
   std::uint64_t sum = 0;
   for (const SiteWeight& w : graph.weights()) sum += w.weight;
@@ -170,7 +170,7 @@ Json bare_json(const Graph& graph) {
           {"sites_with_d_ends", graph.weights().size()}};
 }
 
-// Without an error if it is 0 or unknown: the whole graph was measured, or only one sample.
+// Leaves out an error of 0 (the whole graph was measured) and an unknown one (a single sample).
 std::string metric_text(double value, double error) {
   const bool plain = error == 0 || !std::isfinite(error);
   return plain ? fmt::format("{:.6g}", value) : format_value({value, error});

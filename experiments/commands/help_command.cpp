@@ -1,4 +1,4 @@
-// `rewise help`: the keys of a study's file, from their schema.
+// `rewise help`: describes the keys of a study's file, from the schema of settings.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -25,7 +25,7 @@ More examples:
   rewise help sampling
   rewise help tc)";
 
-// "--measure of run, decorrelate"; "" if no command has it.
+// The option of a key and its commands, e.g. "--measure of run, decorrelate"; "" if there is none.
 std::string option_text(const CLI::App& program, const Setting& one) {
   if (one.option.empty()) return "";
   const auto names = commands_with(program, one.option);
@@ -38,7 +38,7 @@ std::string type_text(const Setting& one) {
   return one.unit.empty() ? one.type : fmt::format("{} ({})", one.type, one.unit);
 }
 
-// Text in lines behind a column of this width.
+// Wraps text, indented by `width` columns.
 std::string column(std::size_t width, const std::string& text) {
   std::string out;
   for (const char c : help_lines(text)) {
@@ -48,7 +48,7 @@ std::string column(std::size_t width, const std::string& text) {
   return out + "\n";
 }
 
-// The present or the old name of a key, without its table.
+// Whether `word` is the current or a former name of a key, without its table.
 bool is_called(const Setting& one, const std::string& name) {
   return name == one.key || name == one.name() || name == one.old_key ||
          name == one.old_table + "." + one.old_key;

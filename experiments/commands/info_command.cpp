@@ -1,4 +1,4 @@
-// `rewise info`: what this program was built from and what it finds on this machine.
+// `rewise info`: version, libraries and devices.
 #include <fmt/format.h>
 
 #include <memory>

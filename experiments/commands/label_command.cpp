@@ -30,7 +30,7 @@ More examples:
   rewise label friends.edges --bonds kept.txt)";
 
 ExitCode run_label(const LabelOptions& options) {
-  parse_label_method(options.method, "--method");  // complain before the work
+  parse_label_method(options.method, "--method");  // check before the work begins
   const LabelInput input = read_label_input(options);
   if (!options.out.empty()) check_label_output(input, options.out);
   const LabelResult result = label_input(input, options);

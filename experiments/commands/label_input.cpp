@@ -35,7 +35,7 @@ void refuse(const std::string& option, const std::string& given, const char* why
   if (!given.empty()) throw Error(ExitCode::usage, fmt::format("{}: {}", option, why));
 }
 
-// How pixels are joined, and in words.
+// The neighbourhood of pixels, and its description.
 PixelConnection connection_of(const LabelOptions& options, PixelConnection natural,
                               std::string& words) {
   refuse("--occupy", options.occupy, "is for graphs, not images");
@@ -70,7 +70,7 @@ LabelInput image_input(const LabelOptions& options, const std::vector<std::uint3
                       words, options.periodic ? "periodic" : "open")};
 }
 
-// Pixels from half of white on, unless a threshold is given.
+// Occupied pixels: those of at least the threshold, by default half of white.
 LabelInput read_pgm(const LabelOptions& options) {
   const GrayImage image = parse_pgm(read_text_file(options.file), options.file);
   const std::vector<double> values(image.pixels.begin(), image.pixels.end());
@@ -138,7 +138,7 @@ LabelInput read_graph_input(const LabelOptions& options) {
     refuse(options.equal ? "--equal" : "--periodic", "given", "is for images, not graphs");
   }
   if (!options.occupy.empty()) refuse("--bonds", options.bonds, "and --occupy exclude each other");
-  // Which sites are joined does not depend on the couplings.
+  // Components do not depend on the couplings.
   const Graph graph = read_graph(options.file, read_options(options.reading, true));
   LabelInput input{
       BondConfiguration(graph.lattice(), graph.sites()), graph.spec().extents, false, true,

@@ -101,7 +101,7 @@ std::string pgm_labels(const LabelInput& input, const LabelResult& result) {
   return pgm_text(image);
 }
 
-// Labels and the best time, on the CPU.
+// Labels on the CPU, with the shortest time of the repetitions.
 void label_on_cpu(const BondConfiguration& c, std::uint32_t tile, std::uint64_t repeats,
                   LabelResult& result) {
   Labeller labeller(result.method, c.lattice, c.sites, tile);
@@ -129,7 +129,7 @@ void label_on_cuda(const BondConfiguration& c, std::uint32_t tile, std::uint64_t
 #endif
 }
 
-// What `auto` reckons with: ns per site, of the slower methods.
+// Estimate for `auto`, in ns per site: that of the slower methods.
 constexpr double kLabelNanoseconds = 20;
 
 }  // namespace

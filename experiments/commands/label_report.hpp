@@ -20,10 +20,10 @@ struct LabelResult {
   std::string device;       // "cpu", "cuda:0"
   std::vector<Site> label;  // [sites]
   std::vector<Component> components;
-  // [dim] Closed lattices: a component wraps around the direction; open ones: it reaches across.
-  // Nothing without a lattice, and where bonds leave it.
+  // [dim] Whether a component wraps around a periodic lattice, or spans an open one. Empty without
+  // a lattice, and if bonds leave the lattice.
   std::optional<std::array<bool, kMaxDim>> across;
-  double seconds = 0;  // labelling alone, the best of the repetitions
+  double seconds = 0;  // of the labelling alone, the shortest of the repetitions
 };
 
 LabelResult label_input(const LabelInput& input, const LabelOptions& options);

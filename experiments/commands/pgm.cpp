@@ -19,7 +19,8 @@ class Reader {
     throw Error(ExitCode::data, fmt::format("{}: {}", name_, what));
   }
 
-  // A whole number of the header, or of a plain image; comments run from # to the line's end.
+  // Reads a whole number of the header or of a plain image. Comments run from # to the end of the
+  // line.
   std::uint64_t number(const char* what, std::uint64_t least, std::uint64_t most) {
     skip_blanks();
     const std::size_t begin = at_;
@@ -40,7 +41,7 @@ class Reader {
     return text_.substr(0, 2);
   }
 
-  // Plain bitmaps need no blanks between their digits.
+  // Digits of plain bitmaps may be written without blanks.
   std::uint16_t digit() {
     skip_blanks();
     if (at_ == text_.size() || (text_[at_] != '0' && text_[at_] != '1')) {
@@ -49,7 +50,7 @@ class Reader {
     return static_cast<std::uint16_t>(text_[at_++] - '0');
   }
 
-  // What follows the one blank behind the header; `size` bytes must be there.
+  // The data after the single blank behind the header, of at least `size` bytes.
   const unsigned char* raster(std::uint64_t size) {
     ++at_;
     if (at_ > text_.size() || text_.size() - at_ < size) {

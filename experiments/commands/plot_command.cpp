@@ -1,4 +1,4 @@
-// `rewise plot`: every plot that a study or a task file allows, by analysis/rewise/plots/plot.py.
+// `rewise plot`: all plots of a study or a task file, drawn by analysis/rewise/plots/plot.py.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -26,7 +26,7 @@ More examples:
 ExitCode run_plot(const std::string& what, const std::string& out) {
   const std::filesystem::path path(what);
   if (!file_exists(path)) {
-    // The packs of a study may hold it, where the script finds it.
+    // The script also finds task files in the archives of a study.
     if (path.extension() != ".h5" || !file_exists(folder_of(path) / "../study.toml")) {
       throw Error(ExitCode::io,
                   fmt::format("'{}' does not exist (a study's folder or a task file)", what));

@@ -1,4 +1,4 @@
-// `rewise report`: the plots and the page of a study, by analysis/rewise/plots/report.py.
+// `rewise report`: plots and report.html of a study, written by analysis/rewise/plots/report.py.
 #include <fmt/format.h>
 
 #include <filesystem>

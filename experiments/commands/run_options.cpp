@@ -83,7 +83,7 @@ void add_machine_options(CLI::App& app, RunOptions& o) {
   add_flag(app, "--dry-run", o.dry_run, "print the memory, disk and time it needs, nothing else");
 }
 
-// What ranks can share.
+// Checks the options for a lattice shared by ranks.
 void check_shared(const TaskSpec& spec, const RunOptions& options) {
   if (!factory(spec.engine).shares()) {
     throw Error(ExitCode::usage,
@@ -137,7 +137,8 @@ void check_run_options(const CLI::App& app, RunOptions& options) {
   refuse_beside(app, "--graph", {"--dim", "--size", "--p", "--rule", "--parity", "--graph-seed"});
   options.engine = engine_name_now(options.engine, "--engine");
   refuse_few_cluster_options(app, run_cluster(options));
-  if (options.engine == "auto" && options.share_ranks) {  // which share no word groups
+  // Ranks cannot share the words of the multispin engine.
+  if (options.engine == "auto" && options.share_ranks) {
     const auto schedule = schedule_or_auto(options.schedule, "--schedule");
     const bool bits = schedule && schedule->cluster == 0 &&
                       read_model(options).kind == ModelKind::ising && options.graph.empty() &&
@@ -180,7 +181,7 @@ TaskSpec run_spec(const RunOptions& options) {
   if (schedule) {
     spec.schedule = *schedule;
   } else if (!has_cluster_updates(spec.engine)) {
-    spec.schedule = {1, 0};  // it has no other update
+    spec.schedule = {1, 0};  // the bitlattice engine has no cluster updates
   }
   spec.schedule.exchange = options.exchange;
   if (options.exchange && spec.temperatures.size() < 2) {

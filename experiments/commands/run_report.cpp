@@ -31,7 +31,7 @@ double updates_per_ns(const TaskData& task) {
   return seconds > 0 ? provenance_number(task, "work.updates") / seconds * 1e-9 : 0;
 }
 
-// Seconds of the steps of cluster updates that label; null where there were none.
+// Seconds of the steps of cluster updates that label clusters; null without such updates.
 Json steps_json(const TaskData& task) {
   Json json;
   double sum = 0;
@@ -43,7 +43,7 @@ Json steps_json(const TaskData& task) {
   return sum > 0 ? json : Json(nullptr);
 }
 
-// Estimates of one temperature by name.
+// Estimates at one temperature, by name.
 Json estimates_json(const TemperatureResult& r) {
   Json row;
   for (std::size_t k = 0; k < observables().size(); ++k) {
@@ -67,22 +67,22 @@ Json estimates_json(const TemperatureResult& r) {
   return row;
 }
 
-// The same keys without numbers.
+// Replaces all numbers by null.
 Json without_numbers(Json json) {
   for (auto& value : json) value = value.is_object() ? without_numbers(value) : Json(nullptr);
   return json;
 }
 
-// A lower bound has no error, and stands where the numbers are refused, too.
+// A lower bound has no error. It is shown even if a check rejects the values.
 std::string shown_tau(Value v, const RunCheck& check) {
   if (!std::isfinite(v.value) || (!check.ok() && std::isfinite(v.error))) return "-";
   return std::isfinite(v.error) ? format_value(v) : "> " + two_digits(v.value);
 }
 
-// "-" where a check refuses it.
+// The value, or "-" if a check rejects it.
 std::string shown(Value v, const RunCheck& check) { return check.ok() ? printed(v) : "-"; }
 
-// Few-cluster updates have two parameters more than others.
+// The cluster update, with the parameters of few-cluster updates.
 std::string cluster_text(const TaskData& task) {
   const auto& key = task.configuration;
   const std::string& name = key.at("sampling.cluster");
@@ -92,7 +92,7 @@ std::string cluster_text(const TaskData& task) {
                      key.at("sampling.few_cluster_flip"));
 }
 
-// What the improved estimators say, where there are more than <C>/N.
+// Results of improved estimators, if the update provides more than <C>/N.
 std::string improved_table(const CheckedRun& run, int q) {
   if (!std::isfinite(run.results.front().clusters.m4.value)) return "";
   std::vector<std::vector<std::string>> rows{{"T", "m^2", "m^4", "U"}};
@@ -111,7 +111,7 @@ std::string improved_table(const CheckedRun& run, int q) {
   return out;
 }
 
-// Overlaps of pairs of replicas, where there are some.
+// Overlaps of pairs of replicas; empty without couplings.
 std::string overlap_table(const CheckedRun& run) {
   if (run.results.front().overlaps.empty()) return "";
   std::vector<std::vector<std::string>> rows{{"T"}};

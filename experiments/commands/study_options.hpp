@@ -1,4 +1,4 @@
-// The frame of the subcommands that run a study (tc, sweep): options, the study's folder, and the
+// Common part of the subcommands that run a study (tc, sweep): options, the study's folder, and the
 // steps before and after the tasks.
 #pragma once
 

@@ -24,7 +24,7 @@ namespace {
 
 struct Column {
   const char* name;
-  double (*value)(const Work& work);  // since the engine was made
+  double (*value)(const Work& work);  // total since the engine was constructed
 };
 constexpr Column kColumns[] = {
     {"cluster", [](const Work& w) { return w.cluster_seconds; }},
@@ -61,7 +61,7 @@ EngineState equilibrium(const Json& request, const Graph& graph, EngineKind kind
     engine->advance({0, 1}, 1);
   }
   Observation seen;
-  engine->measure(seen);  // Other updates do not accept pending cluster sums.
+  engine->measure(seen);  // other updates refuse pending cluster sums
   return engine->save();
 }
 
