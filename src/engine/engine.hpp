@@ -59,6 +59,7 @@ struct EngineSpec {
   // Also sums over pairs of clusters (label/cluster_pairs.hpp): Swendsen-Wang updates of the
   // multispin engine on a CPU. The trajectory does not depend on it.
   bool cluster_pairs = false;
+  std::uint64_t first_pair_step = 0;  // steps before it, as of equilibration, add nothing to them
 };
 
 // Options that affect speed but not the trajectory.

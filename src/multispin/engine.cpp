@@ -253,7 +253,7 @@ class CpuEngine final : public MultispinEngine {
 
   void prepare_clusters() {
     if (is_swendsen_wang()) {
-      if (!swendsen_wang_) swendsen_wang_.emplace(graph_, layout_, spec_.cluster_pairs);
+      if (!swendsen_wang_) swendsen_wang_.emplace(graph_, layout_, spec_);
     } else if (!wolff_) {
       wolff_.emplace(graph_, layout_, options_);
     }

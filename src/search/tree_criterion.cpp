@@ -141,6 +141,13 @@ double pilot_ratio(const TreeWork& work, double length) {
   return std::pow(kPilotRatio * length, work.rule.dim) > kHuge ? kHugeRatio : kPilotRatio;
 }
 
+// Whether a few lattices are enough. Sums over pairs of clusters vary more between updates than
+// sums over clusters do, so that differences between large lattices matter less.
+bool averages_itself(const TreeWork& work) {
+  constexpr double large = 1u << 17;
+  return work.rule.is_glass() && work.sites() > large;
+}
+
 // Sets temperatures over [low, high] in u.
 void lay_pilots(TreeWork& work) {
   work.temperatures.clear();
@@ -149,9 +156,9 @@ void lay_pilots(TreeWork& work) {
     work.temperatures.push_back(rounded(tree_temperature(work.rule, u)));
   }
   work.measure = kPilotMeasure;
-  work.graphs = work.sites() > kHuge                  ? kHugePilots
-                : work.rule.rewire && near_root(work) ? kTreePilotGraphs
-                                                      : kFewPilots;
+  work.graphs = work.sites() > kHuge || averages_itself(work) ? kHugePilots
+                : work.rule.rewire && near_root(work)         ? kTreePilotGraphs
+                                                              : kFewPilots;
   work.rows.clear();
   work.fit = {3, false, 0};
 }
@@ -279,9 +286,9 @@ void begin_last(TreeWork& work) {
   const double of_update = kOfLast / kOfPilots * of_pilots * kPilotMeasure * work.sites(),
                of_lattice = std::max(low - of_pilots, kLeastDisorder * all) * work.sites();
   work.equilibrate = std::max(work.equilibrate, equilibration(work.data.length));
-  const auto measure = [](double updates) {
-    return static_cast<std::uint64_t>(
-        std::clamp(std::round(updates), double{kLeastMeasure}, double{kMostMeasure}));
+  const auto measure = [&work](double updates) {
+    const auto least = static_cast<double>(averages_itself(work) ? kPilotMeasure : kLeastMeasure);
+    return static_cast<std::uint64_t>(std::clamp(std::round(updates), least, double{kMostMeasure}));
   };
   const auto sites_for = [&](std::uint64_t updates) {
     return (of_update / static_cast<double>(updates) + of_lattice) / (wanted * wanted);
@@ -295,13 +302,16 @@ void begin_last(TreeWork& work) {
                          std::max(least_edge(work.rule.dim), even_edge(ratio * work.data.length)),
                          even_edge(by_error));
   if (work.sites() >= kLimitSites) return fail(work, too_large());
-  const double least = work.sites() < kHuge ? 2 * kLeastGraphs : kLeastGraphs;
+  const bool many = work.sites() < kHuge && !averages_itself(work);
+  const double least = many ? 2 * kLeastGraphs : kLeastGraphs;
   const double room = least * work.sites() * wanted * wanted - of_lattice;
   if (room > 0) work.measure = std::min(work.measure, measure(1.5 * of_update / room));
   work.last = true;
   const double graphs = std::ceil(0.7 * sites_for(work.measure) / work.sites());
   work.graphs = static_cast<std::uint32_t>(std::clamp(graphs, least, double{kGraphs}));
-  if (work.rule.rewire && work.sites() < kMostSites) work.graphs = std::max(work.graphs, 24u);
+  if (work.rule.rewire && work.sites() < kMostSites && !averages_itself(work)) {
+    work.graphs = std::max(work.graphs, 24u);
+  }
   const double missed = tree_finite_size(pilot_edge / work.data.length, work.rule.order);
   lay_last(work, pilot, std::min(0.5 * missed, 0.1));
 }

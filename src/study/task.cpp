@@ -149,6 +149,7 @@ EngineSpec engine_spec(const TaskSpec& spec) {
   engine.exchange = spec.schedule.exchange;
   engine.start = spec.start;
   engine.cluster_pairs = spec.cluster_pairs;
+  engine.first_pair_step = spec.equilibrate * spec.schedule.steps_per_cycle();
   return engine;
 }
 

@@ -194,3 +194,24 @@ TEST_CASE("without weights there are no sums with weights") {
   CHECK(engine->save().bytes.size() > plain->save().bytes.size());
   CHECK(engine->trajectory_hash() == plain->trajectory_hash());
 }
+
+TEST_CASE("steps before first_pair_step add nothing to sums over pairs of clusters") {
+  GraphSpec of{{16, 16}, 0.2, Rule::rewire, 6};
+  of.bare = true;
+  const Graph bare = build_graph(of);
+  EngineSpec spec = spec_of({2.5}, 32);
+  spec.cluster_pairs = true;
+  const auto all = make_multispin_engine(bare, spec, {});
+  spec.first_pair_step = 6;
+  const auto later = make_multispin_engine(bare, spec, {});
+  Observation first, expected, seen;
+  all->advance({2, 1}, 2);
+  all->measure(first);
+  all->advance({2, 1}, 3);
+  all->measure(expected);
+  later->advance({2, 1}, 5);
+  later->measure(seen);
+  CHECK(seen.pair_size == expected.pair_size);
+  CHECK(seen.pair_size != first.pair_size);
+  CHECK(seen.cluster_size != expected.cluster_size);  // these are of all steps
+}

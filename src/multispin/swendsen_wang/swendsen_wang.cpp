@@ -417,7 +417,7 @@ void SwendsenWangUpdate::run(const Address& at, Threshold bond, std::uint32_t co
         ahead[r] = n + 1;
       }
       if (skips) continue;
-      if (at_once_ == 2) {
+      if (at_once_ == 2 && here.step >= first_pair_step_) {
         scratch.pairs[first_of / 2] +=
             labellers[0]->pairs.sums(labellers[0]->runs, labellers[1]->runs,
                                      g.weight_before.empty() ? nullptr : g.weight_before.data());

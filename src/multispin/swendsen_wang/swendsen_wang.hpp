@@ -20,6 +20,7 @@
 #include <memory>
 #include <vector>
 
+#include "src/engine/engine.hpp"
 #include "src/label/cluster_pairs.hpp"
 #include "src/label/cluster_sums.hpp"
 #include "src/label/run_table.hpp"
@@ -95,9 +96,11 @@ struct SwendsenWangScratch {
 
 class SwendsenWangUpdate {
  public:
-  // pairs: also sums over pairs of clusters of replicas 2k and 2k + 1.
-  SwendsenWangUpdate(const Graph& graph, const Layout& layout, bool pairs)
-      : geometry_(graph, layout), at_once_(pairs ? 2 : 1) {}
+  // EngineSpec::cluster_pairs: also sums over pairs of clusters of replicas 2k and 2k + 1.
+  SwendsenWangUpdate(const Graph& graph, const Layout& layout, const EngineSpec& spec)
+      : geometry_(graph, layout),
+        at_once_(spec.cluster_pairs ? 2 : 1),
+        first_pair_step_(spec.first_pair_step) {}
 
   // `count` updates of all replicas by a team, from step at.step on; replica r has made ahead[r] of
   // them already, and where the team was stopped it may be fewer than `count` at the end.
@@ -112,6 +115,7 @@ class SwendsenWangUpdate {
 
   const SwendsenWangGeometry geometry_;
   const std::uint32_t at_once_;  // replicas that a thread labels together
+  const std::uint64_t first_pair_step_;
 };
 
 // Step 1 for words [first, last) of every plane, multiples of 2; and for listed bonds
