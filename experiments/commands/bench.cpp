@@ -61,7 +61,7 @@ class GroupTimer {
     equilibrate();
   }
 
-  BenchRow time(const BenchUpdate& update, const DeviceLimits& limits) {
+  BenchRow time(const BenchUpdate& update) {
     std::unique_ptr<EngineBatch> batch = std::move(kept_);
     if (!batch || !(update == kept_for_)) {
       batch.reset();  // frees memory: two batches may not fit
@@ -90,7 +90,6 @@ class GroupTimer {
           cluster_sites / (rounds * updates * systems * static_cast<double>(graph().sites()));
     }
     if (update.is(ClusterUpdate::swendsen_wang)) row.steps = steps_per_site(pieces);
-    if (update.update) share(*update.update, seconds_per_update, limits, row);
     if (schedule.cluster == 0) {
       row.measure_per_sweep = measurement_seconds(*batch, seconds_per_update) / seconds_per_update;
     }
@@ -237,24 +236,6 @@ class GroupTimer {
     return row;
   }
 
-  void share(Update update, double seconds, const DeviceLimits& limits, BenchRow& row) const {
-    const std::vector<std::uint32_t>& extents = group_.graph.extents;
-    double bytes = regular() ? least_bitlattice_bytes(extents, group_.replicas) : 0;
-    for (const auto& graph : graphs_) {
-      bytes += least_bytes(group_.engine, update, *graph, group_.replicas);
-    }
-    if (bytes > 0) {
-      row.bytes_per_update = bytes;
-      if (limits.copy_rate > 0) row.copy_share = bytes / seconds / limits.copy_rate;
-    }
-    if (limits.integer_rate > 0) {
-      const double each = regular()
-                              ? least_bitlattice_instructions(static_cast<int>(extents.size()))
-                              : least_instructions(group_.engine, update, graph());
-      row.integer_share = 1e9 * row.flips_per_ns * each / limits.integer_rate;
-    }
-  }
-
   void check_stop() const {
     if (!stop_.stop_requested()) return;
     throw Error(ExitCode::interrupted,
@@ -281,12 +262,12 @@ bool same_task(const BenchRow& a, const BenchRow& b) {
 }  // namespace
 
 std::vector<BenchRow> run_bench(const BenchGroup& group, const BenchEffort& effort,
-                                const DeviceLimits& limits, const StopToken& stop,
+                                const StopToken& stop,
                                 const std::function<void(const BenchRow&)>& done) {
   GroupTimer timed(group, effort, stop);
   std::vector<BenchRow> rows;
   for (const BenchUpdate& update : group.updates) {
-    rows.push_back(timed.time(update, limits));
+    rows.push_back(timed.time(update));
     done(rows.back());
   }
   return rows;
