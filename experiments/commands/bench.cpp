@@ -25,21 +25,7 @@ struct TimedPiece {
   double rounds = 0, seconds = 0;
   double sites = 0;          // attempted, flipped or visited
   double cluster_sites = 0;  // of these, by cluster updates
-  ClusterSteps steps;
 };
-
-// Averages over all pieces, in ns per site visited by cluster updates; empty if steps were not
-// timed.
-std::optional<ClusterSteps> steps_per_site(const std::vector<TimedPiece>& pieces) {
-  ClusterSteps sum;
-  double sites = 0;
-  for (const TimedPiece& piece : pieces) {
-    sum += piece.steps;
-    sites += piece.cluster_sites;
-  }
-  if (sum.flip <= 0) return std::nullopt;
-  return 1e9 / sites * sum;
-}
 
 std::vector<double> seconds_per_round(const std::vector<TimedPiece>& pieces) {
   std::vector<double> values;
@@ -89,7 +75,6 @@ class GroupTimer {
       row.cluster_fraction =
           cluster_sites / (rounds * updates * systems * static_cast<double>(graph().sites()));
     }
-    if (update.is(ClusterUpdate::swendsen_wang)) row.steps = steps_per_site(pieces);
     if (schedule.cluster == 0) {
       row.measure_per_sweep = measurement_seconds(*batch, seconds_per_update) / seconds_per_update;
     }
@@ -191,8 +176,6 @@ class GroupTimer {
       const Work after = work_of(batch);
       piece.rounds = static_cast<double>(rounds);
       piece.cluster_sites = static_cast<double>(after.cluster_sites - before.cluster_sites);
-      piece.steps = after.steps;
-      piece.steps += -1.0 * before.steps;
       piece.sites =
           static_cast<double>(after.local_attempts - before.local_attempts) + piece.cluster_sites;
       pieces.push_back(piece);
@@ -207,7 +190,6 @@ class GroupTimer {
       const Work work = batch.engine(k).work();
       sum.local_attempts += work.local_attempts;
       sum.cluster_sites += work.cluster_sites;
-      sum.steps += work.steps;
     }
     return sum;
   }

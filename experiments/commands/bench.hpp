@@ -69,7 +69,6 @@ struct BenchRow {
   std::optional<double> cluster_fraction;   // Wolff: mean cluster over N
   std::optional<double> measure_per_sweep;  // local updates: a measurement over a sweep
   std::optional<double> over_cpu;           // flips_per_ns over that of the CPU's row
-  std::optional<ClusterSteps> steps;        // of updates that label, where timed: ns per site
   std::uint32_t q = 0;                      // states of Potts; 0: Ising
 };
 

@@ -54,14 +54,6 @@ Cell number_cell(std::string name, std::string head, const std::optional<double>
           value ? fmt::format(format, *value) : "-"};
 }
 
-// ns per site.
-Cells steps_cells(const ClusterSteps& steps) {
-  return {number_cell("activate", "activate", steps.activate, "{:.3g}"),
-          number_cell("label", "label", steps.label, "{:.3g}"),
-          number_cell("merge", "merge", steps.merge, "{:.3g}"),
-          number_cell("flip", "flip", steps.flip, "{:.3g}")};
-}
-
 Cells row_cells(const BenchRow& row) {
   Cells cells = identity_cells(row);
   const Cells more{
@@ -70,26 +62,9 @@ Cells row_cells(const BenchRow& row) {
       number_cell("us_per_update", "us/update", row.us_per_update, "{:.3g}"),
       number_cell("cluster_fraction", "<C>/N", row.cluster_fraction, "{:.2g}"),
       number_cell("measure_per_sweep", "measure", row.measure_per_sweep, "{:.2f}"),
-      number_cell("over_cpu", "x cpu", row.over_cpu, "{:.3g}"),
-      {"steps_ns", "", row.steps ? cells_json(steps_cells(*row.steps)) : Json(nullptr)}};
+      number_cell("over_cpu", "x cpu", row.over_cpu, "{:.3g}")};
   cells.insert(cells.end(), more.begin(), more.end());
   return cells;
-}
-
-// A table of the steps of cluster updates; empty if no row has them.
-std::string steps_table(const std::vector<BenchRow>& all) {
-  std::vector<Cells> rows;
-  for (const BenchRow& row : all) {
-    if (!row.steps) continue;
-    rows.push_back({text_cell("update", update_text(row)),
-                    text_cell("device", row.device),
-                    text_cell("size", extents_text(row.extents)),
-                    {"", "p", row.p}});
-    const Cells steps = steps_cells(*row.steps);
-    rows.back().insert(rows.back().end(), steps.begin(), steps.end());
-  }
-  if (rows.empty()) return "";
-  return "\nSteps of updates that label, ns per site:\n" + cells_table(rows);
 }
 
 BenchRow row_of(const Json& json) {
@@ -144,8 +119,7 @@ std::string bench_table(const BenchResult& result) {
          "found or Swendsen-Wang visited, per ns; median, and half of the range. us/update: one "
          "sweep,\n"
          "cluster update or cycle of a mix, of one replica. measure: a measurement over a sweep.\n"
-         "x cpu: flips/ns over those of the CPU's row.\n" +
-         steps_table(result.rows);
+         "x cpu: flips/ns over those of the CPU's row.\n";
 }
 
 Json bench_json(const BenchResult& result) {
