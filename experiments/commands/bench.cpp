@@ -25,21 +25,7 @@ struct TimedPiece {
   double rounds = 0, seconds = 0;
   double sites = 0;          // attempted, flipped or visited
   double cluster_sites = 0;  // of these, by cluster updates
-  ClusterSteps steps;
 };
-
-// Averages over all pieces, in ns per site visited by cluster updates; empty if steps were not
-// timed.
-std::optional<ClusterSteps> steps_per_site(const std::vector<TimedPiece>& pieces) {
-  ClusterSteps sum;
-  double sites = 0;
-  for (const TimedPiece& piece : pieces) {
-    sum += piece.steps;
-    sites += piece.cluster_sites;
-  }
-  if (sum.flip <= 0) return std::nullopt;
-  return 1e9 / sites * sum;
-}
 
 std::vector<double> seconds_per_round(const std::vector<TimedPiece>& pieces) {
   std::vector<double> values;
@@ -61,7 +47,7 @@ class GroupTimer {
     equilibrate();
   }
 
-  BenchRow time(const BenchUpdate& update, const DeviceLimits& limits) {
+  BenchRow time(const BenchUpdate& update) {
     std::unique_ptr<EngineBatch> batch = std::move(kept_);
     if (!batch || !(update == kept_for_)) {
       batch.reset();  // frees memory: two batches may not fit
@@ -89,8 +75,6 @@ class GroupTimer {
       row.cluster_fraction =
           cluster_sites / (rounds * updates * systems * static_cast<double>(graph().sites()));
     }
-    if (update.is(ClusterUpdate::swendsen_wang)) row.steps = steps_per_site(pieces);
-    if (update.update) share(*update.update, seconds_per_update, limits, row);
     if (schedule.cluster == 0) {
       row.measure_per_sweep = measurement_seconds(*batch, seconds_per_update) / seconds_per_update;
     }
@@ -192,8 +176,6 @@ class GroupTimer {
       const Work after = work_of(batch);
       piece.rounds = static_cast<double>(rounds);
       piece.cluster_sites = static_cast<double>(after.cluster_sites - before.cluster_sites);
-      piece.steps = after.steps;
-      piece.steps += -1.0 * before.steps;
       piece.sites =
           static_cast<double>(after.local_attempts - before.local_attempts) + piece.cluster_sites;
       pieces.push_back(piece);
@@ -208,7 +190,6 @@ class GroupTimer {
       const Work work = batch.engine(k).work();
       sum.local_attempts += work.local_attempts;
       sum.cluster_sites += work.cluster_sites;
-      sum.steps += work.steps;
     }
     return sum;
   }
@@ -237,24 +218,6 @@ class GroupTimer {
     return row;
   }
 
-  void share(Update update, double seconds, const DeviceLimits& limits, BenchRow& row) const {
-    const std::vector<std::uint32_t>& extents = group_.graph.extents;
-    double bytes = regular() ? least_bitlattice_bytes(extents, group_.replicas) : 0;
-    for (const auto& graph : graphs_) {
-      bytes += least_bytes(group_.engine, update, *graph, group_.replicas);
-    }
-    if (bytes > 0) {
-      row.bytes_per_update = bytes;
-      if (limits.copy_rate > 0) row.copy_share = bytes / seconds / limits.copy_rate;
-    }
-    if (limits.integer_rate > 0) {
-      const double each = regular()
-                              ? least_bitlattice_instructions(static_cast<int>(extents.size()))
-                              : least_instructions(group_.engine, update, graph());
-      row.integer_share = 1e9 * row.flips_per_ns * each / limits.integer_rate;
-    }
-  }
-
   void check_stop() const {
     if (!stop_.stop_requested()) return;
     throw Error(ExitCode::interrupted,
@@ -281,12 +244,12 @@ bool same_task(const BenchRow& a, const BenchRow& b) {
 }  // namespace
 
 std::vector<BenchRow> run_bench(const BenchGroup& group, const BenchEffort& effort,
-                                const DeviceLimits& limits, const StopToken& stop,
+                                const StopToken& stop,
                                 const std::function<void(const BenchRow&)>& done) {
   GroupTimer timed(group, effort, stop);
   std::vector<BenchRow> rows;
   for (const BenchUpdate& update : group.updates) {
-    rows.push_back(timed.time(update, limits));
+    rows.push_back(timed.time(update));
     done(rows.back());
   }
   return rows;

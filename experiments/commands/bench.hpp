@@ -13,7 +13,6 @@
 #include <string>
 #include <vector>
 
-#include "experiments/commands/bench_limits.hpp"
 #include "graphs/graph.hpp"
 #include "src/engine/registry.hpp"
 #include "src/store/signals.hpp"
@@ -68,19 +67,15 @@ struct BenchRow {
   double spread = 0;         // half of the pieces' range over their median
   double us_per_update = 0;  // sweep, cluster update, or cycle of a mix; of one replica
   std::optional<double> cluster_fraction;   // Wolff: mean cluster over N
-  std::optional<double> copy_share;         // least bytes per second over the device's copy
-  std::optional<double> integer_share;      // least instructions per second over what it can begin
-  std::optional<double> bytes_per_update;   // least bytes of a sweep or update of all replicas
   std::optional<double> measure_per_sweep;  // local updates: a measurement over a sweep
   std::optional<double> over_cpu;           // flips_per_ns over that of the CPU's row
-  std::optional<ClusterSteps> steps;        // of updates that label, where timed: ns per site
   std::uint32_t q = 0;                      // states of Potts; 0: Ising
 };
 
 // The rows of a group; `done` is called after each. Error(interrupted) when told to stop;
 // Error(device) where the task does not fit the device.
 std::vector<BenchRow> run_bench(const BenchGroup& group, const BenchEffort& effort,
-                                const DeviceLimits& limits, const StopToken& stop,
+                                const StopToken& stop,
                                 const std::function<void(const BenchRow&)>& done);
 
 // Fills over_cpu of rows on CUDA from the CPU's row of the same engine, update and lattice.

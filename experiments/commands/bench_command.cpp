@@ -1,5 +1,4 @@
-// `rewise bench`: times engines and updates on devices, compared with the limits of the devices and
-// with a saved run.
+// `rewise bench`: times engines and updates on devices, compared with a saved run.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +8,8 @@
 #include "experiments/commands/bench_plan.hpp"
 #include "experiments/commands/bench_report.hpp"
 #include "experiments/console/commands.hpp"
+#include "src/cuda/devices.hpp"
+#include "src/study/build_info.hpp"
 #include "src/study/parse.hpp"
 #include "src/study/progress.hpp"
 #include "src/study/shared_ranks.hpp"
@@ -20,8 +21,7 @@ constexpr const char* kBenchAbout =
     "Speeds of every engine, update and device.\n\n"
     "Example: rewise bench\n\n"
     "Times the engines' updates on equilibrated configurations, near Tc(p) unless told\n"
-    "otherwise, and prints sites per ns, us per update, the share of what the device could\n"
-    "move or compute, and the GPU's speed over the CPU's.";
+    "otherwise, and prints sites per ns, us per update, and the GPU's speed over the CPU's.";
 constexpr const char* kBenchExamples = R"(
 Lists give a row for every combination. An engine that a device cannot run is skipped,
 unless both are given: that ends with status 69.
@@ -38,6 +38,16 @@ More examples:
   mpirun -n 2 rewise bench --share-ranks --size 131072 --p 0 --device cuda
   rewise bench --size 256 --schedule 1:16          a mix of both updates as well)";
 
+std::string device_title(const Device& device, int threads) {
+  if (device.index < 0) return fmt::format("{}, {} thread(s)", cpu_name(), threads);
+  std::string title;
+  for (const CudaDevice& cuda : cuda_devices()) {
+    if (cuda.index != device.index && std::ranges::count(device.team, cuda.index) == 0) continue;
+    title += (title.empty() ? "" : " + ") + cuda.name;
+  }
+  return title;
+}
+
 BenchResult run_groups(const BenchPlan& plan, const std::vector<BenchGroup>& groups) {
   std::size_t rows = 0;
   for (const BenchGroup& group : groups) rows += group.updates.size();
@@ -48,13 +58,10 @@ BenchResult run_groups(const BenchPlan& plan, const std::vector<BenchGroup>& gro
     const bool used = std::any_of(groups.begin(), groups.end(), [&](const BenchGroup& group) {
       return group.device.name == device.name;
     });
-    if (used) result.devices.push_back(device_limits(device, plan.effort.threads));
-    if (used && shared_ranks() != nullptr) {  // every rank has one like it
-      DeviceLimits& limits = result.devices.back();
-      limits.title = fmt::format("{} x {}", shared_ranks()->size(), limits.title);
-      limits.copy_rate *= shared_ranks()->size();
-      limits.integer_rate *= shared_ranks()->size();
-    }
+    if (!used) continue;
+    std::string title = device_title(device, plan.effort.threads);
+    if (shared_ranks() != nullptr) title = fmt::format("{} x {}", shared_ranks()->size(), title);
+    result.devices.push_back({device.name, title});
   }
   std::exception_ptr failure;
   for (const BenchGroup& group : groups) {
@@ -62,15 +69,12 @@ BenchResult run_groups(const BenchPlan& plan, const std::vector<BenchGroup>& gro
         fmt::format("{}, {}, {}, p = {}, {} replicas", to_string(group.engine), group.device.name,
                     extents_text(group.graph.extents), number_text(group.graph.p), group.replicas);
     progress.stage(name);
-    const auto limits =
-        std::find_if(result.devices.begin(), result.devices.end(),
-                     [&](const DeviceLimits& l) { return l.device == group.device.name; });
     try {
       const auto done = [&](const BenchRow&) {
         progress.finished();
         progress.add(1);
       };
-      const auto timed = run_bench(group, plan.effort, *limits, stop, done);
+      const auto timed = run_bench(group, plan.effort, stop, done);
       result.rows.insert(result.rows.end(), timed.begin(), timed.end());
     } catch (const Error& error) {
       if (error.exit_code() != ExitCode::device) throw;

@@ -13,10 +13,6 @@
 namespace rewise {
 namespace {
 
-std::string percent(const std::optional<double>& share) {
-  return share ? fmt::format("{:.2g}%", 100 * *share) : "-";
-}
-
 std::string update_text(const BenchRow& row) {
   std::string text = row.update == "mix" ? "mix " + row.schedule : row.update;
   if (!row.method.empty()) text += fmt::format(" ({})", row.method);
@@ -58,47 +54,17 @@ Cell number_cell(std::string name, std::string head, const std::optional<double>
           value ? fmt::format(format, *value) : "-"};
 }
 
-// ns per site.
-Cells steps_cells(const ClusterSteps& steps) {
-  return {number_cell("activate", "activate", steps.activate, "{:.3g}"),
-          number_cell("label", "label", steps.label, "{:.3g}"),
-          number_cell("merge", "merge", steps.merge, "{:.3g}"),
-          number_cell("flip", "flip", steps.flip, "{:.3g}")};
-}
-
 Cells row_cells(const BenchRow& row) {
-  const auto& bytes = row.bytes_per_update;
   Cells cells = identity_cells(row);
   const Cells more{
       number_cell("flips_per_ns", "flips/ns", row.flips_per_ns, "{:.3g}"),
-      {"spread", "+-", plain_json(row.spread), percent(row.spread)},
+      {"spread", "+-", plain_json(row.spread), fmt::format("{:.2g}%", 100 * row.spread)},
       number_cell("us_per_update", "us/update", row.us_per_update, "{:.3g}"),
       number_cell("cluster_fraction", "<C>/N", row.cluster_fraction, "{:.2g}"),
-      {"bytes_per_update", "MB", plain_json(bytes),
-       bytes ? fmt::format("{:.3g}", 1e-6 * *bytes) : "-"},
-      {"copy_share", "of copy", plain_json(row.copy_share), percent(row.copy_share)},
-      {"integer_share", "of int", plain_json(row.integer_share), percent(row.integer_share)},
       number_cell("measure_per_sweep", "measure", row.measure_per_sweep, "{:.2f}"),
-      number_cell("over_cpu", "x cpu", row.over_cpu, "{:.3g}"),
-      {"steps_ns", "", row.steps ? cells_json(steps_cells(*row.steps)) : Json(nullptr)}};
+      number_cell("over_cpu", "x cpu", row.over_cpu, "{:.3g}")};
   cells.insert(cells.end(), more.begin(), more.end());
   return cells;
-}
-
-// A table of the steps of cluster updates; empty if no row has them.
-std::string steps_table(const std::vector<BenchRow>& all) {
-  std::vector<Cells> rows;
-  for (const BenchRow& row : all) {
-    if (!row.steps) continue;
-    rows.push_back({text_cell("update", update_text(row)),
-                    text_cell("device", row.device),
-                    text_cell("size", extents_text(row.extents)),
-                    {"", "p", row.p}});
-    const Cells steps = steps_cells(*row.steps);
-    rows.back().insert(rows.back().end(), steps.begin(), steps.end());
-  }
-  if (rows.empty()) return "";
-  return "\nSteps of updates that label, ns per site:\n" + cells_table(rows);
 }
 
 BenchRow row_of(const Json& json) {
@@ -146,27 +112,14 @@ std::string bench_table(const BenchResult& result) {
   std::vector<Cells> rows;
   for (const BenchRow& row : result.rows) rows.push_back(row_cells(row));
   std::string out = cells_table(rows) + "\n";
-  for (const DeviceLimits& limits : result.devices) {
-    out += fmt::format("{}: {}; copies {:.4g} GB/s", limits.device, limits.title,
-                       1e-9 * limits.copy_rate);
-    if (limits.integer_rate > 0) {
-      out += fmt::format(", begins {:.3g} integer instructions/ns ({})", 1e-9 * limits.integer_rate,
-                         limits.integer_rate_from);
-    }
-    out += "\n";
-  }
+  for (const auto& [name, title] : result.devices) out += fmt::format("{}: {}\n", name, title);
   return out +
          "\nflips/ns: sites of all replicas that local updates attempted, Wolff flipped, "
          "few-cluster\n"
          "found or Swendsen-Wang visited, per ns; median, and half of the range. us/update: one "
          "sweep,\n"
-         "cluster update or cycle of a mix, of one replica. MB: the least that a sweep or update "
-         "of\n"
-         "all replicas must move; of copy: that per second over the device's copy rate; of int: "
-         "the\n"
-         "least instructions over what it can begin. measure: a measurement over a sweep. x cpu:\n"
-         "flips/ns over those of the CPU's row.\n" +
-         steps_table(result.rows);
+         "cluster update or cycle of a mix, of one replica. measure: a measurement over a sweep.\n"
+         "x cpu: flips/ns over those of the CPU's row.\n";
 }
 
 Json bench_json(const BenchResult& result) {
@@ -177,14 +130,8 @@ Json bench_json(const BenchResult& result) {
   json["host"] = host_name();
   json["time"] = utc_time();
   json["devices"] = Json::array();
-  for (const DeviceLimits& limits : result.devices) {
-    json["devices"].push_back(
-        {{"device", limits.device},
-         {"title", limits.title},
-         {"copy_bytes_per_second", limits.copy_rate},
-         {"integer_per_second",
-          limits.integer_rate > 0 ? Json(limits.integer_rate) : Json(nullptr)},
-         {"integer_from", limits.integer_rate_from}});
+  for (const auto& [name, title] : result.devices) {
+    json["devices"].push_back({{"device", name}, {"title", title}});
   }
   json["rows"] = Json::array();
   for (const BenchRow& row : result.rows) json["rows"].push_back(cells_json(row_cells(row)));

@@ -11,11 +11,14 @@
 namespace rewise {
 
 struct BenchResult {
-  std::vector<DeviceLimits> devices;
+  struct Device {
+    std::string name, title;  // "cuda:0", "NVIDIA H200"
+  };
+  std::vector<Device> devices;
   std::vector<BenchRow> rows;
 };
 
-// The table, the limits of the devices, and the meaning of the columns.
+// The table, the devices, and the meaning of the columns.
 std::string bench_table(const BenchResult& result);
 
 Json bench_json(const BenchResult& result);

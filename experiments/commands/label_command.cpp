@@ -1,4 +1,4 @@
-// `rewise label`: connected components of an image, an array or a graph with occupied bonds.
+// `rewise label`: connected components of an image or a graph with occupied bonds.
 #include <fmt/format.h>
 
 #include <memory>
@@ -14,18 +14,16 @@ namespace {
 constexpr const char* kLabelAbout =
     "Label connected components of an image or graph.\n\n"
     "Example: rewise label cells.pgm --threshold 100 --out labels.pgm\n\n"
-    "Labels the connected components of a PGM image, of an array in an HDF5 file (1 to\n"
-    "4 dimensions) or of a graph with occupied bonds, and prints their number, the\n"
-    "largest, a histogram of sizes, and the directions that one of them wraps or spans.\n"
+    "Labels the connected components of a PGM image or of a graph with occupied bonds, and\n"
+    "prints their number, the largest and a histogram of sizes. (Arrays of 1 to 4\n"
+    "dimensions: rewise.labels() in Python.)\n"
     "A label is the number of a component's smallest site, x fastest, counted from 0.";
 constexpr const char* kLabelExamples = R"(
-Pixels are joined with their neighbours along each direction: 4 in two dimensions, 6 in
-three. Images have open boundaries unless --periodic is given; the lattices of graph
-files are periodic. All methods give the same labels.
+Pixels are joined with their four neighbours along x and y. Images have open boundaries unless
+--periodic is given; the lattices of graph files are periodic. All methods give the same labels.
 
 More examples:
-  rewise label rock.h5:/porosity --threshold 0.4 --out labels.h5
-  rewise label segments.h5:/ids --equal --json
+  rewise label segments.pgm --equal --json
   rewise label g.h5 --occupy 0.5 --seed 7
   rewise label friends.edges --bonds kept.txt)";
 
@@ -52,12 +50,9 @@ AddedCommand add_label_command(CLI::App& program) {
   auto options = std::make_shared<LabelOptions>();
   LabelOptions& o = *options;
   CLI::App& app = add_command(program, "label", kLabelAbout, kLabelExamples);
-  add_argument(app, "file", o.file, "FILE",
-               "image (.pgm, .pbm), dataset (FILE.h5:/path) or graph (.edges,\n"
-               ".graphml, .h5)");
+  add_argument(app, "file", o.file, "FILE", "image (.pgm, .pbm) or graph (.edges, .graphml, .h5)");
   begin_group(app, "Image");
-  add_text(app, "--threshold", o.threshold, "V",
-           "join pixels of at least V [PGM: half of white;\ndataset: all but 0]");
+  add_text(app, "--threshold", o.threshold, "V", "join pixels of at least V [half of white]");
   add_flag(app, "--equal", o.equal, "join neighbours of equal value, all pixels");
   add_flag(app, "--periodic", o.periodic,
            "periodic boundaries: also join the last and first pixel");
@@ -65,7 +60,7 @@ AddedCommand add_label_command(CLI::App& program) {
   add_graph_file_options(app, o.reading, "file");
   add_text(app, "--occupy", o.occupy, "P", "share of bonds drawn as occupied [all are]");
   add_whole(app, "--seed", o.seed, 0, kMostSeed, "seed of that draw");
-  add_text(app, "--bonds", o.bonds, "FILE", "occupied bonds by number: a text, or FILE.h5:/path");
+  add_text(app, "--bonds", o.bonds, "FILE", "occupied bonds by number, a text");
   begin_group(app, "How");
   add_text(app, "--method", o.method, "WORD", label_method_help());
   add_whole(app, "--tile", o.tile, 0, kMostTile,

@@ -10,7 +10,6 @@
 #include "experiments/console/shared_options.hpp"
 #include "graphs/graph_io.hpp"
 #include "src/base/error.hpp"
-#include "src/base/h5_array.hpp"
 #include "src/label/image.hpp"
 #include "src/label/occupy.hpp"
 #include "src/study/parse.hpp"
@@ -18,33 +17,20 @@
 namespace rewise {
 namespace {
 
-// "FILE.h5:/path" -> {"FILE.h5", "/path"}; {} if the text has another form.
-std::vector<std::string> split_dataset(const std::string& address) {
-  for (const char* mark : {".h5:", ".hdf5:", ".hdf:"}) {
-    const auto at = address.find(mark);
-    if (at == std::string::npos) continue;
-    const auto colon = address.find(':', at);
-    return {address.substr(0, colon), address.substr(colon + 1)};
-  }
-  return {};
-}
-
 constexpr std::uint64_t kMostText = std::uint64_t{1} << 36;  // bytes of a list of bonds
 
 void refuse(const std::string& option, const std::string& given, const char* why) {
   if (!given.empty()) throw Error(ExitCode::usage, fmt::format("{}: {}", option, why));
 }
 
-// The neighbourhood of pixels, and its description.
-PixelConnection connection_of(const LabelOptions& options, PixelConnection natural,
-                              std::string& words) {
+// The neighbourhood of pixels, and its description. `half`: half of white.
+PixelConnection connection_of(const LabelOptions& options, double half, std::string& words) {
   refuse("--occupy", options.occupy, "is for graphs, not images");
   refuse("--bonds", options.bonds, "is for graphs, not images");
   refuse("--first-site", options.reading.first_site, "is for graphs, not images");
   refuse("--ignore", options.reading.ignore, "is for graphs, not images");
   refuse("--merge", options.reading.merge ? "given" : "", "is for graphs, not images");
-  PixelConnection connection = natural;
-  connection.periodic = options.periodic;
+  PixelConnection connection{PixelRule::threshold, half, options.periodic};
   if (options.equal) {
     refuse("--threshold", options.threshold, "and --equal exclude each other");
     connection.rule = PixelRule::equal;
@@ -52,59 +38,27 @@ PixelConnection connection_of(const LabelOptions& options, PixelConnection natur
     return connection;
   }
   if (!options.threshold.empty()) {
-    connection.rule = PixelRule::threshold;
     connection.threshold = parse_number(options.threshold, "--threshold");
   }
-  words = connection.rule == PixelRule::nonzero
-              ? "those that are not 0"
-              : fmt::format("those of at least {:g}", connection.threshold);
+  words = fmt::format("those of at least {:g}", connection.threshold);
   return connection;
-}
-
-LabelInput image_input(const LabelOptions& options, const std::vector<std::uint32_t>& extents,
-                       const std::vector<double>& values, const PixelConnection& natural) {
-  std::string words;
-  const PixelConnection connection = connection_of(options, natural, words);
-  return {image_configuration(extents, values, connection), extents, true, options.periodic,
-          fmt::format("{}, {} pixels, {}, {} boundaries", options.file, extents_text(extents),
-                      words, options.periodic ? "periodic" : "open")};
 }
 
 // Occupied pixels: those of at least the threshold, by default half of white.
 LabelInput read_pgm(const LabelOptions& options) {
   const GrayImage image = parse_pgm(read_text_file(options.file), options.file);
   const std::vector<double> values(image.pixels.begin(), image.pixels.end());
-  const double half = std::ceil((image.most + 1) / 2.0);
-  return image_input(options, {image.width, image.height}, values,
-                     {PixelRule::threshold, half, false});
+  const std::vector<std::uint32_t> extents{image.width, image.height};
+  std::string words;
+  const PixelConnection connection =
+      connection_of(options, std::ceil((image.most + 1) / 2.0), words);
+  return {image_configuration(extents, values, connection), extents, true, options.periodic,
+          fmt::format("{}, {} pixels, {}, {} boundaries", options.file, extents_text(extents),
+                      words, options.periodic ? "periodic" : "open")};
 }
 
-LabelInput read_array(const LabelOptions& options, const std::vector<std::string>& address) {
-  const h5::NumberArray array = h5::read_numbers(address[0], address[1]);
-  constexpr double exact = 9007199254740992.0;  // 2^53
-  if (options.equal && array.whole &&
-      std::ranges::any_of(array.values, [](double v) { return std::abs(v) >= exact; })) {
-    throw Error(ExitCode::data,
-                fmt::format("{}: --equal does not tell whole numbers from 2^53 on apart; number "
-                            "them anew (Python: rewise.labels, which does, or numpy.unique)",
-                            options.file));
-  }
-  std::vector<std::uint32_t> extents;
-  for (auto extent = array.dims.rbegin(); extent != array.dims.rend(); ++extent) {
-    if (*extent > kMaxSites) {
-      throw Error(ExitCode::data, fmt::format("{}: {} elements in one direction are too many",
-                                              options.file, *extent));
-    }
-    extents.push_back(static_cast<std::uint32_t>(*extent));
-  }
-  return image_input(options, extents, array.values, {});
-}
-
-// Bond numbers from a text of whole numbers, or from a dataset.
+// Bond numbers from a text of whole numbers.
 std::vector<double> bond_list(const std::string& source) {
-  if (const auto address = split_dataset(source); !address.empty()) {
-    return h5::read_numbers(address[0], address[1]).values;
-  }
   std::vector<double> numbers;
   const std::string text = read_text_file(source, kMostText, Pipes::allowed);
   for (std::size_t at = 0;;) {
@@ -160,18 +114,16 @@ LabelInput read_graph_input(const LabelOptions& options) {
 }  // namespace
 
 LabelInput read_label_input(const LabelOptions& options) {
-  if (const auto address = split_dataset(options.file); !address.empty()) {
-    return read_array(options, address);
-  }
   const std::string ending = std::filesystem::path(options.file).extension();
   if (ending == ".pgm" || ending == ".pbm") return read_pgm(options);
   if (ending == ".edges" || ending == ".graphml" || ending == ".h5") {
     return read_graph_input(options);
   }
-  throw Error(ExitCode::usage,
-              fmt::format("'{}' is neither an image (.pgm, .pbm), a dataset (FILE.h5:/path) nor a "
-                          "graph (.edges, .graphml, .h5)",
-                          options.file));
+  throw Error(
+      ExitCode::usage,
+      fmt::format("'{}' is neither an image (.pgm, .pbm) nor a graph (.edges, .graphml, .h5); "
+                  "arrays are labelled by rewise.labels() in Python",
+                  options.file));
 }
 
 }  // namespace rewise

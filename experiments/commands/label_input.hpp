@@ -1,4 +1,4 @@
-// Input of `rewise label`: an image, an array, or a graph with occupied bonds.
+// Input of `rewise label`: an image or a graph with occupied bonds.
 #pragma once
 
 #include <cstdint>

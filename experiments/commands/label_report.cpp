@@ -12,7 +12,6 @@
 #include "src/base/h5.hpp"
 #include "src/base/table.hpp"
 #include "src/base/utf8.hpp"
-#include "src/label/spanning.hpp"
 #include "src/study/device_choice.hpp"
 #if defined(REWISE_HAVE_CUDA)
 #include "src/label/papers/components_cuda.hpp"
@@ -20,8 +19,6 @@
 
 namespace rewise {
 namespace {
-
-constexpr const char* kAxes[kMaxDim] = {"x", "y", "z", "w"};
 
 bool larger(const Component& a, const Component& b) {
   return a.size != b.size ? a.size > b.size : a.label < b.label;
@@ -48,16 +45,6 @@ Totals totals_of(const LabelResult& result) {
     if (totals.largest.size == 0 || larger(c, totals.largest)) totals.largest = c;
   }
   return totals;
-}
-
-std::string across_text(const LabelInput& input, const LabelResult& result) {
-  std::string yes;
-  for (std::size_t k = 0; k < input.extents.size(); ++k) {
-    if (!(*result.across)[k]) continue;
-    if (!yes.empty()) yes += ", ";
-    yes += kAxes[k];
-  }
-  return yes.empty() ? "no direction" : yes;
 }
 
 std::vector<std::byte> h5_labels(const LabelInput& input, const LabelResult& result) {
@@ -154,10 +141,6 @@ LabelResult label_input(const LabelInput& input, const LabelOptions& options) {
     label_on_cuda(c, asked, options.repeat, device, result);
   }
   result.components = components_of(result.label);
-  if (c.lattice.dim > 0 && c.extra.empty()) {
-    result.across =
-        input.periodic ? wrapped_directions(c) : spanned_directions(c.lattice, result.label);
-  }
   return result;
 }
 
@@ -174,11 +157,6 @@ Json label_json(const LabelInput& input, const LabelResult& result) {
   json["largest_label"] = totals.largest.size > 0 ? Json(totals.largest.label) : Json(nullptr);
   json["mean_size"] =
       totals.sites > 0 ? Json(totals.square / static_cast<double>(totals.sites)) : Json(nullptr);
-  Json across = nullptr;
-  for (std::size_t k = 0; result.across && k < input.extents.size(); ++k) {
-    across.push_back((*result.across)[k]);
-  }
-  json[input.periodic ? "wraps" : "spans"] = across;
   json["histogram"] = Json::array();
   for (const auto& [size, count] : histogram(result)) json["histogram"].push_back({size, count});
   json["method"] = to_string(result.method);
@@ -200,10 +178,6 @@ std::string label_text(const LabelInput& input, const LabelResult& result) {
                        what, 100 * totals.largest.size / sites, totals.largest.label);
     out += fmt::format("mean size           {:.6g} (of the component of a random {})\n",
                        totals.square / sites, input.image ? "pixel" : "site");
-  }
-  if (result.across) {
-    out += fmt::format("{:<20}{}\n", input.periodic ? "wraps around" : "spans",
-                       across_text(input, result));
   }
   // By powers of two: 1, 2-3, 4-7, ..
   std::vector<std::vector<std::string>> rows{{"size", "components", what}};

@@ -1,9 +1,7 @@
 // Output of `rewise label`: the table of components, and files of labels.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,9 +18,6 @@ struct LabelResult {
   std::string device;       // "cpu", "cuda:0"
   std::vector<Site> label;  // [sites]
   std::vector<Component> components;
-  // [dim] Whether a component wraps around a periodic lattice, or spans an open one. Empty without
-  // a lattice, and if bonds leave the lattice.
-  std::optional<std::array<bool, kMaxDim>> across;
   double seconds = 0;  // of the labelling alone, the shortest of the repetitions
 };
 

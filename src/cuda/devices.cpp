@@ -15,7 +15,6 @@ void require_device(int) { throw Error(ExitCode::device, cuda_report().reason_no
 
 std::vector<CudaDevice> cuda_devices() { return {}; }
 
-double copy_rate(const CudaDevice&) { throw Error(ExitCode::device, cuda_report().reason_none); }
 double free_memory(int) { throw Error(ExitCode::device, cuda_report().reason_none); }
 
 }  // namespace rewise

@@ -6,10 +6,8 @@
 #include <mutex>
 #include <string>
 
-#include "src/cuda/device_buffer.hpp"
 #include "src/cuda/device_memory.hpp"
 #include "src/cuda/devices.hpp"
-#include "src/cuda/stream.hpp"
 
 namespace rewise {
 namespace {
@@ -41,10 +39,6 @@ CudaDevice describe(int index, bool tried) {
   device.major = properties.major;
   device.minor = properties.minor;
   device.multiprocessors = properties.multiProcessorCount;
-  int kilohertz = 0;
-  if (cudaDeviceGetAttribute(&kilohertz, cudaDevAttrClockRate, index) == cudaSuccess) {
-    device.clock = 1e3 * kilohertz;
-  }
   if (tried) device.reason_unfit = why_unfit(index);
   return device;
 }
@@ -116,37 +110,6 @@ std::vector<CudaDevice> cuda_devices() {
 double free_memory(int device) {
   check_cuda(cudaSetDevice(device), "choosing the device");
   return static_cast<double>(free_device_memory());
-}
-
-double copy_rate(const CudaDevice& device) {
-  constexpr int kCopies = 4;  // timed together, because one copy is too short
-  check_cuda(cudaSetDevice(device.index), "choosing the device");
-  std::size_t free = 0, total = 0;
-  check_cuda(cudaMemGetInfo(&free, &total), "asking for the device's memory");
-  const std::size_t bytes = std::min<std::size_t>(std::size_t{1} << 30, free / 4);
-  DeviceBuffer<unsigned char> from(bytes), to(bytes);
-  CudaStream stream;
-  from.clear(stream.get());
-  cudaEvent_t begin = nullptr, end = nullptr;
-  check_cuda(cudaEventCreate(&begin));
-  check_cuda(cudaEventCreate(&end));
-  float best = 0;  // ms
-  for (int repeat = 0; repeat < 4; ++repeat) {
-    check_cuda(cudaEventRecord(begin, stream.get()));
-    for (int k = 0; k < kCopies; ++k) {
-      check_cuda(
-          cudaMemcpyAsync(to.data(), from.data(), bytes, cudaMemcpyDeviceToDevice, stream.get()),
-          "copying within the device");
-    }
-    check_cuda(cudaEventRecord(end, stream.get()));
-    stream.wait();
-    float milliseconds = 0;
-    check_cuda(cudaEventElapsedTime(&milliseconds, begin, end));
-    if (repeat == 1 || (repeat > 1 && milliseconds < best)) best = milliseconds;
-  }
-  cudaEventDestroy(begin);
-  cudaEventDestroy(end);
-  return 2.0 * kCopies * static_cast<double>(bytes) / (1e-3 * best);
 }
 
 }  // namespace rewise

@@ -14,7 +14,6 @@ struct CudaDevice {
   std::uint64_t memory = 0;  // bytes in all
   int major = 0, minor = 0;  // compute capability
   int multiprocessors = 0;
-  double clock = 0;          // Hz, the highest
   std::string reason_unfit;  // why this build's kernels cannot run on it; "" if they can
 };
 
@@ -25,17 +24,6 @@ struct CudaReport {
   std::vector<CudaDevice> devices;
   std::string reason_none;  // one line on why there is no device to use; "" if there is one
 };
-
-// 32-bit integer instructions per second: multiprocessors x clock x lanes (64 per multiprocessor up
-// to compute capability 9, 128 from 10 on).
-inline double integer_rate(const CudaDevice& device) {
-  const int lanes = device.major >= 10 ? 128 : 64;
-  return device.multiprocessors * device.clock * lanes;
-}
-
-// Bytes read and written per second by a copy within the device's memory, the best of a few; takes
-// some tens of ms. Throws Error(device).
-double copy_rate(const CudaDevice& device);
 
 // Bytes available for buffers on the device. Throws Error(device).
 double free_memory(int device);

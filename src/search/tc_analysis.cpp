@@ -193,14 +193,13 @@ void collapse(const PointData& point, PointResult& result) {
     const double reach = std::min(near->value - t[0], t[t.size() - 1] - near->value);
     range = std::min(range, reach * std::pow(curves.back().sites, result.exponents.y));
   }
-  CollapseOptions options{true, false, range, 4};
-  const auto enough = static_cast<Eigen::Index>(options.degree) + 2;
+  constexpr Eigen::Index enough = kCollapseDegree + 2;
   for (const JackknifeCurve& curve : curves) {
     const Eigen::ArrayXd x =
         (curve.temperature - near->value) * std::pow(curve.sites, result.exponents.y);
     if (!(range > 0) || (x.abs() <= range).count() < enough) return;
   }
-  const Collapse found = fit_collapse(curves, {near->value, result.exponents.y, 0}, options);
+  const Collapse found = fit_collapse(curves, near->value, result.exponents.y, range);
   if (!found.converged) return;
   result.collapse = found;
   result.collapse_range = range;
@@ -208,7 +207,7 @@ void collapse(const PointData& point, PointResult& result) {
   // S is chi^2 over its degrees of freedom, which fluctuates by sqrt(2 / dof); beyond two of these
   // it is bad. A curve has many points, but only as many independent ones as simulated temperatures
   // within the range. The polynomial takes degree + 1 of them, Tc and y two.
-  double dof = -(options.degree + 1 + 2);
+  double dof = -(kCollapseDegree + 1 + 2);
   for (std::size_t k = 0; k < curves.size(); ++k) {
     dof +=
         static_cast<double>(std::ranges::count_if(point.sizes[k].plan.temperatures, [&](double t) {

@@ -188,11 +188,9 @@ TEST_CASE("bench lists CUDA rows beside the CPU's, with their ratio", "[gpu]") {
     if (row["device"] == "cpu") continue;
     ++on_cuda;
     CHECK(row["over_cpu"] > 0);
-    CHECK(row["integer_share"] > 0);
-    CHECK(row["integer_share"] < 1);
-    if (row["update"] == "wolff") continue;
-    CHECK(row["copy_share"] > 0);
-    if (row["update"] != "swendsen-wang") CHECK(row["measure_per_sweep"] >= 0);
+    if (row["update"] == "metropolis" || row["update"] == "glauber") {
+      CHECK(row["measure_per_sweep"] >= 0);
+    }
   }
   CHECK(on_cuda == 2 * 4 * rewise::cuda_devices().size());
 
