@@ -34,7 +34,7 @@ __global__ void start_group(std::uint32_t* packed, int vec,
       start_word(start.seed, start.who, site, start.hot_replicas);
 }
 
-// A value per thread; blockIdx.y: slot and kind, blockIdx.z: graph.
+// One value per thread; blockIdx.y is slot and kind, blockIdx.z the graph.
 __global__ void lay_out(const __grid_constant__ SumLayout layout, SumUnits units,
                         const std::int64_t* bonds, unsigned long long* counts, std::byte* sums) {
   const std::uint32_t r = blockIdx.x * blockDim.x + threadIdx.x, graph = blockIdx.z;

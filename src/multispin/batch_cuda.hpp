@@ -1,6 +1,6 @@
-// Small kernels around the updates: the step counter on the device, from which captured cycles take
-// their step numbers; the words of one word group apart from those that lie beside it, and its
-// first ones; and what several measurements have counted as the series have it.
+// Small kernels that a batch needs beside its updates: they set the step counter on the device
+// (captured cycles read their step numbers from it), copy the words of one word group out of and
+// into a pack, set the first configuration, and turn counts of measurements into sums.
 #pragma once
 
 #include <cstddef>
@@ -16,13 +16,14 @@ namespace rewise::multispin {
 void launch_set_step(std::uint32_t* step, std::uint32_t value, cudaStream_t stream);
 void launch_add_steps(std::uint32_t* step, std::uint32_t steps, cudaStream_t stream);
 
-// `packed`: at the word group's first word, vec apart; `apart`: [words].
+// Copy a word group out of its pack and back. `packed`: its first word; its words are vec apart.
+// `apart`: [words].
 void launch_take_group(const std::uint32_t* packed, std::uint32_t words, int vec,
                        std::uint32_t* apart, cudaStream_t stream);
 void launch_put_group(std::uint32_t* packed, std::uint32_t words, int vec,
                       const std::uint32_t* apart, cudaStream_t stream);
 
-// What a word group starts from (rules.hpp), of lattices and graphs without one.
+// The parameters of a word group's first configuration (rules.hpp).
 struct GroupStart {
   Lattice lattice;
   std::uint64_t colour_base[2];  // first slot of each colour
@@ -33,15 +34,17 @@ struct GroupStart {
 void launch_start_group(std::uint32_t* packed, int vec, const GroupStart& start,
                         cudaStream_t stream);
 
-// Counts of some measurements, [slots][kinds][graphs * replicas], and the sums that they become:
-// of each graph and kind those of all slots, [slots][replicas], one behind the other in so few
-// bytes that all fit.
+// The layout of sums of several measurements. Counts, [slots][kinds][graphs * replicas], become
+// sums, [graphs][kinds][slots][replicas]. All values of a kind have the same width, the smallest
+// that holds the largest possible value.
 struct SumLayout {
   static constexpr std::uint32_t kMostKinds = 7;
-  std::uint32_t graphs, replicas;   // of each
-  std::uint32_t slots, kinds;       // 0: unequal bonds, 1: spins up; the rest as they are
-  std::uint32_t bytes[kMostKinds];  // of a value: 2, 4 or 8
-  std::uint32_t bytes_before[kMostKinds + 1];  // of a replica's values of the kinds before
+  std::uint32_t graphs, replicas;  // replicas of a graph
+  // A slot is one measurement. Kind 0 counts unequal bonds and becomes the sum over bonds, kind 1
+  // counts spins up and becomes the magnetisation; the others are copied.
+  std::uint32_t slots, kinds;
+  std::uint32_t bytes[kMostKinds];             // width of a value: 2, 4 or 8
+  std::uint32_t bytes_before[kMostKinds + 1];  // sum of the widths of lower kinds
 
   RW_HD std::size_t place(std::size_t graph, std::size_t kind) const {
     return (graph * bytes_before[kinds] + bytes_before[kind]) * replicas * slots;
@@ -49,7 +52,8 @@ struct SumLayout {
   std::size_t bytes_in_all() const { return place(graphs, 0); }
 };
 
-// `bonds`: [graphs], in place of those of `units`. Clears the counts.
+// Converts counts into sums and clears the counts. `bonds`: [graphs], used instead of that of
+// `units`.
 void launch_lay_out(const SumLayout& layout, SumUnits units, const std::int64_t* bonds,
                     unsigned long long* counts, std::byte* sums, cudaStream_t stream);
 

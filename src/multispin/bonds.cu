@@ -1,4 +1,4 @@
-// Which lattice bonds are gone (bonds_cuda.hpp).
+// Marks removed lattice bonds (bonds_cuda.hpp).
 #include "src/multispin/bonds.cuh"
 
 namespace rewise::multispin {

@@ -1,4 +1,4 @@
-// Launches over what the graphs of a batch have each: a graph per blockIdx.y.
+// Launch configuration for items of all graphs of a batch: one graph per blockIdx.y.
 #pragma once
 
 #include <cstdint>

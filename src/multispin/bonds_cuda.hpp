@@ -1,6 +1,6 @@
-// The bonds by which the graphs of a batch differ from their lattice, on the device: what the
-// tables of cluster updates are made from there. Memory: a bit per lattice bond and graph, 4 bytes
-// per rewired bond beside its ends (device_graphs.hpp).
+// The bonds by which the graphs of a batch differ from their lattice, in device memory. Tables of
+// cluster updates are made from them. Memory: a bit per lattice bond and graph, and 4 bytes per
+// rewired bond in addition to its ends (device_graphs.hpp).
 #pragma once
 
 #include <cstddef>
@@ -19,9 +19,9 @@ namespace rewise::multispin {
 struct DeviceBonds {
   Lattice lattice;
   DeviceLattice places;
-  std::uint32_t graphs = 0, rewired_most = 0;  // most: of a graph
+  std::uint32_t graphs = 0, rewired_most = 0;  // largest number of rewired bonds of a graph
   const std::uint32_t* rewired = nullptr;      // numbers of the rewired bonds, graph by graph
-  DevicePairs ends;                            // their slots; where a graph's begin
+  DevicePairs ends;                            // slots of their ends, and each graph's first pair
   const std::uint32_t* gone = nullptr;         // [graphs][gone_words] a bit per lattice bond
   std::size_t gone_words = 0;
 
@@ -37,7 +37,7 @@ struct DeviceBonds {
   }
 };
 
-// Of bonds [first[graph], first[graph + 1]) those of the lattice's are gone.
+// Sets the bits in `gone` of the lattice bonds among bonds [first[graph], first[graph + 1]).
 void launch_mark_gone(const DeviceBonds& bonds, const std::uint32_t* bond,
                       const std::uint32_t* first, std::uint32_t most, std::uint32_t* gone,
                       cudaStream_t stream);

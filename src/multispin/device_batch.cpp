@@ -18,25 +18,28 @@
 namespace rewise::multispin {
 namespace {
 
-constexpr std::uint32_t kMostCycles = 64;  // of one replay, a power of 4
-constexpr std::uint32_t kMostSteps = 64;   // of one replay; the cluster updates of a cycle are one
-constexpr std::uint64_t kMostLaunches = 4096;  // of the cluster updates in a CUDA graph
+constexpr std::uint32_t kMostCycles = 64;  // in a replay; a power of 4
+constexpr std::uint32_t kMostSteps =
+    64;  // in a replay; the cluster updates of a cycle count as one
+constexpr std::uint64_t kMostLaunches = 4096;  // of cluster updates in a CUDA graph
 constexpr std::size_t kMostCaptured = 64;
-constexpr std::uint64_t kMostQueued = 1024;  // launches of a captured group of measurements, about
-// Measurements of a group: many of few replicas.
+constexpr std::uint64_t kMostQueued =
+    1024;  // approximate launches in a captured group of measurements
+// Number of measurements in a group: the fewer replicas, the more.
 constexpr std::size_t kLeastSlots = 16, kMostSlots = 64, kManySums = 1 << 19;
 
 std::size_t slots_for(std::uint64_t replicas) {
   return std::clamp<std::size_t>(kManySums / replicas, kLeastSlots, kMostSlots);
 }
 
-// Of batches' sums. Never taken down: the driver may be gone by then.
+// Page-locked memory for sums. Never destroyed, because the driver may have ended before static
+// destructors run.
 PinnedStock& pinned_stock() {
   static PinnedStock& stock = *new PinnedStock(16, 1u << 30);
   return stock;
 }
 
-// Host times of a device's events.
+// Converts events of a device to times of the host's clock.
 class DeviceClock {
  public:
   explicit DeviceClock(cudaStream_t stream) {
@@ -44,10 +47,10 @@ class DeviceClock {
     zero_.wait();
     zero_time_ = now();
   }
-  double time_of(const CudaEvent& event) const {  // reached
+  double time_of(const CudaEvent& event) const {  // the event must have completed
     return zero_time_ + event.seconds_since(zero_);
   }
-  // Of the current device, `device`; never taken down.
+  // The clock of `device`, which must be the current one. Never destroyed.
   static const DeviceClock& of(int device, cudaStream_t stream) {
     static auto& clocks = *new std::map<int, DeviceClock>;
     static std::mutex mutex;
@@ -81,8 +84,8 @@ DeviceBatch::DeviceBatch(std::vector<EngineView> engines, const EngineOptions& o
   make_exchange();
 }
 
-// Other threads' batches go on: nothing here waits for the device as a whole, unless spins were
-// lent to readers whose streams are not known.
+// Waits only for this batch's stream, so that batches of other threads go on; if readers on unknown
+// streams have addresses of the spins, waits for the whole device.
 DeviceBatch::~DeviceBatch() {
   cudaSetDevice(device_);
   if (lent_) {
@@ -93,7 +96,7 @@ DeviceBatch::~DeviceBatch() {
   for (Shelf& shelf : shelves_) pinned_stock().give(std::move(shelf.fetched));
 }
 
-// Spins, planes, graphs; before anything is allocated.
+// Checks the memory for spins, planes and graphs before any of it is allocated.
 void DeviceBatch::check_memory() const {
   std::uint64_t need = 0, replicas = 0;
   for (const EngineView& e : engines_) {
@@ -260,7 +263,7 @@ void DeviceBatch::queue_cycles(const GraphRange& range, const Schedule& schedule
 
 std::uint32_t DeviceBatch::queue_steps(const GraphRange& range, std::uint32_t step,
                                        const Schedule& schedule, std::uint32_t cycles) {
-  // Cycles without cluster updates run into one another.
+  // Sweeps of consecutive cycles without cluster updates can be fused.
   const bool pure = schedule.cluster == 0;
   const std::uint32_t sweeps = pure ? cycles * schedule.local : schedule.local;
   for (std::uint32_t cycle = 0; cycle < (pure ? 1 : cycles); ++cycle) {
@@ -306,7 +309,7 @@ void DeviceBatch::make_shelves() {
   if (kinds_ >= kinds()) return;
   const PooledMemory pooled;
   stream_.wait();
-  captured_.clear();  // which have the places of the sums
+  captured_.clear();  // captured graphs contain addresses of the old sums
   kinds_ = kinds();
   for (Shelf& shelf : shelves_) {
     shelf.counts = DeviceBuffer<unsigned long long>(place(slots_, 0));
@@ -336,7 +339,7 @@ void DeviceBatch::queue_clusters(const GraphRange& range, std::size_t slot, std:
                "copying cluster sums");
     check_cuda(cudaMemsetAsync(from, 0, count, stream_.get()), "clearing");
   };
-  // Kinds lie one behind the other.
+  // Kinds are stored one after the other.
   if (range.count == graphs()) return close(0, sums.bytes());
   for (std::size_t kind = 0; kind < sums.size() / replicas_; ++kind) close(kind, bytes);
 }
@@ -512,7 +515,7 @@ void DeviceBatch::end_group(std::size_t slots, std::size_t shelf, std::uint64_t 
   if (busy_) ended_.record(stream_.get());
 }
 
-// Values of a kind have as many bytes as its largest possible one needs.
+// The width of a kind is that of its largest possible value.
 SumLayout DeviceBatch::layout(std::size_t slots, std::uint64_t updates) const {
   const auto at_most = [](double most) {
     return narrow_bytes<std::uint64_t>(

@@ -1,12 +1,12 @@
-// The graphs of a batch on one CUDA device, with their spins: queues the kernels of whole ranges of
-// graphs on one stream and waits only where a caller needs numbers.
+// The graphs and spins of a batch on one CUDA device. Kernels for ranges of graphs are queued on
+// one stream; the host waits only when a caller needs numbers.
 //
-// A few cycles are captured once, with step numbers counted from a number on the device, and
-// replayed: a sweep costs the host nothing. Within them small systems do their sweeps in a row in a
-// block's shared memory; of others the regular and the modified cells of a colour run side by side.
-// Short cycles are captured with the measurements after them; what several have counted is made
-// into sums on the device, in the order in which series keep them, and fetched in one copy, while
-// the host has what was measured before.
+// A few cycles are captured as a CUDA graph and replayed, so that a sweep takes no time of the
+// host. Step numbers are relative to a counter on the device. Small systems make several sweeps in
+// a block's shared memory; for larger ones, the regular and the modified cells of a colour are
+// updated concurrently. Short cycles are captured together with the measurements after them. The
+// device turns the counts of several measurements into sums, in the order of the series, and one
+// copy fetches them while the host processes those before.
 #pragma once
 
 #include <cstddef>
@@ -35,39 +35,39 @@ namespace rewise::multispin {
 
 class DeviceBatch {
  public:
-  // Error(device) where the device's memory is too small: how much is needed, what to reduce.
-  // What `engines` refer to must outlive the batch's work.
+  // Error(device) if the device's memory is too small; the text says how much is needed and what to
+  // reduce. The objects to which `engines` refer must outlive the batch.
   DeviceBatch(std::vector<EngineView> engines, const EngineOptions& options);
   ~DeviceBatch();
 
   int device() const { return device_; }
   const EngineOptions& options() const { return options_; }
-  Pace pace;  // of whatever ran last
+  Pace pace;  // of the last run
   std::uint32_t graphs() const { return graphs_->graphs(); }
 
-  // The tables of cluster updates, where the schedule has some and there are none yet.
+  // Makes the tables of cluster updates, if the schedule needs them and they do not exist yet.
   void prepare(const Schedule& schedule);
-  // Before updates of another kind, which the engines say.
+  // Must be called before the engines change to another kind of cluster update.
   void drop_cluster_tables();
-  // Queues `cycles` cycles of a range of graphs from step `step` on.
+  // Queues cycles of a range of graphs, beginning at step `step`.
   void run(const GraphRange& range, std::uint32_t step, const Schedule& schedule,
            std::uint64_t cycles);
 
-  // Sums of some measurements, of each graph [measurement][replica]; those of graphs that were not
-  // measured mean nothing. Valid until the next ones on that shelf.
+  // Kinds of sums of measurements, for each graph [measurement][replica]; undefined for graphs that
+  // were not measured. Valid until the shelf is used again.
   enum Kind : std::size_t {
     kBondSum,
     kMagnetisation,
-    kClusters,  // sites flipped by Wolff updates; or of Swendsen-Wang updates sum n^2
+    kClusters,  // Wolff: sites flipped; Swendsen-Wang: sum of n^2 over clusters
     kQuarticLow,
-    kQuarticHigh,  // the halves of 3 (sum n^2)^2 - 2 sum n^4
-    kCross,        // with weights: sum n w
-    kWeightSquare  // and sum w^2
+    kQuarticHigh,  // low and high 64 bits of 3 (sum n^2)^2 - 2 sum n^4
+    kCross,        // graphs with weights w: sum of n w
+    kWeightSquare  // likewise, sum of w^2
   };
   struct Sums {
     const std::byte* data;
     SumLayout layout;
-    // Empty where there are none of this kind.
+    // Empty if this kind was not measured.
     template <class T>
     NarrowSpan<T> of(std::size_t graph, Kind kind) const {
       if (kind >= layout.kinds) return {};
@@ -75,53 +75,57 @@ class DeviceBatch {
               layout.bytes[kind]};
     }
   };
-  // Queues a measurement, which takes over the cluster sums so far.
+  // Queues a measurement, which includes the cluster sums since the last one.
   void measure(const GraphRange& range);
-  // The same of the products of replicas 2k and 2k + 1, all couplings taken as 1: of replica 2k the
-  // sum over bonds is their link overlap, the magnetisation minus their overlap.
+  // Queues a measurement of the products of spins of replicas 2k and 2k + 1, with all couplings
+  // taken as 1. For replica 2k the sum over bonds is then their link overlap, and the magnetisation
+  // is minus their overlap.
   void measure_products(const GraphRange& range);
-  // Queues the taking over of the cluster sums alone.
+  // Queues a measurement of the cluster sums alone.
   void close_clusters(const GraphRange& range);
-  // Of the measurements, and of cluster sums over so many updates. Waits.
+  // Waits for the measurements and returns their sums. `updates`: cluster updates in cluster sums.
   Sums fetch(std::uint64_t updates);
 
-  // Measurements by the group: each is a slot of one of two shelves, of which one is filled while
-  // the host reads the other.
-  std::size_t slots() const { return slots_; }  // of a shelf
+  // Groups of measurements. A group fills the slots of a shelf, one per measurement. There are two
+  // shelves: the device fills one while the host reads the other.
+  std::size_t slots() const { return slots_; }  // number of slots of a shelf
   void begin_group(std::size_t shelf);
-  // Queues, `slots` times, `every` cycles of a range of graphs, from step `step` on, and a
-  // measurement. `again`: groups like this one follow.
+  // Queues `every` cycles of a range of graphs and a measurement, `slots` times, beginning at step
+  // `step`. `again`: more groups with the same arguments follow.
   void sample(const GraphRange& range, std::uint32_t step, const Schedule& schedule,
               std::uint64_t every, std::size_t slots, std::size_t shelf, bool again);
-  // `updates`: cluster updates of a measurement.
+  // `updates`: number of cluster updates before each measurement.
   void end_group(std::size_t slots, std::size_t shelf, std::uint64_t updates);
-  Sums take_group(std::size_t shelf);  // waits for it
-  // Sites that Wolff updates flipped in a graph, of a group that was taken: once for each of its
-  // graphs.
+  Sums take_group(std::size_t shelf);  // waits for the group
+  // Number of sites that Wolff updates flipped in one graph of a group returned by take_group().
+  // Call it once per graph.
   std::uint64_t take_flipped(std::size_t graph, const Sums& sums);
-  // The device's time for a group that was taken, and for one of its measurements.
+  // Seconds that the device spent on a group, and on one of its measurements.
   double group_seconds(std::size_t shelf) const {
     return shelves_[shelf].ended.seconds_since(shelves_[shelf].begun);
   }
   double measure_seconds(std::size_t shelf) const {
     return shelves_[shelf].measured.seconds_since(shelves_[shelf].measuring);
   }
-  void end_groups();  // after the last one
+  void end_groups();  // call it after the last group
   void wait();
   cudaStream_t stream() const { return stream_.get(); }
 
-  // Replica exchange of some graphs: what the device counts, to the host and back. They wait.
+  // Copy the state of replica exchange of some graphs to the host and back. Both wait.
   using Exchanges = std::span<const std::pair<std::uint32_t, ReplicaExchange*>>;
   void fetch_exchanges(Exchanges of_graphs);
   void send_exchanges(Exchanges of_graphs);
 
-  // One word group's words, in slot order; `word_group` counts through the batch. They wait.
+  // Copy the words of one word group, in slot order. `word_group` is its number in the batch. Both
+  // wait.
   void read_words(std::size_t word_group, std::span<std::uint32_t> out);
   void write_words(std::size_t word_group, std::span<const std::uint32_t> words);
-  void start(std::size_t word_group, const GroupStart& from);  // queues it
-  // All word groups of a graph.
+  // Queues a kernel that sets the first configuration.
+  void start(std::size_t word_group, const GroupStart& from);
+  // The spins of all word groups of a graph.
   DeviceSpins device_spins(std::uint32_t graph);
-  // Waits. [2][replicas of a graph] on the device, until the next call: HasDeviceSpins.
+  // Measures and waits. Returns device memory, [2][replicas of a graph], valid until the next call
+  // (see HasDeviceSpins).
   std::int64_t* measure_on_device(std::uint32_t graph, const SumUnits& units);
   void wait_for_readers() const {
     choose();
@@ -130,21 +134,22 @@ class DeviceBatch {
 
  private:
   void check_memory() const;
-  void begin_piece();  // what the device is busy with until a wait, for a profile
+  void begin_piece();  // begins an interval of device work for --profile; it ends at a wait
   void end_piece();
   void count_clusters(const GraphRange& range, std::uint64_t updates);
   void replay(const GraphRange& range, const Schedule& schedule, std::uint64_t cycles);
   const CudaGraph& captured(const GraphRange& range, const Schedule& schedule,
                             std::uint32_t cycles);
-  // All of a group but its first measurement, where that is few enough launches; or nothing.
+  // The captured group without its first measurement; null if it has too many launches.
   const CudaGraph* captured_group(const GraphRange& range, const Schedule& schedule,
                                   std::uint64_t every, std::size_t shelf);
-  // By range, M, W, cycles; shelf + 1 with measurements.
+  // The key of a captured graph: range, M, W, cycles, and shelf + 1 (0 without measurements).
   using Captured = std::tuple<GraphRange, std::uint32_t, std::uint32_t, std::uint64_t, std::size_t>;
   template <class F>
   const CudaGraph& captured_as(const Captured& what, const F& queue);
   void queue_cycles(const GraphRange& range, const Schedule& schedule, std::uint32_t cycles);
-  // Cycles from step *step_ + step on; their end, which is left for others to add to *step_.
+  // Queues cycles that begin at step *step_ + step. Returns their last step relative to *step_,
+  // which the caller has to add to *step_.
   std::uint32_t queue_steps(const GraphRange& range, std::uint32_t step, const Schedule& schedule,
                             std::uint32_t cycles);
   void queue_sweeps(const GraphRange& range, std::uint32_t step, std::uint32_t count);
@@ -152,22 +157,22 @@ class DeviceBatch {
   bool is_swendsen_wang() const {
     return engines_.front().spec.cluster == ClusterUpdate::swendsen_wang;
   }
-  // Launches, about, of the cluster updates of a cycle.
+  // Approximate number of launches of the cluster updates of a cycle.
   std::uint64_t cluster_launches(std::uint32_t updates) const;
-  // Of a cycle's cluster updates as many as are captured in one CUDA graph.
+  // Number of cluster updates of a cycle that are captured in one CUDA graph.
   std::uint32_t updates_together(std::uint32_t updates) const;
   void queue_measurement(const GraphRange& range, std::size_t slot, std::size_t shelf);
   void make_exchange();
-  // The exchange step *step_, which it adds to it.
+  // Queues the exchange at step *step_ and increments *step_.
   void queue_exchange(const GraphRange& range);
   void queue_clusters(const GraphRange& range, std::size_t slot, std::size_t shelf);
-  // Room for the sums of all slots, of the kinds that there are now.
+  // Allocates memory for the sums of all slots and of the current kinds.
   void make_shelves();
   std::size_t kinds() const {
     return swendsen_wang_ ? 2 + swendsen_wang_->kinds() : wolff_ ? 3 : 2;
   }
   SumLayout layout(std::size_t slots, std::uint64_t updates) const;
-  // Where a kind of counts of a slot begins.
+  // Index of the first count of a kind in a slot.
   std::size_t place(std::size_t slot, std::size_t kind) const {
     return (slot * kinds_ + kind) * replicas_;
   }
@@ -178,39 +183,41 @@ class DeviceBatch {
   const int device_;
   const std::vector<EngineView> engines_;
   CudaStream stream_;
-  CudaBranch branch_;  // modified cells, beside the regular ones
+  CudaBranch branch_;  // for modified cells, concurrent with the regular ones
   CudaEvent begun_{true}, ended_{true};
-  bool busy_ = false;  // begun_ is recorded
-  bool lent_ = false;  // spins, to readers outside
+  bool busy_ = false;  // begun_ has been recorded
+  bool lent_ = false;  // readers outside of the engine have addresses of the spins
   std::unique_ptr<DeviceGraphs> graphs_;
   std::unique_ptr<DeviceWolffBatch> wolff_;
   std::unique_ptr<SwendsenWangBatch> swendsen_wang_;
   std::size_t replicas_ = 0;  // of the whole batch
   DeviceBuffer<std::uint32_t> spins_, step_, apart_;
-  std::optional<std::uint32_t> next_step_;  // what step_ will hold after what is queued
+  std::optional<std::uint32_t> next_step_;  // value of *step_ after all queued work
   struct Shelf {
     DeviceBuffer<unsigned long long> counts;  // [slots()][kinds_][replicas]
     SumLayout layout{};
     DeviceBuffer<std::byte> sums;
-    PinnedBuffer<std::byte> fetched;  // likewise, on the host; or more
+    PinnedBuffer<std::byte> fetched;  // copy of `sums` on the host; may be larger
     CudaEvent begun{true}, ended{true}, measuring{true}, measured{true}, copied;
   };
   Shelf shelves_[2];
-  std::size_t slots_ = 0, kinds_ = 0;         // that they have room for
-  DeviceBuffer<std::int64_t> bonds_;          // [graphs]
-  std::int64_t most_bonds_ = 0;               // of a graph
-  std::vector<unsigned long long> flipped_;   // by Wolff updates of groups, [replicas]
-  DeviceBuffer<unsigned long long> counted_;  // once measure_on_device() was called: [2][replicas]
-  DeviceBuffer<std::int64_t> of_graph_;       // of a graph, the sums from these
-  DeviceBuffer<std::uint32_t> products_;      // once measured
+  std::size_t slots_ = 0, kinds_ = 0;        // for which the shelves have memory
+  DeviceBuffer<std::int64_t> bonds_;         // [graphs]
+  std::int64_t most_bonds_ = 0;              // largest number of bonds of a graph
+  std::vector<unsigned long long> flipped_;  // [replicas] sites flipped by Wolff updates
+  // Of measure_on_device(), allocated by its first call: counts, [2][replicas], and their sums.
+  DeviceBuffer<unsigned long long> counted_;
+  DeviceBuffer<std::int64_t> of_graph_;
+  DeviceBuffer<std::uint32_t> products_;  // allocated by the first measure_products()
   struct Exchange {
     DeviceBuffer<ExchangeRule> rules;               // [graphs][T - 1]
     DeviceBuffer<std::uint32_t> mask, walker;       // DeviceExchange
     DeviceBuffer<unsigned long long> counts, sums;  // sums: [2][replicas]
-    std::vector<std::uint32_t> walkers;             // as fetched
+    std::vector<std::uint32_t> walkers;             // copy of `walker` on the host
     std::vector<unsigned long long> counted;
   } exchange_;
-  std::map<std::pair<Captured, unsigned>, CudaGraph> captured_;  // and forms of Wolff updates
+  // By key and form of the Wolff updates.
+  std::map<std::pair<Captured, unsigned>, CudaGraph> captured_;
 };
 
 }  // namespace rewise::multispin

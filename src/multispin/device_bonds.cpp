@@ -10,7 +10,7 @@ namespace rewise::multispin {
 
 BondsOnDevice::BondsOnDevice(std::span<const EngineView> engines, const DeviceGraphs& graphs,
                              cudaStream_t stream) {
-  // Of a bare lattice bonds are gone that are nowhere else.
+  // A bare lattice has removed bonds that are not rewired to other places.
   std::vector<std::size_t> rewired_of, bare_of;
   std::vector<std::uint32_t> bare_first{0};
   std::uint32_t bare_most = 0;

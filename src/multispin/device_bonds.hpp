@@ -1,4 +1,4 @@
-// Owns the bonds of a batch's graphs on the device (bonds_cuda.hpp), for as long as tables are made
+// Owns the bonds of the graphs of a batch in device memory (bonds_cuda.hpp), while tables are made
 // from them.
 #pragma once
 

@@ -8,7 +8,7 @@
 namespace rewise::multispin {
 namespace {
 
-// The host vector may go once this returns.
+// Copies to the device and waits, so that the host vector may be destroyed afterwards.
 template <class T>
 DeviceBuffer<T> upload(const std::vector<T>& host, cudaStream_t stream) {
   DeviceBuffer<T> buffer(std::span<const T>(host), stream);
@@ -16,12 +16,12 @@ DeviceBuffer<T> upload(const std::vector<T>& host, cudaStream_t stream) {
   return buffer;
 }
 
-// Of one graph's modified cells, by groups of one degree that are padded to whole warps with
-// their first cell; warps count neighbours from the batch's first.
+// The modified cells of one graph, in groups of equal degree that are padded to whole warps with
+// copies of their first cell. Indices of neighbours are relative to the first one of the batch.
 struct CellLists {
   std::span<DeviceWarp> warps;
   std::span<std::uint32_t> slot, site, neighbour;
-  std::uint64_t before = 0;            // neighbours of the graphs before it
+  std::uint64_t before = 0;            // neighbours of earlier graphs
   std::size_t cells = 0, entries = 0;  // so far
 
   static std::uint32_t padded(const ModifiedGroup& host) { return (host.cells + 31) / 32 * 32; }
@@ -48,7 +48,7 @@ struct CellLists {
   }
 };
 
-// Of any graph: without a lattice they may differ.
+// The largest value of all graphs: graphs without a lattice may differ.
 int most_colours(std::span<const EngineView> engines) {
   int most = 0;
   for (const EngineView& e : engines) most = std::max(most, e.layout.colours);
@@ -200,7 +200,7 @@ void DeviceGraphs::lay_signs(std::span<const EngineView> engines, cudaStream_t s
   for (const std::size_t c : {0, 1}) lattice_.sign[c] = sign_.data() + c * engines.size() * half;
 }
 
-// A batch's word groups have thresholds for the degrees of any of its graphs.
+// Word groups have thresholds for the degrees of all graphs of the batch.
 void DeviceGraphs::lay_thresholds(std::span<const EngineView> engines, cudaStream_t stream) {
   std::map<std::uint32_t, std::uint32_t> classes;  // by degree
   for (const EngineView& e : engines) {
@@ -261,7 +261,7 @@ void DeviceGraphs::lay_cells(std::span<const EngineView> engines, cudaStream_t s
       while (group != e.layout.modified.end() && static_cast<std::size_t>(group->colour) == c) {
         ++group;
       }
-      // Cells of many neighbours take longest: they begin first.
+      // Cells with many neighbours take longest and therefore come first.
       for (auto next = group; next != begin;) {
         --next;
         lists.add(*next, offset_of_degree_.at(next->degree),

@@ -1,8 +1,8 @@
-// The graphs of a batch laid out on the device (device_layout.hpp): what sweeps and measurements
-// read. Graphs of a batch have the same lattice, or none and as many sites.
-// Memory per graph: 4 bytes per site where cells are modified, 1 with couplings of -1, 16 + 4 k per
-// modified cell (padded to whole warps per degree), 16 per rewired bond; 128 bytes per threshold
-// and word group.
+// Owns the graphs of a batch in device memory, in the layout of device_layout.hpp, for sweeps and
+// measurements. All graphs have the same lattice, or no lattice and the same number of sites.
+// Memory per graph, in bytes: 4 per site if cells are modified, 1 per site with couplings of -1,
+// 16 + 4 k per modified cell of degree k (padded to whole warps per degree), 16 per rewired bond;
+// and 128 per threshold and word group.
 #pragma once
 
 #include <cstdint>
@@ -25,28 +25,28 @@ struct GraphRange {
 
 class DeviceGraphs {
  public:
-  // Copies what it needs; waits for the stream.
+  // Copies all it needs and waits for the stream.
   DeviceGraphs(std::span<const EngineView> engines, cudaStream_t stream);
 
   std::uint32_t graphs() const { return static_cast<std::uint32_t>(seeds_.size()); }
-  std::uint32_t word_groups() const { return word_groups_; }  // of each graph
+  std::uint32_t word_groups() const { return word_groups_; }  // per graph
   int vec() const { return vec_; }
   int colours() const { return colours_; }
   std::uint64_t sites() const { return lattice_.sites; }
-  // Words of one graph's word groups, of which the first is at graph * words().
+  // Number of words of one graph; the first word of a graph has index graph * words().
   std::size_t words() const { return first_word(word_groups_, lattice_.words, vec_); }
 
   DeviceLattice lattice(const GraphRange& range) const;
   DeviceCells cells(const GraphRange& range) const;
-  // Of step *first_step + step; `spins` of the whole batch.
+  // The sweep at step *first_step + step. `spins`: those of the whole batch.
   DeviceSweep sweep(const GraphRange& range, std::uint32_t* spins, const std::uint32_t* first_step,
                     std::uint32_t step) const;
-  // How a range's sweeps run within blocks, where it is small enough.
+  // How sweeps run in shared memory, if the systems are small enough.
   Residence residence(const GraphRange& range) const;
   std::uint32_t most_modified(int colour) const {
     return most_modified_[static_cast<std::size_t>(colour)];
   }
-  // Sums are left to the caller.
+  // The caller sets the addresses of the sums.
   DeviceMeasurement measurement(const GraphRange& range, const std::uint32_t* spins) const;
   DeviceSeeds seeds(const GraphRange& range) const;
   DevicePairs rewired_ends() const { return measurement_.pairs[1]; }
@@ -66,7 +66,7 @@ class DeviceGraphs {
   DeviceCells cells_;
   DeviceThresholds thresholds_{};
   DeviceMeasurement measurement_;
-  std::map<std::uint32_t, std::uint32_t> offset_of_degree_;  // in a word group's thresholds
+  std::map<std::uint32_t, std::uint32_t> offset_of_degree_;  // in the thresholds of a word group
   std::vector<std::uint32_t> most_modified_;                 // [colours]
   DeviceBuffer<std::uint32_t> row_neighbour_, regular_, slot_, site_, neighbour_, first_, table_,
       digits_, pair_a_[2], pair_b_[2], pair_first_[2];

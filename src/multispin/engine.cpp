@@ -1,7 +1,7 @@
-// The multispin engine on the CPU: owns the words, deals work to threads, keeps the time.
+// The multispin engine on the CPU.
 //
-// Word groups are dealt to threads, each running its whole schedule alone; where there are fewer
-// word groups than threads, the threads share every update of one word group after the other.
+// If there are at least as many word groups as threads, each thread runs whole schedules of its own
+// word groups. Otherwise all threads share every update, one word group after the other.
 #include <omp.h>
 
 #include <algorithm>
@@ -94,7 +94,7 @@ class CpuEngine final : public MultispinEngine {
     std::vector<unsigned long long> unequal, up;  // [T * R]; of products only even replicas count
   };
 
-  // Brings all word groups to `steps` steps beyond step_; false where they were stopped before.
+  // Advances all word groups to step_ + steps. Returns false if they were stopped earlier.
   bool advance_to(const Schedule& schedule, std::uint64_t steps) {
     const double start = now();
     Clock total;
@@ -124,7 +124,7 @@ class CpuEngine final : public MultispinEngine {
         total.cluster += clock.cluster;
       }
     }
-    // Thread time is shared out over the wall-clock time of the call.
+    // Splits the wall-clock time of the call in proportion to the times of the threads.
     const double seconds = now() - start, both = total.local + total.cluster;
     if (both > 0) {
       work_.local_seconds += seconds * total.local / both;
@@ -159,7 +159,8 @@ class CpuEngine final : public MultispinEngine {
     for (std::size_t r = 0; r < replicas_; ++r) {
       sums[r] = units.bond_sum(counts.unequal[r]) * kFixedOne;
     }
-    std::vector<std::uint32_t> mask(word_groups_, 0);  // of the lower temperature's word group
+    std::vector<std::uint32_t> mask(word_groups_,
+                                    0);  // indexed by the word group at the lower temperature
     exchange_.make_step(sums, step, [&](std::size_t who, std::size_t) {
       mask[who / kReplicas] |= 1u << who % kReplicas;
     });
@@ -192,10 +193,10 @@ class CpuEngine final : public MultispinEngine {
     words_[word_group] = words;
   }
 
-  // Brings a word group to `steps` steps beyond step_; false where the team was stopped before.
+  // Advances a word group to step_ + steps. Returns false if the team was stopped earlier.
   bool run(std::uint32_t b, const Schedule& schedule, std::uint64_t steps, const ThreadTeam& team,
            StopWatch& watch, Scratch& scratch, Clock& clock) {
-    // Each member counts for itself, all alike.
+    // Every member of the team counts these itself, with equal results.
     std::uint64_t done = ahead_[b];
     SweepPlace place = places_[b].sweep;
     bool stopped = false;
@@ -230,7 +231,7 @@ class CpuEngine final : public MultispinEngine {
     return !stopped;
   }
 
-  // Returns how many of `count` updates all replicas have made.
+  // Returns the number of updates, of `count`, that all replicas have completed.
   std::uint32_t update_clusters(std::uint32_t b, const Address& at, std::uint32_t count,
                                 const ThreadTeam& team, StopWatch& watch, Scratch& scratch) {
     UpdatesAhead& ahead = places_[b].ahead;
@@ -348,7 +349,8 @@ std::unique_ptr<Engine> make_multispin_engine(const Graph& graph, const EngineSp
 
 bool share_launches(const GroupTask& a, const GroupTask& b) {
   const Lattice &one = a.graph.lattice(), &other = b.graph.lattice();
-  // Cluster updates of graphs without a lattice run alone; couplings of -1 have none.
+  // Graphs without a lattice cannot share launches of cluster updates. With couplings of -1 there
+  // are no cluster updates.
   const bool alike = one.dim > 0 || !a.spec.model.is_ferromagnet();
   return alike && one.dim == other.dim && one.extent == other.extent &&
          a.graph.sites() == b.graph.sites() && a.spec.local == b.spec.local &&

@@ -24,11 +24,11 @@ static_assert(kMostBatch == kMostGraphs);
 
 class CudaEngine final : public MultispinEngine, public HasDeviceSpins {
  public:
-  using Members = std::span<CudaEngine* const>;  // of one batch, ascending
+  using Members = std::span<CudaEngine* const>;  // of one batch, in ascending order
 
   CudaEngine(const Graph& graph, const EngineSpec& spec) : MultispinEngine(graph, spec) {}
 
-  // Before anything else.
+  // Must be called before any other member function.
   void join(std::shared_ptr<DeviceBatch> batch, std::uint32_t member) {
     batch_ = std::move(batch);
     member_ = member;
@@ -48,7 +48,7 @@ class CudaEngine final : public MultispinEngine, public HasDeviceSpins {
   }
 
   using MultispinEngine::change_cluster;
-  // For all of its batch.
+  // These act on all members of the batch.
   void drop_cluster_tables() { batch_->drop_cluster_tables(); }
   void prepare(const Schedule& schedule) { batch_->prepare(schedule); }
 
@@ -72,7 +72,7 @@ class CudaEngine final : public MultispinEngine, public HasDeviceSpins {
   void send_exchange() override {
     const std::pair own{member_, &exchange_};
     if (!spec_.exchange) return;
-    batch_->fetch_exchanges({});  // of the others, which are sent back
+    batch_->fetch_exchanges({});  // keeps those of the other members, which are sent back
     batch_->send_exchanges({&own, 1});
   }
 
@@ -89,7 +89,7 @@ class CudaEngine final : public MultispinEngine, public HasDeviceSpins {
 
   static std::vector<bool> advance_all(Members members, const Schedule& schedule,
                                        std::uint64_t cycles);
-  // How many were made of each.
+  // Returns the number of measurements made of each member.
   static std::vector<std::size_t> sample_all(Members members, const Schedule& schedule,
                                              std::uint64_t every, std::size_t count,
                                              const SampleSink& sink);
@@ -115,21 +115,21 @@ class CudaEngine final : public MultispinEngine, public HasDeviceSpins {
     batch_->write_words(std::size_t{member_} * word_groups_ + word_group, words);
   }
 
-  // What was fetched of this one.
+  // The sums of this member.
   Samples samples(const DeviceBatch::Sums& sums, std::uint64_t updates) const;
   std::uint64_t take_clusters(const DeviceBatch::Sums& sums);
 
-  // A pure cluster schedule times itself; in a mix the share is measured by the benchmark.
+  // Time of mixed schedules counts as local; `bench` measures its parts.
   void spend(const Schedule& schedule, double seconds) {
     (schedule.local == 0 ? work_.cluster_seconds : work_.local_seconds) += seconds;
   }
 
   std::shared_ptr<DeviceBatch> batch_;
-  std::uint32_t member_ = 0;  // of the batch
+  std::uint32_t member_ = 0;  // index in the batch
   std::string device_name_;
 };
 
-// Members that lie side by side and are at the same step run together.
+// Adjacent members at the same step run together.
 std::vector<CudaEngine::Run> CudaEngine::runs_of(Members members) {
   std::vector<Run> runs;
   for (const CudaEngine* e : members) {
@@ -247,7 +247,8 @@ std::vector<std::size_t> CudaEngine::sample_all(Members members, const Schedule&
       batch.pace.seconds(schedule) * static_cast<double>(every * count) <= 2 * kPieceSeconds;
   const bool fresh = std::none_of(members.begin(), members.end(),
                                   [](const CudaEngine* e) { return e->under_way(); });
-  // Measurements one by one: the first, too, where it covers updates of an advance() before it.
+  // Single measurements. The first measurement is one if it includes updates of an earlier
+  // advance().
   const bool pending = std::any_of(members.begin(), members.end(),
                                    [](const CudaEngine* e) { return e->cluster_updates_ > 0; });
   const bool alone = !fresh || (batch.options().stop && !quick) || members.front()->has_overlaps();
@@ -276,7 +277,7 @@ std::vector<std::size_t> CudaEngine::sample_all(Members members, const Schedule&
   return made;
 }
 
-// While the device makes a group of measurements the host hands on those of the one before.
+// The host processes a group of measurements while the device makes the next one.
 void CudaEngine::sample_groups(Members members, const Schedule& schedule, std::uint64_t every,
                                std::size_t count, const SampleSink& sink) {
   const double begin = now();
@@ -306,7 +307,7 @@ void CudaEngine::sample_groups(Members members, const Schedule& schedule, std::u
     for (std::size_t k = 0; k < members.size(); ++k) {
       CudaEngine& e = *members[k];
       e.count(schedule, every * slots, batch.take_flipped(e.member_, sums));
-      e.cluster_updates_ = 0;  // they are handed on
+      e.cluster_updates_ = 0;  // reported with this measurement
       sink(k, e.samples(sums, updates));
     }
   }
@@ -332,13 +333,14 @@ Samples CudaEngine::samples(const DeviceBatch::Sums& sums, std::uint64_t updates
   of(some.cluster_size, DeviceBatch::kClusters);
   of(some.cluster_quartic_low, DeviceBatch::kQuarticLow);
   of(some.cluster_quartic_high, DeviceBatch::kQuarticHigh);
-  if (cluster_cross_.empty()) return some;  // others of the batch may have weights
+  if (cluster_cross_.empty()) return some;  // other members of the batch may have weights
   of(some.cluster_cross, DeviceBatch::kCross);
   of(some.cluster_weight, DeviceBatch::kWeightSquare);
   return some;
 }
 
-// Cluster sums since the last time, which wait for the next measurement; the sites flipped.
+// Adds the cluster sums since the last call to those of the next measurement. Returns the number of
+// flipped sites.
 std::uint64_t CudaEngine::take_clusters(const DeviceBatch::Sums& sums) {
   if (sums.data == nullptr) return 0;
   const Samples some = samples(sums, 1);

@@ -1,6 +1,6 @@
-// Replica exchange of a range of a batch's graphs on the device (src/engine/exchange.hpp): a warp
-// decides for the 32 replicas of a word group, whose bits then change places with those of the word
-// group at the next temperature: one pass over the words.
+// Replica exchange of a range of graphs of a batch on the device (rule: src/engine/exchange.hpp). A
+// warp decides for the 32 replicas of a word group. One pass over the words then exchanges the
+// selected bits with those of the word group at the next temperature.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What the host lays out for the graphs of a batch on a device: graph by graph, by all cores, and
-// one graph's behind the other's on the device.
+// Tables that the host computes for the graphs of a batch, one graph per core, and copies to the
+// device as one array.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 
 namespace rewise::multispin {
 
-// T(graph, layout) of every graph: the tables of an update.
+// Constructs T(graph, layout) for every graph; T holds the tables of an update.
 template <class T>
 std::vector<T> tables_of(std::span<const EngineView> engines) {
   std::vector<T> tables(engines.size());
@@ -27,15 +27,16 @@ std::vector<T> tables_of(std::span<const EngineView> engines) {
   return tables;
 }
 
-// Of tables. Never taken down: the driver may be gone by then.
+// Page-locked memory for tables. Never destroyed, because the driver may have ended before static
+// destructors run.
 inline PinnedStock& table_stock() {
   static PinnedStock& stock = *new PinnedStock(32, 1u << 30);
   return stock;
 }
 
-// One array of all graphs' parts, of known sizes, that are laid out in its place and copied to the
-// device together. Most of what it costs to lay out a table in new memory is to touch that for the
-// first time: this is page-locked memory that was used before, as long as it is not too much.
+// One array with a part of known size for each graph. The parts are filled in place and copied to
+// the device together. Writing a table to new memory costs mostly page faults, so this class reuses
+// page-locked memory, up to kMost bytes.
 template <class T>
 class Staged {
  public:
@@ -51,14 +52,14 @@ class Staged {
   Staged(const Staged&) = delete;
   Staged& operator=(const Staged&) = delete;
 
-  // Uninitialised at first.
+  // The part of a graph, uninitialised.
   std::span<T> operator[](std::size_t graph) const {
     return {data_ + first_[graph], first_[graph + 1] - first_[graph]};
   }
-  // Elements before a graph's; of one more than there are: all.
+  // Index of the first element of a graph's part; for the number of graphs, the size of the array.
   std::size_t first(std::size_t graph) const { return first_[graph]; }
 
-  // Waits for the stream.
+  // Copies the array to the device and waits for the stream.
   DeviceBuffer<T> to_device(cudaStream_t stream) const {
     DeviceBuffer<T> buffer(std::span<const T>(data_, first_.back()), stream);
     check_cuda(cudaStreamSynchronize(stream), "copying tables to the device");
@@ -72,7 +73,7 @@ class Staged {
     try {
       pinned_ = table_stock().take(bytes);
       data_ = reinterpret_cast<T*>(pinned_.view().data());
-    } catch (const Error&) {  // none is to be had: any memory will do
+    } catch (const Error&) {  // without page-locked memory, ordinary memory is used
     }
   }
   std::vector<std::size_t> first_;  // [graphs + 1]
@@ -81,7 +82,7 @@ class Staged {
   T* data_ = nullptr;
 };
 
-// One array of all parts' `list`, each copied behind the one before; waits for the stream.
+// Concatenates `list` of all parts in device memory; waits for the stream.
 template <class Part, class T>
 DeviceBuffer<T> joined(const std::vector<Part>& parts, std::vector<T> Part::*list,
                        cudaStream_t stream) {

@@ -61,7 +61,7 @@ void lay_tables(Layout& layout) {
   }
 }
 
-// Of the bonds that are where the lattice has them.
+// Signs of the lattice bonds that were not removed.
 void lay_signs(Layout& layout, const Graph& graph, const Couplings& couplings) {
   const Lattice& lattice = layout.lattice;
   for (auto& signs : layout.sign) signs.assign(round_up(layout.sites / 2) + kGuard, 0);
@@ -78,17 +78,18 @@ void lay_signs(Layout& layout, const Graph& graph, const Couplings& couplings) {
     if (couplings.coupling(bond) < 0) flip(bond);
   };
   for (Bond bond = 0; bond < lattice.bonds(); ++bond) flip_negative(bond);
-  graph.for_each_gone(flip_negative);  // back again
+  graph.for_each_gone(flip_negative);  // restores the bits of removed bonds
 }
 
-// Members by their place among the modified cells or, with every cell, their sites.
+// Groups cells by colour and degree. Members are indices of modified cells or, with every_cell,
+// sites.
 void group_modified(Layout& layout, const Graph& graph, const Couplings* couplings) {
   const auto cells = graph.modified_sites();
   const auto offsets = graph.offsets();
   layout.modified_cells = cells.size();
   StopCheck check;
   std::map<std::pair<int, std::uint32_t>, std::vector<std::uint32_t>> groups;
-  constexpr std::uint32_t few = 32;  // degrees that nearly all cells have: found without a search
+  constexpr std::uint32_t few = 32;  // nearly all cells have smaller degrees, which need no search
   std::vector<std::array<std::vector<std::uint32_t>*, few>> known(
       static_cast<std::size_t>(graph.colours()));
   const auto add = [&](int colour, std::uint32_t degree, std::uint32_t member) {
@@ -126,7 +127,7 @@ void group_modified(Layout& layout, const Graph& graph, const Couplings* couplin
       group.site[i] = site;
       group.slot[i] = layout.slot(site, group.colour);
       std::size_t at = i;
-      const auto put = [&](Site neighbour) {  // on a lattice of the other colour
+      const auto put = [&](Site neighbour) {  // on a lattice it has the other colour
         group.neighbour[at] = layout.slot(neighbour, 1 - group.colour);
         at += group.padded;
       };

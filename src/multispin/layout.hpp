@@ -1,17 +1,17 @@
-// Where a word group keeps its words: one 32-bit word per site (bit r = replica r), colours apart.
+// Memory layout of a word group: one 32-bit word per site (bit r = replica r), ordered by colour.
 //
 // Lattice graphs: slot(site) = base(colour) + site / 2. Sites 2k and 2k + 1 have different colours,
-// so each colour is dense, a row of half_row words lies contiguous, the neighbours of a word in the
-// other dimensions are the same place of the neighbouring rows, and along x they are the same place
-// and the one before (site even) or after (site odd) in the other colour. Guard words before and
-// after each colour let vectors overhang.
-// Graphs without a lattice: slot(site) = guard + site.
+// so that each colour is dense and a row has half_row consecutive words. The neighbours of a word
+// in other dimensions have the same place in neighbouring rows. Along x they have, in the other
+// colour, the same place and the one before (even site) or after it (odd site). Guard words before
+// and after each colour allow vectors to reach beyond its ends. Graphs without a lattice:
+// slot(site) = guard + site.
 //
-// Modified cells are grouped by colour and degree, neighbours column-wise, so that a vector of
-// cells gathers its j-th neighbours together. Where most cells are modified, a CPU's engine lists
-// all of them: rows that are updated only to be written over are work for nothing. Memory: 8 bytes
-// per lattice row, 8 + 4 k bytes per modified cell, 16 per rewired bond, with couplings a byte per
-// site.
+// Modified cells are grouped by colour and degree. Their neighbours are stored by columns, so that
+// a vector of cells gathers all j-th neighbours at once. If most cells are modified, the CPU engine
+// lists all cells, because updates of rows would mostly be overwritten. Memory in bytes: 8 per
+// lattice row, 8 + 4 k per modified cell of degree k, 16 per rewired bond, and 1 per site with
+// couplings.
 //
 // Couplings are 1 or -1. Those of lattice bonds are bits of a byte per site, those of listed
 // neighbours and bonds the highest bit of their slot.
@@ -63,8 +63,8 @@ struct Layout {
   std::vector<ModifiedGroup> modified;  // ordered by colour, then degree
   bool every_cell;                      // `modified` has all cells
   std::uint64_t modified_cells = 0;
-  BondList rewired;  // the rewired bonds where they are now, in the graph's order
-  BondList removed;  // the lattice bonds that are gone, at their lattice places, ascending
+  BondList rewired;  // the rewired bonds at their new ends, in the graph's order
+  BondList removed;  // the removed lattice bonds at their former ends, ascending
 
   // Lattices too narrow for a vector per row: neighbours by table, [colour][2 dim][padded half].
   bool by_table = false;
@@ -79,7 +79,7 @@ struct Layout {
   bool has_signs = false;  // whether couplings may be -1
 
   Slot slot(Site site) const { return slot(site, lattice.dim == 0 ? 0 : lattice.colour(site)); }
-  // Where its colour is known: a division or two for each dimension less.
+  // Faster, for callers that know the colour.
   Slot slot(Site site, int colour) const {
     if (lattice.dim == 0) return kGuard + site;
     return static_cast<Slot>(colour_base[colour] + site / 2);
@@ -89,8 +89,8 @@ struct Layout {
   }
 };
 
-// Bonds have 32 bits in the addresses of cluster updates' draws. Error(usage) where a graph has
-// more. `updates`: "Wolff".
+// Error(usage) if the graph has more than 2^32 bonds, the limit of addresses of random numbers.
+// `updates` names the cluster update in the message.
 void check_bond_numbers(const Graph& graph, std::string_view updates);
 
 }  // namespace rewise::multispin

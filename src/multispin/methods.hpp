@@ -1,4 +1,4 @@
-// How the multispin engine grows Wolff clusters.
+// Methods of the multispin engine for Wolff clusters.
 #pragma once
 
 namespace rewise {

@@ -14,17 +14,17 @@ namespace rewise {
 std::unique_ptr<Engine> make_multispin_engine(const Graph& graph, const EngineSpec& spec,
                                               const EngineOptions& options);
 
-// On a CPU a listed cell takes as long as two of a row: where more than this share of the cells are
-// modified, all are listed (layout.hpp).
+// If a larger share of the cells is modified, the CPU engine lists all cells (layout.hpp): a listed
+// cell takes about twice the time of a cell in a row.
 inline constexpr double kListEveryCell = 0.5;
 
 // Whether two tasks can share a batch on a CUDA device: the same lattice, updates and number of
 // word groups; seeds, temperatures, p and rule may differ.
 bool share_launches(const GroupTask& a, const GroupTask& b);
 
-// The engines of many small graphs, on a CUDA device at most kMostBatch (else Error(internal)).
-// There they share every launch where any two of them share_launches; else, and on the CPU, they
-// are ordinary engines. The graphs must outlive the batch.
+// Engines of several graphs, at most kMostBatch on a CUDA device (else Error(internal)). On CUDA
+// they share launches if share_launches() holds for any two of them; otherwise, and on the CPU,
+// they run independently. The graphs must outlive the batch.
 std::unique_ptr<EngineBatch> make_multispin_batch(std::span<const GroupTask> tasks,
                                                   const EngineOptions& options);
 

@@ -40,7 +40,7 @@ const EngineSpec& checked(const Graph& graph, const EngineSpec& spec) {
   return spec;
 }
 
-// The degrees that occur, and that of an unmodified cell.
+// All degrees of the graph, including that of an unmodified cell.
 std::set<std::uint32_t> degrees_of(const Layout& layout) {
   std::set<std::uint32_t> degrees{static_cast<std::uint32_t>(2 * layout.lattice.dim)};
   for (const ModifiedGroup& group : layout.modified) degrees.insert(group.degree);
@@ -55,7 +55,7 @@ LocalTables make_tables(const Layout& layout, const EngineSpec& spec, double bet
   return tables;
 }
 
-// The order of saved states and trajectory hashes: calls f(site, slot) for every site.
+// Calls f(site, slot) for every site, in the order of saved states and trajectory hashes.
 template <class F>
 void for_each_word(const Layout& layout, const F& f) {
   if (layout.lattice.dim == 0) {
@@ -146,8 +146,8 @@ void MultispinEngine::read_replica(std::size_t replica, std::span<std::uint8_t> 
   });
 }
 
-// The sizes, then (Swendsen-Wang) the quartic sums, low and high, then (on a graph with weights)
-// those with weights, then those of pairs of clusters, then the updates they cover.
+// Saves the cluster sums in this order: sizes; Swendsen-Wang: quartic sums, low and high; graphs
+// with weights: sums with weights; sums over pairs of clusters; the number of updates in the sums.
 std::vector<std::uint64_t> MultispinEngine::save_sums() const {
   std::vector<std::uint64_t> words = cluster_size_;
   for (const WideSum quartic : cluster_quartic_) {
@@ -163,7 +163,7 @@ std::vector<std::uint64_t> MultispinEngine::save_sums() const {
   return words;
 }
 
-// Those of another cluster update will do where none wait.
+// Accepts sums of another cluster update if they cover no updates.
 bool MultispinEngine::restore_sums(std::span<const std::uint64_t> words) {
   if (!exchange_.restore(words)) return false;
   send_exchange();

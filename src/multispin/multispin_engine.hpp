@@ -1,5 +1,5 @@
-// What the multispin engine is on every device: word groups of 32 replicas, a word per site, laid
-// out by colours (layout.hpp); the thresholds of all temperatures.
+// The part of the multispin engine that CPU and CUDA have in common: word groups of 32 replicas
+// with a word per site (layout.hpp), and the thresholds of all temperatures.
 #pragma once
 
 #include <vector>
@@ -11,7 +11,7 @@
 
 namespace rewise::multispin {
 
-// What a device needs to know of one engine; valid as long as that.
+// The data of an engine that a device needs; valid as long as the engine.
 struct EngineView {
   const Graph& graph;
   const Layout& layout;
@@ -33,21 +33,21 @@ class MultispinEngine : public EngineBase {
  protected:
   using Words = std::vector<std::uint32_t>;
 
-  // The words of one word group in slot order, to the host and back.
+  // Copy the words of one word group, in slot order, to the host and back.
   virtual void read_words(std::uint32_t word_group, Words& out) const = 0;
   virtual void write_words(std::uint32_t word_group, const Words& words) = 0;
-  // Brings exchange_ up to date where a device counts, and the reverse.
+  // Copy the state of replica exchange from the device to exchange_, and back.
   virtual void fetch_exchange() const {}
   virtual void send_exchange() {}
-  // The first configuration of a word group.
+  // Sets the first configuration of a word group.
   Words start_words(std::uint32_t word_group) const;
-  std::uint32_t hot_replicas() const;  // of each word group, a bit each
+  std::uint32_t hot_replicas() const;  // bit r: replica r of each word group starts hot
 
   void change_cluster(ClusterUpdate cluster);
   // Whether overlaps of replicas are measured.
   bool has_overlaps() const { return !spec_.model.is_ferromagnet() || spec_.exchange; }
 
-  // The place of a word group within its next step: of a sweep, or of cluster updates.
+  // The position of a word group within its next step, a sweep or cluster updates.
   struct Place {
     SweepPlace sweep;
     UpdatesAhead ahead{};
@@ -57,7 +57,7 @@ class MultispinEngine : public EngineBase {
   const Layout layout_;
   const std::uint32_t groups_, word_groups_;  // R / 32; T * R / 32
   std::vector<LocalTables> tables_;           // [T]
-  std::vector<Threshold> bond_;               // [T] below certainty
+  std::vector<Threshold> bond_;               // [T]
   std::vector<Place> places_;                 // [word groups]
   mutable ReplicaExchange exchange_;
 

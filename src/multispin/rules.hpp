@@ -1,5 +1,5 @@
-// The address rules of the multispin engine: which random digit decides what. CPU and CUDA,
-// vectorised or not, dense or sparse, follow these and therefore make the same moves.
+// The use of random numbers in the multispin engine. All implementations (CPU and CUDA, vectorised
+// or not, dense or sparse) follow these rules and therefore make the same moves.
 //
 // A word group is 32 replicas at one temperature; word group index who = t * (R / 32) + r / 32,
 // replica bit r % 32; bit 1 is spin up. Digit k (0 = most significant) of all 32 replicas at an
@@ -26,14 +26,14 @@ namespace rewise::multispin {
 
 inline constexpr std::uint32_t kReplicas = 32;  // per word group
 
-// Cluster updates that each replica of a word group has made beyond those that all have.
+// For each replica of a word group, the number of cluster updates beyond those that all have made.
 using UpdatesAhead = std::array<std::uint32_t, kReplicas>;
 
 constexpr Stream local_stream(LocalUpdate rule) {
   return rule == LocalUpdate::glauber ? Stream::glauber : Stream::metropolis;
 }
 
-// What a draw depends on besides its item.
+// The address of a draw, without its item.
 struct Address {
   std::uint64_t seed = 0;
   std::uint32_t who = 0;   // word group index
@@ -45,7 +45,7 @@ RW_HD std::uint32_t threshold_digit(Threshold t, unsigned k) {
   return static_cast<std::uint32_t>(t >> (31 - k)) & 1u;
 }
 
-// One replica's draw, digit by digit: what every other form of it must equal.
+// Reference implementation: the draw of one replica, digit by digit.
 RW_HD bool replica_draw(const Address& at, Stream stream, std::uint64_t item, unsigned replica,
                         Threshold t) {
   if (t >= kCertain) return true;
@@ -60,13 +60,13 @@ RW_HD bool replica_draw(const Address& at, Stream stream, std::uint64_t item, un
   return false;
 }
 
-// Where replica r's Wolff cluster of a step starts.
+// The first site of the Wolff cluster of replica r.
 RW_HD std::uint32_t wolff_seed_site(const Address& at, unsigned replica, std::uint32_t sites) {
   return uniform_below(
       word64(random_words(at.seed, Stream::wolff_seed, replica, at.who, 0, at.step), 0), sites);
 }
 
-// The first configuration: cold replicas all up, hot ones random.
+// The first configuration of a site: cold replicas are up, hot ones random.
 RW_HD std::uint32_t start_word(std::uint64_t seed, std::uint32_t who, std::uint32_t site,
                                std::uint32_t hot_replicas) {
   const std::uint32_t random = random_words(seed, Stream::start, site, who, 0, 0).w[0];

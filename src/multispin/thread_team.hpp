@@ -1,4 +1,4 @@
-// The threads that share one word group's updates. A team of one needs no barrier.
+// The threads that share the updates of one word group. A team of one needs no barrier.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct ThreadTeam {
 #pragma omp barrier
     }
   }
-  // This member's contiguous share of `count` parts.
+  // The contiguous range of `count` items that belongs to this member.
   std::pair<std::uint32_t, std::uint32_t> part(std::uint32_t count) const {
     const auto share = [&](int k) {
       return static_cast<std::uint32_t>(std::uint64_t{count} * static_cast<unsigned>(k) /
@@ -26,8 +26,8 @@ struct ThreadTeam {
     return {share(member), share(member + 1)};
   }
 
-  // Whether the team ends here: the same answer to all members, who may have asked since. A
-  // barrier.
+  // Whether the team stops here. All members get the same answer, although their own watches may
+  // differ. Includes a barrier.
   bool agrees_to_end(const StopWatch& watch) const {
     barrier();
     if (!watch.active()) return false;
@@ -35,7 +35,7 @@ struct ThreadTeam {
     barrier();
     return ends;
   }
-  // The same, after asking, every watch.grain() sites of common work.
+  // The same, and asks the watch once per watch.grain() sites of shared work.
   bool ends(StopWatch& watch) const {
     if (!watch.due()) return false;
     if (first()) watch.ask();

@@ -1,4 +1,4 @@
-// The words of several word groups side by side on the device (device_layout.hpp), and their draws.
+// Packs of words on the device (device_layout.hpp), and their random numbers.
 #pragma once
 
 #include <cstdint>
