@@ -9,8 +9,8 @@ namespace {
 
 using namespace device;
 
-// Blocks that a multiprocessor shall hold, which bounds registers: the fastest of those measured,
-// by Metropolis in two dimensions. In four not so many fit.
+// Blocks per multiprocessor, which limits the number of registers. Chosen by measurements of
+// Metropolis in two dimensions; in four dimensions fewer fit.
 constexpr unsigned regular_blocks(int dim, int vec) {
   return vec > 4 ? (dim == 4 ? 5 : 6) : vec > 1 ? 8 : 1;
 }

@@ -1,11 +1,11 @@
-// Local updates on the device, cell by cell (local_cuda.hpp): counts of disagreeing neighbours, bit
-// by bit; eight digits of the draws at once; the rest by a queue in shared memory that full warps
-// work off. `spins` are the words of kVec word groups side by side, in the device's memory or in a
-// block's.
+// Local updates of single cells on the device (local_cuda.hpp). Disagreeing neighbours are counted
+// in binary planes. Eight digits of the draws are compared at once; words that are still undecided
+// wait in a queue in shared memory, which full warps process. `spins` are the words of a pack of
+// kVec word groups, in global or in shared memory.
 //
-// What bounds it are logical instructions, half a warp's worth of which a scheduler begins in a
-// cycle. A digit of a word takes three: the threshold's digit, picked among the classes' by the
-// binary planes of the count, and the two of compare().
+// The speed is bound by logical instructions, of which a scheduler issues half a warp per cycle. A
+// digit of a word takes three: one selects the threshold's digit among the classes by the planes of
+// the count, two are those of compare().
 #pragma once
 
 #include <bit>
@@ -30,7 +30,7 @@ struct Around {
   __device__ __forceinline__ std::uint32_t site(const DeviceLattice& g) const {
     return (row * g.half_row + h) * 2 + (odd ? 1u : 0u);
   }
-  // Their places in the other colour.
+  // The places of these neighbours in the other colour.
   __device__ __forceinline__ void places(const DeviceLattice& g, std::uint32_t* at) const {
     const std::uint32_t start = row * g.half_row;
     const std::uint32_t ahead = h + 1 == g.half_row ? 0 : h + 1;
@@ -50,15 +50,15 @@ struct Around {
   }
 };
 
-constexpr unsigned kPlanes = 4;  // of a number of disagreeing neighbours: up to 15
+constexpr unsigned kPlanes = 4;  // planes of a count of disagreeing neighbours, up to 15
 
-// How many neighbours of each replica disagree with it, as far as its draw asks: where they are
-// fewer than the classes, and there the number's binary digits.
+// The number of disagreeing neighbours of each replica, as needed by its draw: whether it is less
+// than the number of classes and, if so, its binary planes.
 struct Count {
   std::uint32_t open = 0;
   std::uint32_t plane[kPlanes] = {};
 };
-// Planes of a number below so many classes.
+// Number of planes of a count below `classes`.
 constexpr int planes_of(int classes) {
   return classes <= 1 ? 1 : static_cast<int>(std::bit_width(static_cast<unsigned>(classes - 1)));
 }
@@ -74,7 +74,7 @@ __device__ __forceinline__ std::uint32_t is_below(const std::uint32_t* p) {
   return ~high;
 }
 
-// Whether a number of so many planes is below n.
+// Whether a count of this number of planes is below n.
 __device__ __forceinline__ std::uint32_t is_below(const std::uint32_t* p, unsigned planes,
                                                   unsigned n) {
   std::uint32_t below = 0, equal = ~0u;
@@ -117,9 +117,9 @@ __device__ __forceinline__ void count_bits(const std::uint32_t* x, std::uint32_t
   }
 }
 
-// Of a regular cell. Where only the first kDim counts are in question it is the neighbours that are
-// up that are counted, which takes no look at whether each disagrees: with own spin down n of them
-// disagree, with own spin up 2 kDim - n.
+// The count of a regular cell. If only the first kDim counts need a draw, up neighbours are counted
+// instead, which saves comparing each with the cell: n up neighbours disagree with a spin that is
+// down, 2 kDim - n with one that is up.
 template <int kDim, bool kDownhill>
 __device__ __forceinline__ Count count_around(std::uint32_t own, const std::uint32_t* near) {
   Count n;
@@ -147,7 +147,7 @@ __device__ __forceinline__ Count count_around(std::uint32_t own, const std::uint
   return n;
 }
 
-// at(n), bit by bit: n in binary planes, below kCount.
+// Selects at(n) for every bit, n in binary planes, below kCount.
 template <int kCount, int kFirst = 0, class At>
 __device__ __forceinline__ std::uint32_t pick(const std::uint32_t* plane, const At& at) {
   if constexpr (kCount == 1) {
@@ -161,31 +161,33 @@ __device__ __forceinline__ std::uint32_t pick(const std::uint32_t* plane, const 
 }
 
 constexpr unsigned kThreads = 128;
-constexpr unsigned kQuickCalls = 2;  // eight digits decide nine words in ten
+constexpr unsigned kQuickCalls = 2;  // eight digits decide 90% of the words
 constexpr unsigned kAllCalls = 8;
 
-// Classes of regular cells; the most of modified ones that have code of their own, and wait: the
-// others are few, and planes for them would slow down all.
+// Number of classes of regular cells, and the largest number of classes of modified cells whose
+// words may wait in the queue. Cells with more classes are rare and decided at once, because planes
+// for them would slow down all others.
 constexpr int regular_classes(int dim, bool downhill) { return downhill ? dim : 2 * dim + 1; }
 constexpr int most_quick(bool downhill) { return downhill ? 4 : 8; }
 
-// Words of a cell that the quick digits leave open. All lanes of a warp hand theirs in together.
+// The words of a cell that are undecided after the first digits. All lanes of a warp queue theirs
+// together.
 template <int kVec>
 struct OpenCell {
   std::uint32_t slot, site;
   std::uint32_t thresholds;            // first class in the table, classes in the upper 8 bits
-  std::uint32_t undecided[kVec] = {};  // nothing where it is 0
+  std::uint32_t undecided[kVec] = {};  // 0: none
   std::uint32_t plane[kVec][kPlanes];
 };
 
-// Such words, to be decided by full warps: the planes of their counts that matter.
+// The queue of undecided words, with the planes of their counts.
 template <unsigned kRoom, int kKept>
 struct Queue {
   static constexpr unsigned kSize = kRoom;
   static constexpr int kPlanesKept = kKept;
   std::uint32_t word[kSize], site[kSize], undecided[kSize];
   std::uint32_t plane[kKept][kSize];
-  std::uint32_t thresholds[kSize];  // as OpenCell has it
+  std::uint32_t thresholds[kSize];  // as in OpenCell
   std::uint8_t word_group[kSize];
 
   template <int kVec>
@@ -200,8 +202,8 @@ struct Queue {
   }
 };
 
-// What a block knows of its word groups: kClasses of regular cells; counts of up to kMost classes.
-// All of its words may wait.
+// Shared memory of a block: thresholds of kClasses classes of regular cells, and a queue for counts
+// of up to kMost classes with room for all words of the block.
 template <int kVec, int kClasses, int kMost>
 struct Block {
   CallWords call_words[kVec][kAllCalls];
@@ -210,17 +212,17 @@ struct Block {
   unsigned waiting;
 };
 
-// What a thread block works on: kVec word groups of one graph in one sweep.
+// The work of a thread block: kVec word groups of one graph in one sweep.
 struct Draw {
   std::uint32_t seed_low, seed_high, stream, step;
   std::uint32_t who;  // first word group, within the graph
 };
 
-// The same, with the thresholds.
+// Likewise, with the thresholds.
 struct BlockUpdate {
   DeviceThresholds thresholds;
   Draw draw;
-  std::uint32_t quad;  // within the batch: its words and thresholds
+  std::uint32_t quad;  // index of the pack in the batch, for words and thresholds
 };
 
 template <int kVec>
@@ -232,7 +234,7 @@ __device__ __forceinline__ BlockUpdate block_update(const DeviceSweep& sweep) {
           graph * gridDim.y + blockIdx.y};
 }
 
-// One more digit: r uniform, t the threshold's.
+// Compares one more digit: r is the uniform digit, t the threshold's.
 __device__ __forceinline__ void compare(std::uint32_t r, std::uint32_t t, std::uint32_t& undecided,
                                         std::uint32_t& below) {
   below = (undecided & t) | (~undecided & below);
@@ -272,7 +274,7 @@ __device__ __forceinline__ void compare_call(const Words4& words, const std::uin
   compare(words.w[3], pick<C>(plane, w), undecided, below);
 }
 
-// Flips of one word by the quick digits, and where it is open after them. digit(c, call).
+// The flips of one word decided by the first digits, and its undecided bits. digit(c, call).
 template <int C, class Digits>
 __device__ __forceinline__ std::uint32_t decide_quickly(const BlockUpdate& s,
                                                         const SharedItem& shared,
@@ -290,7 +292,7 @@ __device__ __forceinline__ std::uint32_t decide_quickly(const BlockUpdate& s,
   return below & ~undecided;
 }
 
-// The same with the digits after them, for what is left.
+// The same with the following digits, for the undecided bits.
 template <int C, class Digits>
 __device__ __forceinline__ std::uint32_t decide_later(
     const BlockUpdate& s, const SharedItem& shared, const CallWords* call_words,
@@ -305,7 +307,7 @@ __device__ __forceinline__ std::uint32_t decide_later(
   return below & ~undecided;
 }
 
-// Digits of calls [call, end), of any number of classes that a count in `planes` planes may have.
+// Compares the digits of calls [call, end) for any number of classes, counts in `planes` planes.
 inline __device__ std::uint32_t decide_any(const BlockUpdate& s, const SharedItem& shared,
                                            const CallWords* call_words, std::uint32_t word_group,
                                            const std::uint32_t* plane, unsigned planes,
@@ -333,7 +335,7 @@ inline __device__ std::uint32_t decide_any(const BlockUpdate& s, const SharedIte
   return below & ~undecided;
 }
 
-// The digits of regular cells into shared memory; the block waits elsewhere.
+// Copies the digits of regular cells to shared memory. The caller synchronises the block.
 template <int kVec, int kClasses, int kCalls>
 __device__ __forceinline__ void load_regular_digits(const BlockUpdate& s,
                                                     uint4 (&regular)[kVec][kClasses][kCalls]) {
@@ -356,13 +358,13 @@ __device__ __forceinline__ void open_block(const BlockUpdate& s,
   __syncthreads();
 }
 
-// The lanes whose word v is open.
+// The lanes whose word v is undecided.
 template <int kVec>
 __device__ __forceinline__ unsigned who_waits(const OpenCell<kVec>& cell, int v) {
   return __ballot_sync(~0u, cell.undecided[v] != 0);
 }
 
-// The warp's words into the block's queue.
+// Appends the warp's undecided words to the queue of the block.
 template <int kVec, int kClasses, int kMost>
 __device__ __forceinline__ void queue_up(Block<kVec, kClasses, kMost>& block,
                                          const OpenCell<kVec>& cell) {
@@ -384,8 +386,8 @@ __device__ __forceinline__ void queue_up(Block<kVec, kClasses, kMost>& block,
   }
 }
 
-// The q-th word that waits, which `decide` decides: (SharedItem, word group among the block's,
-// planes, first class, classes, undecided).
+// Calls decide(SharedItem, word group of the block, planes, first class, classes, undecided) for
+// the q-th waiting word.
 template <int kVec, class AnyQueue, class Decide>
 __device__ __forceinline__ void decide_waiting(const BlockUpdate& s, const AnyQueue& queue,
                                                unsigned q, std::uint32_t* spins,
@@ -401,7 +403,7 @@ __device__ __forceinline__ void decide_waiting(const BlockUpdate& s, const AnyQu
              queue.undecided[q]);
 }
 
-// Words of cells of any kind: digits from the device's memory.
+// Decides words of any cells with digits from global memory.
 template <int kVec, class AnyQueue>
 __device__ __forceinline__ void decide_any_waiting(const BlockUpdate& s, const AnyQueue& queue,
                                                    const CallWords (&calls)[kVec][kAllCalls],
@@ -425,7 +427,7 @@ __device__ __forceinline__ void decide_any_waiting(const BlockUpdate& s, const A
       });
 }
 
-// What waits once the whole block has been here, of regular cells or of any.
+// Synchronises the block and decides all waiting words, of regular or of any cells.
 template <bool kRegular, int kVec, int kClasses, int kMost>
 __device__ __forceinline__ void decide_queue(const BlockUpdate& s,
                                              const Block<kVec, kClasses, kMost>& block,
@@ -487,7 +489,7 @@ __device__ __forceinline__ OpenCell<kVec> regular_cell(const DeviceLattice& g, c
   return cell;
 }
 
-// Four more words' bits are added to planes: three full adders and what they carry.
+// Adds the bits of four words to planes, with three full adders and their carries.
 __device__ __forceinline__ void add_four(const std::uint32_t* x, std::uint32_t* plane) {
   const std::uint32_t a = majority(plane[0], x[0], x[1]);
   plane[0] = xor3(plane[0], x[0], x[1]);
@@ -499,7 +501,7 @@ __device__ __forceinline__ void add_four(const std::uint32_t* x, std::uint32_t* 
   plane[2] ^= c;
 }
 
-// Digits of a modified warp's classes, from the device's memory.
+// Digits of the classes of a warp of modified cells, from global memory.
 template <int kVec>
 struct DigitsInMemory {
   const BlockUpdate& s;
@@ -514,13 +516,13 @@ struct DigitsInMemory {
   }
 };
 
-// A block of modified cells, with the quick digits of its warps' classes.
+// A block of modified cells, with the first digits of the classes of its warps.
 template <int kVec, bool kDownhill>
 struct ModifiedBlock : Block<kVec, 1, most_quick(kDownhill)> {
   static constexpr int kMost = most_quick(kDownhill);
   uint4 digit[kThreads / 32][kVec][kMost][kQuickCalls];
 
-  // All lanes of a warp together.
+  // Must be called by all lanes of a warp.
   __device__ __forceinline__ auto digits(const BlockUpdate& s, const DeviceWarp& warp) {
     auto& mine = digit[threadIdx.x / 32];
     const DigitsInMemory<kVec> far{s, warp};
@@ -534,8 +536,8 @@ struct ModifiedBlock : Block<kVec, 1, most_quick(kDownhill)> {
   }
 };
 
-// A modified cell of degree below 16, the warp's lane-th: its neighbours eight or four at a time,
-// then by the number of classes, of which `digit` tells the quick digits.
+// A modified cell of degree below 16. Counts its neighbours eight or four at a time, then decides
+// by the number of classes. `digit` gives the first digits of a class.
 template <int kVec, bool kDownhill, class Known, class Digit>
 __device__ __forceinline__ OpenCell<kVec> modified_cell(const DeviceCells& cells,
                                                         const DeviceWarp& warp,
@@ -554,7 +556,7 @@ __device__ __forceinline__ OpenCell<kVec> modified_cell(const DeviceCells& cells
     std::uint32_t entry[kMany];
 #pragma unroll
     for (unsigned k = 0; k < kMany; ++k) {
-      entry[k] = cell.slot;  // agrees: one that is not there
+      entry[k] = cell.slot;  // padding that agrees
       if (j + k < warp.degree) entry[k] = column[(j + k) * std::size_t{warp.padded}];
     }
     Pack<kVec> far[kMany];
@@ -636,7 +638,7 @@ __device__ __forceinline__ OpenCell<kVec> modified_cell(const DeviceCells& cells
       default:
         decide_many();
     }
-  } else if (warp.classes <= 4) {  // a class for each neighbour and one more: few sizes of code
+  } else if (warp.classes <= 4) {  // one instance for every number of classes
     decide(cuda::std::integral_constant<int, 4>{});
   } else if (warp.classes <= 6) {
     decide(cuda::std::integral_constant<int, 6>{});
@@ -649,7 +651,7 @@ __device__ __forceinline__ OpenCell<kVec> modified_cell(const DeviceCells& cells
   return cell;
 }
 
-// Degree 16 to 255: counts in eight planes, a word group after the other, decided to their end.
+// Degree 16 to 255: counts in eight planes; word groups one by one, decided completely.
 constexpr unsigned kWidePlanes = 8;
 template <int kVec, bool kDownhill, class Known>
 __device__ void wide_cell(const DeviceCells& cells, const DeviceWarp& warp, const BlockUpdate& s,
@@ -681,7 +683,7 @@ __device__ void wide_cell(const DeviceCells& cells, const DeviceWarp& warp, cons
   }
 }
 
-// Any degree, replica by replica: those beyond 255 are rare.
+// Any degree, one replica at a time; degrees above 255 are rare.
 template <int kVec>
 __device__ void hub(const DeviceCells& cells, const DeviceWarp& warp, const BlockUpdate& s,
                     std::uint32_t number, std::uint32_t* spins) {
@@ -720,8 +722,8 @@ __device__ __forceinline__ std::uint32_t regular_place(const DeviceLattice& g, i
   return list == nullptr ? index : list[std::size_t{blockIdx.z} * (g.sites / 2) + index];
 }
 
-// A modified cell of any degree, by its number in the list; nothing where that is padding. All
-// lanes of a warp together.
+// A modified cell of any degree, given by its index in the list; does nothing for padding. Must be
+// called by all lanes of a warp.
 template <int kVec, bool kDownhill, class Known>
 __device__ __forceinline__ OpenCell<kVec> any_modified_cell(const DeviceCells& cells,
                                                             const BlockUpdate& s, Known& known,

@@ -1,9 +1,9 @@
 // Local updates of small systems: a block keeps the words of kVec word groups of one graph in
 // shared memory and does sweep after sweep, colour after colour, without a launch between them.
 //
-// A warp takes 32 cells at a time, modified ones (which cost more) first, and queues what eight
-// digits leave open for itself alone, so that one barrier per colour suffices. The same cells,
-// draws and bits as in local.cu.
+// A warp takes 32 cells at a time, modified ones (which cost more) first, and keeps a queue of its
+// own for words that eight digits do not decide, so that one barrier per colour suffices. The
+// result equals that of local.cu bit for bit.
 #include <algorithm>
 
 #include "graphs/lattice.hpp"
@@ -19,8 +19,8 @@ using namespace device;
 
 constexpr unsigned kMostWarps = 24;  // of a block, and of a multiprocessor: 80 registers each
 
-// A warp's own, beside `waiting` in its registers: about 15 of the 128 words of 32 cells wait.
-// Cells of all kinds share it. kMost: classes.
+// The queue of a warp (their number, `waiting`, is in registers), shared by cells of all kinds.
+// About 15 of the 128 words of 32 cells have to wait. kMost: largest number of classes.
 template <int kMost>
 using WarpQueue = Queue<64, planes_of(kMost)>;
 
@@ -28,14 +28,15 @@ constexpr int most_classes(int dim, bool downhill) {
   return std::max(dim == 0 ? 1 : regular_classes(dim, downhill), most_quick(downhill));
 }
 
-// What the warps of a block share, before its words. kClasses: of regular cells.
+// Shared memory of a block, followed by its words. kClasses: classes of regular cells.
 template <int kVec, int kClasses>
 struct Common {
   CallWords call_words[2][kVec][kAllCalls];  // by parity of the sweep
   uint4 regular[kVec][kClasses][kQuickCalls];
 };
 
-// What a warp needs to decide words, as the cells name it; up to kMostOf classes wait.
+// The interface of a warp that decides words for local_cells.cuh; words of up to kMostOf classes
+// wait.
 template <int kVec, int kClasses, int kMostOf>
 struct Known {
   static constexpr int kMost = kMostOf;
@@ -48,7 +49,7 @@ struct Known {
   }
 };
 
-// The call words of one sweep, by the block's last threads.
+// Computes the call words of one sweep with the last threads of the block.
 template <int kVec>
 __device__ __forceinline__ void make_calls(const BlockUpdate& s, std::uint32_t step,
                                            CallWords (&calls)[kVec][kAllCalls]) {
@@ -58,7 +59,7 @@ __device__ __forceinline__ void make_calls(const BlockUpdate& s, std::uint32_t s
   }
 }
 
-// Decides the last 32 words of those that wait, as long as there are `least`.
+// Decides the last 32 waiting words, repeatedly while at least `least` are waiting.
 template <int kVec, class AnyKnown, class AnyQueue>
 __device__ __forceinline__ void decide_warp(const BlockUpdate& s, const AnyKnown& known,
                                             const AnyQueue& queue, unsigned& waiting,
@@ -73,7 +74,7 @@ __device__ __forceinline__ void decide_warp(const BlockUpdate& s, const AnyKnown
   __syncwarp();
 }
 
-// The warp's words into its queue, which has room for 32 beside what waits.
+// Appends words to the queue of the warp, which has room for 32 more.
 template <int kVec, class AnyKnown, class AnyQueue>
 __device__ __forceinline__ void queue_up(const BlockUpdate& s, const AnyKnown& known,
                                          const OpenCell<kVec>& cell, AnyQueue& queue,
@@ -155,7 +156,7 @@ __global__ void __launch_bounds__(kMostWarps * 32)
 }
 
 struct Device {
-  int multiprocessors = 0, shared = 0;  // shared memory that a block may have
+  int multiprocessors = 0, shared = 0;  // bytes of shared memory available to a block
 };
 Device device_now() {
   int device = 0;
@@ -178,7 +179,7 @@ void launch_vec(const DeviceLattice& g, const DeviceCells& cells, const DeviceSw
   launch(kernel, shape, stream, g, cells, sweep, sweeps);
 }
 
-// Of the update with most classes.
+// For the update with the most classes.
 template <int kVec>
 std::size_t shared_bytes(std::uint32_t words, unsigned warps) {
   constexpr int most = regular_classes(kMaxDim, false);
@@ -188,9 +189,9 @@ std::size_t shared_bytes(std::uint32_t words, unsigned warps) {
 
 std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
 
-// About the microseconds of a sweep on an H200; what counts is which is less. `tasks`: warps' worth
-// of cells of a colour; blocks of up to kMostWarps share a multiprocessor's issue slots, not their
-// latency.
+// Approximate microseconds of a sweep on an H100, to compare alternatives. `tasks`: cells of a
+// colour, in warps. Up to kMostWarps warps of a multiprocessor share its issue slots; their
+// latencies overlap.
 double resident_time(std::uint64_t blocks, std::uint64_t multiprocessors, unsigned tasks,
                      unsigned warps, int vec) {
   const auto waves = static_cast<double>(ceil_div(blocks, multiprocessors * (kMostWarps / warps)));
@@ -233,7 +234,7 @@ void launch_resident(const DeviceLattice& g, const DeviceCells& cells, const Dev
                      const Residence& r, std::uint32_t sweeps, cudaStream_t stream) {
   with_dim(g.dim, [&]<int kDim>() {
     with_few(r.vec, [&]<int kVec>() {
-      constexpr bool kMayBeSigned = kDim > 0;  // else all cells are listed
+      constexpr bool kMayBeSigned = kDim > 0;  // without a lattice all cells are listed
       if (kMayBeSigned && g.sign[0] != nullptr) {
         launch_vec<kDim, kVec, kMayBeSigned>(g, cells, sweep, r, sweeps, stream);
       } else {

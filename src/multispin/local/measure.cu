@@ -1,8 +1,8 @@
-// A thread walks along a column of places (a place: the neighbouring sites 2k and 2k + 1 of a row,
-// one word of each colour) and counts the bonds that lead from them to higher coordinates: the next
-// row's words are this row's as the walk goes on. Two or four threads side by side share the
-// word groups of a place where there are four, six or eight. Floor: the spins' bytes once, 4 N per
-// word group; 3 instructions per bond and word of 32 replicas.
+// A place is a pair of neighbouring sites 2k and 2k + 1 of a row, one word of each colour. A thread
+// walks along a column of places and counts the bonds from them to higher coordinates; the words of
+// the next row stay in registers for the next step. Two or four adjacent threads share the word
+// groups of a place if there are four, six or eight. Lower bounds: every spin is read once, 4 N
+// bytes per word group; 3 instructions per bond and word of 32 replicas.
 #include "graphs/lattice.hpp"
 #include "src/cuda/bits.cuh"
 #include "src/cuda/launch.hpp"
@@ -17,16 +17,16 @@ using namespace device;
 constexpr unsigned kThreads = 128, kWarps = kThreads / 32;
 constexpr unsigned kGroup = 8;     // steps of a walk that are unrolled; pairs per thread
 constexpr unsigned kLongest = 32;  // steps of a walk
-constexpr unsigned kBlocks = 512;  // that fill a device
+constexpr unsigned kBlocks = 512;  // enough to fill a device
 
 constexpr int bit_width(unsigned n) { return n == 0 ? 0 : 1 + bit_width(n / 2); }
 
-// How a launch's blocks share the work.
+// The division of work between the blocks of a launch.
 struct WalkPlan {
-  unsigned steps;  // of a walk
-  unsigned walks;  // per line: walks one behind the other, of steps rows each
+  unsigned steps;  // steps of a walk
+  unsigned walks;  // consecutive walks of `steps` rows per line
   unsigned lattice_blocks;
-  unsigned pair_blocks;  // of each kind
+  unsigned pair_blocks;  // blocks for removed and for rewired bonds each
 };
 
 // Disagreeing bonds and up spins of kVec word groups.
@@ -54,7 +54,7 @@ struct Tallies {
   }
 };
 
-// A thread's words: kVec of those that lie side by side.
+// The words of a thread: kVec adjacent ones.
 template <int kVec, int kParts>
 struct Words {
   static constexpr std::ptrdiff_t kSide = kVec * kParts;
@@ -84,8 +84,8 @@ __device__ __forceinline__ Signs signs_of(const DeviceLattice& g, unsigned odd,
   return {g.sign[odd][at], g.sign[1 - odd][at]};
 }
 
-// The n-th place of a group: its bond, the bond from its second site to the site after it, and its
-// up spins. There are kDim - 1 more words of bonds from each of its sites.
+// Counts at the n-th place of a group: the bond between its sites, the bond from its second site to
+// the next site, and its up spins. Each site has kDim - 1 further words of bonds.
 template <int kDim, int kVec>
 __device__ __forceinline__ void count_place(unsigned n, const Pack<kVec>& first,
                                             const Pack<kVec>& second, const Pack<kVec>& after,
@@ -96,7 +96,7 @@ __device__ __forceinline__ void count_place(unsigned n, const Pack<kVec>& first,
   tallies.add_up(2 * n + 1, second);
 }
 
-// `step(n, last)` for every step of a walk, n being its number within a group.
+// Calls step(n, last) for every step of a walk; n is its index within a group.
 template <class Step, class Close>
 __device__ __forceinline__ void walk(unsigned steps, const Step& step, const Close& close) {
   for (; steps >= kGroup; steps -= kGroup) {
@@ -110,7 +110,7 @@ __device__ __forceinline__ void walk(unsigned steps, const Step& step, const Clo
   }
 }
 
-// One row, or sites without a lattice: places kThreads / kParts apart.
+// One row, or a graph without a lattice: places at distances of kThreads / kParts.
 template <int kDim, int kVec, int kParts, bool kSigned>
 __device__ __forceinline__ void walk_along(const DeviceLattice& g, const Words<kVec, kParts>& words,
                                            const WalkPlan& plan, Tallies<kDim, kVec>& tallies) {
@@ -133,8 +133,8 @@ __device__ __forceinline__ void walk_along(const DeviceLattice& g, const Words<k
   walk(steps, step, [&](unsigned n) { tallies.close(2 * kDim * n, (kDim == 0 ? 1 : 2) * n); });
 }
 
-// A column of rows, none beyond the end of its line in the second direction. The first site of a
-// place has the other colour in the next row of any direction.
+// A walk over rows, up to the end of the line in the second direction. The first site of a place
+// has the other colour in the next row of any direction.
 template <int kDim, int kVec, int kParts, bool kSigned>
 __device__ __forceinline__ void walk_rows(const DeviceLattice& g, const Words<kVec, kParts>& words,
                                           const WalkPlan& plan, Tallies<kDim, kVec>& tallies) {
@@ -147,7 +147,7 @@ __device__ __forceinline__ void walk_rows(const DeviceLattice& g, const Words<kV
   std::uint32_t place = row * g.half_row + h;
   const std::uint32_t* at_first = words.at(g.colour_base[odd] + place);
   const std::uint32_t* at_second = words.at(g.colour_base[1 - odd] + place);
-  // Ways in words, from a place to others.
+  // Distances to other places, in words.
   const std::ptrdiff_t line = words.kSide * g.half_row;
   const std::ptrdiff_t back = line * (1 - static_cast<std::ptrdiff_t>(g.extent1));
   const std::ptrdiff_t after = h + 1 == g.half_row ? words.kSide - line : words.kSide;
@@ -165,7 +165,7 @@ __device__ __forceinline__ void walk_rows(const DeviceLattice& g, const Words<kV
     const std::uint32_t* next_second = at_first + on;
     const Pack<kVec> on_first = load<kVec>(next_first), on_second = load<kVec>(next_second);
     const Signs signs = signs_of<kSigned>(g, odd, place);
-    if constexpr (kSigned) {  // of the next row
+    if constexpr (kSigned) {  // signs of the next row
       odd = 1 - odd;
       place += g.half_row;
     }
@@ -187,8 +187,9 @@ __device__ __forceinline__ void walk_rows(const DeviceLattice& g, const Words<kV
        [&](unsigned n) { tallies.close(2 * kDim * n, 2 * n); });
 }
 
-// Adds up the tallies of the block's warps, one of the 2 kVec at a time per warp, and turns them so
-// that lane r holds replica r; the threads of a part are every kParts-th lane.
+// Adds the counters of all warps of the block; each warp takes one of the 2 kVec counters at a time
+// and transposes it, so that lane r holds replica r. The threads of a part are every kParts-th
+// lane.
 template <int kDim, int kVec, int kParts>
 __device__ __forceinline__ void add_up(const Tallies<kDim, kVec>& tallies, bool negative,
                                        unsigned long long* disagreeing, unsigned long long* up) {
@@ -235,7 +236,7 @@ __device__ __forceinline__ void add_up(const Tallies<kDim, kVec>& tallies, bool 
   }
 }
 
-// Removed bonds or rewired ones, of the block's graph.
+// Counts removed or rewired bonds of the graph of the block.
 template <int kDim, int kVec, int kParts, bool kSigned>
 __device__ __forceinline__ void count_pairs(const DevicePairs& pairs,
                                             const Words<kVec, kParts>& words, unsigned block,
@@ -255,8 +256,8 @@ __device__ __forceinline__ void count_pairs(const DevicePairs& pairs,
   tallies.close(kGroup, 0);
 }
 
-// Blocks for the lattice, then for removed bonds, then for rewired ones; blockIdx.y: kVec * kParts
-// word groups of graph blockIdx.z.
+// blockIdx.x: blocks for the lattice, then for removed bonds, then for rewired ones. blockIdx.y:
+// kVec * kParts word groups of graph blockIdx.z.
 template <int kDim, int kVec, int kParts, bool kSigned>
 __global__ void __launch_bounds__(kThreads)
     count(const __grid_constant__ DeviceLattice g, const __grid_constant__ DeviceMeasurement m,
@@ -284,10 +285,10 @@ unsigned blocks_of(std::uint64_t items, unsigned per) {
   return static_cast<unsigned>((items + per - 1) / per);
 }
 
-// Threads that share a pack of word groups.
+// Number of threads that share a pack of word groups.
 constexpr int parts_of(int vec) { return vec == 8 ? 4 : vec >= 4 ? 2 : 1; }
 
-// Long walks where they still fill the device.
+// Walks as long as possible with enough blocks to fill the device.
 WalkPlan plan_walks(const DeviceLattice& g, const DeviceMeasurement& m, unsigned parts) {
   const unsigned stride = kThreads / parts;
   const unsigned rows = m.graphs * m.word_groups / static_cast<unsigned>(m.vec);
