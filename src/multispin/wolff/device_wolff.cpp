@@ -46,7 +46,7 @@ struct Pair {
   Site a, b;
 };
 
-// Marks the lattice's bonds; those that a tile cannot see by itself are returned.
+// Marks the bonds of the lattice. Returns those that lead out of a tile.
 template <int kDim>
 std::vector<Pair> lay_lattice_bonds(const Graph& graph, WolffTiles& tiles) {
   const Lattice& lattice = graph.lattice();
@@ -142,12 +142,13 @@ WolffTiles::WolffTiles(const Graph& graph, const Layout& layout) {
 
 namespace {
 
-constexpr std::uint32_t kLine = 16;           // numbers between counters
-constexpr std::uint64_t kLeastQueue = 65536;  // above the warps that a device can hold
+constexpr std::uint32_t kLine = 16;  // words between counters, so that they are in different lines
+constexpr std::uint64_t kLeastQueue =
+    65536;  // larger than the number of resident warps of a device
 constexpr std::uint64_t kMostQueue = 1ull << 30;
 
-// Working memory of one word group: reached and open words, columns at the edges, state, up to four
-// places in the queue; three words per end.
+// Bytes of working memory of one word group: reached and open words, columns at edges of tiles,
+// state and up to four places in the queue per tile; three words per end of a listed bond.
 std::uint64_t bytes_of_multispin(std::uint32_t tiles, int dim, std::uint64_t ends) {
   const std::uint64_t words = (1 + static_cast<unsigned>(dim)) * std::uint64_t{kTileSites} + 69;
   return tiles * words * 4 + ends * 12 + 4;
@@ -209,8 +210,8 @@ void DenseWolffBatch::make_room(int device, cudaStream_t stream) {
   const std::uint32_t all = graphs_.graphs() * graphs_.word_groups();
   const std::uint64_t each = bytes_of_multispin(tiles_.count, tiles_.lattice.dim, tiles_.ends);
   const std::size_t free = free_device_memory();
-  const std::uint64_t fixed = kLeastQueue * 4 + (64ull << 20);  // and some for the driver
-  // A quarter stays for others, unless one pack needs it.
+  const std::uint64_t fixed = kLeastQueue * 4 + (64ull << 20);  // reserve for the driver
+  // A quarter of the memory is left free, unless a single pack needs it.
   const std::uint64_t room_of_all = free > fixed ? (free - fixed) / each : 0;
   const std::uint64_t room =
       std::max<std::uint64_t>(room_of_all * 3 / 4, std::min<std::uint64_t>(room_of_all, pack));
@@ -285,23 +286,23 @@ void DenseWolffBatch::queue(const GraphRange& range, const DenseUpdates& updates
 
 namespace {
 
-// The mean share of sites that a cluster flips from which on a word group takes the dense form: the
-// forms break even there (tests/bench/RESULTS.md). Planes that lie in global memory make the sparse
-// form dearer; the dense one goes by the shortcuts that a site has, in the mean, and where bonds
-// are all rewired it is the dearer one for whatever a cluster flips near Tc.
+// The mean share of sites flipped per cluster at which both forms take the same time (measured:
+// tests/bench/RESULTS.md). The sparse form is slower if its planes are in global memory. The time
+// of the dense form grows with the mean number of shortcuts per site; if all bonds are rewired, it
+// is slower than the sparse form near Tc.
 double dense_share(const WolffLaunch& plan, double shortcuts) {
   constexpr double kFewShortcuts = 0.2;
   if (plan.slots > plan.near) return 0.06 + 0.25 * std::max(0.0, shortcuts - kFewShortcuts);
   return 0.12 + 0.42 * shortcuts;
 }
 
-// What it costs that some word groups of a launch take the one form and some the other, over the
-// dense form's for all of them: a quarter at L = 512, a half at 256, 0.7 at 32^3.
+// Extra time if word groups of a launch use different forms, relative to the dense form for all:
+// 0.25 at L = 512, 0.5 at 256, 0.7 at 32^3.
 constexpr double kBothForms = 0.4;
 
-// The sites that a row has no room for, of one graph.
+// The special sites of one graph that have too many links for one row.
 struct CrowdedSites {
-  std::vector<std::uint64_t> to;  // rows, among those of all graphs
+  std::vector<std::uint64_t> to;  // row numbers, counted through all graphs
   std::vector<uint2> rows, more;
 
   void find(const Graph& graph, const SpecialSites& sites, std::uint64_t first_row) {
@@ -354,7 +355,7 @@ void DeviceWolffBatch::lay_graphs(cudaStream_t stream) {
   const std::size_t width = link_row(graphs_.lattice({}).dim);
   std::vector<std::optional<SpecialSites>> sites(count);
   on_all_cores(count, work, [&](std::size_t k) { sites[k].emplace(engines_[k].graph); });
-  std::vector<std::uint64_t> first{0};  // rows of the graphs before
+  std::vector<std::uint64_t> first{0};  // number of rows of earlier graphs
   for (const auto& own : sites) first.push_back(first.back() + own->count);
   wolff_.plane_words = sites.front()->plane_words;
   const Staged<uint2> specials(std::vector<std::size_t>(count, wolff_.plane_words));
@@ -403,7 +404,7 @@ void DeviceWolffBatch::lay_graphs(cudaStream_t stream) {
   dense_share_ = dense_share(plan_, static_cast<double>(shortcuts) / all_sites);
 }
 
-// The pool of a slot may have to hold every bond; large lattices get fewer slots for it.
+// The pool of a slot must have room for every bond, so that large lattices have fewer slots.
 void DeviceWolffBatch::make_room(cudaStream_t stream) {
   planes_ = DeviceBuffer<std::uint32_t>(std::size_t{replicas_} * wolff_.plane_words);
   const std::size_t free = free_device_memory();
@@ -477,7 +478,7 @@ void DeviceWolffBatch::learn(std::span<const unsigned long long> flipped, cudaSt
   const auto all = static_cast<double>(graphs_.sites()) * kReplicas;
   std::vector<std::uint32_t> forms = dense_groups_;
   std::vector<std::size_t> known;
-  double sparse = 0, both = 0;  // what the updates take, over that of one word group's dense form
+  double sparse = 0, both = 0;  // time of the updates in units of the dense form of one word group
   for (std::size_t b = 0; b < forms.size(); ++b) {
     const std::uint64_t updates = updates_[b / graphs_.word_groups()];
     if (updates == 0) continue;
@@ -491,7 +492,7 @@ void DeviceWolffBatch::learn(std::span<const unsigned long long> flipped, cudaSt
     sparse += cost;
     both += std::min(cost, 1.0);
   }
-  // Two forms one after the other fill the device half as well each.
+  // Two forms that run one after the other use the device less well.
   const auto dense = static_cast<double>(known.size());
   if (std::min(sparse, dense) < both + kBothForms * dense) {
     for (const std::size_t b : known) forms[b] = dense < sparse ? ~0u : 0u;
@@ -505,7 +506,7 @@ void DeviceWolffBatch::learn(std::span<const unsigned long long> flipped, cudaSt
     if (!dense_fits_) return;
     dense_ = std::make_unique<DenseWolffBatch>(engines_, graphs_, device_, stream);
   }
-  // By those that are at work: others may be done.
+  // Counts only word groups that made updates.
   const auto dense_ones =
       std::ranges::count_if(known, [&](std::size_t b) { return forms[b] != 0; });
   mix_ = dense_ones == 0 ? kSparse : dense_ones == std::ssize(known) ? kDense : kBoth;

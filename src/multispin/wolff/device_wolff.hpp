@@ -1,6 +1,6 @@
-// The Wolff updates of a batch on the device: the graphs as they read them, working memory, and
-// which word groups take the sparse form (wolff_cuda.hpp), which the dense one
-// (wolff_dense_cuda.hpp).
+// Wolff updates of a batch on the device: owns the graphs in the form that they need and their
+// working memory, and decides which word groups use the sparse form (wolff_cuda.hpp) and which the
+// dense form (wolff_dense_cuda.hpp).
 #pragma once
 
 #include <cstdint>
@@ -17,21 +17,21 @@
 
 namespace rewise::multispin {
 
-// Owns what dense updates need: the tiles of the graphs, and the working memory of as many word
-// groups at a time as fit. Arrays are of the whole batch, on the device.
+// Owns the memory of dense updates: the tiles of the graphs, and working memory for as many word
+// groups at a time as fit. Arrays are in device memory and cover the whole batch.
 struct DenseUpdates {
   const std::uint32_t* first_step = nullptr;  // the first update is step *first_step + step
   std::uint32_t step = 0, updates = 1;
-  const std::uint32_t* active = nullptr;     // [word groups] replicas that take part, or null: all
-  const std::uint32_t* threshold = nullptr;  // [word groups] of bonds, below certainty
+  const std::uint32_t* active = nullptr;  // [word groups] bits of the replicas to update; null: all
+  const std::uint32_t* threshold = nullptr;  // [word groups] threshold of bonds, below kCertain
   std::uint32_t* spins = nullptr;
   unsigned long long* flipped = nullptr;  // [replicas] += flipped sites
 };
 
 class DenseWolffBatch {
  public:
-  // Waits for the stream. Error(device) where not even one pack of word groups fits into the memory
-  // that is left.
+  // Waits for the stream. Error(device) if the free memory is too small for one pack of word
+  // groups.
   DenseWolffBatch(std::span<const EngineView> engines, const DeviceGraphs& graphs, int device,
                   cudaStream_t stream);
 
@@ -48,7 +48,7 @@ class DenseWolffBatch {
   void make_room(int device, cudaStream_t stream);
 
   const DeviceGraphs& graphs_;
-  DeviceTiles tiles_;  // of all graphs; without seeds
+  DeviceTiles tiles_;  // all graphs, without seeds
   DeviceDenseRun run_;
   std::uint32_t group_ = 0;
   std::vector<std::uint64_t> seeds_;
@@ -59,34 +59,35 @@ class DenseWolffBatch {
   DeviceBuffer<ListedBond> listed_;
 };
 
-// Chooses forms, and owns what sparse updates need: the graphs, the replicas' planes and the
-// blocks' pools. Memory: as much again as the spins, 64 bytes per special site.
+// Chooses the form of each word group, and owns the memory of sparse updates: the graphs, the
+// planes of the replicas and the pools of the blocks. Memory: that of the spins, and 64 bytes per
+// special site.
 class DeviceWolffBatch {
  public:
-  // Waits for the stream. Error(device) where the memory that is left is too small.
-  // `engines` outlive it; of the options, the device and the form count.
+  // Waits for the stream. Error(device) if the free memory is too small. `engines` must outlive
+  // this object. Of the options only the device and the form matter.
   DeviceWolffBatch(std::span<const EngineView> engines, const DeviceGraphs& graphs,
                    const EngineOptions& options, cudaStream_t stream);
 
-  // What queue() queues depends on: what is captured serves as long as this stays.
+  // The forms in use. A captured graph of queue() is valid as long as this value stays the same.
   unsigned mix() const { return mix_; }
-  // About how many sweeps' worth of launches these updates are.
+  // Approximate cost of the launches of these updates, in units of those of a sweep.
   std::uint32_t launches(std::uint32_t updates) const { return mix_ == kSparse ? 1 : updates; }
 
-  // Queues `updates` updates of a range of graphs, steps *first_step + step and on.
+  // Queues `updates` updates of a range of graphs, beginning at step *first_step + step.
   void queue(const GraphRange& range, const std::uint32_t* first_step, std::uint32_t step,
              std::uint32_t updates, std::uint32_t* spins, cudaStream_t stream);
 
-  // Updates of a range of graphs that will have been done when learn() is called.
+  // Counts updates of a range of graphs that will be complete at the next call of learn().
   void count(const GraphRange& range, std::uint64_t updates);
-  // Chooses forms by the sites [replicas of the batch] that those updates flipped.
+  // Chooses the forms by the number of sites, [replicas of the batch], that these updates flipped.
   void learn(std::span<const unsigned long long> flipped, cudaStream_t stream);
 
-  // [replicas of the batch] sites flipped since they were last cleared.
+  // [replicas of the batch] sites flipped since the last clear.
   DeviceBuffer<unsigned long long>& flipped() { return flipped_; }
 
  private:
-  // Every cluster sparse; every one dense; by word group.
+  // All word groups sparse; all dense; chosen for each word group.
   static constexpr unsigned kSparse = 0, kDense = 1, kBoth = 2;
 
   void lay_graphs(cudaStream_t stream);
@@ -102,7 +103,7 @@ class DeviceWolffBatch {
   const std::uint32_t replicas_;  // of the whole batch
   DeviceWolff wolff_;
   WolffLaunch plan_;
-  double dense_share_ = 0;  // of sites that a cluster flips: from there on the dense form
+  double dense_share_ = 0;  // word groups whose clusters flip a larger share of the sites are dense
   DeviceBuffer<std::uint32_t> bond_threshold_, planes_;
   DeviceBuffer<uint2> special_, row_, more_, pool_;
   DeviceBuffer<DeviceWolffGraph> wolff_graphs_;
@@ -111,9 +112,9 @@ class DeviceWolffBatch {
   unsigned mix_ = kSparse;
   std::unique_ptr<DenseWolffBatch> dense_;
   bool dense_fits_ = true;
-  std::vector<std::uint64_t> updates_;       // [graphs] since learn()
+  std::vector<std::uint64_t> updates_;       // [graphs] number since learn()
   std::vector<std::uint32_t> dense_groups_;  // [word groups] 0 or all ones
-  DeviceBuffer<std::uint32_t> forms_;        // the same, on the device
+  DeviceBuffer<std::uint32_t> forms_;        // copy of dense_groups_ on the device
 };
 
 }  // namespace rewise::multispin

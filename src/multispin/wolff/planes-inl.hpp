@@ -1,4 +1,4 @@
-// Bits of 32 sites of 32 replicas turned, and the walk over sites that they come from.
+// Transposition of the bits of 32 sites and 32 replicas, and the order of sites in it.
 #if defined(RW_MULTISPIN_PLANES_INL_HPP_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RW_MULTISPIN_PLANES_INL_HPP_
 #undef RW_MULTISPIN_PLANES_INL_HPP_

@@ -7,9 +7,9 @@
 namespace rewise::multispin {
 namespace {
 
-// Where the forms break even (tests/bench/RESULTS.md): the mean share of sites a cluster flips, the
-// more the longer the paths along which the dense form goes over rows again, and the more shortcuts
-// a site has, which it goes over one by one.
+// The mean share of sites flipped per cluster at which both forms take the same time (measured:
+// tests/bench/RESULTS.md). It grows with the number of times that the dense form visits a row, and
+// with the number of shortcuts per site, which the dense form processes one by one.
 double dense_fraction(const Graph& graph, const Layout& layout) {
   const auto shortcuts = static_cast<double>(graph.rewired_bonds().size());
   const int dim = layout.lattice.dim;
@@ -18,8 +18,8 @@ double dense_fraction(const Graph& graph, const Layout& layout) {
   return (rows ? paths : 0.1) + 0.1 * shortcuts / static_cast<double>(graph.sites());
 }
 
-// And that share times the updates of a cycle, for planes; less where a word group's words outgrow
-// a core's cache.
+// The same share times the updates of a cycle, above which planes are faster. It is smaller if the
+// words of a word group do not fit into the cache of a core.
 double plane_fraction(const Graph& graph) { return graph.sites() > 1u << 19 ? 0.05 : 0.2; }
 
 }  // namespace
@@ -56,7 +56,7 @@ void WolffUpdate::run(const Address& at, Threshold bond, std::uint32_t count, do
   }
 }
 
-// All updates replica by replica on transposed spins.
+// Makes all updates one replica at a time on transposed spins.
 void WolffUpdate::in_planes(const Address& at, Threshold bond, std::uint32_t count,
                             const ThreadTeam& team, StopWatch& watch, WolffScratch& scratch,
                             UpdatesAhead& ahead, std::uint32_t* spins) const {
@@ -84,8 +84,8 @@ void WolffUpdate::in_planes(const Address& at, Threshold bond, std::uint32_t cou
   team.barrier();
 }
 
-// Sparse: update number `w` of all replicas, in the word group's words. Returns false if it was
-// stopped in a replica.
+// Sparse form: makes update `w` of all replicas in the words of the word group. Returns false if it
+// was stopped within a replica.
 bool WolffUpdate::in_words(const Address& at, std::uint32_t w, Threshold bond,
                            const ThreadTeam& team, StopWatch& watch, WolffScratch& scratch,
                            UpdatesAhead& ahead, std::uint32_t* spins) const {
@@ -105,8 +105,8 @@ bool WolffUpdate::in_words(const Address& at, std::uint32_t w, Threshold bond,
   return std::all_of(ahead.begin(), ahead.end(), [&](std::uint32_t done) { return done > w; });
 }
 
-// Dense: update number `w` of all replicas that have not made it yet, at once. Returns false, with
-// their spins as they were, if the team was stopped.
+// Dense form: makes update `w` of all replicas that have not made it yet. If the team is stopped,
+// returns false and leaves the spins unchanged.
 bool WolffUpdate::dense(const Address& at, std::uint32_t w, Threshold bond, const ThreadTeam& team,
                         StopWatch& watch, WolffScratch& scratch, UpdatesAhead& ahead,
                         std::uint32_t* spins) const {

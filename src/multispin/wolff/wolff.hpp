@@ -3,15 +3,15 @@
 // undirected bond and step, shared by all replicas bit by bit (rules.hpp), so a cluster does not
 // depend on the order in which it is found, and two forms of the update give the same bits:
 //
-//   sparse  one replica at a time, a queue of sites, draws read lazily; 3 to 90 ns per flipped
-//           site (AVX-512), the more the more shortcuts. Either in place, or, for many updates on
-//           end, in planes: the replicas' bits transposed so that each replica has one bit per
-//           site, which stays in cache.
+//   sparse  one replica at a time, with a queue of sites and lazy draws; 3 to 90 ns per flipped
+//           site (AVX-512), growing with the number of shortcuts. Works in place or, for many
+//           consecutive updates, on planes: transposed spins with one bit per site and replica,
+//           which fit into the cache.
 //   dense   all 32 replicas at once: bond masks for the whole lattice, then reached sets grown to
 //           their fixed point row by row; about 10 ns per site and update for 32 replicas.
 //
-// Sparse wins where clusters are small (at and above Tc on rewired lattices), dense below Tc: the
-// mean fraction of sites that a cluster flips decides.
+// The sparse form is faster for small clusters (at and above Tc on rewired lattices), the dense
+// form below Tc. The mean fraction of sites that a cluster flips decides.
 #pragma once
 
 #include <array>
@@ -30,14 +30,14 @@
 
 namespace rewise::multispin {
 
-// A neighbour as the sparse form reads it.
+// A neighbour in the sparse form.
 struct Link {
   Site site;
   std::uint32_t bond;
 };
 
-// Modified cells and the sites at the lattice's periodic boundary, whose neighbours are listed; of
-// all others they are site +- stride. Error(usage) where bonds are too many for their numbers.
+// Special sites are modified cells and sites at the periodic boundary; their neighbours are listed.
+// Those of all other sites are site +- stride. Error(usage) if the graph has too many bonds.
 struct SpecialSites {
   explicit SpecialSites(const Graph& graph);
 
@@ -59,7 +59,7 @@ struct SpecialSites {
   }
 };
 
-// What growth needs to know of a graph.
+// A graph in the form that the growth of clusters needs.
 struct WolffGeometry : SpecialSites {
   WolffGeometry(const Graph& graph, const Layout& layout);
 
@@ -67,28 +67,28 @@ struct WolffGeometry : SpecialSites {
   Lattice lattice;
   std::uint32_t sites = 0;
   std::vector<std::uint64_t> offset;  // [special + 1]
-  std::vector<Link> link;             // [offset.back()], and some that are nothing
+  std::vector<Link> link;             // [offset.back()], followed by padding
 };
 
-// The sites of a cluster in the order of their discovery; scratch of one thread.
+// The sites of a cluster in the order of their discovery; working memory of one thread.
 struct WolffQueue {
   explicit WolffQueue(std::uint64_t sites) : key(new std::uint32_t[sites + 2 * kGuard]) {}
   std::unique_ptr<std::uint32_t[]> key;  // uninitialised: pages are used as clusters need them
 };
 
-// Words [32 first, 32 last) of sites to planes and back; planes[r * plane_words + w].
+// Copy the words of sites [32 first, 32 last) to planes, planes[r * plane_words + w], and back.
 void words_to_planes(const WolffGeometry& geometry, const std::uint32_t* spins, std::uint32_t first,
                      std::uint32_t last, std::uint32_t* planes);
 void planes_to_words(const WolffGeometry& geometry, const std::uint32_t* planes,
                      std::uint32_t first, std::uint32_t last, std::uint32_t* spins);
 
-// Grows and flips one cluster in one replica's plane; returns its size, 0 where the watch stopped
-// it and it was taken back.
+// Grows and flips one cluster in the plane of one replica. Returns its size, or 0 if it was
+// stopped, in which case the plane is unchanged.
 std::uint64_t wolff_in_plane(const WolffGeometry& geometry, const Address& at, Threshold bond,
                              unsigned replica, StopWatch& watch, std::uint32_t* plane,
                              WolffQueue& queue);
 
-// The same in the word group's words. `shared`: other threads work on other replicas of these
+// The same in the words of a word group. `shared`: other threads update other replicas of the same
 // words.
 std::uint64_t wolff_in_words(const WolffGeometry& geometry, const Address& at, Threshold bond,
                              unsigned replica, std::uint32_t* words, bool shared, StopWatch& watch,
@@ -108,10 +108,10 @@ class WolffUpdate {
  public:
   WolffUpdate(const Graph& graph, const Layout& layout, const EngineOptions& options);
 
-  // `count` updates of all replicas, from step at.step on; replica r has made ahead[r] of them
-  // already, and where the team was stopped it may be fewer than `count` at the end. `fraction` is
-  // the mean share of sites that a cluster of this word group flipped lately (a guess that changes
-  // speed only). scratch.flipped holds the flipped sites per replica. Ends with a barrier.
+  // Makes updates of all replicas up to `count`, beginning at step at.step. Replica r has made
+  // ahead[r] of them already; if the team is stopped, ahead[r] may be less than `count` at the end.
+  // `fraction`: recent mean share of sites flipped by a cluster, which affects the speed only.
+  // scratch.flipped receives the number of flipped sites per replica. Ends with a barrier.
   void run(const Address& at, Threshold bond, std::uint32_t count, double fraction,
            const ThreadTeam& team, StopWatch& watch, WolffScratch& scratch, UpdatesAhead& ahead,
            std::uint32_t* spins) const;

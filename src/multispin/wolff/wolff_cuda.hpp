@@ -1,16 +1,17 @@
-// Sparse Wolff updates on the device (wolff.hpp says what they do; same bits).
+// Sparse Wolff updates on the device, equal to those of wolff.hpp bit for bit.
 //
-// The replicas' bits are transposed into planes; a block, a multiprocessor's only one, then has as
-// many replicas at a time as fit with their planes in shared memory (one of L = 1024 in 2D does,
-// and two more stay in global memory), in slots that a warp each leads. What waits to be done are
-// candidates: bonds from a site of the cluster to an unvisited one of the same spin. A warp draws
-// for 32 of its candidates at a time, claims the sites that were hit by an atomic on their plane's
-// word, and collects their candidates in turn; there is no barrier and no level. Who leads starts
-// the updates, one after the other; surplus candidates go to the slot's pool, from which warps
-// without work take them 32 at a time, whosever they are. No replica waits for another.
+// The bits of the replicas are transposed into planes. There is one block per multiprocessor. It
+// processes as many replicas at a time as have room for their planes in shared memory (at L = 1024
+// in two dimensions: one, and two more in global memory). Each replica occupies a slot, which is
+// led by one warp. A candidate is a bond from a site of the cluster to an unvisited site of the
+// same spin. A warp makes the draws of 32 of its candidates at a time, adds the accepted sites to
+// the cluster by an atomic operation on a word of the plane, and collects their candidates. There
+// are no barriers and no levels. The leading warp starts the updates one after the other. Surplus
+// candidates go to the pool of the slot, from which warps without work take chunks of 32, of any
+// replica.
 //
-// Cost: some 1000 cycles of latency per step from site to site, more where links lead away, which
-// several clusters at a time hide; about 12 warp instructions per flipped site.
+// Cost: about 1000 cycles of latency per step from site to site, more for shortcuts, hidden by
+// several clusters in progress; about 12 warp instructions per flipped site.
 #pragma once
 
 #include <cstdint>
@@ -23,15 +24,15 @@
 
 namespace rewise::multispin {
 
-// What the planes of all graphs of a launch share.
+// The geometry of planes, the same for all graphs of a launch.
 struct DeviceWolff {
   DeviceLattice lattice;
   std::uint32_t plane_words = 0;
 };
 
-// WolffGeometry on the device. Links (site, bond) of a special site fill a row, which one load of
-// some lanes reads; its rest is kNoLink. A site with more links ends its row with (kMoreLinks, k),
-// and more[k] holds their number, the links behind it.
+// WolffGeometry on the device. The links (site, bond) of a special site are stored in a row, padded
+// with kNoLink, that several lanes read in one load. If a site has more links, its row ends with
+// (kMoreLinks, k); more[k] holds the number of further links, which follow it.
 struct DeviceWolffGraph {
   std::uint64_t seed;
   const uint2* special;  // [plane_words] (bit per site, special sites in earlier words)
@@ -42,43 +43,43 @@ struct DeviceWolffGraph {
 RW_HD constexpr std::uint32_t link_row(int dim) { return dim == 4 ? 16 : 8; }
 inline constexpr std::uint32_t kNoLink = ~0u, kMoreLinks = ~0u - 1;
 
-// Candidates and pool chunks; all ones is no candidate.
+// Candidates and chunks of the pool; all ones means no candidate.
 inline constexpr std::uint32_t kChunk = 32;
 
 struct DeviceWolffRun {
   const DeviceWolffGraph* graphs;    // [replicas / replicas_per_graph]
   std::uint32_t replicas_per_graph;  // 32 * word groups
-  std::uint32_t replicas;            // of all graphs
+  std::uint32_t replicas;            // total of all graphs
   const std::uint32_t* first_step;   // on the device; the first update is step *first_step + step
   std::uint32_t step;
-  std::uint32_t updates;           // of every replica
-  const std::uint32_t* threshold;  // [word groups of all graphs] below certainty
+  std::uint32_t updates;           // per replica
+  const std::uint32_t* threshold;  // [word groups of all graphs] below kCertain
   std::uint32_t* planes;           // [replicas][plane_words]
   // [slots of all blocks][pool_chunks][kChunk], all ones between launches
   uint2* pool;
   std::uint32_t pool_chunks;    // a power of two
   unsigned long long* flipped;  // [replicas] += flipped sites
   unsigned* progress;           // [1 + replicas] zero at the start
-  // [word groups of all graphs] nonzero: the word group takes the dense form and is skipped; null:
-  // none is.
+  // [word groups of all graphs] nonzero: the word group uses the dense form and is skipped. Null:
+  // none is skipped.
   const std::uint32_t* dense;
 };
 
-// How the kernel runs on the current device for planes of this size.
+// The launch configuration on the current device for planes of this size.
 struct WolffLaunch {
   unsigned blocks = 0, threads = 0;
-  unsigned slots = 1;        // replicas that a block has at a time
-  unsigned near = 0;         // the first of these have their planes in shared memory
+  unsigned slots = 1;        // replicas per block at a time
+  unsigned near = 0;         // number of slots with planes in shared memory
   std::uint32_t buffer = 0;  // candidates per warp
-  std::uint32_t parts = 1;   // a replica's updates are dealt out in so many parts
+  std::uint32_t parts = 1;   // the updates of a replica are divided into parts
   std::size_t shared_bytes = 0;
   std::uint32_t pool_chunks = 0;
 
   RW_HD std::size_t pool_of_slot() const { return std::size_t{pool_chunks} * kChunk; }
-  // As many slots as `most` allows, as many blocks as may be.
+  // The largest number of blocks, with as many slots as `most` allows.
   void restrict_slots(std::size_t most);
 };
-// `bonds`: of the largest graph; `special_share`: of the sites, whose neighbours are listed.
+// `bonds`: number of bonds of the largest graph. `special_share`: share of special sites.
 WolffLaunch plan_wolff(int dim, std::uint32_t plane_words, std::uint32_t replicas,
                        std::uint64_t bonds, double special_share);
 

@@ -1,18 +1,18 @@
-// The rows of special sites (wolff_rows_cuda.hpp). Each link is there once, in any order: a cluster
-// does not depend on it.
+// Fills the rows of special sites (wolff_rows_cuda.hpp). The order of links in a row is arbitrary;
+// clusters do not depend on it.
 #include "src/multispin/bonds.cuh"
 #include "src/multispin/wolff/wolff_rows_cuda.hpp"
 
 namespace rewise::multispin {
 namespace {
 
-// The row of a special site among all graphs'.
+// The row number of a special site, counted through all graphs.
 __device__ __forceinline__ std::size_t row_of(const WolffRows& g, std::uint32_t graph, Site site) {
   const uint2 word = g.special[std::size_t{graph} * g.plane_words + site / 32];
   return g.first[graph] + word.y + static_cast<unsigned>(__popc(word.x & ((1u << site % 32) - 1)));
 }
 
-// A thread per site: its lattice bonds.
+// Adds the lattice bonds; one thread per site.
 __global__ void lay_lattice_links(const __grid_constant__ WolffRows g, std::uint32_t width) {
   const std::uint32_t graph = blockIdx.y, site = blockIdx.x * blockDim.x + threadIdx.x;
   const Lattice& lattice = g.bonds.lattice;
@@ -35,7 +35,8 @@ __global__ void lay_lattice_links(const __grid_constant__ WolffRows g, std::uint
   g.links[at] = links;
 }
 
-// A thread per rewired bond: what rows have no room for is left to the host.
+// Adds the rewired bonds; one thread per bond. Links that do not fit into a row are left to the
+// host.
 __global__ void lay_rewired_links(const __grid_constant__ WolffRows g, std::uint32_t width) {
   const std::uint32_t graph = blockIdx.y, i = blockIdx.x * blockDim.x + threadIdx.x;
   const std::uint32_t first = g.bonds.ends.first[graph];
@@ -52,7 +53,7 @@ __global__ void lay_rewired_links(const __grid_constant__ WolffRows g, std::uint
   add(b, a);
 }
 
-// A thread per row: its rest.
+// Fills the rest of the rows with kNoLink; one thread per row.
 __global__ void close_rows(const __grid_constant__ WolffRows g, std::size_t rows,
                            std::uint32_t width) {
   const std::size_t at = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -61,7 +62,7 @@ __global__ void close_rows(const __grid_constant__ WolffRows g, std::size_t rows
     g.row[at * width + k] = make_uint2(kNoLink, 0);
 }
 
-// A thread per link of the rows that the host has made.
+// Copies rows made by the host; one thread per link.
 __global__ void put_rows(const uint2* made, const std::uint64_t* to, std::size_t links,
                          std::uint32_t width, uint2* row) {
   const std::size_t n = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
