@@ -1,8 +1,11 @@
 // The tree condition: the chain, where all is known exactly, and tables with known answers.
 #include "analysis/scaling/tree_condition.hpp"
 
+#include <Eigen/Core>
+#include <array>
 #include <cmath>
 #include <random>
+#include <vector>
 
 #include "tests/support/catch.hpp"
 
@@ -160,6 +163,77 @@ TEST_CASE("correlation lengths") {
   // Square lattice: 1/xi = ln coth(beta) - 2 beta.
   const double t = 2.30, xi = 1 / (std::log(1 / std::tanh(1 / t)) - 2 / t);
   CHECK(bare_correlation_length(2, regular_mm(2, t)) == Approx(xi).epsilon(0.03));
+}
+
+namespace {
+
+// Sum over j of <s_0 s_j> and of its square on the square lattice with L x L sites, by the transfer
+// matrix of a row.
+std::array<double, 2> exact_sums(int edge, double beta) {
+  const Eigen::Index states = Eigen::Index{1} << edge;
+  Eigen::MatrixXd spin(states, edge);
+  for (Eigen::Index state = 0; state < states; ++state) {
+    for (int x = 0; x < edge; ++x) spin(state, x) = 1 - 2.0 * static_cast<double>(state >> x & 1);
+  }
+  Eigen::VectorXd in_row(states);
+  for (Eigen::Index state = 0; state < states; ++state) {
+    double sum = 0;
+    for (int x = 0; x < edge; ++x) sum += spin(state, x) * spin(state, (x + 1) % edge);
+    in_row[state] = std::exp(beta * sum / 2);
+  }
+  const Eigen::MatrixXd between = (beta * (spin * spin.transpose()).array()).exp();
+  const Eigen::MatrixXd row = in_row.asDiagonal() * between * in_row.asDiagonal();
+  std::vector<Eigen::MatrixXd> power{Eigen::MatrixXd::Identity(states, states)};
+  for (int k = 0; k < edge; ++k) power.emplace_back(power.back() * row);
+  std::array<double, 2> sums{};
+  for (int k = 0; k < edge; ++k) {
+    const Eigen::MatrixXd both =
+        power[static_cast<std::size_t>(k)].cwiseProduct(power[static_cast<std::size_t>(edge - k)]);
+    const Eigen::VectorXd correlation =
+        (spin.col(0).transpose() * both * spin).transpose() / power.back().trace();
+    sums[0] += correlation.sum();
+    sums[1] += correlation.squaredNorm();
+  }
+  return sums;
+}
+
+}  // namespace
+
+// L / xi from 2.5 to 7.3, compared with L = 8. There the bounds are 1.5 to 4 times the effect.
+TEST_CASE("the finite-size effect of small square lattices lies within its bound") {
+  for (const double beta : {0.2, 0.23, 0.26, 0.3}) {
+    const double xi = 1 / (std::log(1 / std::tanh(beta)) - 2 * beta);
+    const auto large = exact_sums(8, beta);
+    for (const int edge : {4, 6}) {
+      const auto small = exact_sums(edge, beta);
+      const double ratio = edge / xi, of_sum = std::abs(small[0] / large[0] - 1),
+                   of_squares = std::abs(small[1] / large[1] - 1);
+      INFO(beta << ", L / xi = " << ratio << ": " << of_sum << ", squares " << of_squares);
+      CHECK(of_sum < tree_finite_size(ratio));
+      CHECK(of_sum > 0.3 * tree_finite_size(ratio));
+      CHECK(of_squares < tree_finite_size(ratio, TreeOrder::spin_glass));
+      CHECK(of_squares > 0.15 * tree_finite_size(ratio, TreeOrder::spin_glass));
+    }
+  }
+}
+
+TEST_CASE("the finite-size effect of a ring lies within its bound") {
+  for (const double t : {0.5, 0.9, 0.99}) {
+    const double xi = -1 / std::log(t);
+    for (const double ratio : {4.0, 8.0, 16.0}) {
+      const auto sites = static_cast<int>(std::ceil(ratio * xi));
+      const double around = std::pow(t, sites);
+      double sum = 0, squares = 0;
+      for (int r = 0; r < sites; ++r) {
+        const double correlation = (std::pow(t, r) + around / std::pow(t, r)) / (1 + around);
+        sum += correlation;
+        squares += correlation * correlation;
+      }
+      CHECK(std::abs(sum * (1 - t) / (1 + t) - 1) < tree_finite_size(sites / xi));
+      CHECK(std::abs(squares * (1 - t * t) / (1 + t * t) - 1) <
+            tree_finite_size(sites / xi, TreeOrder::spin_glass));
+    }
+  }
 }
 
 TEST_CASE("couplings of shortcuts: means of tanh and its square") {
