@@ -40,12 +40,10 @@ std::vector<std::vector<std::uint32_t>> read_extents(const TomlSection& section,
 }
 
 std::vector<std::size_t> read_dims(const TomlSection& section) {
-  const auto* list = section.need("dim").as_array();
-  if (list == nullptr) return {static_cast<std::size_t>(section.whole("dim", 0))};
   std::vector<std::size_t> dims;
-  for (const auto& node : need_list(section, "dim", "1..4 or a list such as [2, 3]")) {
-    const auto dim = static_cast<std::size_t>(section.whole_at("dim", node));
-    append_once(dims, dim, section.origin("dim", node), fmt::format("{}", dim));
+  for (const toml::node* node : need_list(section, "dim", "1..4 or a list such as [2, 3]")) {
+    const auto dim = static_cast<std::size_t>(section.whole_at("dim", *node));
+    append_once(dims, dim, section.origin("dim", *node), fmt::format("{}", dim));
   }
   std::sort(dims.begin(), dims.end());
   return dims;
@@ -86,11 +84,11 @@ void choose_sizes(const TomlSection& section, const std::vector<std::size_t>& di
 // Reads `sizes` and the corresponding `graphs`, both sorted by the number of sites.
 void read_sizes(const TomlSection& section, std::uint32_t otherwise, StudyConfig& config) {
   const auto dims = read_dims(section);
-  const auto& list = need_list(section, "sizes", "a list of even edges, such as [32, 64]");
+  const auto list = need_list(section, "sizes", "a list of even edges, such as [32, 64]");
   std::vector<std::vector<std::uint32_t>> sizes;
   std::vector<std::size_t> entry;  // [size] index of the list entry that produced it
   for (std::size_t k = 0; k < list.size(); ++k) {
-    const toml::node& node = list[k];
+    const toml::node& node = *list[k];
     for (const auto& extents : read_extents(section, node, dims)) {
       append_once(sizes, extents, section.origin("sizes", node), extents_text(extents));
       entry.push_back(k);
@@ -149,9 +147,10 @@ void read_p(const TomlSection& section, StudyConfig& config) {
   if (const auto* table = node.as_table()) {
     config.p = read_log_range(section, *table);
   } else {
-    for (const auto& entry : need_list(section, "p", "a list, or {from, to, per_decade}")) {
-      const double p = section.number_at("p", entry) + 0.0;  // -0 becomes 0
-      append_once(config.p, p, section.origin("p", entry), fmt::format("{}", p));
+    for (const toml::node* entry :
+         need_list(section, "p", "a number, a list, or {from, to, per_decade}")) {
+      const double p = section.number_at("p", *entry) + 0.0;  // -0 becomes 0
+      append_once(config.p, p, section.origin("p", *entry), fmt::format("{}", p));
     }
   }
   config.p_given.resize(config.p.size());
@@ -182,7 +181,8 @@ void read_files(const TomlSection& section, StudyConfig& config) {
                             section.origin(key)));
   }
   const auto base = std::filesystem::path(section.file()).parent_path();
-  for (const auto& entry : need_list(section, "files", "a list of graphs' files")) {
+  for (const toml::node* node : need_list(section, "files", "a list of graphs' files")) {
+    const toml::node& entry = *node;
     const auto* text = entry.as_string();
     if (text == nullptr || text->get().empty()) {
       section.fail("files", entry,
@@ -197,7 +197,8 @@ void read_files(const TomlSection& section, StudyConfig& config) {
   }
   config.reading.merge = section.flag("merge", config.reading.merge);
   if (section.has("ignore")) {
-    for (const auto& entry : need_list(section, "ignore", "a list of names of attributes")) {
+    for (const toml::node* node : need_list(section, "ignore", "a list of names of attributes")) {
+      const toml::node& entry = *node;
       const auto* name = entry.as_string();
       if (name == nullptr) {
         section.fail("ignore", entry,
@@ -236,10 +237,10 @@ void read_temperature_list(const TomlSection& section, StudyConfig& config) {
     }
     return;
   }
-  for (const auto& entry :
-       need_list(section, "temperatures", "\"auto\", a list, or {from, to, count}")) {
-    const double t = section.number_at("temperatures", entry);
-    append_once(config.temperatures, t, section.origin("temperatures", entry),
+  for (const toml::node* entry :
+       need_list(section, "temperatures", "\"auto\", a number, a list, or {from, to, count}")) {
+    const double t = section.number_at("temperatures", *entry);
+    append_once(config.temperatures, t, section.origin("temperatures", *entry),
                 fmt::format("{}", t));
   }
   std::sort(config.temperatures.begin(), config.temperatures.end());
@@ -251,7 +252,8 @@ void read_temperature_tasks(const TomlSection& section, StudyConfig& config) {
   const auto* node = section.find(key);
   if (node == nullptr) return;
   std::vector<double> all;
-  for (const auto& entry : need_list(section, key, "a list of lists of temperatures")) {
+  for (const toml::node* item : need_list(section, key, "a list of lists of temperatures")) {
+    const toml::node& entry = *item;
     const auto* list = entry.as_array();
     if (list == nullptr || list->empty()) {
       section.fail(key, entry,

@@ -162,7 +162,7 @@ std::vector<Setting> study_and_lattice() {
        .standard = "required",
        .highest = 1,
        .help = "rewiring probability, 0..1",
-       .more = "A list, or {from, to, per_decade}: evenly spaced in log p",
+       .more = "A number, a list, or {from, to, per_decade}: evenly spaced in log p",
        .example = "[0.0, 0.01, 0.1]",
        .text = [](C c) { return of_lattices(c, reals(c.p)); },
        .option = "--p",
@@ -524,8 +524,9 @@ std::vector<Setting> model_and_sampling() {
        .highest = 1e6,
        .unit = "J/k_B",
        .help = "temperatures, J = k_B = 1",
-       .more = "A list, {from, to, count} with count up to 4096, or \"auto\": around each "
-               "transition (sweep: 13)",
+       .more =
+           "A number, a list, {from, to, count} with count up to 4096, or \"auto\": around each "
+           "transition (sweep: 13)",
        .example = "{from = 2.0, to = 3.0, count = 11}",
        .text = [](C c) { return c.temperatures.empty() ? "\"auto\"" : reals(c.temperatures); },
        .option = "--temperature",

@@ -11,9 +11,10 @@ constexpr std::size_t kMostEntries = 10'000;
 
 }  // namespace
 
-const toml::array& need_list(const TomlSection& section, std::string_view key,
-                             std::string_view allowed) {
+std::vector<const toml::node*> need_list(const TomlSection& section, std::string_view key,
+                                         std::string_view allowed) {
   const toml::node& node = section.need(key);
+  if (node.is_number() || node.is_string()) return {&node};
   const auto* list = node.as_array();
   if (list == nullptr) {
     section.fail(key, node, fmt::format("{} where {} is expected", toml_type(node), allowed));
@@ -23,7 +24,9 @@ const toml::array& need_list(const TomlSection& section, std::string_view key,
     section.fail(key, node,
                  fmt::format("the list has {} entries (at most {})", list->size(), kMostEntries));
   }
-  return *list;
+  std::vector<const toml::node*> entries;
+  for (const toml::node& entry : *list) entries.push_back(&entry);
+  return entries;
 }
 
 std::vector<std::string> read_words(const TomlSection& section, std::string_view key,
@@ -31,16 +34,16 @@ std::vector<std::string> read_words(const TomlSection& section, std::string_view
   const auto* node = section.find(key);
   if (node == nullptr || !node->is_array()) return {section.text(key, otherwise)};
   std::vector<std::string> words;
-  for (const auto& entry : need_list(section, key, "a word, or a list of them")) {
-    const auto* word = entry.as_string();
+  for (const toml::node* entry : need_list(section, key, "a word, or a list of them")) {
+    const auto* word = entry->as_string();
     if (word == nullptr) {
-      section.fail(key, entry, fmt::format("{} where text is expected", toml_type(entry)));
+      section.fail(key, *entry, fmt::format("{} where text is expected", toml_type(*entry)));
     }
     const std::string text = printable(word->get());
     if (repeats) {
       words.push_back(text);
     } else {
-      append_once(words, text, section.origin(key, entry), text);
+      append_once(words, text, section.origin(key, *entry), text);
     }
   }
   return words;

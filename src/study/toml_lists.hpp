@@ -9,9 +9,10 @@
 
 namespace rewise {
 
-// Returns a list of 1 to 10 000 entries; `allowed` describes valid values in errors.
-const toml::array& need_list(const TomlSection& section, std::string_view key,
-                             std::string_view allowed);
+// Returns the 1 to 10 000 entries of a list; a number or a text alone is a list of one. `allowed`
+// describes valid values in errors.
+std::vector<const toml::node*> need_list(const TomlSection& section, std::string_view key,
+                                         std::string_view allowed);
 
 // Words of a key with one word or a list, without duplicates unless `repeats` is true.
 std::vector<std::string> read_words(const TomlSection& section, std::string_view key,

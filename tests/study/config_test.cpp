@@ -92,6 +92,17 @@ TEST_CASE("names of graphs' files stay readable in study.toml, and read back the
   }
 }
 
+TEST_CASE("one number or name may be written without a list") {
+  const auto read = [](const std::string& text) { return parse_study_config(text, "s.toml"); };
+  const std::string rest = "\n[sampling]\ntemperatures = ";
+  const StudyConfig one = read("[lattice]\ndim = 2\nsizes = 16\np = 0.1" + rest + "2.5\n"),
+                    list = read("[lattice]\ndim = [2]\nsizes = [16]\np = [0.1]" + rest + "[2.5]\n");
+  CHECK(to_toml(one) == to_toml(list));
+  CHECK(one.temperatures == std::vector<double>{2.5});
+  CHECK(read("[lattice]\nfiles = \"a.edges\"\nignore = \"size\"" + rest + "2\n").files ==
+        read("[lattice]\nfiles = [\"a.edges\"]\nignore = [\"size\"]" + rest + "[2]\n").files);
+}
+
 TEST_CASE("ranges of p and of temperatures, extents, graphs per size in the order of the sizes") {
   const StudyConfig config = parse_study_config(
       "[lattice]\ndim = 2\nsizes = [[64, 32], 16]\np = {from = 1e-3, to = 0.1, per_decade = 2}\n"
