@@ -34,6 +34,8 @@ const std::vector<Names>& synonyms() {
       {"graph", "from", "files", "file", "input", "edges", "edgelist", "network"},
       {"q", "states", "nstates"},
       {"time-limit", "timeout", "walltime"},
+      {"couplings-on", "on"},
+      {"negative", "negative-fraction", "p-negative", "antiferro-fraction"},
   };
   return groups;
 }
@@ -58,6 +60,9 @@ const std::vector<Feature>& features() {
       {{"h", "H", "B", "field", "magnetic-field", "external-field"},
        "give --field H",
        "give field = H in [model]"},
+      {{"tempering", "parallel-tempering", "pt", "replica-exchange", "swap-replicas"},
+       "give --exchange, with two temperatures or more",
+       "give exchange = true in [sampling], with two temperatures or more"},
       {{"lattice", "geometry", "topology"},
        "lattices are hypercubic, by --dim and --size; other graphs are read from files: {} FILE",
        "lattices are hypercubic, by dim and sizes in [lattice]; 'rewise sweep' takes other graphs "
@@ -86,7 +91,7 @@ const std::vector<Feature>& features() {
 bool offers(const Feature& feature, std::span<const std::string_view> known) {
   const std::string_view text = feature.option;
   for (const std::string_view option : {"temperature", "dim", "device", "schedule", "measure",
-                                        "local", "model", "couplings", "field"}) {
+                                        "local", "model", "couplings", "field", "exchange"}) {
     if (text.find(fmt::format("--{}", option)) != std::string_view::npos) {
       return has(known, option);
     }

@@ -143,6 +143,8 @@ TEST_CASE("options that do not exist: the one that was meant, or what there is i
   for (const Bad& bad : {
            Bad{run + "--T 2", 64, "unknown option '--T' (did you mean '--temperature'?); see"},
            Bad{run + "-T 2", 64, "unknown option '-T' (did you mean '--temperature'?)"},
+           Bad{run + "--on shortcuts", 64, "(did you mean '--couplings-on'?)"},
+           Bad{run + "--tempering", 64, "(give --exchange, with two temperatures"},
            Bad{run + "--temp=2", 64, "unknown option '--temp' (did you mean '--temperature'?)"},
            Bad{run + "--temperatures 2", 64, "did you mean '--temperature'?"},
            Bad{run + "--beta 0.4", 64, "unknown option '--beta' (give --temperature = 1/beta)"},
