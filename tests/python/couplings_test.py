@@ -181,7 +181,7 @@ def test_snapshots(small, tmp_path):
 
 
 def test_tune_takes_couplings(small, glass):
-    tuned = rw.tune(small, 2.0, couplings=glass.weights, field=glass.fields, budget=10,
+    tuned = rw.tune(small, 2.0, couplings=glass.weights, field=glass.fields, budget=3,
                     schedules=["1:0", "1:1"], cluster="wolff", progress=False)
     assert tuned.best in ("1:0", "1:1")
 
