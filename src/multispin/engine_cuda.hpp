@@ -8,12 +8,12 @@
 
 namespace rewise::multispin {
 
-// Error(device) where there is no such device, or its memory is too small for the task: the text
-// says how much is needed and what to reduce.
+// Error(device) if the device does not exist or has too little memory; the message says how much
+// the task needs and what to reduce.
 std::unique_ptr<Engine> make_cuda_engine(const Graph& graph, const EngineSpec& spec,
                                          const EngineOptions& options);
 
-// As make_multispin_batch.
+// See make_multispin_batch(); the tasks must be able to share launches.
 std::unique_ptr<EngineBatch> make_cuda_batch(std::span<const GroupTask> tasks,
                                              const EngineOptions& options);
 

@@ -7,7 +7,8 @@ namespace {
 
 constexpr unsigned kThreads = 128;
 
-// A warp per word group, blockIdx.z: graph.
+// Decides which replicas exchange with the next temperature. A warp per word group, a lane per
+// replica; blockIdx.z: graph.
 __global__ void decide_exchanges(const __grid_constant__ DeviceExchange e) {
   const std::uint32_t thread = blockIdx.x * kThreads + threadIdx.x, graph = blockIdx.z;
   const std::uint32_t group = thread / 32, of_temperature = e.groups * kReplicas;
@@ -42,7 +43,8 @@ __global__ void decide_exchanges(const __grid_constant__ DeviceExchange e) {
   atomicAdd(counts + 1 + e.temperatures + t, static_cast<unsigned long long>(__popc(all)));
 }
 
-// A thread per slot; blockIdx.y: word group.
+// Exchanges the bits of the accepted replicas. A thread per slot; blockIdx.y: word group,
+// blockIdx.z: graph.
 __global__ void exchange_words(const __grid_constant__ DeviceExchange e) {
   const std::uint32_t slot = blockIdx.x * kThreads + threadIdx.x, graph = blockIdx.z;
   const std::uint32_t all = e.temperatures * e.groups, group = blockIdx.y;

@@ -1,4 +1,4 @@
-// The multispin engine for the code above the engines: how it is built, and what it needs.
+// The factory of the multispin engine, with its estimates of memory and time.
 #include "src/engine/factory.hpp"
 
 #include <algorithm>
@@ -12,7 +12,8 @@ namespace {
 
 double word_groups(const EngineLoad& load) { return load.temperatures * load.replicas / 32; }
 
-// With all cells listed where the engine may do so.
+// The sizes of a graph as the CPU engine lays it out, which lists all cells if many are modified
+// (kListEveryCell).
 GraphSizes listed(GraphSizes s) {
   if (s.dim == 0 || s.modified <= kListEveryCell * s.sites) return s;
   s.ends += 2 * s.dim * (s.sites - s.modified);
@@ -37,7 +38,8 @@ double working(const EngineLoad& load, const GraphSizes& s, double threads) {
   double bytes = at_once * 4 * s.modified;
   if (load.cluster_per_cycle == 0) return bytes;
   if (load.cluster == ClusterUpdate::swendsen_wang) {
-    // Bytes of a site; pairs: labels of two replicas, and a hash table (cluster_pairs.hpp).
+    // Bytes per site. Sums over pairs of clusters need the labels of two replicas and a hash table
+    // (cluster_pairs.hpp).
     const double one = s.bare ? 13 : 5, label = load.cluster_pairs ? 2 * one + 32 : one;
     return bytes + at_once * (4 * (s.dim + 1) * s.sites + 4 * s.rewired) +
            threads * label * s.sites;
@@ -45,7 +47,7 @@ double working(const EngineLoad& load, const GraphSizes& s, double threads) {
   return bytes + threads * 4 * s.sites + at_once * (4 * (1 + s.dim) * s.sites + 4 * s.rewired);
 }
 
-// Of labels on a device: tiles, and sites that may be in clusters of several.
+// Number of label tiles on a device, and of sites that may belong to clusters of several tiles.
 struct Tiles {
   double tiles = 1, open = 0;
 };
@@ -63,8 +65,9 @@ Tiles tiles_of(const GraphSizes& s) {
   return t;
 }
 
-// Of cluster updates on a device: of Swendsen-Wang masks and labels of tiles, and three or four
-// words a replica of each open site; of Wolff planes, tiles and the ends of bonds.
+// Bytes of working memory of cluster updates on a device. Swendsen-Wang: masks and labels of the
+// tiles, and three or four words per replica and open site. Wolff: planes, tiles and the ends of
+// bonds.
 double device_working(const EngineLoad& load) {
   if (load.cluster_per_cycle == 0 && !load.warms_up) return 0;
   const GraphSizes& s = load.graph;
@@ -88,16 +91,18 @@ EngineMemory memory(const EngineLoad& load, double threads, bool on_device) {
   }
   const GraphSizes& s = load.graph;
   const double state = spin_bytes(EngineKind::multispin, load);
-  // On the host: the start, and what is copied to the device.
+  // Host memory is what the engine needs besides the spins, which are on the device.
   return {held(load, s) - state, state,
           (load.coupled ? 3 : 2) * state + 4 * s.sites + 64 * s.modified + 24 * s.rewired +
               device_working(load)};
 }
 
 double cuda_seconds(const Schedule& schedule, ClusterUpdate cluster, double p, double sites) {
-  // Microseconds per replica. A sweep and a Swendsen-Wang update by the site, the latter also by
-  // the rewired bonds that it joins; a Wolff update in its dense form by the site, or by what it
-  // waits for and by the 4 N^(-1/2) of the sites that clusters on rewired lattices flip at Tc.
+  // Microseconds per replica. The cost of a sweep is proportional to the number of sites; that of a
+  // Swendsen-Wang update also has a part proportional to the number of rewired bonds. A Wolff
+  // update costs the smaller of its two forms: the dense one is proportional to the number of
+  // sites; the sparse one has a constant part and one proportional to the cluster, which at Tc is a
+  // share 4 N^(-1/2) of the sites of a rewired lattice.
   constexpr double sweep = 4e-7, labels = 1e-5, per_rewired = 1.1e-4, dense = 6e-6, wait = 0.42,
                    per_flip = 3.5e-5;
   const double share = p > 0 ? std::min(1.0, 4 / std::sqrt(sites)) : 1;

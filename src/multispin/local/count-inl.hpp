@@ -1,5 +1,6 @@
-// Bit-sliced counting: the number of set bits among several words, per bit position, as binary
-// planes; and lazily drawn comparisons of binary fractions with thresholds (rules.hpp).
+// Bit-sliced arithmetic on vectors of words. Planes counts the set bits of several words per bit
+// position; draw_below() compares random binary fractions with thresholds and draws only the digits
+// that it needs (rules.hpp).
 #if defined(RW_MULTISPIN_COUNT_INL_HPP_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RW_MULTISPIN_COUNT_INL_HPP_
 #undef RW_MULTISPIN_COUNT_INL_HPP_
@@ -18,7 +19,8 @@ namespace rewise::multispin {
 namespace HWY_NAMESPACE {
 using namespace rewise::HWY_NAMESPACE;
 
-// Binary planes of the number of set bits among K words: 1 to 8.
+// The number of set bits among K words, 1 <= K <= 8, per bit position. Its binary digits are p0
+// (lowest) to p3.
 template <int K>
 struct Planes {
   static constexpr int kCount = K < 4 ? 2 : K < 8 ? 3 : 4;
@@ -74,7 +76,7 @@ struct Planes {
       p3 = hn::And(h, i);
     }
   }
-  // Bits whose count is at least n.
+  // Bit positions whose count is at least n.
   template <unsigned n>
   HWY_INLINE V32 at_least() const {
     static_assert(n >= 1 && (n <= 4 || n > K));
@@ -87,7 +89,8 @@ struct Planes {
     if constexpr (kCount > 3) m = hn::Or(m, p3);
     return m;
   }
-  // at(count), the same for all sites, bit by bit: of counts from kFirst on, below kFirst + kMany.
+  // Selects at(count) per bit position. Counts must be in [kFirst, kFirst + kMany), else the result
+  // is arbitrary. at(n) is one word for all sites.
   template <unsigned kMany, unsigned kFirst = 0, class At>
   HWY_INLINE V32 pick(const At& at) const {
     if constexpr (kMany == 1) {
@@ -100,8 +103,8 @@ struct Planes {
   }
 };
 
-// Words of other cells that a vector of a list names, from entry i on. With signs those of entries
-// with kNegative are inverted.
+// Gather the words at the slots of a list, from entry i on. In gather_signed() entries may contain
+// kNegative; their words are inverted if `with_signs`.
 HWY_INLINE V32 gather(const std::uint32_t* spins, const Slot* list, std::size_t i) {
   const D32 d;
   const hn::RebindToSigned<D32> ds;
@@ -118,7 +121,7 @@ HWY_INLINE V32 gather_signed(const std::uint32_t* spins, const Slot* list, std::
   return hn::Xor(words, hn::BitCast(d, hn::ShiftRight<31>(hn::BitCast(ds, entry))));
 }
 
-// Inverts x[k] at the sites whose byte has bit k.
+// Inverts x[k] at sites whose byte has bit k set.
 template <int K>
 HWY_INLINE void invert(const std::uint8_t* bits, V32* x) {
   const D32 d;
@@ -128,9 +131,10 @@ HWY_INLINE void invert(const std::uint8_t* bits, V32* x) {
   }
 }
 
-// The replicas whose binary fraction at these items is below their threshold. `undecided` are the
-// replicas that need a draw; digit(n) gives digit n of every replica's threshold. Others get
-// `decided`. Draws are read four digits at a time until all are decided.
+// Returns the replicas whose binary fraction is below their threshold, for a vector of items. Only
+// replicas in `undecided` are drawn; the others return their bit of `decided`. digit(n) is digit n
+// of the thresholds of all replicas. Random digits are generated four at a time, until all replicas
+// are decided.
 template <class Digit>
 HWY_INLINE V32 draw_below(const CallTable& calls, const SharedItems& shared, V32 undecided,
                           V32 decided, const Digit& digit) {
@@ -149,7 +153,7 @@ HWY_INLINE V32 draw_below(const CallTable& calls, const SharedItems& shared, V32
   return hn::AndNot(undecided, below);
 }
 
-// Replicas in which a vector of bonds is drawn, among those that ask.
+// Returns the replicas of `asking` in which each bond of a vector is drawn, with threshold t.
 HWY_INLINE V32 drawn(const CallTable& calls, V32 bond, V32 asking, Threshold t) {
   if (all_zero(asking)) return asking;
   const D32 d;

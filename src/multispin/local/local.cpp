@@ -14,11 +14,13 @@ HWY_BEFORE_NAMESPACE();
 namespace rewise::multispin {
 namespace HWY_NAMESPACE {
 
-// One vector of sites of degree K, at most 8, given the disagreement words x[K].
+// Returns the flips of a vector of sites of degree K <= 8. x[k]: replicas in which neighbour k
+// disagrees.
 template <int K, bool kDownhill>
 HWY_INLINE V32 flips_of_degree(const V32* x, V32 item, const DegreeTable& table,
                                const CallTable& calls) {
-  // Metropolis: less than K / 2 disagreements cost energy; Glauber: every one is a class.
+  // Metropolis draws only if fewer than K / 2 neighbours disagree (the energy rises), Glauber
+  // always.
   constexpr unsigned kClasses = kDownhill ? (K + 1) / 2 : K + 1;
   const Planes<K> planes(x);
   const std::uint32_t* bits = table.bit.data();
@@ -29,7 +31,7 @@ HWY_INLINE V32 flips_of_degree(const V32* x, V32 item, const DegreeTable& table,
   return draw_below(calls, SharedItems(calls, item), hn::Xor(certain, ones()), certain, digit);
 }
 
-// Any degree: the count in a ripple of planes, classes from the table.
+// Counts any number of words per bit position, with a ripple-carry adder.
 struct AnyCount {
   static constexpr unsigned kMaxPlanes = 32;
   V32 plane[kMaxPlanes];
@@ -51,16 +53,16 @@ struct AnyCount {
   }
 };
 
-// The words of the j-th neighbours of a vector of cells, from cell i on, inverted where the
-// coupling is -1.
+// Returns the words of the j-th neighbours of a vector of cells, from cell i on. Words are inverted
+// where the coupling is -1.
 HWY_INLINE V32 neighbours(const std::uint32_t* spins, const ModifiedGroup& group, std::size_t j,
                           std::uint32_t i) {
   const Slot* column = group.neighbour.data() + j * group.padded;
   return group.has_signs ? gather_signed(spins, column, i, true) : gather(spins, column, i);
 }
 
-// Modified cells of any degree, from cell i on. Hubs have many classes; only those that occur cost
-// digits.
+// Returns the flips of a vector of modified cells of any degree, from cell i on. Hubs have many
+// classes; only those that occur in the vector are compared.
 HWY_INLINE V32 flips_hub(const ModifiedGroup& group, const DegreeTable& table,
                          const CallTable& calls, const std::uint32_t* spins, V32 own,
                          std::uint32_t i) {
@@ -72,7 +74,8 @@ HWY_INLINE V32 flips_hub(const ModifiedGroup& group, const DegreeTable& table,
   for (std::uint32_t j = 0; j < group.degree; ++j) {
     count.add(hn::Xor(own, neighbours(spins, group, j, i)));
   }
-  // Classes in blocks, so that a hub of any degree works; all classes of a cell share its draws.
+  // Classes are processed in blocks, so that the arrays suffice for any degree. All classes of a
+  // cell use the same random digits.
   constexpr unsigned kBlock = 32;
   const SharedItems shared(calls, hn::LoadU(d, group.site.data() + i));
   V32 drawn = hn::Zero(d), certain = ones();
@@ -104,7 +107,7 @@ HWY_INLINE V32 flips_hub(const ModifiedGroup& group, const DegreeTable& table,
   return hn::Or(drawn, certain);
 }
 
-// Degree K, or any by 0.
+// Updates cells of degree K; K = 0: of any degree.
 template <int K, bool kDownhill>
 void update_cells(const ModifiedGroup& group, const DegreeTable& table, const CallTable& calls,
                   const std::uint32_t* spins, std::uint32_t first, std::uint32_t last,
@@ -172,7 +175,8 @@ void update_rows(const Layout& layout, const LocalTables& tables, const Address&
       if (has_signs) invert<kDegree>(signs.data() + place.start + h, x);
       return hn::Xor(own, flips_of_degree<kDegree, kDownhill>(x, place.items(h), table, calls));
     };
-    // The last vector may overlap the one before: made from old words, stored after it.
+    // The last vector may overlap the one before it. It is computed first, from the old words, and
+    // stored last.
     const std::uint32_t whole = layout.half_row / lanes * lanes;
     const std::uint32_t rest = layout.half_row - lanes;
     V32 tail = hn::Zero(d);
@@ -246,7 +250,8 @@ void update_regular(const Layout& layout, const LocalTables& tables, const Addre
 
 namespace {
 
-// Calls f(group, first, last, fresh) for this member's share of each group of a colour.
+// Calls f(group, first, last, part of `fresh` for the group) for this thread's share of each group
+// of a colour.
 template <class F>
 void share_modified(const Layout& layout, int colour, const ThreadTeam& team, std::uint32_t* fresh,
                     const F& f) {
@@ -259,7 +264,7 @@ void share_modified(const Layout& layout, int colour, const ThreadTeam& team, st
   }
 }
 
-// The rows of a colour, and their words.
+// Number of rows of a colour and of words per row. With layout.by_table a row is a vector.
 struct Regular {
   explicit Regular(const Layout& layout)
       : words(layout.by_table ? kGuard : layout.half_row),
@@ -267,18 +272,19 @@ struct Regular {
   std::uint32_t words, rows;
 };
 
-// Blocks of rows, after which a team looks for a stop; in grains. Some milliseconds: a barrier is
-// nothing to them.
+// Grains (StopWatch) per block of rows. A team checks for a stop request after each block. A block
+// takes some milliseconds, which makes the cost of the barrier negligible.
 constexpr std::uint64_t kBlock = 8;
 
-// New words of this member's modified cells; where it may be stopped, in pieces.
+// Computes the new words of this thread's modified cells. If `may_stop`, it works in pieces and
+// returns early after a stop request.
 void update_aside(const Layout& layout, const LocalTables& tables, const Address& at, int colour,
                   const ThreadTeam& team, bool may_stop, StopWatch& watch, std::uint32_t* fresh,
                   const std::uint32_t* spins) {
   share_modified(layout, colour, team, fresh,
                  [&](const ModifiedGroup& group, std::uint32_t first, std::uint32_t last,
                      std::uint32_t* words) {
-                   const std::uint64_t work = 1 + group.degree / 4;  // regular cells' worth
+                   const std::uint64_t work = 1 + group.degree / 4;  // cost, in regular cells
                    const auto piece =
                        static_cast<std::uint32_t>((watch.grain() / work / kGuard + 1) * kGuard);
                    for (std::uint32_t end; first < last; first = end) {
@@ -289,7 +295,8 @@ void update_aside(const Layout& layout, const LocalTables& tables, const Address
                  });
 }
 
-// Writes this member's modified cells of rows [first_row, last_row) over what the rows left there.
+// Copies the new words of this thread's modified cells in rows [first_row, last_row) over those
+// that the update of rows wrote there.
 void write_aside(const Layout& layout, int colour, const ThreadTeam& team, std::uint32_t* fresh,
                  std::uint32_t* spins, std::uint64_t first_row, std::uint64_t last_row,
                  const Regular& regular) {
@@ -325,7 +332,7 @@ bool local_sweep(const Layout& layout, const LocalTables& tables, const Address&
                          : regular.rows;
   for (; place.colour < static_cast<std::uint32_t>(layout.colours); place = {place.colour + 1, 0}) {
     const auto colour = static_cast<int>(place.colour);
-    // Stopped here, nothing has been changed yet.
+    // update_aside() does not change the spins: `place` remains valid if the team stops here.
     update_aside(layout, tables, at, colour, team, may_stop, watch, fresh, spins);
     if (may_stop) {
       if (team.agrees_to_end(watch)) return false;

@@ -1,12 +1,14 @@
-// Local updates of a word group: Metropolis (Metropolis et al. 1953) and Glauber (heat bath, 1963),
-// colour by colour, every site of a colour once. A site with D disagreeing of k neighbours flips
-// when its binary fraction is below the threshold of s h = k - 2 D (DegreeTable); Hawick, Leist &
-// Playne 2010 section 5 for the split of unmodified and modified cells.
+// Local updates of a word group: Metropolis (Metropolis et al. 1953) and heat bath (Glauber 1963).
+// A sweep updates one colour after the other and each site once. A site with k neighbours, of which
+// D disagree, flips if its binary fraction (rules.hpp) is below the threshold for s h = k - 2 D
+// (DegreeTable).
 //
-// Cells of a lattice whose neighbour list is modified are first updated into a side array (they
-// read other colours only), then the regular kernel runs over whole rows, then the side array is
-// written over what it left in the modified cells; where the layout lists every cell, no row is
-// updated. Cost on one AVX-512 core: some 40 ns per 16 sites of a row, 80 per 16 listed cells.
+// Unmodified and modified cells are updated separately (Hawick, Leist & Playne 2010, section 5).
+// For each colour, the new words of the modified cells are first computed into a side array, from
+// words of the other colours only. Then whole rows are updated as if no cell were modified. At last
+// the side array is copied over the words of the modified cells. If the layout lists every cell, no
+// row is updated. Cost on one AVX-512 core: about 40 ns per 16 sites of a row and 80 ns per 16
+// listed cells.
 #pragma once
 
 #include <algorithm>
@@ -20,13 +22,14 @@
 
 namespace rewise::multispin {
 
-// Thresholds of a local update, laid out for bit-sliced comparison.
+// Thresholds of a local update in a form for bit-sliced comparison.
 //
 // For a site of degree k with D disagreeing neighbours, s h = k - 2 D. Metropolis accepts s h <= 0
-// without a draw; every other D (all of them under Glauber) is a class, with a threshold of at most
-// 2^32 - 1. Its binary digits are kept as words of all zeros or all ones, so that digit n of every
-// replica's threshold is the OR over classes of (replicas in the class) & bit[n][class].
-// Metropolis: classes D = 0 .. ceil(k/2) - 1; Glauber: D = 0 .. k; in this order.
+// without a draw. Every other D (with Glauber every D) is a class with a threshold of at most
+// 2^32 - 1. The binary digits of a threshold are stored as words of zeros or ones, so that digit n
+// of the thresholds of all replicas is the OR over classes of (replicas in the class) &
+// bit[n][class]. The classes are D = 0 .. ceil(k/2) - 1 for Metropolis and D = 0 .. k for Glauber,
+// in this order.
 struct DegreeTable {
   std::uint32_t degree = 0;
   std::vector<Threshold> acceptance;  // [degree + 1], by D
@@ -53,8 +56,8 @@ struct DegreeTable {
   }
 };
 
-// One table per degree that occurs, ascending: a hub costs its own table, not one for every degree
-// below it.
+// One table per degree that occurs, in ascending order. Degrees without sites have no table, so
+// that a hub adds a single one.
 struct LocalTables {
   std::vector<DegreeTable> by_degree;
   Stream stream;
@@ -67,8 +70,8 @@ struct LocalTables {
   }
 };
 
-// New words of the modified cells [first, last) of a group, written to fresh[first..last). `first`
-// and `last` are multiples of kGuard.
+// Computes the new words of the modified cells [first, last) of a group and writes them to
+// fresh[first .. last). `first` and `last` are multiples of kGuard.
 void update_modified(const ModifiedGroup& group, const LocalTables& tables, const Address& at,
                      const std::uint32_t* spins, std::uint32_t first, std::uint32_t last,
                      std::uint32_t* fresh);
@@ -78,22 +81,21 @@ void update_modified(const ModifiedGroup& group, const LocalTables& tables, cons
 void update_regular(const Layout& layout, const LocalTables& tables, const Address& at, int colour,
                     std::uint32_t first, std::uint32_t last, std::uint32_t* spins);
 
-// A whole sweep of one word group by a team of threads: colour by colour, modified cells aside,
-// regular rows, modified cells written over.
-//
-// How far a sweep has come: the colours before this one, and rows [0, row) of it (with
-// layout.by_table: vectors of kGuard words).
+// The progress of a sweep. All colours before `colour` are complete, and so are rows [0, row) of
+// `colour` (with layout.by_table: vectors of kGuard words).
 struct SweepPlace {
   std::uint32_t colour = 0, row = 0;
   bool operator==(const SweepPlace&) const = default;
 };
 
-// `fresh`, [modified_room(layout)], is scratch for the modified cells' new words, shared by the
-// team. Begins at `place`; false where the team was stopped, at `place`. Each member has a `place`
-// of its own, all alike.
+// Sweeps one word group with a team of threads, from `place` on. Returns true at the end of the
+// sweep and resets `place`. Returns false if the team was stopped; `place` then says where the
+// sweep continues. Each thread passes its own copy of `place`; the copies are equal.
+// `fresh`: [modified_room(layout)] scratch memory shared by the team.
 bool local_sweep(const Layout& layout, const LocalTables& tables, const Address& at,
                  const ThreadTeam& team, StopWatch& watch, std::uint32_t* fresh,
                  std::uint32_t* spins, SweepPlace& place);
+// Words of scratch memory for the new words of all modified cells, with padding.
 std::size_t modified_room(const Layout& layout);
 
 }  // namespace rewise::multispin

@@ -13,13 +13,14 @@ HWY_BEFORE_NAMESPACE();
 namespace rewise::multispin {
 namespace HWY_NAMESPACE {
 
-// Per lane and bit position a binary counter; emptied into per-replica totals before it overflows.
+// One binary counter per lane and bit position. They are added to the totals per replica before
+// they can overflow.
 class Tally {
  public:
   HWY_INLINE explicit Tally(ReplicaSums& sums) : sums_(sums) {
     for (auto& p : plane_) p = hn::Zero(D32());
   }
-  // Adds one word, or the number that planes make up.
+  // Adds 0 or 1 per bit position, or the count in `Planes`.
   HWY_INLINE void add(V32 x) {
     make_room(1);
     carry(x, 0);

@@ -1,6 +1,6 @@
-// Exact sums per replica on the device (measure.hpp), and products of replicas. Threads count
-// bit-sliced over several cells, a warp transposes its counters so that lane r holds replica r,
-// blocks add to global sums.
+// Exact counts per replica on the device (measure.hpp), and products of replicas. Each thread
+// counts several cells with bit-sliced counters. A warp transposes its counters, so that lane r
+// holds the count of replica r. Blocks add their counts to global sums.
 #pragma once
 
 #include <cstdint>
@@ -11,33 +11,35 @@
 
 namespace rewise::multispin {
 
-// Pairs of slots (of a: listed), of all graphs: pairs [first[graph], first[graph + 1]).
+// Bonds of all graphs as pairs of slots; those of a graph are [first[graph], first[graph + 1]).
+// Entries of `a` are listed slots with a sign (device_layout.hpp).
 struct DevicePairs {
   const std::uint32_t* a = nullptr;
   const std::uint32_t* b = nullptr;
   const std::uint32_t* first = nullptr;
 };
 
-// A measurement of a range of graphs; pointers are to the first of them.
+// A measurement of a range of graphs. Pointers are to the data of the first graph.
 struct DeviceMeasurement {
-  DevicePairs pairs[2];    // removed lattice bonds, rewired ones
-  std::uint32_t most = 0;  // of a graph and kind
+  DevicePairs pairs[2];    // removed lattice bonds, rewired bonds
+  std::uint32_t most = 0;  // largest number of pairs of a graph and kind
   std::uint32_t graphs = 1;
-  std::uint32_t word_groups = 1;  // of each
+  std::uint32_t word_groups = 1;  // of each graph
   int vec = 1;
-  bool with_signs = false;  // else all couplings are taken as 1
+  bool with_signs = false;  // false: all couplings count as 1
   const std::uint32_t* spins = nullptr;
   unsigned long long* disagreeing = nullptr;  // [graphs * word groups * 32]
   unsigned long long* up = nullptr;           // likewise
 };
 
-// Of all words, products[i] = spins[i] ^ spins[i] >> 1: bit 2k is set where the product of the
-// spins of replicas 2k and 2k + 1 is -1.
+// Sets products[i] = spins[i] ^ spins[i] >> 1 for all words. Bit 2k is then set if the product of
+// the spins of replicas 2k and 2k + 1 is -1.
 void launch_products(const std::uint32_t* spins, std::uint32_t* products, std::size_t words,
                      cudaStream_t stream);
 
-// Adds to disagreeing[word group * 32 + r] and up[word group * 32 + r]: all lattice bonds as if
-// none were rewired, minus those removed, plus those rewired; all up spins.
+// Adds the number of unsatisfied bonds to disagreeing[word group * 32 + r] and the number of up
+// spins to up[word group * 32 + r]. Bonds are counted as all lattice bonds, minus the removed ones,
+// plus the rewired ones.
 void launch_measure(const DeviceLattice& g, const DeviceMeasurement& m, cudaStream_t stream);
 
 }  // namespace rewise::multispin

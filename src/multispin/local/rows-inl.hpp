@@ -1,4 +1,5 @@
-// Vectors of a lattice row of one colour: where its neighbours lie, its site numbers (layout.hpp).
+// Access to the sites of one colour in a lattice row, a vector at a time: the words of their
+// neighbours and their site numbers (layout.hpp).
 #if defined(RW_MULTISPIN_ROWS_INL_HPP_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RW_MULTISPIN_ROWS_INL_HPP_
 #undef RW_MULTISPIN_ROWS_INL_HPP_
@@ -13,14 +14,15 @@ HWY_BEFORE_NAMESPACE();
 namespace rewise::multispin {
 namespace HWY_NAMESPACE {
 
-// Neighbour k of a site: 0 is +x, 1 is -x, 2 + 2 (dir - 1) forward and the next backward along dir;
-// k ^ 1 is the way back. A field is any array [rows * half_row] over one colour's sites.
+// Neighbour k of a site: 0 is +x, 1 is -x; 2 dir is forward and 2 dir + 1 backward along a
+// direction dir >= 1. k ^ 1 is opposite to k. A field is an array [rows * half_row] with one word
+// per site of a colour.
 template <int kDim>
 struct Row {
   static constexpr int kDegree = 2 * kDim;
 
-  std::size_t start;                       // of this row in a field
-  std::size_t beside[2 * (kDim - 1) + 1];  // of the neighbouring rows
+  std::size_t start;                       // first index of this row in a field
+  std::size_t beside[2 * (kDim - 1) + 1];  // first indices of the neighbouring rows
   std::uint32_t half_row;
   bool odd;  // this row's sites of this colour have odd x
   Site first_site;
@@ -37,16 +39,19 @@ struct Row {
     }
   }
 
-  // The neighbours k of the vector at h, from a field over the other colour; h + lanes <= half_row.
+  // Reads neighbours k of the vector of sites at h from a field over the other colour.
+  // h + lanes <= half_row.
   HWY_INLINE V32 neighbour(const std::uint32_t* field, int k, std::uint32_t h) const {
     if (k >= 2) return hn::LoadU(D32(), field + beside[k - 2] + h);
     return along(field + start, k, h);
   }
-  // The sites after step `x`, 0 or 1, and then `k`, 2 or more, from a field over this colour.
+  // Reads the sites that are reached by a step `x` (0 or 1) and a step `k` (2 or more) from a field
+  // over this colour.
   HWY_INLINE V32 diagonal(const std::uint32_t* field, int x, int k, std::uint32_t h) const {
     return along(field + beside[k - 2], x, h);
   }
 
+  // The site numbers of the vector at h.
   HWY_INLINE V32 items(std::uint32_t h) const {
     const D32 d;
     const V32 i = hn::Iota(d, 0);
@@ -58,7 +63,7 @@ struct Row {
     if (odd == (x == 0)) return x == 0 ? after(row, h) : before(row, h);
     return hn::LoadU(D32(), row + h);
   }
-  // One place on, or back, around the row's end.
+  // Read the vector at h + 1 or at h - 1 of a periodic row.
   HWY_INLINE V32 after(const std::uint32_t* row, std::uint32_t h) const {
     const D32 d;
     const V32 v = hn::LoadU(d, row + h + 1);

@@ -1,6 +1,5 @@
-// Sparse Wolff updates on the device (wolff_cuda.hpp): the replicas' bits to planes, the growth of
-// clusters by a block (candidates, draws, claims, and the pool through which warps share work), the
-// planes back to words, and the passage between the sparse and the dense form.
+// Sparse Wolff updates on the device (wolff_cuda.hpp): the transposition of words into planes and
+// back, and the growth of clusters by a block. Warps of a block share candidates through pools.
 #include <cuda_pipeline.h>
 #include <algorithm>
 #include <bit>
@@ -20,8 +19,6 @@ namespace {
 
 using namespace device;
 
-// Bit planes: 32 words of 32 replicas become 32 words of 32 sites, and back.
-
 constexpr unsigned kTileThreads = 1024;
 
 __device__ __forceinline__ std::uint32_t slot_of(const DeviceLattice& g, std::uint32_t site) {
@@ -31,7 +28,8 @@ __device__ __forceinline__ std::uint32_t slot_of(const DeviceLattice& g, std::ui
   return (colour != 0 ? g.colour_base[1] : g.colour_base[0]) + site / 2;
 }
 
-// A block handles 32 tiles of 32 sites of kVec word groups, so that both sides move whole lines.
+// Transposes words into planes or back. A block takes 32 tiles of 32 sites and kVec word groups, so
+// that whole lines are moved on both sides.
 template <bool kToPlanes, int kVec>
 __global__ void __launch_bounds__(kTileThreads)
     turn(const __grid_constant__ DeviceWolff g, std::uint32_t* spins, std::uint32_t* planes) {
@@ -79,14 +77,12 @@ void launch_turn(const DeviceWolff& g, std::uint32_t word_groups, int vec, std::
            [&]<int kVec>() { launch(turn<kToPlanes, kVec>, shape, stream, g, spins, planes); });
 }
 
-// Words that the warps of a block share in shared memory, and a replica's plane of spins there or
-// in global memory: relaxed atomic reads and writes, and a flip that says who did it. Addresses in
-// shared memory are 32 bits, which saves the instructions that tell memories apart.
-
+// Access to words in shared memory by 32-bit addresses, which saves the instructions that
+// distinguish shared from global memory.
 __device__ __forceinline__ std::uint32_t shared_address(const void* pointer) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
 }
-// Relaxed atomic access to a word in shared memory.
+// Relaxed atomic loads and stores of a word in shared memory.
 __device__ __forceinline__ std::uint32_t peek_at(std::uint32_t address) {
   std::uint32_t value;
   asm volatile("ld.relaxed.cta.shared.u32 %0, [%1];" : "=r"(value) : "r"(address));
@@ -99,7 +95,7 @@ __device__ __forceinline__ void poke(std::uint32_t& word, std::uint32_t value) {
   asm volatile("st.relaxed.cta.shared.u32 [%0], %1;" ::"r"(shared_address(&word)), "r"(value));
 }
 
-// A replica's spins, a bit per site: in shared memory, in the device's, or in either.
+// The spins of a replica, one bit per site, in shared memory, in global memory, or in one of them.
 enum class Home { shared, global, either };
 template <Home kHome>
 class Plane;
@@ -112,7 +108,7 @@ class Plane<Home::shared> {
   __device__ __forceinline__ std::uint32_t load(std::uint32_t site) const {
     return peek_at(base_ + (site >> 3 & ~3u));
   }
-  // Sets (up) or clears the site's bit where `wanted`; whether it was this thread that changed it.
+  // If `wanted`, sets (`up`) or clears the bit of the site. Returns whether this call changed it.
   __device__ __forceinline__ bool flip(bool wanted, bool up, std::uint32_t site) const {
     const std::uint32_t one = 1u << site % 32;
     std::uint32_t old = up ? one : 0;
@@ -192,34 +188,34 @@ class Plane<Home::either> {
 // such a write of lane 0 (or the copy of a plane) and a helper's read, for shared planes. The test
 // "helpers of sparse Wolff updates on CUDA, many times" is the check in its place.
 
-constexpr std::uint32_t kSpecials = 64;  // special sites that wait in a warp's list
-// Nanoseconds (at most twice as many) between two looks for work of a warp that has none: those who
-// look take issue slots from those who work.
+constexpr std::uint32_t kSpecials = 64;  // size of a warp's list of special sites
+// Nanoseconds (at most twice as many) that an idle warp sleeps before it looks for work again.
+// Frequent looks would take issue slots from working warps.
 constexpr unsigned kNap = 1000;
-// A candidate whose first four digits equal the threshold's: bit of its site.
+// Flag in the site of a candidate: its first four digits equal those of the threshold.
 constexpr std::uint32_t kLate = 1u << 31;
 
 using BlockPair = cuda::atomic_ref<unsigned long long, cuda::thread_scope_block>;
 
-// A replica's part in the hands of a block: what the warp that leads it shares with others.
+// The replica that a leading warp works on, as shared with the other warps of the block.
 struct Slot {
-  std::uint32_t step, up;    // of the present update
+  std::uint32_t step, up;    // of the current update
   std::uint32_t head, tail;  // of the pool, in chunks
-  std::uint32_t given;       // chunks that were given away and are not yet worked off
+  std::uint32_t given;       // chunks put into the pool and not yet completed
   std::uint32_t who, bit, threshold;
   DeviceWolffGraph graph;
   std::uint32_t* plane;  // [plane_words]
   uint2* pool;
-  unsigned long long flipped;  // sites, in this part
+  unsigned long long flipped;  // sites flipped in this part of the updates
 };
 
-// What the warps of a block share beside their slots.
+// Counters shared by all warps of a block.
 struct Shared {
   std::uint32_t idle;     // warps without work
-  std::uint32_t leaders;  // warps that still take parts
+  std::uint32_t leaders;  // warps that still lead updates
 };
 
-// The step of site numbers along direction `way / 2`.
+// The difference of site numbers of neighbours along direction `way / 2`.
 template <int kDim>
 __device__ __forceinline__ std::uint32_t stride_of(const DeviceLattice& g, unsigned way) {
   std::uint32_t stride = 1;
@@ -229,8 +225,8 @@ __device__ __forceinline__ std::uint32_t stride_of(const DeviceLattice& g, unsig
   return stride;
 }
 
-// One warp, at work on one replica or another. Every member is called by whole warps; counts are
-// the same in all lanes.
+// The state of one warp, which works on one replica at a time. All lanes call each member function
+// together. Counts are equal in all lanes.
 template <int kDim, Home kHome>
 class Grower {
  public:
@@ -245,7 +241,7 @@ class Grower {
         lane_(threadIdx.x % 32),
         below_((1u << lane_) - 1) {}
 
-  // From here on at work on this slot's replica.
+  // Makes the replica of this slot the current one.
   __device__ __forceinline__ void turn_to(Slot& slot) {
     slot_ = &slot;
     plane_ = Plane<kHome>(slot.plane);
@@ -285,20 +281,23 @@ class Grower {
     flipped_ = 0;
   }
 
-  // A chunk of some slot, if one is offered, is worked off; slots from `first` on are asked first.
+  // Takes a chunk of candidates from the pool of some slot and completes it. Returns false if there
+  // was none. The search starts at slot `first`.
   __device__ __forceinline__ bool help_one(Slot* slots, unsigned count, unsigned first) {
     const unsigned who = offers(slots, count);
     if (who == 0) return false;
     const unsigned later = who & ~((1u << first) - 1);
     slot_ = &slots[__ffs(static_cast<int>(later != 0 ? later : who)) - 1];
     if (!take()) return false;
-    turn_to(*slot_);  // not before: the chunk may be another replica's than what was offered
+    // Only now is the replica known: the slot may have changed to another one before take().
+    turn_to(*slot_);
     begin(peek(slot_->step), peek(slot_->up) != 0);
     work_off();
     return true;
   }
 
-  // Who does not lead, or no longer: until nobody does.
+  // Completes chunks of any slot until no warp of the block leads. Called by warps that do not lead
+  // or have finished leading.
   __device__ __forceinline__ void help(Slot* slots, unsigned count, unsigned first) {
     if (lane_ == 0) atomicAdd(&shared_.idle, 1u);
     while (agree(peek(shared_.leaders) != 0)) {
@@ -314,19 +313,22 @@ class Grower {
   }
 
  private:
-  // A round takes 32 candidates if there are as many, and each leads to 2 d new ones at most.
+  // Largest growth of the number of candidates in a round, which takes up to 32 and adds at most
+  // 2 d for each.
   static constexpr unsigned kRoundGrowth = kDim == 0 ? 32 : 64 * kDim - 32;
-  // Special sites whose rows one load reads, such loads on their way, and sites of all of them.
+  // kRows: special sites whose rows are read by one load of the warp; kRowLoads: loads in flight;
+  // kVisited: sites of all these loads.
   static constexpr unsigned kRow = link_row(kDim), kRows = 32 / kRow;
   static constexpr unsigned kRowLoads = 4, kVisited = kRowLoads * kRows;
   static_assert(kVisited <= 32 && kSpecials >= 64);
 
-  // The slots that have chunks to give, a bit each.
+  // Bit mask of the slots whose pools contain chunks.
   __device__ __forceinline__ unsigned offers(Slot* slots, unsigned count) const {
     return __ballot_sync(~0u, lane_ < count && peek(slots[lane_].head) != peek(slots[lane_].tail));
   }
 
-  // What lane 0 saw: other warps may change a shared word between two lanes' reads.
+  // Returns the value of lane 0 in all lanes. Lanes may read different values of a shared word,
+  // because other warps change it.
   static __device__ __forceinline__ bool agree(bool seen) {
     return __shfl_sync(~0u, seen ? 1 : 0, 0) != 0;
   }
@@ -337,11 +339,12 @@ class Grower {
     spin_ = up ? ~0u : 0u;
     first_ = CallWords(seed_low_, seed_high_, slot_->who, 0, step);
     second_ = CallWords(seed_low_, seed_high_, slot_->who, 1, step);
-    // Kept, not made anew for every draw.
+    // Prevents the compiler from recomputing these for each draw.
     asm volatile("" : "+r"(first_.hi), "+r"(first_.lo), "+r"(second_.hi), "+r"(second_.lo));
   }
 
-  // Until this warp has nothing left; then what it took from the pool counts as worked off.
+  // Works until this warp has no candidates left. Then reports the chunks that it took from the
+  // pool as completed.
   __device__ __forceinline__ void work_off() {
     while ((count_ | special_count_) != 0) {
       if (count_ >= 32 ? special_count_ < kVisited : special_count_ == 0) {
@@ -361,13 +364,13 @@ class Grower {
     held_ = 0;
   }
 
-  // Whether the site holds the cluster's spin. What other threads claim meanwhile may or may not be
-  // seen; flip() decides.
+  // Whether the site still has the spin of the cluster. The answer may be out of date, because
+  // other threads claim sites; flip() decides.
   __device__ __forceinline__ bool unvisited(std::uint32_t site) const {
     return ((plane_.load(site) ^ spin_) >> site % 32 & 1u) != 0;
   }
 
-  // One replica's next four digits, as a number.
+  // The four digits of the replica in this call, as a number.
   __device__ __forceinline__ std::uint32_t digits(const SharedItem& item,
                                                   const CallWords& call) const {
     const Words4 words = finish_call(item, call, seed_low_, seed_high_);
@@ -379,8 +382,8 @@ class Grower {
     return number;
   }
 
-  // Draws for up to 32 candidates and collects what the hit ones lead to. A draw that four digits
-  // leave open is put back to go on with the next four.
+  // Draws up to 32 candidates and adds the candidates of the accepted sites. A candidate that four
+  // digits do not decide is put back and continues with the next four.
   __device__ __forceinline__ void round() {
     const unsigned taken = min(count_, 32u);
     count_ -= taken;
@@ -409,7 +412,7 @@ class Grower {
     __syncwarp();
   }
 
-  // Digits from the ninth on.
+  // Completes a draw with the digits from the ninth on.
   __device__ __forceinline__ bool decide(const SharedItem& item) const {
 #pragma unroll 1
     for (unsigned call = 2; call < 8; ++call) {
@@ -427,7 +430,7 @@ class Grower {
     count_ += static_cast<unsigned>(__popc(who));
   }
 
-  // Candidates of newly claimed sites; `word` is their entry of special[].
+  // Adds the candidates of newly claimed sites. `word`: their entry of special[].
   __device__ __forceinline__ void collect(bool claimed, std::uint32_t site, uint2 word) {
     const unsigned who = __ballot_sync(~0u, claimed);
     if (who == 0) return;
@@ -459,8 +462,8 @@ class Grower {
     special_count_ += static_cast<unsigned>(__popc(listed));
   }
 
-  // Candidates of some special sites, whose neighbours are listed: a lane per place in their rows,
-  // rows of several sites on their way at once.
+  // Adds the candidates of several special sites from their rows of links. A lane reads one link
+  // per load; the loads of all sites are in flight together.
   __device__ __forceinline__ void visit_specials() {
     const unsigned sites = min(special_count_, kVisited);
     special_count_ -= sites;
@@ -509,7 +512,7 @@ class Grower {
     }
   }
 
-  // Gives candidates away: where warps wait for some, and where the buffer grows full.
+  // Moves chunks of candidates to the pool if warps are idle or if the buffer is nearly full.
   __device__ __forceinline__ void give_away() {
     const std::uint32_t waiting = peek(slot_->tail) - peek(slot_->head);
     if (agree(waiting < peek(shared_.idle))) give();
@@ -540,7 +543,7 @@ class Grower {
     __syncwarp();
   }
 
-  // A chunk from the pool into the empty buffer.
+  // Takes a chunk from the pool into the buffer. Returns false if the pool is empty.
   __device__ __forceinline__ bool take() {
     unsigned slot = ~0u;
     if (lane_ == 0) {
@@ -583,24 +586,24 @@ class Grower {
   uint2* const buffer_;            // [capacity_]
   std::uint32_t* const specials_;  // [kSpecials] ranks
   const std::uint32_t capacity_;
-  const unsigned lane_, below_;  // below_: lanes before this one
+  const unsigned lane_, below_;  // below_: mask of the lanes below this one
   CallWords first_, second_;
   std::uint32_t step_ = 0;
-  bool up_ = false;         // the state that claimed sites take
-  std::uint32_t spin_ = 0;  // all ones where unvisited sites are 0
+  bool up_ = false;         // the new spin of claimed sites
+  std::uint32_t spin_ = 0;  // all ones if unvisited sites have bit 0
   unsigned count_ = 0, special_count_ = 0, held_ = 0, gave_ = 0, flipped_ = 0;
 };
 
-// Waits until others have done the earlier parts of the replica's updates.
+// Waits until `parts` parts of a replica's updates are complete.
 __device__ __forceinline__ void await(unsigned& done, unsigned parts) {
   cuda::atomic_ref<unsigned, cuda::thread_scope_device> word(done);
   while (word.load(cuda::memory_order_acquire) < parts) __nanosleep(500);
 }
 
-// 28 warps leave each thread the 72 registers that it needs.
+// With 28 warps each thread has the 72 registers that it needs.
 constexpr unsigned kMostThreads = 896;
 
-// Words of a plane to shared memory and back, by a warp; planes are whole lines.
+// Copy a plane to shared memory and back with one warp. Planes are padded to kGuard words.
 __device__ __forceinline__ void fetch_plane(std::uint32_t* own, const std::uint32_t* home,
                                             std::uint32_t words) {
   for (std::uint32_t w = threadIdx.x % 32 * 4; w < words; w += 128) {
@@ -619,7 +622,8 @@ __device__ __forceinline__ void return_plane(const std::uint32_t* own, std::uint
   }
 }
 
-// A warp that leads a slot: part after part of some replica's updates, as long as there are any.
+// The work of a warp that leads a slot: takes one part of some replica's updates after the other,
+// until no part is left.
 template <int kDim, Home kHome>
 __device__ __forceinline__ void lead(const DeviceWolff& g, const DeviceWolffRun& run,
                                      const WolffLaunch& plan, Grower<kDim, kHome>& grower,
@@ -630,7 +634,7 @@ __device__ __forceinline__ void lead(const DeviceWolff& g, const DeviceWolffRun&
   const unsigned length = (run.updates + plan.parts - 1) / plan.parts;
   const std::uint32_t first = *run.first_step + run.step;
   while (true) {
-    // What has begun comes before what has not.
+    // Updates in progress have priority over new ones.
     while (grower.help_one(slots, plan.slots, threadIdx.x / 32 % plan.slots)) {
     }
     unsigned item = 0;
@@ -738,9 +742,9 @@ void launch_planes_to_words(const DeviceWolff& g, std::uint32_t word_groups, int
 WolffLaunch plan_wolff(int dim, std::uint32_t plane_words, std::uint32_t replicas,
                        std::uint64_t bonds, double special_share) {
   constexpr unsigned warps = kMostThreads / 32;
-  constexpr std::size_t kept = sizeof(Shared) + warps * sizeof(Slot) + 1024;  // and CUDA's own
-  // Slots without shared memory, beside one that has it and where none fits: words of their planes
-  // come from the second-level cache, if shortcuts do not lead anywhere all the time.
+  constexpr std::size_t kept = sizeof(Shared) + warps * sizeof(Slot) + 1024;  // 1024: for CUDA
+  // Number of slots with planes in global memory, beside one slot in shared memory and if no plane
+  // fits there. Their words are mostly in the second-level cache if there are few shortcuts.
   constexpr unsigned kFarBeside = 2, kFarAlone = 3;
   constexpr double kFewSpecials = 0.2;
   const auto multiprocessors = static_cast<unsigned>(attribute(cudaDevAttrMultiProcessorCount));
@@ -751,7 +755,7 @@ WolffLaunch plan_wolff(int dim, std::uint32_t plane_words, std::uint32_t replica
   plan.buffer = 160 + 64 * static_cast<std::uint32_t>(dim);
   const std::size_t per_warp = std::size_t{plan.buffer} * 8 + kSpecials * 4;
   const std::size_t plane_bytes = std::size_t{plane_words} * 4;
-  // Rather some warps fewer than no plane in shared memory.
+  // Uses fewer warps if that makes room for a plane in shared memory.
   const auto planes_of = [&](unsigned threads) {
     const std::size_t buffers = threads / 32 * per_warp;
     return buffers > room ? 0 : (room - buffers) / plane_bytes;
@@ -769,7 +773,7 @@ WolffLaunch plan_wolff(int dim, std::uint32_t plane_words, std::uint32_t replica
   }
   plan.shared_bytes = plan.near * plane_bytes + plan.threads / 32 * per_warp;
   plan.blocks = std::min(multiprocessors, (replicas + plan.slots - 1) / plan.slots);
-  // Parts so that slots end at about the same time.
+  // Updates are divided into parts so that all slots end at about the same time.
   const unsigned at_once = plan.blocks * plan.slots;
   plan.parts = at_once >= replicas ? 1 : std::clamp(64 * at_once / replicas, 1u, 8u);
   plan.pool_chunks = std::bit_ceil(static_cast<std::uint32_t>(bonds / kChunk) + 64);

@@ -1,12 +1,15 @@
-// The dense form of wolff.hpp: all replicas of a word group at once.
+// The dense form of the Wolff update (wolff.hpp): all replicas of a word group at once.
 //
-// Step 1 draws, for every lattice bond of a row and for every shortcut, the replicas in which it
-// can be crossed: drawn, and both ends carry the seed's spin. A lattice bond is kept at its
-// colour-0 end. Step 2 opens what makes paths straighter and grows the reached sets: a row pulls
-// from its neighbouring rows and closes itself along x; rows that changed wake their neighbours and
-// the far ends of their shortcuts; rows are visited up and down the lattice until none is awake.
-// The fixed point does not depend on the order. Graphs without rows of at least a vector (narrow or
-// imported) relax a list of all bonds instead.
+// Step 1 determines, for every lattice bond and every shortcut, the replicas in which the bond is
+// open: it is drawn, and both ends have the spin of the seed. A lattice bond is stored at its
+// colour-0 end.
+//
+// Step 2 first opens further pairs of neighbours that are joined anyway, so that paths get
+// straighter. Then it grows the reached sets. A visit to a row adds what is reached from its
+// neighbouring rows and propagates it along x. A row that changed wakes its neighbours and the rows
+// at the far ends of its shortcuts. Rows are visited up and down the lattice until none is awake.
+// The fixed point does not depend on the order. Graphs without rows of at least one vector (narrow
+// lattices and imported graphs) relax a list of all bonds instead.
 #include <algorithm>
 #include <type_traits>
 #include <utility>
@@ -38,7 +41,7 @@ struct RowBonds {
                                owner);
       }
     } else if (k >= 3 && k % 2 == 1) {
-      // Same x in the row behind.
+      // The bond belongs to the site with the same x in the previous row.
       const auto shift = static_cast<std::uint32_t>(2 * (row.beside[k - 2] - row.start));
       owner = hn::Add(site, hn::Set(d, shift));
     }
@@ -84,7 +87,7 @@ void DrawRows(const DenseGeometry& g, const Address& at, Threshold t, const std:
   });
 }
 
-// Bonds [first, last) of a list, in whole vectors.
+// Draws bonds [first, last) of a list; both are multiples of the vector length.
 void DrawList(const DenseGeometry& bonds, const Address& at, Threshold t,
               const std::uint32_t* spins, std::uint32_t seed_spin, std::uint32_t active,
               std::uint32_t first, std::uint32_t last, std::uint32_t* open) {
@@ -100,9 +103,9 @@ void DrawList(const DenseGeometry& bonds, const Address& at, Threshold t,
   }
 }
 
-// Opens bonds whose ends are joined by the other three bonds of a plaquette, so that paths get
-// straighter and rows are visited less often; what is joined stays the same. So the place of a
-// rewired lattice bond may be open again.
+// Opens bonds whose ends are joined by the other three bonds of a plaquette. Clusters remain the
+// same, but paths get straighter and rows are visited less often. The former place of a rewired
+// lattice bond may also be opened.
 template <int kDim>
 void straighten(const Layout& layout, StopWatch& watch, DenseScratch& scratch) {
   const D32 d;
@@ -119,7 +122,7 @@ void straighten(const Layout& layout, StopWatch& watch, DenseScratch& scratch) {
       for (int k = 0; k < 2 * kDim; ++k) {
         open[k] = hn::LoadU(d, scratch.bond_field(k) + row.start + h);
       }
-      // `corner` looks into a field at the plaquette's fourth site.
+      // corner(field) reads a field at the fourth site of the plaquette.
       const auto plaquette = [&](int a, int b, const auto& corner) HWY_ATTR {
         const V32 far =
             hn::And(corner(scratch.bond_field(a ^ 1)), corner(scratch.bond_field(b ^ 1)));
@@ -149,12 +152,12 @@ void straighten(const Layout& layout, StopWatch& watch, DenseScratch& scratch) {
   }
 }
 
-// A row of both colours and what is reached of it.
+// The reached sets of a row, for both colours.
 template <int kDim>
 struct ReachedRow {
   DenseScratch& scratch;
   Row<kDim> rows[2];
-  std::uint32_t* field[2];  // of all rows
+  std::uint32_t* field[2];  // reached sets of all rows, by colour
 
   HWY_INLINE ReachedRow(const Layout& layout, std::uint32_t r, DenseScratch& dense)
       : scratch(dense),
@@ -165,7 +168,7 @@ struct ReachedRow {
   HWY_INLINE std::uint32_t* own(int colour, std::uint32_t h) const {
     return field[colour] + rows[colour].start + h;
   }
-  // With what the vector at h of a colour gains through its neighbours k.
+  // Returns `now`, the vector at h of a colour, with what it gains over the bonds to neighbours k.
   HWY_INLINE V32 pull(V32 now, int colour, int k, std::uint32_t h) const {
     const Row<kDim>& row = rows[colour];
     const V32 far = row.neighbour(field[1 - colour], k, h);
@@ -175,15 +178,16 @@ struct ReachedRow {
   }
 };
 
-// Pulls into both colours of a row from its neighbours and along itself until nothing changes.
-// Returns whether anything did.
+// Adds what a row gains from its neighbouring rows, then propagates along the row until nothing
+// changes. Returns whether the row gained anything.
 template <int kDim>
 bool close_row(const Layout& layout, std::uint32_t r, DenseScratch& scratch) {
   const D32 d;
   const auto lanes = static_cast<std::uint32_t>(hn::Lanes(d));
   const ReachedRow<kDim> reached(layout, r, scratch);
   bool changed = false;
-  // What a vector of a colour gains through neighbours k in [kFrom, kTo).
+  // Updates the vector at h of a colour over its bonds to neighbours k in [kFrom, kTo). Returns the
+  // bits that were added.
   const auto pull = [&]<int kColour, int kFrom, int kTo>(std::uint32_t h) HWY_ATTR {
     const V32 before = hn::LoadU(d, reached.own(kColour, h));
     V32 now = before;
@@ -216,7 +220,8 @@ bool close_row(const Layout& layout, std::uint32_t r, DenseScratch& scratch) {
   }
 }
 
-// Vectors of a row's sites, in their order, each replaced by the next site's or the one before.
+// Rotates a row of vectors by one site: each site gets the value of the next (`to_next`) or of the
+// previous one.
 template <int kVectors>
 HWY_INLINE void turn(V32* row, bool to_next) {
   const D32 d;
@@ -233,14 +238,14 @@ HWY_INLINE void turn(V32* row, bool to_next) {
   }
 }
 
-// close_row() of a row that is so many vectors of each colour, in registers: what goes from vector
-// to vector would be read from memory at another place than where it was just written, and wait.
+// close_row() for a row of kVectors vectors per colour, in registers. In memory, loads at an offset
+// of one site from a recent store would have to wait for the store.
 template <int kDim, int kVectors>
 bool close_short_row(const Layout& layout, std::uint32_t r, DenseScratch& scratch) {
   const D32 d;
   constexpr auto lanes = static_cast<std::uint32_t>(hn::MaxLanes(d));
   const ReachedRow<kDim> reached(layout, r, scratch);
-  V32 row[2][kVectors];  // of each colour
+  V32 row[2][kVectors];  // reached sets, by colour
   for (int colour = 0; colour < 2; ++colour) {
     for (int v = 0; v < kVectors; ++v) {
       const std::uint32_t h = static_cast<std::uint32_t>(v) * lanes;
@@ -249,8 +254,8 @@ bool close_short_row(const Layout& layout, std::uint32_t r, DenseScratch& scratc
       row[colour][v] = now;
     }
   }
-  // Along x a site of colour 0 has one neighbour at its own place of the other colour, by a bond of
-  // `beside`, and one at the place after or before, by a bond of `across`.
+  // Along x, a site of colour 0 has two neighbours of the other colour: one at the same index, over
+  // a bond in `beside`, and one at the next or previous index, over a bond in `across`.
   const Row<kDim>& owners = reached.rows[0];
   const bool after = owners.odd;
   V32 beside[kVectors], across[kVectors];
@@ -290,13 +295,14 @@ bool close_short_row(const Layout& layout, std::uint32_t r, DenseScratch& scratc
   return !all_zero(changed);
 }
 
-// The numbers of vectors for which that is faster; of 12 and 16 most are kept on the stack, each at
-// a place of its own.
+// The numbers of vectors for which close_short_row() is faster. With 12 and 16, most vectors are
+// spilled to the stack, but never read at an offset.
 using ShortRows = std::conditional_t<(hn::MaxLanes(D32()) >= 16),
                                      std::integer_sequence<int, 1, 2, 3, 4, 6, 8, 12, 16>,
                                      std::integer_sequence<int, 1, 2, 3, 4, 6, 8>>;
 
-// kVectors: of a row and colour, one of these; or 0, as many as there are.
+// Grows the reached sets to their fixed point. kVectors: vectors per row and colour, one of
+// ShortRows, or 0 for rows of any length.
 template <int kDim, int kVectors>
 void close_rows(const DenseGeometry& g, StopWatch& watch, DenseScratch& scratch) {
   const Layout& layout = g.layout;
@@ -316,7 +322,7 @@ void close_rows(const DenseGeometry& g, StopWatch& watch, DenseScratch& scratch)
       if (watch.ends(2 * layout.half_row)) return;
       awake[r] = 0;
       --waiting;
-      // A row that was changed from outside has news for its neighbours even if nothing is added.
+      // A row with sites reached over shortcuts must wake its neighbours even if it gains nothing.
       bool changed = scratch.fresh[r] != 0;
       if constexpr (kVectors > 0) {
         changed = close_short_row<kDim, kVectors>(layout, r, scratch) || changed;
@@ -341,7 +347,7 @@ void close_rows(const DenseGeometry& g, StopWatch& watch, DenseScratch& scratch)
   }
 }
 
-// Bonds of a list between two looks at the watch.
+// Bonds of a list between two checks of the watch.
 constexpr std::uint32_t kPiece = 1 << 12;
 
 void relax_list(const DenseGeometry& bonds, StopWatch& watch, DenseScratch& scratch) {
@@ -361,11 +367,11 @@ void relax_list(const DenseGeometry& bonds, StopWatch& watch, DenseScratch& scra
 
 void GrowDense(const DenseGeometry& g, StopWatch& watch, DenseScratch& scratch) {
   if (!g.by_rows) return relax_list(g, watch, scratch);
-  // A rewired lattice bond is crossed nowhere at its old place.
+  // Removed lattice bonds are closed.
   for (const auto& [k, at] : g.removed_at) scratch.bond_field(k)[at] = 0;
   std::fill(scratch.fresh.begin(), scratch.fresh.end(), std::uint8_t{0});
   with_lattice_dim(g.layout.lattice.dim, [&]<int kDim>() {
-    if constexpr (kDim > 1) {  // a third time wins nothing more
+    if constexpr (kDim > 1) {  // a third pass gains nothing
       for (int n = 0; n < 2; ++n) straighten<kDim>(g.layout, watch, scratch);
     }
     if (watch.stopped()) return;
@@ -407,7 +413,7 @@ DenseGeometry::DenseGeometry(const Graph& graph, const Layout& l)
   if (!by_rows && lattice.dim > 0) {
     const auto dim = static_cast<unsigned>(lattice.dim);
     Bond next = 0;
-    const auto list_up_to = [&](Bond end) {  // those that are there
+    const auto list_up_to = [&](Bond end) {  // lattice bonds [next, end), all of which exist
       for (; next < end; ++next) {
         const auto site = static_cast<Site>(next / dim);
         list(next, site, lattice.forward(site, static_cast<int>(next % dim)));
@@ -474,7 +480,8 @@ DenseScratch::DenseScratch(const DenseGeometry& g)
 void dense_draw(const DenseGeometry& g, const Address& at, Threshold bond,
                 const std::uint32_t* spins, std::uint32_t seed_spin, std::uint32_t active,
                 const ThreadTeam& team, StopWatch& watch, DenseScratch& scratch) {
-  // In pieces of a grain: f(first, last), of units of so many sites.
+  // Calls f(first, last) for pieces of one grain of this thread's share of `units`. A unit has
+  // `sites` sites.
   const auto in_pieces = [&](std::uint32_t units, std::uint32_t sites, const auto& f) {
     auto [first, last] = team.part(units);
     const auto piece = watch.active() ? static_cast<std::uint32_t>(watch.grain() / sites + 1)

@@ -1,5 +1,5 @@
-// How a dense Wolff update begins and ends (wolff_dense_cuda.hpp); its draws and its growth have
-// files of their own. The flip moves 16 bytes per reached word and is limited by memory.
+// The first and the last step of dense Wolff updates (wolff_dense_cuda.hpp). The flip moves 16
+// bytes per reached word and is limited by memory bandwidth.
 #include "src/cuda/bits.cuh"
 #include "src/cuda/launch.hpp"
 #include "src/multispin/rules.hpp"
@@ -42,7 +42,7 @@ __device__ SitePlace place_site(const DeviceTiles& g, std::uint32_t site) {
   return place;
 }
 
-// A warp per word group, a lane per replica.
+// Marks and queues the seeds. A warp per word group, a lane per replica.
 __global__ void begin_update(const __grid_constant__ DeviceTiles g,
                              const __grid_constant__ DeviceDenseRun run) {
   const unsigned lane = threadIdx.x % 32;
@@ -67,7 +67,8 @@ __global__ void begin_update(const __grid_constant__ DeviceTiles g,
   TileWorker(run.queue, run.state).wake(takes_part, item, kTileFresh);
 }
 
-// A block per tile and pack of word groups, a warp per eight rows.
+// Flips and counts the reached spins. A block per tile and pack of word groups, a warp per eight
+// rows.
 template <int kDim, int kVec>
 __global__ void __launch_bounds__(kWarps * 32)
     flip_reached(const __grid_constant__ DeviceTiles g,

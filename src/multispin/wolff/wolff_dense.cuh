@@ -1,11 +1,12 @@
-// Device code of the dense Wolff update (wolff_dense_cuda.hpp): where tiles and their sites lie,
-// the queue of tiles, and how a warp closes a tile.
+// Device code of the dense Wolff update (wolff_dense_cuda.hpp): the positions of tiles and sites,
+// the queue of tiles, and the closure of a tile by a warp. To close a tile is to grow its reached
+// sets to the fixed point over the open bonds within it.
 //
-// A tile's 1024 words lie on a board in shared memory, 33 words a row. By columns, lane x holds the
-// 32 words of its column and closes them along the other directions; by rows, lane j holds its
-// row's and closes them along x. Either way a chain of up to 32 sites is closed exactly by one run
-// up and one down in registers, 31 steps of OR and AND each; the board turns one view into the
-// other.
+// The 1024 words of a tile are on a board in shared memory with 33 words per row. By columns, lane
+// x holds the 32 words of column x in registers and closes them along all directions but x. By
+// rows, lane j holds row j and closes it along x. A chain of up to 32 sites is closed exactly by
+// one pass up and one pass down, with 31 steps of AND and OR each. The board is used to change
+// between rows and columns.
 #pragma once
 
 #include <cuda/atomic>
@@ -15,9 +16,7 @@
 
 namespace rewise::multispin::device {
 
-// The positions of tiles and of their sites, on the device.
-
-// Rows of a tile: row j has coordinate (j / stride) % length along direction k >= 1.
+// The rows of a tile: row j has coordinate (j / stride) % length along direction k >= 1.
 template <int kDim>
 struct TileShape {
   static constexpr unsigned length(int k) {
@@ -30,13 +29,14 @@ struct TileShape {
     for (int i = 1; i < k; ++i) s *= length(i);
     return s;
   }
-  // Row f of the tile's face at coordinate 0 of direction k, f < 32 / length(k).
+  // The f-th row of the tile that has coordinate 0 along direction k, f < 32 / length(k).
   static __device__ __forceinline__ unsigned face_row(int k, unsigned f) {
     return f / stride(k) * stride(k) * length(k) + f % stride(k);
   }
 };
 
-// Where a tile lies on its lattice (two dimensions and more).
+// The position of a tile in its lattice, for two and more dimensions. All coordinates but those of
+// last() are in tiles.
 template <int kDim>
 struct TileAt {
   std::uint32_t at[4], along[4], extent[4];
@@ -53,7 +53,7 @@ struct TileAt {
   static __device__ __forceinline__ unsigned length(int k) {
     return k == 0 ? 32u : TileShape<kDim>::length(k);
   }
-  // The last coordinate within the tile that lies n along direction k.
+  // The last coordinate of a site within tiles that have coordinate n along direction k.
   __device__ __forceinline__ unsigned last(int k, std::uint32_t n) const {
     return n + 1 == along[k] ? (extent[k] - 1) % length(k) : length(k) - 1;
   }
@@ -63,6 +63,7 @@ struct TileAt {
   __device__ __forceinline__ std::uint32_t behind(int k) const {
     return at[k] == 0 ? along[k] - 1 : at[k] - 1;
   }
+  // This tile, or the one with coordinate n along direction k instead.
   __device__ __forceinline__ std::uint32_t tile_with(int k, std::uint32_t n) const {
     std::uint32_t tile = 0;
 #pragma unroll
@@ -76,7 +77,7 @@ template <int kDim>
 struct TileSites {
   const DeviceLattice& lattice;
   std::uint32_t
-      first[4]{};  // coordinates of the tile's first site; one dimension and none: its number
+      first[4]{};  // coordinates of the first site; in less than two dimensions its number
 
   __device__ __forceinline__ TileSites(const DeviceTiles& g, std::uint32_t tile)
       : lattice(g.lattice) {
@@ -88,13 +89,13 @@ struct TileSites {
       for (int k = 0; k < kDim; ++k) first[k] = at.at[k] * TileAt<kDim>::length(k);
     }
   }
-  // False where the tile has no site there.
+  // Sets number and slot of a site. Returns false if the tile has no site there.
   __device__ __forceinline__ bool find(unsigned j, unsigned x, std::uint32_t& site,
                                        std::uint32_t& slot) const {
     std::uint32_t next[4];
     return find(j, x, site, slot, next);
   }
-  // Also the slots of the neighbours ahead, by direction.
+  // Also sets the slots of the forward neighbours, by direction.
   __device__ __forceinline__ bool find(unsigned j, unsigned x, std::uint32_t& site,
                                        std::uint32_t& slot, std::uint32_t (&ahead)[4]) const {
     if constexpr (kDim <= 1) {
@@ -130,19 +131,19 @@ struct TileSites {
   }
 };
 
-// The queue of tiles that the dense Wolff update works off (wolff_dense_cuda.hpp): any warp takes,
-// any warp adds. A tile's state says whether it waits, is at work, or both, so that it waits at
-// most once and no two warps hold it at a time; a tile that is woken while at work waits again when
-// it is left. The queue is first in, first out, so that gains gather while a tile waits.
+// The queue of tiles. All warps add and take tiles. The state of a tile says whether it is queued,
+// in progress, or both; so it is in the queue at most once, and at most one warp holds it. A tile
+// that is woken while it is in progress is queued at the end of the visit. The queue is first in,
+// first out, so that a tile collects gains while it waits.
 
 constexpr std::uint32_t kTileWaits = 1;
 constexpr std::uint32_t kTileAtWork = 2;
-constexpr std::uint32_t kTileFresh = 4;    // holds what its neighbours were not told of
-constexpr std::uint32_t kTileTouched = 8;  // was visited in this update
+constexpr std::uint32_t kTileFresh = 4;    // contains a seed that neighbours have not received
+constexpr std::uint32_t kTileTouched = 8;  // visited before in this update
 
 constexpr std::uint32_t kNoTile = ~0u;
 
-// Acquire and release; __threadfence() is sequentially consistent, which costs more.
+// An acquire and release fence. __threadfence() is sequentially consistent and costs more.
 __device__ __forceinline__ void fence() {
   cuda::atomic_thread_fence(cuda::memory_order_acq_rel, cuda::thread_scope_device);
 }
@@ -155,19 +156,20 @@ struct TakenTile {
   bool fresh;
 };
 
-// A warp at the queue; all lanes call together. What a warp has written reaches the next one that
-// takes a tile if it was fenced before the tile was woken or left.
+// The interface of a warp to the queue; all lanes call each member function together. Memory order:
+// what a warp writes before fence() and then wake() or leave() of a tile is visible to the warp
+// that takes the tile next.
 class TileWorker {
  public:
   __device__ __forceinline__ TileWorker(const DeviceTileQueue& queue, std::uint32_t* state)
       : queue_(queue), state_(state), lane_(threadIdx.x % 32) {}
 
-  // Queues up for the next tile; some time before take(), which then waits less.
+  // Draws the ticket for the next take(). An early call shortens the wait in take().
   __device__ __forceinline__ void queue_up() {
     if (lane_ == 0) ticket_ = atomicAdd(queue_.head, 1u);
   }
 
-  // The tile that take() will return, or none if it is not known yet.
+  // The item that take() will return, or kNoTile if it is not known yet.
   __device__ __forceinline__ std::uint32_t next() const {
     std::uint32_t got = 0;
     if (lane_ == 0) {
@@ -176,7 +178,7 @@ class TileWorker {
     return __shfl_sync(~0u, got, 0) - 1;
   }
 
-  // Waits for a tile; false when there will be none any more.
+  // Waits for a tile. Returns false if all tiles are done.
   __device__ __forceinline__ bool take(TakenTile& taken) const {
     std::uint32_t got = 0, old = 0;
     if (lane_ == 0) {
@@ -198,7 +200,8 @@ class TileWorker {
     return got != 0;
   }
 
-  // Wakes the tile of every lane that wants to.
+  // Queues the tile `item` of each lane with `wants`, unless it is already queued. `how`: further
+  // bits of its state.
   __device__ __forceinline__ void wake(bool wants, std::uint32_t item,
                                        std::uint32_t how = 0) const {
     std::uint32_t old = kTileWaits;
@@ -208,6 +211,7 @@ class TileWorker {
     add((old & (kTileWaits | kTileAtWork)) == 0, item);
   }
 
+  // Ends the visit to a tile.
   __device__ __forceinline__ void leave(std::uint32_t item) const {
     __syncwarp();
     std::uint32_t old = 0;
@@ -219,15 +223,16 @@ class TileWorker {
   }
 
  private:
-  // Whether as many visits were done as tiles were added. One word holds both numbers: a warp's
-  // additions come before the end of its visit in the order of that word's values.
+  // Whether the number of visits done equals the number of entries added. Both are in one word, so
+  // that the entries that a visit adds are counted before the visit is.
   __device__ __forceinline__ bool all_done() const {
     const std::uint64_t both =
         cuda::atomic_ref<unsigned long long, cuda::thread_scope_device>(*queue_.added_done)
             .load(cuda::memory_order_relaxed);
     return static_cast<std::uint32_t>(both) == static_cast<std::uint32_t>(both >> 32);
   }
-  // A slot is free again before its turn comes round, unless a warp was held up there.
+  // Appends items to the ring. Its slots are normally free; otherwise the lane waits for the warp
+  // that has not yet taken the old entry.
   __device__ __forceinline__ void add(bool wants, std::uint32_t item) const {
     const unsigned who = __ballot_sync(~0u, wants);
     if (who == 0) return;
@@ -249,8 +254,6 @@ class TileWorker {
   std::uint32_t ticket_ = 0;
 };
 
-// A tile closed by a warp.
-
 constexpr unsigned kBoard = 32 * 33;  // words
 
 __device__ __forceinline__ std::uint32_t& on_board(std::uint32_t* board, std::uint32_t local) {
@@ -261,7 +264,7 @@ __device__ __forceinline__ std::uint32_t step_of(const DeviceDenseRun& run) {
   return *run.first_step + run.step;
 }
 
-// Words that one warp writes while others read them: whole, new or old.
+// Relaxed atomic access to words that one warp writes while others read them.
 __device__ __forceinline__ std::uint32_t peek(std::uint32_t* word) {
   return cuda::atomic_ref<std::uint32_t, cuda::thread_scope_device>(*word).load(
       cuda::memory_order_relaxed);
@@ -271,13 +274,13 @@ __device__ __forceinline__ void post(std::uint32_t* word, std::uint32_t value) {
       value, cuda::memory_order_relaxed);
 }
 
-// Into the second-level cache.
+// Loads a line into the second-level cache.
 __device__ __forceinline__ void prefetch_line(const std::uint32_t* words) {
   asm volatile("prefetch.global.L2 [%0];" ::"l"(words));
 }
 
-// Closes 32 words along a direction: word i and i + kStride are joined where open[i] says, while
-// both lie in the same chain of kLength. Returns the bits that were added anywhere.
+// Closes 32 words along one direction. Words i and i + kStride of a chain of kLength words are
+// joined in the replicas open[i]. Returns the bits that were added to any word.
 template <unsigned kStride, unsigned kLength>
 __device__ __forceinline__ std::uint32_t close_chains(std::uint32_t (&r)[32],
                                                       const std::uint32_t (&open)[32]) {
@@ -317,7 +320,8 @@ __device__ __forceinline__ void store_columns(std::uint32_t* board, const std::u
   for (unsigned i = 0; i < 32; ++i) board[i * 33 + threadIdx.x % 32] = r[i];
 }
 
-// The open bonds within a tile: x by rows (lane j, x), others by columns (lane x, j).
+// The open bonds within a tile. Lane j holds the bonds of row j along x; lane x holds the bonds of
+// column x along other directions.
 template <int kDim>
 struct TileBonds {
   std::uint32_t open[kDim > 0 ? kDim : 1][32];
@@ -341,7 +345,8 @@ struct TileBonds {
     }
   }
 
-  // Opens the bonds of plaquettes of which three are open, twice over the tile. Uses the board.
+  // Opens the fourth bond of plaquettes of which three are open, in two passes over the tile.
+  // Overwrites the board.
   __device__ __forceinline__ void close_plaquettes(std::uint32_t* board) {
     if constexpr (kDim >= 2) {
       store_rows(board, open[0]);
@@ -358,7 +363,7 @@ struct TileBonds {
  private:
   using Shape = TileShape<kDim>;
 
-  // Up the rows and down again; direction 0 by columns too.
+  // One pass up the rows and one down. Bonds of direction 0 are by columns here.
   template <unsigned... kRow>
   __device__ __forceinline__ void close_all(std::integer_sequence<unsigned, kRow...>) {
     (close_plaquettes_of<kRow, 1, 2>(), ...);
@@ -367,7 +372,8 @@ struct TileBonds {
   static constexpr bool within(unsigned row, int k) {
     return row / Shape::stride(k) % Shape::length(k) + 1 < Shape::length(k);
   }
-  // The plaquettes with their lowest site in the row: of x and k, of k and l, and of those after.
+  // Closes the plaquettes whose lowest site is in the row: in the planes (x, k), (k, l) and those
+  // of higher directions.
   template <unsigned kRow, int k, int l>
   __device__ __forceinline__ void close_plaquettes_of() {
     if constexpr (within(kRow, k)) {
@@ -393,7 +399,7 @@ struct TileBonds {
     left |= top & bottom & right;
     right |= top & bottom & left;
   }
-  // A plaquette per lane; its right side is the left side of the next lane's.
+  // One plaquette per lane; its right bond is the left bond of the next lane.
   static __device__ __forceinline__ void close_along_x(std::uint32_t& top, std::uint32_t& bottom,
                                                        std::uint32_t& left) {
     const unsigned lane = threadIdx.x % 32;
@@ -407,7 +413,7 @@ struct TileBonds {
   }
 };
 
-// Along all directions but x; r by columns.
+// Closes a tile along all directions but x; r is by columns. Returns whether it grew.
 template <int kDim>
 __device__ __forceinline__ bool close_columns(std::uint32_t (&r)[32], const TileBonds<kDim>& b) {
   if constexpr (kDim == 2) {
@@ -427,7 +433,8 @@ __device__ __forceinline__ bool close_columns(std::uint32_t (&r)[32], const Tile
   }
 }
 
-// One dimension: rows follow one another, so a row's last word is joined with the next row's first.
+// Closes a tile of a one-dimensional lattice, where the last site of a row is a neighbour of the
+// first site of the next row. Returns whether it grew.
 __device__ __forceinline__ bool close_ring(std::uint32_t (&r)[32], const TileBonds<1>& b) {
   const unsigned lane = threadIdx.x % 32;
   bool grew = false;
@@ -446,8 +453,8 @@ __device__ __forceinline__ bool close_ring(std::uint32_t (&r)[32], const TileBon
   }
 }
 
-// Grows a board to its fixed point within the tile; whether it grew. Neither view is looked at
-// again once the other has added nothing to what it had closed.
+// Closes the board: grows it to the fixed point within the tile. Returns whether it grew. Rows and
+// columns alternate; the loop ends when one of them adds nothing to what the other has closed.
 template <int kDim>
 __device__ __forceinline__ bool close_tile(std::uint32_t* board, const TileBonds<kDim>& b) {
   std::uint32_t r[32];

@@ -1,5 +1,5 @@
-// What the dense form of a Wolff update (wolff.hpp) works with: bonds, reached sets, its three
-// steps.
+// The dense form of a Wolff update (wolff.hpp): its tables of bonds, its working memory and its
+// three steps.
 #pragma once
 
 #include <cstdint>
@@ -12,49 +12,54 @@
 
 namespace rewise::multispin {
 
-// One end of a shortcut (a rewired bond), filed under the row of its near end.
+// One end of a shortcut (a rewired bond), stored with the row of the end `near`.
 struct ShortcutEnd {
   Slot near, far;
   std::uint32_t far_row, shortcut;
 };
 
-// By rows: lattice bonds are implicit and only the shortcuts are listed. Otherwise every bond is.
+// The bonds of a graph. If `by_rows`, lattice bonds are implicit and only shortcuts are listed;
+// otherwise all bonds are listed.
 struct DenseGeometry {
   DenseGeometry(const Graph& graph, const Layout& layout);
 
   const Layout& layout;
   bool by_rows = false;
   std::uint32_t count = 0;                // listed bonds
-  std::vector<std::uint32_t> bond;        // [padded] index of each
-  std::vector<Slot> a, b;                 // [padded] its ends; padding joins a slot with itself
+  std::vector<std::uint32_t> bond;        // [padded] bond index
+  std::vector<Slot> a, b;                 // [padded] ends; padding joins a slot with itself
   std::vector<std::uint32_t> row_ends;    // [rows + 1] into shortcut_end
   std::vector<ShortcutEnd> shortcut_end;  // [2 count]
-  // (neighbour k, place in the field) of each removed lattice bond at its colour-0 end.
+  // (neighbour k, index in its bond field) of each removed lattice bond, at its colour-0 end.
   std::vector<std::pair<int, std::uint32_t>> removed_at;
 };
 
 struct DenseScratch {
   explicit DenseScratch(const DenseGeometry& geometry);
 
-  std::vector<std::uint32_t> reached;      // [words] replicas whose cluster holds the site
-  std::vector<std::uint32_t> open;         // [padded] replicas in which a listed bond is crossed
-  std::vector<std::uint32_t> bond_fields;  // [2 dim][field_stride] of lattice bonds, or joined
+  std::vector<std::uint32_t> reached;  // [words] replicas whose cluster contains the site
+  std::vector<std::uint32_t> open;     // [padded] replicas whose cluster may cross a listed bond
+  // [2 dim][field_stride] the same for lattice bonds, and for pairs that are joined otherwise
+  std::vector<std::uint32_t> bond_fields;
   std::size_t field_stride = 0;
-  std::vector<std::uint8_t> awake, fresh;  // [rows] to be visited; changed from outside
+  // [rows] awake: to be visited; fresh: sites were reached over shortcuts since the last visit
+  std::vector<std::uint8_t> awake, fresh;
 
   std::uint32_t* bond_field(int k) {
     return bond_fields.data() + static_cast<std::size_t>(k) * field_stride + kGuard;
   }
 };
 
-// Step 1: which bonds can be crossed by the clusters of the active replicas, given the spins of
-// their seeds. Shared by a team. Left undone where the watch stops it, as is step 2.
+// Step 1: draws the bonds that clusters of the active replicas may cross, given the spins of their
+// seeds. Called by all threads of a team. Steps 1 and 2 return early if the watch stops them; their
+// results are then incomplete.
 void dense_draw(const DenseGeometry& geometry, const Address& at, Threshold bond,
                 const std::uint32_t* spins, std::uint32_t seed_spin, std::uint32_t active,
                 const ThreadTeam& team, StopWatch& watch, DenseScratch& scratch);
-// Step 2: grows scratch.reached from what it holds to its fixed point.
+// Step 2: grows scratch.reached, which initially contains the seeds, to its fixed point. Called by
+// one thread.
 void dense_grow(const DenseGeometry& geometry, StopWatch& watch, DenseScratch& scratch);
-// Step 3: flips what was reached and empties it. Shared by a team.
+// Step 3: flips the reached spins and clears scratch.reached. Called by all threads of a team.
 void dense_flip(const DenseGeometry& geometry, const ThreadTeam& team, DenseScratch& scratch,
                 std::uint32_t* spins);
 

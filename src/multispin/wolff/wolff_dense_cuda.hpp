@@ -1,24 +1,26 @@
-// Dense Wolff updates on the device (wolff.hpp says what they do; same bits as the sparse ones):
-// all 32 replicas of a word group at once, any set of word groups of a row of graphs, each at its
-// own step.
+// Dense Wolff updates on the device (wolff.hpp) of all 32 replicas of a word group at once. The
+// results equal those of the sparse form bit for bit. A launch covers consecutive word groups of
+// one or several graphs, and in each the replicas of a mask.
 //
-//   begin  finds the seeds, marks them reached and queues their tiles
-//   draw   decides for every lattice bond and listed bond in which replicas the clusters may cross
-//          it: drawn, and both ends carry the seed's spin
-//   grow   a warp takes a tile (WolffTiles) off a queue, pulls what its neighbours have
-//   reached
-//          and what came over its listed bonds, closes the tile, and queues those that gain from
-//          it; ends when no tile is queued or at work. At its first visit a tile opens every bond
-//          whose ends are joined by the other three of a plaquette, which makes paths straight:
-//          half as many rounds of closure, and the same clusters
-//   flip   flips what was reached, counts it, leaves reached words and states zero
+//   begin  determines the seeds, marks them as reached and queues their tiles.
+//   draw   determines, for every lattice bond and every listed bond, the replicas in which the bond
+//          is open: it is drawn, and both ends have the spin of the seed.
+//   grow   A warp takes a tile (WolffTiles) from a queue, adds what is reached from neighbouring
+//          tiles and over listed bonds, propagates it within the tile to the fixed point, and
+//          queues the tiles that gain from it. Growth ends when no tile is queued or in progress.
+//          The first visit to a tile opens every bond whose ends are joined by the other three
+//          bonds of a plaquette. That makes paths straighter and halves the number of rounds; the
+//          clusters remain the same.
+//   flip   flips and counts the reached spins, and clears the reached sets and the tile states.
 //
-// A tile's words are written only by the warp that holds the tile; others read them at any time and
-// may see older ones. That loses nothing: growth is monotone, and whoever writes looks afterwards
-// whether a neighbour lacks something, and queues it.
-// Memory per word group: (1 + dim) 4 bytes per site of all tiles, 12 per end. Cost: draw about 2.3
-// Philox calls per bond of 32 replicas; grow 4 (2 + dim) bytes per site and visit of a tile, and
-// 4 shared-memory accesses and 8 logical instructions per site and round of its closure.
+// The words of a tile are written only by the warp that holds the tile. Other warps may read them
+// at any time and may see old values. No gain is lost: reached sets only grow, and a warp that has
+// written a tile then checks its neighbours and queues those that lack a site.
+//
+// Memory per word group: 4 (1 + dim) bytes per site of all tiles and 12 per end of a listed bond.
+// Cost: draw needs about 2.3 Philox calls per bond and 32 replicas; grow moves 4 (2 + dim) bytes
+// per site and visit of a tile, and makes 4 accesses to shared memory and 8 logical instructions
+// per site and round.
 #pragma once
 
 #include <cstdint>
@@ -32,29 +34,31 @@
 
 namespace rewise::multispin {
 
-// How the dense form of the Wolff update lays a graph out on a device : tiles
-// of 1024 sites, 32 along x by 32 rows, which one warp closes by itself, and a list of the bonds
-// that are no bonds between lattice neighbours.
+// The layout of a graph for dense Wolff updates on a device: tiles of 1024 sites (32 rows of 32
+// sites along x), each of which one warp can process alone, and a list of the other bonds.
 //
-// A tile is 32, 32 x 32, 32 x 8 x 4 or 32 x 4 x 4 x 2 sites; in one dimension, and on graphs
-// without a lattice, it is 1024 sites in order, seen as 32 rows of 32. Lattices whose extents are
-// no multiples of a tile's leave sites of their last tiles unused. Local number of a site: x + 32
-// row. Listed are the rewired bonds (on graphs without a lattice: all) and, in one dimension, the
-// lattice's bonds between tiles. A listed bond within a tile has one end, others have one in each
-// tile; the ends of a tile follow one another, those within the tile first.
-// Memory: 4 dim bytes per row of 32 sites, 32 to 44 per listed bond.
+// A tile has 32 x 32, 32 x 8 x 4 or 32 x 4 x 4 x 2 sites in two, three or four dimensions. In one
+// dimension, and on graphs without a lattice, a tile is 1024 consecutive sites, also taken as 32
+// rows of 32. If an extent is not a multiple of the tile's, sites of the last tiles are unused. The
+// local number of a site is x + 32 row.
+//
+// Listed bonds are the rewired bonds, all bonds of a graph without a lattice, and, in one
+// dimension, the lattice bonds between tiles. A listed bond within a tile is stored as one end,
+// other listed bonds as one end in each of two tiles. The ends of a tile are consecutive; ends of
+// bonds within the tile come first. Memory: 4 dim bytes per row of 32 sites, 32 to 44 per listed
+// bond.
 inline constexpr std::uint32_t kTileSites = 1024;
 
 struct TileEnd {
   std::uint32_t near_far;  // local numbers: near | far << 10
   std::uint32_t far_tile;
-  std::uint32_t far_end;  // where the far end is filed
+  std::uint32_t far_end;  // index of the far end
 };
 
 struct ListedBond {
   std::uint32_t bond;
   Slot a, b;
-  std::uint32_t end_a, end_b;  // where its ends are filed; the same for a bond within a tile
+  std::uint32_t end_a, end_b;  // indices of its ends; equal for a bond within a tile
 };
 
 struct WolffTiles {
@@ -64,22 +68,23 @@ struct WolffTiles {
   // Sites of a tile along each direction.
   static std::uint32_t length(int dim, int direction);
 
-  std::uint32_t along[kMaxDim]{1, 1, 1, 1};  // tiles
-  std::uint32_t count = 0;                   // of tiles
+  std::uint32_t along[kMaxDim]{1, 1, 1, 1};  // number of tiles along each direction
+  std::uint32_t count = 0;                   // number of tiles
   std::vector<std::uint32_t> bonds;  // [count][dim][32 rows] bit x: the bond of this site exists
-  std::vector<std::uint32_t> end_first;  // [2 count + 1] per tile: its inner ends, its outer ends
+  // [2 count + 1] per tile: first end of a bond within the tile, first end of other bonds
+  std::vector<std::uint32_t> end_first;
   std::vector<TileEnd> end;
   std::vector<ListedBond> listed;
 };
 
-// The WolffTiles of a range of graphs of one geometry; pointers are on the device.
+// WolffTiles of a range of graphs of the same geometry. Pointers are to device memory.
 struct DeviceTiles {
   DeviceLattice lattice;
-  DeviceSeeds seeds;              // of the runs
+  DeviceSeeds seeds;              // random seeds of the tasks
   std::uint32_t word_groups = 0;  // of each graph
   std::uint32_t along0 = 1, along1 = 1, along2 = 1, along3 = 1;
-  std::uint32_t count = 0;                      // tiles
-  std::uint32_t listed_most = 0, ends = 0;      // of a graph, at most
+  std::uint32_t count = 0;                      // number of tiles
+  std::uint32_t listed_most = 0, ends = 0;      // largest numbers of listed bonds and of ends
   const std::uint32_t* bonds = nullptr;         // [graphs][count][dim][32]
   const std::uint32_t* end_first = nullptr;     // [graphs][2 count + 1]
   const TileEnd* end = nullptr;                 // [graphs][ends]
@@ -87,17 +92,17 @@ struct DeviceTiles {
   const ListedBond* listed = nullptr;           // [graphs][listed_most]
 };
 
-// Tiles that wait for a visit: a ring of item numbers, each at most once in it.
+// The queue of tiles to be visited: a ring buffer that contains each item at most once.
 struct DeviceTileQueue {
   std::uint32_t* entry = nullptr;  // [mask + 1] item + 1, or 0
   std::uint32_t mask = 0;
-  std::uint32_t* head = nullptr;             // tickets given to takers
-  unsigned long long* added_done = nullptr;  // entries added, and visits done in the upper half
+  std::uint32_t* head = nullptr;             // number of tickets drawn by warps
+  unsigned long long* added_done = nullptr;  // lower half: entries added; upper half: visits done
 };
 
-// One update of word groups [first, first + word groups) of those of all the graphs in a row; the
-// first of them has number 0 in what is said to be of these word groups. Item = word group * count
-// + tile.
+// One update of word groups [first, first + word_groups), numbered through all graphs. Arrays of
+// size [word groups] contain these word groups only, and start with `first`. An item is a tile of
+// a word group: item = (word group - first) * count + tile.
 struct DeviceDenseRun {
   const std::uint32_t* first_step =
       nullptr;  // on the device; the update is step *first_step + step
@@ -109,23 +114,26 @@ struct DeviceDenseRun {
   std::uint32_t* spins = nullptr;      // all word groups, as in device_layout.hpp
   std::uint32_t* seed_spin = nullptr;  // [word groups]
   std::uint32_t* reached = nullptr;    // [items][32 rows][32], zero between updates
-  std::uint32_t* open = nullptr;       // [word groups][dim][count][1024]; direction 0 by columns
-  std::uint32_t* edge = nullptr;       // [items][first, last column][32 rows] of reached
-  std::uint32_t* open_end = nullptr;   // [word groups][ends]
-  std::uint32_t* sent = nullptr;       // [word groups][ends] what was let through this end
-  std::uint32_t* mail = nullptr;       // [word groups][ends] what came in by it
-  std::uint32_t* state = nullptr;      // [items], zero between updates
+  // [word groups][dim][count][1024] replicas in which lattice bonds are open; direction 0 is stored
+  // by columns
+  std::uint32_t* open = nullptr;
+  std::uint32_t* edge = nullptr;      // [items][2][32 rows] first and last column of `reached`
+  std::uint32_t* open_end = nullptr;  // [word groups][ends] replicas in which the bond is open
+  std::uint32_t* sent = nullptr;      // [word groups][ends] replicas that crossed from this end
+  std::uint32_t* mail = nullptr;      // [word groups][ends] replicas that arrived at this end
+  std::uint32_t* state = nullptr;     // [items], zero between updates
   DeviceTileQueue queue;
-  unsigned grow_blocks = 1;               // resident at a time: dense_grow_blocks()
+  unsigned grow_blocks = 1;               // dense_grow_blocks()
   unsigned long long* flipped = nullptr;  // [all replicas] += flipped sites
 };
 
-// Blocks of growth that the current device holds at a time; not while work is captured.
+// The number of blocks of the growth kernel that are resident on the current device. Must not be
+// called during stream capture.
 unsigned dense_grow_blocks(int dim);
 
+// Makes a complete update: the four steps below.
 void launch_dense_wolff(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream);
 
-// The four steps of it.
 void launch_dense_begin(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream);
 void launch_dense_draw(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream);
 void launch_dense_grow(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream);

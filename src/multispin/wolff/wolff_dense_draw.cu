@@ -1,7 +1,7 @@
-// The draws of the dense Wolff update (wolff_dense_cuda.hpp). A block takes a tile of a pack of
-// word groups: eight digits of every bond at once, then the tenth of the words that needs more from
-// a queue in shared memory, by full warps. Limited by integer instructions, about 80 per bond and
-// word group.
+// The draws of dense Wolff updates (wolff_dense_cuda.hpp). A block takes a tile of a pack of word
+// groups. It first compares eight digits of every bond. The words that are then undecided, one in
+// ten, wait in a queue in shared memory and are decided by full warps. The speed is limited by
+// integer instructions, about 80 per bond and word group.
 #include "src/cuda/launch.hpp"
 #include "src/multispin/rules.hpp"
 #include "src/multispin/wolff/wolff_dense.cuh"
@@ -13,23 +13,23 @@ namespace {
 using namespace device;
 
 constexpr unsigned kDrawThreads = 128;
-constexpr unsigned kDrawQuick = 2;   // calls of four digits each
-constexpr unsigned kDrawRoom = 640;  // words that may wait for more digits
-constexpr unsigned kDrawFull = 256;  // decided when there are so many
+constexpr unsigned kDrawQuick = 2;   // calls, of four digits each, before a word is queued
+constexpr unsigned kDrawRoom = 640;  // size of the queue in words
+constexpr unsigned kDrawFull = 256;  // the queue is processed when it has so many words
 
 struct Key {
   std::uint32_t low, high;
 };
 
-// What a block knows of its word groups.
+// The random numbers and thresholds of the word groups of a block, in shared memory.
 template <int kVec>
 struct Drawer {
   CallWords call_words[kVec][8];
-  uint4 digit[kVec][8];  // the threshold's, four by four, as words of zeros or ones
+  uint4 digit[kVec][8];  // digits of the threshold as words of zeros or ones, four per call
   std::uint32_t active[kVec], seed_spin[kVec];
   std::uint32_t step;
 
-  // By all threads of a block, before its first barrier.
+  // Fills in the data. Called by all threads of the block; a barrier must follow.
   __device__ __forceinline__ void open(const DeviceTiles& g, const DeviceDenseRun& run,
                                        const Key& key, std::uint32_t word_group) {
     if (threadIdx.x < kVec * 8u) {
@@ -56,8 +56,8 @@ struct Drawer {
     return any == 0;
   }
 
-  // Replicas among `undecided` that digits 4 call .. 4 call + 3 find below the threshold; those
-  // that they leave open stay in `undecided`.
+  // Compares digits 4 call .. 4 call + 3 of the undecided replicas. Returns the replicas that are
+  // below the threshold; `undecided` keeps those that are still undecided.
   __device__ __forceinline__ std::uint32_t four_digits(const Key& key, const SharedItem& shared,
                                                        int v, unsigned call,
                                                        std::uint32_t& undecided) const {
@@ -80,9 +80,9 @@ struct Drawer {
   }
 };
 
-// Words that wait for more digits.
+// The queue of words that need more digits.
 struct DrawQueue {
-  std::uint32_t where[kDrawRoom];  // in the pack's tile: local | direction << 10 | word group << 12
+  std::uint32_t where[kDrawRoom];  // local site | direction << 10 | word group of the pack << 12
   std::uint32_t bond[kDrawRoom], undecided[kDrawRoom];
   unsigned count;
 };
@@ -91,7 +91,7 @@ template <int kDim, int kVec>
 struct DrawBlock {
   Drawer<kVec> drawer;
   DrawQueue queue;
-  std::uint32_t along_x[kVec][kBoard];  // direction 0, to be written by columns
+  std::uint32_t along_x[kVec][kBoard];  // open bonds of direction 0, before the transposition
 };
 
 template <int kDim>
@@ -104,7 +104,7 @@ __device__ __forceinline__ std::uint32_t* open_of(const DeviceTiles& g, const De
              kTileSites;
 }
 
-// Decides what waits; by all threads, between barriers.
+// Decides all words of the queue. Called by all threads of the block; contains barriers.
 template <int kDim, int kVec>
 __device__ void decide_waiting(const DeviceTiles& g, const DeviceDenseRun& run,
                                DrawBlock<kDim, kVec>& block, const Key& key,
@@ -203,7 +203,7 @@ __global__ void __launch_bounds__(kDrawThreads, 8)
       }
     }
     __syncthreads();
-    // Decided above kDrawFull, so that about as many fit again.
+    // The threshold leaves room in the queue for the words of the next rows.
     const bool full = block.queue.count >= kDrawFull;
     if (full || row + kDrawThreads / 32 == 32) decide_waiting(g, run, block, key, word_group, tile);
     __syncthreads();
@@ -217,7 +217,7 @@ __global__ void __launch_bounds__(kDrawThreads, 8)
   }
 }
 
-// A thread per listed bond of a pack of word groups.
+// Draws the listed bonds. A thread per bond and pack of word groups.
 template <int kVec>
 __global__ void __launch_bounds__(kDrawThreads)
     draw_listed(const __grid_constant__ DeviceTiles g, const __grid_constant__ DeviceDenseRun run) {

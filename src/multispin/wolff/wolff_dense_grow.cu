@@ -1,6 +1,7 @@
-// The growth of the dense Wolff update (wolff_dense_cuda.hpp): warps visit tiles off a queue until
-// no tile gains. Limited by latency: a visit is some eight memory accesses that wait for one
-// another and five to fifteen rounds of closure, and registers leave 16 warps to a multiprocessor.
+// The growth step of dense Wolff updates (wolff_dense_cuda.hpp): warps take tiles from a queue and
+// visit them until no tile gains. The speed is limited by latency: a visit makes about eight
+// dependent memory accesses and five to fifteen rounds of closure, and the number of registers
+// allows only 16 warps per multiprocessor.
 #include <algorithm>
 
 #include "src/cuda/launch.hpp"
@@ -13,7 +14,8 @@ using namespace device;
 
 constexpr unsigned kWarps = 4;  // per block
 
-// Bonds to neighbouring tiles of one lane: two along x, and both faces along the others.
+// Number of bonds to neighbouring tiles per lane: two along x, and those of both faces along other
+// directions.
 template <int kDim>
 constexpr unsigned borders() {
   unsigned n = kDim >= 2 ? 2 : 0;
@@ -21,11 +23,12 @@ constexpr unsigned borders() {
   return n;
 }
 
-// What a warp works with in shared memory.
+// The shared memory of a warp.
 template <int kDim>
 struct Desk {
   std::uint32_t board[kBoard];
-  // What the bonds to neighbouring tiles let through; four dimensions would need too much room.
+  // The open replicas of bonds to neighbouring tiles. They are not kept in four dimensions, where
+  // they would need too much memory.
   static constexpr bool kKeeps = kDim >= 2 && kDim <= 3;
   std::uint32_t through[kKeeps ? borders<kDim>() : 1][32];
 };
@@ -39,8 +42,8 @@ struct Visit {
   std::uint32_t item, tile;
   std::size_t first_item;  // of the word group
   unsigned lane;
-  const TileEnd* end;                // the graph's
-  std::size_t first_end;             // of the word group, in what lies by word group and end
+  const TileEnd* end;                // ends of the graph
+  std::size_t first_end;             // index of the word group in arrays [word groups][ends]
   std::uint32_t inner, outer, last;  // its inner ends [inner, outer), outer ends [outer, last)
 
   __device__ __forceinline__ Visit(const DeviceTiles& tiles, const DeviceDenseRun& r,
@@ -81,8 +84,8 @@ struct Visit {
     return at.last(0, at.at[0]);
   }
 
-  // Calls f(side, number, own site, the neighbour's word, the bond's word, the neighbour's tile)
-  // for this lane's bonds to neighbouring tiles; f must not diverge.
+  // Calls f(side, number, own site, word of the neighbour, word of the bond, tile of the neighbour)
+  // for the bonds of this lane to neighbouring tiles. All lanes call f together.
   template <class F>
   __device__ __forceinline__ void for_each_border(F&& f) const {
     if constexpr (kDim >= 2) {
@@ -112,8 +115,9 @@ struct Visit {
     }
   }
 
-  // Puts the tile's words and what the neighbours and the mail add on the board; whether that is
-  // new. In two dimensions all of it is on its way at once.
+  // Loads the words of the tile into the board and adds what is reached from neighbouring tiles and
+  // over listed bonds. Returns whether anything was added. In two dimensions all loads are in
+  // flight at once.
   __device__ __forceinline__ bool pull() const {
     std::uint32_t gained = 0, first_mail = 0, first_near = 0;
     if (outer + lane < last) {
@@ -138,7 +142,7 @@ struct Visit {
       const std::uint32_t lets = kDim == 2 ? through[n % kAhead] : peek(bond);
       const std::uint32_t more = (kDim == 2 ? gain[n % kAhead] : peek(far)) & lets;
       if constexpr (Desk<kDim>::kKeeps) desk.through[n][lane] = lets;
-      // Lanes of one call have sites of their own; a later call may have the same sites.
+      // The sites of the lanes differ within a call, but not from those of other calls.
       gained |= more & ~atomicOr(&on(local), more);
     });
     if (first_mail != 0) gained |= first_mail & ~atomicOr(&on(first_near), first_mail);
@@ -150,7 +154,7 @@ struct Visit {
     return __any_sync(~0u, gained);
   }
 
-  // Once over the listed bonds within the tile; whether any was crossed.
+  // Makes one pass over the listed bonds within the tile. Returns whether any was crossed.
   __device__ __forceinline__ bool cross_inner() const {
     if (inner == outer) return false;
     std::uint32_t gained = 0;
@@ -168,7 +172,8 @@ struct Visit {
     return __any_sync(~0u, gained);
   }
 
-  // Leaves what goes out over a listed bond in its far end's mail; false where the far tile had it.
+  // Posts what crosses a listed bond to `mail` of its far end. Returns false if that is nothing new
+  // for the far tile.
   __device__ __forceinline__ bool send(std::uint32_t e) const {
     const std::size_t at = first_end + e;
     const TileEnd to = end[e];
@@ -181,11 +186,11 @@ struct Visit {
     return true;
   }
 
-  // Wakes the tiles that lack something that this one has. Whether they do may be asked before this
-  // tile's words are fenced, since what a tile has it keeps.
+  // Wakes the tiles that lack something that is reached from this one. Their words may be read
+  // before the fence, because reached sets never shrink.
   __device__ __forceinline__ void push(const TileWorker& worker) const {
     unsigned gaining = 0;
-    std::uint32_t neighbour = 0;  // of lane `side`
+    std::uint32_t neighbour = 0;  // lane `side`: the tile on that side
     for_each_border([&](int side, unsigned n, std::uint32_t local, std::uint32_t* far,
                         std::uint32_t* bond, std::uint32_t of_tile) {
       const std::uint32_t through = Desk<kDim>::kKeeps ? desk.through[n][lane] : peek(bond);
@@ -222,7 +227,7 @@ struct Visit {
     }
   }
 
-  // Asks for the words of the tile that is next, if it is known already.
+  // Prefetches the words of the next tile, if it is known.
   __device__ __forceinline__ void prefetch(std::uint32_t next) const {
     if (next == kNoTile) return;
     const std::uint32_t of_tile = next % g.count;

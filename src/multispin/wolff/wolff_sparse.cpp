@@ -1,11 +1,12 @@
-// The sparse form of wolff.hpp: one replica's cluster in its plane, or in the word group's words.
+// The sparse form of the Wolff update (wolff.hpp): grows the cluster of one replica, either in its
+// plane or in the words of the word group.
 //
-// Growth takes a vector of sites and a vector of bonds at a time. A spin is flipped when its site
-// joins the queue, so "equal to the seed's spin" means "not yet visited". Sites leave the queue a
-// vector at a time; their equal neighbours become candidates (site, bond); candidates are drawn a
-// vector at a time, four digits each; the sixteenth that is still undecided then waits until a
-// vector of such has gathered or nothing else is left to do. The queue keeps every visited site, so
-// a cluster can be taken back and grown in the dense form.
+// The growth processes vectors of sites and of bonds. A spin is flipped when its site joins the
+// queue, so that sites with the spin of the seed are those not yet visited. Sites leave the queue a
+// vector at a time. Their neighbours of equal spin become candidates (site, bond). Candidates are
+// drawn a vector at a time with four digits. The candidates that are still undecided, one in
+// sixteen, wait until they fill a vector or until no other work is left. The queue keeps every
+// visited site, so that a cluster can be undone if the growth is stopped.
 #include <hwy/cache_control.h>
 
 #include <algorithm>
@@ -54,10 +55,10 @@ void PlanesToWords(const WolffGeometry& g, const std::uint32_t* planes, std::uin
   }
 }
 
-// Links of a special site are looked at so many at a time.
+// Vectors of links of a special site.
 using DLinks = hn::CappedTag<std::uint32_t, 8>;
 
-// Lanes whose bit number `site` of a bit array is set.
+// The lanes whose site has its bit set in a bit array.
 template <class D>
 HWY_INLINE hn::Mask<D> bits_at(D d, const std::uint32_t* bits, hn::VFromD<D> site) {
   const hn::RebindToSigned<D> ds;
@@ -65,7 +66,7 @@ HWY_INLINE hn::Mask<D> bits_at(D d, const std::uint32_t* bits, hn::VFromD<D> sit
   return hn::TestBit(word, hn::Shl(hn::Set(d, 1), hn::And(site, hn::Set(d, 31))));
 }
 
-// Spins of one replica in a plane; a key is a site.
+// The spins of one replica in its plane. Sites are given by keys; here a key is the site number.
 struct PlaneSpins {
   std::uint32_t* plane;
 
@@ -85,16 +86,16 @@ struct PlaneSpins {
   }
 };
 
-// Spins of one replica in the words of its word group; a key is 2 * site + colour. Other threads
-// may flip other replicas in the same words at the same time, while whole vectors of words are
-// gathered: a lane of 32 bits is read whole, and this replica's bit is changed by this thread
-// alone.
+// The spins of one replica in the words of its word group; a key is 2 * site + colour. Other
+// threads may flip other replicas in the same words while vectors of words are gathered. That is
+// safe: each lane of 32 bits is read as a whole, and only this thread changes the bit of this
+// replica.
 struct WordSpins {
   std::uint32_t* words;
   std::uint32_t base, other;  // slot = base + site / 2, + other for colour 1
-  unsigned halve;             // 1: lattice, slots of half the site; 0: slots of the site
+  unsigned halve;             // 1: lattice, slots contain site / 2; 0: slots contain the site
   std::uint32_t bit;
-  bool shared;  // by several threads
+  bool shared;  // other threads change the same words
 
   static std::uint32_t key(Site site, int colour) {
     return 2 * site + static_cast<unsigned>(colour);
@@ -119,7 +120,7 @@ struct WordSpins {
   }
 
   static HWY_INLINE V32 sites(V32 keys) { return hn::ShiftRight<1>(keys); }
-  // Lanes with stride 0 have no neighbour to ask for; their keys may take the wrong colour.
+  // In lanes without work the stride is 0. Their keys get the wrong colour, but are not used.
   static HWY_INLINE V32 step(V32 keys, V32 stride) {
     return hn::Xor(hn::Add(keys, hn::Add(stride, stride)), hn::Set(D32(), 1));
   }
@@ -133,7 +134,7 @@ struct WordSpins {
   }
 };
 
-// One growing cluster.
+// The growth of one cluster.
 template <class Spins>
 class Growth {
  public:
@@ -148,7 +149,7 @@ class Growth {
         stretch_(watch.active() ? std::min(kStretch, watch.grain()) : geometry.sites),
         queue_(queue.key.get()) {}
 
-  // Grows and flips the cluster of a seed; returns its size, or 0 if it was stopped and taken back.
+  // Grows and flips the cluster of a seed. Returns its size, or 0 if it was stopped and undone.
   template <int kDim>
   std::uint64_t run(Site seed, int seed_colour) {
     const std::uint32_t key = spins_.key(seed, seed_colour);
@@ -180,13 +181,14 @@ class Growth {
  private:
   static constexpr std::size_t kMaxLanes = kGuard;
   static constexpr std::size_t kRoom = 64 * kMaxLanes;
-  static constexpr std::uint64_t kStretch = 1 << 16;  // sites between two looks at the watch
+  static constexpr std::uint64_t kStretch = 1 << 16;  // sites between two checks of the watch
 
   void take_back() {
     for (std::size_t i = 0; i < tail_; ++i) spins_.flip(queue_[i]);
   }
 
-  // Takes up to a vector of sites from the queue and offers their unvisited neighbours.
+  // Takes up to a vector of sites from the queue and appends their unvisited neighbours to the
+  // candidates.
   template <int kDim>
   HWY_INLINE void expand() {
     const D32 d;
@@ -198,7 +200,8 @@ class Growth {
       expand_special(n);
     } else {
       M32 regular = hn::FirstN(d, n);
-      // Lanes without work stand on site 0, which is special, and ask nobody.
+      // Lanes without work use site 0. It is at the boundary, hence special, so that no neighbour
+      // is out of range.
       const V32 key = hn::IfThenElseZero(regular, hn::LoadU(d, taken));
       const V32 site = Spins::sites(key);
       const M32 special = hn::And(regular, bits_at(d, g_.special.data(), site));
@@ -229,7 +232,7 @@ class Growth {
     candidates_ += store_packed(bond, equal, d, bond_index_.data() + candidates_);
   }
 
-  // Without a branch on what a neighbour's spin is, which would be guessed wrong half of the time.
+  // There is no branch on the spin of a neighbour, because it would be mispredicted half the time.
   HWY_NOINLINE void expand_special(std::size_t n) {
     const DLinks d;
     const Spins spins = spins_;
@@ -237,7 +240,7 @@ class Growth {
     const std::uint32_t *bits = g_.special.data(), *before = g_.special_before.data();
     const std::uint64_t* offset = g_.offset.data();
     const Link* links = g_.link.data();
-    std::uint64_t first[kMaxLanes], last[kMaxLanes];  // of each one's links, on their way meanwhile
+    std::uint64_t first[kMaxLanes], last[kMaxLanes];  // links of each site; they are prefetched
     for (std::size_t i = 0; i < n; ++i) {
       const Site site = Spins::site(special_[i]);
       const std::uint32_t word = bits[site / 32];
@@ -264,7 +267,7 @@ class Growth {
     }
   }
 
-  // First four digits of the last n candidates.
+  // Draws the first four digits of the last n candidates.
   HWY_NOINLINE void draw(std::size_t n) {
     const D32 d;
     candidates_ -= n;
@@ -280,7 +283,7 @@ class Growth {
     if (waiting_ >= lanes_) resolve(lanes_);
   }
 
-  // The remaining digits of the last n waiting candidates.
+  // Draws the remaining digits of the last n waiting candidates.
   HWY_NOINLINE void resolve(std::size_t n) {
     const D32 d;
     waiting_ -= n;
@@ -311,8 +314,8 @@ class Growth {
     }
   }
 
-  // What the loop needs is taken out of *this, which its stores might change for all the compiler
-  // knows.
+  // Adds accepted sites that are not yet visited to the queue and flips them. Members are copied to
+  // local variables, because the compiler must assume that the stores change *this.
   HWY_INLINE void take(V32 key, M32 accepted) {
     const D32 d;
     const std::size_t n = store_packed(key, accepted, d, accepted_.data());
@@ -386,7 +389,8 @@ namespace {
 
 void mark(std::vector<std::uint32_t>& bits, Site site) { bits[site / 32] |= 1u << site % 32; }
 
-// Whole rows at the boundary of any dimension but x; else only the two ends of the row.
+// Marks the sites at the periodic boundary: both ends of each row, and all sites of rows at the
+// boundary of another direction than x.
 void mark_boundary(const Lattice& lattice, std::vector<std::uint32_t>& bits) {
   const std::uint32_t length = lattice.extent[0];
   const auto rows = static_cast<std::uint32_t>(lattice.sites() / length);
@@ -435,7 +439,7 @@ WolffGeometry::WolffGeometry(const Graph& graph, const Layout& l)
     });
     offset.push_back(link.size());
   });
-  link.resize(link.size() + kGuard, {0, 0});  // they are read several at a time
+  link.resize(link.size() + kGuard, {0, 0});  // padding for vector loads
 }
 
 HWY_EXPORT(WordsToPlanes);
