@@ -65,6 +65,12 @@ Colouring greedy_colouring(const Graph& graph) {
 
 Graph imported_graph(std::uint64_t sites, std::vector<RewiredBond> bonds,
                      const std::string& source) {
+  // Before the colouring, which requires that no bond joins a site to itself.
+  for (const RewiredBond& bond : bonds) {
+    if (bond.a != bond.b) continue;
+    throw Error(ExitCode::data,
+                fmt::format("unfit graph: bond {} joins site {} to itself", bond.bond, bond.a));
+  }
   Colouring colouring;
   {
     const Graph plain(sites, bonds, std::vector<std::uint8_t>(sites, 0), 1, source);

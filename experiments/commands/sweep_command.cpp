@@ -55,7 +55,7 @@ another folder). Tasks that are no longer needed are listed at the end; 'rewise 
 // Graphs from files have no known transition temperature and no spread between graphs.
 void check_files(const StudyConfig& config, const std::string& file) {
   if (config.files.empty()) return;
-  if (config.temperatures.empty()) {
+  if (config.temperatures.empty() && !config.temperature_range) {
     throw Error(ExitCode::usage, fmt::format("{}: sampling.temperatures is missing beside "
                                              "lattice.files (a list, or {{from, to, count}}): "
                                              "where your graphs have their transition is not known",
@@ -114,7 +114,8 @@ ExitCode run_sweep(const StudyOptions& options) {
     const auto interim = [&](const std::vector<SweepPoint>& points) {
       if (study.place().leads()) write_outcome(study.place(), outcome(points));
     };
-    const auto points = search_sweep(study, stop, progress, interim, interrupted);
+    const auto points =
+        search_sweep(study, stop, progress, SweepGoal::observables, interim, interrupted);
     return study.place().leads() ? outcome(points) : StudyOutcome{};
   };
   return run_study("sweep", options, config, analysis);

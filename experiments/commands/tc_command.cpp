@@ -6,8 +6,10 @@
 
 #include "experiments/commands/study_options.hpp"
 #include "src/base/profile.hpp"
+#include "src/search/glass_report.hpp"
 #include "src/search/peaks.hpp"
 #include "src/search/resamples.hpp"
+#include "src/search/sweep_report.hpp"
 #include "src/search/task_runner.hpp"
 #include "src/search/tc_potts.hpp"
 #include "src/search/tc_report.hpp"
@@ -61,6 +63,11 @@ shortcut_strength, or couplings = "antiferromagnet" with parity = "any", which i
 gauge) tc finds the ferromagnet's and the spin glass's temperature by the tree condition. The
 higher one is the transition. Sums over pairs of clusters run on the CPU.
 
+With method = "crossings", and where the tree condition does not apply (couplings of all bonds,
+rule swap), couplings of mean 0 are a spin glass: tc extrapolates the crossings of U_q and of
+N^(2/3) <q^2> of consecutive sizes, three or more, to T_SG. Give temperatures that hold it, with
+exchange = true, or a range {from, to} of them (experiments/configs/glass-herrero.toml).
+
 )";
 constexpr const char* kPotts =
     R"(name = "potts" and q = 3, say, in [model] take Potts spins. But for q = 3 and 4 on the plain
@@ -101,7 +108,7 @@ TcMethod method_of(const StudyConfig& config) {
 StudyConfig tc_config(const StudyOptions& options) {
   StudyConfig config = one_per_p(configure(options), options.study);
   check_tc_config(config, options.study);
-  if (config.model.is_ferromagnet()) return config;
+  if (config.model.is_ferromagnet() || by_glass_crossings(config)) return config;
   config.method = TcMethod::tree;
   const auto orders = tree_orders(shortcut_couplings(config));
   if (std::ranges::find(orders, TreeOrder::spin_glass) == orders.end()) return config;
@@ -115,8 +122,31 @@ StudyConfig tc_config(const StudyOptions& options) {
   return config;
 }
 
+ExitCode run_glass_tc(const StudyOptions& options, const StudyConfig& config) {
+  const auto outcome = [&](const std::vector<SweepPoint>& points) {
+    const profile::Span span(profile::Work::analysis);
+    return StudyOutcome{glass_summary(config, points), glass_text(config, points),
+                        sweep_csv(config, points), glass_csv(points),
+                        sweep_resamples(config, points)};
+  };
+  const auto analysis = [&](Study& study, const StopToken& stop, Progress& progress) {
+    const auto interim = [&](const std::vector<SweepPoint>& points) {
+      if (study.place().leads()) write_outcome(study.place(), outcome(points));
+    };
+    const auto interrupted = [&](const std::vector<SweepPoint>& points) {
+      progress.close();
+      print_partial(study.place(), options, [&] { return outcome(points); });
+    };
+    const auto points =
+        search_sweep(study, stop, progress, SweepGoal::glass_tc, interim, interrupted);
+    return study.place().leads() ? outcome(points) : StudyOutcome{};
+  };
+  return run_study("tc", options, config, analysis);
+}
+
 ExitCode run_tc(const StudyOptions& options) {
   const StudyConfig config = tc_config(options);
+  if (by_glass_crossings(config)) return run_glass_tc(options, config);
   if (by_peaks(config)) {
     const auto peaks = [&](Study& study, const StopToken& stop, Progress& progress) {
       const auto points = search_peaks(study, stop, progress);

@@ -116,8 +116,27 @@ std::string target_text(const StudyConfig& config, const std::vector<SweepPoint>
   return out;
 }
 
-// The crossings of overlaps of all points, in the order of the table.
-std::string crossings_text(const std::vector<SweepPoint>& points, std::size_t most) {
+Json crossings_json(const SweepPoint& point) {
+  Json json = Json::array();
+  for (const Crossing& crossing : point.crossings) {
+    Json one;
+    one["sites"] = {crossing.smaller, crossing.larger};
+    one["observable"] = crossing_observables()[static_cast<std::size_t>(crossing.observable)].name;
+    one["found"] = crossing.status == CrossingStatus::found;
+    const auto value_of = [&](const Jackknifed& number) {
+      const Value v = one["found"] ? estimate(number) : Value{std::nan(""), std::nan("")};
+      return Json{{"value", number_json(v.value)}, {"error", number_json(v.error)}};
+    };
+    one["temperature"] = value_of(crossing.temperature);
+    one["height"] = value_of(crossing.height);
+    json.push_back(std::move(one));
+  }
+  return json;
+}
+
+}  // namespace
+
+std::string overlap_crossings_text(const std::vector<SweepPoint>& points, std::size_t most) {
   std::vector<Cells> rows;
   for (const SweepPoint& point : points) {
     for (const Crossing& crossing : point.crossings) {
@@ -144,25 +163,16 @@ std::string crossings_text(const std::vector<SweepPoint>& points, std::size_t mo
   return out;
 }
 
-Json crossings_json(const SweepPoint& point) {
-  Json json = Json::array();
-  for (const Crossing& crossing : point.crossings) {
-    Json one;
-    one["sites"] = {crossing.smaller, crossing.larger};
-    one["observable"] = crossing_observables()[static_cast<std::size_t>(crossing.observable)].name;
-    one["found"] = crossing.status == CrossingStatus::found;
-    const auto value_of = [&](const Jackknifed& number) {
-      const Value v = one["found"] ? estimate(number) : Value{std::nan(""), std::nan("")};
-      return Json{{"value", number_json(v.value)}, {"error", number_json(v.error)}};
-    };
-    one["temperature"] = value_of(crossing.temperature);
-    one["height"] = value_of(crossing.height);
-    json.push_back(std::move(one));
+std::string sweep_warnings(const std::vector<SweepPoint>& points) {
+  std::string text;
+  for (const SweepPoint& point : points) {
+    for (const std::string& warning : point.warnings) {
+      text += fmt::format("warning: {}: {}\n",
+                          is_own(point) ? point.sizes.front().name : place_of(point), warning);
+    }
   }
-  return json;
+  return text;
 }
-
-}  // namespace
 
 Json sweep_summary(const StudyConfig& config, const std::vector<SweepPoint>& points) {
   Json json = summary_head(config, "sweep");
@@ -204,15 +214,10 @@ std::string sweep_text(const StudyConfig& config, const std::vector<SweepPoint>&
   const bool own = !points.empty() && is_own(points.front());
   bool labels = false, controls = false;
   std::set<std::string> schedules;  // tau is in cycles of these schedules
-  std::string warnings;
   for (const SweepPoint& point : points) {
     labels = labels || (!own && !point.label.empty());
     for (const SizeData& size : point.sizes) schedules.insert(schedule_of(size));
     for (const SizeCurves& curves : point.curves) controls = controls || !curves.controls.empty();
-    for (const std::string& warning : point.warnings) {
-      warnings += fmt::format("warning: {}: {}\n", own ? point.sizes.front().name : place_of(point),
-                              warning);
-    }
   }
   std::vector<Cells> rows;
   std::size_t all = 0;
@@ -225,7 +230,7 @@ std::string sweep_text(const StudyConfig& config, const std::vector<SweepPoint>&
   }
   std::string out = fmt::format("\n{}: thermal averages\n\n", config.name) + cells_table(rows);
   if (all > most) out += fmt::format("  .. and {} rows more in summary.csv\n", all - most);
-  out += crossings_text(points, most);
+  out += overlap_crossings_text(points, most);
   out += target_text(config, points, most);
   out +=
       "\n2.3772(4) means 2.3772 +- 0.0004: one standard error, by jackknife over graphs (over\n"
@@ -237,7 +242,7 @@ std::string sweep_text(const StudyConfig& config, const std::vector<SweepPoint>&
         "Control variates correct averages over graphs where they lower the error (F test);\n"
         "without them: energy_plain and so on in summary.csv.\n";
   }
-  return out + warnings;
+  return out + sweep_warnings(points);
 }
 
 }  // namespace rewise

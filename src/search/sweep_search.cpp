@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "src/base/error.hpp"
+#include "src/search/exchange_ladder.hpp"
 #include "src/search/sweep_target.hpp"
 #include "src/search/sweep_tasks.hpp"
 #include "src/study/parse.hpp"
@@ -75,12 +76,18 @@ void average(SweepWork& work, std::size_t k, const StudyConfig& config) {
   }
 }
 
-std::vector<SweepPoint> averaged(std::vector<SweepWork> works, const StudyConfig& config) {
+std::vector<SweepPoint> averaged(std::vector<SweepWork> works, const StudyConfig& config,
+                                 SweepGoal goal) {
   std::vector<SweepPoint> points;
   for (SweepWork& work : works) {
     for (std::size_t k = 0; k < work.point.sizes.size(); ++k) average(work, k, config);
     SweepPoint& point = work.point;
     point.crossings = overlap_crossings(point.p, point.sizes, point.curves);
+    if (goal == SweepGoal::glass_tc) {
+      const auto target = point.glass ? point.glass->target : std::nullopt;
+      point.glass = locate_glass(point.p, point.sizes, point.crossings);
+      point.glass->target = target;
+    }
     points.push_back(std::move(work.point));
   }
   return points;
@@ -109,11 +116,11 @@ std::vector<SweepWork> finished_part(std::vector<SweepWork> works) {
 
 class Sweep {
  public:
-  Sweep(Study& study, const StopToken& stop, Progress& progress)
-      : tasks_(study, stop, progress), config_(study.config()) {}
+  Sweep(Study& study, const StopToken& stop, Progress& progress, SweepGoal goal)
+      : tasks_(study, stop, progress), config_(study.config()), goal_(goal) {}
 
   std::vector<SweepPoint> finished() const {
-    return averaged(finished_part(tasks_.works), config_);
+    return averaged(finished_part(tasks_.works), config_, goal_);
   }
 
   std::vector<SweepPoint> run(const SweepInterim& interim) {
@@ -129,8 +136,9 @@ class Sweep {
       choose_plans(now, k);
       fill(now, k);
     }
-    if (config_.target_error) run_target(interim);
-    return averaged(std::move(tasks_.works), config_);
+    if (config_.target_error && goal_ == SweepGoal::observables) run_target(interim);
+    if (config_.target_error && goal_ == SweepGoal::glass_tc) run_glass_target(interim);
+    return averaged(std::move(tasks_.works), config_, goal_);
   }
 
  private:
@@ -159,6 +167,11 @@ class Sweep {
       c.push_back(specific_heat(mean, work.point.sizes[k].samples.sites, temperatures[t]));
     }
     SizeData& size = work.point.sizes[k];
+    if (config_.temperature_range) {
+      size.plan.temperatures =
+          exchange_ladder(*config_.temperature_range, temperatures, c, size.samples.sites);
+      return;
+    }
     // U of models with q > 2 does not fall to 0, and it has a minimum at a first-order transition.
     // The peak of the specific heat is used instead.
     const bool heat = config_.model.q > 2;
@@ -243,10 +256,14 @@ class Sweep {
         [&](std::vector<Open>& items) {
           for (Open& one : items) decide(one);
         },
-        [&](bool ended) {
-          if (!ended && interim && tasks_.computed_some()) interim(averaged(tasks_.works, config_));
-        },
+        [&](bool ended) { report(ended, interim); },
         [&](const std::vector<Open>& items) { add(items); });
+  }
+
+  void report(bool ended, const SweepInterim& interim) {
+    if (!ended && interim && tasks_.computed_some()) {
+      interim(averaged(tasks_.works, config_, goal_));
+    }
   }
 
   void decide(Open& one) const {
@@ -270,9 +287,63 @@ class Sweep {
       one.work->point.sizes[one.size].plan.measure = one.step.measure;
       ++one.work->point.targets[one.size].rounds;
     }
+    begin_round(worst, open.size(), "size(s)", left);
+    add_cells(cells, left);
+  }
+
+  struct OpenPoint {
+    SweepWork* work = nullptr;
+    GrowthStep step;
+  };
+
+  // Runs rounds until T_SG of every point has reached target_error or cannot.
+  void run_glass_target(const SweepInterim& interim) {
+    std::vector<OpenPoint> open;
+    for (SweepWork& work : tasks_.works) {
+      work.point.glass.emplace().target.emplace().asked = *config_.target_error;
+      open.push_back({&work, {}});
+    }
+    run_rounds(
+        std::move(open),
+        [&](std::vector<OpenPoint>& items) {
+          for (OpenPoint& one : items) decide_glass(one);
+        },
+        [&](bool ended) { report(ended, interim); },
+        [&](const std::vector<OpenPoint>& items) { add_to_glasses(items); });
+  }
+
+  void decide_glass(OpenPoint& one) const {
+    const SweepPoint now = averaged({*one.work}, config_, goal_).front();
+    one.step = next_glass_step(config_, *now.glass, now.sizes, now.crossings);
+    GlassTarget& target = *one.work->point.glass->target;
+    target.reached = one.step.error;
+    target.stopped = one.step.stopped;
+  }
+
+  void add_to_glasses(const std::vector<OpenPoint>& open) {
+    double worst = std::nan(""), left = 0;  // worst: unknown as long as no p has a result
+    std::vector<SizeCell> cells;
+    for (const auto& [work, step] : open) {
+      double done = 0;
+      for (std::size_t k = 0; k < work->point.sizes.size(); ++k) {
+        done += seconds_done(tasks_.cell(*work, k));
+        cells.push_back(tasks_.cell(*work, k, static_cast<std::uint32_t>(step.members[k])));
+      }
+      left += step.work_left * done;
+      worst = std::fmax(worst, step.error);
+      ++work->point.glass->target->rounds;
+    }
+    begin_round(worst, open.size(), "p", left);
+    add_cells(cells, left);
+  }
+
+  void begin_round(double worst, std::size_t count, const char* what, double left) {
+    const std::string known = std::isfinite(worst) ? fmt::format("{:.2g}", worst) : "unknown";
     tasks_.begin_round(
-        fmt::format("{:.2g} at the worst of {} size(s) that are above the", worst, open.size()),
-        left);
+        fmt::format("{} at the worst of {} {} that are above the", known, count, what), left);
+  }
+
+  void add_cells(const std::vector<SizeCell>& cells, double left) {
     const double now = tasks_.seconds_to_fill(cells);
     tasks_.expect(now, std::max(left - now, 0.0), false);
     tasks_.fill(cells);
@@ -280,13 +351,15 @@ class Sweep {
 
   SweepTasks tasks_;
   const StudyConfig& config_;
+  const SweepGoal goal_;
 };
 
 }  // namespace
 
 std::vector<SweepPoint> search_sweep(Study& study, const StopToken& stop, Progress& progress,
-                                     const SweepInterim& interim, const SweepInterim& interrupted) {
-  Sweep sweep(study, stop, progress);
+                                     SweepGoal goal, const SweepInterim& interim,
+                                     const SweepInterim& interrupted) {
+  Sweep sweep(study, stop, progress, goal);
   try {
     return sweep.run(interim);
   } catch (const Error& error) {

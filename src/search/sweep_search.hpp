@@ -4,8 +4,12 @@
 // Automatic temperatures: a coarse scan (4 graphs) covers the possible range of the transition; for
 // the next size, it covers the window of the previous one. The window lies around the temperature
 // at which U falls through 0.4. "auto" times follow from the largest tau_int of m^2 in a short run.
-// All this depends only on earlier tasks' numbers and the configuration. With a target_error,
-// rounds add graphs and measurements (sweep_target.hpp).
+// A range of temperatures for replica exchange: the scan gives C, from which each size's
+// temperatures follow (exchange_ladder.hpp). All this depends only on earlier tasks' numbers and
+// the configuration. With a target_error, rounds add graphs and measurements (sweep_target.hpp).
+//
+// `tc` by crossings of overlaps runs the same tasks, and adds T_SG to each point (glass_tc.hpp).
+// Its target is the error of T_SG.
 #pragma once
 
 #include <functional>
@@ -14,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "src/search/glass_tc.hpp"
 #include "src/search/overlap_crossings.hpp"
 #include "src/search/size_curves.hpp"
 #include "src/study/study.hpp"
@@ -44,9 +49,13 @@ struct SweepPoint {
   std::vector<SizeCurves> curves;     // [size]
   std::vector<HotCold> hot_cold;      // [size]
   std::vector<Crossing> crossings;    // of overlaps (overlap_crossings.hpp)
+  std::optional<GlassTc> glass;       // only of `tc`
   std::vector<SweepTarget> targets;   // [size], or empty
   std::vector<std::string> warnings;  // one line each
 };
+
+// What is found from the averages, and whose error the target is.
+enum class SweepGoal { observables, glass_tc };
 
 // Called with the points before each round of a target.
 using SweepInterim = std::function<void(const std::vector<SweepPoint>&)>;
@@ -54,7 +63,7 @@ using SweepInterim = std::function<void(const std::vector<SweepPoint>&)>;
 // In the order dimension, rule, schedule, p. Throws Error(interrupted) as Study::run(), after
 // calling `interrupted` with all sizes that are finished or have two finished graphs.
 std::vector<SweepPoint> search_sweep(Study& study, const StopToken& stop, Progress& progress,
-                                     const SweepInterim& interim = {},
+                                     SweepGoal goal, const SweepInterim& interim = {},
                                      const SweepInterim& interrupted = {});
 
 // 13 temperatures of an automatic window. The centre is rounded to 1/16 of the half width.

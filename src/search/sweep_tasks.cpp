@@ -98,8 +98,8 @@ SweepTasks::SweepTasks(Study& study, const StopToken& stop, Progress& progress)
 void SweepTasks::open(int dim, Rule rule, const std::optional<Schedule>& schedule, double p,
                       const std::string& label) {
   SweepWork work;
-  work.point = {dim, rule, schedule, p, label, {}, {}, {}, {}, {}, {}};
-  work.range = scan_range(dim, rule, p, config().model);
+  work.point = {dim, rule, schedule, p, label, {}, {}, {}, {}, {}, {}, {}};
+  work.range = range_of(scan_range(dim, rule, p, config().model));
   for (std::size_t k = 0; k < config().sizes.size(); ++k) {
     if (config().sizes[k].size() != static_cast<std::size_t>(dim)) continue;
     SizeData size;
@@ -117,10 +117,16 @@ void SweepTasks::open(int dim, Rule rule, const std::optional<Schedule>& schedul
   works.push_back(std::move(work));
 }
 
+Range SweepTasks::range_of(Range automatic) const {
+  const auto& given = config().temperature_range;
+  return given ? Range{given->from, given->to} : automatic;
+}
+
 void SweepTasks::open_graph(const std::shared_ptr<const Graph>& graph, const std::string& name,
                             const std::optional<Schedule>& schedule, const std::string& label) {
   SweepWork work;
-  work.point = {0, Rule::imported, schedule, 0, label, {}, {}, {}, {}, {}, {}};
+  work.point = {0, Rule::imported, schedule, 0, label, {}, {}, {}, {}, {}, {}, {}};
+  work.range = range_of({});
   work.imported = graph;
   SizeData size;
   size.name = name;

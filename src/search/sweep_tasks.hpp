@@ -41,6 +41,8 @@ class SweepTasks : public TaskRunner {
             const std::string& label);
   void open_graph(const std::shared_ptr<const Graph>& graph, const std::string& name,
                   const std::optional<Schedule>& schedule, const std::string& label);
+  // The temperatures of the first scan.
+  Range range_of(Range automatic) const;
   // Tasks of one graph: one, or more if temperatures were added.
   std::vector<StudyTask> tasks_of_graph(SweepWork& work, std::size_t size,
                                         std::uint32_t graph) const;

@@ -16,6 +16,7 @@
 #include "src/base/all_cores.hpp"
 #include "src/base/error.hpp"
 #include "src/base/profile.hpp"
+#include "src/search/glass_tc.hpp"
 #include "src/search/peaks.hpp"
 #include "src/search/tc_analysis.hpp"
 #include "src/search/tc_target.hpp"
@@ -390,7 +391,57 @@ std::vector<std::vector<std::size_t>> parts_of(const Study& study) {
   return parts;
 }
 
+// Couplings go by one method, the tree condition where it applies.
+void check_couplings(const StudyConfig& config, const std::string& file) {
+  const std::string tree = tree_refusal(config), crossings = glass_crossings_refusal(config);
+  const auto fail = [&](const std::string& why) {
+    throw Error(ExitCode::usage, file + ": " + why);
+  };
+  if (config.method == TcMethod::both) {
+    fail("sampling.method: with couplings tc goes by one method (allowed: tree, crossings)");
+  }
+  if (config.method == TcMethod::crossings && !crossings.empty()) {
+    fail(fmt::format("[model]: tc by crossings does not take {}: {}", to_string(config.model),
+                     crossings));
+  }
+  if (!config.method && !tree.empty() && !crossings.empty()) {
+    fail(fmt::format("[model]: tc does not take {}: by the tree condition: {}; by crossings: {}",
+                     to_string(config.model), tree, crossings));
+  }
+}
+
+void check_glass_config(const StudyConfig& config, const std::string& file) {
+  const auto fail = [&](const std::string& why) {
+    throw Error(ExitCode::usage, file + ": " + why);
+  };
+  if (config.sizes.size() < 3) {
+    fail("lattice.sizes: the crossings of overlaps need three sizes or more, to extrapolate");
+  }
+  if (*std::min_element(config.graphs.begin(), config.graphs.end()) < 2) {
+    fail("lattice.graphs: tc needs two graphs or more of each size, whose spread is the error");
+  }
+  if (config.temperatures.empty() && !config.temperature_range) {
+    fail(
+        "sampling.temperatures: \"auto\" does not find a spin glass: give a list or, with exchange "
+        "= true, a range {from, to} that holds T_SG");
+  }
+  if (!config.temperatures.empty() && config.temperatures.size() < 4) {
+    fail("sampling.temperatures: the crossings of overlaps need four temperatures or more");
+  }
+  if (config.schedules.size() != 1) {
+    fail("sampling.schedule: give one schedule, such as 1:0, for the crossings of overlaps");
+  }
+  if (config.clusters.size() > 1) {
+    fail("sampling.cluster: give one cluster update for the crossings of overlaps");
+  }
+}
+
 }  // namespace
+
+bool by_glass_crossings(const StudyConfig& config) {
+  if (config.model.is_ferromagnet()) return false;
+  return config.method == TcMethod::crossings || (!config.method && !tree_refusal(config).empty());
+}
 
 void check_tc_config(const StudyConfig& config, const std::string& file) {
   const auto one = [&](std::size_t count, const char* key) {
@@ -404,23 +455,7 @@ void check_tc_config(const StudyConfig& config, const std::string& file) {
                             "(dim, sizes and p), over which it follows Tc",
                             file));
   }
-  if (!config.model.is_ferromagnet()) {
-    if (const std::string why = tree_refusal(config); !why.empty()) {
-      throw Error(
-          ExitCode::usage,
-          fmt::format("{}: [model]: tc does not take {}: with couplings it goes by the tree "
-                      "condition, and {}; sweep takes it",
-                      file, to_string(config.model), why));
-    }
-    if (config.method.value_or(TcMethod::tree) != TcMethod::tree) {
-      throw Error(
-          ExitCode::usage,
-          fmt::format("{}: sampling.method: crossings are those of the ferromagnet (J = 1); "
-                      "with couplings of shortcuts tc goes by the tree condition (allowed: "
-                      "tree)",
-                      file));
-    }
-  }
+  if (!config.model.is_ferromagnet()) check_couplings(config, file);
   one(config.dims().size(), "lattice.dim");
   one(config.rules.size(), "lattice.rule");
   if (!config.temperature_tasks.empty()) {
@@ -431,6 +466,7 @@ void check_tc_config(const StudyConfig& config, const std::string& file) {
         ExitCode::usage,
         fmt::format("{}: sampling.target_observables: is for sweep (tc's target is Tc)", file));
   }
+  if (by_glass_crossings(config)) return check_glass_config(config, file);
   if (by_peaks(config)) check_peaks_config(config, file);
   if (config.method == TcMethod::tree || !config.model.is_ferromagnet()) {
     if (const std::string why = tree_refusal(config); !why.empty()) {

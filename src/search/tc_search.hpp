@@ -58,6 +58,10 @@ using TcInterim = std::function<void(const std::vector<PointData>&)>;
 // with fewer than 100 shortcuts.
 bool crossings_reach(const StudyConfig& config, double p);
 
+// Whether `tc` goes by the crossings of overlaps (glass_tc.hpp): with couplings, by request or
+// where the tree condition does not apply.
+bool by_glass_crossings(const StudyConfig& config);
+
 // Throws Error(usage), with the file, for fewer than two sizes or temperatures and for keys of
 // sweep.
 void check_tc_config(const StudyConfig& config, const std::string& file);

@@ -92,6 +92,65 @@ WeighedFit weighed_fit(const CrossingFit& fit) {
 
 }  // namespace
 
+GrowthStep growth_step(const StudyConfig& config, const Extrapolation& extrapolation,
+                       const std::vector<ErrorSource>& sources, bool may_add) {
+  GrowthStep step;
+  const double tc = extrapolation.value.value, target = *config.target_error * tc;
+  const double statistical = extrapolation.value.error, total = extrapolation.total().error;
+  step.error = total / tc;
+  // An error with few degrees of freedom is sometimes too small, and stopping there would make it
+  // too small systematically. Therefore one standard error of the error is added.
+  const double doubt = 1 + 1 / std::sqrt(2 * std::max(extrapolation.members, 1.0));
+  step.reached = std::hypot(statistical * doubt, extrapolation.systematic) <= target;
+
+  const CrossingFit& chosen = extrapolation.fits[extrapolation.chosen];
+  const Eigen::VectorXd weights = chosen.fit.gain.row(0).transpose();
+  double work = 0, variance_now = 0;
+  for (const ErrorSource& source : sources) {
+    step.share.push_back(weights.dot(source.covariance * weights));
+    variance_now += step.share.back();
+    work += source.work();
+  }
+  for (double& share : step.share) share /= variance_now;
+  if (step.reached) return step;
+  // Ratio of the variance of the fit (neglected terms included) to the reported one. They differ by
+  // the factors for few graphs and misfit, and by the spread of the fits.
+  const std::vector<WeighedFit> fits{weighed_fit(chosen)};
+  const double endless = std::numeric_limits<double>::infinity();
+  const double now = allocate(fits, sources, endless, 0).variance;
+  const double reported = std::pow(statistical * doubt, 2) + std::pow(extrapolation.systematic, 2);
+  const double wanted = kAim * target * target / std::max(reported / now, 1.0);
+  const Allocation all = allocate(fits, sources, wanted, endless);
+  // More graphs reduce the neglected terms only if the fit can shift weight to larger sizes.
+  if (drifts(chosen) && extrapolation.systematic > kMostSystematic * target &&
+      (may_add || all.exhausted)) {
+    step.another_size = may_add;
+    if (!may_add) {
+      step.stopped = fmt::format(
+          "what the extrapolation over sizes leaves out may be {:.1e} of Tc, more than statistics "
+          "can mend: larger sizes are needed",
+          extrapolation.systematic / tc);
+    }
+    return step;
+  }
+  // If the error should already be below the target on average, all sources grow.
+  const double variance = now > wanted ? wanted : 0;
+  // The needed work minus its uncertainty: the relative error of a variance with n degrees of
+  // freedom is (2/n)^(1/2).
+  const double certain = 1 - std::sqrt(2 / std::max(extrapolation.members, 2.0));
+  const double needed = now > wanted ? std::min(certain * all.work, kCertainGrowth * work) : 0;
+  const double most_work = std::max(kGrowth * work, needed);
+  const Allocation next = allocate(fits, sources, variance, most_work);
+  if (!(next.work > work)) {
+    step.stopped = fmt::format("lattice.most_graphs = {} is reached", config.most_graphs);
+    return step;
+  }
+  step.members.assign(next.members.begin(), next.members.end());
+  step.measurements.assign(next.measurements.begin(), next.measurements.end());
+  step.work_left = (now > wanted ? all : next).work / work - 1;
+  return step;
+}
+
 TargetStep next_step(const StudyConfig& config, const PointData& point) {
   TargetStep step;
   for (const auto& size : point.sizes) {
@@ -113,63 +172,18 @@ TargetStep next_step(const StudyConfig& config, const PointData& point) {
     }
     return step;
   }
-  const double tc = result.tc.value.value, target = *config.target_error * tc;
-  const double statistical = result.tc.value.error, total = result.tc.total().error;
-  step.error = total / tc;
-  // An error with few degrees of freedom is sometimes too small, and stopping there would make it
-  // too small systematically. Therefore one standard error of the error is added.
-  const double doubt = 1 + 1 / std::sqrt(2 * std::max(result.tc.members, 1.0));
-  step.reached = std::hypot(statistical * doubt, result.tc.systematic) <= target;
-
-  const CrossingFit& chosen = result.tc.fits[result.tc.chosen];
   const std::vector<ErrorSource> sources = error_sources(config, point, result);
-  const Eigen::VectorXd weights = chosen.fit.gain.row(0).transpose();
-  double work = 0, variance_now = 0;
+  const GrowthStep growth = growth_step(config, result.tc, sources, may_add);
+  static_cast<RoundStep&>(step) = growth;
+  step.another_size = growth.another_size;
   for (std::size_t k = 0; k < sources.size(); ++k) {
-    step.sizes[k].share = weights.dot(sources[k].covariance * weights);
+    step.sizes[k].share = growth.share[k];
     step.sizes[k].thermal = sources[k].thermal;
-    variance_now += step.sizes[k].share;
-    work += sources[k].work();
   }
-  for (SizeTarget& size : step.sizes) size.share /= variance_now;
-  if (step.reached) return step;
-  // Ratio of the variance of the fit (neglected terms included) to the reported one. They differ by
-  // the factors for few graphs and misfit, and by the spread of the fits.
-  const std::vector<WeighedFit> fits{weighed_fit(chosen)};
-  const double endless = std::numeric_limits<double>::infinity();
-  const double now = allocate(fits, sources, endless, 0).variance;
-  const double reported = std::pow(statistical * doubt, 2) + std::pow(result.tc.systematic, 2);
-  const double wanted = kAim * target * target / std::max(reported / now, 1.0);
-  const Allocation all = allocate(fits, sources, wanted, endless);
-  // More graphs reduce the neglected terms only if the fit can shift weight to larger sizes.
-  if (drifts(chosen) && result.tc.systematic > kMostSystematic * target &&
-      (may_add || all.exhausted)) {
-    step.another_size = may_add;
-    if (!may_add) {
-      step.stopped = fmt::format(
-          "what the extrapolation over sizes leaves out may be {:.1e} of Tc, more than statistics "
-          "can mend: larger sizes are needed",
-          result.tc.systematic / tc);
-    }
-    return step;
+  for (std::size_t k = 0; k < growth.members.size(); ++k) {
+    step.graphs[k] = static_cast<std::uint32_t>(growth.members[k]);
+    step.plans[k].measure = static_cast<std::uint64_t>(growth.measurements[k]);
   }
-  // If the error should already be below the target on average, all sources grow.
-  const double variance = now > wanted ? wanted : 0;
-  // The needed work minus its uncertainty: the relative error of a variance with n degrees of
-  // freedom is (2/n)^(1/2).
-  const double certain = 1 - std::sqrt(2 / std::max(result.tc.members, 2.0));
-  const double needed = now > wanted ? std::min(certain * all.work, kCertainGrowth * work) : 0;
-  const double most_work = std::max(kGrowth * work, needed);
-  const Allocation next = allocate(fits, sources, variance, most_work);
-  if (!(next.work > work)) {
-    step.stopped = fmt::format("lattice.most_graphs = {} is reached", config.most_graphs);
-    return step;
-  }
-  for (std::size_t k = 0; k < point.sizes.size(); ++k) {
-    step.graphs[k] = static_cast<std::uint32_t>(next.members[k]);
-    step.plans[k].measure = static_cast<std::uint64_t>(next.measurements[k]);
-  }
-  step.work_left = (now > wanted ? all : next).work / work - 1;
   return step;
 }
 

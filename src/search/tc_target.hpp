@@ -21,11 +21,24 @@
 #include <string>
 #include <vector>
 
+#include "analysis/scaling/extrapolation.hpp"
 #include "src/search/rounds.hpp"
 #include "src/search/tc_search.hpp"
 #include "src/study/config.hpp"
 
 namespace rewise {
+
+// Work on the sizes of an extrapolation. `error`: of its limit, statistical and systematic.
+struct GrowthStep : RoundStep {
+  bool another_size = false;                  // instead of graphs and measurements
+  std::vector<double> share;                  // [size] of the statistical variance
+  std::vector<double> members, measurements;  // [size] in the next step; empty if there is none
+};
+
+// `sources`: [size] the covariance of the crossings of the chosen fit. `may_add`: whether a larger
+// size may be added.
+GrowthStep growth_step(const StudyConfig& config, const Extrapolation& tc,
+                       const std::vector<ErrorSource>& sources, bool may_add);
 
 // `error`: of Tc, statistical and systematic.
 struct TargetStep : RoundStep {

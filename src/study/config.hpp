@@ -21,6 +21,11 @@ namespace rewise {
 enum class TcMethod { both, crossings, tree };
 std::string_view to_string(TcMethod method);
 
+// Temperatures of replica exchange from..to, chosen by their acceptance.
+struct TemperatureRange {
+  double from = 0, to = 0;
+};
+
 struct StudyConfig {
   std::string name = "study";
   std::uint64_t seed = 1;
@@ -47,7 +52,8 @@ struct StudyConfig {
   FewCluster few_cluster;
   bool exchange = false;  // of replicas between temperatures
   std::uint32_t replicas = 32;
-  std::vector<double> temperatures;  // ascending; empty: "auto"
+  std::vector<double> temperatures;  // ascending; empty: "auto", or by `temperature_range`
+  std::optional<TemperatureRange> temperature_range;  // only with `exchange`
   // Sweeps with given temperatures: temperatures that share a task, each list ascending; empty: all
   // share one. Lists after the first were added to an existing folder (added_temperatures.hpp).
   std::vector<std::vector<double>> temperature_tasks;

@@ -221,13 +221,24 @@ void read_temperature_list(const TomlSection& section, StudyConfig& config) {
   if (const auto* table = node->as_table()) {
     const TomlSection range(*table, "sampling.temperatures", section.file(),
                             {"from", "to", "count"});
-    for (const auto key : {"from", "to", "count"}) range.need(key);
+    for (const auto key : {"from", "to"}) range.need(key);
+    if (!config.exchange && !range.has("count")) {
+      section.fail("temperatures", *node,
+                   "key 'count' is missing (it may be left out with exchange = true, which then "
+                   "chooses the temperatures)");
+    }
     const Setting& known = setting("sampling.temperatures");
     const double from = range.number("from", known.lowest, known.highest, 0),
                  to = range.number("to", known.lowest, known.highest, 0);
     const auto count = range.whole("count", 1, 4096, 1);
     if (to < from || (count > 1 && to == from)) {
       section.fail("temperatures", *node, fmt::format("the range {}..{} is empty", from, to));
+    }
+    if (!range.has("count")) {
+      if (to == from)
+        section.fail("temperatures", *node, "exchange needs two temperatures or more");
+      config.temperature_range = {from, to};
+      return;
     }
     for (std::uint64_t k = 0; k < count; ++k) {
       const double exact =

@@ -526,9 +526,16 @@ std::vector<Setting> model_and_sampling() {
        .help = "temperatures, J = k_B = 1",
        .more =
            "A number, a list, {from, to, count} with count up to 4096, or \"auto\": around each "
-           "transition (sweep: 13)",
+           "transition (sweep: 13). With exchange, {from, to} without a count chooses as many as "
+           "have an acceptance of 0.3, for each size",
        .example = "{from = 2.0, to = 3.0, count = 11}",
-       .text = [](C c) { return c.temperatures.empty() ? "\"auto\"" : reals(c.temperatures); },
+       .text =
+           [](C c) {
+             if (const auto& range = c.temperature_range) {
+               return fmt::format("{{from = {}, to = {}}}", real(range->from), real(range->to));
+             }
+             return c.temperatures.empty() ? "\"auto\"" : reals(c.temperatures);
+           },
        .option = "--temperature",
        .option_type = "T[,T..]"},
       {.table = "sampling",

@@ -84,3 +84,12 @@ TEST_CASE("random graphs: greedy is proper, within degeneracy's bound of max deg
           RC_ASSERT(imported.colours() == (two ? 2 : greedy.count));
         }) == "");
 }
+
+TEST_CASE("an imported graph with a bond from a site to itself is an error") {
+  using Bonds = std::vector<RewiredBond>;
+  for (const auto& [sites, bonds] :
+       {std::pair{1u, Bonds{{0, 0, 0}}}, std::pair{2u, Bonds{{0, 0, 1}, {1, 1, 1}}},
+        std::pair{2u, Bonds{{0, 0, 1}, {1, 0, 0}}}, std::pair{4u, Bonds{{0, 0, 1}, {1, 2, 2}}}}) {
+    CHECK_THROWS_AS(imported_graph(sites, bonds, "loop"), Error);
+  }
+}

@@ -95,6 +95,7 @@ def test_names_and_places_that_are_not_there(run, study):
         (rw.AbsentError, "binder", lambda: study.resamples.size(0.1, 8).error("U")),
         (rw.DataError, "no Tc", lambda: study.tc),
         (rw.UsageError, "pairs", lambda: rw.Graph([[0, 1], [1]])),
+        (rw.DataError, "itself", lambda: rw.Graph([(0, 0)])),
         (TypeError, "networkx", lambda: rw.Graph.from_networkx(5)),
         (TypeError, "scipy", lambda: rw.Graph.from_scipy(np.eye(2))),
         (rw.UsageError, "none", lambda: rw.tune(run.graph, 2.3, schedules=[])),

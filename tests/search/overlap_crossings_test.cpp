@@ -3,6 +3,9 @@
 
 #include <cmath>
 
+#include "src/search/exchange_ladder.hpp"
+#include "src/search/glass_tc.hpp"
+
 #include "tests/support/catch.hpp"
 
 using namespace rewise;
@@ -13,7 +16,9 @@ constexpr double kTransition = 1.5;
 
 // Graphs of one size whose overlaps have U_q and N^(2/3) q^2 that depend on (T - T_SG) N^(1/3)
 // alone, but for a shift of T from graph to graph.
-SizeData glass(double sites, const std::vector<double>& temperatures, std::size_t graphs) {
+// `drift`: amplitude of a correction N^(-1/3).
+SizeData glass(double sites, const std::vector<double>& temperatures, std::size_t graphs,
+               double drift = 0) {
   SizeData size;
   size.samples.sites = sites;
   size.plan.temperatures = temperatures;
@@ -24,13 +29,15 @@ SizeData glass(double sites, const std::vector<double>& temperatures, std::size_
     const double shift = 0.02 * std::sin(1.0 + 2.4 * static_cast<double>(g) + sites);
     for (std::size_t t = 0; t < temperatures.size(); ++t) {
       const double x = (temperatures[t] - kTransition - shift) * std::cbrt(sites);
-      const double binder = 0.5 - 0.3 * std::tanh(x / 3),
-                   q2 = std::pow(sites, -2.0 / 3) * (2 - x / 4);
+      const double left = drift / std::cbrt(sites);
+      const double binder = 0.5 - 0.3 * std::tanh(x / 3) + left,
+                   q2 = std::pow(sites, -2.0 / 3) * (2 - x / 4 - 2 * left);
       const auto row = static_cast<Eigen::Index>(t);
       graph.overlaps(row, kOverlap2) = q2;
       graph.overlaps(row, kOverlap4) = (3 - 2 * binder) * q2 * q2;
       graph.overlaps(row, kLinkOverlap) = 0.5;
     }
+    graph.cluster_fraction.setZero(static_cast<Eigen::Index>(temperatures.size()));
     size.samples.graphs.push_back(std::move(graph));
   }
   return size;
@@ -89,4 +96,108 @@ TEST_CASE("overlaps have no crossing without graphs, temperatures or a change of
   for (const Crossing& crossing : crossings(0.1, {glass(64, above, 9), glass(512, above, 9)})) {
     CHECK(crossing.status != CrossingStatus::found);
   }
+}
+
+TEST_CASE("T_SG is what crossings that move with size tend to") {
+  std::vector<double> temperatures;
+  for (int k = 0; k < 13; ++k) temperatures.push_back(1.2 + 0.05 * k);
+  std::vector<SizeData> sizes;
+  for (const double sites : {64, 125, 216, 512}) {
+    sizes.push_back(glass(sites, temperatures, 64, 0.2));
+  }
+  const auto all = crossings(0.1, sizes);
+  // The crossings themselves are off.
+  CHECK(std::abs(estimate(all[0].temperature).value - kTransition) >
+        4 * estimate(all[0].temperature).error);
+  const GlassTc found = locate_glass(0.1, sizes, all);
+  REQUIRE(found.reasons.empty());
+  const Value tc = *found.accepted();
+  CHECK(std::abs(tc.value - kTransition) < 3 * tc.error);
+  CHECK(tc.error < 0.05);
+  CHECK(found.tc.fits[found.tc.chosen].fit.dof > 0);
+}
+
+TEST_CASE(
+    "a target of T_SG takes graphs where they lower the error, and ends where it is reached") {
+  std::vector<double> temperatures;
+  for (int k = 0; k < 13; ++k) temperatures.push_back(1.2 + 0.05 * k);
+  std::vector<SizeData> sizes;
+  for (const double sites : {512, 1000, 2744, 8000}) {
+    sizes.push_back(glass(sites, temperatures, 64));
+    SizeData& size = sizes.back();
+    size.plan.equilibrate = size.plan.measure = size.plan.every = 10;
+    size.extents = {32, static_cast<std::uint32_t>(sites / 32)};
+  }
+  const auto all = crossings(0.1, sizes);
+  const GlassTc found = locate_glass(0.1, sizes, all);
+  REQUIRE(found.reasons.empty());
+  const Value tc = *found.accepted();
+  StudyConfig config;
+  config.target_error = tc.error / tc.value / 1.2;
+  const GrowthStep step = next_glass_step(config, found, sizes, all);
+  CHECK(std::abs(step.error * found.tc.value.value - tc.error) < 1e-9);
+  REQUIRE_FALSE(step.ended());
+  double more = 0;
+  for (std::size_t k = 0; k < sizes.size(); ++k) {
+    CHECK(step.members[k] >= 64);
+    CHECK(step.measurements[k] == 10);
+    more += step.members[k] - 64;
+  }
+  CHECK(more > 0);
+  config.target_error = 2 * tc.error / tc.value;
+  CHECK(next_glass_step(config, found, sizes, all).reached);
+}
+
+TEST_CASE("no T_SG without enough graphs, sizes or stable crossings") {
+  std::vector<double> temperatures;
+  for (int k = 0; k < 13; ++k) temperatures.push_back(1.2 + 0.05 * k);
+  const auto located = [&](std::size_t graphs, const std::vector<double>& of_sizes) {
+    std::vector<SizeData> sizes;
+    for (const double sites : of_sizes) sizes.push_back(glass(sites, temperatures, graphs, 0.2));
+    return locate_glass(0.1, sizes, crossings(0.1, sizes));
+  };
+  CHECK(located(64, {512, 1000, 2744}).accepted());
+  const GlassTc two = located(64, {512, 1000});
+  REQUIRE_FALSE(two.accepted());
+  CHECK_FALSE(two.few_graphs);
+  CHECK(two.reasons.front().find("add a size") != std::string::npos);
+  CHECK(located(7, {512, 1000, 2744}).reasons.front().find("at least 8") != std::string::npos);
+  // Graphs that may turn an unstable crossing into a stable one are added, until they run out.
+  GlassTc unstable;
+  unstable.reasons = {"not stable"};
+  unstable.few_graphs = true;
+  std::vector<SizeData> sizes{glass(512, temperatures, 10), glass(1000, temperatures, 40)};
+  StudyConfig config;
+  config.target_error = 1e-3;
+  config.most_graphs = 60;
+  const GrowthStep step = next_glass_step(config, unstable, sizes, {});
+  CHECK_FALSE(step.ended());
+  CHECK(step.members == std::vector<double>{20, 60});
+  config.most_graphs = 10;
+  CHECK(next_glass_step(config, unstable, sizes, {}).stopped.find("most_graphs") !=
+        std::string::npos);
+  unstable.few_graphs = false;
+  CHECK(next_glass_step(config, unstable, sizes, {}).stopped == "not stable");
+}
+
+TEST_CASE("temperatures of equal acceptance lie at equal distances in sqrt(N C) dT / T") {
+  std::vector<double> scan, heat;
+  for (int k = 0; k <= 20; ++k) scan.push_back(1 + 0.05 * k);
+  // C constant: a geometric series. erfc(s / 2) = 0.3 at s = 1.4658.
+  heat.assign(scan.size(), 2);
+  const auto even = exchange_ladder({1, 2}, scan, heat, 512);
+  const double all = std::sqrt(2 * 512.0) * std::log(2.0);
+  REQUIRE(even.size() == static_cast<std::size_t>(std::ceil(all / 1.4658)) + 1);
+  CHECK(even.front() == 1);
+  CHECK(even.back() == 2);
+  const double ratio = std::pow(2, 1 / static_cast<double>(even.size() - 1));
+  for (std::size_t k = 1; k < even.size(); ++k) {
+    CHECK(std::abs(even[k] / even[k - 1] - ratio) < 0.002);
+  }
+  // Where C is four times as large, temperatures lie twice as close.
+  for (std::size_t t = 0; t < 10; ++t) heat[t] = 8;
+  const auto denser = exchange_ladder({1, 2}, scan, heat, 4096);
+  const double low = denser[1] - denser[0], high = denser.back() - denser[denser.size() - 2];
+  CHECK(std::abs(high / low - 4) < 0.2);  // a factor of 2 from C, and 2 from T
+  CHECK(exchange_ladder({1, 2}, scan, heat, 4).size() == 6);
 }

@@ -117,6 +117,22 @@ TEST_CASE("ranges of p and of temperatures, extents, graphs per size in the orde
   CHECK(config.time_limit == 5400.0);
 }
 
+TEST_CASE("a range of temperatures without a count is for replica exchange") {
+  const std::string head = kLeast + "[sampling]\nschedule = \"1:0\"\n";
+  const std::string range = "temperatures = {from = 0.9, to = 2}\n";
+  const StudyConfig config = parse_study_config(head + "exchange = true\n" + range, "s.toml");
+  REQUIRE(config.temperature_range);
+  CHECK(config.temperature_range->from == 0.9);
+  CHECK(config.temperature_range->to == 2);
+  CHECK(config.temperatures.empty());
+  CHECK(to_toml(parse_study_config(to_toml(config), "s.toml")) == to_toml(config));
+  CHECK(to_toml(config).find("temperatures = {from = 0.9, to = 2") != std::string::npos);
+  CHECK_THROWS_AS(parse_study_config(head + range, "s.toml"), Error);
+  CHECK_THROWS_AS(
+      parse_study_config(head + "exchange = true\ntemperatures = {from = 2, to = 2}\n", "s.toml"),
+      Error);
+}
+
 TEST_CASE("the cluster update is open where the schedule is") {
   const auto cluster = [](const std::string& sampling) {
     return parse_study_config(kLeast + "[sampling]\n" + sampling, "s.toml").cluster;

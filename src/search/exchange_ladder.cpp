@@ -1,0 +1,43 @@
+#include "src/search/exchange_ladder.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/math/special_functions/erf.hpp>
+#include <cmath>
+#include <cstdlib>
+
+namespace rewise {
+
+std::vector<double> exchange_ladder(const TemperatureRange& range,
+                                    const std::vector<double>& temperatures,
+                                    const std::vector<double>& heat, double sites) {
+  constexpr std::size_t least = 6;
+  // The integral up to each temperature of the scan, by the trapezoidal rule. The noise of a scan
+  // can make C vanish where it is small.
+  const double most_heat = *std::max_element(heat.begin(), heat.end());
+  const auto density = [&](std::size_t t) {
+    return std::sqrt(sites * std::max(heat[t], 0.01 * most_heat)) / temperatures[t];
+  };
+  std::vector<double> distance{0};
+  for (std::size_t t = 1; t < temperatures.size(); ++t) {
+    distance.push_back(distance.back() +
+                       (temperatures[t] - temperatures[t - 1]) * (density(t - 1) + density(t)) / 2);
+  }
+  const double step = 2 * boost::math::erfc_inv(kExchangeAcceptance);
+  const auto steps =
+      std::max(static_cast<std::size_t>(std::ceil(distance.back() / step)), least - 1);
+  std::vector<double> ladder{range.from};
+  std::size_t left = 0;
+  for (std::size_t k = 1; k < steps; ++k) {
+    const double at = distance.back() * static_cast<double>(k) / static_cast<double>(steps);
+    while (distance[left + 1] < at) ++left;
+    const double share = (at - distance[left]) / (distance[left + 1] - distance[left]);
+    const double t = temperatures[left] + share * (temperatures[left + 1] - temperatures[left]);
+    ladder.push_back(std::strtod(fmt::format("{:.6g}", t).c_str(), nullptr));
+  }
+  ladder.push_back(range.to);
+  return ladder;
+}
+
+}  // namespace rewise

@@ -1,0 +1,26 @@
+// Temperatures for replica exchange with equal acceptance.
+//
+// Where energies are normally distributed, replicas at T and T + dT exchange with probability
+// erfc(s/2), s = sqrt(N C) dT / T, C per site (Predescu, Predescu & Ciobanu, J. Chem. Phys. 120,
+// 4119 (2004)). Temperatures at equal distances in the integral of sqrt(N C) / T therefore have
+// equal acceptance. C comes from a coarse scan.
+#pragma once
+
+#include <vector>
+
+#include "src/study/config.hpp"
+
+namespace rewise {
+
+// Acceptance of neighbouring temperatures. Round trips are fastest near 0.23 (Kone & Kofke,
+// J. Chem. Phys. 122, 206101 (2005)); a larger value leaves room for graphs with a larger C.
+inline constexpr double kExchangeAcceptance = 0.3;
+
+// From range.from to range.to, both included, ascending: as few temperatures as have that
+// acceptance or more, but at least 6, which crossings of curves need. `heat`: C per site at the
+// `temperatures` of the scan, which cover the range.
+std::vector<double> exchange_ladder(const TemperatureRange& range,
+                                    const std::vector<double>& temperatures,
+                                    const std::vector<double>& heat, double sites);
+
+}  // namespace rewise

@@ -1,0 +1,129 @@
+#include "src/search/glass_tc.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "src/search/overlap_crossings.hpp"
+#include "src/search/tree_search.hpp"
+#include "src/study/parse.hpp"
+
+namespace rewise {
+namespace {
+
+constexpr double kMeanField = 1.0 / 3;
+
+ScalingExponents glass_exponents(double p) {
+  if (p > 0) return {kMeanField, kMeanField};
+  constexpr double nu = 2.562, omega = 1.12, dim = 3;
+  return {1 / (nu * dim), omega / dim};
+}
+
+// Without a result: twice the graphs where that may give one.
+GrowthStep more_graphs(const StudyConfig& config, const GlassTc& glass,
+                       const std::vector<SizeData>& sizes) {
+  GrowthStep step;
+  bool more = false;
+  for (const SizeData& size : sizes) {
+    const auto now = static_cast<double>(size.samples.graphs.size());
+    step.members.push_back(
+        std::max(now, std::min(2 * now, static_cast<double>(config.most_graphs))));
+    step.measurements.push_back(static_cast<double>(size.plan.measure));
+    more = more || step.members.back() > now;
+  }
+  step.work_left = 1;
+  if (!glass.few_graphs) {
+    step.stopped = glass.reasons.front();
+  } else if (!more) {
+    step.stopped = fmt::format("lattice.most_graphs = {} is reached", config.most_graphs);
+  }
+  return step;
+}
+
+}  // namespace
+
+std::string glass_crossings_refusal(const StudyConfig& config) {
+  if (config.model.kind != ModelKind::ising) return "crossings of overlaps are for Ising spins";
+  const Interactions& of = config.model.interactions;
+  if (of.has_field()) return "with a field, overlaps do not vanish above T_SG";
+  if (of.couplings == CouplingKind::ferromagnet) return "all bonds have J > 0";
+  // A mean above 0 may order the spins before they freeze, with other exponents.
+  const bool glass =
+      of.couplings == CouplingKind::gaussian || shortcut_couplings(config).negative == 0.5;
+  if (!glass) {
+    return "crossings need couplings of mean 0 (of all bonds, or of the shortcuts), so that the "
+           "spins freeze without order; sweep shows the crossings of other couplings";
+  }
+  const bool lattice_varies = !of.on_shortcuts && of.couplings != CouplingKind::antiferromagnet;
+  for (const double p : config.p) {
+    if (p > 0) continue;
+    if (!lattice_varies) return "p = 0 is the lattice's ferromagnet, without a spin glass";
+    if (config.dim() < 3) return "p = 0 has no transition above T = 0 in one and two dimensions";
+    if (config.dim() > 3 || of.couplings != CouplingKind::pm) {
+      return "exponents at p = 0 are known to the program for couplings = \"pm\" in three "
+             "dimensions only; sweep shows the crossings";
+    }
+  }
+  return "";
+}
+
+GlassTc locate_glass(double p, const std::vector<SizeData>& sizes,
+                     const std::vector<Crossing>& crossings) {
+  GlassTc glass;
+  glass.exponents = glass_exponents(p);
+  glass.tc = extrapolate_temperature(crossings, glass.exponents);
+  const auto against = [&](std::string why) { glass.reasons.push_back(std::move(why)); };
+  std::size_t fewest = sizes.empty() ? 0 : sizes.front().samples.graphs.size();
+  for (const SizeData& size : sizes) fewest = std::min(fewest, size.samples.graphs.size());
+  if (fewest < kLeastGraphs) {
+    against(
+        fmt::format("{} graphs per size do not determine their spread: at least {} are needed "
+                    "(lattice.graphs)",
+                    fewest, kLeastGraphs));
+  }
+  glass.few_graphs = std::ranges::any_of(crossings, [](const Crossing& crossing) {
+    return crossing.status == CrossingStatus::unstable;
+  });
+  const Crossing* last = nullptr;  // of U_q of the two largest sizes
+  for (const Crossing& crossing : crossings) {
+    if (crossing.observable == 0) last = &crossing;
+  }
+  if (last == nullptr || last->status != CrossingStatus::found) {
+    const bool unstable = last != nullptr && last->status == CrossingStatus::unstable;
+    against(fmt::format(
+        "U_q of the two largest sizes {}",
+        unstable ? "does not cross for every graph left out: more graphs are needed"
+                 : "does not cross within the temperatures that are in equilibrium: give others, "
+                   "or a longer equilibration"));
+  }
+  if (!glass.tc.ok || glass.tc.fits[glass.tc.chosen].fit.dof == 0) {
+    against(
+        fmt::format("the stable crossings of {} sizes do not determine how they move with size: "
+                    "add {}",
+                    sizes.size(), glass.few_graphs ? "graphs, or a size" : "a size"));
+  } else if (!std::isfinite(glass.tc.total().error)) {
+    against("the graphs are too few for an error of the extrapolation");
+    glass.few_graphs = true;
+  }
+  return glass;
+}
+
+GrowthStep next_glass_step(const StudyConfig& config, const GlassTc& glass,
+                           const std::vector<SizeData>& sizes,
+                           const std::vector<Crossing>& crossings) {
+  if (!glass.reasons.empty()) return more_graphs(config, glass, sizes);
+  std::vector<Jackknifed> used;
+  for (const auto i : glass.tc.fits[glass.tc.chosen].used) {
+    used.push_back(crossings[i].temperature);
+  }
+  std::vector<ErrorSource> sources;
+  for (std::size_t k = 0; k < sizes.size(); ++k) {
+    sources.push_back(error_source(config, sizes[k]));
+    sources.back().covariance = covariance_within(static_cast<int>(k), used);
+    // Overlaps differ from graph to graph by more than their thermal noise.
+    sources.back().thermal = 0;
+  }
+  return growth_step(config, glass.tc, sources, false);
+}
+
+}  // namespace rewise

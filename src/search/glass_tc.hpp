@@ -1,0 +1,53 @@
+// The spin-glass temperature T_SG of one p, from the crossings of the overlaps' curves
+// (overlap_crossings.hpp), extrapolated to infinite size (analysis/scaling/extrapolation.hpp).
+//
+// p > 0: mean field, whose windows are of order N^(-1/3), y = w = 1/3. Crossings of U_q and of
+// N^(2/3) [<q^2>] share T_SG. p = 0: crossings of U_q in three dimensions, J = +-1: nu = 2.562(42)
+// and omega = 1.12(10) (Baity-Jesi et al., Phys. Rev. B 88, 224416 (2013)).
+#pragma once
+
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/scaling/extrapolation.hpp"
+#include "src/search/size_curves.hpp"
+#include "src/search/tc_target.hpp"
+
+namespace rewise {
+
+// Progress of T_SG towards target_error.
+struct GlassTarget {
+  double asked = 0;                                           // relative error
+  double reached = std::numeric_limits<double>::quiet_NaN();  // so far
+  int rounds = 0;
+  std::string stopped;  // why the target is missed; "": it is reached, or the study continues
+};
+
+struct GlassTc {
+  ScalingExponents exponents;
+  Extrapolation tc;
+  std::vector<std::string> reasons;  // why `tc` is no result; one line each
+  bool few_graphs = false;           // more graphs may remove the reasons
+  std::optional<GlassTarget> target;
+
+  std::optional<Value> accepted() const {
+    return reasons.empty() ? std::optional(tc.total()) : std::nullopt;
+  }
+};
+
+// Why T_SG cannot be found by crossings, or "".
+std::string glass_crossings_refusal(const StudyConfig& config);
+
+// `sizes` ascend in sites, `crossings` are overlap_crossings() of them.
+GlassTc locate_glass(double p, const std::vector<SizeData>& sizes,
+                     const std::vector<Crossing>& crossings);
+
+// The graphs to add to each size for config.target_error. As long as they are too few for a result,
+// each size doubles them.
+GrowthStep next_glass_step(const StudyConfig& config, const GlassTc& glass,
+                           const std::vector<SizeData>& sizes,
+                           const std::vector<Crossing>& crossings);
+
+}  // namespace rewise
