@@ -1,6 +1,6 @@
 // A hash map from 64-bit keys to small values in two flat arrays: open addressing, linear probing,
-// deletion by shifting back (no tombstones). About 20 ns per access; grows as needed. It is used for the
-// edges and bonds that a rewiring rule has moved. kNoKey must not be used as a key.
+// deletion by shifting back (no tombstones). About 20 ns per access; grows as needed. It is used
+// for the edges and bonds that a rewiring rule has moved. kNoKey must not be used as a key.
 #pragma once
 
 #include <cstddef>
