@@ -85,8 +85,8 @@ StudyConfig read_study_config(const std::filesystem::path& file);
 // The configuration as TOML with every default written out; parses to the same configuration.
 std::string to_toml(const StudyConfig& config);
 
-// For tc: lists of schedules and cluster updates have one entry per p; sorts them as p is sorted.
-// Throws Error(usage), which names `file`, if a list has another length.
+// For tc: checks that lists of schedules and cluster updates have one entry per p, and sorts them
+// in the order of p. Throws Error(usage), which names `file`, if a list has another length.
 StudyConfig one_per_p(StudyConfig config, const std::string& file);
 
 // The cluster update's name, or "auto".
