@@ -23,7 +23,7 @@
 
 namespace rewise {
 
-// What is known about a contender.
+// The current estimate for a contender.
 struct Standing {
   Value rate{0, 0};    // larger is better; 0 if unknown
   bool sound = false;  // enough measurements for a reliable error

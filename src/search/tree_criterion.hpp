@@ -28,7 +28,7 @@ struct TreeRow {
 struct TreeWork {
   TreePoint data;
   TreeRule rule;
-  Rule network = Rule::rewire;      // how the networks are built
+  Rule network = Rule::rewire;      // rewiring rule of the networks
   bool last = false, done = false;  // in the last step; at the end
   int pilots = 0, moves = 0;
   bool narrow = false;       // the range is that of the last pilots
