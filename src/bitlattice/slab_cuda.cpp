@@ -1,8 +1,7 @@
 // A slab on a CUDA device, with two streams. Half-sweep h, of one colour:
 //
 //   urgent stream   waits for the inner planes of h - 1; updates the outer planes and exchanges
-//   them
-//                   with the neighbours (engine/device_mail.hpp), which fills the halo
+//                   them with the neighbours (engine/device_mail.hpp), which fills the halo
 //   main stream     waits for the outer planes of h - 1; updates the inner planes
 //
 // So the exchange is hidden if the inner planes take longer than the outer planes and messages,
