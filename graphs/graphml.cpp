@@ -72,10 +72,9 @@ class GraphmlReader {
   static constexpr Site kUndeclared = 0xFFFFFFFFu;
   static constexpr std::size_t kChunk = 1 << 16;   // bytes passed to expat at a time
   static constexpr std::size_t kMaxTag = 1 << 20;  // bytes of a tag or comment
-  static constexpr std::size_t kMaxText =
-      256;  // stored bytes of a value; one more marks a longer value
-  static constexpr int kMaxEntities = 1000;  // expat expands entities recursively
-  static constexpr char kSeparator = '\n';   // between namespace and local name
+  static constexpr std::size_t kMaxText = 256;     // stored bytes of a value; 257: a longer value
+  static constexpr int kMaxEntities = 1000;        // expat expands entities recursively
+  static constexpr char kSeparator = '\n';         // between namespace and local name
   enum Owner : std::size_t { kNode, kEdge, kGraph };
   static constexpr std::array<const char*, 3> kOwners{"node", "edge", "graph"};
 

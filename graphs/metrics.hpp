@@ -57,9 +57,8 @@ class ClusteringCounter {
 
  private:
   const Graph& graph_;
-  std::vector<std::uint32_t>
-      paths_;  // [sites] number of two-step paths from the site; 0 between calls
-  std::vector<std::uint8_t> near_;  // [sites] 1: a neighbour of the site; 0 between calls
+  std::vector<std::uint32_t> paths_;  // [sites] two-step paths from the site; 0 between calls
+  std::vector<std::uint8_t> near_;    // [sites] 1: a neighbour of the site; 0 between calls
 };
 
 // Distances from a site [sites]; 0xFFFFFFFF if there is no path.

@@ -142,8 +142,8 @@ struct PottsTransition {
 
   bool found = false;
   Value temperature;  // statistical error
-  double systematic =
-      0;  // of the neglected terms, and the difference of the other fit beyond noise
+  // Of the neglected terms, and the difference of the other fit beyond noise.
+  double systematic = 0;
   std::size_t chosen = 0;            // index in fits
   std::vector<MeetingFit> fits;      // of T_chi and of T_C
   std::vector<std::string> reasons;  // why there is no temperature

@@ -27,10 +27,10 @@ struct PottsPoint {
   std::vector<SizePeaks> peaks;                      // [size]
   PottsTransition transition;
   std::string status = "ok";  // see summary.json
-  std::optional<double> exact,
-      exact_latent;                  // the temperature and the latent heat (0 at second order),
-  std::optional<Order> exact_order;  // and the order, if they are known exactly
-  std::optional<Value> shift;        // from p = 0
+  // Temperature, latent heat (0 at second order) and order, if known exactly.
+  std::optional<double> exact, exact_latent;
+  std::optional<Order> exact_order;
+  std::optional<Value> shift;  // from p = 0
   std::vector<std::string> warnings;
 };
 

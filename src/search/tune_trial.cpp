@@ -215,8 +215,7 @@ Value SeriesNoise::tau(double least) const {
   return {
       (std::max(least, m2.tau.value) * m2_left + std::max(least, binder.tau.value) * binder_left) /
           2,
-      (m2.tau.error * m2_left + binder.tau.error * binder_left) /
-          2};  // not independent: both from the same series
+      (m2.tau.error * m2_left + binder.tau.error * binder_left) / 2};  // not independent
 }
 
 SeriesNoise series_noise(const TuneSeries& series, bool improved) {
