@@ -46,7 +46,7 @@ class CudaSlab final : public Slab {
  private:
   void use() const { check_cuda(cudaSetDevice(device_), "choosing the device"); }
   std::uint32_t* system(std::size_t who) { return spins_.data() + who * layout_.words(); }
-  // Of a colour of a system, in spins_.
+  // Index of a colour of a system in spins_.
   std::size_t place(std::size_t who, int colour) const {
     return who * layout_.words() + (colour == 0 ? 0 : layout_.colour_words());
   }

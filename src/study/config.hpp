@@ -17,7 +17,8 @@
 
 namespace rewise {
 
-// How `tc` finds Tc: by crossings of sizes, by the tree condition on bare lattices, or both.
+// The method by which `tc` determines Tc: by crossings of sizes, by the tree condition on bare
+// lattices, or both.
 enum class TcMethod { both, crossings, tree };
 std::string_view to_string(TcMethod method);
 
