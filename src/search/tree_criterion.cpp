@@ -13,8 +13,9 @@
 namespace rewise {
 namespace {
 
-// Graphs of pilots: enough for all control variates, without which bare lattices differ so much
-// that the last step would be planned far too large. Fewer for lattices above kHuge sites.
+// Graphs of the last pilots of rule `rewire`: enough for all control variates, without which bare
+// lattices differ so much that the last step would be planned far too large. kFewPilots for other
+// pilots, kHugePilots for lattices above kHuge sites or if few lattices are enough.
 constexpr std::uint32_t kTreePilotGraphs = 24, kFewPilots = 8, kHugePilots = 4;
 constexpr double kHuge = 1u << 21;
 constexpr int kTreePilotTemperatures = 6;

@@ -1,8 +1,8 @@
 // Decides what to simulate next for Tc of one p by the tree condition, as a function of the results
 // so far.
 //
-//   1. Pilots: six temperatures, equally spaced in u(T), on eight bare lattices. The range moves to
-//      the root and narrows, and the lattice grows to eight correlation lengths.
+//   1. Pilots: six temperatures, equally spaced in u(T), on a few bare lattices (4, 8 or 24). The
+//      range moves to the root and narrows, and the lattice grows to eight correlation lengths.
 //   2. Last step: two temperatures beside the root, lambda within 1% of 1, on lattices whose
 //      finite-size error is a tenth of the requested error; rounds add bare lattices.
 #pragma once
