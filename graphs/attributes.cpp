@@ -14,9 +14,9 @@
 namespace rewise {
 namespace {
 
-constexpr std::size_t kMostFound = 64;  // attributes that are kept
-constexpr std::size_t kMostListed = 8;  // of them, with their values, in an error
-constexpr std::size_t kMostName = 256;  // characters of a name that --ignore can take
+constexpr std::size_t kMostFound = 64;  // stored attributes
+constexpr std::size_t kMostListed = 8;  // attributes listed with their values in an error
+constexpr std::size_t kMostName = 256;  // longest name that --ignore accepts
 
 std::string plain(std::string_view name) {
   std::string letters;
@@ -39,7 +39,7 @@ bool holds_one_of(std::string_view word, const std::array<std::string_view, n>& 
   });
 }
 
-// Whether a name means a coupling, and which sign its truth value "true" stands for.
+// Whether a name denotes a coupling, and the sign that the truth value "true" stands for.
 enum class Coupling { no, ferromagnetic, antiferromagnetic };
 
 Coupling coupling_of(std::string_view word) {
@@ -63,7 +63,7 @@ bool is_field(std::string_view word) {
   return is_one_of(word, words) || holds_one_of(word, parts);
 }
 
-// Where and what a site or a bond is, and how it is drawn.
+// Names of identities, positions and drawing properties, which are no part of the model.
 bool is_harmless(std::string_view word) {
   constexpr std::array<std::string_view, 26> words{
       "id",       "nodeid",      "edgeid", "key",   "label", "nodelabel", "edgelabel",
@@ -84,7 +84,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
 }
 
-// A number without its quotes, or without the name of its type and parentheses.
+// Removes quotes, or the name of a type and its parentheses, around a number.
 std::string_view plain_number(std::string_view text) {
   for (text = trimmed(text); text.size() > 1; text = trimmed(text)) {
     const std::size_t open = text.find('(');
@@ -124,7 +124,7 @@ bool holds_numbers(std::string_view text) {
   return any;
 }
 
-// Without quotes and in lower case.
+// In lower case, without quotes.
 std::string lower_case(std::string_view text) {
   std::string letters(plain_number(text));
   for (char& c : letters) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -156,7 +156,7 @@ bool says_plus(std::string_view text) {
   return is_one_of(word, words) || word.starts_with("ferro");
 }
 
-// J of the value of an attribute that names couplings.
+// The coupling J given by the value of an attribute whose name denotes couplings.
 std::optional<double> coupling_in(Coupling coupling, std::string_view value) {
   const std::optional<double> number = number_in(value);
   if (coupling == Coupling::antiferromagnetic) {
@@ -166,12 +166,12 @@ std::optional<double> coupling_in(Coupling coupling, std::string_view value) {
   }
   if (!number && says_plus(value)) return 1;
   if (!number && says_minus(value)) return -1;
-  // A truth value says that there is a coupling, not which: false is no number.
+  // A truth value states that a coupling exists, not its value: "false" is not a number.
   if (number == 0.0 && is_truth_value(plain_number(value))) return std::nullopt;
   return number;
 }
 
-// A name as --ignore takes it on a command line.
+// Quotes a name as an argument of --ignore on a command line.
 std::string as_argument(const std::string& text) {
   const bool simple = std::all_of(text.begin(), text.end(), [](char c) {
     return is_word(c) || c == '-' || c == ',' || static_cast<unsigned char>(c) >= 0x80;
@@ -240,7 +240,7 @@ namespace {
 
 bool is_weight_word(std::string_view owner, std::string_view word, Coupling coupling) {
   if (owner == "edge") return coupling != Coupling::no;
-  // The b of a node may be the blue of its colour.
+  // A node attribute "b" may be the blue component of its colour.
   return owner == "node" && coupling == Coupling::no && word != "b" && is_field(word);
 }
 
@@ -323,7 +323,7 @@ void Attributes::refuse(const std::string& file, bool all_ignored_exist) const {
 }
 
 void Attributes::check_ignored(const std::string& file) const {
-  if (names_.size() >= kMostFound) return;  // not all are known
+  if (names_.size() >= kMostFound) return;  // the list of names is incomplete
   std::string list;
   for (const std::string& name : names_)
     list += fmt::format("{}\"{}\"", list.empty() ? "" : ", ", shown(name));

@@ -14,7 +14,8 @@ void check_rule(const GraphSpec& spec) {
               "that join the same two places, so the network is not locally a tree");
 }
 
-// The site of the unmoved end of a rewired bond, or kMaxSites if both ends were moved.
+// The site of the D end of a rewired bond, which is its unmoved end, or kMaxSites if both ends
+// moved.
 std::uint64_t d_end(const Lattice& lattice, const RewiredBond& r) {
   if (r.a == lattice.home_a(r.bond)) return r.a;
   if (r.b == lattice.home_b(r.bond)) return r.b;
@@ -63,7 +64,7 @@ BareCounts bare_counts(const Graph& bare) {
     at[sites[m]].removed = static_cast<std::uint8_t>(2 * static_cast<unsigned>(lattice.dim) -
                                                      (offsets[m + 1] - offsets[m]));
   }
-  for (const Site site : sites) {  // sites with D ends have lost bonds
+  for (const Site site : sites) {  // every site with D ends has lost bonds
     const double ends = at[site].ends, removed = at[site].removed;
     counts.removed_pairs += removed * (removed - 1) / 2;
     counts.d_ends += ends;
@@ -89,8 +90,8 @@ BareCounts mean_bare_counts(const GraphSpec& spec) {
   const double bonds = static_cast<double>(lattice.bonds()), degree = 2.0 * lattice.dim;
   const double pairs = static_cast<double>(lattice.sites()) * degree * (degree - 1);  // ordered
   const double removed = spec.p - spec.p * spec.p / 4, end = spec.p / 2 * (1 - spec.p / 2);
-  // Two neighbours have degree^2 pairs of bonds. In one of these, both bonds are the same: it is
-  // removed for both sites, and leaves a D end at one of them at most.
+  // Two neighbours have degree^2 pairs of bonds. In one of these pairs both bonds are the same
+  // bond: if it is removed, both sites lose it, and it leaves a D end at one of them at most.
   const double others = degree * degree - 1;
   return {bonds * removed,
           2 * bonds * end,

@@ -1,8 +1,9 @@
-// A Graph as Boost.Graph sees it: models IncidenceGraph, AdjacencyGraph
-// and VertexListGraph over the stored graph, read-only and without copying. Neighbours of
-// unmodified cells are computed as the iterators move.
+// Adapts a Graph to Boost.Graph: models IncidenceGraph, AdjacencyGraph and VertexListGraph over the
+// stored graph, read-only and without copying. Neighbours of unmodified cells are computed as the
+// iterators move.
 //     BoostGraph view(graph);  boost::connected_components(view, ...);
-// The Graph must outlive the view. An iterator step costs a few ns; starting one, modified_index().
+// The Graph must outlive the view. An iterator step costs a few ns; creating an iterator costs one
+// modified_index().
 #pragma once
 
 #include <boost/graph/graph_traits.hpp>

@@ -40,8 +40,7 @@ std::optional<Colouring> two_colouring(const Graph& graph) {
 Colouring greedy_colouring(const Graph& graph) {
   const BoostGraph view(graph);
   const auto index = get(boost::vertex_index, view);
-  // Sites by degree, in buckets; the site of smallest remaining degree goes to the end of the
-  // order.
+  // Sites in buckets by degree. The site of smallest remaining degree goes to the end of the order.
   std::vector<Site> order(graph.sites());
   std::vector<std::size_t> degrees(graph.sites()), marks(graph.sites());
   boost::smallest_last_vertex_ordering(view,

@@ -23,10 +23,11 @@ inline constexpr int kMaxColours = 256;
 
 // Two colours, or nothing if there is a cycle of odd length. O(sites + bonds).
 std::optional<Colouring> two_colouring(const Graph& graph);
-// Greedy; Error(data) if it needs more than kMaxColours.
+// Greedy. Throws Error(data) if it needs more than kMaxColours.
 Colouring greedy_colouring(const Graph& graph);
 
-// A graph without a lattice from its bonds (numbered from 0), coloured and validated. Error(data).
+// Makes a graph without a lattice from its bonds (numbered from 0), colours and validates it.
+// Throws Error(data).
 Graph imported_graph(std::uint64_t sites, std::vector<RewiredBond> bonds,
                      const std::string& source);
 

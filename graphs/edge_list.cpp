@@ -1,27 +1,28 @@
-// Reads and writes edge lists, one bond per line: "u v", and what NetworkX adds to it ("u v
-// {'weight': 1}" of write_edgelist, "u v 1.0" of write_weighted_edgelist; attributes.hpp says what
-// they mean).
-//   columns   separated by blanks and tabs, by commas or by semicolons: the first bond decides for
-//             the file (blanks may surround a comma or semicolon)
+// Reads and writes edge lists, one bond per line: "u v", optionally with NetworkX's additions ("u v
+// {'weight': 1}" of write_edgelist, "u v 1.0" of write_weighted_edgelist; their meaning:
+// attributes.hpp).
+//   columns   separated by blanks and tabs, by commas or by semicolons: the first bond determines
+//             the separator of the file (blanks may surround a comma or semicolon)
 //   third     J of the bond, attribute "weight"; further columns are the attributes
-//             "column4" (in lists of KONECT the time) and so on
+//             "column4" (the time in KONECT's lists) and so on
 //   comments  from '#', or from '%' at the beginning of a column, to the end of the line
-// Sites are whole numbers, or names in order of first mention; the first bond decides for the file.
+// Sites are whole numbers, or names in order of first mention; the first bond determines which.
 //
-// Lines that hold nothing but a comment with counts tell the number of sites, those without bonds
-// included. The spelling is free: "# sites N", "# Nodes: N Edges: M" (SNAP), "% number of
-// vertices=N". N is the number of sites of the graph. The numbers of sites lie below N; if nodes or
-// vertices were counted and larger numbers occur, the numbers are labels (as in SNAP's lists), and
-// sites are numbered by increasing label. M is the number of lines with bonds, or of bonds after
-// merging. "% M N N" after KONECT's "% sym .." or "% asym .." does the same, and sites are numbered
-// from 1. Counts that the bonds contradict are an error.
-// A line "# field SITE H" is the field h of a site, in lists whose sites are numbers.
+// A comment line that contains nothing but counts states the number of sites, including those
+// without bonds. The spelling is free: "# sites N", "# Nodes: N Edges: M" (SNAP), "% number of
+// vertices=N". N is the number of sites of the graph. Site numbers are below N. If the comment
+// counts nodes or vertices and larger numbers occur, the numbers are labels (as in SNAP's lists),
+// and sites are numbered by increasing label. M is the number of lines with bonds, or of bonds
+// after merging. "% M N N" after KONECT's "% sym .." or "% asym .." has the same meaning, and sites
+// are numbered from 1. Counts that contradict the bonds are an error.
 //
-// A name begins with a letter or '_', or is in parentheses or quotes, where it may hold anything:
-// "(0, 1)" of NetworkX's grids. Names are UTF-8.
+// A line "# field SITE H" sets the field h of a site, in lists whose sites are numbers.
 //
-// A stream of characters: memory grows with the bonds and the names, never with the length of a
-// line or the value of a site number (numbers must not leave large holes).
+// A name begins with a letter or '_', or is in parentheses or quotes, where it may contain any
+// character: "(0, 1)" of NetworkX's grids. Names are UTF-8.
+//
+// The file is read as a stream of characters. Memory grows with the bonds and the names, never with
+// the length of a line or the value of a site number (numbers must not leave large gaps).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -44,7 +45,7 @@
 namespace rewise {
 namespace {
 
-constexpr std::size_t kLongest = 256;  // characters of a name, a key or a value
+constexpr std::size_t kLongest = 256;  // longest name, key or value, in characters
 
 class EdgeListReader {
  public:
@@ -73,17 +74,17 @@ class EdgeListReader {
  private:
   static constexpr int kEnd = std::char_traits<char>::eof();
 
-  // One of the two ends of a bond as it stands there.
+  // One end of a bond as written in the file.
   struct End {
     std::string text;         // at most kLongest characters
-    bool number = false;      // digits alone
-    std::uint64_t value = 0;  // of a number; kMaxSites: that or more
+    bool number = false;      // consists of digits
+    std::uint64_t value = 0;  // of a number; kMaxSites also stands for larger ones
   };
 
   [[noreturn]] void fail(const std::string& what) const {
     throw Error(ExitCode::data, fmt::format("{}:{}: {}", name_, line_, what));
   }
-  // Names the character that stands where it cannot.
+  // Names the unexpected character.
   [[noreturn]] void fail_line() {
     const int c = peek();
     std::string found = "the line ends";
@@ -121,7 +122,7 @@ class EdgeListReader {
     }
   }
 
-  // False at the end of the file.
+  // Returns false at the end of the file.
   bool read_line() {
     last_.clear();
     weight_.clear();
@@ -146,8 +147,8 @@ class EdgeListReader {
     return in_.sbumpc() != kEnd;
   }
 
-  // Moves to the next column of a line; false where there is none. The first line decides what is
-  // between columns.
+  // Moves to the next column of the line and returns false if there is none. The first line
+  // determines the separator.
   bool next_column() {
     const bool blank = is_blank(peek());
     skip_blanks();
@@ -173,8 +174,8 @@ class EdgeListReader {
     return !at_end_of_columns();
   }
 
-  // Of comments those are read that change the meaning of the list: counts of sites and edges,
-  // KONECT's first line, Matrix Market's.
+  // Reads comments that change the meaning of the list: counts of sites and edges, KONECT's first
+  // line, Matrix Market's first line.
   void read_comment(bool whole_line) {
     std::string text;
     for (; !at_end_of_line(); in_.sbumpc()) {
@@ -198,7 +199,7 @@ class EdgeListReader {
     }
   }
 
-  // "# field 5 -0.25"; false if it is not that.
+  // Reads a comment such as "# field 5 -0.25". Returns false if it is a different one.
   bool read_field(std::string_view comment) {
     constexpr std::string_view kBlanks = " \t\r";
     std::array<std::string_view, 4> words;
@@ -225,13 +226,13 @@ class EdgeListReader {
     std::int32_t value;
   };
 
-  // A number in a comment, and the line that it is in.
+  // A number in a comment, with its line.
   struct Count {
     std::uint64_t value = 0, line = 0;
     std::string comment;
   };
 
-  // Counts in a comment that holds nothing else: "# sites 5", "# Nodes: 5 Edges: 2", "% 2 5 5".
+  // Reads a comment that contains only counts: "# sites 5", "# Nodes: 5 Edges: 2", "% 2 5 5".
   void read_counts(std::string_view comment) {
     comment = comment.substr(0, comment.find_last_not_of(" \t\r") + 1);
     constexpr std::string_view kBetween = " \t:=,;_";
@@ -243,7 +244,7 @@ class EdgeListReader {
     };
     std::vector<std::string> words;
     std::vector<std::uint64_t> numbers;
-    bool in_turn = true;  // words and numbers take turns
+    bool in_turn = true;  // words and numbers alternate
     for (std::size_t at = comment.find_first_not_of("#%"); at < comment.size();) {
       at = comment.find_first_not_of(kBetween, at);
       if (at == std::string_view::npos) break;
@@ -286,7 +287,7 @@ class EdgeListReader {
     count = Count{value, line_, shown(comment)};
   }
 
-  // Of decimal digits; kMaxSites + 1 where it is that or more.
+  // The value of decimal digits, at most kMaxSites + 1.
   static std::uint64_t whole_number(std::string_view digits) {
     std::uint64_t value = 0;
     for (const char digit : digits)
@@ -332,7 +333,7 @@ class EdgeListReader {
     return end;
   }
 
-  // A name without quotes must not hold what looks like a delimiter and is none.
+  // A name without quotes must not contain characters that look like delimiters.
   void check_name(const std::string& name) const {
     constexpr std::array<std::string_view, 8> kMarks{
         "#",
@@ -365,7 +366,7 @@ class EdgeListReader {
     text += static_cast<char>(in_.sbumpc());
   }
 
-  // {'weight': 1, 'kind': 'friend'}, as Python writes a dictionary.
+  // Reads a Python dictionary: {'weight': 1, 'kind': 'friend'}.
   void read_attributes() {
     in_.sbumpc();
     skip_blanks();
@@ -388,7 +389,7 @@ class EdgeListReader {
     bool quoted = false;
   };
 
-  // Up to a ':', ',' or '}' outside of quotes and brackets.
+  // Reads up to a ':', ',' or '}' outside of quotes and brackets.
   Literal read_literal() {
     Literal literal;
     std::size_t depth = 0;
@@ -415,7 +416,7 @@ class EdgeListReader {
     return literal;
   }
 
-  // The weight of a bond in the third column, or a column without a name.
+  // Reads the weight of a bond in the third column, or a column without a name.
   void read_value(int column) {
     std::string text;
     while (!at_end_of_name() && peek() != '#') take(text);
@@ -450,7 +451,7 @@ class EdgeListReader {
     if (!wrong.empty()) fail(wrong);
   }
 
-  // The number of an end: what stands there, or the order of its first mention.
+  // The site of an end: its number, or the order of first mention of its name.
   Site site_of(const End& end) {
     if (end.number) {
       if (end.value >= kMaxSites) {
@@ -529,7 +530,7 @@ class EdgeListReader {
     return values;
   }
 
-  // The first line of a table is often its header.
+  // Whether the first line is the header of a table.
   static bool is_header(const std::string& u, const std::string& v) {
     std::array<std::string, 2> words;
     for (const std::string* name : {&u, &v}) {
@@ -558,7 +559,7 @@ class EdgeListReader {
                             name_, line, u, v));
   }
 
-  // Holes, and what the first number is.
+  // Checks for gaps in the numbers and determines the number of the first site.
   void check_numbers() {
     FirstSite first = options_.first_site;
     if (first == FirstSite::unsaid && konect_) first = FirstSite::one;
@@ -566,7 +567,7 @@ class EdgeListReader {
       number_labels();
       return;
     }
-    // A file of a few bytes must not ask for gigabytes.
+    // A file of a few bytes must not cause an allocation of gigabytes.
     const std::uint64_t allowed = (std::uint64_t{1} << 16) + 64 * bonds_.size();
     if (sites_ > allowed && !declared_) {
       throw Error(ExitCode::data,
@@ -583,7 +584,7 @@ class EdgeListReader {
     }
     const bool all_but_0 = !occurs[0] && std::count(occurs.begin(), occurs.end(), true) + 1 ==
                                              static_cast<std::ptrdiff_t>(sites_);
-    // With "# sites N" and numbers below N a site 0 without bonds is what was written.
+    // After "# sites N" with numbers below N, site 0 is taken to exist without bonds.
     const bool unsure = all_but_0 && sites_ > 0 && (!declared_ || declared_->value < sites_);
     if (first == FirstSite::unsaid && unsure) {
       throw Error(ExitCode::data,
@@ -600,7 +601,7 @@ class EdgeListReader {
     }
   }
 
-  // Numbers of sites that are labels: sites are numbered by increasing label.
+  // Treats the numbers in the file as labels: sites are numbered by increasing label.
   void number_labels() {
     std::vector<Site> labels;
     labels.reserve(2 * bonds_.size());
@@ -628,7 +629,7 @@ class EdgeListReader {
                     std::max(declared_->value, sites_), bonds_.size(), allowed));
   }
 
-  // With those without bonds, where a comment says how many sites there are.
+  // Sets the number of sites, including those without bonds, if a comment states it.
   void set_sites() {
     if (!declared_) return;
     check_declared();
@@ -645,7 +646,7 @@ class EdgeListReader {
     sites_ = declared_->value;
   }
 
-  // A list that was cut off has fewer bonds than its header says.
+  // Detects truncated lists, which have fewer bonds than their headers state.
   void check_edge_count() const {
     if (!declared_edges_ || declared_edges_->value == bond_lines_ ||
         declared_edges_->value == bonds_.size())
@@ -663,17 +664,17 @@ class EdgeListReader {
   char delimiter_ = 0;  // ' ' (blanks and tabs), ',' or ';'; 0 before the first bond
   std::uint64_t line_ = 1, sites_ = 0, largest_at_ = 0, delimiter_line_ = 0;
   std::uint64_t first_line_ = 0, bond_lines_ = 0;
-  std::uint64_t first_number_ = 0;                  // that sites are counted from
-  std::optional<Count> declared_, declared_edges_;  // by comments
-  bool may_be_labels_ = false;             // nodes or vertices were counted: numbers may be labels
-  bool labels_ = false;                    // they are
-  bool konect_ = false;                    // KONECT's first line was read
-  bool maybe_header_ = false;              // the present line is the first one and has names
-  std::string last_;                       // what was read last of this line, for errors
+  std::uint64_t first_number_ = 0;                  // number of the first site
+  std::optional<Count> declared_, declared_edges_;  // stated in comments
+  bool may_be_labels_ = false;                      // a comment counts nodes or vertices
+  bool labels_ = false;                             // the numbers in the file are labels
+  bool konect_ = false;                             // KONECT's first line was read
+  bool maybe_header_ = false;              // the current line is the first one and has names
+  std::string last_;                       // the last item read in this line, for errors
   std::array<std::string, 2> first_ends_;  // of the first bond
   std::vector<RewiredBond> bonds_;
-  FlatMap<std::uint64_t> joined_;  // pair of sites -> their bond
-  GivenWeight weight_;             // of the present line
+  FlatMap<std::uint64_t> joined_;  // pair of sites -> its bond
+  GivenWeight weight_;             // of the current line
   BondWeights weights_;
   std::vector<Field> fields_;
   std::unordered_map<std::string, std::uint64_t> sites_by_name_;

@@ -1,6 +1,6 @@
 // A hash map from 64-bit keys to small values in two flat arrays: open addressing, linear probing,
-// deletion by shifting back (no tombstones). About 20 ns per access; grows as needed.
-// Made for the edges and bonds that a rewiring rule has moved; kNoKey is never a key.
+// deletion by shifting back (no tombstones). About 20 ns per access; grows as needed. It is used
+// for the edges and bonds that a rewiring rule has moved. kNoKey must not be used as a key.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@ class FlatMap {
     return keys_[slot] == key ? &values_[slot] : nullptr;
   }
 
-  // Sets the value of a key; true if the key is new.
+  // Sets the value of a key. Returns true if the key is new.
   bool put(std::uint64_t key, Value value = {}) {
     std::size_t slot = slot_of(key);
     const bool is_new = keys_[slot] != key;

@@ -1,13 +1,13 @@
 // Gaps between independent events with probability q at positions 0, 1, 2, ...: the cost is
 // proportional to the number of events, not of positions.
 //
-// A gap G is geometric, P(G = g) = (1 - q)^g q. Its binary digits are independent: with
-// x_k = (1 - q)^(2^k), digit k is 1 with probability x_k / (1 + x_k), since
+// A gap G is geometric, P(G = g) = (1 - q)^g q. Its binary digits are independent: with x_k = (1 -
+// q)^(2^k), digit k is 1 with probability x_k / (1 + x_k), since
 //     sum_g x^g = product_k (1 + x^(2^k)).
-// G >= 2^40 (beyond every end of a bond, of which there are fewer than 2^36) has probability x_40
-// and means: no further event. Every probability is a 64-bit fixed-point number made by integer
-// arithmetic alone, so that a graph is the same on any machine; q is taken to within 2^-64.
-// Cost: about log2(44/q)/2 Philox calls per event.
+// G >= 2^40 has probability x_40 and means that there is no further event (bonds have fewer than
+// 2^36 ends). Every probability is a 64-bit fixed-point number computed by integer arithmetic
+// alone, so that a graph is the same on every machine. q is rounded to a multiple of 2^-64. Cost:
+// about log2(44/q)/2 Philox calls per event.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ class Gaps {
   // Gap number i is drawn at address (seed, Stream::graph_gap, item i).
   Gaps(std::uint64_t seed, Wide probability);
 
-  std::uint64_t next();  // the number of non-events before the next event; >= kNever: none
+  std::uint64_t next();  // the number of non-events before the next event; >= kNever: there is none
 
  private:
   std::uint64_t seed_;

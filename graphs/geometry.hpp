@@ -39,7 +39,8 @@ struct Geometry {
     c[kDim > 0 ? kDim - 1 : 0] = site;
   }
 
-  // The neighbour at +1 or -1 in a direction of a site with coordinate c there.
+  // The neighbour ahead (+1) or behind (-1) in direction k of a site with coordinate c in direction
+  // k.
   RW_HD Site ahead(Site site, std::uint32_t c, int k) const {
     return c + 1 == extent[k] ? site - c * stride[k] : site + stride[k];
   }

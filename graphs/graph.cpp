@@ -116,7 +116,8 @@ Graph::Graph(const GraphSpec& spec, std::vector<RewiredBond> bonds,
 
 namespace {
 
-// Of the largest coupling and of the largest field: it is then known to 1%.
+// The smallest allowed size of the largest coupling, and of the largest field, in units of 2^-20:
+// its rounding error is then at most 1%.
 constexpr std::int32_t kLeastUnits = 50;
 
 }  // namespace
@@ -395,8 +396,8 @@ std::string graph_hash(const Graph& graph) {
       hasher.add(static_cast<std::uint8_t>(graph.colour(static_cast<Site>(site))));
     }
   }
-  // Weights that are all 1 and fields that are all 0 do not change the graph. The numbers before
-  // the lists tell these apart.
+  // Weights that are all 1 and fields that are all 0 do not change the hash. A number before each
+  // list distinguishes weights from fields.
   const auto add_list = [&](std::uint32_t number, auto values, std::int32_t plain) {
     if (std::ranges::all_of(values, [&](std::int32_t value) { return value == plain; })) return;
     hasher.add(number);
@@ -457,7 +458,7 @@ class EntrySearch {
   std::unordered_map<Site, std::vector<std::pair<Site, Bond>>> sorted_;
 };
 
-// No neighbour twice, and every entry has its mirror image with the same bond.
+// Checks that no neighbour occurs twice and every entry has its mirror image with the same bond.
 void check_neighbours(const Graph& graph, EntrySearch& entries) {
   std::vector<std::pair<Site, Bond>> list;
   for (const Site site : graph.modified_sites()) {

@@ -1,18 +1,21 @@
 // A graph as every engine reads it: a lattice plus its differences from that lattice.
 //
 // Unmodified cells store nothing: their neighbours are computed. Modified cells (a neighbour list
-// that differs from the lattice's in any way, order aside) store theirs in CSR, with the bond index
-// beside each neighbour. Rewired bonds are listed as (bond, a, b), sorted by bond index:
+// that differs from the lattice's in any way, order aside) store their neighbours in CSR, with the
+// bond index beside each neighbour. Rewired bonds are listed as (bond, a, b), sorted by bond index:
 //   bond <  lattice.bonds(): the lattice bond of that index is gone and joins a and b instead;
 //   bond >= lattice.bonds(): a bond added to the lattice (rule `add`).
 // So bonds = intact lattice bonds + rewired bonds, each exactly once.
-// A bare lattice (graphs/bare.hpp) also has bonds that are gone and joined nothing instead, and
+//
+// A bare lattice (graphs/bare.hpp) also has bonds that are removed without a replacement, and
 // weights at some of its sites.
-// A graph without a lattice (imported; lattice().dim == 0) has every site modified and every bond
-// in the rewired list, bond index = its place in the file. Graphs of the `_any` rules are such
-// graphs too: their shortcuts join sites of any colour, so that they need other colours than the
-// lattice's. Bond indices are those of the lattice. Invariants (validate()): symmetric, properly
-// coloured, no self-loop, no double bond.
+//
+// In a graph without a lattice (imported; lattice().dim == 0) every site is modified, every bond is
+// in the rewired list, and the bond index is the position in the file. Graphs of the `_any` rules
+// are such graphs too, because their shortcuts join sites of any colour and so require other
+// colours than the lattice's; their bond indices are those of the lattice.
+//
+// Invariants (validate()): symmetric, properly coloured, no self-loop, no double bond.
 #pragma once
 
 #include <cstdint>
@@ -27,19 +30,19 @@
 namespace rewise {
 
 // The `_any` rules draw the ends of bonds from all sites (Herrero 2008), the others from the sites
-// of one colour, which keeps the checkerboard. In files "rewire-any"; in settings and options
-// `parity`.
+// of one colour, which preserves the checkerboard. Written "rewire-any" in files; settings and
+// options call it `parity`.
 enum class Rule { rewire, swap, add, rewire_any, swap_any, add_any, imported };
 enum class Parity { checkerboard, any };
 std::string_view to_string(Rule rule);
-Rule parse_rule(std::string_view text);  // Error(usage) naming the nearest known rule
+Rule parse_rule(std::string_view text);  // Throws Error(usage) with the nearest known rule
 std::string_view to_string(Parity parity);
-Parity parse_parity(std::string_view text, std::string_view origin);  // Error(usage)
+Parity parse_parity(std::string_view text, std::string_view origin);  // Throws Error(usage)
 Parity parity_of(Rule rule);
-Rule with_parity(Rule rule, Parity parity);  // "rewire" and "any": rewire_any
+Rule with_parity(Rule rule, Parity parity);  // `rewire` and `any`: rewire_any
 inline Rule base_rule(Rule rule) { return with_parity(rule, Parity::checkerboard); }
 
-// All that determines a graph built by a rule.
+// The parameters that determine a graph built by a rule.
 struct GraphSpec {
   std::vector<std::uint32_t> extents;  // [dim], even, >= 4
   double p = 0;                        // rewiring probability, 0..1
@@ -63,13 +66,14 @@ struct SiteWeight {
 class Graph {
  public:
   // From a lattice and its rewired bonds (any order); derives modified cells, CSR and colour split.
-  // `spec` is kept for provenance. Error(data) if a site or bond index is out of range, or a bond
-  // occurs twice. validate() checks everything else.
+  // `spec` is stored as provenance. Throws Error(data) if a site or bond index is out of range, or
+  // a bond occurs twice. validate() checks everything else.
   Graph(const Lattice& lattice, std::vector<RewiredBond> rewired, const GraphSpec& spec);
   // A graph with only some of the rewired bonds, and the modified cells that follow from these.
   static Graph part(const Lattice& lattice, std::vector<RewiredBond> some, const GraphSpec& spec,
                     std::uint64_t bonds);
-  // A lattice without the bonds `removed`, with weights at some sites (each once), both ascending.
+  // A lattice without the bonds `removed`, with weights at some sites; both lists ascend without
+  // repetitions.
   Graph(const Lattice& lattice, std::vector<Bond> removed, std::vector<SiteWeight> weights,
         const GraphSpec& spec);
   // A graph without a lattice: bonds in file order; colours[site] < colour_count.
@@ -89,18 +93,18 @@ class Graph {
     return lattice_.dim > 0 ? lattice_.colour(site) : site_colour_[site];
   }
   std::uint32_t max_degree() const { return max_degree_; }
-  // Couplings and fields that a graph's file gives, in units of 2^-20 (src/base/fixed_point.hpp);
-  // empty where it gives none. [bonds] by bond index, [sites]
+  // Couplings [bonds, by index] and fields [sites] given by a graph's file, in units of 2^-20
+  // (src/base/fixed_point.hpp); empty if the file gives none.
   std::span<const std::int32_t> bond_weights() const { return bond_weights_; }
   std::span<const std::int32_t> site_fields() const { return site_fields_; }
-  // For graphs without a lattice. Error(data) where there are not as many as bonds or sites; each
-  // may be empty.
+  // For graphs without a lattice. Each list may be empty; throws Error(data) if its length is not
+  // the number of bonds or sites.
   void set_weights(std::vector<std::int32_t> bonds, std::vector<std::int32_t> sites);
 
   std::span<const RewiredBond> rewired_bonds() const { return rewired_; }
   // Bonds that the rule moved or added.
   std::vector<RewiredBond> shortcuts() const;
-  // Sites whose neighbours are not those of that lattice, ascending.
+  // Sites whose neighbours differ from those in the original lattice, ascending.
   std::vector<Site> changed_sites() const;
   // The lattice that the rule started from, also if lattice().dim is 0. dim 0: imported.
   Lattice origin() const {
@@ -154,8 +158,8 @@ class Graph {
         std::uint64_t bonds);
   friend struct GraphPeer;  // lets tests plant faults that validate() must find
 
-  void check_ranges();          // sorts the rewired bonds; Error(data) for an index out of range
-  void derive();                // modified cells, CSR, colour split from the rewired bonds
+  void check_ranges();  // sorts the rewired bonds; Error(data) for an index out of range
+  void derive();        // derives modified cells, CSR and colour split from the rewired bonds
   void find_modified_cells();   // modified_
   void index_modified_cells();  // buckets_, modified_of_colour_
   void fill_neighbours();       // offsets_, neighbours_, neighbour_bonds_, max_degree_
@@ -197,17 +201,17 @@ void Graph::for_each_neighbour(Site site, F&& f) const {
   }
 }
 
-// 16 hex digits (XXH3) over the lattice and the rewired bonds (of a bare lattice the removed ones
-// and the weights): equal graphs, equal hashes, on any machine. The colouring of an imported graph
-// counts too, and so do weights that are not 1 and fields that are not 0.
+// 16 hex digits (XXH3) over the lattice and the rewired bonds (of a bare lattice the removed bonds
+// and the weights): equal graphs have equal hashes, on every machine. The hash also covers the
+// colouring of an imported graph, weights that are not 1, and fields that are not 0.
 std::string graph_hash(const Graph& graph);
 
-// The first weight that is not 1, or field that is not 0, in words; "" if there is none.
-// "bond 3 of sites 1 and 2 has J = -1"
+// Describes the first weight that is not 1, or field that is not 0, as in "bond 3 of sites 1 and 2
+// has J = -1"; "" if there is none.
 std::string first_coupling(const Graph& graph);
 
-// graphs/rewire.cpp: the bonds that the rule of a graph rewires or adds (also if the graph is
-// bare), and the graph. Equal specs give equal graphs on any machine.
+// In graphs/rewire.cpp: the bonds that the rule of a graph rewires or adds (also if the graph is
+// bare), and the graph. Equal specs give equal graphs on every machine.
 std::vector<RewiredBond> rewired_bonds(const GraphSpec& spec);
 Graph build_graph(const GraphSpec& spec);
 

@@ -1,4 +1,4 @@
-// The .h5 form of a graph (layout: graph_io.hpp). Apart, so that HDF5 stays out of the rest.
+// The .h5 form of a graph (layout: graph_io.hpp). A file of its own, because only it needs HDF5.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -48,7 +48,7 @@ Graph read_lattice_graph(const h5::Group& group, std::vector<std::uint32_t> exte
     throw Error(ExitCode::data, fmt::format("p = {} is not within [0, 1]", spec.p));
   }
   spec.bare = group.has_attribute("bare");
-  // Their hashes are compared with the file's.
+  // Rebuilt from the seed; the hash of the result is compared with the file's.
   if (spec.bare || parity_of(spec.rule) == Parity::any) return build_graph(spec);
   return Graph(Lattice::make(spec.extents), read_bonds(group), spec);
 }
@@ -71,7 +71,7 @@ Graph read_imported_graph(const h5::Group& group, const std::string& name) {
   return Graph(sites, std::move(bonds), std::move(colours), static_cast<int>(count), source);
 }
 
-// J or h as integers; empty where there is no such list.
+// J or h as integers; empty if the list is absent.
 std::vector<std::int32_t> read_fixed(const h5::Group& group, const std::string& name) {
   std::vector<std::int32_t> fixed;
   if (!group.has(name)) return fixed;
@@ -161,7 +161,7 @@ std::vector<std::byte> graph_h5_bytes(const Graph& graph, H5Bonds listed) {
 
 Graph read_graph_h5(std::istream& in, const std::string& name) {
   const std::string bytes(std::istreambuf_iterator<char>(in), {});
-  // HDF5 crashes on some damaged images, so it gets only images whose seal was checked.
+  // HDF5 crashes on some damaged images, so the seal of an image is checked first.
   const SealedRead sealed = parse_sealed(std::as_bytes(std::span(bytes)));
   if (sealed.state != SealState::good) {
     throw Error(ExitCode::data, fmt::format("{}: {}", name, sealed.problem));
@@ -169,7 +169,7 @@ Graph read_graph_h5(std::istream& in, const std::string& name) {
   try {
     const h5::File file = h5::File::open(sealed.image);
     return read_group(file.root().group("graph"), name);
-  } catch (const Error& error) {  // any error here means that the file is damaged
+  } catch (const Error& error) {  // every error means that the file is damaged
     throw Error(ExitCode::data, fmt::format("{}: {}", name, error.what()));
   }
 }

@@ -61,7 +61,7 @@ Graph read_graph(const std::string& path, const ReadOptions& options) {
   try {
     Graph graph = read();
     if (!in.bad()) return graph;
-  } catch (const std::ios_base::failure&) {  // of the stream's buffer, whatever `in` is told
+  } catch (const std::ios_base::failure&) {  // by the stream's buffer, even if `in` does not throw
   }
   throw Error(ExitCode::io, fmt::format("{}: cannot be read to its end", path));
 }

@@ -1,24 +1,27 @@
-// Graphs in files. The format follows the file's ending:
+// Graphs in files. The format follows from the file's ending:
 //   .edges    a comment "# sites N", then one bond per line, "u v" or "u v J", in bond order; sites
-//             are numbered from 0. Comments "# field SITE H". Read back as an imported graph. What
-//             else is read: edge_list.cpp.
+//             are numbered from 0. Comments "# field SITE H". Read back as an imported graph.
+//             edge_list.cpp describes other variants that are read.
 //   .graphml  one undirected graph; nodes are numbered in the order of the file. Attributes weight
 //             (J of an edge) and field (h of a node). Read back as an imported graph.
-//   .h5       sealed as task files are (src/base/seal.hpp), with the same group /graph (so that a
-//             task file is a graph file too; h5py and h5dump open both): attributes
-//             dim, extents, p, rule, seed, source, sites, bonds, modified, rewired, hash; datasets
-//             bond, a, b of the rewired bonds, and colour where there is no lattice; weight [bonds]
-//             and field [sites], J and h as numbers, where the graph has them; attribute
-//             bare of a bare lattice, which is built anew from its seed. Read back as the same
-//             graph, lattice and all; `hash` is checked. H5Bonds::all adds a dataset ends
-//             [bonds][2], the two sites of every bond, for other programs; it is not read back.
-// Reading. Weights and fields are read where ReadOptions::weights says so. Otherwise they are
-// errors, unless J = 1 and h = 0. Numbers of unknown meaning are errors, and are never dropped
-// silently (attributes.hpp). Either all bonds have a weight or none. If the sites of an edge list
-// seem to be numbered from 1 (1 to n, without gaps), the caller must state the first number.
-// Invalid lines, self-loops, double bonds (unless they are to be merged), and site numbers out of
-// range or with large gaps are Error(data) with file and line. An unreadable file is Error(io).
-// Writing is atomic. An existing file is Error(held) unless it may be overwritten.
+//   .h5       sealed like a task file (src/base/seal.hpp), with the same group /graph, so that a
+//             task file is a graph file too. h5py and h5dump open both. Attributes: dim, extents,
+//             p, rule, seed, source, sites, bonds, modified, rewired, hash. Datasets: bond, a, b of
+//             the rewired bonds; colour if there is no lattice; weight [bonds] and field [sites],
+//             J and h as numbers, if the graph has them. A bare lattice has the attribute bare and
+//             is rebuilt from its seed. Read back as the same graph, including its lattice; `hash`
+//             is checked. H5Bonds::all adds a dataset ends [bonds][2], the two sites of every bond,
+//             for other programs; it is not read back.
+//
+// Reading: weights and fields are read if ReadOptions::weights is set. Otherwise they are errors,
+// unless J = 1 and h = 0. Numbers of unknown meaning are errors and are never dropped silently
+// (attributes.hpp). Either all bonds have a weight or none. If the sites of an edge list seem to be
+// numbered from 1 (1 to n, without gaps), the caller must state the first number. Throws
+// Error(data) with file and line for invalid lines, self-loops, double bonds (unless they are to be
+// merged), and site numbers that are out of range or have large gaps; Error(io) for an unreadable
+// file.
+//
+// Writing is atomic. Throws Error(held) if the file exists and may not be overwritten.
 #pragma once
 
 #include <cstddef>
@@ -37,14 +40,14 @@ enum class FirstSite { unsaid, zero, one };
 struct ReadOptions {
   FirstSite first_site = FirstSite::unsaid;
   std::vector<std::string> ignore = {};  // names of attributes to ignore
-  // Makes one bond of several between the same two sites, whose weights must be equal, and bonds of
-  // directed edges.
+  // Merges all edges between the same two sites, directed ones included, into one bond; their
+  // weights must be equal.
   bool merge = false;
-  bool weights = false;            // takes couplings and fields
-  bool all_ignored_exist = false;  // Error(usage) if no attribute has a name in `ignore`
+  bool weights = false;            // accepts couplings and fields
+  bool all_ignored_exist = false;  // throws Error(usage) if no attribute has a name in `ignore`
 };
 
-// Error(usage) if `first_site` is given for a file that is not an edge list.
+// Throws Error(usage) if `first_site` is given for a file that is not an edge list.
 Graph read_graph(const std::string& path, const ReadOptions& options = {});
 
 enum class H5Bonds { rewired, all };
@@ -52,14 +55,13 @@ void write_graph(const Graph& graph, const std::string& path, Overwrite overwrit
                  H5Bonds listed = H5Bonds::rewired);
 
 enum class GraphFormat { edges, graphml, h5 };
-GraphFormat graph_format(const std::string& path);  // by its ending; Error(usage)
+GraphFormat graph_format(const std::string& path);  // by its ending; throws Error(usage)
 
 // Largest number of sites without bonds in a file, so that a few damaged bytes do not lead to an
 // allocation of gigabytes.
 inline constexpr std::uint64_t kMaxLoneSites = std::uint64_t{1} << 24;
 
-// The implementations of read_graph and write_graph. `name` is the file's name in errors
-// (Error(data)).
+// The implementations of read_graph and write_graph. `name` is the name of the file in Error(data).
 Graph read_edge_list(std::istream& in, const std::string& name, const ReadOptions& options = {});
 void write_edges(const Graph& graph, NewFile& file);
 Graph read_graphml(std::istream& in, const std::string& name, const ReadOptions& options = {});

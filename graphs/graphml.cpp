@@ -1,13 +1,13 @@
 // Reads and writes GraphML (http://graphml.graphdrawing.org): one undirected graph of nodes and
-// edges. The XML is read by expat, so any encoding, character references, CDATA and entities of the
-// document's own are as XML has them; entities from other files are refused.
+// edges. expat reads the XML, so any encoding, character references, CDATA and entities declared in
+// the document are supported; entities from other files are errors.
 //
 // Nodes are numbered in the order in which they are declared. Directed edges, which yEd always
-// writes, are bonds if they are to be merged. Couplings and fields are read (attributes.hpp) from
-// <data>, from defaults that an element takes, and from XML attributes beyond GraphML's own.
-// Elements of other vocabularies (yEd's <y:ShapeNode>) are drawings and are passed over, and so are
-// ports. Streaming: memory grows with the graph, not with the text (Boost's reader, which builds
-// the whole document first, takes 13 GB for the 2e6 bonds of L = 1024; the tests compare with it).
+// writes, are bonds if they are to be merged. Couplings and fields (attributes.hpp) are read from
+// <data>, from defaults of elements without <data>, and from XML attributes that are not GraphML's.
+// Elements of other vocabularies (yEd's <y:ShapeNode>) are drawings and are ignored, and so are
+// ports. Reading is streaming: memory grows with the graph, not with the text. (Boost's reader
+// first builds the whole document: 13 GB for the 2e6 bonds of L = 1024. The tests compare with it.)
 #include <expat.h>
 #include <fmt/format.h>
 
@@ -56,7 +56,7 @@ class GraphmlReader {
     see_defaults();
     attributes_.refuse(name_, options_.all_ignored_exist);
     check_declared();
-    for (RewiredBond& bond : bonds_) {  // from the order of mention to the order of declaration
+    for (RewiredBond& bond : bonds_) {  // replaces order of mention by order of declaration
       bond.a = nodes_[bond.a].number;
       bond.b = nodes_[bond.b].number;
     }
@@ -70,20 +70,20 @@ class GraphmlReader {
 
  private:
   static constexpr Site kUndeclared = 0xFFFFFFFFu;
-  static constexpr std::size_t kChunk = 1 << 16;   // bytes that expat gets at a time
+  static constexpr std::size_t kChunk = 1 << 16;   // bytes passed to expat at a time
   static constexpr std::size_t kMaxTag = 1 << 20;  // bytes of a tag or comment
-  static constexpr std::size_t kMaxText = 256;     // bytes of a value that are kept, and a bit
+  static constexpr std::size_t kMaxText = 256;     // stored bytes of a value; 257: a longer value
   static constexpr int kMaxEntities = 1000;        // expat expands entities recursively
-  static constexpr char kSeparator = '\n';         // of namespace and local name
+  static constexpr char kSeparator = '\n';         // between namespace and local name
   enum Owner : std::size_t { kNode, kEdge, kGraph };
   static constexpr std::array<const char*, 3> kOwners{"node", "edge", "graph"};
 
   struct Key {
     std::string name, type, default_value = {};
     std::uint64_t default_line = 0;
-    std::array<bool, 3> owned = {};           // [Owner] whose elements may have it
-    std::array<std::uint64_t, 3> taken = {};  // [Owner] elements that have data of it
-    std::array<std::uint64_t, 3> last = {};   // [Owner] the last of them, counted from 1
+    std::array<bool, 3> owned = {};           // [Owner] whether elements of this kind may have it
+    std::array<std::uint64_t, 3> taken = {};  // [Owner] number of elements with data for it
+    std::array<std::uint64_t, 3> last = {};   // [Owner] the last of these elements, counted from 1
     std::array<bool, 3> weight = {};          // [Owner] whether it is a coupling or a field
   };
   struct Node {
@@ -126,7 +126,7 @@ class GraphmlReader {
         parser_.get(), [](void* self, const char*, const char* system, const char*, int) {
           guarded(self, [&](GraphmlReader& reader) { reader.outer_type_ = system != nullptr; });
         });
-    // Whatever else there is, so that each piece of text gives an event.
+    // A handler for all other events, so that each piece of text counts as an event.
     XML_SetDefaultHandlerExpand(
         parser_.get(), [](void* self, const char*, int) { guarded(self, [](GraphmlReader&) {}); });
 
@@ -138,14 +138,14 @@ class GraphmlReader {
       const XML_Status status = XML_Parse(parser_.get(), chunk.data(), static_cast<int>(got), last);
       if (thrown_) std::rethrow_exception(thrown_);
       if (status != XML_STATUS_OK) fail_as_expat();
-      // Longer tags would be scanned anew with each chunk.
+      // Longer tags would be scanned again with each chunk.
       if (fed_ - fed_at_event_ > kMaxTag) {
         fail(fmt::format("not GraphML: a tag or comment of over {} bytes", kMaxTag));
       }
     }
   }
 
-  // An exception must not pass through expat, which is C.
+  // An exception must not pass through expat, which is C code.
   template <class F>
   static void guarded(void* self, F&& handle) {
     auto& reader = *static_cast<GraphmlReader*>(self);
@@ -174,7 +174,7 @@ class GraphmlReader {
                      XML_GetCurrentColumnNumber(parser_.get()) + 1, found));
   }
 
-  // Those of the document itself are for expat, which bounds what they expand to.
+  // expat handles entities of the document itself and limits the size of their expansion.
   void declare_entity(const std::string& entity, const char* system) {
     if (system != nullptr) {
       fail(fmt::format("the entity '{}' is in another file, '{}', which is not read", shown(entity),
@@ -190,8 +190,8 @@ class GraphmlReader {
                     shown(entity)));
   }
 
-  // Where the document type is in another file, expat drops unknown entities in XML attributes
-  // without an event.
+  // If the document type is in another file, expat drops unknown entities in XML attributes without
+  // an event.
   void check_entities() const {
     int at = 0, size = 0;
     const char* text = XML_GetInputContext(parser_.get(), &at, &size);
@@ -222,7 +222,7 @@ class GraphmlReader {
       name_space_ = name_space;
     }
     if (foreign_depth_ > 0) return;
-    if (name_space != name_space_) {  // another vocabulary, with all that is in it
+    if (name_space != name_space_) {  // another vocabulary: skipped with all its content
       foreign_depth_ = depth_;
       if (text_depth_ > 0 && text_.size() <= kMaxText) {
         text_ += fmt::format("<{}>", tag.substr(0, kMaxText));
@@ -260,7 +260,7 @@ class GraphmlReader {
     --depth_;
   }
 
-  // The value of an XML attribute of the present element, or null.
+  // The value of an XML attribute of the current element, or null.
   const char* attribute(std::string_view key) const {
     for (const char** at = given_; *at != nullptr; at += 2) {
       if (key == *at) return at[1];
@@ -274,7 +274,8 @@ class GraphmlReader {
     return value;
   }
 
-  // Text from here to the element's end, stretches of blanks as one, none at its ends.
+  // Stores text up to the end of the element. Each stretch of blanks becomes one blank; blanks at
+  // both ends are removed.
   void keep_text() {
     text_depth_ = depth_;
     text_.clear();
@@ -321,7 +322,7 @@ class GraphmlReader {
     if (!wrong.empty()) fail(wrong);
   }
 
-  // A node or an edge ends: its coupling or field is known.
+  // At the end of a node or edge: determines its coupling or field.
   void end_owner(Owner owner) {
     if (owner == kGraph) return;
     if (options_.weights) {
@@ -346,7 +347,7 @@ class GraphmlReader {
     }
   }
 
-  // Text that is not what the type of its key says: it cannot be told what it means.
+  // The text must have the type that its key declares; otherwise its meaning is unknown.
   void check_type(const Key& key, const char* owner) const {
     if (text_.empty() || !is_number_type(key.type) || fits_number_type(text_)) return;
     if (attributes_.is_ignored(key.name)) return;
@@ -382,7 +383,7 @@ class GraphmlReader {
     if (weight) weight_keys_[id_text] = in_key_;
   }
 
-  // Defaults count where an element takes them.
+  // A default counts if an element of its kind has no data of its own.
   void see_defaults() {
     for (const auto& [id, key] : keys_) {
       for (std::size_t owner = 0; owner < kOwners.size(); ++owner) {
@@ -393,7 +394,7 @@ class GraphmlReader {
     }
   }
 
-  // <edge source="a" target="b" weight="-1"/> is no GraphML, but is written.
+  // <edge source="a" target="b" weight="-1"/> is not valid GraphML, but some programs write it.
   void see_xml_attributes(std::string_view tag) {
     constexpr std::array<std::string_view, 7> kOwn{
         "id", "source", "target", "edgedefault", "directed", "sourceport", "targetport"};
@@ -406,7 +407,7 @@ class GraphmlReader {
     }
   }
 
-  // xs:boolean
+  // Parses an xs:boolean.
   bool is_true(std::string_view value) const {
     const std::size_t first = value.find_first_not_of(' ');
     const std::string_view word =
@@ -460,7 +461,7 @@ class GraphmlReader {
     bonds_.push_back({bonds_.size(), u, v});
   }
 
-  // Nodes in the order in which they are first named; an edge may come before its nodes.
+  // The number of a node in order of first mention; an edge may precede its nodes.
   Site mentioned(const std::string& id) {
     const auto [place, is_new] = mentions_.try_emplace(id, static_cast<Site>(nodes_.size()));
     if (is_new) {
@@ -494,29 +495,29 @@ class GraphmlReader {
   int entities_ = 0;
   bool outer_type_ = false;  // the document type is in another file
 
-  const char** given_ = nullptr;  // XML attributes of the element that starts
-  std::string name_space_;        // of GraphML's elements: that of the root, with kSeparator
+  const char** given_ = nullptr;  // XML attributes of the current start tag
+  std::string name_space_;        // of GraphML's elements: the root's namespace with kSeparator
   std::size_t depth_ = 0, foreign_depth_ = 0, text_depth_ = 0, key_depth_ = 0;
-  std::vector<std::pair<Owner, std::size_t>> owners_;  // that are open, with their depths
-  std::string data_, text_;                            // key and text of the <data> that is open
+  std::vector<std::pair<Owner, std::size_t>> owners_;  // open elements, with their depths
+  std::string data_, text_;                            // key and text of the open <data>
 
   Attributes attributes_;
   std::unordered_map<std::string, Key> keys_;  // by their id
-  Key* in_key_ = nullptr;                      // whose element is open
+  Key* in_key_ = nullptr;                      // the key whose element is open
   std::array<std::uint64_t, 3> seen_ = {};     // [Owner] elements
-  bool directed_ = false;                      // edges that do not say so
+  bool directed_ = false;                      // whether edges are directed by default
   Site declared_ = 0;
   std::unordered_map<std::string, Site> mentions_;  // id -> order of mention
   std::vector<Node> nodes_;                         // [order of mention]
   std::vector<RewiredBond> bonds_;                  // by order of mention
-  FlatMap<std::uint64_t> joined_;                   // pair of nodes -> their bond
+  FlatMap<std::uint64_t> joined_;                   // pair of nodes -> its bond
 
   std::map<std::string, const Key*> weight_keys_;  // of couplings and fields, by id
-  GivenWeight given_weight_;                       // of the node or edge that is open
+  GivenWeight given_weight_;                       // of the open node or edge
   std::optional<std::size_t> merged_with_;         // the bond that the open edge is merged with
   std::uint64_t edge_line_ = 0;                    // of the open edge
   BondWeights weights_;
-  std::vector<std::int32_t> fields_;  // [declared_] up to the last that is not 0
+  std::vector<std::int32_t> fields_;  // [declared_] up to the last nonzero field
 };
 
 }  // namespace

@@ -1,10 +1,10 @@
-// The regular lattice under every rewired graph: hypercubic, d = 1..4, periodic, extents may
-// differ. Every extent is even (the checkerboard closes) and at least 4 (no double bonds).
+// The regular lattice under every rewired graph: hypercubic, d = 1..4, periodic; extents may
+// differ. Every extent is even (so that the checkerboard closes) and at least 4 (no double bonds).
 //
 // Site index: x fastest. Bond index: site * d + direction, the bond from a site to its neighbour at
-// +1 in that direction. Colour: parity of the coordinate sum, 0 or 1; sites 2k and 2k + 1 always
-// have different colours, so (colour, site / 2) is a dense numbering of each colour.
-// Trivially copyable: goes to kernels by value.
+// +1 in that direction. Colour: parity of the coordinate sum, 0 or 1. Sites 2k and 2k + 1 always
+// have different colours, so (colour, site / 2) is a dense numbering of each colour. Trivially
+// copyable: passed to kernels by value.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ struct Lattice {
   int dim = 0;  // 0: no lattice (an imported graph)
   std::array<std::uint32_t, kMaxDim> extent{1, 1, 1, 1};
 
-  // Checks dimension, parity and size of the extents; throws Error(usage) naming the offender.
+  // Checks dimension, parity and size of the extents. Throws Error(usage) with the invalid value.
   static Lattice make(const std::vector<std::uint32_t>& extents);
 
   RW_HD std::uint64_t sites() const {
@@ -60,7 +60,7 @@ struct Lattice {
     return at(site, direction, stride) == 0 ? site + stride * (length - 1) : site - stride;
   }
 
-  // The two ends a bond was born with: its site, and that site's neighbour forward.
+  // The original ends of a lattice bond: its site, and the neighbour of that site forward.
   RW_HD Site home_a(Bond bond) const {
     switch (dim) {  // division by a constant takes a fraction of the time
       case 1:
@@ -92,7 +92,7 @@ struct Lattice {
   }
 
  private:
-  // The coordinate, without the divisions that change nothing.
+  // The coordinate in a direction; omits divisions without effect.
   RW_HD std::uint32_t at(Site site, int direction, std::uint32_t stride) const {
     const std::uint32_t over = direction == 0 ? site : site / stride;
     return direction + 1 == dim ? over : over % extent[static_cast<unsigned>(direction)];
@@ -113,7 +113,7 @@ decltype(auto) with_lattice_dim(int dim, F&& f) {
       return f.template operator()<4>();
   }
 }
-// The same with 0 where there is no lattice.
+// The same with 0 if there is no lattice.
 template <class F>
 decltype(auto) with_dim(int dim, F&& f) {
   return dim == 0 ? f.template operator()<0>() : with_lattice_dim(dim, f);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint32_t kUnreached = 0xFFFFFFFFu;
 
-// Mean of samples, and its standard error: not a number for fewer than two.
+// Mean of samples, and its standard error: NaN for fewer than two samples.
 class Mean {
  public:
   void add(double value) {
@@ -34,7 +34,7 @@ class Mean {
   double mean_ = 0, squares_ = 0;
 };
 
-// Sample k of `samples`: site k if all sites are taken, else drawn at its address.
+// Sample k of `samples`: site k if all sites are samples, else drawn at its address.
 Site sampled_site(const Graph& graph, std::uint64_t k, std::uint64_t samples, std::uint32_t what) {
   if (samples >= graph.sites()) return static_cast<Site>(k);
   const Words4 words = random_words(graph.spec().seed, Stream::graph_sample, k, what, 0, 0);
@@ -141,12 +141,12 @@ SiteClustering ClusteringCounter::of(Site site) {
   if (around.size() < 2) return {};
   for (const Site v : around) near_[v] = 1;
   double degrees = 0, squares = 0;
-  double joined_twice = 0;  // pairs of neighbours that are joined, twice
+  double joined_twice = 0;  // twice the number of joined pairs of neighbours
   for (const Site v : around) {
     degrees += graph_.degree(v);
     graph_.for_each_neighbour(v, [&](Site w, Bond) {
       if (w == site) return;
-      squares += paths_[w]++;  // one with each path to w before
+      squares += paths_[w]++;  // a square with each earlier path to w
       joined_twice += near_[w];
     });
   }

@@ -25,8 +25,8 @@ struct GraphMetrics {
 
   std::uint64_t path_sources = 0;  // sources used; == sites: exact
   double mean_path = 0;            // mean distance between joined pairs of different sites; 0: none
-  double mean_path_error = 0;      // standard error over the sources; 0 where exact, NaN of one
-  std::uint32_t diameter = 0;      // longest distance met: a lower bound unless exact
+  double mean_path_error = 0;  // standard error over the sources; 0 if exact, NaN with one source
+  std::uint32_t diameter = 0;  // longest distance found: a lower bound unless exact
 
   std::uint64_t clustering_sites = 0;
   double clustering = 0;  // mean over sites of SiteClustering::triangles; errors as for mean_path
@@ -40,11 +40,11 @@ GraphMetrics metrics_of(const Graph& graph, const MetricsOptions& options = {});
 
 // Both are 0 for a site of degree below 2.
 struct SiteClustering {
-  // Pairs of neighbours that are joined, over all pairs (Watts & Strogatz, Nature 393, 440 (1998)).
-  // Rewired lattices are bipartite, so theirs is 0.
+  // Joined pairs of neighbours over all pairs (Watts & Strogatz, Nature 393, 440 (1998)). 0 on
+  // rewired lattices, which are bipartite.
   double triangles = 0;
-  // Squares that the site takes part in, over those it could take part in given its neighbours'
-  // degrees (Zhang et al., Physica A 387, 6869 (2008), eq. 2).
+  // Squares that contain the site, over the possible ones given its neighbours' degrees (Zhang et
+  // al., Physica A 387, 6869 (2008), eq. 2).
   double squares = 0;
 };
 
@@ -52,16 +52,16 @@ class ClusteringCounter {
  public:
   explicit ClusteringCounter(const Graph& graph)
       : graph_(graph), paths_(graph.sites(), 0), near_(graph.sites(), 0) {}
-  // Cost: the degrees of the site's neighbours.
+  // Cost: the sum of the degrees of the site's neighbours.
   SiteClustering of(Site site);
 
  private:
   const Graph& graph_;
-  std::vector<std::uint32_t> paths_;  // [sites] of two steps from the site; 0 between calls
+  std::vector<std::uint32_t> paths_;  // [sites] two-step paths from the site; 0 between calls
   std::vector<std::uint8_t> near_;    // [sites] 1: a neighbour of the site; 0 between calls
 };
 
-// Distances from a site, 0xFFFFFFFF where there is no path. [sites]
+// Distances from a site [sites]; 0xFFFFFFFF if there is no path.
 std::vector<std::uint32_t> distances_from(const Graph& graph, Site source);
 
 }  // namespace rewise

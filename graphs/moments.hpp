@@ -13,25 +13,25 @@ struct GraphMoments {
   double sum_k2 = 0;        // sum over sites of degree^2
 };
 
-// Of one graph. O(modified cells).
+// The numbers of one graph. O(modified cells).
 GraphMoments moments_of(const Graph& graph);
-// Of the lattice with these bonds rewired or added. O(bonds log bonds).
+// The numbers of a lattice with these bonds rewired or added. O(bonds log bonds).
 GraphMoments moments_of(const Lattice& lattice, std::span<const RewiredBond> rewired);
 
 // The mean over seeds. With B bonds, N = 2n sites, q = p/2, r = 1/(n - 1):
 //   rewire: rewired_ends = 2 B q;  sum_k2 = 2 B + 4 P - 8 d q S.
-//           P is the mean number of pairs of ends of one colour that lie on one site, exact but for
-//           the targets redrawn because they would make a double bond:
+//           P is the mean number of pairs of ends of one colour that lie on one site. It is exact
+//           except for targets that are redrawn because they would make a double bond:
 //             P = n C(2d,2) [(1-q)^2 + q^2 r] + (C(B,2) - n C(2d,2)) [2 q (1-q) r + q^2 (n-2) r^2].
-//           S is the mean, over moved ends, of how far the degrees of the excluded sites (the other
-//           neighbours of the bond's other end) exceed the average one, counting only ends that
-//           stay:
+//           The correction S is the mean, over moved ends, of the excess degree of the excluded
+//           sites (the other neighbours of the bond's other end) above the average degree; only
+//           ends that stay are counted:
 //             S = (2-q) q {(1-q) (d - 1/2 + q/4) + d q}.
 //   add:    rewired_ends = 2 p B;
 //           sum_k2 = 4 d^2 N + (8 d + 2) p B + 4 B (B-1) p^2 / N - 8 d^2 p^2.
 //   swap:   rewired_ends is not known (NaN);  sum_k2 = 4 d^2 N exactly.
-// With parity `any`: rewired_ends is the same, sum_k2 is not known (NaN) but for swap.
-// Neglected in sum_k2: terms of order 1/N (its standard deviation grows as N^(1/2)); in both: ends
+// With parity `any`: rewired_ends is the same; sum_k2 is not known (NaN) except for swap. Neglected
+// in sum_k2: terms of order 1/N (its standard deviation grows as N^(1/2)). Neglected in both: ends
 // for which no target is free.
 GraphMoments exact_means(const GraphSpec& spec);
 

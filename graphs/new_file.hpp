@@ -14,7 +14,8 @@ enum class Overwrite { no, yes };
 
 class NewFile {
  public:
-  // Error(held) if `path` exists and may not be overwritten; Error(io) if it cannot be written.
+  // Throws Error(held) if `path` exists and may not be overwritten, Error(io) if it cannot be
+  // written.
   NewFile(std::string path, Overwrite overwrite);
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
@@ -22,7 +23,7 @@ class NewFile {
 
   void write(std::string_view text);
   void write(std::span<const std::byte> bytes);
-  void commit();  // Error(held) if the path exists by now and may not be overwritten
+  void commit();  // throws Error(held) if the path now exists and may not be overwritten
 
  private:
   void flush();

@@ -1,7 +1,7 @@
-// The three rewiring rules, what they share, and the law of the degrees that each makes. A rule
-// makes the rewired bonds of one graph, sorted by bond index. None makes a self-loop or double
-// bond; all keep the checkerboard unless the parity is `any`, whose ends are drawn from all sites.
-// All draws are addressed by (graph seed, stream, end or bond or attempt, try).
+// The three rewiring rules, their common parts, and the degree distributions that they produce. A
+// rule makes the rewired bonds of one graph, sorted by bond index. No rule makes a self-loop or
+// double bond. All rules preserve the checkerboard, except with parity `any`, where ends are drawn
+// from all sites. All draws are addressed by (graph seed, stream, end or bond or attempt, try).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -70,7 +70,7 @@ class Shortcuts {
   FlatMap<std::monostate> joined_;
 };
 
-// By the difference of their numbers, without a division: nearly all pairs are not.
+// Compares site numbers, without a division: excludes nearly all pairs.
 bool may_be_neighbours(const Lattice& lattice, Site u, Site v) {
   const Site apart = u < v ? v - u : u - v;
   Site stride = 1;
@@ -91,14 +91,15 @@ bool are_joined(const Lattice& lattice, const Shortcuts& shortcuts, Site u, Site
 }
 
 // Rule `rewire` (Hawick, Leist & Playne 2010): each end of each bond is independently moved with
-// probability p/2 to a uniformly drawn other site of the colour that end had; with parity `any`, to
-// any other site.
+// probability p/2 to a uniformly drawn other site of its original colour; with parity `any`, to any
+// other site.
 //
 // Ends are processed in bond order (end 2 bond: at the bond's own site; 2 bond + 1: at the site
-// forward of it). A target that the bond's other end is already joined to is redrawn, and so is the
-// end's own place: a moved end has moved, so that the number of moved ends is exactly
-// Binomial(2B, p/2) and a bond is rewired with probability exactly p - p^2/4, at any N. An end
-// whose other end is joined to every site of the colour (graphs of a few sites only) stays where it
+// forward of it). A target is redrawn if it is already joined to the bond's other end, or if it is
+// the original site of the end. So a moved end has really moved: the number of moved ends is
+// exactly Binomial(2B, p/2), and a bond is rewired with probability exactly p - p^2/4, at any N. An
+// end whose other end is joined to every site of the colour (graphs of a few sites only) stays in
+// place. Cost: proportional to the number of moved ends.
 // is. Cost: proportional to the number of moved ends.
 class EndMover {
  public:
@@ -116,7 +117,7 @@ class EndMover {
     std::uint64_t end = 0;
     Site a = 0, b = 0, candidate = 0;
   };
-  // Called some time before the end is moved: prefetches what the first target is compared with.
+  // Called some time before the end is moved: prefetches the data for checking the first target.
   Move prepare(std::uint64_t end) const {
     Move move{end, lattice_.home_a(end / 2), lattice_.home_b(end / 2)};
     const Site own = end % 2 == 0 ? move.a : move.b;
@@ -155,14 +156,14 @@ class EndMover {
     });
   }
 
-  // A uniformly drawn free site (of `own`'s colour), or `own` where none is free.
+  // A uniformly drawn free site (of `own`'s colour), or `own` if none is free.
   Site target(const Move& move, Site own, Site other) const {
     if (is_free(move.candidate, own, other)) return move.candidate;
     for (std::uint32_t attempt = 1; attempt < kTries; ++attempt) {
       const Site drawn = candidate(move.end, attempt, own);
       if (is_free(drawn, own, other)) return drawn;
     }
-    // A graph this dense is small: list all free sites.
+    // The graph is small if it is this dense: lists all free sites.
     std::vector<Site> free;
     for (std::uint32_t k = 0; k < choices_; ++k) {
       const Site site = choice(k, own);
@@ -196,7 +197,7 @@ std::vector<RewiredBond> rewire_ends(const Lattice& lattice, const GraphSpec& sp
   Gaps gaps(spec.seed, fixed_point(spec.p / 2));
   EndMover mover(lattice, spec,
                  static_cast<std::uint64_t>(static_cast<double>(ends) * spec.p * 0.51));
-  constexpr std::size_t kAhead = 16;  // as long as memory takes
+  constexpr std::size_t kAhead = 16;  // enough to hide the memory latency
   std::array<EndMover::Move, kAhead> ahead;
   std::uint64_t prepared = 0, moved = 0;
   StopCheck check;
@@ -211,13 +212,13 @@ std::vector<RewiredBond> rewire_ends(const Lattice& lattice, const GraphSpec& sp
 
 // Rule `swap` (Hawick & James 2006, z-preserving rewiring): pairs of bonds exchange their ends of
 // colour 1 until a fraction p of the bonds has been moved; every degree stays 2d. (Exchanging the
-// ends of colour 0 instead would give the same graph.) With parity `any` one end of every bond,
-// drawn by lot, takes the place of the end of colour 1.
+// ends of colour 0 instead would give the same graph.) With parity `any` a randomly drawn end of
+// every bond takes the role of the end of colour 1.
 //
-// The first bond of a pair is drawn among those still at home, the second among all; a pair that
+// The first bond of a pair is drawn among the unmoved bonds, the second among all. A pair that
 // shares a site, or whose exchange would make a double bond, is redrawn. The target is p B, rounded
-// to the nearest integer; since a pair moves two bonds, at most one bond more than that is moved.
-// Cost: proportional to the number of moved bonds (all bonds are listed only when half have moved).
+// to the nearest integer; since a pair moves two bonds, at most one bond more is moved. Cost:
+// proportional to the number of moved bonds (all bonds are listed only when half have moved).
 class Swapper {
  public:
   Swapper(const Lattice& lattice, const GraphSpec& spec, std::uint64_t target)
@@ -292,8 +293,9 @@ class Swapper {
     place(second, zero2, one2, one1);
   }
 
-  // Draws the first bond of a pair. If few bonds are moved: any bond (the caller rejects moved).
-  // If most are moved: a bond of a list of unmoved ones; moved bonds are deleted when drawn.
+  // Draws the first bond of a pair. If few bonds have moved: any bond (the caller rejects moved
+  // ones). If most have moved: a bond from a list of unmoved ones; moved bonds are deleted when
+  // drawn.
   Bond unmoved(std::uint64_t random) {
     if (2 * moved_.size() < lattice_.bonds()) return uniform_below_wide(random, lattice_.bonds());
     if (!at_home_) {
@@ -315,7 +317,7 @@ class Swapper {
     if (moved_.contains(bond)) shortcuts_.part(zero, old_one);
     if (new_one == home(bond, 1)) {
       moved_.erase(bond);
-      at_home_.reset();  // rare: made anew when needed
+      at_home_.reset();  // rare: rebuilt when needed
     } else {
       moved_.put(bond, new_one);
       shortcuts_.join(zero, new_one);
@@ -326,7 +328,7 @@ class Swapper {
   std::uint64_t seed_;
   bool any_;  // parity
   std::uint64_t target_;
-  FlatMap<Site> moved_;  // bond -> its present end that is exchanged
+  FlatMap<Site> moved_;  // bond -> the current site of its exchanged end
   Shortcuts shortcuts_;
   std::optional<std::vector<Bond>> at_home_;
 };
@@ -338,10 +340,10 @@ std::vector<RewiredBond> rewire_swap(const Lattice& lattice, const GraphSpec& sp
   return Swapper(lattice, spec, static_cast<std::uint64_t>(target)).run();
 }
 
-// Rule `add` (Newman & Watts 1999): the lattice stays whole; with probability p per bond one more
-// bond joins two uniformly drawn sites of opposite colour (parity `any`: two sites) that are not
-// yet joined. Added bonds are numbered from lattice.bonds() on, in the order of the bonds that
-// brought them; a is of colour 0. Cost: proportional to the number of added bonds.
+// Rule `add` (Newman & Watts 1999): the lattice is kept; with probability p per bond, one
+// additional bond joins two uniformly drawn sites of opposite colour (parity `any`: two sites) that
+// are not yet joined. Added bonds are numbered from lattice.bonds() on, in the order of the lattice
+// bonds that caused them; a is of colour 0. Cost: proportional to the number of added bonds.
 class Adder {
  public:
   Adder(const Lattice& lattice, const GraphSpec& spec, std::uint64_t expected)
@@ -379,7 +381,7 @@ class Adder {
     shortcuts_.join(a, b);
   }
 
-  // A graph this dense is small: list all free pairs.
+  // The graph is small if it is this dense: lists all free pairs.
   void add_exhaustively(Bond parent) {
     std::vector<std::pair<Site, Site>> free;
     for (std::uint32_t i = 0; i < choices_; ++i) {
@@ -425,10 +427,10 @@ constexpr std::array<std::string_view, 7> kRuleNames{"rewire",   "swap",    "add
                                                      "swap-any", "add-any", "imported"};
 constexpr std::size_t kBuildable = 6;  // all rules but "imported"
 constexpr std::array<std::string_view, 2> kParityNames{"checkerboard", "any"};
-constexpr int kAny = static_cast<int>(Rule::rewire_any);  // from here on
+constexpr int kAny = static_cast<int>(Rule::rewire_any);  // the first rule of parity `any`
 
-// The lattice's colours, but for sites that a shortcut joins to a site of their own colour: of each
-// such bond, in order, the second end gets the smallest colour from 2 on that none of its
+// The lattice's colours, except at sites that a shortcut joins to a site of their own colour: for
+// each such bond, in order, the second end gets the smallest colour from 2 on that none of its
 // neighbours has.
 Colouring lattice_colouring(const Graph& graph) {
   const Lattice& lattice = graph.lattice();
@@ -457,7 +459,7 @@ Colouring lattice_colouring(const Graph& graph) {
   return colouring;
 }
 
-// A graph of parity `any`: with every bond in its list.
+// A graph of parity `any`: every bond is in its list.
 Graph without_lattice(const GraphSpec& spec) {
   const Graph rewired(Lattice::make(spec.extents), rewired_bonds(spec), spec);
   Colouring colouring = lattice_colouring(rewired);
@@ -520,7 +522,7 @@ Graph build_graph(const GraphSpec& spec) {
   return Graph(Lattice::make(spec.extents), rewired_bonds(spec), spec);
 }
 
-// What the rules do to the degrees.
+// The effect of the rules on degrees.
 
 GraphMoments moments_of(const Graph& graph) {
   if (parity_of(graph.spec().rule) == Parity::any) {
@@ -550,7 +552,7 @@ GraphMoments moments_of(const Lattice& lattice, std::span<const RewiredBond> rew
   const auto regular = 2.0 * lattice.dim;
   GraphMoments moments{0, static_cast<double>(lattice.sites()) * regular * regular};
   // Calls f(site, change of its degree) for each end that left or reached a site. Counts the ends
-  // that reached one in moments.rewired_ends.
+  // that reached a site in moments.rewired_ends.
   const auto for_each_move = [&](const auto& f) {
     for (const RewiredBond& r : rewired) {
       const bool added = r.bond >= lattice.bonds();

@@ -1,5 +1,5 @@
-// The couplings of the bonds and the fields of the sites of a file, while it is read. Errors are
-// texts for the reader, which adds the name of the file and the line.
+// Collects the couplings of bonds and the fields of sites while a file is read. Errors are returned
+// as texts, to which the reader adds the name of the file and the line.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,10 @@
 
 namespace rewise {
 
-// A coupling or a field that an element of a file may have, perhaps by several attributes.
+// The coupling or field of one element of a file, which several attributes may give.
 class GivenWeight {
  public:
-  // "" if it is the first, or equal to the one before; else what is wrong.
+  // Returns "" for the first value, or one equal to the previous one; else the error.
   std::string give(const std::string& name, std::int32_t value);
   std::optional<std::int32_t> value() const { return value_; }
   void clear() { value_.reset(); }
@@ -27,23 +27,25 @@ class GivenWeight {
 
 class BondWeights {
  public:
-  // A new bond, in this line of the file.
+  // Adds a new bond in a line of the file.
   void add(std::optional<std::int32_t> value, std::uint64_t line);
   // The line of a bond.
   std::uint64_t line(std::size_t bond) const { return lines_[bond]; }
-  // Another value for a bond, by the name `bond`, which is merged with the first: "" if they agree.
+  // Adds another value of a bond that is merged with an earlier one. Returns "" if the values
+  // agree.
   std::string merge(std::size_t bond, std::optional<std::int32_t> value);
-  // The weights, one per bond; empty if no bond has one. Where all that are given are 1, the others
-  // are 1, too. Error(data) if only some bonds have a weight. `file`: for the error.
+  // Returns the weights, one per bond; empty if no bond has one. If all given weights are 1,
+  // missing ones are 1 too. Throws Error(data) if only some bonds have a weight. `file`: for the
+  // error.
   std::vector<std::int32_t> take(const std::string& file);
 
  private:
   std::size_t given_ = 0;
-  std::vector<std::int32_t> values_;  // [bonds], kMissing where there is none
+  std::vector<std::int32_t> values_;  // [bonds], kMissing if not given
   std::vector<std::uint64_t> lines_;  // [bonds]
 };
 
-// Graph::set_weights(), with the name of the file in its errors.
+// Graph::set_weights(); adds the name of the file to errors.
 void set_weights_of(const std::string& file, Graph& graph, std::vector<std::int32_t> bonds,
                     std::vector<std::int32_t> sites);
 

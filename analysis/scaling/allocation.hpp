@@ -59,11 +59,11 @@ struct Goal {
   double wanted = 0;
 };
 
-// The cheapest growth of one source with which every number reaches its wanted variance. Uses the
-// source's members, measurements and work, not its covariance or thermal share. If this would
-// exceed `most_work` in total, or the maximum of members, returns the growth that makes the largest
-// ratio variance / wanted smallest. `variance` of the result is that ratio. `exhausted`: nothing
-// can grow. Numbers of measurements are tried in one pass, in steps of a quarter.
+// The cheapest growth of one source with which every number reaches its goal. Uses the source's
+// members, measurements and work, not its covariance or thermal share. If this would exceed
+// `most_work` in total, or the maximum of members, returns the growth that minimises the largest
+// ratio variance / goal. `variance` of the result is that ratio. `exhausted`: nothing can grow.
+// Numbers of measurements are tried in one pass, in steps of a quarter.
 Allocation meet_goals(const ErrorSource& source, const std::vector<Goal>& goals, double most_work);
 
 }  // namespace rewise

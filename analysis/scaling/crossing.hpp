@@ -1,4 +1,4 @@
-// Where the curves of two sizes cross: U (Binder, Z. Phys. B 43, 119 (1981)) or sqrt(N) m^2.
+// Crossings of the curves of two sizes: U (Binder, Z. Phys. B 43, 119 (1981)) or sqrt(N) m^2.
 //
 // Both are larger for the larger size below Tc and smaller above, so the root sought is the one
 // where (larger - smaller) falls through zero. Curves are interpolated by Floater-Hormann
@@ -42,7 +42,7 @@ struct Crossing {
 Crossing find_crossing(const JackknifeCurve& first, const JackknifeCurve& second,
                        int observable = 0);
 
-// Where one curve falls through a known limit; its leave-one-out curves likewise.
+// Where one curve falls through a known limit; the same for its leave-one-out curves.
 Crossing crossing_with_limit(const JackknifeCurve& curve, double limit, int observable = 0);
 
 // Crossings of consecutive sizes (curves sorted by sites). All S(S-1)/2 pairs would add little

@@ -39,8 +39,8 @@ Eigen::ArrayXd temperature_grid(double low, double high, Eigen::Index count);
 // An observable as a function of averaged moments.
 using MomentFunction = std::function<double(const Moments&, double sites, double temperature)>;
 
-// How control variates are tested (controls_help): at each temperature, or once for a whole curve,
-// which stays smooth. A whole curve uses them if they help at half of its temperatures or more.
+// Control variates are tested (controls_help) at each temperature, or once for a whole curve, which
+// keeps it smooth. A whole curve uses them if they help at half of its temperatures or more.
 enum class ControlTest { curve, temperature };
 
 // Moments averaged over graphs (and corrected by the controls where these help), then f.

@@ -1,5 +1,5 @@
-// How Tc moves with p: shifts Tc(p) - Tc(0), local exponents between neighbouring p, and a power
-// law through all of them, each with the covariance that the common Tc(0) brings.
+// The dependence of Tc on p: shifts Tc(p) - Tc(0), local exponents between neighbouring p, and a
+// power law through all shifts. The covariance includes that of the common Tc(0).
 #pragma once
 
 #include <Eigen/Core>
@@ -37,7 +37,7 @@ struct PowerLaw {
   double chi2 = 0;
   int dof = 0;
   double q = 1;
-  bool ok = false;  // fewer than two shifts, or one that is not positive
+  bool ok = false;  // false: fewer than two shifts, or one that is not positive
 };
 PowerLaw fit_power_law(const Shifts& s);
 // Fits over the full range and over ranges without the smallest or largest p, each with at least 3

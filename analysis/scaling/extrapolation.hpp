@@ -67,7 +67,7 @@ struct CrossingFit {
   LinearFit fit;                  // parameters: limit, then one amplitude per observable
   Eigen::MatrixXd design;         // [used, parameters]
   Eigen::MatrixXd neglected;      // [used, used]: covariance of the next term, which is left out
-  std::vector<std::size_t> used;  // indices of the crossings that went in
+  std::vector<std::size_t> used;  // indices of the crossings in the fit
   double weight = 0;              // in the average over fits
 };
 
@@ -78,7 +78,7 @@ struct Extrapolation {
   double systematic = 0;
   double members = 0;             // degrees of freedom of the statistical error
   std::size_t chosen = 0;         // index in fits: the one of greatest weight
-  std::vector<CrossingFit> fits;  // by smallest size, those that could be made
+  std::vector<CrossingFit> fits;  // possible fits, by smallest size
   bool ok = false;                // false: too few crossings for the form, or none at all
 
   // The value with both errors, added in quadrature.
@@ -133,7 +133,7 @@ std::optional<double> next_term_ratio(const std::vector<Crossing>& crossings, in
 // 1D 2.1(18).
 double next_term_of_limit(int dim);
 
-// The height of one observable's crossings, extrapolated likewise: U -> U*.
+// The height of one observable's crossings, extrapolated in the same way: U -> U*.
 Extrapolation extrapolate_height(const std::vector<Crossing>& crossings, ScalingExponents e);
 
 // Standard deviation of a neglected term over the one before, at the smallest pair of a fit.

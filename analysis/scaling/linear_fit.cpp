@@ -10,7 +10,8 @@
 namespace rewise {
 namespace {
 
-// A correlation matrix with a worse condition than this has a point that repeats the others.
+// A correlation matrix with a worse condition has a point that duplicates information of the
+// others.
 constexpr double kLeastReciprocalCondition = 1e-11;
 
 }  // namespace

@@ -19,8 +19,8 @@ namespace {
 using Eigen::Index;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr Index kTemperatures = 61;     // grid on which C of a graph is computed
-constexpr double kEmpty = 1e-3;         // relative to the peak; a lower valley has no samples
+constexpr Index kTemperatures = 61;     // temperatures at which C of a graph is computed
+constexpr double kEmpty = 1e-3;         // relative to the peak; a lower valley contains no samples
 constexpr double kLeastBarrier = 0.1;   // between two peaks
 constexpr double kSure = 3, kSeen = 2;  // standard errors
 constexpr std::size_t kLeastSizes = 3;
@@ -251,8 +251,8 @@ SizeSeries of_sizes(const std::vector<const SizePeaks*>& sizes,
 
 double difference_error(Value a, Value b) { return std::hypot(a.error, b.error); }
 
-// First order: two peaks stay apart, the valley deepens, and the jump of the energy does not vanish
-// even if it falls as slowly as N^-1/4.
+// First order: two separate peaks remain, the valley deepens, and the jump of the energy does not
+// vanish even if it falls as slowly as N^-1/4.
 void find_order(const std::vector<const SizePeaks*>& sizes, PottsTransition& result) {
   const auto latent = of_sizes(
       sizes, [](const SizePeaks& s) -> std::optional<Value> { return estimate(s.latent_squared); });

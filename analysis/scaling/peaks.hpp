@@ -1,25 +1,26 @@
 // Transitions of Potts models, where U need not cross: from the peaks of C and chi and from the
 // histogram of the energy at equal weight of both phases, as functions of size.
 //
-// Of one graph of N sites with q states, from its density of states (multi_histogram.hpp):
+// Temperatures of one graph of N sites with q states, from its density of states
+// (multi_histogram.hpp):
 //
-//   T_C      where its C is largest. Of two phases with energies e_o < e_d, C is largest where both
-//            weigh the same, and N (e_d - e_o)^2 / (4 T^2) + O(1) there (Challa, Landau & Binder,
-//            Phys. Rev. B 34, 1841 (1986)): 4 T^2 C / N tends to the square of the latent heat,
-//            with corrections in 1/N, or to 0 where the transition is of second order.
-//   T_q      where the energies below <e> at T_C weigh q times as much as those above: each of q
-//            ordered phases weighs as much as the disordered one at a transition of first order, up
-//            to corrections that are exponentially small in L (Borgs & Janke, Phys. Rev. Lett. 68,
-//            1738 (1992)).
-//
-//   T_chi    where its chi = N (<m^2> - <|m|>^2)/T is largest.
+//   T_C      the maximum of C. If two phases with energies e_o < e_d coexist, C is largest where
+//            both have the same weight, and there C = N (e_d - e_o)^2 / (4 T^2) + O(1) (Challa,
+//            Landau & Binder, Phys. Rev. B 34, 1841 (1986)). So 4 T^2 C / N tends to the square of
+//            the latent heat, with corrections in 1/N, or to 0 if the transition is of second
+//            order.
+//   T_q      the temperature where the energies below <e> at T_C have q times the weight of those
+//            above: at a transition of first order each of the q ordered phases has the weight of
+//            the disordered one, up to corrections that are exponentially small in L (Borgs &
+//            Janke, Phys. Rev. Lett. 68, 1738 (1992)).
+//   T_chi    the maximum of chi = N (<m^2> - <|m|>^2)/T.
 //
 // T_q < T_C < T_chi are three points of one rounded transition, and their distance is its width.
 // The limit is where they meet (extrapolate_to_meeting).
 //
-// Every graph has its own transition temperature; averages of histograms are over graphs each at
-// its own T_C, since at one common temperature some would be ordered and some not, whatever the
-// order of the transition. All numbers of a graph are without the bias of short series to first
+// Every graph has its own transition temperature. Histograms are averaged over graphs, each at its
+// own T_C: at one common temperature some graphs would be ordered and some not, whatever the order
+// of the transition. All numbers of a graph are corrected for the bias of short series to first
 // order (by leaving out blocks of its replicas). Errors: jackknife over graphs.
 #pragma once
 
@@ -38,7 +39,7 @@ struct EnergyGrid {
   double width = 0;       // of the Gaussian that smooths them: a quarter of a usual phase's
   double states = 2;      // q
 };
-// Of `sites` sites with `bonds_per_site` bonds each around a temperature.
+// For `sites` sites with `bonds_per_site` bonds each, around a temperature.
 EnergyGrid energy_grid(double sites, double bonds_per_site, double temperature, double states);
 
 // One graph.
@@ -50,11 +51,10 @@ struct GraphPeaks {
   Eigen::ArrayXd histogram;                      // [K], density of the energy per site at T_C
   bool outside = false;  // a temperature lies beyond the window and was moved to its edge
 };
-// Between the histogram's temperatures; needs blocks.
+// Searches between the temperatures of the histogram. Needs blocks.
 GraphPeaks peaks_of_graph(const MultiHistogram& graph, const EnergyGrid& grid);
 
-// The maximum of a curve that is known on a grid, by a parabola through the highest point and its
-// neighbours.
+// The maximum of a curve on a grid, by a parabola through the highest point and its neighbours.
 struct Peak {
   bool inside = false;  // false: the highest point is the first or the last; the rest is that point
   Jackknifed temperature, height;
@@ -67,13 +67,13 @@ struct SizePeaks {
   bool usable = true;         // in equilibrium
   double outside = 0;         // share of graphs whose temperatures lie beyond the window
   Peak heat, susceptibility;  // of the averages over graphs
-  // Means of the graphs' own.
+  // Means over the graphs' own values.
   Jackknifed heat_temperature, weights_temperature, chi_temperature, latent_squared;
   Eigen::ArrayXd histogram, histogram_error;  // [K], mean over graphs
-  // Of the two highest maxima with the deepest valley between them.
+  // The two highest maxima with the deepest valley between them.
   bool two_peaks = false;          // the valley is 3 errors and 10% deep
   Jackknifed ordered, disordered;  // energies
-  Jackknifed barrier;  // ln of the lower peak over the valley, 0 where there is one peak
+  Jackknifed barrier;              // ln of the lower peak over the valley, 0 if there is one peak
 };
 SizePeaks peaks_of_size(int sample, const JackknifeCurve& heat,
                         const JackknifeCurve& susceptibility, const std::vector<GraphPeaks>& graphs,
@@ -83,14 +83,15 @@ SizePeaks peaks_of_size(int sample, const JackknifeCurve& heat,
 struct SizeFit {
   std::string quantity;  // "latent", "distance"
   double exponent = 1;
-  std::size_t first = 0;  // of the sizes given
+  std::size_t first = 0;  // first of the given sizes that is used
   Value limit, amplitude;
   double chi2 = 0;
   int dof = 0;
   double q = 0;
   bool ok = false;  // Q >= 0.01 with a degree of freedom left
 };
-// With as many of the largest sizes as fit, three at least. Values without error are left out.
+// Uses as many of the largest sizes as the form fits, at least three. Values without error are left
+// out.
 SizeFit fit_sizes(const std::string& quantity, const std::vector<double>& sites,
                   const std::vector<Value>& values, double exponent);
 
@@ -100,17 +101,17 @@ struct MeetingFit {
   std::string quantity;  // "specific_heat", "susceptibility"
   std::size_t first = 0;
   Value limit;            // statistical error
-  double systematic = 0;  // what the neglected terms may add
+  double systematic = 0;  // from the neglected terms
   double slope = 0;
   double chi2 = 0;
   int dof = 0;
   double q = 0;
-  bool ok = false;  // Q >= 0.01; two sizes alone cannot be tested
+  bool ok = false;  // Q >= 0.01; a fit of only two sizes cannot be tested
 };
-// The temperature where T_X and T_q meet with growing size. Both are rounded by the same law, so
-// that they lie on a straight line in their difference, the width. The exponent of that law need
-// not be known: it is N^-1 where two phases coexist, N^-(1/nu d) at a transition of second order,
-// N^-1/2 in mean field without a barrier, and lies in between where one crosses over to another.
+// The common limit of T_X and T_q for growing size. Both are rounded by the same law, so they lie
+// on a straight line as functions of their difference, the width. The exponent of that law is not
+// needed: it is N^-1 if two phases coexist, N^-(1/nu d) at a transition of second order, N^-1/2 in
+// mean field without a barrier, and between these values in a crossover.
 //
 // Other corrections bend the line; on rewired lattices mainly the small number of shortcuts of
 // small sizes. The next terms, w^2 and w^3, have normal priors of mean 0. At the smallest size that
@@ -134,15 +135,16 @@ enum class Order { first, second, undecided };
 
 struct PottsTransition {
   Order order = Order::undecided;
-  Value latent_heat{0, 0};       // e_d - e_o as N grows; first order alone
-  double latent_systematic = 0;  // its distance to that between the peaks of the histogram
-  double latent_below = 0;       // unless first: at 2 standard errors, by the form 1/N
-  std::string order_reason;      // in words
+  Value latent_heat{0, 0};       // limit of e_d - e_o for large N; only for first order
+  double latent_systematic = 0;  // its difference from the jump between the peaks of the histogram
+  double latent_below = 0;   // upper bound (2 standard errors, form 1/N) unless the order is first
+  std::string order_reason;  // in words
 
   bool found = false;
-  Value temperature;      // statistical error
-  double systematic = 0;  // of the neglected terms, and how far the other fit lies off beyond noise
-  std::size_t chosen = 0;            // in fits
+  Value temperature;  // statistical error
+  // Of the neglected terms, and the difference of the other fit beyond noise.
+  double systematic = 0;
+  std::size_t chosen = 0;            // index in fits
   std::vector<MeetingFit> fits;      // of T_chi and of T_C
   std::vector<std::string> reasons;  // why there is no temperature
 };

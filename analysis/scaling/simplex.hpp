@@ -14,7 +14,7 @@ struct Minimum {
 };
 
 // `step` [k]: size of the first simplex. Ends when the values agree to `tolerance` (relative) and
-// the simplex has shrunk to sqrt(tolerance) of `step`; restarted once from its end.
+// the simplex has shrunk to sqrt(tolerance) of `step`; then restarts once from the result.
 Minimum minimise(const std::function<double(const Eigen::VectorXd&)>& f,
                  const Eigen::VectorXd& start, const Eigen::VectorXd& step,
                  double tolerance = 1e-10, int most_evaluations = 4000);

@@ -15,7 +15,7 @@ double bond_stays(const TreeRule& rule) {
   return rule.rewire ? (1 - rule.p / 2) * (1 - rule.p / 2) : 1;
 }
 
-// What one shortcut passes on.
+// The mean transmission of one shortcut (squared for the spin glass).
 double transmission(const TreeRule& rule, double beta) {
   return rule.is_glass() ? rule.shortcuts.mean_tanh_square(beta) : rule.shortcuts.mean_tanh(beta);
 }

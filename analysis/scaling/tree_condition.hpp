@@ -61,21 +61,21 @@ struct BareAverages {
 // with e the mean of s_i s_j over bonds.
 enum class TreeForm { whole, small_p };
 
-// lambda.
+// The largest eigenvalue lambda.
 double tree_eigenvalue(const TreeRule& rule, double beta, const BareAverages& x,
                        TreeForm form = TreeForm::whole);
 
-// One dimension, exactly: chains are cut where bonds are removed.
+// Exact averages in one dimension, where removed bonds cut the chain.
 BareAverages bare_chain(const TreeRule& rule, double beta);
-// Where lambda of the chain is 1, exactly; p > 0.
+// The temperature at which lambda of the chain is 1, exactly; p > 0.
 double chain_tc(const TreeRule& rule);
 
 // Correlation length of a bare lattice from its X_MM, by the amplitudes of the regular lattice
 // (one dimension: exact; d = 2: exact; 3: Butera & Comi, Phys. Rev. B 56, 8212 (1997); 4: mean
 // field). This is precise enough to choose the size of a bare lattice.
 double bare_correlation_length(int dim, double mm);
-// X_MM of the regular lattice at T from the same amplitudes: only the leading power, as a guess.
-// Of the spin glass: a guess from measured amplitudes.
+// X_MM of the regular lattice at T from the same amplitudes: only the leading power, as an
+// estimate. For the spin glass: an estimate from measured amplitudes.
 double regular_mm(int dim, double temperature, TreeOrder order = TreeOrder::ferromagnet);
 
 // Upper bound 4 exp(-ratio) of the relative finite-size effect on lambda, for a lattice of L =
@@ -106,7 +106,7 @@ struct TreeRoot {
   double size = 0;            // <M^2>/N at Tc
   Value lambda_error;         // of ln lambda at Tc: 0 with its error
   std::vector<Value> lambda;  // [T] lambda with its error
-  // What the errors come from, with one bare lattice left out: sample 0.
+  // Jackknife samples behind the errors, one bare lattice left out at a time (sample 0).
   std::vector<double> temperature;  // [T]
   Jackknifed tc_samples;
   std::vector<Jackknifed> lambda_samples;  // [T]

@@ -129,7 +129,7 @@ void check_series(RealSeriesRef series) {
 
 namespace {
 
-// Modifies the series.
+// Subtracts the mean from the series.
 GammaResult gamma_of(RealSeries& centred, std::span<const Eigen::Index> starts, double most,
                      double s) {
   check_series(centred);

@@ -32,9 +32,9 @@ struct GammaResult {
 
 inline constexpr double kWindowS = 1.5;
 
-// All replicas must have the same length (they do in a task). A constant series has tau = 1/2 and
-// no error. Needs 2 times; `s` is Wolff's S, the assumed ratio tau/tau_int, 1 to 2.
-// Subtracts the mean from the series in place: pass it by std::move if it is not needed any more.
+// All replicas must have the same length, at least 2 times. A constant series has tau = 1/2 and no
+// error. `s` is Wolff's S, the assumed ratio tau/tau_int, 1 to 2. The mean is subtracted from the
+// series in place: pass it by std::move if it is not needed any more.
 GammaResult gamma_method(RealSeries series, double s = kWindowS);
 
 // The same for an interrupted series that consists of several parts. `starts`, ascending from 0,

@@ -35,8 +35,8 @@ bool enough_graphs(const ControlVariates& controls);
 inline constexpr double kControlLevel = 0.01;
 
 // Corrected column means of `rows` [graph, k], untested. Controls that do not vary (p = 0, or the
-// rule `swap`, which keeps every degree) are left out; with fewer than 4 (controls + 1) graphs the
-// plain means come back.
+// rule `swap`, which keeps every degree) are left out. With fewer than 4 (controls + 1) graphs the
+// result is the plain means.
 Eigen::VectorXd controlled_mean(const Eigen::ArrayXXd& rows, const ControlVariates& controls);
 
 // controlled_mean without graph i, for every i: [graph, k]. O(graphs), unless a single graph

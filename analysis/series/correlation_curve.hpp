@@ -37,15 +37,14 @@ Value time_to_level(const Eigen::ArrayXd& x, const Eigen::ArrayXXd& rows, double
 Value first_time_at_level(const Eigen::ArrayXd& x, const Eigen::ArrayXXd& rows, double level,
                           Eigen::Index members);
 
-// rho(t) at the given lags about the mean of all replicas, sum over replicas of the products over
-// that of the squares; errors by jackknife over groups of `members` replicas, as those of
+// rho(t) at the given lags about the mean of all replicas: the sum over replicas of the products
+// divided by that of the squares. Errors by jackknife over groups of `members` replicas, as in
 // mean_over_groups(). `lags` ascending, below the series' length. A constant series has rho = 0
-// without error.
-// Cost: replicas x times x lags.
+// without error. Cost: replicas x times x lags.
 MeanCurve autocorrelation_curve(RealSeriesRef series, const std::vector<Eigen::Index>& lags,
                                 Eigen::Index members);
 
-// The error, likewise, of 1/2 and the sum of rho(1) .. rho(window); NaN for one replica.
+// The error of 1/2 + rho(1) + .. + rho(window), computed in the same way; NaN for one replica.
 double tau_error(RealSeriesRef series, Eigen::Index window, Eigen::Index members);
 
 }  // namespace rewise

@@ -81,7 +81,8 @@ EquilibriumTime equilibrium_time(const Eigen::ArrayXd& x, const Eigen::ArrayXXd&
     times.push_back(w.start[std::min(at, w.start.size() - 1)]);
   }
   const Eigen::Map<const Eigen::ArrayXd> t(times.data(), kBootstraps);
-  // A point's own spacing is an error too: the time lies between it and the point before.
+  // The spacing of the points adds to the error: the time lies between this point and the one
+  // before.
   const double spacing = w.start[first] - result.last;
   result.time.error =
       std::sqrt((t - t.mean()).square().sum() / (kBootstraps - 1) + spacing * spacing / 12);

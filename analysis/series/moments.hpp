@@ -1,5 +1,5 @@
-// From integer sums to e, |m|, m^2, m^4, and from those to C, chi and Binder's U (J = 1,
-// k_B = 1, everything per site).
+// Computes e, |m|, m^2, m^4 from integer sums, and from those C, chi and Binder's U (J = 1, k_B =
+// 1, everything per site).
 //
 //   e = -bond sum / N,  m = M / N (Potts: M = q N_max - N, m = M / (N (q - 1)))
 //   C = N (<e^2> - <e>^2) / T^2,  chi = N (<m^2> - <|m|>^2) / T
@@ -52,14 +52,14 @@ Moments with_squares(Moments m);
 // not used as pairs if there are four blocks or more.
 double mean_pair(const Eigen::ArrayXd& x, bool in_time = false);
 
-// Averages over times and replicas. `pair_of_m2`: <m^2>^2 as the pairs are, from a product of
+// Averages over times and replicas. `pair_of_m2`: receives <m^2>^2, like the pairs from products of
 // averages of different replicas.
 Moments mean_moments(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
                      const SampleUnits& units, double* pair_of_m2 = nullptr);
 
-// One row per replica (its time average), or per block of times of a replica where there are few
-// replicas: [replicas * blocks_per_replica, moment], blocks of one replica adjacent. Pairs are
-// squares of the row's own averages.
+// One row per replica (its time average), or per block of times of a replica if there are few
+// replicas: [replicas * blocks_per_replica, moment]; the blocks of one replica are adjacent. Pairs
+// are squares of the row's own averages.
 MomentRows block_moments(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
                          const SampleUnits& units, Eigen::Index blocks_per_replica = 1);
 

@@ -34,9 +34,9 @@ struct EnergyLevels {
 
 class MultiHistogram {
  public:
-  // The series of one temperature. `inefficiency` = g_k = 2 tau_int (of the energy, say), at least
-  // 1: samples count as N_k/g_k when temperatures are weighed against each other. Leave it 1 where
-  // all tau are alike.
+  // The series of one temperature. `inefficiency` = g_k = 2 tau_int (for example of the energy), at
+  // least 1: samples count as N_k/g_k when temperatures are weighted against each other. Use 1 if
+  // all tau are similar.
   struct Input {
     double beta;
     IntSeriesRef bond_sums;           // [time, replica]
@@ -44,21 +44,21 @@ class MultiHistogram {
     double inefficiency = 1;
   };
 
-  // `blocks`: equal parts of the samples that can be left out one by one, for a jackknife within
-  // one graph: replica r of every temperature belongs to block r*blocks/replicas; where there are
-  // fewer replicas than blocks, each replica is cut into blocks/replicas (rounded down) stretches
-  // of time. 0: none, which is cheaper.
+  // `blocks`: number of equal parts of the samples that can be left out one by one, for a jackknife
+  // within one graph. Replica r of every temperature belongs to block r*blocks/replicas. If there
+  // are fewer replicas than blocks, each replica is cut into blocks/replicas (rounded down)
+  // stretches of time. 0: no blocks, which is cheaper.
   MultiHistogram(std::span<const Input> inputs, const SampleUnits& units, Eigen::Index blocks = 0);
 
   // Thermal averages at beta, with plain squares instead of pairs. Reliable only if
   // effective_samples is large enough.
   Moments moments(double beta) const { return moments(all_, beta); }
 
-  // The same with one block left out, free energies solved anew.
+  // The same without one block, with free energies solved again.
   Moments moments_without(Eigen::Index block, double beta) const;
 
-  // Thermal averages at beta without the bias of short series to first order, by leaving out the
-  // blocks in turn: its pairs, too, so that C and chi have none. Needs blocks.
+  // Thermal averages at beta without the bias of short series to first order, by leaving out each
+  // block once. The pairs are corrected too, so that C and chi have no such bias. Needs blocks.
   Moments unbiased_moments(double beta) const;
 
   EnergyLevels levels() const { return levels(all_); }
@@ -79,7 +79,7 @@ class MultiHistogram {
   bool converged() const { return converged_; }
 
  private:
-  // A set of samples and what follows from it.
+  // A set of samples and its derived quantities.
   struct State {
     HistogramSums sums;
     Eigen::ArrayXd free_energy;    // [temperature]

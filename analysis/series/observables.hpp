@@ -26,8 +26,8 @@ std::span<const Observable> observables();
 // The index in observables(); Error(internal) for an unknown name.
 std::size_t observable(std::string_view name);
 
-// All of them of one graph, [observables()]: jackknife over the rows of block_moments. With one
-// row every error is NaN. (The jackknife's correction of C and chi over replicas is that of
+// All observables of one graph, [observables()]: jackknife over the rows of block_moments. With one
+// row every error is NaN. (The jackknife's correction of C and chi over replicas equals that of
 // products of different replicas.)
 std::vector<Value> observables_of_graph(const MomentRows& rows, double sites, double temperature);
 

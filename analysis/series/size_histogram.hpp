@@ -25,25 +25,25 @@ struct SizeHistogram {
   Eigen::ArrayXd density, error;  // [bin] share of the bin per whole number
 };
 
-// `counts` [member, bin], all members with equal totals; as many in a row as `group` belong
-// together (mean_over_groups).
+// `counts` [member, bin], all members with equal totals. Each `group` consecutive members are one
+// group (mean_over_groups).
 SizeHistogram size_histogram(const std::vector<std::uint64_t>& borders,
                              const Eigen::ArrayXXd& counts, Eigen::Index group = 1);
 
 struct SizeLaw {
   Value exponent;  // a
   double amplitude = 0;
-  double from = 0, to = 0;  // the numbers fitted
+  double from = 0, to = 0;  // range of the fitted numbers
   int bins = 0;
   double chi2 = 0;
   int dof = 0;
   double q = 1;
-  bool ok = false;  // fewer than 3 bins with counts, or too few members for their covariance
+  bool ok = false;  // false: fewer than 3 bins with counts, or too few members for their covariance
 };
 
-// Generalised least squares of ln(share) against ln(sum of s^-a over the bin), over the bins that
-// lie inside from..to and in which every tenth member at least has a count; the covariance is that
-// of the members, its inverse corrected for their number (Hartlap, Simon & Schneider, Astron.
+// Generalised least squares of ln(share) against ln(sum of s^-a over the bin). Uses the bins inside
+// from..to in which at least a tenth of the members have a count. The covariance is that of the
+// members; its inverse is corrected for their number (Hartlap, Simon & Schneider, Astron.
 // Astrophys. 464, 399 (2007)). Needs 4 members per bin.
 SizeLaw fit_size_law(const std::vector<std::uint64_t>& borders, const Eigen::ArrayXXd& counts,
                      double from, double to);

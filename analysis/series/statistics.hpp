@@ -1,4 +1,4 @@
-// A number with its error, how it is printed, and the comparison of two of them.
+// A number with its error, its printed form, and the comparison of two such numbers.
 #pragma once
 
 #include <Eigen/Core>
@@ -14,9 +14,9 @@ struct Value {
   double error = 0;
 };
 
-// "2.3772(4)": the error in units of the last digit shown, with one digit, or two where the first
-// is a 1 ("2.37724(13)"). Where the error reaches over the decimal point it is written in full
-// ("1234.5(1.2)", "1230(20)"). Values from 1e6 on and below 1e-3 carry an exponent ("1.30(2)e-7").
+// "2.3772(4)": the error in units of the last digit shown, with one digit, or two if the first is a
+// 1 ("2.37724(13)"). An error that extends beyond the decimal point is written in full
+// ("1234.5(1.2)", "1230(20)"). Values from 1e6 on and below 1e-3 have an exponent ("1.30(2)e-7").
 // Exact values end in "(0)", unknown errors in "(nan)".
 std::string format_value(Value v);
 
@@ -31,7 +31,7 @@ struct Agreement {
   Value difference;    // second minus first
   double z = 0;        // difference over its error; 0 where both are exact and equal
   double p_value = 1;  // two-sided
-  bool agree = true;   // p_value >= the level asked for
+  bool agree = true;   // p_value >= the requested level
 };
 
 // 6.3e-5 is |z| = 4 in the normal distribution.

@@ -1,4 +1,4 @@
-// How the bitlattice engine is built, and its estimates of memory and time.
+// The factory of the bitlattice engine, and its estimates of memory and time.
 #include "src/engine/factory.hpp"
 
 #include "src/bitlattice/shared.hpp"

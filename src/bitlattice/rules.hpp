@@ -1,5 +1,5 @@
-// The address rules of the bitlattice engine: which random digit decides what. CPU and CUDA code,
-// vectorised or not, follow these rules and therefore make the same moves.
+// The addresses of the random digits of the bitlattice engine. CPU and CUDA code, vectorised or
+// not, follow these rules and therefore make the same moves.
 //
 // A local update visits colour 0, then colour 1. A site of degree 2d with D disagreeing neighbours
 // has s h = 2d - 2D. Metropolis accepts D >= d without a draw, and D < d if the site's uniform
@@ -44,7 +44,7 @@ RW_HD std::uint32_t item_of(std::uint32_t group, int colour) {
   return 2 * group + static_cast<std::uint32_t>(colour);
 }
 
-// What all sites share in one sweep of one system.
+// The data common to all sites in one sweep of one system.
 struct Draws {
   PhiloxUpdate update;
   PhiloxCall call[kCalls];

@@ -1,5 +1,5 @@
-// The bitlattice engine over several ranks. Each rank has a slab of every system (slab.hpp); rank 0
-// has the engine, which is used as any other. The trajectory is that of the engine in one process.
+// The bitlattice engine over several ranks. Each rank has a slab of every system (slab.hpp). Rank 0
+// has the engine, which is used like any other. The trajectory equals that in one process.
 #pragma once
 
 #include "src/bitlattice/bitlattice.hpp"

@@ -1,8 +1,7 @@
 // A slab on a CUDA device, with two streams. Half-sweep h, of one colour:
 //
 //   urgent stream   waits for the inner planes of h - 1; updates the outer planes and exchanges
-//   them
-//                   with the neighbours (engine/device_mail.hpp), which fills the halo
+//                   them with the neighbours (engine/device_mail.hpp), which fills the halo
 //   main stream     waits for the outer planes of h - 1; updates the inner planes
 //
 // So the exchange is hidden if the inner planes take longer than the outer planes and messages,
@@ -47,7 +46,7 @@ class CudaSlab final : public Slab {
  private:
   void use() const { check_cuda(cudaSetDevice(device_), "choosing the device"); }
   std::uint32_t* system(std::size_t who) { return spins_.data() + who * layout_.words(); }
-  // Of a colour of a system, in spins_.
+  // Index of a colour of a system in spins_.
   std::size_t place(std::size_t who, int colour) const {
     return who * layout_.words() + (colour == 0 ? 0 : layout_.colour_words());
   }

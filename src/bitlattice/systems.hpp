@@ -1,4 +1,4 @@
-// What the systems of a bitlattice engine share on every device: the thresholds of their
+// The data common to the systems of a bitlattice engine on every device: the thresholds of their
 // temperatures, their initial spins and their draws.
 #pragma once
 

@@ -25,7 +25,7 @@ class BytespinEngine : public EngineBase {
 
   const Plan plan_;
   const std::size_t systems_;       // T * R
-  std::vector<SweepPlace> places_;  // [T * R] within the step after ahead_
+  std::vector<SweepPlace> places_;  // [T * R] progress within the step after ahead_
 
   void check_spins(Bytes spins) const final;
   std::vector<std::uint64_t> save_sums() const override;

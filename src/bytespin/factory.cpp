@@ -1,4 +1,4 @@
-// How the bytespin engine is built, and its estimates of memory and time.
+// The factory of the bytespin engine, and its estimates of memory and time.
 #include "src/engine/factory.hpp"
 
 #include <algorithm>

@@ -113,7 +113,7 @@ std::vector<MethodChoice> choices(const std::map<std::string, std::vector<std::s
     all.push_back({ClusterUpdate::wolff, std::string(to_string(methods.wolff)), methods});
   }
   const std::uint32_t tile = tile_of({{kTile, list(kTile).front()}});
-  LabelMethod tiled{};  // that the tile is for: the first that has tiles
+  LabelMethod tiled{};  // the first tiled method: the tile is checked for it
   for (const std::string& word : list(kLabel)) {
     BytespinMethods methods;
     methods.label = parse_label_method(word, kLabel);

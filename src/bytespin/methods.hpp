@@ -32,17 +32,17 @@ struct BytespinMethods {
 std::string_view to_string(WolffMethod method);
 // "" means automatic. Throws Error(usage) for an unknown word and names the nearest one.
 WolffMethod parse_wolff_method(std::string_view word, std::string_view origin);
-// What differs between the methods; all of them work for Ising and Potts. Some need a CUDA device,
-// and these cannot share a system among devices.
+// Whether a CPU version exists; all methods work for Ising and Potts. Methods for CUDA only cannot
+// share a system among devices.
 bool has_cpu(WolffMethod method);
-// Their names: "frontier, ccl", for messages and --help.
+// Names of the methods for messages and --help: "frontier, ccl".
 std::string wolff_methods(bool cpu, bool cuda_alone, std::string_view between = ", ");
 
 namespace bytespin {
 
 extern const MethodSet kMethods;
 
-// EngineFactory::why_no_team.
+// Implements EngineFactory::why_no_team.
 std::string why_no_team(std::span<const std::uint32_t> extents, ClusterUpdate cluster,
                         const std::any& methods);
 

@@ -1,5 +1,5 @@
-// What all systems of a bytespin engine share: the graph with the slots of its bonds (rules.hpp)
-// and the tables of every temperature.
+// The data common to all systems of a bytespin engine: the graph with the slots of its bonds
+// (rules.hpp) and the tables of every temperature.
 #pragma once
 
 #include <cstdint>

@@ -119,9 +119,8 @@ std::vector<LabelPair> BytespinShare::unite(std::vector<LabelPair> edges) {
       transport_.broadcast(std::vector<std::uint8_t>(told.begin(), told.end())));
 }
 
-// After the lists have been exchanged both ranks of a bond know its ends. Each pass then sends a
-// label for each pair of labels, both ways. A label's entry here is a cluster's label in this slab,
-// so that analysis takes one step.
+// First both ranks of a bond exchange the labels of its ends. Each pass then sends one label per
+// pair in either direction. `least` maps each label of this slab to the smallest label met so far.
 std::vector<LabelPair> BytespinShare::relax(std::vector<std::vector<LabelPair>> edges) {
   const auto ranks = static_cast<std::size_t>(transport_.size());
   std::vector<std::uint64_t> go(ranks), come(ranks);

@@ -1,7 +1,7 @@
 // The subdomain of a rank when ranks share the systems of a bytespin engine (shared.hpp): whole
-// planes of the slowest extent (a slab). This file has what follows from the graph alone and what
-// is equal on every device: which sites are exchanged, which rewired bonds join slabs, and how
-// clusters of several slabs are united and summed.
+// planes of the slowest extent (a slab). This file contains the parts that depend on the graph only
+// and are equal on every device: the sites that are exchanged, the rewired bonds that join slabs,
+// and the union and sums of clusters of several slabs.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@
 
 namespace rewise::bytespin {
 
-// Message tags of planes sent to the next and previous rank, of far ends, of labels likewise, and
-// of the graph.
+// Message tags of planes sent to the next and previous rank, of far ends, of the labels of both,
+// and of the graph.
 inline constexpr int kToAfter = distributed::kFirstTag, kToBefore = distributed::kFirstTag + 1,
                      kFar = distributed::kFirstTag + 2, kLabels = distributed::kFirstTag + 3,
                      kFarLabels = distributed::kFirstTag + 4, kEdges = distributed::kFirstTag + 5,

@@ -707,7 +707,7 @@ void CudaShare::add_parts(std::uint64_t who, std::uint32_t update) {
   launch_clear_table(parts_lists_, {table_.data()}, urgent_.get());
 }
 
-// For all systems, after the stream's current work.
+// Queues the sizes for all systems, after the stream's current work.
 void CudaShare::size_parts(std::uint32_t update) {
   urgent_follows();
   for (std::uint64_t who = 0; who < systems_; ++who) {

@@ -310,7 +310,7 @@ void send_bonds(const Graph& graph, Transport& transport) {
   }
 }
 
-// Receives all messages even if memory runs out, so that rank 0 can be told of the error.
+// Receives all messages even if memory runs out, so that rank 0 can receive the error afterwards.
 std::vector<RewiredBond> receive_bonds(Transport& transport) {
   std::vector<RewiredBond> all, some(kBondsAtOnce);
   bool fits = true;

@@ -17,7 +17,7 @@ struct DevicePart {
   std::uint32_t parts = 1;
   bool overlaps = false;  // blocks of items may go beyond the part
 
-  // Of `items` consecutive items, those of this part: [begin, end). items < 2^32, or 2^48 for few
+  // Range [begin, end) of this part among `items` consecutive items. items < 2^32, or 2^48 for few
   // parts.
   std::uint64_t begin(std::uint64_t items) const { return items * index / count; }
   std::uint64_t end(std::uint64_t items) const {
@@ -40,7 +40,7 @@ struct DevicePart {
 struct SystemBlocks {
   FastDiv per_system;
   std::uint32_t systems;
-  std::uint32_t first;  // of the part's blocks, among those of the whole system
+  std::uint32_t first;  // first block of the part, numbered in the whole system
 
   // A part of the `blocks` of each system; may be empty.
   SystemBlocks(std::uint64_t blocks, std::uint32_t system_count, const DevicePart& part = {})

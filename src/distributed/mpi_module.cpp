@@ -30,7 +30,7 @@ void in_pieces(Byte* bytes, unsigned long long count, const F& post) {
 bool start(int* rank, int* size) {
   int there = 0;
   MPI_Initialized(&there);
-  // One thread calls MPI, others compute.
+  // Only one thread calls MPI; other threads compute.
   int level = 0;
   if (there == 0 && MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &level) != MPI_SUCCESS) {
     return false;
@@ -61,7 +61,7 @@ bool done() {
   return flag != 0;
 }
 
-// Of the library loaded at run time, not of the one used for compilation.
+// Tests the library loaded at run time, not the one used for compilation.
 bool takes_device_memory() {
 #if defined(MPIX_CUDA_AWARE_SUPPORT)
   return MPIX_Query_cuda_support() == 1;

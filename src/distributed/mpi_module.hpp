@@ -5,21 +5,21 @@
 namespace rewise::distributed {
 
 struct MpiModule {
-  // MPI_Init; whether it went well.
+  // Calls MPI_Init. Returns whether it succeeded.
   bool (*start)(int* rank, int* size);
   void (*post_send)(int to, int tag, const void* bytes, unsigned long long count);
   void (*post_receive)(int from, int tag, void* bytes, unsigned long long count);
-  bool (*done)();  // whether all that was posted is done
-  // Whether messages may lie in the memory of CUDA devices, as far as the library tells.
+  bool (*done)();  // whether all posted messages have completed
+  // Whether messages may be in the memory of CUDA devices, according to the library.
   bool (*takes_device_memory)();
   void (*abort)(int status);
   void (*finish)();  // MPI_Finalize
 };
 
-// The symbol of a function without arguments that returns a `const MpiModule*`. Change its number
-// with the struct.
+// The symbol of a function without arguments that returns a `const MpiModule*`. Increase its number
+// when the struct changes.
 inline constexpr const char* kMpiModuleSymbol = "rewise_mpi_module_2";
-// The file, beside the program or in ../lib/rewise from there.
+// Name of the module's file, beside the program or in ../lib/rewise relative to it.
 inline constexpr const char* kMpiModuleFile = "rewise_mpi.so";
 
 }  // namespace rewise::distributed

@@ -54,7 +54,7 @@ class ThreadRanks::RankTransport final : public Transport {
   }
 
   void wait() override {
-    // Nothing remains posted, also after an error.
+    // Clears the list, also after an error.
     for (const Awaited& awaited : std::exchange(awaited_, {})) {
       std::unique_lock lock(post_.mutex);
       // Spin first: a message often arrives sooner than a sleeping thread wakes up.

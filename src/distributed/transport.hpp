@@ -1,10 +1,10 @@
 // Message passing between the ranks that share a lattice, implemented by threads of one process
 // (threads.hpp) and by MPI (mpi.hpp).
 //
-// Messages between two ranks with the same tag arrive in the order in which they were posted; a
-// receive must have the length of its message. Posting does not block, and buffers must not change
-// until wait(). All ranks make collective calls (broadcast, sum, gather, barrier) in the same order
-// and with nothing posted. Only one thread of a rank may call at a time.
+// Messages between two ranks with the same tag arrive in the order in which they were posted. The
+// length of a receive must equal that of its message. Posting does not block; buffers must not
+// change until wait(). All ranks make collective calls (broadcast, sum, gather, barrier) in the
+// same order and with no messages posted. Only one thread of a rank may call at a time.
 //
 // If a message cannot arrive, the call throws Error or the process ends.
 #pragma once
@@ -28,7 +28,7 @@ enum class DeviceRoute : std::uint8_t {
   host,       // copies through memory of the host
 };
 
-// An error that all ranks throw in the same call, with nothing posted; rank 0 reports it.
+// An error that all ranks throw in the same call, with no messages posted; rank 0 reports it.
 class ErrorOfAll : public Error {
  public:
   using Error::Error;

@@ -48,8 +48,8 @@ constexpr MergeMethod merge_method(LabelMethod method) {
   return static_cast<MergeMethod>((static_cast<int>(method) - 3) % 2);
 }
 
-// What differs between the methods. All of them label Ising and Potts configurations, on CPU and
-// CUDA.
+// Properties that differ between the methods. All methods label Ising and Potts configurations, on
+// CPU and CUDA.
 struct LabelTraits {
   std::string_view name;
   bool whole;  // labels the whole lattice at once; false: a TILE+MERGE method

@@ -34,9 +34,8 @@ struct PlainSizes {
 // whether the cluster flips, and sums their sizes. On return the runs' parents are cluster numbers.
 // Returns the number of clusters.
 //   Draws   std::uint64_t operator()(first): random bits of the 64 sites from `first` on
-//   Flip    void operator()(first, bits, count): flips the sites of the set bits among `count`
-//   sites
-//           from `first` on; called in site order
+//   Flip    void operator()(first, bits, count): flips the sites of the set bits among the `count`
+//           sites from `first` on; called in site order
 //   Before  Size operator()(site): the total size of all sites before it
 template <class Size, class Draws, class Flip, class Before = PlainSizes>
 HWY_INLINE std::uint32_t flip_runs(const RunTable& runs, const ClusterFlips<Size>& clusters,

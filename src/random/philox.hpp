@@ -1,13 +1,12 @@
 // Philox4x32-7: counter-based random numbers (Salmon, Moraes, Dror & Shaw, SC11; Random123).
 //
-// Randomness in rewise is an address, not a stream: a draw is a pure function of
+// Every draw has an address: it is a pure function of
 //     key     = the run seed (64 bit)
 //     counter = (item, lane, step, stream)
-// so nothing depends on the order of evaluation, on threads or on the device. `item` is a site, a
-// slot, a bond or a replica; `lane` packs the word group (or system) and the number of the draw;
-// `step` counts updates. Seven rounds are the fewest that pass BigCrush. Bits 32.. of an item
-// larger than 32 bit travel in the upper bits of the stream word, so that bond ids up to 2^40 are
-// distinct.
+// so it does not depend on the order of evaluation, on threads or on the device. `item` is a site,
+// a slot, a bond or a replica; `lane` packs the word group (or system) and the number of the draw;
+// `step` counts updates. Seven rounds are the fewest that pass BigCrush. Bits 32 and above of an
+// item are stored in the upper bits of the stream word, so that bond ids up to 2^40 are distinct.
 #pragma once
 
 #include <cstdint>
@@ -66,7 +65,7 @@ RW_HD Words4 philox4x32(std::uint32_t c0, std::uint32_t c1, std::uint32_t c2, st
   return {{c0, c1, c2, c3}};
 }
 
-// A stream word carries the upper bits of a 64-bit item above the stream's number.
+// A stream word contains the upper bits of a 64-bit item above the stream's number.
 RW_HD std::uint32_t stream_word(Stream stream, std::uint64_t item) {
   return static_cast<std::uint32_t>(stream) | (static_cast<std::uint32_t>(item >> 32) << 8);
 }

@@ -1,8 +1,8 @@
-// Philox4x32-7 where many draws share half of their address (philox.hpp): the products of rounds 1
-// to 3 that depend on the item alone are made once per item (PhiloxItem), those that depend on who
-// draws, the call and the step once per update (PhiloxCall). Seven rounds have 14 products; 9 are
-// left for each call at an item. Host and device; equal to random_words() bit for bit. The
-// vectorised twin is philox-inl.hpp.
+// Philox4x32-7 for many draws that share half of their address (philox.hpp). The products of rounds
+// 1 to 3 that depend on the item alone are computed once per item (PhiloxItem); those that depend
+// on the word group or system, the call and the step are computed once per update (PhiloxCall).
+// Seven rounds have 14 products; 9 remain for each call at an item. Host and device; equal to
+// random_words() bit for bit. philox-inl.hpp is the vectorised version.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,8 @@
 
 namespace rewise {
 
-// Both halves of a product; on the device by one instruction (a 64-bit product makes two of it).
+// Both halves of a product, on the device by one instruction (a 64-bit product would compile to
+// two).
 RW_HD void multiply_wide(std::uint32_t a, std::uint32_t b, std::uint32_t& hi, std::uint32_t& lo) {
 #if defined(__CUDA_ARCH__)
   asm("{ .reg .u64 p; mul.wide.u32 p, %2, %3; mov.b64 {%1, %0}, p; }"
@@ -24,7 +25,7 @@ RW_HD void multiply_wide(std::uint32_t a, std::uint32_t b, std::uint32_t& hi, st
 #endif
 }
 
-// What all draws of one update share: keys of the rounds, stream and step.
+// The part common to all draws of one update: keys of the rounds, stream and step.
 struct PhiloxUpdate {
   std::uint32_t key0[kPhiloxRounds], key1[kPhiloxRounds];  // [round]
   std::uint32_t second_c2;  // the uniform part of the second round's third counter word

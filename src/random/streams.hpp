@@ -1,5 +1,5 @@
-// Every random stream of rewise has its name and number here; a number is never reused or changed,
-// since that would change every trajectory and graph ever published.
+// All random streams of rewise with their numbers. A number is never reused or changed, since that
+// would change every trajectory and graph ever published.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@ namespace rewise {
 enum class Stream : std::uint32_t {
   // Graph building (key: graph seed)
   graph_gap = 1,     // distance to the next moved end
-  graph_target = 2,  // where a moved end goes
-  graph_swap = 3,    // which bonds exchange ends
+  graph_target = 2,  // new site of a moved end
+  graph_swap = 3,    // bonds that exchange ends
   graph_add = 4,     // ends of added bonds
   graph_sample = 5,  // sampled path lengths
-  graph_side = 6,    // which end of a bond rule swap-any exchanges
+  graph_side = 6,    // the end of a bond that rule swap-any exchanges
   coupling = 7,      // item bond, step coupling seed: J (src/engine/couplings.hpp)
   field = 8,         // item site, step coupling seed: random field
 
@@ -34,7 +34,7 @@ enum class Stream : std::uint32_t {
   exchange = 29,             // replica exchange: item t R + r of the first of two temperatures
   bitlattice_start = 40,     // bitlattice engine: item 2 group + colour; src/bitlattice/rules.hpp
   bitlattice_local = 41,     // bitlattice engine, Metropolis and Glauber: the same item
-  bitlattice_modified = 42,  // of earlier versions, on rewired lattices: not to be used again
+  bitlattice_modified = 42,  // retired: earlier versions, rewired lattices
 
   // Percolation (key: run seed)
   percolation_bond = 56,  // src/label/occupy.hpp: item a quarter of the site, or of the bond

@@ -1,6 +1,6 @@
-// A probability as a 32-bit threshold: an event happens when a uniform 32-bit word is below it.
-// 2^32 (certainty) does not fit 32 bits, so thresholds are 64-bit numbers in [0, 2^32].
-// Made once on the host; everything in an update is integer.
+// A probability as a 32-bit threshold: an event happens if a uniform 32-bit word is below it. 2^32
+// (certainty) does not fit 32 bits, so thresholds are 64-bit numbers in [0, 2^32]. They are
+// computed once on the host, so that updates use integers only.
 #pragma once
 
 #include <cmath>
@@ -20,7 +20,7 @@ inline Threshold threshold(double probability) {
   return static_cast<Threshold>(std::nearbyint(probability * 4294967296.0));
 }
 
-// For engines that compare 32 binary digits: certainty is missed by 2^-32.
+// For engines that compare 32 binary digits: certainty is represented with an error of 2^-32.
 inline Threshold digits(double probability) {
   const Threshold t = threshold(probability);
   return t < kCertain ? t : kCertain - 1;

@@ -25,7 +25,7 @@ bool holds_any(const List& list, const List& of) {
   return std::any_of(of.begin(), of.end(), [&](double t) { return holds(list, t); });
 }
 
-// File names of finished tasks are sufficient; their ids would give no more information.
+// File names of finished tasks are sufficient; their contents are not needed.
 bool has_tasks(const fs::path& folder) {
   std::error_code error;
   for (fs::directory_iterator entry(folder / "tasks", error), end; !error && entry != end;

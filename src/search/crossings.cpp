@@ -1,5 +1,5 @@
-// Criterion of `tc` by crossings: where the windows of consecutive sizes should lie, and the curves
-// that cross.
+// Criterion of `tc` by crossings: determines the windows of consecutive sizes, and the curves that
+// cross.
 //
 // The coarse scan takes the two smallest sizes; the crossing of their U is the first estimate. The
 // window of each further size lies around its crossing with the previous size. At p = 0 and with a

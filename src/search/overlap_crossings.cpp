@@ -38,8 +38,8 @@ JackknifeCurve overlap_curve(int sample, const SizeData& size, const SizeCurves&
   return curve;
 }
 
-// Whether the temperature is within those simulated, its error well below their range, and the
-// observable's value there above zero (far above the transition all curves meet at zero).
+// Whether the crossing lies within the simulated temperatures with an error well below their range,
+// and the observable is above zero there (far above the transition all curves meet at zero).
 bool is_known(const Crossing& crossing, const std::vector<JackknifeCurve>& curves) {
   const Value t = estimate(crossing.temperature), height = estimate(crossing.height);
   if (!(height.value > 3 * height.error)) return false;
@@ -61,7 +61,7 @@ const std::vector<CrossingObservable>& crossing_observables() {
 
 std::vector<Crossing> overlap_crossings(double p, const std::vector<SizeData>& sizes,
                                         const std::vector<SizeCurves>& curves) {
-  constexpr Eigen::Index least = 4;  // temperatures that an interpolation needs
+  constexpr Eigen::Index least = 4;  // minimum number of temperatures for an interpolation
   std::vector<Crossing> all;
   const std::size_t count = p > 0 ? crossing_observables().size() : 1;
   for (std::size_t which = 0; which < count; ++which) {

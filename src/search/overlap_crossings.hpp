@@ -1,5 +1,5 @@
-// Crossings of the overlap's curves of consecutive sizes, which tend to the spin-glass transition
-// as the sizes grow: of U_q, and where the network has shortcuts (mean field) of N^(2/3) [<q^2>].
+// Crossings of the overlap curves of consecutive sizes, which tend to the spin-glass transition as
+// the sizes grow: of U_q and, if the network has shortcuts (mean field), of N^(2/3) [<q^2>].
 #pragma once
 
 #include <string_view>
@@ -16,8 +16,8 @@ struct CrossingObservable {
 };
 const std::vector<CrossingObservable>& crossing_observables();
 
-// Empty for sizes without overlaps, with one graph or with fewer than four temperatures that have
-// values. `sizes` ascend in sites; `curves`: of each. Errors by jackknife over graphs.
+// Empty for sizes without overlaps, with one graph, or with values at fewer than four temperatures.
+// `sizes`: ascending in sites; `curves`: [size]. Errors by jackknife over graphs.
 std::vector<Crossing> overlap_crossings(double p, const std::vector<SizeData>& sizes,
                                         const std::vector<SizeCurves>& curves);
 

@@ -7,9 +7,10 @@
 // the best needs for a few decorrelated measurements. Each turn is as long as all previous turns of
 // the contender together.
 //
-// Bounds are rate * exp(+-z sigma), with sigma the relative error. Errors of tau from short series
-// are uncertain themselves, so z = 3 is wide: the best of ten, if it is a tenth better than the
-// next, is dropped in less than one race of a hundred (measured by race_test.cpp).
+// Bounds are rate * exp(+-z sigma), with sigma the relative error; the optimistic bound that
+// selects the next turn has z = 2. Errors of tau from short series are uncertain themselves, so z =
+// 3 is wide: the best of ten, if it is a tenth better than the next, is dropped in less than one
+// race of a hundred (measured by race_test.cpp).
 #pragma once
 
 #include <limits>
@@ -23,7 +24,7 @@
 
 namespace rewise {
 
-// What is known about a contender.
+// The current estimate for a contender.
 struct Standing {
   Value rate{0, 0};    // larger is better; 0 if unknown
   bool sound = false;  // enough measurements for a reliable error

@@ -17,7 +17,7 @@
 
 namespace rewise {
 
-// What one round adds to one item: the part common to all searches.
+// The step of one item in one round: the part common to all searches.
 struct RoundStep {
   double error = std::numeric_limits<double>::quiet_NaN();  // relative error so far
   bool reached = false;

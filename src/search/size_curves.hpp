@@ -79,7 +79,7 @@ void blank_refused(const SizeData& size, SizeCurves& curves);
 std::vector<std::string> blank_stuck(const StudyConfig& config, const SizeData& size,
                                      SizeCurves& curves);
 
-// Likewise where overlaps still change during the measurements.
+// The same if overlaps still change during the measurements.
 std::vector<std::string> blank_drifting(const StudyConfig& config, const SizeData& size,
                                         SizeCurves& curves);
 

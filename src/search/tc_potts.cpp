@@ -200,7 +200,7 @@ Json fit_json(const MeetingFit& fit, bool used) {
   return json;
 }
 
-// With both errors.
+// The latent heat, with both errors added in quadrature.
 Value latent_heat(const PottsTransition& found) {
   return {found.latent_heat.value, std::hypot(found.latent_heat.error, found.latent_systematic)};
 }

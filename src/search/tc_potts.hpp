@@ -26,10 +26,11 @@ struct PottsPoint {
   std::vector<HotCold> hot_cold;                     // [size]
   std::vector<SizePeaks> peaks;                      // [size]
   PottsTransition transition;
-  std::string status = "ok";                  // see summary.json
-  std::optional<double> exact, exact_latent;  // where they are known: the temperature, the latent
-  std::optional<Order> exact_order;           // heat (0 of a second order transition), the order
-  std::optional<Value> shift;                 // from p = 0
+  std::string status = "ok";  // see summary.json
+  // Temperature, latent heat (0 at second order) and order, if known exactly.
+  std::optional<double> exact, exact_latent;
+  std::optional<Order> exact_order;
+  std::optional<Value> shift;  // from p = 0
   std::vector<std::string> warnings;
 };
 

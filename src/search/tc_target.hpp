@@ -48,7 +48,7 @@ struct TargetStep : RoundStep {
   std::vector<SizeTarget> sizes;      // share and thermal of each, NaN where there is no Tc
 };
 
-// Of a study with a target_error. Every graph needs `measurements` and `thermal`
+// For a study with a target_error. Every graph needs `measurements` and `thermal`
 // (graph_sample.hpp).
 TargetStep next_step(const StudyConfig& config, const PointData& point);
 

@@ -13,8 +13,9 @@
 namespace rewise {
 namespace {
 
-// Graphs of pilots: enough for all control variates, without which bare lattices differ so much
-// that the last step would be planned far too large. Fewer for lattices above kHuge sites.
+// Graphs of the last pilots of rule `rewire`: enough for all control variates, without which bare
+// lattices differ so much that the last step would be planned far too large. kFewPilots for other
+// pilots, kHugePilots for lattices above kHuge sites or if few lattices are enough.
 constexpr std::uint32_t kTreePilotGraphs = 24, kFewPilots = 8, kHugePilots = 4;
 constexpr double kHuge = 1u << 21;
 constexpr int kTreePilotTemperatures = 6;
@@ -27,8 +28,8 @@ constexpr double kOfCurvature = 0.2;  // part of the error that unknown curvatur
 constexpr double kUnknownCurvature = 0.5;  // of ln lambda in u, if the pilots do not determine it
 constexpr std::uint32_t kGraphs = 64;  // approximate number in the last step; determines the size
 constexpr std::uint32_t kLeastGraphs = 8;  // minimum; twice as many for small lattices
-// Thermal variance of ln lambda where it is 1, over that of ln X_MM at one T: of a cubic through
-// six temperatures, and of a straight line through two.
+// Thermal variance of ln lambda at its root, relative to that of ln X_MM at one T: for a cubic
+// polynomial through six temperatures, and for a straight line through two.
 constexpr double kOfPilots = 0.4, kOfLast = 0.5;
 constexpr double kLeastDisorder = 0.1;   // minimum part of the pilots' variance, which is uncertain
 constexpr double kMostSites = 1u << 22;  // per lattice, unless xi requires more
@@ -67,9 +68,10 @@ std::uint32_t tiled_edge(int dim, std::uint32_t least, std::uint32_t edge) {
   return best;
 }
 
-// Hot and cold starts of bare lattices come together, relatively: xi = 1.5 (3D, p = 0.1) 1.0, 0.01
-// after one update, below 0.005 after two; xi = 9 (2D, p = 0.01) 1.9, 1.2, 0.4, 0.1, 0.05; xi = 25
-// (2D, p = 0.001) after four updates by a factor 0.4 to 0.6 each.
+// The relative difference between hot and cold starts decreases with the number of updates. xi =
+// 1.5 (3D, p = 0.1): 1.0 at the start, 0.01 after one update, below 0.005 after two. xi = 9 (2D, p
+// = 0.01): 1.9, 1.2, 0.4, 0.1, 0.05. xi = 25 (2D, p = 0.001): after four updates by a factor of 0.4
+// to 0.6 per update.
 std::uint64_t equilibration(double length) {
   return 4 + static_cast<std::uint64_t>(std::ceil(8 * std::pow(std::max(length, 1.0), 0.35)));
 }
@@ -97,7 +99,7 @@ double likely_temperature(const TreeRule& rule) {
     // transition.
     const double mm = regular_mm(rule.dim, tc * t / reference_of(rule, t), rule.order);
     BareAverages x{mm, 0, 0, std::tanh(beta)};
-    if (rule.is_glass()) {  // what a removed bond of a tree leaves, squared
+    if (rule.is_glass()) {  // estimated contribution of the removed bond of a tree, squared
       const double rho = rule.dim * rule.p * (1 - rule.p / 2);
       const double off = std::pow(rho == 0 ? 0 : 0.5 * (1 + std::exp(-2 * beta)), 2);
       x.md = rho * off * mm;
@@ -109,7 +111,7 @@ double likely_temperature(const TreeRule& rule) {
   return reference + std::sqrt(low * high);
 }
 
-// <M^2>/N at that temperature: about the inverse of lambda's other factors.
+// <M^2>/N at that temperature: approximately the inverse of the other factors of lambda.
 double likely_size(const TreeRule& rule, double t) {
   if (!rule.is_glass()) return 1 / (rule.shortcuts.mean_tanh(1 / t) * 2 * rule.dim * rule.p);
   const double scale =

@@ -1,8 +1,8 @@
 // Decides what to simulate next for Tc of one p by the tree condition, as a function of the results
 // so far.
 //
-//   1. Pilots: six temperatures, equally spaced in u(T), on eight bare lattices. The range moves to
-//      the root and narrows, and the lattice grows to eight correlation lengths.
+//   1. Pilots: six temperatures, equally spaced in u(T), on a few bare lattices (4, 8 or 24). The
+//      range moves to the root and narrows, and the lattice grows to eight correlation lengths.
 //   2. Last step: two temperatures beside the root, lambda within 1% of 1, on lattices whose
 //      finite-size error is a tenth of the requested error; rounds add bare lattices.
 #pragma once
@@ -28,7 +28,7 @@ struct TreeRow {
 struct TreeWork {
   TreePoint data;
   TreeRule rule;
-  Rule network = Rule::rewire;      // how the networks are built
+  Rule network = Rule::rewire;      // rewiring rule of the networks
   bool last = false, done = false;  // in the last step; at the end
   int pilots = 0, moves = 0;
   bool narrow = false;       // the range is that of the last pilots

@@ -19,7 +19,7 @@ double gamma_of(int dim) { return dim == 2 ? 1.75 : dim == 3 ? 1.237075 : 1; }
 // logarithm, one dimension: no power.
 double glass_gamma_of(int dim) { return dim == 2 ? 1.5 : dim == 3 ? 0.5840 : 1; }
 
-// The point of one order, if that order was looked for.
+// The point of one order, or nullptr if the study does not search for this order.
 const TreePoint* point_of(const TreePoint& point, TreeOrder order) {
   if (point.order == order) return &point;
   for (const TreePoint& other : point.other) {
@@ -28,8 +28,8 @@ const TreePoint* point_of(const TreePoint& point, TreeOrder order) {
   return nullptr;
 }
 
-// A transition temperature of one order. That of the transition itself stands even where it is
-// unknown which order is the transition.
+// The transition temperature of one order. The temperature of the transition itself is valid even
+// if it is unknown which order sets in there.
 std::optional<Value> tc_of(const TreePoint& point, TreeOrder order) {
   const TreePoint* of = point_of(point, order);
   if (of == nullptr || !of->root.ok || of->edge == 0) return std::nullopt;

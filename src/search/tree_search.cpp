@@ -13,11 +13,13 @@
 namespace rewise {
 namespace {
 
-// The sweeps cost a few hundredths of a Swendsen-Wang update and change what it leaves unchanged:
-// tau_int of the sums over clusters falls from 0.88 updates to 0.54 (two dimensions, p = 0.1).
+// The sweeps cost a few hundredths of a Swendsen-Wang update and change variables that it leaves
+// unchanged: tau_int of the sums over clusters falls from 0.88 updates to 0.54 (two dimensions, p =
+// 0.1).
 constexpr Schedule kSchedule = {2, 1};
 
-// Means of a task's sums, per site. `row` already has the counts if its lattice was built just now.
+// Means of a task's sums, per site. `row` already has the counts if its lattice was built in this
+// run.
 void reduce_tree(const TaskSpec& spec, const TaskData& data, TreeRow& row) {
   const auto count = static_cast<Eigen::Index>(data.temperature.size());
   for (auto* x : {&row.mm, &row.md, &row.dd, &row.bond, &row.size}) x->setZero(count);
@@ -63,7 +65,7 @@ void reduce_tree(const TaskSpec& spec, const TaskData& data, TreeRow& row) {
   row.hot_less_cold = (hot - cold) / (hot + cold);
 }
 
-// The order at the higher temperature, with the other one in it.
+// Returns the order with the higher temperature, which contains the other one.
 TreePoint transition_of(TreePoint a, TreePoint b) {
   if (!a.none.empty()) return a;
   const auto ta = a.accepted_tc(), tb = b.accepted_tc();
@@ -145,8 +147,8 @@ class TreeSearch {
     return task;
   }
 
-  // Ends the search for an order below the transition where it would take large lattices, as near
-  // the bare lattice's own transition.
+  // Ends the search for an order below the transition if it would need large lattices, for example
+  // close to the transition of the bare lattice.
   void drop_low_orders() {
     constexpr double large = 1u << 21;
     for (TreeWork& work : works_) {
@@ -236,9 +238,9 @@ std::string tree_refusal(const StudyConfig& config) {
   return "";
 }
 
-// The gauge transformation turns one sublattice over. It turns the antiferromagnet's J of the
-// lattice into 1, of a shortcut into 1 where it joins different colours, else into -1: with
-// probability 1/2 where moved ends land on sites of any colour.
+// The gauge transformation flips one sublattice. For the antiferromagnet it changes J of the
+// lattice into 1. J of a shortcut becomes 1 if the shortcut joins different colours, else -1: with
+// probability 1/2 if moved ends are at sites of any colour.
 ShortcutCouplings shortcut_couplings(const StudyConfig& config) {
   const Interactions& of = config.model.interactions;
   ShortcutCouplings shortcuts;

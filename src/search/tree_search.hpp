@@ -41,7 +41,8 @@ struct TreePoint {
   std::string stopped;               // why the requested error is missed, or ""
   std::vector<TreeLambda> lambda;    // ascending in temperature
   std::optional<double> exact;       // exact Tc, in one dimension
-  // The lowest temperature at which lattices that were large enough showed lambda < 1: Tc is lower.
+  // The lowest temperature at which sufficiently large lattices had lambda < 1: an upper bound of
+  // Tc.
   double below = std::numeric_limits<double>::infinity();
   std::vector<TreePoint> other;  // the order at the lower temperature, if two orders compete
 
@@ -56,8 +57,8 @@ struct TreePoint {
 // Why the condition does not apply to a study; "" if it does.
 std::string tree_refusal(const StudyConfig& config);
 
-// J of the shortcuts where those of the lattice are 1, after a gauge transformation for the
-// antiferromagnet. The study must not be refused.
+// J of the shortcuts in units in which those of the lattice are 1, after a gauge transformation for
+// the antiferromagnet. Requires that tree_refusal() returns "".
 ShortcutCouplings shortcut_couplings(const StudyConfig& config);
 // Orders that these couplings allow: the ferromagnet if J is positive in the mean, the spin glass
 // if some J are negative.

@@ -93,7 +93,7 @@ void Tuner::equilibrate() {
   equilibrated_ = &engine;
   const double root = std::sqrt(static_cast<double>(graph_->sites()));
   const bool many = !labels && setting_.spec.graph.p > 0;
-  // Eight sweeps of a word group cost a fraction of Swendsen-Wang's update, and shorten its tau.
+  // Eight sweeps of a word group cost a fraction of a Swendsen-Wang update, and reduce its tau.
   const std::uint32_t sweeps = labels && traits(setting_.spec.engine).word > 1 ? 8 : 1;
   const Schedule schedule{sweeps, many ? static_cast<std::uint32_t>(std::max(1.0, root / 32)) : 1};
   const double end = now() + kEquilibriumShare * setting_.budget;

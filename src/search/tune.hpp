@@ -2,9 +2,8 @@
 // m^2 per second (TrialFigures::worth), for one graph, temperature, engine and device.
 //
 //   1. Equilibrium: a mixed schedule runs until replicas with hot and cold start agree and the
-//   second
-//      half of the run is 10 tau long. Candidates continue from there, because some, such as Wolff
-//      alone from a hot start, would not reach equilibrium.
+//      second half of the run is 10 tau long. Candidates continue from there, because some, such as
+//      Wolff alone from a hot start, would not reach equilibrium.
 //   2. The race (race.hpp): candidates take turns; hopeless ones are dropped.
 #pragma once
 
@@ -16,19 +15,19 @@
 
 namespace rewise {
 
-// 1:0, 64:1, 16:1, .., 1:1, .., 1:16, 1:64, 1:256, 1:1024, 0:1 with Wolff. Swendsen-Wang's update
-// touches every site and costs more than a sweep, so no cycle has several; and its optimum is
-// broad: 64:1, 16:1, 4:1, 1:1, 0:1. `clusters`: which of the two.
+// With Wolff: 1:0, 64:1, 16:1, .., 1:1, .., 1:16, 1:64, 1:256, 1:1024, 0:1. A Swendsen-Wang update
+// touches every site and costs more than a sweep, so no cycle has several; its optimum is broad:
+// 64:1, 16:1, 4:1, 1:1, 0:1. `clusters`: the cluster updates to include.
 std::vector<Candidate> standard_candidates(std::span<const ClusterUpdate> clusters);
 // Cluster updates that an engine supports.
 std::vector<ClusterUpdate> clusters_of(EngineKind engine);
 
 struct TuneSetting {
-  TaskSpec spec;  // one temperature; schedule, cluster and counts are not looked at
+  TaskSpec spec;  // one temperature; schedule, cluster and counts are ignored
   std::vector<Candidate> candidates;
   EngineOptions options;
   double budget = 30;     // seconds, including equilibration
-  RaceRules rules;        // but its budget
+  RaceRules rules;        // except their budget
   bool improved = false;  // use improved estimators of Swendsen-Wang as control variates (Ising)
 };
 

@@ -39,14 +39,14 @@ Json row_json(const TuneRow& row) {
   return json;
 }
 
-// With about three digits: 1.23(5), or 1.23 where the error is unknown.
+// About three digits: 1.23(5), or 1.23 if the error is unknown.
 std::string shown(Value v) {
   if (!std::isfinite(v.value)) return "-";
   if (!std::isfinite(v.error) || v.error <= 0) return fmt::format("{:.3g}", v.value);
   return format_value(v);
 }
 
-// Below half of the spacing nothing is resolved: tau is at most that.
+// The series does not resolve times below half of its spacing, so tau is shown as an upper bound.
 std::string shown_tau(Value tau, const TrialFigures& f) {
   if (f.every > 1 && tau.value < 0.6 * static_cast<double>(f.every)) {
     return fmt::format("< {:.2g}", tau.value + std::max(tau.error, 0.0));

@@ -1,20 +1,19 @@
-// What `rewise tune` prints and keeps: tables for people, and JSON:
+// The output of `rewise tune`: tables for standard output, and JSON:
 //
 //   {"format": "rewise tune", "format_version": 1,
-//    "settings": [{"graph": {..}, "temperature", "engine", "device", "threads", "local",
-//    "replicas",
-//                  "seconds", "budget", "equilibration": {"schedule", "cycles"}, "warnings": [..],
-//                  "winner": {"schedule", "cluster"}, "tied": [{"schedule", "cluster"}, ..],
-//                  "candidates": [{"schedule", "cluster", "rank", "dropped": turns or null,
-//                      "rate": {"value", "error"},   decorrelated measurements of m^2 per second
-//                      "worth": {..},   independent measurements per second, as far as U and
-//                                       m^2 go: ranks go by it
-//                      "seconds_per_cycle": {..},    of one replica, updates only
-//                      "seconds_per_cycle_measured": {..},   with a measurement in each cycle
-//                      "tau": {"energy", "abs_magnetisation", "m2", "binder", "configuration":
-//                      {..}}, cycles "variance_left": {"m2", "binder"},   by improved estimators
-//                      "tau_is_lower_bound", "worth_is_upper_bound", "every", "samples",
-//                      "seconds"}]}]}
+//    "settings": [{
+//      "graph": {..}, "temperature", "engine", "device", "threads", "local", "replicas",
+//      "seconds", "budget", "equilibration": {"schedule", "cycles"}, "warnings": [..],
+//      "winner": {"schedule", "cluster"}, "tied": [{"schedule", "cluster"}, ..],
+//      "candidates": [{"schedule", "cluster", "rank", "dropped": turns or null,
+//        "rate": {"value", "error"},           decorrelated measurements of m^2 per second
+//        "worth": {..},                        independent measurements per second, with respect to
+//                                              U and m^2; determines the rank
+//        "seconds_per_cycle": {..},            of one replica, updates only
+//        "seconds_per_cycle_measured": {..},   with a measurement in each cycle
+//        "tau": {"energy", "abs_magnetisation", "m2", "binder", "configuration": {..}},   cycles
+//        "variance_left": {"m2", "binder"},    fractions left by improved estimators
+//        "tau_is_lower_bound", "worth_is_upper_bound", "every", "samples", "seconds"}]}]}
 #pragma once
 
 #include <string>
@@ -30,7 +29,7 @@ Json tune_json(const std::vector<TuneResult>& results);
 
 // One setting: candidates by rank, and the winner in a sentence.
 std::string tune_table(const TuneResult& result);
-// Settings side by side: worth of each candidate over that of the setting's best.
+// Several settings in one table: the worth of each candidate relative to the best of its setting.
 std::string scan_table(const std::vector<TuneResult>& results);
 // "1:4: 2.1(1)e+03 independent measurements of m^2 and U per second, 1.8 times as many as 1:1"
 std::string winner_text(const TuneResult& result);

@@ -19,20 +19,20 @@ namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t kFirstSamples = 16;
-constexpr double kLeastSamples = 4;                   // of a first turn
-constexpr std::size_t kEnoughToJudge = 64;            // samples, for `every`
-constexpr double kSoundLength = 20;                   // of a series of few replicas, in its tau
-constexpr double kManyReplicas = 32;                  // of which less will do, in proportion
+constexpr double kLeastSamples = 4;         // in a first turn
+constexpr std::size_t kEnoughToJudge = 64;  // samples required to choose `every`
+constexpr double kSoundLength = 20;         // length of a sound series of few replicas, in tau
+constexpr double kManyReplicas = 32;  // with more replicas a shorter series suffices, in proportion
 constexpr double kFoundWindow = 4, kKnownWindow = 2;  // in tau
-// Of the rate before all of that is there; or more.
+// Minimum relative error of the rate until the series is sound.
 constexpr double kUnsoundError = 0.15;
-constexpr std::size_t kLags = 64;     // of the configuration correlation
-constexpr double kWatchShare = 0.25;  // of a turn, with configurations compared
-// What a cycle may cost less than its updates were expected to: launches shared by many updates.
+constexpr std::size_t kLags = 64;     // lags of the configuration correlation
+constexpr double kWatchShare = 0.25;  // part of a turn in which configurations are compared
+// A cycle may cost this fraction of the sum of its updates, because updates share launches.
 constexpr double kCheaper = 0.5;
 
-// On one CPU thread, the time of that thread, which other programs hardly disturb; else wall-clock
-// time.
+// On one CPU thread, the CPU time of that thread, which other programs hardly affect; else
+// wall-clock time.
 double working_time(const Engine& engine) {
   if (engine.device() != "cpu" || engine.threads() != 1) return now();
   timespec time{};
@@ -160,8 +160,9 @@ SeriesTau series_tau(const TuneSeries& series, const TuneSeries::View& observabl
 
 namespace {
 
-// What improved estimators leave before it is known, no more than they do mostly (0.4 to 0.6): what
-// a contender is worth is overestimated then, as it is by a short series.
+// Assumed fraction of the variance that improved estimators leave, until it is measured. It is
+// below most measured values (0.4 to 0.6), so the worth of a contender with a short series is
+// overestimated rather than underestimated.
 constexpr double kLikelyLeft = 0.35;
 
 // Averages over stretches of equal length, for each replica: [stretch * replica].
@@ -183,7 +184,8 @@ Eigen::ArrayXd stretch_means(const TuneSeries& series, const RealSeries& values,
 // nothing if the series is too short to determine it.
 std::optional<double> share_left(const TuneSeries& series, const RealSeries& observable, double tau,
                                  std::span<const RealSeries> controls) {
-  // Beyond which little of an observable's correlations reaches; half of it will do.
+  // A length beyond which little of the observable's correlations extends; half of it is
+  // sufficient.
   const double wished = std::max(4.0, std::ceil(6 * tau));
   const auto longest = static_cast<double>(series.longest_stretch());
   if (longest < wished / 2) return std::nullopt;
@@ -213,7 +215,7 @@ Value SeriesNoise::tau(double least) const {
   return {
       (std::max(least, m2.tau.value) * m2_left + std::max(least, binder.tau.value) * binder_left) /
           2,
-      (m2.tau.error * m2_left + binder.tau.error * binder_left) / 2};  // of the same series
+      (m2.tau.error * m2_left + binder.tau.error * binder_left) / 2};  // not independent
 }
 
 SeriesNoise series_noise(const TuneSeries& series, bool improved) {
@@ -246,8 +248,9 @@ Standing TuneTrial::standing() const {
   Standing standing;
   const double replicas = engine_.replicas();
   if (pieces_.empty() || noise_.m2.tau.value == 0) {
-    // tau is at least half a cycle: never more than one measurement a cycle, improved ones of
-    // Swendsen-Wang's as good as a few.
+    // An upper bound: tau is at least half a cycle, so a cycle gives at most one independent
+    // measurement. With improved estimators of Swendsen-Wang updates a measurement counts at most
+    // `better` times.
     constexpr double better = 4;
     const bool labels = improved_ && candidate_.cluster == ClusterUpdate::swendsen_wang;
     standing.most = (labels ? better : 1) * replicas / (kCheaper * expected_);
@@ -273,13 +276,13 @@ double TuneTrial::run(double seconds) {
   if (!engine_.enter(this)) series_.interrupt();
   const double bulk = begin + (1 - kWatchShare) * seconds;
   do {
-    // In several timed pieces.
+    // Divides the turn into several timed pieces.
     const double room = std::min((bulk - now()), seconds / 4) / sample_seconds();
     const double wished = std::max<double>(kFirstSamples, static_cast<double>(series_.times()) / 2);
     step(even(std::clamp(room, series_.times() == 0 ? kLeastSamples : 2.0, wished)), false);
     adapt();
   } while (now() < bulk);
-  // At least a few, because other load on the machine may have used up the time.
+  // At least 16 samples at first, because other load on the machine may have used up the time.
   const double least = correlation_.times() == 0 && series_.times() >= kEnoughToJudge ? 16 : 0;
   const double room = (begin + seconds - now()) / (sample_seconds() + watching_seconds_);
   const double watch = std::clamp(room, least, static_cast<double>(kLags));
@@ -293,7 +296,7 @@ double TuneTrial::run(double seconds) {
   return now() - begin;
 }
 
-// Times only samples taken in one call of the engine, as in a real run.
+// Times only samples that are taken in one call of the engine, as in a real run.
 void TuneTrial::step(std::size_t count, bool configurations) {
   const SampleUnits units = engine_.units();
   if (configurations) {

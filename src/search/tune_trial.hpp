@@ -98,25 +98,27 @@ class TuneSeries {
   std::vector<Eigen::Index> starts_;  // beginnings of stretches; the last stretch may be empty
 };
 
-// tau_int of one of its observables. Where the window did not close (with many replicas it asks for
-// more precision than a ranking needs) what lies beyond is added as of an exponential; `known`: the
-// window is at least two tau wide, where that is little; `found`: closed, or four.
+// tau_int of an observable of a series. If the automatic window did not close (with many replicas
+// it requires more precision than a ranking needs), an exponential tail beyond it is added.
+// `known`: the window is at least two tau wide, so the tail is small. `found`: the window closed,
+// or is at least four tau wide.
 struct SeriesTau {
   Value tau;
   bool found = false, known = false;  // neither: tau is a lower bound
 };
 SeriesTau series_tau(const TuneSeries& series, const TuneSeries::View& observable);
 
-// What a study of Tc sees of a series: the noise of N^(1/2) m^2, which is that of m^2, and that of
-// U, to first order m^4/<m^2>^2 - 2 m^2 <m^4>/<m^2>^3; and the shares of their variances, tau_int
-// and all, that improved estimators leave as control variates (analysis/README.md).
+// The noise that a series contributes to a study of Tc: the noise of N^(1/2) m^2, which is that of
+// m^2, and that of U, to first order that of m^4/<m^2>^2 - 2 m^2 <m^4>/<m^2>^3. The fractions
+// `m2_left` and `binder_left` of their variances (tau_int included) remain if improved estimators
+// are used as control variates (analysis/README.md).
 struct SeriesNoise {
   SeriesTau m2, binder;
   double m2_left = 1, binder_left = 1;
-  bool left_known = true;  // else they are less than what is likely, as a short series' tau is
+  bool left_known = true;  // false: the fractions are assumed, and probably too low
 
-  // The tau, in samples, of independent measurements as good for both on average; each tau at
-  // least `least`.
+  // The tau, in samples, of a single observable that would have the same mean noise; each of the
+  // two tau counts as at least `least`.
   Value tau(double least) const;
 };
 SeriesNoise series_noise(const TuneSeries& series, bool improved);
@@ -128,8 +130,8 @@ struct TrialFigures {
   Value tau_energy, tau_abs_m, tau_m2, tau_binder, tau_configuration;
   bool tau_known = false;  // false: tau_m2 is a lower bound that may be far too low
   Value rate{0, 0};        // decorrelated measurements of m^2 per second; tau at least 1/2
-  // Per second, of U and N^(1/2) m^2: independent measurements that leave as much variance, on
-  // average; a second has a measurement in each tau_m2. What schedules are ranked by.
+  // Independent measurements per second that would leave the same variance of U and N^(1/2) m^2, on
+  // average, with one measurement per tau_m2. Schedules are ranked by this number.
   Value worth{0, 0};
   bool worth_known = false;             // false: may be far too high
   double m2_left = 1, binder_left = 1;  // see SeriesNoise
@@ -138,8 +140,8 @@ struct TrialFigures {
 
 class TuneTrial final : public Contender {
  public:
-  // `expected`: seconds per cycle of all replicas, about (for the first turn's steps and for the
-  // bound before it). `improved`: improved estimators count.
+  // `expected`: approximate seconds per cycle of all replicas, for the steps of the first turn and
+  // the bound before it. `improved`: use improved estimators.
   TuneTrial(const Candidate& candidate, TuneEngine& engine, double expected, bool improved = false);
 
   const Candidate& candidate() const { return candidate_; }
@@ -175,10 +177,10 @@ class TuneTrial final : public Contender {
   TuneSeries series_;
   ConfigurationCorrelation correlation_;
   std::vector<std::uint32_t> watched_;  // replicas whose configurations are compared
-  double watching_seconds_ = 0;         // per comparison of their configurations
+  double watching_seconds_ = 0;         // per comparison of configurations
   std::vector<Piece> pieces_;
   Piece open_;
-  SeriesNoise noise_;  // samples
+  SeriesNoise noise_;  // in units of samples
   bool is_dropped_ = false;
   TrialFigures last_;  // when the candidate was dropped
 };

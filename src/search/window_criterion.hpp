@@ -1,4 +1,4 @@
-// What `tc` locates in the temperature windows of its sizes: crossings of Binder's U
+// The features that `tc` locates in the temperature windows of its sizes: crossings of Binder's U
 // (crossings.hpp) or peaks of C and chi (peaks.hpp). The driver (tc_search.cpp) runs tasks, and the
 // criterion decides on the next windows.
 //

@@ -15,7 +15,8 @@
 
 namespace rewise {
 
-// Identity and version of the file of a name. It changes whenever the file is written or replaced.
+// Identity and version of the file with some name. It changes whenever the file is written or
+// replaced.
 struct FileIdentity {
   dev_t device = 0;
   ino_t inode = 0;
@@ -41,7 +42,7 @@ struct FileIdentity {
 // All members throw Error(io) naming the file; a missing file is an error except for `is_there`.
 class InputFile {
  public:
-  // O_NONBLOCK: opening must not block on a pipe of that name.
+  // O_NONBLOCK: opening must not block if the name belongs to a pipe.
   explicit InputFile(const std::filesystem::path& path)
       : path_(path), file_(syscalls().open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0)) {
     if (file_ < 0 && errno != ENOENT) fail_io("open", path_, errno);

@@ -37,7 +37,7 @@ double seconds(std::chrono::milliseconds time) {
   return std::chrono::duration<double>(time).count();
 }
 
-// The leases that this process holds, and what it has seen of other processes' leases.
+// The leases that this process holds, and its observations of other processes' leases.
 class KnownLeases {
  public:
   void add(const std::string& token) {
@@ -53,7 +53,8 @@ class KnownLeases {
     return mine_.contains(token);
   }
 
-  // How long a lease has been seen unchanged, with this token and modification time.
+  // How long a lease has been unchanged since this process first read it, with this token and
+  // modification time.
   Clock::duration unchanged(const fs::path& path, const std::string& token, double touched) {
     const std::lock_guard lock(mutex_);
     SeenLease& seen = seen_[path.string()];
@@ -154,7 +155,7 @@ class FolderLock {
     const fs::path path = folder / ".leases.lock";
     constexpr int flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
     int file = ::open(path.c_str(), flags | O_CREAT | O_RDWR, 0666);
-    if (file < 0) file = ::open(path.c_str(), flags | O_RDONLY);  // another user's
+    if (file < 0) file = ::open(path.c_str(), flags | O_RDONLY);  // owned by another user
     if (file < 0) return;
     ::close(file_);
     file_ = file;
@@ -191,7 +192,7 @@ class FolderLock {
   bool locked_ = false, waited_ = false;
 };
 
-// Replaces the lease of `dead` by a new one; false if another process was faster.
+// Replaces the lease of `dead` by a new one. Returns false if another process was faster.
 bool take_over(const fs::path& lease, const LeaseOwner& dead, const LeaseOwner& me,
                const LeaseOptions& options) {
   Candidate candidate(lease, me);
@@ -237,7 +238,7 @@ class Heartbeat {
     beats_[lease] = {period, Clock::now() + period, std::move(beat)};
     wake_.notify_all();
   }
-  // After this no heartbeat of the lease is in progress.
+  // When this returns, no heartbeat of the lease is in progress.
   void remove(const void* lease) {
     std::unique_lock lock(mutex_);
     beaten_.wait(lock, [&] { return under_way_ != lease; });
@@ -398,7 +399,7 @@ LeaseClaim claim_lease(const fs::path& path, const LeaseOptions& options) {
   const auto mine = [&](std::string note) {
     return LeaseClaim{Lease(std::make_unique<Lease::Impl>(path, me, options)), "", std::move(note)};
   };
-  // Two attempts, because the holder may release the lease between the attempt and the check.
+  // Two attempts, because the owner may release the lease between the attempt and the check.
   for (int attempt = 0; attempt < 2; ++attempt) {
     if (create_exclusively(candidate, path)) return mine("");
     const auto holder = read_owner(path);
@@ -407,7 +408,8 @@ LeaseClaim claim_lease(const fs::path& path, const LeaseOptions& options) {
     if (!is_dead(path, *holder, candidate.now(), options)) return {{}, who, ""};
     me.term = holder->term + 1;
     if (take_over(path, *holder, me, options)) {
-      std::string owned = path.stem().string();  // a task's id, a schedule's file, a group's packs
+      // The id of a task, the file of a schedule, or the group of an archive.
+      std::string owned = path.stem().string();
       remove_temporaries(folder_of(path), owned.substr(0, owned.rfind(".pack")));
       clear_temporaries(folder_of(path), fmt::format(".{}.", owned));
       return mine(fmt::format("{} is dead; its lease {} is taken over", who, path.string()));

@@ -6,9 +6,10 @@
 //
 // Liveness: a thread of the owner updates the modification time of its leases every few seconds.
 // The owner counts as dead if the file was not touched for `stale_after`, measured by the file
-// server's clock or by watching the file for that long. (Watching also covers times in the future,
-// damaged files, and things that are not files.) On the same boot and pid namespace, the owner also
-// counts as dead as soon as its pid is gone, belongs to a zombie, or has another start time.
+// server's clock or by observing the file for that long. (Observation also covers times in the
+// future, damaged files, and names that are not files.) On the same boot and pid namespace, the
+// owner also counts as dead as soon as its pid does not exist, belongs to a zombie, or has another
+// start time.
 //
 // Takeover: the contender replaces the dead lease by a rename under the folder's lock, so that
 // exactly one contender wins, and removes the temporary files of the task. Each takeover increases
@@ -47,7 +48,7 @@ struct LeaseOptions {
 // processes that share a folder need the same value.
 LeaseOptions lease_options();
 
-// Thrown where the lease turns out to belong to another process now. The caller drops the task.
+// Thrown if the lease belongs to another process by now. The caller drops the task.
 class LeaseLost : public Error {
  public:
   using Error::Error;
@@ -57,20 +58,21 @@ class Lease {
  public:
   Lease(Lease&&) noexcept;
   Lease& operator=(Lease&&) noexcept;
-  ~Lease();  // removes the file if it is still this lease's
+  ~Lease();  // removes the file if it still belongs to this lease
 
-  // Whether the file is still this lease's. Error(io) if it cannot be read.
+  // Whether the file still belongs to this lease. Throws Error(io) if it cannot be read.
   bool held() const;
   const std::filesystem::path& path() const;
 
   std::uint64_t term() const;
-  // Raises the term above that of an existing file of the task. LeaseLost, Error(io).
+  // Raises the term above that of an existing file of the task. Throws LeaseLost, Error(io).
   void outgrow(std::uint64_t term);
 
   // Calls `prepare`, if any, checks that the lease is still held, and calls `publish`; under the
-  // folder's lock if it can be acquired. Throws LeaseLost before `publish` if the lease is lost.
+  // folder's lock if it can be acquired. Throws LeaseLost before calling `publish` if the lease is
+  // lost.
   void prove(const std::function<void()>& publish, const std::function<void()>& prepare = {}) const;
-  // The same, but only under the folder's lock; false if the lock cannot be acquired.
+  // The same, but only under the folder's lock. Returns false if the lock cannot be acquired.
   bool prove_locked(const std::function<void()>& publish) const;
 
   struct Impl;
@@ -83,12 +85,13 @@ class Lease {
 };
 
 struct LeaseClaim {
-  std::optional<Lease> lease;  // empty: another process holds it
+  std::optional<Lease> lease;  // empty: another process holds the lease
   std::string holder;          // that process: "pid 123 on host"
   std::string note;            // after a takeover: the previous owner
 };
 
-// Does not wait for the holder. Error(io) if the folder is not writable or a lease is unreadable.
+// Does not wait for the owner. Throws Error(io) if the folder is not writable or a lease is
+// unreadable.
 LeaseClaim claim_lease(const std::filesystem::path& path,
                        const LeaseOptions& options = lease_options());
 

@@ -46,7 +46,7 @@ std::optional<ProcessStat> process_stat(pid_t pid) {
   return stat;
 }
 
-// Boot id and pid namespace; "" where either is hidden.
+// Boot id and pid namespace; "" if either is hidden.
 std::string this_system() {
   char space[64] = {};
   const ssize_t length = ::readlink("/proc/self/ns/pid", space, sizeof space - 1);
@@ -55,16 +55,16 @@ std::string this_system() {
   return boot + "/" + std::string(space, static_cast<std::size_t>(length));
 }
 
-// Whether /proc shows this process under its own pid: it may be another namespace's.
+// Whether /proc shows this process under its own pid; it may belong to another namespace.
 bool proc_is_ours() {
   const std::string line = first_line("/proc/self/stat");
   return line.starts_with(fmt::format("{} ", ::getpid()));
 }
 
-// The file's text. Nothing if there is no file, "" if the path is not a file.
+// The text of the file. Nothing if there is no file, "" if the path is not a file.
 std::optional<std::string> read_lease(const fs::path& path) {
   constexpr std::size_t kMost = 4096;
-  // O_NONBLOCK: opening must not block on a pipe of that name.
+  // O_NONBLOCK: opening must not block if the name belongs to a pipe.
   const int file = syscalls().open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
   if (file < 0 && errno == ENOENT) return std::nullopt;
   if (file < 0 && (errno == ELOOP || errno == ENXIO)) return "";
@@ -146,7 +146,7 @@ bool process_is_gone(const LeaseOwner& owner) {
   if (::kill(owner.pid, 0) != 0 && errno == ESRCH) return true;
   if (!proc_is_ours()) return false;
   const auto stat = process_stat(owner.pid);
-  if (!stat) return false;  // not visible to this process: assume that it is alive
+  if (!stat) return false;  // not visible to this process: assumed to be alive
   if (stat->state == 'Z' || stat->state == 'X') return true;
   return owner.start != 0 && stat->start != owner.start;
 }

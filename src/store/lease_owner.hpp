@@ -13,7 +13,7 @@ namespace rewise {
 // The content of a lease file.
 struct LeaseOwner {
   std::string host;    // for messages only
-  std::string system;  // boot id and pid namespace: where `pid` means something; "": unknown
+  std::string system;  // boot id and pid namespace, within which `pid` is valid; "": unknown
   pid_t pid = 0;
   std::uint64_t start = 0;  // of the process, in clock ticks since boot; 0: unknown
   std::string token;        // unique to this lease
@@ -24,14 +24,14 @@ struct LeaseOwner {
 
 LeaseOwner myself();  // this process, with a new token at every call; term 1
 std::string to_text(const LeaseOwner& owner);
-// Nothing if there is no file. An owner without a token if the content makes no sense or the path
-// is not a file. Error(io) if it cannot be read in three attempts.
+// Nothing if there is no file. An owner without a token if the content is invalid or the path is
+// not a file. Throws Error(io) if it cannot be read in three attempts.
 std::optional<LeaseOwner> read_owner(const std::filesystem::path& path);
 
 // Whether the owner's pid refers to this boot and pid namespace.
 bool is_of_this_system(const LeaseOwner& owner);
-// For an owner of this system: whether its process is gone (no such pid, a zombie, or another start
-// time), and whether it is this process.
+// For an owner of this system: whether its process has ended (no such pid, a zombie, or another
+// start time), and whether it is this process.
 bool process_is_gone(const LeaseOwner& owner);
 bool is_this_process(const LeaseOwner& owner);
 

@@ -71,7 +71,7 @@ std::optional<LatestSealed> open_latest(const fs::path& path, OpenAs as) {
 
 void remove_sealed(const fs::path& path, const Lease* lease) {
   const auto remove = [&path] {
-    // The older file first: left behind alone, it would be taken for the latest.
+    // Removes the older file first: if it were left alone, it would count as the latest.
     for (const fs::path& file : {previous_path(path), path}) {
       if (syscalls().unlink(file.c_str()) != 0 && errno != ENOENT) fail_io("remove", file, errno);
     }

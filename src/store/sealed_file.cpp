@@ -21,7 +21,7 @@ SealedRead read_sealed(const fs::path& path) {
   std::vector<std::byte> image(size - std::min(size, kSealBytes));
   std::size_t have = file.read(std::span(block).first(std::min(size, kSealBytes)));
   have += file.read(image);
-  image.resize(have - std::min(have, kSealBytes));  // if it is shorter than a moment ago
+  image.resize(have - std::min(have, kSealBytes));  // if the file has been truncated
   SealedRead read = check_seal(block, have, image);
   if (read.state == SealState::good) read.image = std::move(image);
   return read;

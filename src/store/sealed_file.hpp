@@ -29,24 +29,25 @@ namespace rewise {
 
 class Lease;
 
-// Replaces `path`; the file it replaces stays as `.prev`. Error(io).
+// Replaces `path`; the replaced file is kept as `.prev`. Throws Error(io).
 void write_sealed(const std::filesystem::path& path, std::span<const std::byte> image,
                   const Lease* lease = nullptr);
 
-// Like write_sealed, but never replaces a file: Error(held) if `path` exists, even if it appeared
-// during this call. Error(io).
+// Like write_sealed, but never replaces a file: throws Error(held) if `path` exists, even if it
+// appeared during this call, and Error(io).
 void write_new_sealed(const std::filesystem::path& path, std::span<const std::byte> image,
                       const Lease* lease = nullptr);
 
-// Replaces a file that is not sealed, atomically. Error(io).
+// Replaces a file that is not sealed, atomically. Throws Error(io).
 void write_plain(const std::filesystem::path& path, std::span<const std::byte> bytes);
 // Never replaces a file, like write_new_sealed.
 void write_new_plain(const std::filesystem::path& path, std::span<const std::byte> bytes,
                      const Lease& lease);
 
-// Error(io) only if the file exists and cannot be read.
+// Throws Error(io) only if the file exists and cannot be read.
 SealedRead read_sealed(const std::filesystem::path& path);
-// Checks the file piece by piece, without keeping the image in memory; gives its length.
+// Checks the file piece by piece, without storing the image in memory; returns its length in
+// `length`.
 SealedRead check_sealed(const std::filesystem::path& path, std::uint64_t& length);
 
 enum class OpenAs {
@@ -64,21 +65,22 @@ struct LatestSealed {
 // The newest good file of `path` and its `.prev`; nothing if neither exists.
 //
 // If `path` is damaged and `.prev` is good, the owner renames `path` to `.damaged-<n>`, and a
-// warning names it. Error(data) naming the files if none is good (they are kept, so that a later
-// run cannot silently start afresh) or if the file has a newer format. Error(io).
+// warning names it. Throws Error(data) naming the files if none is good (they are kept, so that a
+// later run cannot silently start afresh) or if the file has a newer format; Error(io).
 std::optional<LatestSealed> open_latest(const std::filesystem::path& path, OpenAs as);
 
-// Renames `from` (by default `path`) to `<path>.damaged-<n>` and returns that name. Error(io).
+// Renames `from` (by default `path`) to `<path>.damaged-<n>` and returns that name. Throws
+// Error(io).
 std::filesystem::path set_aside(const std::filesystem::path& path,
                                 const std::filesystem::path& from = {});
 
 // `path` with ".prev" appended.
 std::filesystem::path previous_path(const std::filesystem::path& path);
 
-// Removes `path` and its `.prev` (a checkpoint whose task is finished). Error(io).
+// Removes `path` and its `.prev` (a checkpoint whose task is finished). Throws Error(io).
 void remove_sealed(const std::filesystem::path& path, const Lease* lease = nullptr);
 
-// Creates a folder and its parents. Error(io).
+// Creates a folder and its parents. Throws Error(io).
 void make_folder(const std::filesystem::path& path);
 
 }  // namespace rewise

@@ -19,7 +19,7 @@ namespace {
 constexpr std::int64_t kSameRequest = 1'000'000'000;  // ns
 
 std::atomic<int> received{0};
-std::atomic<std::int64_t> received_at{0};  // ns of the monotonic clock; 0: not known yet
+std::atomic<std::int64_t> received_at{0};  // ns of the monotonic clock; 0: none yet
 static_assert(std::atomic<int>::is_always_lock_free &&
                   std::atomic<std::int64_t>::is_always_lock_free,
               "a signal handler may use nothing else");
@@ -58,7 +58,7 @@ bool is_ignored(int number) {
   return ::sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
-// A number that is the whole of `text`, else NaN.
+// Converts `text` if all of it is a number, else returns NaN.
 double number_of(std::string_view text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -112,7 +112,7 @@ int stop_signal() { return received.load(std::memory_order_relaxed); }
 
 StopToken::StopToken(std::optional<std::chrono::duration<double>> limit) {
   using Clock = std::chrono::steady_clock;
-  // A limit beyond the clock's range is none.
+  // A limit beyond the range of the clock counts as no limit.
   if (limit && limit->count() < 1e9) {
     end_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(*limit);
   }

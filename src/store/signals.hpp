@@ -25,7 +25,7 @@ void release_stop_signals();
 // The first stop signal's number, or 0.
 int stop_signal();
 
-// "SIGTERM"; "signal 64" where it has no name here.
+// "SIGTERM"; "signal 64" if the number has no name here.
 std::string signal_name(int number);
 
 // The condition that a run loop checks between steps. Cost: a relaxed load and, with a time limit,
@@ -37,14 +37,14 @@ class StopToken {
   explicit StopToken(std::optional<std::chrono::duration<double>> limit);
 
   bool stop_requested() const;
-  std::string reason() const;  // "SIGTERM" or "time limit"; empty while there is none
+  std::string reason() const;  // "SIGTERM" or "time limit"; empty without a stop request
 
  private:
   std::optional<std::chrono::steady_clock::time_point> end_;
 };
 
-// "90", "90s", "5min", "12h", "1.5h", "2d", "1:30:00" (hours) -> seconds. Error(usage) naming
-// `origin` (an option, or file:line:column and key).
+// "90", "90s", "5min", "12h", "1.5h", "2d", "1:30:00" (hours) -> seconds. Throws Error(usage)
+// naming `origin` (an option, or file:line:column and key).
 std::chrono::duration<double> parse_duration(std::string_view text, std::string_view origin);
 
 }  // namespace rewise

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t kTokenDigits = 16;
 
-// The term in the name of a part of a task file; 0 of any other file.
+// The term in the name of a part of a task file; 0 for any other file.
 std::uint64_t term_of(std::string_view name, std::string_view task) {
   if (!name.starts_with(task)) return 0;
   name.remove_prefix(task.size());

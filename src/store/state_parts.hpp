@@ -25,20 +25,20 @@ namespace rewise {
 // The prefix of the names of a task file's next parts.
 std::filesystem::path next_parts(const std::filesystem::path& file, const Lease& lease);
 
-// Writes and syncs a new part. Error(io, held).
+// Writes and syncs a new part. Throws Error(io, held).
 void write_part_file(const std::string& path, std::span<const std::uint8_t> bytes);
 // Whether all files that a state lists exist, as seen by this machine, with the right lengths.
 bool sees_parts(const std::filesystem::path& folder, const StateRecord& state);
 
-// Error(data) naming a part that is missing, damaged or of another length.
+// Throws Error(data) naming a part that is missing, damaged or of another length.
 void check_parts(const std::filesystem::path& folder, const StateRecord& state);
 
-// The spins of parts that were checked, [rows][row_bytes].
+// The spins of checked parts, [rows][row_bytes].
 class PartsReader {
  public:
   PartsReader(std::filesystem::path folder, const StateRecord& state);
   std::uint64_t size() const { return rows_ * row_bytes_; }
-  // The bytes from `first` on. Error(io, data).
+  // Reads the bytes from `first` on. Throws Error(io, data).
   void read(std::uint64_t first, std::span<std::uint8_t> out);
 
  private:
@@ -56,7 +56,7 @@ class PartsReader {
 void join_parts(const std::filesystem::path& folder, StateRecord& state);
 
 // Removes parts that neither the task file nor its `.prev` lists, if they are of this term or an
-// earlier one and the lease is still held. Error(io).
+// earlier one and the lease is still held. Throws Error(io).
 void remove_unnamed_parts(const std::filesystem::path& file, const Lease& lease);
 
 }  // namespace rewise

@@ -32,7 +32,8 @@ int whole_open(const char* path, int flags, mode_t mode) {
 int whole_fsync(int file) {
   return uninterrupted([=] { return ::fsync(file); });
 }
-// Whatever it says, Linux has closed the file: once more could close another thread's.
+// Linux closes the file even if close() reports an error; a second call could close another
+// thread's file.
 int whole_close(int file) {
   const int result = ::close(file);
   return result != 0 && errno == EINTR ? 0 : result;
@@ -47,7 +48,7 @@ int whole_unlink(const char* path) {
   return uninterrupted([=] { return ::unlink(path); });
 }
 
-// The status of the file of that name, or nothing.
+// The status of the file with that name, or nothing.
 std::optional<struct stat> look_at(const std::filesystem::path& path) {
   struct stat status;
   if (uninterrupted([&] { return ::stat(path.c_str(), &status); }) == 0) return status;
@@ -58,7 +59,8 @@ int rename_new(const char* from, const char* to) {
   return uninterrupted([=] { return ::renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE); });
 }
 
-// Inode and device of the file of that name, without following links; or nothing. Keeps errno.
+// Inode and device of the file with that name, without following links; or nothing. Preserves
+// errno.
 std::optional<std::pair<dev_t, ino_t>> inode_of(const std::filesystem::path& path) {
   const int error = errno;
   struct stat status;

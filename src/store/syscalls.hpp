@@ -35,7 +35,7 @@ int rename_file(const std::filesystem::path& from, const std::filesystem::path& 
 int rename_file_new(const std::filesystem::path& from, const std::filesystem::path& to);
 
 // Whether a path exists, and whether it is a folder. Symbolic links are followed; a dangling link
-// does not exist. Error(io) if the system cannot tell (std::filesystem would throw its own
+// does not exist. Throws Error(io) if the system cannot tell (std::filesystem would throw its own
 // exception).
 bool file_exists(const std::filesystem::path& path);
 bool folder_exists(const std::filesystem::path& path);

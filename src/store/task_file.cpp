@@ -18,8 +18,9 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kFormat = "rewise task";
-constexpr std::int64_t kPlain = 1, kNarrow = 2;  // format versions: of states, see NarrowState
-constexpr std::size_t kAttributeText = 32'768;   // longer texts become datasets
+// Format versions; kNarrow: with packed states (NarrowState).
+constexpr std::int64_t kPlain = 1, kNarrow = 2;
+constexpr std::size_t kAttributeText = 32'768;  // longer texts become datasets
 // Size of a chunk: equal byte planes (such as those of the signs) then lie within deflate's window.
 constexpr std::uint64_t kChunkElements = 1ULL << 15;
 constexpr int kLevel = 1;  // of deflate, for series and bonds
@@ -171,7 +172,7 @@ Series<T> read_series(const h5::Group& group, const std::string& name) {
   return Series<T>::from_file_order(array.dims[0], array.dims[1], array.dims[2], array.values);
 }
 
-// Every series has the shape of its column and the measurements of the others, or none.
+// Every series must have the shape of its column and as many measurements as the others, or none.
 void check_all_series(const TaskData& task) {
   const std::size_t time = task.bond_sum.time();
   std::map<MeasuredIn, std::size_t> times;  // columns that occur together
@@ -276,7 +277,7 @@ std::optional<NarrowState> narrow(std::span<const std::uint8_t> state) {
   return std::nullopt;
 }
 
-// The reverse. Error(data).
+// Restores the state. Throws Error(data).
 std::vector<std::uint8_t> widen(const NarrowState& narrow) {
   require(narrow.bits == 1 || narrow.bits == 2 || narrow.bits == 4, "a state of no such bits");
   const std::uint32_t each = 8 / narrow.bits, mask = (1u << narrow.bits) - 1;

@@ -12,7 +12,7 @@
 //   /state           to continue the run: attributes engine, step, cycles; dataset bytes (uint8).
 //                    If the spins are in parts (state_parts.hpp): attributes rows and row_bytes,
 //                    and in /state/parts the file name, first and last of each part
-//   /provenance      text attributes: where, when and with what it was computed
+//   /provenance      text attributes: place, time, device and program of the computation
 // A text that is too long for an attribute is a scalar string dataset of the same name.
 #pragma once
 
@@ -43,7 +43,7 @@ struct GraphRecord {
   std::uint64_t sites = 0, bonds = 0, modified = 0;
   std::vector<std::uint64_t> bond;  // [rewired] bond index
   std::vector<std::uint32_t> a, b;  // [rewired] its ends, < sites
-  // J [bonds] and h [sites] that the graph's file gives; empty where it gives none.
+  // J [bonds] and h [sites] from the graph's file; empty if the file has none.
   std::vector<double> weight, field;
   std::size_t rewired() const { return bond.size(); }
   friend bool operator==(const GraphRecord&, const GraphRecord&) = default;
@@ -77,7 +77,7 @@ struct TaskRecord : Columns<Series> {
   std::uint32_t replicas = 0;       // per temperature
   TextMap provenance;               // not part of the content digest
 
-  // f(series), of each column.
+  // Calls f(series) for each column.
   template <class F>
   void for_each_series(const F& f) {
     for_each_column([&f](const ColumnInfo&, auto& series) { f(series); }, *this);
@@ -110,7 +110,7 @@ void save_new_task(const std::filesystem::path& path, const TaskData& task,
 
 struct LoadedTask {
   TaskData task;
-  std::filesystem::path source;       // the file it came from: `path`, its `.prev`, or a pack
+  std::filesystem::path source;       // `path`, its `.prev`, or a results archive
   std::vector<std::string> warnings;  // one line each
   std::uint64_t term = 0;             // of the lease under which it was written
   bool in_parts = false;              // its state was stored in parts
@@ -122,7 +122,7 @@ enum class Spins {
   checked,  // check the parts and leave them in their files
   apart,    // do not look at the parts
 };
-// Nothing if the task has no file. Errors as open_latest() and decode_task(), naming the file.
+// Nothing if the task has no file. Throws as open_latest() and decode_task(), naming the file.
 std::optional<LoadedTask> load_task(const std::filesystem::path& path, OpenAs as,
                                     Spins spins = Spins::joined);
 
@@ -137,13 +137,13 @@ struct TaskPaths {
   std::filesystem::path finished;    // tasks/<id>.h5
   std::filesystem::path checkpoint;  // tasks/<id>.part.h5
   std::filesystem::path lease;       // tasks/<id>.lease
-  std::string group = {};  // whose packs may hold the finished task (task_pack.hpp); "": none
+  std::string group = {};            // of its results archives (task_pack.hpp); "": none
 };
 TaskPaths task_paths(const std::filesystem::path& study, const std::string& id,
                      const std::string& group = "");
 
-// Error(data) naming the first key whose value differs or that only one side has, except the keys
-// in `may_differ`. `where` names the file in the message.
+// Throws Error(data) naming the first key that has different values or exists on one side only,
+// except the keys in `may_differ`. `where` names the file in the message.
 void check_same_physics(const TextMap& stored, const TextMap& wanted,
                         std::span<const std::string> may_differ, const std::string& where);
 

@@ -37,7 +37,7 @@ fs::path pack_path(const fs::path& folder, const std::string& group, std::size_t
   return folder / fmt::format("{}.{}{}", group, number, kEnding);
 }
 
-// Group and number from a name such as "GROUP.3.pack.h5"; number 0 if it is not the name of a pack.
+// Group and number from a name such as "GROUP.3.pack.h5"; number 0 for any other name.
 std::pair<std::string, std::size_t> split_name(std::string name) {
   if (!name.ends_with(kEnding) || name.starts_with(".")) return {"", 0};
   name.resize(name.size() - kEnding.size());
@@ -65,8 +65,8 @@ struct Index {
   std::map<std::string, ByteRange> tasks;  // by id
 };
 
-// Whether the pack is named after another group than that of its tasks. All tasks of a pack are of
-// one group, so the first one decides.
+// Detects a pack that is named after another group than that of its tasks. All tasks of a pack
+// belong to one group, so the first one is sufficient.
 void check_group(const fs::path& path, std::span<const std::byte> image, Index& index) {
   if (index.tasks.empty()) return;
   const ByteRange first = index.tasks.begin()->second;
@@ -344,7 +344,7 @@ std::optional<LoadedTask> load_finished(const TaskPaths& paths, OpenAs as) {
     if (!problem.empty()) throw Error(ExitCode::data, problem);
     return own;
   }
-  // The `.prev` of a task file, left if its owner was killed while removing the file.
+  // The `.prev` of a task file may remain if its owner was killed while removing the file.
   if (own && own->task.bond_sum.time() > packed->task.bond_sum.time()) return own;
   if (!problem.empty()) {
     std::string what = problem;
@@ -398,7 +398,7 @@ struct UnpackedTask {
   Bytes bytes;  // set once the file was read and is good
 };
 
-// Nothing if there is no file, or if it is not to be packed.
+// Nothing if there is no file, or if it should not be packed.
 std::optional<UnpackedTask> look_at_own(const fs::path& folder, const std::string& id,
                                         const PackLimits& limits) {
   UnpackedTask own{id, folder / (id + ".h5"), {}, {}};
@@ -463,7 +463,7 @@ void grow_pack(const fs::path& path, std::vector<UnpackedTask> own, Lease& lease
     for (const UnpackedTask& one : own) {
       struct stat status;
       if (::lstat(one.path.c_str(), &status) != 0 || FileIdentity(status) != one.identity) continue;
-      // The older version first: left behind alone, it would be taken for the latest.
+      // Removes the older version first: if it were left alone, it would count as the latest.
       remove_file(previous_path(one.path));
       remove_own(one);
     }
@@ -639,7 +639,7 @@ std::vector<std::string> repair_packs(const fs::path& folder) {
     const auto before = read_pack(previous_path(path));
     if (before) tasks.merge(tasks_of(before->first, before->second));
     write_sealed(path, encode_pack(tasks), &lease);
-    // What it replaced has that name now.
+    // `.prev` is now the damaged file that was replaced.
     const fs::path aside = set_aside(path, previous_path(path));
     said.push_back(fmt::format(
         "{}; it is written anew with the {} task(s) in it that are good, and kept as {}",

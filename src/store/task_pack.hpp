@@ -36,8 +36,8 @@ namespace rewise {
 // ("graph_0123456789abcdef"); "" if the configuration has neither.
 std::string archive_name(const TextMap& configuration);
 
-// Which tasks are packed. Fewer tasks of a group, and larger ones, keep their own files. When a
-// pack is full the next one is begun.
+// The conditions for packing. Groups with fewer tasks, and larger tasks, keep their own files. A
+// full pack is followed by a new one.
 struct PackLimits {
   std::size_t least = 8;
   std::uint64_t largest_task = 1u << 20, full = 32u << 20;  // bytes
@@ -52,7 +52,7 @@ std::optional<LoadedTask> load_finished(const TaskPaths& paths, OpenAs as);
 bool has_finished(const TaskPaths& paths);
 
 // Packs the good files of these tasks and returns their number. Does not wait: returns 0 if another
-// process is packing this group. On Error(io) nothing has moved. LeaseLost.
+// process is packing this group. After Error(io) nothing has moved. Throws LeaseLost.
 std::size_t pack_tasks(const std::filesystem::path& folder, const std::string& group,
                        std::span<const std::string> ids, const PackLimits& limits = {});
 

@@ -37,7 +37,7 @@ Temporary::~Temporary() {
 }
 
 void Temporary::write(std::span<const std::byte> bytes) {
-  // Linux transfers at most 2^31 - 4096 bytes at once; smaller pieces let a signal be seen.
+  // Linux transfers at most 2^31 - 4096 bytes at once. Smaller pieces reduce the delay of signals.
   constexpr std::size_t kPiece = 1 << 26;
   while (!bytes.empty()) {
     const ssize_t done =

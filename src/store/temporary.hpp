@@ -25,7 +25,7 @@ class Temporary {
   double written_at() const { return written_at_; }  // seconds, by the file server's clock
   const std::filesystem::path& path() const { return path_; }
   void share();                        // lets HDF5 open it; call just before publishing
-  void published() { path_.clear(); }  // it was renamed: nothing to remove
+  void published() { path_.clear(); }  // the file was renamed, so nothing is removed
 
  private:
   std::filesystem::path target_, path_;

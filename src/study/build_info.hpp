@@ -1,4 +1,4 @@
-// What this program is: version, source revision, compiler, instruction set, libraries.
+// Identity of this program: version, source revision, compiler, instruction set, libraries.
 #pragma once
 
 #include <filesystem>

@@ -20,7 +20,7 @@
 namespace rewise {
 namespace {
 
-// Any engine has them.
+// Cluster updates that a list may contain; every engine for studies supports them.
 constexpr std::array<std::string_view, 2> kClustersOfList{"wolff", "swendsen-wang"};
 
 void read_schedules(const TomlSection& section, StudyConfig& config) {
@@ -50,7 +50,7 @@ void read_clusters(const TomlSection& section, StudyConfig& config) {
   config.cluster = config.clusters.front();
 }
 
-// Where a file has a key: its present place, or the one of earlier versions (with a note if
+// Finds the place of a key in a file: the present one, or that of earlier versions (with a note if
 // `note`).
 struct KeyPlace {
   const TomlSection& section;
@@ -160,7 +160,7 @@ void read_run(const TomlSection& section, StudyConfig& config) {
   }
 }
 
-// A study's name is that of its folder, too.
+// The name of a study is also the name of its folder.
 std::string read_name(const TomlSection& section) {
   constexpr std::size_t most = 100;
   const auto plain = [](char c) {
@@ -217,7 +217,7 @@ StudyConfig parse_study_config(std::string_view text, const std::string& file) {
   read_lattice(sections.at("lattice"), config.target_error ? kDefaultTargetGraphs : kDefaultGraphs,
                config);
   const bool by_user =
-      !text.starts_with(kStudyHead);  // the program brings its own files up to date
+      !text.starts_with(kStudyHead);  // the program updates files that it wrote itself
   read_model(sections.at("model"), sampling, by_user, config);
   config.reading.weights = config.model.interactions.couplings == CouplingKind::file;
   read_sampling(sampling, config);

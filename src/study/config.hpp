@@ -17,7 +17,8 @@
 
 namespace rewise {
 
-// How `tc` finds Tc: by crossings of sizes, by the tree condition on bare lattices, or both.
+// The method by which `tc` determines Tc: by crossings of sizes, by the tree condition on bare
+// lattices, or both.
 enum class TcMethod { both, crossings, tree };
 std::string_view to_string(TcMethod method);
 
@@ -91,8 +92,8 @@ StudyConfig read_study_config(const std::filesystem::path& file);
 // The configuration as TOML with every default written out; parses to the same configuration.
 std::string to_toml(const StudyConfig& config);
 
-// For tc: lists of schedules and cluster updates have one entry per p; sorts them as p is sorted.
-// Throws Error(usage), which names `file`, if a list has another length.
+// For tc: checks that lists of schedules and cluster updates have one entry per p, and sorts them
+// in the order of p. Throws Error(usage), which names `file`, if a list has another length.
 StudyConfig one_per_p(StudyConfig config, const std::string& file);
 
 // The cluster update's name, or "auto".

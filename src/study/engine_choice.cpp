@@ -151,7 +151,7 @@ EngineKind choose_engine(const std::string& text, const Model& model,
 void check_compares_schedules(const Model& model, const std::string& origin) {
   const Interactions& of = model.interactions;
   const bool orders = of.couplings == CouplingKind::ferromagnet && of.shortcut_strength > 0;
-  const bool of_file = of.couplings == CouplingKind::file;  // its couplings are not known here
+  const bool of_file = of.couplings == CouplingKind::file;  // the couplings are not read yet
   if (model.is_ferromagnet() || ((orders || of_file) && !of.has_field())) return;
   throw Error(ExitCode::usage,
               fmt::format("{}: schedules are compared by the magnetisation, which is no order "

@@ -22,7 +22,7 @@ std::optional<ClusterUpdate> cluster_or_auto(const std::string& text, const std:
 std::optional<ClusterUpdate> choose_cluster(const std::string& text,
                                             const std::optional<Schedule>& schedule,
                                             const std::string& origin);
-// The cluster update that a run needs an engine for: nothing where `schedule` has no cluster
+// The cluster update that the engine of a run must support: nothing if `schedule` has no cluster
 // updates.
 std::optional<ClusterUpdate> needed_cluster(const std::optional<Schedule>& schedule,
                                             ClusterUpdate cluster);
@@ -39,10 +39,11 @@ void check_extents(const std::vector<std::uint32_t>& extents, const std::string&
 EngineKind choose_engine(const std::string& text, const Model& model,
                          std::optional<ClusterUpdate> cluster, const std::string& origin,
                          bool bitlattice = false);
-// Error(usage) for a model whose order parameter is not m, where schedules would be compared by m.
+// Throws Error(usage) for a model whose order parameter is not m, since schedules are compared by
+// m.
 void check_compares_schedules(const Model& model, const std::string& origin);
-// The engine for replica exchange: the one chosen if it has it, else one that has. Error(usage)
-// where `text` names an engine without it.
+// The engine for replica exchange: `chosen` if it supports it, else one that does. Throws
+// Error(usage) if `text` names an engine without replica exchange.
 EngineKind engine_with_exchange(EngineKind chosen, const std::string& text,
                                 const std::string& origin);
 // Replaces the names of version 0.1 (bundle, single, packed) and prints a note to standard error;

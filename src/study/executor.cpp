@@ -592,7 +592,7 @@ bool Executor::look_for_result(List& list, std::size_t index) {
   const std::string& id = list.ids[index];
   const TaskPaths paths = task_paths(folder_.path(), id, archive_name(task.spec));
   {
-    // The claim finds out whether another process has measured more in the meantime.
+    // Another process may have measured more in the meantime; the claim detects this.
     const std::lock_guard lock(mutex_);
     const auto known = measured_.find(id);
     if (known != measured_.end() && known->second < task.spec.measure) return false;

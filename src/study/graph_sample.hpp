@@ -1,5 +1,5 @@
-// What `tc` and `sweep` keep of a finished task: thermal averages of one graph at the simulated
-// temperatures and, by multi-histogram reweighting, on a fine grid between them.
+// The part of a finished task that `tc` and `sweep` store: thermal averages of one graph at the
+// simulated temperatures and, by multi-histogram reweighting, on a fine grid between them.
 #pragma once
 
 #include <Eigen/Core>
@@ -28,7 +28,7 @@ struct GraphSample {
   std::vector<std::string> stuck;       // [T] stuck_replicas(), by tau_int of m^2
   Eigen::ArrayXd cluster_fraction;      // [T] see task_results.hpp
   OverlapRows overlaps;                 // [T] averages over pairs; may be empty
-  OverlapRows overlap_changes;          // [T] overlap_changes_of(), averaged likewise
+  OverlapRows overlap_changes;          // [T] overlap_changes_of(), averaged in the same way
   GraphPeaks peaks;                     // if peaks are requested
   double rewired_ends = 0, sum_k2 = 0;  // the control variates
   // Improved minus plain estimators of m^2 and m^4 (Swendsen-Wang), and half their difference
@@ -39,7 +39,7 @@ struct GraphSample {
 };
 
 // Reduces a task's measurements from number `discard` on. `grid`: fine temperatures within the
-// range of the simulated ones; may be empty. `energies`: also looks for peaks, and removes from
+// range of the simulated ones; may be empty. `energies`: also determines peaks, and removes from
 // `fine` the bias of short series. Cost: one pass over the samples plus (bins x temperatures) per
 // grid point; three times that with `thermal`, which needs two replicas.
 GraphSample reduce(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& grid,

@@ -48,13 +48,11 @@ inline constexpr std::size_t kLeastGroup = 8;
 // Describes how replicas are stuck; "" if none is. Either
 //
 //   - the time averages of |m| or e of one start spread 10 times as far as those of the other, and
-//   3
-//     times as far as a replica fluctuates, and `tau` is only a lower bound; or
+//     3 times as far as a replica fluctuates, and `tau` is only a lower bound; or
 //   - the average of a replica lies more than 25 robust standard deviations (1.4826 times the
-//   median
-//     distance) from the median of all, and `tau` is only a lower bound or fewer than 20 `tau`
-//     passed in the `dropped` cycles. Small systems make short excursions in equilibrium, but then
-//     `tau` is known and short.
+//     median distance) from the median of all, and `tau` is only a lower bound or fewer than 20
+//     `tau` passed in the `dropped` cycles. Small systems make short excursions in equilibrium, but
+//     then `tau` is known and short.
 //
 // In equilibrium, the standard deviations of 8 + 8 normal averages differ by a factor of 10 with
 // probability 4e-6; that one of 32 lies 25 robust standard deviations off is far less probable.

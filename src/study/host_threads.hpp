@@ -1,6 +1,6 @@
-// A pool of host threads for work that engines need not wait for: it builds graphs of the next
-// tasks and reduces and writes the results of the previous ones. Jobs of equal urgency start in the
-// order in which they were added. The memory held by jobs is bounded: add() blocks at the limit, so
+// A pool of host threads for work that engines need not wait for: it builds the graphs of the next
+// tasks, and reduces and writes the results of the previous ones. Jobs of equal urgency start in
+// the order in which they were added. The memory of jobs is bounded: add() blocks at the limit, so
 // a slow disk slows the engines down but does not fill the memory.
 #pragma once
 

@@ -7,13 +7,11 @@
 //   - the second half of the measurements differs from the first (t test of the differences of
 //     independent replicas of equal start, or of stretches of time if there are few replicas), or
 //   - some replicas are stuck, such as in stripes at low temperatures (stuck_replicas(),
-//   halves.hpp;
-//     the means need not differ significantly), or
+//     halves.hpp; the means need not differ significantly), or
 //   - the series is too short to determine tau_int, and fewer than 10 times its lower bound were
 //     dropped before the first measurement, or
 //   - no two starts can be compared (one start, or fewer than kFewReplicas replicas), and fewer
-//   than
-//     10 tau_int were dropped.
+//     than 10 tau_int were dropped.
 //
 // It is rejected as "too-short" if errors come from stretches of time below kLeastStretch tau_int.
 //
@@ -36,7 +34,8 @@ enum class RunStatus { ok, not_equilibrated, too_short };
 // "ok", "not-equilibrated", "too-short".
 std::string_view to_string(RunStatus status);
 
-// The check of one temperature. Each text is one line and says what to do.
+// The check of one temperature. Each text is one line that explains the problem and suggests a
+// remedy.
 struct RunCheck {
   RunStatus status = RunStatus::ok;
   HotCold halves;

@@ -46,7 +46,7 @@ std::string real(double value) {
   return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
 }
 
-// A number, or "" where it has its default.
+// A number, or "" if it equals the default.
 std::string unless(double value, double standard) {
   return value == standard ? std::string() : real(value);
 }
@@ -72,7 +72,7 @@ std::string whole_or_auto(const std::optional<std::uint64_t>& value) {
 std::string seconds(double value) { return fmt::format("\"{}s\"", value); }
 std::string reals(const std::vector<double>& values) { return list(values, real); }
 
-// A key that study.toml has only in studies of lattices.
+// A key that study.toml contains only for studies of lattices.
 std::string of_lattices(const StudyConfig& config, const std::string& text) {
   return config.files.empty() ? text : "";
 }
@@ -80,7 +80,7 @@ std::string of_few_cluster(const StudyConfig& config, const std::string& text) {
   return config.cluster == ClusterUpdate::few_cluster ? text : "";
 }
 
-// Words that exist, "rewire, swap, add".
+// The allowed words: "rewire, swap, add".
 template <class Word>
 std::string words(Word last) {
   std::string text;
@@ -670,7 +670,7 @@ std::vector<Setting> machine() {
   };
 }
 
-// 4294967296 as 2^32.
+// Writes 4294967296 as 2^32.
 std::string bound(std::uint64_t value) {
   if (value < 100'000) return fmt::format("{}", value);
   if (std::has_single_bit(value)) return fmt::format("2^{}", std::countr_zero(value));

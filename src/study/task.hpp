@@ -62,7 +62,7 @@ inline const std::vector<std::string> kMayGrow{"sampling.measure"};
 
 // Every key that determines the numbers, as text.
 TextMap task_configuration(const TaskSpec& spec);
-// The model in a configuration. Error(usage) if it holds no model.
+// The model of a configuration. Throws Error(usage) if the configuration contains none.
 Model model_of(const TextMap& configuration);
 // 16 hex digits from the configuration, independent of the number of measurements.
 std::string task_id(const TaskSpec& spec);
@@ -136,7 +136,8 @@ struct TaskJob {
   std::optional<TaskPaths> paths = {};  // if absent, no file is read or written
   // Called between steps with the cycles just done.
   std::function<void(std::uint64_t cycles)> progress = {};
-  // Receives one line per event that a user should know (a damaged file set aside, a run resumed).
+  // Receives one line per event that the user should learn of (a damaged file set aside, a run
+  // resumed).
   std::function<void(const std::string& line)> note = {};
   // Sets damaged results and checkpoints aside and restarts the task.
   bool recompute_damaged = false;

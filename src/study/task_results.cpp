@@ -148,7 +148,7 @@ std::optional<ExchangeResult> exchange_result(const TaskData& task) {
     result.accepted.push_back(
         attempts == 0 ? kNan : static_cast<double>(accepted) / static_cast<double>(attempts));
   }
-  // Of each configuration: 0 before it was at the first temperature, 1 on its way up, 2 back.
+  // Per configuration: 0 before its first visit to the first temperature, 1 upwards, 2 back.
   std::vector<std::uint8_t> way(temperatures * replicas, 0);
   for (std::size_t time = 0; time < walkers.time(); ++time) {
     for (std::size_t r = 0; r < replicas; ++r) {

@@ -55,13 +55,13 @@ struct TemperatureResult {
   Value of(std::string_view name) const { return observables[observable(name)]; }
 };
 
-// What replica exchange did in a task.
+// The statistics of replica exchange in a task.
 struct ExchangeResult {
   std::vector<double> accepted;   // [T - 1] share of the attempts with the next temperature
   std::uint64_t round_trips = 0;  // of all configurations: first to last temperature and back
   double trips_per_1000 = 0;      // per configuration and 1000 cycles
 };
-// Nothing without replica exchange or measurements. Trips are seen at measurements.
+// Nothing without replica exchange or measurements. Positions are sampled at measurements only.
 std::optional<ExchangeResult> exchange_result(const TaskData& task);
 
 // The series of one temperature, [time, replica].
@@ -83,15 +83,15 @@ Value tau_of_m2(const TaskData& task, const IntSeries& magnetisations);
 // there are no moments.
 bool cluster_sums_fit(const TaskData& task, std::size_t temperature);
 ClusterMoments cluster_moments_of(const TaskData& task, std::size_t temperature);
-// Overlaps of pairs of replicas at one temperature, `parts` stretches of time each; no rows where
-// the task has none.
+// Overlaps of pairs of replicas at one temperature, divided into `parts` stretches of time; no rows
+// if the task has no overlaps.
 OverlapRows overlap_rows_of(const TaskData& task, std::size_t temperature, Eigen::Index parts = 1);
-// Averages of the second half of the measurements less those of the second quarter, [pair, moment]:
-// in equilibrium their means are 0, whatever the start (doubling windows). No rows as above, or
-// with fewer than 4 measurements.
+// Averages of the second half of the measurements minus those of the second quarter, [pair,
+// moment]: in equilibrium their means are 0, whatever the start (doubling windows). No rows if the
+// task has no overlaps or fewer than 4 measurements.
 OverlapRows overlap_changes_of(const TaskData& task, std::size_t temperature);
-// What differs, where q^2 or the link overlap of independent members (pairs, or graphs) changes by
-// more than has the chance `level`; else "".
+// Describes the change if q^2 or the link overlap of independent members (pairs, or graphs) changes
+// significantly (p-value below `level`); else "".
 std::string overlap_drift(const OverlapRows& changes, double level);
 // <C>/N for Wolff, sum n_c^2/N^2 for other updates; NaN without clusters.
 Value cluster_fraction_of(const TaskData& task, std::size_t temperature);

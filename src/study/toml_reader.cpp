@@ -19,11 +19,12 @@ std::string place(const std::string& file, const toml::source_region& source) {
   return fmt::format("{}:{}:{}", file, source.begin.line, source.begin.column);
 }
 
-// Rejects text that toml++ 3.3 mishandles, found by fuzzing: before it reports an error, toml++ may
-// look up non-ASCII letters past the end of a table, and it destroys tables nested by dots
-// recursively, which exhausts the stack at about 100 000 levels. Also rejects what no study needs:
-// control characters, multi-line quotes and unlimited text. Converts non-ASCII letters in double
-// quotes to escapes, so that toml++ sees none (columns in its errors count the escapes).
+// Rejects text that toml++ 3.3 mishandles (found by fuzzing): before it reports an error, toml++
+// may look up non-ASCII letters past the end of a table, and it destroys tables nested by dots
+// recursively, which exhausts the stack at about 100 000 levels. Also rejects text that no study
+// needs: control characters, multi-line quotes and text of unlimited length. Converts non-ASCII
+// letters in double quotes to escapes, so that toml++ reads ASCII only (columns in its errors count
+// the escapes).
 class CharacterCheck {
  public:
   CharacterCheck(std::string_view text, const std::string& file) : text_(text), file_(file) {}

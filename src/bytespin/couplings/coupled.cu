@@ -150,7 +150,7 @@ __global__ void join_trees(const __grid_constant__ CoupledPlan c,
   });
 }
 
-// Each site learns its root; sites that are bound to the ghost spin mark theirs.
+// Replaces each site's parent by its root. A site bound to the ghost spin sets the bit of its root.
 __global__ void mark_fixed(const __grid_constant__ CoupledPlan c,
                            const __grid_constant__ DeviceSystems systems,
                            const __grid_constant__ CoupledScratch scratch, std::uint32_t blocks) {

@@ -1,13 +1,13 @@
 // Kernels of the updates with couplings and fields on a CUDA device (coupled_plan.hpp; same bits as
 // on the CPU).
 //
-//   local     a thread decides a site
+//   local     one thread updates one site
 //   Wolff     a block grows the cluster of one system: its sites are a queue in global memory, and
-//             a bit per site says which are in it. All updates of a call are one launch
-//   exchange  a thread decides about two systems, whose bytes change places then
+//             a bit per site marks those in the cluster. All updates of a call are one launch
+//   exchange  one thread decides about two systems; then their bytes are exchanged
 //   Swendsen-Wang    a thread joins the trees of a site and its larger neighbours (union-find by
 //             compare-and-swap, larger roots under smaller ones; Jaiganesh & Burtscher 2018), then
-//             each site flips as its root says
+//             each site flips according to its root
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -35,9 +35,9 @@ void launch_coupled_wolff(const CoupledPlan& coupled, const DeviceSystems& syste
                           cudaStream_t stream);
 void launch_coupled_swendsen_wang(const CoupledPlan& coupled, const DeviceSystems& systems,
                                   const CoupledScratch& scratch, cudaStream_t stream);
-// An exchange step, of the pairs of temperatures from `first` on, every second one: `energy` holds
-// minus the energies of all systems. Exchanges spins and walkers; counts in attempts and exchanges
-// [T]. accepted: [systems] work space.
+// One exchange step between temperatures (first, first + 1), (first + 2, first + 3) .. `energy`:
+// minus the energies of all systems. Exchanges spins and walkers; adds to the counts attempts and
+// exchanges [T]. accepted: [systems] work space.
 struct ExchangeSpace {
   std::uint32_t* walker;
   unsigned long long *attempts, *exchanges;
@@ -48,8 +48,8 @@ void launch_exchange(const CoupledPlan& coupled, const DeviceSystems& systems,
                      std::uint32_t temperatures, std::uint32_t first, cudaStream_t stream);
 void launch_coupled_energies(const CoupledPlan& coupled, const DeviceSystems& systems,
                              unsigned long long* energy, cudaStream_t stream);
-// Adds to sums that are 0: minus the energies [systems]; overlap and link overlap [pairs][2] of
-// replicas 2k and 2k + 1 of a temperature.
+// Adds to arrays that must be 0 before: minus the energies [systems]; overlap and link overlap
+// [pairs][2] of replicas 2k and 2k + 1 of a temperature.
 void launch_coupled_measure(const CoupledPlan& coupled, const DeviceSystems& systems,
                             unsigned long long* energy, unsigned long long* overlaps,
                             cudaStream_t stream);

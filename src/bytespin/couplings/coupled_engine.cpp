@@ -162,7 +162,7 @@ class CoupledCpuEngine final : public CoupledEngine {
   }
   std::uint32_t advance_system(std::size_t who, const Schedule& schedule, std::uint64_t steps,
                                StopWatch& watch, Worker& worker);
-  // Brings all systems to `steps` steps beyond step_; false where they were stopped before.
+  // Brings all systems to `steps` steps beyond step_. Returns false if stopped before.
   bool advance_to(const Schedule& schedule, std::uint64_t steps);
   std::vector<std::int64_t> energy_sums();
   void exchange(std::uint32_t step);

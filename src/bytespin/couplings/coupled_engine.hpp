@@ -11,7 +11,7 @@ namespace rewise::bytespin {
 
 class CoupledEngine : public BytespinEngine {
  public:
-  // Error(usage) for updates and methods that are for the ferromagnet alone.
+  // Throws Error(usage) for updates and methods that support the ferromagnet only.
   CoupledEngine(const Graph& graph, const EngineSpec& spec, const EngineOptions& options);
 
  protected:
@@ -22,15 +22,15 @@ class CoupledEngine : public BytespinEngine {
     const std::size_t of_temperature = spec_.replicas / 2;
     return pair / of_temperature * spec_.replicas + 2 * (pair % of_temperature);
   }
-  // Error(usage) for cluster updates that these couplings do not allow.
+  // Throws Error(usage) for cluster updates that these couplings do not allow.
   void check_schedule(const Schedule& schedule) const;
-  // `energy`: minus the energies, in units of 2^-20. [T][R]; overlaps: [T][R/2]
+  // `energy` [T][R]: minus the energies, in units of 2^-20. Overlaps: [T][R/2].
   void report_couplings(const std::vector<std::int64_t>& energy,
                         const std::vector<std::int64_t>& magnetisation,
                         const std::vector<std::int64_t>& overlap,
                         const std::vector<std::int64_t>& link_overlap, Observation& out);
 
-  std::vector<std::int32_t> coupling_, field_;  // CoupledPlan
+  std::vector<std::int32_t> coupling_, field_;  // as in CoupledPlan
   std::vector<std::uint64_t> save_sums() const override;
   bool restore_sums(std::span<const std::uint64_t> words) override;
 
@@ -46,7 +46,7 @@ class CoupledEngine : public BytespinEngine {
 
 std::unique_ptr<Engine> make_coupled_engine(const Graph& graph, const EngineSpec& spec,
                                             const EngineOptions& options);
-// On options.device.
+// The same on the CUDA device options.device.
 std::unique_ptr<Engine> make_coupled_cuda_engine(const Graph& graph, const EngineSpec& spec,
                                                  const EngineOptions& options);
 

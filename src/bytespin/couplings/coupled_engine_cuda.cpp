@@ -34,7 +34,7 @@ class CoupledCudaEngine final : public CoupledEngine {
   void prepare_clusters();
   void run(const Schedule& schedule, std::uint64_t cycles);
 
-  // Walkers and counts of exchanges to the host, and from there.
+  // Copy walkers and exchange counts from the device to the host, and back.
   void fetch_exchanges();
   void send_exchanges();
   void exchange();
@@ -209,7 +209,7 @@ void CoupledCudaEngine::run(const Schedule& schedule, std::uint64_t cycles) {
     visited_.clear(stream);
   }
   device_.wait();
-  // The two kinds are not timed apart: each takes its share of the updates.
+  // Local and cluster updates are not timed separately: the time is divided by their numbers.
   const double seconds = now() - start;
   const double local = static_cast<double>(schedule.local);
   const double share = local / std::max(local + static_cast<double>(schedule.cluster), 1.0);

@@ -1,6 +1,6 @@
-// Updates with couplings J and fields h of any size, Ising and Potts: what a site, a bond and a
-// cluster do, in functions that hosts and devices share. All energies are integers in units of
-// 2^-20 (src/model/boltzmann.hpp), so that every device makes the same moves. Draws have the
+// Updates with couplings J and fields h of any size, Ising and Potts: the rules for a site, a bond
+// and a cluster, as functions that host and device code share. All energies are integers in units
+// of 2^-20 (src/model/boltzmann.hpp), so that every device makes the same moves. Draws have the
 // addresses of the ferromagnet's updates (rules.hpp), and with all J = 1 the moves are the same.
 //
 //   local    Metropolis and Glauber, colour by colour: the energy of a move from all neighbours
@@ -8,9 +8,9 @@
 //            drawn with probability 1 - exp(-2 beta |J|) (Wolff 1989). A site that its field
 //            favours is bound to a fixed ghost spin with probability 1 - exp(-2 beta |h|); a
 //            cluster that holds such a site keeps its spins
-//   exchange    replicas of neighbouring temperatures change places with probability
-//            min(1, exp((beta - beta') (E - E'))), pairs (0, 1), (2, 3) .. and (1, 2), (3, 4) .. in
-//            turn (Hukushima & Nemoto, J. Phys. Soc. Jpn. 65, 1604 (1996))
+//   exchange    replicas at neighbouring temperatures are exchanged with probability
+//            min(1, exp((beta - beta') (E - E'))); pairs (0, 1), (2, 3) .. and (1, 2), (3, 4) ..
+//            alternate (Hukushima & Nemoto, J. Phys. Soc. Jpn. 65, 1604 (1996))
 //   Swendsen-Wang    all clusters over such bonds; those that are not bound to the ghost spin flip
 //            with probability 1/2
 //
@@ -37,12 +37,13 @@ struct CoupledPlan {
 
   RW_HD static int sign(std::uint8_t spin) { return spin != 0 ? 1 : -1; }
 
-  // The energy that a bond of coupling `j` between two spins loses if one of them changes.
+  // The rise in energy of a bond of coupling `j` if one of its spins changes (Potts: to a state
+  // that differs from the other spin's).
   RW_HD std::int64_t favour(std::int32_t j, std::uint8_t a, std::uint8_t b) const {
     if (plan.potts) return a == b ? j : 0;
     return a == b ? 2 * std::int64_t{j} : -2 * std::int64_t{j};
   }
-  // The energy in the field of the site that the opposite spin would have, minus that of `spin`.
+  // The energy of the opposite spin in the field of the site, minus that of `spin`.
   RW_HD std::int64_t field_favour(Site site, std::uint8_t spin) const {
     return field == nullptr ? 0 : 2 * std::int64_t{field[site]} * sign(spin);
   }
@@ -96,7 +97,7 @@ struct CoupledPlan {
     return static_cast<std::uint8_t>(spin ^ bit_of(words, smallest));
   }
 
-  // What the bonds to larger neighbours and the field of a site add to minus the energy.
+  // The contribution to minus the energy of a site's field and its bonds to larger neighbours.
   template <int kDim>
   RW_HD std::int64_t energy_of(const std::uint8_t* spins, Site site) const {
     const std::uint8_t spin = spins[site];
@@ -112,9 +113,9 @@ struct CoupledPlan {
     });
     return sum;
   }
-  // Of the bonds of a site to larger neighbours, what they add to the sum of s_i s_j s'_i s'_j over
-  // two replicas. (Potts: of 1 where both replicas have equal spins at both ends or unequal ones
-  // at both, else -1.)
+  // The contribution of a site's bonds to larger neighbours to the sum of s_i s_j s'_i s'_j over
+  // two replicas. (Potts: 1 if "the replicas agree" is true at both ends of a bond or at neither,
+  // else -1.)
   template <int kDim>
   RW_HD int link_overlap_of(const std::uint8_t* a, const std::uint8_t* b, Site site) const {
     const bool own = a[site] == b[site];

@@ -19,8 +19,8 @@ struct LocalScratch {
   std::vector<std::uint8_t> modified;  // new spins of the modified cells of one colour
 };
 
-// How far a sweep has come: all colours before `colour`, and its first `done` rows (Potts: pieces
-// of slots).
+// Progress of a sweep: all colours before `colour` are done, and of this colour the first `done`
+// rows (Potts: pieces of slots).
 struct SweepPlace {
   std::uint32_t colour = 0, done = 0;
   bool operator==(const SweepPlace&) const = default;
@@ -36,7 +36,8 @@ void local_rows(const Plan& plan, const Tables& tables, LocalUpdate update, cons
                 int colour, std::uint64_t first, std::uint64_t last, LocalScratch& scratch,
                 std::uint8_t* spins);
 
-// One sweep from `place` on: N attempted updates. False where the watch stopped it, at `place`.
+// One sweep from `place` on: N attempted updates. Returns false if the watch stopped it, at
+// `place`.
 bool local_sweep(const Plan& plan, const Tables& tables, LocalUpdate update, const DrawKey& key,
                  StopWatch& watch, LocalScratch& scratch, std::span<std::uint8_t> spins,
                  SweepPlace& place);

@@ -1,12 +1,12 @@
-// Metropolis and Glauber sweeps on a CUDA device (local.hpp says what they do; same bits).
+// Metropolis and Glauber sweeps on a CUDA device (local.hpp defines them; same bits).
 //
 // Two kernels per colour (Hawick, Leist & Playne 2010, section 4). Unmodified cells compute their
 // neighbours; a thread makes one Philox call and updates the four sites whose draws it holds, 32
 // sites apart. Modified cells are sorted by degree and cut into slices of 32; the neighbours of a
-// slice are stored column-wise, so that a warp reads whole cache lines and has one loop length; a
-// call serves one site there. Potts needs two calls for one of Ising; in its heat bath a warp
-// processes each modified cell of large degree. A thread writes sites of one colour and reads those
-// of the other.
+// slice are stored column-wise, so that a warp reads whole cache lines and has one loop length.
+// Here a Philox call serves one site. Potts needs two calls where Ising needs one; in its heat bath
+// a warp processes each modified cell of large degree. A thread writes sites of one colour and
+// reads those of the other.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -43,8 +43,8 @@ inline constexpr std::uint32_t kFewNeighbours = 8;
 
 class LocalCuda {
  public:
-  // `device` points to the plan's memory on the device; the copy waits for the stream. Contains the
-  // modified cells of the part that its systems will have.
+  // `device` points to the plan's memory on the device; the constructor synchronises with the
+  // stream. Stores the modified cells of `part`; its systems must have this part.
   LocalCuda(const Plan& plan, const DevicePlan& device, LocalUpdate update, cudaStream_t stream,
             const DevicePart& part = {});
 
@@ -57,8 +57,8 @@ class LocalCuda {
   int colours() const { return colours_; }
 
   // The same in two steps that may overlap, for a rank's part of a lattice: first the modified
-  // cells and the planes of `plane` sites at both ends of the part, then all sites between. Blocks
-  // of draws are complete here, too.
+  // cells and the planes of `plane` sites at both ends of the part, then all sites between. Both
+  // steps process whole blocks of draws.
   void sweep_outer(int colour, const DeviceSystems& systems, std::uint64_t plane,
                    cudaStream_t stream) const;
   void sweep_inner(int colour, const DeviceSystems& systems, std::uint64_t plane,

@@ -1,4 +1,4 @@
-// Initial configurations of, and exact integer sums over, all systems on a CUDA device.
+// Initial configurations and exact integer sums of all systems on a CUDA device.
 #pragma once
 
 #include <cuda_runtime_api.h>

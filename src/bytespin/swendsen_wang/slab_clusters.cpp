@@ -141,7 +141,7 @@ SlabClusters::SlabClusters(const Plan& plan, std::uint64_t first, std::uint64_t 
                                                      std::vector<Site>(last - first)});
 }
 
-// In this form a run is a stretch of a row with one label.
+// Converts the labels of sites to runs: here a run is a stretch of a row with one label.
 void SlabClusters::label_by_method(const std::uint8_t* spins) {
   auto& [occupied, labeller, label] = *labelling_;
   HWY_DYNAMIC_DISPATCH(occupy_slab)(slab_, first_, plane_, drawn_.get(), spins, occupied);

@@ -38,7 +38,7 @@ void join_runs(const Plan& plan, SwendsenWangScratch& scratch, const std::uint8_
   }
 }
 
-// Flips the clusters whose bit in flip_draws says so. Returns the number of clusters.
+// Flips the clusters whose bit in flip_draws is set. Returns the number of clusters.
 std::uint32_t flip_clusters_of(SwendsenWangScratch& scratch, std::uint8_t* spins) {
   const std::uint64_t* draws = scratch.flip_draws.data();
   return flip_runs(

@@ -389,11 +389,9 @@ class RootFinder {
 // 2  Compute the runs of a row from its spins and bonds by bit arithmetic. (Potts: from its bonds,
 //    without those between unequal spins.)
 // 3  Row after row of a band, attach every run to the root of one run of the previous row that a
-// bond
-//    joins it to; then do the same for the first rows of the bands. No search, no conflict.
+//    bond joins it to; then do the same for the first rows of the bands. No search, no conflict.
 // 4  Join the remaining bonds by compare-and-swap, one of each thread at a time: all threads climb
-// to
-//    the roots, then all attach. Bonds whose left neighbour joins the same two runs are skipped.
+//    to the roots, then all attach. Bonds whose left neighbour joins the same two runs are skipped.
 // 5  All runs climb to their roots, 16 sites of a thread at a time. Roots sum the sizes of their
 //    clusters and whether these are open. Open roots become nodes.
 //

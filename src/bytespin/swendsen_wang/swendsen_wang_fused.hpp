@@ -2,12 +2,11 @@
 // bits), the fast path: lattices of two to four dimensions whose rows are multiples of 64 sites,
 // rewired or not. Two kernels per update:
 //
-//   tiles  a block of four warps per tile (tiles.hpp). The tile's nodes of the previous update look
-//   up
-//          their roots, whose draws give the tile its new spins; then its bonds are drawn and its
-//          clusters labelled, in shared memory. A cluster that touches neither the tile's border
-//          nor a modified cell is closed: its size and its draw are final. The others become nodes
-//          of a forest over the whole lattice.
+//   tiles  a block of four warps per tile (tiles.hpp). The tile's nodes of the previous update
+//          look up their roots, whose draws give the tile its new spins; then its bonds are drawn
+//          and its clusters labelled, in shared memory. A cluster that touches neither the tile's
+//          border nor a modified cell is closed: its size and its draw are final. The others become
+//          nodes of a forest over the whole lattice.
 //   join   bonds across tile borders and rewired bonds join that forest
 //
 // Ising spins are bytes only before and after a run. In between a site is a two-byte label: bit 15

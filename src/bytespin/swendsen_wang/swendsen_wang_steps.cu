@@ -224,11 +224,9 @@ namespace {
 //
 // 1  Compute the runs of a row from its spins and drawn bonds by bit arithmetic.
 // 2  Row after row, attach every run to the root of one run of the previous row that a bond joins
-// it
-//    to: no search, no conflict. This makes most of the joins.
+//    it to: no search, no conflict. This makes most of the joins.
 // 3  Join the remaining bonds by compare-and-swap, one of each lane at a time: all lanes climb to
-// the
-//    roots, then all attach. Bonds whose left neighbour joins the same two runs are skipped.
+//    the roots, then all attach. Bonds whose left neighbour joins the same two runs are skipped.
 // 4  Row after row, every run looks up its root, and roots sum sizes; the sites' roots are written.
 //    Clusters that touch neither the tile's border nor a modified cell are closed.
 //

@@ -1,6 +1,6 @@
-// How a lattice is cut into tiles of 32 words of up to 64 sites along x, a word for each lane of a
-// warp: in two dimensions 64 x 32 sites, in three 64 x 8 x 4, in four 64 x 4 x 4 x 2. A chain and
-// an imported graph (one row of all its sites) are cut into 32 consecutive words.
+// Cuts a lattice into tiles of 32 words of up to 64 sites along x, a word for each lane of a warp:
+// in two dimensions 64 x 32 sites, in three 64 x 8 x 4, in four 64 x 4 x 4 x 2. A chain and an
+// imported graph (one row of all its sites) are cut into 32 consecutive words.
 //
 // Place of a site in its tile: 64 * lane + x. Places ascend with the sites, so the smallest place
 // of a cluster in a tile is its smallest site.

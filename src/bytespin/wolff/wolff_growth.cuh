@@ -120,7 +120,7 @@ struct Ways {
       to[2 * k + 1] = geometry.behind(site, c[k], k);
     }
   }
-  // Without an array that would be indexed at run time.
+  // Selects by comparison, because an array indexed at run time would be in memory.
   __device__ __forceinline__ Site operator[](unsigned way) const {
     Site site = to[0];
 #pragma unroll

@@ -359,7 +359,7 @@ struct Memory {
   Candidate* candidates;  // [2][capacity]
 };
 
-// Where the leader holds the spins.
+// The form in which the leader holds the spins.
 enum class Hold { shared_bits, global_bits, states };
 
 // A block's part in the updates of its group's systems; rank 0 leads. All threads of a block call

@@ -60,8 +60,8 @@ std::uint64_t relax_tiles(const BondConfiguration& configuration, std::uint32_t 
       a = b = std::min(a, b);
     }
   }
-  // By now the label of a root is a root with itself as label. Roots are smaller than their sites
-  // and so already final: one step is enough.
+  // At this point the label of a root is a root with itself as label. Roots are smaller than their
+  // sites and so already final: one step is enough.
   for (std::uint64_t site = 0; site < configuration.sites; ++site) {
     label[site] = label[label[site]];
   }

@@ -35,7 +35,7 @@ struct TileWeights {
   }
 };
 
-constexpr std::uint64_t kMostItems = 1u << 26;  // blocks of a launch are up to 8 an item
+constexpr std::uint64_t kMostItems = 1u << 26;  // a launch has up to 8 blocks per item
 
 // Working memory of one word group: masks, labels, ranks; nodes; listed bonds; sums.
 std::uint64_t bytes_of_multispin(const DeviceLabelTiles& g, bool weighted) {
@@ -142,7 +142,7 @@ void SwendsenWangBatch::make_room(int device, cudaStream_t stream) {
   const std::uint64_t each = bytes_of_multispin(tiles_, weighted_),
                       fixed = 64ull << 20;  // for the driver
   const std::size_t free = free_device_memory();
-  // A quarter stays for others, unless one word group needs it.
+  // Leaves a quarter of the free memory unused, unless one word group needs it.
   const std::uint64_t room_of_all = free > fixed ? (free - fixed) / each : 0;
   const std::uint64_t room =
       std::max<std::uint64_t>(room_of_all * 3 / 4, std::min<std::uint64_t>(room_of_all, 1));
@@ -155,7 +155,8 @@ void SwendsenWangBatch::make_room(int device, cudaStream_t stream) {
                             "temperatures or the size, or take Wolff updates)",
                             device, gib(fixed + each), graphs_.sites(), gib(free)));
   }
-  // Between the question and this others may have taken some of it: fewer at a time then.
+  // Other processes may have allocated memory since free_device_memory(): then the update processes
+  // fewer word groups at a time.
   for (bool made = false; !made;) {
     try {
       take_memory();
@@ -181,7 +182,7 @@ void SwendsenWangBatch::make_room(int device, cudaStream_t stream) {
   check_cuda(cudaStreamSynchronize(stream), "clearing");
 }
 
-// For group_ word groups at a time.
+// Allocates the working memory of group_ word groups.
 void SwendsenWangBatch::take_memory() {
   using Words = DeviceBuffer<std::uint32_t>;
   for (Words* words : {&masks_, &nodes_, &parent_, &key_, &size_, &weight_, &listed_open_}) {
@@ -196,8 +197,8 @@ void SwendsenWangBatch::take_memory() {
   parent_ = Words(std::size_t{group_} * 32 * tiles_.nodes_most);
   key_ = Words(parent_.size());
   size_ = Words(parent_.size());
-  // At least a word: that there is one says that sites have weights, where no bond leaves a tile,
-  // too.
+  // At least one word, even if no bond leaves a tile: a non-null pointer means that sites have
+  // weights.
   if (weighted_) weight_ = Words(std::max<std::size_t>(parent_.size(), 1));
   listed_open_ = Words(std::size_t{group_} * tiles_.listed_most);
   sums_ = DeviceBuffer<LabelSums>(std::size_t{group_} * 32);

@@ -1,6 +1,6 @@
-// Owns what the Swendsen-Wang updates of a batch need on the device (swendsen_wang_cuda.hpp): the
-// tiles of its graphs, the cluster sums, and the working memory of as many word groups at a time as
-// fit: 4 bytes per site and replica, 12 per open site and replica.
+// Owns the device memory of a batch's Swendsen-Wang updates (swendsen_wang_cuda.hpp): the tiles of
+// its graphs, the cluster sums, and the working memory of as many word groups as fit at a time: 4
+// bytes per site and replica, 12 per open site and replica.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,7 @@ namespace rewise::multispin {
 
 class SwendsenWangBatch {
  public:
-  // Waits for the stream. Error(device) where not even one word group fits into the memory that is
-  // left.
+  // Waits for the stream. Throws Error(device) if the free memory is too small for one word group.
   SwendsenWangBatch(std::span<const EngineView> engines, const DeviceGraphs& graphs, int device,
                     cudaStream_t stream);
 
@@ -24,13 +23,13 @@ class SwendsenWangBatch {
   void queue(const GraphRange& range, const std::uint32_t* first_step, std::uint32_t step,
              std::uint32_t updates, std::uint32_t* spins, cudaStream_t stream);
 
-  // [kinds][replicas of the batch] sum n^2, then the halves of 3 (sum n^2)^2 - 2 sum n^4, lower
-  // first, then, where graphs have weights, sum n w and sum w^2, over the updates since they were
-  // last cleared.
+  // [kinds][replicas of the batch] sums over the updates since they were last cleared: sum n^2,
+  // then the lower and the upper half of 3 (sum n^2)^2 - 2 sum n^4, then, if graphs have weights,
+  // sum n w and sum w^2.
   std::size_t kinds() const { return weighted_ ? 5 : 3; }
   DeviceBuffer<unsigned long long>& sums() { return totals_; }
   std::uint32_t groups_at_a_time() const { return group_; }
-  // Kernels of an update of all graphs.
+  // Number of kernels of an update of all graphs.
   std::uint32_t launches() const;
 
  private:
@@ -43,7 +42,7 @@ class SwendsenWangBatch {
   DeviceLabelTiles tiles_;  // of all graphs; without seeds
   DeviceLabelRun run_;
   std::uint32_t group_ = 0;
-  bool weighted_ = false;  // one of the graphs at least
+  bool weighted_ = false;  // at least one of the graphs
   std::vector<std::uint64_t> seeds_;
   DeviceBuffer<std::uint32_t> bonds_, node_first_, listed_count_, threshold_, masks_, nodes_,
       parent_, key_, size_, weight_, listed_open_, ends_first_, weight_first_, weights_;

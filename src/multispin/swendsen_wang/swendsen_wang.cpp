@@ -20,7 +20,7 @@ namespace HWY_NAMESPACE {
 
 using Geometry = SwendsenWangGeometry;
 
-// 32 words of 32 replicas become a word of every replica's plane k.
+// Transposes 32 words of 32 replicas into one word of every replica's plane k.
 HWY_INLINE void turn(const Geometry& g, std::uint32_t* tile, unsigned k, std::uint32_t w,
                      std::uint32_t* planes) {
   transpose(tile);
@@ -175,7 +175,7 @@ class MaskWriter {
   std::uint64_t held_ = 0, fill_ = 0;
 };
 
-// As RunJoiner wants them.
+// The `Bonds` of RunJoiner (src/label/runs-inl.hpp).
 struct MaskedBonds {
   const multispin::OpenBonds& open;
 
@@ -251,7 +251,7 @@ ClusterSums label_masks(const Lattice& lattice, const std::vector<multispin::Pla
   const MaskedBonds bonds{open};
   RunJoiner<MaskedBonds> joiner(lattice, scratch.runs, bonds);
   joiner.join();
-  // Which ones are open is chosen without a branch, some at a time.
+  // Selects the open bonds without a branch, a block of bonds at a time.
   std::array<std::size_t, 256> chosen;
   for (std::size_t first = 0; first < listed.size(); first += chosen.size()) {
     const std::size_t last = std::min(first + chosen.size(), listed.size());
@@ -264,7 +264,7 @@ ClusterSums label_masks(const Lattice& lattice, const std::vector<multispin::Pla
       joiner.join_places(listed[chosen[k]].a, listed[chosen[k]].b);
     }
   }
-  MaskWriter out(flips);  // behind what is read
+  MaskWriter out(flips);  // writes only bits that have been read
   const auto draws = [&](std::uint64_t first) HWY_ATTR { return mask_from(flips, first); };
   const auto flip = [&](std::uint64_t, std::uint64_t bits, std::uint64_t count)
                         HWY_ATTR { out.put(bits, count); };
@@ -406,7 +406,7 @@ void SwendsenWangUpdate::run(const Address& at, Threshold bond, std::uint32_t co
         const auto plane = [&](unsigned p) {
           return planes + (std::size_t{p} * kReplicas + r) * g.plane_words;
         };
-        if (skips) {  // flips nothing
+        if (skips) {  // no site flips
           std::fill_n(plane(g.dim), g.plane_words, 0u);
           continue;
         }

@@ -13,12 +13,12 @@ namespace {
 
 using namespace device;
 
-// What the steps share: where an item lies, runs of 32 sites, the forest over all tiles, sums.
+// Shared by the steps: the tile of an item, runs of 32 sites, the forest over all tiles, sums.
 
 // A tile of a word group.
 template <int kDim>
 struct LabelItem {
-  std::uint32_t item, word_group, tile, all, graph;  // all: the word group among all graphs'
+  std::uint32_t item, word_group, tile, all, graph;  // all: the word group's number in all graphs
   std::uint32_t masks;                               // of a tile
   std::uint32_t extent[4];
   LabelTile<kDim> at;
@@ -37,13 +37,13 @@ struct LabelItem {
   __device__ __forceinline__ LabelRow row(const DeviceLabelTiles& g, std::uint32_t j) const {
     return at.row(extent, g.lattice.sites, j);
   }
-  // The last place of a chain's tile.
+  // The last place of a tile of a chain.
   __device__ __forceinline__ std::uint32_t last_place(const DeviceLabelTiles& g,
                                                       std::uint32_t n) const {
     const std::uint32_t left = g.lattice.sites - n * kLabelSites;
     return (left < kLabelSites ? left : kLabelSites) - 1;
   }
-  // Mask k of a replica, or all replicas' from replica 0 on, of one of the word group's tiles. [64]
+  // Mask k of a replica in tile n of the word group [64]; replica 0: the masks of all replicas.
   __device__ __forceinline__ std::uint32_t* mask(const DeviceLabelRun& run, std::uint32_t n, int k,
                                                  unsigned replica) const {
     return run.masks +
@@ -56,16 +56,18 @@ struct LabelItem {
   }
 };
 
-// Where the run starts that holds the highest bit of `up_to`; bits of `starts` are where runs do.
+// The start of the run that contains the highest bit of `up_to`. `starts`: the bits where runs
+// start.
 __device__ __forceinline__ unsigned last_start(std::uint32_t starts, std::uint32_t up_to) {
   unsigned at;
   asm("bfind.u32 %0, %1;" : "=r"(at) : "r"(starts & up_to));  // one instruction
   return at;
 }
-// The sites of a row up to and with x.
+// The sites of a row up to and including x.
 __device__ __forceinline__ std::uint32_t up_to(unsigned x) { return ~0u >> (31 - x); }
 
-// The starts of the runs that have a mark (one at most); the same, downwards.
+// The starts of the runs that contain a mark; a run has at most one. A carry passes from the mark
+// to the start, on reversed words because the start is the lower bit.
 __device__ __forceinline__ std::uint32_t starts_of(std::uint32_t starts, std::uint32_t marks) {
   const std::uint32_t stops = __brev(starts);
   return __brev((~stops + __brev(marks)) & stops);
@@ -103,7 +105,7 @@ __device__ __forceinline__ std::uint32_t node_at(const DeviceLabelTiles& g,
          run.label[at * kLabelSites + place] - kNodeLabel;
 }
 
-// By a whole warp; its lanes' sums go to one replica's.
+// Called by a whole warp: adds the lanes' sums to those of one replica.
 __device__ __forceinline__ void add_cluster_sums(LabelSums& sums, std::uint64_t square,
                                                  WideSum fourth) {
   if (!__any_sync(~0u, square != 0)) return;
@@ -114,7 +116,7 @@ __device__ __forceinline__ void add_cluster_sums(LabelSums& sums, std::uint64_t 
   atomic_add_wide(&sums.fourth_low, &sums.fourth_high, fourth);
 }
 
-// Likewise, of the sums with weights.
+// The same for the sums with weights.
 __device__ __forceinline__ void add_weight_sums(LabelSums& sums, std::uint64_t cross,
                                                 std::uint64_t square) {
   if (!__any_sync(~0u, square != 0)) return;
@@ -127,16 +129,17 @@ __device__ __forceinline__ void add_weight_sums(LabelSums& sums, std::uint64_t c
 
 constexpr unsigned kStage = kLabelRows + 1;  // words of a replica in shared memory, padded
 
-// Step 1: open bonds and random bits, turned. A lane draws for a site's bond and 32 replicas, four
-// digits a call, until the whole warp has decided: 3.3 calls, some 130 instructions.
+// Step 1: open bonds and random bits, transposed. A lane draws one bond of a site for 32 replicas,
+// four digits per call, until all replicas of the warp are decided: 3.3 calls, some 130
+// instructions.
 
 constexpr unsigned kDrawThreads = 256;
 
-// One word group's draws of a step.
+// The draws of one word group in a step.
 struct BondDrawer {
   std::uint32_t low, high, who, step, threshold;
 
-  // Among the replicas that ask, those that draw the bond; by whole warps.
+  // Returns the replicas among `asking` in which the bond is drawn. Called by whole warps.
   __device__ __forceinline__ std::uint32_t open(const CallWords* calls, std::uint32_t bond,
                                                 std::uint32_t asking) const {
     const SharedItem shared(low, high, static_cast<std::uint32_t>(Stream::bond), step, bond);
@@ -243,7 +246,7 @@ __global__ void __launch_bounds__(kDrawThreads)
   }
 }
 
-// A thread per listed bond of a word group.
+// One thread per listed bond of a word group.
 __global__ void __launch_bounds__(kDrawThreads)
     draw_listed(const __grid_constant__ DeviceLabelTiles g,
                 const __grid_constant__ DeviceLabelRun run, std::uint32_t blocks_per_group) {
@@ -271,7 +274,7 @@ __global__ void __launch_bounds__(kDrawThreads)
   if (real) run.listed_open[static_cast<std::size_t>(word_group) * g.listed_most + i] = open;
 }
 
-// A block per tile of a word group: its sites with an open listed bond, turned.
+// One block per tile of a word group: the sites with an open listed bond, transposed.
 __global__ void __launch_bounds__(kDrawThreads)
     mark_ends(const __grid_constant__ DeviceLabelTiles g,
               const __grid_constant__ DeviceLabelRun run) {
@@ -315,37 +318,39 @@ void draw(const DeviceLabelTiles& g, const DeviceLabelRun& run, cudaStream_t str
 
 // Step 2: the clusters of every tile.
 //
-// A warp labels a tile of one replica in shared memory. A lane holds the
-// masks of rows `lane` and `lane + 32`; a place stands for the run that starts there.
+// A warp labels a tile of one replica in shared memory. A lane holds the masks of rows `lane` and
+// `lane + 32`; a place stands for the run that starts there.
 //
-//   1  The runs of a row follow from its open bonds by bit arithmetic; so do the sites that no bond
-//      within the tile joins to another (most clusters in three dimensions), and the open sites.
-//   2  Row after row, every run hangs itself under the root of one run that a bond joins it to in
-//      an earlier row, and adds its sites to it: no search, no conflict. This makes most of the
-//      joins. Runs without such a bond are the local roots; all others hang right under one.
-//   3  The bonds left over that are not known to be idle (their left neighbour joins the same two
-//      runs) join roots by compare-and-swap, 32 at a time: all lanes climb to the roots, then all
-//      hook, then sizes follow. Then the local roots that were hooked learn their roots.
-//   4  Open sites mark their roots, sites with weights add them to their roots' words.
-//   5  Clusters with an open site become nodes; the others are summed up.
-//   6  Row after row, every site learns its label by two steps up.
+//   1  The runs of a row follow from its open bonds by bit arithmetic. So do the sites that no bond
+//       within the tile joins to another (most clusters in three dimensions), and the open sites.
+//   2  Row after row, every run is attached to the root of one run that a bond joins it to in an
+//       earlier row, and its sites are added to that root: no search, no conflict. This makes most
+//       of the joins. Runs without such a bond are the local roots; every other run is a child of
+//       a local root.
+//   3  A remaining bond is idle if its left neighbour joins the same two runs. The other remaining
+//       bonds join roots by compare-and-swap, 32 at a time: all lanes climb to the roots, then all
+//       attach, then sizes are added. Then the attached local roots are set to their final roots.
+//   4  Open sites mark their roots. The weights of sites are added to the words of their roots.
+//   5  Clusters with an open site become nodes; the sums over the others are final.
+//   6  Row after row, every site reads its label, at most two steps up.
 //
-// A word of the forest: a run's parent, below kLabelSites; or of a root kRoot, its size and, above,
-// its weight; in the end, of nodes and of local roots under them, the label. Lanes read and write
-// shared words in turns, with a barrier of the warp in between; where several may write the same,
+// A word of the forest is the parent of a run (below kLabelSites) or, for a root, kRoot, its size
+// and, above, its weight. In the end the words of nodes, and of local roots under them, are labels.
+// Lanes alternate between reading and writing shared words, with a barrier of the warp in between.
+// Writes are atomic where several lanes may write the same word.
 // these are atomic.
 
-// What step 2 needs to know of a row.
+// The input of step 2 for a row.
 template <int kAcross>
 struct alignas(16) HangingRow {
   std::uint32_t stops;            // where a run starts, and sites beyond the lattice
   std::uint32_t alone;            // starts of local roots, and sites beyond the lattice
-  std::uint32_t chosen[kAcross];  // bonds by which runs hang themselves
+  std::uint32_t chosen[kAcross];  // bonds by which runs are attached
 };
-// What comes in its place.
+// Uses the same memory after step 2.
 struct RootMasks {
   std::uint32_t stops[kLabelRows];
-  std::uint32_t hooked[kLabelRows];  // local roots that hang under another
+  std::uint32_t hooked[kLabelRows];  // local roots attached to another root
   std::uint32_t open[kLabelRows];    // roots of open sites
   std::uint32_t queue[64];           // of joins
 };
@@ -363,7 +368,7 @@ struct LabelSpace {
 template <int kDim, bool kWeighted>
 class TileLabeller {
  public:
-  static constexpr int kAcross = kDim > 1 ? kDim - 1 : 1;  // directions to earlier rows
+  static constexpr int kAcross = kDim > 1 ? kDim - 1 : 1;  // directions in which rows are joined
 
   __device__ __forceinline__ TileLabeller(const DeviceLabelTiles& g, const DeviceLabelRun& run,
                                           const LabelItem<kDim>& item, unsigned replica,
@@ -380,7 +385,7 @@ class TileLabeller {
   // Steps 1 to 3.
   __device__ __forceinline__ void join() {
     std::uint32_t along[2], inside[2];
-    Masks bonds, chosen;  // to earlier rows; those by which runs hang themselves
+    Masks bonds, chosen;  // bonds to earlier rows; those by which runs are attached
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
       const LabelRow at = item_.row(g_, row(h));
@@ -444,7 +449,7 @@ class TileLabeller {
     __syncwarp();
     if constexpr (kDim > 1) {
 #pragma unroll
-      for (int h = 0; h < 2; ++h) {  // marks of local roots go on to the roots
+      for (int h = 0; h < 2; ++h) {  // passes marks from local roots on to their roots
         nodes_[h] = space_.roots.open[row(h)] & space_.roots.hooked[row(h)];
       }
       __syncwarp();
@@ -527,7 +532,7 @@ class TileLabeller {
     return climb(place, word);
   }
 
-  // What the row `step` before row(h) holds; anything where there is none.
+  // The mask of the row that lies `step` before row(h); arbitrary if there is none.
   __device__ __forceinline__ std::uint32_t from_behind(const std::uint32_t (&rows)[2], int h,
                                                        unsigned step) const {
     const unsigned from = row(h) - step;
@@ -537,7 +542,7 @@ class TileLabeller {
     return (from & 32u) != 0 ? high : low;
   }
 
-  // A chain: the bond from the last site of a row to the first of the next.
+  // A chain: a row is joined to the next one by the bond from its last site.
   __device__ __forceinline__ void look_along(const std::uint32_t (&along)[2],
                                              const std::uint32_t (&inside)[2], Masks& bonds) {
     const std::uint32_t behind = (item_.tile == 0 ? g_.count : item_.tile) - 1;
@@ -555,7 +560,7 @@ class TileLabeller {
     }
   }
 
-  // Two dimensions and more.
+  // Two dimensions and more: rows are joined in all directions beyond x.
   __device__ __forceinline__ void look_across(const std::uint32_t (&along)[2],
                                               const std::uint32_t (&inside)[2], Masks& bonds) {
     std::uint32_t tile_stride = 1;
@@ -631,7 +636,7 @@ class TileLabeller {
     }
   }
 
-  // Step 3. What the lanes find goes through a queue, so that joins are made by full warps.
+  // Step 3. The lanes append bonds to a queue, so that full warps make the joins.
   __device__ __forceinline__ void join_rest(const Masks& bonds, const Masks& chosen) {
     Masks rest;
 #pragma unroll
@@ -646,7 +651,8 @@ class TileLabeller {
     std::uint32_t* queue = space_.roots.queue;
     unsigned waiting = 0;
     for (;;) {
-      // The next bond of the lane, of any direction and row: its place, and rows back above.
+      // The next bond of the lane, in any direction and row: its place, and above it the distance
+      // in rows.
       std::uint32_t found = 0, bond = 0;
 #pragma unroll
       for (int k = 0; k < kAcross; ++k) {
@@ -673,7 +679,7 @@ class TileLabeller {
     }
   }
 
-  // By the whole warp: the runs that a bond joins.
+  // Called by the whole warp: joins the runs at both ends of a bond.
   __device__ __forceinline__ void join_bond(bool open, std::uint32_t bond) const {
     const std::uint32_t row = bond % (1u << 16) / 32, behind = row - (bond >> 16);
     const std::uint32_t sites = up_to(bond % 32);
@@ -706,7 +712,7 @@ class TileLabeller {
     }
   }
 
-  // The lane's local roots that were hooked learn their roots.
+  // Sets the parents of the lane's attached local roots to their final roots.
   __device__ __forceinline__ void shorten() const {
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
@@ -722,7 +728,7 @@ class TileLabeller {
     }
   }
 
-  // Those that hang under nodes learn their labels; the others hang under their labels.
+  // Local roots attached to nodes take the nodes' labels; for the others the parent is the label.
   __device__ __forceinline__ void pass_labels() const {
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
@@ -735,14 +741,14 @@ class TileLabeller {
     __syncwarp();
   }
 
-  // Sites with weights add them to their roots' words; lone ones are done.
+  // Adds the weights of sites to their roots' words. Clusters of one site are summed here.
   __device__ __forceinline__ void weigh() {
-    // A tile's weights: one at most for each bond that has an end there, below 2^14 in all.
+    // The weights of a tile sum to less than 2^14: at most one for each bond that has an end there.
     const std::size_t tile = static_cast<std::size_t>(item_.graph) * (g_.count + 1) + item_.tile;
     const std::uint32_t first = g_.weight_first[tile], last = g_.weight_first[tile + 1];
     const std::uint32_t* weights =
         g_.weights + static_cast<std::size_t>(item_.graph) * g_.weights_most;
-    std::uint32_t* lones = space_.roots.queue;  // of the rows
+    std::uint32_t* lones = space_.roots.queue;  // lone_ of every row
 #pragma unroll
     for (int h = 0; h < 2; ++h) lones[row(h)] = lone_[h];
     __syncwarp();
@@ -763,8 +769,8 @@ class TileLabeller {
     }
   }
 
-  // The sums over clusters that are no nodes: those of n below 2^22, of n^4 below 2^44; with
-  // weights below 2^28.
+  // Adds the sums over clusters that are not nodes. Bounds: sum n^2 below 2^22, sum n^4 below 2^44,
+  // sums with weights below 2^28.
   __device__ __forceinline__ void add_sums(std::uint32_t square, std::uint64_t fourth) const {
     LabelSums& sums = run_.sums[item_.word_group * 32 + replica_];
     square = __reduce_add_sync(~0u, square);
@@ -786,7 +792,7 @@ class TileLabeller {
     }
   }
 
-  // A node of a lane each, numbered as they are found.
+  // Makes nodes of the marked roots, one per lane at a time, and numbers them in that order.
   __device__ __forceinline__ void make_nodes() const {
     const std::uint32_t first =
         g_.node_first[static_cast<std::size_t>(item_.graph) * (g_.count + 1) + item_.tile];
@@ -828,15 +834,15 @@ class TileLabeller {
   LabelSpace<kAcross>& space_;
   std::uint32_t* const forest_;
   const unsigned lane_;
-  const std::uint32_t before_;  // the lanes up to and with this one
+  const std::uint32_t before_;  // the lanes up to and including this one
   // Masks of the lane's rows.
   std::uint32_t site_[2];    // their first sites
   std::uint32_t starts_[2];  // where a run starts
   std::uint32_t stops_[2];   // likewise, and sites beyond the lattice
   std::uint32_t local_[2];   // starts of local roots
   std::uint32_t open_[2];    // sites with an open bond that leaves the tile, or a listed one
-  std::uint32_t lone_[2];    // clusters of one site; without nodes since step 4
-  std::uint32_t nodes_[2], closed_[2];  // roots of nodes; of other clusters, but lone ones
+  std::uint32_t lone_[2];    // clusters of one site; from step 4 on without nodes
+  std::uint32_t nodes_[2], closed_[2];  // roots of nodes; roots of other clusters of several sites
   std::uint32_t cross_ = 0, weight_square_ = 0;
 };
 
@@ -866,7 +872,7 @@ void label(const DeviceLabelTiles& g, const DeviceLabelRun& run, cudaStream_t st
   });
 }
 
-// Steps 3 and 4: joining what tiles left apart, and every node's root.
+// Steps 3 and 4: join the clusters of different tiles, and look up every node's root.
 
 constexpr unsigned kNodeThreads = 256;
 constexpr unsigned kNodeWarps = kNodeThreads / 32;
@@ -875,7 +881,7 @@ constexpr unsigned kNodeBlocks =
 constexpr unsigned kJoinQueue = 64;  // of a warp
 constexpr unsigned kListedBonds = 1024, kListedThreads = 128;  // of a block
 
-// One replica of an item. Open bonds go through a queue, so that full warps join them.
+// Joins one replica of an item. Open bonds go through a queue, so that full warps join them.
 template <int kDim>
 class Joiner {
  public:
@@ -897,7 +903,7 @@ class Joiner {
     }
   }
 
-  // The bond from the last site of a chain's tile to the next tile.
+  // The bond from the last site of a tile of a chain to the next tile.
   __device__ __forceinline__ void join_chain() {
     const std::uint32_t last = item_.last_place(g_, item_.tile);
     const bool joined = lane_ == 0 && (mask(0)[last / 32] >> last % 32 & 1u) != 0;
@@ -930,7 +936,7 @@ class Joiner {
     return item_.mask(run_, item_.tile, k, replica_);
   }
 
-  // All by the whole warp.
+  // The following functions are called by the whole warp.
   __device__ __forceinline__ void push(bool joined, int direction, std::uint32_t place,
                                        std::uint32_t other_place) {
     const std::uint32_t finders = __ballot_sync(~0u, joined);
@@ -964,7 +970,7 @@ class Joiner {
       b = node_at(g_, run_, item_.graph, item_.word_group, replica_, other,
                   bond / kLabelSites % kLabelSites);
     }
-    // The bond before often joins the same two clusters.
+    // The previous bond often joins the same two clusters.
     const std::uint32_t last_a = __shfl_up_sync(~0u, a, 1), last_b = __shfl_up_sync(~0u, b, 1);
     const bool known = lane_ != 0 && last_a == a && last_b == b;
     if (joined && !known) forest_.unite(a, b);
@@ -981,7 +987,7 @@ class Joiner {
   std::uint32_t ahead_[kDim > 0 ? kDim : 1]{};  // tiles
 };
 
-// A warp's tile of one replica; those of a replica follow each other.
+// The tile and replica of a warp. The tiles of one replica are consecutive.
 struct ReplicaTile {
   std::uint32_t word_group, replica, tile;
 
@@ -993,7 +999,7 @@ struct ReplicaTile {
   }
 };
 
-// A warp joins what lies ahead of a tile of one replica.
+// A warp joins a tile of one replica to the tiles ahead.
 template <int kDim>
 __global__ void __launch_bounds__(kNodeThreads, kNodeBlocks)
     join_tiles(const __grid_constant__ DeviceLabelTiles g,
@@ -1006,13 +1012,13 @@ __global__ void __launch_bounds__(kNodeThreads, kNodeBlocks)
   if constexpr (kDim > 1) joiner.join_faces();
 }
 
-// Listed bonds of one replica, those that are open as pairs of nodes.
+// Open listed bonds of one replica as pairs of nodes.
 struct ListedPairs {
   std::uint32_t a[kListedBonds], b[kListedBonds];
   std::uint32_t count, next;
 };
 
-// Puts the numbers of open bonds into pairs.a.
+// Writes the indices of open bonds to pairs.a.
 __device__ __forceinline__ void find_open(const std::uint32_t* open, unsigned replica,
                                           std::uint32_t begin, std::uint32_t count,
                                           ListedPairs& pairs) {
@@ -1029,7 +1035,7 @@ __device__ __forceinline__ void find_open(const std::uint32_t* open, unsigned re
   }
 }
 
-// By a block that has waited for find_open().
+// Replaces the indices by pairs of nodes. Called by a block after find_open() and a barrier.
 __device__ __forceinline__ void find_pairs(const DeviceLabelTiles& g, const DeviceLabelRun& run,
                                            std::uint32_t word_group, unsigned replica,
                                            ListedPairs& pairs) {
@@ -1042,7 +1048,8 @@ __device__ __forceinline__ void find_pairs(const DeviceLabelTiles& g, const Devi
   }
 }
 
-// A thread takes the next pair when it has joined one: ways up differ in length.
+// A thread takes the next pair as soon as it has joined one, because paths to roots differ in
+// length.
 __device__ __forceinline__ void join_pairs(const NodeForest& forest, ListedPairs& pairs) {
   std::uint32_t at = threadIdx.x;
   if (at >= pairs.count) return;
@@ -1075,7 +1082,7 @@ __global__ void __launch_bounds__(kListedThreads)
   join_pairs(forest_of(g, run, word_group, replica), pairs);
 }
 
-// From nodes to their roots, where no set changes any more: plain loads, which may be cached.
+// Climbs from nodes to their roots. Sets do not change any more: plain loads, which may be cached.
 template <unsigned kCount>
 __device__ __forceinline__ void climb_all(const std::uint32_t* parent,
                                           std::uint32_t (&node)[kCount]) {
@@ -1090,9 +1097,9 @@ __device__ __forceinline__ void climb_all(const std::uint32_t* parent,
   }
 }
 
-// A warp goes over the nodes of a tile of one replica: they take their root's key, and add their
-// sizes to its. Near and below Tc most tiles of a plane have many nodes of one large cluster: the
-// warp adds up those of two roots before they are added to the roots' sizes.
+// A warp processes the nodes of a tile of one replica: nodes take the key of their root, and their
+// sizes are added to its size. Near and below Tc most tiles of a plane have many nodes of one large
+// cluster, so the warp sums the sizes for two roots before it adds them to global memory.
 template <bool kWeighted>
 __global__ void __launch_bounds__(kNodeThreads)
     root_nodes(const __grid_constant__ DeviceLabelTiles g,
@@ -1168,15 +1175,15 @@ void find_roots(const DeviceLabelTiles& g, const DeviceLabelRun& run, cudaStream
          LaunchShape{blocks, kNodeThreads}, stream, g, run);
 }
 
-// Step 5: sites follow their roots; sums over clusters.
+// Step 5: sites flip by the keys of their roots; sums over clusters.
 
 constexpr unsigned kFlipThreads = 512;
 constexpr unsigned kFlipWarps = kFlipThreads / 32;
 
-// A bit per label, whether its cluster flips: of places, then of nodes.
+// One bit per label that says whether its cluster flips: for places, then for nodes.
 constexpr unsigned kLabelWords = 2 * kLabelRows;
 
-// What the nodes of a tile do; sums over the roots among them.
+// The flips of the nodes of a tile; sums over the roots among the nodes.
 template <int kDim, bool kWeighted>
 __device__ __forceinline__ void node_flips(const DeviceLabelTiles& g, const DeviceLabelRun& run,
                                            const LabelItem<kDim>& item, unsigned replica,
@@ -1222,7 +1229,7 @@ __device__ __forceinline__ void node_flips(const DeviceLabelTiles& g, const Devi
   }
 }
 
-// Random bits of a tile's places are right for clusters that are no nodes; nodes have their own.
+// The random bit of its first place decides for a cluster that is not a node, its key for a node.
 template <int kDim, bool kWeighted>
 __device__ __forceinline__ void label_flips(const DeviceLabelTiles& g, const DeviceLabelRun& run,
                                             const LabelItem<kDim>& item, unsigned replica,
@@ -1233,7 +1240,7 @@ __device__ __forceinline__ void label_flips(const DeviceLabelTiles& g, const Dev
   __syncwarp();
 }
 
-// Eight sites of every fourth row after the other, from their labels.
+// The flips of eight sites of a row from their labels.
 __device__ __forceinline__ std::uint32_t eight_flips(const std::uint32_t* flips,
                                                      const uint4& labels) {
   const auto two = [&](std::uint32_t pair) {
@@ -1284,7 +1291,7 @@ __global__ void __launch_bounds__(kFlipThreads)
   }
 }
 
-// Closes the sums of one replica's update.
+// Adds the sums of one replica's update to its totals and clears them.
 __global__ void close_sums(const __grid_constant__ DeviceLabelRun run) {
   const std::uint32_t replica = blockIdx.x * blockDim.x + threadIdx.x;
   if (replica >= run.word_groups * 32) return;

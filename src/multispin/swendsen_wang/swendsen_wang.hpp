@@ -4,11 +4,11 @@
 // the same as a Wolff update's; the flip is addressed by the cluster's smallest site (rules.hpp),
 // so that any labelling gives the same trajectory.
 //
-//   1 draw   32 sites at a time: which bonds are open (drawn, and between equal spins), a word of
-//            32 replicas per bond, turned into a word of 32 bonds per replica; likewise a random
-//            bit per site, which flips the cluster if the site is its smallest
-//   2 label  replica by replica; the random bits become those to flip
-//   3 flip   turned back, 32 replicas to a word, and added to the spins
+//   1 draw   32 sites at a time: which bonds are open (drawn, and between equal spins), as a word
+//            of 32 replicas per bond, transposed into a word of 32 bonds per replica; likewise a
+//            random bit per site, which flips the cluster if the site is its smallest
+//   2 label  replica by replica; the random bits are replaced by the mask of sites to flip
+//   3 flip   the mask is transposed back, 32 replicas to a word, and added to the spins
 //
 // Memory per word group in progress: 4 (dim + 1) bytes per site for the masks, 13 per site and
 // thread. Cost: 4 to 7 ns per spin on one core (tests/bench/RESULTS.md), most of it labelling.
@@ -35,7 +35,7 @@ struct PlacePair {
   std::uint64_t a, b;
 };
 
-// Sites, and their weights in the upper half.
+// A number of sites, with the sum of their weights in the upper half.
 using WeightedSize = std::uint64_t;
 
 // Open bonds of one replica; masks in site order, two words longer than the sites need.
@@ -55,13 +55,14 @@ struct LabelScratch {
   RunTable runs;
   std::unique_ptr<std::uint32_t[]> size;  // [sites + 1] of a cluster
   std::unique_ptr<std::uint8_t[]> flip;   // [sites + 1] of a cluster
-  std::vector<WeightedSize> weighted;     // instead of size where sites have weights
+  std::vector<WeightedSize> weighted;     // replaces `size` if sites have weights
   ClusterPairs pairs;
 };
 
-// `flips` holds a random bit per site, which decides for a cluster if the site is its smallest, and
-// becomes the mask of the sites that flip. listed: the ends of the listed bonds; weight_before:
-// as of SwendsenWangGeometry. Runs keep their clusters' numbers: scratch.runs.parent.
+// On entry `flips` holds a random bit per site; the bit of a cluster's smallest site decides for
+// the cluster. On return it is the mask of the sites that flip. listed: the ends of the listed
+// bonds; weight_before: as in SwendsenWangGeometry. scratch.runs.parent keeps the clusters'
+// numbers.
 ClusterSums label_and_flip(const Lattice& lattice, const std::vector<PlacePair>& listed,
                            const std::vector<std::uint32_t>& weight_before, const OpenBonds& open,
                            std::uint32_t* flips, LabelScratch& scratch);
@@ -76,11 +77,11 @@ struct SwendsenWangGeometry {
   unsigned dim = 0;
   std::uint32_t plane_words = 0;       // 32-bit words per plane, padded to kGuard and two more
   std::vector<std::uint32_t> present;  // [dim][plane_words] lattice bonds that were not rewired
-  // Rewired bonds and those of an imported graph.
+  // Listed bonds: the rewired bonds, or all bonds of an imported graph.
   std::vector<std::uint32_t> bond;  // [padded] index
   std::vector<Slot> a, b;           // [padded] slots of its ends; padding joins a slot with itself
   std::vector<PlacePair> ends;      // [bonds]
-  // [sites + 1] of all sites before one, modulo 2^32, where some have weights; else empty.
+  // [sites + 1] sum of the weights of all sites before one, modulo 2^32; empty without weights.
   std::vector<std::uint32_t> weight_before;
 };
 
@@ -102,10 +103,9 @@ class SwendsenWangUpdate {
         at_once_(spec.cluster_pairs ? 2 : 1),
         first_pair_step_(spec.first_pair_step) {}
 
-  // `count` updates of all replicas by a team, from step at.step on; replica r has made ahead[r] of
-  // them already, and where the team was stopped it may be fewer than `count` at the end.
-  // scratch.sums holds their cluster sums per replica, scratch.pairs those of pairs. Ends with a
-  // barrier.
+  // Makes `count` updates of all replicas by a team, starting at step at.step. Replica r has
+  // already made ahead[r] of them; after a stop ahead[r] may be less than `count`. Cluster sums are
+  // written to scratch.sums per replica and to scratch.pairs per pair. Ends with a barrier.
   void run(const Address& at, Threshold bond, std::uint32_t count, const ThreadTeam& team,
            StopWatch& watch, SwendsenWangScratch& scratch, UpdatesAhead& ahead,
            std::uint32_t* spins) const;

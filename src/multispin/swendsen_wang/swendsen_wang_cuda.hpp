@@ -1,25 +1,26 @@
-// Swendsen-Wang updates of word groups on the device (swendsen_wang.hpp says what an update is;
-// same bits), any set of word groups of a row of graphs at a time:
+// Swendsen-Wang updates of word groups on the device (swendsen_wang.hpp defines the update; same
+// bits), for any range of word groups of several graphs at a time:
 //
-//   1 draw    a block takes a tile of a word group (DeviceLabelTiles): open bonds and random
-//             bits of 32 replicas a word, turned by the warps into 32 sites a word per replica
+//   1 draw    a block processes a tile of a word group (DeviceLabelTiles): open bonds and random
+//             bits as words of 32 replicas, which warps transpose into words of 32 sites
 //   2 label   a warp labels a tile of one replica in shared memory. A cluster that no open bond
 //             leaves is closed: its size is final. The others become nodes of a forest over all
 //             tiles
 //   3 join    bonds between tiles, then rewired bonds, join that forest by compare-and-swap
-//   4 roots   every node learns its root and its key, the root its cluster's size
-//   5 flip    a block takes a tile of a word group: sites follow their nodes, 32 replicas are
-//   turned
-//             back into a word and added to the spins; sums over clusters
+//   4 roots   every node looks up its root, takes its key, and adds its size to the root's
+//   5 flip    a block processes a tile of a word group: sites flip by their clusters' keys; the
+//             flips are transposed back into words of 32 replicas and added to the spins; sums over
+//             clusters
 //
-// Steps 3 and 4 go replica by replica: the labels and the forest of the few that are at work then
-// stay in the second-level cache, where those of all replicas of a word group would not fit.
+// Steps 3 and 4 process replica after replica, so that the labels and forests in use stay in the
+// second-level cache. Those of all replicas of a word group would not fit.
 //
-// Where sites have weights (those of a bare lattice), step 2 adds them up over each tile's
-// clusters, step 4 over the nodes, step 5 takes the sums.
+// If sites have weights (on a bare lattice), step 2 sums them over each tile's clusters, step 4
+// over the nodes, and step 5 sums over clusters.
 //
-// A node's key is its smallest site and, below, that site's random bit; a root is hung under a root
-// with a smaller key, so that the last root's key decides the flip of its whole cluster.
+// A node's key is its smallest site and, in the lowest bit, that site's random bit. A root is
+// attached to a root with a smaller key, so the key of the final root decides the flip of its whole
+// cluster.
 //
 // Bytes per site and replica: open bonds and flips (dim + 1) / 4, written and read, labels 4, spins
 // 3/8, nodes some 12 each: 6 in two dimensions. Instructions of a warp per tile of 2048 sites
@@ -39,17 +40,17 @@
 
 namespace rewise::multispin {
 
-// Place of a site in its tile: 32 row + x; places ascend with the sites, so the smallest place of a
-// cluster in a tile is its smallest site there. Sites that an open bond joins to another tile, and
-// the ends of open rewired bonds, are open sites: a cluster with one of them is not known as a
-// whole within its tile, and becomes a node of a forest over all tiles. Nodes lie tile by tile,
-// with room for as many as sites that may be open.
+// Place of a site in its tile: 32 row + x. Places ascend with the sites, so the smallest place of a
+// cluster in a tile is its smallest site there. Open sites are the sites that an open bond joins to
+// another tile, and the ends of open rewired bonds. A cluster with an open site may extend beyond
+// its tile and becomes a node of a forest over all tiles. Nodes are stored tile by tile, with room
+// for as many as there are sites that may be open.
 
 template <int kDim>
 RW_HD constexpr std::uint32_t label_length(int k) {
   return label_length(kDim, k);
 }
-// From a row to the next in direction k >= 1.
+// Rows from one row to the next in direction k >= 1.
 template <int kDim>
 RW_HD constexpr std::uint32_t label_stride(int k) {
   std::uint32_t stride = 1;
@@ -57,16 +58,16 @@ RW_HD constexpr std::uint32_t label_stride(int k) {
   return stride;
 }
 
-// A tile's row: its first site and how many there are; 0 where the lattice ends before.
+// A row of a tile: its first site and its number of sites, 0 beyond the end of the lattice.
 struct LabelRow {
   std::uint32_t site = 0, count = 0;
 };
 
-// Where a tile lies; `along` tiles in each direction, x fastest.
+// The position of a tile among `along` tiles in each direction, x fastest.
 template <int kDim>
 struct LabelTile {
   std::uint32_t at[4]{};    // in tiles; one dimension and none: the tile
-  std::uint32_t last[4]{};  // the last coordinate that the tile has, by direction
+  std::uint32_t last[4]{};  // the tile's last coordinate in each direction
 
   template <class Extents>
   RW_HD LabelTile(const Extents& extent, const std::uint32_t* along, std::uint32_t tile) {
@@ -113,15 +114,15 @@ struct LabelTile {
   }
 };
 
-// A rewired bond, or one of an imported graph: for its draw, and where its ends lie.
+// A rewired bond, or one of an imported graph: its number and slots for the draw, and its ends.
 struct LabelBond {
   std::uint32_t bond;
   Slot a, b;
 };
 struct LabelEnds {
-  std::uint32_t tile_a, tile_b, places;  // places: a's, and b's in the upper half
+  std::uint32_t tile_a, tile_b, places;  // place of a; place of b in the upper half
 };
-// An end of a listed bond, among those of a tile.
+// An end of a listed bond in the list of a tile.
 struct LabelEnd {
   std::uint32_t listed, place;
 };
@@ -147,15 +148,15 @@ RW_HD LabelSpot label_spot(const Lattice& lattice, const std::uint32_t* along, S
   return spot;
 }
 
-// The tiles of a range of graphs of one geometry; pointers are on the device.
+// The tiles of a range of graphs of one geometry. Pointers are to device memory.
 struct DeviceLabelTiles {
   DeviceLattice lattice;
   DeviceSeeds seeds;              // of the runs
   std::uint32_t word_groups = 0;  // of each graph
   std::uint32_t along[4]{1, 1, 1, 1};
   std::uint32_t count = 0;                        // tiles
-  std::uint32_t nodes_most = 0, listed_most = 0;  // of a graph, at most
-  const std::uint32_t* bonds = nullptr;           // [graphs][count][dim][64] that exist, bit x
+  std::uint32_t nodes_most = 0, listed_most = 0;  // of a graph, maximum
+  const std::uint32_t* bonds = nullptr;           // [graphs][count][dim][64] existing bonds, bit x
   const std::uint32_t* node_first = nullptr;      // [graphs][count + 1] room for nodes
   const std::uint32_t* listed_count = nullptr;    // [graphs]
   const LabelBond* listed = nullptr;              // [graphs][listed_most]
@@ -168,7 +169,7 @@ struct DeviceLabelTiles {
   const std::uint32_t* weights = nullptr;       // [graphs][weights_most]
 };
 
-// What they are made of, and where they go; all but weights.
+// Input and output of launch_label_tables(), which makes all of these arrays except the weights.
 struct LabelTables {
   DeviceBonds bonds;
   std::uint32_t along[4]{1, 1, 1, 1}, count = 0;
@@ -178,18 +179,18 @@ struct LabelTables {
   LabelEnds* ends = nullptr;
   LabelEnd* tile_ends = nullptr;
   std::uint32_t* ends_first = nullptr;
-  std::uint32_t* nodes = nullptr;   // [graphs] their number at most
+  std::uint32_t* nodes = nullptr;   // [graphs] maximum number of nodes
   std::uint32_t* open = nullptr;    // [graphs][count][64] scratch, zero: sites that may be open
   std::uint32_t* cursor = nullptr;  // [graphs][count] scratch, zero
 };
 void launch_label_tables(const LabelTables& g, cudaStream_t stream);
 
-// A site's label: the place of its cluster's first site in the tile, or, where the cluster is a
-// node, its number among those of the tile and this bit.
+// A site's label is the place of its cluster's first site in the tile or, if the cluster is a node,
+// the node's number in the tile plus this bit.
 inline constexpr std::uint32_t kNodeLabel = kLabelSites;
 
-// Masks of a tile: open bonds by direction, random bits, and, where there are listed bonds, the
-// sites with an open one.
+// Masks of a tile: open bonds by direction, random bits and, if there are listed bonds, the sites
+// with an open listed bond.
 RW_HD constexpr std::uint32_t label_masks(int dim, bool listed) {
   return static_cast<std::uint32_t>(dim) + (listed ? 2 : 1);
 }
@@ -199,29 +200,28 @@ struct LabelSums {
   unsigned long long square, fourth_low, fourth_high, cross, weight_square;
 };
 
-// One update of word groups [first, first + word groups) of those of all the graphs in a row; the
-// first of them has number 0 in what is said to be of these word groups. Item = word group * count
-// + tile.
+// One update of word groups [first, first + word_groups), numbered through all graphs. [word
+// groups] and [items] count from `first`. Item = word group * count + tile.
 struct DeviceLabelRun {
-  const std::uint32_t* first_step = nullptr;  // on the device; this is step *first_step + step
+  const std::uint32_t* first_step = nullptr;  // on the device; the step is *first_step + step
   std::uint32_t step = 0;
-  const std::uint32_t* threshold = nullptr;  // [all word groups] of bonds, below certainty
+  const std::uint32_t* threshold = nullptr;  // [all word groups] of bonds; never certainty
   std::uint32_t first = 0, word_groups = 0;
   int vec = 1;
   std::uint32_t* spins = nullptr;              // all word groups, as in device_layout.hpp
   std::uint32_t* masks = nullptr;              // [items][label_masks()][32 replicas][64]
   std::uint16_t* label = nullptr;              // [items][32][2048]
-  std::uint32_t* nodes = nullptr;              // [items][32] their number
+  std::uint32_t* nodes = nullptr;              // [items][32] number of nodes
   std::uint32_t* parent = nullptr;             // [word groups][32][nodes_most]
   std::uint32_t* key = nullptr;                // likewise
   std::uint32_t* size = nullptr;               // likewise
-  std::uint32_t* weight = nullptr;             // likewise; none where no graph has weights
+  std::uint32_t* weight = nullptr;             // likewise; null without weights
   std::uint32_t* listed_open = nullptr;        // [word groups][listed_most] replicas
   LabelSums* sums = nullptr;                   // [word groups][32] zero between updates
   unsigned long long* square = nullptr;        // [all replicas] += sum n^2
   unsigned long long* quartic_low = nullptr;   // [all replicas] += 3 (sum n^2)^2 - 2 sum n^4
   unsigned long long* quartic_high = nullptr;  // likewise
-  // [all replicas] += sum n w, += sum w^2, w a cluster's weight; none without weights.
+  // [all replicas] += sum n w, += sum w^2, w a cluster's weight; null without weights.
   unsigned long long *cross = nullptr, *weight_square = nullptr;
 };
 

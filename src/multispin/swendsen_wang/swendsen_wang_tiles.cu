@@ -14,7 +14,7 @@ __device__ __forceinline__ std::uint32_t* open_row(const LabelTables& g, std::ui
   return g.open + (std::size_t{graph} * g.count + at.tile) * kLabelRows + at.place / 32;
 }
 
-// A warp per row of a tile: which lattice bonds there are, and the sites of those that leave it.
+// One warp per row of a tile: lists its lattice bonds, and the sites whose bonds leave the tile.
 template <int kDim>
 __global__ void lay_rows(const __grid_constant__ LabelTables g) {
   const std::uint32_t graph = blockIdx.y;
@@ -41,7 +41,7 @@ __global__ void lay_rows(const __grid_constant__ LabelTables g) {
     if (!there) continue;
     const Site next = lattice.forward(site, k);
     const LabelSpot ahead = label_spot<kDim>(lattice, g.along, next);
-    // Within a tile places ascend; around a lattice of one tile they do not.
+    // Within a tile places ascend with the sites, except for a bond around a lattice of one tile.
     if (ahead.tile == tile && next > site) continue;
     open = true;
     atomicOr(open_row(g, graph, ahead), 1u << ahead.place % 32);
@@ -50,7 +50,7 @@ __global__ void lay_rows(const __grid_constant__ LabelTables g) {
   if (lane == 0 && all != 0) atomicOr(open_row(g, graph, here), all);
 }
 
-// A thread per rewired bond; `cursor` counts the ends of tiles.
+// One thread per rewired bond; `cursor` counts the ends in each tile.
 template <int kDim>
 __global__ void list_bonds(const __grid_constant__ LabelTables g) {
   const std::uint32_t graph = blockIdx.y, i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -68,7 +68,7 @@ __global__ void list_bonds(const __grid_constant__ LabelTables g) {
   }
 }
 
-// A block per graph: where each tile's nodes and ends begin.
+// One block per graph: the first node and the first end of each tile.
 __global__ void __launch_bounds__(kScanThreads) scan_tiles(const __grid_constant__ LabelTables g) {
   using Scan = cub::BlockScan<std::uint32_t, kScanThreads>;
   __shared__ typename Scan::TempStorage nodes_room, ends_room;
@@ -100,7 +100,7 @@ __global__ void __launch_bounds__(kScanThreads) scan_tiles(const __grid_constant
   g.nodes[graph] = nodes_before;
 }
 
-// A thread per rewired bond: its ends, tile by tile, in any order (they are or'ed).
+// One thread per rewired bond: lists its ends by tile. The order within a tile does not matter.
 __global__ void file_ends(const __grid_constant__ LabelTables g) {
   const std::uint32_t graph = blockIdx.y, i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= g.bonds.ends.first[graph + 1] - g.bonds.ends.first[graph]) return;
