@@ -109,10 +109,11 @@ class Graph:
     def from_networkx(cls, graph: Any, ignore: Sequence[str] = (),
                       merge: bool = False) -> "Graph":
         """Converts a networkx.Graph. Nodes are numbered in its order. The edge attribute `weight`
-        (J, sign, coupling, ..) is J, the node attribute `field` (h, bias, ..) is h. DataError for
-        numbers of unknown meaning, unless `ignore` lists them, and if only some edges have a
-        weight. merge: also accept a DiGraph or MultiGraph, and merge all edges between the same two
-        nodes, which must have equal weights, into one bond."""
+        (or w, J, Jij, K, strength, sign, signed, coupling, interaction, exchange, polarity) is J,
+        the node attribute `field` (or h, b, bias) is h. DataError for numbers of unknown meaning,
+        unless `ignore` lists them, and if only some edges have a weight. merge: also accept a
+        DiGraph or MultiGraph, and merge all edges between the same two nodes, which must have equal
+        weights, into one bond."""
         if not hasattr(graph, "is_multigraph"):
             raise TypeError(f"graph: {type(graph).__name__} is no networkx.Graph")
         if (graph.is_directed() or graph.is_multigraph()) and not merge:

@@ -85,8 +85,8 @@ def simulate(graph: Graph, temperature: arguments.Reals, *, schedule: str = "1:1
         (graph.weights), or an array [bonds] in the order of graph.edges.
     field: h of the sites, a number or an array [sites]. on, negative, shortcut_strength,
         coupling_seed, field_random, field_width: help(rewise.couplings).
-    out: a task file (.h5) for the run. Ctrl-C leaves a checkpoint there, and the same call
-        continues it; a call with a larger `measure` adds measurements.
+    out: a task file (.h5) for the run; not with equilibrate="auto". Ctrl-C leaves a checkpoint
+        there, and the same call continues it; a call with a larger `measure` adds measurements.
     progress: whether to show a progress bar (needs tqdm); None: in terminals and notebooks.
 
     If a check fails (hot and cold starts still differ, errors are too small), the values are NaN

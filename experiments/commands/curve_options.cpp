@@ -111,7 +111,7 @@ void add_curve_options(CLI::App& app, CurveOptions& o, const std::string& schedu
            "swendsen-wang/M:W, few-cluster/M:W (bytespin engine),\nor glauber/swendsen-wang/M:W");
   add_model_options(app, o);
   add_key(app, "sampling.replicas", o.replicas, 2, setting("sampling.replicas").most);
-  add_key(app, "study.seed", o.seed, 0, kMostSeed);
+  add_key(app, "study.seed", o.seed, 0, kMostSeed, "that of the graphs is --graph-seed");
   begin_group(app, "Machine");
   add_key(app, "sampling.engine", o.engine);
   add_key(app, "run.device", o.device);

@@ -33,7 +33,7 @@ AddedCommand add_decorrelate_command(CLI::App& program) {
   add_prepare_options(app, *options);
   add_whole(app, "--steps", options->steps, 1, std::uint64_t{1} << 31, "longest lag");
   add_whole(app, "--points", options->points, 2, 100000, "lags on a curve, by equal factors");
-  add_flag(app, "--linear", options->linear, "lags evenly spaced instead");
+  add_flag(app, "--linear", options->linear, "--points evenly spaced, not by equal factors");
   add_whole(app, "--origins", options->origins, 1, 1u << 20,
             "stretches of that length per replica, one after\nthe other");
   return {&app, [options] { return run_curves(*options, "decorrelate", measure_decorrelation); }};

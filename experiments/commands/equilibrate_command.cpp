@@ -26,10 +26,9 @@ AddedCommand add_equilibrate_command(CLI::App& program) {
   add_curve_options(app, *options, "1:0,glauber/1:0,0:1,1:1");
   add_whole(app, "--steps", options->steps, 4, std::uint64_t{1} << 31, "steps to follow");
   add_whole(app, "--points", options->points, 4, 100000, "points on a curve, by equal factors");
-  add_whole(
-      app, "--timings", options->timings, 1, 1000,
-      "runs that seconds are means of: graphs, and the\nsame moves again where those are fewer");
-  add_flag(app, "--linear", options->linear, "points evenly spaced instead");
+  add_whole(app, "--timings", options->timings, 1, 1000,
+            "runs whose median times are reported: one per graph,\nthen repeats of the same moves");
+  add_flag(app, "--linear", options->linear, "--points evenly spaced, not by equal factors");
   return {&app, [options] { return run_curves(*options, "equilibrate", measure_equilibration); }};
 }
 

@@ -29,7 +29,8 @@ constexpr const char* kGraphAbout =
     "Builds a rewired lattice (or reads a graph) and prints its size, its rewired\n"
     "bonds and its metrics: degrees, components, path lengths, clustering.";
 constexpr const char* kGraphExamples = R"(
-Modified cells are sites whose neighbours are not those of the lattice. Clustering, over up to
+Modified cells (in files: modified) are sites whose neighbours are not those of the lattice;
+isolated sites have no bonds. Clustering, over up to
 10000 sites: the share of pairs of a site's neighbours that are joined (0 for lattices, which
 have no triangles). 4-cycle clustering: the share of possible squares through a site that exist
 (Zhang et al., Physica A 387, 6869 (2008), eq. 2).
@@ -38,12 +39,13 @@ Graphs from elsewhere (--from, 'run --graph', 'tune --graph', 'label'): GraphML,
 by numbers from 0 (or 1: --first-site 1) or names; columns are separated by blanks and tabs,
 by commas or by semicolons; '#' and '%' begin comments. A comment "# sites N", or SNAP's
 "# Nodes: N Edges: M", gives the number of sites, those without bonds included.
-The third column, or an attribute weight, J, sign, coupling, .., is the coupling J of a bond: a
-number, or + or -. A node's attribute field, h, bias, .. (a line "# field SITE H" of an edge
-list) is its field h. Either all bonds have a coupling or none. Simulations read couplings and
-fields only with --couplings file; without it, such a file is an error. Attributes of unknown
-meaning are an error that names them (--ignore NAME skips those that are not part of the model).
---merge requires equal couplings of merged bonds.
+The third column, or an attribute weight, w, J, Jij, K, strength, sign, signed, coupling,
+interaction, exchange or polarity, is the coupling J of a bond: a number, or + or -. A node's
+attribute field, h, b or bias (a line "# field SITE H" of an edge list) is its field h. Either
+all bonds have a coupling or none. Simulations read couplings and fields only with --couplings
+file; without it, such a file is an error. Attributes of unknown meaning are an error that names
+them (--ignore NAME skips those that are not part of the model). --merge requires equal couplings
+of merged bonds.
 
 With --couplings or --field the graph gets the couplings and fields that 'rewise run' uses with
 the same options on the same graph. They are written to --out (weight, field; .h5 then lists

@@ -65,7 +65,7 @@ More examples:
   rewise run --size 128 --temperature 2.269185 --schedule 1:1 --measure 5000 --json
   rewise run --size 256 --p 0.01 --temperature 2.43 --schedule 1:16 --out t.h5
   mpirun -n 8 rewise run --share-ranks --engine bitlattice --size 131072 --schedule 1:0
-      --temperature 2.26 --device cuda --out big.h5
+      --temperature 3 --device cuda --out big.h5
   rewise run --model potts --q 3 --size 64 --temperature 0.995 --cluster swendsen-wang)";
 
 std::string interrupted_text(const RunOptions& options, const TaskResult& result,

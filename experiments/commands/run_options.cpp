@@ -38,8 +38,9 @@ void add_sampling_options(CLI::App& app, RunOptions& o) {
   add_key(app, "sampling.equilibrate", o.equilibrate);
   add_key(app, "sampling.measure", o.measure, 1, setting("sampling.measure").most);
   add_key(app, "sampling.every", o.every);
-  add_key(app, "study.seed", o.seed, 0, kMostSeed);
-  add_text(app, "--start", o.start, "WORD", "mixed (half cold, half hot), cold or hot");
+  add_key(app, "study.seed", o.seed, 0, kMostSeed, "that of the graph is --graph-seed");
+  add_text(app, "--start", o.start, "WORD",
+           "mixed (half cold, half hot), cold (ordered) or hot\n(random)");
   add_model_options(app, o);
   add_key(app, "sampling.local", o.local);
   add_key(app, "sampling.cluster", o.cluster, "[beside a schedule auto: auto, else wolff]");

@@ -260,7 +260,7 @@ std::string run_table(const TaskData& task, const CheckedRun& run) {
     return !std::isfinite(r.tau.at("energy").error) || !std::isfinite(r.tau.at("m2").error);
   };
   if (std::any_of(results.begin(), results.end(), tau_unknown)) {
-    out += "\"> 12\": the series is too short, some 10 tau are needed.\n";
+    out += "\"> x\": tau is longer than x; measure at least 10 tau.\n";
   }
   if (out.find("(nan)") != std::string::npos) {
     out +=

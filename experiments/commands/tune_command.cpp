@@ -33,17 +33,17 @@ constexpr const char* kTuneAbout =
     "Example: rewise tune --size 64 --p 0.01\n\n"
     "Measures, for each candidate schedule (M local sweeps, then W cluster updates), the\n"
     "seconds of a cycle and the autocorrelation times tau_int of e, |m|, m^2, U and of the\n"
-    "configuration, and ranks them by what they are worth for Tc: by how many independent\n"
-    "measurements a second of one replica stands for in the errors of m^2 and U. Beside it\n"
-    "the papers' figure, decorrelated measurements of m^2 per second, 1 / (2 tau_int x\n"
-    "seconds per cycle).";
+    "configuration. They are ranked by \"worth\": the number of independent measurements of\n"
+    "m^2 and U that one replica gives per second. \"per second\" is the figure of the\n"
+    "papers: decorrelated measurements of m^2, 1 / (2 tau_int x seconds per cycle).";
 constexpr const char* kTuneExamples = R"(
 Times are those of one replica; tau_int is in cycles, 1/2 for white noise. "measured" includes
 a measurement in each cycle. "worth" assumes a measurement each tau_int(m^2) and, for
 Swendsen-Wang updates of Ising spins, the improved estimators that 'rewise tc' uses as
-control variates. All candidates start from one equilibrated state. A candidate whose
-optimistic bound falls below the pessimistic bound of the best one gets no more time. Several p
-(or temperatures) make a scan that shows how the optimum moves.
+control variates. All candidates start from one equilibrated state and are measured in turns.
+A candidate whose optimistic bound falls below the pessimistic bound of the best one gets no more
+turns: "dropped after 2 turns". Several p (or temperatures) make a scan that shows how the
+optimum moves.
 
 With --study the best schedule is stored for schedule = "auto" of that study (with the cluster
 update of its configuration, if it has one); 'rewise tc' does the same by itself, once per p
@@ -353,15 +353,14 @@ void add_setting_options(CLI::App& app, TuneOptions& o) {
   add_whole(app, "--replicas", o.replicas, 0, 1u << 20,
             "0: 32 of the multispin engine, on CUDA as many as fill\n"
             "the device; 8 of the bytespin engine, on CUDA 4");
-  add_key(app, "study.seed", o.seed, 0, kMostSeed);
+  add_key(app, "study.seed", o.seed, 0, kMostSeed, "that of the graphs is --graph-seed");
 }
 
 void add_effort_options(CLI::App& app, TuneOptions& o) {
   begin_group(app, "Effort");
-  add_text(
-      app, "--budget", o.budget, "TIME",
-      "for each p and temperature: 10s, 5min; up to four times as long until two candidates are "
-      "measured");
+  add_text(app, "--budget", o.budget, "TIME",
+           "for each p and temperature: 10s, 5min; up to four times\n"
+           "as long until two candidates are measured");
   add_flag(app, "--keep-all", o.keep_all, "drop no candidate: for checks, with a large budget");
   add_key(app, "run.device", o.device);
   add_threads(app, o.threads, help_lines(setting("run.threads").help));

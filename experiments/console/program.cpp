@@ -104,10 +104,11 @@ README.md                  first steps, and a list of the guides
 )";
 
 constexpr const char* kExitStatus = R"(
-Exit status: 0 done; 64 command line or configuration; 65 damaged or unfit input data;
-69 no such device, or too little memory; 70 a defect of rewise; 73 a result is held by
-another process or would be overwritten; 74 input/output; 75 interrupted: run, tc, sweep
-and reproduce go on from where they were when run again, others said what they lost.)";
+Exit status: 0 done, with or without a value ("-"); 64 command line or configuration; 65
+damaged or unsuitable input data; 69 no such device, or too little memory; 70 a defect of
+rewise; 73 a result is held by another process or would be overwritten; 74 input/output; 75
+interrupted: run, tc, sweep and reproduce continue when run again, other commands lose
+unfinished work and say so.)";
 
 // " (did you mean 'x'?)" with the nearest known word, or "".
 std::string hint(const std::string& typed, const std::vector<std::string>& known) {

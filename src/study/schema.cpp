@@ -118,7 +118,8 @@ std::vector<Setting> study_and_lattice() {
        .key = "seed",
        .type = "integer",
        .most = kMostSeedOfFile,
-       .help = "seed of all random numbers: same seed, same results",
+       .help = "seed of the random numbers: same seed, same results",
+       .more = "In a study also of its networks",
        .example = "7",
        .text = [](C c) { return whole(c.seed); },
        .option = "--seed"},
@@ -379,7 +380,8 @@ std::vector<Setting> model_and_sampling() {
              const std::uint32_t seed = c.model.interactions.seed;
              return seed == 0 ? std::string() : whole(seed);
            },
-       .option = "--coupling-seed"},
+       .option = "--coupling-seed",
+       .option_type = "N"},
       {.table = "model",
        .key = "field",
        .type = "number",
@@ -627,8 +629,8 @@ std::vector<Setting> machine() {
        .key = "device",
        .type = "text",
        .allowed = "auto, cpu, cuda, cuda:N, cuda:0,1",
-       .help = "auto, cpu, cuda or cuda:N; cuda is an error where it cannot be used; auto takes a "
-               "GPU where it can, unless the CPU is done first",
+       .help = "auto, cpu, cuda or cuda:N; cuda is an error where it cannot be used; auto uses a "
+               "GPU if there is one, unless the CPU would finish before the GPU has started",
        .more = "cuda:0,1 and so on: several GPUs, one task at a time on each",
        .example = "\"cuda\"",
        .text = [](C c) { return in_quotes(c.device); },
