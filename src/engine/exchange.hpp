@@ -41,8 +41,8 @@ class ReplicaExchange {
 
   const std::vector<ExchangeRule>& rules() const { return rules_; }
 
-  // One exchange step, with number `step`. `sums`: minus the energies of all systems, [T][R]. Calls
-  // swap(who, next) for each pair of systems that exchange their spins.
+  // Makes one exchange step, with number `step`. `sums`: minus the energies of all systems, [T][R].
+  // Calls swap(who, next) for each pair of systems that exchange their spins.
   template <class Swap>
   void make_step(std::span<const std::int64_t> sums, std::uint32_t step, const Swap& swap) {
     for (std::size_t t = steps % 2; t + 1 < temperatures_; t += 2) {
@@ -68,7 +68,7 @@ class ReplicaExchange {
   bool restore(std::span<const std::uint64_t>& words);
 
   std::uint64_t steps = 0;                         // since the start
-  std::vector<std::uint32_t> walker;               // [T][R] the system in which it started
+  std::vector<std::uint32_t> walker;               // [T][R] temperature of its start
   std::vector<std::uint64_t> attempts, exchanges;  // [T] since the last measurement
 
  private:
