@@ -20,7 +20,7 @@ from .graph import Graph
 
 STANDARD = {"couplings": "ferromagnet", "on": "all", "negative": 0.5, "shortcut_strength": 1.0,
             "coupling_seed": 0, "field": 0.0, "field_random": "none", "field_width": 1.0}
-# Keys whose values a graph with weights has already.
+# Keys whose values the weights of a graph replace.
 OF_WEIGHTS = ("couplings", "on", "negative", "shortcut_strength")
 
 

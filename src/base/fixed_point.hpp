@@ -13,10 +13,10 @@ inline constexpr std::int32_t kFixedOne = std::int32_t{1} << kFixedBits;
 // Largest |J| and |h|: sums over the bonds of a site then fit 2^43, those over all bonds 63 bits.
 inline constexpr double kMostCoupling = 1024;
 
-// Numbers other than 0 that are smaller were meant in other units.
+// Numbers other than 0 that are smaller are refused: they are probably meant in other units.
 inline constexpr double kLeastCoupling = 1e-9;
 
-// The nearest multiple of the unit; nothing for NaN and numbers out of range.
+// The nearest multiple of the unit, or nullopt for NaN and numbers out of range.
 inline std::optional<std::int32_t> to_fixed(double value) {
   const double units = std::nearbyint(value / kFixedUnit);
   if (!(std::fabs(units) < kMostCoupling / kFixedUnit)) return std::nullopt;

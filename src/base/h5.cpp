@@ -103,7 +103,7 @@ std::vector<PackedChunk> pack_chunks(const Elements& values, const Place& dims,
     strides = ones;
     for (std::size_t i = rank - 1; i-- > 0;) strides[i] = strides[i + 1] * extents[i + 1];
   }
-  // Advances the first so many indices like an odometer; false after the last position.
+  // Advances the first `digits` indices like an odometer. Returns false after the last position.
   const auto next = [](Place& at, const Place& step, const Place& end, std::size_t digits) {
     for (std::size_t i = digits; i-- > 0; at[i] = 0) {
       at[i] += step[i];
@@ -118,7 +118,7 @@ std::vector<PackedChunk> pack_chunks(const Elements& values, const Place& dims,
     std::fill(shuffled.begin(), shuffled.end(), std::byte{0});  // padding beyond the array
     Place within(rank);  // extents of the chunk, within the array
     for (std::size_t i = 0; i < rank; ++i) within[i] = std::min(chunk[i], extents[i] - offset[i]);
-    Place row(rank, 0);  // of which the last index's elements lie side by side
+    Place row(rank, 0);  // start of a row: elements along the last index are contiguous
     do {
       std::uint64_t from = 0, to = 0;
       for (std::size_t i = 0; i < rank; ++i) {
@@ -245,8 +245,8 @@ herr_t read_memory(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t at, std::size_t size
   memory_of(file).read(at, {static_cast<std::byte*>(to), size});
   return 0;
 }
-// If memory runs out, the file has no image, but the library is not told: it would not close a file
-// that it cannot write, and crash at exit (1.10.8).
+// If memory runs out, the file has no image, but this function reports success: otherwise the
+// library would not close the file and would crash at exit (1.10.8).
 herr_t write_memory(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t at, std::size_t size,
                     const void* from) {
   try {
@@ -429,7 +429,7 @@ class Desk {
     Job* next = nullptr;
   };
 
-  // The first request is the thread's own.
+  // The first request is that of this thread.
   void lead(std::unique_lock<std::mutex>& lock) {
     lock.unlock();
     const Turn turn;

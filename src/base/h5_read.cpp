@@ -51,7 +51,7 @@ herr_t add_link(hid_t, const char* name, const H5L_info_t*, void* names) {
   return add_name(name, names);
 }
 
-// The memory type for one fixed-length text of at most `max_size` bytes, and room for it.
+// The memory type for one fixed-length text of at most `max_size` bytes, and a buffer for it.
 std::pair<Id, std::string> text_room(const Id& type, const Id& space, const std::string& name,
                                      std::uint64_t max_size) {
   if (!type.valid() || !space.valid() || H5Tget_class(type.get()) != H5T_STRING ||

@@ -1,4 +1,4 @@
-// Marks the small rules that CPU and CUDA share, so that a test on either side tests both.
+// Marks functions that are compiled for both CPU and CUDA, so that a test on one tests both.
 #pragma once
 
 #if defined(__CUDACC__)

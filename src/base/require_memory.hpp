@@ -1,4 +1,4 @@
-// The error of engines whose memory does not suffice.
+// The error of engines that need more memory than is free.
 #pragma once
 
 #include <fmt/format.h>

@@ -19,12 +19,12 @@ inline bool stop_asked() {
   return asked != nullptr && asked();
 }
 
-// Error(interrupted).
+// Throws Error(interrupted) after a stop request.
 inline void check_stop() {
   if (stop_asked()) throw Error(ExitCode::interrupted, "stopped before the first step");
 }
 
-// The same for loops: checks in every 2^14th call.
+// The same for loops: checks only in every 2^14th call.
 class StopCheck {
  public:
   void operator()() {

@@ -15,7 +15,7 @@ namespace rewise {
 
 std::string random_token();  // 16 hex digits, from the kernel
 
-// A new name beside `target`.
+// A new name in the folder of `target`.
 std::filesystem::path temporary_path(const std::filesystem::path& target);
 
 // Flags of open() for a temporary; its mode is 0666 less the umask.

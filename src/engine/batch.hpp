@@ -1,6 +1,6 @@
-// Engines that run side by side: the tasks of a study that fill a device together. On the CPU, and
-// for engines that cannot share launches, a batch is a loop over its engines. The multispin engine
-// on CUDA runs many graphs per launch. Results equal those of each engine alone.
+// Engines that run at the same time, such as tasks of a study that fill a device together. On the
+// CPU, and for engines that cannot share launches, a batch is a loop over its engines. The
+// multispin engine on CUDA runs many graphs per launch. Results equal those of each engine alone.
 #pragma once
 
 #include <cstdint>
@@ -56,22 +56,22 @@ class EngineBatch {
   // otherwise.
   virtual void prepare(const Schedule&) {}
 
-  // `cycles` cycles of every engine of `who` (ascending); which of them came to the end. Once one
-  // has been stopped the next may not begin.
+  // Runs `cycles` cycles of the engines with indices `who` (ascending). Returns which of them
+  // finished. After one engine has been stopped, others may not start.
   virtual std::vector<bool> advance(std::span<const std::size_t> who, const Schedule& schedule,
                                     std::uint64_t cycles);
-  // `count` times `every` cycles and a measurement, of every engine of `who`; how many were made of
-  // each: fewer of those that were stopped.
+  // Runs `every` cycles and a measurement, `count` times, of the engines with indices `who`.
+  // Returns the number of measurements of each, which is less than `count` if it was stopped.
   virtual std::vector<std::size_t> sample(std::span<const std::size_t> who,
                                           const Schedule& schedule, std::uint64_t every,
                                           std::size_t count, const SampleSink& sink);
-  // One by one: [who][made].
+  // The same, with the measurements returned as [who][number].
   std::vector<std::vector<Observation>> sample(std::span<const std::size_t> who,
                                                const Schedule& schedule, std::uint64_t every,
                                                std::size_t count);
 };
 
-// A batch of engines that share nothing.
+// A batch whose engines run one after the other.
 std::unique_ptr<EngineBatch> make_plain_batch(std::vector<std::unique_ptr<Engine>> engines);
 
 }  // namespace rewise

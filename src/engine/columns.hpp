@@ -12,9 +12,9 @@
 
 namespace rewise {
 
-// What a column has one value for, at each temperature. Word groups: 32 replicas. Pairs: replicas
-// 2k and 2k + 1, of which the first starts ordered and the second random (Start::mixed), so that
-// every replica is in one pair.
+// At each temperature, a column has one value per item of this kind. A word group has 32 replicas.
+// A pair consists of replicas 2k and 2k + 1, of which the first starts ordered and the second
+// random (Start::mixed), so every replica is in one pair.
 enum class Per { replica, word_group, replica_pair, temperature };
 
 constexpr std::size_t values_per_temperature(Per per, std::size_t replicas) {
@@ -40,8 +40,8 @@ enum class MeasuredIn {
   weighted_clusters,  // likewise, on a graph with weights (graphs/bare.hpp), multispin engine
   cluster_pairs,      // Swendsen-Wang updates with EngineSpec::cluster_pairs
   weighted_pairs,     // likewise, on a graph with weights
-  // Runs whose engine fills it, on each of its devices or on none, so that a run may go on
-  // elsewhere; empty otherwise.
+  // Runs whose engine fills the column; empty otherwise. An engine fills it on all devices or on
+  // none, so that a run may be continued on another device.
   some,
 };
 
@@ -52,7 +52,7 @@ struct ColumnInfo {
   MeasuredIn in;
   std::string_view help;  // what the integer is, with its normalisation
 
-  // Whether it counts clusters since the previous measurement.
+  // True if the column counts clusters since the previous measurement.
   constexpr bool of_clusters() const { return in != MeasuredIn::all && in != MeasuredIn::some; }
   // Columns of the first format of task files enter digests even when they are empty.
   constexpr bool of_first_format() const { return in <= MeasuredIn::swendsen_wang; }
@@ -72,8 +72,8 @@ struct Columns {
   List<std::uint64_t> walker, exchange_attempts, exchanges;
 };
 
-// Calls f(ColumnInfo, the list of `columns` that belongs to it...) for each column, in the order in
-// which they stand in files. Each of `columns` is a Columns or derived from one.
+// Calls f(ColumnInfo, its list in each of `columns`...) for each column, in the order of files.
+// Each of `columns` is a Columns or derived from one.
 template <class F, class... C>
 void for_each_column(const F& f, C&... columns) {
   f(ColumnInfo{"energy", "bond_sum", Per::replica, MeasuredIn::all,

@@ -12,8 +12,9 @@
 namespace rewise {
 namespace {
 
-// The natural logarithm by operations that IEEE 754 rounds exactly, so that all machines agree:
-// x = 2^e m with m in [1/sqrt 2, sqrt 2), ln m = 2 artanh((m - 1) / (m + 1)).
+// The natural logarithm. It uses only operations that IEEE 754 rounds correctly, so the result is
+// the same on all machines: x = 2^e m with m in [1/sqrt 2, sqrt 2), ln m = 2 artanh((m - 1) / (m +
+// 1)).
 double portable_log(double x) {
   int exponent = 0;
   double m = std::frexp(x, &exponent);
@@ -34,7 +35,7 @@ double polynomial(const double (&c)[N], double x) {
   return sum;
 }
 
-// The normal deviate of cumulative probability p, to 1e-15 (Wichura 1988, algorithm AS 241).
+// The normal deviate with cumulative probability p, to 1e-15 (Wichura 1988, algorithm AS 241).
 double normal_deviate(double p) {
   constexpr double a[] = {3.3871328727963666080,    1.3314166789178437745e+2,
                           1.9715909503065514427e+3, 1.3731693765509461125e+4,

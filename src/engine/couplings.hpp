@@ -1,8 +1,8 @@
 // The couplings and fields of one graph, as integers in units of 2^-20.
 //
-// A random coupling is addressed by the graph's seed, the coupling seed and its bond, a random
-// field likewise by its site: every device and rank draws the same ones, and the rewiring draws
-// others.
+// The draw of a random coupling is addressed by the seed of the graph, the coupling seed and the
+// bond, that of a random field likewise by the site. Therefore every device and rank draws the same
+// values, and they are independent of the draws of rewiring.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace rewise {
 
 class Couplings {
  public:
-  // `graph` must outlive it. Error(usage) where the graph does not have what the model asks for.
+  // `graph` must outlive the object. Error(usage) if the graph lacks weights that the model needs.
   Couplings(const Model& model, const Graph& graph);
 
   std::int32_t coupling(Bond bond) const;
@@ -26,7 +26,7 @@ class Couplings {
   const Interactions of_;
   const Graph& graph_;
   bool has_field_ = false;
-  std::vector<Bond> shortcuts_;  // ascending, where they differ from other bonds
+  std::vector<Bond> shortcuts_;  // ascending; empty if they do not differ from other bonds
 };
 
 }  // namespace rewise

@@ -17,11 +17,11 @@ namespace {
 
 using distributed::DeviceRoute;
 
-// Tags of what is said before a message, and of messages.
+// Tags of announcements and of messages.
 constexpr int kCard = distributed::kFirstTag + 16, kPlaces = kCard + 1, kMessage = kCard + 2;
-constexpr unsigned kPlaceBits = 48;  // of a byte of what was lent; above it which of that it was
+constexpr unsigned kPlaceBits = 48;  // a place: offset in lent memory, index of that memory above
 
-// The machine that this process runs on, and since when: handles of memory mean nothing on others.
+// Identifies this machine and its boot. Handles of memory are valid only within them.
 std::string machine() {
   char name[256] = {};
   ::gethostname(name, sizeof name - 1);
@@ -40,13 +40,13 @@ std::span<std::uint8_t> bytes_of(std::vector<std::uint64_t>& values) {
 
 }  // namespace
 
-// What a rank says of memory that it lends.
+// The description of lent memory that a rank sends to the others.
 struct DeviceMail::Card {
   char machine[128];
   int device;
   std::uint8_t* memory;
   cudaEvent_t queued[2];
-  // Of other processes
+  // Used by other processes
   bool exported;
   cudaIpcMemHandle_t memory_handle;
   cudaIpcEventHandle_t queued_handle[2];
@@ -74,10 +74,10 @@ DeviceMail::DeviceMail(distributed::Transport& transport, int device)
 
 DeviceMail::~DeviceMail() {
   close();
-  // Others may have this rank's memory open.
+  // Wait, because other ranks may have the memory of this rank open.
   try {
     if (any_peer_) transport_.barrier();
-  } catch (const Error&) {  // a rank has failed: all come to an end
+  } catch (const Error&) {  // a rank has failed, which ends all ranks
   }
   for (cudaEvent_t event : queued_) {
     if (event != nullptr) cudaEventDestroy(event);
@@ -118,7 +118,7 @@ DeviceMail::Card DeviceMail::card(std::span<std::uint8_t> memory) const {
   return own;
 }
 
-// Whether what the card names can be reached.
+// Opens the memory and events in the card. Returns false if this device cannot access them.
 bool DeviceMail::open(Peer& peer, const Card& card) {
   peer.own_process = transport_.one_process();
   peer.lent.push_back(nullptr);
@@ -208,8 +208,7 @@ std::uint64_t DeviceMail::place(const std::uint8_t* at) const {
   throw Error(ExitCode::internal, "a message of memory that was not lent");
 }
 
-// Of counted messages whose lengths the host must know: both sides learn the lengths, and the lists
-// have them.
+// Exchanges the lengths of counted messages that the host must know, and writes them to both lists.
 void DeviceMail::learn_lengths(std::vector<Message>& out, std::vector<Message>& in,
                                cudaStream_t stream) {
   const auto count = [&](const std::vector<Message>& messages) {
@@ -267,7 +266,7 @@ std::vector<const std::uint8_t*> DeviceMail::reach(std::span<const Message> all_
   for (auto& places : places_out_) places.clear();
   for (auto& places : places_in_) places.clear();
   std::uint64_t staged_out = 0, staged_in = 0;
-  bool waits = false;  // the host for the stream
+  bool waits = false;  // the host must wait for the stream
   for (const Message& m : out) {
     if (peer(m.rank).reaches) {
       places_out_[static_cast<std::size_t>(m.rank)].push_back(m.bytes == 0 ? 0 : place(m.at));
@@ -297,7 +296,7 @@ std::vector<const std::uint8_t*> DeviceMail::reach(std::span<const Message> all_
   }
   if (waits) wait(stream);
   if (staged_in > staged_in_.size()) staged_in_ = PinnedBuffer<std::uint8_t>(staged_in);
-  // Peers say where their messages lie, all others send them.
+  // Between peers only the addresses of messages are sent, otherwise the messages.
   for (std::size_t r = 0; r < peers_.size(); ++r) {
     const auto other = static_cast<int>(r);
     if (other == own || !peers_[r].reaches) continue;
@@ -320,7 +319,7 @@ std::vector<const std::uint8_t*> DeviceMail::reach(std::span<const Message> all_
     if (!direct_) at += m.bytes;
   }
   transport_.wait();
-  // To itself a rank sends in the order in which it receives.
+  // Messages of a rank to itself are received in the order in which they are sent.
   places_in_[static_cast<std::size_t>(own)] = places_out_[static_cast<std::size_t>(own)];
   for (std::size_t r = 0; r < peers_.size(); ++r) {
     if (static_cast<int>(r) == own || (places_out_[r].empty() && places_in_[r].empty())) continue;

@@ -1,5 +1,5 @@
-// Copies from the memory of other devices (device_mail.hpp): one kernel for all that come, since a
-// copy engine takes longer to begin than most of them take.
+// Copies from the memory of other devices (device_mail.hpp). One kernel copies all messages,
+// because starting a copy engine takes longer than most of the copies.
 #include <algorithm>
 
 #include "src/cuda/launch.hpp"
@@ -9,7 +9,7 @@ namespace rewise {
 namespace {
 
 constexpr unsigned kThreads = 256;
-constexpr unsigned kMostBlocks = 512;  // for each
+constexpr unsigned kMostBlocks = 512;  // per message
 constexpr std::size_t kTogether = 32;
 
 struct Pulls {

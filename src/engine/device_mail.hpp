@@ -33,32 +33,37 @@ class DeviceMail {
   DeviceMail(const DeviceMail&) = delete;
   DeviceMail& operator=(const DeviceMail&) = delete;
 
-  // All ranks together, before the first exchange of what lies there: memory of this device, from
-  // its first byte on, that messages are sent from. ErrorOfAll (device) where the user asks for a
-  // way that some have not.
+  // Makes memory of this device available for sending. `memory` must start at the beginning of its
+  // allocation. Call on all ranks together, before the first exchange of messages in it. Throws
+  // ErrorOfAll (device) if the user requests a route that some ranks do not have.
   void lend(std::span<std::uint8_t> memory);
 
   struct Message {
-    int rank;          // from or to
+    int rank;          // sender or receiver
     std::uint8_t* at;  // on this device
     std::uint64_t bytes;
-    // Its first word says how many words of 64 bits follow it; `bytes` is the most that there may
-    // be. Between peers the host never learns it.
+    // The first 64-bit word of the message is the number of words that follow; `bytes` is an upper
+    // limit. Between peers the host never reads this number.
     bool counted = false;
   };
-  // Sends what is in `out` when the work queued on `stream` so far is done; when the work queued
-  // there from here on begins, what comes is in `in`. Messages between two ranks are in the same
-  // order with both. Two ranks that are in each other's lists, if only with no bytes, are done with
-  // what they sent each other in the exchange before when the work queued after this one begins: a
-  // message may lie where the one before the last did. Between finish() and finish() one stream.
+  // Exchanges messages in the order of `stream`: `out` is sent after the work queued before the
+  // call, and `in` is complete before work queued after the call begins. Messages between two ranks
+  // have the same order in the lists of both.
+  //
+  // If two ranks are in the lists of each other, even with empty messages, then work queued after
+  // the call begins only when both have read the messages of the previous exchange. Therefore a
+  // message may reuse the memory of the message before the last one. Use one stream between two
+  // calls of finish().
   void exchange(std::span<const Message> out, std::span<const Message> in, cudaStream_t stream);
-  // The same, but what a peer has stays there: returns from where the device reads each of `in`, in
-  // their peer's memory or where they asked for. What reads it is queued before the next exchange.
+  // The same without copies from peers. Returns the address at which the device can read each
+  // message of `in`: in the memory of the peer, or Message::at. Queue the work that reads messages
+  // before the next exchange.
   std::vector<const std::uint8_t*> reach(std::span<const Message> out, std::span<const Message> in,
                                          cudaStream_t stream);
-  // Until all that is queued on the stream is done.
+  // Waits until all work queued on the stream is done.
   void wait(cudaStream_t stream) const;
-  // Call on all ranks together: waits for the stream and until no rank reads this device's memory.
+  // Call on all ranks together: waits for the stream and until no rank reads the memory of this
+  // device.
   void finish(cudaStream_t stream);
 
   // Routes of the messages from this rank: "peer", "direct", "host", or several of them.
@@ -66,10 +71,10 @@ class DeviceMail {
 
  private:
   struct Peer {
-    bool reaches = false;                   // either its memory from here and the reverse
-    bool own_process = false;               // nothing had to be opened
+    bool reaches = false;                   // both devices can access the memory of the other
+    bool own_process = false;               // in this process: no handles had to be opened
     std::vector<const std::uint8_t*> lent;  // memory that the peer has lent
-    cudaEvent_t queued[2] = {};             // used alternately
+    cudaEvent_t queued[2] = {};             // events of the peer, used alternately
   };
   struct Card;
   Card card(std::span<std::uint8_t> memory) const;
@@ -82,27 +87,27 @@ class DeviceMail {
 
   distributed::Transport& transport_;
   const int device_;
-  const bool may_;  // reach each other's memory, as far as the user allows
-  bool direct_;     // the transport sends from device memory unless a peer copies; else through the
-                    // host
+  const bool may_;  // the user allows the route `peer`
+  bool direct_;     // messages to ranks that are no peers: the transport sends from device memory,
+                    // else through the host
   std::vector<Peer> peers_;                    // [ranks]
-  std::vector<std::span<std::uint8_t>> lent_;  // own
+  std::vector<std::span<std::uint8_t>> lent_;  // memory lent by this rank
   cudaEvent_t queued_[2] = {};
   std::size_t turn_ = 0;
-  bool any_peer_ = false;                                           // of all ranks
-  std::vector<std::vector<std::uint64_t>> places_out_, places_in_;  // [ranks] of messages
+  bool any_peer_ = false;                                           // some ranks are peers
+  std::vector<std::vector<std::uint64_t>> places_out_, places_in_;  // [ranks][messages]
   PinnedBuffer<std::uint8_t> staged_out_, staged_in_;
   PinnedBuffer<std::uint64_t> lengths_;
 };
 
-// Bytes that the device copies from wherever it reaches.
+// A copy by the device from any memory that it can access.
 struct DevicePull {
   const std::uint8_t* from;
   std::uint8_t* to;
   std::uint64_t bytes;
-  bool counted = false;  // as DeviceMail::Message
+  bool counted = false;  // as in DeviceMail::Message
 };
-// All of them at once. Queued.
+// Queues all copies in few launches.
 void launch_pull(std::span<const DevicePull> pulls, cudaStream_t stream);
 
 }  // namespace rewise

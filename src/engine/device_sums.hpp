@@ -10,8 +10,8 @@
 
 namespace rewise {
 
-// As EngineBase::report() takes them, of every replica; `pitch` apart. Potts: of all states, of
-// which the most frequent one counts.
+// Counts of all replicas for EngineBase::report(), with strides `pitch`. Potts: `up` has the counts
+// of all states, of which the largest is used.
 struct DeviceCounts {
   const unsigned long long* unequal;
   std::size_t unequal_pitch;
@@ -20,7 +20,7 @@ struct DeviceCounts {
   std::uint32_t states = 1;
 };
 
-// sums [2][replicas]: Observation::bond_sum and ::magnetisation. Queued.
+// Queues the conversion. `sums` [2][replicas]: Observation::bond_sum and ::magnetisation.
 void launch_report(const DeviceCounts& counts, const SumUnits& units, std::uint32_t replicas,
                    std::int64_t* sums, cudaStream_t stream);
 

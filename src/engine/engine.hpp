@@ -1,10 +1,10 @@
-// The interface that every engine offers: prepare (constructor), advance by a schedule, measure
-// into integers, save, restore. Virtual calls only at this grain.
+// The interface of all engines: prepare (constructor), advance by a schedule, measure into
+// integers, save, restore. There are no virtual calls at a finer level.
 //
 // An engine runs one graph at T temperatures with R replicas each. Replica (t, r) has index
 // t * R + r in every array here. With the same graph, EngineSpec and steps, every engine of one
-// name makes the same moves bit for bit whatever EngineOptions say: threads, methods and devices
-// change the speed and nothing else.
+// name makes the same moves bit for bit. EngineOptions (threads, methods and devices) change only
+// the speed.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,8 @@
 namespace rewise {
 
 enum class ClusterUpdate { wolff, swendsen_wang, few_cluster };
-// Even replicas start cold (ordered), odd ones hot (random): halves that agree are equilibrated.
+// mixed: even replicas start cold (ordered), odd ones hot (random). If both halves agree, they are
+// in equilibrium.
 enum class Start { mixed, cold, hot };
 
 inline bool starts_hot(Start start, std::uint32_t replica) {
@@ -41,25 +42,26 @@ Start parse_start(std::string_view text, std::string_view origin);
 
 // Few-cluster updates.
 struct FewCluster {
-  std::uint32_t tile = 0;  // edge of the tiles with one seed each; 0: a few tiles, by the dimension
-  double flip = 0.9;       // probability that a cluster found is flipped
+  std::uint32_t tile = 0;  // edge of the tiles with one seed each; 0 = by the dimension, few tiles
+  double flip = 0.9;       // probability of flipping a cluster
 };
 
-// All that determines the trajectory, beside the graph.
+// The settings that determine the trajectory, in addition to the graph.
 struct EngineSpec {
   Model model;
   std::vector<double> betas;    // [T], 1/temperature; betas > 0
-  std::uint32_t replicas = 32;  // R, per temperature; the multispin engine takes multiples of 32
+  std::uint32_t replicas = 32;  // R, per temperature; multispin engine: a multiple of 32
   std::uint64_t seed = 1;       // run seed
   LocalUpdate local = LocalUpdate::metropolis;
   ClusterUpdate cluster = ClusterUpdate::wolff;
   Start start = Start::mixed;
   FewCluster few_cluster;
-  bool exchange = false;  // its schedules may have replica exchange
+  bool exchange = false;  // schedules may have replica exchange
   // Also sums over pairs of clusters (label/cluster_pairs.hpp): Swendsen-Wang updates of the
   // multispin engine on a CPU. The trajectory does not depend on it.
   bool cluster_pairs = false;
-  std::uint64_t first_pair_step = 0;  // steps before it, as of equilibration, add nothing to them
+  std::uint64_t first_pair_step =
+      0;  // earlier steps, e.g. of equilibration, are not counted in pairs
 };
 
 // Options that affect speed but not the trajectory.
@@ -91,16 +93,17 @@ inline int threads_now(const EngineOptions& options, int threads) {
                                         : std::clamp(options.threads_now->load(), 1, threads);
 }
 
-// One measurement of all replicas: exact integers (columns.hpp), [T][values_per_temperature(per,
-// R)] each, or empty where the run does not have the column. Division happens in analysis.
+// One measurement of all replicas: exact integers (columns.hpp). Each column has shape
+// [T][values_per_temperature(per, R)], or is empty if the run does not have it. Divisions are made
+// in the analysis.
 struct Observation : Columns<std::vector> {
   std::uint64_t cluster_updates = 0;  // updates that the cluster sums cover, per replica
 
   void clear();  // empties all columns and keeps their memory
 };
 
-// Whether runs have a column, given whether their cycles have cluster updates, their graph has
-// weights, and they sum over pairs of clusters.
+// Returns whether a run has a column, given whether its cycles have cluster updates, its graph has
+// weights, and it sums over pairs of clusters.
 bool may_have(const ColumnInfo& column, bool has_cluster_updates, ClusterUpdate cluster,
               bool weighted, bool pairs);
 
@@ -150,32 +153,35 @@ class Engine {
   virtual int threads() const = 0;
 
   // Runs `cycles` cycles of the schedule. Steps are numbered from the start of the run, so
-  // advance(s, 2) equals advance(s, 1) twice. Error(usage) once the steps would be more than 2^32,
-  // or in a single call as many.
-  // False where EngineOptions::stop said so: it stands anywhere on its way, save() keeps where, and
-  // the same call goes on from there, bit for bit; until one has returned true nothing is measured.
+  // advance(s, 2) equals advance(s, 1) twice. Error(usage) for more than 2^32 steps in a run, or
+  // 2^32 steps in a call.
+  //
+  // Returns false if EngineOptions::stop ended the call, possibly within a cycle. save() includes
+  // the position, and the same call continues from there, bit for bit. Do not measure before a call
+  // has returned true.
   virtual bool advance(const Schedule& schedule, std::uint64_t cycles) = 0;
 
-  // Measures every replica and starts new cluster sums. Columns that the run does not have are
+  // Measures every replica and resets the cluster sums. Columns that the run does not have are
   // empty afterwards.
   virtual void measure(Observation& out) = 0;
 
   virtual EngineState save() const = 0;
-  // Error(data) where the state is of another engine or size.
+  // Error(data) if the state belongs to another engine or size.
   virtual void restore(const EngineState& state) = 0;
 
   // The spins of one replica, in site order: Ising 0 (down) or 1 (up), Potts 0..q-1.
   virtual void spins(std::uint32_t temperature, std::uint32_t replica,
                      std::span<std::uint8_t> out) const = 0;  // [sites]
 
-  // xxh3 of all spins in an order that does not depend on the engine's layout: [T][R or
-  // R/32][site]. `saved`: what save() gives now, whose spins need not be fetched again.
+  // xxh3 of all spins in an order that does not depend on the layout of the engine: [T][R or
+  // R/32][site]. `saved`: the current result of save(), if available, which avoids reading the
+  // spins again.
   virtual std::uint64_t trajectory_hash(const EngineState* saved = nullptr) const = 0;
 
   virtual Work work() const = 0;
 };
 
-// Checks betas, replicas, q and sizes against what every engine needs; throws Error(usage).
+// Checks betas, replicas, q and sizes against the limits of all engines; throws Error(usage).
 void check_spec(const Graph& graph, const EngineSpec& spec);
 void check_spec(const EngineSpec& spec);
 

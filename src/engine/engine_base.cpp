@@ -17,7 +17,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little);
 
-// The last word of a state that stands on its way.
+// The last word of a state that was saved within an advance().
 constexpr std::uint64_t kUnderWay = 0x7961775265646E55;  // "UndeRway"
 
 }  // namespace
@@ -102,7 +102,7 @@ bool EngineBase::advance_with_exchange(const EngineOptions& options, const Sched
   const std::uint64_t each = schedule.steps_per_cycle();
   const std::uint64_t least = *std::min_element(ahead_.begin(), ahead_.end());
   std::atomic<bool> stopped{false};
-  StopWatch watch(options, stopped);  // a cycle may be too short for those of its parts
+  StopWatch watch(options, stopped);  // a cycle may be too short for the watches of its parts
   for (std::uint64_t end = least / each * each + each; end <= steps; end += each) {
     if (!advance_to(end - 1)) return false;
     exchange(static_cast<std::uint32_t>(step_ + end - 1));
@@ -167,8 +167,8 @@ void EngineBase::report_sums(Observation& out) {
   cluster_updates_ = 0;
 }
 
-// States: the spins of all parts, the words of the cluster sums; where an advance() was stopped,
-// its way and kUnderWay.
+// States: the spins of all parts and the words of the cluster sums. After a stopped advance() also
+// the positions of all parts (save_way()) and kUnderWay.
 
 EngineState EngineBase::save_state(bool with_spins) const {
   EngineState state{std::string(traits(kind_).stored_name), step_, {}};
@@ -224,7 +224,7 @@ void EngineBase::restore_rest(const EngineState& state, std::uint64_t spin_bytes
   step_ = state.step;
 }
 
-// Of every part its steps, 32 bits, and its place.
+// For each part: 32 bits for its steps, and its position within the next step.
 std::vector<std::uint8_t> EngineBase::save_way() const {
   std::vector<std::uint8_t> way;
   for (std::size_t part = 0; part < parts(); ++part) {

@@ -1,5 +1,5 @@
-// Common part of all engines on all devices: specification, step number, cluster sums and work
-// done, and functions derived from these and the spins: saved states, hashes, the limit on step
+// The base class of all engines on all devices: specification, step number, cluster sums and work
+// counters, and functions derived from these and the spins: saved states, hashes, the limit on step
 // numbers.
 //
 // The spins of an engine consist of parts that are saved and advanced individually: replicas, or
@@ -33,7 +33,8 @@ class EngineBase : public Engine {
              std::span<std::uint8_t> out) const final;
   std::uint64_t trajectory_hash(const EngineState* saved = nullptr) const final;
   Work work() const final { return work_; }
-  // Whether an advance() was stopped before its end, in this process or before the state was saved.
+  // True after an advance() that was stopped before its end, in this process or before the state
+  // was saved.
   virtual bool under_way() const { return !in_step() || ahead_.front() > 0; }
 
  protected:
@@ -45,28 +46,27 @@ class EngineBase : public Engine {
   // A part's spins in the saved form, copied to and from the host. [part_bytes]
   virtual void read_part(std::size_t part, std::span<std::uint8_t> out) const = 0;
   virtual void write_part(std::size_t part, Bytes spins) = 0;
-  // Hashes a part's spins in site order, by one or several calls of `hash`; and whether the saved
-  // form has the same order.
+  // hash_part() hashes the spins of a part in site order, by one or several calls of `hash`.
+  // hashed_as_saved() returns whether the saved form has the same order.
   virtual void hash_part(std::size_t part, const std::function<void(Bytes)>& hash) const;
   virtual bool hashed_as_saved() const { return true; }
   virtual void read_replica(std::size_t replica, std::span<std::uint8_t> out) const = 0;  // [sites]
   // Throws Error(data) if saved spins, [parts][part_bytes], are invalid.
   virtual void check_spins(Bytes) const {}
-  // The cluster sums in the saved form, and the reverse, which returns false for a wrong number of
-  // words.
+  // The cluster sums in the saved form. restore_sums() returns false for a wrong number of words.
   virtual std::vector<std::uint64_t> save_sums() const = 0;
   virtual bool restore_sums(std::span<const std::uint64_t> words) = 0;
-  // The position of a part within its next step in the saved form (all 0: at its beginning), and
-  // the reverse, which returns false for a position that this run cannot have.
+  // The position of a part within its next step in the saved form; all 0 = at its beginning.
+  // set_place() returns false for a position that this run cannot have.
   virtual Bytes place(std::size_t) const { return {}; }
   virtual bool set_place(std::size_t, Bytes bytes) { return bytes.empty(); }
   // Steps and positions of all parts after a stopped advance().
   virtual std::vector<std::uint8_t> save_way() const;
   virtual bool restore_way(std::uint64_t step, Bytes way);
 
-  // A state, or the part of it that follows the spins.
+  // A state with or without its spins.
   EngineState save_state(bool with_spins) const;
-  // restore() from the latter, all but the spins, of which there are so many bytes.
+  // Restores a state without its spins. `spin_bytes`, their total size, is checked.
   void restore_rest(const EngineState& rest, std::uint64_t spin_bytes);
   std::size_t parts() const { return ahead_.size(); }
   bool is_wolff() const { return spec_.cluster == ClusterUpdate::wolff; }
@@ -75,33 +75,35 @@ class EngineBase : public Engine {
   // Number of steps of these cycles. Throws Error(usage) if there would be more than 2^32 steps, or
   // cluster updates that the engine does not have for its model.
   std::uint64_t check_steps(const Schedule& schedule, std::uint64_t cycles) const;
-  // Whether all parts are at the beginning of the same step.
+  // True if all parts are at the beginning of the same step.
   bool in_step() const;
   // Completes an advance() by `steps` whose parts were advanced individually; returns false if a
   // part has not reached the end.
   bool all_arrived(std::uint64_t steps);
-  // advance() of engines, all in_step() at the same step, that make every step of all their parts
-  // together: calls run(schedule, cycles), which counts what it does.
+  // advance() for engines that make each step of all their parts together. All engines must be
+  // in_step() at the same step. Calls run(schedule, cycles), which has to call count().
   static bool advance_together(std::span<EngineBase* const> engines, Pace& pace,
                                const std::function<bool()>& stop, const Schedule& schedule,
                                std::uint64_t cycles,
                                const std::function<void(const Schedule&, std::uint64_t)>& run);
-  // Replica exchange of a CPU engine, in an advance() by `steps` steps: advance_to(n) brings all
-  // parts to n steps beyond step_, before the exchange of a cycle, and returns false if it was
-  // stopped, as this does; exchange(step) makes the exchange of that step.
+  // advance() by `steps` steps of a CPU engine with replica exchange. advance_to(n) advances all
+  // parts to n steps beyond step_, just before the exchange of a cycle, and exchange(step) makes
+  // the exchange with that step number. Both advance_to() and this function return false if
+  // stopped.
   bool advance_with_exchange(const EngineOptions& options, const Schedule& schedule,
                              std::uint64_t steps,
                              const std::function<bool(std::uint64_t)>& advance_to,
                              const std::function<void(std::uint32_t)>& exchange);
-  // advance() of an engine of advance_together() if its parts are not in_step(), which happens
-  // after a stopped CPU engine. It runs on the engine `cpu`.
+  // advance() of an engine that uses advance_together(), if its parts are not in_step() because its
+  // state is from a stopped CPU engine. Runs on the engine `cpu` instead.
   bool advance_on(std::unique_ptr<Engine> cpu, const Schedule& schedule, std::uint64_t cycles);
   // Counts finished cycles; `visited` sites by their cluster updates (Swendsen-Wang visits all).
   void count(const Schedule& schedule, std::uint64_t cycles, std::uint64_t visited);
 
   SumUnits sum_units() const;
-  // A measurement from counts of every replica, as SumUnits takes them: empties `out`, fills the
-  // sums of bonds and spins, then calls report_sums(). Columns of an engine's own come after it.
+  // Makes a measurement from the counts of all replicas (SumUnits): empties `out`, fills the sums
+  // of bonds and spins, then calls report_sums(). Additional columns of an engine are filled
+  // afterwards.
   void report(const unsigned long long* unequal, const unsigned long long* up, Observation& out);
   // Moves the cluster sums to `out`, whose cluster columns are empty, and resets them.
   void report_sums(Observation& out);
@@ -116,11 +118,10 @@ class EngineBase : public Engine {
   std::vector<std::uint32_t> ahead_;         // [parts] whole steps beyond step_
   std::vector<std::uint64_t> cluster_size_;  // [T * R] since the last measurement
   std::vector<WideSum> cluster_quartic_;     // [T * R] likewise, Swendsen-Wang only
-  // [T * R] likewise, sum n w and sum w^2; none but of the multispin engine on a graph with
-  // weights.
+  // [T * R] likewise, sum n w and sum w^2; only for the multispin engine on a graph with weights.
   std::vector<std::uint64_t> cluster_cross_, cluster_weight_;
-  // [T * R / 2] likewise, sums over pairs of clusters, none without spec_.cluster_pairs: n^2, and
-  // with weights n w and w^2.
+  // [T * R / 2] likewise, sums over pairs of clusters: n^2, and with weights n w and w^2. Empty
+  // without spec_.cluster_pairs.
   std::array<std::vector<std::uint64_t>, 3> pair_sums_;
   std::uint64_t cluster_updates_ = 0;  // covered by these sums
 

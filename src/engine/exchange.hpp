@@ -1,7 +1,7 @@
-// Replica exchange: in turn the pairs of temperatures (0, 1), (2, 3) .. and (1, 2), (3, 4) .., and
-// of each pair all replicas r, exchange their configurations with probability
-// min(1, exp((beta - beta') (E - E'))) (Hukushima & Nemoto, J. Phys. Soc. Jpn. 65, 1604 (1996)).
-// Energies are integers in units of 2^-20, so that all devices decide alike.
+// Replica exchange (Hukushima & Nemoto, J. Phys. Soc. Jpn. 65, 1604 (1996)). Steps alternate
+// between the pairs of temperatures (0, 1), (2, 3) .. and (1, 2), (3, 4) .. . For each pair, all
+// replicas r exchange their configurations with probability min(1, exp((beta - beta') (E - E'))).
+// Energies are integers in units of 2^-20, so that all devices make the same decisions.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@
 
 namespace rewise {
 
-// The exchange of replicas between a temperature and the next.
+// The decision on exchanges between a temperature and the next one.
 struct ExchangeRule {
-  Boltzmann factors;   // of the difference of their beta
-  bool rises = false;  // beta does
+  Boltzmann factors;   // for the difference of the two beta
+  bool rises = false;  // the next beta is larger
 
   // Sums: minus the energies of the two systems. `draw`: exchange_draw() of the first one.
   RW_HD bool accepts(std::int64_t sum, std::int64_t next_sum, std::uint32_t draw) const {
@@ -27,23 +27,22 @@ struct ExchangeRule {
   }
 };
 
-// The word that decides an exchange of system `who` = t R + r with its like at the next
-// temperature.
+// The random word for the exchange of system `who` = t R + r with that of the next temperature.
 RW_HD std::uint32_t exchange_draw(std::uint64_t seed, std::uint32_t who, std::uint32_t step) {
   return random_words(seed, Stream::exchange, who, 0, 0, step).w[0];
 }
 
-// Replica exchange of one engine, with what it counts. All is empty where EngineSpec::exchange is
-// false.
+// Replica exchange of one engine, with its counters. All vectors are empty without
+// EngineSpec::exchange.
 class ReplicaExchange {
  public:
-  // Error(usage) where there are fewer than two temperatures.
+  // Error(usage) for fewer than two temperatures.
   explicit ReplicaExchange(const EngineSpec& spec);
 
   const std::vector<ExchangeRule>& rules() const { return rules_; }
 
-  // One exchange step, with number `step`. `sums`: minus the energies of all systems, [T][R]. Calls
-  // swap(who, next) for each pair of systems that exchange their spins.
+  // Makes one exchange step, with number `step`. `sums`: minus the energies of all systems, [T][R].
+  // Calls swap(who, next) for each pair of systems that exchange their spins.
   template <class Swap>
   void make_step(std::span<const std::int64_t> sums, std::uint32_t step, const Swap& swap) {
     for (std::size_t t = steps % 2; t + 1 < temperatures_; t += 2) {
@@ -63,13 +62,13 @@ class ReplicaExchange {
   // Moves the counts to the columns of `out`.
   void report(Observation& out);
 
-  // In the form of EngineBase::save_sums(), behind an engine's own words, and back: removes them
-  // from the end of `words`, and returns false where these are not a saved form.
+  // save() appends the counters to the words of EngineBase::save_sums(). restore() removes them
+  // from the end of `words` and returns false if these are invalid.
   void save(std::vector<std::uint64_t>& words) const;
   bool restore(std::span<const std::uint64_t>& words);
 
   std::uint64_t steps = 0;                         // since the start
-  std::vector<std::uint32_t> walker;               // [T][R] where a configuration started
+  std::vector<std::uint32_t> walker;               // [T][R] temperature of its start
   std::vector<std::uint64_t> attempts, exchanges;  // [T] since the last measurement
 
  private:

@@ -74,24 +74,25 @@ struct MethodChoice {
 // on_any_lattice() throw Error(usage), which names the option.
 struct MethodSet {
   std::vector<MethodOption> (*options)();
-  // `cluster`: the cluster update, where it is known; dim 0: no lattice.
+  // `cluster`: the cluster update, if it is known; dim = 0: no lattice.
   std::any (*parse)(const MethodWords& words, std::optional<ClusterUpdate> cluster, int dim);
-  // Every method in lists of words, each for its own update.
+  // Every method in the lists of words, with the cluster update to which it belongs.
   std::vector<MethodChoice> (*choices)(const std::map<std::string, std::vector<std::string>>& lists,
                                        int dim);
-  // "" where the device, or ranks that share a system, have these methods.
+  // "" if the methods are available on the device and, if `shared`, on ranks that share a system;
+  // otherwise the reason.
   std::string (*why_not)(const std::any& methods, bool on_cuda, bool shared);
-  // What devices that share a system can do on every lattice.
+  // A method that devices that share a system support on every lattice.
   MethodChoice (*on_any_lattice)();
 };
 
 struct EngineFactory {
-  // `graph` must outlive the engine. nullptr: the regular lattice of `extents`, where
-  // EngineTraits::regular_only.
+  // `graph` must outlive the engine. With EngineTraits::regular_only, nullptr stands for the
+  // regular lattice of `extents`.
   std::unique_ptr<Engine> (*make)(const Graph* graph, const std::vector<std::uint32_t>& extents,
                                   const EngineSpec& spec, const EngineOptions& options);
-  // On rank 0 of ranks or devices that share every system, and any rank's share. nullptr, as is
-  // why_no_team: the engine cannot share.
+  // make_shared() makes the engine on rank 0 if ranks or devices share every system, make_share()
+  // the share of any rank. If the engine cannot be shared, these and why_no_team are nullptr.
   std::unique_ptr<Engine> (*make_shared)(distributed::Transport& ranks, const Graph* graph,
                                          const std::vector<std::uint32_t>& extents,
                                          const EngineSpec& spec,
@@ -99,15 +100,15 @@ struct EngineFactory {
   std::unique_ptr<Share> (*make_share)(std::span<const std::uint8_t> recipe,
                                        distributed::Transport& ranks,
                                        const RankOptionsOf& options) = nullptr;
-  // "" where several CUDA devices make such cluster updates together; else why not, for a message
-  // that names the devices before it.
+  // "" if several CUDA devices can make such cluster updates together; otherwise the reason, for a
+  // message that begins with the devices.
   std::string (*why_no_team)(std::span<const std::uint32_t> extents, ClusterUpdate cluster,
                              const std::any& methods) = nullptr;
   const MethodSet* methods = nullptr;  // nullptr: there is no choice
-  // nullptr: engines one by one.
+  // nullptr: a batch is a loop over engines.
   std::unique_ptr<EngineBatch> (*make_batch)(std::span<const GroupTask> tasks,
                                              const EngineOptions& options) = nullptr;
-  // Error(usage) for extents of a regular lattice that the engine does not take. nullptr without
+  // Error(usage) for extents of a regular lattice that the engine does not support. nullptr without
   // EngineTraits::regular_only.
   void (*check_extents)(const std::vector<std::uint32_t>& extents) = nullptr;
   EngineMemory (*memory)(const EngineLoad& load, double threads, bool on_device);

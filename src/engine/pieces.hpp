@@ -1,7 +1,7 @@
-// advance() of engines that make a step of all their systems together and are quick at it (those on
-// CUDA devices): it runs in pieces of some tenth of a second, between which it looks for a stop.
-// Cycles that are short are run as ever, several in a piece; a long one is taken apart into its
-// steps, which changes nothing, since random numbers are addressed by the step.
+// advance() of engines on CUDA devices, which make each step of all their systems together. It runs
+// in pieces of about kPieceSeconds and checks for a stop request between them. A piece has several
+// short cycles, or some steps of a long cycle. This does not change the moves, because random
+// numbers are addressed by the step.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace rewise {
 
-// Seconds of a step of each kind, 0 where it is not known yet.
+// Seconds of a step of each kind, 0 = not measured yet.
 struct Pace {
   double local = 0, cluster = 0;
 
@@ -21,7 +21,7 @@ struct Pace {
     return (s.local == 0 || local > 0) && (s.cluster == 0 || cluster > 0);
   }
   double seconds(const Schedule& s) const { return s.local * local + s.cluster * cluster; }
-  // Learns from a piece.
+  // Updates the seconds from a measured piece.
   void take(const Schedule& s, std::uint64_t cycles, double seconds_taken) {
     if (s.updates_per_cycle() == 0) return;
     const double each = std::max(seconds_taken, 1e-9) / static_cast<double>(cycles);
@@ -39,7 +39,8 @@ struct Pace {
 
 inline constexpr double kPieceSeconds = 0.2;
 
-// What to run next at step `at` of `total`: a piece of a cycle as a schedule run once, or cycles.
+// The next piece at step `at` of `total`: some cycles, or a part of a cycle as a schedule that is
+// run once.
 struct NextPiece {
   Schedule schedule;
   std::uint64_t cycles = 1;
@@ -65,9 +66,9 @@ inline NextPiece next_piece(const Schedule& schedule, const Pace& pace, std::uin
   return {local ? Schedule{count, 0} : Schedule{0, count}, 1};
 }
 
-// Calls run(schedule, cycles), which waits for its end, until `cycles` cycles are done, of which
-// `at` steps were done before; false where `stop` said so, with `at` steps done. Steps beyond the
-// end stay in `at`.
+// Calls run(schedule, cycles), which must wait for its end, until `cycles` cycles are done. `at` is
+// the number of steps done before, and on return the number of steps beyond the end. Returns false
+// if `stop` ended the loop, with `at` steps done.
 template <class Run>
 bool run_in_pieces(const std::function<bool()>& stop, const Schedule& schedule,
                    std::uint64_t cycles, Pace& pace, std::uint64_t& at, const Run& run) {

@@ -16,7 +16,7 @@ using enum LocalUpdate;
 using enum ClusterUpdate;
 
 constexpr Update kOfMultispin[] = {metropolis, glauber, wolff, swendsen_wang};
-constexpr Update kOfBytespin[] = {metropolis, glauber, wolff, swendsen_wang, few_cluster};  // all
+constexpr Update kOfBytespin[] = {metropolis, glauber, wolff, swendsen_wang, few_cluster};
 constexpr Update kOfBitlattice[] = {metropolis, glauber};
 
 // In the order of EngineKind.

@@ -15,26 +15,27 @@ namespace {
 
 using distributed::Transport;
 
-constexpr int kBytes = distributed::kFirstTag + 8;  // tag of bytes that are read or written
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 26;  // of them at a time
+constexpr int kBytes = distributed::kFirstTag + 8;  // tag of spins that are read or written
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 26;  // per message
 
 enum class What : std::uint64_t { make, advance, count, read, write, save, drop, dismiss };
 
-// What rank 0 tells all.
+// A command of rank 0 to all ranks.
 struct Order {
   What what{};
-  std::uint64_t engine = 0;  // its number
-  std::uint64_t recipe = 0;  // make, save: bytes that follow
+  std::uint64_t engine = 0;  // number of the engine
+  std::uint64_t recipe = 0;  // make, save: number of bytes that follow
   Advance advance{};
-  std::uint64_t who = 0, block = 0;  // read, write; save: blocks of a system
-  Extent bytes{};                    // of the block
+  std::uint64_t who = 0,
+                block = 0;  // read, write; save: `block` is the number of blocks per system
+  Extent bytes{};           // range within the block
 };
 
 void tell(Transport& transport, Order order) {
   transport.broadcast({reinterpret_cast<std::uint8_t*>(&order), sizeof order});
 }
 
-// The others wait for this rank in the midst of an order: they must not do so for ever.
+// Calls f(). An exception aborts all ranks, which would otherwise wait for this rank for ever.
 template <class F>
 void guarded(Transport& transport, const F& f) {
   try {
@@ -48,12 +49,12 @@ void guarded(Transport& transport, const F& f) {
   }
 }
 
-// Makes the shares of all ranks; on rank 0 the error of the first rank that had one or is on
-// another kind of device, elsewhere nothing then.
+// Makes the shares of all ranks. If a rank has an error or another model of device than rank 0,
+// rank 0 throws the error of the first such rank and the other ranks return nullptr.
 std::unique_ptr<Share> make_together(Transport& transport, const ShareMaker& make,
                                      std::span<const std::uint8_t> recipe, int& threads) {
   std::unique_ptr<Share> share;
-  std::string text, model;  // why there is none; of the device
+  std::string text, model;  // error message; model of the device
   ExitCode code = ExitCode::done;
   try {
     share = make(recipe);
@@ -108,7 +109,7 @@ std::unique_ptr<Share> make_together(Transport& transport, const ShareMaker& mak
   return share;
 }
 
-// Writes what lies with this rank; on rank 0 the error of the first rank that had one.
+// Writes the spins of this rank to its file. Rank 0 throws the error of the first rank that failed.
 void save_together(Transport& transport, const Share& share, std::uint64_t blocks,
                    const std::string& name, const FileWriter& write) {
   std::string text;
@@ -151,7 +152,7 @@ class Follower {
   Follower(Transport& transport, const ShareMaker& make, const FileWriter& write)
       : transport_(transport), make_(make), write_(write) {}
 
-  // False once dismissed.
+  // Executes one order. Returns false after the order `dismiss`.
   bool follow() {
     Order order;
     transport_.broadcast({reinterpret_cast<std::uint8_t*>(&order), sizeof order});
@@ -224,8 +225,8 @@ class Follower {
   std::vector<std::uint64_t> sums_;
 };
 
-// Gives the order for [first, first + count) of its block, some bytes at a time; f(bytes) is what
-// rank 0 does of it.
+// Sends the order for the bytes [first, first + count) of its block in pieces of at most
+// kMostBytes. f(bytes) executes each piece on rank 0.
 template <class F>
 void order_pieces(Transport& transport, Order order, std::uint64_t first, std::uint64_t count,
                   const F& f) {
@@ -236,7 +237,7 @@ void order_pieces(Transport& transport, Order order, std::uint64_t first, std::u
   }
 }
 
-// Calls f(rank, part) for those of `bytes` that lie with other ranks.
+// Calls f(rank, part) for each part of `bytes` that another rank holds.
 template <class F>
 void for_others(const Transport& transport, const Share& own, Extent bytes, const F& f) {
   for (int r = 1; r < transport.size(); ++r) {
@@ -267,12 +268,12 @@ void follow(Transport& transport, const ShareMaker& make, const FileWriter& writ
 }
 
 Crew::Crew(int size, const std::function<ShareMaker(Transport&)>& maker_of) : ranks_(size) {
-  guarded(first(), [&] {  // else those that have begun would wait for orders for ever
+  guarded(first(), [&] {  // otherwise threads that have started would wait for orders for ever
     for (int r = 1; r < size; ++r) {
       followers_.emplace_back([&transport = ranks_.rank(r), make = maker_of(ranks_.rank(r))] {
         try {
           follow(transport, make);
-        } catch (const std::exception&) {  // the others have been told
+        } catch (const std::exception&) {  // all ranks have been aborted
         }
       });
     }
@@ -282,7 +283,7 @@ Crew::Crew(int size, const std::function<ShareMaker(Transport&)>& maker_of) : ra
 Crew::~Crew() {
   try {
     dismiss_followers(first());
-  } catch (const Error&) {  // a rank has failed, and has ended
+  } catch (const Error&) {  // a rank has failed, which ended all ranks
   }
 }
 
@@ -300,7 +301,7 @@ Shares::Shares(Transport& transport, const std::vector<std::uint8_t>& recipe,
   own_ = make_together(transport_, make, bytes, threads_);
 }
 
-// Where ranks have failed, there is nobody left to be told.
+// If a rank has failed, no rank is left to receive the order.
 Shares::~Shares() {
   try {
     tell(transport_, {.what = What::drop, .engine = number_});

@@ -19,7 +19,7 @@
 
 namespace rewise {
 
-// `first` to `last` of systems, bytes or planes.
+// The range [first, last) of systems, bytes or planes.
 struct Extent {
   std::uint64_t first = 0, last = 0;
   std::uint64_t size() const { return last - first; }
@@ -30,11 +30,11 @@ inline Extent planes_of(std::uint64_t planes, int r, int size) {
   const auto ranks = static_cast<std::uint64_t>(size), rank = static_cast<std::uint64_t>(r);
   return {planes * rank / ranks, planes * (rank + 1) / ranks};
 }
-// Throws Error(usage) if a lattice has fewer planes along its slowest extent than there are ranks,
-// or is one-dimensional.
+// Throws Error(usage) if a lattice has fewer planes along its slowest extent than there are ranks.
+// A one-dimensional lattice counts as one plane.
 void check_shares(const std::vector<std::uint32_t>& extents, int ranks);
 
-// What all ranks do to systems: `cycles` cycles of a schedule from a step on.
+// An order to all ranks: run `cycles` cycles of a schedule from step `step` on a range of systems.
 struct Advance {
   Extent systems;
   std::uint64_t step = 0, cycles = 0;
@@ -46,15 +46,16 @@ class Share {
  public:
   virtual ~Share() = default;
   virtual std::string device() const = 0;  // "cpu", "cuda"
-  // Must be equal on all ranks: "cpu", or the device's model name.
+  // Must be equal on all ranks: "cpu", or the model name of the device.
   virtual std::string model() const { return device(); }
   virtual int threads() const = 0;
-  // Of devices how their messages go (device_mail.hpp), once they have.
+  // The route of messages between devices (device_mail.hpp), known after the first messages.
   virtual std::string route() const { return ""; }
 
-  // All ranks make these calls together.
+  // All ranks call the following three functions together.
   //
-  // What a rank holds of its neighbours' spins in a system, after the first spins or write().
+  // Fetches the halo of system `who` from neighbouring ranks. Call after initialisation and
+  // write().
   virtual void fetch(std::uint64_t who) = 0;
   virtual void advance(const Advance& what) = 0;
   // This rank's contribution to sums over all ranks, [sums()].
@@ -62,16 +63,18 @@ class Share {
 
   virtual std::uint64_t systems() const = 0;
   virtual std::uint64_t sums() const = 0;
-  // A system is saved as blocks of equal length; of each the bytes that lie with a rank.
+  // A system is saved as blocks of equal length. Returns the range of bytes of each block that a
+  // rank holds.
   virtual Extent part(int rank) const = 0;
-  // Of these some of this rank's, counted from the block's first, to the host and back.
+  // Copy some of the bytes that this rank holds to the host and back. `first` counts from the
+  // beginning of the block.
   virtual void read(std::uint64_t who, std::uint64_t block, std::uint64_t first,
                     std::span<std::uint8_t> out) const = 0;
   virtual void write(std::uint64_t who, std::uint64_t block, std::uint64_t first,
                      std::span<const std::uint8_t> bytes) = 0;
 };
 
-// A recipe: what shares are made of, as bytes.
+// Serialises a recipe: the settings from which the ranks make their shares.
 class RecipeWriter {
  public:
   template <class T>
@@ -111,8 +114,8 @@ class RecipeReader {
   std::span<const std::uint8_t> bytes_;
 };
 
-// The recipe of an engine's shares, by pass(stream) of a struct, with the engine before it; and the
-// reverse.
+// Converts the recipe of an engine to bytes, which begin with the engine, and back. The struct
+// Recipe lists its members in pass(stream).
 template <class Recipe>
 std::vector<std::uint8_t> written(EngineKind engine, Recipe recipe) {
   RecipeWriter writer;
@@ -129,7 +132,7 @@ Recipe read_recipe(std::span<const std::uint8_t> bytes) {
   return recipe;
 }
 
-// On what a rank computes: its threads, and its device where `cuda`.
+// The options of a rank: its threads, and its device if `cuda`.
 using RankOptionsOf = std::function<EngineOptions(bool cuda)>;
 using ShareMaker = std::function<std::unique_ptr<Share>(std::span<const std::uint8_t> recipe)>;
 
@@ -144,8 +147,8 @@ void follow(distributed::Transport& transport, const ShareMaker& make,
 // Runs on rank 0 once all engines are destroyed.
 void dismiss_followers(distributed::Transport& transport);
 
-// Ranks of this process, each a thread that makes its shares by its own maker and follows rank 0:
-// that is whoever has the crew, as long as it has engines.
+// Ranks within this process. Each rank except 0 is a thread that makes its shares by its own maker
+// and follows rank 0, which is the owner of the Crew. Must outlive all engines that use it.
 class Crew {
  public:
   Crew(int ranks, const std::function<ShareMaker(distributed::Transport&)>& maker_of);
@@ -157,15 +160,15 @@ class Crew {
   std::vector<std::jthread> followers_;
 };
 
-// A state whose spins every rank has written for its own share: rows (blocks of replicas) of
-// row_bytes; `parts` [ranks] gives the bytes of each row on a rank.
+// A state for which each rank has written the spins of its own share to a file. The spins are rows
+// (blocks of replicas) of row_bytes; parts[rank] is the range of bytes of each row on that rank.
 struct SavedApart {
   EngineState rest;  // including the data that follow the spins
   std::uint64_t rows = 0, row_bytes = 0;
   std::vector<Extent> parts;
 };
 
-// Spins of such a state, row behind row, from a byte on.
+// Reads spins of such a state, with all rows one after the other, from byte `first`.
 using SpinReader = std::function<void(std::uint64_t first, std::span<std::uint8_t> out)>;
 
 // An engine whose ranks can save their shares separately.
@@ -173,10 +176,11 @@ class SavesApart {
  public:
   virtual ~SavesApart() = default;
   virtual bool has_ranks() const = 0;
-  // Files `name`.0, `name`.1 and so on, by rank; rank 0's by `write`. The Error of the first rank
-  // that has one.
+  // Writes files `name`.0, `name`.1 and so on, one per rank; rank 0 uses `write`. Throws the Error
+  // of the first rank that fails.
   virtual SavedApart save_apart(const std::string& name, const FileWriter& write) const = 0;
-  // The reverse, on any number of ranks: of the spins, so many bytes, rank 0 reads some at a time.
+  // Restores such a state on any number of ranks. Rank 0 reads the spins, `spin_bytes` in total, in
+  // pieces.
   virtual void restore_apart(const EngineState& rest, std::uint64_t spin_bytes,
                              const SpinReader& read) = 0;
 };
@@ -184,8 +188,8 @@ class SavesApart {
 // Rank 0's interface to the shares of one engine.
 class Shares {
  public:
-  // Makes them on all ranks, its own by `make`. The error of the first rank that has one;
-  // Error(device) where a rank has another model of device than rank 0.
+  // Makes the shares on all ranks, that of rank 0 by `make`. Throws the error of the first rank
+  // that fails, Error(device) if a rank has another model of device than rank 0.
   Shares(distributed::Transport& transport, const std::vector<std::uint8_t>& recipe,
          const ShareMaker& make);
   ~Shares();
@@ -194,21 +198,22 @@ class Shares {
 
   Share& own() { return *own_; }
   int ranks() const { return transport_.size(); }
-  int threads() const { return threads_; }  // of all ranks
+  int threads() const { return threads_; }  // sum over all ranks
   // "4 x cpu", "2 x cuda by peer"
   std::string device() const;
 
   void advance(const Advance& what) const;
-  std::vector<std::uint64_t> count() const;  // over all ranks
-  // Any bytes of a block, from and to the ranks that have them.
+  std::vector<std::uint64_t> count() const;  // sums over all ranks
+  // Any range of bytes of a block, copied from and to the ranks that hold them.
   void read(std::uint64_t who, std::uint64_t block, std::uint64_t first,
             std::span<std::uint8_t> out) const;
   void write(std::uint64_t who, std::uint64_t block, std::uint64_t first,
              std::span<const std::uint8_t> bytes) const;
-  // All blocks of all systems, as SavesApart says; `rest` goes with them.
+  // Saves all blocks of all systems as SavesApart does; `rest` becomes part of the result.
   SavedApart save(std::uint64_t blocks, const std::string& name, const FileWriter& write,
                   EngineState rest) const;
-  // And back; `check` sees what is read, multiples of `unit` bytes, before ranks have it.
+  // Restores them. Calls `check` on the bytes that were read, in multiples of `unit`, before they
+  // are sent to ranks.
   void restore(std::uint64_t blocks, std::uint64_t unit, const SpinReader& read,
                const std::function<void(std::span<const std::uint8_t>)>& check) const;
 

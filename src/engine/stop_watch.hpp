@@ -1,7 +1,7 @@
-// How a thread looks for a stop (EngineOptions::stop): it counts its work and asks every
-// `stop_grain` site updates, which take milliseconds; the answer yes is kept for all threads of one
-// call of advance(). So a call always does some work before it is stopped: a run that is stopped
-// and continued for ever comes to its end.
+// Checks for a stop request (EngineOptions::stop). A thread counts its work and calls stop() after
+// every `stop_grain` site updates, which take milliseconds. A request is stored for all threads of
+// one call of advance(). Each call does some work before it is stopped, so a run that is stopped
+// and continued again and again makes progress.
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,8 @@ class StopWatch {
   bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
   std::uint64_t grain() const { return options_.stop_grain; }
 
-  // Work by all threads of a team: counted by each of them, so that it is due for all at once.
+  // Work that all threads of a team do together. Each thread counts all of it, so that due()
+  // returns true on all threads at the same time.
   void add(std::uint64_t sites) { together_ += sites; }
   bool due() {
     if (!active() || together_ < grain()) return false;
@@ -32,7 +33,7 @@ class StopWatch {
     if (options_.stop()) stopped_.store(true, std::memory_order_relaxed);
   }
 
-  // Work by this thread alone: whether it ends here.
+  // Counts work of this thread only. Returns whether the thread has to stop here.
   bool ends(std::uint64_t sites) {
     if (!active()) return false;
     alone_ += sites;

@@ -1,4 +1,4 @@
-// Graphs whose couplings and fields are weights, as those from files.
+// Graphs that store couplings and fields as weights, like graphs from files.
 #pragma once
 
 #include "graphs/graph.hpp"
@@ -10,8 +10,8 @@ namespace rewise {
 // same sites, bonds and colours. Error(usage) as for Couplings; Error(data) for a bare lattice.
 Graph weighted_graph(const Graph& graph, const Model& model);
 
-// Error(usage) if a graph has weights other than 1, or fields, that the model does not take, and if
-// the model takes weights that it does not have.
+// Error(usage) if a graph has fields or weights other than 1 and the model does not use them, or if
+// the model uses weights and the graph has none.
 void check_weights(const Graph& graph, const Model& model);
 
 }  // namespace rewise

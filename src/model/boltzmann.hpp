@@ -1,6 +1,6 @@
 // Probabilities of updates for couplings and fields of any size, as 32-bit thresholds
-// (src/random/threshold.hpp). They are computed in integers alone, so that hosts and devices of all
-// kinds make the same decisions. The energy of a move is an integer in units of 2^-20.
+// (src/random/threshold.hpp). They are computed with integers only, so that all hosts and devices
+// make the same decisions. The energy of a move is an integer in units of 2^-20.
 #pragma once
 
 #include <cmath>
@@ -55,8 +55,8 @@ class Boltzmann {
     const Threshold rise = f >= kCertain ? kCertain / 2 : (f << 32) / (kCertain + f);
     return energy > 0 ? rise : kCertain - rise;
   }
-  // A bond between spins that it favours by `energy` (Fortuin & Kasteleyn 1972): 1 - exp(-beta
-  // energy), 0 for a bond that it does not favour.
+  // Activation of a bond (Fortuin & Kasteleyn 1972): 1 - exp(-beta energy), where `energy` is the
+  // energy by which the bond favours the present spins; 0 if it does not favour them.
   RW_HD Threshold bond(std::int64_t energy) const {
     return energy <= 0 ? 0 : kCertain - factor(static_cast<std::uint64_t>(energy));
   }

@@ -17,38 +17,38 @@ enum class CouplingKind {
   antiferromagnet,  // J = -1
   pm,               // J = 1 or -1
   gaussian,         // mean 0, variance 1
-  file,             // the weights of the graph's file, and the fields of its sites
+  file,             // weights and fields from the file of the graph
 };
 enum class RandomField { none, pm, gaussian };
 
 struct Interactions {
   CouplingKind couplings = CouplingKind::ferromagnet;
-  bool on_shortcuts = false;     // else of all bonds; those of the lattice are 1 then
+  bool on_shortcuts = false;     // couplings apply to shortcuts only; lattice bonds have J = 1
   double negative = 0.5;         // pm: probability of J = -1
-  double shortcut_strength = 1;  // J of shortcuts is multiplied by it
-  std::uint32_t seed = 0;        // of couplings and fields, beside the graph's seed
+  double shortcut_strength = 1;  // factor on J of shortcuts
+  std::uint32_t seed = 0;        // of couplings and fields, in addition to the seed of the graph
   double field = 0;              // h of every site
   RandomField random_field = RandomField::none;
   double field_width = 1;  // h_i = field + field_width x (1 or -1, or a normal deviate)
 
   friend bool operator==(const Interactions&, const Interactions&) = default;
 
-  // Whether there is a field beside those of a graph's file.
+  // True if there is a field other than those of a graph file.
   bool has_field() const { return field != 0 || random_field != RandomField::none; }
-  // Whether all couplings are 1 or -1.
+  // True if all couplings are 1 or -1.
   bool has_unit_couplings() const {
     return couplings <= CouplingKind::pm && shortcut_strength * shortcut_strength == 1;
   }
-  // The energy of one unit of the sums of a measurement: 1 where all couplings are 1 or -1 and
-  // there is no field, else kFixedUnit.
+  // The energy of one unit of the sums of a measurement: 1 if all couplings are 1 or -1 and there
+  // is no field, else kFixedUnit.
   double energy_unit() const { return has_unit_couplings() && !has_field() ? 1 : kFixedUnit; }
 
-  // Keys without their default, with their words.
+  // The keys that differ from their default, with their values as words.
   std::map<std::string, std::string> words() const;
 };
 
-// Error(usage) with the nearest known word, and for a number that is out of range or a key that
-// does not suit the others. Words and their origins as in parse_model().
+// Error(usage) for unknown words, with the nearest known one, for numbers out of range, and for
+// keys that contradict others. Words and their origins as in parse_model().
 Interactions parse_interactions(const std::map<std::string, std::string>& words,
                                 const std::map<std::string, std::string>& origin);
 std::string_view to_string(CouplingKind kind);

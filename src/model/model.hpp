@@ -21,7 +21,7 @@ enum class ModelKind { ising, potts };
 enum class LocalUpdate { metropolis, glauber };
 inline constexpr std::string_view kLocalUpdates[] = {"metropolis", "glauber"};
 
-// What a model is given by, as words by key; [model] of a study's file has the same keys.
+// The keys of a model, which are also those of [model] in a study file.
 inline constexpr const char* kModelKeys[] = {
     "name",          "q",     "couplings",    "on",         "negative", "shortcut_strength",
     "coupling_seed", "field", "field_random", "field_width"};
@@ -36,12 +36,12 @@ struct Model {
 
   bool is_potts() const { return kind == ModelKind::potts; }
   bool is_ferromagnet() const { return interactions == Interactions{}; }
-  // Error(usage) for a q that is out of range.
+  // Error(usage) if q is out of range.
   void check() const;
-  // The name and q, and of the other keys those that do not have their default.
+  // The name, q, and all other keys that differ from their default.
   ModelWords words() const;
 
-  // The energy of a bond between unequal spins above that of one between equal spins.
+  // The energy difference between a bond of unequal spins and one of equal spins.
   int bond_energy() const { return is_potts() ? 1 : 2; }
 
   // The probability of a move after which a site has `lost` fewer equal neighbours, so that the
@@ -66,7 +66,7 @@ struct Model {
   // 1 - exp(-2 beta), Potts 1 - exp(-beta).
   double bond_probability(double beta) const;
 
-  // What the integer sums of a measurement are made of, and what they mean per site.
+  // The definition of the integer sums of a measurement, and their conversion to values per site.
   SumUnits sum_units(std::uint64_t bonds, std::uint64_t sites) const {
     return {static_cast<std::int64_t>(bonds), static_cast<std::int64_t>(sites), q, bond_energy()};
   }
@@ -75,16 +75,16 @@ struct Model {
   }
 };
 
-// Whether moves that do not raise the energy are certain, so that they need no draw. For the other
-// rules acceptance(-E) is 1 - acceptance(E).
+// True if moves that do not raise the energy are always accepted, so that they need no draw. For
+// the other rules acceptance(-E) is 1 - acceptance(E).
 constexpr bool certain_downhill(LocalUpdate rule) { return rule == LocalUpdate::metropolis; }
 
 // "ising", "potts with q = 3", "ising with couplings = pm, field = 0.5".
 std::string to_string(const Model& model);
 std::string_view to_string(ModelKind kind);
 std::string_view to_string(LocalUpdate update);
-// Keys without a word have their default. Error(usage) with the nearest known word, and for a q
-// that does not suit the model; `origin`: the option or the place of each key.
+// Missing keys have their default. Error(usage) for unknown words, with the nearest known one, and
+// for a q that is invalid for the model. `origin`: the option or the position of each key.
 Model parse_model(const ModelWords& words, const ModelWords& origin);
 // Error(usage) as above; `origin` is an option or a key.
 LocalUpdate parse_local_update(std::string_view text, std::string_view origin);

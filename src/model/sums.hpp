@@ -1,5 +1,5 @@
-// How counts become the integer sums of a measurement (engine.hpp, Observation), on hosts and
-// devices, and how the sums become energy and order parameter per site.
+// Conversion of counts to the integer sums of a measurement (engine.hpp, Observation), on hosts and
+// devices, and of the sums to energy and order parameter per site.
 #pragma once
 
 #include <cstdint>

@@ -14,7 +14,7 @@ namespace {
 constexpr std::chrono::milliseconds kLook{50};
 
 std::atomic<bool> forked{false};
-// Of this thread, for code without a listener (graphs being built, engines being prepared).
+// The stop check of this thread, for code without a listener (building graphs, preparing engines).
 thread_local const std::function<bool()>* asked_here = nullptr;
 
 }  // namespace

@@ -55,7 +55,7 @@ nb::dict columns_of(const TaskData& task) {
 }
 
 // name -> [4][T]: value, error, tau, its error; NaN if there is none. "status" and "reasons" are
-// the results of a run's checks (src/study/run_check.hpp); values are returned whatever these say.
+// the results of a run's checks (src/study/run_check.hpp); values are returned in all cases.
 nb::dict estimates_of(const TaskData& task) {
   CheckedRun run;
   {

@@ -106,7 +106,7 @@ std::unique_ptr<Simulation> Simulation::restore(const std::string& path, const S
   return simulation;
 }
 
-// Every engine implements it.
+// All engines are derived from EngineBase.
 bool Simulation::under_way() const { return dynamic_cast<const EngineBase&>(*engine_).under_way(); }
 
 // Calls the listener, which may read the simulation.

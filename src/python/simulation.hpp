@@ -56,7 +56,7 @@ using Notes = std::vector<std::string>;
 TaskSpec task_spec(const GraphSpec& lattice, const std::shared_ptr<const Graph>& graph,
                    const Settings& settings);
 void check_whole(std::uint64_t value, std::uint64_t least, std::uint64_t most, const char* name);
-// For a graph that a rule built, files store the rule, as the program's own do.
+// If a rule built the graph, files store the rule, like those of the program.
 TextMap configuration_of(TaskSpec spec);
 // `cpu_seconds`: estimated time on the CPU, for device "auto".
 EngineOptions engine_options(const TaskSpec& spec, const Settings& settings, double cpu_seconds);
@@ -81,8 +81,8 @@ class Simulation {
                                              const Listener& listener, Notes& notes);
 
   const TaskSpec& spec() const { return spec_; }
-  // Built on request if the engine works without. Throws Error(usage) for more sites than graphs
-  // have.
+  // Built on request if the engine does not need a graph. Throws Error(usage) for more sites than a
+  // graph can have.
   const std::shared_ptr<const Graph>& graph();
   std::uint64_t sites() const { return data_.graph.sites; }
   std::uint64_t cycles() const { return cycles_; }  // needs no SimulationLock
@@ -91,7 +91,7 @@ class Simulation {
 
   // Completes a cycle that was interrupted first. Throws Error(interrupted).
   void advance(std::uint64_t cycles, const Listener& listener);
-  // `times` times: `every` cycles and a measurement, which is kept.
+  // Runs `every` cycles and keeps a measurement, `times` times.
   void record(std::uint64_t times, std::uint64_t every, const Listener& listener);
   // Measures all replicas and starts new cluster sums. The result is not kept.
   Observation measure(const Listener& listener);
@@ -107,7 +107,7 @@ class Simulation {
   std::vector<std::uint32_t> device_slots();  // HasDeviceSpins::device_slots()
   std::uint64_t trajectory_hash() const { return engine_->trajectory_hash(); }
   Work work() const { return engine_->work(); }
-  // Whether ordered and random starts agree in the last `count` kept measurements.
+  // Comparison of ordered and random starts in the last `count` kept measurements.
   HotCold halves(std::uint64_t count) const;
   std::uint64_t measured() const { return data_.bond_sum.time(); }  // kept measurements
   // The last kept measurement: [T*R] sums of bonds and of spins.
@@ -139,13 +139,13 @@ class Simulation {
   std::shared_ptr<const Graph> graph_;
   TaskSpec spec_;
   std::unique_ptr<Engine> engine_;
-  HasDeviceSpins* lent_ = nullptr;  // engine_, once others may read its spins
-  std::int64_t* sums_ = nullptr;    // on its device, once measured there
+  HasDeviceSpins* lent_ = nullptr;  // engine_, after device_spins(): others may read its spins
+  std::int64_t* sums_ = nullptr;    // on its device, after measure_on_device()
   bool moved_ = false;              // since the last measurement
   std::atomic<std::uint64_t> cycles_{0};
   std::uint64_t every_ = 0;
   double pace_ = 0;   // estimated seconds of a cycle
-  double spent_ = 0;  // of the cycle in progress so far
+  double spent_ = 0;  // seconds spent on the cycle in progress
   TaskData data_;
 
   std::mutex mutex_;

@@ -54,25 +54,33 @@ bool is_known(const Crossing& crossing, const std::vector<JackknifeCurve>& curve
 }  // namespace
 
 const std::vector<CrossingObservable>& crossing_observables() {
-  static const std::vector<CrossingObservable> both{{"overlap_binder", "U_q"},
-                                                    {"scaled_overlap", "N^(2/3) q^2"}};
-  return both;
+  static const std::vector<CrossingObservable> all{{"overlap_binder", "U_q", 0},
+                                                   {"scaled_overlap", "N^(2/3) q^2", 2.0 / 3},
+                                                   {"cubic_overlap", "N^0.203 q^2", 0.6100 / 3}};
+  return all;
 }
 
 std::vector<Crossing> overlap_crossings(double p, const std::vector<SizeData>& sizes,
                                         const std::vector<SizeCurves>& curves) {
   constexpr Eigen::Index least = 4;  // minimum number of temperatures for an interpolation
+  const bool cubic = p == 0 && !sizes.empty() && sizes.front().extents.size() == 3;
+  std::vector<std::size_t> observables{0};
+  if (p > 0 || cubic) observables.push_back(p > 0 ? 1 : 2);
   std::vector<Crossing> all;
-  const std::size_t count = p > 0 ? crossing_observables().size() : 1;
-  for (std::size_t which = 0; which < count; ++which) {
-    const std::string_view name = crossing_observables()[which].name;
+  for (const std::size_t which : observables) {
+    const double power = crossing_observables()[which].power;
+    const std::string_view name = power > 0 ? "scaled_overlap" : "overlap_binder";
     const auto observable =
         std::ranges::find(overlap_observables(), name, &OverlapObservable::name);
     std::vector<JackknifeCurve> of_sizes;
     for (std::size_t k = 0; k < sizes.size(); ++k) {
       if (curves[k].overlaps.empty() || sizes[k].samples.graphs.size() < 2) return {};
-      of_sizes.push_back(overlap_curve(static_cast<int>(k), sizes[k], curves[k], *observable));
-      if (of_sizes.back().temperature.size() < least) return {};
+      JackknifeCurve curve = overlap_curve(static_cast<int>(k), sizes[k], curves[k], *observable);
+      if (curve.temperature.size() < least) return {};
+      const double factor = power > 0 ? std::pow(curve.sites, power - 2.0 / 3) : 1;
+      curve.value *= factor;
+      curve.left_out *= factor;
+      of_sizes.push_back(std::move(curve));
     }
     for (Crossing crossing : consecutive_crossings(of_sizes, static_cast<int>(which))) {
       if (crossing.status == CrossingStatus::found && !is_known(crossing, of_sizes)) {

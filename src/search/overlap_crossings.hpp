@@ -1,5 +1,6 @@
 // Crossings of the overlap curves of consecutive sizes, which tend to the spin-glass transition as
-// the sizes grow: of U_q and, if the network has shortcuts (mean field), of N^(2/3) [<q^2>].
+// the sizes grow: of U_q and of N^x [<q^2>]. x = 2/3 with shortcuts (mean field); x = (1 + eta)/3
+// on the cubic lattice, eta = -0.3900(36) (Baity-Jesi et al., Phys. Rev. B 88, 224416 (2013)).
 #pragma once
 
 #include <string_view>
@@ -10,9 +11,11 @@
 
 namespace rewise {
 
-// An observable of overlaps and its symbol in tables; Crossing::observable is its index.
+// An observable of overlaps, its symbol in tables and x (0: U_q); Crossing::observable is its
+// index.
 struct CrossingObservable {
   std::string_view name, symbol;
+  double power;
 };
 const std::vector<CrossingObservable>& crossing_observables();
 

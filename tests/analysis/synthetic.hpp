@@ -1,4 +1,4 @@
-// Data with known truth, and the counting of how often an error bar holds it.
+// Random data with known means, and counts of how often an error bar covers the true value.
 #pragma once
 
 #include <Eigen/Core>
@@ -13,7 +13,7 @@
 
 namespace rewise::test {
 
-// std::mt19937_64 is the same everywhere, the distributions of <random> are not.
+// std::mt19937_64 gives the same numbers on every platform, the distributions of <random> do not.
 class Dice {
  public:
   explicit Dice(std::uint64_t seed) : engine_(seed) {}
@@ -44,9 +44,9 @@ class Dice {
   bool have_spare_ = false;
 };
 
-// Counts |value - truth| <= 1 error and <= 2 errors. Errors estimated from n members make the
-// ratio follow Student's t with n - 1 degrees of freedom: 68.3% and 95.4% for many, 67.5% and
-// 94.6% for 32.
+// Counts how often |value - truth| <= 1 error and <= 2 errors. With errors estimated from n
+// members the ratio follows Student's t with n - 1 degrees of freedom: 68.3% and 95.4% for many
+// members, 67.5% and 94.6% for 32.
 class Coverage {
  public:
   explicit Coverage(double dof = 1e6)
@@ -59,7 +59,7 @@ class Coverage {
     if (std::abs(deviations_.back()) <= 2 * estimate.error) ++two_;
   }
 
-  // In binomial standard deviations, and the mean deviation in its own.
+  // Counts in binomial standard deviations, and the mean deviation in its standard errors.
   double one_sigma_off() const { return off(one_, one_expected_); }
   double two_sigma_off() const { return off(two_, two_expected_); }
   double bias_off() const {
@@ -81,8 +81,9 @@ class Coverage {
   int one_ = 0, two_ = 0;
 };
 
-// The criterion of every coverage test here: both counts within 3.5 binomial standard deviations
-// and the mean deviation within 3.5 of its own (false alarms: 1.4e-3 per test; seeds are fixed).
+// The criterion of all coverage tests: both counts within 3.5 binomial standard deviations, and
+// the mean deviation within 3.5 of its standard errors. False alarms: 1.4e-3 per test; seeds are
+// fixed.
 #define CHECK_COVERAGE(coverage)                                                                  \
   do {                                                                                            \
     INFO("within 1 error: " << (coverage).share_one() << ", within 2: " << (coverage).share_two() \

@@ -1,6 +1,6 @@
 // The 4 x 4 torus by enumeration: its density of states in (bond sum, M), exact moments, and
-// independent samples from the Boltzmann distribution. Shares no code with the library but the
-// definition of the moments, whose values are pinned by Kaufman's table.
+// independent samples from the Boltzmann distribution. The only code shared with the library is
+// the definition of the moments; their values are checked against Kaufman's table.
 #pragma once
 
 #include <algorithm>
@@ -93,7 +93,7 @@ struct Torus {
     return result;
   }
 
-  // Every one of the 65536 states once: what infinite temperature samples, without noise.
+  // Each of the 65536 states once: the distribution at infinite temperature, without noise.
   Samples every_state() const {
     Samples result{IntSeries(1 << 13, 8), IntSeries(1 << 13, 8)};
     Eigen::Index i = 0;

@@ -1,4 +1,4 @@
-// Synthetic graphs near a transition, as the tables and curves that the estimators take.
+// Synthetic graphs near a transition, as input tables and curves of the estimators.
 #pragma once
 
 #include "analysis/scaling/curves.hpp"
@@ -6,14 +6,14 @@
 
 namespace rewise::test {
 
-// Each graph has its own pseudo-critical temperature, tc + spread * N^-1/2 * eta, and moments that
-// depend on (T - tc_g) N^1/2 only, so that averaged moments cross at tc exactly; `correction` adds
-// b N^-1/2 to <m^4>/<m^2>^2, which moves crossings like 1/sqrt(N1 N2).
+// Graph g has the pseudo-critical temperature tc_g = tc + spread * N^-1/2 * eta. Its moments depend
+// on (T - tc_g) N^1/2 only, so averaged moments cross exactly at tc. `correction` b adds b N^-1/2
+// to <m^4>/<m^2>^2, which shifts crossings as 1/sqrt(N1 N2).
 struct TransitionModel {
   double tc = 2.5;
   double spread = 0.3;
   double correction = 0;
-  double noise = 0.01;  // relative, on m^2 and on m^4/m^2^2, one draw per graph
+  double noise = 0.01;  // relative, on m^2 and on m^4/(m^2)^2, one draw per graph
 
   static double m2_shape(double x) { return 1.2 / (1 + std::exp(x)) + 0.05; }
   static double ratio_shape(double x) { return 2.19 + 0.7 * std::tanh(0.6 * x); }

@@ -1,4 +1,4 @@
-// What is packed here is what HDF5 and zlib unpack.
+// Round trips: data compressed by our deflate are decompressed by HDF5 (with zlib).
 #include "src/base/deflate.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 using namespace rewise;
 
-// Values that HDF5 unpacked, of those that were packed in chunks of `chunk`.
+// Writes the values compressed in chunks of `chunk` elements and returns what HDF5 reads back.
 template <class T>
 std::vector<T> through_file(const std::vector<T>& values, std::uint64_t chunk) {
   const h5::File file = h5::File::create();
@@ -25,8 +25,8 @@ std::vector<T> through_file(const std::vector<T>& values, std::uint64_t chunk) {
   return h5::File::open(image).root().read<T>("values", 1).values;
 }
 
-// Values of one kind: of one value, of few, drawn, of runs, small with a sign, of many lengths of
-// code, rising.
+// Element k of a test series. Kinds: one value, few values, random, runs, small with sign, values
+// that need Huffman codes of many lengths, increasing.
 std::int64_t value(int kind, std::size_t k, std::mt19937_64& draw) {
   static std::int64_t held = 0;
   switch (kind) {
@@ -49,7 +49,7 @@ std::int64_t value(int kind, std::size_t k, std::mt19937_64& draw) {
 
 }  // namespace
 
-TEST_CASE("HDF5 unpacks what was packed here") {
+TEST_CASE("HDF5 decompresses our chunks to the original values") {
   std::mt19937_64 draw(5);
   for (int kind = 0; kind < 7; ++kind) {
     for (const std::size_t size : {1u, 2u, 3u, 7u, 258u, 259u, 1000u, 32768u, 70001u}) {
@@ -66,7 +66,7 @@ TEST_CASE("HDF5 unpacks what was packed here") {
   }
 }
 
-TEST_CASE("small integers shrink to what they hold, drawn bytes are left as they are") {
+TEST_CASE("small integers are compressed, random bytes are not") {
   std::mt19937_64 draw(6);
   std::vector<std::uint8_t> shuffled(8 * 4096);
   for (std::size_t k = 0; k < 4096; ++k) {

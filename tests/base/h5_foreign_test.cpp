@@ -1,5 +1,5 @@
-// Whole HDF5 images that our writer does not make: what lies elsewhere, is of another type, packed
-// otherwise or larger than its file could hold is refused, with a reason.
+// HDF5 images that our writer does not make. External data, other types or filters, and data larger
+// than the file can hold are refused with a reason.
 #include <hdf5.h>
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace {
 
 using h5::Id;
 
-// The image of a file that `fill` was given, made with the C API.
+// An image made with the C API of HDF5, and the file opened from it.
 struct Foreign {
   std::vector<std::byte> image;
   h5::File file;
@@ -38,7 +38,7 @@ Foreign foreign(const F& fill) {
   return {std::move(image), std::move(opened)};
 }
 
-// Makes the dataset "d" of `count` elements, laid out as `list` says.
+// Makes the dataset "d" of `count` elements with the creation properties `list`.
 void make_dataset(hid_t file, hid_t type, hsize_t count, const Id& list) {
   const Id space(H5Screate_simple(1, &count, nullptr), H5Sclose);
   const Id set(H5Dcreate2(file, "d", type, space.get(), H5P_DEFAULT, list.get(), H5P_DEFAULT),
@@ -54,7 +54,7 @@ Id chunked(hsize_t chunk) {
   return list;
 }
 
-// Why "d" is not read as a list of int64.
+// The error of reading "d" as an array of int64, or "none".
 std::string refusal(const Foreign& file) {
   try {
     file.root().read<std::int64_t>("d", 1);
@@ -77,14 +77,14 @@ TEST_CASE("a foreign dataset of the right kind is read") {
 }
 
 TEST_CASE("a dataset larger than its file can hold is refused before memory is taken") {
-  constexpr hsize_t kMany = hsize_t{1} << 40;  // in chunks that were never written
+  constexpr hsize_t kMany = hsize_t{1} << 40;  // no chunk is ever written
   CHECK(dataset_refusal(H5T_STD_I64LE, kMany, chunked(4096)) ==
         "HDF5: d is larger than its file can hold");
   CHECK(dataset_refusal(H5T_STD_I64LE, kMany, chunked(1 << 24)) == "HDF5: d: chunk too large");
 }
 
-TEST_CASE("all that is read of a file together is bounded by the file") {
-  constexpr hsize_t kCount = 1 << 20;  // zeros, which deflate packs a thousandfold
+TEST_CASE("the total size of data read from a file is bounded by the size of the file") {
+  constexpr hsize_t kCount = 1 << 20;  // zeros, which deflate compresses by a factor of 1000
   const auto file = foreign([&](hid_t id) {
     const Id list = chunked(kCount);
     REQUIRE(H5Pset_deflate(list.get(), 9) >= 0);
@@ -131,7 +131,7 @@ TEST_CASE("other byte orders, widths and filters are refused") {
   CHECK(dataset_refusal(H5T_STD_I64LE, 5, list) == "HDF5: d: filter 3 is not supported");
 }
 
-TEST_CASE("data that lie elsewhere are refused") {
+TEST_CASE("data outside the file are refused") {
   const Id list = layout();
   REQUIRE(H5Pset_external(list.get(), "/etc/passwd", 0, 40) >= 0);
   CHECK(dataset_refusal(H5T_STD_I64LE, 5, list) == "HDF5: d is stored elsewhere");

@@ -1,4 +1,4 @@
-// The HDF5 layer: round trips, and refusals of what it did not write.
+// The HDF5 layer: round trips, and errors for files that it did not write.
 #include "src/base/h5.hpp"
 
 #include <stdlib.h>
@@ -52,7 +52,7 @@ void check_round_trip() {
 
 }  // namespace
 
-TEST_CASE("every element type survives, plain, chunked and packed") {
+TEST_CASE("round trips of every element type, plain, chunked and compressed") {
   check_round_trip<std::int64_t>();
   check_round_trip<std::uint64_t>();
   check_round_trip<std::uint32_t>();
@@ -109,7 +109,7 @@ TEST_CASE("several images may be open at once") {
   }
 }
 
-TEST_CASE("bytes that are left apart are in the image, as they are when it is made") {
+TEST_CASE("write_apart: the image holds the bytes as they are when it is made") {
   std::vector<std::uint8_t> large(300'000), small{1, 2, 3};
   h5::File file = h5::File::create();
   h5::Group root = file.root();
@@ -136,7 +136,7 @@ TEST_CASE("bytes that are left apart are in the image, as they are when it is ma
                    [](std::uint8_t a, std::byte b) { return static_cast<std::byte>(a) == b; }));
 }
 
-TEST_CASE("an array that was packed before is the one that is packed on the way") {
+TEST_CASE("an array compressed in advance gives the same file as one compressed by write") {
   std::vector<std::uint32_t> values(1000);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::uint32_t>(i * i);
   const h5::Packing how{{64, 2}, 3};
@@ -196,7 +196,7 @@ TEST_CASE("the file may begin behind a user block of 512 bytes or more") {
   }
 }
 
-TEST_CASE("what h5py makes by default is read") {
+TEST_CASE("files with the default settings of h5py are read") {
   char folder[] = "/tmp/rewise-h5py-XXXXXX";
   REQUIRE(::mkdtemp(folder) != nullptr);
   const std::string path = std::string(folder) + "/t.h5";
@@ -229,13 +229,13 @@ TEST_CASE("what h5py makes by default is read") {
   std::filesystem::remove_all(folder);
 }
 
-TEST_CASE("files that threads give away are those that each makes by itself, and so are errors") {
+TEST_CASE("build: concurrent calls give the same files and errors as serial calls") {
   const std::vector<std::uint8_t> bytes(50'000, 9);
   const auto fill = [&](h5::Group root, std::int64_t number) {
     root.set("number", number);
     root.write_apart("bytes", bytes);
     h5::Group group = root.create_group("group");
-    if (number % 5 == 4) root.create_group("group");  // there is one
+    if (number % 5 == 4) root.create_group("group");  // exists already: an error
     group.set("number", number);
   };
   const auto by_itself = [&](std::int64_t number) {
@@ -267,7 +267,7 @@ TEST_CASE("files that threads give away are those that each makes by itself, and
     INFO(k);
     CHECK(image == (k % 5 == 4 ? std::vector<std::byte>() : by_itself(k)));
   }
-  // Within a turn of one's own.
+  // While this thread holds the lock by another open file.
   const h5::File open = h5::File::create();
   CHECK(h5::build([&](h5::Group root) { fill(std::move(root), 1); }) == by_itself(1));
 }

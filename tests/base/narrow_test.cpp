@@ -1,5 +1,5 @@
-// Integers in as few bytes as they need: what is kept and what is written are the values, in
-// whatever bytes they came.
+// Integers stored in as few bytes as they need: stored and written values equal the given ones,
+// for input of any width.
 #include "src/base/narrow.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 
 using Dice = std::mt19937_64;
 
-// Values that need `bytes` bytes, the least and the largest ones among them.
+// Values that need `bytes` bytes, among them the smallest and the largest of that width.
 template <class T>
 std::vector<T> values_of(unsigned bytes, std::size_t count, Dice& dice) {
   const int unused = 64 - 8 * static_cast<int>(bytes);
@@ -56,7 +56,7 @@ void check_growth() {
       CHECK(kept.view()[all.size() - 1] == all.back());
       CHECK(kept.view().bytes_each() <= widest);
     }
-    NarrowVector<T> wide;  // the same values after a wide one that is gone
+    NarrowVector<T> wide;  // the same values, after a removed value that needed 8 bytes
     wide.append(std::vector<T>{std::numeric_limits<T>::max()});
     wide.append(all);
     wide.keep(1, all.size() + 1);
@@ -68,7 +68,7 @@ void check_growth() {
   }
 }
 
-// The file is that of the values in eight bytes.
+// The file equals that of the same values stored in eight bytes.
 template <class T>
 void check_file() {
   Dice dice(8);
@@ -94,7 +94,7 @@ void check_file() {
 
 }  // namespace
 
-TEST_CASE("integers are kept in 2, 4 or 8 bytes, whichever hold them") {
+TEST_CASE("integers are stored in the smallest of 2, 4 or 8 bytes") {
   CHECK(narrow_bytes<std::int64_t>(-32'768, 32'767) == 2);
   CHECK(narrow_bytes<std::int64_t>(-32'769, 0) == 4);
   CHECK(narrow_bytes<std::int64_t>(0, 32'768) == 4);
@@ -108,7 +108,7 @@ TEST_CASE("integers are kept in 2, 4 or 8 bytes, whichever hold them") {
   check_growth<std::uint64_t>();
 }
 
-TEST_CASE("narrow values are packed as eight bytes each") {
+TEST_CASE("narrow values are written as eight bytes each") {
   check_file<std::int64_t>();
   check_file<std::uint64_t>();
 }

@@ -1,4 +1,4 @@
-// Words that a user types: exact ones are found, others are answered with the nearest known one.
+// Words that a user types: exact matches, and suggestions of the nearest known word.
 #include "src/base/words.hpp"
 
 #include <array>
@@ -14,7 +14,7 @@ namespace {
 constexpr std::array<std::string_view, 3> kKnown{"rewire", "swap", "add"};
 }
 
-TEST_CASE("edit distance: insertions, deletions, substitutions and exchanges each count one") {
+TEST_CASE("edit distance: insertions, deletions, substitutions and transpositions count one") {
   CHECK(edit_distance("", "") == 0);
   CHECK(edit_distance("", "abc") == 3);
   CHECK(edit_distance("kitten", "sitting") == 3);
@@ -25,18 +25,18 @@ TEST_CASE("edit distance: insertions, deletions, substitutions and exchanges eac
   CHECK(edit_distance("metropolsi", "metropolis") == 1);
 }
 
-TEST_CASE("the nearest word is named, a far one is not") {
+TEST_CASE("the nearest word is suggested only if it is close") {
   CHECK(nearest_word("rewrie", kKnown) == "rewire");
   CHECK(nearest_word("swpa", kKnown) == "swap");
   CHECK(nearest_word("thermodynamics", kKnown).empty());
   CHECK(nearest_word("", std::span<const std::string_view>{}).empty());
   CHECK(nearest_word("SWAP", kKnown) == "swap");
   CHECK(nearest_word("rew", kKnown) == "rewire");
-  CHECK(nearest_word("wire", kKnown).empty());  // half of the letters is not near
+  CHECK(nearest_word("wire", kKnown).empty());  // half of the letters differ
   CHECK(nearest_word("a", kKnown).empty());
 }
 
-TEST_CASE("single letters are near to nothing, and short words to one edit") {
+TEST_CASE("no suggestion for single letters, one edit at most for short words") {
   constexpr std::array<std::string_view, 5> known{"p", "q", "dim", "size", "seed"};
   for (const std::string_view word : {"T", "J", "h", "x", "pp", "qq", "s", "tau", "temp", "beta"}) {
     CHECK(nearest_word(word, known).empty());
@@ -46,7 +46,7 @@ TEST_CASE("single letters are near to nothing, and short words to one edit") {
   CHECK(nearest_word("sise", known) == "size");
   CHECK(nearest_word("se", known) == "seed");
   constexpr std::array<std::string_view, 2> both{"label-method", "label-count"};
-  CHECK(nearest_word("label", both).empty());  // begins both
+  CHECK(nearest_word("label", both).empty());  // a prefix of both
 }
 
 TEST_CASE("whole numbers may be written with a power of ten, and are exact") {
@@ -97,7 +97,7 @@ TEST_CASE("whole numbers may be written with a power of ten, and are exact") {
   }
 }
 
-TEST_CASE("parse_word finds the index or names what, value, nearest and known words") {
+TEST_CASE("parse_word returns the index, or an error with the value and the known words") {
   CHECK(parse_word("rewire", kKnown, "rule", "--rule") == 0);
   CHECK(parse_word("add", kKnown, "rule", "--rule") == 2);
   try {

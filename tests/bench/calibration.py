@@ -1,17 +1,22 @@
-"""Whether errors are as large as the scatter: many seeds of small studies against long runs.
+"""Calibration of error estimates: many seeds of small studies against long runs.
 
     calibration.py PROGRAM [--seeds 30] [--jobs N] [--settings WORD ..] [--json FILE]
 
-Every setting is run with `--seeds` seeds, one thread each, N studies at a time (all cores unless
-given). Tc of `tc` studies is compared with values that are known far better: exact ones, and those
-of the tree condition (experiments/results/tc-table.csv; p = 0.03 between its neighbours by the
-local exponents); of `swap`, crossings of larger sizes; e, m^2, U, C and chi of `sweep` studies at
-given temperatures with one study of 40 times as many graphs (p = 0: Kaufman's exact e
-and C where the table has them). Printed, per setting and quantity: how many seeds gave a number,
-rms and mean of z = (value - truth)/error, the shares of |z| below 1 and 2 (0.68 and 0.95 where z is
-normal), scatter over the median error; of Tc, whose error holds what the extrapolation over sizes
-leaves out, the same for every seed, also the scatter of the values over their statistical errors
-alone. The rms of 30 z has an error of 0.13 where errors are right, the shares 0.09 and 0.04.
+Every setting is run with `--seeds` seeds, one thread each, N studies at a time (default: all
+cores). The reference values are known much more precisely:
+
+- Tc of `tc` studies: exact values, or those of the tree condition
+  (experiments/results/tc-table.csv; p = 0.03 is interpolated by the local exponents); for rule
+  `swap` crossings of larger sizes.
+- e, m^2, U, C and chi of `sweep` studies at given temperatures: one study of 40 times as many
+  graphs (p = 0: Kaufman's exact e and C where KAUFMAN has them).
+
+The table has, per setting and quantity: the number of seeds that gave a value, rms and mean of
+z = (value - reference)/error, the shares of |z| below 1 and 2 (0.68 and 0.95 if z is normal), and
+the scatter over the median error. The error of Tc includes the terms that the extrapolation over
+sizes neglects, which are the same for every seed; the table therefore also has the scatter of Tc
+over its statistical error. If errors are right, the rms of 30 z has an error of 0.13, the shares
+0.09 and 0.04.
 """
 
 import argparse
@@ -71,8 +76,8 @@ SWEEP = [
      [2.5, 2.78, 3.1]),
 ]
 OBSERVABLES = ("energy", "m2", "binder", "specific_heat", "susceptibility")
-LONG = 40  # times the graphs of the truth
-# Kaufman, L = 16: e and C.
+LONG = 40  # times as many graphs in the reference run
+# Kaufman's exact e and C at L = 16
 KAUFMAN = {2.0: (-1.7455306690, 0.725508768), 2.4: (-1.2550431980, 1.408170079),
            3.0: (-0.8176893679, 0.404332574)}
 
@@ -89,7 +94,7 @@ def study(seed, dim, rule, p, sizes, graphs, sampling, temperatures=None):
 
 
 def run(program, command, text):
-    """The summary of one study."""
+    """Runs one study and returns its summary."""
     with tempfile.TemporaryDirectory() as folder:
         config = pathlib.Path(folder) / "s.toml"
         config.write_text(text, encoding="utf-8")
@@ -113,7 +118,8 @@ def curves_of(summary):
 
 
 def row(name, quantity, pairs, seeds, statistical=None):
-    """Of (value, error, truth, error of the truth); statistical errors, if they are others."""
+    """A row of the table from `pairs` of (value, error, reference, error of the reference).
+    `statistical`: the statistical errors alone, if the errors include more."""
     z = [(v - t) / math.hypot(e, te) for v, e, t, te in pairs]
     result = {"setting": name, "quantity": quantity, "numbers": len(z), "of": seeds}
     if len(z) > 1:

@@ -1,4 +1,5 @@
-"""What calling rewise from Python costs: import, a run against the program's, a call of one sweep.
+"""Cost of calling rewise from Python: the import, a run compared with the program, and the
+overhead of a call.
 
     PYTHONPATH=build/dev/python build/python/bin/python tests/bench/python_calls.py build/dev/rewise
 
@@ -28,7 +29,7 @@ def python(code):
 
 
 def import_seconds():
-    # Everything that simulate() needs; less what Python itself takes to start.
+    # Includes the modules that simulate() loads; the start of Python itself is subtracted.
     return best(lambda: python("import rewise as rw; rw.simulate, rw.rewire"), 7) - best(
         lambda: python("pass"), 7)
 
@@ -39,7 +40,8 @@ def cpu_seconds(who):
 
 
 def run_against_program(program):
-    """Seconds of a core that one thread of each takes, in turns, the medians of several."""
+    """Median CPU seconds of the program and of Python for the same run on one thread. The two
+    alternate."""
     words = [program, "run", "--size", "256", "--p", "0.01", "--temperature", "2.4", "--measure",
              "100", "--equilibrate", "0", "--device", "cpu", "--threads", "1"]
     seconds = [[], []]
@@ -56,8 +58,8 @@ def run_against_program(program):
 
 
 def overhead_of_a_call(edge, calls):
-    """Calls of one sweep each, and as many sweeps in one call, in turns: seconds per sweep of both,
-    of this thread, the medians of many."""
+    """Median CPU seconds of this thread per sweep: in calls of one sweep each, and in one call of
+    as many sweeps. The two alternate."""
     simulation = rw.Simulation(rw.rewire(edge, p=0.01), 2.4, schedule="1:0", device="cpu",
                                threads=1)
     simulation.run(10)
@@ -74,7 +76,7 @@ def overhead_of_a_call(edge, calls):
 
 
 def main():
-    warnings.simplefilter("ignore")  # it has no time to reach equilibrium
+    warnings.simplefilter("ignore")  # the runs are too short to reach equilibrium
     print(f"import and names: {import_seconds():.3f} s")
     program, package = run_against_program(sys.argv[1])
     print(f"L = 256, p = 0.01, 100 cycles: program {program:.3f} s, Python {package:.3f} s "

@@ -1,16 +1,19 @@
-"""Wall time of studies over the time in which their engines were busy, and what they waited for.
+"""Wall time of studies compared with the time in which their engines were busy, and reasons for
+waiting.
 
     study_seconds.py PROGRAM [PROGRAM ..] [--studies FILE ..] [--device cpu|cuda] [--threads K]
                      [--repeat N] [--keep DIR]
 
-Runs each study (by default tc-2d.toml, tc-2d-low.toml, tc-3d.toml and tc-3d-low.toml, as `rewise
-tc`; a file with temperatures, as `rewise sweep`) from an empty folder with --profile, all programs
-in turn, and prints a row for each: wall seconds, of these with engines busy (on a GPU: with the
-device busy, by its own clock), their ratio (1.3 is the aim on a GPU), in what else any thread was
-(host threads overlap with the engines), what workers waited for, graphs built and files written.
-With more than
-one program it says where tables differ, which must be the same. On a CPU with K workers the
-engines' own time is that of all of them over K.
+Runs each study with --profile in an empty folder, with all programs in turn. The default studies
+are tc-2d.toml, tc-2d-low.toml, tc-3d.toml and tc-3d-low.toml. A file with temperatures is run as
+`rewise sweep`, others as `rewise tc`. A row is printed for each run:
+
+- wall seconds, the seconds with engines busy (on a GPU: device busy, by the device clock), and
+  their ratio (the aim on a GPU is 1.3). On a CPU with K workers, the time of engines is the sum
+  over workers divided by K.
+- the seconds in which any thread did other work (this overlaps with the engines), what workers
+  waited for, and the numbers of graphs built and files written.
+- with more than one program: whether the tables differ. They must not.
 """
 
 import argparse
@@ -27,7 +30,7 @@ STUDIES = [CONFIGS / name for name in ("tc-2d.toml", "tc-2d-low.toml", "tc-3d.to
 
 
 def covered(spans):
-    """Seconds in which at least one of the spans was open."""
+    """Seconds covered by at least one of the spans."""
     total, end = 0.0, 0.0
     for begin, until in sorted(spans):
         total += max(0.0, until - max(begin, end))
@@ -36,7 +39,8 @@ def covered(spans):
 
 
 def figures(trace):
-    """By kind: seconds in which any thread was at it, summed over threads, spans; and waits."""
+    """Per kind of work: wall seconds in which any thread did it, seconds summed over threads, and
+    the number of spans; in addition, the seconds of each kind of waiting."""
     spans = collections.defaultdict(list)
     waits = collections.Counter()
     for event in json.loads(trace.read_text(encoding="utf-8"))["traceEvents"]:
@@ -77,7 +81,7 @@ def run(program, study, options, folder):
 
 
 def set_key(text, key, value):
-    """A configuration with one key of [run] set, whatever stood there."""
+    """The configuration with a key of [run] set, in place of any value given there."""
     lines = [line for line in text.splitlines() if line.split("=")[0].strip() != key]
     if "[run]" not in lines:
         lines.append("[run]")

@@ -1,17 +1,18 @@
-"""Tc by the tree condition against crossings, exact values and its own scatter.
+"""Tc by the tree condition, compared with crossings, exact values and its scatter.
 
     tree_settings.py PROGRAM both [--device cuda] [--error 1e-4] [--out DIR] [--settings WORD ..]
     tree_settings.py PROGRAM exact [--device ..] [--out DIR]
     tree_settings.py PROGRAM scatter [--seeds 30] [--jobs N] [--error 1e-3]
 
-both     22 settings (d, p, rule) by crossings and by the tree condition: their difference z in
-         standard errors, the mean of z^2 (0.7 to 1.4 is right), the largest |z| (at most 4).
-         On one H200 some two minutes a setting, nearly all of it for the crossings.
-exact    one dimension, rule add: tanh(1/T) (1/2 + p + sqrt((1/2 - p)^2 + 4 p)) = 1, and rule
-         rewire: tanh(1/T) (1 + p - p^2/4) = 1, at five p each, to 1e-5 of T or better; and two
-         dimensions, add, p = 0.1, to 1e-5, beside the high-temperature series' 3.2188.
-scatter  many seeds of one small setting, one thread each on the CPU: scatter over quoted error
-         (0.8 to 1.25 is right), against the mean of all.
+both     22 settings (d, p, rule) by crossings and by the tree condition. Prints their difference z
+         in standard errors, the mean of z^2 (should be 0.7 to 1.4) and the largest |z| (at most 4).
+         About two minutes per setting on one H200, nearly all of them for the crossings.
+exact    One dimension at five p each, to 1e-5 of T or better. Exact values: rule add,
+         tanh(1/T) (1/2 + p + sqrt((1/2 - p)^2 + 4 p)) = 1; rule rewire,
+         tanh(1/T) (1 + p - p^2/4) = 1. Also two dimensions, rule add, p = 0.1, to 1e-5; the
+         high-temperature series gives 3.2188.
+scatter  Many seeds of one small setting, one thread each on the CPU. Prints the scatter around the
+         mean over the quoted error (should be 0.8 to 1.25).
 """
 
 import argparse
@@ -51,7 +52,7 @@ def study(seed, dim, rule, p, method, error, device, sizes='"auto"', graphs=32, 
 
 
 def run(program, text, folder):
-    """The summary of one study; one that is there goes on."""
+    """Runs one study, or continues it if `folder` has one, and returns its summary."""
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     config = folder / "s.toml"

@@ -1,14 +1,15 @@
-"""Checks the tuner by brute force: its winner within a budget, against long runs of all candidates
-with another seed. Prints a line per setting and the count of winners within 10% of the true best;
-exit status 1 where fewer than 9 of 10 are.
+"""Compares the winners of the tuner with long runs of all candidates with another seed.
+
+The tuner has a budget in seconds. Prints a line per setting and the number of winners within 10%
+of the true best. Exit status 1 if fewer than 9 of 10 are.
 
     tune_brute_force.py REWISE [--device cpu|cuda] [--replicas 0] [--size-2d 64] [--size-3d 16]
                         [--budget 20] [--long 120] [--settings 2d-0-at,2d-1e-2-below,..]
                         [--json FILE]
 
-A setting is DIM-P-WHERE: below, at or above Tc, at 0.97, 1 and 1.03 of it. The default is 24 of
-them: both dimensions, p = 0, 1e-3, 1e-2 and 0.1. On a CPU that others use, times are those of one
-thread's own CPU time.
+A setting is DIM-P-WHERE, where WHERE is below, at or above for T = 0.97, 1 or 1.03 Tc. The default
+are 24 settings: both dimensions, p = 0, 1e-3, 1e-2 and 0.1. On a shared CPU, times are CPU times of
+one thread.
 """
 
 import argparse
@@ -18,7 +19,8 @@ import math
 import subprocess
 import sys
 
-# Tc(0): exact, Ferrenberg, Xu & Landau 2018; Tc(p) as "rewise tune" has it (tree approximation).
+# Tc(0): exact in 2D, Ferrenberg, Xu & Landau 2018 in 3D; Tc(p) as in "rewise tune" (tree
+# approximation).
 TC = {("2d", "0"): 2.269185, ("2d", "1e-3"): 2.3175, ("2d", "1e-2"): 2.4342, ("2d", "0.1"): 2.769,
       ("3d", "0"): 4.5115232, ("3d", "1e-3"): 4.5266, ("3d", "1e-2"): 4.5913, ("3d", "0.1"): 4.855}
 WHERE = {"below": 0.97, "at": 1.0, "above": 1.03}
@@ -36,7 +38,8 @@ def parts(setting):
 
 
 def tune(options, dim, p, wheres, *more):
-    """Of one lattice and p, at several temperatures: one process, which starts CUDA once."""
+    """Runs `rewise tune` for one lattice and p at several temperatures, in one process because the
+    start of CUDA is slow."""
     size = options.size_2d if dim == "2d" else options.size_3d
     temperatures = ",".join(f"{TC[dim, p] * WHERE[where]:.5g}" for where in wheres)
     command = [options.rewise, "tune", "--dim", dim[0], "--size", str(size), "--p", p,
@@ -53,7 +56,8 @@ def tune(options, dim, p, wheres, *more):
 
 
 def rates(result):
-    """Candidate -> (worth, error), where tau was found: a bound of it would make it too high."""
+    """{candidate: (worth, error)} of candidates with known tau. A lower bound of tau would make the
+    worth too high."""
     return {(c["schedule"], c["cluster"]): (c["worth"]["value"], c["worth"]["error"])
             for c in result["candidates"]
             if c["worth"]["value"] is not None and not c["worth_is_upper_bound"]}

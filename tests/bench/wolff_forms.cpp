@@ -1,6 +1,7 @@
-// Times the sparse and the dense form of the multispin engine's Wolff update from the same
+// Times the sparse and the dense form of the Wolff update of the multispin engine from the same
 // configurations: bench_wolff_forms [cpu | cuda]. `rewise bench` times the form that the engine
-// chooses; this shows where the two break even. us per update and replica, medians of five pieces.
+// chooses; this program shows where the two break even. Prints microseconds per update and replica,
+// medians of five measurements.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +19,7 @@ namespace {
 
 using namespace rewise;
 
-constexpr std::uint32_t kUpdates = 16;  // a launch
+constexpr std::uint32_t kUpdates = 16;  // per launch
 
 struct Row {
   std::size_t dim;
@@ -52,7 +53,7 @@ std::unique_ptr<Engine> make(const Graph& graph, double temperature, int device,
 }
 
 double seconds_per_cycle(Engine& engine) {
-  std::array<double, 6> seconds;  // the first warms up
+  std::array<double, 6> seconds;  // the first is a warm-up
   for (double& piece : seconds) {
     const double start = now();
     engine.advance({0, kUpdates}, 1);

@@ -1,5 +1,5 @@
-// The bitlattice engine makes the same moves on CUDA as on the CPU, bit for bit, and goes on from
-// the other's states.
+// The bitlattice engine makes the same moves on CUDA as on the CPU, bit for bit, and each continues
+// from the states of the other.
 #include <memory>
 #include <string>
 

@@ -1,5 +1,5 @@
-// The bitlattice engine's trajectory does not depend on threads, interruption or the length of a
-// call; its errors.
+// The trajectory of the bitlattice engine does not depend on threads, interruptions or the length
+// of a call. Also tests its errors.
 #include <xxhash.h>
 
 #include <string>
@@ -100,12 +100,12 @@ TEST_CASE("bitlattice engine: starts, and the hash of its spins") {
       const bool hot = starts_hot(start, who % spec.replicas);
       CHECK((seen.bond_sum[who] == 2 * 780) == !hot);
       CHECK((seen.magnetisation[who] == 780) == !hot);
-      // Hot: 780 and 1560 independent signs, within five standard errors.
+      // Hot: sums of 780 and of 1560 random signs, within five standard errors.
       if (hot) CHECK(std::abs(static_cast<double>(seen.magnetisation[who])) < 5 * std::sqrt(780.));
       if (hot) CHECK(std::abs(static_cast<double>(seen.bond_sum[who])) < 5 * std::sqrt(1560.));
     }
     engine->advance({1, 0}, 5);
-    // As of engines with one byte per site.
+    // The hash is that of the spins with one byte per site.
     std::vector<std::uint8_t> all, spins(780);
     for (std::uint32_t who = 0; who < seen.bond_sum.size(); ++who) {
       engine->spins(who / spec.replicas, who % spec.replicas, spins);
@@ -115,7 +115,7 @@ TEST_CASE("bitlattice engine: starts, and the hash of its spins") {
   }
 }
 
-TEST_CASE("bitlattice engine: states that do not fit are refused and change nothing") {
+TEST_CASE("bitlattice engine: invalid states are refused and change nothing") {
   const auto engine = make_bitlattice_engine({100, 6}, spec_of(LocalUpdate::metropolis), {});
   engine->advance({1, 0}, 3);
   const std::uint64_t hash = engine->trajectory_hash();
@@ -125,7 +125,7 @@ TEST_CASE("bitlattice engine: states that do not fit are refused and change noth
   bad[1].bytes.pop_back();
   bad[2].bytes.resize(good.bytes.size() + 4);
   bad[3].step = std::uint64_t{1} << 33;
-  bad[4].bytes[7] |= 0x80;  // site 63 of a row that has 50 of its colour
+  bad[4].bytes[7] |= 0x80;  // site 63 of a row that has 50 sites of its colour
   for (const EngineState& state : bad) {
     expect(ExitCode::data, "engine 'bitlattice'", [&] { engine->restore(state); });
     CHECK(engine->trajectory_hash() == hash);
@@ -134,7 +134,7 @@ TEST_CASE("bitlattice engine: states that do not fit are refused and change noth
   CHECK(engine->trajectory_hash() == hash);
 }
 
-TEST_CASE("bitlattice engine: what it does not do is one line") {
+TEST_CASE("bitlattice engine: errors of unsupported settings") {
   const EngineSpec spec = spec_of(LocalUpdate::metropolis);
   expect(ExitCode::usage, "bytespin or the multispin engine", [&] {
     make_bitlattice_engine({4, 4}, spec, {})->advance({1, 1}, 1);
@@ -154,8 +154,7 @@ TEST_CASE("bitlattice engine: what it does not do is one line") {
   expect(ExitCode::device, "GiB", [&] { make_bitlattice_engine({1u << 30, 1u << 9}, spec, {}); });
 }
 
-TEST_CASE(
-    "bitlattice engine: rewired and imported graphs are refused with the engines that take them") {
+TEST_CASE("bitlattice engine: the error for rewired and imported graphs names other engines") {
   const EngineSpec spec = spec_of(LocalUpdate::metropolis);
   const Graph rewired = build_graph({{8, 8}, 0.1, Rule::rewire, 1});
   const Graph imported(4, {{0, 0, 1}, {1, 1, 2}, {2, 2, 3}}, {0, 1, 0, 1}, 2, "path.txt");

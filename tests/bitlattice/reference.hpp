@@ -1,6 +1,6 @@
-// The bitlattice engine's updates done slowly and obviously: one system, one site, one digit at a
-// time, from coordinates and the address rules (src/bitlattice/rules.hpp) restated here with
-// Random123's own Philox. Every vectorised, threaded or device form must give the same bits.
+// A slow, simple reference of the updates of the bitlattice engine: one system, one site, one digit
+// at a time. It works on coordinates and restates the address rules (src/bitlattice/rules.hpp) with
+// the Philox of Random123. Every vectorised, threaded or device form must give the same bits.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ class BitlatticeReference {
   BitlatticeReference(std::vector<std::uint32_t> extents, const EngineSpec& spec);
 
   void sweep();
-  // Of system t * R + r, 0 or 1, x fastest. [sites]
+  // Spins of system `who` = t * R + r: [sites], 0 or 1, x fastest.
   const std::vector<std::uint8_t>& spins(std::size_t who) const { return spins_[who]; }
   std::size_t systems() const { return spins_.size(); }
   Observation measure() const;

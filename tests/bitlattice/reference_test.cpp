@@ -1,5 +1,5 @@
-// The bitlattice engine bit by bit after each sweep against the slow reference: every shape,
-// update, start and instruction set; and the decisions that the CUDA kernel compiles, on the host.
+// The bitlattice engine against the slow reference, bit by bit after each sweep: every shape,
+// update, start and instruction set. The decision function of the CUDA kernel is run on the host.
 #include "tests/bitlattice/reference.hpp"
 
 #include <cstring>
@@ -97,7 +97,7 @@ void sweep_on_host(const bitlattice::Layout& layout, const bitlattice::Draws& dr
 
 }  // namespace
 
-TEST_CASE("bitlattice engine: the reference's bits after every sweep") {
+TEST_CASE("bitlattice engine equals the reference after every sweep") {
   for (const auto& extents : bitlattice_shapes()) {
     for (const auto local : {LocalUpdate::metropolis, LocalUpdate::glauber}) {
       INFO(name_of(extents, local));
@@ -138,7 +138,7 @@ TEST_CASE("bitlattice engine: every instruction set makes the same moves") {
   }
 }
 
-TEST_CASE("bitlattice engine: the kernel's decisions, on the host, are the engine's") {
+TEST_CASE("bitlattice engine: the decisions of the CUDA kernel, run on the host") {
   using namespace bitlattice;
   for (const auto& extents : bitlattice_shapes()) {
     for (const auto local : {LocalUpdate::metropolis, LocalUpdate::glauber}) {

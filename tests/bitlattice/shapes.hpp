@@ -1,4 +1,4 @@
-// Extents that meet every edge of the bitlattice layout: rows of less than a word, of whole words,
+// Extents for every edge case of the bitlattice layout: rows shorter than a word, of whole words,
 // of whole groups, one site more and one less; one to four dimensions.
 #pragma once
 

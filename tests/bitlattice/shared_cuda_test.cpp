@@ -1,5 +1,5 @@
-// The bitlattice engine over ranks that have CUDA devices: ranks that share one, teams of devices
-// in one process, and states that go to one process and back, against the engine on the CPU.
+// The bitlattice engine over ranks with CUDA devices, against the engine on the CPU: ranks that
+// share a device, several devices in one process, and states that move to one process and back.
 #include <string>
 
 #include "src/bitlattice/shared.hpp"
@@ -53,7 +53,7 @@ std::vector<std::vector<int>> teams() {
 
 }  // namespace
 
-TEST_CASE("bitlattice over ranks on CUDA: the moves of one process on the CPU", "[gpu]") {
+TEST_CASE("bitlattice over ranks on CUDA makes the moves of one process on the CPU", "[gpu]") {
   for (const auto& extents : shapes()) {
     for (const auto local : {LocalUpdate::metropolis, LocalUpdate::glauber}) {
       const EngineSpec spec = spec_of(extents.size(), local);
@@ -78,7 +78,7 @@ TEST_CASE("bitlattice over ranks on CUDA: the moves of one process on the CPU", 
   }
 }
 
-TEST_CASE("bitlattice over teams of devices: the moves of one process on the CPU", "[gpu]") {
+TEST_CASE("bitlattice over several devices makes the moves of one process on the CPU", "[gpu]") {
   for (const auto& extents : std::vector<std::vector<std::uint32_t>>{
            {130, 10}, {4096, 64}, {1024, 1024}, {66, 6, 8}, {128, 64, 32}, {6, 4, 8, 4}}) {
     const EngineSpec spec = spec_of(extents.size(), LocalUpdate::metropolis);
@@ -121,7 +121,7 @@ TEST_CASE("bitlattice over ranks on CUDA: a tiny case for the sanitizer", "[gpu]
   }
 }
 
-TEST_CASE("bitlattice over ranks on CUDA: no such device is an error of that rank", "[gpu]") {
+TEST_CASE("bitlattice over ranks on CUDA: a missing device is an error of its rank", "[gpu]") {
   EngineOptions options = on(0);
   options.devices = {0, 1000};
   try {

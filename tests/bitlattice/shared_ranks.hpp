@@ -1,4 +1,4 @@
-// An engine that ranks share, the ranks being threads of the test.
+// A bitlattice engine over ranks that are threads of the test.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace rewise::oracle {
 
-// Calls f with the engine on rank 0, which is this thread, the others following; each with
+// Calls f with the engine on rank 0, which is this thread; the other ranks follow it. All use
 // `options`.
 inline void with_ranks(int ranks, const std::vector<std::uint32_t>& extents, const EngineSpec& spec,
                        const EngineOptions& options, const std::function<void(Engine&)>& f,

@@ -1,5 +1,5 @@
-// The bitlattice engine over 1, 2, 3, 4 and 7 ranks: spins and measured integers of one process,
-// states that go from any number of ranks to any other, errors.
+// The bitlattice engine over 1, 2, 3, 4 and 7 ranks: same spins and measured integers as one
+// process, states that move from any number of ranks to any other, errors.
 #include "src/bitlattice/shared.hpp"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ EngineSpec spec_of(std::size_t dim, LocalUpdate local) {
   return spec;
 }
 
-// Beside those of one process: odd slabs, rows that are worked on in their places, one plane each.
+// The shapes of one process and further ones: odd slabs, rows updated in place, one plane per rank.
 std::vector<std::vector<std::uint32_t>> shapes() {
   auto shapes = bitlattice_shapes();
   std::erase_if(shapes, [](const auto& extents) { return extents.size() == 1; });
@@ -48,7 +48,7 @@ std::vector<std::vector<std::uint32_t>> shapes() {
 
 }  // namespace
 
-TEST_CASE("bitlattice over ranks: the trajectory and the sums of one process") {
+TEST_CASE("bitlattice over ranks: same trajectory and sums as one process") {
   int cases = 0;
   for (const auto& extents : shapes()) {
     for (const auto local : {LocalUpdate::metropolis, LocalUpdate::glauber}) {
@@ -77,7 +77,7 @@ TEST_CASE("bitlattice over ranks: the trajectory and the sums of one process") {
   CHECK(cases > 240);
 }
 
-TEST_CASE("bitlattice over ranks: states go from any number of ranks to any other") {
+TEST_CASE("bitlattice over ranks: states move from any number of ranks to any other") {
   for (const auto& extents :
        std::vector<std::vector<std::uint32_t>>{{130, 10}, {4096, 8}, {6, 4, 8}, {4, 4, 4, 8}}) {
     const EngineSpec spec = spec_of(extents.size(), LocalUpdate::metropolis);
@@ -88,7 +88,7 @@ TEST_CASE("bitlattice over ranks: states go from any number of ranks to any othe
     bool first = true;
     for (const int ranks : {3, 2, 7, 4, 1}) {  // 2, 4, 6, 8, 10 steps
       with_ranks(ranks, extents, spec, with_threads(1), [&](Engine& engine) {
-        engine.advance({1, 0}, first ? 2 : 5);  // must leave nothing behind
+        engine.advance({1, 0}, first ? 2 : 5);  // later ones are discarded by restore()
         if (!first) {
           engine.restore(state);
           engine.advance({1, 0}, 2);
@@ -105,7 +105,7 @@ TEST_CASE("bitlattice over ranks: states go from any number of ranks to any othe
   }
 }
 
-TEST_CASE("bitlattice over ranks: stopped between systems, and gone on with by one process") {
+TEST_CASE("bitlattice over ranks: stopped between systems and continued by one process") {
   const std::vector<std::uint32_t> extents{36, 22};
   const EngineSpec spec = spec_of(2, LocalUpdate::glauber);
   const auto one = make_bitlattice_engine(extents, spec, with_threads(1));
@@ -152,7 +152,7 @@ TEST_CASE("bitlattice over ranks: several engines, one after the other and at on
   });
 }
 
-TEST_CASE("bitlattice over ranks: what cannot be is one line") {
+TEST_CASE("bitlattice over ranks: errors of unsupported settings") {
   const EngineSpec spec = spec_of(2, LocalUpdate::metropolis);
   const auto nothing = [](Engine&) {};
   expect(ExitCode::usage, "7 ranks cannot share size 8,6: it has 6 rows along its last extent",
@@ -170,7 +170,7 @@ TEST_CASE("bitlattice over ranks: what cannot be is one line") {
   expect(ExitCode::device, "GiB", [&] {
     with_ranks(2, {1u << 30, 1u << 9}, spec, with_threads(1), nothing);
   });
-  // A state that does not fit changes nothing, on any rank.
+  // An invalid state changes nothing, on any rank.
   with_ranks(3, {100, 6}, spec, with_threads(1), [&](Engine& engine) {
     engine.advance({1, 0}, 3);
     const Seen before = look(engine);

@@ -1,4 +1,4 @@
-// Few-cluster updates on CUDA flip the clusters that the CPU flips, bit for bit, and count them
+// Few-cluster updates on CUDA flip the same clusters as the CPU, bit for bit, and count them
 // exactly; Ising and Potts.
 #include <vector>
 
@@ -11,7 +11,7 @@ using namespace rewise;
 
 namespace {
 
-// q 0: Ising.
+// q = 0: Ising
 EngineSpec spec_of(std::uint32_t q, std::uint32_t tile, std::vector<double> betas) {
   EngineSpec spec;
   spec.model = {q == 0 ? ModelKind::ising : ModelKind::potts, q == 0 ? 2 : q};
@@ -81,7 +81,7 @@ TEST_CASE("few-cluster updates on CUDA equal the CPU on imported and on large gr
   }
 }
 
-TEST_CASE("few-cluster updates on CUDA: few of them, for the sanitizers", "[gpu]") {
+TEST_CASE("few-cluster updates on CUDA: a short run for the sanitizers", "[gpu]") {
   const Graph rows = build_graph({{96, 34}, 0.1, Rule::rewire, 2});
   const Graph solid = build_graph({{6, 4, 8}, 0.3, Rule::add, 2});
   for (const std::uint32_t q : {0u, 3u}) {

@@ -16,8 +16,8 @@ namespace {
 using namespace rewise;
 using namespace rewise::oracle;
 
-// Extents below, at and above the 64 x 32, 64 x 8 x 4 and 64 x 4 x 4 x 2 sites of a tile, rows that
-// are and are not multiples of 16, 32 and 64 sites.
+// Extents below, at and above those of a tile (64 x 32, 64 x 8 x 4 and 64 x 4 x 4 x 2 sites), with
+// row lengths that are and are not multiples of 16, 32 and 64.
 std::vector<LatticeCase> lattices() {
   const std::vector<std::vector<std::uint32_t>> shapes{
       {24},          {70},          {1000},      {4096},       {6002},       {4, 4},
@@ -27,7 +27,7 @@ std::vector<LatticeCase> lattices() {
   return lattice_cases(shapes);
 }
 
-// An update of either kind, the schedule to run it by, and how many systems.
+// A local and a cluster update, their schedule, and the number of systems.
 struct Run {
   LocalUpdate local;
   ClusterUpdate cluster;
@@ -133,7 +133,7 @@ TEST_CASE("same moves on CUDA and CPU on a lattice of many tiles", "[gpu]") {
   }
 }
 
-TEST_CASE("a checkpoint goes from one device to the other", "[gpu]") {
+TEST_CASE("a checkpoint moves between CPU and CUDA", "[gpu]") {
   const Graph graph = build_graph({{34, 20}, 0.1, Rule::rewire, 3});
   for (const Run& run : kRuns) {
     auto whole = engine(graph, run, -1);
@@ -151,7 +151,7 @@ TEST_CASE("a checkpoint goes from one device to the other", "[gpu]") {
   }
 }
 
-TEST_CASE("a run on CUDA may be cut into pieces and measured between them", "[gpu]") {
+TEST_CASE("one call or several on CUDA: the same moves and sums", "[gpu]") {
   const Graph graph = build_graph({{36, 20}, 0.1, Rule::rewire, 3});
   for (const Run& run : kRuns) {
     INFO(describe(run));
@@ -169,7 +169,7 @@ TEST_CASE("a run on CUDA may be cut into pieces and measured between them", "[gp
   }
 }
 
-TEST_CASE("Swendsen-Wang on CUDA with few updates for the sanitizers", "[gpu]") {
+TEST_CASE("Swendsen-Wang on CUDA: a short run for the sanitizers", "[gpu]") {
   const Run run{LocalUpdate::metropolis, ClusterUpdate::swendsen_wang, {0, 1}, 1, 2};
   for (const LatticeCase& c :
        {LatticeCase{{128, 96}, 0.3, Rule::rewire}, LatticeCase{{130, 10, 6}, 0.1, Rule::add},
@@ -185,7 +185,7 @@ TEST_CASE("Swendsen-Wang on CUDA with few updates for the sanitizers", "[gpu]") 
   }
 }
 
-TEST_CASE("a CUDA device that is not there is refused", "[gpu]") {
+TEST_CASE("a missing CUDA device is an error", "[gpu]") {
   const Graph graph = build_graph({{8, 8}, 0.1, Rule::rewire, 3});
   EngineSpec spec;
   spec.betas = {0.4};
@@ -194,7 +194,7 @@ TEST_CASE("a CUDA device that is not there is refused", "[gpu]") {
   CHECK_THROWS_AS(make_bytespin_engine(graph, spec, options), Error);
 }
 
-// On CUDA between steps, on the CPU anywhere within them; each goes on from where the other was.
+// CUDA stops between steps, the CPU anywhere within them. Each continues where the other stopped.
 TEST_CASE("bytespin: stopped within cycles on CUDA or the CPU and continued on either", "[gpu]") {
   const Graph graph = build_graph({{72, 90}, 0.1, Rule::rewire, 5});
   std::vector<EngineOptions> options(3);

@@ -1,5 +1,5 @@
-// The papers' labelling methods on CUDA: Swendsen-Wang updates equal those of the CPU bit for bit,
-// and labels of given bonds equal those of the CPU's methods.
+// The published labelling methods on CUDA: Swendsen-Wang updates equal those of the CPU bit for
+// bit, and labels of given bonds equal those of the CPU methods.
 #include <array>
 #include <cstdint>
 #include <random>
@@ -22,10 +22,10 @@ using namespace rewise;
 
 struct Choice {
   LabelMethod method;
-  std::uint32_t tile;  // 0: the method's own
+  std::uint32_t tile;  // 0: the default of the method
 };
 
-// Every named method, those with tiles at these edges.
+// All named methods; those with tiles once for each of these tile edges.
 std::vector<Choice> choices(const std::vector<std::uint32_t>& edges) {
   std::vector<Choice> all;
   for (int m = static_cast<int>(LabelMethod::label_equivalence); m < kLabelMethods; ++m) {
@@ -39,7 +39,7 @@ std::vector<Choice> choices(const std::vector<std::uint32_t>& edges) {
   return all;
 }
 
-// Ising for q = 0, else Potts; near and below the transition and above it.
+// Ising for q = 0, else Potts; temperatures near, below and above the transition.
 EngineSpec spec_of(std::uint32_t q, std::uint32_t replicas) {
   EngineSpec spec;
   spec.cluster = ClusterUpdate::swendsen_wang;
@@ -62,7 +62,8 @@ std::unique_ptr<Engine> engine(const Graph& graph, const EngineSpec& spec, int d
   return make_bytespin_engine(graph, spec, options);
 }
 
-// The same spins and cluster sums as the CPU's default, looked at twice. Returns the cases.
+// Compares spins and cluster sums with the default method of the CPU, twice during the run. Returns
+// the number of cases.
 std::size_t check_methods(const Graph& graph, const EngineSpec& spec, std::uint64_t updates,
                           const std::vector<Choice>& methods) {
   const Schedule schedule{0, 1};
@@ -104,7 +105,7 @@ Lattice box(const std::vector<std::uint32_t>& extents) {
   return lattice;
 }
 
-// Bonds of an open lattice, each with a probability.
+// Bonds of an open lattice, each active with the given probability.
 BondConfiguration random_bonds(const std::vector<std::uint32_t>& extents, double probability,
                                bool periodic, std::uint32_t seed) {
   BondConfiguration c(box(extents));
@@ -121,8 +122,8 @@ BondConfiguration random_bonds(const std::vector<std::uint32_t>& extents, double
   return c;
 }
 
-// A path that winds inwards and meets every second row and column only: about half the sites on one
-// path, the worst case of methods whose passes grow with path lengths.
+// A spiral that leaves every second row and column free: one path through about half of the sites,
+// the worst case of methods whose number of passes grows with path length.
 BondConfiguration spiral(std::uint32_t edge) {
   BondConfiguration c(box({edge, edge}));
   std::int64_t low = 0, high = edge - 1, row = 0;
@@ -138,7 +139,7 @@ BondConfiguration spiral(std::uint32_t edge) {
   return c;
 }
 
-// Teeth along y that only a spine at their far end joins.
+// Teeth along y that are joined only by a spine at their far end.
 BondConfiguration comb(std::uint32_t width, std::uint32_t height) {
   BondConfiguration c(box({width, height}));
   for (std::uint32_t x = 0; x < width; x += 2) {
@@ -148,7 +149,7 @@ BondConfiguration comb(std::uint32_t width, std::uint32_t height) {
   return c;
 }
 
-// One path through all sites, to and fro.
+// One path through all sites, back and forth.
 BondConfiguration snake(std::uint32_t width, std::uint32_t height) {
   BondConfiguration c(box({width, height}));
   for (std::uint32_t y = 0; y < height; ++y) {
@@ -170,7 +171,7 @@ void check_labels(const BondConfiguration& c, std::vector<Choice> methods,
 
 }  // namespace
 
-TEST_CASE("labelling methods on CUDA make the CPU's moves over lattices, rules and q", "[gpu]") {
+TEST_CASE("labelling methods on CUDA equal the CPU over lattices, rules and q", "[gpu]") {
   const std::vector<std::vector<std::uint32_t>> shapes{
       {24},      {1000},      {4, 6},       {34, 6},      {36, 70},      {130, 22},
       {6, 4, 8}, {34, 10, 6}, {20, 16, 36}, {4, 4, 4, 6}, {10, 8, 6, 4}, {18, 4, 10, 6}};
@@ -189,7 +190,7 @@ TEST_CASE("labelling methods on CUDA make the CPU's moves over lattices, rules a
   CHECK(cases >= 100);
 }
 
-TEST_CASE("labelling methods on CUDA make the CPU's moves at every tile edge", "[gpu]") {
+TEST_CASE("labelling methods on CUDA equal the CPU at every tile edge", "[gpu]") {
   const Graph graph = build_graph({{200, 134}, 0.02, Rule::rewire, 3});
   for (const std::uint32_t q : {0u, 2u, 4u, 255u}) {
     check_methods(graph, spec_of(q, 1), 4, choices({4, 5, 7, 8, 13, 16, 32, 33, 64}));
@@ -210,7 +211,7 @@ TEST_CASE("labelling methods on CUDA on imported graphs and large lattices", "[g
   check_methods(many, spec_of(3, 150), 3, choices({0}));
 }
 
-TEST_CASE("labels on CUDA of bonds that are hard on a method", "[gpu]") {
+TEST_CASE("labels on CUDA: worst cases of the methods", "[gpu]") {
   const std::vector<Choice> methods = choices({4, 16, 64});
   check_labels(spiral(161), methods, "spiral");
   check_labels(comb(201, 99), methods, "comb");
@@ -248,7 +249,7 @@ TEST_CASE("labels on CUDA of random bonds on odd, thin and open lattices", "[gpu
   }
 }
 
-TEST_CASE("labelling methods on CUDA, few steps of each, for the sanitizers", "[gpu]") {
+TEST_CASE("labelling methods on CUDA: short runs for the sanitizers", "[gpu]") {
   const Graph lattice = build_graph({{10, 12}, 0.3, Rule::rewire, 2});
   check_methods(lattice, spec_of(0, 1), 1, choices({4}));
   const Graph cube = build_graph({{6, 4, 8}, 0.1, Rule::add, 2});

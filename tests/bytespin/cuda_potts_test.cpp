@@ -1,4 +1,4 @@
-// The bytespin engine makes the same moves of the Potts model on CUDA as on the CPU, bit for bit.
+// The Potts model on the bytespin engine makes the same moves on CUDA as on the CPU, bit for bit.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -18,7 +18,7 @@ using namespace rewise::oracle;
 
 namespace {
 
-// An update of either kind, the schedule to run it by, and the method of a Wolff update.
+// A local and a cluster update, their schedule, and the method of the Wolff update.
 struct Run {
   LocalUpdate local;
   ClusterUpdate cluster;
@@ -41,7 +41,7 @@ const std::vector<Run> kRuns{{kMetropolis, kWolff, {1, 0}},
                              {kMetropolis, kWolff, {1, 3}, WolffMethod::ccl}};
 constexpr std::array<std::uint32_t, 5> kStates{2, 3, 4, 7, 255};
 
-// Near the transition of the square lattice, below it and above it.
+// Temperatures near, below and above the transition of the square lattice.
 EngineSpec spec_of(std::uint32_t q, const Run& run, std::uint32_t replicas = 2) {
   const double beta = std::log(1 + std::sqrt(static_cast<double>(q)));
   EngineSpec spec;
@@ -69,7 +69,7 @@ void same(Engine& a, Engine& b) {
   CHECK(a.work().cluster_sites == b.work().cluster_sites);
 }
 
-// The same start, and the same spins and sums after either half of `steps` steps or a little more.
+// Compares the start, and the spins and sums after each half of about `steps` steps.
 void check(const Graph& graph, const EngineSpec& spec, const Run& run, std::uint64_t steps) {
   INFO(graph.sites() << " sites, " << graph.bonds() << " bonds, q " << spec.model.q << ", "
                      << std::string(to_string(spec.local)) << ", "
@@ -112,7 +112,7 @@ TEST_CASE("Potts on CUDA equals the CPU over lattices, rules, states and updates
   CHECK(cases >= 60);
 }
 
-TEST_CASE("Potts on CUDA equals the CPU for every number of states that tests name", "[gpu]") {
+TEST_CASE("Potts on CUDA equals the CPU for several numbers of states", "[gpu]") {
   const Graph graph = build_graph({{66, 34}, 0.1, Rule::add, 3});
   for (const std::uint32_t q : kStates) {
     for (const Run& run : kRuns) check(graph, spec_of(q, run), run, 60);
@@ -144,7 +144,7 @@ TEST_CASE("Potts on CUDA equals the CPU on lattices of many tiles", "[gpu]") {
   }
 }
 
-TEST_CASE("Potts on CUDA equals the CPU over many Swendsen-Wang updates in one go", "[gpu]") {
+TEST_CASE("Potts on CUDA equals the CPU over many Swendsen-Wang updates in one call", "[gpu]") {
   const Run run{kMetropolis, kSwendsenWang, {0, 5}};
   for (const double p : {0.0, 0.05}) {
     for (const std::uint32_t q : {2u, 3u, 255u}) {
@@ -155,7 +155,7 @@ TEST_CASE("Potts on CUDA equals the CPU over many Swendsen-Wang updates in one g
   check(build_graph({{2048, 1030}, 0.01, Rule::rewire, 5}), spec_of(3, run, 1), run, 20);
 }
 
-TEST_CASE("Potts on CUDA: hot, cold and mixed starts are those of the CPU", "[gpu]") {
+TEST_CASE("Potts on CUDA: hot, cold and mixed starts equal those of the CPU", "[gpu]") {
   const Graph graph = build_graph({{30, 10}, 0.1, Rule::rewire, 3});
   for (const Start start : {Start::hot, Start::cold, Start::mixed}) {
     for (const std::uint32_t q : kStates) {
@@ -167,7 +167,7 @@ TEST_CASE("Potts on CUDA: hot, cold and mixed starts are those of the CPU", "[gp
   }
 }
 
-TEST_CASE("Potts: a checkpoint goes from one device to the other", "[gpu]") {
+TEST_CASE("Potts: a checkpoint moves between CPU and CUDA", "[gpu]") {
   const Graph graph = build_graph({{34, 20}, 0.1, Rule::rewire, 3});
   for (const Run& run : kRuns) {
     const EngineSpec spec = spec_of(4, run);
@@ -187,7 +187,7 @@ TEST_CASE("Potts: a checkpoint goes from one device to the other", "[gpu]") {
   }
 }
 
-TEST_CASE("Potts of two states on CUDA is its own trajectory, not Ising's", "[gpu]") {
+TEST_CASE("Potts with two states on CUDA has another trajectory than Ising", "[gpu]") {
   const Graph graph = build_graph({{32, 16}, 0.1, Rule::rewire, 3});
   EngineSpec spec = spec_of(2, kRuns[2]);
   const auto potts = engine(graph, spec, kRuns[2], 0);
@@ -198,8 +198,8 @@ TEST_CASE("Potts of two states on CUDA is its own trajectory, not Ising's", "[gp
   CHECK(potts->trajectory_hash() != ising->trajectory_hash());
 }
 
-// In two parts: searches launch many kernels, and sanitizers make each of them slow.
-TEST_CASE("Potts on CUDA: few steps of what does not search, for the sanitizers", "[gpu]") {
+// Two cases, because Wolff searches launch many kernels and sanitizers slow down each launch.
+TEST_CASE("Potts on CUDA: short runs without Wolff searches, for the sanitizers", "[gpu]") {
   const Graph hubs = oracle::imported_graph(oracle::hubs(25, 6, 4), "hubs");
   const Graph solid = build_graph({{6, 4, 8}, 0.3, Rule::add, 2});
   const Graph rows = build_graph({{96, 34}, 0.1, Rule::rewire, 2});
@@ -213,7 +213,7 @@ TEST_CASE("Potts on CUDA: few steps of what does not search, for the sanitizers"
   }
 }
 
-TEST_CASE("Potts on CUDA: few steps of Wolff searches, for the sanitizers", "[gpu]") {
+TEST_CASE("Potts on CUDA: short runs of Wolff searches, for the sanitizers", "[gpu]") {
   const Graph hubs = oracle::imported_graph(oracle::hubs(25, 6, 4), "hubs");
   const Graph rows = build_graph({{32, 34}, 0.1, Rule::rewire, 2});
   for (const WolffMethod method :

@@ -1,6 +1,6 @@
-// Several CUDA devices that share every system, as ranks of this process, make the CPU's moves, bit
-// for bit. A device may be named more than once: {0, 0} and {0, 0, 0}, and all devices if there are
-// several.
+// Several CUDA devices that share every system, as ranks of this process, make the same moves as
+// the CPU, bit for bit. The lists of devices are {0, 0}, {0, 0, 0} (a device may be listed more
+// than once) and, if there are several, all devices.
 #include <cmath>
 #include <memory>
 #include <string>
@@ -24,7 +24,7 @@ struct System {
   Rule rule;
 };
 
-// Tiles have 64 x 32, 64 x 8 x 4 and 64 x 4 x 4 x 2 sites; every rank needs a row of them.
+// Tiles have 64 x 32, 64 x 8 x 4 and 64 x 4 x 4 x 2 sites; every rank needs a row of tiles.
 std::vector<System> systems() {
   std::vector<System> list;
   for (const std::vector<std::uint32_t>& shape : std::vector<std::vector<std::uint32_t>>{
@@ -112,7 +112,7 @@ void check_team(const Graph& graph, const Run& run, Engine& cpu, const std::vect
 
 }  // namespace
 
-TEST_CASE("several devices that share a system make the CPU's moves", "[gpu]") {
+TEST_CASE("several devices that share a system make the moves of the CPU", "[gpu]") {
   std::size_t cases = 0;
   for (const System& s : systems()) {
     const Graph graph = build_graph({s.extents, s.p, s.rule, 7});
@@ -178,7 +178,7 @@ TEST_CASE("several devices label in two stages by label equivalence", "[gpu]") {
   }
 }
 
-TEST_CASE("a checkpoint goes from several devices to the CPU and back", "[gpu]") {
+TEST_CASE("a checkpoint moves from several devices to the CPU and back", "[gpu]") {
   const Graph graph = build_graph({{128, 96}, 0.1, Rule::rewire, 3});
   for (const Run& run : kRuns) {
     auto whole = on_cpu(graph, run);
@@ -203,7 +203,7 @@ TEST_CASE("a checkpoint goes from several devices to the CPU and back", "[gpu]")
   }
 }
 
-TEST_CASE("several devices with few updates for the sanitizers", "[gpu]") {
+TEST_CASE("several devices: a short run for the sanitizers", "[gpu]") {
   const Run run{ModelKind::ising, 2, LocalUpdate::metropolis, {1, 2}, 1, 2};
   for (const System& s :
        {System{{128, 96}, 0.3, Rule::rewire}, System{{64, 10, 12}, 0.1, Rule::add}}) {
@@ -217,7 +217,7 @@ TEST_CASE("several devices with few updates for the sanitizers", "[gpu]") {
   }
 }
 
-TEST_CASE("what several devices do not share is refused", "[gpu]") {
+TEST_CASE("several devices: unsupported settings are refused", "[gpu]") {
   const Run run = kRuns.front();
   EngineOptions options;
   options.devices = {0, 0};

@@ -1,4 +1,4 @@
-// Every Wolff method on CUDA flips the clusters that the CPU flips, bit for bit, and counts their
+// Every Wolff method on CUDA flips the same clusters as the CPU, bit for bit, and counts their
 // sizes exactly.
 #include <array>
 #include <string>
@@ -34,7 +34,7 @@ std::unique_ptr<Engine> engine(const Graph& graph, const EngineSpec& spec, int d
   return make_bytespin_engine(graph, spec, options);
 }
 
-// The same spins and cluster sums as the CPU after `cycles` cycles, looked at twice on the way.
+// Compares spins and cluster sums with the CPU, twice within `cycles` cycles.
 void check_all_methods(const Graph& graph, const EngineSpec& spec, const Schedule& schedule,
                        std::uint64_t cycles) {
   const auto cpu = engine(graph, spec, -1);
@@ -77,7 +77,7 @@ TEST_CASE("bytespin engine, Wolff on CUDA: every method equals the CPU over latt
         if (p == 0 && rule != Rule::rewire) continue;
         if (shape.size() == 1 && shape[0] < 70 && rule != Rule::rewire) continue;
         const Graph graph = build_graph({shape, p, rule, 7});
-        // 200 steps, with Metropolis between in every second case.
+        // 200 steps; every second case has Metropolis sweeps in between.
         const bool mixed = cases++ % 2 == 1;
         check_all_methods(graph, spec_of({1.5, 2.2, 3.0}, 2),
                           mixed ? Schedule{2, 3} : Schedule{0, 4}, mixed ? 40 : 50);
@@ -95,8 +95,8 @@ TEST_CASE("bytespin engine, Wolff on CUDA: imported graphs with hubs and odd cyc
   }
 }
 
-TEST_CASE("bytespin engine, Wolff on CUDA: clusters that outgrow a block", "[gpu]") {
-  // Frontiers wider than a block takes alone, and more sites than shared memory holds.
+TEST_CASE("bytespin engine, Wolff on CUDA: clusters larger than a block", "[gpu]") {
+  // Frontiers too wide for one block, and more sites than fit into shared memory.
   const Graph wide = build_graph({{512, 384}, 0.05, Rule::rewire, 3});
   check_all_methods(wide, spec_of({2.0, 2.5}, 1), {0, 5}, 4);
   const Graph solid = build_graph({{64, 64, 48}, 0, Rule::rewire, 3});
@@ -105,17 +105,17 @@ TEST_CASE("bytespin engine, Wolff on CUDA: clusters that outgrow a block", "[gpu
   check_all_methods(large, spec_of({2.35}, 1), {0, 3}, 2);
 }
 
-TEST_CASE("bytespin engine, Wolff on CUDA: more systems than the device runs at once", "[gpu]") {
+TEST_CASE("bytespin engine, Wolff on CUDA: more systems than run at the same time", "[gpu]") {
   const Graph graph = build_graph({{66, 34}, 0.1, Rule::rewire, 3});
   check_all_methods(graph, spec_of({1.8, 2.4, 3.0}, 300), {1, 3}, 4);
 }
 
-TEST_CASE("bytespin engine, Wolff on CUDA: few steps of every method, for the sanitizers",
+TEST_CASE("bytespin engine, Wolff on CUDA: short runs of every method for the sanitizers",
           "[gpu]") {
   const Graph hubs = oracle::imported_graph(oracle::hubs(25, 6, 4), "hubs");
   check_all_methods(hubs, spec_of({2.0}, 2), {0, 2}, 2);
   const Graph lattice = build_graph({{6, 4, 8}, 0.3, Rule::add, 2});
   check_all_methods(lattice, spec_of({3.0}, 2), {0, 2}, 2);
-  const Graph wide = build_graph({{256, 192}, 0.5, Rule::rewire, 2});  // levels that blocks share
+  const Graph wide = build_graph({{256, 192}, 0.5, Rule::rewire, 2});  // several blocks per level
   check_all_methods(wide, spec_of({2.0}, 1), {0, 1}, 2);
 }

@@ -1,4 +1,5 @@
-// Identities of the bytespin engine: threads, cutting a run into pieces, save and restore; errors.
+// The trajectory of the bytespin engine does not depend on threads, the length of calls, save and
+// restore. Also tests its errors.
 #include <cmath>
 #include <string>
 #include <vector>
@@ -60,7 +61,7 @@ TEST_CASE("the number of threads changes nothing") {
   }
 }
 
-TEST_CASE("a run may be cut into pieces") {
+TEST_CASE("one call or several make the same moves") {
   const Graph graph = small_graph();
   for (const ClusterUpdate cluster : kClusters) {
     const EngineSpec spec = small_spec(cluster);
@@ -87,11 +88,11 @@ TEST_CASE("saved, restored and continued equals uninterrupted") {
     other->restore(state);
     other->advance({1, 2}, 5);
     CHECK(other->trajectory_hash() == engine->trajectory_hash());
-    CHECK(same(measured(*other), measured(*engine)));  // pending cluster sums travelled, too
+    CHECK(same(measured(*other), measured(*engine)));  // includes pending cluster sums
   }
 }
 
-TEST_CASE("a state that does not fit is refused") {
+TEST_CASE("an invalid state is refused") {
   const Graph graph = small_graph();
   const EngineSpec spec = small_spec(ClusterUpdate::wolff);
   const auto engine = make_bytespin_engine(graph, spec, with_threads(1));
@@ -116,7 +117,7 @@ TEST_CASE("a state that does not fit is refused") {
   CHECK(code_of(good) == ExitCode::done);
 }
 
-TEST_CASE("what is not there is a usage error") {
+TEST_CASE("unsupported settings are usage errors") {
   const Graph graph = small_graph();
   const auto code_of = [&](const EngineSpec& spec, const EngineOptions& options) {
     try {
@@ -136,11 +137,11 @@ TEST_CASE("what is not there is a usage error") {
   CHECK(code_of(spec, {}) == ExitCode::done);
   CHECK(code_of(spec, with_threads(-1)) == ExitCode::usage);
   EngineOptions options;
-  options.methods = BytespinMethods{.wolff = WolffMethod::persistent};  // of CUDA alone
+  options.methods = BytespinMethods{.wolff = WolffMethod::persistent};  // CUDA only
   CHECK(code_of(spec, options) == ExitCode::usage);
 }
 
-TEST_CASE("starts") {
+TEST_CASE("cold, hot and mixed starts") {
   const Graph graph = small_graph();
   EngineSpec spec = small_spec(ClusterUpdate::wolff);
   std::vector<std::uint8_t> spins(graph.sites());
@@ -153,7 +154,7 @@ TEST_CASE("starts") {
   };
   for (const std::uint32_t replica : {0u, 1u, 2u}) {
     CHECK(ups(Start::cold, replica) == graph.sites());
-    const std::size_t hot = ups(Start::hot, replica);  // 60 +- 5.5; here within 4 sigma
+    const std::size_t hot = ups(Start::hot, replica);  // expected 60 +- 5.5; 4 sigma allowed
     CHECK(hot > 38);
     CHECK(hot < 82);
     CHECK((ups(Start::mixed, replica) == graph.sites()) == (replica % 2 == 0));
@@ -176,7 +177,7 @@ TEST_CASE("work is counted") {
       CHECK(work.cluster_sites == flipped);
     } else if (cluster == ClusterUpdate::swendsen_wang) {
       CHECK(work.cluster_sites == 12 * 9 * graph.sites());
-    } else {  // sites of the clusters found: at least the seeds', at most all
+    } else {  // at least one site per update, at most all sites
       CHECK(work.cluster_sites >= 12 * 9);
       CHECK(work.cluster_sites <= 12 * 9 * graph.sites());
     }

@@ -1,4 +1,4 @@
-// Every labelling method gives the bytespin engine's trajectory: spins, cluster sums and all.
+// All labelling methods give the same trajectory of the bytespin engine: spins and cluster sums.
 #include <string>
 
 #include "src/base/error.hpp"
@@ -24,7 +24,7 @@ std::vector<Graph> labelled_graphs() {
   return graphs;
 }
 
-// Four updates of two systems, one from a hot and one from a cold start.
+// The result of four updates of two systems, one from a hot and one from a cold start.
 struct Trace {
   std::uint64_t hash;
   Observation sums;
@@ -78,7 +78,7 @@ TEST_CASE("labelling methods give equal trajectories: every rule, tile edge, Isi
   CHECK(cases == 6 * 2 * 4 * 8);
 }
 
-TEST_CASE("the steps of cluster updates that label are timed") {
+TEST_CASE("the steps of cluster updates with labels are timed") {
   const Graph graph = build_graph({{64, 64}, 0.1, Rule::rewire, 3});
   for (int m = 0; m < kLabelMethods; ++m) {
     const auto method = static_cast<LabelMethod>(m);
@@ -93,7 +93,7 @@ TEST_CASE("the steps of cluster updates that label are timed") {
   }
 }
 
-TEST_CASE("tiles of a method without any are a usage error") {
+TEST_CASE("a tile size for a method without tiles is a usage error") {
   const Graph graph = build_graph({{8, 8}, 0, Rule::rewire, 3});
   const auto code_of = [&](LabelMethod method, std::uint32_t tile) {
     EngineSpec spec;

@@ -1,4 +1,4 @@
-// How several devices divide a system: nothing is left out, nothing is done twice.
+// The division of a system among several devices: every item belongs to exactly one part.
 #include <algorithm>
 #include <set>
 #include <tuple>
@@ -16,7 +16,7 @@ namespace {
 using namespace rewise;
 using namespace rewise::bytespin;
 
-// Of a lattice; `rewired` bonds.
+// The plan of a lattice with `rewired` rewired bonds.
 DevicePlan plan_of(const std::vector<std::uint32_t>& extents, std::uint64_t rewired) {
   DevicePlan plan;
   plan.lattice = Lattice::make(extents);
@@ -27,7 +27,8 @@ DevicePlan plan_of(const std::vector<std::uint32_t>& extents, std::uint64_t rewi
 
 using Seam = std::tuple<Site, Site, int>;
 
-// The bonds of a part's lists, and the rewired ones by their numbers.
+// Appends the bonds across tiles of a part to `seams`, and the numbers of its rewired bonds to
+// `rewired`.
 template <int kDim>
 void list_bonds(const DevicePlan& plan, const DevicePart& part, std::vector<Seam>& seams,
                 std::vector<std::uint64_t>& rewired) {
@@ -87,7 +88,7 @@ TEST_CASE("the parts of several devices cover every item once") {
   }
 }
 
-TEST_CASE("the blocks of all parts are those of all systems, once") {
+TEST_CASE("the blocks of all parts cover the blocks of all systems once") {
   for (const std::uint64_t blocks : {1ull, 2ull, 7ull, 100ull}) {
     for (const std::uint32_t systems : {1u, 3u}) {
       for (std::uint32_t parts = 1; parts <= 8; ++parts) {
@@ -110,7 +111,7 @@ TEST_CASE("the blocks of all parts are those of all systems, once") {
   }
 }
 
-TEST_CASE("the bonds across tiles of all parts are those of the lattice, once") {
+TEST_CASE("the bonds across tiles of all parts cover those of the lattice once") {
   check_parts<2>({64, 4});
   check_parts<2>({64, 32});
   check_parts<2>({192, 70});
@@ -120,7 +121,7 @@ TEST_CASE("the bonds across tiles of all parts are those of the lattice, once") 
   check_parts<4>({64, 4, 6, 4});
 }
 
-TEST_CASE("the blocks of ranks have all of their items") {
+TEST_CASE("the blocks of each rank cover all of its items") {
   for (const std::uint64_t planes : {1ull, 3ull, 10ull, 33ull, 1000ull}) {
     for (const std::uint64_t plane : {2ull, 6ull, 64ull, 1000ull}) {
       for (const std::uint64_t block : {1ull, 32ull, 1024ull, 8192ull}) {
@@ -172,7 +173,7 @@ void check_slabs(const std::vector<std::uint32_t>& extents) {
   }
 }
 
-TEST_CASE("the bonds across tiles of a slab are among those of its rank, once") {
+TEST_CASE("the bonds across tiles within a slab are listed once by its rank") {
   check_slabs<2>({64, 32});
   check_slabs<2>({192, 70});
   check_slabs<2>({640, 100});
@@ -182,7 +183,7 @@ TEST_CASE("the bonds across tiles of a slab are among those of its rank, once") 
   check_slabs<4>({128, 10, 6, 8});
 }
 
-TEST_CASE("what several devices share") {
+TEST_CASE("updates and methods that several devices can share") {
   const auto why = [](std::vector<std::uint32_t> extents, ClusterUpdate cluster,
                       LabelMethod method) {
     return bytespin::why_no_team(extents, cluster, BytespinMethods{.label = method});

@@ -1,5 +1,5 @@
-// The Potts rules that CUDA kernels share with this test: sorted neighbours give the states that
-// counting gives, and bytes are compared as bytes.
+// The Potts rules of the CUDA kernels, run on the host: heat bath by sorted neighbours equals heat
+// bath by counting, and words are compared byte by byte.
 #include "src/bytespin/local/potts_rules.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 
 __extension__ using Wide = unsigned __int128;
 
-// 2^40 exp(-beta n), as a plan has them.
+// 2^40 exp(-beta n), the weights of a plan.
 std::vector<std::uint64_t> weights(double beta, int most) {
   std::vector<std::uint64_t> weight;
   for (int n = 0; n <= most; ++n) {
@@ -28,7 +28,7 @@ std::vector<std::uint64_t> weights(double beta, int most) {
   return weight;
 }
 
-// State by state.
+// The reference: goes through all states and counts neighbours.
 std::uint32_t counted(const std::vector<std::uint64_t>& weight, std::uint32_t q,
                       const std::vector<std::uint32_t>& neighbours, std::uint64_t random) {
   std::vector<std::uint32_t> count(q, 0);
@@ -56,7 +56,7 @@ void compare(std::mt19937_64& random, std::uint32_t q, double beta) {
     std::copy(neighbours.begin(), neighbours.end(), state);
     sort_states(state);
     REQUIRE(std::is_sorted(state, state + kCount));
-    // The ends, where rounding would show, and anything between.
+    // The smallest and the largest draw, where rounding errors would show, and random ones.
     for (const std::uint64_t draw : {std::uint64_t{0}, ~std::uint64_t{0}, random(), random()}) {
       CHECK(heat_bath_state(weight.data(), q, state, draw) == counted(weight, q, neighbours, draw));
     }
@@ -65,10 +65,10 @@ void compare(std::mt19937_64& random, std::uint32_t q, double beta) {
 
 }  // namespace
 
-TEST_CASE("Potts heat bath: sorted neighbours give what counting gives", "[potts]") {
+TEST_CASE("Potts heat bath: sorted neighbours give the same states as counting", "[potts]") {
   std::mt19937_64 random(11);
   for (const std::uint32_t q : {2u, 3u, 4u, 7u, 255u}) {
-    // At 40 the weight of a state without neighbours rounds to zero.
+    // At beta = 40 the weight of a state without neighbours rounds to zero.
     for (const double beta : {0.01, 0.7, 2.0, 40.0}) {
       compare<2>(random, q, beta);
       compare<4>(random, q, beta);
@@ -78,7 +78,7 @@ TEST_CASE("Potts heat bath: sorted neighbours give what counting gives", "[potts
   }
 }
 
-TEST_CASE("Potts Metropolis: the proposal is taken unless it loses neighbours", "[potts]") {
+TEST_CASE("Potts Metropolis: a proposal that loses no equal neighbours is accepted", "[potts]") {
   const std::array<Threshold, 4> flip{kCertain, 3000, 200, 10};
   CHECK(metropolis_state(flip.data(), 1, 2, 0, 2, 0xffffffffu) == 0);
   CHECK(metropolis_state(flip.data(), 1, 0, 0, 3, 0xffffffffu) == 0);
@@ -97,7 +97,7 @@ TEST_CASE("equal bytes of two words", "[potts]") {
     for (unsigned k = 0; k < 4; ++k) {
       const std::uint32_t byte = 0xffu << 8 * k;
       if ((random() & 1u) != 0) b = (b & ~byte) | (a & byte);
-      // Bytes that differ in their upper bit or their lowest bit alone.
+      // Bytes that differ only in their highest or lowest bit.
       if (random() % 8 == 0) b = (b & ~byte) | ((a ^ (0x80u << 8 * k)) & byte);
       if (random() % 8 == 0) b = (b & ~byte) | ((a ^ (0x01u << 8 * k)) & byte);
       if ((a & byte) == (b & byte)) expected |= 1u << k;

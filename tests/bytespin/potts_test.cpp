@@ -1,6 +1,6 @@
 // Potts updates against exact enumeration of a graph of 8 sites with a hub, chords and an isolated
-// site. Errors come from 64 independent replicas; 24 checks at |z| < 4.5 fail by chance with
-// probability below 1e-3 (Student, 63 degrees of freedom).
+// site. Errors come from 64 independent replicas. 24 checks at |z| < 4.5 fail by chance with a
+// probability below 1e-3 (Student's t, 63 degrees of freedom).
 #include <cmath>
 #include <vector>
 

@@ -1,6 +1,6 @@
-// The engine against a naive reference that reads the same addressed draws one by one, over an
-// explicit bond list: same spins after every step, same sums. Shares rules.hpp and model/, no
-// geometry and no algorithm.
+// The engine against a naive reference that reads the same addressed draws one by one and works on
+// an explicit bond list: same spins after every step, same sums. The reference shares rules.hpp and
+// model/ with the engine, but no geometry and no algorithm.
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -23,7 +23,7 @@ struct Link {
   Bond bond;
 };
 
-// Bonds as the lattice's definition says (x fastest, bond = site * d + direction), then rewired.
+// Bonds by the definition of the lattice (x fastest, bond = site * d + direction), then rewired.
 std::vector<RewiredBond> bond_list(const Graph& g) {
   std::map<Bond, RewiredBond> bonds;
   const Lattice& l = g.lattice();
@@ -85,10 +85,10 @@ class Reference {
     }
   }
 
-  // Decomposes the whole lattice; clusters that hold the seed of a tile take another state with the
-  // flip probability.
+  // Decomposes the whole lattice. Clusters that contain the seed of a tile get another state with
+  // the flip probability.
   void few_cluster(const DrawKey& key, double beta) {
-    std::vector<std::uint64_t> tile_sites(graph_.sites(), 0);  // of the tiles a site is the seed of
+    std::vector<std::uint64_t> tile_sites(graph_.sites(), 0);  // [sites], tile size at its seed
     const auto coordinates = [&](Site site) {
       std::vector<std::uint32_t> x;
       for (int k = 0; k < graph_.lattice().dim; ++k) {
@@ -164,7 +164,8 @@ class Reference {
     return wolff_state(words, old, spec_.model.q);
   }
 
-  // Breadth first; sites are started in ascending order, so `first` is the smallest of its cluster.
+  // Breadth first. Searches start in ascending order of sites, so `first` is the smallest site of
+  // its cluster.
   std::vector<Site> component(const DrawKey& key, double beta, const std::vector<std::uint8_t>& s,
                               Site first, std::vector<std::uint8_t>& seen) const {
     const BondSlots slots = BondSlots::make(graph_.lattice());
@@ -199,7 +200,7 @@ Graph imported_graph() {
   return Graph(13, bonds, {0, 1, 0, 1, 0, 2, 1, 0, 3, 0, 0, 0, 0}, 4, "test");
 }
 
-// Sums over one system as the naive way counts them.
+// Sums over one system, counted naively.
 std::pair<std::int64_t, std::int64_t> sums(const Reference& reference, const EngineSpec& spec) {
   const bool potts = spec.model.is_potts();
   std::map<int, std::int64_t> count;
@@ -256,7 +257,7 @@ void compare(const Graph& graph, const EngineSpec& spec) {
 const std::vector<ClusterUpdate> kReferenceClusters{
     ClusterUpdate::wolff, ClusterUpdate::swendsen_wang, ClusterUpdate::few_cluster};
 
-// Tiles of 1 to 7 sites, and one that is all; as the seed has it.
+// Tile edges from 1 to 7, or one tile for the whole lattice, depending on the seed.
 void set_tiles(EngineSpec& spec) {
   spec.few_cluster.tile = spec.seed % 8 == 0 ? 1000 : static_cast<std::uint32_t>(spec.seed % 8);
   spec.few_cluster.flip = 0.1 * static_cast<double>(1 + spec.seed % 9);

@@ -1,4 +1,5 @@
-// The draw addresses of the bytespin engine: distinct, and the block forms equal the single draws.
+// The addresses of the random draws of the bytespin engine are distinct, and draws of whole blocks
+// equal single draws.
 #include <set>
 #include <vector>
 
@@ -24,7 +25,7 @@ TEST_CASE("bonds have distinct slots") {
        std::vector<std::vector<std::uint32_t>>{{10}, {6, 4}, {64, 6}, {4, 6, 10}, {4, 4, 4, 6}}) {
     const Lattice lattice = Lattice::make(extents);
     const BondSlots slots = BondSlots::make(lattice);
-    const std::uint64_t bonds = lattice.bonds() + 50;  // some beyond the lattice
+    const std::uint64_t bonds = lattice.bonds() + 50;  // and added bonds
     std::set<std::uint64_t> seen;
     for (Bond bond = 0; bond < bonds; ++bond) seen.insert(slots.slot(bond));
     CHECK(seen.size() == bonds);
@@ -70,7 +71,7 @@ TEST_CASE("draws of whole blocks equal single draws") {
   }
 }
 
-TEST_CASE("bond draws with shared products are the addressed draws") {
+TEST_CASE("bond draws with shared products equal the addressed draws") {
   std::uint32_t slot = 0;
   for (const DrawKey& key : {DrawKey{0, 0, 0}, DrawKey{0x123456789abcdef0ull, 0xabcdef, 77},
                              DrawKey{~0ull, 1, 0xffffffffu}}) {

@@ -1,5 +1,5 @@
-// The bytespin engine over ranks that have a CUDA device, all of them one: spins, sums and
-// checkpoints of one process on the CPU; states that go from CUDA to CPU and back; errors.
+// The bytespin engine over ranks that share one CUDA device: same spins, sums and checkpoints as
+// one process on the CPU, states that move from CUDA to CPU and back, errors.
 #include <string>
 
 #include "src/bytespin/methods.hpp"
@@ -41,7 +41,7 @@ void check_ranks(const std::vector<LatticeCase>& lattices, const std::vector<Sch
         for (const auto extent : lattice.extents) name.append(std::to_string(extent)).append(" ");
         INFO(name << to_string(lattice.rule) << " " << lattice.p << ", q = " << spec.model.q << ", "
                   << to_string(spec.local) << ", " << ranks << " ranks");
-        // The routes in turn: what they do does not depend on the case.
+        // Routes alternate, since their effect does not depend on the case.
         const auto route = kRoutes[++turn % 3];
         with_ranks(
             ranks, graph, spec, on(0),
@@ -60,18 +60,18 @@ void check_ranks(const std::vector<LatticeCase>& lattices, const std::vector<Sch
 
 }  // namespace
 
-TEST_CASE("bytespin over ranks on CUDA: sweeps of one process on the CPU", "[gpu]") {
+TEST_CASE("bytespin over ranks on CUDA: same sweeps as one process on the CPU", "[gpu]") {
   check_ranks(lattice_cases({{36, 22}, {130, 8}, {64, 70}, {6, 4, 8}, {4, 6, 4, 8}}), {{2, 0}},
               {1, 2, 3, 7}, 2);
 }
 
-// Last rows of tiles that are full, and that are not; more rows than ranks, and as many.
-TEST_CASE("bytespin over ranks on CUDA: Swendsen-Wang updates of one process on the CPU", "[gpu]") {
+// The last row of tiles is full or not; there are more rows than ranks or as many.
+TEST_CASE("bytespin over ranks on CUDA: same Swendsen-Wang as one process on the CPU", "[gpu]") {
   check_ranks(lattice_cases({{64, 96}, {192, 70}, {64, 10, 12}, {64, 4, 6, 6}}),
               {{1, 2}, {0, 1}, {0, 19}}, {1, 2, 3}, 2);
 }
 
-TEST_CASE("bytespin over ranks on CUDA: kalentev in two stages finds the clusters of fast",
+TEST_CASE("bytespin over ranks on CUDA: kalentev in two stages gives the clusters of fast",
           "[gpu]") {
   int turn = 0;
   for (const LatticeCase& lattice :
@@ -103,7 +103,7 @@ TEST_CASE("bytespin over ranks on CUDA: a large lattice", "[gpu]") {
   check_ranks({plain, rewired}, {{1, 1}, {0, 20}}, {2, 5}, 1);
 }
 
-TEST_CASE("bytespin over ranks on CUDA: states go to other ranks and devices", "[gpu]") {
+TEST_CASE("bytespin over ranks on CUDA: states move to other ranks and devices", "[gpu]") {
   const Graph graph = build_graph({{64, 100}, 0.1, Rule::rewire, 5});
   const EngineSpec spec = shared_specs()[3];
   const auto one = make_bytespin_engine(graph, spec, on(-1));
@@ -112,7 +112,7 @@ TEST_CASE("bytespin over ranks on CUDA: states go to other ranks and devices", "
   EngineState state = make_bytespin_engine(graph, spec, on(-1))->save();
   for (const auto& [ranks, device] : {std::pair{3, 0}, {2, -1}, {2, 0}}) {
     with_ranks(ranks, graph, spec, on(device), [&](Engine& engine) {
-      engine.advance({1, 1}, 5);  // must leave nothing behind
+      engine.advance({1, 1}, 5);  // discarded by restore()
       engine.restore(state);
       engine.advance({1, 1}, 2);
       state = engine.save();
@@ -129,7 +129,7 @@ TEST_CASE("bytespin over ranks on CUDA: a tiny case for the sanitizer", "[gpu][t
               {3}, 1);
 }
 
-TEST_CASE("bytespin over ranks on CUDA: what cannot be is one line", "[gpu]") {
+TEST_CASE("bytespin over ranks on CUDA: errors of unsupported settings", "[gpu]") {
   const EngineSpec spec = shared_specs()[0];
   const auto advance = [](Engine& engine) { engine.advance({1, 1}, 1); };
   expect(ExitCode::usage, "a first extent that is a multiple of 64", [&] {

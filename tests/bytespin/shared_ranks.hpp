@@ -1,4 +1,4 @@
-// A bytespin engine that ranks share, the ranks being threads of the test.
+// A bytespin engine over ranks that are threads of the test.
 #pragma once
 
 #include <functional>
@@ -8,7 +8,7 @@
 
 namespace rewise::oracle {
 
-// Calls f with the engine on rank 0, which is this thread, the others following; each with
+// Calls f with the engine on rank 0, which is this thread; the other ranks follow it. All use
 // `options`.
 inline void with_ranks(int ranks, const Graph& graph, const EngineSpec& spec,
                        const EngineOptions& options, const std::function<void(Engine&)>& f,
@@ -24,7 +24,7 @@ inline void with_ranks(int ranks, const Graph& graph, const EngineSpec& spec,
   });
 }
 
-// Ising and Potts by Metropolis and Glauber (of Potts: heat bath), with Swendsen-Wang updates.
+// Ising and Potts with Metropolis and Glauber (Potts: heat bath) and Swendsen-Wang updates.
 inline std::vector<EngineSpec> shared_specs() {
   std::vector<EngineSpec> specs;
   for (const auto local : {LocalUpdate::metropolis, LocalUpdate::glauber}) {

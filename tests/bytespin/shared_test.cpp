@@ -1,5 +1,5 @@
-// The bytespin engine over 1, 2, 3, 4 and 7 ranks: spins and measured integers of one process, on
-// regular and rewired lattices; states that go from any number of ranks to any other; errors.
+// The bytespin engine over 1, 2, 3, 4 and 7 ranks: same spins and measured integers as one process,
+// on regular and rewired lattices; states that move from any number of ranks to any other; errors.
 #include <string>
 
 #include "src/base/error.hpp"
@@ -18,14 +18,14 @@ const std::vector<Schedule> kSchedules{{2, 0}, {1, 2}};
 
 }  // namespace
 
-TEST_CASE("bytespin over ranks: the trajectory and the sums of one process") {
+TEST_CASE("bytespin over ranks: same trajectory and sums as one process") {
   int cases = 0, turn = 0;
   for (const LatticeCase& lattice :
        lattice_cases({{8, 10}, {36, 22}, {130, 8}, {4, 4}, {6, 4, 8}, {4, 6, 4, 8}})) {
     const Graph graph = build_graph({lattice.extents, lattice.p, lattice.rule, 11});
     ++turn;
     for (const EngineSpec& spec : shared_specs()) {
-      // Metropolis and Glauber in turn.
+      // Metropolis and Glauber alternate.
       if (spec.local != (turn % 2 == 0 ? LocalUpdate::metropolis : LocalUpdate::glauber)) continue;
       const auto one = make_bytespin_engine(graph, spec, with_threads(1));
       std::vector<Seen> expected{look(*one)};
@@ -51,7 +51,7 @@ TEST_CASE("bytespin over ranks: the trajectory and the sums of one process") {
   CHECK(cases > 400);
 }
 
-TEST_CASE("bytespin over ranks: each keeps some of the bonds of a tall lattice") {
+TEST_CASE("bytespin over ranks: a tall lattice, each rank holds only some of the bonds") {
   int turn = 0;
   for (const Rule rule : {Rule::rewire, Rule::swap, Rule::add}) {
     const Graph graph = build_graph({{4, 600}, 0.2, rule, 3});
@@ -69,7 +69,7 @@ TEST_CASE("bytespin over ranks: each keeps some of the bonds of a tall lattice")
   }
 }
 
-TEST_CASE("bytespin over ranks: states go from any number of ranks to any other") {
+TEST_CASE("bytespin over ranks: states move from any number of ranks to any other") {
   const Graph graph = build_graph({{36, 22}, 0.1, Rule::rewire, 5});
   const EngineSpec spec = shared_specs()[3];
   const auto one = make_bytespin_engine(graph, spec, with_threads(1));
@@ -78,7 +78,7 @@ TEST_CASE("bytespin over ranks: states go from any number of ranks to any other"
   EngineState state = make_bytespin_engine(graph, spec, with_threads(1))->save();
   for (const int ranks : {3, 2, 7}) {
     with_ranks(ranks, graph, spec, with_threads(1), [&](Engine& engine) {
-      engine.advance({1, 1}, 5);  // must leave nothing behind
+      engine.advance({1, 1}, 5);  // discarded by restore()
       engine.restore(state);
       engine.advance({1, 1}, 2);
       state = engine.save();
@@ -90,7 +90,7 @@ TEST_CASE("bytespin over ranks: states go from any number of ranks to any other"
   check_seen(look(*last), expected);
 }
 
-TEST_CASE("bytespin over ranks: kalentev in two stages finds the clusters of fast") {
+TEST_CASE("bytespin over ranks: kalentev in two stages gives the clusters of fast") {
   int cases = 0, turn = 0;
   for (const LatticeCase& lattice :
        lattice_cases({{36, 22}, {130, 8}, {64, 10}, {6, 4, 8}, {4, 6, 4, 8}})) {
@@ -107,7 +107,7 @@ TEST_CASE("bytespin over ranks: kalentev in two stages finds the clusters of fas
       with_ranks(ranks, graph, spec, options, [&](Engine& engine) {
         engine.advance({0, 5}, 1);
         check_seen(look(engine), expected);
-        // The last pass of each update and system changes nothing.
+        // At least one pass per update and system: the last pass changes nothing.
         CHECK(engine.work().label_passes >= 5 * spec.betas.size() * spec.replicas);
       });
       ++cases;
@@ -116,7 +116,7 @@ TEST_CASE("bytespin over ranks: kalentev in two stages finds the clusters of fas
   CHECK(cases == 200);
 }
 
-TEST_CASE("bytespin over ranks: a state from within a sweep is gone on with") {
+TEST_CASE("bytespin over ranks: continues from a state within a sweep") {
   const Graph graph = build_graph({{64, 64}, 0.1, Rule::rewire, 5});
   const EngineSpec spec = shared_specs()[0];
   const auto one = make_bytespin_engine(graph, spec, with_threads(1));
@@ -134,7 +134,7 @@ TEST_CASE("bytespin over ranks: a state from within a sweep is gone on with") {
   });
 }
 
-TEST_CASE("bytespin over ranks: what cannot be is one line") {
+TEST_CASE("bytespin over ranks: errors of unsupported settings") {
   const EngineSpec spec = shared_specs()[0];
   const auto nothing = [](Engine&) {};
   const Graph graph = build_graph({{8, 6}, 0, Rule::rewire, 1});

@@ -1,4 +1,4 @@
-// The Wolff methods of the CPU flip the same clusters, and the words for them.
+// The Wolff methods of the CPU flip the same clusters. Also tests the names of the methods.
 #include <string>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// DeviceBuffer: what goes in comes out, ranges are checked, ownership moves.
+// DeviceBuffer: round trips of data, checks of ranges, moves.
 #include "src/cuda/device_buffer.hpp"
 
 #include <numeric>
@@ -29,7 +29,7 @@ ExitCode code_of(Call call) {
 
 }  // namespace
 
-TEST_CASE("a device buffer gives back what it was given") {
+TEST_CASE("a device buffer returns the data it was given") {
   const CudaStream stream;
   for (const std::size_t size : {0u, 1u, 1000u, 1000003u}) {
     const auto host = counting(size);
@@ -79,7 +79,7 @@ TEST_CASE("a device buffer moves") {
   CHECK(first.to_host(stream.get()) == host);
 }
 
-TEST_CASE("memory of the device's pool is used like any, and used again") {
+TEST_CASE("memory from the device pool is used like any other and reused") {
   const CudaStream stream;
   const auto host = counting(1 << 20);
   const std::size_t before = free_device_memory();
@@ -99,7 +99,7 @@ TEST_CASE("memory of the device's pool is used like any, and used again") {
   CHECK(small.data() != nullptr);
 }
 
-TEST_CASE("more memory than the device has is an error that names both sizes") {
+TEST_CASE("allocating more memory than the device has is an error that names the size") {
   try {
     const DeviceBuffer<char> buffer(std::size_t{1} << 50);
     FAIL("a petabyte was allocated");
@@ -108,7 +108,7 @@ TEST_CASE("more memory than the device has is an error that names both sizes") {
     const std::string text = error.what();
     CHECK(text.find("1125899906842624 bytes wanted") != std::string::npos);
   }
-  // The failure is not remembered: the next call succeeds.
+  // The error is cleared: the next call succeeds.
   const DeviceBuffer<char> small(1);
   CHECK(small.data() != nullptr);
 }

@@ -1,4 +1,4 @@
-// What the tests run on the device; compiled by nvcc, called from tests that g++ compiles.
+// Device code of the tests: compiled by nvcc, called from tests that g++ compiles.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -20,7 +20,8 @@ struct Address {
   std::uint32_t who, call, step;
 };
 
-// out[i] = philox4x32(in[i]), with rewise's rounds and with Random123's customary ten.
+// out[i] = philox4x32(in[i]), with the 7 rounds of rewise and with the usual 10 rounds of
+// Random123.
 void queue_philox7(cuda::std::span<const PhiloxInput> in, cuda::std::span<Words4> out,
                    cudaStream_t stream);
 void queue_philox10(cuda::std::span<const PhiloxInput> in, cuda::std::span<Words4> out,
@@ -31,7 +32,7 @@ void queue_random_words(cuda::std::span<const Address> in, cuda::std::span<Words
 // out[i] = uniform_below(in[i], below).
 void queue_uniform_below(cuda::std::span<const std::uint64_t> in, std::uint32_t below,
                          cuda::std::span<std::uint32_t> out, cudaStream_t stream);
-// out[i] = i + start, launched with the given shape.
+// out[i] = i + start, with the given launch shape.
 void queue_count_up(std::uint32_t start, cuda::std::span<std::uint32_t> out,
                     const LaunchShape& shape, cudaStream_t stream);
 

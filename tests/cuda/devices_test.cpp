@@ -1,4 +1,4 @@
-// cuda_report() and cuda_devices() on whatever machine the test runs.
+// cuda_report() and cuda_devices(), on any machine with or without devices.
 #include "src/cuda/devices.hpp"
 
 #include "tests/support/catch.hpp"

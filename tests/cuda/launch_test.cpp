@@ -1,4 +1,5 @@
-// The launch helper: every item is reached whatever the shape, and errors name their place.
+// The launch helper: every item is reached with any launch shape, and errors name the place of the
+// launch.
 #include "src/cuda/launch.hpp"
 
 #include <numeric>
@@ -34,7 +35,7 @@ TEST_CASE("a grid-stride kernel reaches every item with any shape") {
   }
 }
 
-TEST_CASE("an impossible launch is an error that names its place") {
+TEST_CASE("an invalid launch is an error that names its place") {
   const CudaStream stream;
   DeviceBuffer<std::uint32_t> out(10);
   try {

@@ -1,5 +1,5 @@
-// Random numbers on the device equal those of the host, bit for bit: one trajectory everywhere
-// rests on this. Known answers: Random123's kat_vectors.
+// Random numbers on the device equal those of the host, bit for bit. Equal trajectories on all
+// devices depend on this. Known answers: kat_vectors of Random123.
 #include "src/random/philox.hpp"
 
 #include <vector>
@@ -19,7 +19,7 @@ bool equal(const Words4& x, const Words4& y) {
   return x.w[0] == y.w[0] && x.w[1] == y.w[1] && x.w[2] == y.w[2] && x.w[3] == y.w[3];
 }
 
-// Runs queue(in, out, stream) over all of `in`.
+// Runs queue(in, out, stream) on all of `in` and returns `out`.
 template <class Out, class In, class Queue>
 std::vector<Out> on_device(const std::vector<In>& in, Queue queue) {
   const CudaStream stream;
@@ -29,7 +29,7 @@ std::vector<Out> on_device(const std::vector<In>& in, Queue queue) {
   return output.to_host(stream.get());
 }
 
-// Inputs all over the range, from the host's own generator.
+// Inputs over the whole range, from a generator of the standard library.
 std::vector<std::uint64_t> scattered(std::size_t count) {
   std::vector<std::uint64_t> numbers(count);
   for (std::size_t i = 0; i < count; ++i) {
@@ -60,7 +60,7 @@ TEST_CASE("Philox known answers hold on the device") {
   }
 }
 
-TEST_CASE("random words at 100000 addresses are the host's") {
+TEST_CASE("random words at 100000 addresses equal those of the host") {
   std::vector<Address> in;
   for (const std::uint64_t x : scattered(100000)) {
     in.push_back({x, x >> 24, static_cast<std::uint32_t>(x >> 40),
@@ -76,7 +76,7 @@ TEST_CASE("random words at 100000 addresses are the host's") {
   CHECK(differing == 0);
 }
 
-TEST_CASE("uniform integers are the host's") {
+TEST_CASE("uniform integers equal those of the host") {
   const auto in = scattered(50000);
   for (const std::uint32_t below : {1u, 2u, 6u, 1000003u, 0xffffffffu}) {
     const auto device =

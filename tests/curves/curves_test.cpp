@@ -1,4 +1,4 @@
-// `decorrelate`, `equilibrate` and `clusters` as a user meets them, at tiny scale.
+// The commands `decorrelate`, `equilibrate` and `clusters`, run as a user does, on tiny lattices.
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -31,7 +31,7 @@ json row(const json& set, const std::string& schedule) {
 
 }  // namespace
 
-TEST_CASE("steps through a cycle make the moves that whole cycles make") {
+TEST_CASE("single steps through a cycle make the same moves as whole cycles") {
   using namespace rewise;
   CurveSpec spec;
   spec.extents = {8, 6};
@@ -48,7 +48,7 @@ TEST_CASE("steps through a cycle make the moves that whole cycles make") {
   CHECK(stepped->trajectory_hash() == whole->trajectory_hash());
 }
 
-TEST_CASE("grids of steps: ascending, within the number of points, to the last step") {
+TEST_CASE("grids of steps: ascending, at most the given number of points, up to the last step") {
   using rewise::step_grid;
   CHECK(step_grid(5, 10, false) == std::vector<std::uint64_t>{1, 2, 3, 4, 5});
   CHECK(step_grid(100, 4, true) == std::vector<std::uint64_t>{25, 50, 75, 100});
@@ -99,7 +99,7 @@ TEST_CASE("decorrelate: correlations fall from near 1, taus are positive, files 
   CHECK(lines(place.read("d/correlation.csv")) == 1 + 3 * curves[0]["columns"]["steps"].size());
 }
 
-TEST_CASE("decorrelate: of a tau that the series is too short for a lower bound is told") {
+TEST_CASE("decorrelate: a lower bound of tau if the series is too short") {
   const Workplace place;
   const json set =
       parsed(place.run("decorrelate --size 64 --temperature 2.269185314213022 --schedule 1:0,0:1 "
@@ -115,7 +115,7 @@ TEST_CASE("decorrelate: of a tau that the series is too short for a lower bound 
   CHECK(!clusters.contains("tau_m2_above_steps"));
 }
 
-TEST_CASE("tables for people fit into 100 columns, and bounds stand in place of what is unknown") {
+TEST_CASE("printed tables have at most 100 columns, and show bounds for unknown values") {
   const Workplace place;
   for (const std::string line :
        {"decorrelate --size 64 --temperature 2.269185314213022,2.5 --schedule "
@@ -134,12 +134,12 @@ TEST_CASE("tables for people fit into 100 columns, and bounds stand in place of 
          {"sweep, us", "cycle, us", "|correlation|", "after steps", "1/30, us", "|m|, us"}) {
       CHECK(output.out.find(words) != std::string::npos);
     }
-    CHECK(output.out.find("> ") != std::string::npos);  // tau of m^2 at Tc by sweeps alone
+    CHECK(output.out.find("> ") != std::string::npos);  // bound of tau of m^2 at Tc, sweeps only
     CHECK(output.out.find("tau_m2_above") == std::string::npos);
   }
 }
 
-TEST_CASE("times: a repeat that other work lengthened is in the range, not in the value") {
+TEST_CASE("times: a repeat slowed down by other processes widens the range, not the value") {
   using namespace rewise;
   const Timing timing = timing_of({1.0, 1.1, 90.0, 0.9, 1.0});
   CHECK(timing.median.value == 1.0);
@@ -167,7 +167,7 @@ TEST_CASE("equilibrate: hot and cold starts meet at the exact energy of a small 
   for (const auto& curve : curves) {
     const auto& columns = curve["columns"];
     CHECK(columns["energy_hot"].front() > columns["energy_cold"].front());
-    // Kaufman's exact energy; within 4.5 errors (false alarm 1e-5 for each of 6).
+    // Kaufman's exact energy, within 4.5 errors (false alarms: 1e-5 for each of 6).
     for (const char* name : {"energy_hot", "energy_cold"}) {
       const double value = columns[name].back(),
                    error = columns[std::string(name) + "_error"].back();
@@ -175,7 +175,7 @@ TEST_CASE("equilibrate: hot and cold starts meet at the exact energy of a small 
     }
   }
   for (const std::string name : {"seconds_hot", "seconds_cold", "step_seconds_hot"}) {
-    int spread = 0;  // of three timings, which a clock may tell as equal
+    int spread = 0;  // number of points whose three timings differ, as a clock may be coarse
     const auto& columns = curves[0]["columns"];
     for (std::size_t i = 0; i < columns[name].size(); ++i) {
       CHECK(columns[name + "_error"][i] >= 0);
@@ -201,7 +201,7 @@ TEST_CASE("equilibrate: hot and cold starts meet at the exact energy of a small 
         row(set, "1:0").at("equilibrium_steps").at("value"));
 }
 
-TEST_CASE("clusters: the mean cluster over N is <m^2>, and the densities add up to one") {
+TEST_CASE("clusters: the mean cluster size over N is <m^2>, and the densities add up to one") {
   const Workplace place;
   const json set = parsed(
       place.run("clusters --size 16 --temperature 2.269185314213022 --schedule 1:1 --measure 400 "
@@ -221,7 +221,7 @@ TEST_CASE("clusters: the mean cluster over N is <m^2>, and the densities add up 
   CHECK(place.run("clusters --size 8 --temperature 2 --schedule 1:2 --device cpu").status == 64);
 }
 
-TEST_CASE("curves: wrong input is one line and status 64") {
+TEST_CASE("curves: invalid input gives one line of error and status 64") {
   const Workplace place;
   for (const char* arguments : {"decorrelate --temperature 2", "decorrelate --size 8",
                                 "equilibrate --size 8 --temperature 2 "

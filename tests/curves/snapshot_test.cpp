@@ -1,4 +1,4 @@
-// Correlations of all replicas at once against those of one replica after the other.
+// Correlations computed for all replicas together, against those computed replica by replica.
 #include "src/curves/snapshot.hpp"
 #include "graphs/graph.hpp"
 #include "src/curves/curve_spec.hpp"
@@ -42,12 +42,11 @@ void compare(const CurveSpec& spec, double temperature, Start start) {
 
 }  // namespace
 
-TEST_CASE(
-    "snapshots: correlations of a word's replicas are those of each, on any number of sites") {
+TEST_CASE("snapshots: correlations of the replicas of a word equal those of single replicas") {
   CurveSpec spec;
   spec.replicas = 64;
   spec.p = 0.1;
-  // Below, beside and above the stretches that counters are emptied after (4080 words).
+  // Fewer, about as many and more words than fit into the counters before a flush (4080).
   for (const auto& extents :
        std::vector<std::vector<std::uint32_t>>{{4, 4}, {6, 10}, {64, 66}, {4, 6, 8}, {128, 64}}) {
     spec.extents = extents;
@@ -55,10 +54,10 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("snapshots: without variance equal spins count as 1, other engines go one by one") {
+TEST_CASE("snapshots: correlation 1 for equal spins without variance, and other engines") {
   CurveSpec spec;
   spec.extents = {8, 8};
-  compare(spec, 0.5, Start::cold);  // all spins equal, and stay so or nearly
+  compare(spec, 0.5, Start::cold);  // all spins remain equal, or nearly so
   spec.engine = EngineKind::bytespin;
   spec.replicas = 5;
   compare(spec, 2.5, Start::hot);

@@ -1,5 +1,6 @@
-// An error that all ranks have when shares are made is told by rank 0 alone, and the others go on
-// to the next order; one that rank 0 has by itself ends them all, as does a maker's.
+// Errors when ranks create their parts of a system. An error common to all ranks is reported by
+// rank 0 only, and the others continue with the next command. An error of rank 0 alone, or of the
+// function that creates the parts, ends all ranks.
 #include <atomic>
 #include <string>
 
@@ -42,7 +43,7 @@ ShareMaker maker(Transport& transport) {
 
 }  // namespace
 
-TEST_CASE("ranks: an error of all is told once, and they go on") {
+TEST_CASE("ranks: an error common to all is reported once, and all continue") {
   std::atomic<int> followed{0};
   run_ranks(3, [&](Transport& t) {
     if (t.rank() > 0) {
@@ -65,8 +66,8 @@ TEST_CASE("ranks: an error of all is told once, and they go on") {
   CHECK(followed == 2);
 }
 
-TEST_CASE("ranks: an error of rank 0 while shares are made leaves nobody waiting") {
-  // Their messages to each other come behind what each does by itself.
+TEST_CASE("ranks: an error of rank 0 while parts are created leaves no rank waiting") {
+  // Ranks exchange messages only after the local part of the creation.
   std::atomic<int> ended{0};
   try {
     run_ranks(3, [&](Transport& t) {
@@ -85,7 +86,7 @@ TEST_CASE("ranks: an error of rank 0 while shares are made leaves nobody waiting
   CHECK(ended == 2);
 }
 
-TEST_CASE("ranks: a crew that is not complete leaves nobody waiting") {
+TEST_CASE("ranks: an error in the setup of one rank leaves no rank waiting") {
   const auto maker_of = [](Transport& t) {
     if (t.rank() == 2) throw Error(ExitCode::device, "no third");
     return maker(t);

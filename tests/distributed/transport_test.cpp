@@ -1,5 +1,5 @@
-// Messages between ranks that are threads: what arrives is what was sent, in order, for any number
-// of ranks; an error of one reaches all.
+// Messages between ranks that are threads arrive complete and in order, for any number of ranks. An
+// error of one rank reaches all.
 #include <atomic>
 #include <numeric>
 #include <string>
@@ -72,7 +72,7 @@ TEST_CASE("ranks: broadcast, sum, gather and barrier") {
   }
 }
 
-TEST_CASE("ranks: an error of one ends the others, which wait for it") {
+TEST_CASE("ranks: an error of one rank ends the ranks that wait for it") {
   for (const int size : {2, 5}) {
     try {
       run_ranks(size, [&](Transport& t) {
@@ -81,7 +81,7 @@ TEST_CASE("ranks: an error of one ends the others, which wait for it") {
           t.barrier();
         } catch (const Error&) {
           t.post_send(size - 1, kFirstTag, pattern(3, 0));
-          t.wait();  // for nothing that came before
+          t.wait();  // for the new message only
           throw;
         }
       });

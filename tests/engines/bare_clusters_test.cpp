@@ -1,7 +1,8 @@
-// Sums over clusters with weights (sum n w, sum w^2) of bare lattices, against enumeration of the
-// states: <M D> and <D^2> with D = sum w s. Errors from 384 independent replicas; 48 checks, each
-// |z| < 4: a right engine fails in 2 of 1000 choices of seeds (they are fixed). Likewise sums over
-// pairs of clusters of two replicas, against sums of <s_i s_j>^2.
+// Cluster sums with weights (sum n w, sum w^2) of bare lattices (lattices without their shortcuts)
+// against enumeration of the states: <M D> and <D^2> with D = sum w s. Sums over pairs of clusters
+// of two replicas are compared with sums of <s_i s_j>^2. Errors come from 384 independent replicas.
+// 48 checks with |z| < 4: a correct engine fails for 2 of 1000 choices of the seeds, which are
+// fixed.
 #include <array>
 #include <cmath>
 
@@ -21,7 +22,7 @@ struct Case {
   std::vector<double> weight;  // [sites]
 };
 
-// The bonds and weights from the whole rewired graph.
+// Bare lattice and weights, derived from the complete rewired graph.
 Case bare_case(const std::vector<std::uint32_t>& extents, double p, std::uint64_t seed) {
   GraphSpec spec{extents, p, Rule::rewire, seed};
   const EdgeList whole = edges_of(build_graph(spec));
@@ -61,7 +62,7 @@ std::array<double, 3> enumerate(const Case& on, double beta) {
   return sums;
 }
 
-// Sums over sites i, j of <s_i s_j>^2, of it times the weight of j, and of both.
+// Sums over sites i, j of <s_i s_j>^2, of <s_i s_j>^2 w_j and of <s_i s_j>^2 w_i w_j.
 std::array<double, 3> enumerate_squares(const Case& on, double beta) {
   const std::uint32_t n = on.list.sites;
   std::vector<double> pair(n * n, 0.0);
@@ -153,7 +154,7 @@ TEST_CASE("cluster sums with weights equal enumeration on bare lattices") {
   }
 }
 
-TEST_CASE("cluster sums with weights: any thread count, stopped and resumed, the same bits") {
+TEST_CASE("cluster sums with weights do not depend on threads, stops and restarts") {
   for (const auto& [extents, p] : std::vector<std::pair<std::vector<std::uint32_t>, double>>{
            {{36, 34}, 0.1}, {{500}, 0.3}, {{10, 6, 8}, 1.0}, {{64, 40}, 0.01}}) {
     GraphSpec of{extents, p, Rule::rewire, 6};
@@ -168,7 +169,7 @@ TEST_CASE("cluster sums with weights: any thread count, stopped and resumed, the
   }
 }
 
-TEST_CASE("without weights there are no sums with weights") {
+TEST_CASE("graphs without weights give no sums with weights") {
   GraphSpec of{{8, 8}, 0.2, Rule::add, 6};
   of.bare = true;
   const Graph bare = build_graph(of), rewired = build_graph({{8, 8}, 0.2, Rule::rewire, 6});
@@ -213,5 +214,5 @@ TEST_CASE("steps before first_pair_step add nothing to sums over pairs of cluste
   later->measure(seen);
   CHECK(seen.pair_size == expected.pair_size);
   CHECK(seen.pair_size != first.pair_size);
-  CHECK(seen.cluster_size != expected.cluster_size);  // these are of all steps
+  CHECK(seen.cluster_size != expected.cluster_size);  // includes all steps
 }

@@ -1,7 +1,6 @@
 // The bitlattice engine against exact enumeration (enumeration_check.hpp), against Kaufman's torus,
-// and in three dimensions against the multispin engine. Every |z| < 4: 8.3e-5 by chance in
-// enumeration with 384 replicas; by Kaufman and in three dimensions 6.3e-5 to 2e-4, about 40
-// checks.
+// and in three dimensions against the multispin engine. Every |z| < 4. False alarms per check:
+// 8.3e-5 in enumeration with 384 replicas, 6.3e-5 to 2e-4 in the other tests (about 40 checks).
 #include "src/bitlattice/bitlattice.hpp"
 
 #include <fmt/format.h>
@@ -101,7 +100,7 @@ TEST_CASE("bitlattice engine: Metropolis and Glauber equal enumeration") {
   check_distribution(scores, 300);
 }
 
-TEST_CASE("bitlattice engine: a wrong temperature is found") {
+TEST_CASE("bitlattice engine: the comparison detects a wrong temperature") {
   const SmallGraph graph = small({6, 4}, {2.7});
   const IsingStates states(graph.list);
   const oracle::Update update{"Metropolis", LocalUpdate::metropolis, ClusterUpdate::wolff, {1, 0}};
@@ -140,9 +139,8 @@ TEST_CASE("bitlattice engine: three dimensions agree with the multispin engine")
   }
 }
 
-// Every question is answered with yes, and the first piece of a run is one sweep of one system.
-TEST_CASE(
-    "bitlattice engine: stopped between the sweeps of its systems and continued is uninterrupted") {
+// stop() always returns true. The smallest piece of a run is one sweep of one system.
+TEST_CASE("bitlattice engine: stopped after each sweep of each system equals uninterrupted") {
   EngineSpec spec;
   spec.betas = {1 / 2.1, 1 / 2.6};
   spec.replicas = 3;

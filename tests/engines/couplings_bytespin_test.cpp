@@ -1,5 +1,6 @@
-// The bytespin engine with couplings and fields: exact enumeration, the ferromagnet's own moves,
-// threads and restarts, the antiferromagnet as a ferromagnet that is turned over.
+// The bytespin engine with couplings and fields: exact enumeration, the moves of the plain
+// ferromagnet if all couplings are 1, threads and restarts, and the antiferromagnet as a
+// ferromagnet with one sublattice flipped.
 #include "src/bytespin/bytespin.hpp"
 #include "src/bytespin/couplings/coupled_engine.hpp"
 #include "src/bytespin/methods.hpp"
@@ -70,7 +71,7 @@ TEST_CASE("trajectories with replica exchange do not depend on threads, stops an
       engine->measure(seen);
       REQUIRE(seen.walker.size() == 12);
       CHECK(seen.exchange_attempts == std::vector<std::uint64_t>{15, 15, 15, 0});
-      for (std::uint32_t r = 0; r < 3; ++r) {  // every configuration is at one temperature
+      for (std::uint32_t r = 0; r < 3; ++r) {  // each configuration has exactly one temperature
         std::vector<std::uint64_t> walkers;
         for (std::uint32_t t = 0; t < 4; ++t) walkers.push_back(seen.walker[3 * t + r]);
         std::sort(walkers.begin(), walkers.end());
@@ -87,7 +88,7 @@ TEST_CASE("trajectories with replica exchange do not depend on threads, stops an
          [&] { make_bytespin_engine(*coupled_cases()[0].graph, spec, {}); });
 }
 
-TEST_CASE("couplings of 1 make the ferromagnet's own moves") {
+TEST_CASE("couplings of 1 make the moves of the plain ferromagnet") {
   for (const std::uint32_t q : {2u, 3u}) {
     for (const auto cluster : {ClusterUpdate::wolff, ClusterUpdate::swendsen_wang}) {
       for (const auto local : {LocalUpdate::metropolis, LocalUpdate::glauber}) {
@@ -136,7 +137,7 @@ TEST_CASE("bytespin trajectories with couplings do not depend on threads, stops 
   }
 }
 
-TEST_CASE("an antiferromagnet on a checkerboard is a ferromagnet with one sublattice turned over") {
+TEST_CASE("an antiferromagnet on a checkerboard is a ferromagnet with one sublattice flipped") {
   const Graph graph = build_graph({{8, 6}, 0.3, Rule::rewire, 4});
   for (const auto cluster : {ClusterUpdate::wolff, ClusterUpdate::swendsen_wang}) {
     EngineSpec spec;
@@ -163,7 +164,7 @@ TEST_CASE("an antiferromagnet on a checkerboard is a ferromagnet with one sublat
   }
 }
 
-TEST_CASE("couplings are what the model says") {
+TEST_CASE("distributions of couplings") {
   const Graph graph = build_graph({{64, 64}, 0.2, Rule::rewire, 5});
   const double bonds = static_cast<double>(graph.bonds());
   Model model;
@@ -188,7 +189,7 @@ TEST_CASE("couplings are what the model says") {
   CHECK(std::abs(sum) < 4 * std::sqrt(bonds));
   CHECK(std::abs(square - bonds) < 4 * std::sqrt(2 * bonds));
   CHECK(std::abs(fourth - 3 * bonds) < 4 * std::sqrt(96 * bonds));
-  // Other seeds, other couplings; shortcuts alone.
+  // Couplings depend on the seed. With `on_shortcuts` only shortcuts have other couplings than 1.
   model.interactions.seed = 1;
   CHECK(Couplings(model, graph).coupling(7) != gaussian.coupling(7));
   model.interactions = {};

@@ -1,5 +1,5 @@
-// Engines with couplings and fields against exact enumeration: e, |m|, m^2, m^4, and of pairs of
-// replicas q^2, q^4 and the link overlap. Errors, limits and distribution tests as in
+// Engines with couplings and fields against exact enumeration: e, |m|, m^2, m^4, and for pairs of
+// replicas q^2, q^4 and the link overlap. Errors, limits and distribution tests are those of
 // enumeration_check.hpp.
 //
 // The oracle sums over all 2^N states. The distribution of the overlap of two independent replicas
@@ -30,7 +30,7 @@ struct CoupledAverages {
   double q2 = 0, q4 = 0, link = 0;  // Ising
 };
 
-// J of all edges and h of all sites, as real numbers.
+// J of all edges and h of all sites, in floating point.
 struct Instance {
   EdgeList list;
   std::vector<double> coupling, field;
@@ -205,7 +205,7 @@ inline void compare_coupled(const CoupledCase& one, const Update& update, Engine
   }
 }
 
-// Graphs of 10 to 16 sites of both parities, with couplings of every kind and fields.
+// Bipartite and other graphs of 10 to 16 sites, with every kind of couplings and fields.
 inline std::vector<CoupledCase> coupled_cases() {
   std::vector<CoupledCase> cases;
   const auto built = [&](const GraphSpec& spec, const Interactions& interactions, bool mixes = true,
@@ -246,7 +246,7 @@ inline std::vector<CoupledCase> coupled_cases() {
   field.couplings = CouplingKind::ferromagnet;
   built({square, 0.3, Rule::rewire_any, 40}, field);
 
-  // Weights and fields of a file.
+  // Weights and fields as read from a graph file.
   Graph graph = imported_graph(hubs(8, 3, 1), "hubs");
   std::vector<std::int32_t> weights, fields;
   for (std::uint64_t k = 0; k < graph.bonds(); ++k) {

@@ -1,5 +1,5 @@
-// The bytespin engine with couplings and fields makes the same moves on CUDA as on the CPU, and
-// equals exact enumeration there.
+// The bytespin engine with couplings and fields on CUDA makes the same moves as on the CPU and
+// equals exact enumeration.
 #include "src/bytespin/bytespin.hpp"
 #include "tests/engines/couplings_check.hpp"
 #include "tests/support/same_moves.hpp"
@@ -58,7 +58,7 @@ TEST_CASE("couplings: CUDA makes the moves of the CPU, all updates", "[gpu]") {
         gpu->advance(update.schedule, 3);
         check_same(*cpu, *gpu);
       }
-      // Either goes on from the other's state.
+      // Each continues from the state of the other.
       cpu->restore(gpu->save());
       gpu->restore(cpu->save());
       cpu->advance(update.schedule, 2);

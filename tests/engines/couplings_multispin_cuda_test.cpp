@@ -1,5 +1,5 @@
-// The multispin engine with couplings 1 and -1 and replica exchange makes the same moves on CUDA as
-// on the CPU, alone and in a batch, and equals exact enumeration there.
+// The multispin engine with couplings 1 and -1 and replica exchange on CUDA makes the same moves as
+// on the CPU, alone and in a batch, and equals exact enumeration.
 #include "src/multispin/multispin.hpp"
 #include "tests/engines/couplings_check.hpp"
 #include "tests/support/same_moves.hpp"
@@ -60,7 +60,7 @@ TEST_CASE("multispin couplings: CUDA makes the moves of the CPU", "[gpu]") {
           gpu->advance(schedule, 3);
           check_same(*cpu, *gpu);
         }
-        // Either goes on from the other's state.
+        // Each continues from the state of the other.
         cpu->advance(schedule, 1);
         gpu->advance(schedule, 1);
         const EngineState state = cpu->save();
@@ -74,7 +74,7 @@ TEST_CASE("multispin couplings: CUDA makes the moves of the CPU", "[gpu]") {
   }
 }
 
-TEST_CASE("multispin couplings: graphs of a batch make the moves of each alone", "[gpu]") {
+TEST_CASE("multispin couplings: each graph of a batch makes the same moves as alone", "[gpu]") {
   for (const Rule rule : {Rule::rewire, Rule::rewire_any}) {
     for (const bool exchange : {false, true}) {
       std::vector<Graph> graphs;

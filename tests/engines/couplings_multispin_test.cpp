@@ -1,5 +1,6 @@
 // The multispin engine with couplings 1 and -1: exact enumeration, the slow reference bit by bit,
-// threads and restarts, replica exchange, the antiferromagnet as a ferromagnet that is turned over.
+// threads and restarts, replica exchange, and the antiferromagnet as a ferromagnet with one
+// sublattice flipped.
 #include <xxhash.h>
 
 #include <algorithm>
@@ -149,7 +150,7 @@ TEST_CASE("multispin trajectories with couplings do not depend on threads, stops
       REQUIRE(seen.walker.size() == 4 * 64);
       CHECK(seen.exchange_attempts == std::vector<std::uint64_t>{320, 320, 320, 0});
       CHECK(*std::min_element(seen.exchanges.begin(), seen.exchanges.begin() + 3) > 0);
-      for (std::uint32_t r = 0; r < 64; ++r) {  // every configuration is at one temperature
+      for (std::uint32_t r = 0; r < 64; ++r) {  // each configuration has exactly one temperature
         std::vector<std::uint64_t> walkers;
         for (std::uint32_t t = 0; t < 4; ++t) walkers.push_back(seen.walker[64 * t + r]);
         std::sort(walkers.begin(), walkers.end());
@@ -159,7 +160,7 @@ TEST_CASE("multispin trajectories with couplings do not depend on threads, stops
   }
 }
 
-TEST_CASE("multispin: an antiferromagnet on a checkerboard is a ferromagnet turned over") {
+TEST_CASE("multispin: a checkerboard antiferromagnet is a ferromagnet with a sublattice flipped") {
   for (const std::vector<std::uint32_t>& shape : {std::vector<std::uint32_t>{40, 36}, {8, 6, 10}}) {
     const Graph graph = build_graph({shape, 0.1, Rule::rewire, 4});
     EngineSpec spec;
@@ -168,7 +169,7 @@ TEST_CASE("multispin: an antiferromagnet on a checkerboard is a ferromagnet turn
     spec.model.interactions.couplings = CouplingKind::antiferromagnet;
     const auto antiferromagnet = make_multispin_engine(graph, spec, {});
     EngineState state = ferromagnet->save();
-    for (std::size_t k = 0; k < 2 * 4 * graph.sites(); ++k) {  // a word of 4 bytes per site
+    for (std::size_t k = 0; k < 2 * 4 * graph.sites(); ++k) {  // 4 bytes per site
       if (graph.colour(static_cast<Site>(k / 4 % graph.sites())) == 1) {
         state.bytes[k] = static_cast<std::uint8_t>(~state.bytes[k]);
       }

@@ -1,5 +1,5 @@
-// The bytespin engine against exact enumeration (enumeration_check.hpp), and proof that the
-// comparison notices a wrong temperature.
+// The bytespin engine against exact enumeration (enumeration_check.hpp), and a proof that the
+// comparison detects a wrong temperature.
 #include "src/bytespin/bytespin.hpp"
 #include "tests/engines/enumeration_check.hpp"
 
@@ -54,7 +54,7 @@ TEST_CASE("bytespin engine: Potts models of 2 to 7 states equal enumeration") {
   check_distribution(scores, 300);
 }
 
-TEST_CASE("the comparison notices a temperature that is 2% wrong") {
+TEST_CASE("the comparison detects a temperature that is 2% wrong") {
   const auto graphs = small_graphs();
   const auto updates = wolff_updates();
   for (const std::size_t u : {std::size_t{0}, std::size_t{2}}) {

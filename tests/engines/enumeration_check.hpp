@@ -1,12 +1,15 @@
 // Engines against exact enumeration: many small graphs, every update, three temperatures each.
 //
-// Each z = (engine - exact) / error, the error from 256 or more independent replicas (their time
-// averages; 255 degrees of freedom: the t distribution's variance is 1.008 and its chance beyond 4
-// is 8.3e-5). Every |z| must stay below 4. Of each run and temperature one quantity, taken in turn,
-// goes into the distribution tests: these values are independent of each other (each run has its
-// own seed), and as a whole they must be N(0, 1): Anderson-Darling p > 1e-4, mean and variance
-// within 4 of their own standard errors. With seeds drawn at random a right engine would fail in
-// about 1 of 15 (1500 checks, many of them correlated); the seeds are fixed.
+// z = (engine - exact) / error, with the error from the time averages of 256 or more independent
+// replicas. With 255 degrees of freedom, the t distribution has variance 1.008 and P(|z| > 4) is
+// 8.3e-5. Every |z| must be below 4.
+//
+// In addition, one quantity of each run and temperature (in rotation) enters the distribution
+// tests. These values are independent, since each run has its own seed. Together they must be
+// N(0, 1): Anderson-Darling p > 1e-4, mean and variance within 4 standard errors.
+//
+// With random seeds a correct engine would fail in about 1 of 15 cases (1500 checks, many of them
+// correlated). The seeds are fixed.
 #pragma once
 
 #include <string>
@@ -20,14 +23,14 @@
 
 namespace rewise::oracle {
 
-// Collects z-scores and what they belong to.
+// Collected z-scores.
 struct Scores {
   std::vector<double> independent;  // one per run and temperature
   double largest = 0;
   std::size_t checks = 0;
 };
 
-// How much work a run is.
+// Length of a run.
 struct Effort {
   std::uint32_t replicas;
   Lengths lengths;
@@ -39,11 +42,11 @@ struct Run {
   EngineMaker make;
   std::uint64_t seed;
   Effort effort;
-  std::uint32_t potts = 0;  // states; 0: Ising
+  std::uint32_t potts = 0;  // number of states, 0 = Ising
 };
 
-// Compares one run; each |z| < limit is a CHECK where `limit` is positive. `exact_at` shifts the
-// oracle's temperature by a factor, to see the comparison fail.
+// Compares one run. If `limit` is positive, |z| < limit is checked. `exact_at` is a factor on the
+// temperature of the oracle, for tests that the comparison can fail.
 template <class States>
 void compare(const Run& run, const States& states, double limit, double exact_at, Scores& scores) {
   EngineSpec spec;
@@ -73,7 +76,7 @@ void compare(const Run& run, const States& states, double limit, double exact_at
         {"U", jackknife(rows[t], binder_of).z(exact.binder)}};
     if (run.update.schedule.cluster > 0) {
       z.emplace_back("clusters", column(rows[t], kCluster).z(exact.cluster));
-      const bool one = run.update.schedule.cluster == 1;  // update per measurement
+      const bool one = run.update.schedule.cluster == 1;  // one cluster update per measurement
       if (spec.cluster == ClusterUpdate::swendsen_wang && (spec.model.q == 2 || one)) {
         z.emplace_back("m^4 by clusters",
                        column(rows[t], kClusterQuartic).z(exact.cluster_quartic));
@@ -103,7 +106,7 @@ inline void check_distribution(const Scores& scores, std::size_t least) {
   CHECK(std::abs(fit.variance_z) < 4);
 }
 
-// All small graphs: every pure update on each, mixes on every second one.
+// All small graphs: every pure update on each of them, mixed schedules on every second one.
 inline void compare_all(EngineMaker make, const std::vector<Update>& updates, std::uint64_t seed,
                         const Effort& effort, Scores& scores) {
   const auto graphs = small_graphs();

@@ -1,14 +1,14 @@
-// The multispin engine on CUDA against exact enumeration, far below a tenth of a standard
-// deviation: 20 rewired lattices of 6 x 4 sites at p = 0.05, below and above Tc, 10^6 measurements
-// each (32768 replicas, 31 each) with each of four updates; five of the lattices with
-// Swendsen-Wang.
+// The multispin engine on CUDA against exact enumeration, to much better than a tenth of a standard
+// deviation: 20 rewired lattices of 6 x 4 sites at p = 0.05, below and above Tc, with each of four
+// updates; five of the lattices also with Swendsen-Wang. Each run has 10^6 measurements (32768
+// replicas with 31 each).
 //
-// sigma is the thermal standard deviation of one measurement; a standard error here is some
-// sigma / 800 (asserted: below sigma / 200), so a deviation of sigma / 10 would stand out by 20
-// standard errors or more. The errors come from the replicas' time averages, which are independent.
-// Every |z| must stay below 4.5: for right moves one of the 510 checks exceeds that in 0.4% of all
-// choices of seeds (they are fixed); one quantity of each run and temperature goes into the
-// distribution tests of enumeration_check.hpp.
+// sigma is the thermal standard deviation of one measurement. A standard error is about sigma / 800
+// (asserted: below sigma / 200), so a deviation of sigma / 10 would be 20 standard errors or more.
+// Errors come from the time averages of the replicas, which are independent. Every |z| must be
+// below 4.5: with correct moves one of the 510 checks exceeds this for 0.4% of all choices of
+// seeds, which are fixed. One quantity of each run and temperature enters the distribution tests of
+// enumeration_check.hpp.
 #include <cmath>
 
 #include "src/multispin/multispin.hpp"
@@ -33,7 +33,7 @@ const std::vector<oracle::Update>& updates() {
   return list;
 }
 
-// Error of the mean and what it is compared with.
+// Checks the error of an estimate against sigma, and its deviation from the exact value.
 void check(const std::string& what, const Estimate& estimate, double exact, double sigma,
            Scores& scores) {
   INFO(what << ": " << estimate.value << " +- " << estimate.error << ", exact " << exact
@@ -77,7 +77,7 @@ TEST_CASE("0.1 sigma: e, m^2 and U on CUDA equal enumeration, 10^6 measurements 
                                  ", T = " + std::to_string(kTemperatures[t]);
         check(what + ", e", e, exact.energy, sigma_e, scores);
         check(what + ", m^2", m2, exact.m2, sigma_m2, scores);
-        // U follows m^2: dU = -(2/3) m^4 / m^2^3 d(m^2) at fixed m^4.
+        // sigma of U from that of m^2 at fixed m^4: dU = -(2/3) m^4 / (m^2)^3 d(m^2).
         check(what + ", U", binder, exact.binder,
               2 * exact.m4 * sigma_m2 / (3 * std::pow(exact.m2, 3)), scores);
         const std::size_t turn = scores.independent.size() % 3;

@@ -1,6 +1,6 @@
-// The multispin engine against exact enumeration (enumeration_check.hpp). The replicas of a word
-// group share the addresses of their draws and nothing else: each reads its own bit of every word,
-// so they are independent.
+// The multispin engine against exact enumeration (enumeration_check.hpp). The 32 replicas of a word
+// group share the addresses of their draws, but each reads its own bit of every random word, so the
+// replicas are independent.
 #include "src/multispin/multispin.hpp"
 #include "tests/engines/enumeration_check.hpp"
 
@@ -22,9 +22,9 @@ TEST_CASE("multispin engine: Swendsen-Wang and mixes equal enumeration") {
 }
 
 TEST_CASE("replicas of one word group are independent") {
-  // The variance over replicas of a word group's mean equals that of a replica over 32, by the
-  // variance of the means of 256 word groups: chi-square with 255 degrees of freedom, within 4
-  // standard errors.
+  // The variance of the mean of a word group must be that of one replica divided by 32. It is
+  // estimated from 256 word groups: chi-square with 255 degrees of freedom, within 4 standard
+  // errors.
   const auto graphs = small_graphs();
   const SmallGraph& on = graphs[3];
   auto updates = wolff_updates();

@@ -1,5 +1,5 @@
-// The bytespin engine's trajectory does not depend on threads, interruption or the length of a
-// call.
+// The trajectory of the bytespin engine does not depend on threads, interruptions or the length of
+// a call.
 #include "src/bytespin/bytespin.hpp"
 #include "src/bytespin/methods.hpp"
 #include "tests/engines/identity_check.hpp"
@@ -72,7 +72,7 @@ TEST_CASE("bytespin trajectories: 1, 2 and 5 threads are equal") {
   });
 }
 
-TEST_CASE("bytespin trajectories: stopped anywhere within a cycle and continued is uninterrupted") {
+TEST_CASE("bytespin trajectories: stopped within cycles and continued equals uninterrupted") {
   const auto stops = [](const Graph& graph, const EngineSpec& spec, const Schedule& schedule,
                         const std::vector<EngineOptions>& options) {
     INFO(graph.sites() << " sites, " << to_string(spec.local) << ", " << to_string(spec.cluster));
@@ -125,7 +125,7 @@ TEST_CASE("bytespin engine: interrupted and resumed equals uninterrupted") {
   });
 }
 
-TEST_CASE("bytespin engine: cycles add up, and foreign states are refused") {
+TEST_CASE("bytespin engine: one call or several are equal, and foreign states are refused") {
   std::size_t n = 0;
   for_each_combination([&n](const Graph& graph, const EngineSpec& spec) {
     const Schedule schedules[] = {{1, 0}, {0, 1}, {2, 3}};
@@ -138,7 +138,7 @@ TEST_CASE("bytespin engine: cycles add up, and foreign states are refused") {
                 spec_of(LocalUpdate::glauber, ClusterUpdate::swendsen_wang), {1, 1});
 }
 
-TEST_CASE("bytespin engine: sums and spins are those of the edge list") {
+TEST_CASE("bytespin engine: measured sums equal those of the spins over the edge list") {
   for_each_combination([](const Graph& graph, const EngineSpec& spec) {
     const EdgeList list = edges_of(graph);
     REQUIRE(difference(graph, list) == "");

@@ -1,4 +1,5 @@
-// Identities of trajectories: what may not change a single bit of an engine's run.
+// Identity tests: changes of threads, calls, stops and restarts that must not change a single bit
+// of the trajectory of an engine.
 #pragma once
 
 #include <algorithm>
@@ -40,8 +41,8 @@ inline std::vector<Trace> uninterrupted(Engine& engine, const Schedule& schedule
   return traces;
 }
 
-// The same run, at random cycles saved, destroyed and restored into a new engine with other
-// options. Cluster sums that wait for the next measurement travel along.
+// The same run, but at random cycles the engine is saved, destroyed and restored into a new engine
+// with other options. The state includes cluster sums that await the next measurement.
 inline void check_resume(EngineMaker make, const Graph& graph, const EngineSpec& spec,
                          const Schedule& schedule, const std::vector<EngineOptions>& options,
                          std::uint64_t seed) {
@@ -56,7 +57,7 @@ inline void check_resume(EngineMaker make, const Graph& graph, const EngineSpec&
       const EngineState state = engine->save();
       CHECK(state.step == static_cast<std::uint64_t>(cycle - 1) * schedule.steps_per_cycle());
       engine = make(graph, spec, options[random() % options.size()]);
-      if (random() % 2 == 0) engine->advance(schedule, 2);  // must leave nothing behind
+      if (random() % 2 == 0) engine->advance(schedule, 2);  // discarded by restore()
       engine->restore(state);
       const EngineState again = engine->save();
       CHECK(again.bytes == state.bytes);
@@ -74,9 +75,9 @@ inline void check_resume(EngineMaker make, const Graph& graph, const EngineSpec&
   }
 }
 
-// The same run, stopped at ever other places of its cycles (in sweeps and in cluster updates, of
-// some word groups or systems before others), and gone on with each time by a new engine with other
-// options. Returns the number of stops.
+// The same run, stopped at varying points within its cycles (in sweeps and in cluster updates, with
+// some word groups or systems ahead of others). Each time a new engine with other options
+// continues. Returns the number of stops.
 inline int check_stops(EngineMaker make, const Graph& graph, const EngineSpec& spec,
                        const Schedule& schedule, std::vector<EngineOptions> options,
                        std::uint64_t seed) {
@@ -97,7 +98,7 @@ inline int check_stops(EngineMaker make, const Graph& graph, const EngineSpec& s
       CHECK(state.step ==
             static_cast<std::uint64_t>(stretch) * cycles * schedule.steps_per_cycle());
       engine = make(graph, spec, options[random() % options.size()]);
-      if (random() % 2 == 0) engine->advance(schedule, 1);  // must leave nothing behind
+      if (random() % 2 == 0) engine->advance(schedule, 1);  // discarded by restore()
       engine->restore(state);
       CHECK((engine->save().bytes == state.bytes));
       ++stops;
@@ -115,7 +116,7 @@ inline int check_stops(EngineMaker make, const Graph& graph, const EngineSpec& s
   return stops;
 }
 
-// advance(s, a + b) = advance(s, a), advance(s, b); measuring and saving change nothing.
+// advance(s, a + b) equals advance(s, a) and advance(s, b). Measuring and saving change nothing.
 inline void check_cycles_add_up(EngineMaker make, const Graph& graph, const EngineSpec& spec,
                                 const Schedule& schedule, const EngineOptions& options) {
   const auto at_once = make(graph, spec, options), in_parts = make(graph, spec, options);
@@ -132,7 +133,7 @@ inline void check_cycles_add_up(EngineMaker make, const Graph& graph, const Engi
   in_parts->measure(b);
   CHECK(same(a, b));
   CHECK(a.cluster_updates == 6u * schedule.cluster);
-  // A second measurement starts from empty cluster sums and sees the same spins.
+  // A second measurement has empty cluster sums and the same spins.
   at_once->measure(b);
   CHECK(b.bond_sum == a.bond_sum);
   CHECK(b.magnetisation == a.magnetisation);
@@ -140,7 +141,7 @@ inline void check_cycles_add_up(EngineMaker make, const Graph& graph, const Engi
   CHECK(b.cluster_size.empty());
 }
 
-// Other seeds, temperatures and replicas make other trajectories.
+// Different seeds, temperatures and replicas give different trajectories.
 inline void check_differs(EngineMaker make, const Graph& graph, const EngineSpec& spec,
                           const Schedule& schedule) {
   EngineSpec other = spec;
@@ -161,7 +162,7 @@ inline void check_differs(EngineMaker make, const Graph& graph, const EngineSpec
   CHECK(std::adjacent_find(seen.begin(), seen.end()) == seen.end());
 }
 
-// States of another engine, size or with a byte missing are Error(data), and change nothing.
+// States of another engine or size, or with a missing byte, throw Error(data) and change nothing.
 inline void check_foreign_states(EngineMaker make, const Graph& graph, const EngineSpec& spec,
                                  const Schedule& schedule) {
   const auto engine = make(graph, spec, {});
@@ -188,7 +189,7 @@ inline void check_foreign_states(EngineMaker make, const Graph& graph, const Eng
   CHECK(engine->trajectory_hash() == hash);
 }
 
-// Steps are 32-bit addresses: a run beyond them is Error(usage), and before them works.
+// Steps have 32-bit addresses: a run up to the last one works, beyond it throws Error(usage).
 inline void check_last_step(EngineMaker make, const Graph& graph, const EngineSpec& spec) {
   const auto engine = make(graph, spec, {});
   EngineState state = engine->save();

@@ -1,5 +1,5 @@
-// The multispin engine's trajectory does not depend on threads, form of the Wolff update,
-// interruption or the length of a call; and random combinations of everything equal the reference.
+// The trajectory of the multispin engine does not depend on threads, the form of the Wolff update,
+// interruptions or the length of a call. Random combinations of all options equal the reference.
 #include <rapidcheck.h>
 #include <xxhash.h>
 
@@ -81,7 +81,7 @@ void check_sets_of_swendsen_wang(const Graph& graph, EngineSpec spec) {
   });
 }
 
-// The engine's thresholds, on no device.
+// Gives access to the size of the threshold tables of an engine.
 class Tables final : public multispin::MultispinEngine {
  public:
   using MultispinEngine::MultispinEngine;
@@ -106,7 +106,7 @@ class Tables final : public multispin::MultispinEngine {
 
 }  // namespace
 
-// One word group (shared by the threads) and many (dealt to them); below, at and above Tc.
+// One word group, which the threads share, and several, which they divide; below, at and above Tc.
 TEST_CASE("multispin trajectories: 1, 2 and 5 threads and every form of Wolff are equal") {
   check_ways(build_graph({{72, 90}, 0.01, Rule::rewire, 5}), identity_spec({2.1, 2.43, 3.0}, 32),
              {1, 4});
@@ -117,7 +117,8 @@ TEST_CASE("multispin trajectories: 1, 2 and 5 threads and every form of Wolff ar
   check_ways(build_graph({{3000}, 0.3, Rule::rewire, 9}), identity_spec({0.8, 1.6}, 64), {1, 2});
 }
 
-// Of 1, 2, 3, 4, 6, 8, 12 and 16 vectors of a colour they close in registers, others in memory.
+// Rows of 1, 2, 3, 4, 6, 8, 12 and 16 vectors per colour are processed in registers, others in
+// memory.
 TEST_CASE("dense Wolff updates: rows of any length, on every instruction set") {
   const auto check = [](const std::vector<std::uint32_t>& extents, double p, double temperature) {
     const Graph graph = build_graph({extents, p, Rule::rewire, 5});
@@ -156,15 +157,15 @@ TEST_CASE("multispin trajectories: 1, 2 and 5 threads of Swendsen-Wang are equal
              {0, 2});
 }
 
-TEST_CASE(
-    "multispin trajectories: stopped anywhere within a cycle and continued is uninterrupted") {
+TEST_CASE("multispin trajectories: stopped within cycles and continued equals uninterrupted") {
   const auto sw = ClusterUpdate::swendsen_wang;
   const auto stops = [](const Graph& graph, const EngineSpec& spec, const Schedule& schedule) {
     INFO(graph.sites() << " sites, " << to_string(spec.cluster));
     CHECK(check_stops(make_multispin_engine, graph, spec, schedule, all_options(spec.cluster),
                       graph.sites()) >= 10);
   };
-  // Rows with and without modified cells, narrow lattices by table, one word group and many.
+  // Rows with and without modified cells, narrow lattices with neighbour tables, one word group and
+  // several.
   const Graph plane = build_graph({{72, 90}, 0.1, Rule::rewire, 5});
   stops(plane, identity_spec({2.1, 2.43, 3.0}, 32), {2, 3});
   stops(plane, identity_spec({2.3}, 32), {1, 2});
@@ -178,8 +179,8 @@ TEST_CASE(
   stops(irregular_graph(3000), identity_spec({2.5, 4}, 32, sw), {1, 1});
 }
 
-// A star: the hub's table, and no other, grows with its degree.
-TEST_CASE("multispin engine: tables take the degrees that occur") {
+// On a star, the threshold tables grow only by the degree of the hub.
+TEST_CASE("multispin engine: threshold tables cover only the degrees that occur") {
   constexpr std::uint32_t leaves = 10000;
   std::vector<std::uint8_t> colour(leaves + 1, 1);
   colour[0] = 0;
@@ -248,7 +249,7 @@ TEST_CASE("multispin engine: interrupted and resumed equals uninterrupted") {
   }
 }
 
-TEST_CASE("multispin engine: cycles add up, and foreign states are refused") {
+TEST_CASE("multispin engine: one call or several are equal, and foreign states are refused") {
   const Graph graph = build_graph({{34, 6}, 0.3, Rule::rewire, 3});
   for (const auto cluster : {ClusterUpdate::wolff, ClusterUpdate::swendsen_wang}) {
     const EngineSpec spec = identity_spec({2.0, 3.0}, 32, cluster);
@@ -313,7 +314,7 @@ void check_against_reference(const Graph& graph, const EngineSpec& spec) {
   }
 }
 
-// Fixed seed; REWISE_LONG_TESTS=1 tries twenty times as many.
+// Fixed seed. REWISE_LONG_TESTS=1 runs twenty times as many cases.
 void fix_rapidcheck() {
   const std::string text = "seed=20 max_size=60 max_success=" + std::to_string(longer(100));
   setenv("RC_PARAMS", text.c_str(), 1);
@@ -330,7 +331,7 @@ TEST_CASE("multispin engine equals the reference on random lattices, schedules a
     spec.rule = *rc::gen::element(Rule::rewire, Rule::swap, Rule::add);
     spec.seed = *rc::gen::arbitrary<std::uint64_t>();
     const bool tiny_ring = spec.extents.size() == 1 && spec.extents[0] < 12;
-    if (tiny_ring) spec.p = 0;  // a small ring has no room for every change
+    if (tiny_ring) spec.p = 0;  // a small ring has too few sites for the shortcuts
     const Graph graph = build_graph(spec);
     const auto dim = static_cast<double>(spec.extents.size());
     check_against_reference(graph, random_spec(1.4 * dim));

@@ -1,4 +1,5 @@
-// The bytespin engine against Kaufman's torus, its improved estimators, and published tau.
+// The bytespin engine against Kaufman's torus and published tau, and its improved estimators
+// against direct ones.
 #include "src/bytespin/bytespin.hpp"
 #include "tests/engines/large_lattice_check.hpp"
 
@@ -46,8 +47,8 @@ TEST_CASE("bytespin engine: improved estimators equal the direct ones on rewired
 }
 
 TEST_CASE("bytespin engine: Swendsen-Wang and Wolff have the published tau of E") {
-  // At Tc: Swendsen-Wang tau_E 3.26(5), 4.00(7) for L = 16, 32; Wolff tau_E <C>/N 1.43, 1.78, given
-  // without an error (0.05 is taken).
+  // At Tc and L = 16, 32: Swendsen-Wang tau_E = 3.26(5), 4.00(7). Wolff tau_E <C>/N = 1.43, 1.78,
+  // published without errors; 0.05 is assumed.
   for (const std::uint32_t L : {16u, 32u}) {
     const Graph graph = build_graph({{L, L}, 0, Rule::rewire, 1});
     const Lengths lengths{50, longer(150), 1};
@@ -57,7 +58,7 @@ TEST_CASE("bytespin engine: Swendsen-Wang and Wolff have the published tau of E"
     INFO("L = " << L << ": Swendsen-Wang tau = " << sw_tau.value << " +- " << sw_tau.error);
     CHECK(std::abs(L == 16 ? published_z(sw_tau, 3.26, 0.05) : published_z(sw_tau, 4.00, 0.07)) <
           4);
-    // Hot replicas need many clusters before any is large.
+    // Replicas with a random start need many updates until clusters are large.
     const Lengths patient{400, longer(150), 1};
     const LargeRun wolff{make_bytespin_engine, kMetropolis, kWolff, {0, 1}, 256, patient, 10};
     const auto rows = rows_of(wolff, graph, {1 / kTcSquare})[0];

@@ -1,6 +1,6 @@
 // Engines on lattices too large to enumerate: Kaufman's exact e and C, identities between
 // estimators, and published autocorrelation times. Errors come from independent replicas; each
-// |z| < 4 (6.3e-5 by chance for a right engine; about 100 checks per engine: 1 in 150).
+// |z| < 4. False alarms: 6.3e-5 per check, 1 in 150 for the about 100 checks of an engine.
 #pragma once
 
 #include <array>
@@ -61,16 +61,16 @@ inline void compare_with_kaufman(const LargeRun& run, std::uint32_t L) {
   }
 }
 
-// Two estimators of one quantity from the same runs agree: z of their difference per replica.
+// z of the difference of two estimators of one quantity, from the differences of each replica.
 inline double difference_z(const std::vector<std::vector<double>>& rows, Column a, Column b) {
   std::vector<double> differences;
   for (const auto& row : rows) differences.push_back(row[a] - row[b]);
   return mean_of(differences).z(0);
 }
 
-// tau_int (1/2 for white noise) from the variance of time averages over replicas,
+// tau_int (1/2 for white noise) from the variance of time averages over replicas:
 //     n Var(mean) / Var(x) = 2 tau (1 - tau / n),
-// the last factor that of an exponential decay to first order in tau / n.
+// where the last factor holds for an exponential decay to first order in tau / n.
 inline Estimate tau_of(const std::vector<std::vector<double>>& rows, Column mean, Column square,
                        std::uint64_t measurements) {
   const auto n = static_cast<double>(measurements);
@@ -82,7 +82,7 @@ inline Estimate tau_of(const std::vector<std::vector<double>>& rows, Column mean
   });
 }
 
-// |tau - published| within 4 of the two errors together.
+// (tau - published value) over the combined error of both.
 inline double published_z(const Estimate& tau, double value, double error) {
   return (tau.value - value) / std::hypot(tau.error, error);
 }

@@ -1,5 +1,6 @@
-// A word group's sweep of rows with modified cells aside, and one that lists every cell: the same
-// words, also where the latter goes on where the former was stopped, as a checkpoint may ask for.
+// Two forms of a sweep of a word group: one works on rows and lists only the modified cells, the
+// other lists every cell. Both give the same words. Either continues where the other was stopped,
+// because a checkpoint may be restored into an engine of the other form.
 #include <algorithm>
 #include <atomic>
 
@@ -37,7 +38,7 @@ struct Sweeper {
 
 }  // namespace
 
-TEST_CASE("sweeps of rows and of listed cells make the same words") {
+TEST_CASE("sweeps of rows and of listed cells give the same words") {
   const std::vector<std::uint32_t> extents =
       GENERATE(std::vector<std::uint32_t>{8, 6}, std::vector<std::uint32_t>{36, 10},
                std::vector<std::uint32_t>{32, 4, 6}, std::vector<std::uint32_t>{200},
@@ -63,7 +64,7 @@ TEST_CASE("sweeps of rows and of listed cells make the same words") {
     return true;
   };
   CHECK(same(listed));
-  // Stopped in one of the colours, after some of its rows.
+  // Stopped within one of the colours, after some of its rows.
   const Layout& layout = rows.layout;
   const std::uint32_t unit = layout.by_table ? kGuard : layout.half_row;
   for (std::uint32_t colour = 0; colour < 2; ++colour) {

@@ -1,4 +1,4 @@
-// The oracles against published and closed-form values, and against each other.
+// Tests of the oracles: published and closed-form values, and comparisons between oracles.
 #include "tests/support/oracle.hpp"
 
 #include <cmath>
@@ -20,7 +20,7 @@ namespace {
 
 const double kTc = 2 / std::log(1 + std::sqrt(2.0));
 
-// Values are printed with 12 digits or fewer; `digits` after the point.
+// Compares with a published value of `digits` digits after the point, 12 at most.
 void check_digits(double value, double printed, int digits) {
   CHECK(value == Approx(printed).epsilon(0).margin(0.5000001 * std::pow(10.0, -digits)));
 }
@@ -78,7 +78,7 @@ TEST_CASE("enumeration gives <E> of the 6-ring with a chord") {
   check_digits(6 * IsingStates(list).at(0.6).energy, -4.660, 3);
 }
 
-TEST_CASE("the library's graphs have the edges of the oracle's own lattices") {
+TEST_CASE("graphs of the library have the same edges as the lattices of the oracle") {
   const std::vector<std::vector<std::uint32_t>> shapes = {
       {8},      {10},      {70},      {4, 4},     {6, 4},       {4, 6},       {10, 12},    {34, 6},
       {36, 70}, {4, 4, 4}, {6, 4, 8}, {4, 10, 6}, {4, 4, 4, 4}, {4, 4, 4, 6}, {6, 4, 4, 8}};
@@ -195,7 +195,7 @@ TEST_CASE("bond-set enumeration equals spin enumeration") {
       const ClusterAverages clusters = fortuin_kasteleyn(list, 2, 2 * beta);
       CHECK(clusters.square == Approx(spins.m2).epsilon(1e-12));
       CHECK(clusters.quartic == Approx(spins.m4).epsilon(1e-12));
-      for (const std::uint32_t q : {3u, 4u}) {  // of the order parameter as a vector
+      for (const std::uint32_t q : {3u, 4u}) {  // order parameter as a vector
         const Averages potts = PottsStates(list, q).at(beta);
         const ClusterAverages bonds = fortuin_kasteleyn(list, q, beta);
         CHECK(bonds.square == Approx(potts.cluster).epsilon(1e-12));
@@ -205,22 +205,22 @@ TEST_CASE("bond-set enumeration equals spin enumeration") {
   }
 }
 
-TEST_CASE("where checkerboard Metropolis is not ergodic") {
+TEST_CASE("states that checkerboard Metropolis does not reach") {
   const auto unreached = [](const Graph& graph, double beta) {
     return metropolis_unreached(edges_of(graph), colours_of(graph), beta);
   };
-  // Plain rings: more than a third of the weight at N = 8, T = 2. Rewired rings: none.
+  // Regular rings lose more than a third of the weight at N = 8, T = 2, rewired rings nothing.
   CHECK(unreached(build_graph({{8}, 0, Rule::rewire, 1}), 0.5) > 1. / 3);
   CHECK(unreached(build_graph({{12}, 0.2, Rule::rewire, 1}), 0.5) == 0);
-  // Two isolated sites flip together for ever: half of the weight. One flips alone: none is lost.
+  // Two isolated sites always flip together: half of the weight is lost. One alone loses nothing.
   CHECK(unreached(imported_graph(hubs(6, 4, 2), "two isolated"), 0.5) ==
         Approx(0.5).epsilon(1e-12));
   CHECK(unreached(imported_graph(hubs(6, 4, 1), "one isolated"), 0.5) == 0);
-  // The plain 4 x 4 torus loses stripes of width 1, which only shift: 1e-6 at T = 2.
+  // The regular 4 x 4 torus loses states of stripes of width 1, which only shift: 1e-6 at T = 2.
   const double torus44 = unreached(build_graph({{4, 4}, 0, Rule::rewire, 1}), 0.5);
   CHECK(torus44 > 0);
   CHECK(torus44 < 2e-6);
-  // The graphs on which Metropolis is tested lose less than the test can see.
+  // On graphs of the Metropolis tests, the loss is below the resolution of these tests.
   for (const SmallGraph& on : small_graphs()) {
     if (!on.metropolis_mixes || on.list.sites > 18) continue;
     INFO(on.name);
@@ -228,7 +228,7 @@ TEST_CASE("where checkerboard Metropolis is not ergodic") {
   }
 }
 
-TEST_CASE("the normality test accepts normal numbers at its rate and rejects others") {
+TEST_CASE("the normality test accepts normal numbers at the stated rate and rejects others") {
   // Known quantiles of the statistic: 2.492 (5%), 3.878 (1%).
   CHECK(anderson_darling_cdf(2.492) == Approx(0.95).margin(2e-4));
   CHECK(anderson_darling_cdf(3.878) == Approx(0.99).margin(1e-4));
@@ -243,7 +243,7 @@ TEST_CASE("the normality test accepts normal numbers at its rate and rejects oth
   }
   CHECK(below_one_percent > 20 - 4 * std::sqrt(20.));
   CHECK(below_one_percent < 20 + 4 * std::sqrt(20.));
-  // 400 numbers 1.4 times too wide, or shifted by 0.5, are rejected at 1e-4.
+  // 400 numbers that are 1.4 times too wide, or shifted by 0.5, are rejected at 1e-4.
   std::vector<double> wide(400), shifted(400);
   for (double& v : wide) v = 1.4 * normal(random);
   for (double& v : shifted) v = 0.5 + normal(random);

@@ -1,6 +1,6 @@
-// The Potts model on square lattices too large to enumerate, and the 4 x 4 torus: exact energies at
-// the transition. Errors come from independent replicas, each |z| < 4: about 40 checks, 1 in 400 by
-// chance for a right engine.
+// The Potts model on square lattices too large to enumerate, and on the 4 x 4 torus, against exact
+// energies at the transition. Errors come from independent replicas; each |z| < 4. False alarms: 1
+// in 400 for all of about 40 checks.
 #include <algorithm>
 #include <vector>
 
@@ -78,8 +78,8 @@ TEST_CASE("Potts, q = 3: e and C of the 4 x 4 torus at Tc") {
   }
 }
 
-TEST_CASE("Potts, q = 2: e of L = 64 at Tc is Kaufman's") {
-  // E = (E_Ising - bonds) / 2 at twice the beta.
+TEST_CASE("Potts, q = 2: e of L = 64 at Tc equals Kaufman's value") {
+  // E_Potts(2 beta) = (E_Ising(beta) - bonds) / 2
   const double exact = (kaufman(64, potts_beta(2) / 2).energy - 2) / 2;
   const struct {
     ClusterUpdate cluster;
@@ -106,7 +106,8 @@ TEST_CASE("Potts, q = 2: e of L = 64 at Tc is Kaufman's") {
 }
 
 TEST_CASE("Potts, q = 3: e at Tc extrapolates to -(1 + 1/sqrt 3)") {
-  // e(L) = e + a L^-(2 - 1/nu), nu = 5/6; next L^-1.6, below the errors from L = 8 on.
+  // e(L) = e + a L^-(2 - 1/nu) with nu = 5/6. The next term, L^-1.6, is below the errors for
+  // L >= 8.
   std::vector<double> x, y, weight;
   for (const std::uint32_t L : {8u, 16u, 32u, 64u}) {
     const auto rows = rows_at_transition({3,
@@ -145,10 +146,11 @@ TEST_CASE("Potts, q = 3: e at Tc extrapolates to -(1 + 1/sqrt 3)") {
   CHECK(chi2 < 20);
 }
 
-TEST_CASE("Potts, q = 10: at its transition the energies have two peaks, at those of the phases") {
-  // L = 64 is six correlation lengths: replicas that start ordered and random stay in their phases
-  // for these few sweeps (interfaces cost a factor exp(-0.095 L)), and the energies of the phases
-  // are those of the infinite lattice. Eight replicas each: |t| < 6 has 5e-4 by chance.
+TEST_CASE("Potts, q = 10: two peaks of the energy at the exact energies of the phases") {
+  // L = 64 is six correlation lengths. Replicas with ordered and random starts stay in their phases
+  // during these few sweeps (interfaces have a weight exp(-0.095 L)), and the energies of the
+  // phases equal those of the infinite lattice. Eight replicas per start: |t| > 6 has probability
+  // 5e-4.
   const PottsPhases exact = potts_phases(10);
   const PottsRun run{10, 64, LocalUpdate::glauber, ClusterUpdate::wolff, {1, 0}, 16, {}, 101};
   const Graph graph = build_graph({{run.L, run.L}, 0, Rule::rewire, 1});
@@ -156,7 +158,7 @@ TEST_CASE("Potts, q = 10: at its transition the energies have two peaks, at thos
   const auto engine = make_bytespin_engine(graph, spec, one_thread());
   const double sites = static_cast<double>(graph.sites());
   const std::uint64_t measure = longer(400);
-  constexpr int kBins = 60;  // of 0.02, e = -2 .. -0.8
+  constexpr int kBins = 60;  // width 0.02, e = -2 .. -0.8
   std::vector<double> histogram(kBins, 0.0), mean(run.replicas, 0.0);
   engine->advance(run.schedule, 400);
   Observation seen;
@@ -187,7 +189,8 @@ TEST_CASE("Potts, q = 10: at its transition the energies have two peaks, at thos
   CHECK(std::abs(disordered.z(exact.disordered)) < 6);
   CHECK(ordered.error < 0.01);
   CHECK(disordered.error < 0.01);
-  // The peaks: in the phases' bins or the next, with nothing to speak of between them.
+  // The peaks are in the bins of the exact energies or next to them, with almost nothing in
+  // between.
   CHECK(std::abs(low - histogram.begin() - bin(exact.ordered)) <= 1);
   CHECK(std::abs(high - histogram.begin() - bin(exact.disordered)) <= 1);
   CHECK(*middle < 0.01 * std::min(*low, *high));

@@ -1,6 +1,6 @@
-// The multispin engine, bit by bit after each update, against the slow reference
-// (tests/support/reference.hpp): shapes that are no multiple of any vector, every rule, degrees
-// from 0 to 20, imported graphs that are not bipartite; Metropolis, Glauber, Wolff in each form.
+// The multispin engine against the slow reference (tests/support/reference.hpp), bit by bit after
+// each update: sizes that are no multiple of a vector, every rule, degrees from 0 to 20, imported
+// graphs that are not bipartite; Metropolis, Glauber, Wolff in each form.
 #include <xxhash.h>
 
 #include <array>
@@ -18,7 +18,7 @@ using namespace rewise::oracle;
 
 namespace {
 
-// How an engine runs; nothing of it may change a bit.
+// Options of an engine that must not change a bit of its trajectory.
 struct Way {
   std::string name;
   int threads;
@@ -30,7 +30,8 @@ const std::vector<Way> kWays{
     {"5 threads, dense", 5, WolffForm::dense}, {"2 threads, sparse", 2, WolffForm::sparse},
     {"1 thread, dense", 1, WolffForm::dense},  {"1 thread, sparse", 1, WolffForm::sparse}};
 
-// Runs every way beside the reference and compares after each stretch of the schedule.
+// Runs engines with all options along with the reference and compares after each part of the
+// schedule.
 void compare_bits(const Graph& graph, const EngineSpec& spec,
                   const std::vector<Schedule>& stretches) {
   const EdgeList list = edges_of(graph);

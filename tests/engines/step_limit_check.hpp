@@ -1,4 +1,4 @@
-// Every engine takes its steps up to number 2^32 - 1 and none beyond.
+// Every engine runs up to step 2^32 - 1 and no further.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace rewise::oracle {
 
-// `last` has three steps. Returns the hash of the configuration after the last step.
+// `last` is a schedule of three steps. Returns the hash of the configuration after the last step.
 inline std::uint64_t check_step_limit(const std::function<std::unique_ptr<Engine>()>& make,
                                       const Schedule& last) {
   constexpr std::uint64_t kMost = std::uint64_t{1} << 32;
@@ -46,7 +46,7 @@ inline std::uint64_t check_step_limit(const std::function<std::unique_ptr<Engine
   return hash;
 }
 
-// The hashes of all engines and updates on a device (-1: the CPU).
+// Checks all engines and updates on a device (-1 = CPU) and returns the hashes.
 inline std::vector<std::uint64_t> check_step_limits(int device) {
   EngineOptions options;
   options.device = device;

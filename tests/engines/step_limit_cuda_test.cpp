@@ -1,4 +1,4 @@
-// The end of the addressable steps (step_limit_check.hpp) on CUDA: the last steps are the CPU's.
+// The limit of 2^32 steps (step_limit_check.hpp) on CUDA. The last steps equal those of the CPU.
 #include "tests/engines/step_limit_check.hpp"
 
 using namespace rewise::oracle;

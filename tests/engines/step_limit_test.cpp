@@ -1,4 +1,4 @@
-// The end of the addressable steps (step_limit_check.hpp) on the CPU.
+// The limit of 2^32 steps (step_limit_check.hpp) on the CPU.
 #include "tests/engines/step_limit_check.hpp"
 
 TEST_CASE("2^32 steps and no more: bytespin, multispin and bitlattice engines") {

@@ -1,5 +1,5 @@
-// Engines whose threads change between calls, and while they are at work, as those of a study's
-// last tasks do: the same trajectories and sums.
+// Engines whose number of threads changes between calls and while they run, as happens for the last
+// tasks of a study: trajectories and sums stay the same.
 #include <atomic>
 #include <thread>
 #include <utility>
@@ -36,7 +36,7 @@ void check_changes(EngineMaker make, const Graph& graph, const EngineSpec& spec,
   const auto engine = make(graph, spec, options);
   std::thread other([&] {
     for (int k = 0; !over; ++k) {
-      now = k * 3 % 8;  // 0 and what is more than 5 among them
+      now = k * 3 % 8;  // includes 0 and numbers above 5
       std::this_thread::yield();
     }
   });
@@ -52,10 +52,10 @@ void check_changes(EngineMaker make, const Graph& graph, const EngineSpec& spec,
 
 }  // namespace
 
-TEST_CASE("threads that change while an engine is at work change no bit") {
+TEST_CASE("changing the number of threads while an engine runs changes no bit") {
   const Graph rewired = build_graph({{64, 48}, 0.1, Rule::rewire, 5});
   for (const auto cluster : {ClusterUpdate::wolff, ClusterUpdate::swendsen_wang}) {
-    // Two word groups for five threads at most, and six.
+    // Two and six word groups, for at most five threads.
     check_changes(make_multispin_engine, rewired, spec_of(cluster, {0.36}), {1, 2});
     check_changes(make_multispin_engine, rewired, spec_of(cluster, {0.3, 0.36, 0.5}), {2, 1});
     check_changes(make_bytespin_engine, rewired, spec_of(cluster, {0.36}), {1, 1});

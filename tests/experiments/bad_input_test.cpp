@@ -1,4 +1,5 @@
-// Bad input: the exit status of experiments/GUIDE.md, one clear line, nothing written or changed.
+// Invalid input: the exit status listed in experiments/GUIDE.md, one clear line of error, and no
+// file written or changed.
 #include <sys/stat.h>
 
 #include <filesystem>
@@ -17,7 +18,7 @@ struct Bad {
   std::string says;  // part of the message
 };
 
-// The message proper: the device line that `auto` prints comes before it.
+// The error message, without the line on the device that `auto` prints before it.
 std::string message(const std::string& err) {
   std::string text = err;
   if (text.starts_with("device: ")) text.erase(0, text.find('\n') + 1);
@@ -136,7 +137,7 @@ TEST_CASE("bad command lines end with status 64 and one line") {
   }
 }
 
-TEST_CASE("options that do not exist: the one that was meant, or what there is instead") {
+TEST_CASE("unknown options: the error suggests the nearest one or an alternative") {
   Workplace place;
   place.write("s.toml", study("dim = 2\nsizes = [8, 12]\np = [0]"));
   const std::string run = "run --size 8 ";
@@ -223,7 +224,7 @@ TEST_CASE("whole numbers with a power of ten, and ranges with a step") {
   }
 }
 
-TEST_CASE("files that are missing, unfit or in the way") {
+TEST_CASE("files that are missing, invalid or already exist") {
   Workplace place;
   place.write("loop.edges", "0 1\n1 1\n");
   place.write("double.edges", "0 1\n1 0\n");
@@ -317,7 +318,7 @@ TEST_CASE("files that are missing, unfit or in the way") {
 
 TEST_CASE("a missing CUDA device is an error, never the CPU") {
   Workplace place;
-  // An index that no machine has.
+  // A device index that does not exist on any machine.
   check(place, {"run --size 8 --temperature 2 --device cuda:999", 69, "cuda"});
   place.write("s.toml", study("dim = 2\nsizes = [8, 12]\np = [0.1]"));
   check(place, {"tc s.toml --out study --device cuda:0,999", 69, "cuda"});
@@ -412,7 +413,7 @@ TEST_CASE("bad studies end with status 64 and a line that names file, place and 
   }
   place.write("s.toml", study("dim = 2\nsizes = [8]\np = [0.1]"));
   check(place, {"tc s.toml --out study", 64, "two sizes"});
-  // Own graphs are not for tc, whatever else the file says.
+  // tc refuses imported graphs, with any further settings.
   for (const char* rest :
        {"", "[sampling]\ntemperatures = [2.5]", "[sampling]\ntarget_error = 0.1"}) {
     place.write("s.toml", study("files = [\"a.edges\"]", rest));
@@ -422,7 +423,7 @@ TEST_CASE("bad studies end with status 64 and a line that names file, place and 
   }
 }
 
-TEST_CASE("keys that do not exist: the one that was meant, its table, or what there is instead") {
+TEST_CASE("unknown keys: the error suggests the nearest key, its table or an alternative") {
   Workplace place;
   const std::string good = "dim = 2\nsizes = [8, 12]\np = [0.1]";
   const std::string sampling = "[sampling]\n";

@@ -1,5 +1,5 @@
-// `rewise bench`: what its rows say, how they are matched with a saved run, and its errors. Rows
-// come from pieces of a millisecond: no figure is asserted, only how the figures hang together.
+// `rewise bench`: the contents of its rows, their comparison with a saved run, and its errors. Runs
+// take only milliseconds, so tests assert relations between the figures, never a figure itself.
 #include "experiments/commands/bench.hpp"
 
 #include <cmath>
@@ -34,10 +34,10 @@ const std::string kQuick = "bench --size 8 --seconds 0.001 --repeats 1 --equilib
 
 }  // namespace
 
-TEST_CASE("rows of a group: rate, time per update, clusters and measurement hang together") {
+TEST_CASE("rows of a group: rate, time per update, clusters and measurement are consistent") {
   struct Case {
     EngineKind engine;
-    std::uint32_t graphs, q;  // q 0: Ising
+    std::uint32_t graphs, q;  // q = 0: Ising
   };
   for (const auto& [engine, graphs, q] :
        {Case{EngineKind::multispin, 1, 0}, Case{EngineKind::multispin, 3, 0},
@@ -53,7 +53,7 @@ TEST_CASE("rows of a group: rate, time per update, clusters and measurement hang
     }
     group.updates.emplace_back();
     BenchEffort effort;
-    effort.repeats = 3;  // odd: the median of the rates is the rate of the median time
+    effort.repeats = 3;  // odd, so that the median rate belongs to the median time
     effort.seconds = 1e-3;
     effort.equilibrate = 20;
     effort.mix = Schedule{1, 2};
@@ -71,7 +71,7 @@ TEST_CASE("rows of a group: rate, time per update, clusters and measurement hang
       CHECK(r.cluster_fraction.has_value() == (r.update == "wolff"));
       if (r.update == "mix") {
         CHECK(r.schedule == "1:2");
-        CHECK(r.flips_per_ns * ns > sites);  // a sweep, and what two clusters flip
+        CHECK(r.flips_per_ns * ns > sites);  // a sweep and two clusters
         CHECK(r.flips_per_ns * ns < 3 * sites);
       } else if (r.update == "wolff") {
         CHECK(r.schedule == "0:8");
@@ -98,12 +98,12 @@ TEST_CASE("GPU over CPU: against the fastest row of the same task") {
   CHECK_FALSE(rows[3].over_cpu);
 }
 
-TEST_CASE("two runs: rows that are the same are matched, the others are named") {
-  // One number of replicas in each run: they may differ.
+TEST_CASE("two runs: equal rows are compared, the others are listed") {
+  // If each run has one number of replicas, these may differ.
   BenchComparison c = compare_runs({row("cpu", 64, 3)}, {row("cpu", 32, 2)});
   REQUIRE(c.pairs.size() == 1);
   CHECK(c.pairs[0].ratio() == 1.5);
-  // Several: they must agree.
+  // With several numbers of replicas they must agree.
   c = compare_runs({row("cpu", 64, 3), row("cpu", 128, 5)}, {row("cpu", 32, 2), row("cpu", 64, 1)});
   REQUIRE(c.pairs.size() == 1);
   CHECK(c.pairs[0].ratio() == 3);
@@ -139,12 +139,12 @@ TEST_CASE("two runs: rows that are the same are matched, the others are named") 
   }
 }
 
-TEST_CASE("a saved run reads back") {
+TEST_CASE("round trip of a saved run") {
   BenchResult result;
   result.rows = {row("cpu", 32, 2), row("cuda:0", 1024, 400.25)};
   result.rows[0].q = 3;
   auto saved = bench_json(result);
-  saved["rows"][1].erase("model");  // as before there was Potts
+  saved["rows"][1].erase("model");  // files of old versions have no model
   const auto rows = bench_rows(saved.dump(), "x.json");
   const BenchComparison c = compare_runs(result.rows, rows);
   REQUIRE(c.pairs.size() == 2);
@@ -167,7 +167,7 @@ TEST_CASE("bench as a program: table, JSON, ratios to a saved run") {
   const Output first = place.run(kQuick + "--p 0.1 --device cpu --threads 1 --json");
   REQUIRE(first.status == 0);
   const auto json = nlohmann::json::parse(first.out);
-  CHECK(json["rows"].size() == 4 + 5);  // bitlattice takes p = 0 alone
+  CHECK(json["rows"].size() == 4 + 5);  // bitlattice supports p = 0 only
   CHECK(json["devices"][0]["device"] == "cpu");
   CHECK(json["devices"][0]["title"].get<std::string>().ends_with("1 thread(s)"));
   std::set<std::string> updates;
@@ -223,7 +223,7 @@ TEST_CASE("bench of Potts: rows of the bytespin engine, near Tc") {
   }
 }
 
-TEST_CASE("bench: --replicas are --systems where no word groups are asked for") {
+TEST_CASE("bench: --replicas equals --systems without engines that have word groups") {
   const Workplace place;
   const Output ran = place.run(
       kQuick + "--engine bytespin --replicas 1,3 --device cpu --update metropolis --p 0 --json");
@@ -235,7 +235,7 @@ TEST_CASE("bench: --replicas are --systems where no word groups are asked for") 
   CHECK(json["rows"][1]["replicas"] == 3);
 }
 
-TEST_CASE("bench: bad input ends with one line and its status") {
+TEST_CASE("bench: invalid input gives one line of error and its exit status") {
   Workplace place;
   place.write("x.json", "{}");
   struct Bad {

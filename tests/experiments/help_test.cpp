@@ -1,5 +1,5 @@
-// Help in the terminal: `rewise` alone, the --help of every command, `rewise help`, and the page of
-// all keys.
+// Help in the terminal: `rewise` without arguments, the --help of every command, `rewise help`, and
+// the page of all keys.
 #include <algorithm>
 #include <fstream>
 #include <iterator>
@@ -18,7 +18,7 @@ bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-// The names that `rewise --help` lists.
+// The commands that `rewise --help` lists.
 std::vector<std::string> commands(const Workplace& place) {
   std::istringstream text(place.run("--help").out);
   std::vector<std::string> names;
@@ -30,11 +30,11 @@ std::vector<std::string> commands(const Workplace& place) {
   return names;
 }
 
-// The examples in a text of help, without "rewise", mpirun, remarks and redirections.
+// The examples in a help text, without "rewise", mpirun, remarks and redirections.
 std::vector<std::string> examples(const std::string& help) {
   std::istringstream text(help);
   std::vector<std::string> found;
-  bool goes_on = false;  // into the next line
+  bool goes_on = false;  // the example continues on the next line
   for (std::string line; std::getline(text, line);) {
     const bool first = line.starts_with("Example: rewise ");
     const bool begins = first || line.starts_with("  rewise ") || line.starts_with("  mpirun ");
@@ -56,7 +56,7 @@ std::vector<std::string> examples(const std::string& help) {
 
 }  // namespace
 
-TEST_CASE("rewise alone prints three examples and where to read on") {
+TEST_CASE("rewise without arguments prints three examples and where to read on") {
   const Workplace place;
   const Output output = place.run("");
   INFO(output.err);
@@ -82,7 +82,7 @@ TEST_CASE("the help of every command begins with an example, and its examples ar
     const auto title = help.find("\n\n");
     CHECK(help.substr(title, 18 + name.size()) == "\n\nExample: rewise " + name);
     for (const auto& example : examples(help)) {
-      // Nothing else in the line is found fault with, and nothing is run.
+      // The unknown option is the only error of the line. It also keeps the example from running.
       const Output output = place.run(example + " --no-such-option");
       INFO(example << "\n" << output.err);
       CHECK(output.status == 64);
@@ -110,7 +110,7 @@ TEST_CASE("help explains a key: type, default, allowed values, options, example"
   CHECK(has(place.run("help sampling.model").out, "name in [model]\n"));
 }
 
-TEST_CASE("help lists all keys, those of a table, and prints the help of subcommands") {
+TEST_CASE("help lists all keys or those of a table, and prints the help of subcommands") {
   const Workplace place;
   const std::string all = place.run("help").out, part = place.run("help lattice").out;
   for (const char* key : {"seed", "most_graphs", "few_cluster_tile", "keep_states"}) {
@@ -138,9 +138,9 @@ TEST_CASE("help of an unknown key suggests a near one") {
   }
 }
 
-TEST_CASE("the page of all keys is what the program prints") {
+TEST_CASE("KEYS.md equals what the program prints") {
   std::ifstream file(std::string(REWISE_CONFIGS) + "/../KEYS.md");
   const std::string page{std::istreambuf_iterator<char>(file), {}};
   REQUIRE(!page.empty());
-  CHECK(Workplace().run("help --markdown").out == page);  // write it anew where they differ
+  CHECK(Workplace().run("help --markdown").out == page);  // if not, write KEYS.md again
 }

@@ -21,12 +21,12 @@ std::set<std::string> keys(const json& object) {
 json parsed(const Output& output) {
   INFO(output.err);
   REQUIRE(output.status == 0);
-  return json::parse(output.out);  // throws where there is anything else on standard output
+  return json::parse(output.out);  // throws if standard output has anything but one JSON value
 }
 
 }  // namespace
 
-TEST_CASE("run --json has exactly the fields of the contract") {
+TEST_CASE("run --json has exactly the documented fields") {
   const Workplace place;
   const json run = parsed(place.run(
       "run --dim 2 --size 8,6 --p 0.1 --graph-seed 3 --temperature 2.3,2.6 --schedule 1:2 "
@@ -84,7 +84,7 @@ TEST_CASE("the same seed gives the same trajectory on any number of threads") {
   CHECK(one["trajectory_hash"] != other["trajectory_hash"]);
 }
 
-TEST_CASE("what cannot be known is null: clusters without cluster updates, errors of one system") {
+TEST_CASE("unknown values are null: clusters without cluster updates, errors of one system") {
   const Workplace place;
   const json run = parsed(place.run(
       "run --size 8 --temperature 2.3 --schedule 1:0 --engine bytespin --replicas 1 --measure 1 "
@@ -96,7 +96,7 @@ TEST_CASE("what cannot be known is null: clusters without cluster updates, error
   CHECK(row["energy"]["value"].is_number());
 }
 
-TEST_CASE("one replica gets its errors from stretches of time") {
+TEST_CASE("one replica: errors come from stretches of time") {
   const Workplace place;
   const json run = parsed(
       place.run("run --size 8 --temperature 2.3 --engine bytespin --replicas 1 --measure 640 "
@@ -116,7 +116,7 @@ TEST_CASE("JSON of a graph whose file name is not UTF-8 has replacement characte
   CHECK(parsed(place.run("tune --temperature 2 --budget 0.1s --candidates 1:0,0:1 --json --graph " +
                          file))["settings"]
             .size() == 1);
-  // And the words of the table fit a graph that was not rewired.
+  // The table describes an imported graph, without words on rewiring.
   const std::string table = place.run(run).out;
   INFO(table);
   CHECK(table.starts_with("imported from " + name +
@@ -125,7 +125,7 @@ TEST_CASE("JSON of a graph whose file name is not UTF-8 has replacement characte
   CHECK(table.find("modified") == std::string::npos);
 }
 
-TEST_CASE("graph says what imported graphs have: isolated sites, triangles, nothing rewired") {
+TEST_CASE("graph describes imported graphs: isolated sites, triangles, nothing rewired") {
   const Workplace place;
   place.write("house.edges", "# sites 7\n0 1\n1 2\n2 3\n3 0\n2 4\n3 4\n");
   const json found = parsed(place.run("graph --from house.edges --json"));
@@ -135,7 +135,7 @@ TEST_CASE("graph says what imported graphs have: isolated sites, triangles, noth
   CHECK(found["graph"]["source"] == "house.edges");
   CHECK(found["metrics"]["rewired_share"].is_null());
   CHECK(found["metrics"]["modified_share"].is_null());
-  // Sites 2, 3: one joined pair of three; site 4: one of one.
+  // Sites 2 and 3: one of three pairs of neighbours is joined; site 4: one of one.
   CHECK(found["metrics"]["clustering"]["value"] == Approx((1 + 2.0 / 3) / 7));
   CHECK(found["metrics"]["clustering"]["error"] == 0);
   const std::string table = place.run("graph --from house.edges").out;
@@ -161,9 +161,9 @@ TEST_CASE("a value without an error is printed without one") {
   CHECK(path["error"].is_null());
 }
 
-TEST_CASE("graphs written as edge lists are read back as they are") {
+TEST_CASE("graphs written as edge lists are read back with the same sites") {
   const Workplace place;
-  for (const auto& [seed, isolated] : {std::pair{"5", 2}, {"10", 1}}) {  // site 15; site 0
+  for (const auto& [seed, isolated] : {std::pair{"5", 2}, {"10", 1}}) {  // among them 15; site 0
     const std::string name = "g" + std::string(seed) + ".edges";
     const Output made =
         place.run("graph --dim 1 --size 16 --p 1 --seed " + std::string(seed) + " --out " + name);
@@ -175,7 +175,7 @@ TEST_CASE("graphs written as edge lists are read back as they are") {
   }
 }
 
-TEST_CASE("graph --json says what the network looks like") {
+TEST_CASE("graph --json describes the network") {
   const Workplace place;
   const json graph = parsed(place.run("graph --size 16 --p 0.1 --seed 4 --out g.edges --json"));
   CHECK(keys(graph) == std::set<std::string>{"graph", "metrics"});
@@ -190,7 +190,7 @@ TEST_CASE("graph --json says what the network looks like") {
   for (const auto& count : graph["metrics"]["degree_counts"]) sites += count.get<std::uint64_t>();
   CHECK(sites == 256);
 
-  // The edge list comes back as an imported graph of the same size, and can be simulated.
+  // The edge list is read as an imported graph of the same size, which can be simulated.
   const json again = parsed(place.run("graph --from g.edges --json"));
   CHECK(again["graph"]["rule"] == "imported");
   CHECK(again["graph"]["bonds"] == 512);
@@ -201,7 +201,7 @@ TEST_CASE("graph --json says what the network looks like") {
   CHECK(run["graph"]["sites"] == 256);
 }
 
-TEST_CASE("a graph from a file is run as what it is: bare, or a chain") {
+TEST_CASE("graphs from files are run as they are: a bare lattice, a chain") {
   const Workplace place;
   const std::string run = " --temperature 2.5 --measure 10 --equilibrate 10 ";
   const json bare = parsed(place.run("graph --size 16 --p 0.1 --bare --out b.h5 --json"));
@@ -223,7 +223,7 @@ TEST_CASE("a graph from a file is run as what it is: bare, or a chain") {
         parsed(place.run("run --dim 1 --size 64 --p 0.1 --json" + run))["trajectory_hash"]);
 }
 
-TEST_CASE("isolated sites that Metropolis turns over and Wolff updates leave are warned of") {
+TEST_CASE("a warning if Metropolis flips isolated sites together and Wolff skips them") {
   const Workplace place;
   const std::string run = "run --size 64 --temperature 4 --measure 4 --equilibrate 4 ";
   const auto warned = [&](const std::string& more) {
@@ -239,7 +239,7 @@ TEST_CASE("isolated sites that Metropolis turns over and Wolff updates leave are
   CHECK_FALSE(warned("--p 0.1"));
 }
 
-TEST_CASE("graphs in task files may have more lone sites than bonds") {
+TEST_CASE("graphs in task files may have many more isolated sites than bonds") {
   const Workplace place;
   std::string text = "<graphml><graph edgedefault=\"undirected\">";
   for (int k = 0; k < 70000; ++k) text += "<node id=\"" + std::to_string(k) + "\"/>";
@@ -252,7 +252,7 @@ TEST_CASE("graphs in task files may have more lone sites than bonds") {
   CHECK(parsed(place.run("graph --from t.h5 --json"))["graph"]["sites"] == 70000);
 }
 
-TEST_CASE("what a dry run tells as JSON: memory, disk, seconds, tasks") {
+TEST_CASE("JSON of a dry run: memory, disk, seconds, tasks") {
   const Workplace place;
   const json need = parsed(place.run("run --size 64 --temperature 2.3 --dry-run --json"));
   CHECK(need["memory_bytes"] > 0);
@@ -270,7 +270,7 @@ TEST_CASE("what a dry run tells as JSON: memory, disk, seconds, tasks") {
   place.write("t.toml",
               "[lattice]\ndim = 2\nsizes = [16, 32]\np = [0.01]\ngraphs = 3\n"
               "[sampling]\ntarget_error = 1e-2\n");
-  CHECK(parsed(place.run("tc t.toml --dry-run --json"))["tasks"][0]["tasks"] == 16);  // at least
+  CHECK(parsed(place.run("tc t.toml --dry-run --json"))["tasks"][0]["tasks"] == 16);  // minimum
   place.write("t.toml",
               "[lattice]\ndim = 2\nsizes = [16, 32]\np = [0.01]\ngraphs = 3\n"
               "[sampling]\nmethod = \"tree\"\n");

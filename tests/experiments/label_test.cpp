@@ -1,4 +1,4 @@
-// `rewise label` as a user meets it: images, graphs, its output, and one line for each
+// `rewise label`, run as a user does: images, graphs, its output, and one line of error for each
 // invalid input.
 #include <chrono>
 #include <csignal>
@@ -35,7 +35,7 @@ TEST_CASE("label: a plain PGM, its labels as PGM and HDF5") {
   const Workplace place;
   place.write("a.pgm", kPlain);
   const nlohmann::json all =
-      json_of(place.run("label a.pgm --json"));  // from half of white on: 101
+      json_of(place.run("label a.pgm --json"));  // threshold at half of white: 101
   CHECK(all["extents"] == nlohmann::json({4, 3}));
   CHECK(all["present"] == 6);
   CHECK(all["components"] == 2);
@@ -90,7 +90,7 @@ TEST_CASE("label: bonds of a graph by number") {
         nlohmann::json::parse("[[2, 1], [3, 1]]"));
 }
 
-TEST_CASE("label: a lattice with drawn bonds, every method alike") {
+TEST_CASE("label: a lattice with random bonds, the same result by every method") {
   const Workplace place;
   REQUIRE(place.run("graph --size 16 --out g.h5").status == 0);
   REQUIRE(place.run("graph --size 16 --p 0.2 --out r.h5").status == 0);
@@ -109,7 +109,7 @@ TEST_CASE("label: a lattice with drawn bonds, every method alike") {
   CHECK(full["largest"] == 256);
 }
 
-TEST_CASE("label: what cannot be labelled is told in one line") {
+TEST_CASE("label: invalid input gives one line of error") {
   const Workplace place;
   place.write("a.pgm", kPlain);
   place.write("g.edges", "0 1\n");
@@ -153,10 +153,10 @@ TEST_CASE("label: what cannot be labelled is told in one line") {
   }
 }
 
-TEST_CASE("label keeps nothing: a signal ends it at once") {
+TEST_CASE("label writes no checkpoint: a signal ends it at once") {
   Workplace place;
   REQUIRE(place.run("graph --size 128 --metrics off --out g.h5").status == 0);
-  // Minutes, were it not ended.
+  // Runs for minutes if it is not ended.
   const pid_t child = place.start("label g.h5 --device cpu --repeat 1048576");
   std::this_thread::sleep_for(std::chrono::milliseconds(150));
   ::kill(child, SIGTERM);

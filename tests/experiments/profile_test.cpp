@@ -1,4 +1,4 @@
-// --profile: a trace that names what a run and a study did, and the line that sums it up.
+// --profile: the trace of a run and of a study, and the line of summary.
 #include <set>
 #include <string>
 
@@ -38,11 +38,11 @@ TEST_CASE("a profile of a run is a trace of its graph, engines and files") {
   CHECK(output.err.find("profile: wall ") != std::string::npos);
   CHECK(output.err.find("engine ") != std::string::npos);
   CHECK(output.err.find("1 graphs built") != std::string::npos);
-  // It is not written over.
+  // An existing trace is not overwritten.
   CHECK(place.run(run).status == 73);
 }
 
-TEST_CASE("a profile tells of a study that is interrupted, too") {
+TEST_CASE("an interrupted study writes its profile, too") {
   const Workplace place;
   const Output output = place.run(
       "run --size 64 --p 0.1 --temperature 2.5 --measure 1000000 --device cpu --time-limit 1s "

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What experiments/quickstart and `pip install .` build: CUDA where nvcc and a GPU are, or where it
-is asked for.
+"""experiments/quickstart and `pip install .` build with CUDA if there are nvcc and a GPU, or on
+request.
 
 usage: quickstart_test.py PATH_TO_QUICKSTART
 
-The script runs in a folder of its own, with stand-ins for cmake, nvcc and nvidia-smi.
+The script runs in a temporary folder, with stand-ins for cmake, nvcc and nvidia-smi.
 """
 import os
 import pathlib
@@ -18,7 +18,7 @@ import unittest
 QUICKSTART = pathlib.Path(sys.argv.pop()).resolve()
 HAS_DEVICES = any(pathlib.Path("/dev").glob("nvidia[0-9]*"))
 
-# Notes what it is called with; a build leaves a program that does nothing.
+# Records its arguments. A build makes a program that does nothing.
 CMAKE = """#!/bin/sh
 echo "$@" >>calls
 case "$*" in
@@ -63,7 +63,7 @@ class Quickstart(unittest.TestCase):
         self.assertTrue(calls[-1].startswith(study), calls)
         builds = [line.split() for line in calls if line.startswith("--build")]
         self.assertEqual(len(builds), 1)
-        # The program alone: neither tests nor benchmarks.
+        # Only the program is built: no tests, no benchmarks.
         self.assertEqual(builds[0][3:], ["--target", "rewise"])
         return builds[0][2]
 
@@ -86,13 +86,13 @@ class Quickstart(unittest.TestCase):
         self.stand_in("bin/nvidia-smi", "#!/bin/sh\necho 'GPU 0: NVIDIA H200 (UUID: GPU-1)'\n")
         self.assertEqual(self.built(), "cuda")
         self.assertEqual(self.built("--cpu", "somewhere"), "cpu")
-        (self.folder / "fails").touch()  # nvcc that does not work
+        (self.folder / "fails").touch()  # an nvcc that fails
         self.assertEqual(self.built(), "cpu")
         result, _ = self.run_it("--cuda")
         self.assertEqual(result.returncode, 1)
 
     def configured(self):
-        """What CMake says with the variables of `pip install .`, but for the module."""
+        """The output of CMake with the variables of `pip install .`, without the module."""
         root = QUICKSTART.parent.parent
         with (root / "pyproject.toml").open("rb") as file:
             variables = tomllib.load(file)["tool"]["scikit-build"]["cmake"]["define"]

@@ -1,4 +1,5 @@
-// Graphs with weights and fields on the command line: taken, refused, exported; snapshots of spins.
+// Graphs with weights and fields on the command line: accepted, refused and exported. Also tests
+// snapshots of spins.
 #include <algorithm>
 #include <cmath>
 #include <fstream>
@@ -25,7 +26,7 @@ std::string contents(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// A triangle of couplings J, of which two bonds and all three are -1.
+// Energy per site of a triangle whose couplings 1 and -1 have the product `product`.
 double triangle_energy(double product, double beta) {
   // s1 s2 + s2 s3 + s3 s1 of the gauge-transformed triangle is 3 (2 states) or -1 (6 states).
   const double aligned = 2 * std::exp(3 * product * beta), others = 6 * std::exp(-product * beta);
@@ -34,7 +35,7 @@ double triangle_energy(double product, double beta) {
 
 }  // namespace
 
-TEST_CASE("weights of a graph's file are refused without --couplings file, and run with it") {
+TEST_CASE("weights of a graph file are refused without --couplings file") {
   const Workplace place;
   place.write(
       "anti.graphml",
@@ -58,7 +59,7 @@ TEST_CASE("weights of a graph's file are refused without --couplings file, and r
     CHECK(std::fabs(energy["value"].get<double>() - triangle_energy(product, 1)) <
           5 * energy["error"].get<double>());
   }
-  // Weights of 1 are the ferromagnet, with and without.
+  // Weights of 1 are the ferromagnet, with and without this option.
   const double exact = -2.0 / 3 * std::tanh(1.0);
   for (const char* couplings : {"", " --couplings file"}) {
     const json run = answer(place.run("run --graph ones.edges" + rest + couplings));
@@ -69,7 +70,7 @@ TEST_CASE("weights of a graph's file are refused without --couplings file, and r
   CHECK(label["components"] == 1);
 }
 
-TEST_CASE("graph exports couplings and fields, which run takes from every format") {
+TEST_CASE("graph exports couplings and fields, and run reads them from every format") {
   const Workplace place;
   const std::string model =
       " --couplings gaussian --coupling-seed 3 --field 0.2 --field-random pm --field-width 0.1";
@@ -100,13 +101,13 @@ TEST_CASE("graph exports couplings and fields, which run takes from every format
     CHECK(std::fabs(energy(run)["value"].get<double>() - energy(direct)["value"].get<double>()) <
           5 * error);
   }
-  // The task file is a graph file too.
+  // A task file can be used as a graph file.
   CHECK(place.run("run --couplings file --graph g.h5 --out t.h5" + rest).status == 0);
   CHECK(answer(place.run("graph --json --from t.h5"))["graph"]["hash"] == made["hash"]);
   CHECK(answer(place.run("graph --json --size 8"))["graph"]["couplings"].is_null());
 }
 
-TEST_CASE("a sweep takes weights of its files where its model says so") {
+TEST_CASE("a parameter sweep uses weights of its files if its model requests them") {
   const Workplace place;
   place.write("g.edges", "0 1 -1\n1 2 -1\n2 0 -1\n");
   const auto study = [](const std::string& model) {
@@ -121,7 +122,7 @@ TEST_CASE("a sweep takes weights of its files where its model says so") {
   CHECK(refused.err.find("g.edges:1: ") != std::string::npos);
   CHECK(refused.err.find("couplings = \"file\"") != std::string::npos);
   CHECK(place.run("sweep glass.toml --no-plots --out glass").status == 0);
-  CHECK(place.run("sweep glass.toml --no-plots --out glass").status == 0);  // all is there
+  CHECK(place.run("sweep glass.toml --no-plots --out glass").status == 0);  // finished already
   const std::string csv = place.read("glass/summary.csv");
   const std::string heads = csv.substr(0, csv.find('\n')), row = csv.substr(csv.find('\n') + 1);
   const auto cell = [&](const std::string& name) {
@@ -154,7 +155,7 @@ TEST_CASE("run --snapshot writes the final spins of a replica at every temperatu
     for (std::size_t k = 0; k < 96; ++k) {
       const auto spin = static_cast<signed char>(file[data + k]);
       CHECK((spin == 1 || spin == -1));
-      if (k < 48) CHECK(spin == static_cast<signed char>(file[data]));  // T = 0.1 from order
+      if (k < 48) CHECK(spin == static_cast<signed char>(file[data]));  // T = 0.1, ordered start
     }
   }
 }

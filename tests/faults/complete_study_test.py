@@ -1,5 +1,5 @@
-"""What a study's folder holds in the end, whatever happened on the way: every task that counts has
-its file, damaged and misplaced files are named, and nothing of dead processes is left.
+"""The folder of a study after faults: every task of the result has its file, damaged and misplaced
+files are reported, and nothing of dead processes is left.
 
     complete_study_test.py REWISE FAULT_CALLS [TEST ..]
 """
@@ -19,7 +19,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "study"))
 from fault_test import contents  # noqa: E402
 
-# Fewer graphs than make a pack: each task is a file.
+# Too few graphs for a results archive: each task is a file.
 STUDY = """
 [lattice]
 dim = 2
@@ -71,7 +71,7 @@ class InFolder(unittest.TestCase):
         return self.end(self.start(*options, **how))
 
     def look(self, *options):
-        """What `rewise study` prints."""
+        """The standard output of `rewise study`."""
         return self.look_at_both(*options)[0]
 
     def look_at_both(self, *options):
@@ -82,7 +82,7 @@ class InFolder(unittest.TestCase):
         return done.stdout, done.stderr
 
     def done(self):
-        """A finished study: (standard output, contents of its tasks)."""
+        """Runs a study to its end: (standard output, contents of its tasks)."""
         status, out, err = self.sweep()
         self.assertEqual(status, 0, err)
         return out, contents(self.tasks)
@@ -92,11 +92,12 @@ class InFolder(unittest.TestCase):
 
 
 class Lost(InFolder):
-    """An owner whose lease is lost after its result is counted, before its file is written."""
+    """An owner that loses its lease after its result is counted and before its file is written."""
 
     def frozen(self):
-        """A process that stopped when it was about to sync its first task's file, and is alone."""
-        # The first file that is synced is study.toml.
+        """A process that is stopped just before it syncs the file of its first task. No other
+        process runs."""
+        # The first file to be synced is study.toml.
         process = self.start(fault="fsync:2:stop")
         end = time.monotonic() + 60
         stat = pathlib.Path(f"/proc/{process.pid}/stat")
@@ -128,7 +129,7 @@ class Lost(InFolder):
     def test_its_successor_was_killed(self):
         frozen = self.frozen()
         time.sleep(1.5 * LEASE_SECONDS)
-        # It takes the task over, and dies when it writes its file.
+        # The second process takes the task over and dies while it writes the file.
         status, _, err = self.sweep(fault="fsync:1:kill")
         self.assertEqual(status, -signal.SIGKILL, err)
         self.assertEqual(self.own_files(), [])
@@ -144,7 +145,7 @@ class Lost(InFolder):
         frozen = self.frozen()
         leases = {path: path.read_text() for path in self.tasks.glob("*.lease")}
         time.sleep(1.5 * LEASE_SECONDS)
-        # It takes the task over, and needs a while for its file.
+        # The second process takes the task over and writes its file slowly.
         successor = self.start(fault="fsync:1+:slow700")
         while {path: path.read_text() for path in leases} == leases:
             self.assertIsNone(successor.poll())
@@ -168,7 +169,7 @@ class Lost(InFolder):
 
 class Misplaced(InFolder):
     def check_damaged(self, out, expected, names):
-        for _ in range(2):  # looking at it changes nothing
+        for _ in range(2):  # `rewise study` changes nothing
             status, printed, err = self.sweep()
             self.assertEqual((status, printed), (65, ""), err)
             for name in (*names, "--recompute-damaged"):
@@ -239,7 +240,7 @@ class Misplaced(InFolder):
             self.assertEqual((status, printed), (65, ""), err)
             self.assertRegex(err, "study.toml:1: .*damaged")
             self.assertEqual(toml.read_text(), damaged)
-            # Both ways out that the message names.
+            # Both remedies that the message names.
             status, printed, err = self.sweep("--recompute-damaged")
             self.assertEqual((status, printed), (0, out), err)
             self.assertEqual(toml.read_text().partition("\n")[0], line)
@@ -247,7 +248,7 @@ class Misplaced(InFolder):
             status, printed, err = self.sweep()
             self.assertEqual((status, printed), (0, out), err)
             self.assertEqual(toml.read_text().partition("\n")[0], line)
-        # People edit the rest of it.
+        # Users may edit the rest of the file.
         toml.write_text(whole.replace("graphs = [4]", "graphs = [3]"))
         status, printed, err = self.sweep()
         self.assertEqual((status, printed), (0, out), err)
@@ -289,7 +290,8 @@ class Leftovers(InFolder):
             os.unlink(held.name)
 
     def test_processes_that_begin_while_another_one_ends(self):
-        """Each clears what dead processes left; the renames of the others take their time."""
+        """Each process removes what dead processes left, while slow renames of others are under
+        way."""
         self.done()
         shutil.rmtree(self.study)
         processes = []

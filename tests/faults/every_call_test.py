@@ -1,11 +1,11 @@
-"""Call after call of the C library goes wrong under a whole small study (fault_calls.cpp).
+"""Faults of the C library, one after the other, during a complete small study (fault_calls.cpp).
 
     every_call_test.py REWISE FAULT_CALLS [--all] [--jobs J] [TEST ..]
 
-Whatever fails, the outcome is the result of an undisturbed study, bit for bit, or one line that
-names what could not be done and a status that says so: 65, 69, 73, 74 or 75; never an internal
-error (70), a signal, or another result. The same command then gives the undisturbed result. ctest
-takes some calls of each kind, the same ones every time; --all takes every one.
+After any fault, the outcome is either the result of an undisturbed study, bit for bit, or one line
+of error and status 65, 69, 73, 74 or 75. It is never an internal error (70), a signal or another
+result. The same command without fault then gives the undisturbed result. ctest tests a fixed
+selection of calls of each kind, --all tests every call.
 """
 
 import argparse
@@ -43,7 +43,7 @@ threads = 2
 checkpoint = "0s"
 """
 SWEEP = ("sweep", "s.toml", "--no-plots", "--out", "study")
-# What memory is refused to, and the file or folder of its result.
+# The commands whose allocations fail, and the file or folder of their result.
 RUN = ("run", "--size", "8", "--p", "0.1", "--temperature", "2.4", "--equilibrate", "5",
        "--measure", "10", "--device", "cpu", "--threads", "1", "--out", "t.h5", "--json")
 TC = ("tc", "t.toml", "--no-plots", "--threads", "1", "--out", "study")
@@ -56,13 +56,13 @@ OPTIONS = argparse.Namespace()
 
 
 def made(counts):
-    """How often each call was made, by the file that the library leaves."""
+    """The number of calls of each function, from the file that the preloaded library writes."""
     return {name: int(count) for name, count in
             (line.split() for line in counts.read_text().splitlines())}
 
 
 class Place:
-    """A folder with a study, and what it leaves."""
+    """A folder with a study and its results."""
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
@@ -75,7 +75,8 @@ class Place:
             "[2.5]", "[2.0, 2.5, 3.0]\ntarget_error = 0.05\nmethod = 'both'"))
 
     def start(self, fault=None, counts=None, limit=None, words=SWEEP, lease="10"):
-        # Who could not read /proc leaves leases that nobody knows to be a dead process's.
+        # A process that cannot read /proc writes leases that do not tell whether their owner is
+        # dead: these have to expire.
         environment = dict(os.environ, REWISE_LEASE_SECONDS=lease)
         if fault or counts:
             environment["LD_PRELOAD"] = OPTIONS.fault_calls
@@ -104,7 +105,7 @@ class Place:
         return self.end(self.start(*fault, **how))
 
     def result(self):
-        """What a finished study has come to: its tasks, and the summary less its seconds."""
+        """The result of a finished study: its tasks, and the summary without its seconds."""
         tasks = contents(self.folder / "study/tasks")
         summary = json.loads((self.folder / "study/summary.json").read_text())
         summary.pop("seconds")
@@ -112,7 +113,7 @@ class Place:
 
 
 def is_stopped(process):
-    """Not one that has yet to come to its call, and may be packing."""
+    """True if the process is stopped, false if it has not reached its call yet."""
     stat = pathlib.Path(f"/proc/{process.pid}/stat").read_text()
     return stat.rpartition(")")[2].split()[0] == "T"
 
@@ -137,7 +138,7 @@ class EveryCall(unittest.TestCase):
             raise AssertionError(f"the library sees no calls of {', '.join(unseen)}")
 
     def places(self, name, most):
-        """Which calls: all, or about `most`, the first and the last among them."""
+        """The numbers of the calls to test: all, or about `most` with the first and the last."""
         count = self.counts[name]
         if OPTIONS.all or count <= most:
             return range(1, count + 1)
@@ -152,14 +153,14 @@ class EveryCall(unittest.TestCase):
             except subprocess.TimeoutExpired:
                 return f"{fault}: it does not end"
             told = f"{fault}: status {what.returncode}\n{what.stderr}{what.stdout}"
-            # How many checkpoints there are is up to the disk.
+            # The number of checkpoints depends on the speed of the disk.
             name, at = fault.split(":")[:2]
             unmet = what.returncode == 0 and int(at.rstrip("+")) > made(counts)[name]
             if what.returncode not in statuses and not unmet:
                 return told
             if what.returncode == 0 and (what.stdout, place.result()) != (self.out, self.expected):
                 return "another result: " + told
-            # Where nothing can be written any more, messages are lost, too.
+            # If no write succeeds any more, messages are lost, too.
             if what.returncode > 0 and not (fault.startswith("write") and "+" in fault):
                 last = what.stderr.rstrip("\n").rpartition("\n")[2]
                 if not last.startswith("rewise: ") or not any(
@@ -195,7 +196,7 @@ class EveryCall(unittest.TestCase):
         self.check_all(faults, (0, 65, 73, 74, 75))
 
     def test_calls_that_are_made_and_reported_as_failed(self):
-        """NFS repeats a request whose reply was lost, and reports what the second one meets."""
+        """NFS repeats a request whose reply was lost and reports the error of the second one."""
         faults = [f"{name}:{k}:made{error}" for name, error in (("link", errno.EEXIST),
                                                                 ("rename", errno.ENOENT))
                   for k in self.places(name, 6)]
@@ -207,7 +208,7 @@ class EveryCall(unittest.TestCase):
                         for k in self.places("pthread_create", 6)], (0, 69, 74))
 
     def refuse_memory(self, words, most, result):
-        """Memory refused once, and from there on, at some places of a command."""
+        """Lets single allocations of a command fail, and all from a given one on."""
         with tempfile.TemporaryDirectory(prefix="rewise-calls-") as folder:
             place = Place(folder)
             counts = place.folder / "counts"
@@ -254,7 +255,7 @@ class EveryCall(unittest.TestCase):
         self.refuse_memory(RUN, 60, result)
 
     def test_tc_whose_threads_are_refused_memory(self):
-        """Equilibrium is searched for by pilots."""
+        """With pilot runs that search for equilibrium."""
         self.refuse_memory(THREADS, 30, lambda place, done: (place.result(), done.stdout))
 
     def test_tc_whose_memory_is_refused(self):
@@ -280,14 +281,15 @@ class EveryCall(unittest.TestCase):
                         before = place.result()
                     end = time.monotonic() + 60
                     while stopped and first.poll() is None and time.monotonic() < end:
-                        os.kill(first.pid, signal.SIGCONT)  # it may come to its call only now
+                        os.kill(first.pid, signal.SIGCONT)  # it may reach its call only now
                         time.sleep(0.05)
                     first = place.end(first)
                 told = (f"{fault}: status {first.returncode} and {second.returncode}\n"
                         f"{first.stderr}\nthe other: {second.stderr}")
                 if first.returncode not in (0, 65, 73, 74, 75, -signal.SIGKILL):
                     return told
-                # Stopped while it set the folder up: nobody else can, and is told so.
+                # If the first one is stopped while it sets up the folder, the second one cannot do
+                # so and reports it.
                 if (second.returncode, second.stdout) != (0, self.out) and not (
                         stopped and second.returncode == 73 and "is being set up" in second.stderr):
                     return "the other one: " + told
@@ -318,7 +320,7 @@ class EveryCall(unittest.TestCase):
             with tempfile.TemporaryDirectory(prefix="rewise-calls-") as folder:
                 place = Place(folder)
                 done = place.run(limit=f"ulimit -v {1024 * megabytes}")
-                if done.returncode == 127:  # not even the program's libraries fit
+                if done.returncode == 127:  # too little memory even for the libraries
                     continue
                 statuses.add(done.returncode)
                 self.assertIn(done.returncode, (0, 69), f"{megabytes} MB: {done.stderr}")
@@ -335,14 +337,14 @@ class EveryCall(unittest.TestCase):
                 self.assertEqual(place.result(), self.expected)
         with tempfile.TemporaryDirectory(prefix="rewise-calls-") as folder:
             place = Place(folder)
-            # Its reader is gone before the first line.
+            # The reader of standard error ends before the first line.
             done = place.run(limit="exec 2> >(exit 0); sleep 0.2")
             self.assertEqual((done.returncode, done.stdout), (0, self.out))
             for limit in ("exec > /dev/full", "exec >&-"):
                 done = place.run(limit=limit)
                 self.assertEqual(done.returncode, 74, limit)
                 self.assertIn("standard output could not be written", done.stderr)
-            done = place.run(limit="exec 2> err; ulimit -f 0")  # finished: nothing to be written
+            done = place.run(limit="exec 2> err; ulimit -f 0")  # finished, so it writes no file
             self.assertEqual((done.returncode, done.stdout), (0, self.out))
 
     def test_a_process_that_is_killed(self):
@@ -353,7 +355,7 @@ class EveryCall(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if os.access("/dev/shm", os.W_OK | os.X_OK):  # hundreds of studies, each synced to disk
+    if os.access("/dev/shm", os.W_OK | os.X_OK):  # faster: hundreds of studies are synced
         tempfile.tempdir = "/dev/shm"
     parser = argparse.ArgumentParser()
     parser.add_argument("program", type=lambda text: str(pathlib.Path(text).resolve()))

@@ -1,18 +1,19 @@
-// A library to be preloaded: makes one call of a C library function go wrong, whoever makes it (the
-// store's own table of calls shows tests only those of the store).
+// A library to be preloaded (LD_PRELOAD). It makes one call of a C library function fail, whichever
+// code calls it. (The table of calls of the store replaces calls of the store only.)
 //
-//   REWISE_FAULT=NAME:K:WHAT    the K-th call of NAME in the process, from 1; "K+": and all later
-//   ones
-//                               WHAT: the number of an errno, "stop" (SIGSTOP) or "kill" (SIGKILL),
-//                               "slow" and milliseconds that the call takes longer, "made" and the
-//                               number of an errno: link and rename are made, then report it, as
-//                               NFS does when a reply was lost
-//   REWISE_FAULT_COUNTS=FILE    at the end of the process: lines "NAME COUNT"
+//   REWISE_FAULT=NAME:K:WHAT    affects the K-th call of NAME in the process, counted from 1; "K+":
+//                               also all later calls. WHAT is one of
+//                                 ERRNO      the call fails with this error number
+//                                 stop, kill SIGSTOP or SIGKILL
+//                                 slowMS     the call takes MS milliseconds longer
+//                                 madeERRNO  link or rename succeeds but reports the error, as NFS
+//                                            does if a reply was lost
+//   REWISE_FAULT_COUNTS=FILE    writes lines "NAME COUNT" at the end of the process
 //
-// NAME is one of kNames. A close() that fails has closed the file all the same, as on Linux.
-// "malloc" is every way to memory, operator new too, from the beginning of main() on; but for what
-// HDF5 takes, by itself or through the C library, and libgomp: HDF5 1.10 does not survive it, and
-// libgomp ends the process with a word and a status of its own.
+// NAME is one of kNames. A close() that fails closes the file nevertheless, as on Linux. "malloc"
+// stands for all allocations, including operator new, after the start of main(). Excluded are
+// allocations by HDF5 (also through the C library), because HDF5 1.10 crashes if they fail, and by
+// libgomp, which then ends the process with its own message and status.
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -66,11 +67,11 @@ long fault_at = 0;
 bool for_ever = false;
 int fault_errno = 0, fault_signal = 0;
 long fault_delay = 0;      // milliseconds
-bool fault_after = false;  // the call is made first
+bool fault_after = false;  // "made": the call is made before it reports the error
 
 std::atomic<bool> in_main{false};
 
-// Before main.
+// Runs before main().
 __attribute__((constructor)) void read_fault() {
   const char* fault = std::getenv("REWISE_FAULT");
   if (fault == nullptr) return;
@@ -99,15 +100,15 @@ __attribute__((constructor)) void read_fault() {
     chosen = name;
     return;
   }
-  std::abort();  // a fault that no call knows would pass every test
+  std::abort();  // with an unknown name every test would pass
 }
 
-// Counts a call; true where it is to fail, with errno set.
+// Counts a call. Returns true, with errno set, if it has to fail.
 bool fails(Name name) {
   const long count = ++counts[static_cast<std::size_t>(name)];
   if (chosen != name || count < fault_at || (count > fault_at && !for_ever)) return false;
   if (fault_signal != 0) {
-    ::raise(fault_signal);  // to this thread, which goes no further
+    ::raise(fault_signal);  // to this thread, which does not continue
     return false;
   }
   if (fault_delay > 0) {
@@ -118,7 +119,7 @@ bool fails(Name name) {
   return true;
 }
 
-// A call that may be made although it fails.
+// Makes the call unless it has to fail; "made" makes it and reports the error.
 template <class Call>
 int with_fault(Name name, const Call& call) {
   if (!fails(name)) return call();
@@ -127,7 +128,7 @@ int with_fault(Name name, const Call& call) {
   return -1;
 }
 
-// Where the code of HDF5, of the C library that it calls, and of libgomp lies.
+// Address ranges of the code of HDF5, of the C library (which HDF5 calls) and of libgomp.
 struct Range {
   std::uintptr_t begin = 0, end = 0;
 };
@@ -176,7 +177,7 @@ Function real(const char* name) {
 
 extern "C" {
 
-// glibc's own, which need no dlsym (that takes memory itself).
+// The names of glibc for its allocation functions. They need no dlsym(), which would allocate.
 void* __libc_malloc(std::size_t size);
 void* __libc_calloc(std::size_t count, std::size_t size);
 void* __libc_realloc(void* before, std::size_t size);
@@ -340,7 +341,7 @@ int utimensat(int folder, const char* path, const timespec times[2], int flags) 
   REAL(utimensat);
   return fails(kUtimensat) ? -1 : next(folder, path, times, flags);
 }
-// Under another name here: there is a struct flock, too.
+// Has another name in C++, because flock is also the name of a struct.
 int preloaded_flock(int file, int operation) noexcept __asm__("flock");
 int preloaded_flock(int file, int operation) noexcept {
   static const auto next = real<int (*)(int, int)>("flock");

@@ -1,4 +1,4 @@
-// Memory that is refused to C++ code in the middle of a library: what may not end there.
+// Allocations that fail in C++ code called by a library: the program must survive them.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,7 +21,8 @@
 
 namespace {
 
-// Of this thread's calls of operator new the one after so many, and all later ones if for ever.
+// The number of calls of operator new of this thread until one fails (-1 = none fails). With
+// `for_ever`, all later ones fail, too.
 thread_local long calls_left = -1;
 thread_local bool for_ever = false, was_refused = false;
 
@@ -44,7 +45,8 @@ using namespace rewise;
 
 namespace {
 
-// f() with every one of its calls refused in turn: true, or std::bad_alloc. How many there are.
+// Runs f() repeatedly and lets its first, second, .. allocation fail. Each time f() must return
+// true or throw std::bad_alloc. Returns the number of allocations of f().
 template <class F>
 long refuse_each(bool and_later, const F& f) {
   for (long k = 0;; ++k) {
@@ -64,7 +66,7 @@ long refuse_each(bool and_later, const F& f) {
 
 }  // namespace
 
-TEST_CASE("HDF5 is not left locked by names that there is no memory for") {
+TEST_CASE("HDF5 is not left locked if there is no memory for a list of names") {
   h5::File file = h5::File::create();
   h5::Group root = file.root();
   for (int k = 0; k < 5; ++k) {
@@ -81,8 +83,8 @@ TEST_CASE("HDF5 is not left locked by names that there is no memory for") {
   CHECK(seen == 10);
 }
 
-// The library takes memory to destroy a container that is not empty, too: not in here.
-TEST_CASE("JSON values that become containers, and have no memory for it") {
+// The JSON library also allocates to destroy a container that is not empty; this test excludes it.
+TEST_CASE("JSON values become containers while allocations fail") {
   for (const bool and_later : {false, true}) {
     std::vector<Json> results;
     results.reserve(1000);
@@ -103,12 +105,12 @@ TEST_CASE("JSON values that become containers, and have no memory for it") {
 
 namespace {
 
-// As a noexcept function that others were inlined into does.
+// Calls std::terminate() like an exception that leaves a noexcept function.
 struct Ends {
   ~Ends() { std::terminate(); }
 };
 
-// How a process of the program ends that does this.
+// The wait status of a process of the program that calls `end`.
 int status_after(void (*end)()) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -131,10 +133,10 @@ int status_after(void (*end)()) {
 
 }  // namespace
 
-TEST_CASE("only who ends for want of memory is said to") {
+TEST_CASE("only a process that ends for lack of memory has status 69") {
   const int refused = status_after([] {
     const Ends ends;
-    std::get_new_handler()();  // as operator new does where there is none
+    std::get_new_handler()();  // as operator new does if memory is exhausted
   });
   CHECK((WIFEXITED(refused) && WEXITSTATUS(refused) == 69));
   const int survived = status_after([] {

@@ -1,6 +1,5 @@
-"""A study whose files are written while its engines go on, on a disk that is slow (every fsync
-takes longer, fault_calls.cpp), full, or on which its process dies while files are still to be
-written.
+"""A study on a slow disk (fault_calls.cpp makes every fsync slower) or a full disk, and a process
+that dies before its files are written. Files are written while the engines continue.
 
     slow_disk_test.py REWISE FAULT_CALLS [--kills N] [--seed S] [TEST ..]
 """
@@ -85,7 +84,8 @@ class SlowDisk(unittest.TestCase):
             process = self.start("study", "fsync:1+:slow60")
             end = time.time() + dice.uniform(0.1, 0.9)
             while time.time() < end and process.poll() is None:
-                # One thread: a second task in hand is one whose files are still to be written.
+                # The study has one thread: a second lease belongs to a task whose files are not
+                # written yet.
                 behind = max(behind, self.leases("study"))
                 time.sleep(0.005)
             kills += process.poll() is None
@@ -131,7 +131,7 @@ class SlowDisk(unittest.TestCase):
             subprocess.run(["rm", "-r", str(self.place / "study")], check=True)
 
     def peak(self, name, fault=None):
-        """Bytes that a study held at most."""
+        """Peak memory of a study, in bytes."""
         process = self.start(name, fault)
         peak = 0
         while process.poll() is None:
@@ -148,11 +148,11 @@ class SlowDisk(unittest.TestCase):
         return peak
 
     def test_memory_is_bounded_however_slow_the_disk(self):
-        # Tasks of some 16 MB of states, done much faster than they are written.
+        # Tasks with states of about 16 MB that are computed much faster than written.
         self.write(edge=1024, p=1e-5, graphs=12, schedule="1:0", equilibrate=1, measure=2)
         plain, slow = self.peak("plain"), self.peak("slow", "fsync:1+:slow300")
         print(f"at most {plain / 1e6:.0f} MB, on a slow disk {slow / 1e6:.0f} MB", file=sys.stderr)
-        self.assertLess(slow, plain + 60e6)  # 12 tasks: 200 MB and their images
+        self.assertLess(slow, plain + 60e6)  # all 12 tasks together have 200 MB and their images
         self.assertEqual(self.result("slow"), self.result("plain"))
 
 

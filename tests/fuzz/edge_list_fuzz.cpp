@@ -1,5 +1,5 @@
-// The reader of edge lists, fed with anything: the answer is a sound graph that reads back the
-// same, or an Error(data) of one line that names the file.
+// Fuzz target of the reader of edge lists. For any input the result is a valid graph that is the
+// same after a round trip, or an Error(data) of one line that names the file.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,5 +1,6 @@
-// The reader of study configurations, fed with anything: the answer is a configuration that writes
-// out as TOML and reads back the same, or an Error(usage) of one line that names the file.
+// Fuzz target of the reader of study configurations. For any input the result is a configuration
+// that is the same after a round trip through TOML, or an Error(usage) of one line that names the
+// file.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

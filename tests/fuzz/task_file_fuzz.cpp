@@ -1,10 +1,12 @@
-// The reader of sealed task files, fed with damage and with nonsense.
+// Fuzz target of the reader of sealed task files.
 //
-// The first byte chooses. Even: the rest are edits of a good file's bytes; unless they leave it as
-// it was, the digest must see it, and loading is an Error(data) that names the file. Odd: the rest
-// decides on the content of a whole image (task_images.hpp); the answer is an Error(data) or a
-// task, and a task that was read can be written and read again with the same content.
-// No image that was not whole ever reaches libhdf5, here as in the program: it may crash on one.
+// The first byte of the input selects one of two tests:
+// - Even: the other bytes are edits of a valid file. Unless they leave it unchanged, the digest
+// must
+//   detect the damage, and loading throws Error(data) with the name of the file.
+// - Odd: the other bytes determine the content of an undamaged image (task_images.hpp). Reading
+//   throws Error(data), or gives a task that is the same after a round trip.
+// As in the program, no damaged image is passed to libhdf5, which might crash.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -26,8 +28,8 @@ void require(bool good) {
   if (!good) std::abort();
 }
 
-// Four bytes an edit: where (16 bits), what, and with which value. One byte is changed at a time,
-// so that a fuzzer which sees the digests being compared cannot put the right one in.
+// Each edit has four bytes: position (16 bits), kind and value. An edit changes single bytes, so a
+// fuzzer that observes the comparison of digests cannot insert a correct one.
 Bytes edited(Bytes bytes, Input edits) {
   require(bytes.size() < 1 << 16);
   for (; edits.size() >= 4 && !bytes.empty(); edits = edits.subspan(4)) {

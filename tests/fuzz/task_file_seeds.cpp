@@ -1,6 +1,6 @@
-// Writes the seed corpus of the task-file fuzz target into a folder: task_file_seeds FOLDER.
-// With a second argument K, instead runs the target on the seeds and on K other inputs, half of
-// them edits and half decisions, the same ones every time: what ctest does without libFuzzer.
+// Writes the seed corpus of the fuzz target for task files into a folder: task_file_seeds FOLDER.
+// With a second argument K, runs the target on the seeds and on K random inputs (half of them
+// edits, half decisions; always the same ones). ctest runs this where there is no libFuzzer.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -21,8 +21,8 @@ using rewise::test::kTaskPieces;
 
 constexpr std::uint8_t kEdits = 0, kDecisions = 1;
 
-// A good file, edits of its block and image, and each piece of a task's image gone wrong in each
-// of the ways that there are.
+// A valid file, edits of its block and image, and images in which one piece is wrong, for each
+// piece and each kind of fault.
 std::vector<Input> seeds() {
   std::vector<Input> result{{kEdits}, {kDecisions}, {kEdits, 0, 0, 0, 0}, {kEdits, 0, 0, 1, 0}};
   for (const int byte : {0, 8, 12, 16, 24, 40, 200}) {
@@ -43,7 +43,7 @@ std::vector<Input> seeds() {
   return result;
 }
 
-// One to eight edits, or one to four pieces that are not as they should be.
+// One to eight edits, or one to four random pieces.
 Input random_input(std::mt19937_64& random) {
   const auto byte = [&] { return static_cast<std::uint8_t>(random()); };
   Input input{byte()};

@@ -12,7 +12,7 @@ namespace {
 
 using Dims = std::vector<std::uint64_t>;
 
-// Writes piece after piece, each as the next byte says.
+// Writes the pieces in order; the next byte of `decisions` determines each of them.
 class Writer {
  public:
   explicit Writer(std::span<const std::uint8_t> decisions) : decisions_(decisions) {}
@@ -84,7 +84,7 @@ class Writer {
       case 4:
         dims = {values.size()};
         break;
-      case 5:  // one extent is off, or 0
+      case 5:  // one extent is wrong by 1, or 0
         dims[decision / 8 % dims.size()] += decision < 128 ? 1U : 0U;
         dims.back() -= decision < 128 ? 0U : 1U;
         if (decision > 240) dims[0] = 0;
@@ -103,7 +103,8 @@ class Writer {
     group.write<T>(name, values, dims, packing);
   }
 
-  // The group, or one under another name, or (whatever is then written goes there) in its place.
+  // Makes the group, or one of another name, or a text in place of the group. The caller writes the
+  // content of the group into the returned one in any case.
   h5::Group group(h5::Group& parent, const std::string& name) {
     const std::uint8_t decision = next();
     if (decision % 8 == 1) return parent.create_group("not " + name);

@@ -1,5 +1,5 @@
-// Images of tasks whose structure is sound and whose content is not: made by our own writer, so
-// that the fuzzed reader is shown everything but damage, which digests keep from it.
+// Images of tasks with valid HDF5 structure and wrong content. They are made by our own writer,
+// since digests keep damaged images from the reader.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +9,12 @@
 
 namespace rewise::test {
 
-// Each byte decides on one piece (attribute, dataset or group) of the file of a small checkpoint,
-// in turn: 0, or no byte left, as it should be; else missing, of another type, rank or size, with
-// other values, or replaced by something else.
+// The file of a small checkpoint. Each byte of `decisions` determines one piece (attribute, dataset
+// or group): 0, or no byte left, makes it correct. Other values omit it, change its type, rank,
+// size or values, or replace it by something else.
 std::vector<std::byte> task_image(std::span<const std::uint8_t> decisions);
 
-// How many pieces there are to decide on.
+// The number of pieces of the file.
 inline constexpr std::size_t kTaskPieces = 39;
 
 }  // namespace rewise::test

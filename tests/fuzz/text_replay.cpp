@@ -1,6 +1,5 @@
-// PROGRAM CORPUS N: feeds the fuzz target with every file of a folder and with N fixed
-// mutations of them, so that the harness of a reader of text runs as a plain test wherever there is
-// no fuzzer.
+// PROGRAM CORPUS N: runs the fuzz target of a text reader on every file of a folder and on N fixed
+// mutations of these files. It serves as a plain test where there is no fuzzer.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -33,7 +32,7 @@ std::vector<std::string> read_all(const char* folder) {
   return texts;
 }
 
-// One change: a byte replaced, inserted or removed, a piece repeated, or the end cut off.
+// One mutation: replaces, inserts or removes a byte, repeats a piece, or cuts off the end.
 void mutate(std::string& text, const rewise::Words4& random) {
   constexpr char kAlphabet[] = "0123456789 \n\t\r#-+.eE=[]{},\"nai_x\0\xff";
   const std::size_t at = text.empty() ? 0 : random.w[1] % text.size();

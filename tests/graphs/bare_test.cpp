@@ -1,4 +1,5 @@
-// Bare lattices against the rewired graphs of the same seed, with geometry of the tests' own.
+// Bare lattices (lattices without their shortcuts) against the rewired graphs of the same seed. The
+// tests have their own geometry.
 #include "graphs/bare.hpp"
 
 #include <cmath>
@@ -32,15 +33,16 @@ std::vector<oracle::Pair> bonds_of(const Graph& graph) {
 
 }  // namespace
 
-TEST_CASE("a bare lattice lacks the rewired bonds, and counts the ends that stayed") {
+TEST_CASE("a bare lattice lacks the rewired bonds and counts their ends that did not move") {
   for (const auto& extents :
        std::vector<std::vector<std::uint32_t>>{{30}, {10, 6}, {4, 4}, {6, 4, 8}, {4, 6, 4, 4}}) {
     for (const double p : {0.0, 0.02, 0.3, 1.0}) {
       const GraphSpec spec = spec_of(extents, p, 5);
       const Graph whole = build_graph(spec), bare = bare_of(spec);
       bare.validate();
-      // By hand: a bond of the rewired graph that lies at home stays; one that has a single end at
-      // its home counts there.
+      // Computed independently: a bond of the rewired graph with both ends at their original sites
+      // belongs to the bare lattice. If only one end is there, it counts in the weight of that
+      // site.
       const auto home = oracle::lattice_bonds(extents);
       const auto now = oracle::all_bonds(whole);
       std::vector<oracle::Pair> left;
@@ -98,7 +100,7 @@ TEST_CASE("a bare lattice lacks the rewired bonds, and counts the ends that stay
   }
 }
 
-TEST_CASE("the counts of bare lattices have the means that are said") {
+TEST_CASE("the counts of bare lattices have the stated means") {
   const auto numbers = [](const BareCounts& c) {
     return std::vector<double>{c.removed,          c.d_ends,    c.removed_pairs,
                                c.d_pairs,          c.d_removed, c.removed_beside_removed,
@@ -130,7 +132,7 @@ TEST_CASE("the bare lattice of rule add is the whole lattice, and swap has none"
   CHECK_THROWS_AS(bare_of({{8, 6}, 0.5, Rule::swap, 3}), Error);
 }
 
-TEST_CASE("a bare lattice in an .h5 file comes back the same") {
+TEST_CASE("round trip of a bare lattice through an .h5 file") {
   const oracle::Folder folder;
   const Graph bare = bare_of(spec_of({8, 6}, 0.2, 9));
   const std::string path = folder / "bare.h5";

@@ -1,4 +1,4 @@
-// A graph as the tests see it: a plain list of bonds from coordinates, no code of the library.
+// Graphs as plain lists of bonds for the tests, made from coordinates without code of the library.
 #pragma once
 
 #include <algorithm>
@@ -59,7 +59,7 @@ inline std::vector<Pair> lattice_bonds(const std::vector<std::uint32_t>& extents
   return bonds;
 }
 
-// The lattice's bonds with the rewired ones replaced and the added ones appended.
+// The bonds of the lattice, with the rewired ones replaced and the added ones appended.
 inline std::vector<Pair> all_bonds(const Graph& graph) {
   std::vector<Pair> bonds =
       graph.lattice().dim > 0 ? lattice_bonds(graph.spec().extents) : std::vector<Pair>{};
@@ -82,7 +82,8 @@ inline std::vector<std::uint32_t> degrees(std::uint64_t sites, const std::vector
   return degree;
 }
 
-// "" if the bonds hold no self-loop and no double bond and, unless `any`, keep the checkerboard.
+// Returns "" if the bonds have no self-loop and no double bond and, unless `any`, join sites of
+// different colours of the checkerboard; otherwise the fault.
 inline std::string fault(const std::vector<Pair>& bonds, const std::vector<std::uint32_t>& extents,
                          bool any = false) {
   std::set<Pair> seen;

@@ -1,4 +1,4 @@
-// The Boost.Graph view: its concepts at compile time, its contents against the graph.
+// The view for Boost.Graph: its concepts at compile time, its contents against the graph.
 #include <boost/concept/assert.hpp>
 #include <boost/graph/bipartite.hpp>
 #include <boost/graph/breadth_first_search.hpp>
@@ -58,7 +58,7 @@ TEST_CASE("iterators move by any distance, and both views of a bond are equal") 
   }
 }
 
-TEST_CASE("Boost's algorithms run on the view: breadth-first search, bipartiteness") {
+TEST_CASE("Boost algorithms run on the view: breadth-first search, bipartiteness") {
   const Graph graph = build_graph({{10, 6}, 0.3, Rule::rewire, 2});
   const BoostGraph view(graph);
   CHECK(boost::is_bipartite(view));

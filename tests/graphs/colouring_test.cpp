@@ -23,7 +23,7 @@ Graph complete(Site sites) {
   return plain(sites, pairs);
 }
 
-// Whether no bond joins two sites of one colour.
+// True if no bond joins two sites of the same colour.
 bool is_proper(const Graph& graph, const Colouring& colouring) {
   bool proper = colouring.colour.size() == graph.sites();
   for (std::uint64_t site = 0; site < graph.sites() && proper; ++site) {
@@ -38,7 +38,7 @@ bool is_proper(const Graph& graph, const Colouring& colouring) {
 }  // namespace
 
 TEST_CASE("even cycles, trees and isolated sites have two colours") {
-  const Graph square = plain(6, {{0, 1}, {1, 2}, {2, 3}, {3, 0}});  // sites 4 and 5 alone
+  const Graph square = plain(6, {{0, 1}, {1, 2}, {2, 3}, {3, 0}});  // sites 4 and 5 are isolated
   const auto two = two_colouring(square);
   REQUIRE(two.has_value());
   CHECK(two->colour == std::vector<std::uint8_t>{0, 1, 0, 1, 0, 0});
@@ -62,7 +62,7 @@ TEST_CASE("complete graphs need one colour per site, up to the limit") {
   CHECK_THROWS_AS(greedy_colouring(complete(257)), Error);
 }
 
-TEST_CASE("random graphs: greedy is proper, within degeneracy's bound of max degree + 1") {
+TEST_CASE("random graphs: greedy is proper and has at most max degree + 1 colours") {
   CHECK(oracle::counterexample([] {
           const auto sites = *rc::gen::inRange<Site>(2, 30);
           std::vector<std::pair<Site, Site>> pairs;

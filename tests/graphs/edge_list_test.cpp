@@ -1,4 +1,4 @@
-// Edge lists: what is read, and how bad ones are refused. Files under tests/fuzz/corpus are
+// Edge lists: what is read, and errors for invalid ones. Files under tests/fuzz/corpus are
 // replayed.
 #include <sstream>
 
@@ -44,7 +44,7 @@ TEST_CASE("a triangle is coloured with three colours") {
   CHECK(read("0 1\n1 2\n2 0\n").colours() == 3);
 }
 
-TEST_CASE("bad edge lists are unfit data, and the message names file and line") {
+TEST_CASE("invalid edge lists: Error(data), and the message names file and line") {
   for (const char* line : {"1", "1 ", "a b", "1 2 3", "1,2", "-1 2", "1 -2", "1.5 2", "0x1 2",
                            "1 2x", "1 +2", "\"1\" 2", "1 2\t3",
                            "\xEF\xBB\xBF"
@@ -68,7 +68,7 @@ TEST_CASE("bad edge lists are unfit data, and the message names file and line") 
   CHECK(edge_list_refusal("# nothing\n\n").says("holds no bond"));
 }
 
-TEST_CASE("a list that counts from 1 is refused until it is said what it counts from") {
+TEST_CASE("a list with sites numbered from 1 is refused unless the first number is given") {
   const std::string ring = "1 2\n2 3\n3 4\n4 1\n";
   const auto refused = edge_list_refusal(ring);
   CHECK(refused.code == ExitCode::data);
@@ -78,13 +78,13 @@ TEST_CASE("a list that counts from 1 is refused until it is said what it counts 
   CHECK(oracle::all_bonds(graph) == std::vector<oracle::Pair>{{0, 1}, {1, 2}, {2, 3}, {3, 0}});
   CHECK(graph_hash(graph) == graph_hash(read("0 1\n1 2\n2 3\n3 0\n")));
   CHECK(read(ring, {.first_site = FirstSite::zero}).sites() == 5);
-  // Another site is left out, too: nothing says what they are counted from.
+  // Site 3 is missing as well, so the list does not tell the first number: 0 is assumed.
   CHECK(read("1 2\n2 4\n").sites() == 5);
   CHECK(read("1 2\n2 4\n", {.first_site = FirstSite::one}).sites() == 4);
   CHECK(edge_list_refusal("0 1\n1 2\n", {.first_site = FirstSite::one}).says("site 0 in a list"));
 }
 
-TEST_CASE("edge lists as NetworkX writes them: numbers with data, names, grids") {
+TEST_CASE("edge lists written by NetworkX: numbers with data, names, grids") {
   // write_edgelist(path_graph(4)), with data {'weight': 1}, and write_weighted_edgelist
   const std::vector<oracle::Pair> path{{0, 1}, {1, 2}, {2, 3}};
   CHECK(oracle::all_bonds(read("0 1 {}\n1 2 {}\n2 3 {}\n")) == path);
@@ -126,7 +126,7 @@ TEST_CASE("couplings, fields and unknown numbers in an edge list are refused by 
   CHECK(edge_list_refusal("0 1 1.0\n1 2 -1.0\n").says("g.edges:2: a bad line: '-1.0'"));
 }
 
-TEST_CASE("names and numbers do not mix, and names are told in errors") {
+TEST_CASE("names and numbers do not mix, and errors show names") {
   CHECK(edge_list_refusal("0 1\n1 two\n")
             .says("g.edges:2: a bad line: name 'two' among site numbers"));
   CHECK(edge_list_refusal("a b\nc d\n0 1\n")
@@ -141,7 +141,7 @@ TEST_CASE("names and numbers do not mix, and names are told in errors") {
       edge_list_refusal("a " + std::string(300, 'b') + "\n").says("a name of over 256 characters"));
 }
 
-TEST_CASE("columns end with blanks and tabs, with commas or with semicolons, all alike in a file") {
+TEST_CASE("columns are separated by blanks and tabs, commas or semicolons, one kind per file") {
   const std::vector<oracle::Pair> triangle{{0, 1}, {1, 2}, {2, 0}};
   for (const char* text :
        {"alice, bob\nbob, carol\ncarol, alice\n", "alice,bob\nbob ,carol\n carol ,\talice \r\n",
@@ -186,7 +186,7 @@ TEST_CASE("columns end with blanks and tabs, with commas or with semicolons, all
   }
 }
 
-TEST_CASE("the third column is a weight, further ones are named, and --ignore passes over them") {
+TEST_CASE("the third column is a weight, further ones have names, and --ignore skips them") {
   const std::string konect = "% sym weighted\n1 2 1 1082040961\n2 3 1 1082040962\n3 1 4\n";
   const auto refused = edge_list_refusal(konect);
   CHECK(refused.code == ExitCode::data);
@@ -202,7 +202,7 @@ TEST_CASE("the third column is a weight, further ones are named, and --ignore pa
   CHECK(read("0 1 1 2 3\n", {.ignore = {"column4", "column5"}}).bonds() == 1);
 }
 
-TEST_CASE("'# sites N' gives the number of sites, and fits the bonds") {
+TEST_CASE("'# sites N' gives the number of sites and must agree with the bonds") {
   CHECK(read("# sites 5\n0 1\n").sites() == 5);
   CHECK(read("0 1\n  # sites 5 \r\n").sites() == 5);
   CHECK(read("# sites 5\n1 2\n2 3\n3 4\n").sites() == 5);  // site 0 has no bond
@@ -224,7 +224,7 @@ TEST_CASE("'# sites N' gives the number of sites, and fits the bonds") {
   CHECK(edge_list_refusal("# sites 99999999999\n0 1\n").says("g.edges:1: too many sites"));
 }
 
-TEST_CASE("counts of sites are read however a comment spells them, and contradictions refused") {
+TEST_CASE("counts of sites are read in many spellings, and contradictions are refused") {
   for (const char* comment :
        {"# Sites: 5", "# sites: 5", "# sites=5", "#sites 5", "% sites 5", "# Nodes: 5 Edges: 2",
         "# nodes 5", "# vertices 5", "# 5 vertices, 2 bonds", "# Number of nodes = 5",
@@ -241,7 +241,7 @@ TEST_CASE("counts of sites are read however a comment spells them, and contradic
     INFO(remark);
     CHECK(read(std::string(remark) + "\n0 1\n1 2\n").sites() == 3);
   }
-  CHECK(read("0 1 # sites 7\n").sites() == 2);  // a remark on a bond
+  CHECK(read("0 1 # sites 7\n").sites() == 2);  // a remark behind a bond
   CHECK(edge_list_refusal("# sites: 3\n0 1\n1 3\n")
             .says("g.edges:1: '# sites: 3', but line 3 has site 3"));
   CHECK(edge_list_refusal("# Nodes: 5 Edges: 3\n0 1\n1 2\n")
@@ -281,7 +281,7 @@ TEST_CASE("sites in lists of KONECT are numbered from 1") {
   CHECK(edge_list_refusal("% sym unweighted\n0 1\n").says("site 0 in a list"));
 }
 
-TEST_CASE("a header without '#' is told from bonds, and the message says what to do") {
+TEST_CASE("a header without '#' is recognised, and the error says what to do") {
   for (const char* text :
        {"source target weight\n0 1 1\n", "from,to\n0,1\n", "Source;Target;Type;Weight\n0;1;u;1\n",
         "u v\n0 1\n", "person_a person_b\n3 4\n", "\"source\",\"target\"\nalice,bob\n",
@@ -369,7 +369,7 @@ TEST_CASE("texts that may mean a coupling are refused by name, unless they mean 
   CHECK(edge_list_refusal("a b +\nb c -\n").says("g.edges:2: a bad line: '-' in column 3"));
 }
 
-TEST_CASE("an ignored name that no attribute has is an error that lists those that exist") {
+TEST_CASE("ignoring an unknown attribute is an error that lists the existing ones") {
   const ReadOptions strict{.ignore = {"J", "rnk"}, .all_ignored_exist = true};
   const std::string text = "a b {'J': 2, 'kind': 'x'}\nb c {'rank': 'low'}\n";
   const auto refused = edge_list_refusal(text, strict);
@@ -377,14 +377,14 @@ TEST_CASE("an ignored name that no attribute has is an error that lists those th
   CHECK(
       refused.says("g.edges: --ignore rnk: the file has no attribute of that name (it has \"J\", "
                    "\"kind\", \"rank\")"));
-  CHECK(read(text, {.ignore = {"J", "rnk"}}).bonds() == 2);  // one of several files
+  CHECK(read(text, {.ignore = {"J", "rnk"}}).bonds() == 2);  // allowed with several files
   CHECK(read("a b {'J': 2}\nb c {'rnk': 3}\n", strict).bonds() == 2);
   CHECK(edge_list_refusal("a b\n", strict).says("(it has none at all)"));
   CHECK(read("0 1 2 3\n", {.ignore = {"weight", "column4"}, .all_ignored_exist = true}).bonds() ==
         1);
 }
 
-TEST_CASE("double bonds are one bond where they are to be merged") {
+TEST_CASE("double bonds are merged on request") {
   const std::string text = "0 1\n1 0\n1 2\n0 1\n";
   CHECK(edge_list_refusal(text).says("in line 1 (--merge makes one bond of them)"));
   CHECK(oracle::all_bonds(read(text, {.merge = true})) ==
@@ -392,7 +392,7 @@ TEST_CASE("double bonds are one bond where they are to be merged") {
   CHECK(edge_list_refusal("0 1\n1 1\n", {.merge = true}).says("joined to itself"));
 }
 
-TEST_CASE("numbers are read as people and programs write them") {
+TEST_CASE("numbers are read in the notations of people and programs") {
   for (const char* one : {"1", "1.", "1.0", "+1", "1e0", "0x1p+0", "1.0D+00", "np.float64(1.0)",
                           "np.int64(1)", "True", "np.True_", "Decimal('1.0')", "'1'"}) {
     INFO(one);
@@ -409,7 +409,7 @@ TEST_CASE("numbers are read as people and programs write them") {
   }
 }
 
-TEST_CASE("any attribute that holds numbers is refused, however it is written, unless ignored") {
+TEST_CASE("attributes that hold numbers are refused in any notation, unless ignored") {
   for (const char* value :
        {"-1", "'-1'", "-1.", "np.int8(-1)", "[-1, 1]", "(1, 2)", "array([1., 2.])",
         "\xE2\x88\x92"
@@ -433,16 +433,16 @@ TEST_CASE("any attribute that holds numbers is refused, however it is written, u
             .bonds() == 1);
 }
 
-TEST_CASE("a line of any length costs no memory of its own") {
+TEST_CASE("very long comments, blanks and numbers are read") {
   const Graph graph = read("0 1 #" + std::string(1 << 22, 'x') + "\n" + std::string(1 << 20, ' ') +
                            "1 2\n" + std::string(1000, '0') + " 3\n");
   CHECK(graph.bonds() == 3);
 }
 
-TEST_CASE("any bytes either make a graph or are refused as unfit data") {
+TEST_CASE("any bytes give either a valid graph or Error(data)") {
   CHECK(oracle::counterexample(
             [] {
-              // Mostly the characters of an edge list, so that some of it parses.
+              // Mostly characters of edge lists, so that some lines are valid.
               const auto text = *rc::gen::container<std::string>(
                   rc::gen::oneOf(rc::gen::element('0', '1', '2', '3', ' ', '\n', '\n', '#'),
                                  rc::gen::arbitrary<char>()));
@@ -455,7 +455,7 @@ TEST_CASE("any bytes either make a graph or are refused as unfit data") {
             1000) == "");
 }
 
-TEST_CASE("weights and fields of an edge list are J and h where they are taken") {
+TEST_CASE("weights and fields of an edge list are J and h with the option `weights`") {
   const ReadOptions taken{.weights = true};
   const auto units = [](std::vector<double> values) {
     std::vector<std::int32_t> fixed;
@@ -480,23 +480,24 @@ TEST_CASE("weights and fields of an edge list are J and h where they are taken")
   CHECK(fields(read("# field 1 2\n1 2 3\n", from_one)) == units({2, 0}));
   CHECK(weights(read("0 1 1023.999999\n", taken)).front() == 1024 * kFixedOne - 1);
 
-  // Weights of 1 are those of a graph without any; a bond without one is 1 only among such.
+  // A graph with all weights 1 equals one without weights. A bond without weight is accepted only
+  // if all others have 1.
   CHECK(graph_hash(read("0 1 1\n1 2 1\n", taken)) == graph_hash(read("0 1\n1 2\n")));
   CHECK(weights(read("0 1 1\n1 2\n", taken)) == units({1, 1}));
   CHECK(weights(read("0 1\n1 2\n", taken)).empty());
   CHECK(graph_hash(read("0 1 1\n1 2 -1\n", taken)) != graph_hash(read("0 1\n1 2\n")));
   CHECK(graph_hash(read("0 1 -1\n1 2 1\n", taken)) != graph_hash(read("0 1 1\n1 2 -1\n", taken)));
-  // Two equal lists, once of weights, once of fields.
+  // The same numbers as weights and as fields give different graphs.
   CHECK(graph_hash(read("0 1 2\n1 2 2\n2 0 2\n", taken)) !=
         graph_hash(read("# field 0 2\n# field 1 2\n# field 2 2\n0 1\n1 2\n2 0\n", taken)));
-  // Equal weights of one bond are one weight.
+  // Merged bonds need equal weights and keep this weight.
   const ReadOptions merged{.merge = true, .weights = true};
   CHECK(weights(read("0 1 -2\n1 0 -2\n1 2 3\n", merged)) == units({-2, 3}));
   CHECK(weights(read("0 1\n1 0 -2\n", merged)) == units({-2}));
   CHECK(weights(read("0 1 2 x\n", {.ignore = {"weight", "column4"}, .weights = true})).empty());
 }
 
-TEST_CASE("weights and fields that are no couplings are refused with their line") {
+TEST_CASE("invalid weights and fields are refused with their line") {
   for (const auto& [text, said] : std::vector<std::pair<std::string, std::string>>{
            {"0 1 1\n1 2 1024\n", "g.edges:2: a bad line: '1024' in column 3 is no weight"},
            {"0 1 -1024\n", "g.edges:1: a bad line: '-1024' in column 3 is no weight"},
@@ -524,7 +525,7 @@ TEST_CASE("weights and fields that are no couplings are refused with their line"
   }
   CHECK(edge_list_refusal("0 1 2\n1 2 1\n1 0 3\n", {.merge = true, .weights = true})
             .says("g.edges:3: the bond has J = 3 here and J = 2 in line 1"));
-  // Not taken: the first one is named, and what to say.
+  // Without the option `weights`, the error names the first field and the options to use.
   const auto field = edge_list_refusal("# field 1 0.5\n0 1\n");
   CHECK(field.says("node attribute \"field\" (0.5 in line 1): --couplings file"));
   CHECK(field.says("--ignore field passes over"));

@@ -1,4 +1,4 @@
-// A folder for one test's files, and what a refused read or write says.
+// A folder for the files of one test, and the error of a refused read or write.
 #pragma once
 
 #include <unistd.h>

@@ -8,11 +8,11 @@
 
 using rewise::FlatMap;
 
-TEST_CASE("FlatMap does what std::map does") {
+TEST_CASE("FlatMap equals std::map") {
   CHECK(rewise::oracle::counterexample([] {
           FlatMap<std::uint32_t> map;
           std::map<std::uint64_t, std::uint32_t> model;
-          // Few distinct keys: chains form and deletions leave holes in them.
+          // Few distinct keys, so that chains form and deletions leave holes in them.
           const auto steps = *rc::gen::container<std::vector<std::pair<int, int>>>(
               400, rc::gen::pair(rc::gen::inRange(0, 60), rc::gen::inRange(0, 3)));
           std::uint32_t value = 0;

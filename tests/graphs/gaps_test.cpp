@@ -9,11 +9,11 @@
 
 using namespace rewise;
 
-TEST_CASE("gaps are geometric, for certain and for rare events alike") {
+TEST_CASE("gaps are geometric for frequent and for rare events") {
   for (const double q : {0.999, 0.9, 0.5, 0.1, 0.01, 1e-4, 1e-7, 5e-10}) {
     Gaps gaps(17, fixed_point(q));
-    // Cells of equal size on the scale of the law: cell of g = floor(cells (1 - (1-q)^g)) is too
-    // coarse for large q, so these take single values there.
+    // Cells of equal probability: g is in cell floor(cells (1 - (1-q)^g)). This is too coarse for
+    // large q, where each value of g has its own cell.
     constexpr int kDraws = 40000;
     const bool single = q >= 0.1;
     const double cells = single ? 60 : 50;
@@ -53,9 +53,9 @@ TEST_CASE("gaps are geometric, for certain and for rare events alike") {
   }
 }
 
-TEST_CASE("impossible events never come, certain ones at once") {
+TEST_CASE("impossible events never happen, certain ones at once") {
   Gaps never(1, fixed_point(0.0)), always(1, fixed_point(1.0));
-  Gaps hardly(1, 1);  // probability 2^-64: the first is expected after 1.8e19 places
+  Gaps hardly(1, 1);  // probability 2^-64: the first event is expected after 1.8e19 trials
   for (int n = 0; n < 100; ++n) {
     CHECK(never.next() >= Gaps::kNever);
     CHECK(always.next() == 0);
@@ -63,7 +63,7 @@ TEST_CASE("impossible events never come, certain ones at once") {
   }
 }
 
-TEST_CASE("a probability becomes a multiple of 2^-64, exactly where it is one") {
+TEST_CASE("a probability becomes a multiple of 2^-64, exact if it is one already") {
   CHECK(fixed_point(1.0) == static_cast<Wide>(1) << 64);
   CHECK(fixed_point(0.5) == static_cast<Wide>(1) << 63);
   CHECK(fixed_point(std::ldexp(1.0, -64)) == 1);
@@ -72,7 +72,7 @@ TEST_CASE("a probability becomes a multiple of 2^-64, exactly where it is one") 
   CHECK(fixed_point(0.1) == static_cast<Wide>(0.1 * 18446744073709551616.0));
 }
 
-TEST_CASE("a gap depends on its seed and its number, not on when it is drawn") {
+TEST_CASE("a gap depends on its seed and number only") {
   Gaps first(5, fixed_point(1e-3)), second(5, fixed_point(1e-3)), other(6, fixed_point(1e-3));
   int equal_to_other = 0;
   for (int n = 0; n < 1000; ++n) {

@@ -1,4 +1,4 @@
-// Files of all three formats: round trips, refusals, nothing overwritten, nothing left behind.
+// Files of all three formats: round trips, errors, no file overwritten, no temporary file left.
 #include "graphs/graph_io.hpp"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ std::vector<Graph> samples() {
   }
   graphs.push_back(build_graph({{12}, 0.0, Rule::rewire, 1}));
   graphs.push_back(build_graph({{16}, 1.0, Rule::rewire, 5}));   // site 15 has no bond
-  graphs.push_back(build_graph({{16}, 1.0, Rule::rewire, 10}));  // site 0 has none
+  graphs.push_back(build_graph({{16}, 1.0, Rule::rewire, 10}));  // site 0 has no bond
   graphs.push_back(imported_graph(3, {}, "isolated"));
   graphs.push_back(imported_graph(6, {{0, 0, 1}, {1, 2, 1}, {2, 2, 0}, {3, 4, 3}}, "triangle"));
   return graphs;
@@ -39,7 +39,7 @@ std::vector<Graph> samples() {
 
 }  // namespace
 
-TEST_CASE("a graph read back from .h5 is the same graph, lattice and all") {
+TEST_CASE("a graph read back from .h5 is the same, including its lattice") {
   const oracle::Folder folder;
   int number = 0;
   for (const Graph& graph : samples()) {
@@ -129,7 +129,7 @@ TEST_CASE(".edges holds the number of sites and one line per bond, in bond order
   CHECK(oracle::contents(folder / "g.edges") == expected);
 }
 
-TEST_CASE(".h5 lists every bond where that is asked for, and is read back as the same graph") {
+TEST_CASE(".h5 lists every bond on request and is read back as the same graph") {
   const oracle::Folder folder;
   for (const Rule rule : {Rule::rewire, Rule::add}) {
     const Graph graph = build_graph({{4, 6}, 0.4, rule, 3});
@@ -146,7 +146,7 @@ TEST_CASE(".h5 lists every bond where that is asked for, and is read back as the
   }
 }
 
-TEST_CASE("an existing file is never overwritten unasked, whole or not at all") {
+TEST_CASE("an existing file is overwritten only on request, and atomically") {
   const oracle::Folder folder;
   const Graph graph = build_graph({{8, 8}, 0.1, Rule::rewire, 1});
   for (const char* name : {"g.edges", "g.graphml", "g.h5"}) {
@@ -161,7 +161,7 @@ TEST_CASE("an existing file is never overwritten unasked, whole or not at all") 
   CHECK(folder.files() == 3);  // no temporary is left
 }
 
-TEST_CASE("a file that comes up while another is being written is kept") {
+TEST_CASE("a file that appears during a write is kept") {
   const oracle::Folder folder;
   NewFile file(folder / "g.edges", Overwrite::no);
   file.write("0 1\n");
@@ -189,7 +189,7 @@ TEST_CASE("unwritable, unreadable and unknown files are refused") {
   CHECK(refusal_of([&] { write_graph(graph, "/dev/full/g.edges"); }).code == ExitCode::io);
 }
 
-TEST_CASE("damaged .h5 files are unfit data: truncated, garbage, any byte changed") {
+TEST_CASE("damaged .h5 files throw Error(data): truncated, garbage, any byte changed") {
   const oracle::Folder folder;
   const Graph graph = build_graph({{8, 8}, 0.2, Rule::rewire, 1});
   write_graph(graph, folder / "g.h5");
@@ -212,7 +212,7 @@ TEST_CASE("damaged .h5 files are unfit data: truncated, garbage, any byte change
   CHECK(accepted == 0);
 }
 
-TEST_CASE("sealed .h5 files that hold no fit graph are refused") {
+TEST_CASE("sealed .h5 files without a valid graph are refused") {
   struct Fields {
     std::vector<std::uint32_t> extents{4, 4}, b{11};  // bond 0 now joins sites 0 and 11 = (3, 2)
     double p = 0.1;

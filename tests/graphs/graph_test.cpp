@@ -81,7 +81,7 @@ TEST_CASE("CSR, modified cells and colour split follow from the bonds, every rul
   }
 }
 
-TEST_CASE("a graph without a lattice stores every site, isolated ones too") {
+TEST_CASE("a graph without a lattice stores every site, including isolated ones") {
   const Graph graph(5, {{0, 0, 1}, {1, 2, 1}, {2, 3, 0}}, {0, 1, 0, 1, 0}, 2, "file.edges");
   check_arrays(graph);
   graph.validate();
@@ -99,7 +99,7 @@ TEST_CASE("rewired bonds may be given in any order") {
   check_arrays(again);
 }
 
-TEST_CASE("bonds that could not be indexed are refused at once") {
+TEST_CASE("invalid indices of bonds, sites and colours are refused") {
   const Lattice lattice = Lattice::make({4, 4});
   const GraphSpec spec{{4, 4}, 0.1, Rule::rewire, 1};
   const auto refused = [&](const std::vector<RewiredBond>& bonds) {
@@ -111,7 +111,7 @@ TEST_CASE("bonds that could not be indexed are refused at once") {
     return false;
   };
   CHECK(refused({{0, 0, 16}}));            // no such site
-  CHECK(refused({{3, 0, 5}, {3, 0, 7}}));  // one bond twice
+  CHECK(refused({{3, 0, 5}, {3, 0, 7}}));  // the same bond twice
   CHECK(refused({{33, 0, 5}}));            // a hole before the first added bond
   CHECK(refused({{1ull << 63, 0, 5}}));
   CHECK_FALSE(refused({{32, 0, 6}}));
@@ -133,7 +133,7 @@ TEST_CASE("for_each_bond visits every bond once, in bond order") {
   }
 }
 
-TEST_CASE("graph_hash tells graphs apart") {
+TEST_CASE("graph_hash distinguishes graphs") {
   const std::string hash = graph_hash(build_graph({{8, 8}, 0.1, Rule::rewire, 1}));
   CHECK(hash.size() == 16);
   CHECK(hash == graph_hash(build_graph({{8, 8}, 0.1, Rule::rewire, 1})));

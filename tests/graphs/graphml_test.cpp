@@ -1,4 +1,4 @@
-// GraphML: read as Boost.Graph reads it; what is unfit is refused.
+// GraphML: read as by Boost.Graph; invalid files are refused.
 #include <boost/graph/adjacency_list.hpp>
 #include <boost/graph/graphml.hpp>
 #include <span>
@@ -16,7 +16,7 @@ using oracle::refusal_of;
 
 namespace {
 
-// Boost.Graph's reader, as the verifier of ours.
+// The bonds according to the reader of Boost.Graph, which verifies ours.
 std::vector<oracle::Pair> bonds_by_boost(const std::string& text) {
   boost::adjacency_list<boost::vecS, boost::vecS, boost::undirectedS> graph;
   std::istringstream in(text);
@@ -61,7 +61,7 @@ TEST_CASE("GraphML is read as Boost.Graph reads it") {
   }
 }
 
-TEST_CASE("GraphML from elsewhere: named nodes, other attributes, prefixes, edges before nodes") {
+TEST_CASE("GraphML of other programs: names, attributes, prefixes, edges before nodes") {
   const std::string text = R"(<?xml version="1.0" encoding="UTF-8"?>
 <!-- a > path <of> three nodes -->
 <graphml xmlns="http://graphml.graphdrawing.org/xmlns">
@@ -82,7 +82,7 @@ TEST_CASE("GraphML from elsewhere: named nodes, other attributes, prefixes, edge
   CHECK(all_bonds(graph) == std::vector<oracle::Pair>{{0, 1}, {2, 1}});
   CHECK(all_bonds(graph) == bonds_by_boost(text));
 
-  // write_graphml(path_graph(3)) of NetworkX, node ids as they are
+  // write_graphml(path_graph(3)) of NetworkX, with its node ids
   const std::string networkx = R"xml(<?xml version='1.0' encoding='utf-8'?>
 <graphml xmlns="http://graphml.graphdrawing.org/xmlns" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"
   xsi:schemaLocation="http://graphml.graphdrawing.org/xmlns
@@ -157,7 +157,7 @@ TEST_CASE("couplings, fields and unknown numbers in GraphML are refused by name"
             .code == ExitCode::done);
 }
 
-TEST_CASE("numbers in GraphML are refused whatever their declared type, unless they are ignored") {
+TEST_CASE("numbers in GraphML are refused for any declared type, unless ignored") {
   const auto text = [](const std::string& type, const std::string& value,
                        const std::string& of = "edge", const std::string& name = "rank") {
     return "<graphml>\n<key id=\"d0\" for=\"" + of + "\" attr.name=\"" + name + "\"" + type + "/>" +
@@ -191,7 +191,7 @@ TEST_CASE("numbers in GraphML are refused whatever their declared type, unless t
   CHECK(from_graphml(sign("string", "-"), {.ignore = {"sign"}}).bonds() == 1);
   CHECK(from_graphml(sign("string", "+")).bonds() == 1);
   CHECK(from_graphml(sign("int", "1")).bonds() == 1);
-  // No GraphML, but written by hand.
+  // Invalid GraphML that people write by hand.
   const std::string edge = "<edge source=\"a\" target=\"b\" ";
   CHECK(refusal(kHead + kNodes + edge + "weight=\"-1\"/>" + kTail)
             .says("edge attribute \"weight\" (-1 in line 2)"));
@@ -201,7 +201,7 @@ TEST_CASE("numbers in GraphML are refused whatever their declared type, unless t
             .bonds() == 1);
 }
 
-TEST_CASE("text under a key whose type is a number is refused with its line") {
+TEST_CASE("text as the value of a key of numeric type is refused with its line") {
   const auto text = [](const std::string& type, const std::string& inside,
                        const std::string& value) {
     return "<graphml>\n<key id=\"d0\" for=\"edge\" attr.name=\"length\" attr.type=\"" + type +
@@ -223,12 +223,12 @@ TEST_CASE("text under a key whose type is a number is refused with its line") {
   CHECK(from_graphml(text("string", "", "<data key=\"d0\">abc</data>")).bonds() == 1);
   CHECK(from_graphml(text("boolean", "", "<data key=\"d0\">true</data>")).bonds() == 1);
   CHECK(from_graphml(text("double", "", "<data key=\"d0\"/>")).bonds() == 1);
-  // Numbers under their type stay numbers of unknown meaning.
+  // Numbers of the declared type are refused as numbers of unknown meaning.
   CHECK(refusal(text("double", "", "<data key=\"d0\">NaN</data>"))
             .says("\"length\" (NaN in line 6)"));
 }
 
-TEST_CASE("keys of GraphML are attributes that may be ignored, used or not") {
+TEST_CASE("keys of GraphML are attributes that may be ignored, even if no element uses them") {
   const std::string text = "<graphml><key id=\"d0\" for=\"edge\" attr.name=\"rank\"/>" +
                            std::string("<graph edgedefault=\"undirected\">") + kNodes +
                            "<edge source=\"a\" target=\"b\" J=\"2\"/>" + kTail;
@@ -239,7 +239,7 @@ TEST_CASE("keys of GraphML are attributes that may be ignored, used or not") {
       refused.says("--ignore h: the file has no attribute of that name (it has \"J\", \"rank\")"));
 }
 
-TEST_CASE("an export of Gephi is read when its colours and statistics are ignored") {
+TEST_CASE("an export of Gephi is read if its colours and statistics are ignored") {
   const auto key = [](const std::string& id, const std::string& of, const std::string& type) {
     return "<key attr.name=\"" + id + "\" attr.type=\"" + type + "\" for=\"" + of + "\" id=\"" +
            id + "\"/>";
@@ -257,7 +257,7 @@ TEST_CASE("an export of Gephi is read when its colours and statistics are ignore
   CHECK(from_graphml(text, {.ignore = {"Degree", "b", "r"}}).sites() == 3);
 }
 
-TEST_CASE("defaults count where an element takes them") {
+TEST_CASE("defaults count only for elements without a value") {
   const auto text = [](const std::string& key, const std::string& data) {
     return "<graphml>\n<key id=\"w\" " + key + " attr.name=\"weight\"><default>2</default></key>" +
            "<graph edgedefault=\"undirected\">" + kNodes + "<edge source=\"a\" target=\"b\">" +
@@ -274,7 +274,7 @@ TEST_CASE("defaults count where an element takes them") {
             .bonds() == 0);
 }
 
-TEST_CASE("drawings of yEd are no numbers of the model, and hide none") {
+TEST_CASE("drawings of yEd are skipped, but other numbers are detected") {
   const auto text = [](const std::string& keys, const std::string& data) {
     return "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\" "
            "xmlns:y=\"http://www.yworks.com/xml/graphml\">" +
@@ -345,7 +345,7 @@ TEST_CASE("XML is read as XML: references, entities, encodings, booleans") {
   CHECK(refusal(directed(" edgedefault=\"undirected\"", " directed=\"maybe\""))
             .says("directed=\"maybe\""));
 
-  // What must not be followed, and what must end.
+  // External entities must not be followed, and expansion must be limited.
   std::string laughs = "<!DOCTYPE graphml [<!ENTITY l0 \"" + std::string(1000, 'x') + "\">";
   for (int k = 1; k < 12; ++k) {
     laughs += "<!ENTITY l" + std::to_string(k) + " \"";
@@ -397,7 +397,7 @@ TEST_CASE("messages name line, identifier and character, and double bonds may be
   CHECK(control.says("node \"x?y\" twice"));
 }
 
-TEST_CASE("unfit GraphML is refused with the file's name, in one line") {
+TEST_CASE("invalid GraphML is refused in one line that names the file") {
   const std::string head = "<graphml><graph edgedefault=\"undirected\">";
   const std::string nodes = "<node id=\"a\"/>\n<node id=\"b\"/>", tail = "</graph></graphml>";
   const std::string loop = "<edge source=\"a\" target=\"a\"/>";
@@ -446,7 +446,7 @@ TEST_CASE("unfit GraphML is refused with the file's name, in one line") {
   CHECK(refusal_of([&] { from_graphml(head + nodes + loop + tail); }).says("bad.graphml:2: node"));
 }
 
-TEST_CASE("every truncation and many changes of GraphML make a graph or unfit data") {
+TEST_CASE("every truncation and many changes of GraphML give a graph or Error(data)") {
   const oracle::Folder folder;
   write_graph(build_graph({{4, 4}, 0.3, Rule::rewire, 2}), folder / "g.graphml");
   const std::string text = oracle::contents(folder / "g.graphml");
@@ -463,7 +463,7 @@ TEST_CASE("every truncation and many changes of GraphML make a graph or unfit da
   CHECK(refusals == text.size() - 2);
 }
 
-TEST_CASE("weights and fields of GraphML are J and h where they are taken") {
+TEST_CASE("weights and fields of GraphML are J and h with the option `weights`") {
   const ReadOptions taken{.weights = true};
   const auto graph = [](const std::string& keys, const std::string& rest) {
     return "<graphml>" + keys + "\n<graph edgedefault=\"undirected\">" + rest + kTail;

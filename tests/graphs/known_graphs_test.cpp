@@ -1,5 +1,5 @@
-// Known answers: these graphs are the same on every machine, compiler and thread count, for ever.
-// A change here changes every graph ever published and is never made.
+// Known answers: these graphs are the same for every machine, compiler and number of threads.
+// Never change these values: every graph ever published would change.
 #include "graphs/graph.hpp"
 #include "tests/support/catch.hpp"
 

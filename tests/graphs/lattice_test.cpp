@@ -1,4 +1,4 @@
-// The lattice's arithmetic against coordinates written out.
+// The arithmetic of the lattice against explicit coordinates.
 #include "graphs/lattice.hpp"
 
 #include <set>
@@ -78,7 +78,7 @@ TEST_CASE("site_of_colour numbers each colour densely") {
   }
 }
 
-TEST_CASE("extents that make no lattice are refused as usage errors") {
+TEST_CASE("invalid extents are usage errors") {
   CHECK(refusal({4, 4}) == ExitCode::done);
   CHECK(refusal({65534, 65534}) == ExitCode::done);
   CHECK(refusal({4294967294u}) == ExitCode::done);

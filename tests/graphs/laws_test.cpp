@@ -1,6 +1,6 @@
-// The laws of the rewiring rules (graphs/rewire.cpp, moments.hpp) over many graphs. Every
-// chi-square test fails by chance with probability 1e-4 and every z test (|z| < 4) with 6e-5:
-// together below 0.5%; the seeds are fixed.
+// Distributions of the rewiring rules (graphs/rewire.cpp, moments.hpp) over many graphs. Every
+// chi-square test fails by chance with probability 1e-4 and every z test (|z| < 4) with 6e-5,
+// together below 0.5%. The seeds are fixed.
 #include <cmath>
 
 #include "graphs/moments.hpp"
@@ -18,9 +18,9 @@ struct Shape {
   double p;
 };
 
-// Degrees of 64 sites, spread evenly, of each of many graphs of 4096 sites. (One graph's degrees
-// are tied by their sum and by excluded double bonds, effects of order 1/N that 64 sites do not
-// show.)
+// Degrees of 64 evenly spaced sites of each of many graphs of 4096 sites. (The degrees of one graph
+// are correlated by their sum and by excluded double bonds. These effects are of order 1/N and not
+// visible with 64 sites.)
 std::vector<std::uint64_t> sampled_degrees(const Shape& shape, Rule rule, std::uint64_t graphs) {
   std::vector<std::uint64_t> degrees;
   for (std::uint64_t seed = 1; seed <= graphs; ++seed) {
@@ -107,7 +107,7 @@ TEST_CASE("moved ends leave every bond and reach every site with equal probabili
         for (const bool first : {true, false}) {
           const Site now = first ? r.a : r.b;
           if (!is_new && now == (first ? born[r.bond].first : born[r.bond].second)) continue;
-          // Swapped bonds always exchange the ends of colour 1.
+          // Swaps always exchange the ends of colour 1.
           if (!is_new) leaves[rule == Rule::swap ? r.bond : 2 * r.bond + (first ? 0 : 1)] += 1;
           reaches[now] += 1;
           moved += !is_new;
@@ -168,7 +168,7 @@ TEST_CASE("exact means: moved ends and sum of squared degrees, over many graphs"
   }
 }
 
-TEST_CASE("on small lattices the mean of sum k^2 lies off by no more than is said") {
+TEST_CASE("on small lattices the mean of sum k^2 deviates by no more than the stated bound") {
   struct Case {
     std::vector<std::uint32_t> extents;
     double p;

@@ -28,7 +28,7 @@ std::vector<std::vector<std::uint32_t>> floyd_warshall(std::size_t sites,
   return d;
 }
 
-// Zhang et al. (2008), eq. 2, term by term.
+// Zhang et al. (2008), eq. 2, written term by term.
 double squares_by_definition(std::size_t site, const std::vector<std::vector<std::uint32_t>>& d) {
   const std::size_t n = d.size();
   std::vector<double> degree(n, 0);
@@ -49,7 +49,7 @@ double squares_by_definition(std::size_t site, const std::vector<std::vector<std
   return possible > 0 ? squares / possible : 0;
 }
 
-// Watts & Strogatz (1998): joined pairs of neighbours over all pairs.
+// Watts & Strogatz (1998): the fraction of pairs of neighbours that are joined.
 double triangles_by_definition(std::size_t site, const std::vector<std::vector<std::uint32_t>>& d) {
   double joined = 0, pairs = 0;
   for (std::size_t v = 0; v < d.size(); ++v) {
@@ -139,7 +139,7 @@ TEST_CASE("metrics equal brute force on graphs with triangles, hubs and isolated
   check_against_brute_force(imported_graph(13, bonds, "hub"));  // sites 8 and 12 are isolated
 }
 
-TEST_CASE("a lattice's metrics are known") {
+TEST_CASE("known metrics of lattices") {
   const GraphMetrics metrics = metrics_of(build_graph({{8, 8}, 0.0, Rule::rewire, 1}),
                                           {.path_sources = 64, .clustering_sites = 64});
   CHECK(metrics.components == 1);
@@ -150,7 +150,7 @@ TEST_CASE("a lattice's metrics are known") {
   CHECK(metrics.rewired_share == 0);
 }
 
-TEST_CASE("sampled metrics agree with exact ones within their error, and repeat") {
+TEST_CASE("sampled metrics agree with exact ones within their error and are reproducible") {
   const Graph graph = build_graph({{32, 32}, 0.05, Rule::rewire, 3});
   const GraphMetrics exact = metrics_of(graph, {.path_sources = 1024, .clustering_sites = 1024});
   const GraphMetrics sampled = metrics_of(graph, {.path_sources = 64, .clustering_sites = 256});
@@ -169,7 +169,7 @@ TEST_CASE("sampled metrics agree with exact ones within their error, and repeat"
   CHECK(again.square_clustering == sampled.square_clustering);
 }
 
-TEST_CASE("nothing is sampled where nothing is asked for") {
+TEST_CASE("nothing is sampled unless requested") {
   const GraphMetrics metrics = metrics_of(build_graph({{8, 8}, 0.1, Rule::rewire, 1}),
                                           {.path_sources = 0, .clustering_sites = 0});
   CHECK(metrics.path_sources == 0);

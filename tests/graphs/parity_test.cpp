@@ -1,5 +1,5 @@
 // Rules whose shortcuts join sites of any colour (parity `any`): no bond is lost or doubled, ends
-// reach all sites alike, few colours suffice.
+// reach all sites with equal probability, few colours suffice.
 #include <cmath>
 
 #include "graphs/graph.hpp"
@@ -46,7 +46,7 @@ TEST_CASE("parity any: no self-loop and no double bond, proper colours, p up to 
   }
 }
 
-TEST_CASE("parity any: moved ends are as many as with the checkerboard") {
+TEST_CASE("parity any: the number of moved ends has the same law as with the checkerboard") {
   for (const Rule rule : {Rule::rewire_any, Rule::add_any}) {
     const double p = 0.3;
     std::vector<std::uint64_t> moved;
@@ -62,9 +62,9 @@ TEST_CASE("parity any: moved ends are as many as with the checkerboard") {
   }
 }
 
-// A bond that one end has left: of the other end's N - 1 possible partners its 2d neighbours, all
-// of the other colour and the place left among them, are excluded.
-TEST_CASE("parity any: ends reach every site alike, whatever its colour") {
+// If one end of a bond moves, the other end has N - 1 possible partners, minus its 2d lattice
+// neighbours, which all have the other colour and include the former partner.
+TEST_CASE("parity any: ends reach every site with equal probability, of any colour") {
   const std::vector<std::uint32_t> extents{16, 16};
   const double sites = 256;
   for (const Rule rule : kAnyRules) {
@@ -87,12 +87,12 @@ TEST_CASE("parity any: ends reach every site alike, whatever its colour") {
     CHECK(oracle::chi_square(reaches, std::vector<double>(256, arrived / sites)).p_value > 1e-4);
     const double share = (sites / 2 - 1) / (sites - 1 - 4);
     INFO("same colour: " << same << " of " << all);
-    // Shortcuts of a graph exclude each other's places: the share is off by less than 1 / N.
+    // Shortcuts of a graph exclude double bonds, which changes the share by less than 1 / N.
     CHECK(std::abs(same / all - share) < 4 * std::sqrt(0.25 / all) + 1 / sites);
   }
 }
 
-TEST_CASE("parity any: colours are few, and those of the lattice but for some ends of shortcuts") {
+TEST_CASE("parity any: few colours, equal to those of the lattice except at some shortcuts") {
   const Graph graph = build_graph({{64, 64}, 1.0, Rule::add_any, 3});
   CHECK(graph.colours() <= 8);
   const Graph sparse = build_graph({{64, 64}, 0.01, Rule::rewire_any, 3});
@@ -107,14 +107,14 @@ TEST_CASE("parity any: colours are few, and those of the lattice but for some en
   CHECK(others <= sparse.shortcuts().size());
 }
 
-TEST_CASE("parity any: the means that are exact, and those that are not known") {
+TEST_CASE("parity any: exact means, and NaN for unknown ones") {
   const double p = 0.2;
   CHECK(exact_means({{8, 8}, p, Rule::rewire_any, 1}).rewired_ends == 128 * p);
   CHECK(std::isnan(exact_means({{8, 8}, p, Rule::rewire_any, 1}).sum_k2));
   CHECK(exact_means({{8, 8}, p, Rule::swap_any, 1}).sum_k2 == 64 * 16);
 }
 
-TEST_CASE("parity is a word of its own beside the rule") {
+TEST_CASE("conversions between rules with and without parity") {
   CHECK(parity_of(Rule::swap_any) == Parity::any);
   CHECK(parity_of(Rule::imported) == Parity::checkerboard);
   CHECK(with_parity(Rule::add, Parity::any) == Rule::add_any);

@@ -1,4 +1,4 @@
-// What each rule promises of every single graph, checked on plain lists of bonds.
+// Properties that each rule guarantees for every graph, checked on plain lists of bonds.
 #include <limits>
 
 #include "graphs/graph.hpp"
@@ -27,7 +27,7 @@ ExitCode refusal(const GraphSpec& spec, std::string* text = nullptr) {
 
 }  // namespace
 
-TEST_CASE("every rule keeps the checkerboard and makes no double bond, p up to 1, tiny graphs") {
+TEST_CASE("every rule keeps the checkerboard without double bonds, p up to 1, tiny graphs") {
   for (const auto& extents : kTiny) {
     for (const Rule rule : {Rule::rewire, Rule::swap, Rule::add}) {
       for (const double p : {0.05, 0.3, 1.0}) {
@@ -65,7 +65,7 @@ TEST_CASE("generated graphs of any shape: bonds, checkerboard, determinism") {
             200) == "");
 }
 
-TEST_CASE("p = 0 leaves the lattice whole") {
+TEST_CASE("p = 0 leaves the lattice unchanged") {
   for (const Rule rule : {Rule::rewire, Rule::swap, Rule::add}) {
     const Graph graph = build_graph({{6, 8}, 0.0, rule, 3});
     CHECK(graph.rewired_bonds().empty());
@@ -76,7 +76,7 @@ TEST_CASE("p = 0 leaves the lattice whole") {
   }
 }
 
-TEST_CASE("rewire: a rewired bond lies elsewhere, on a graph that leaves room") {
+TEST_CASE("rewire: rewired bonds differ from the original ones if there is enough room") {
   const Graph graph = build_graph({{32, 32}, 0.3, Rule::rewire, 5});
   const auto born = oracle::lattice_bonds({32, 32});
   for (const RewiredBond& r : graph.rewired_bonds()) {
@@ -87,7 +87,7 @@ TEST_CASE("rewire: a rewired bond lies elsewhere, on a graph that leaves room") 
   CHECK(graph.bonds() == born.size());
 }
 
-TEST_CASE("swap: every degree stays 2d, and p B bonds have moved (one more at most)") {
+TEST_CASE("swap: every degree stays 2d, and p B bonds are moved (one more at most)") {
   for (const auto& extents : kTiny) {
     const auto d = static_cast<std::uint32_t>(extents.size());
     for (const double p : {0.01, 0.2, 0.5, 0.75, 1.0}) {
@@ -105,7 +105,7 @@ TEST_CASE("swap: every degree stays 2d, and p B bonds have moved (one more at mo
   }
 }
 
-TEST_CASE("add: the lattice stays whole and added bonds are numbered from its end") {
+TEST_CASE("add: the lattice is unchanged, and added bonds have the numbers behind its bonds") {
   const Graph graph = build_graph({{6, 10}, 0.4, Rule::add, 9});
   CHECK(graph.bonds() == 120 + graph.rewired_bonds().size());
   Bond next = 120;
@@ -126,7 +126,7 @@ TEST_CASE("rewire on rings so small that nothing can move leaves them as they ar
   }
 }
 
-TEST_CASE("a p so small that nothing is expected to move costs nothing, at any size") {
+TEST_CASE("tiny p: a huge lattice is built, and almost no bond moves") {
   const Graph graph = build_graph({{65534, 65534}, 1e-12, Rule::rewire, 1});
   CHECK(graph.rewired_bonds().size() < 10);
   CHECK(graph.bonds() == 2ull * 65534 * 65534);
@@ -134,7 +134,7 @@ TEST_CASE("a p so small that nothing is expected to move costs nothing, at any s
   CHECK(denormal.rewired_bonds().empty());
 }
 
-TEST_CASE("specs that make no graph are usage errors that name the value") {
+TEST_CASE("invalid specifications are usage errors that name the value") {
   std::string text;
   CHECK(refusal({{8, 8}, 1.5, Rule::rewire, 1}, &text) == ExitCode::usage);
   CHECK(text.find("1.5") != std::string::npos);
@@ -150,7 +150,7 @@ TEST_CASE("specs that make no graph are usage errors that name the value") {
   CHECK(refusal({{4}, 1.0, Rule::add, 1}) == ExitCode::usage);   // no pair is free
 }
 
-TEST_CASE("rules have names, and a misspelt one is answered with the nearest") {
+TEST_CASE("names of rules, and a suggestion for a misspelt one") {
   for (const Rule rule : {Rule::rewire, Rule::swap, Rule::add}) {
     CHECK(parse_rule(to_string(rule)) == rule);
   }

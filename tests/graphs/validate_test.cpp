@@ -1,4 +1,4 @@
-// validate() finds planted faults and names a bond.
+// validate() detects faults made on purpose and names a bond.
 #include <functional>
 
 #include "graphs/graph.hpp"
@@ -7,7 +7,7 @@
 
 namespace rewise {
 
-// Reaches into a graph to break it.
+// Has access to the private arrays of a graph, to break them.
 struct GraphPeer {
   static std::vector<Site>& neighbours(Graph& g) { return g.neighbours_; }
   static std::vector<Bond>& neighbour_bonds(Graph& g) { return g.neighbour_bonds_; }
@@ -18,7 +18,7 @@ struct GraphPeer {
 
 namespace {
 
-// What validate() says, "" if it finds nothing.
+// The message of validate(), "" if it finds no fault.
 std::string verdict(const Graph& graph) {
   try {
     graph.validate();
@@ -39,9 +39,9 @@ bool contains(const std::string& text, const char* part) {
 
 }  // namespace
 
-TEST_CASE("validate: sound graphs pass") {
+TEST_CASE("validate: valid graphs pass") {
   CHECK(verdict_on({}) == "");
-  CHECK(verdict_on({{0, 0, 22}}) == "");   // bond 0 was born between 0 and 1
+  CHECK(verdict_on({{0, 0, 22}}) == "");   // bond 0 joins 0 and 1 in the lattice
   CHECK(verdict_on({{72, 0, 22}}) == "");  // an added bond
 }
 
@@ -49,7 +49,7 @@ TEST_CASE("validate: faulty bonds are found and named") {
   CHECK(contains(verdict_on({{10, 7, 7}}), "bond 10 joins site 7 to itself"));
   CHECK(contains(verdict_on({{10, 0, 2}}), "bond 10 joins sites 0 and 2 of the same colour"));
   CHECK(contains(verdict_on({{0, 0, 1}}), "bond 0 is listed as rewired, but lies where"));
-  // Bond 8 (born between 4 and 5) doubles the lattice bond 0 between 0 and 1.
+  // Bond 8 (between 4 and 5 in the lattice) doubles the lattice bond 0 between 0 and 1.
   const std::string doubled = verdict_on({{8, 0, 1}});
   CHECK(contains(doubled, "bonds 0 and 8 both join sites 0 and 1"));
   // Two rewired bonds on the same pair.
@@ -70,7 +70,7 @@ TEST_CASE("validate: faults at a hub are found") {
   Graph moved = star;  // an entry of the hub names another bond
   GraphPeer::neighbour_bonds(moved)[500] = 3;
   CHECK(contains(verdict(moved), "but not back"));
-  Graph lost = star;  // and another leaf
+  Graph lost = star;  // an entry of the hub names another leaf
   GraphPeer::neighbours(lost)[500] = 7;
   CHECK(verdict(lost) != "");
 }

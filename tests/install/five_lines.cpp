@@ -1,4 +1,4 @@
-// rewise in a C++ program of one's own, by pkg-config:
+// A C++ program that uses rewise through pkg-config:
 //
 //   c++ -std=c++20 five_lines.cpp $(pkg-config --cflags --libs rewise) -o five_lines
 #include <cstdio>

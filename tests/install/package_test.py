@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The packages that cpack makes of the program that is already built: what is in them, what they
-depend on, and that the unpacked program runs a study with plots by its own files alone.
+"""The packages that cpack makes of the built program: their contents and dependencies, and a study
+with plots by the unpacked program, which uses its own files only.
 
 usage: package_test.py SOURCE BUILD CPACK VERSION
 
-Status 77 (skipped) where the tools that make Debian packages are missing. apt in a bare system is
-tried by hand, with the package in build/bookworm:
+Status 77 (skipped) if the tools that make Debian packages are missing. Test the installation by apt
+in a bare system by hand, with the package in build/bookworm:
 
     tests/bare bookworm sh -c 'apt-get update && apt-get install -y ./build/rewise_*.deb &&
         cd /tmp && rewise tc /usr/share/rewise/configs/small.toml --out small'
@@ -44,7 +44,7 @@ class Package(unittest.TestCase):
         cls.usr = cls.folder / "root" / "usr"
 
     def run_it(self, *words):
-        """The unpacked program, as on a machine that has no source tree."""
+        """Runs the unpacked program as on a machine without a source tree."""
         environment = {"PATH": "/usr/bin:/bin", "HOME": str(self.folder)}
         for name in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):  # what some processors need
             if name in os.environ:
@@ -89,7 +89,7 @@ class Package(unittest.TestCase):
         self.assertNotIn("no plots", study.stdout)
         for name in ("summary.json", "report.html", "plots/tc.png"):
             self.assertTrue((self.folder / "small" / name).is_file(), f"{name}\n{study.stdout}")
-        # The scripts are those of the package: the source tree, which exists here, has others.
+        # The program runs the scripts of the package, not those of the source tree.
         script = self.usr / "share" / "rewise" / "plots" / "plot.py"
         script.write_text("raise SystemExit('this is the plot.py of the package')\n")
         self.assertIn("this is the plot.py of the package", self.run_it("plot", "small").stdout)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The recipes of experiments/cluster need what experiments/setup installs, no more and no less.
+"""The recipes of experiments/cluster require exactly the packages that experiments/setup installs.
 
 usage: recipes_test.py SOURCE
 
-The container recipes run experiments/setup, and have no list of their own. The Spack package has
-one: its names are those of SPACK. A package that is new in experiments/setup belongs in both.
+The container recipes run experiments/setup and have no list of their own. The Spack package has a
+list; SPACK maps the names. A new package in experiments/setup has to be added to both.
 """
 import pathlib
 import re
@@ -16,7 +16,7 @@ import unittest
 SOURCE = pathlib.Path(sys.argv.pop(1))
 CLUSTER = SOURCE / "experiments" / "cluster"
 
-# Debian's names and Spack's; None for what a package of Spack does not need.
+# {Debian name: Spack name}; None if the Spack package does not need it.
 SPACK = {
     "g++": "cxx", "cmake": "cmake", "pkg-config": "pkgconfig",
     "libboost-dev": "boost", "libboost-graph-dev": "boost", "libcli11-dev": "cli11",
@@ -41,7 +41,7 @@ def setup_packages():
 
 
 def spack_packages():
-    """What the Spack package depends on: it is run with stand-ins for Spack's modules."""
+    """The dependencies of the Spack package. It is run with stand-ins for the modules of Spack."""
     found = set()
     spack = types.ModuleType("spack.package")
     spack.version = spack.variant = lambda *args, **kwargs: None

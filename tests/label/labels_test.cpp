@@ -1,4 +1,4 @@
-// Every labelling method, with tiles of several edges, gives the labels of Boost.Graph.
+// Every labelling method, with several tile edges, gives the labels of Boost.Graph.
 #include "src/label/labeller.hpp"
 
 #include <map>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint32_t kTiles[] = {4, 5, 16, 37, 64};
 
-// How many ways of labelling disagree with the verifier.
+// The number of methods and tile edges whose labels differ from those of Boost.Graph.
 int disagreements(const Sample& sample) {
   const auto expected = verified_labels(sample);
   int wrong = 0;
@@ -33,7 +33,7 @@ int disagreements(const Sample& sample) {
 
 }  // namespace
 
-TEST_CASE("labels of 200 random graphs are those of Boost.Graph, by every method") {
+TEST_CASE("labels of 200 random graphs equal those of Boost.Graph for every method") {
   int large = 0;
   for (const Sample& sample : random_samples(200, 20110517)) {
     INFO(sample.name << ", " << sample.configuration.sites << " sites");
@@ -43,21 +43,21 @@ TEST_CASE("labels of 200 random graphs are those of Boost.Graph, by every method
   CHECK(large > 20);
 }
 
-TEST_CASE("labels of spirals, combs, paths, full and empty lattices are those of Boost.Graph") {
+TEST_CASE("labels of spirals, combs, paths, full and empty lattices equal those of Boost.Graph") {
   for (const Sample& sample : hard_samples()) {
     INFO(sample.name << ", " << sample.configuration.sites << " sites");
     REQUIRE(disagreements(sample) == 0);
   }
 }
 
-TEST_CASE("hard shapes are what they are meant to be") {
+TEST_CASE("the hard shapes have one component, nearly a tree") {
   const auto samples = hard_samples();
   for (std::size_t k = 0; k < 6; ++k) {
     INFO(samples[k].name);
     const auto components = components_of(label_components(samples[k].configuration));
     CHECK(components.size() == 1);
     CHECK(components[0].size > samples[k].configuration.sites * 2 / 5);
-    // A tree, or nearly one: shortest paths are as long as can be.
+    // A tree, or nearly one, so that shortest paths are as long as possible.
     CHECK(samples[k].edges.size() <= components[0].size + 1);
   }
 }
@@ -79,14 +79,13 @@ TEST_CASE("component sizes are counted by label") {
   }
 }
 
-TEST_CASE(
-    "passes of label relaxation: a line in order takes one, and one more that finds it done") {
+TEST_CASE("passes of label relaxation: one for an ordered line, one that changes nothing") {
   const Lattice lattice = Lattice::make({64, 4});
   BondConfiguration configuration(lattice);
   std::vector<Site> label(configuration.sites);
   Labeller relax(LabelMethod::self_label_relax, lattice, configuration.sites, 4);
   relax.run(configuration, label);
-  CHECK(relax.passes() == 1);  // nothing to do
+  CHECK(relax.passes() == 1);  // no bond: the pass that changes nothing
   const int along = lattice.extent[0] == 64 ? 0 : 1;
   Site site = 0;
   for (int step = 0; step < 63; ++step, site = lattice.forward(site, along)) {
@@ -100,7 +99,7 @@ TEST_CASE(
   CHECK(sew.passes() == 0);
 }
 
-TEST_CASE("labelling methods have words, and wrong ones are named") {
+TEST_CASE("names of labelling methods, and errors for wrong ones") {
   CHECK(parse_label_method("", "--method") == LabelMethod::fast);
   CHECK(parse_label_method("union-find", "--method") == LabelMethod::fast);
   CHECK(label_methods(&LabelTraits::whole) == "fast, label-equivalence, kalentev");

@@ -26,7 +26,8 @@ Lattice lattice_of(const std::vector<std::uint32_t>& extents) {
   return lattice;
 }
 
-// Calls f(site, direction, neighbour at +1, whether that is around the lattice).
+// Calls f(site, direction, neighbour in positive direction, whether this bond crosses the
+// boundary).
 template <class F>
 void for_each_lattice_bond_here(const std::vector<std::uint32_t>& extents, F&& f) {
   std::uint32_t sites = 1;
@@ -43,7 +44,7 @@ void for_each_lattice_bond_here(const std::vector<std::uint32_t>& extents, F&& f
   }
 }
 
-// A share that is often 0, 1 or near where components become large.
+// A random occupation probability, often 0, 1 or near the percolation threshold.
 double some_share(Random& random) {
   switch (below(random, 8)) {
     case 0:
@@ -144,7 +145,7 @@ Sample picture(const std::string& name, std::uint32_t width, std::uint32_t heigh
   return s;
 }
 
-// One component whose shortest path between centre and rim visits half of the pixels.
+// One component, whose shortest path from centre to rim visits half of the pixels.
 Sample spiral(std::uint32_t width, std::uint32_t height, bool from_the_end) {
   std::vector<bool> set(width * height, false);
   std::int64_t x = 0, y = 0, dx = 1, dy = 0;
@@ -173,7 +174,7 @@ Sample spiral(std::uint32_t width, std::uint32_t height, bool from_the_end) {
   return picture("spiral", width, height, set);
 }
 
-// Columns that only meet in the last row.
+// Columns that are joined only in the last row.
 Sample comb(std::uint32_t width, std::uint32_t height) {
   std::vector<bool> set(width * height);
   for (std::uint32_t site = 0; site < set.size(); ++site) {
@@ -182,7 +183,8 @@ Sample comb(std::uint32_t width, std::uint32_t height) {
   return picture("comb", width, height, set);
 }
 
-// Every site once: right along even rows, left along odd ones, with neighbours at the turns only.
+// One path through every site: right along even rows, left along odd ones. Rows are joined only at
+// the turns.
 Sample path(std::uint32_t width, std::uint32_t height) {
   Sample s{"path", BondConfiguration(lattice_of({width, height})), {}};
   for (std::uint32_t y = 0; y < height; ++y) {

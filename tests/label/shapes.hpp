@@ -1,5 +1,5 @@
-// Lattices, graphs and configurations on which labels are verified, with their bonds as a plain
-// list that is made from coordinates, without the library's geometry.
+// Lattices, graphs and bond configurations for tests of labels. Their bonds are also plain lists
+// made from coordinates, without the geometry of the library.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +20,15 @@ struct Sample {
   Edges edges;  // all occupied bonds
 };
 
-// `count` of them: tori and boxes of 1 to 4 dimensions and of any extents, occupied between 0 and
-// 1; with extra bonds; without some sites; without a lattice; rewired by every rule.
+// `count` random samples: periodic and open lattices of 1 to 4 dimensions and any extents, with
+// occupation between 0 and 1; with extra bonds; without some sites; graphs without a lattice;
+// lattices rewired by every rule.
 std::vector<Sample> random_samples(int count, std::uint64_t seed);
 
-// Spirals, combs, one long path, full, empty, stripes.
+// Spirals, combs, one long path, full and empty lattices, stripes.
 std::vector<Sample> hard_samples();
 
-// Boost.Graph's connected_components, each component named by its smallest site.
+// Labels by connected_components of Boost.Graph: the smallest site of each component.
 std::vector<std::uint32_t> verified_labels(const Sample& sample);
 
 }  // namespace rewise::labels_test

@@ -1,5 +1,5 @@
-// Labelling within a tile as CUDA blocks do it (src/label/papers/tiles.hpp), run on the
-// host: tiles cover a lattice once, and every method finds the clusters that a plain search finds.
+// The labelling within a tile by CUDA blocks (src/label/papers/tiles.hpp), run on the host: tiles
+// cover a lattice once, and every method finds the same clusters as a plain search.
 #include "src/label/papers/tiles.hpp"
 
 #include <numeric>
@@ -20,7 +20,7 @@ Lattice box(std::vector<std::uint32_t> extents) {
   return lattice;
 }
 
-// Smallest place of every cluster, by sweeps until nothing changes.
+// Labels each cluster with its smallest position, by sweeps until nothing changes.
 std::vector<std::uint32_t> plain_labels(const LabelTiles& tiles, int dim,
                                         const std::vector<std::uint8_t>& bonds) {
   std::vector<std::uint32_t> label(tiles.places);
@@ -68,7 +68,7 @@ void check_tile(const LabelTiles& tiles, const std::vector<std::uint8_t>& bonds)
   CHECK(label == expected);
 }
 
-// Every tile of a lattice with bonds drawn with a probability.
+// Checks every tile of a lattice whose bonds are active with a given probability.
 template <int kDim>
 void check_lattice(const std::vector<std::uint32_t>& extents, std::uint32_t edge,
                    double probability) {
@@ -115,7 +115,7 @@ TEST_CASE("CUDA tiles: every labelling method on odd and even extents, on the ho
   }
 }
 
-TEST_CASE("CUDA tiles: a lattice that is thinner than a tile has thinner tiles") {
+TEST_CASE("CUDA tiles: a lattice thinner than a tile has thinner tiles") {
   const Geometry g = Geometry::make(box({1, 100, 2}));
   const LabelTiles tiles = LabelTiles::make(g, 3, 64);
   CHECK(tiles.edge[0] == 1);

@@ -1,7 +1,7 @@
-// The cells of CUDA's local updates (src/multispin/local/local_cells.cuh) compiled for the host and
-// worked off thread by thread, or warp by warp: the moves of the CPU's engine, checked where there
-// is no GPU. What blocks do together (barriers, shared memory), and sweeps within blocks, are for
-// the tests on one.
+// The device code of local updates (src/multispin/local/local_cells.cuh), compiled for the host and
+// run thread by thread or warp by warp, makes the moves of the CPU engine. This test needs no GPU.
+// The cooperation within blocks (barriers, shared memory) and sweeps within blocks are tested on a
+// GPU only.
 #include <cuda_runtime_api.h>
 #include <omp.h>
 #include <vector_functions.h>
@@ -20,8 +20,8 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/same_moves.hpp"
 
-// What device code names. A warp's lanes are 32 threads of OpenMP where they do something together;
-// else a thread is called by itself, its place set before.
+// Stand-ins for the functions and variables of CUDA. In warp operations the lanes are 32 OpenMP
+// threads. Otherwise CUDA threads run one after the other, each with its threadIdx set before.
 namespace {
 
 struct Place3 {
@@ -74,7 +74,7 @@ using namespace rewise::multispin;
 using namespace rewise::multispin::device;
 using namespace rewise::oracle;
 
-// A device's arrays, of one graph.
+// The arrays of one graph in the layout of the device.
 class Arrays {
  public:
   explicit Arrays(const EngineView& e) {
@@ -127,7 +127,7 @@ class Arrays {
         }
       }
     }
-    // Read four at a time.
+    // Aligned, because device code reads four words at a time.
     aligned_.reset(static_cast<std::uint32_t*>(std::aligned_alloc(16, 4 * digits_.size())));
     std::copy(digits_.begin(), digits_.end(), aligned_.get());
     thresholds.table = table_.data();
@@ -167,14 +167,14 @@ class Arrays {
   struct Free {
     void operator()(void* memory) const { std::free(memory); }
   };
-  std::map<std::uint32_t, std::uint32_t> offset_;  // of a degree's thresholds
+  std::map<std::uint32_t, std::uint32_t> offset_;  // degree -> offset of its thresholds
   std::vector<std::uint32_t> regular_[2], table_, digits_, slot_, site_, neighbour_, first_;
   std::vector<DeviceWarp> warps_;
   std::unique_ptr<std::uint32_t, Free> aligned_;
 };
 
-// A block of modified cells whose threads are called one by one: they read their digits themselves,
-// as those of sweeps within blocks do.
+// A block of modified cells whose threads run one after the other. Each thread reads its digits
+// from memory, as in sweeps within blocks.
 template <int kVec, bool kDownhill>
 struct LoneThreads : Block<kVec, 1, most_quick(kDownhill)> {
   static constexpr int kMost = most_quick(kDownhill);
@@ -184,7 +184,7 @@ struct LoneThreads : Block<kVec, 1, most_quick(kDownhill)> {
   }
 };
 
-// The multispin engine, its sweeps by the device's cells.
+// The multispin engine with the device code of sweeps.
 class HostCells final : public MultispinEngine {
  public:
   HostCells(const Graph& graph, const EngineSpec& spec, bool by_warps)
@@ -269,7 +269,7 @@ class HostCells final : public MultispinEngine {
     }
   }
 
-  // Blocks of 128 threads, a cell each, as the kernels of local.cu have them.
+  // Blocks of 128 threads with one cell per thread, like the kernels of local.cu.
   template <int kVec, class AnyBlock, bool kRegular, class Cell>
   void blocks(const DeviceSweep& sweep, std::uint32_t count, const Cell& cell) {
     auto block = std::make_unique<AnyBlock>();
@@ -297,7 +297,7 @@ class HostCells final : public MultispinEngine {
     }
   }
 
-  // 32 threads, who hand in what their cells leave open.
+  // The 32 threads of a warp, which queue the undecided bits of their cells.
   template <class AnyBlock, class Cell>
   static void warp(AnyBlock& block, const Cell& cell) {
     int threads = 0;
@@ -345,7 +345,7 @@ void compare(const Graph& graph, LocalUpdate local, std::size_t temperatures,
 
 }  // namespace
 
-TEST_CASE("cells of CUDA's sweeps make the CPU's moves on lattices, run on the host") {
+TEST_CASE("device code of sweeps, run on the host, makes the moves of the CPU on lattices") {
   const std::vector<std::vector<std::uint32_t>> shapes{
       {130}, {34, 26}, {4, 6}, {64, 40}, {6, 8, 10}, {12, 4, 6}, {4, 6, 4, 8}};
   for (const auto& extents : shapes) {
@@ -367,7 +367,7 @@ TEST_CASE("cells of CUDA's sweeps make the CPU's moves on lattices, run on the h
   }
 }
 
-TEST_CASE("cells of CUDA's sweeps make the CPU's moves at every degree and on a hub, on the host") {
+TEST_CASE("device code of sweeps, run on the host, makes the moves of the CPU at every degree") {
   for (const Graph& graph : {irregular_graph(200), irregular_graph(700, 300)}) {
     for (const LocalUpdate local : {LocalUpdate::metropolis, LocalUpdate::glauber}) {
       for (const std::uint32_t replicas : {32u, 64u, 96u, 128u, 192u, 256u}) {
@@ -379,7 +379,7 @@ TEST_CASE("cells of CUDA's sweeps make the CPU's moves at every degree and on a 
   }
 }
 
-TEST_CASE("warps of CUDA's sweeps hand in what is open, and make the CPU's moves, on the host") {
+TEST_CASE("device code of sweeps, run on the host by warps, makes the moves of the CPU") {
   for (const std::vector<std::uint32_t>& extents :
        {std::vector<std::uint32_t>{18, 16}, {6, 4, 8}}) {
     const Graph graph = build_graph({extents, 0.3, Rule::rewire, 78});

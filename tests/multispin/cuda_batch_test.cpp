@@ -1,4 +1,5 @@
-// Many graphs per launch: the moves of each graph alone, on CUDA and on the CPU, bit for bit.
+// Many graphs per launch: each graph makes the same moves as alone, on CUDA and on the CPU, bit for
+// bit.
 #include <functional>
 #include <memory>
 #include <numeric>
@@ -65,7 +66,7 @@ std::vector<std::size_t> all_of(const EngineBatch& batch) {
 
 }  // namespace
 
-TEST_CASE("many graphs per launch make the moves of each alone", "[gpu]") {
+TEST_CASE("many graphs per launch make the same moves as each alone", "[gpu]") {
   const std::vector<std::vector<std::uint32_t>> shapes{{70},     {10, 12},  {32, 32},
                                                        {36, 26}, {6, 4, 8}, {4, 4, 4, 6}};
   for (const auto& shape : shapes) {
@@ -81,7 +82,7 @@ TEST_CASE("many graphs per launch make the moves of each alone", "[gpu]") {
       auto cpu = fleet.together(-1);
       const auto who = all_of(*cuda);
       for (EngineBatch* batch : {cuda.get(), cpu.get()}) batch->advance(who, schedule, 27);
-      // More than four full groups of them, so that whole groups are captured, and a part of one.
+      // Five full groups of 64 samples, which are captured as CUDA graphs, and a part of one.
       constexpr std::size_t samples = 5 * 64 + 7;
       const auto x = cuda->sample(who, schedule, 2, samples);
       const auto y = cpu->sample(who, schedule, 2, samples);
@@ -106,8 +107,8 @@ TEST_CASE("many graphs per launch make the moves of each alone", "[gpu]") {
   }
 }
 
-// A device that has enough to do keeps six or eight word groups side by side (vec_of).
-TEST_CASE("packs of six and eight word groups make the CPU's moves, and are read back", "[gpu]") {
+// With enough work for the device, six or eight word groups are interleaved (vec_of).
+TEST_CASE("interleaved words of six and eight groups make the moves of the CPU", "[gpu]") {
   struct Case {
     Schedule schedule;
     LocalUpdate local;
@@ -149,7 +150,7 @@ TEST_CASE("packs of six and eight word groups make the CPU's moves, and are read
         for (std::size_t n = 0; n < 2; ++n) check_same(x[k][n], y[k][n]);
         CHECK(cuda->engine(k).trajectory_hash() == cpu->engine(k).trajectory_hash());
       }
-      // The last graph by itself, from where it was before.
+      // The last graph alone, from its earlier state.
       const std::vector<std::size_t> alone{last};
       for (EngineBatch* batch : {cuda.get(), cpu.get()}) {
         batch->engine(last).restore(before);
@@ -162,9 +163,9 @@ TEST_CASE("packs of six and eight word groups make the CPU's moves, and are read
   }
 }
 
-// 38 400 bonds, and some ten thousand sites flipped by a measurement's eight updates: sums of four
-// bytes, magnetisations of two.
-TEST_CASE("sums that need more bytes than two are those of a CPU", "[gpu]") {
+// 38 400 bonds, and about ten thousand sites flipped by the eight updates of a measurement: bond
+// and cluster sums need four bytes, magnetisations two.
+TEST_CASE("sums that need more than two bytes equal those of the CPU", "[gpu]") {
   for (const Schedule& schedule : {Schedule{1, 4}, Schedule{3, 0}}) {
     const Fleet fleet({160, 120}, 3, LocalUpdate::metropolis, 2, 32);
     auto cuda = fleet.together(0);
@@ -181,7 +182,7 @@ TEST_CASE("sums that need more bytes than two are those of a CPU", "[gpu]") {
   }
 }
 
-TEST_CASE("batches of several threads side by side on a device leave each other alone", "[gpu]") {
+TEST_CASE("batches of several threads on one device do not affect each other", "[gpu]") {
   const std::vector<std::vector<std::uint32_t>> shapes{{36, 26}, {64, 70}, {6, 8, 8}, {130, 74}};
   std::vector<std::vector<std::uint64_t>> hashes(shapes.size());
   std::vector<std::thread> threads;
@@ -189,7 +190,7 @@ TEST_CASE("batches of several threads side by side on a device leave each other 
   for (const auto& shape : shapes) fleets.emplace_back(shape, 6, LocalUpdate::metropolis, 3, 64);
   for (std::size_t n = 0; n < shapes.size(); ++n) {
     threads.emplace_back([&fleet = fleets[n], &found = hashes[n]] {
-      for (int again = 0; again < 6; ++again) {  // memory goes from one to the other
+      for (int again = 0; again < 6; ++again) {  // threads reuse freed memory of each other
         auto batch = fleet.together(0);
         const auto who = all_of(*batch);
         batch->sample(who, {2, 1}, 2, 20);
@@ -213,7 +214,7 @@ TEST_CASE("batches of several threads side by side on a device leave each other 
   }
 }
 
-TEST_CASE("members of a batch may go separate ways", "[gpu]") {
+TEST_CASE("members of a batch may be advanced separately", "[gpu]") {
   const Fleet fleet({12, 10}, 6, LocalUpdate::metropolis, 1, 32);
   const Schedule schedule{1, 2};
   auto batch = fleet.together(0);
@@ -249,7 +250,8 @@ TEST_CASE("members of a batch may go separate ways", "[gpu]") {
   }
 }
 
-TEST_CASE("a member's checkpoint goes on alone, on either device, and back into a batch", "[gpu]") {
+TEST_CASE("a checkpoint of a batch member continues alone, on CPU or CUDA, or in a batch",
+          "[gpu]") {
   const Fleet fleet({34, 10}, 5, LocalUpdate::metropolis, 2, 64);
   const Schedule schedule{2, 3};
   auto batch = fleet.together(0);
@@ -286,7 +288,7 @@ TEST_CASE("long schedules are run in pieces", "[gpu]") {
   }
 }
 
-TEST_CASE("tasks that differ in shape do not share launches") {
+TEST_CASE("tasks of different shape do not share launches") {
   const Fleet a({8, 6}, 1, LocalUpdate::metropolis, 1, 32),
       b({6, 8}, 1, LocalUpdate::metropolis, 1, 32), c({8, 6}, 1, LocalUpdate::glauber, 1, 32),
       d({8, 6}, 1, LocalUpdate::metropolis, 2, 32), e({8, 6}, 1, LocalUpdate::metropolis, 1, 64),

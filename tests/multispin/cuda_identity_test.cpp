@@ -63,7 +63,8 @@ TEST_CASE("same moves on CUDA and CPU over lattices, rules and updates", "[gpu]"
   CHECK(cases >= 60);
 }
 
-// Planes of a multiprocessor's shared memory and beyond it, clusters that many warps share.
+// Bit planes that fit into the shared memory of a multiprocessor and that do not, and clusters that
+// many warps grow together.
 TEST_CASE("same moves on CUDA and CPU on large lattices", "[gpu]") {
   const std::vector<LatticeCase> cases{{{512, 256}, 0.01, Rule::rewire},
                                        {{1024, 1024}, 0.01, Rule::rewire},
@@ -103,7 +104,7 @@ TEST_CASE("same moves on CUDA and CPU on an imported graph with three colours an
   }
 }
 
-TEST_CASE("a checkpoint goes from one device to the other", "[gpu]") {
+TEST_CASE("a checkpoint moves between CPU and CUDA", "[gpu]") {
   const Graph graph = build_graph({{34, 20}, 0.1, Rule::rewire, 3});
   const Schedule schedule{1, 3};
   auto whole = engine(graph, LocalUpdate::metropolis, 2, 32, -1);
@@ -118,7 +119,7 @@ TEST_CASE("a checkpoint goes from one device to the other", "[gpu]") {
   }
 }
 
-// On CUDA between steps, on the CPU anywhere within them; each goes on from where the other was.
+// CUDA stops between steps, the CPU anywhere within them. Each continues where the other stopped.
 TEST_CASE("stopped within cycles on CUDA or the CPU and continued on either", "[gpu]") {
   const Graph graph = build_graph({{72, 90}, 0.1, Rule::rewire, 5});
   EngineSpec spec;
@@ -135,8 +136,8 @@ TEST_CASE("stopped within cycles on CUDA or the CPU and continued on either", "[
   }
 }
 
-// Members of a batch that were stopped at unlike places come to the end of the same cycle.
-TEST_CASE("a batch goes on from members at different places", "[gpu]") {
+// Members that were stopped at different points of a cycle all reach its end.
+TEST_CASE("a batch continues from members at different points of a cycle", "[gpu]") {
   const Graph graph = build_graph({{34, 20}, 0.1, Rule::rewire, 3});
   EngineSpec spec;
   spec.betas = {1 / 2.1, 1 / 2.6};

@@ -1,5 +1,5 @@
-// Sweeps in a block's shared memory (small systems), one launch per colour (others) and the CPU
-// make the same moves, whichever of them a batch's size asks for.
+// Sweeps in the shared memory of blocks (small systems), sweeps with one launch per colour (others)
+// and the CPU make the same moves. The size of a batch determines which of them runs.
 #include <cstdint>
 #include <memory>
 #include <numeric>
@@ -57,7 +57,7 @@ void same(Engine& a, Engine& b) {
   CHECK(x.magnetisation == y.magnetisation);
 }
 
-// Three colours, sites of every degree from 0 to `most` and one of 60.
+// Three colours, sites of every degree from 0 to `most`, and one site of degree 60.
 Graph degrees_up_to(std::uint32_t most) {
   const std::uint32_t left = most + 2, right = 80, sites = left + right;
   std::vector<std::uint8_t> colour(sites, 0);
@@ -74,7 +74,7 @@ Graph degrees_up_to(std::uint32_t most) {
 
 }  // namespace
 
-TEST_CASE("sweeps within blocks make the CPU's moves in batches of any size", "[gpu]") {
+TEST_CASE("sweeps within blocks make the moves of the CPU in batches of any size", "[gpu]") {
   const std::vector<std::vector<std::uint32_t>> shapes{{70},     {10, 12},  {4, 26},
                                                        {34, 18}, {6, 8, 4}, {4, 6, 4, 4}};
   for (const auto& shape : shapes) {
@@ -97,7 +97,7 @@ TEST_CASE("sweeps within blocks make the CPU's moves in batches of any size", "[
   }
 }
 
-TEST_CASE("sweeps within blocks make the CPU's moves at every degree", "[gpu]") {
+TEST_CASE("sweeps within blocks make the moves of the CPU at every degree", "[gpu]") {
   const Graph graph = degrees_up_to(20);
   graph.validate();
   for (const LocalUpdate local : {LocalUpdate::metropolis, LocalUpdate::glauber}) {
@@ -115,7 +115,7 @@ TEST_CASE("sweeps within blocks make the CPU's moves at every degree", "[gpu]") 
   }
 }
 
-TEST_CASE("one launch per colour makes the CPU's moves where a block holds too little", "[gpu]") {
+TEST_CASE("one launch per colour makes the moves of the CPU on larger systems", "[gpu]") {
   const std::vector<std::vector<std::uint32_t>> shapes{
       {9000}, {130, 74}, {16, 18, 34}, {8, 10, 8, 16}};
   for (const auto& shape : shapes) {
@@ -135,9 +135,9 @@ TEST_CASE("one launch per colour makes the CPU's moves where a block holds too l
   }
 }
 
-// A batch of many sweeps within blocks, of few of a pack's word groups each; one of its graphs
-// alone goes by launches, in a narrower pack.
-TEST_CASE("a checkpoint goes from sweeps within blocks to launches and back", "[gpu]") {
+// A large batch sweeps within blocks, each with a few of the interleaved word groups. One of its
+// graphs alone uses one launch per colour and interleaves fewer word groups.
+TEST_CASE("a checkpoint moves from sweeps within blocks to launches and back", "[gpu]") {
   for (const std::uint32_t replicas : {128u, 192u, 256u}) {
     INFO("replicas " << replicas);
     const Fleet fleet({100, 48}, 132, LocalUpdate::metropolis, replicas);

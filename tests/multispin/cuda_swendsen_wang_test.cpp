@@ -1,4 +1,4 @@
-// Swendsen-Wang updates on CUDA make the CPU's moves and sums.
+// Swendsen-Wang updates of the multispin engine on CUDA give the moves and sums of the CPU.
 #include <memory>
 #include <string>
 #include <vector>
@@ -48,7 +48,7 @@ std::size_t compare(const Graph& graph, const EngineSpec& spec, const Schedule& 
 
 }  // namespace
 
-TEST_CASE("Swendsen-Wang of word groups on CUDA makes the CPU's moves on lattices", "[gpu]") {
+TEST_CASE("Swendsen-Wang of word groups on CUDA equals the CPU on lattices", "[gpu]") {
   const std::vector<std::vector<std::uint32_t>> shapes{
       {70},       {2048},    {5000},      {4, 6},      {36, 34},      {36, 70},     {64, 128},
       {130, 222}, {6, 4, 8}, {34, 10, 6}, {64, 8, 24}, {36, 4, 6, 4}, {8, 8, 8, 12}};
@@ -69,7 +69,7 @@ TEST_CASE("Swendsen-Wang of word groups on CUDA makes the CPU's moves on lattice
   CHECK(comparisons >= 120);
 }
 
-TEST_CASE("Swendsen-Wang of word groups on CUDA sums weights as the CPU does", "[gpu]") {
+TEST_CASE("Swendsen-Wang of word groups on CUDA: sums with weights equal the CPU", "[gpu]") {
   const auto bare = [](const std::vector<std::uint32_t>& shape, double p) {
     GraphSpec spec{shape, p, Rule::rewire, 8};
     spec.bare = true;
@@ -87,7 +87,8 @@ TEST_CASE("Swendsen-Wang of word groups on CUDA sums weights as the CPU does", "
   compare(bare({64, 48, 40}, 0.05), spec_of({4.2}, 64), {1, 1}, 4);
 }
 
-TEST_CASE("a batch of bare lattices sums weights on CUDA as each alone", "[gpu]") {
+TEST_CASE("a batch of bare lattices on CUDA has the same sums with weights as each alone",
+          "[gpu]") {
   std::vector<Graph> graphs;
   std::vector<GroupTask> tasks;
   for (const std::uint64_t seed : {1, 2, 3}) {
@@ -112,16 +113,14 @@ TEST_CASE("a batch of bare lattices sums weights on CUDA as each alone", "[gpu]"
   }
 }
 
-TEST_CASE("Swendsen-Wang of word groups on CUDA makes the CPU's moves on larger lattices",
-          "[gpu]") {
+TEST_CASE("Swendsen-Wang of word groups on CUDA equals the CPU on larger lattices", "[gpu]") {
   compare(build_graph({{512, 320}, 0.01, Rule::rewire, 3}), spec_of({2.1, 2.43}, 96), {0, 1}, 6);
   compare(build_graph({{64, 48, 40}, 0.1, Rule::rewire, 4}), spec_of({4.6}, 64), {1, 1}, 4);
   compare(build_graph({{100000}, 0.2, Rule::rewire, 5}), spec_of({1.2}, 64), {0, 2}, 3);
 }
 
-// Eight word groups would take some 320 MiB.
-TEST_CASE("Swendsen-Wang of word groups on CUDA takes few at a time where memory is short",
-          "[gpu]") {
+// Eight word groups would need about 320 MiB; 256 MiB are free.
+TEST_CASE("Swendsen-Wang of word groups on CUDA: fewer at a time if memory is short", "[gpu]") {
   use_device(0);
   const DeviceBuffer<std::uint8_t> others(free_device_memory() - (std::size_t{256} << 20));
   GraphSpec spec{{64, 48, 40}, 0.1, Rule::rewire, 4};
@@ -129,8 +128,7 @@ TEST_CASE("Swendsen-Wang of word groups on CUDA takes few at a time where memory
   compare(build_graph(spec), spec_of({4, 4.1, 4.2, 4.3, 4.4, 4.5, 4.6, 4.7}, 32), {1, 1}, 2);
 }
 
-TEST_CASE("Swendsen-Wang of word groups on CUDA makes the CPU's moves on an imported graph",
-          "[gpu]") {
+TEST_CASE("Swendsen-Wang of word groups on CUDA equals the CPU on an imported graph", "[gpu]") {
   const Graph graph = irregular_graph(2300);
   graph.validate();
   compare(graph, spec_of({1.5, 2.4}, 64), {1, 3}, 8);
@@ -142,7 +140,7 @@ TEST_CASE("Swendsen-Wang of word groups on CUDA, few cases", "[gpu]") {
   }
 }
 
-TEST_CASE("graphs of a batch take Swendsen-Wang updates on CUDA together", "[gpu]") {
+TEST_CASE("Swendsen-Wang updates of a batch on CUDA", "[gpu]") {
   std::vector<Graph> graphs;
   std::vector<GroupTask> tasks;
   for (const std::uint64_t seed : {1, 2, 3}) {

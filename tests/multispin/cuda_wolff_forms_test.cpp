@@ -39,7 +39,7 @@ struct Result {
   bool operator==(const Result&) const = default;
 };
 
-// Two pieces, so that the second may take another form than the first.
+// Two calls, so that the second may choose another form than the first.
 Result result_of(const Graph& graph, const EngineSpec& spec, const EngineOptions& options,
                  const Schedule& schedule, std::uint64_t cycles) {
   auto engine = make_multispin_engine(graph, spec, options);
@@ -63,7 +63,7 @@ std::size_t compare_forms(const Graph& graph, const EngineSpec& spec, const Sche
 
 }  // namespace
 
-TEST_CASE("every form of Wolff updates on CUDA makes the CPU's moves on lattices", "[gpu]") {
+TEST_CASE("every form of Wolff updates on CUDA equals the CPU on lattices", "[gpu]") {
   const std::vector<std::vector<std::uint32_t>> shapes{
       {70},      {3000},      {4, 6},      {36, 34},      {64, 64},    {130, 22},
       {6, 4, 8}, {34, 10, 6}, {64, 8, 12}, {36, 4, 6, 4}, {8, 8, 8, 8}};
@@ -83,16 +83,16 @@ TEST_CASE("every form of Wolff updates on CUDA makes the CPU's moves on lattices
   CHECK(comparisons >= 60);
 }
 
-TEST_CASE("every form of Wolff updates on CUDA makes the CPU's moves on an imported graph",
-          "[gpu]") {
+TEST_CASE("every form of Wolff updates on CUDA equals the CPU on an imported graph", "[gpu]") {
   const Graph graph = irregular_graph(2300);
   graph.validate();
   compare_forms(graph, spec_of({1.5, 2.4}, 64), {1, 3}, 8);
 }
 
-// More replicas than multiprocessors: several at a time in a block, whose planes lie in shared
-// memory, one there and others beside it, or none there; warps help clusters of other replicas.
-TEST_CASE("Wolff updates on CUDA make the CPU's moves where a block has several replicas at a time",
+// With more replicas than multiprocessors, a block processes several replicas at a time. Their bit
+// planes are all in shared memory, or one of them, or none. Idle warps help to grow the clusters of
+// other replicas.
+TEST_CASE("Wolff updates on CUDA equal the CPU if a block has several replicas at a time",
           "[gpu]") {
   struct Case {
     std::vector<std::uint32_t> extents;
@@ -121,7 +121,7 @@ TEST_CASE("forms of Wolff updates on CUDA, few cases", "[gpu]") {
   }
 }
 
-TEST_CASE("graphs of a batch take every form of Wolff updates on CUDA together", "[gpu]") {
+TEST_CASE("every form of Wolff updates of a batch on CUDA", "[gpu]") {
   std::vector<Graph> graphs;
   for (const std::uint64_t seed : {1, 2, 3}) {
     graphs.push_back(build_graph({{40, 36}, 0.2, Rule::rewire, seed}));
@@ -147,9 +147,9 @@ TEST_CASE("graphs of a batch take every form of Wolff updates on CUDA together",
   }
 }
 
-// What racecheck cannot judge (wolff.cu, "Growth of clusters by a block"): few replicas of large
-// clusters, so that almost all warps are helpers that join and leave the leaders' clusters all the
-// time. Planes in shared memory, in global memory, and both.
+// racecheck cannot check this case (wolff.cu, "Growth of clusters by a block"): with few replicas
+// and large clusters, almost all warps are helpers, which permanently join and leave the clusters
+// of the leading warps. Bit planes are in shared memory, in global memory, or both.
 TEST_CASE("helpers of sparse Wolff updates on CUDA, many times", "[gpu]") {
   struct Case {
     std::vector<std::uint32_t> extents;

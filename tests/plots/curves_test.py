@@ -83,7 +83,7 @@ class Curves(InFolder):
         plot_curves.style.plt.close(axes.figure)
 
     def test_a_legend_that_no_corner_has_room_for_gets_it_above(self):
-        # Lines through every corner and the middle.
+        # Lines through all corners and the middle, so that a legend has no free space.
         runs = [[0.0, 1.0] * 8, [1.0, 0.0] * 8, [0.5] * 16, [0.2] * 16, [0.8] * 16]
         table = {"t": [{"keys": {"schedule": f"{k}:1"},
                         "columns": {"steps": list(range(1, 17)), "y": y}}
@@ -125,7 +125,7 @@ class Curves(InFolder):
         self.assertEqual(list(grey[1].get_ydata()), [13.4, 13.4])
         x, y = grey[2].get_data()
         self.assertAlmostEqual(np.log(y[1] / y[0]) / np.log(x[1] / x[0]), 2)
-        self.assertAlmostEqual(y[1], 0.2)  # through our last point
+        self.assertAlmostEqual(y[1], 0.2)  # the line passes through our last point
 
     def test_a_figure_says_what_its_verdicts_mean_and_where_the_paper_has_no_numbers(self):
         data = self.figure() | {"verdicts": "agrees: as claimed by two errors."}
@@ -219,7 +219,7 @@ class Curves(InFolder):
         table = {"correlation": self.table("abs_correlation", "abs_correlation_error")}
         panel = {"table": "correlation", "x": "steps", "y": "abs_correlation", "yscale": "log"}
         figure = plot_curves.compose([panel], lambda _: table)
-        self.assertEqual(len(drawn(figure)[0].lines[0].get_xdata()), 1)  # 0.2(2) is not shown
+        self.assertEqual(len(drawn(figure)[0].lines[0].get_xdata()), 1)  # 0.2(2) is left out
         plot_curves.style.plt.close(figure)
 
     def test_what_is_no_curves_is_refused(self):

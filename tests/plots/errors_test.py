@@ -1,5 +1,5 @@
-"""What cannot be read, is not there or not installed: one line, of the package's own kinds. Runs on
-the source tree, which has no compiled module."""
+"""Errors for invalid data, missing files and modules: one line, with the exception types of the
+package. Runs on the source tree, which has no compiled module."""
 
 import json
 import pathlib
@@ -49,7 +49,7 @@ class Absent(InFolder):
                             (lambda: study.tc["Tc"], "tc_error"),
                             (lambda: study.summary["point"], "points")):
             self.assert_told(rw.AbsentError, there, call)
-            with self.assertRaises(KeyError):  # for who reads it as a dict
+            with self.assertRaises(KeyError):  # AbsentError is also a KeyError, as of a dict
                 call()
         self.assert_told(rw.UsageError, "allowed: p, dim,", lambda: study.curve(0.1, rules="swap"))
         self.assert_told(TypeError, "p: 'x' is not a number", study.curve, "x")
@@ -64,7 +64,7 @@ class Absent(InFolder):
         self.assert_told(rw.AbsentError, "it has tc, ", study.plot, "x")
         self.assert_told(rw.AbsentError, "of p = 0.01", study.plot, "crossings", 0.01)
         self.assertEqual(study.plot("crossings", p=0.15).path.name, "crossings-p0.15.png")
-        # p = 0.1 is not the beginning of 0.15.
+        # Names are not matched by their beginning: p = 0.1 does not select 0.15.
         study = self.study(synthetic.summary(ps=(0.15,), sizes=(16, 32)))
         self.assert_told(rw.AbsentError, "of p = 0.1", study.plot, "crossings", 0.1)
 
@@ -118,7 +118,7 @@ class Damaged(InFolder):
         with unittest.mock.patch.object(files, "xxhash", None):
             self.broken(whole, 30, 0)  # the digest itself
             self.assertEqual(rw.read_task(self.folder / "t.h5").energy.shape, (2, 20, 4))
-            for place in (0, 16, 512):  # magic, length, HDF5's signature
+            for place in (0, 16, 512):  # magic number, length, signature of HDF5
                 self.broken(whole, place, 0)
                 self.assert_told(rw.DataError, "is damaged", rw.read_task, self.folder / "t.h5")
 
@@ -171,7 +171,7 @@ class Shown(InFolder):
 
 
 class Missing(InFolder):
-    """Modules that are not there."""
+    """Missing modules."""
 
     def python(self, code, *, package=SOURCE):
         return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
@@ -197,7 +197,7 @@ class Missing(InFolder):
         self.assertEqual((done.returncode, done.stderr.count("\n")), (69, 1), done.stderr)
 
     def test_help_works_without_the_compiled_one(self):
-        line = self.last_line("import rewise; rewise.__version__")  # which help() looks for
+        line = self.last_line("import rewise; rewise.__version__")  # an attribute that help() reads
         self.assertTrue(line.startswith("AttributeError: the compiled module rewise._core is not "
                                         "there: `pip install .`"), line)
         done = self.python("import rewise; help(rewise)")

@@ -34,7 +34,7 @@ from rewise.plots import plot_peaks  # noqa: E402
 from rewise import series as rewise_series  # noqa: E402
 import synthetic  # noqa: E402
 
-# One rewired p has no local exponent and no power law, and is drawn all the same.
+# A study with one rewired p has no local exponent and no power law, but all these figures.
 STUDY_FIGURES = ["tc", "shift", "extrapolation", "binder-limit"]
 POINT_FIGURES = ["crossings", "thermodynamics", "tau"]
 
@@ -70,7 +70,7 @@ class InFolder(unittest.TestCase):
 
 
 class Script(InFolder):
-    """plot.py and report.py as processes of their own, as the program starts them."""
+    """plot.py and report.py, started as processes like by the program."""
 
     def start(self, name, *arguments, limit=None, **how):
         script = pathlib.Path(plot.__file__).with_name(name)
@@ -122,13 +122,13 @@ class Script(InFolder):
             self.assertEqual((process.returncode, out, err), (128 + number, "", ""))
             self.assertEqual(list(study.rglob(".*.tmp")), [])
             self.assertFalse((study / "report.html").exists())
-            with self.assertRaises(ProcessLookupError):  # those that draw have ended as well
+            with self.assertRaises(ProcessLookupError):  # its worker processes have ended as well
                 os.killpg(process.pid, 0)
             shutil.rmtree(study / "plots")
 
 
 def imported_graphs(*names, label=""):
-    """The summary of a sweep of own graphs."""
+    """The summary of a parameter sweep of imported graphs."""
     summary = synthetic.summary(ps=(0.0,) * len(names), sizes=(16,))
     summary["kind"] = "sweep"
     for key in ("tc0", "local_exponents", "power_laws"):
@@ -151,7 +151,8 @@ def legend_of(axes):
 
 
 def tuning(ps=(0.0, 0.1)):
-    """What `rewise tune --out` keeps: the best moves from 1:1 to 1:4; one never ran, one is SW."""
+    """The file of `rewise tune --out`. The best schedule changes from 1:1 to 1:4 with p; one
+    candidate never ran, one uses Swendsen-Wang."""
     def candidate(schedule, rate, dropped=None, cluster="wolff"):
         error = None if rate is None else 0.05 * rate
         return {"schedule": schedule, "cluster": cluster, "dropped": dropped,
@@ -240,7 +241,7 @@ class Study(InFolder):
         plot_style.plt.close(figure)
         shown = plot_study.by_best(summary)["points"]
         self.assertEqual(shown[2]["tc"], summary["points"][2]["best"])
-        self.assertIsNone(shown[3]["tc"])  # both methods differ: no number
+        self.assertIsNone(shown[3]["tc"])  # the two methods disagree: no value
 
     def test_the_extrapolation_is_that_of_the_crossings_beside_the_tree_condition(self):
         plain = synthetic.summary()
@@ -250,7 +251,7 @@ class Study(InFolder):
         for name in ("extrapolation", "binder-limit"):
             alone, both = (next(figure for figure, own in plot_study.figures(made) if own == name)
                            for made in (plain, summary))
-            for index in (0, 1, 3):  # at the third p the crossings' Tc is refused
+            for index in (0, 1, 3):  # at the third p, Tc by crossings is refused
                 self.assertEqual(both.axes[index].get_xlabel(), alone.axes[index].get_xlabel())
                 self.assertEqual(legend_of(both.axes[index]), legend_of(alone.axes[index]))
                 self.assertEqual(len(both.axes[index].lines), len(alone.axes[index].lines))
@@ -337,7 +338,8 @@ class Study(InFolder):
         hollow = [c.lines[0] for c in panel.containers
                   if c.lines[0].get_markerfacecolor() == "white"]
         self.assertEqual(sum(len(line.get_xdata()) for line in hollow), 2)
-        # Where the curve of one size meets the limit: another abscissa, left of 0.
+        # The temperature at which U of one size has its limit is drawn at another abscissa, left of
+        # 0.
         alone = synthetic.crossing_entry(np.random.default_rng(1), "binder", 64, 64, 2.9, 8.0)
         alone.update(extents=[[64, 64]], sites=[4096], shift=-1 / 4096)
         del alone["height_shift"]
@@ -444,7 +446,7 @@ class Study(InFolder):
                                                else scaled[t] for t in x])
         cubic = {"p": 0, "sizes": [{"extents": [8, 8, 8]}]}
         self.assertAlmostEqual(plot_sizes.m2_scaling(cubic)[0], 1.03627 / 3)
-        # The summaries of today have it scaled already, and say how.
+        # Current summaries hold the scaled m^2 and the power of the scaling.
         ready = {"p": 0, "sizes": [{"extents": [8, 8], "scaled_m2_power": 0.125}]}
         self.assertEqual(plot_sizes.m2_scaling(ready),
                          (None, plot_sizes.m2_scaling(summary["points"][0])[1]))
@@ -513,7 +515,7 @@ class Study(InFolder):
         self.assertIn("0.52(2)", left)
         self.assertIn("$S = 0.3$", left)
         self.assertIn("do not fall", right)
-        self.assertIn("of the crossings", right)  # S belongs to another Tc, which is not known
+        self.assertIn("of the crossings", right)  # without S, which belongs to another, unknown Tc
         self.assertNotIn("S =", right)
         for panel in figure.axes:
             self.assertEqual(legend_of(panel), "$L = 16$ $L = 32$")
@@ -603,7 +605,7 @@ class Files(InFolder):
         files.write_aside(path, b"x")
         self.assertEqual(path.read_bytes(), b"x")
         self.assertFalse(old.exists())
-        self.assertTrue(young.exists())  # somebody may be writing it
+        self.assertTrue(young.exists())  # another process may be writing it
 
     def test_a_folder_that_cannot_be_written_is_named(self):
         (self.folder / "plots").write_bytes(b"no folder")
@@ -625,7 +627,7 @@ class OneTask(InFolder):
         task = files.read_task(path)
         energies = plot_task.plot_energies(task)[0]
         self.assertEqual(len(energies.axes[0].patches), 9)
-        self.assertIn("temperature", energies.axes[1].get_ylabel())  # the scale of colours
+        self.assertIn("temperature", energies.axes[1].get_ylabel())  # the colour bar
         curves = plot_task.plot_autocorrelation(task)[0].axes[0]
         self.assertEqual(len([line for line in curves.lines if len(line.get_xdata()) > 2]), 9)
         series = plot_task.plot_series(task)[0]
@@ -640,10 +642,10 @@ class OneTask(InFolder):
     def test_bins_of_the_energy_hold_as_many_energies_each(self):
         for edge, step, values in ((16, 4, 100), (16, 2, 333), (8, 1, 7)):
             sums = step * np.arange(-values // 2, values // 2)
-            energy = -np.resize(sums, (1, 9, len(sums))) / edge**2  # all are as frequent
+            energy = -np.resize(sums, (1, 9, len(sums))) / edge**2  # all equally frequent
             task = types.SimpleNamespace(energy=energy, sites=edge**2)
             counts = np.histogram(task.energy, plot_task.energy_edges(task))[0]
-            self.assertEqual(len(set(counts[1:])), 1, counts)  # the first has what remains
+            self.assertEqual(len(set(counts[1:])), 1, counts)  # the first bin has the remainder
             self.assertEqual(counts.sum(), task.energy.size)
 
     def test_potts_tasks_have_their_own_unit_and_exact_energies(self):
@@ -694,7 +696,7 @@ class OneTask(InFolder):
 
 
 def potts_point(inside=True):
-    """A point of `tc` by peaks, of three sizes."""
+    """A point of a `tc` study by peaks, with three sizes."""
     value = {"value": 0.7, "error": 0.001}
     curve = {"value": [2.0, 9.0, 3.0], "error": [0.1, 0.2, 0.1]}
     peak = {"inside": inside, "temperature": value, "height": {"value": 9.5, "error": 0.1}}
@@ -779,19 +781,19 @@ class Numbers(unittest.TestCase):
         series = np.random.default_rng(12).normal(3.0, 1.0, (10, 400))
         value, error = rewise_series.jackknife([series], lambda a: a * a)
         means = series.mean(axis=0)
-        # The square of a mean is too large by the mean's variance.
+        # The square of a mean is too large by the variance of the mean.
         self.assertAlmostEqual(value, means.mean() ** 2 - means.var(ddof=1) / 400)
         expected = 2 * means.mean() * means.std(ddof=1) / np.sqrt(400)
         self.assertAlmostEqual(error, expected, delta=0.02 * expected)
 
     def test_variance_of_short_series_is_not_too_small(self):
-        # 2 measurements in 4 replicas, 4000 times: a plain variance is 1/8 too small, 6 standard
-        # errors and more; false alarms at 4: 6e-5.
+        # 2 measurements in 4 replicas, 4000 times. A plain variance would be 1/8 too small, which
+        # is more than 6 standard errors. False alarms at 4 standard errors: 6e-5.
         generator = np.random.default_rng(13)
         values = [rewise_series.jackknife([x, x**2], lambda a, b: b - a * a)[0]
                   for x in generator.normal(3.0, 1.0, (4000, 2, 4))]
         self.assertLess(abs(np.mean(values) - 1), 4 * np.std(values) / np.sqrt(4000))
-        # One replica has an error, too, from stretches of time.
+        # One replica also has an error, from stretches of time.
         self.assertTrue(np.isfinite(rewise_series.jackknife([values_of(generator)], np.square)[1]))
 
 

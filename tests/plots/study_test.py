@@ -44,7 +44,7 @@ def sweep_summary():
 
 
 class Page(html.parser.HTMLParser):
-    """Well-formed enough: every element that must be closed is; keeps pictures and text."""
+    """Parses a page: checks that elements are closed, and keeps pictures, links and text."""
     VOID = {"meta", "img", "br"}
 
     def __init__(self, text):
@@ -85,8 +85,8 @@ class InFolder(unittest.TestCase):
 
 
     def write_result(self, summary, name, **changes):
-        """A task that the summary's first averages at p = 0.1 come from; `changes` make another of
-        it."""
+        """Writes a task that belongs to the first averages at p = 0.1 of the summary, unless
+        `changes` makes it a different task."""
         point = next((p for p in summary.get("points", []) if p["p"] == 0.1 and "sizes" in p), None)
         size = point["sizes"][0] if point else {"temperatures": (2.2, 2.3), "extents": [8]}
         configuration = {"lattice.p": "0.1", "lattice.size": "x".join(map(str, size["extents"])),
@@ -158,25 +158,25 @@ class Reading(InFolder):
                           replicas=16)
         self.write_result(summary, "2", temperatures=np.linspace(2, 4, 20), measure=100,
                           equilibrate=200, every=2)
-        self.write_result(summary, "3", temperatures=[2.0, 2.5])  # a window that was moved
+        self.write_result(summary, "3", temperatures=[2.0, 2.5])  # an earlier window
         self.write_result(summary, "5", temperatures=[2.0, 2.5, 3.0], measure=64, equilibrate=0,
                           every=1)
         self.write_result(summary, "4", replicas=64)
         tasks = list(study.tasks())
         self.assertEqual([(task.name, task.purpose) for task in tasks], [("0123", "result")])
-        self.assertEqual(tasks[0].energy.shape[1], 500)  # as many as the averages are of
+        self.assertEqual(tasks[0].energy.shape[1], 500)  # the measurements of the averages
         self.assertEqual([(task.name, task.purpose) for task in study.tasks(all=True)],
                          [("0123", "result"), ("1", "pilot"), ("2", "scan"), ("3", "abandoned"),
                           ("4", "abandoned"), ("5", "pilot")])
         self.assertEqual([task.name for task in study.tasks(purpose="scan")], ["2"])
-        # What was measured before equilibrium is no part of the averages.
+        # Measurements before equilibrium do not enter the averages.
         summary["points"][0]["sizes"][0].update(discarded=15, measurements=480)
         study = load(self.write_study(summary))
         whole = files.read_task(self.folder / "tasks" / "0123.h5")
         np.testing.assert_array_equal(next(study.tasks()).energy, whole.energy[:, 15:495])
         with self.assertRaisesRegex(files.DataError, "pilot"):
             next(study.tasks(purpose="pilots"))
-        # A list of what was asked for is believed before all likeness.
+        # tasks.json, the list of requested tasks, takes precedence over guesses from the settings.
         (self.folder / "tasks.json").write_text(json.dumps(
             {"format": "rewise tasks", "format_version": 1,
              "tasks": {"0123": "graph", "4": "graph", "3": "pilot"}}), encoding="utf-8")
@@ -214,7 +214,7 @@ class Reading(InFolder):
 
         self.assertEqual(found(), expected)
         listed = {"format": "rewise tasks", "format_version": 1}
-        # As earlier versions named them, and as they are named now.
+        # The purposes written by earlier versions, and those of today.
         everything = dict.fromkeys((name for name, _ in expected), "graph")
         for named in (everything, everything | {"2": "pilot", "7": "pilot"}):
             (self.folder / "tasks.json").write_text(json.dumps(listed | {"tasks": named}),
@@ -238,10 +238,10 @@ class Reading(InFolder):
                 pack.attrs["format"] = "rewise task pack"
                 for name in names:
                     data = np.frombuffer((own / f"{name}.h5").read_bytes(), np.uint8)
-                    # Of two packs that hold a task the last one is right.
+                    # If two archives hold a task, the last one counts.
                     pack[name] = data if (number, name) != (1, "bb") else data[:100]
             synthetic.seal(own / f"16x16_p0.1_rewire.{number}.pack.h5")
-        (own / "aa.h5").write_bytes((own / "0123.h5").read_bytes())  # newer than what is packed
+        (own / "aa.h5").write_bytes((own / "0123.h5").read_bytes())  # newer than the archive
         for name in ("bb", "cc"):
             (own / f"{name}.h5").unlink()
         tasks = list(study.tasks())
@@ -254,14 +254,14 @@ class Reading(InFolder):
             files.read_task(own / "16x16_p0.1_rewire.1.pack.h5")
         with self.assertRaisesRegex(files.DataError, "does not exist"):
             files.read_task(own / "dd.h5")
-        # A damaged pack hides what it held, and is named.
+        # The tasks of a damaged archive are missing, and a warning names the archive.
         (own / "16x16_p0.1_rewire.2.pack.h5").write_bytes(b"nonsense")
         with self.assertWarnsRegex(RuntimeWarning, "2.pack.h5' is damaged"):
             self.assertEqual([path.stem for path in files.task_files(self.folder)],
                              ["0123", "aa", "bb"])
         with self.assertRaisesRegex(files.DataError, "may have been in 16x16_p0.1_rewire.2.pack"):
             files.read_task(own / "cc.h5")
-        # The newest copy of it is lost with the pack, and an older one is damaged.
+        # The newest copy of bb is lost with the archive, and the older one is damaged.
         with self.assertRaisesRegex(files.DataError, "bb.h5' is damaged"):
             list(study.tasks())
 
@@ -325,7 +325,7 @@ class Report(InFolder):
                         "needs a network")
         inner = [link[1:] for link in page.links if link.startswith("#")]
         self.assertGreater(len(inner), 4)
-        self.assertEqual(inner, page.ids)  # the table of contents is whole
+        self.assertEqual(inner, page.ids)  # the table of contents is complete
         text = " ".join(page.text)
         summary = json.loads((self.folder / "summary.json").read_text("utf-8"))
         tc = summary["points"][1]["tc"]
@@ -348,7 +348,7 @@ class Report(InFolder):
             self.assertIn(wanted, text)
 
     def test_the_page_makes_no_checks_of_its_own(self):
-        # Each of these was a warning of the page alone, which the terminal did not print.
+        # None of these may be a warning of the page only, which the terminal does not print.
         summary = synthetic.summary(ps=(0.1,), sizes=(16, 32))
         for size in summary["points"][0]["sizes"]:
             size.update(equilibrate=1, every=1, measurements=8)
@@ -398,7 +398,7 @@ class Report(InFolder):
         self.assertIn("measured here: 2.2693(3)", text)
 
     def test_a_sweep(self):
-        # A damaged study.toml is no obstacle: no number comes from it.
+        # The page is written with a damaged study.toml, since no number comes from it.
         status, err, page = self.write(sweep_summary(), b"[study]\nname = \xff<br>")
         self.assertEqual((status, err), (0, ""))
         text = " ".join(page.text)

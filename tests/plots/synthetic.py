@@ -1,5 +1,5 @@
-"""A study's summary and a task file made up from known formulas, as analysis/SUMMARY.md and
-src/store/task_file.hpp describe them, for the tests of the plots."""
+"""Summaries of studies and task files made up from known formulas, for the tests of the plots.
+Their formats are those of analysis/SUMMARY.md and src/store/task_file.hpp."""
 
 import struct
 
@@ -16,8 +16,8 @@ TC0 = 2.269185314213022
 
 
 def landau_moments(x):
-    """<y^2> and <y^4> of the weight exp(-x y^2 - y^4 / 12): a mean-field magnet's y = N^(1/4) m,
-    with x ~ N^(1/2) (T - Tc)."""
+    """<y^2> and <y^4> for the weight exp(-x y^2 - y^4 / 12) of a mean-field magnet, where
+    y = N^(1/4) m and x ~ N^(1/2) (T - Tc)."""
     y = np.linspace(0, 9, 4001)[:, None]
     weight = np.exp(-np.asarray(x)[None, :] * y**2 - y**4 / 12)
     norm = weight.sum(axis=0)
@@ -109,7 +109,8 @@ def autoregressive(generator, shape, decay):
 
 
 def with_tree(summary):
-    """Adds what the tree condition brings: agreement, a p that it has alone, a difference."""
+    """Adds results of the tree condition: one p where the methods agree, one with this method only,
+    one where they differ."""
     for index, point in enumerate(p for p in summary["points"] if p["p"] > 0):
         tc = TC0 + 2.2 * point["p"]**0.55 + (0.01 if index == 2 else 0)
         if index == 1:
@@ -137,12 +138,12 @@ def with_tree(summary):
 
 
 def refuse(point, status="not-converged", reason="U at the crossing is far from its limit"):
-    """Takes a point's Tc away, as `tc` does where a check contradicts it."""
+    """Removes Tc of a point, as `tc` does if a check fails."""
     point.update(candidate=point["tc"], tc=None, shift=None, status=status, reasons=[reason])
 
 
 def with_errors_of_fits(summary):
-    """Adds what bands and lines of the fits need."""
+    """Adds the errors and covariances that bands and lines of the fits need."""
     for point in summary["points"]:
         point["scaling"] = {"y": 0.5, "w": 0.5 if point["p"] > 0 else 0.875}
         point["tc"]["fit_limit"] = {"value": point["tc"]["value"] + 1e-4, "error": 2e-4}
@@ -186,7 +187,7 @@ def write_task(path, temperatures=(2.2, 2.3, 2.4, 2.5), times=400, replicas=32, 
 
 
 def seal(path):
-    """The user block of an HDF5 file as src/base/seal.hpp lays it out."""
+    """Writes the user block of an HDF5 file in the format of src/base/seal.hpp."""
     whole = bytearray(path.read_bytes())
     whole[:512] = struct.pack("<8sIIQ", b"\x89RWS\r\n\x1a\n", 1, 512, len(whole) - 512).ljust(
         512, b"\0")

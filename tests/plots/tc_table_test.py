@@ -1,4 +1,4 @@
-"""The table of Tc(p) of several studies (rewise.plots.tc_table), of made-up ones."""
+"""The table of Tc(p) of several studies (rewise.plots.tc_table), from made-up studies."""
 
 import contextlib
 import csv
@@ -17,7 +17,7 @@ from rewise.plots import tc_table  # noqa: E402
 
 
 def study(dim, rule, values, tc0=2.0):
-    """values: p -> (crossings, error, tree, error), None where a method has no Tc."""
+    """values: {p: (crossings, error, tree, error)}, with None if a method has no Tc."""
     points = []
     for p, (c, c_error, t, t_error) in values.items():
         def tc(value, error):
@@ -46,13 +46,14 @@ class TcTable(unittest.TestCase):
                          (2.1, 2.1, 1e-4))
         self.assertEqual((first["tc"], first["method"]), (2.1, "tree"))
         self.assertAlmostEqual(rows[3]["z"], 3e-3 / (2**0.5 * 1e-3))
-        # From a shift of 0.1 to one of 0.2 over a decade: lg 2, its error by both.
+        # The shift grows from 0.1 to 0.2 over a decade of p: the exponent is lg 2, with errors of
+        # both shifts.
         self.assertAlmostEqual(first["exponent"], 0.30103, places=5)
         self.assertAlmostEqual(first["exponent_error"],
                                (1e-3**2 + 5e-3**2)**0.5 / 2.302585, places=6)
         self.assertEqual(rows[2]["method"], "")
         self.assertNotEqual(rows[1]["exponent"], rows[1]["exponent"])  # no Tc at the next p
-        unknown = dict(FIRST, best={"tc0": None})  # forgets no Tc(0) that another study knows
+        unknown = dict(FIRST, best={"tc0": None})  # Tc(0) is taken from the other study
         self.assertEqual(tc_table.rows_of([SECOND, unknown])[0]["shift"], first["shift"])
 
     def test_files(self):
@@ -71,7 +72,7 @@ class TcTable(unittest.TestCase):
             self.assertIn("| 0.01 | 2.100(3) | 2.10000(10) | +0.0 | 2.10000(10) | 0.10000(10) |",
                           text)
             self.assertTrue((folder / "out" / "tc-table.png").stat().st_size > 10000)
-            # A table that is there already takes the place of its studies.
+            # An existing table can be given instead of its studies.
             again = [str(folder / "out" / "tc-table.csv"), "--out", str(folder / "again")]
             self.assertEqual(tc_table.main(again), 0)
             self.assertEqual((folder / "again" / "tc-table.md").read_text(), text)

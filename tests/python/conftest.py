@@ -1,5 +1,5 @@
-"""What the tests of the Python package share. REWISE_PROGRAM is the program just built; PYTHONPATH
-has the package with the module just built, or the package is installed."""
+"""Fixtures of the tests of the Python package. REWISE_PROGRAM is the program just built. PYTHONPATH
+has the package with the module just built, unless the package is installed."""
 
 import json
 import os
@@ -12,7 +12,7 @@ import rewise as rw
 
 @pytest.fixture(scope="session")
 def program():
-    """Runs the program; gives its JSON."""
+    """A function that runs the program and returns its JSON."""
     path = os.environ["REWISE_PROGRAM"]
 
     def run(*words):

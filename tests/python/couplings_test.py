@@ -21,7 +21,7 @@ def couplings_by_pair(graph):
 
 
 def energies(graph, spins):
-    """Per site, of spins [.., sites]."""
+    """Energies per site of spins [.., sites]."""
     s = 2.0 * spins.reshape(*spins.shape[:spins.ndim - 1], -1) - 1
     a, b = graph.edges.T
     weights = np.ones(graph.bonds) if graph.weights is None else graph.weights
@@ -87,7 +87,7 @@ def test_scipy_keeps_weights_where_asked(small, glass):
     {"couplings": "pm", "on": "shortcuts", "negative": 0.3, "shortcut_strength": 0.5}],
     ids=["pm", "antiferromagnet", "gaussian", "shortcuts"])
 def test_energies_are_those_of_the_couplings(small, settings):
-    """The exported couplings, the measured energies and the spins fit each other."""
+    """The exported couplings, the measured energies and the spins are consistent."""
     words = {key: str(value) for key, value in settings.items()}
     graph = rw.Graph._of(small._graph.weighted(words))
     simulation = rw.Simulation(small, [2.0, 3.0], seed=5, **settings)
@@ -116,7 +116,7 @@ def test_arrays_are_couplings_and_fields(small, glass, tmp_path):
     simulation.run(3)
     assert restored.hash == simulation.hash and restored.graph.hash == glass.hash
     assert rw.Graph.load(tmp_path / "s.h5").hash == glass.hash
-    # A field beside couplings that are named.
+    # A field given as an array, with couplings given by name.
     field = rw.Simulation(small, 2.0, couplings="pm", field=glass.fields)
     named = rw.Graph._of(small._graph.weighted({"couplings": "pm"}))
     np.testing.assert_array_equal(field.graph.weights, named.weights)
@@ -172,7 +172,7 @@ def test_snapshots(small, tmp_path):
         simulation.snapshot(tmp_path / "s.txt")
     image = pytest.importorskip("matplotlib.image")
     simulation.snapshot(tmp_path / "s.png")
-    grey = image.imread(tmp_path / "s.png")[:, :, 0]  # titles apart, half of the sites are black
+    grey = image.imread(tmp_path / "s.png")[:, :, 0]  # half of the sites are black, plus titles
     assert 0.2 < (grey < 0.5).mean() < 0.8
     chain = rw.Simulation(rw.rewire(8, dim=1), 2.0)
     assert chain.snapshot().shape == (8,)

@@ -1,5 +1,5 @@
-"""What goes wrong, with the compiled module: files of the program that are damaged, and what is not
-there, in one line of the package's own kinds."""
+"""Errors with the compiled module: damaged and missing files of the program are reported in one
+line, with the exception types of the package."""
 
 import random
 import re
@@ -63,13 +63,13 @@ def test_the_programs_digests_are_checked(run, study, tmp_path):
     whole[offset + size // 2] ^= 1
     pack.write_bytes(whole)
     told(rw.DataError, f"{name}.h5' is damaged", lambda: list(rw.Study(copy).tasks(all=True)))
-    path = pack.parent / f"{name}.h5"  # not that of the copy that is read
+    path = pack.parent / f"{name}.h5"  # the error names this path, not that of a temporary copy
     told(rw.DataError, re.escape(str(path)), lambda: rw.Results.load(path))
 
 
 def test_results_of_a_packed_task(study):
     task = next(study.tasks())
-    assert not task.path.exists()  # in a pack
+    assert not task.path.exists()  # in a results archive
     kept = rw.Results.load(task.path)
     np.testing.assert_array_equal(kept.series["energy"], task.energy)
     assert rw.Graph.load(task.path).sites == task.sites

@@ -1,5 +1,5 @@
-"""On a GPU the package gives the CPU's trajectories, its states go on there and back, and its spins
-are read in place by the driver, CuPy and PyTorch, as far as these are installed.
+"""On a GPU, the package gives the trajectories of the CPU, states move between both, and spins are
+read in place by the CUDA driver, CuPy and PyTorch (the latter two if installed).
 
     python tests/python/gpu_test.py      without pytest, for machines with an installed wheel
 """
@@ -56,7 +56,7 @@ def test_states_go_on_elsewhere():
 
 
 def by_driver(spins):
-    """Copied to the host through the interface's own address, by the CUDA driver."""
+    """Copies spins to the host with the CUDA driver, from the address in the array interface."""
     cuda = ctypes.CDLL("libcuda.so.1")
 
     def call(name, *arguments):
@@ -102,7 +102,7 @@ READERS = {"cupy": (by_cupy, lambda array: array.get()),
 
 
 def site_bytes(simulation, array):
-    """[temperature, replica, site] of the layout that DeviceSpins describes."""
+    """Converts an array in the layout of DeviceSpins to bytes [temperature, replica, site]."""
     times, replicas = len(simulation.temperature), simulation.replicas
     if simulation.engine == "bytespin":
         return array.reshape(times, replicas, -1)
@@ -150,7 +150,7 @@ def test_spins_in_place():
             simulation.run(2)
             right = expected(simulation)
             np.testing.assert_array_equal(site_bytes(simulation, by_driver(spins)), right)
-            for name, arrays in held.items():  # made before: they see what is there now
+            for name, arrays in held.items():  # earlier arrays show the current spins
                 for array in arrays:
                     np.testing.assert_array_equal(
                         site_bytes(simulation, READERS[name][1](array)), right)
@@ -171,9 +171,9 @@ def test_sums_in_place():
             for name, (read, copied) in READERS.items():
                 if not importlib.util.find_spec(name):
                     continue
-                for array in held.setdefault(name, read(sums)):  # of the first one: the same place
+                for array in held.setdefault(name, read(sums)):  # sums keep their address
                     np.testing.assert_array_equal(copied(array), right)
-    # Measuring there is no update and leaves cluster sums alone.
+    # Measuring on the device does not change spins and cluster sums.
     graph = rw.rewire((64, 32), p=0.1, seed=3)
     here, there = (rw.Simulation(graph, 2.4, seed=5, device="cuda") for _ in range(2))
     for _ in range(3):
@@ -189,7 +189,7 @@ def test_spins_outlive_their_simulation():
     simulation.run(3)
     right, spins = simulation.spins, simulation.spins_device
     del simulation
-    for seed in range(3):  # others would be given its memory
+    for seed in range(3):  # would reuse the memory if it were free
         rw.Simulation(rw.rewire(64), 2.4, engine="bytespin", replicas=2, device="cuda", seed=seed)
     np.testing.assert_array_equal(by_driver(spins), right)
     if importlib.util.find_spec("cupy"):
@@ -208,7 +208,7 @@ def test_a_step_waits_for_readers():
     array, right = cupy.asarray(simulation.spins_device), simulation.spins
     with cupy.cuda.Stream(non_blocking=True):
         work = cupy.ones((4096, 4096))
-        for _ in range(1000):  # some tenths of a second ahead of the reader
+        for _ in range(1000):  # keeps the stream busy for some tenths of a second before the copy
             work = cupy.sqrt(work * work)
         seen = array.copy()
     simulation.run(5)
@@ -216,7 +216,7 @@ def test_a_step_waits_for_readers():
 
 
 def test_measuring_in_place():
-    """An observable of one's own on the device at every measurement."""
+    """A user-defined observable, computed on the device at every measurement."""
     for name, (read, _) in READERS.items():
         if not importlib.util.find_spec(name):
             continue

@@ -1,4 +1,4 @@
-"""Graphs in Python: the same as the program's, and to and from other packages."""
+"""Graphs in Python: equality with graphs of the program, conversion to and from other packages."""
 
 import ast
 import copy
@@ -27,8 +27,8 @@ def test_arrays_agree(small):
     np.testing.assert_array_equal(np.bincount(edges.ravel(), minlength=small.sites), degrees)
     moved = edges[small.rewired["bond"].astype(int)]
     np.testing.assert_array_equal(moved, np.stack([small.rewired["a"], small.rewired["b"]], 1))
-    # Sites whose neighbours differ from the lattice's are those at which a rewired bond begins or
-    # ends, now or before.
+    # Only sites that are, or were in the lattice, an end of a rewired bond have other neighbours
+    # than in the lattice.
     lattice = rw.rewire(size=(16, 8)).edges[small.rewired["bond"].astype(int)]
     touched = set(moved.ravel().tolist()) | set(lattice.ravel().tolist())
     assert set(small.modified.tolist()) <= touched
@@ -183,7 +183,7 @@ def test_labels():
     np.testing.assert_array_equal(found, [[1, 1, 0, 0], [0, 0, 0, 2], [3, 0, 0, 2]])
     assert rw.labels(image, threshold=2)[1] == 2
     assert rw.labels(image, equal=True)[1] == 4
-    assert rw.labels(image, periodic=True)[1] == 1  # around both corners
+    assert rw.labels(image, periodic=True)[1] == 1  # joined across the boundaries
     graph = rw.Graph([(0, 1), (2, 3), (1, 2)])
     found, count = rw.labels(graph, occupied=[1, 1, 0])
     assert count == 2 and found.tolist() == [1, 1, 2, 2]
@@ -203,7 +203,7 @@ def test_labels_are_those_of_scipy():
 def test_labels_of_added_bonds():
     graph = rw.rewire((8, 8), p=0.2, rule="add")
     occupied = np.zeros(graph.bonds, dtype=bool)
-    occupied[-1] = True  # an added bond joins the sites that edges says
+    occupied[-1] = True  # an added bond, which joins the sites in edges[-1]
     found, count = rw.labels(graph, occupied=occupied)
     a, b = graph.edges[-1]
     assert count == graph.sites - 1 and found[a] == found[b]

@@ -1,4 +1,5 @@
-"""The jackknife samples that studies leave: they give the summary's errors, Tc's correlations."""
+"""The jackknife samples that studies write: they give the errors of the summary and the
+correlations of Tc."""
 
 import numpy as np
 import pytest
@@ -73,7 +74,7 @@ def test_tc_and_its_correlations(study):
         one.gamma_method(S=0)
         assert one.value == pytest.approx(number.value, rel=1e-12)
         assert one.dvalue == pytest.approx(np.sqrt(number.covariance(number)), rel=0.05)
-        # Students' t and scaling of chi^2 only make the extrapolation's own error larger.
+        # Student's t and the scaling by chi^2 can only enlarge the error of the extrapolation.
         assert one.dvalue <= 1.05 * number.error
 
 

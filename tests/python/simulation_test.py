@@ -1,4 +1,4 @@
-"""Runs from Python: the program's trajectories, results and errors; objects that stay usable."""
+"""Runs from Python: same trajectories, results and errors as the program; objects remain usable."""
 
 import gc
 import os
@@ -132,7 +132,7 @@ def test_restores_what_the_program_kept(program, small, tmp_path):
     assert back.hash == found["trajectory_hash"]
     kept = rw.Results.load(path)
     assert kept.m2.value[1] == found["results"][1]["m2"]["value"]
-    # And the other way round: the program takes Python's file for its own.
+    # Conversely, the program accepts the file of Python as its own.
     mine = tmp_path / "mine.h5"
     rw.simulate(small, [2.3, 2.6], **SPEC, out=mine)
     again = program("run", *LATTICE, "--temperature", "2.3,2.6", *WORDS, "--out", mine)
@@ -206,7 +206,7 @@ def test_restores_a_regular_lattice_without_its_graph(tmp_path):
     simulation.record(2)
     np.testing.assert_array_equal(back.spins, simulation.spins)
     np.testing.assert_array_equal(back.measure()["energy"], simulation.measure()["energy"])
-    assert back._graph is None  # with more than 2^32 - 1 sites there can be none
+    assert back._graph is None  # is not made, since more than 2^32 - 1 sites allow no graph
     assert back.graph.hash == simulation.graph.hash and "16x8" in repr(back)
 
 
@@ -304,7 +304,7 @@ def test_pyerrors(small):
         assert 0.5 < theirs.dvalue / ours.error[0] < 2
 
 
-# What goes wrong
+# Errors
 
 
 def test_forty_bad_arguments(small):
@@ -424,7 +424,7 @@ def test_memory_of_a_thousand_calls_is_flat(small):
 
 
 def interrupted_after(seconds, call):
-    """Sends SIGINT to this process while `call` runs; how long it went on afterwards."""
+    """Sends SIGINT to this process while `call` runs. Returns the seconds until it ends."""
     sent = []
 
     def send():
@@ -445,7 +445,7 @@ def test_interrupt_leaves_a_usable_object(edge, schedule):
     spec = dict(schedule=schedule, seed=3, device="cpu")
     simulation = rw.Simulation(graph, 2.4, **spec)
     interrupted_after(0.3, lambda: simulation.run(10**9))
-    simulation.measure()  # brings a cycle that was interrupted to its end
+    simulation.measure()  # completes the interrupted cycle
     whole = rw.Simulation(graph, 2.4, **spec)
     whole.run(simulation.cycles)
     assert simulation.hash == whole.hash
@@ -592,7 +592,7 @@ def test_other_threads_run_meanwhile():
     simulation.run(150)
     done.set()
     thread.join()
-    assert len(ticks) > 10  # the GIL was free
+    assert len(ticks) > 10  # run() released the GIL
 
 
 def test_forked_children_run(small):

@@ -1,4 +1,4 @@
-"""Studies from Python: made, interrupted, gone on with, read; tuning."""
+"""Studies from Python: written, interrupted, continued, read; tuning."""
 
 import os
 import signal
@@ -32,7 +32,7 @@ def test_table_of_critical_temperatures(study):
 
 def test_again_in_its_folder(study):
     before = (study.folder / "summary.json").read_bytes()
-    again = rw.Study(study.folder).run(device="cpu")  # by its own study.toml
+    again = rw.Study(study.folder).run(device="cpu")  # with the study.toml of the folder
     assert again.tc["tc"][0] == study.tc["tc"][0] or np.isnan(study.tc["tc"][0])
     assert len((study.folder / "summary.json").read_bytes()) == len(before)
 

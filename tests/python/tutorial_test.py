@@ -1,4 +1,4 @@
-"""The tutorial runs from its first cell to its last, and every display is there."""
+"""The tutorial runs from its first to its last cell and makes every display."""
 
 import pathlib
 
@@ -11,7 +11,7 @@ NOTEBOOK = pathlib.Path(__file__).resolve().parents[2] / "analysis" / "tutorial.
 
 def test_tutorial(tmp_path):
     notebook = nbformat.read(NOTEBOOK, as_version=4)
-    assert all(not cell.get("outputs") for cell in notebook.cells)  # kept without results
+    assert all(not cell.get("outputs") for cell in notebook.cells)  # stored without results
     nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3",
                             resources={"metadata": {"path": str(tmp_path)}}).execute()
     shown = [output for cell in notebook.cells for output in cell.get("outputs", [])]

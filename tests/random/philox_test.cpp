@@ -1,4 +1,5 @@
-// Philox4x32 against Random123: its published known answers (kat_vectors) and its own code.
+// Philox4x32 against Random123: the published known answers (kat_vectors) and the code of
+// Random123.
 #include "src/random/philox.hpp"
 
 #include <Random123/philox.h>
@@ -50,7 +51,7 @@ std::array<std::uint32_t, 4> as_array(const Words4& words) {
 
 }  // namespace
 
-TEST_CASE("Philox gives Random123's known answers") {
+TEST_CASE("Philox gives the known answers of Random123") {
   for (const KnownAnswer& known : kKnownAnswers) {
     const auto& c = known.counter;
     const auto& k = known.key;
@@ -78,7 +79,7 @@ TEST_CASE("Philox equals r123::Philox4x32_R<7> at 10000 addresses") {
   CHECK(unequal == 0);
 }
 
-TEST_CASE("an address is (seed, stream, item, who, call, step), and each part counts") {
+TEST_CASE("a draw depends on each part of its address (seed, stream, item, who, call, step)") {
   const Words4 words = random_words(0x1122334455667788ull, Stream::bond, 0xABCDEF0123ull, 7, 3, 9);
   const Words4 by_hand =
       philox4x32(0xCDEF0123u, 7u << 8 | 3u, 9u, 20u | 0xABu << 8, 0x55667788u, 0x11223344u);
@@ -115,7 +116,7 @@ TEST_CASE("uniform_below maps the 64-bit range onto 0 to n - 1 in order and even
   CHECK(uniform_below(0xAAAAAAAAAAAAAAABull, 3) == 2);
 }
 
-TEST_CASE("word64 takes a pair of words, the first one low") {
+TEST_CASE("word64 joins two words, the first one is the low half") {
   const Words4 words{{1, 2, 3, 4}};
   CHECK(word64(words, 0) == 0x0000000200000001ull);
   CHECK(word64(words, 1) == 0x0000000400000003ull);

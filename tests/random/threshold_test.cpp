@@ -1,4 +1,4 @@
-// Probabilities as thresholds: nearest multiple of 2^-32, certainty and impossibility exact.
+// Probabilities as thresholds: the nearest multiple of 2^-32, exact for 0 and 1.
 #include "src/random/threshold.hpp"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-"""Descriptions of figures, verdicts on made-up results, and what is computed from the output of
+"""Descriptions of figures, verdicts on made-up results, and quantities computed from the output of
 commands."""
 
 import math
@@ -26,7 +26,7 @@ CHECK = {"claim": "", "why": "", "source": "", "relation": "less",
 
 
 def two_runs(fast, fast_horizon, slow, slow_horizon, device="cpu"):
-    """Results of which one may not have reached equilibrium within its horizon."""
+    """Results of two runs. A run may not have reached equilibrium within its horizon."""
     data = curves.new_set("0", "equilibrate", {"device": device})
     for name, value, horizon in (("fast", fast, fast_horizon), ("slow", slow, slow_horizon)):
         curves.add_metrics(data, {"schedule": name}, {
@@ -40,11 +40,11 @@ def verdict(relation, *values):
 
 class Verdicts(unittest.TestCase):
     def test_what_was_not_reached_is_beyond_its_horizon(self):
-        # Reached before the horizon of the other.
+        # One run reaches equilibrium before the horizon of the other, which does not.
         self.assertEqual(verdict("less", (2, 0.1), 1, NEVER, 5), "agrees")
         self.assertEqual(verdict("greater", (2, 0.1), 1, NEVER, 5), "disagrees")
         self.assertEqual(verdict("less", NEVER, 5, (2, 0.1), 1), "disagrees")
-        # The other was not followed for as long, or within two errors of it.
+        # The other run ended earlier, or less than two errors later.
         self.assertEqual(verdict("less", (9, 0.1), 1, NEVER, 5), "undecided")
         self.assertEqual(verdict("less", (4, 1), 1, NEVER, 5), "undecided")
         self.assertEqual(verdict("greater", NEVER, 1, (2, 0.1), 1), "undecided")
@@ -52,7 +52,7 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(verdict("near", NEVER, 2, (2, 0.1), 1), "undecided")
         self.assertTrue(verdict_of(CHECK, two_runs(NEVER, 1, (2, 0.1), 1))[1]
                         .startswith("more than 1 "))
-        # Both reached.
+        # Both reach equilibrium.
         self.assertEqual(verdict("less", (2, 0.1), 1, (3, 0.1), 2), "agrees")
         self.assertEqual(verdict("less", (2, 0.1), 1, (2.2, 0.1), 2), "undecided")
         self.assertEqual(verdict("less", (3, 0.1), 1, (2, 0.1), 2), "disagrees")
@@ -75,11 +75,11 @@ class Verdicts(unittest.TestCase):
 
         self.assertEqual(detail((2, 0), 1, (4, 0), 1),
                          "2 (schedule fast) is below 4 (schedule slow), by a factor of 2")
-        # Errors of both sides: 10% and 5%.
+        # The sides have errors of 10% and 5%.
         self.assertEqual(
             detail((2, 0.2), 1, (4, 0.2), 1),
             "2.0(2) (schedule fast) is below 4.0(2) (schedule slow), by a factor of 2.0(2)")
-        # No ratio of a bound, or of 0.
+        # Bounds and 0 have no ratio.
         self.assertEqual(detail(NEVER, 7, (4, 0), 1),
                          "more than 7 (schedule fast) is above 4 (schedule slow)")
         self.assertEqual(detail((2, 0), 1, NEVER, 7),
@@ -277,7 +277,7 @@ class Runs(unittest.TestCase):
         found = curves.jackknife([(one,) for one in x], lambda m: m)
         self.assertAlmostEqual(found.value, mean)
         self.assertAlmostEqual(found.error, error)
-        # The mean squared is biased by the variance of the mean.
+        # The square of the mean is biased by the variance of the mean.
         self.assertAlmostEqual(curves.jackknife([(one,) for one in x], lambda m: m * m).value,
                                mean ** 2 - error ** 2)
 
@@ -324,7 +324,7 @@ class Times(unittest.TestCase):
         core, fast = times.UpdateTimes(repeats(17, 1e-6), 1, 100), \
             times.UpdateTimes(repeats(33, 1e-7), 1, 100)
         columns = times.speed_columns(core, fast, True, True)
-        self.assertAlmostEqual(columns["core_us"].value, 17.5)  # of updates 2 to 33
+        self.assertAlmostEqual(columns["core_us"].value, 17.5)  # for updates 2 to 33
         self.assertAlmostEqual(columns["fast_us"].value, 1.75)
         self.assertAlmostEqual(columns["acceleration"].value, 10)
         self.assertAlmostEqual(columns["hybrid_share"].value, 1)

@@ -1,4 +1,5 @@
-"""`rewise reproduce` as a user meets it, at tiny scale: every kind of run, interruption, bad input.
+"""`rewise reproduce`, run as a user does with tiny sizes: every kind of run, interruption, invalid
+input.
 
     program_test.py REWISE
 """
@@ -196,7 +197,7 @@ class Program(unittest.TestCase):
         speed = runs["speed"]["metrics"][0]["values"]
         for name in ("core_us", "fast_us_measured", "acceleration", "cluster_fraction"):
             self.assertGreater(speed[name]["error"], 0, name)
-        # The methods of a GPU have no times here, the core has.
+        # Methods that need a GPU have no times here, the core has.
         core = runs["core"]["metrics"][0]
         self.assertEqual(core["keys"]["method"], "persistent")
         self.assertGreater(core["values"]["core_us"]["value"], 0)
@@ -219,13 +220,13 @@ class Program(unittest.TestCase):
                      "few/few-cluster.csv", "tc/tc/study.toml", "clusters/metrics.csv",
                      "runs/eq.json"):
             self.assertTrue((self.folder / "f" / file).exists(), file)
-        # Timings never repeat: these were not taken again.
+        # Equal timings prove that no run was repeated.
         out, err = self.run_it(*words)
         self.assertEqual(json.loads((self.folder / "f" / "curves.json").read_text())["runs"], runs)
         self.assertEqual(err, "results in f\n")
         self.assertIn("disagrees  a false claim:\n           our value 2 is above 1.\n"
                       "           two is more\n", out)
-        # Another configuration is made anew.
+        # With another configuration the run is repeated.
         self.write("own.toml", EVERY_KIND.replace("points = 20", "points = 10"))
         err = self.run_it(*words)[1]
         self.assertEqual([line for line in err.splitlines() if line.startswith("own:")],

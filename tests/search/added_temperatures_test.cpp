@@ -1,5 +1,5 @@
-// A sweep that is edited: what is there is kept, what is added is added, what nothing asks for is
-// named and removed when told.
+// Changes of the configuration of a parameter sweep: existing tasks are kept, new ones are added,
+// and those no longer requested are reported, and removed on request.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -31,7 +31,7 @@ std::string study(const std::string& temperatures, const std::string& graphs = "
          "[run]\ndevice = \"cpu\"\n";
 }
 
-// Digests of a folder's finished tasks.
+// Digests of the finished tasks in a folder.
 std::map<std::string, std::string> digests(const fs::path& folder) {
   std::map<std::string, std::string> found;
   std::vector<std::string> problems;
@@ -59,7 +59,7 @@ bool computed(const Output& output, int count) {
 
 }  // namespace
 
-TEST_CASE("an added temperature costs its own tasks, and those that are there stay") {
+TEST_CASE("an added temperature needs only its own tasks, existing tasks are kept") {
   Workplace place;
   place.write("s.toml", study("[2.3, 2.9]"));
   REQUIRE(place.run(kLine + "study").status == 0);
@@ -85,7 +85,7 @@ TEST_CASE("an added temperature costs its own tasks, and those that are there st
   CHECK(place.read("study/study.toml").find("temperature_tasks = [[2.3, 2.9], [2.6]]") !=
         std::string::npos);
 
-  // The folder's study.toml gives the same numbers anywhere, bit for bit.
+  // The study.toml of the folder gives the same numbers in a new folder, bit for bit.
   place.write("s.toml", place.read("study/study.toml"));
   const Output fresh = place.run(kLine + "fresh");
   REQUIRE(fresh.status == 0);
@@ -94,7 +94,7 @@ TEST_CASE("an added temperature costs its own tasks, and those that are there st
   CHECK(place.read("fresh/summary.csv") == place.read("study/summary.csv"));
   CHECK(summary_of(place, "fresh") == summary);
 
-  // Once more, and back: nothing is computed twice.
+  // More temperatures, and back again: no task is computed twice.
   place.write("s.toml", study("[2.3, 2.6, 2.7, 2.8, 2.9]"));
   CHECK(computed(place.run(kLine + "study"), 4));
   place.write("s.toml", study("[2.3, 2.6, 2.9]"));
@@ -105,7 +105,7 @@ TEST_CASE("an added temperature costs its own tasks, and those that are there st
   CHECK(place.read("fresh/summary.csv") == place.read("study/summary.csv"));
 }
 
-TEST_CASE("times that are auto stay what they were when a temperature is added") {
+TEST_CASE("automatic times do not change if a temperature is added") {
   Workplace place;
   place.write("s.toml", study("[2.4, 3.0]", "3", "measure = 20\n"));
   REQUIRE(place.run(kLine + "study").status == 0);
@@ -119,7 +119,7 @@ TEST_CASE("times that are auto stay what they were when a temperature is added")
   for (const auto& [where, value] : old_values) CHECK(new_values.at(where) == value);
 }
 
-TEST_CASE("a changed measure adds measurements, and fewer cost nothing") {
+TEST_CASE("a larger `measure` adds measurements, a smaller one needs no run") {
   Workplace place;
   const auto rest = [](int measure) {
     return "equilibrate = 4\nevery = 1\nmeasure = " + std::to_string(measure) + "\n";
@@ -133,7 +133,7 @@ TEST_CASE("a changed measure adds measurements, and fewer cost nothing") {
   REQUIRE(more.status == 0);
   CHECK(more.err.find("no longer requested") == std::string::npos);
   const auto after = digests(place / "study");
-  for (const auto& [id, digest] : before) CHECK(after.count(id) == 1);  // the same tasks, longer
+  for (const auto& [id, digest] : before) CHECK(after.count(id) == 1);  // the same tasks, extended
   place.write("s.toml", place.read("study/study.toml"));
   REQUIRE(place.run(kLine + "fresh").status == 0);
   CHECK(digests(place / "fresh") == after);
@@ -149,8 +149,8 @@ TEST_CASE("a study with added temperatures is the same in pieces and by two proc
                               "every = 1\nmeasure = 4000\n"));
 }
 
-TEST_CASE("what nothing asks for is shown and removed, and nothing else is") {
-  const std::string graphs = GENERATE("2", "9");  // in files of their own, in packs
+TEST_CASE("tasks no longer requested are shown and removed, no others are") {
+  const std::string graphs = GENERATE("2", "9");  // single files, results archives
   Workplace place;
   place.write("s.toml", study("[2.3, 2.9]", graphs));
   REQUIRE(place.run(kLine + "study").status == 0);
@@ -173,7 +173,7 @@ TEST_CASE("what nothing asks for is shown and removed, and nothing else is") {
   CHECK(shown.out.find(count + " (") != std::string::npos);
   CHECK(lines(place.run("study study --list").out) == 2 * wanted.size() + 3);
 
-  // Not while somebody works there.
+  // Not while another process works in the folder.
   const int lock = ::open((place / "study/.study.lock").c_str(), O_RDWR);
   REQUIRE(lock >= 0);
   REQUIRE(::flock(lock, LOCK_SH) == 0);
@@ -193,12 +193,12 @@ TEST_CASE("what nothing asks for is shown and removed, and nothing else is") {
   CHECK(place.read("study/summary.csv") == csv);
 }
 
-TEST_CASE("nothing is removed where it is not known what is asked for") {
+TEST_CASE("nothing is removed if the requested tasks are not known") {
   Workplace place;
   place.write("s.toml", study("[2.3]"));
   REQUIRE(place.run(kLine + "study").status == 0);
   const auto before = digests(place / "study");
-  // Edited, and stopped before its end.
+  // The edited study is stopped before its end.
   place.write("s.toml",
               study("[2.3, 2.5]", "4", "equilibrate = 4\nevery = 1\nmeasure = 2000000\n"));
   REQUIRE(place.run(kLine + "study --time-limit 0.2s").status == 75);
@@ -211,7 +211,7 @@ TEST_CASE("nothing is removed where it is not known what is asked for") {
   CHECK(place.run("study study --list --prune").status == 64);
 }
 
-TEST_CASE("tasks at some temperatures each are put together as one at all") {
+TEST_CASE("tasks with some of the temperatures are combined into one with all") {
   const auto task = [](std::vector<double> temperatures, std::int64_t first) {
     TaskData data;
     data.configuration["sampling.every"] = "1";

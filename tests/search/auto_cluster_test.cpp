@@ -1,4 +1,5 @@
-// cluster = "auto": weighed with the schedule, kept with it, and what older studies chose holds.
+// cluster = "auto": the cluster update is chosen and stored together with the schedule, and choices
+// of older studies remain valid.
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -10,7 +11,7 @@
 using namespace rewise;
 using namespace rewise::oracle;
 
-TEST_CASE("a cluster update left open: Swendsen-Wang is weighed against Wolff, the choice kept") {
+TEST_CASE("automatic cluster update: Swendsen-Wang and Wolff are compared, the choice is stored") {
   const Workplace place;
   const auto folder = place / "study";
   const ScheduleWish w = open_wish(0.1, kWorthTuning);
@@ -31,14 +32,13 @@ TEST_CASE("a cluster update left open: Swendsen-Wang is weighed against Wolff, t
   CHECK_FALSE(second.tuned);
   CHECK(second.schedule == first.schedule);
   CHECK(second.cluster == first.cluster);
-  // Little work: the rule of thumb, which is Wolff's.
+  // Little work: the rule of thumb, with Wolff updates.
   const ChosenSchedule little = choose_schedule(folder, open_wish(0.2, 1), StopToken());
   CHECK(little.schedule == Schedule{1, 7});
   CHECK(little.cluster == ClusterUpdate::wolff);
 }
 
-TEST_CASE(
-    "what a version that knew Wolff alone has chosen holds, another choice of Wolff does not") {
+TEST_CASE("a choice of a version with Wolff updates only is valid, a tuning among Wolff is not") {
   const Workplace place;
   const auto folder = place / "study";
   const ScheduleWish w = open_wish(0.1, 1);
@@ -58,7 +58,7 @@ TEST_CASE(
   CHECK(choose_schedule(folder, wish(0.1, 1), StopToken()).schedule == Schedule{1, 32});
 }
 
-TEST_CASE("rewise run: the cluster update is open where the schedule is, and kept by the file") {
+TEST_CASE("rewise run: the cluster update is automatic with the schedule and kept in the file") {
   const Workplace place;
   const std::string line = "run --size 8 --p 0.1 --temperature 2.6 --equilibrate 20 --device cpu ";
   const Output tuned = place.run(line + "--schedule auto --measure 20 --out a.h5");
@@ -66,7 +66,7 @@ TEST_CASE("rewise run: the cluster update is open where the schedule is, and kep
   REQUIRE(tuned.status == 0);
   CHECK(tuned.err.find("tuned in") != std::string::npos);
 
-  // A file's choice holds, unless the command line names another.
+  // The choice in the file is used unless the command line gives another.
   const std::string out = "--out t.h5 ";
   const std::string fixed = "--schedule 1:2 --cluster swendsen-wang ";
   REQUIRE(place.run(line + out + fixed + "--measure 20").status == 0);
@@ -87,7 +87,7 @@ TEST_CASE("rewise run: the cluster update is open where the schedule is, and kep
         "(use wolff, swendsen-wang or few-cluster)\n");
 }
 
-TEST_CASE("a study's tasks take the cluster update that was chosen") {
+TEST_CASE("the tasks of a study use the chosen cluster update") {
   const Workplace place;
   const auto study = [](const std::string& sampling) {
     return "[study]\nname = \"s\"\n[lattice]\ndim = 2\nsizes = [8, 12]\np = [0.1]\ngraphs = 2\n"
@@ -116,7 +116,8 @@ TEST_CASE("a study's tasks take the cluster update that was chosen") {
   CHECK(place.read("st/study.toml").find("cluster = \"auto\"") != std::string::npos);
   CHECK(place.read("st/summary.csv").find(",swendsen-wang,") != std::string::npos);
 
-  // A configuration that says the same has the same tasks: two graphs and two pilots of each size.
+  // A configuration with the same explicit choice has the same tasks: two graphs and two pilots per
+  // size.
   place.write("s.toml", study("schedule = \"1:2\"\ncluster = \"swendsen-wang\"\n"));
   REQUIRE(place.run("sweep s.toml --out fixed --no-plots").status == 0);
   std::size_t shared = 0;

@@ -1,4 +1,5 @@
-// schedule = "auto": decided once, stored, used again, by several at once; and in `rewise run`.
+// schedule = "auto": chosen once, stored and reused, also by several processes at once; and in
+// `rewise run`.
 #include "src/search/auto_schedule.hpp"
 
 #include <fmt/format.h>
@@ -14,7 +15,7 @@
 using namespace rewise;
 using namespace rewise::oracle;
 
-TEST_CASE("little work: the rule of thumb, kept even when more work comes") {
+TEST_CASE("little work: the rule of thumb, kept even if more work is added") {
   const Workplace place;
   const auto folder = place / "study";
   const ChosenSchedule first = choose_schedule(folder, wish(0.1, 5), StopToken());
@@ -27,7 +28,7 @@ TEST_CASE("little work: the rule of thumb, kept even when more work comes") {
   CHECK(second.reason == first.reason);
 }
 
-TEST_CASE("work that this machine does in no time is not tuned, though one core would take long") {
+TEST_CASE("work that takes this machine little time is not tuned, even if one core needs long") {
   const Workplace place;
   ScheduleWish w = wish(0.1, kWorthTuning);
   w.seconds = 0.9 * kLeastTuning / kTuneShare;
@@ -39,7 +40,7 @@ TEST_CASE("work that this machine does in no time is not tuned, though one core 
   CHECK(chosen.reason.find("rule of thumb") != std::string::npos);
 }
 
-TEST_CASE("worth tuning: tuned once by whoever comes first, the others take it") {
+TEST_CASE("enough work: the first thread tunes, the others use its choice") {
   const Workplace place;
   const auto folder = place / "study";
   std::vector<ChosenSchedule> chosen(3);
@@ -60,11 +61,11 @@ TEST_CASE("worth tuning: tuned once by whoever comes first, the others take it")
       place.read("study/schedules/" + schedule_class(wish(0.1, 0).spec) + ".json"));
   CHECK(file["schedule"] == to_string(chosen[0].schedule));
   CHECK(file["settings"][0]["winner"]["schedule"] == file["schedule"]);
-  // Nothing of the lease is left.
+  // No lease is left.
   for (const auto& name : place.files()) CHECK(name.find(".json.lease") == std::string::npos);
 }
 
-TEST_CASE("a class is all that a schedule should depend on, and no more") {
+TEST_CASE("a class contains exactly the settings on which a schedule depends") {
   const ScheduleWish base = wish(0.1, 0);
   const std::string name = schedule_class(base.spec);
   CHECK(name == "8x6_p0.1_rewire_bundle_metropolis_wolff");
@@ -112,7 +113,7 @@ TEST_CASE("a damaged choice is an error that names the file") {
   }
 }
 
-TEST_CASE("a time limit while tuning: the rule of thumb is kept, so that the study gets on") {
+TEST_CASE("a time limit during tuning: the rule of thumb is stored, so that the study continues") {
   const Workplace place;
   const auto folder = place / "study";
   const StopToken now(std::chrono::duration<double>(0));
@@ -128,7 +129,7 @@ TEST_CASE("a time limit while tuning: the rule of thumb is kept, so that the stu
   CHECK(stored->reason.find("time limit") != std::string::npos);
 }
 
-TEST_CASE("Metropolis alone is no candidate where isolated sites are likely") {
+TEST_CASE("Metropolis alone is no candidate if isolated sites are likely") {
   const Workplace place;
   ScheduleWish w = wish(1, kWorthTuning);  // 48 sites, each isolated with probability 0.0085
   const ChosenSchedule chosen = choose_schedule(place / "a", w, StopToken());
@@ -138,7 +139,7 @@ TEST_CASE("Metropolis alone is no candidate where isolated sites are likely") {
   CHECK(file["settings"][0]["candidates"].size() == 14);
 }
 
-TEST_CASE("rewise tune --study: tc takes the winner from there") {
+TEST_CASE("rewise tune --study: tc uses the stored winner") {
   const Workplace place;
   place.write("s.toml",
               "[study]\nname = \"s\"\n[lattice]\ndim = 2\nsizes = [8, 12]\np = [0.1]\n"
@@ -147,7 +148,7 @@ TEST_CASE("rewise tune --study: tc takes the winner from there") {
   const auto rule =
       nlohmann::json::parse(place.read("st/schedules/8x8_p0.1_rewire_bundle_metropolis_auto.json"));
   CHECK(rule["schedule"] == "1:1");
-  // Nothing to do a second time, and nothing tuned.
+  // A second run computes and tunes nothing.
   const Output again = place.run("tc s.toml --out st --no-plots");
   CHECK(again.status == 0);
   CHECK(again.err.find("\n0 task(s) computed") != std::string::npos);
@@ -164,7 +165,7 @@ TEST_CASE("rewise tune --study: tc takes the winner from there") {
   const auto tuned =
       nlohmann::json::parse(place.read("st/schedules/8x8_p0.1_rewire_bundle_metropolis_auto.json"));
   CHECK(tuned["schedule"] == "1:5");
-  CHECK(tuned["settings"][0]["candidates"].size() == 2);  // with either cluster update
+  CHECK(tuned["settings"][0]["candidates"].size() == 2);  // with each of two cluster updates
   CHECK(place.has("st/schedules/8x8_p0.1_rewire_bundle_metropolis_" +
                   tuned["cluster"].get<std::string>() + ".json"));
   const Output other = place.run("tc s.toml --out st --no-plots");
@@ -174,7 +175,7 @@ TEST_CASE("rewise tune --study: tc takes the winner from there") {
   CHECK(settled.err.find("\n0 task(s) computed") != std::string::npos);
 }
 
-TEST_CASE("rewise run --schedule auto: tuned, told, and kept by the task file") {
+TEST_CASE("rewise run --schedule auto: tuned, printed, and stored in the task file") {
   const Workplace place;
   const std::string line =
       "run --size 8 --p 0.1 --temperature 2.6,2.8 --schedule auto --equilibrate 20 --device cpu "

@@ -1,4 +1,4 @@
-// The criteria of the searches: decisions from synthetic results, without a simulation.
+// The criteria of the searches: decisions from synthetic results, without simulations.
 #include <cmath>
 
 #include "src/search/tree_criterion.hpp"
@@ -18,7 +18,7 @@ StudyConfig square_config() {
   return config;
 }
 
-// One size of a mean-field transition at T = 2.5, simulated in a window.
+// Synthetic data of one size of a mean-field transition at T = 2.5 in a window.
 SizeData size_in_window(std::uint32_t edge, const TcWindow& window, std::uint64_t seed) {
   test::Dice dice(seed);
   SizeData size;
@@ -67,7 +67,7 @@ ScanResult scan_of(double sites, const std::vector<double>& temperatures) {
 
 }  // namespace
 
-TEST_CASE("crossings: the coarse scan finds where U of two sizes crosses, or says that none does") {
+TEST_CASE("crossings: the coarse scan finds the crossing of U of two sizes, or reports none") {
   const StudyConfig config = square_config();
   const auto criterion = crossings_criterion(config);
   const std::vector<double> around{2.3, 2.4, 2.5, 2.6, 2.7}, above{2.8, 2.9, 3.0, 3.1};
@@ -78,7 +78,7 @@ TEST_CASE("crossings: the coarse scan finds where U of two sizes crosses, or say
   CHECK_FALSE(criterion->locate(beside).found);
 }
 
-TEST_CASE("crossings: a window around them stays, another one moves towards them") {
+TEST_CASE("crossings: a window around them is kept, another one moves towards them") {
   const StudyConfig config = square_config();
   const auto criterion = crossings_criterion(config);
   const double half = half_window(config, 2.5, 0.1, 64 * 64);
@@ -104,7 +104,7 @@ TEST_CASE("crossings: a window around them stays, another one moves towards them
   CHECK(follows->half_width == half_window(config, 2.5, 0.1, 32 * 32));
 }
 
-TEST_CASE("crossings: more graphs than the pilots' do not move a window") {
+TEST_CASE("crossings: graphs other than the pilots do not move a window") {
   const StudyConfig config = square_config();
   const auto criterion = crossings_criterion(config);
   const double half = half_window(config, 2.5, 0.1, 64 * 64);
@@ -144,7 +144,7 @@ TEST_CASE("peaks: the coarse scan takes the largest C, and windows narrow from s
   CHECK(next.half_width == Approx(0.005));
 }
 
-TEST_CASE("tree condition: from exact averages of the chain, the root and the error asked for") {
+TEST_CASE("tree condition: root of the exact averages of the chain, with the requested error") {
   for (const double p : {0.1, 0.5}) {
     StudyConfig config;
     config.rule = Rule::add;
@@ -180,12 +180,12 @@ TEST_CASE("tree condition: from exact averages of the chain, the root and the er
     REQUIRE(work.data.accepted());
     CHECK(work.last);
     CHECK(work.data.reached <= 1e-3);
-    // Four errors: once in 16 000 seeds.
+    // Four errors are exceeded for one of 16 000 seeds.
     CHECK(std::abs(work.data.total().value - *work.data.exact) < 4 * work.data.total().error);
   }
 }
 
-TEST_CASE("tree condition: without equilibrium the updates double, and in the end there is no Tc") {
+TEST_CASE("tree condition: without equilibrium the updates are doubled, finally without Tc") {
   StudyConfig config;
   config.rule = Rule::add;
   config.p = {0.1};

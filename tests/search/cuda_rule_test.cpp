@@ -1,4 +1,5 @@
-// The rule of thumb for CUDA: what was measured, what lies between, and what a cycle takes.
+// The rule of thumb for CUDA: measured settings, interpolation between them, and the time of a
+// cycle.
 #include "src/search/cuda_rule.hpp"
 
 #include "src/search/auto_schedule.hpp"
@@ -18,34 +19,34 @@ std::string rule(std::vector<std::uint32_t> extents, double p, bool any_cluster 
 
 }  // namespace
 
-TEST_CASE("rule of thumb on CUDA: what the tuner found, between its lattices the nearest") {
+TEST_CASE("rule of thumb on CUDA: results of the tuner, and the nearest one for other lattices") {
   CHECK(rule({64, 64}, 0) == "4:1");
   CHECK(rule({256, 256}, 0) == "4:1");
   CHECK(rule({256, 256}, 0.01) == "4:1 SW");
   CHECK(rule({1024, 1024}, 0.01) == "1:32");
   CHECK(rule({320, 200}, 0.008) == "4:1 SW");
   CHECK(rule({4096, 4096}, 0.02) == "1:32");
-  CHECK(rule({64, 64}, 1e-6) == "4:1");  // no shortcut
+  CHECK(rule({64, 64}, 1e-6) == "4:1");  // no shortcuts expected
   CHECK(rule({24, 24, 24}, 0.01) == "1:0");
   CHECK(rule({64, 64, 64}, 0) == "4:1");
   CHECK(rule({64, 64, 64}, 0.1) == "1:0");
   CHECK(rule({32, 32, 32, 32}, 0.01) == "1:32");
 }
 
-TEST_CASE("rule of thumb on CUDA: the cluster update that is asked for, sweeps alone if they may") {
+TEST_CASE("rule of thumb on CUDA: the requested cluster update, sweeps only if allowed") {
   CHECK(rule({256, 256}, 0.01, false) == "1:16");
   TaskSpec spec;
   spec.graph = {{256, 256}, 0.01, Rule::rewire, 1};
   spec.cluster = ClusterUpdate::swendsen_wang;
   CHECK(candidate_text(cuda_candidate(spec, false, true)) == "4:1 SW");
-  CHECK(rule({256, 256}, 0.1) == "64:1");  // a third of an isolated site
+  CHECK(rule({256, 256}, 0.1) == "64:1");  // a third of an isolated site expected
   spec.graph.p = 0.1;
   CHECK(candidate_text(cuda_candidate(spec, false, true)) == "1:0");
   spec.local = LocalUpdate::glauber;
   CHECK(sweeps_alone(spec));
 }
 
-TEST_CASE("what a full CUDA device takes: within a third of what was measured") {
+TEST_CASE("estimated times of a full CUDA device: within a third of the measured ones") {
   struct Cycle {
     double edge, p;
     Candidate candidate;

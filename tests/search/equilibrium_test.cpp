@@ -1,5 +1,5 @@
-// Equilibrium: the test of hot against cold starts, warm-ups of a task, and studies that show it or
-// give no number.
+// Equilibrium: comparison of hot and cold starts, warm-ups of a task, and studies that prove
+// equilibrium or give no value.
 #include "src/search/equilibrium.hpp"
 
 #include <nlohmann/json.hpp>
@@ -24,7 +24,8 @@ TaskSpec wolff_task() {
   return spec;
 }
 
-// A task's series at one temperature: `hot` is added to every measurement of the hot replicas.
+// The series of a task at one temperature. `hot` is added to every measurement of the replicas with
+// hot starts.
 TaskData made(std::uint64_t seed, double hot) {
   TaskData data;
   data.configuration["sampling.start"] = "mixed";
@@ -74,8 +75,8 @@ TaskData pilot(std::uint64_t seed, double tau, std::uint64_t cycles) {
 
 }  // namespace
 
-// Level 0.01: of 2000 studies of 4 graphs in equilibrium at most 1% are refused (Bonferroni), more
-// than 36 with a chance of 3e-4.
+// Level 0.01: at most 1% of 2000 studies of 4 graphs in equilibrium are refused (Bonferroni); more
+// than 36 with probability 3e-4.
 TEST_CASE("halves of the same distribution agree, others do not") {
   int refused = 0;
   for (std::uint64_t study = 0; study < 2000; ++study) {
@@ -87,24 +88,24 @@ TEST_CASE("halves of the same distribution agree, others do not") {
   CHECK(refused <= 36);
   CHECK(refused >= 1);
 
-  // A difference that no graph shows by itself, and all together do.
+  // A difference that is not significant for single graphs, but for all together.
   std::vector<Halves> graphs;
   for (std::uint64_t g = 0; g < 64; ++g) graphs.push_back(halves_of(made(g, 0.12), 0, 20));
   const HotCold together = compare_halves(graphs);
   CHECK(!together.agree);
   CHECK(together.worst_z > 5);
   CHECK(compare_halves(std::span(graphs).first(4)).agree);
-  // One graph that hangs.
+  // One graph out of equilibrium.
   std::vector<Halves> one;
   for (std::uint64_t g = 0; g < 64; ++g) one.push_back(halves_of(made(g, g == 7 ? 1 : 0), 0, 20));
   CHECK(!compare_halves(one).agree);
-  // A window that begins later sees what it holds.
+  // A later part of the series gives other numbers.
   TaskData late = made(1, 0);
   CHECK(halves_of(late, 10, 10).difference(0, 0) != halves_of(late, 0, 20).difference(0, 0));
   CHECK(compare_halves(std::span<const Halves>()).checks == 0);
 }
 
-TEST_CASE("a warm-up has updates of its own, is part of the name, and ends with its sums dropped") {
+TEST_CASE("a warm-up has its own updates, is part of the task id, and its sums are dropped") {
   for (const EngineKind engine : {EngineKind::multispin, EngineKind::bytespin}) {
     TaskSpec plain = wolff_task(), warm = wolff_task();
     plain.engine = warm.engine = engine;
@@ -116,12 +117,12 @@ TEST_CASE("a warm-up has updates of its own, is part of the name, and ends with 
     CHECK(data.bond_sum.time() == 12);
     CHECK(data.state.cycles == 5 + 12 * 3);
     CHECK(data.state.step == 5 * 2 + 12 * 3 * 3);
-    CHECK(data.cluster_quartic_low.empty());  // Wolff's sums, not Swendsen-Wang's
+    CHECK(data.cluster_quartic_low.empty());  // sums of Wolff, not of Swendsen-Wang
     for (std::size_t r = 0; r < 32; ++r) CHECK(data.cluster_size.at(0, 0, r) <= 3 * 2 * 48);
   }
 }
 
-TEST_CASE("a warm-up that is interrupted goes on to the same bits") {
+TEST_CASE("an interrupted warm-up continues to the same bits") {
   Workplace place;
   TaskSpec spec = wolff_task();
   spec.warm_up.cycles = 400;
@@ -145,7 +146,7 @@ TEST_CASE("a warm-up that is interrupted goes on to the same bits") {
   CHECK(result.data.provenance.at("trajectory_hash") == whole.provenance.at("trajectory_hash"));
 }
 
-TEST_CASE("discarding asks for twice as much, three times at most") {
+TEST_CASE("discarding doubles the measurements, at most three times") {
   SizePlan plan;
   plan.measure = 20;
   std::vector<std::uint64_t> discarded, measured;
@@ -157,15 +158,14 @@ TEST_CASE("discarding asks for twice as much, three times at most") {
   CHECK(measured == std::vector<std::uint64_t>{40, 80, 160});
 }
 
-TEST_CASE(
-    "measurements are dropped until five tau_int have passed, and warned of where they are not") {
+TEST_CASE("measurements of the first five tau_int are dropped, otherwise there is a warning") {
   SizeData size;
   size.extents = {16, 16};
   size.plan.temperatures = {2.4, 2.5};
   size.plan.equilibrate = 16;
   size.plan.measure = 20;
   size.plan.every = 2;
-  for (const double tau : {7.0, 5.0}) {  // 6 in the mean at 2.5
+  for (const double tau : {7.0, 5.0}) {  // mean 6 at 2.5
     GraphSample graph;
     graph.tau.resize(2);
     graph.tau << 3, tau;
@@ -173,7 +173,7 @@ TEST_CASE(
   }
   StudyConfig config;
   CHECK(longest_tau(size) == 6);
-  CHECK(measurements_to_drop(size) == 7);  // 30 cycles, less 16
+  CHECK(measurements_to_drop(size) == 7);  // (5 * 6 - 16) cycles
   REQUIRE(equilibrium_warnings(config, size).size() == 1);
   CHECK(equilibrium_warnings(config, size)[0] ==
         "16x16: 16 cycles of equilibration are only 2.7 tau_int of m^2; raise sampling.measure");
@@ -187,12 +187,12 @@ TEST_CASE(
   CHECK_FALSE(discard(size.plan, 0));
   size.plan.discard = 0;
   size.plan.equilibrate = 0;
-  size.plan.warm_up.cycles = 8;  // by other updates: compared by itself
+  size.plan.warm_up.cycles = 8;  // other updates, to which tau_int does not apply
   CHECK(measurements_to_drop(size) == 0);
 }
 
-// tau_int of 4, 4, 4 and 12 cycles: 6 in the mean, as the check of all graphs takes it, which asks
-// for five of these. The longest would give 66 cycles.
+// tau_int of 4, 4, 4 and 12 cycles. The check of all graphs requires five times the mean, which is
+// 6. The longest would give 66 cycles.
 TEST_CASE("equilibration goes by the mean tau_int of the pilots") {
   SizePlan plan;
   plan.temperatures = {2.4, 2.5};
@@ -221,8 +221,8 @@ TEST_CASE("equilibration goes by the mean tau_int of the pilots") {
   CHECK(plan.every <= 8);
 }
 
-// Far too few cycles of Wolff updates alone, from hot starts that hardly move.
-TEST_CASE("a study out of equilibrium gives no number, and says why and what to do") {
+// Far too few cycles of Wolff updates only, which hardly change hot starts.
+TEST_CASE("a study out of equilibrium gives no value, and says why and what to do") {
   Workplace place;
   const std::string lattice =
       "[lattice]\ndim = 2\nsizes = [16, 24, 32]\np = [0.1]\ngraphs = 16\n[run]\ndevice = \"cpu\"\n"
@@ -242,7 +242,7 @@ TEST_CASE("a study out of equilibrium gives no number, and says why and what to 
   CHECK(fixed.out.find("1 of 1 p without Tc: 0.1") != std::string::npos);
   CHECK(summary_of(place, "fixed")["local_exponents"].empty());
 
-  // Left to itself the study warms up with Swendsen-Wang.
+  // With automatic times the study warms up with Swendsen-Wang.
   place.write("auto.toml", lattice + "temperatures = [2.6, 2.7, 2.8, 2.9]\n");
   const Output found = place.run("tc auto.toml --out auto --no-plots");
   INFO(found.err << found.out);
@@ -255,15 +255,15 @@ TEST_CASE("a study out of equilibrium gives no number, and says why and what to 
     for (const json& tau : size["tau"]["value"]) longest = std::max(longest, tau.get<double>());
     const double dropped = size["equilibrate"].get<double>() +
                            size["discarded"].get<double>() * size["every"].get<double>();
-    CHECK((size["equilibrate"] == 0 || dropped >= 5 * longest));  // 0: warmed up
+    CHECK((size["equilibrate"] == 0 || dropped >= 5 * longest));  // 0: there is a warm-up
   }
   CHECK(point["warnings"].dump().find("cycles of equilibration") == std::string::npos);
   CHECK(point["sizes"][2]["warm_up"].get<int>() > 0);
 }
 
-// A flip of a site without bonds costs nothing, and Metropolis sweeps make each: those of a replica
-// that started cold stay aligned (m^2 at Tc(1) of 256 x 256 sites is 3.3(8)% larger than from hot
-// starts), until Swendsen-Wang updates draw them anew.
+// Metropolis always flips sites without bonds, so those of a replica with cold start stay aligned
+// (at Tc(1) and 256 x 256 sites, m^2 is 3.3(8)% larger than from hot starts). Swendsen-Wang updates
+// randomise them.
 TEST_CASE("sites without bonds: Metropolis keeps them aligned, Swendsen-Wang updates come first") {
   const Graph graph = build_graph({{32, 32}, 1.0, Rule::rewire, 1});
   std::vector<Site> lone;
@@ -306,7 +306,7 @@ TEST_CASE("sites without bonds: Metropolis keeps them aligned, Swendsen-Wang upd
   CHECK(points[1]["sizes"][0]["equilibrate"].get<int>() > 0);
 }
 
-TEST_CASE("one dimension: no transition at p = 0, which costs nothing, and one at p > 0") {
+TEST_CASE("one dimension: no transition at p = 0, found without tasks, and one at p > 0") {
   Workplace place;
   place.write("s.toml",
               "[lattice]\ndim = 1\nsizes = [32, 48, 64]\np = [0.0, 0.5]\ngraphs = 8\n[run]\n"

@@ -1,4 +1,4 @@
-// Crossings of the overlap's curves of consecutive sizes.
+// Crossings of the curves of overlaps of consecutive sizes.
 #include "src/search/overlap_crossings.hpp"
 
 #include <cmath>
@@ -14,9 +14,8 @@ namespace {
 
 constexpr double kTransition = 1.5;
 
-// Graphs of one size whose overlaps have U_q and N^(2/3) q^2 that depend on (T - T_SG) N^(1/3)
-// alone, but for a shift of T from graph to graph.
-// `drift`: amplitude of a correction N^(-1/3).
+// Graphs of one size for which U_q and N^(2/3) q^2 of overlaps depend only on (T - T_SG) N^(1/3),
+// with a random shift of T per graph. `drift`: amplitude of a correction N^(-1/3).
 SizeData glass(double sites, const std::vector<double>& temperatures, std::size_t graphs,
                double drift = 0) {
   SizeData size;
@@ -84,7 +83,7 @@ TEST_CASE("curves of overlaps cross at the transition") {
   CHECK(all[0].larger == 512);
   CHECK(std::abs(estimate(all[0].height).value - 0.5) < 0.05);
   CHECK(std::abs(estimate(all[2].height).value - 2) < 0.2);
-  CHECK(crossings(0, sizes).size() == 2);  // on a lattice that of U_q alone
+  CHECK(crossings(0, sizes).size() == 2);  // on a regular lattice only those of U_q
 }
 
 TEST_CASE("overlaps have no crossing without graphs, temperatures or a change of order") {

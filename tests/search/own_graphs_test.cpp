@@ -1,4 +1,4 @@
-// A sweep over graphs of one's own.
+// A parameter sweep over imported graphs.
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -28,7 +28,7 @@ std::string own_graphs_study(const std::string& files,
          "\nequilibrate = 50\nevery = 1\nmeasure = " + measure + "\n[run]\ndevice = \"cpu\"\n";
 }
 
-// Three forms of one rewired lattice, and a ring of six sites.
+// One rewired lattice in three file formats, and a ring of six sites.
 void write_graphs(const Workplace& place) {
   fs::create_directories(place / "in");
   for (const char* name : {"a.edges", "b.graphml", "c.h5"}) {
@@ -39,10 +39,10 @@ void write_graphs(const Workplace& place) {
 
 }  // namespace
 
-TEST_CASE("own graphs are a sweep's sizes") {
+TEST_CASE("a parameter sweep has imported graphs as sizes") {
   Workplace place;
   write_graphs(place);
-  // Paths begin where the study lies.
+  // Paths are relative to the study file.
   place.write("in/s.toml", own_graphs_study(R"(["a.edges", "b.graphml", "c.h5", "ring.edges"])"));
   const Output output = place.run(kOwnGraphsLine);
   INFO(output.err);
@@ -71,7 +71,7 @@ TEST_CASE("own graphs are a sweep's sizes") {
     CHECK(std::abs(ring["energy"]["value"][k].get<double>() - exact) < 4.5 * error);
     CHECK(error < 0.03);
   }
-  // Files of one graph have one task between them.
+  // Files with the same graph share one task.
   const auto& a = summary["points"][0]["sizes"][0];
   const auto& b = summary["points"][1]["sizes"][0];
   CHECK(a["graph_hash"] == b["graph_hash"]);
@@ -79,7 +79,7 @@ TEST_CASE("own graphs are a sweep's sizes") {
   CHECK(output.out.find("ring") != std::string::npos);
   CHECK(place.read("study/summary.csv").find(",ring,") != std::string::npos);
 
-  // The resolved configuration works from anywhere, and a renamed file is the same graph.
+  // The resolved configuration works in any folder, and a renamed file is the same graph.
   const Output again = place.run(kOwnGraphsLine);
   CHECK(again.err.find("\n0 task(s) computed") != std::string::npos);
   place.write("s.toml", place.read("study/study.toml"));
@@ -92,14 +92,14 @@ TEST_CASE("own graphs are a sweep's sizes") {
   CHECK(renamed.err.find("no longer requested") != std::string::npos);
   CHECK(summary_of(place)["points"][0]["sizes"][0]["energy"] == ring["energy"]);
 
-  // A temperature more costs its own task.
+  // An added temperature needs only its own task.
   place.write("in/s.toml", own_graphs_study(R"(["hexagon.edges"])", "[2.0, 2.5, 3.0]"));
   const Output more = place.run(kOwnGraphsLine);
   INFO(more.err);
   CHECK(more.err.find("\n1 task(s) computed") != std::string::npos);
 }
 
-TEST_CASE("another graph under the same name is another result") {
+TEST_CASE("another graph with the same file name gives another result") {
   Workplace place;
   write_graphs(place);
   place.write("in/s.toml", own_graphs_study(R"(["ring.edges"])"));
@@ -116,8 +116,8 @@ TEST_CASE("another graph under the same name is another result") {
   CHECK(summary_of(place) == summary_of(place, "fresh"));
   const auto written = fs::last_write_time(place / "study/summary.json");
   CHECK(computed(place.run(kOwnGraphsLine), 0));
-  CHECK(fs::last_write_time(place / "study/summary.json") == written);  // it was finished
-  // The first graph's task is still there.
+  CHECK(fs::last_write_time(place / "study/summary.json") == written);  // finished already
+  // The task of the first graph still exists.
   place.write("in/ring.edges", "0 1\n1 2\n2 3\n3 4\n4 5\n5 0\n");
   CHECK(computed(place.run(kOwnGraphsLine), 0));
   CHECK(summary_of(place) == before);
@@ -125,7 +125,7 @@ TEST_CASE("another graph under the same name is another result") {
   CHECK(place.run(kOwnGraphsLine).status == 74);
 }
 
-TEST_CASE("a dry run tells what own graphs need, and computes nothing") {
+TEST_CASE("a dry run prints the needs of imported graphs and computes nothing") {
   Workplace place;
   write_graphs(place);
   place.write("in/s.toml", own_graphs_study(R"(["a.edges", "ring.edges"])"));
@@ -147,7 +147,7 @@ TEST_CASE("a dry run tells what own graphs need, and computes nothing") {
   CHECK(place.run(kOwnGraphsLine + " --dry-run").status == 65);
 }
 
-TEST_CASE("own graphs may lie in folders of any name that is UTF-8, and study.toml is read again") {
+TEST_CASE("imported graphs in folders of any UTF-8 name, round trip through study.toml") {
   for (const auto& [name, written] : {std::pair{"j\xc3\xbcrgen", "j\\u00fcrgen"},
                                       {"j\xc3\xbcrgen", "j\xc3\xbcrgen"},
                                       {"\xf0\x9f\x98\x80", "\\U0001F600"},
@@ -191,10 +191,10 @@ TEST_CASE("own graphs may lie in folders of any name that is UTF-8, and study.to
   CHECK(lines(output.err) == 1);
 }
 
-TEST_CASE("labels tell files apart and give no graph another's numbers") {
+TEST_CASE("labels distinguish files, and each graph has its own numbers") {
   Workplace place;
   for (const char* folder : {"in/one", "in/two"}) fs::create_directories(place / folder);
-  // Sites of a star; the label that the table, summary.csv and plots give it.
+  // File name; number of sites of a star; its label in the table, summary.csv and plots.
   const std::vector<std::tuple<std::string, int, std::string>> files{
       {"M\xC3\xBCller.edges", 3, "M\xC3\xBCller"},
       {"M\xC3\xB6ller.edges", 4, "M\xC3\xB6ller"},
@@ -261,7 +261,7 @@ TEST_CASE("labels tell files apart and give no graph another's numbers") {
   CHECK(twice["points"][3]["sizes"][0]["sites"] == 4);
 }
 
-TEST_CASE("a study says how its files are read, and reads them so again") {
+TEST_CASE("study.toml keeps the options for reading graph files") {
   Workplace place;
   fs::create_directories(place / "in");
   place.write("in/a.edges", "a b {'size \xC3\xBC': 1, 'rank': 2}\nb a {}\nb c {}\n");
@@ -281,12 +281,12 @@ TEST_CASE("a study says how its files are read, and reads them so again") {
   const Output again = place.run("sweep study/study.toml --no-plots --out study");
   INFO(again.err);
   CHECK(again.err.find("\n0 task(s) computed") != std::string::npos);
-  CHECK(ask("ignore = \"rank\"\n").status == 65);  // as ["rank"]
+  CHECK(ask("ignore = \"rank\"\n").status == 65);  // the same as ["rank"]
   CHECK(ask("ignore = 3\n").status == 64);
   CHECK(ask("ignore = [3]\n").status == 64);
 }
 
-TEST_CASE("a sweep over own graphs is the same in pieces and by two processes") {
+TEST_CASE("a sweep over imported graphs is the same in pieces and by two processes") {
   Workplace graphs;
   write_graphs(graphs);
   check_pieces("sweep", own_graphs_study("[\"" + (graphs / "in/a.edges").string() + "\", \"" +
@@ -294,7 +294,7 @@ TEST_CASE("a sweep over own graphs is the same in pieces and by two processes") 
                                          "[2.0, 3.0]", "60000"));
 }
 
-TEST_CASE("what own graphs cannot have is refused by name") {
+TEST_CASE("keys that do not apply to imported graphs are refused by name") {
   Workplace place;
   write_graphs(place);
   place.write("in/one.edges", "1 2\n2 3\n3 4\n4 1\n");

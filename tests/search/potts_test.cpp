@@ -21,8 +21,8 @@ using nlohmann::json;
 
 namespace {
 
-// A ring of 8 sites, q = 3, T = 0.7, by summation over its states. The last three are those of the
-// order parameter as a vector.
+// A ring of 8 sites, q = 3, T = 0.7, by summation over its states. The last three values belong to
+// the vector order parameter.
 constexpr double kRingE = -0.6821618083414802, kRingAbsM = 0.5179066640995095,
                  kRingM2 = 0.3437335635638837, kRingM4 = 0.21946085251268455,
                  kRingVector2 = 0.38858311583726307, kRingVector4 = 0.2400427374438861,
@@ -50,7 +50,7 @@ ExitCode code_of(const std::string& sampling) {
 
 }  // namespace
 
-// 27 comparisons of errors from 64 replicas: one in 300 for a right program beyond 4.
+// 27 comparisons at 4 standard errors from 64 replicas: a correct program fails once in 300 cases.
 TEST_CASE("run --model potts: energy, order parameter and improved estimators are exact") {
   const Workplace place;
   const std::string ring =
@@ -87,7 +87,7 @@ TEST_CASE("run --model potts: energy, order parameter and improved estimators ar
   CHECK(table.out.find("(q N_max/N - 1)/(q - 1)") != std::string::npos);
 }
 
-TEST_CASE("wrong Potts and few-cluster input is one line and status 64") {
+TEST_CASE("invalid Potts and few-cluster input gives one line of error and status 64") {
   const Workplace place;
   const std::string run = "run --size 8 --temperature 1 --device cpu ";
   const struct {
@@ -129,7 +129,7 @@ TEST_CASE("wrong Potts and few-cluster input is one line and status 64") {
   CHECK(code_of("cluster = \"few-cluster\"\nfew_cluster_flip = 1.0\n") == ExitCode::usage);
 }
 
-TEST_CASE("few-cluster's parameters are part of a task's name, and of no other task's") {
+TEST_CASE("few-cluster parameters are part of the task id only with few-cluster updates") {
   TaskSpec spec;
   spec.graph.extents = {8, 8};
   spec.temperatures = {2.3};
@@ -159,7 +159,7 @@ TEST_CASE("few-cluster's parameters are part of a task's name, and of no other t
 }
 
 TEST_CASE(
-    "the engine: multispin where it can, else bytespin, and a configuration reads back the same") {
+    "automatic engine: multispin if possible, else bytespin, and the configuration reads back") {
   const Model ising, potts{ModelKind::potts, 2};
   CHECK(choose_engine("auto", ising, ClusterUpdate::wolff, "x") == EngineKind::multispin);
   CHECK(choose_engine("auto", potts, ClusterUpdate::wolff, "x") == EngineKind::bytespin);
@@ -176,8 +176,8 @@ TEST_CASE(
   CHECK(to_toml(parse_study_config(written, "written.toml")) == written);
 }
 
-// 10 comparisons, errors of 8 graphs (7 degrees of freedom: 1e-4 each beyond 8).
-TEST_CASE("a sweep of the Potts model has the exact averages, and where to look by itself") {
+// 10 comparisons at 8 standard errors of 8 graphs (7 degrees of freedom): false alarms 1e-4 each.
+TEST_CASE("a sweep of the Potts model: exact averages, and automatic temperatures") {
   Workplace place;
   place.write(
       "s.toml",
@@ -213,7 +213,7 @@ TEST_CASE("a sweep of the Potts model has the exact averages, and where to look 
   CHECK(cubic.high > 1.8163);
 }
 
-// Six temperatures around Tc: the crossing of two small sizes lies within 3% of it (0.5% is usual).
+// Six temperatures around Tc. The crossing of two small sizes is within 3% of Tc, typically 0.5%.
 TEST_CASE("tc finds the transition of three states by crossings") {
   Workplace place;
   const auto text = [](const std::string& lattice, int q) {
@@ -232,7 +232,7 @@ TEST_CASE("tc finds the transition of three states by crossings") {
   CHECK(point["tc_exact"].get<double>() == Approx(0.9949728610718168));
   CHECK(point["tc"]["value"].get<double>() == Approx(0.995).epsilon(0.03));
   CHECK(point["binder_expected"].is_null());
-  // By peaks: three sizes, no target.
+  // The method of peaks requires three sizes and supports no target.
   place.write("five.toml", text("sizes = [8, 16]\np = [0.0]\n", 5));
   place.write("rewired.toml", text("sizes = [8, 16]\np = [0.1]\n", 3));
   for (const char* study : {"five.toml", "rewired.toml"}) {
@@ -244,8 +244,8 @@ TEST_CASE("tc finds the transition of three states by crossings") {
 }
 
 // Ten states on the square lattice: T = 1/ln(1 + sqrt 10), latent heat 0.6961 (Baxter, J. Phys. C
-// 6, L445 (1973)). Two numbers at 4 errors of 8 graphs (7 degrees of freedom): 1% of seeds; this
-// one is fixed. Running again computes nothing.
+// 6, L445 (1973)). Two numbers at 4 errors of 8 graphs (7 degrees of freedom) fail for 1% of seeds;
+// the seed is fixed. A second run computes nothing.
 TEST_CASE("tc of ten states: temperature, order and latent heat by peaks") {
   Workplace place;
   place.write(
@@ -280,8 +280,9 @@ TEST_CASE("tc of ten states: temperature, order and latent heat by peaks") {
         std::string::npos);
 }
 
-// The same with everything left open, and three states on a rewired lattice. Temperatures: exact at
-// 4 errors; between the bounds that weights and chi give for the largest size, widened by 5%.
+// The same with automatic settings, and three states on a rewired lattice. The temperature is
+// compared with the exact value at 4 errors, or with the bounds from weights and chi of the largest
+// size, widened by 5%.
 TEST_CASE("tc of Potts models chooses schedule, temperatures and times by itself") {
   Workplace place;
   const auto text = [](const char* p, int q) {
@@ -299,7 +300,7 @@ TEST_CASE("tc of Potts models chooses schedule, temperatures and times by itself
     INFO(output.out << output.err);
     REQUIRE(output.status == 0);
     const json summary = json::parse(place.read(name + "/summary.json"));
-    if (name == "q3") {  // p N = 1.9: the shortcuts of an 8 x 8 lattice hardly show
+    if (name == "q3") {  // p N = 1.9: an 8 x 8 lattice has hardly any shortcuts
       const json& few = summary["points"][0];
       CHECK(few["status"] == "not-converged");
       CHECK(few["tc"].is_null());
@@ -328,10 +329,10 @@ TEST_CASE("tc of Potts models chooses schedule, temperatures and times by itself
   }
 }
 
-TEST_CASE("correlations of Potts configurations are those of vectors") {
+TEST_CASE("correlations of Potts configurations equal those of vector spins") {
   const std::vector<std::uint8_t> a{0, 1, 2, 2, 1, 0, 0, 2, 1, 1}, b{0, 2, 2, 1, 1, 0, 2, 2, 0, 1};
   const std::uint32_t q = 3;
-  // Spins as vectors: component k is delta(s, k) - 1/q, up to a factor that drops out.
+  // Vector spins: component k is delta(s, k) - 1/q, up to a factor that cancels.
   const auto component = [q](std::uint8_t s, std::uint32_t k) { return (s == k) - 1.0 / q; };
   const auto covariance = [&](const auto& x, const auto& y) {
     double sum = 0;
@@ -355,7 +356,7 @@ TEST_CASE("correlations of Potts configurations are those of vectors") {
   CHECK(pearson(SpinBits(all, q), SpinBits(a, q)) == 0);
 }
 
-TEST_CASE("decorrelate, equilibrate, clusters and tune take the Potts model") {
+TEST_CASE("decorrelate, equilibrate, clusters and tune support the Potts model") {
   const Workplace place;
   const std::string at = " --model potts --q 3 --size 8 --temperature 1 --device cpu --json ";
   const json curves = parsed(place.run("decorrelate" + at +

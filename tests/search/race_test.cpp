@@ -1,5 +1,5 @@
-// The tuner's race on contenders whose cost and tau are known: AR(1) series on a clock of their
-// own.
+// The race of the tuner between contenders with known cost and tau: AR(1) series with a simulated
+// clock.
 #include "src/search/race.hpp"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ using namespace rewise::test;
 namespace {
 
 struct Truth {
-  double tau = 1, seconds = 1e-3;  // samples; per sample
+  double tau = 1, seconds = 1e-3;  // in samples; per sample
   double rate() const { return 1 / (2 * tau * seconds); }
 };
 
@@ -86,8 +86,9 @@ std::vector<std::unique_ptr<Contender>> field(const std::vector<Truth>& truths,
 
 }  // namespace
 
-TEST_CASE("race: the clear winner is found, and the hopeless cost next to nothing") {
-  // 1:1024-like: a cycle of 200 ms cannot win against 2 ms per decorrelated measurement.
+TEST_CASE("race: the clear winner is found, and hopeless contenders cost little") {
+  // One contender has cycles of 200 ms, like 1:1024. It cannot win against 2 ms per decorrelated
+  // measurement.
   const std::vector<Truth> truths{{10, 1e-3}, {2, 5e-4}, {0.5, 0.2}, {1, 1e-2}, {30, 1e-3}};
   const auto contenders = field(truths, 3);
   RaceRules rules;
@@ -104,7 +105,7 @@ TEST_CASE("race: the clear winner is found, and the hopeless cost next to nothin
   CHECK_FALSE(result.records[1].dropped);
 }
 
-TEST_CASE("race: a cycle too long to win is never run once there is a leader") {
+TEST_CASE("race: with a leader, a contender whose cycle is too long to win is never run") {
   const auto contenders = field({{1, 1e-4}, {0.5, 10}}, 5);
   RaceRules rules;
   rules.budget = 5;
@@ -115,9 +116,9 @@ TEST_CASE("race: a cycle too long to win is never run once there is a leader") {
   CHECK(result.records[1].turns == 0);
 }
 
-// The best is a tenth better than the next, and rivals crowd behind it. Stated rate: dropped in
-// less than 1% of races. More than 6 of 200 would come up with a probability of 0.4% at 1%.
-TEST_CASE("race: the best is dropped in less than a race of a hundred") {
+// The best is 10% better than the next, and several others are close. Stated rate: the best is
+// dropped in less than 1% of races. With a rate of 1%, more than 6 of 200 have probability 0.4%.
+TEST_CASE("race: the best is dropped in less than 1% of races") {
   const std::vector<Truth> truths{{4, 1e-3},  {4.4, 1e-3}, {2.2, 2e-3}, {4.8, 1e-3}, {1.2, 4e-3},
                                   {10, 5e-4}, {6, 1e-3},   {12, 1e-3},  {0.5, 2e-2}, {25, 1e-3}};
   int dropped = 0, won = 0, near = 0;
@@ -139,14 +140,14 @@ TEST_CASE("race: the best is dropped in less than a race of a hundred") {
   CHECK(near >= 0.95 * races);
 }
 
-TEST_CASE("race: ends with its budget, or when told to") {
+TEST_CASE("race: ends with its budget or on request") {
   const auto contenders = field({{4, 1e-3}, {4.01, 1e-3}}, 9);
   RaceRules rules;
   rules.budget = 2;
   rules.enough = 1e-4;
   const RaceResult result = race(contenders, rules, StopToken());
   CHECK_FALSE(result.settled);
-  CHECK(result.seconds > 1.99);  // what is left is shorter than a turn
+  CHECK(result.seconds > 1.99);  // the rest of the budget is shorter than a turn
   CHECK(result.seconds < 2.5);
   CHECK(result.ranking.size() == 2);
 
@@ -156,8 +157,8 @@ TEST_CASE("race: ends with its budget, or when told to") {
   CHECK(stopped.ranking.size() == 2);
 }
 
-// Turns of 4 cycles: 4 ms, 0.4 s and 1.2 s of 2 s.
-TEST_CASE("race: long turns wait, and short series do not win by luck") {
+// Turns of 4 cycles take 4 ms, 0.4 s and 1.2 s of a budget of 2 s.
+TEST_CASE("race: long turns are postponed, and short series do not win by chance") {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     const auto contenders = field({{20, 1e-3}, {10, 1e-3}, {0.5, 0.1}, {0.5, 0.3}}, seed);
     RaceRules rules;
@@ -169,7 +170,7 @@ TEST_CASE("race: long turns wait, and short series do not win by luck") {
   }
 }
 
-TEST_CASE("race: where nobody may be dropped all are looked at, the better ones longer") {
+TEST_CASE("race: if no contender may be dropped all are run, the better ones longer") {
   const auto contenders = field({{4, 1e-3}, {8, 1e-3}, {40, 1e-3}, {0.5, 0.05}}, 11);
   RaceRules rules;
   rules.budget = 20;
@@ -184,7 +185,7 @@ TEST_CASE("race: where nobody may be dropped all are looked at, the better ones 
   CHECK(result.records[0].seconds > result.records[2].seconds);
 }
 
-TEST_CASE("race: unsound estimates do not lead, and infinite bounds drop nobody") {
+TEST_CASE("race: unreliable estimates do not lead, and infinite bounds drop no contender") {
   Standing unsound;
   unsound.rate = {100, 1};
   CHECK(is_hopeless(unsound, 200, 2.5));
@@ -196,8 +197,9 @@ TEST_CASE("race: unsound estimates do not lead, and infinite bounds drop nobody"
   CHECK(is_hopeless(unknown, 2, 2.5));
 }
 
-TEST_CASE("race: a contender with a bound alone comes after those that were measured") {
-  // What a short series of slow moves looks like: a high rate, and no end of its correlations.
+TEST_CASE("race: a contender with a bound only is ranked after the measured ones") {
+  // The bound is typical of a short series of slow moves: a high rate, and correlations whose end
+  // is not seen.
   class Known final : public Contender {
    public:
     explicit Known(Standing standing) : standing_(standing) { standing_.least_turn = 0.1; }
@@ -219,7 +221,8 @@ TEST_CASE("race: a contender with a bound alone comes after those that were meas
   CHECK(race(contenders, rules, StopToken()).ranking == std::vector<std::size_t>{1, 0});
 }
 
-// Without a second measurement nothing can be compared: a busy machine would end a short race so.
+// With fewer than two measured contenders nothing can be compared. On a busy machine a short race
+// would end like this.
 TEST_CASE("race: up to four times the budget until two contenders are measured") {
   class Slow final : public Contender {
    public:

@@ -1,4 +1,4 @@
-// What tests of schedule = "auto" ask for: a class of small systems, and so much work.
+// Requests of tests of schedule = "auto": a class of small systems and an amount of work.
 #pragma once
 
 #include "src/search/auto_schedule.hpp"
@@ -10,7 +10,7 @@ inline ScheduleWish wish(double p, double work) {
   w.spec.graph = {{8, 6}, p, Rule::rewire, 1};
   w.spec.temperatures = {2.2, 2.4, 2.6};
   w.work = w.seconds = work;
-  w.rule_of_thumb = {{1, 7}};  // no candidate of the tuner
+  w.rule_of_thumb = {{1, 7}};  // not among the candidates of the tuner
   w.options.threads = 1;
   return w;
 }

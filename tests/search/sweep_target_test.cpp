@@ -1,5 +1,6 @@
-// target_error of a sweep: what is added follows from where the error comes from, quoted errors are
-// honest, and the study is the same however often it was interrupted and by how many it was run.
+// target_error of a parameter sweep: graphs or measurements are added depending on the source of
+// the error, quoted errors are correct, and the result does not depend on interruptions or on the
+// number of processes.
 #include "src/search/sweep_target.hpp"
 
 #include <cmath>
@@ -16,7 +17,7 @@ using nlohmann::json;
 
 namespace {
 
-// One size in one process without files, as the rounds of a study fill it.
+// One size without files, extended in rounds like in a study.
 class OneSize {
  public:
   OneSize(double p, double target, std::uint64_t seed) {
@@ -47,7 +48,7 @@ class OneSize {
 
   SweepStep next() const { return next_sweep_step(config_, p(), size_); }
 
-  // To the target; gives the averages.
+  // Repeats rounds until the target is reached, and returns the averages.
   SizeCurves reach() {
     fill(32);
     for (SweepStep step = next(); !step.reached; step = next()) {
@@ -79,13 +80,13 @@ double relative(const json& size, const std::string& observable, std::size_t t) 
 
 }  // namespace
 
-TEST_CASE("a sweep's step: half as much work again, for graphs or for measurements") {
+TEST_CASE("a round of a sweep: up to half as much work again, for graphs or measurements") {
   OneSize regular(0, 1e-3, 3);
   regular.fill(16);
   const SweepStep longer = regular.next();
   CHECK(!longer.reached);
   CHECK(longer.thermal == 1);
-  CHECK(longer.measure > 5);  // graphs of p = 0 are alike
+  CHECK(longer.measure > 5);  // graphs with p = 0 are equal
   CHECK(longer.work_left > 1);
   const double before = error_source(regular.config(), regular.size()).work();
   ErrorSource after = error_source(regular.config(), regular.size());
@@ -94,7 +95,7 @@ TEST_CASE("a sweep's step: half as much work again, for graphs or for measuremen
   CHECK(after.work() > 1.2 * before);
   CHECK(after.work() <= 1.5 * before);
 
-  // Rewired graphs measured so long that they differ by more than noise.
+  // Rewired graphs with so many measurements that they differ by more than noise.
   OneSize rewired(0.5, 1e-3, 3);
   rewired.size().plan.measure = 200;
   rewired.fill(24);
@@ -103,7 +104,7 @@ TEST_CASE("a sweep's step: half as much work again, for graphs or for measuremen
   CHECK(more.measure == 200);
   CHECK(more.graphs == 36);
 
-  // The same, whose target is lax, and whose graphs are at their most.
+  // The same with a lax target, and with the maximum number of graphs reached.
   rewired.config().target_error = 0.5;
   CHECK(rewired.next().reached);
   rewired.config().target_error = 1e-6;
@@ -130,8 +131,9 @@ TEST_CASE("every observable may have a target, and its thermal share lies within
     CHECK(step.thermal > 0.05);
     CHECK(step.thermal <= 1);
   }
-  // Independent noise of halves: with twice the measurements half the thermal variance, within what
-  // 40 graphs tell (4 standard errors of a ratio of two variances, sqrt(4/39) = 0.32 each).
+  // Four times as many measurements give a quarter of the thermal variance, which comes from
+  // independent halves. The ratio of two variances of 40 graphs has a standard error of
+  // sqrt(4/39) = 0.32; 4 of them are allowed.
   const Eigen::ArrayXd before = thermal_variance(one.size(), observables()[0]);
   one.size().plan.measure = 80;
   one.fill(40);
@@ -139,12 +141,12 @@ TEST_CASE("every observable may have a target, and its thermal share lies within
   CHECK(std::abs(std::log(before(0) / after(0) / 4)) < 4 * 0.32);
 }
 
-// At p = 0 against Kaufman's exact energy of the 8 x 8 torus; at p = 0.5, where a graph differs
-// from the next, by the scatter of seeds around their mean. Of 30 ratios of deviation to quoted
-// error the mean square lies within 0.30 and 2.26 (0.29 and 2.29 for 29) but for one time in 10^4
-// each way, were the errors exact; over 400 seeds it was 1.01 (1.18 where a study begins with 16
-// graphs, whose spread is known to 18%).
-TEST_CASE("the errors that a target is measured by are honest") {
+// At p = 0 deviations are those from Kaufman's exact energy of the 8 x 8 torus; at p = 0.5, where
+// graphs differ, those of seeds from their mean. With exact errors, the mean square of 30 ratios of
+// deviation to quoted error lies between 0.30 and 2.26 (29 ratios: 0.29 and 2.29), except for 1 in
+// 10^4 cases on each side. It was 1.01 over 400 seeds (1.18 if a study begins with 16 graphs, whose
+// spread has an error of 18%).
+TEST_CASE("the errors that are compared with a target are correct") {
   constexpr int seeds = 30;
   const double exact = -1.3372199279;
   double squares = 0;
@@ -169,7 +171,7 @@ TEST_CASE("the errors that a target is measured by are honest") {
   }
 }
 
-TEST_CASE("a sweep's target is reached, and the summary says what that took") {
+TEST_CASE("a sweep reaches its target, and the summary lists what was added") {
   Workplace place;
   place.write("s.toml", study(0.012));
   const Output output = place.run("sweep s.toml --out study --no-plots");
@@ -209,8 +211,8 @@ TEST_CASE("a sweep's target is reached, and the summary says what that took") {
   const Output again = place.run("sweep s.toml --out study --no-plots");
   CHECK(again.err.find("\n0 task(s) computed") != std::string::npos);
   CHECK(again.out == output.out);
-  // Less asked for afterwards: what is there is enough, and what the rounds would not have asked
-  // for stays out of the numbers.
+  // A less strict target afterwards needs no run, and tasks that its rounds would not have
+  // requested do not enter the results.
   place.write("s.toml", study(0.02));
   CHECK(place.run("sweep s.toml --out study --no-plots").err.find("\n0 task(s) computed") !=
         std::string::npos);
@@ -218,11 +220,11 @@ TEST_CASE("a sweep's target is reached, and the summary says what that took") {
   CHECK(summary_of(place) == summary_of(place, "other"));
 }
 
-TEST_CASE("a sweep's target in pieces and by two processes is that of one uninterrupted run") {
+TEST_CASE("a sweep with a target in pieces and by two processes equals one uninterrupted run") {
   check_pieces("sweep", study(0.02));
 }
 
-TEST_CASE("a sweep's target out of reach is missed plainly, and what is no target is refused") {
+TEST_CASE("a sweep reports a target that it cannot reach, and refuses invalid targets") {
   Workplace place;
   place.write("s.toml",
               "[lattice]\ndim = 2\nsizes = [4]\np = [0.5]\ngraphs = 16\nmost_graphs = 17\n"

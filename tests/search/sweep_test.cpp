@@ -33,7 +33,7 @@ json sweep(Workplace& place, const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("a sweep warns of errors and of C that too little was measured for") {
+TEST_CASE("a sweep warns of errors and C from too few measurements") {
   const auto warned = [](const char* sampling, const char* graphs) {
     Workplace place;
     const json summary =
@@ -52,8 +52,7 @@ TEST_CASE("a sweep warns of errors and of C that too little was measured for") {
   CHECK(warned("replicas = 2\nmeasure = 8", "4") == "[]");
 }
 
-TEST_CASE(
-    "a sweep has no values out of equilibrium, and its warnings stand in terminal and summary") {
+TEST_CASE("a sweep out of equilibrium has no values, and warnings in terminal and summary") {
   Workplace place;
   place.write("s.toml",
               "[lattice]\ndim = 2\nsizes = [32]\np = [0.1]\ngraphs = 4\n[sampling]\n"
@@ -76,8 +75,9 @@ TEST_CASE(
   }
 }
 
-// Stripes: the halves agree within their errors, which the stuck replicas make large.
-TEST_CASE("a sweep with fixed times has no values where replicas are stuck") {
+// Some replicas are stuck in stripes. The halves agree within their errors, which the stuck
+// replicas make large.
+TEST_CASE("a sweep with fixed times has no values at temperatures with stuck replicas") {
   Workplace place;
   const json point = sweep(
       place,
@@ -96,7 +96,7 @@ TEST_CASE("a sweep with fixed times has no values where replicas are stuck") {
   CHECK(point["warnings"].dump().find("some replicas are stuck: ") != std::string::npos);
 }
 
-TEST_CASE("a sweep's table names the schedule of each row where tau has several units") {
+TEST_CASE("the table of a sweep has the schedule of each row if tau has several units") {
   const auto table = [](const char* schedule) {
     Workplace place;
     place.write("s.toml",
@@ -116,7 +116,7 @@ TEST_CASE("a sweep's table names the schedule of each row where tau has several 
   CHECK(mixed.find("  2:0\n") != std::string::npos);
 }
 
-TEST_CASE("a sweep with fixed times warns of sites without bonds that keep their starts") {
+TEST_CASE("a sweep with fixed times warns of sites without bonds that keep their start") {
   const auto warned = [](const std::string& sampling) {
     Workplace place;
     const json summary =
@@ -137,13 +137,13 @@ TEST_CASE("a sweep with fixed times warns of sites without bonds that keep their
   CHECK_FALSE(warned(fixed + "schedule = \"1:1\"\nlocal = \"glauber\""));
   CHECK_FALSE(warned(fixed + "schedule = \"1:1\"\ncluster = \"swendsen-wang\""));
   CHECK_FALSE(warned(fixed + "schedule = \"0:1\""));
-  CHECK_FALSE(warned("schedule = \"1:1\""));  // Swendsen-Wang comes first
+  CHECK_FALSE(warned("schedule = \"1:1\""));  // begins with Swendsen-Wang updates
 }
 
 // Kaufman's exact averages of the 8 x 8 torus (analysis/README.md). 8 comparisons with few graphs
 // each: a false alarm at 6 standard errors of 12 graphs (11 degrees of freedom) has probability
 // 9e-5 each.
-TEST_CASE("a sweep's averages are the exact ones, from many graphs and from one") {
+TEST_CASE("a sweep gives the exact averages, from many graphs and from one") {
   const double t[] = {2.0, 2.4}, e[] = {-1.7456831703, -1.3372199279},
                c[] = {.714122603, 1.184149055};
   for (const int graphs : {12, 1}) {
@@ -159,13 +159,14 @@ TEST_CASE("a sweep's averages are the exact ones, from many graphs and from one"
       CHECK(size["temperatures"][k] == t[k]);
       CHECK(std::abs(z(size["energy"], k, e[k])) < 6);
       CHECK(std::abs(z(size["specific_heat"], k, c[k])) < 6);
-      // <C>/N = <m^2>, from other numbers.
+      // <C>/N = <m^2>, from independent sums.
       const double m2 = size["m2"]["value"][k], fraction = size["cluster_fraction"]["value"][k];
       CHECK(std::abs(fraction - m2) <
             6 * std::hypot(size["m2"]["error"][k].get<double>(),
                            size["cluster_fraction"]["error"][k].get<double>()));
     }
-    // e, |m| and m^2 at two temperatures, of each graph and, where there are several, of all.
+    // e, |m| and m^2 at two temperatures for each graph and, if there are several, for all
+    // together.
     const int of = size["graphs"].get<int>() > 1 ? size["graphs"].get<int>() + 1 : 1;
     CHECK(size["hot_cold"]["checks"] == 2 * 3 * of);
     CHECK(size["hot_cold"]["agree"] == true);
@@ -173,10 +174,10 @@ TEST_CASE("a sweep's averages are the exact ones, from many graphs and from one"
   }
 }
 
-// 2 measurements in 2 replicas, far apart: squares of averages would lower C and chi by a quarter,
-// some 10 standard errors. Kaufman's C of the 8 x 8 torus; chi of the 4 x 4 torus
+// 2 uncorrelated measurements in 2 replicas: squares of averages would lower C and chi by a
+// quarter, about 10 standard errors. Kaufman's C of the 8 x 8 torus; chi of the 4 x 4 torus
 // (analysis/README.md). 2 comparisons at 4 standard errors: false alarms 1.3e-4.
-TEST_CASE("C and chi of many graphs with few measurements are the exact ones") {
+TEST_CASE("C and chi of many graphs with few measurements are exact") {
   const auto average = [](std::uint32_t edge, double temperature) {
     StudyConfig config;
     config.engine = EngineKind::bytespin;
@@ -210,7 +211,7 @@ TEST_CASE("C and chi of many graphs with few measurements are the exact ones") {
   CHECK(chi.error < 0.04 * exact_chi);
 }
 
-TEST_CASE("a grid: every combination once, nothing twice, an added p costs only its own tasks") {
+TEST_CASE("a grid: every combination once, an added p needs only its own tasks") {
   Workplace place;
   const auto text = [](const std::string& p) {
     return "[lattice]\ndim = [2, 3]\nsizes = [4, [6, 4]]\np = " + p +
@@ -226,7 +227,7 @@ TEST_CASE("a grid: every combination once, nothing twice, an added p costs only 
   }
   CHECK(points.size() == 16);
   CHECK(points.count("3d-swap-0-2 0.1") == 1);
-  // 2D: a graph of 4x4, two of 6x4; 3D: one of 4x4x4; each with p, rule and schedule.
+  // 2D: one graph of 4x4, two of 6x4; 3D: one of 4x4x4; for each p, rule and schedule.
   std::size_t tasks = 0;
   for (const auto& file : place.files()) tasks += file.find("tasks/") != std::string::npos;
   CHECK(tasks == 8 * (1 + 2 + 1));
@@ -265,7 +266,7 @@ TEST_CASE("the fall of U, and the window around it") {
   CHECK(sweep_temperatures(2, 5).front() > 0);
 }
 
-TEST_CASE("tc takes one dimension and rule, sweep each schedule once, and they say so") {
+TEST_CASE("tc accepts one dimension and rule, sweep each schedule once, with clear errors") {
   Workplace place;
   for (const auto& [lattice, sampling, key] :
        {std::tuple{"dim = [2, 3]\nsizes = [4, 6]\np = [0.1]", "", "lattice.dim"},
@@ -294,7 +295,7 @@ TEST_CASE("tc takes one dimension and rule, sweep each schedule once, and they s
         "rewise: s.toml: sampling.method: only for tc, because a sweep does not search for Tc\n");
 }
 
-TEST_CASE("a sweep of couplings equilibrates by local updates where the engine has no others") {
+TEST_CASE("a sweep with couplings equilibrates by local updates if the engine has no others") {
   Workplace place;
   const json summary = sweep(place,
                              "[lattice]\ndim = 2\nsizes = [12]\np = [0.1]\ngraphs = 2\n[model]\n"

@@ -1,4 +1,4 @@
-// U with its limit: mean-field graphs with a Tc each, by numerical integration.
+// Crossings of U with its limit: mean-field graphs, each with its own Tc, by numerical integration.
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -17,10 +17,10 @@ struct MeanField {
   double s2 = 0, s4 = 0;
 };
 
-// <s^2>, <s^4> of the weight exp(-y s^2/2 - s^4/4), y the scaled distance from Tc.
+// <s^2> and <s^4> for the weight exp(-y s^2/2 - s^4/4), where y is the scaled distance from Tc.
 MeanField mean_field(double y) {
   constexpr double step = 0.02, most = 6;
-  double z = 0.5;  // the trapezoid's end at s = 0
+  double z = 0.5;  // trapezoidal rule: half weight at s = 0
   MeanField sum;
   for (double s = step; s < most; s += step) {
     const double s2 = s * s, w = std::exp(-0.5 * y * s2 - 0.25 * s2 * s2);
@@ -33,7 +33,7 @@ MeanField mean_field(double y) {
 
 }  // namespace
 
-TEST_CASE("U of mean-field lattices whose Tc is spread, by its spread of m^2") {
+TEST_CASE("U of mean-field lattices with a spread of Tc, from the spread of m^2") {
   const MeanField at_tc = mean_field(0);
   CHECK(mean_field_binder() == Approx(1 - at_tc.s4 / (3 * at_tc.s2 * at_tc.s2)).epsilon(1e-6));
   CHECK(mean_field_binder() == Approx(0.2705201).epsilon(1e-6));
@@ -55,7 +55,7 @@ TEST_CASE("U of mean-field lattices whose Tc is spread, by its spread of m^2") {
   }
 }
 
-TEST_CASE("U with its limit is Tc however the graphs' own Tc are spread, with its error") {
+TEST_CASE("crossings of U with its limit give Tc and its error for any spread of Tc") {
   constexpr double tc = 2.5, width = 0.5, slope = 2;  // y = slope (T - Tc) N^1/2 + width eta
   constexpr Eigen::Index graphs = 100, grid = 9;
   constexpr int studies = 40;
@@ -111,7 +111,7 @@ TEST_CASE("U with its limit is Tc however the graphs' own Tc are spread, with it
   CHECK(plain < -6 * error / std::sqrt(studies));
 }
 
-TEST_CASE("a curve that does not fall through its limit has no crossing with it") {
+TEST_CASE("a curve of U that does not fall through its limit has no crossing with it") {
   JackknifeCurve curve;
   curve.sites = 100;
   curve.temperature = temperature_grid(1, 2, 5);
@@ -125,8 +125,8 @@ TEST_CASE("a curve that does not fall through its limit has no crossing with it"
   CHECK(crossing_with_limit(curve, 0.5).status == CrossingStatus::none);
   curve.left_out.row(1) -= 0.25;
   CHECK(crossing_with_limit(curve, 0.7).status == CrossingStatus::unstable);
-  // Its shift has the sign and the amplitude of crossings of two sizes: U - U* = t N^1/2 + b N^-1/2
-  // is zero at t = -b/N.
+  // The shift has the same sign and amplitude b as for crossings of two sizes:
+  // U - U* = t N^1/2 + b N^-1/2 is zero at t = -b/N.
   CHECK(crossing_shift(100, std::numeric_limits<double>::infinity(), mean_field_exponents()) ==
         Approx(-1.0 / 100));
 }

@@ -1,4 +1,5 @@
-// The plan of `tc`: the scan covers what is known, windows do not move for nothing.
+// The plan of `tc`: the scan covers all known critical temperatures, and windows do not move
+// without reason.
 #include "src/search/tc_plan.hpp"
 
 #include <cmath>
@@ -12,7 +13,8 @@
 using namespace rewise;
 
 TEST_CASE("the scan covers every known critical temperature") {
-  // analysis/README.md: exact, published, and the tree approximation of small worlds.
+  // From analysis/README.md: exact and published values, and the tree approximation of small
+  // worlds.
   struct Known {
     int dim;
     double p, tc;
@@ -33,8 +35,9 @@ TEST_CASE("the scan covers every known critical temperature") {
   CHECK(ring.high > ring.low);
 }
 
-TEST_CASE("Tc is where it is likely to be, with room for crossings of small sizes") {
-  // experiments/results/tc-table.csv; `swap`: small p as `rewire`, p = 1 the random regular graph.
+TEST_CASE("the expected range contains Tc and the crossings of small sizes") {
+  // From experiments/results/tc-table.csv. Rule `swap`: like `rewire` at small p, the random
+  // regular graph at p = 1.
   struct Known {
     int dim;
     Rule rule;
@@ -65,7 +68,7 @@ TEST_CASE("Tc is where it is likely to be, with room for crossings of small size
   }
 }
 
-TEST_CASE("known temperatures are those of experiments/results, and between them monotone in p") {
+TEST_CASE("known temperatures equal experiments/results, interpolation is monotone in p") {
   std::ifstream table(REWISE_RESULTS "/tc-table.csv");
   std::string line, cell;
   std::getline(table, line);
@@ -99,7 +102,7 @@ TEST_CASE("known temperatures are those of experiments/results, and between them
       }
     }
   }
-  // Between the table's values of p: by the tree condition to 2e-4 or better.
+  // Between the values of p in the table: Tc by the tree condition, to 2e-4 or better.
   struct Between {
     int dim;
     Rule rule;
@@ -117,7 +120,7 @@ TEST_CASE("known temperatures are those of experiments/results, and between them
   }
 }
 
-TEST_CASE("scan temperatures fill the range, close enough for histograms to overlap") {
+TEST_CASE("scan temperatures cover the range, close enough for histograms to overlap") {
   const auto t = scan_temperatures({2, 3}, 32 * 32);
   CHECK(t.front() == 2);
   CHECK(t.back() == Approx(3));
@@ -127,7 +130,7 @@ TEST_CASE("scan temperatures fill the range, close enough for histograms to over
   }
 }
 
-TEST_CASE("a slightly better estimate of the centre plans the same window") {
+TEST_CASE("a slightly different estimate of the centre gives the same window") {
   const double width = half_window(2.4, 2, 0.1, 64 * 64);
   CHECK(width == Approx(1.3 * 2.4 / 64));
   const double grain = width / 16;
@@ -158,7 +161,7 @@ TEST_CASE("times follow from tau unless the configuration fixes them") {
   CHECK(plan.every == 7);
 }
 
-TEST_CASE("every graph of a study has seeds of its own, whatever the grid around it") {
+TEST_CASE("every graph of a study has its own seeds, independent of the rest of the grid") {
   StudyConfig config;
   config.seed = 3;
   SizePlan plan;

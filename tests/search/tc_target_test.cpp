@@ -1,5 +1,5 @@
-// target_error: what is added follows from where the error comes from, and the study that adds it
-// is the same however often it was interrupted and by how many processes it was run.
+// target_error of `tc`: graphs, measurements or sizes are added depending on the source of the
+// error, and the result does not depend on interruptions or on the number of processes.
 #include "src/search/tc_target.hpp"
 
 #include <cmath>
@@ -28,7 +28,8 @@ StudyConfig config_of(double target) {
   return config;
 }
 
-// Graphs of a mean-field transition at 2.5 with a known spread between them, and known noise.
+// Synthetic graphs with a mean-field transition at 2.5, a known spread between graphs, and known
+// noise.
 PointData point_of(const StudyConfig& config, const TransitionModel& model, std::uint64_t seed,
                    Eigen::Index graphs = 40) {
   test::Dice dice(seed);
@@ -59,7 +60,8 @@ PointData point_of(const StudyConfig& config, const TransitionModel& model, std:
         sample.thermal.col(m) =
             (a.table[k].row(g) - b.table[k].row(g)).transpose() / std::sqrt(2.0);
       }
-      // Without the spread that U is raised for: the model's U is far from mean field beside Tc.
+      // No spread of m^2, so that U is not corrected for it: the U of this model differs strongly
+      // from mean field away from Tc.
       sample.simulated = MomentRows::Ones(6, Eigen::Index{kMomentCount});
       sample.m2_pair = Eigen::ArrayXd::Ones(6);
       sample.cluster_fraction = Eigen::ArrayXd::Constant(6, 0.01);
@@ -71,7 +73,7 @@ PointData point_of(const StudyConfig& config, const TransitionModel& model, std:
   return point;
 }
 
-// `more`: of [sampling].
+// `more`: further lines of [sampling].
 std::string study(double target, const std::string& p, const std::string& more = "") {
   return "[study]\nname = \"tiny\"\nseed = 5\n[lattice]\ndim = 2\nsizes = [8, 12, 16]\np = [" + p +
          "]\ngraphs = 16\nmore_sizes = 0\n[sampling]\nequilibrate = 10\nevery = 1\nmeasure = 4\n"
@@ -87,7 +89,7 @@ double added(const json& point, const char* key) {
 
 }  // namespace
 
-TEST_CASE("a lax target is reached at once, a strict one asks for four times the work at most") {
+TEST_CASE("a lax target is reached at once, a strict one grows the work fourfold at most") {
   const StudyConfig lax = config_of(0.5);
   const TargetStep done = next_step(lax, point_of(lax, {}, 1));
   CHECK(done.reached);
@@ -122,11 +124,11 @@ TEST_CASE("a lax target is reached at once, a strict one asks for four times the
   CHECK(after < 4.5 * before);
   CHECK(shares == Approx(1));
   CHECK(step.work_left > 100);
-  // The same graphs, the same step.
+  // The step depends on the graphs only.
   CHECK(next_step(strict, point_of(strict, {}, 1)).graphs == step.graphs);
 }
 
-TEST_CASE("spread between graphs calls for graphs, thermal noise for measurements") {
+TEST_CASE("spread between graphs adds graphs, thermal noise adds measurements") {
   const StudyConfig config = config_of(1e-5);
   TransitionModel spread;
   spread.spread = 0.3;
@@ -143,14 +145,14 @@ TEST_CASE("spread between graphs calls for graphs, thermal noise for measurement
   const TargetStep longer = next_step(config, noisy);
   bool measures_longer = false;
   for (std::size_t k = 0; k < 3; ++k) {
-    // Of variances that 40 graphs tell apart to some 30%.
+    // Variances of 40 graphs have errors of about 30%.
     if (longer.sizes[k].share > 0.01) CHECK(longer.sizes[k].thermal > 0.5);
     measures_longer = measures_longer || longer.plans[k].measure > 20;
   }
   CHECK(measures_longer);
 }
 
-TEST_CASE("graphs that began with few measurements are measured longer where that pays") {
+TEST_CASE("graphs with few measurements are measured longer if that lowers the error") {
   const StudyConfig config = config_of(1e-5);
   TransitionModel noise;
   noise.spread = 0;
@@ -163,7 +165,7 @@ TEST_CASE("graphs that began with few measurements are measured longer where tha
   }
 }
 
-TEST_CASE("a target for a p that crossings cannot find is missed, and the study says why") {
+TEST_CASE("a target for a p without crossings is missed, and the study says why") {
   for (const auto& [lattice, why] :
        {std::pair{"dim = 1\nsizes = [16, 24, 32]\np = [0.0]", "no transition at p = 0"},
         {"dim = 2\nsizes = \"auto\"\np = [1e-9]", "too few shortcuts for crossings"}}) {
@@ -185,17 +187,16 @@ TEST_CASE("a target for a p that crossings cannot find is missed, and the study 
   }
 }
 
-TEST_CASE("caps and a bad extrapolation end the rounds, and say so") {
+TEST_CASE("limits and a bad extrapolation end the rounds, with the reason") {
   StudyConfig config = config_of(1e-6);
   config.most_graphs = 40;
   TransitionModel model;
-  model.noise = 1e-6;  // nothing to gain from measurements
+  model.noise = 1e-6;  // more measurements would not help
   const TargetStep capped = next_step(config, point_of(config, model, 3));
   CHECK(!capped.reached);
   CHECK(capped.stopped == "lattice.most_graphs = 40 is reached");
 
-  // A correction that leaves a larger systematic error than the target allows: the answer is a
-  // larger size while one is allowed.
+  // The correction causes a systematic error above the target: a larger size is added if allowed.
   StudyConfig far = config_of(5e-6);
   TransitionModel bent;
   bent.spread = 0.01;
@@ -205,18 +206,18 @@ TEST_CASE("caps and a bad extrapolation end the rounds, and say so") {
   const PointData point = point_of(far, bent, 4);
   CHECK(next_step(far, point).another_size);
   far.more_sizes = 0;
-  far.most_graphs = 40;  // else the largest size's take over
+  far.most_graphs = 40;  // otherwise graphs of the largest size would be added
   const TargetStep stuck = next_step(far, point);
   CHECK(!stuck.reached);
   CHECK(!stuck.another_size);
   CHECK(stuck.stopped.find("larger sizes are needed") != std::string::npos);
 }
 
-TEST_CASE("a target is reached, and the study says what that took") {
+TEST_CASE("a study reaches its target and lists what was added") {
   struct Case {
     const char* p;
     double target, less;
-    const char* added;  // alike graphs are measured longer, rewired ones become more
+    const char* added;  // measurements of equal graphs (p = 0), more graphs if rewired
   };
   for (const Case& c :
        {Case{"0.0", 7e-3, 9e-3, "measurements_added"}, Case{"0.3", 7e-3, 9e-3, "graphs_added"}}) {
@@ -253,8 +254,8 @@ TEST_CASE("a target is reached, and the study says what that took") {
     const Output again = place.run("tc s.toml --out study --no-plots");
     CHECK(again.err.find("0 task(s) computed") != std::string::npos);
     CHECK(again.out == output.out);
-    // Less asked for afterwards: what is there is enough, and what the rounds would not have asked
-    // for stays out of the numbers.
+    // A less strict target afterwards needs no run, and tasks that its rounds would not have
+    // requested do not enter the results.
     place.write("s.toml", study(c.less, c.p));
     const Output less = place.run("tc s.toml --out study --no-plots");
     CHECK(less.err.find("0 task(s) computed") != std::string::npos);
@@ -263,7 +264,7 @@ TEST_CASE("a target is reached, and the study says what that took") {
   }
 }
 
-TEST_CASE("under a lax target graphs are measured shortly, at p = 0 and where it is said as said") {
+TEST_CASE("a lax target begins with few measurements, except at p = 0 and if `measure` is given") {
   for (const auto& [p, more, measurements] :
        {std::tuple{"1.0", "", 4}, {"1.0", "measure = 12\n", 12}, {"0.0", "", 60}}) {
     Workplace place;
@@ -282,15 +283,15 @@ TEST_CASE("under a lax target graphs are measured shortly, at p = 0 and where it
   }
 }
 
-TEST_CASE("a target reached in pieces and by two processes is that of one uninterrupted run") {
-  // Given temperatures: how windows are found again is tested with resumed studies, and here where
-  // REWISE_LONG_TESTS=1 asks for it.
+TEST_CASE("a target reached in pieces and by two processes equals one uninterrupted run") {
+  // Temperatures are given. The search for windows is covered by tests of resumed studies, and here
+  // with REWISE_LONG_TESTS=1.
   const bool found = longer(1) > 1;
   const std::string window = found ? "" : "temperatures = [2.5, 2.7, 2.9]\n";
   check_pieces("tc", study(found ? 6e-3 : 1.5e-2, "0.5", window));
 }
 
-TEST_CASE("a size is added below the crossover, a target out of reach is missed plainly") {
+TEST_CASE("a size is added below the crossover, and a target out of reach is reported") {
   Workplace place;
   place.write("s.toml",
               "[lattice]\ndim = 2\nsizes = [4, 6]\np = [0.1]\ngraphs = 16\nmost_graphs = 18\n"

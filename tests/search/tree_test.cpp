@@ -1,5 +1,5 @@
-// `rewise tc` by the tree condition, from end to end: the chain, where Tc is known exactly, beside
-// crossings, in pieces, again, and what it refuses.
+// `rewise tc` by the tree condition, from end to end: the chain, whose Tc is known exactly,
+// combined with crossings, in pieces, repeated, and its errors.
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -27,7 +27,7 @@ json tree_summary(const Workplace& place, const std::string& folder) {
 
 }  // namespace
 
-TEST_CASE("tc by the tree condition: the chain's Tc, in pieces and again") {
+TEST_CASE("tc by the tree condition: Tc of the chain, in pieces and repeated") {
   Workplace place;
   place.write("s.toml",
               study(1, "\"auto\"", "0.1, 1.0", "rewire", "method = \"tree\"\ntarget_error = 1e-3"));
@@ -47,7 +47,7 @@ TEST_CASE("tc by the tree condition: the chain's Tc, in pieces and again") {
     CHECK(error / known <= 1e-3);
     CHECK(tree["target"]["reached"] == true);
     CHECK(point["tc"].is_null());
-    CHECK(point["status"] == "ok");  // crossings were not asked for, and are not missed
+    CHECK(point["status"] == "ok");  // without crossings, which were not requested
     CHECK(point["reasons"].empty());
     CHECK(point["best"]["method"] == "tree");
     CHECK(tree["lambda"].size() >= 8);
@@ -60,7 +60,7 @@ TEST_CASE("tc by the tree condition: the chain's Tc, in pieces and again") {
   REQUIRE(whole.status == 0);
   json uninterrupted = tree_summary(place, "whole");
   CHECK(uninterrupted["points"] == summary["points"]);
-  // Results rest on the lattices of the last step alone.
+  // Only the lattices of the last step enter the result.
   std::map<std::string, int> purposes;
   const json asked = json::parse(place.read("whole/tasks.json"));
   for (const json& purpose : asked["tasks"]) ++purposes[purpose];
@@ -74,7 +74,7 @@ TEST_CASE("tc by the tree condition: the chain's Tc, in pieces and again") {
   CHECK(again.err.find("0 task(s) computed") != std::string::npos);
 }
 
-TEST_CASE("tc by both: the crossings' numbers stay, and both are put beside each other") {
+TEST_CASE("tc by both methods: results of crossings do not change, and both are compared") {
   const std::string more = "schedule = \"1:1\"\n";
   Workplace place;
   place.write("both.toml", study(2, "[8, 12, 16]", "0.3", "add", more + "method = \"both\""));
@@ -99,7 +99,7 @@ TEST_CASE("tc by both: the crossings' numbers stay, and both are put beside each
   CHECK(point == without["points"][0]);
 }
 
-TEST_CASE("crossings and bare lattices side by side: what each gives alone, in pieces, too") {
+TEST_CASE("crossings and tree condition run side by side: same results as alone, in pieces, too") {
   const std::string more = "schedule = \"1:1\"\ntarget_error = 8e-3\n";
   Workplace place;
   json alone[2];
@@ -128,7 +128,7 @@ TEST_CASE("crossings and bare lattices side by side: what each gives alone, in p
   CHECK(place.read("both/summary.csv") == place.read("crossings/summary.csv"));
 }
 
-TEST_CASE("tc refuses the tree condition where it does not hold") {
+TEST_CASE("tc refuses the tree condition where it does not apply") {
   Workplace place;
   place.write("s.toml", study(2, "[8, 12]", "0.1", "swap", "method = \"tree\""));
   const Output swap = place.run("tc s.toml --out study --no-plots");
@@ -140,8 +140,9 @@ TEST_CASE("tc refuses the tree condition where it does not hold") {
   CHECK(word.err.find("sampling.method") != std::string::npos);
 }
 
-TEST_CASE("tc with couplings of shortcuts: both orders of the chain, and which is the transition") {
-  // The chain's lines: t (1 - 2n) and t^2 of shortcuts, correlations t^r and their squares.
+TEST_CASE("tc with couplings of shortcuts: both orders of the chain and the higher transition") {
+  // The two lines of the chain: t (1 - 2n) and t^2 for shortcuts, with correlations t^r and their
+  // squares.
   const double p = 0.5;
   const auto ferromagnet = [&](double negative) {
     return rewise::chain_tc(
@@ -176,7 +177,7 @@ TEST_CASE("tc with couplings of shortcuts: both orders of the chain, and which i
   }
 }
 
-TEST_CASE("a spin glass in pieces and on other threads: the same numbers") {
+TEST_CASE("a spin glass in pieces and with other threads: the same numbers") {
   Workplace place;
   const std::string model = "[model]\ncouplings = \"antiferromagnet\"\n";
   std::string text = study(2, "\"auto\"", "1.0", "rewire", "target_error = 3e-3");
@@ -193,8 +194,8 @@ TEST_CASE("a spin glass in pieces and on other threads: the same numbers") {
   const json& tree = summary["points"][0]["tree"];
   REQUIRE(tree["status"] == "ok");
   CHECK(tree["order"] == "spin-glass");
-  CHECK_FALSE(tree.contains("other_order"));  // J is zero in the mean
-  // An independent program, with sums over pairs of labels by sorting: 1.7533(4).
+  CHECK_FALSE(tree.contains("other_order"));  // the mean of J is zero
+  // 1.7533(4) by an independent program, which sums over pairs of labels by sorting.
   CHECK(std::abs(tree["tc"]["value"].get<double>() - 1.7533) <
         4 * std::hypot(tree["tc"]["total_error"].get<double>(), 4e-4));
 }
@@ -223,9 +224,9 @@ TEST_CASE("tc refuses couplings and methods for which it has no condition") {
   CHECK(sweep.err.find("schedules are compared") != std::string::npos);
 }
 
-TEST_CASE("a root that no lattice of the last step confirms is no Tc") {
-  // A study that was stopped while a last step's root lay beside its window: the pilots' root
-  // stands.
+TEST_CASE("a root that no lattice of the last step confirms is not accepted") {
+  // The study was stopped while the root of a last step was outside of its window: only the root of
+  // the pilots exists.
   rewise::TreePoint point;
   point.root.ok = true;
   point.root.tc = {2.5, 1e-5};

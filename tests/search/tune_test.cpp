@@ -1,5 +1,5 @@
-// The tuner on small systems: what its figures mean, how the spacing of samples adapts, and what a
-// user sees. No time is asserted.
+// The tuner on small systems: its figures, the adaption of the spacing of samples, and its output.
+// No time is asserted.
 #include "src/search/tune.hpp"
 
 #include <Eigen/Dense>
@@ -33,7 +33,7 @@ TuneSetting setting(EngineKind engine, double p, double temperature) {
 
 }  // namespace
 
-TEST_CASE("candidates: the papers' range and far beyond it, and Swendsen-Wang beside Wolff") {
+TEST_CASE("candidates: the range of the papers and far beyond, with Wolff and Swendsen-Wang") {
   const std::vector<ClusterUpdate> only_wolff{ClusterUpdate::wolff};
   const auto wolff = standard_candidates(only_wolff);
   CHECK(wolff.size() == 15);
@@ -45,14 +45,14 @@ TEST_CASE("candidates: the papers' range and far beyond it, and Swendsen-Wang be
     return std::count_if(single.begin(), single.end(),
                          [&](const Candidate& c) { return candidate_text(c) == text; });
   };
-  CHECK(count("1:0") == 1);  // the same with either
+  CHECK(count("1:0") == 1);  // the same with both cluster updates
   CHECK(count("0:1 SW") == 1);
   CHECK(count("1:1 SW") == 1);
   CHECK(count("1:1") == 1);
-  CHECK(count("1:2 SW") == 0);  // dearer than 1:1 by an update, and hardly faster
+  CHECK(count("1:2 SW") == 0);  // one update more expensive than 1:1, with hardly smaller tau
 }
 
-TEST_CASE("tune: figures hang together, for both engines") {
+TEST_CASE("tune: figures are consistent, for both engines") {
   for (const EngineKind engine : {EngineKind::multispin, EngineKind::bytespin}) {
     const TuneResult result = tune(setting(engine, 0.1, 2.769), StopToken(), {});
     INFO(to_string(engine));
@@ -66,7 +66,7 @@ TEST_CASE("tune: figures hang together, for both engines") {
       CHECK(f.rate.error > 0);
       CHECK(f.worth.value > 0);
       CHECK(f.worth.error > 0);
-      CHECK(f.m2_left == 1);  // who does not say that improved estimators count, has none
+      CHECK(f.m2_left == 1);  // improved estimators are off by default
       CHECK(f.seconds_measured.value > f.seconds.value);
       CHECK(f.samples >= 4);
     }
@@ -77,9 +77,9 @@ TEST_CASE("tune: figures hang together, for both engines") {
   }
 }
 
-// 32 replicas in equilibrium after long runs: tau of the trials agrees with that of a plain series
-// of the same schedule within 4 joint errors (false alarms 6e-5 for each).
-TEST_CASE("tune: tau is that of a plain run, whatever the spacing") {
+// 32 replicas in equilibrium after long runs. tau of the trials agrees with that of a plain series
+// of the same schedule within 4 combined errors (false alarms 6e-5 for each).
+TEST_CASE("tune: tau equals that of a plain run, for any spacing") {
   TuneSetting s = setting(EngineKind::multispin, 0, 2.269185);
   s.spec.graph = {{20, 20}, 0, Rule::rewire, 1};
   s.candidates = {{{1, 0}, ClusterUpdate::wolff},
@@ -111,7 +111,7 @@ TEST_CASE("tune: tau is that of a plain run, whatever the spacing") {
     INFO(candidate_text(row.candidate)
          << ": " << plain.value << "(" << plain.error << ") and " << tuned.value << "("
          << tuned.error << "), every " << row.figures.every);
-    // A spacing of up to half a tau (kLeastTau samples) makes tau up to 2% larger.
+    // A spacing of up to half a tau (kLeastTau samples) increases tau by up to 2%.
     CHECK(std::abs(plain.value - tuned.value) <
           4 * std::hypot(plain.error, tuned.error) + 0.02 * plain.value);
     const double samples = tuned.value / static_cast<double>(row.figures.every);
@@ -123,7 +123,7 @@ TEST_CASE("tune: tau is that of a plain run, whatever the spacing") {
 
 namespace {
 
-// A long run of 16 x 16 sites at p = 0.1 near Tc, a measurement in each cycle.
+// A long run of 16 x 16 sites at p = 0.1 near Tc with a measurement in each cycle.
 TaskData long_run(const Candidate& candidate, std::uint32_t replicas, std::uint64_t measure,
                   std::uint64_t seed) {
   TaskSpec spec;
@@ -160,7 +160,7 @@ TuneSeries series_of(const TaskData& data, std::uint32_t updates) {
   return series;
 }
 
-// Variance of y over its rows, less what a fit by x leaves of it.
+// Variance of `values` over rows that remains after a fit by the controls.
 double variance_left(const Eigen::VectorXd& values, const Eigen::MatrixXd& controls) {
   const Eigen::VectorXd y = values.array() - values.mean();
   if (controls.cols() == 0) return y.squaredNorm() / static_cast<double>(y.size() - 1);
@@ -171,16 +171,16 @@ double variance_left(const Eigen::VectorXd& values, const Eigen::MatrixXd& contr
 
 }  // namespace
 
-// What the tuner ranks by, from one series, against the errors of 1024 runs with other seeds (their
-// variances are known to 4%): of m^2, and of U itself, over groups of eight runs (12%). Counted
-// costs stand for seconds.
+// The figures by which the tuner ranks, from one series, against the errors of 1024 runs with other
+// seeds: of m^2 (their variance is known to 4%), and of U over groups of eight runs (12%). Costs
+// are counted updates instead of seconds.
 TEST_CASE("tune: the choice has the smallest error of U and m^2 per cost") {
   constexpr auto wolff = ClusterUpdate::wolff, labels = ClusterUpdate::swendsen_wang;
   constexpr std::uint32_t runs = 1024, of_group = 8;
   constexpr std::uint64_t length = 64;
   struct Measured {
     Candidate candidate;
-    double told = 0, old = 0, true_variance = 0;  // tau that counts, of m^2; of the runs, in tau
+    double told = 0, old = 0, true_variance = 0;  // tau of the tuner, of m^2; of the runs, as tau
   };
   std::vector<Measured> all;
   for (const Candidate& candidate :
@@ -226,7 +226,7 @@ TEST_CASE("tune: the choice has the smallest error of U and m^2 per cost") {
     INFO(candidate_text(candidate) << ": m^2 " << tau_m2 << ", U " << tau_binder << "; told "
                                    << noise.m2.tau.value * noise.m2_left << ", "
                                    << noise.binder.tau.value * noise.binder_left);
-    // Runs of 64 cut the correlations at their ends: of 2 tau in 64.
+    // The ends of runs of 64 measurements cut off correlations: a bias of about 2 tau / 64.
     CHECK(noise.m2.tau.value * noise.m2_left / tau_m2 == Approx(1).margin(4 * 0.05 + 0.05));
     CHECK(noise.binder.tau.value * noise.binder_left / tau_binder ==
           Approx(1).margin(4 * 0.13 + 0.05));
@@ -235,7 +235,7 @@ TEST_CASE("tune: the choice has the smallest error of U and m^2 per cost") {
 
   int better = 0;
   for (const double update :
-       {1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0}) {  // of a cluster update, in sweeps
+       {1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0}) {  // cost of a cluster update, in sweeps
     const auto best = [&](double Measured::*tau) -> const Measured& {
       return *std::min_element(all.begin(), all.end(), [&](const auto& a, const auto& b) {
         const auto cost = [&](const Measured& m) {
@@ -254,10 +254,10 @@ TEST_CASE("tune: the choice has the smallest error of U and m^2 per cost") {
     CHECK(truth(told) < 1.1 * truth(right));
     better += truth(told) < 0.9 * truth(old);
   }
-  CHECK(better > 0);  // than by tau_int of m^2 alone
+  CHECK(better > 0);  // than a choice by tau_int of m^2 only
 }
 
-TEST_CASE("series: every second time is kept, the last among them") {
+TEST_CASE("series: halving keeps every second time, including the last") {
   for (const int times : {6, 7}) {
     TuneSeries series(2);
     for (int t = 0; t < times; ++t) {
@@ -279,7 +279,7 @@ TEST_CASE("series: every second time is kept, the last among them") {
   }
 }
 
-TEST_CASE("series: stretches keep their ends when every second time goes") {
+TEST_CASE("series: halving keeps the ends of stretches") {
   TuneSeries series(1);
   Observation o;
   for (int t = 0; t < 12; ++t) {  // times 0 to 2, 3 to 6, 7, 8 to 11
@@ -305,17 +305,17 @@ TEST_CASE("series: stretches keep their ends when every second time goes") {
   CHECK(series.longest_stretch() == 0);
 }
 
-TEST_CASE("series: what improved estimators leave is not known from a short one") {
+TEST_CASE("series: the gain by improved estimators is unknown from a short series") {
   const Candidate labels{{1, 1}, ClusterUpdate::swendsen_wang};
   for (const std::uint64_t times : {3, 60}) {
     const SeriesNoise noise = series_noise(series_of(long_run(labels, 64, times, 5), 1), true);
     CHECK(noise.left_known == (times == 60));
-    CHECK(noise.m2_left < 0.7);  // a bound from below, or about right
+    CHECK(noise.m2_left < 0.7);  // a lower bound, or about right
     CHECK(noise.m2_left > 0.3);
   }
 }
 
-TEST_CASE("series: improved estimators of times that go are kept with those that stay") {
+TEST_CASE("series: halving averages improved estimators of removed and kept times") {
   for (const int times : {6, 7}) {
     TuneSeries series(1);
     for (int t = 0; t < times; ++t) {
@@ -329,7 +329,7 @@ TEST_CASE("series: improved estimators of times that go are kept with those that
       series.add(o, 4);
     }
     REQUIRE(series.has_improved());
-    CHECK(series.improved_m2()(3, 0) == 3);  // 96 of two updates, 16 sites squared
+    CHECK(series.improved_m2()(3, 0) == 3);  // 96 / (2 updates * 4^2 sites)
     CHECK(series.improved_m4()(3, 0) == std::ldexp(3.0, 64) / 512);
     series.halve();
     const int left = (times + 1) / 2;
@@ -342,9 +342,9 @@ TEST_CASE("series: improved estimators of times that go are kept with those that
   }
 }
 
-// AR(1) series of 64 replicas with tau = 9.5: how much is known of it from how long a stretch. Four
-// errors are allowed (false alarms 6e-5), and 5% for the exponential that tau_int is not.
-TEST_CASE("series: a tau from a short one is a bound, then about right, then found") {
+// AR(1) series of 64 replicas with tau = 9.5 and several lengths. Four errors are allowed (false
+// alarms 6e-5), and 5% because tau_int is estimated by an exponential.
+TEST_CASE("series: tau of a short series is a bound, of a longer one about right, then found") {
   test::Dice dice(5);
   const double phi = 0.9, kick = std::sqrt(1 - phi * phi), truth = 9.5;
   struct Expected {
@@ -378,7 +378,7 @@ TEST_CASE("series: a tau from a short one is a bound, then about right, then fou
   }
 }
 
-TEST_CASE("Pearson correlation of configurations, bit by bit and by its definition") {
+TEST_CASE("Pearson correlation of configurations, by bits and by definition") {
   test::Dice dice(8);
   for (int k = 0; k < 20; ++k) {
     const std::size_t sites = 50 + static_cast<std::size_t>(100 * dice.uniform());
@@ -445,7 +445,7 @@ TEST_CASE("rewise tune: table, JSON, file") {
   const auto one = nlohmann::json::parse(printed.out)["settings"][0];
   CHECK(one["candidates"][1]["schedule"] == "1:3");
   CHECK(one["winner"]["cluster"] == "wolff");
-  int measured = 0;  // a busy machine may leave one out
+  int measured = 0;  // on a busy machine one may have no measurement
   for (const auto& c : one["candidates"]) {
     if (c["tau"]["m2"]["value"].is_null()) continue;
     CHECK(c["tau"]["m2"]["value"].get<double>() > 0);
@@ -454,7 +454,7 @@ TEST_CASE("rewise tune: table, JSON, file") {
   CHECK(measured > 0);
 }
 
-TEST_CASE("rewise tune: at Tc(p) where it is known") {
+TEST_CASE("rewise tune: the default temperature is Tc(p) if known") {
   const Workplace place;
   const std::string tune =
       "tune --size 4 --p 0.1 --candidates 1:0 --budget 0.05s --device cpu --json --no-plots ";
@@ -466,7 +466,7 @@ TEST_CASE("rewise tune: at Tc(p) where it is known") {
   }
 }
 
-TEST_CASE("rewise tune: bad input is one line") {
+TEST_CASE("rewise tune: invalid input gives one line of error") {
   const Workplace place;
   place.write("kept.json", "{}");
   struct Bad {

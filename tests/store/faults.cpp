@@ -13,17 +13,17 @@ namespace {
 
 struct Plan {
   std::array<int, kCalls> count{};
-  std::array<int, kCalls> fail_at{};  // 0: never, -1: always
+  std::array<int, kCalls> fail_at{};  // 0 = never, -1 = always
   std::array<int, kCalls> error{};
   int total = 0, die_at = 0, stop_at = 0;
-  std::size_t most = 0;  // bytes per write; 0: as asked for
+  std::size_t most = 0;  // bytes per write, 0 = unlimited
   bool interrupt = false;
-  std::array<int, kCalls> misleading{};  // errno of calls that are made all the same
+  std::array<int, kCalls> misleading{};  // errno of calls that succeed but report failure
   std::function<void()> before_publishing;
 };
 Plan plan;
 
-// Counts a call; true when it is to fail, with errno set.
+// Counts a call. Returns true, with errno set, if it has to fail.
 bool fails(Call call) {
   const auto kind = static_cast<std::size_t>(call);
   ++plan.count[kind];

@@ -1,5 +1,5 @@
-// Replaces the store's system calls for as long as it lives: counts them, and makes one of them
-// fail, come up short, or end the process.
+// Replaces the system calls of the store during its lifetime. Counts the calls, and lets calls
+// fail, transfer fewer bytes, or stop or end the process.
 #pragma once
 
 #include <functional>
@@ -20,18 +20,19 @@ class Faults {
   Faults& operator=(const Faults&) = delete;
   ~Faults();
 
-  // The n-th call (from 1) of this kind sets errno and fails; a failing close closes all the same.
+  // The n-th call (from 1) of this kind sets errno and fails. A failing close closes the file
+  // nevertheless.
   void fail(Call call, int n, int error);
   void fail_always(Call call, int error);
-  // Every link, or every rename of either kind, is made and then reported as failed (NFS).
+  // Every link or rename of this kind succeeds but is reported as failed, as by NFS.
   void mislead(Call call, int error);
-  // Called before every link and rename.
+  // `call` is called before every link and rename.
   void before_publishing(std::function<void()> call);
   // Every write transfers at most this many bytes, and every second one is interrupted first.
   void shorten_writes(std::size_t bytes);
-  // The process ends without a further word at its n-th call (from 1) of any kind.
+  // The process ends at once at its n-th call (from 1) of any kind.
   void die_at(int n);
-  // It stops (SIGSTOP) before its n-th call from now on, and makes the call when it is woken.
+  // The process stops (SIGSTOP) before its n-th call from now on. It makes the call when continued.
   void stop_at(int n);
 
   static int calls();  // of all kinds

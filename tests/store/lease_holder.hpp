@@ -1,4 +1,5 @@
-// A process that holds a lease until it is killed, and what tests of leases do to files.
+// A process that holds a lease until it is killed, and functions that change files for tests of
+// leases.
 #pragma once
 
 #include <fcntl.h>
@@ -17,7 +18,8 @@
 
 namespace rewise::test {
 
-// A child that claims the lease, says so (or not) through a pipe and waits to be killed.
+// A child process that claims the lease, reports through a pipe whether it succeeded, and waits
+// until it is killed.
 struct Holder {
   explicit Holder(const std::filesystem::path& path) {
     int ends[2];

@@ -1,4 +1,5 @@
-// Leases between processes: a dead owner loses its lease, and of several exactly one gets it.
+// Leases between processes: a dead owner loses its lease, and exactly one of several contenders
+// gets it.
 #include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -32,7 +33,7 @@ TEST_CASE("a killed owner loses its lease at once, reaped or not") {
   siginfo_t info;
   REQUIRE(::waitid(P_PID, static_cast<id_t>(holder.pid), &info, WEXITED | WNOWAIT) == 0);
   {
-    const LeaseClaim claim = claim_lease(path);  // its parent has not waited for it: a zombie
+    const LeaseClaim claim = claim_lease(path);  // the dead owner is a zombie
     REQUIRE(claim.lease);
     CHECK(claim.note.find(std::to_string(holder.pid)) != std::string::npos);
   }
@@ -46,7 +47,7 @@ TEST_CASE("a killed owner loses its lease at once, reaped or not") {
   CHECK(claim.note.find(std::to_string(pid)) != std::string::npos);
 }
 
-TEST_CASE("who takes over clears what its predecessor wrote aside, and what nobody is writing") {
+TEST_CASE("a new owner removes temporary files of its predecessor") {
   const TempFolder folder;
   const auto path = folder / "t.lease";
   Holder holder(path);
@@ -57,7 +58,8 @@ TEST_CASE("who takes over clears what its predecessor wrote aside, and what nobo
                                   std::string("t.part.h5"), std::string(".t.h5.mine.tmp")}) {
     put_text(folder / name, "x");
   }
-  // Held by somebody: of this lease's files, who is its owner no more; of others.
+  // Temporaries that are locked: of a file of this lease, whose writer lost the lease, and of other
+  // files.
   const Temporary former(folder / "t.h5"), edges(folder / "t.edges"), other(folder / "t2.h5");
   holder.kill();
   holder.bury();
@@ -70,14 +72,14 @@ TEST_CASE("who takes over clears what its predecessor wrote aside, and what nobo
   CHECK(folder.files() == left);
 }
 
-TEST_CASE("an owner that was stopped loses its lease, and replaces nothing when it wakes") {
+TEST_CASE("an owner that was stopped loses its lease and replaces nothing when continued") {
   const TempFolder folder;
   const auto path = folder / "t.lease", file = folder / "t.part.h5";
   LeaseOptions options;
   options.heartbeat = std::chrono::milliseconds(20);
   options.stale_after = std::chrono::milliseconds(400);
-  // The owner writes once, is stopped, and writes again when it wakes. Its two ways of writing, and
-  // its removing, each in turn.
+  // The owner writes once, is stopped, and writes again when it is continued. Tested for both
+  // functions that write and for the one that removes.
   for (const int way : {0, 1, 2}) {
     INFO("way " << way);
     int ends[2];
@@ -127,14 +129,14 @@ TEST_CASE("an owner that was stopped loses its lease, and replaces nothing when 
     CHECK(claim->lease->held());
     claim.reset();
     remove_sealed(file);
-    for (const auto& name : folder.files()) CHECK(name == "");  // nothing is left
+    for (const auto& name : folder.files()) CHECK(name == "");  // no file is left
     ::close(ends[0]);
     ::close(ends[1]);
   }
 }
 
 TEST_CASE("an owner that is stopped at any call of a publication replaces nothing later") {
-  ::setenv("REWISE_LEASE_SECONDS", "0.24", 1);  // for locks, too: 10 ms
+  ::setenv("REWISE_LEASE_SECONDS", "0.24", 1);  // also reduces the time limit of locks to 10 ms
   int stops = 0, lost = 0;
   for (const bool first_file : {false, true}) {
     for (int n = 1;; ++n) {
@@ -162,11 +164,11 @@ TEST_CASE("an owner that is stopped at any call of a publication replaces nothin
         } catch (...) {
           status = 2;
         }
-        ::_exit(status);  // a process that ends without releasing its lease
+        ::_exit(status);  // without releasing the lease
       }
       int status = 0;
       REQUIRE(::waitpid(pid, &status, WUNTRACED) == pid);
-      if (!WIFSTOPPED(status)) {  // it makes fewer calls
+      if (!WIFSTOPPED(status)) {  // there are fewer than n calls
         CHECK(status == 0);
         break;
       }
@@ -174,7 +176,7 @@ TEST_CASE("an owner that is stopped at any call of a publication replaces nothin
       make_old(path, 1000);
       LeaseClaim claim = claim_lease(path);
       REQUIRE(claim.lease);
-      // As a task goes on: from the file that is there.
+      // Like a task that continues from an existing file.
       if (const auto there = open_latest(file, OpenAs::owner)) claim.lease->outgrow(there->term);
       write_sealed(file, bytes_of("the second owner's"), &*claim.lease);
       write_sealed(file, bytes_of("the second owner's, later"), &*claim.lease);
@@ -202,7 +204,7 @@ TEST_CASE("equal pids in two namespaces are two owners") {
   int ready[2], over[2];
   REQUIRE(::pipe(ready) == 0);
   REQUIRE(::pipe(over) == 0);
-  // Each child makes a namespace in which its own child has pid 1.
+  // Each child creates a namespace in which its own child has pid 1.
   const auto in_namespace = [&](const std::function<int()>& body) {
     const pid_t pid = ::fork();
     REQUIRE(pid >= 0);
@@ -233,7 +235,7 @@ TEST_CASE("equal pids in two namespaces are two owners") {
   if (possible) {
     CHECK(answer == 'y');
     const pid_t second = in_namespace([&] {
-      return claim_lease(path).lease ? 4 : 0;  // pid 1 is alive, elsewhere
+      return claim_lease(path).lease ? 4 : 0;  // the owner is pid 1 of another namespace
     });
     int status = 0;
     REQUIRE(::waitpid(second, &status, 0) == second);
@@ -247,7 +249,7 @@ TEST_CASE("equal pids in two namespaces are two owners") {
   if (!possible) WARN("skipped: this process may not make pid namespaces");
 }
 
-TEST_CASE("a forked child does not release its parent's lease") {
+TEST_CASE("a forked child does not release the lease of its parent") {
   const TempFolder folder;
   const auto path = folder / "t.lease";
   LeaseClaim claim = claim_lease(path);
@@ -264,7 +266,7 @@ TEST_CASE("a forked child does not release its parent's lease") {
   CHECK(claim.lease->held());
 }
 
-TEST_CASE("of several processes exactly one wins, a free lease or a dead one") {
+TEST_CASE("exactly one of several processes gets a lease that is free or whose owner is dead") {
   constexpr int kRounds = 30, kContenders = 6;
   for (int round = 0; round < kRounds; ++round) {
     const TempFolder folder;
@@ -273,7 +275,7 @@ TEST_CASE("of several processes exactly one wins, a free lease or a dead one") {
       Holder dead(path);
       REQUIRE(dead.got_it);
     }
-    // All start when the pipe is closed, and none lets go before all have tried.
+    // All processes start when the pipe is closed. None releases the lease before all have tried.
     int start[2], finish[2];
     REQUIRE(::pipe(start) == 0);
     REQUIRE(::pipe(finish) == 0);

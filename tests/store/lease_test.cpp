@@ -1,4 +1,4 @@
-// Leases: one owner at a time, on any file system, and one that is silent loses it.
+// Leases: one owner at a time on any file system; an owner that does not renew its lease loses it.
 #include "src/store/lease.hpp"
 
 #include <fcntl.h>
@@ -57,7 +57,7 @@ TEST_CASE("a lease is exclusive while it is held and gone afterwards") {
     const LeaseClaim second = claim_lease(path);
     CHECK_FALSE(second.lease);
     CHECK(second.holder.find(std::to_string(::getpid())) != std::string::npos);
-    // Moving it moves the ownership.
+    // Moving the object moves the ownership.
     const Lease moved = std::move(*claim.lease);
     CHECK(moved.held());
     CHECK_FALSE(claim_lease(path).lease);
@@ -66,7 +66,7 @@ TEST_CASE("a lease is exclusive while it is held and gone afterwards") {
   CHECK(claim_lease(path).lease);
 }
 
-TEST_CASE("a lease in a folder that is not there is an input/output error") {
+TEST_CASE("a lease in a missing folder is an input/output error") {
   const TempFolder folder;
   try {
     claim_lease(folder / "no" / "t.lease");
@@ -100,18 +100,18 @@ TEST_CASE("leases work without hard links and without flock") {
   CHECK_FALSE(claim_lease(path).lease);
 }
 
-TEST_CASE("a pid that was given out again does not keep a lease") {
+TEST_CASE("a reused pid does not keep a lease") {
   const TempFolder folder;
   const auto path = folder / "t.lease";
   const Holder holder(path);
   REQUIRE(holder.got_it);
   const std::string text = text_of(path);
-  CHECK_FALSE(claim_lease(path).lease);  // that process lives
+  CHECK_FALSE(claim_lease(path).lease);  // the owner is alive
   put_text(path, with_line(text, "start", "1"));
   CHECK(claim_lease(path).lease);
 }
 
-TEST_CASE("an owner elsewhere keeps its lease until it has been silent for long") {
+TEST_CASE("an owner on another machine keeps its lease until it has not been renewed for long") {
   const TempFolder folder;
   const auto path = folder / "t.lease";
   std::string text;
@@ -129,14 +129,14 @@ TEST_CASE("an owner elsewhere keeps its lease until it has been silent for long"
   CHECK_FALSE(claim_lease(path, options).lease);
   make_old(path, 200);
   CHECK(claim_lease(path, options).lease);
-  // A lease that says nothing (its writer's disk was full) counts as elsewhere too.
+  // An empty lease, e.g. after a full disk, is treated like one of another machine.
   put_text(path, "");
   CHECK_FALSE(claim_lease(path, options).lease);
   make_old(path, 200);
   CHECK(claim_lease(path, options).lease);
 }
 
-TEST_CASE("the owner touches its lease, and notices when it has lost it") {
+TEST_CASE("the owner renews its lease and detects its loss") {
   const TempFolder folder;
   const auto path = folder / "t.lease";
   LeaseOptions options;
@@ -156,17 +156,17 @@ TEST_CASE("the owner touches its lease, and notices when it has lost it") {
   put_text(path, other);
   CHECK_FALSE(claim.lease->held());
   claim.lease.reset();
-  CHECK(text_of(path) == other);  // not ours to remove
+  CHECK(text_of(path) == other);  // the lease of another owner is not removed
 }
 
-TEST_CASE("the term grows at every takeover, and beyond that of a file") {
+TEST_CASE("the term grows at every takeover, and above that of a file") {
   const TempFolder folder;
   const auto path = folder / "t.lease";
   LeaseClaim claim = claim_lease(path);
   REQUIRE(claim.lease);
   CHECK(claim.lease->term() == 1);
   for (std::uint64_t term = 2; term < 5; ++term) {
-    put_text(path, with_line(text_of(path), "start", "1"));  // an owner whose pid is another's now
+    put_text(path, with_line(text_of(path), "start", "1"));  // dead owner, reused pid
     claim = claim_lease(path);
     REQUIRE(claim.lease);
     CHECK(claim.lease->term() == term);
@@ -180,7 +180,7 @@ TEST_CASE("the term grows at every takeover, and beyond that of a file") {
   CHECK(text_of(path).find("\nterm 42\n") != std::string::npos);
 }
 
-TEST_CASE("a lease of a version that knew no terms is of term 0") {
+TEST_CASE("a lease of a version without terms has term 0") {
   const TempFolder folder;
   const auto path = folder / "t.lease";
   put_text(path, "rewise lease\nhost h\nsystem s\npid 7\nstart 1\ntoken t-0\n");
@@ -190,7 +190,7 @@ TEST_CASE("a lease of a version that knew no terms is of term 0") {
   CHECK(claim.lease->term() == 1);
 }
 
-TEST_CASE("a file of a later term is not replaced, one of an earlier or of none is") {
+TEST_CASE("a file of a later term is not replaced, one of an earlier or no term is") {
   const TempFolder folder;
   const auto path = folder / "t.lease", file = folder / "t.h5";
   LeaseClaim claim = claim_lease(path);
@@ -210,7 +210,7 @@ TEST_CASE("a file of a later term is not replaced, one of an earlier or of none 
   claim.lease->outgrow(7);
   write_sealed(file, bytes_of("of term 8"), &*claim.lease);
   CHECK(read_sealed(file).term == 8);
-  // What a damaged block says counts for nothing.
+  // The term in a damaged block is ignored.
   auto bytes = file_bytes(file);
   bytes[511] = std::byte{0xff};
   put_bytes(file, bytes);
@@ -218,7 +218,7 @@ TEST_CASE("a file of a later term is not replaced, one of an earlier or of none 
   CHECK(read_sealed(file).image == bytes_of("again"));
 }
 
-TEST_CASE("whatever stands in a lease's place is waited for no longer than a silent owner") {
+TEST_CASE("an invalid lease, or another file in its place, expires like a lease not renewed") {
   LeaseOptions options;
   options.heartbeat = 10ms;
   options.stale_after = 300ms;
@@ -230,11 +230,11 @@ TEST_CASE("whatever stands in a lease's place is waited for no longer than a sil
   const auto make_place = [&](int kind, const fs::path& path) {
     const timespec future[2] = {{::time(nullptr) + 86400, 0}, {::time(nullptr) + 86400, 0}};
     switch (kind) {
-      case 0:  // of this system, but no such process can be looked for
+      case 0:  // of this system, but with an invalid pid
         return put_text(path, with_line(good, "pid", "x17"));
       case 1:
         return put_text(path, with_line(good, "token", ""));
-      case 2:  // of a time to come
+      case 2:  // with a time in the future
         put_text(path, with_line(good, "system", "another"));
         REQUIRE(::utimensat(AT_FDCWD, path.c_str(), future, 0) == 0);
         return;
@@ -243,7 +243,7 @@ TEST_CASE("whatever stands in a lease's place is waited for no longer than a sil
       case 4:
         REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
         return;
-      default:  // of another living process that does not renew it
+      default:  // with the pid of a living process that does not renew it
         put_text(path,
                  with_line(with_line(good, "pid", std::to_string(::getppid())), "start", "0"));
     }
@@ -266,14 +266,14 @@ TEST_CASE("whatever stands in a lease's place is waited for no longer than a sil
   }
 }
 
-TEST_CASE("a lease that cannot be read is an error, not another's, and one let go is no obstacle") {
+TEST_CASE("an unreadable lease is an error, not a loss, and a released one is no obstacle") {
   const TempFolder folder;
   const auto path = folder / "t.lease";
   LeaseClaim claim = claim_lease(path);
   REQUIRE(claim.lease);
   {
     Faults faults;
-    faults.fail(Call::read, 1, EIO);  // once is nothing
+    faults.fail(Call::read, 1, EIO);  // a single failure is harmless
     CHECK(claim.lease->held());
   }
   {
@@ -286,16 +286,16 @@ TEST_CASE("a lease that cannot be read is an error, not another's, and one let g
       CHECK(error.exit_code() == ExitCode::io);
       CHECK(std::string(error.what()).find(path.string()) != std::string::npos);
     }
-    claim.lease.reset();  // the file stays, in the name of this living process
+    claim.lease.reset();  // the file remains, with the pid of this living process
   }
   REQUIRE(fs::exists(path));
   CHECK(claim_lease(path).lease);
 }
 
-TEST_CASE("nothing is locked for ever, and locks need no file where folders can be locked") {
+TEST_CASE("locks have a time limit, and need no file if folders can be locked") {
   const TempFolder folder;
   const int file = ::open(folder.path().c_str(), O_RDONLY | O_DIRECTORY);
-  REQUIRE(::flock(file, LOCK_EX) == 0);  // as by a process that was stopped under it
+  REQUIRE(::flock(file, LOCK_EX) == 0);  // like a process that is stopped while it holds the lock
   {
     const LeaseClaim claim = claim_lease(folder / "t.lease");
     REQUIRE(claim.lease);

@@ -1,4 +1,4 @@
-// What the store's tests share: a folder that goes away, whole-file reads, and a small task.
+// Helpers of the tests of the store: a temporary folder, reading of complete files, a small task.
 #pragma once
 
 #include <filesystem>
@@ -9,7 +9,7 @@
 
 namespace rewise::test {
 
-// A fresh folder under the system's temporary one, removed with all that is in it.
+// A new temporary folder, removed with its contents at the end.
 class TempFolder {
  public:
   TempFolder();
@@ -28,8 +28,8 @@ std::vector<std::byte> bytes_of(const std::string& text);
 std::vector<std::byte> file_bytes(const std::filesystem::path& path);
 void put_bytes(const std::filesystem::path& path, const std::vector<std::byte>& bytes);
 
-// A rewired 4 x 6 lattice with two temperatures, three replicas and five measurements; every field
-// is set, and the state too if `checkpoint`. Different seeds differ in every series.
+// A rewired 4 x 6 lattice with two temperatures, three replicas and five measurements. Every field
+// is set, including the state if `checkpoint`. Different seeds differ in every series.
 TaskData sample_task(std::uint64_t seed = 1, bool checkpoint = true);
 
 }  // namespace rewise::test

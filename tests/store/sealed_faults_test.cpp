@@ -1,4 +1,4 @@
-// Sealed files when the system fails: full disks, failing calls, a kill at every call.
+// Sealed files under faults: full disks, failing calls, a kill at every call.
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/file.h>
@@ -43,7 +43,7 @@ struct TwoVersions {
   Bytes bytes;
 };
 
-// Runs `child` in a process of its own; its exit status.
+// Runs `child` in a separate process and returns its exit status.
 template <class F>
 int in_child(F&& child) {
   const pid_t pid = ::fork();
@@ -63,7 +63,7 @@ int in_child(F&& child) {
 
 }  // namespace
 
-TEST_CASE("any failing call while writing leaves the previous file as it was") {
+TEST_CASE("any failing call during a write leaves the previous file unchanged") {
   int errors = 0, successes = 0;
   const bool can_link = GENERATE(true, false);
   for (const Call call :
@@ -85,7 +85,7 @@ TEST_CASE("any failing call while writing leaves the previous file as it was") {
             CHECK(caught.exit_code() == ExitCode::io);
           }
         }
-        // A failing close after a good fsync of the folder is nobody's business.
+        // A failing close after a successful fsync of the folder is harmless.
         const bool harmless = call == Call::close && n == 2;
         if (failed) {
           CHECK(file_bytes(now.path) == now.bytes);
@@ -101,12 +101,13 @@ TEST_CASE("any failing call while writing leaves the previous file as it was") {
       }
     }
   }
-  // open 2, write 2, fsync 2, close 1, link 1, rename 2 (one more without links: none) calls.
+  // Calls whose failure is an error: open 2, write 2, fsync 2, close 1, rename 2, and link 1 if
+  // there are hard links.
   CHECK(errors == 3 * (can_link ? 10 : 9));
   CHECK(successes > 0);
 }
 
-TEST_CASE("any failing call while writing a new file leaves nothing") {
+TEST_CASE("any failing call during the write of a new file leaves no file") {
   for (const Call call : {Call::open, Call::write, Call::fsync, Call::close, Call::link}) {
     for (int n = 1; n <= 3; ++n) {
       const TempFolder folder;
@@ -128,7 +129,7 @@ TEST_CASE("any failing call while writing a new file leaves nothing") {
   }
 }
 
-TEST_CASE("without hard links a new file still never replaces one") {
+TEST_CASE("without hard links a new file never replaces an existing one either") {
   const TempFolder folder;
   Faults faults;
   faults.fail_always(Call::link, EPERM);
@@ -138,7 +139,7 @@ TEST_CASE("without hard links a new file still never replaces one") {
   CHECK(read_sealed(folder / "t.h5").image == kOldImage);
 }
 
-TEST_CASE("with neither links nor renames that never replace, a marker keeps a file") {
+TEST_CASE("without hard links and exclusive renames, a marker protects existing files") {
   const TempFolder folder;
   const fs::path marker = folder / ".t.h5.0.tmp";
   const auto without = [](Faults& faults) {
@@ -153,7 +154,7 @@ TEST_CASE("with neither links nor renames that never replace, a marker keeps a f
     CHECK_THROWS_AS(write_new_sealed(folder / "t.h5", kNewImage), Error);
     CHECK(read_sealed(folder / "t.h5").image == kOldImage);
     fs::remove(folder / "t.h5");
-    // One that a killed process left is cleared away; a living one's is respected.
+    // The marker of a killed process is removed, that of a living process is respected.
     put_bytes(marker, bytes_of("1"));
     write_new_sealed(folder / "t.h5", kNewImage);
     CHECK(folder.files() == std::vector<std::string>{"t.h5"});
@@ -164,7 +165,7 @@ TEST_CASE("with neither links nor renames that never replace, a marker keeps a f
     CHECK_THROWS_AS(write_new_sealed(folder / "t.h5", kNewImage), Error);
     ::close(file);
   }
-  // Killed at any call: nothing, or the whole file; and the next one gets there.
+  // A kill at any call leaves no file or the complete file, and the next process can write.
   bool finished = false;
   for (int n = 1; !finished && n < 100; ++n) {
     fs::remove(folder / "t.h5");
@@ -181,7 +182,7 @@ TEST_CASE("with neither links nor renames that never replace, a marker keeps a f
     const SealedRead read = read_sealed(folder / "t.h5");
     CHECK((read.state == SealState::missing || read.state == SealState::good));
     fs::remove(folder / "t.h5");
-    for (const auto& name : folder.files()) {  // so that an empty marker counts as old
+    for (const auto& name : folder.files()) {  // an empty marker must be old to be removed
       const timespec then{::time(nullptr) - 100, 0};
       const timespec times[2] = {then, then};
       REQUIRE(::utimensat(AT_FDCWD, (folder / name).c_str(), times, 0) == 0);
@@ -194,10 +195,10 @@ TEST_CASE("with neither links nor renames that never replace, a marker keeps a f
   CHECK(finished);
 }
 
-TEST_CASE("temporaries follow no link and have names of their own") {
+TEST_CASE("temporaries follow no link and have unique names") {
   const TempFolder folder;
   put_bytes(folder / "target", kOldImage);
-  // The name that a version before would have taken.
+  // The name of a temporary in earlier versions.
   fs::create_symlink("target", folder / (".s.json." + std::to_string(::getpid()) + ".tmp"));
   write_plain(folder / "s.json", kNewImage);
   CHECK(file_bytes(folder / "target") == kOldImage);
@@ -208,7 +209,7 @@ TEST_CASE("temporaries follow no link and have names of their own") {
   CHECK(names.size() == 1000);
 }
 
-TEST_CASE("short and interrupted writes go on where they stopped") {
+TEST_CASE("short and interrupted writes are continued") {
   const TempFolder folder;
   Faults faults;
   faults.shorten_writes(7);
@@ -217,7 +218,7 @@ TEST_CASE("short and interrupted writes go on where they stopped") {
   CHECK(read_sealed(folder / "t.h5").image == kNewImage);
 }
 
-TEST_CASE("calls that are made and reported as failed, as by NFS, are successes") {
+TEST_CASE("calls that succeed but are reported as failed, as by NFS, are recognised") {
   const bool can_link = GENERATE(true, false);
   const TempFolder folder;
   const fs::path lease_file = folder / "t.lease";
@@ -238,7 +239,7 @@ TEST_CASE("calls that are made and reported as failed, as by NFS, are successes"
     for (const Lease* lease : {none, own}) {
       const fs::path path = folder / (lease == nullptr ? "a.h5" : "b.h5");
       write_new_sealed(path, kOldest, lease);
-      CHECK_THROWS_AS(write_new_sealed(path, kNewImage, lease), Error);  // this one is not its own
+      CHECK_THROWS_AS(write_new_sealed(path, kNewImage, lease), Error);  // really exists already
       CHECK(read_sealed(path).image == kOldest);
       write_sealed(path, kOldImage, lease);
       write_sealed(path, kNewImage, lease);
@@ -254,7 +255,7 @@ TEST_CASE("calls that are made and reported as failed, as by NFS, are successes"
                                                    "b.h5.prev", "c.json", "d.json"});
 }
 
-TEST_CASE("another process that clears the folder removes no file that is being published") {
+TEST_CASE("another process that removes temporaries removes no file during its publication") {
   const bool can_link = GENERATE(true, false);
   const TempFolder folder;
   const fs::path path = folder / "t.h5", text = folder / "s.json";
@@ -272,7 +273,7 @@ TEST_CASE("another process that clears the folder removes no file that is being 
   CHECK(read_sealed(previous_path(path)).image == kOldImage);
 }
 
-TEST_CASE("a temporary that was removed right before it was published is written again") {
+TEST_CASE("a temporary that is removed just before its publication is written again") {
   const TempFolder folder;
   const fs::path path = folder / "t.h5";
   bool once = true;
@@ -300,7 +301,7 @@ TEST_CASE("a failing read is an input/output error, not damage") {
   CHECK(file_bytes(now.path) == now.bytes);
 }
 
-TEST_CASE("a folder that cannot be synced because its file system has no such thing is no error") {
+TEST_CASE("it is no error if the file system does not support fsync of folders") {
   const TwoVersions now;
   Faults faults;
   faults.fail(Call::fsync, 2, EINVAL);
@@ -329,7 +330,7 @@ TEST_CASE("a process that ends at any call leaves the old or the new file") {
     CHECK((latest->image == kOldImage || latest->image == kNewImage));
     if (can_link) CHECK(latest->warnings.empty());
     ++(latest->image == kOldImage ? olds : news);
-    // What is there can be written over and keeps a good copy of itself.
+    // The file can be replaced and is kept as a valid copy.
     write_sealed(now.path, kNewImage);
     CHECK(read_sealed(now.path).image == kNewImage);
     CHECK(read_sealed(previous_path(now.path)).state == SealState::good);
@@ -342,7 +343,7 @@ TEST_CASE("a process that ends at any call leaves the old or the new file") {
 TEST_CASE("a full disk (1 MiB) is an input/output error and keeps the previous file") {
   const TempFolder folder;
   constexpr int kSkip = 77;
-  // A mount namespace of its own, so that nothing is left mounted whatever happens.
+  // In a separate mount namespace, so that nothing remains mounted after a failure.
   const int status = in_child([&]() -> int {
     if (::unshare(CLONE_NEWNS) != 0 && ::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return kSkip;
     if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return kSkip;

@@ -1,4 +1,4 @@
-// Sealed files: damage of any kind is seen, and the newest good copy is found.
+// Sealed files: damage of any kind is detected, and the newest valid copy is found.
 #include "src/store/sealed_file.hpp"
 
 #include <sys/stat.h>
@@ -44,7 +44,7 @@ const Bytes kOld = bytes_of("the older image"), kNew = bytes_of("the newer image
 
 }  // namespace
 
-TEST_CASE("every flipped bit and every truncation of a task file is seen") {
+TEST_CASE("every flipped bit and every truncation of a task file is detected") {
   const Bytes whole = seal(encode_task(sample_task()));
   REQUIRE(parse_sealed(whole).state == SealState::good);
   REQUIRE(whole.size() < 100'000);
@@ -66,7 +66,7 @@ TEST_CASE("every flipped bit and every truncation of a task file is seen") {
   CHECK(parse_sealed(bytes).state == SealState::damaged);
 }
 
-TEST_CASE("any image comes back from its sealed bytes and from its file") {
+TEST_CASE("round trip of any image through sealed bytes and through a file") {
   const TempFolder folder;
   const std::string found = oracle::counterexample([&] {
     const auto numbers = *rc::gen::arbitrary<std::vector<std::uint8_t>>();
@@ -89,7 +89,7 @@ TEST_CASE("an image larger than one write") {
   CHECK(read_sealed(folder / "large").image == image);
 }
 
-TEST_CASE("the replaced file stays as .prev, and nothing else is left") {
+TEST_CASE("the replaced file is kept as .prev, and no other file is left") {
   const TempFolder folder;
   const auto path = folder / "t.h5";
   write_sealed(path, kOld);
@@ -119,7 +119,7 @@ TEST_CASE("a damaged file is set aside and .prev is used, with a warning") {
   damage(path);
   const Bytes damaged = file_bytes(path);
 
-  // A reader leaves everything where it is.
+  // A reader moves no file.
   const auto read = open_latest(path, OpenAs::reader);
   REQUIRE(read);
   CHECK(read->image == kOld);
@@ -136,7 +136,7 @@ TEST_CASE("a damaged file is set aside and .prev is used, with a warning") {
   CHECK(folder.files() == std::vector<std::string>{"t.h5.damaged-1", "t.h5.prev"});
   CHECK(file_bytes(folder / "t.h5.damaged-1") == damaged);
 
-  // Killed before the next write: still the same copy, still with a warning.
+  // After a kill before the next write: the same copy, again with a warning.
   const auto again = open_latest(path, OpenAs::owner);
   REQUIRE(again);
   CHECK(again->image == kOld);
@@ -150,7 +150,7 @@ TEST_CASE("a damaged file is set aside and .prev is used, with a warning") {
         std::vector<std::string>{"t.h5.damaged-1", "t.h5.damaged-2", "t.h5.prev"});
 }
 
-TEST_CASE("no good copy is an error that names both files and touches neither") {
+TEST_CASE("without a valid copy, an error names both files, which remain unchanged") {
   const TempFolder folder;
   const auto path = folder / "t.h5";
   write_sealed(path, kOld);
@@ -192,7 +192,7 @@ TEST_CASE("a file of a later format is an error, not damage") {
   const auto path = folder / "t.h5";
   Bytes bytes = seal(kOld);
   bytes[8] = std::byte{2};
-  CHECK(parse_sealed(bytes).state == SealState::damaged);  // the digest comes first
+  CHECK(parse_sealed(bytes).state == SealState::damaged);  // the digest is checked first
   std::fill_n(bytes.begin() + 24, 16, std::byte{0});
   XXH128_canonical_t sum;
   XXH128_canonicalFromHash(&sum, XXH3_128bits(bytes.data(), bytes.size()));
@@ -206,7 +206,7 @@ TEST_CASE("a file of a later format is an error, not damage") {
   CHECK(folder.files() == std::vector<std::string>{"t.h5", "t.h5.prev"});
 }
 
-TEST_CASE("what is not a regular file is an input/output error") {
+TEST_CASE("anything but a regular file is an input/output error") {
   const TempFolder folder;
   for (const auto& path : {folder.path(), folder / "fifo"}) {
     if (path != folder.path()) REQUIRE(::mkfifo(path.c_str(), 0600) == 0);

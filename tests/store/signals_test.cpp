@@ -36,7 +36,7 @@ TEST_CASE("the first stop signal sets a flag, one more than a second later ends 
             ::raise(number);
             if (!token.stop_requested() || stop_signal() != number) return 2;
             if (token.reason().rfind("SIG", 0) != 0) return 3;
-            // Within a second it is the same request, whatever its number.
+            // Further signals within a second belong to the same request, whatever their number.
             ::raise(number);
             ::raise(number == SIGINT ? SIGTERM : SIGINT);
             if (stop_signal() != number) return 4;
@@ -47,7 +47,7 @@ TEST_CASE("the first stop signal sets a flag, one more than a second later ends 
   }
 }
 
-TEST_CASE("a stop signal that arrives while the program starts waits until it is handled") {
+TEST_CASE("a stop signal during the start of the program is kept until it is handled") {
   CHECK(status_of_child([] {
           hold_stop_signals();
           ::raise(SIGTERM);
@@ -88,7 +88,7 @@ TEST_CASE("a time limit ends a run") {
   CHECK_FALSE(StopToken(std::nullopt).stop_requested());
 }
 
-TEST_CASE("durations as people write them") {
+TEST_CASE("durations in the notation of users") {
   const auto seconds = [](const char* text) { return parse_duration(text, "x").count(); };
   CHECK(seconds("90") == 90);
   CHECK(seconds("90s") == 90);

@@ -1,6 +1,6 @@
-// Checkpoints whose spins lie in files of their own: what is read is what one process would have
-// written; a part that is missing, damaged or another's is as if its checkpoint were; what nothing
-// names goes, and nothing else.
+// Checkpoints whose spins are in separate part files: reading gives the state that one process
+// would write; a missing, damaged or wrong part makes its checkpoint invalid; only parts that no
+// checkpoint names are removed.
 #include "src/store/state_parts.hpp"
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::uint64_t kRows = 3, kRowBytes = 10;
 
-// The spins of a row, then what comes behind all of them.
+// The spins of all rows, followed by further bytes of the state.
 std::vector<std::uint8_t> whole_state(int salt) {
   std::vector<std::uint8_t> bytes(kRows * kRowBytes + 5);
   for (std::size_t k = 0; k < bytes.size(); ++k) {
@@ -29,7 +29,7 @@ std::vector<std::uint8_t> whole_state(int salt) {
   return bytes;
 }
 
-// A checkpoint of as many ranks as there are ends; the names of its parts.
+// Saves a checkpoint with one part per entry of `ends` and returns the names of the parts.
 std::vector<std::string> save_in_parts(const std::filesystem::path& path, const Lease& lease,
                                        const std::vector<std::uint64_t>& ends, int salt) {
   const std::vector<std::uint8_t> whole = whole_state(salt);
@@ -58,7 +58,7 @@ std::vector<std::string> save_in_parts(const std::filesystem::path& path, const 
   return names;
 }
 
-// The bytes of the state that is read; "" where it is an error of the file.
+// The bytes of the state as read from the files.
 std::vector<std::uint8_t> state_of(const std::filesystem::path& path, std::size_t warnings = 0) {
   const auto loaded = load_task(path, OpenAs::owner);
   REQUIRE(loaded);
@@ -70,7 +70,7 @@ std::vector<std::uint8_t> state_of(const std::filesystem::path& path, std::size_
 
 }  // namespace
 
-TEST_CASE("a state in parts is read as one process writes it, whatever their number") {
+TEST_CASE("a state in any number of parts is read like one written by one process") {
   const TempFolder folder;
   const auto path = folder / "t.part.h5";
   const LeaseClaim claim = claim_lease(folder / "t.lease");
@@ -82,7 +82,7 @@ TEST_CASE("a state in parts is read as one process writes it, whatever their num
   }
 }
 
-TEST_CASE("spins that stay in parts are read from any byte on") {
+TEST_CASE("spins in parts can be read from any byte") {
   const TempFolder folder;
   const auto path = folder / "t.h5";
   const LeaseClaim claim = claim_lease(folder / "t.lease");
@@ -102,7 +102,7 @@ TEST_CASE("spins that stay in parts are read from any byte on") {
       REQUIRE(std::equal(some.begin(), some.end(), whole.begin() + std::ptrdiff_t(first)));
     }
   }
-  // One that is damaged is seen where parts are looked at, and nowhere else.
+  // A damaged part is an error only for functions that read parts.
   auto bytes = test::file_bytes(folder / names[2]);
   bytes.back() ^= std::byte{1};
   std::filesystem::remove(folder / names[2]);
@@ -112,7 +112,7 @@ TEST_CASE("spins that stay in parts are read from any byte on") {
   CHECK(load_task(path, OpenAs::reader, Spins::apart)->task.bond_sum == loaded->task.bond_sum);
 }
 
-TEST_CASE("a part that is missing, damaged or too short is as if its checkpoint were") {
+TEST_CASE("a missing, damaged or short part makes its checkpoint invalid") {
   for (int harm = 0; harm < 3; ++harm) {
     const TempFolder folder;
     const auto path = folder / "t.part.h5";
@@ -136,17 +136,17 @@ TEST_CASE("a part that is missing, damaged or too short is as if its checkpoint 
       CHECK(error.exit_code() == ExitCode::data);
       CHECK(std::string(error.what()).find(newer[1]) != std::string::npos);
     }
-    CHECK(state_of(path, 2) == whole_state(1));  // of .prev
+    CHECK(state_of(path, 2) == whole_state(1));  // from .prev
     hurt(older[0]);
     CHECK_THROWS_AS(load_task(path, OpenAs::owner), Error);
   }
 }
 
-TEST_CASE("parts that neither a checkpoint nor its .prev names go, those of later terms stay") {
+TEST_CASE("parts named by no checkpoint or .prev are removed, those of later terms kept") {
   const TempFolder folder;
   const auto path = folder / "t.part.h5";
   LeaseClaim claim = claim_lease(folder / "t.lease");
-  claim.lease->outgrow(8);  // now 9
+  claim.lease->outgrow(8);  // the term is now 9
   const auto first = save_in_parts(path, *claim.lease, {10}, 1);
   const auto second = save_in_parts(path, *claim.lease, {2, 10}, 2);
   const auto third = save_in_parts(path, *claim.lease, {4, 10}, 3);
@@ -171,5 +171,5 @@ TEST_CASE("parts that neither a checkpoint nor its .prev names go, those of late
   CHECK(state_of(path) == whole_state(3));
   remove_sealed(path, &*claim.lease);
   remove_unnamed_parts(path, *claim.lease);
-  CHECK(folder.files().size() == 5);  // the lease and what is not ours
+  CHECK(folder.files().size() == 5);  // the lease and the four foreign files
 }

@@ -1,4 +1,4 @@
-// Task files: what goes in comes out, old files still load, and unfit ones say why.
+// Task files: round trips, files of old versions, and errors for invalid ones.
 #include "src/store/task_file.hpp"
 
 #include <fmt/format.h>
@@ -51,7 +51,7 @@ bool has_part(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("a task survives its file, bit for bit") {
+TEST_CASE("round trip of a task through its file, bit for bit") {
   const TempFolder folder;
   const auto path = folder / "a.h5";
   for (const bool checkpoint : {true, false}) {
@@ -71,7 +71,7 @@ TEST_CASE("the same data give the same bytes") {
   CHECK(encode_task(sample_task(4)) == encode_task(sample_task(4)));
 }
 
-TEST_CASE("tasks without measurements, clusters, bonds, temperatures or a lattice survive too") {
+TEST_CASE("round trips without measurements, clusters, bonds, temperatures or a lattice") {
   TaskData task = sample_task(1, false);
   task.shape_series();
   check_equal(decode_task(encode_task(task)), task);
@@ -83,7 +83,7 @@ TEST_CASE("tasks without measurements, clusters, bonds, temperatures or a lattic
   task.graph.a.clear();
   task.graph.b.clear();
   check_equal(decode_task(encode_task(task)), task);
-  task.graph.extents = {131072, 131072};  // more sites than 32 bits count: the bitlattice engine's
+  task.graph.extents = {131072, 131072};  // more than 2^32 sites, as with the bitlattice engine
   task.graph.sites = std::uint64_t{1} << 34;
   check_equal(decode_task(encode_task(task)), task);
   task.graph.extents.clear();
@@ -95,7 +95,7 @@ TEST_CASE("tasks without measurements, clusters, bonds, temperatures or a lattic
   check_equal(decode_task(encode_task(TaskData())), TaskData());
 }
 
-TEST_CASE("states of a byte per spin take no more bits than their spins need") {
+TEST_CASE("states with a byte per spin are stored with the bits that spins need") {
   TaskData task = sample_task(1, true);
   for (const unsigned states : {2u, 3u, 16u, 17u}) {
     for (const std::size_t spins : {std::size_t{100'000}, std::size_t{100'003}}) {
@@ -106,14 +106,14 @@ TEST_CASE("states of a byte per spin take no more bits than their spins need") {
         random = 1664525 * random + 1013904223;
         byte = static_cast<std::uint8_t>((random >> 16) % states);
       }
-      task.state.bytes.insert(task.state.bytes.end(), {255, 1, 0, 200, 7});  // sums, ways
+      task.state.bytes.insert(task.state.bytes.end(), {255, 1, 0, 200, 7});  // further bytes
       const std::vector<std::byte> image = encode_task(task);
       check_equal(decode_task(image), task);
       const std::size_t bits = states <= 2 ? 1 : states <= 4 ? 2 : states <= 16 ? 4 : 8;
       CHECK(image.size() < spins * bits / 8 + 40'000);
     }
   }
-  task.state.bytes.assign(8192, 0);  // as little of anything else
+  task.state.bytes.assign(8192, 0);  // a state of zeros only
   check_equal(decode_task(encode_task(task)), task);
 }
 
@@ -140,7 +140,7 @@ TEST_CASE("long series span many chunks") {
     task.magnetisation.append(row);
   }
   const auto image = encode_task(task);
-  CHECK(image.size() < 2 * 8 * 64 * 5000 / 2);  // it is packed
+  CHECK(image.size() < 2 * 8 * 64 * 5000 / 2);  // compressed
   check_equal(decode_task(image), task);
 }
 
@@ -310,12 +310,12 @@ TEST_CASE("a file of the first format version still loads") {
   check_equal(loaded->task, sample_task());
 }
 
-// Writes what becomes tests/store/data/task-v<n>.h5 when format n is settled: run it by its name.
+// Writes the file for tests/store/data/task-v<n>.h5 when format n is final. Run it by its name.
 TEST_CASE("record a file of the present format", "[.record]") {
   save_task("task-present.h5", sample_task());
 }
 
-TEST_CASE("h5dump and h5py open a task file as it is") {
+TEST_CASE("h5dump and h5py can read a task file") {
   const TempFolder folder;
   save_task(folder / "t.h5", sample_task());
   const std::string file = (folder / "t.h5").string();

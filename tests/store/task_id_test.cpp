@@ -1,4 +1,4 @@
-// A task's id and the check of its physics: both follow from its configuration.
+// The id of a task and the check of its physics: both follow from its configuration.
 #include <string>
 #include <vector>
 
@@ -10,16 +10,16 @@
 using namespace rewise;
 using rewise::test::sample_task;
 
-TEST_CASE("a task's id depends on its configuration alone") {
+TEST_CASE("the id of a task depends on its configuration only") {
   const TextMap configuration = sample_task().configuration;
-  // A constant: an id that changes would orphan every study's files.
+  // This value must never change: studies would no longer find their files.
   CHECK(task_id(configuration) == "e899557247fe8d88");
   TextMap other = configuration;
   other["sampling.measure"] = "500";
   const std::vector<std::string> growing{"sampling.measure"};
   CHECK(task_id(other) != task_id(configuration));
   CHECK(task_id(other, growing) == task_id(configuration, growing));
-  // Pairs that would be the same if they were only strung together.
+  // Pairs that are equal when concatenated.
   CHECK(task_id({{"ab", "c"}}) != task_id({{"a", "bc"}}));
   const TaskPaths paths = task_paths("study", "0123456789abcdef");
   CHECK(paths.finished == "study/tasks/0123456789abcdef.h5");

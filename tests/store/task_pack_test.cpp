@@ -1,4 +1,5 @@
-// Finished tasks in packs: whatever fails or ends in between, every task is there, bit for bit.
+// Finished tasks in results archives (packs): after any failure or kill, every task exists, bit for
+// bit.
 #include "src/store/task_pack.hpp"
 
 #include <sys/wait.h>
@@ -28,7 +29,7 @@ namespace {
 const std::string kGroup = "4x6_p0.125_rewire";
 const std::vector<std::string> kGrows{"sampling.measure"};
 
-// Tasks in files of their own, and what they hold.
+// A folder of tasks in single files, and the expected contents.
 struct Stock {
   explicit Stock(std::size_t count) { add(count); }
 
@@ -42,7 +43,7 @@ struct Stock {
       expected[id] = content_digest(task);
     }
   }
-  // The same task with more measurements, as its own file.
+  // Writes the same task with more measurements as a single file.
   void extend(const std::string& id) {
     TaskData task = load_finished(paths(id), OpenAs::owner)->task;
     task.bond_sum.append(std::vector<std::int64_t>(6, 1));
@@ -63,7 +64,7 @@ struct Stock {
   fs::path pack_file(int number = 1) const {
     return folder / (kGroup + "." + std::to_string(number) + ".pack.h5");
   }
-  // Whether every task is what it should be; the first that is not.
+  // "" if every task has its expected content, else the first fault.
   std::string fault() const {
     for (const auto& [id, digest] : expected) {
       const auto loaded = load_finished(paths(id), OpenAs::reader);
@@ -103,7 +104,7 @@ std::vector<std::string> only_pack() { return {kGroup + ".1.pack.h5"}; }
 
 }  // namespace
 
-TEST_CASE("a group's tasks go into one pack, which grows") {
+TEST_CASE("the tasks of a group are moved into one pack, which grows") {
   Stock stock(12);
   const auto before = file_bytes(stock.folder / (stock.ids[3] + ".h5"));
   CHECK(stock.pack() == 12);
@@ -112,7 +113,7 @@ TEST_CASE("a group's tasks go into one pack, which grows") {
   CHECK(load_finished(stock.paths(stock.ids[0]), OpenAs::reader)->source ==
         stock.pack_file().string() + ":/" + stock.ids[0]);
 
-  // It is a sealed HDF5 file, and its datasets are the tasks' own files.
+  // The pack is a sealed HDF5 file. Its datasets are the bytes of the task files.
   const SealedRead read = read_sealed(stock.pack_file());
   REQUIRE(read.state == SealState::good);
   const h5::File file = h5::File::open(read.image);
@@ -122,7 +123,7 @@ TEST_CASE("a group's tasks go into one pack, which grows") {
                    [](std::uint8_t a, std::byte b) { return std::byte{a} == b; }));
 
   stock.add(3);
-  CHECK(stock.pack() == 0);  // too few to be worth it
+  CHECK(stock.pack() == 0);  // too few
   CHECK(stock.fault().empty());
   CHECK(stock.pack({.least = 1}) == 3);
   CHECK(stock.folder.files() == only_pack());
@@ -130,11 +131,11 @@ TEST_CASE("a group's tasks go into one pack, which grows") {
   CHECK_FALSE(load_finished(stock.paths("0123456789abcdef"), OpenAs::reader));
   CHECK_FALSE(has_finished(stock.paths("0123456789abcdef")));
   CHECK(has_finished(stock.paths(stock.ids[0])));
-  // Without a group nobody looks into packs.
+  // Without the name of a group no pack is searched.
   CHECK_FALSE(load_finished({stock.paths(stock.ids[0]).finished, {}, {}}, OpenAs::reader));
 }
 
-TEST_CASE("packs are bounded, and large tasks stay files of their own") {
+TEST_CASE("packs are bounded, and large tasks remain single files") {
   Stock stock(9);
   const auto size = fs::file_size(stock.folder / (stock.ids[0] + ".h5"));
   PackLimits limits;
@@ -156,18 +157,18 @@ TEST_CASE("packs are bounded, and large tasks stay files of their own") {
   CHECK(stock.fault().empty());
 }
 
-TEST_CASE("what is asked for more measurements replaces itself in its pack") {
+TEST_CASE("an extended task replaces the earlier one in its pack") {
   Stock stock(10);
   stock.pack();
   stock.extend(stock.ids[4]);
   CHECK(stock.folder.files().size() == 2);
-  CHECK(stock.fault().empty());  // the own file is the newer one
-  stock.extend(stock.ids[4]);    // with a `.prev`
+  CHECK(stock.fault().empty());  // the single file is newer
+  stock.extend(stock.ids[4]);    // now it has a `.prev`
   stock.extend(stock.ids[7]);
   CHECK(stock.pack({.least = 1}) == 2);
   CHECK(stock.folder.files() == only_pack());
   CHECK(stock.fault().empty());
-  // A task that was packed and then not removed is no news.
+  // A single file that equals the packed task is removed without a change of the pack.
   fs::copy(stock.pack_file(), stock.folder / "copy");
   const auto loaded = load_finished(stock.paths(stock.ids[4]), OpenAs::reader);
   save_task(stock.folder / (stock.ids[4] + ".h5"), loaded->task);
@@ -175,7 +176,7 @@ TEST_CASE("what is asked for more measurements replaces itself in its pack") {
   CHECK(file_bytes(stock.pack_file()) == file_bytes(stock.folder / "copy"));
 }
 
-TEST_CASE("a packer that is killed at any call loses no task, and the next one comes to the end") {
+TEST_CASE("a kill at any call during packing loses no task, and the next process completes it") {
   for (const std::size_t packed : {0, 5}) {
     bool finished = false;
     int n = 1;
@@ -195,7 +196,7 @@ TEST_CASE("a packer that is killed at any call loses no task, and the next one c
       REQUIRE((status == 0 || status == 9));
       REQUIRE(stock.fault() == "");
       stock.pack({.least = 1});
-      clear_temporaries(stock.folder.path());  // as every study does when it begins
+      clear_temporaries(stock.folder.path());  // as at the start of every study
       REQUIRE(stock.fault() == "");
       const auto left = stock.folder.files();
       REQUIRE(left == only_pack());
@@ -205,7 +206,7 @@ TEST_CASE("a packer that is killed at any call loses no task, and the next one c
   }
 }
 
-TEST_CASE("any call that fails while packing leaves every task where it was, or in the pack") {
+TEST_CASE("any failing call during packing leaves every task in its file or in the pack") {
   int errors = 0;
   for (const Call call : {Call::open, Call::read, Call::write, Call::fsync, Call::close, Call::link,
                           Call::rename, Call::unlink, Call::flock}) {
@@ -226,7 +227,7 @@ TEST_CASE("any call that fails while packing leaves every task where it was, or 
         REQUIRE(stock.fault() == "");
         stock.pack({.least = 1});
         clear_temporaries(stock.folder.path());
-        fs::remove(stock.folder / ".leases.lock");  // where the folder itself could not be locked
+        fs::remove(stock.folder / ".leases.lock");  // exists if the folder could not be locked
         REQUIRE(stock.fault() == "");
         REQUIRE(stock.folder.files() == only_pack());
       }
@@ -235,7 +236,7 @@ TEST_CASE("any call that fails while packing leaves every task where it was, or 
   CHECK(errors > 50);
 }
 
-TEST_CASE("a full disk leaves the tasks in files of their own") {
+TEST_CASE("a full disk leaves the tasks in single files") {
   Stock stock(10);
   {
     Faults faults;
@@ -250,7 +251,7 @@ namespace {
 
 Stock* being_packed = nullptr;
 int (*plain_fsync)(int) = nullptr;
-// While the pack is being written another process publishes more measurements.
+// Acts like another process that extends a task while the pack is written.
 int fsync_after_an_extension(int file) {
   if (being_packed != nullptr) {
     Stock& stock = *std::exchange(being_packed, nullptr);
@@ -261,7 +262,7 @@ int fsync_after_an_extension(int file) {
 
 }  // namespace
 
-TEST_CASE("what was published while the pack was written is not removed") {
+TEST_CASE("a task that is extended while the pack is written is not removed") {
   Stock stock(10);
   plain_fsync = syscalls().fsync;
   being_packed = &stock;
@@ -275,7 +276,7 @@ TEST_CASE("what was published while the pack was written is not removed") {
   CHECK(stock.fault().empty());
 }
 
-TEST_CASE("without locks, or while another packs, nothing is packed") {
+TEST_CASE("nothing is packed without locks or while another process packs") {
   Stock stock(10);
   {
     Faults faults;
@@ -288,7 +289,7 @@ TEST_CASE("without locks, or while another packs, nothing is packed") {
   CHECK(stock.pack() == 0);
   other.kill();
   other.bury();
-  CHECK(stock.pack() == 10);  // a dead one's lease is taken over
+  CHECK(stock.pack() == 10);  // takes over the lease of the dead process
   CHECK(stock.folder.files() == only_pack());
   CHECK(stock.fault().empty());
 }
@@ -304,7 +305,7 @@ TEST_CASE("several processes pack, extend and read the same folder") {
       return 0;
     }));
   }
-  // Its own task, more and more measurements of it: never fewer than a moment ago.
+  // Each owner extends its task repeatedly. The number of measurements must never decrease.
   std::vector<pid_t> owners;
   for (std::size_t k = 0; k < 2; ++k) {
     owners.push_back(child([&, k] {
@@ -348,7 +349,7 @@ TEST_CASE("several processes pack, extend and read the same folder") {
   CHECK(stock.fault().empty());
 }
 
-TEST_CASE("storms of kills over packing processes lose no task") {
+TEST_CASE("many kills of packing processes lose no task") {
   Stock stock(24);
   std::srand(7);
   for (int kill = 0; kill < 40; ++kill) {
@@ -374,8 +375,7 @@ TEST_CASE("storms of kills over packing processes lose no task") {
   CHECK(stock.fault().empty());
 }
 
-TEST_CASE(
-    "of a damaged pack the tasks that are whole are read, and no other is taken for missing") {
+TEST_CASE("a damaged pack: undamaged tasks are read, others are errors, not missing") {
   Stock stock(10);
   stock.pack();
   const auto good = file_bytes(stock.pack_file());
@@ -399,12 +399,13 @@ TEST_CASE(
     }
     REQUIRE(losses <= 1);
     lost += losses;
-    // Of one that was never there nobody can tell.
+    // It is unknown whether a task that is not listed was in the pack.
     REQUIRE_THROWS_AS(load_finished(stock.paths("0123456789abcdef"), OpenAs::reader), Error);
   }
   CHECK(lost > 40);
 
-  // Nobody writes to it; repaired, it has what is whole, and the damaged one is kept.
+  // No task is added to the damaged pack. A repair keeps the undamaged tasks and sets the damaged
+  // pack aside.
   stock.add(10);
   CHECK(stock.pack() == 10);
   CHECK(fs::exists(stock.pack_file(2)));
@@ -421,7 +422,7 @@ TEST_CASE(
   CHECK(missing <= 1);
 }
 
-TEST_CASE("a pack that was cut off keeps what lies before the cut") {
+TEST_CASE("a truncated pack keeps the tasks before the cut") {
   Stock stock(10);
   stock.pack();
   fs::resize_file(stock.pack_file(), fs::file_size(stock.pack_file()) / 2);
@@ -436,7 +437,7 @@ TEST_CASE("a pack that was cut off keeps what lies before the cut") {
   CHECK(there < 10);
 }
 
-TEST_CASE("a damaged own file gives way to the packed one") {
+TEST_CASE("a damaged single file is set aside, and the packed task is used") {
   Stock stock(10);
   stock.pack();
   put_bytes(stock.folder / (stock.ids[0] + ".h5"), bytes_of("nonsense"));
@@ -448,7 +449,7 @@ TEST_CASE("a damaged own file gives way to the packed one") {
   CHECK(fs::exists(stock.folder / (stock.ids[0] + ".h5.damaged-1")));
 }
 
-TEST_CASE("tasks are listed and removed, in packs or not") {
+TEST_CASE("tasks in packs and in single files are listed and removed") {
   Stock stock(10);
   stock.pack();
   stock.add(2);

@@ -1,5 +1,6 @@
-// Tasks of the bitlattice engine, as a library and as a user meets them: no graph where p = 0, any
-// size, task files that go on bit for bit, and refusals of one line that say which engine takes it.
+// Tasks of the bitlattice engine through the library and the program: no graph in memory at p = 0,
+// any size, continuation from task files bit for bit, and errors in one line that name an engine
+// with support for the settings.
 #include "src/study/engines.hpp"
 
 #include <nlohmann/json.hpp>
@@ -36,7 +37,7 @@ const std::string kRun =
 
 }  // namespace
 
-TEST_CASE("a bitlattice task is what the engine does, without cluster sums") {
+TEST_CASE("a bitlattice task has the series of the engine and no cluster sums") {
   const TaskSpec spec = bitlattice_task({36, 22});
   TaskRun run;
   run.engine.threads = 1;
@@ -57,7 +58,7 @@ TEST_CASE("a bitlattice task is what the engine does, without cluster sums") {
   CHECK(data.magnetisation.at(0, 5, 1) == last.magnetisation[1]);
 }
 
-TEST_CASE("few replicas, measured for less than some tau_int, are warned of") {
+TEST_CASE("a warning for few replicas with few measurements compared with tau_int") {
   const Workplace place;
   const std::string run =
       "run --engine bitlattice --size 32 --temperature 2.3 --schedule 1:0 "
@@ -72,7 +73,7 @@ TEST_CASE("few replicas, measured for less than some tau_int, are warned of") {
   CHECK(hot.err.find("warning") == std::string::npos);
 }
 
-TEST_CASE("a bitlattice task of 2^34 sites is described without any memory of that size") {
+TEST_CASE("a bitlattice task of 2^34 sites is described without allocating its lattice") {
   const TaskSpec spec = bitlattice_task({131072, 131072});
   check_task_engine(spec);
   const GraphRecord record = regular_record(spec);
@@ -82,7 +83,7 @@ TEST_CASE("a bitlattice task of 2^34 sites is described without any memory of th
   CHECK(useful_threads(spec, 7) == 7);
 }
 
-TEST_CASE("bench lists the bitlattice engine on regular lattices alone") {
+TEST_CASE("bench lists the bitlattice engine on regular lattices only") {
   BenchOptions options;
   options.device = "cpu";
   options.size = "16";
@@ -99,7 +100,7 @@ TEST_CASE("bench lists the bitlattice engine on regular lattices alone") {
   CHECK(groups == 1);
 }
 
-TEST_CASE("a bitlattice run goes on from its file as if it had never stopped") {
+TEST_CASE("a bitlattice run continued from its file equals an uninterrupted one") {
   Workplace place;
   const std::string run = kRun + "--measure ";
   REQUIRE(place.run(run + "40 --threads 1 --out whole.h5").status == 0);
@@ -123,7 +124,7 @@ TEST_CASE("a bitlattice run goes on from its file as if it had never stopped") {
   CHECK(nlohmann::json::parse(one.out)["results"][0]["replicas"] == 1);  // one large system
 }
 
-TEST_CASE("what the bitlattice engine does not take is one line that names who does") {
+TEST_CASE("settings without support by the bitlattice engine: errors name other engines") {
   Workplace place;
   const auto refused = [&](const std::string& line, int status, const std::string& part) {
     const Output output = place.run("run --engine bitlattice " + line);

@@ -1,4 +1,4 @@
-// The configuration of a study: defaults, ranges, and that the resolved text reads back the same.
+// The configuration of a study: defaults, ranges, and round trips of the resolved text.
 #include "src/study/config.hpp"
 
 #include <algorithm>
@@ -42,7 +42,7 @@ TEST_CASE("everything but dim, sizes and p has a default") {
   CHECK(!config.time_limit);
 }
 
-TEST_CASE("whole numbers may be written with a power of ten, and are kept as whole numbers") {
+TEST_CASE("whole numbers may be written with a power of ten, and remain whole numbers") {
   const auto read = [](const std::string& measure, const std::string& size) {
     return to_toml(parse_study_config("[lattice]\ndim = 2.0\nsizes = [" + size +
                                           ", 64]\np = [0.1]\n[sampling]\nmeasure = " + measure,
@@ -59,7 +59,7 @@ TEST_CASE("a byte order mark before a configuration is skipped") {
   CHECK_THROWS_AS(parse_study_config(kLeast + "\xEF\xBB\xBF", "s.toml"), Error);
 }
 
-TEST_CASE("names of graphs' files stay readable in study.toml, and read back the same") {
+TEST_CASE("names of graph files remain readable in study.toml, and read back the same") {
   StudyConfig config = parse_study_config(
       "[lattice]\nfiles = [\"a\"]\n[sampling]\ntemperatures = [2.5]\n", "s.toml");
   config.files = {"/home/j\xc3\xbcrgen/\"a\\b'", "/\xe2\x82\xac\xf0\x9f\x98\x80\xed\x9f\xbf",
@@ -84,7 +84,7 @@ TEST_CASE("names of graphs' files stay readable in study.toml, and read back the
   CHECK((again.first_site == FirstSite::one && again.merge));
   config.reading = {};
   CHECK(to_toml(parse_study_config(text, "s.toml")) == text);
-  // A lone byte, a letter cut short, overlong ones, half of a pair, beyond the last letter.
+  // Invalid UTF-8: a single byte, truncated and overlong sequences, a surrogate, beyond U+10FFFF.
   for (const char* bad : {"/\xfc", "/\xc3", "/\xe2\x82/", "/\xc0\xaf", "/\xe0\x80\xaf",
                           "/\xf0\x80\x80\xaf", "/\xed\xa0\x80", "/\xf4\x90\x80\x80", "/\x80"}) {
     config.files = {bad};
@@ -133,7 +133,7 @@ TEST_CASE("a range of temperatures without a count is for replica exchange") {
       Error);
 }
 
-TEST_CASE("the cluster update is open where the schedule is") {
+TEST_CASE("the cluster update is automatic if the schedule is") {
   const auto cluster = [](const std::string& sampling) {
     return parse_study_config(kLeast + "[sampling]\n" + sampling, "s.toml").cluster;
   };
@@ -148,19 +148,19 @@ TEST_CASE("the cluster update is open where the schedule is") {
   CHECK_THROWS_AS(cluster("cluster = \"auto\"\nschedule = \"1:8\"\n"), Error);
 }
 
-TEST_CASE("tc takes schedules and cluster updates one by one for each p, in whatever order") {
+TEST_CASE("tc accepts lists of schedules and cluster updates, one per p in any order of p") {
   const auto read = [](const std::string& sampling) {
     return one_per_p(parse_study_config(kLeast + "[sampling]\n" + sampling, "s.toml"), "s.toml");
   };
   constexpr auto wolff = ClusterUpdate::wolff, labels = ClusterUpdate::swendsen_wang;
-  // kLeast has p = 0.1 before 0.
+  // In kLeast p = 0.1 comes before 0.
   const StudyConfig both =
       read("schedule = [\"16:1\", \"4:1\"]\ncluster = [\"wolff\", \"swendsen-wang\"]\n");
   CHECK(both.schedule_of(0) == Schedule{4, 1});
   CHECK(both.cluster_of(0) == labels);
   CHECK(both.schedule_of(1) == Schedule{16, 1});
   CHECK(both.cluster_of(1) == wolff);
-  // What is written has p ascending, and the same for each.
+  // The written text has p in ascending order, and the lists in the same order.
   const std::string written = to_toml(both);
   CHECK(written.find("schedule = [\"4:1\", \"16:1\"]") != std::string::npos);
   const StudyConfig again = one_per_p(parse_study_config(written, "w.toml"), "w.toml");
@@ -178,7 +178,7 @@ TEST_CASE("tc takes schedules and cluster updates one by one for each p, in what
   const StudyConfig tuned = read("cluster = [\"swendsen-wang\", \"wolff\"]\n");
   CHECK(!tuned.schedule_of(0));
   CHECK(tuned.cluster_of(1) == labels);
-  // One value is written as it always was.
+  // A single value is written without a list, as in earlier versions.
   CHECK(to_toml(read("schedule = \"2:1\"\n")).find("schedule = \"2:1\"\n") != std::string::npos);
 
   for (const std::string& bad :
@@ -201,7 +201,7 @@ TEST_CASE("tc takes schedules and cluster updates one by one for each p, in what
   }
 }
 
-TEST_CASE("the model has a table of its own, and its keys are read from their old place, too") {
+TEST_CASE("the model has its own table, and its keys are also read from their old place") {
   const std::string now = to_toml(parse_study_config(
       kLeast + "[model]\nname = \"potts\"\nq = 3\n[sampling]\nmeasure = 9\n", "s.toml"));
   CHECK(now.find("\n[model]\nname = \"potts\"\nq = 3\n\n[sampling]\n") != std::string::npos);
@@ -224,7 +224,7 @@ TEST_CASE("the model has a table of its own, and its keys are read from their ol
   CHECK(says("[model]\nq = 3\n").find("s.toml:6:5: model.q: 3 states") == 0);
 }
 
-TEST_CASE("every key is described, and its example can be read") {
+TEST_CASE("every key has a description and a valid example") {
   const std::string files = "[lattice]\nfiles = [\"a.edges\"]\n";
   const auto beside = [](const Setting& one) -> std::string {
     if (one.key == "q") return "name = \"potts\"\n";
@@ -287,7 +287,7 @@ TEST_CASE("the resolved configuration reads back the same") {
   }
 }
 
-TEST_CASE("which temperatures share a task") {
+TEST_CASE("temperatures that share a task") {
   const auto tasks = [](const std::string& sampling) {
     return parse_study_config(kLeast + "[sampling]\n" + sampling, "s.toml").temperature_tasks;
   };
@@ -312,7 +312,7 @@ TEST_CASE("which temperatures share a task") {
   }
 }
 
-TEST_CASE("every configuration that comes with the program is sound") {
+TEST_CASE("every configuration that comes with the program is valid") {
   int count = 0;
   for (const auto& entry : std::filesystem::directory_iterator(REWISE_CONFIGS)) {
     if (entry.path().extension() != ".toml") continue;
@@ -340,16 +340,16 @@ TEST_CASE("couplings, fields and replica exchange of a study") {
   CHECK(of.field_width == 0.1);
   CHECK(of.seed == 7);
   CHECK(config.exchange);
-  CHECK(config.engine == EngineKind::bytespin);  // the engine that has fields
+  CHECK(config.engine == EngineKind::bytespin);  // the engine that supports fields
   CHECK(read("[model]\ncouplings = \"pm\"\n[sampling]\nschedule = \"1:0\"\nexchange = true\n")
             .engine == EngineKind::multispin);
   CHECK(read("[model]\ncouplings = \"pm\"\n[sampling]\nschedule = \"1:1\"\n").engine ==
-        EngineKind::bytespin);  // which has cluster updates
+        EngineKind::bytespin);  // it has cluster updates with couplings
   const StudyConfig again = parse_study_config(to_toml(config), "s.toml");
   CHECK(again.model == config.model);
   CHECK(again.exchange);
 
-  // The ferromagnet has none of these keys, as before they existed.
+  // For the ferromagnet none of these keys is written, as in earlier versions.
   const std::string plain = to_toml(read(""));
   for (const char* key : {"couplings", "field", "exchange", "negative", "coupling_seed"}) {
     CHECK(plain.find(key) == std::string::npos);

@@ -1,5 +1,5 @@
 // `run` and `tc` on CUDA give the numbers of the CPU: the same JSON, the same trajectory hash, the
-// same task files (provenance aside), also where one device goes on with what the other began.
+// same task files (except provenance), also if one device continues a task of the other.
 #include <fmt/format.h>
 
 #include <map>
@@ -17,7 +17,7 @@ using nlohmann::json;
 
 namespace {
 
-// Without what tells of the machine; the device is checked and taken out.
+// The JSON without entries that depend on the machine. The device is checked and removed.
 json numbers(const Output& output, const std::string& device) {
   INFO(output.err);
   REQUIRE(output.status == 0);
@@ -35,7 +35,7 @@ std::string digest(const std::filesystem::path& file) {
   return rewise::content_digest(loaded->task);
 }
 
-// A study's finished tasks by id, in files of their own or in packs.
+// The finished tasks of a study by id, from single files and results archives.
 std::map<std::string, rewise::TaskData> tasks(const Workplace& place, const std::string& folder) {
   std::map<std::string, rewise::TaskData> found;
   std::vector<std::string> problems;
@@ -61,12 +61,12 @@ void check_same_study(const Workplace& place, const std::string& a, const std::s
   CHECK(differing == 0);
 }
 
-// The first CUDA device that this build can use, as --device and files name it.
+// The first CUDA device that this build can use, in the notation of --device and of files.
 std::string first_device() { return fmt::format("cuda:{}", rewise::cuda_devices().at(0).index); }
 
 }  // namespace
 
-TEST_CASE("run on CUDA: JSON, trajectory hash and task file of the CPU", "[gpu]") {
+TEST_CASE("run on CUDA: same JSON, trajectory hash and task file as on the CPU", "[gpu]") {
   const Workplace place;
   int n = 0;
   for (const std::string line :
@@ -86,7 +86,7 @@ TEST_CASE("run on CUDA: JSON, trajectory hash and task file of the CPU", "[gpu]"
   }
 }
 
-TEST_CASE("auto takes a CUDA device and says so, unless the task is tiny", "[gpu]") {
+TEST_CASE("auto chooses a CUDA device and prints it, unless the task is tiny", "[gpu]") {
   const Workplace place;
   const Output large = place.run(
       "run --size 256 --temperature 2 --replicas 256 --measure 40 --equilibrate 4 --threads 1 "
@@ -98,7 +98,7 @@ TEST_CASE("auto takes a CUDA device and says so, unless the task is tiny", "[gpu
   CHECK(tiny.err.find("device: cpu (auto: so small a task") != std::string::npos);
 }
 
-TEST_CASE("a run goes on from one device to the other", "[gpu]") {
+TEST_CASE("a run of one device is continued on the other", "[gpu]") {
   const Workplace place;
   const std::string run =
       "run --size 24 --p 0.1 --temperature 2.7 --schedule 1:3 --equilibrate 20 --json ";
@@ -112,7 +112,8 @@ TEST_CASE("a run goes on from one device to the other", "[gpu]") {
   }
 }
 
-TEST_CASE("tc on CUDA: summary and task files of the CPU, on several devices too", "[gpu]") {
+TEST_CASE("tc on CUDA: same summary and task files as on the CPU, also on several devices",
+          "[gpu]") {
   Workplace place;
   place.write("s.toml",
               "[study]\nname = \"small\"\nseed = 11\n[lattice]\ndim = 2\nsizes = [8, 12, 48]\n"
@@ -131,7 +132,7 @@ TEST_CASE("tc on CUDA: summary and task files of the CPU, on several devices too
   }
   tc(all, "on-all");
   check_same_study(place, "on-cpu", "on-all");
-  // Two devices did some of the tasks each: those of the largest size are two groups or three.
+  // Each of two devices computed some tasks: those of the largest size form two or three groups.
   std::set<std::string> worked;
   for (const auto& [id, task] : tasks(place, "on-all")) {
     worked.insert(task.provenance.at("device"));
@@ -139,7 +140,7 @@ TEST_CASE("tc on CUDA: summary and task files of the CPU, on several devices too
   CHECK(worked.size() >= std::min<std::size_t>(2, rewise::cuda_devices().size()));
 }
 
-TEST_CASE("sweep on CUDA: cluster = auto as tuned there, and a target: the study of the CPU",
+TEST_CASE("sweep on CUDA: cluster = auto as tuned there, and a target: same study as on the CPU",
           "[gpu]") {
   const Workplace place;
   const std::string lattice = "[lattice]\ndim = 2\nsizes = [16, 32]\np = [0.1]\n";
@@ -173,7 +174,7 @@ TEST_CASE("sweep on CUDA: cluster = auto as tuned there, and a target: the study
   check_same_study(place, "auto-cpu", "auto-cuda");
 }
 
-TEST_CASE("bench lists CUDA rows beside the CPU's, with their ratio", "[gpu]") {
+TEST_CASE("bench lists rows of CUDA and of the CPU, with their ratio", "[gpu]") {
   const Workplace place;
   const Output output = place.run(
       "bench --engine multispin --size 64 --p 0.1 --graphs 1,3 --seconds 0.005 --repeats 3 "

@@ -1,4 +1,4 @@
-// What --device means against the devices that a machine might have; none of them is needed here.
+// The choice by --device for several simulated lists of devices. No device is needed.
 #include "src/study/device_choice.hpp"
 
 #include <limits>
@@ -62,7 +62,7 @@ bool contains(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("auto takes a GPU that can be used, else the CPU, and says why") {
+TEST_CASE("auto chooses a usable GPU, else the CPU, with the reason") {
   const DeviceChoice gpu = choose_devices("auto", EngineKind::multispin, "--device", three());
   CHECK(names(gpu) == "cuda:1");
   CHECK(gpu.indices() == std::vector<int>{1});
@@ -77,7 +77,7 @@ TEST_CASE("auto takes a GPU that can be used, else the CPU, and says why") {
   CHECK(cpu.reason == "auto: no CUDA device: no CUDA driver is installed");
 }
 
-TEST_CASE("cuda and cuda:N take what they name or end with status 69") {
+TEST_CASE("cuda and cuda:N choose the named device or end with status 69") {
   CHECK(names(choose_devices("cuda", EngineKind::multispin, "--device", three())) == "cuda:1");
   CHECK(names(choose_devices("cuda:2", EngineKind::multispin, "--device", three())) == "cuda:2");
   CHECK(names(choose_devices("cuda:2,1", EngineKind::multispin, "--device", three())) ==
@@ -101,14 +101,14 @@ TEST_CASE("cuda and cuda:N take what they name or end with status 69") {
   CHECK(contains(unfit.text, "cuda:0 (Old) cannot be used: no kernel image"));
 }
 
-TEST_CASE("auto takes CUDA for every engine") {
+TEST_CASE("auto chooses CUDA for every engine") {
   for (const EngineTraits& engine : engine_registry()) {
     CHECK(names(choose_devices("auto", engine.kind, "--device", three())) == "cuda:1");
     CHECK(names(choose_devices("cuda", engine.kind, "--device", three())) == "cuda:1");
   }
 }
 
-TEST_CASE("words that are no device end with status 64, whatever the machine") {
+TEST_CASE("invalid devices end with status 64 on any machine") {
   for (const char* text : {"gpu", "cuda:", "cuda:x", "cuda:-1", "cuda:1,", "cuda:1,1", "cuda:1,,2",
                            "cuda:cuda:1", "cuda1", "", "cpu,cuda"}) {
     INFO(text);
@@ -121,7 +121,7 @@ TEST_CASE("words that are no device end with status 64, whatever the machine") {
   CHECK(contains(failure([] { check_device_words("cuda1", "--device"); }).text, "mean 'cuda"));
 }
 
-TEST_CASE("a command that takes one device refuses several") {
+TEST_CASE("a command for one device refuses several") {
   const Failure several =
       failure([] { choose_device("cuda:1,2", EngineKind::multispin, "--device", 100, three()); });
   CHECK(several.code == ExitCode::usage);
@@ -130,7 +130,7 @@ TEST_CASE("a command that takes one device refuses several") {
         "cuda:2");
 }
 
-TEST_CASE("devices joined by a plus share a system, where a command has that") {
+TEST_CASE("devices joined by a plus share a system, if the command supports it") {
   const auto choose = [](const char* text, EngineKind engine, Teams teams = Teams::allowed) {
     return choose_devices(text, engine, "--device", three(), teams);
   };
@@ -158,7 +158,7 @@ TEST_CASE("devices joined by a plus share a system, where a command has that") {
   CHECK(failure([&] { choose("cuda:1+", EngineKind::bytespin); }).code == ExitCode::usage);
 }
 
-TEST_CASE("auto leaves a task to the CPU that is done there before a GPU has started") {
+TEST_CASE("auto chooses the CPU for a task that takes less time there than the start of a GPU") {
   const DeviceChoice small =
       choose_device("auto", EngineKind::multispin, "--device", 0.02, three());
   CHECK(names(small) == "cpu");
@@ -170,7 +170,7 @@ TEST_CASE("auto leaves a task to the CPU that is done there before a GPU has sta
         "auto: no CUDA device: no CUDA driver is installed");
 }
 
-TEST_CASE("auto leaves a study to the CPU by the rule of a task") {
+TEST_CASE("auto uses the same rule for a study as for a task") {
   const auto choose = [](const char* text, double seconds) {
     return choose_devices(text, EngineKind::multispin, "--device", three(), Teams::refused,
                           seconds);
@@ -181,7 +181,7 @@ TEST_CASE("auto leaves a study to the CPU by the rule of a task") {
   CHECK(names(choose("cuda:1,2", 0.02)) == "cuda:1 cuda:2");
 }
 
-TEST_CASE("how long the CPU takes for a study: in proportion to its work, unknown under a target") {
+TEST_CASE("estimated CPU time of a study: proportional to its work, unknown with a target") {
   const auto seconds = [](const std::string& sizes, const std::string& more) {
     return cpu_seconds(parse_study_config("[lattice]\ndim = 2\nsizes = " + sizes +
                                               "\np = [0.1]\ngraphs = 10\n[sampling]\n" + more,

@@ -1,4 +1,4 @@
-// The factories of the engines agree with the registry's table of capabilities.
+// The factories of the engines agree with the table of capabilities in the registry.
 #include "src/study/engines.hpp"
 
 #include "src/base/error.hpp"
@@ -6,7 +6,7 @@
 
 using namespace rewise;
 
-TEST_CASE("every engine has the functions that its capabilities promise") {
+TEST_CASE("every engine has the functions that belong to its capabilities") {
   for (const EngineTraits& engine : engine_registry()) {
     INFO(engine.name);
     const EngineFactory& own = factory(engine.kind);
@@ -17,7 +17,7 @@ TEST_CASE("every engine has the functions that its capabilities promise") {
   }
 }
 
-TEST_CASE("make_engine builds the engine that is named") {
+TEST_CASE("make_engine builds the requested engine") {
   const Graph graph = build_graph({{8, 6}, 0, Rule::rewire, 3});
   EngineSpec spec;
   spec.betas = {0.4};

@@ -1,10 +1,10 @@
-"""What can go wrong under a study: killed at random moments, told to stop, a full disk, other
-processes, stale leases, readers. Whatever happened, the study resumed leaves what an undisturbed
-one leaves, compared by the contents of its task files.
+"""Faults during a study: kills at random moments, stop signals, a full disk, other processes, stale
+leases, readers. After any of them, the resumed study gives the same task files as an undisturbed
+one. Their contents are compared.
 
     fault_test.py REWISE [--kills N] [--seed S] [TEST ..]
 
-ctest runs it with 10 kills, a minute at most; 200 kills take some minutes:
+ctest runs it with 10 kills, which takes at most a minute. 200 kills take several minutes:
     tests/study/fault_test.py build/cpu/rewise --kills 200 Killed
 Times are printed, never asserted.
 """
@@ -46,7 +46,7 @@ UNDISTURBED = {}  # text of s.toml -> contents of a study
 
 
 def content(path):
-    """A digest of all that a task file holds but its provenance."""
+    """A digest of the contents of a task file, without its provenance."""
     parts = []
 
     def note(name, item):
@@ -57,14 +57,14 @@ def content(path):
             value = item[()]
             parts.append((name, value.tobytes() if hasattr(value, "tobytes") else repr(value)))
 
-    with h5py.File(path, "r") as file:  # or the bytes of one
+    with h5py.File(path, "r") as file:  # `path` may also be a stream of bytes
         parts.append(sorted((key, repr(value)) for key, value in file.attrs.items()))
         file.visititems(note)
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
 def contents(tasks):
-    """content() of every finished task in a folder, in files of their own or in packs."""
+    """content() of every finished task in a folder, in single files or in results archives."""
     found = {}
     for path in sorted(tasks.glob("*.pack.h5")):
         with h5py.File(path, "r") as pack:
@@ -99,13 +99,13 @@ class Study(unittest.TestCase):
         return self.end(self.start(name, *options, **how))
 
     def write(self, name, change=lambda text: text, measure=None):
-        """A configuration, changed."""
+        """Writes a changed configuration."""
         text = change(STUDY.format(measure=measure or self.measure))
         (self.place / name).write_text(text)
         return name
 
     def wait_for(self, pattern, process):
-        """The first file that matches, once there is one."""
+        """Waits for a file that matches and returns the first one."""
         while process.poll() is None:
             found = sorted((self.place / "study" / "tasks").glob(pattern))
             if found:
@@ -141,7 +141,7 @@ class Killed(Study):
             try:
                 process.wait(dice.uniform(0.005, 0.5))
                 self.assertEqual(self.end(process)[0], 0)
-                self.check_same("study", expected)  # it came to its end before: a new one
+                self.check_same("study", expected)  # the study ended before the kill: start anew
                 shutil.rmtree(self.place / "study")
                 studies += 1
             except subprocess.TimeoutExpired:
@@ -174,7 +174,7 @@ class Told(Study):
     def test_two_signals_at_once_are_one_request(self):
         process = self.start()
         self.wait_for("*.part.h5", process)
-        os.kill(process.pid, signal.SIGSTOP)  # so that both are there before it can act on one
+        os.kill(process.pid, signal.SIGSTOP)  # so that both signals are pending at the same time
         process.send_signal(signal.SIGTERM)
         process.send_signal(signal.SIGINT)
         os.kill(process.pid, signal.SIGCONT)
@@ -183,7 +183,7 @@ class Told(Study):
         self.assertEqual(list((self.place / "study" / "tasks").glob("*.lease")), [])
 
     def test_gnu_timeout_leaves_checkpoints(self):
-        # It signals its child, and then its whole group, the child once more.
+        # `timeout` signals its child and then its process group, so the child gets two signals.
         for k in range(5):
             name = f"study-{k}"
             status, _, err = self.end(self.start(name, before=("timeout", "1")))
@@ -220,7 +220,7 @@ class Disk(Study):
         self.assertEqual(result.returncode, 74, result.stderr)
         self.assertIn("No space left on device", result.stderr)
         self.assertEqual(result.stdout, "")
-        # Each file that is there is whole; with room again the study goes on from them.
+        # Each existing file is complete. With free space the study continues from these files.
         self.assertTrue(self.contents("copy") or list((self.place / "copy").glob("tasks/*.h5")))
         status, _, err = self.run_study("copy")
         self.assertEqual(status, 0, err)
@@ -228,7 +228,7 @@ class Disk(Study):
 
 
 class Packed(Study):
-    """Small tasks, many in a file."""
+    """Small tasks in results archives (packs)."""
     study = """
 [lattice]
 dim = 2
@@ -254,7 +254,7 @@ keep_states = {states}
         return sorted((self.place / name / "tasks").glob("*.pack.h5"))
 
     def unpack(self, name="study"):
-        """What versions before left: a file per task."""
+        """Restores the files of earlier versions: one file per task."""
         for pack in self.packs(name):
             with h5py.File(pack, "r") as file:
                 for task, item in file.items():
@@ -278,7 +278,7 @@ keep_states = {states}
         self.assertIn("\n0 task(s) computed", again[2])
         self.assertEqual(len(self.packs()), 1)
         self.check_same("study", expected)
-        # More measurements are added to those in packs and to those in files of their own alike.
+        # More measurements are added to tasks in archives and in single files.
         self.unpack()
         for path in sorted((self.place / "study/tasks").iterdir())[:5]:
             shutil.copy(path, path.with_suffix(".kept"))
@@ -292,7 +292,7 @@ keep_states = {states}
         status, out, err = self.sweep(states="false")
         self.assertEqual((status, self.csv()), (0, self.csv("kept")), err)
         self.assertLess(self.packs()[0].stat().st_size, self.packs("kept")[0].stat().st_size)
-        # Asked for more, each begins anew and comes to the same numbers.
+        # With a larger `measure`, each task restarts and gives the same numbers.
         status, _, err = self.sweep(measure=30, states="false")
         self.assertEqual(status, 0, err)
         self.assertIn("its final state was not kept", err)
@@ -335,7 +335,7 @@ class Others(Study):
         self.check_same("study", expected)
 
     def stale_lease(self, change, age):
-        """A study with the lease of a killed process, changed and aged."""
+        """Makes a study with the lease of a killed process. The lease is changed and made older."""
         process = self.start()
         lease = self.wait_for("*.lease", process)
         text = lease.read_text()
@@ -409,7 +409,7 @@ class Others(Study):
         ranks = [int(pid) for pid in children
                  if "rewise" in pathlib.Path(f"/proc/{pid}/comm").read_text()]
         if not ranks:
-            job.terminate()  # and its ranks with it
+            job.terminate()  # also ends its ranks
             self.end(job)
             self.skipTest("this mpirun starts its processes elsewhere")
         os.kill(ranks[-1], signal.SIGKILL)
@@ -423,12 +423,12 @@ class Others(Study):
 
 
 class Stopped(Study):
-    """An owner that is stopped for longer than its lease lives."""
+    """An owner that is stopped for longer than the lifetime of its lease."""
     measure = 3000
     short = {"REWISE_LEASE_SECONDS": "1.5"}
 
     def start_and_stop(self, pattern, **how):
-        """A process that is stopped while it holds a lease, and the lease."""
+        """Starts a process and stops it while it holds a lease. Returns both."""
         process = self.start("study", "--threads", "1", **how)
         while True:
             self.wait_for(pattern, process)
@@ -449,7 +449,7 @@ class Stopped(Study):
         before = self.contents("study")
         os.kill(first.pid, signal.SIGCONT)
         status, _, err = self.end(first)
-        self.assertEqual(status, 0, err)  # the others did what it had left
+        self.assertEqual(status, 0, err)  # the other process finished the study
         self.assertIn("is lost to", err)
         self.assertEqual(before, expected)
         self.check_same("study", expected)
@@ -510,7 +510,7 @@ class Owned(Study):
             ("tc", lambda text: '[study]\nname = "b"\n' + text, '"study", not "b"'),
             ("sweep", lambda text: text, "of rewise tc, not of rewise sweep"),
         ]
-        for strip in (False, True):  # as a version before would have written it
+        for strip in (False, True):  # True: study.toml without its first line, as in old versions
             if strip:
                 text = before[0].decode().partition("\n")[2]
                 (self.place / "study" / "study.toml").write_text(text)
@@ -551,7 +551,7 @@ class Owned(Study):
         self.assertIn("is in use with another configuration", err)
         self.assertIn("graphs = [5, 5] there, graphs = [6, 6] here", err)
         self.assertEqual((self.place / "study" / "study.toml").read_bytes(), toml)
-        # Its [run] may differ.
+        # [run] may differ between the processes.
         second = self.start("study", "--threads", "1", "--time-limit", "0.1s", toml=long)
         self.assertEqual(self.end(second)[0], 75)
         first.send_signal(signal.SIGTERM)
@@ -636,7 +636,7 @@ class Pages(Study):
             process = self.rewise("report", "study")
             while not list(self.place.glob("study/plots/*.pdf")) and process.poll() is None:
                 time.sleep(0.001)
-            process.send_signal(number)  # to it alone, not to what it has started
+            process.send_signal(number)  # to this process only, not to its children
             status, out, err = self.end(process)
             self.assertEqual((status, out), (75, ""), err)
             self.assertRegex(err, f"^rewise: report.py was stopped by {number.name}; .*\n$")
@@ -648,13 +648,13 @@ class Pages(Study):
             for k in range(30):
                 number = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)[k % 3]
                 process = self.rewise(*words)
-                # Its handlers are there: the program has them before it does anything.
+                # Wait until the program has installed its handlers, which is its first action.
                 while process.poll() is None and not self.catches(process.pid, number):
                     time.sleep(0.0005)
                 time.sleep(0.02 * k)
                 process.send_signal(number)
                 status, out, err = self.end(process)
-                if status == 0:  # done by then
+                if status == 0:  # finished before the signal
                     continue
                 self.assertEqual((status, out), (75, ""), err)
                 self.assertRegex(err, f"^rewise: {words[0]}.py was stopped by {number.name}; .*\n$")

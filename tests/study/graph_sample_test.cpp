@@ -1,5 +1,5 @@
-// Improved estimators as control variates: what they pair with in reweighting, by enumeration; that
-// they have no bias, and take noise away.
+// Improved estimators as control variates: the quantity by which they are reweighted, checked by
+// enumeration; they cause no bias and reduce noise.
 #include "src/study/graph_sample.hpp"
 
 #include <array>
@@ -68,7 +68,7 @@ TEST_CASE("sum n_c^2 reweights with the number of active bonds, and not with the
   double of_spins = 0, by_energy = 0, all_energy = 0, by_bonds = 0, all_bonds = 0;
   for (int s = 0; s < 1 << kSites; ++s) {
     for (int bonds = 0; bonds < 1 << kBonds; ++bonds) {
-      double weight = std::exp(-beta * energy(s));  // of spins and bonds together
+      double weight = std::exp(-beta * energy(s));  // joint weight of spins and bonds
       int active = 0;
       for (int b = 0; b < kBonds; ++b) {
         const auto [x, y] = kEnds[static_cast<std::size_t>(b)];
@@ -93,7 +93,7 @@ TEST_CASE("sum n_c^2 reweights with the number of active bonds, and not with the
   CHECK(std::abs(by_energy / all_energy - exact) > 0.01 * exact);
 }
 
-TEST_CASE("improved estimators differ from the plain ones by nothing but noise, and lower it") {
+TEST_CASE("improved estimators differ from plain ones only by noise and lower the error") {
   constexpr std::uint32_t graphs = 40;
   SizeSamples samples;
   samples.sites = 144;
@@ -126,16 +126,16 @@ TEST_CASE("improved estimators differ from the plain ones by nothing but noise, 
     const Eigen::ArrayXd x = known.x.col(k), noise = known.noise.col(k);
     const double spread = std::sqrt((x - x.mean()).square().sum() / (graphs - 1));
     CHECK(std::abs(x.mean()) < 4 * spread / std::sqrt(graphs));
-    // All of it is thermal: halves of the replicas tell the spread over graphs.
+    // All noise is thermal, so halves of the replicas give the spread over graphs.
     CHECK(std::sqrt(noise.square().mean()) == Approx(spread).epsilon(0.4));
   }
   const Value better = error();
   CHECK(better.error < 0.9 * plain.error);
   CHECK(std::abs(better.value - plain.value) < 4 * plain.error);
-  // Few graphs keep to the counts of the graph.
+  // With few graphs only the counts of the graph are controls.
   samples.graphs.resize(12);
   CHECK(controls(samples).x.cols() == 2);
-  // Wolff clusters count as none.
+  // Wolff updates give no improved estimators.
   spec.cluster = ClusterUpdate::wolff;
   CHECK(reduce(spec, run_task({spec}, one_thread()).data, samples.grid).improved.rows() == 0);
 }

@@ -1,4 +1,5 @@
-// Graphs built ahead are those that tasks would build, each once, in the memory that is allowed.
+// Graphs that are built ahead equal those that tasks would build. Each is built once, within a
+// limit of memory.
 #include "src/study/graph_stock.hpp"
 
 #include <atomic>
@@ -31,7 +32,7 @@ constexpr double kPlenty = 1 << 30;
 
 }  // namespace
 
-TEST_CASE("a stock of graphs: those that tasks build, the same one for all that ask") {
+TEST_CASE("a stock of graphs: equal to those of tasks, one object for all requests") {
   HostThreads host(4);
   GraphStock stock(host);
   stock.expect(specs_of(1, 12), kPlenty);
@@ -39,7 +40,7 @@ TEST_CASE("a stock of graphs: those that tasks build, the same one for all that 
   std::vector<std::thread> threads;
   for (int thread = 0; thread < 3; ++thread) {
     threads.emplace_back([&] {
-      for (const TaskSpec& spec : specs_of(1, 14)) {  // two that nobody expected
+      for (const TaskSpec& spec : specs_of(1, 14)) {  // two more than announced by expect()
         const auto graph = stock.take(spec);
         wrong += graph_hash(*graph) != graph_hash(*task_graph(spec));
         wrong += graph->spec().seed != spec.graph.seed;
@@ -56,7 +57,7 @@ TEST_CASE("a stock of graphs: those that tasks build, the same one for all that 
   CHECK(stock.take(spec_of(3)) != kept);
 }
 
-TEST_CASE("a stock of graphs builds ahead, and another p, size, rule or seed is another graph") {
+TEST_CASE("a stock of graphs distinguishes graphs by p, size, rule, seed and bare lattice") {
   HostThreads host(4);
   GraphStock stock(host);
   TaskSpec spec = spec_of(1);
@@ -75,13 +76,13 @@ TEST_CASE("a stock of graphs builds ahead, and another p, size, rule or seed is 
   }
 }
 
-TEST_CASE("a stock of graphs holds no more than it may, and needs no thread") {
+TEST_CASE("a stock of graphs respects its limit and works without threads") {
   HostThreads host(2);
   GraphStock small(host);
   small.expect(specs_of(1, 4), 1);
   for (const TaskSpec& spec : specs_of(1, 4)) {
     const auto graph = small.take(spec);
-    CHECK(graph.use_count() == 1);  // nobody else has it
+    CHECK(graph.use_count() == 1);  // the stock does not hold it
     CHECK(graph_hash(*graph) == graph_hash(*task_graph(spec)));
   }
   HostThreads none(0);
@@ -90,18 +91,18 @@ TEST_CASE("a stock of graphs holds no more than it may, and needs no thread") {
   CHECK(idle.take(spec_of(1)).use_count() == 1);
 }
 
-TEST_CASE("a stock of graphs gives the room of those that were taken to the next ones") {
+TEST_CASE("a stock of graphs reuses the memory of graphs that were taken") {
   HostThreads host(1);
   GraphStock stock(host);
   std::weak_ptr<const Graph> first;
-  stock.expect(specs_of(1, 3), 40000);  // one of some 30 kB
+  stock.expect(specs_of(1, 3), 40000);  // room for one graph of about 30 kB
   first = stock.take(spec_of(1));
   for (int wait = 0; wait < 2000 && !first.expired(); ++wait) std::this_thread::sleep_for(1ms);
-  CHECK(first.expired());  // its place has another one
+  CHECK(first.expired());  // replaced by another graph
   CHECK(graph_hash(*stock.take(spec_of(2))) == graph_hash(*task_graph(spec_of(2))));
 }
 
-TEST_CASE("a stock of graphs: what cannot be built is said to who asks, each time") {
+TEST_CASE("a stock of graphs: each request for an invalid graph throws the error") {
   HostThreads host(2);
   GraphStock stock(host);
   TaskSpec spec = spec_of(1);

@@ -1,4 +1,4 @@
-// Host threads: every job is done, in order, whatever number of threads, within bounds.
+// Host threads: every job is run, in order, within limits, for any number of threads.
 #include "src/study/host_threads.hpp"
 
 #include <atomic>
@@ -15,7 +15,7 @@
 using namespace rewise;
 using namespace std::chrono_literals;
 
-TEST_CASE("host threads do every job before they end, and begin them in order") {
+TEST_CASE("host threads run every job before they end, and start jobs in order") {
   for (const int threads : {0, 1, 4}) {
     std::mutex mutex;
     std::vector<int> begun;
@@ -33,7 +33,7 @@ TEST_CASE("host threads do every job before they end, and begin them in order") 
   }
 }
 
-TEST_CASE("host threads leave a quarter of them to urgent jobs, and take the urgent ones first") {
+TEST_CASE("host threads reserve a quarter for urgent jobs and run urgent jobs first") {
   std::mutex mutex;
   std::condition_variable changed;
   std::size_t running = 0, most = 0, ahead = 0, most_ahead = 0;
@@ -61,7 +61,7 @@ TEST_CASE("host threads leave a quarter of them to urgent jobs, and take the urg
       std::unique_lock lock(mutex);
       changed.wait(lock, [&] { return running == 6; });
     }
-    // They get through while the six wait.
+    // Urgent jobs run while the six others wait.
     bool urgent[3] = {};
     for (const auto urgency : {Urgency::awaited, Urgency::result, Urgency::graph}) {
       host.add(
@@ -109,7 +109,7 @@ TEST_CASE("host threads leave a quarter of them to urgent jobs, and take the urg
   CHECK(order == "grwaf");
 }
 
-TEST_CASE("host threads hold no more than they may: who gives more waits") {
+TEST_CASE("host threads limit the bytes of pending jobs: add() waits") {
   HostThreads host(2, 100);
   std::atomic<int> held = 0, most = 0;
   for (int k = 0; k < 20; ++k) {
@@ -117,17 +117,17 @@ TEST_CASE("host threads hold no more than they may: who gives more waits") {
       std::this_thread::sleep_for(2ms);
       --held;
     });
-    // Those that are done have let go of what they held by now, or do so right after.
+    // Finished jobs have decremented `held` before add() returns, or do so soon afterwards.
     most = std::max<int>(most, ++held);
   }
   CHECK(most <= 3);
-  // One that is larger than all may be is done by who gives it.
+  // The calling thread runs a job that is larger than the limit.
   std::thread::id by;
   host.add(1000, [&] { by = std::this_thread::get_id(); });
   CHECK(by == std::this_thread::get_id());
 }
 
-TEST_CASE("host threads share a loop with the caller, and throw what it throws") {
+TEST_CASE("for_each shares a loop with the calling thread and rethrows exceptions") {
   for (const int threads : {0, 1, 3}) {
     HostThreads host(threads);
     for (const std::size_t count : {0U, 1U, 7U, 100U}) {
@@ -143,7 +143,7 @@ TEST_CASE("host threads share a loop with the caller, and throw what it throws")
                                   }),
                     std::runtime_error);
     CHECK(calls == 10);
-    // Within a job, on the thread that it may need.
+    // A loop within a job, whose threads may all be busy with the outer loop.
     std::atomic<int> inner = 0;
     host.for_each(4, [&](std::size_t) { host.for_each(4, [&](std::size_t) { ++inner; }); });
     CHECK(inner == 16);

@@ -1,5 +1,5 @@
-// Files of a study that were changed behind its back, by damage or by intent: found out and named,
-// or written anew; never believed, never a crash.
+// Files of a study that were changed by damage or on purpose are detected and reported, or written
+// again. They never enter the results and never cause a crash.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -28,7 +28,7 @@ constexpr const char* kStudy =
     "temperatures = [2.5]\nequilibrate = 3\nevery = 2\n[run]\ndevice = \"cpu\"\n";
 constexpr const char* kLine = "sweep s.toml --out study --no-plots";
 
-// With the times it had, so that only its content tells.
+// Changes a file but keeps its time, so that only its content shows the change.
 void rewrite(const Workplace& place, const std::string& name, const std::string& text) {
   const auto time = fs::last_write_time(place / name);
   place.write(name, text);
@@ -41,7 +41,7 @@ std::vector<std::string> files_like(const Workplace& place, const std::string& p
   return files;
 }
 
-// Another digit in the place of one behind `key`.
+// The text with the first digit behind `key` changed.
 std::string other_digit(std::string text, const std::string& key) {
   const std::size_t at = text.find_first_of("123456789", text.find(key) + key.size());
   REQUIRE(at != std::string::npos);
@@ -60,7 +60,7 @@ TaskSpec swendsen_wang_task() {
 
 }  // namespace
 
-TEST_CASE("a summary with a changed digit, or none, is written anew from the tasks") {
+TEST_CASE("a summary that was changed or removed is written again from the tasks") {
   Workplace place;
   place.write("s.toml", kStudy);
   const Output first = place.run(kLine);
@@ -83,7 +83,7 @@ TEST_CASE("a summary with a changed digit, or none, is written anew from the tas
   }
 }
 
-TEST_CASE("a schedule with a changed value is an error, even of a finished study, or chosen anew") {
+TEST_CASE("a changed file of a schedule is an error, also in a finished study, or chosen again") {
   Workplace place;
   place.write("s.toml", kStudy);
   const Output first = place.run(kLine);
@@ -108,7 +108,7 @@ TEST_CASE("a schedule with a changed value is an error, even of a finished study
   CHECK(place.has(schedules.front() + ".damaged-1"));
 }
 
-TEST_CASE("all damaged results are named, and --recompute-damaged computes them again") {
+TEST_CASE("all damaged results are reported, and --recompute-damaged computes them again") {
   Workplace place;
   place.write("s.toml", kStudy);
   const Output first = place.run(kLine);
@@ -127,7 +127,7 @@ TEST_CASE("all damaged results are named, and --recompute-damaged computes them 
   CHECK(refused.err.find("2 results are damaged") != std::string::npos);
   for (const std::size_t k : {0u, 1u}) CHECK(refused.err.find(tasks[k]) != std::string::npos);
   CHECK(refused.err.find("--recompute-damaged") != std::string::npos);
-  CHECK(place.has(tasks[2]));  // the others are done all the same
+  CHECK(place.has(tasks[2]));  // the others are computed
   CHECK(place.read(tasks[1]) == flipped);
   const Output anew = place.run(std::string(kLine) + " --recompute-damaged");
   INFO(anew.err);
@@ -138,7 +138,7 @@ TEST_CASE("all damaged results are named, and --recompute-damaged computes them 
   CHECK(place.run(kLine).out == first.out);
 }
 
-TEST_CASE("a task file whose digest fits but whose content does not is refused") {
+TEST_CASE("a task file with a correct digest and wrong content is refused") {
   const Workplace place;
   const TaskSpec spec = swendsen_wang_task();
   const TaskPaths paths = task_paths(place / "", task_id(spec));
@@ -155,7 +155,7 @@ TEST_CASE("a task file whose digest fits but whose content does not is refused")
     series = std::remove_cvref_t<decltype(series)>::from_file_order(
         series.temperatures(), series.time(), series.replicas(), values);
   };
-  // Each contradicts itself or the specification.
+  // Each forgery contradicts itself or the specification.
   const std::vector<std::function<void(TaskData&)>> forgeries{
       [](TaskData& t) { t.state.cycles = 0; },
       [](TaskData& t) { t.state.cycles += 3; },
@@ -188,7 +188,7 @@ TEST_CASE("a task file whose digest fits but whose content does not is refused")
     forgeries[k](task);
     try {
       save_task(paths.finished, task);
-    } catch (const Error&) {  // not even its own writer takes it
+    } catch (const Error&) {  // already refused by the writer
       save_task(paths.finished, good);
       continue;
     }
@@ -203,7 +203,7 @@ TEST_CASE("a task file whose digest fits but whose content does not is refused")
     }
   }
 
-  // What shows only to those who go on from it.
+  // Forgeries that are detected only when a run continues from the state.
   const std::vector<std::function<void(TaskData&)>> states{
       [](TaskData& t) { t.state.bytes[9] ^= 4; },
       [](TaskData& t) { t.state.bytes.pop_back(); },
@@ -228,7 +228,7 @@ TEST_CASE("a task file whose digest fits but whose content does not is refused")
   CHECK(content_digest(longer.data) == content_digest(run_task({more}, one_thread()).data));
 }
 
-TEST_CASE("kept JSON is whole, or known not to be") {
+TEST_CASE("damage of JSON files with a digest is detected") {
   const Json json{{"a", 0.1}, {"b", {1, 2, nullptr}}, {"c", "x\u00e9"}};
   const std::string text = kept_text(json);
   CHECK(parse_kept(text).state == KeptState::good);
@@ -239,7 +239,8 @@ TEST_CASE("kept JSON is whole, or known not to be") {
       std::string other = text;
       other[at] = static_cast<char>(other[at] ^ (1 << bit));
       const KeptJson kept = parse_kept(other);
-      // Blanks between the words do not count; a name in the place of "digest" leaves all the rest.
+      // Changed blanks are harmless. If the name "digest" is changed, the file counts as one
+      // without a digest.
       INFO(at << " " << other);
       CHECK((kept.state == KeptState::damaged || kept.json == json ||
              (kept.state == KeptState::unsealed && other.find("\"digest\"") == std::string::npos)));

@@ -1,5 +1,6 @@
-"""What a run needs and how it ends early: stopped anywhere within its cycles and continued it gives
-the uninterrupted numbers; memory is what --dry-run says, and is refused before it is taken.
+"""Memory of a run and interruptions within cycles. A run that is stopped within its cycles and
+continued gives the numbers of an uninterrupted one. Memory agrees with --dry-run, and too large
+runs are refused before memory is allocated.
 
     need_test.py REWISE [TEST ..]
 """
@@ -27,7 +28,7 @@ def run(*arguments, **keywords):
 
 class Stopped(unittest.TestCase):
     def test_within_cycles(self):
-        """Few long cycles; most stops fall into one."""
+        """Few long cycles, so that most stops are within a cycle."""
         options = ["--size", "400", "--p", "0.1", "--temperature", "2,2.7", "--schedule", "10:10",
                    "--equilibrate", "2", "--measure", "3", "--threads", "2", "--json"]
         whole = json.loads(run(*options).stdout)
@@ -53,7 +54,7 @@ class Stopped(unittest.TestCase):
         self.assertEqual(resumed["results"], whole["results"])
 
     def test_while_preparing(self):
-        """A large graph: the stop comes before its first step, and leaves nothing behind."""
+        """A large graph: the run is stopped before its first step and leaves no file."""
         with tempfile.TemporaryDirectory() as folder:
             process = subprocess.Popen(
                 [REWISE, "run", "--device", "cpu", "--size", "6000", "--p", "0.3", "--temperature",
@@ -68,7 +69,7 @@ class Stopped(unittest.TestCase):
 
 
 def estimate(*options):
-    """Bytes that --dry-run announces."""
+    """The memory in bytes that --dry-run prints."""
     said = run(*options, "--dry-run")
     number, unit = re.search(r"memory: about ([\d.]+) (MiB|GiB)", said.stdout).groups()
     return float(number) * UNITS[unit]
@@ -89,7 +90,7 @@ class Memory(unittest.TestCase):
     ]
 
     def test_estimates(self):
-        """Within a quarter of the most that the process had."""
+        """Estimates are within a quarter of the peak memory of the process."""
         for options in self.CASES:
             options = [*options, "--equilibrate", "1", "--measure", "1", "--threads", "2"]
             process = subprocess.Popen([REWISE, "run", "--device", "cpu", *options],
@@ -104,7 +105,7 @@ class Memory(unittest.TestCase):
             self.assertLess(ratio, 1.25, options)
 
     def test_refused(self):
-        """By figures, before anything is built; the limit is named."""
+        """The estimate exceeds the limit: an error that names it, before a graph is built."""
         limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
         said = run("--size", "30000", "--p", "0.1", "--temperature", "2", preexec_fn=limit)
         self.assertEqual(said.returncode, 69, said.stderr)
@@ -129,7 +130,7 @@ class Memory(unittest.TestCase):
             for word in ("memory:", "disk:", "time:"):
                 self.assertIn(word, said.stdout)
             self.assertEqual(os.listdir(folder), ["s.toml"])
-            # A folder that the study itself would not get.
+            # A dry run also works with a folder in which a study could not be written.
             said = [subprocess.run([REWISE, "tc", str(study), "--out", folder, *more], cwd=folder,
                                    capture_output=True, text=True, timeout=60, check=False)
                     for more in ([], ["--dry-run"])]

@@ -1,4 +1,4 @@
-// Texts that users type: lists and ranges of temperatures.
+// Parsing of lists and ranges of temperatures.
 #include "src/study/parse.hpp"
 
 #include <string>
@@ -19,7 +19,7 @@ TEST_CASE("temperatures: a list, a range, or both") {
   CHECK(parse_steps("0.3:0.4:9", "x")[7] == 0.3875);
 }
 
-TEST_CASE("the third part of a range counts values where it is whole, and is a step otherwise") {
+TEST_CASE("the third part of a range is the number of values if whole, and a step otherwise") {
   const std::vector<double> eleven{2, 2.1, 2.2, 2.3, 2.4, 2.5, 2.6, 2.7, 2.8, 2.9, 3};
   for (const char* text : {"2.0:3.0:0.1", "2:3:.1", "2:3:1e-1", "2:3:11", "2:3:1.1e1"}) {
     INFO(text);
@@ -54,7 +54,7 @@ TEST_CASE("the third part of a range counts values where it is whole, and is a s
   }
 }
 
-TEST_CASE("every command that takes temperatures takes a range") {
+TEST_CASE("every command with temperatures accepts a range") {
   const Workplace place;
   for (const std::string line :
        {"run --measure 4 --equilibrate 4", "tune --candidates 1:0,1:1 --budget 0.5s --no-plots",

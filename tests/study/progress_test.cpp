@@ -1,6 +1,6 @@
-// Progress: shares never fall, times left are shown once they are measured and then are about
-// right; a log gets a line per stage and half minute, and none per graph; what is finished is told
-// when a study is interrupted.
+// Progress: percentages never decrease; remaining times are shown after the speed has been
+// measured, and are about right; a log has a line per stage and half minute, none per graph; an
+// interrupted study prints what is finished.
 #include "src/study/progress.hpp"
 
 #include <fcntl.h>
@@ -23,7 +23,7 @@ using nlohmann::json;
 
 namespace {
 
-// Does `work` in steps of a tenth of a second at `speed` a second, from `now` on, which it moves.
+// Simulates `work` at `speed` per second in steps of 0.1 s, and advances the clock `now`.
 template <class Look>
 void work_on(WorkPace& pace, double& now, double work, double speed, Look&& look) {
   const double step = 0.1 * speed;
@@ -34,14 +34,14 @@ void work_on(WorkPace& pace, double& now, double work, double speed, Look&& look
   }
 }
 
-// Two small sizes with two graphs, done at once, and one that takes minutes.
+// A study of two small sizes with few graphs, done at once, and one that takes minutes.
 std::string long_study(const std::string& sizes) {
   return "[study]\nname = \"long\"\n[lattice]\ndim = 2\nsizes = " + sizes +
          "\np = [0.1]\ngraphs = [3, 3, 400]\n[sampling]\nschedule = \"1:1\"\nequilibrate = 20\n"
          "measure = 400\nevery = 4\ntemperatures = [2.7, 2.8, 2.9]\n[run]\ndevice = \"cpu\"\n";
 }
 
-// The child, once it has written `text` to standard error.
+// Interrupts the program after it has written `text` to standard error.
 Output stopped_at(Workplace& place, const std::string& line, const std::string& text) {
   const pid_t child = place.start(line);
   for (int n = 0; n < 6000 && place.errors_so_far().find(text) == std::string::npos; ++n) {
@@ -53,7 +53,7 @@ Output stopped_at(Workplace& place, const std::string& line, const std::string& 
 
 }  // namespace
 
-TEST_CASE("the time left is that of the speed measured, and not told before") {
+TEST_CASE("the remaining time follows from the measured speed and is unknown before") {
   WorkPace pace;
   pace.set_total(100);
   pace.begin_stage(0);
@@ -63,7 +63,7 @@ TEST_CASE("the time left is that of the speed measured, and not told before") {
     const auto left = pace.left(now);
     if (now < 1.9) {
       early = early || left.has_value();
-    } else if (now > 2.2 && now < 49.95) {  // at the end nothing is left to be told
+    } else if (now > 2.2 && now < 49.95) {  // not at the very end
       REQUIRE(left.has_value());
       CHECK(*left == Approx(50 - now).margin(0.5));
     }
@@ -71,14 +71,14 @@ TEST_CASE("the time left is that of the speed measured, and not told before") {
   CHECK_FALSE(early);
 }
 
-TEST_CASE("a stage of another speed is measured by itself") {
+TEST_CASE("the speed of each stage is measured separately") {
   WorkPace pace;
   pace.set_total(200);
   pace.begin_stage(0);
   double now = 0;
   work_on(pace, now, 100, 100, [] {});  // 1 s
   pace.begin_stage(now);
-  CHECK_FALSE(pace.left(now).has_value());  // by the stage before it would be 1 s
+  CHECK_FALSE(pace.left(now).has_value());  // 1 s with the speed of the previous stage
   work_on(pace, now, 30, 1, [&] {
     if (now < 4) return;
     REQUIRE(pace.left(now).has_value());
@@ -86,7 +86,7 @@ TEST_CASE("a stage of another speed is measured by itself") {
   });
 }
 
-TEST_CASE("a share never falls, whatever becomes of the total, and a guess has none") {
+TEST_CASE("a percentage never decreases if the total changes, and is unknown for a guess") {
   WorkPace pace;
   pace.begin_stage(0);
   double now = 0;
@@ -100,23 +100,23 @@ TEST_CASE("a share never falls, whatever becomes of the total, and a guess has n
     last = *share;
     ++told;
   };
-  pace.set_total(100, 90);  // pilots of 10, and 90 guessed
+  pace.set_total(100, 90);  // 10 for pilots, the other 90 are a guess
   work_on(pace, now, 10, 10, look);
   CHECK(told == 0);
   pace.set_total(20);  // a small size is known
   work_on(pace, now, 8, 10, look);
   CHECK(last == 90);
-  pace.set_total(1000);  // what follows is a hundred times as much
+  pace.set_total(1000);  // the rest is about a hundred times as much
   const std::size_t before = told;
   work_on(pace, now, 800, 100, look);
-  CHECK(told == before);  // nothing rather than a fall to 2%
+  CHECK(told == before);  // unknown, instead of a decrease to 2%
   CHECK(pace.left(now).has_value());
   work_on(pace, now, 182, 100, look);
   CHECK(last == 100);
   CHECK(told > before);
 }
 
-TEST_CASE("what was found done counts for the share, not for the speed") {
+TEST_CASE("work that was done before counts for the percentage, not for the speed") {
   WorkPace pace;
   pace.set_total(100);
   pace.begin_stage(0);
@@ -128,7 +128,7 @@ TEST_CASE("what was found done counts for the share, not for the speed") {
   CHECK(*pace.left(now) == Approx(40).margin(1));
 }
 
-TEST_CASE("work beyond the plan is told, until the plan is corrected") {
+TEST_CASE("work beyond the total has an infinite remaining time until the total is corrected") {
   WorkPace pace;
   pace.set_total(10);
   pace.begin_stage(0);
@@ -136,7 +136,7 @@ TEST_CASE("work beyond the plan is told, until the plan is corrected") {
   work_on(pace, now, 10, 1, [&] {
     if (const auto left = pace.left(now)) CHECK(*left < 100);
   });
-  work_on(pace, now, 50, 1, [&] {  // five times what was planned
+  work_on(pace, now, 50, 1, [&] {  // five times as much as planned
     REQUIRE(pace.left(now).has_value());
     CHECK(std::isinf(*pace.left(now)));
   });
@@ -145,7 +145,7 @@ TEST_CASE("work beyond the plan is told, until the plan is corrected") {
   CHECK(*pace.left(now) == Approx(60).margin(5));
 }
 
-TEST_CASE("the line of a progress never says 100 % or 0 s") {
+TEST_CASE("the line of progress never shows 100 % or 0 s") {
   Workplace place;
   const auto line = [&](double done) {
     const int before = ::dup(STDERR_FILENO),
@@ -155,7 +155,7 @@ TEST_CASE("the line of a progress never says 100 % or 0 s") {
       Progress progress("work", 10);
       progress.add(done);
       std::this_thread::sleep_for(std::chrono::milliseconds(600));
-      progress.stage("size");  // a line of its own in a log
+      progress.stage("size");  // a separate line in a log
     }
     ::dup2(before, STDERR_FILENO);
     ::close(before);
@@ -179,11 +179,12 @@ TEST_CASE("a log has a line per stage, none per graph") {
   INFO(output.err);
   REQUIRE(output.status == 0);
   CHECK(output.err.find("600 task(s) computed") != std::string::npos);
-  // Device, an empty line and the last one; scan, times and graphs of two sizes; half minutes.
+  // 3 lines: device, an empty line, the last line. 6: scan, times and graphs of two sizes. One per
+  // half minute.
   CHECK(static_cast<double>(lines(output.err)) <= 3 + 6 + wall.count() / 30);
 }
 
-TEST_CASE("Ctrl-C prints the table of what is finished, marked as partial, and ends with 75") {
+TEST_CASE("Ctrl-C prints the table of finished results, marked as partial, and status 75") {
   Workplace place;
   place.write("s.toml", long_study("[8, 12, 64]"));
   for (const std::string command : {"tc", "sweep"}) {
@@ -204,7 +205,7 @@ TEST_CASE("Ctrl-C prints the table of what is finished, marked as partial, and e
   }
 }
 
-TEST_CASE("Ctrl-C before a target's first round prints the table, too") {
+TEST_CASE("Ctrl-C before the first round of a target prints the table, too") {
   Workplace place;
   std::string config = long_study("[8, 12, 64]");
   const std::string given = "temperatures = [2.7, 2.8, 2.9]";

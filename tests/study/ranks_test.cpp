@@ -1,5 +1,5 @@
-// Several processes of one job: what the launchers' environments mean, and that the ranks of a
-// study together leave what one process leaves, with one of them printing.
+// Several processes of one job: the environment variables of launchers, and studies by several
+// ranks, which give the same files as one process while one rank prints.
 #include "src/study/ranks.hpp"
 
 #include <cstdlib>
@@ -39,7 +39,7 @@ CudaReport four_gpus() {
 
 }  // namespace
 
-TEST_CASE("what mpirun and srun say of a rank") {
+TEST_CASE("ranks in the environment variables of mpirun and srun") {
   CHECK(rank_in({}).size == 1);
   CHECK(rank_in({}).rank == 0);
   const Rank open = rank_in({{"OMPI_COMM_WORLD_RANK", "5"},
@@ -53,13 +53,13 @@ TEST_CASE("what mpirun and srun say of a rank") {
                               {"SLURM_STEP_TASKS_PER_NODE", "2(x2)"}});
   CHECK(std::string(slurm.said_by) == "SLURM_STEP_NUM_TASKS");
   CHECK((slurm.rank == 3 && slurm.size == 4 && slurm.local == 1 && slurm.local_size == 2));
-  // A batch script outside of srun is one process, whatever the job asked for.
+  // A batch script outside of srun is one process for any number of requested tasks.
   CHECK(rank_in({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}}).size == 1);
-  CHECK(rank_in({{"PMI_RANK", "7"}, {"PMI_SIZE", "4"}}).size == 1);  // nonsense
+  CHECK(rank_in({{"PMI_RANK", "7"}, {"PMI_SIZE", "4"}}).size == 1);  // invalid
   CHECK(rank_in({{"PMI_RANK", "x"}, {"PMI_SIZE", "4"}}).size == 1);
 }
 
-TEST_CASE("each rank of a node has a GPU and its share of the cores") {
+TEST_CASE("each rank of a node has a GPU and a part of the cores") {
   const DeviceChoice any{{{"cuda:0", 0}}, "auto"}, listed{{{"cuda:2", 2}, {"cuda:3", 3}}, ""};
   const CudaReport report = four_gpus();
   const auto of = [&](int local, const DeviceChoice& choice, bool named) {
@@ -79,7 +79,7 @@ TEST_CASE("each rank of a node has a GPU and its share of the cores") {
   CHECK(threads_of({}, 6, 8) == 6);
 }
 
-TEST_CASE("ranks share a study by its folder, and the first one prints and sums up") {
+TEST_CASE("ranks share a study by its folder, and the first one prints and writes the summary") {
   Workplace first, second, alone;
   const std::string text =
       "[lattice]\ndim = 2\nsizes = [4, 6]\np = [0.1]\ngraphs = 6\n[sampling]\nschedule = \"1:1\"\n"
@@ -108,7 +108,7 @@ TEST_CASE("ranks share a study by its folder, and the first one prints and sums 
   CHECK(together == by_itself);
 }
 
-TEST_CASE("ranks with folders of their own run studies of their own") {
+TEST_CASE("ranks with separate folders run separate studies") {
   Workplace places[2];
   const std::string temperatures[]{"2.5", "2.75"};
   for (const int rank : {0, 1}) {
@@ -138,7 +138,7 @@ TEST_CASE("ranks with folders of their own run studies of their own") {
   }
 }
 
-TEST_CASE("of ranks in one folder the lowest leads, and the next one where it is gone") {
+TEST_CASE("the lowest rank in a folder leads, and the next one after its end") {
   const Workplace place;
   const auto rank = [](int number) { return Rank{number, 3, number, 3}; };
   auto zero = std::make_unique<RanksHere>(rank(0), place / ".");
@@ -152,7 +152,7 @@ TEST_CASE("of ranks in one folder the lowest leads, and the next one where it is
   CHECK(two.lower_at_work());
 }
 
-TEST_CASE("a finished study is not touched again until something of it changes") {
+TEST_CASE("a finished study is not written again unless something changes") {
   Workplace place;
   place.write("s.toml",
               "[lattice]\ndim = 2\nsizes = [4]\np = [0.1]\ngraphs = 2\n[sampling]\nmeasure = 4\n"
@@ -170,22 +170,23 @@ TEST_CASE("a finished study is not touched again until something of it changes")
   for (const auto& file : place.files()) {
     if (file.find("tasks/") != std::string::npos) task = file;
   }
-  SECTION("a task that is gone is computed again") {
+  SECTION("a missing task is computed again") {
     std::filesystem::remove(place / task);
     const Output again = place.run(line);
     CHECK(again.err.find("\n1 task(s) computed") != std::string::npos);
     CHECK(again.out == first.out);
   }
-  SECTION("a task that is damaged is found out") {
+  SECTION("a damaged task is detected") {
     place.write(task, place.read(task).substr(0, 900));
     CHECK(place.run(line).status == 65);
   }
-  SECTION("a summary that was changed is written again") {
+  SECTION("a changed summary is written again") {
     place.write("study/summary.json", "{}");
     CHECK(place.run(line).out == first.out);
   }
   SECTION("another configuration is computed") {
-    place.write("s.toml", place.read("s.toml") + "checkpoint = \"1min\"\n");  // of [run]: no matter
+    place.write("s.toml",
+                place.read("s.toml") + "checkpoint = \"1min\"\n");  // [run] does not count
     CHECK(place.run(line).status == 0);
     CHECK(untouched());
     std::string text = place.read("s.toml");

@@ -1,4 +1,4 @@
-// A record's cells give its JSON object, its line of CSV and its row of a table.
+// The cells of a record give its JSON object, its line of CSV and its row of a table.
 #include "src/study/record.hpp"
 
 #include <limits>
@@ -21,19 +21,19 @@ Cells cells_of(double x, const std::optional<Value>& tc) {
 
 }  // namespace
 
-TEST_CASE("cells of a record: CSV has both columns of a value with error, empty where unknown") {
+TEST_CASE("cells of a record: CSV has columns for value and error, empty if unknown") {
   CHECK(cells_csv({cells_of(1, Value{2.5, 0.2}), cells_of(kNan, std::nullopt),
                    cells_of(0.1, Value{2.5, kNan})}) ==
         "x,name,tc,tc_error,n\n1.0,a,2.5,0.2,3\n,a,,,3\n0.1,a,2.5,,3\n");
   CHECK(cells_csv({}).empty());
 }
 
-TEST_CASE("cells of a record: tables have the columns with heads, - where a number is unknown") {
+TEST_CASE("cells of a record: tables have the columns with headings, - for unknown numbers") {
   CHECK(cells_table({cells_of(1, Value{2.5, 0.2}), cells_of(kNan, std::nullopt)}) ==
         "  x  Tc      note  N\n  1  2.5(2)  n     three\n  -  -       n     three\n");
 }
 
-TEST_CASE("cells of a record: JSON has the named ones in their order") {
+TEST_CASE("cells of a record: JSON has the cells with names, in their order") {
   CHECK(cells_json(cells_of(1, std::nullopt)).dump() == R"({"x":1.0,"name":"a","tc":null,"n":3})");
   CHECK(cells_json(cells_of(1, Value{2.5, 0.2}))["tc"].dump() == R"({"value":2.5,"error":0.2})");
 }

@@ -1,5 +1,6 @@
-// Interrupted and resumed equals uninterrupted: the task file's content digest and the trajectory
-// hash, with other numbers of threads, after signals, time limits and requests for more.
+// Interrupted and resumed equals uninterrupted, in the content digest of the task file and the
+// trajectory hash: with other numbers of threads, after signals, time limits and with more
+// measurements.
 #include <signal.h>
 #include <unistd.h>
 
@@ -32,7 +33,7 @@ void check_same(const Workplace& place, const std::string& a, const std::string&
   CHECK(first.provenance.at("trajectory_hash") == second.provenance.at("trajectory_hash"));
 }
 
-// Waits until the program has come to its run loop (it holds its lease from before that).
+// Waits until the program is close to its run loop: it holds its lease.
 void wait_for(const Workplace& place, const std::string& name) {
   for (int k = 0; k < 2000 && !place.has(name); ++k) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -77,7 +78,7 @@ TEST_CASE("a run ended by signals and resumed equals an uninterrupted one") {
 TEST_CASE("a time limit shorter than a checkpoint interval ends with status 75") {
   const Workplace place;
   const std::string line = kRun + "--measure 60 --out t.h5 ";
-  // Whatever the machine's speed, the run ends: each start does at least one of its 280 cycles.
+  // The run ends on a machine of any speed, because each start does at least one of its 280 cycles.
   Output output;
   int starts = 0;
   do {
@@ -89,7 +90,7 @@ TEST_CASE("a time limit shorter than a checkpoint interval ends with status 75")
   check_same(place, "whole.h5", "t.h5");
 }
 
-TEST_CASE("without --out nothing is kept, and the program says so") {
+TEST_CASE("without --out nothing is kept, and a message says so") {
   const Workplace place;
   const Output output = place.run(kRun + "--measure 1000000 --time-limit 0.05s");
   CHECK(output.status == 75);
@@ -118,7 +119,7 @@ TEST_CASE("a finished task is kept, a larger --measure adds to it, other physics
   check_same(place, "whole.h5", "t.h5");
 }
 
-TEST_CASE("a checkpoint of other physics is refused with the key that differs") {
+TEST_CASE("a checkpoint of other physics is refused with the differing key") {
   const Workplace place;
   REQUIRE(place.run(kRun + "--measure 1000000 --time-limit 0.05s --out t.h5").status == 75);
   const std::string before = place.read("t.part.h5");
@@ -129,7 +130,7 @@ TEST_CASE("a checkpoint of other physics is refused with the key that differs") 
   CHECK(!place.has("t.h5"));
 }
 
-TEST_CASE("a run whose files are damaged is refused, and --recompute-damaged computes it again") {
+TEST_CASE("a run with damaged files is refused, and --recompute-damaged computes it again") {
   const Workplace place;
   const std::string line = kRun + "--measure 20 --json --out t.h5";
   const auto numbers = [](const Output& output) {
@@ -141,7 +142,7 @@ TEST_CASE("a run whose files are damaged is refused, and --recompute-damaged com
   std::string flipped = place.read("t.h5");
   flipped[flipped.size() / 2] ^= 1;
 
-  // A finished file, and a checkpoint beside none.
+  // A finished file, and a checkpoint without a finished file.
   for (const std::string name : {"t.h5", "t.part.h5"}) {
     std::filesystem::remove(place / "t.h5");
     place.write(name, flipped);
@@ -172,7 +173,7 @@ TEST_CASE("a run whose files are damaged is refused, and --recompute-damaged com
   CHECK(place.run(tuned + " --recompute-damaged").status == 0);
   CHECK((place.read("t.h5.damaged-1") == flipped));
 
-  // Another physics is not damage: such a checkpoint stays.
+  // Other physics is no damage: such a checkpoint is kept.
   REQUIRE(place.run(kRun + "--measure 1000000 --time-limit 0.05s --out u.h5").status == 75);
   const std::string kept = place.read("u.part.h5");
   const Output other =
@@ -182,11 +183,11 @@ TEST_CASE("a run whose files are damaged is refused, and --recompute-damaged com
   CHECK((place.read("u.part.h5") == kept));
 }
 
-TEST_CASE("a task that another process is at is refused") {
+TEST_CASE("a task that another process computes is refused") {
   Workplace place;
   const pid_t child = place.start(kRun + "--measure 1000000 --out t.h5");
   wait_for(place, "t.lease");
-  Workplace elsewhere;  // its own output files
+  Workplace elsewhere;  // separate output files
   const Output output =
       elsewhere.run(kRun + "--measure 1000000 --out " + (place / "t.h5").string());
   CHECK(output.status == 73);

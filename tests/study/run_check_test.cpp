@@ -1,5 +1,5 @@
-// What `run` prints is in equilibrium, or is not printed: the checks of a single run, their false
-// alarms over seeds, and what the program makes of them.
+// `run` prints only values in equilibrium: the checks of a single run, their rate of false alarms,
+// and the output of the program.
 #include "src/study/run_check.hpp"
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@ using nlohmann::json;
 
 namespace {
 
-// White noise around one value; `shift` moves the replica r at time t by so many standard
+// White noise around one value. `shift(r, t)` is added to replica r at time t, in standard
 // deviations.
 template <class Shift>
 TaskData made(std::uint64_t seed, std::uint32_t replicas, int times, const Shift& shift) {
@@ -55,8 +55,8 @@ json results_of_run(const Workplace& place, const std::string& line) {
 
 }  // namespace
 
-// Two t tests of level 1e-4 each: more than 4 refusals of 3 x 1500 runs in equilibrium have a
-// chance below 3e-3.
+// Two t tests of level 1e-4 each: more than 2 refusals of 1500 runs in equilibrium have a
+// probability below 4e-3.
 TEST_CASE("runs of white noise are hardly ever refused, with any number of replicas") {
   const auto none = [](std::uint32_t, int) { return 0.0; };
   for (const std::uint32_t replicas : {1u, 8u, 32u}) {
@@ -72,7 +72,7 @@ TEST_CASE("runs of white noise are hardly ever refused, with any number of repli
   }
 }
 
-// 300 runs at two temperatures: 0.06 refusals are expected at most, more than 2 have a chance of
+// 300 runs at two temperatures: at most 0.06 refusals are expected, more than 2 with probability
 // 4e-5.
 TEST_CASE("runs of a small lattice in equilibrium are hardly ever refused") {
   int refused = 0;
@@ -89,13 +89,13 @@ TEST_CASE("runs of a small lattice in equilibrium are hardly ever refused") {
   CHECK(refused <= 2);
 }
 
-TEST_CASE("starts that differ, replicas that are stuck and series that drift are refused") {
+TEST_CASE("different starts, stuck replicas and drifting series are refused") {
   const auto hot = [](std::uint32_t r) { return starts_hot(Start::mixed, r); };
   const RunCheck differ =
       check_of(made(1, 32, 60, [&](auto r, int) { return hot(r) ? 0.5 : 0.0; }));
   CHECK(differ.status == RunStatus::not_equilibrated);
   CHECK(differ.reasons.at(0).find("hot and cold differ in abs_magnetisation") != std::string::npos);
-  // Four hot replicas that never come back: their half's mean is within 2 standard errors.
+  // Four replicas with hot start are stuck. The mean of their half is within 2 standard errors.
   const auto stuck = [&](std::uint32_t r, int) { return hot(r) && r % 10 == 1 ? -9.0 : 0.0; };
   for (const int times : {20, 60, 600}) {
     CAPTURE(times);
@@ -104,7 +104,7 @@ TEST_CASE("starts that differ, replicas that are stuck and series that drift are
     CHECK(check.status == RunStatus::not_equilibrated);
     CHECK(check.reasons.at(0).find("some replicas are stuck") != std::string::npos);
   }
-  // A single one, at any length of the run; a short excursion is none.
+  // A single stuck replica, for any length of the run. A short excursion does not count.
   for (const int times : {20, 60, 600}) {
     CAPTURE(times);
     const RunCheck check =
@@ -115,12 +115,12 @@ TEST_CASE("starts that differ, replicas that are stuck and series that drift are
   CHECK(check_of(made(6, 32, 60, [](std::uint32_t r, int t) {
           return r == 7 && t == 30 ? -9.0 : 0.0;
         })).ok());
-  // Few measurements of what forgets slowly, after few cycles.
+  // Few measurements with a long autocorrelation time, after few cycles.
   TaskData slow = made(7, 32, 60, [](std::uint32_t r, int) { return r % 8 / 2.0; });
   CHECK(check_of(slow).reasons.at(0).find("too few to tell tau") != std::string::npos);
   slow.configuration["sampling.equilibrate"] = "10000";
   CHECK(check_of(slow).ok());
-  // Both starts alike.
+  // Both starts drift in the same way.
   for (const std::uint32_t replicas : {1u, 4u, 32u}) {
     CAPTURE(replicas);
     const double step = replicas == 32 ? 0.5 : 1.5;
@@ -131,13 +131,13 @@ TEST_CASE("starts that differ, replicas that are stuck and series that drift are
   early.configuration["sampling.equilibrate"] = "1";
   CHECK(check_of(early).ok());
   CHECK(check_of(early).warnings.size() == 1);
-  early.configuration["sampling.start"] = "hot";  // now nothing shows equilibrium
+  early.configuration["sampling.start"] = "hot";  // no second start proves equilibrium
   CHECK(check_of(early).status == RunStatus::not_equilibrated);
 }
 
-TEST_CASE("run prints no number out of equilibrium, and those that are in it") {
+TEST_CASE("run prints values only at temperatures in equilibrium") {
   const Workplace place;
-  // The exact |m| at 0.8 is 0.9999: hot replicas in stripes made it 0.87(5).
+  // The exact |m| at 0.8 is 0.9999. Replicas with hot start, stuck in stripes, give 0.87(5).
   const std::string line =
       "--size 64 --temperature 0.8,1.5,2.6 --schedule 1:0 --equilibrate 1000 --measure 200";
   const json run = results_of_run(place, line);
@@ -168,8 +168,8 @@ TEST_CASE("run prints no number out of equilibrium, and those that are in it") {
   CHECK(table.out.find("T = 0.8: no values (not-equilibrated): ") != std::string::npos);
 }
 
-// 1 to 5 of 32 replicas in stripes; the exact |m| is 0.9999, chi far below 1.
-TEST_CASE("few replicas that are stuck have no values, in short runs and long ones") {
+// 1 to 5 of 32 replicas are stuck in stripes. The exact |m| is 0.9999, chi is far below 1.
+TEST_CASE("runs with few stuck replicas have no values, short and long ones") {
   const Workplace place;
   for (const char* line : {"--size 32 --temperature 0.8 --measure 3000 --seed 1",
                            "--size 32 --temperature 0.8 --measure 3000 --seed 6",
@@ -183,8 +183,8 @@ TEST_CASE("few replicas that are stuck have no values, in short runs and long on
   }
 }
 
-// Small lattices below Tc turn over now and then, near Tc averages of |m| lie far apart.
-TEST_CASE("rare excursions in equilibrium are not taken for stuck replicas") {
+// Small lattices below Tc flip as a whole now and then; near Tc, averages of |m| differ strongly.
+TEST_CASE("rare excursions in equilibrium do not count as stuck replicas") {
   const Workplace place;
   for (int seed = 1; seed <= 3; ++seed) {
     for (const char* line : {"--schedule 1:0 --equilibrate 3000 --measure 200 --temperature "
@@ -218,8 +218,8 @@ TEST_CASE("runs of every engine and model are checked") {
 
   const std::string warm = " --size 16 --equilibrate 200 --measure 100 ";
   CHECK(status("--temperature 2.5" + warm) == "ok");
-  CHECK(status("--temperature 0.3" + warm) == "ok");  // nothing ever changes
-  CHECK(status("--temperature 0.9" + warm) == "ok");  // hardly anything does
+  CHECK(status("--temperature 0.3" + warm) == "ok");  // no spin ever flips
+  CHECK(status("--temperature 0.9" + warm) == "ok");  // spins hardly flip
   CHECK(status("--engine bytespin --replicas 8 --temperature 3" + warm) == "ok");
   CHECK(status("--model potts --q 3 --temperature 1.5" + warm) == "ok");
   CHECK(status("--engine bitlattice --schedule 1:0 --size 64 --temperature 5 --equilibrate 100 "
@@ -232,7 +232,7 @@ TEST_CASE("runs of every engine and model are checked") {
         "not-equilibrated");
 }
 
-// What a file holds is checked again when it is extended.
+// When a file is extended, its earlier measurements are checked again.
 TEST_CASE("a run that is extended is checked as a whole") {
   const Workplace place;
   const std::string line =

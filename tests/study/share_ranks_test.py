@@ -1,10 +1,10 @@
-"""Ranks of mpirun that share a system: every number of them leaves what one process leaves; they go
-on from each other's checkpoints; one that is killed ends the run and costs no checkpoint; they
-refuse each other where their programs differ.
+"""Ranks of mpirun that share a system: any number of ranks gives the files of one process and
+continues from checkpoints of any other number; a killed rank ends the run and destroys no
+checkpoint; ranks with different programs are refused.
 
     share_ranks_test.py REWISE [MPIRUN]
 
-Without MPIRUN only what needs none is tested.
+Without MPIRUN only tests that do not need it are run.
 """
 
 import json
@@ -23,7 +23,8 @@ REWISE = pathlib.Path(sys.argv[1]).resolve()
 MPIRUN = sys.argv[2] if len(sys.argv) > 2 else None
 LATTICE = "--engine bitlattice --schedule 1:0 --device cpu --threads 1"
 PLANE = f"{LATTICE} --size 258,34 --temperature 2.3,2.5 --equilibrate 4 --measure 6 --every 3"
-# More ranks than cores, as root in containers, where processes may not read each other's memory.
+# Allows more ranks than cores, running as root, and containers in which processes may not read the
+# memory of each other.
 ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                    OMPI_MCA_rmaps_base_oversubscribe="1",
                    OMPI_MCA_btl_vader_single_copy_mechanism="none",
@@ -46,15 +47,15 @@ class Place(unittest.TestCase):
                               text=True, timeout=120, capture_output=True, check=False)
 
     def cuda(self, **environment):
-        """What `info` says of CUDA."""
+        """The entry `cuda` of `rewise info`."""
         done = self.run_command([str(REWISE), "info", "--json"], **environment)
         return json.loads(done.stdout)["cuda"]
 
     def results(self, line, ranks=0):
-        """What must be equal: the hash and every number."""
+        """The results that must be equal: the hash and every number."""
         done = self.run_line(line + " --json", ranks)
         self.assertEqual(done.returncode, 0, done.stderr)
-        answer = json.loads(done.stdout)  # of rank 0 alone
+        answer = json.loads(done.stdout)  # only rank 0 prints
         if ranks > 0:
             self.assertEqual(answer["device"], f"{ranks} x cpu")
         return answer["trajectory_hash"], answer["results"]
@@ -124,9 +125,9 @@ class Shared(Place):
             stopped = self.run_line(kept + " --time-limit 0.1s", ranks)
             self.assertEqual(stopped.returncode, 75, stopped.stderr)
             self.assertNotIn("warning: ", stopped.stderr)
-        # Of the last two checkpoints.
+        # The parts of the last two checkpoints.
         self.assertEqual(len(self.parts()), 5)
-        # One that is damaged costs what was made since the checkpoint before.
+        # With a damaged part, the run continues from the checkpoint before.
         newest = max(self.parts(), key=lambda name: int(name.split(".")[3].split("-")[0]))
         with (pathlib.Path(self.folder.name) / newest).open("r+b") as file:
             file.seek(600)
@@ -157,7 +158,7 @@ class Shared(Place):
                 for measure, ranks in ((6, 3), (9, 2)):
                     answer = self.results(f"{kept} --measure {measure} --state apart", ranks)
                     self.assertEqual(answer, self.results(f"{line} --measure {measure}"))
-                # Of this file and of the one before it.
+                # The parts of this file and of the one before it.
                 self.assertEqual(len(self.final_parts()), 5)
                 self.assertEqual(self.results(kept + " --measure 12"),
                                  self.results(line + " --measure 12"))
@@ -166,7 +167,7 @@ class Shared(Place):
     def test_parts_of_final_states_go_with_what_named_them(self):
         line = f"{LATTICE} --size 258,34 --temperature 2.3 --equilibrate 4 --every 3 --out t.h5"
         self.results(line + " --measure 6 --state apart", 3)
-        for measure, left in ((9, 3), (12, 0)):  # `.prev` names them once more
+        for measure, left in ((9, 3), (12, 0)):  # after the first run, `.prev` still names them
             self.run_line(f"{line} --measure {measure}", 0)
             self.assertEqual(len(self.final_parts()), left)
 
@@ -178,8 +179,8 @@ class Shared(Place):
         self.assertEqual(stopped.returncode, 75, stopped.stderr)
         files = {path.name: path.read_bytes() for path in folder.iterdir()}
         parts = sorted(folder.glob("t.part.h5.*-*"))
-        self.assertEqual(len(parts), 4)  # of the checkpoint and the one before it
-        for path in parts[::2]:  # one of each
+        self.assertEqual(len(parts), 4)  # the parts of the checkpoint and of the one before it
+        for path in parts[::2]:  # one part of each
             path.unlink()
         refused = self.run_line(line, 2)
         self.assertEqual(refused.returncode, 65, refused.stderr)
@@ -205,10 +206,10 @@ class Shared(Place):
         answer = json.loads(more.stdout)
         self.assertEqual((answer["trajectory_hash"], answer["results"]),
                          self.results(line + " --measure 9"))
-        self.assertEqual(len(self.final_parts()), 2)  # of the file before it
+        self.assertEqual(len(self.final_parts()), 2)  # the parts of the file before it
 
     def test_ranks_killed_at_any_time_leave_the_last_checkpoint(self):
-        # Checkpoints follow each other at once: most kills hit one that is being written.
+        # Checkpoints follow each other without pause, so most kills happen during a write.
         line = (f"{LATTICE} --size 1024,1024 --temperature 2.3 --equilibrate 10 --measure 2000 ")
         expected = self.results(line)
         kept = line + "--out t.h5 --checkpoint 0.001s"
@@ -225,9 +226,9 @@ class Shared(Place):
             try:
                 os.kill(self.rank_of(mpirun.pid, k % 3), signal.SIGKILL)
             except AssertionError:
-                pass  # it is done
+                pass  # the run has ended
             _, errors = mpirun.communicate(timeout=60)
-            # A run that is done before it is killed may warn of its errors.
+            # A run that ends before the kill may print a warning on its errors.
             for word in ("damaged", "missing"):
                 self.assertNotIn(word, errors)
         done = self.run_line(kept + " --json", 2)
@@ -253,7 +254,7 @@ class Shared(Place):
         self.assertNotEqual(mpirun.returncode, 0)
         self.assertRegex(errors, "(?i)killed|signal 9|terminated")
         self.assertFalse((pathlib.Path(self.folder.name) / "t.h5").exists())
-        # Goes on from it: the state's hash is checked against what the file says.
+        # The run continues from it. The hash of the state is compared with that in the file.
         again = self.run_line(kept + " --time-limit 0.05s", 2)
         self.assertIn("going on after", again.stderr)
         self.assertNotIn("warning: ", again.stderr)
@@ -261,7 +262,7 @@ class Shared(Place):
 
     @staticmethod
     def rank_of(parent, rank):
-        """The process of a rank among what mpirun has started."""
+        """The pid of a rank among the processes started by mpirun."""
         names = {b"OMPI_COMM_WORLD_RANK=%d" % rank, b"PMI_RANK=%d" % rank}
         for entry in pathlib.Path("/proc").iterdir():
             try:
@@ -322,8 +323,8 @@ class Shared(Place):
         self.assertEqual(wolff.stderr.count("swendsen-wang updates, not wolff"), 1)
 
     def run_two(self, zero, one):
-        """Two ranks, each with a command of its own. (`mpirun -n 1 true : -n 1 true` of Open MPI
-        5.0.7 is a segmentation fault of mpirun.)"""
+        """Runs two ranks with different commands. (With Open MPI 5.0.7, mpirun crashes on
+        `mpirun -n 1 true : -n 1 true`.)"""
         zero, one = (shlex.join(map(str, command)) for command in (zero, one))
         rank = "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}"
         return self.run_command([MPIRUN, "-n", "2", "sh", "-c",

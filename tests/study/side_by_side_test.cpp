@@ -1,5 +1,5 @@
-// What goes on beside the steps of a study: files of the step before, which are told of in the next
-// step or at the end where something goes wrong with them, and other steps of the same study.
+// Work at the same time as a step of a study: files of the previous step, whose errors are reported
+// in the next step or at the end, and other steps of the same study.
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -23,7 +23,7 @@ using namespace rewise;
 
 namespace {
 
-// A disk that syncs nothing until it is let, and then fails where `error` says so.
+// A disk on which fsync waits while `held`, and then fails if `error` is set.
 struct Disk {
   std::mutex mutex;
   std::condition_variable let;
@@ -79,14 +79,14 @@ struct Runs {
     task.spec.measure = 4;
     return task;
   }
-  // How many results were taken.
+  // Returns the number of results handled.
   int run(std::uint64_t seed) {
     int taken = 0;
     study.run({task(seed)}, StopToken(), progress,
               [&](std::size_t, TaskData&& data) { taken += data.bond_sum.time() == 4 ? 1 : 0; });
     return taken;
   }
-  // How many results were taken; each once.
+  // Returns the number of results handled exactly once.
   std::size_t run(std::uint64_t first, std::uint64_t last) {
     std::vector<StudyTask> tasks;
     for (std::uint64_t seed = first; seed <= last; ++seed) tasks.push_back(task(seed));
@@ -96,7 +96,7 @@ struct Runs {
     });
     return static_cast<std::size_t>(std::count(taken.begin(), taken.end(), 1));
   }
-  // The hashes of 1 to `last`, as their files have them.
+  // The hashes in the files of tasks 1 to `last`.
   std::vector<std::string> hashes(std::uint64_t last) {
     study.finish_files(progress);
     std::vector<std::string> all;
@@ -114,7 +114,7 @@ struct Runs {
 
 }  // namespace
 
-TEST_CASE("a step of a study takes its results while the disk is still at their files") {
+TEST_CASE("a step of a study handles its results before their files are written") {
   Runs runs;
   SlowDisk slow;
   slow.hold();
@@ -124,15 +124,14 @@ TEST_CASE("a step of a study takes its results while the disk is still at their 
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     slow.let(0);
   });
-  CHECK(runs.run(1) == 1);  // the file is waited for, and read
+  CHECK(runs.run(1) == 1);  // waits for the file and reads it
   later.join();
   CHECK(runs.study.computed() == 1);
   runs.study.finish_files(runs.progress);
   CHECK(runs.has_file(1));
 }
 
-TEST_CASE(
-    "a file that cannot be written after its result was taken ends the study with its error") {
+TEST_CASE("a file that cannot be written after its result was handled ends the study") {
   for (const bool in_next_step : {false, true}) {
     Runs runs;
     SlowDisk slow;
@@ -140,7 +139,7 @@ TEST_CASE(
     CHECK(runs.run(1) == 1);
     slow.let(ENOSPC);
     try {
-      if (in_next_step) runs.run(1);  // which waits for it
+      if (in_next_step) runs.run(1);  // waits for the file
       runs.study.finish_files(runs.progress);
       FAIL("nothing was thrown");
     } catch (const Error& error) {
@@ -153,7 +152,8 @@ TEST_CASE(
 
 namespace {
 
-// Tasks that are kept, to so many measurements; how many measurements their results have, in all.
+// Runs tasks with keep_alive up to `measure` measurements. Returns the total number of measurements
+// of their results.
 std::uint64_t run_kept(Runs& runs, const std::vector<std::uint64_t>& seeds, std::uint64_t measure) {
   std::vector<StudyTask> tasks;
   for (const auto seed : seeds) {
@@ -175,11 +175,10 @@ std::set<std::string> ids_of(const std::vector<std::uint64_t>& seeds) {
 
 }  // namespace
 
-TEST_CASE(
-    "tasks that are kept between steps have no file until nothing more is requested of them") {
+TEST_CASE("tasks that are kept alive between steps have no file until they end") {
   Runs runs;
   CHECK(run_kept(runs, {1, 2, 3}, 4) == 12);
-  CHECK(run_kept(runs, {1, 3}, 8) == 16);  // 2 ends, where it was in their group
+  CHECK(run_kept(runs, {1, 3}, 8) == 16);  // task 2 of the same group ends
   CHECK_FALSE(runs.has_file(1));
   CHECK(run_kept(runs, {3}, 16) == 16);
   runs.study.end_kept(ids_of({1, 2, 3}));
@@ -199,9 +198,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE(
-    "a process that waits for tasks of another ends its kept tasks, lest both wait for each "
-    "other") {
+TEST_CASE("a process that waits for another one ends its kept tasks, to avoid a deadlock") {
   Runs a;
   Study other(StudyFolder(a.place / "study", a.config, "tc"));
   const auto run_other = [&](std::uint64_t seed, std::uint64_t measure) {
@@ -227,7 +224,7 @@ TEST_CASE(
   CHECK(theirs == 8);
 }
 
-TEST_CASE("two threads run tasks of one study at a time, as one does one after the other") {
+TEST_CASE("two threads run tasks of one study at the same time: same results as one thread") {
   Runs alone;
   CHECK(alone.run(1, 40) == 40);
   CHECK(alone.run(41, 60) == 20);
@@ -246,7 +243,7 @@ TEST_CASE("two threads run tasks of one study at a time, as one does one after t
   }
 }
 
-TEST_CASE("where one of two threads that run tasks fails, the other ends with the same error") {
+TEST_CASE("if one of two threads that run tasks fails, the other ends with the same error") {
   Runs runs;
   std::string told;
   std::thread other([&] {

@@ -1,4 +1,4 @@
-// A task of a moment, for tests that change one thing of it, and how it is run.
+// A task that takes milliseconds, for tests that change one setting, and options to run it.
 #pragma once
 
 #include "src/study/task.hpp"

@@ -1,4 +1,5 @@
-// A study's summary, and that it is the same in one go, in pieces and by two processes.
+// The summary of a study, and a check that it does not depend on interruptions and the number of
+// processes.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,14 +10,15 @@
 
 namespace rewise::oracle {
 
-// summary.json but for the seconds that it took.
+// summary.json without its seconds.
 inline nlohmann::json summary_of(const Workplace& place, const std::string& folder = "study") {
   auto summary = nlohmann::json::parse(place.read(folder + "/summary.json"));
   summary.erase("seconds");
   return summary;
 }
 
-// `command`: tc or sweep; `study`: the text of its configuration.
+// Runs a study at once, in pieces and by two processes. `command`: tc or sweep; `study`: the text
+// of the configuration.
 inline void check_pieces(const std::string& command, const std::string& study) {
   Workplace whole, parts;
   for (const Workplace* place : {&whole, &parts}) place->write("s.toml", study);
@@ -26,7 +28,7 @@ inline void check_pieces(const std::string& command, const std::string& study) {
   const auto outputs = run_in_pieces(parts, line + "study", 0.05, 1.5, 2);
   INFO(outputs.back().err);
   REQUIRE(outputs.back().status == 0);
-  CHECK(outputs.size() > 1);  // it was interrupted
+  CHECK(outputs.size() > 1);  // was interrupted
   CHECK(summary_of(parts) == expected);
 
   const std::string shared = line + (parts / "both").string() + " --threads 1";

@@ -1,5 +1,5 @@
-// `rewise tc` from end to end on a tiny study: what it leaves, that running it again does nothing,
-// that it grows without computing anything twice, and that an interruption changes no number.
+// `rewise tc` from end to end on a tiny study: its files; a second run does nothing; a larger study
+// computes nothing twice; an interruption changes no number.
 #include <signal.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ bool says(const Output& output, const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("a tiny study: Tc near the truth, nothing twice, more graphs add to what is there") {
+TEST_CASE("a tiny study: Tc near the exact value, nothing computed twice, more graphs are added") {
   Workplace place;
   place.write("s.toml", study(20, "0.0, 0.1"));
   const Output first = place.run("tc s.toml --out study --no-plots");
@@ -45,7 +45,8 @@ TEST_CASE("a tiny study: Tc near the truth, nothing twice, more graphs add to wh
   const auto& regular = summary["points"][0];
   const auto& rewired = summary["points"][1];
   CHECK(regular["tc_exact"].get<double>() == Approx(2.269185314));
-  // 5 standard errors and the size of the corrections at L <= 16: a wrong program is far outside.
+  // 5 standard errors plus the size of corrections at L <= 16. A wrong program would be far
+  // outside.
   CHECK(std::abs(regular["tc"]["value"].get<double>() - 2.2692) <
         5 * regular["tc"]["error"].get<double>() + 0.01);
   CHECK(std::abs(rewired["tc"]["value"].get<double>() - 2.78) <
@@ -66,7 +67,7 @@ TEST_CASE("a tiny study: Tc near the truth, nothing twice, more graphs add to wh
         Approx(std::hypot(tc["error"].get<double>(), tc["systematic"].get<double>())));
   CHECK(first.out.find(tc["text"].get<std::string>()) != std::string::npos);
 
-  // What lines and bands of the fits are drawn from.
+  // The data for lines and bands of the fits in plots.
   for (const json& limit : {regular["tc"], regular["binder_limit"], rewired["tc"]}) {
     REQUIRE(!limit["fit"].empty());
     const double error = limit["fit_limit"]["error"];
@@ -80,13 +81,13 @@ TEST_CASE("a tiny study: Tc near the truth, nothing twice, more graphs add to wh
   CHECK(regular["scaling"]["w"].get<double>() == Approx(0.875));
   CHECK(rewired["scaling"]["y"].get<double>() == Approx(0.5));
   for (const auto& crossing : rewired["crossings"]) {
-    const bool pair = crossing["sites"].size() == 2;  // else U with its limit
+    const bool pair = crossing["sites"].size() == 2;  // else a crossing of U with its limit
     CHECK(crossing.contains("height_used") == (pair && crossing["quantity"] == "binder"));
     CHECK(crossing["extents"].size() == crossing["sites"].size());
     CHECK((pair || crossing["shift"].get<double>() * crossing["sites"][0].get<double>() == -1));
   }
 
-  // tc.csv: a row per p, with what the summary says.
+  // tc.csv has a row per p with the numbers of the summary.
   const std::string rows = place.read("study/tc.csv");
   CHECK(lines(rows) == 3);
   CHECK(rows.starts_with("p,tc,error,systematic,total_error,relative_error,shift,shift_error,"));
@@ -129,10 +130,10 @@ TEST_CASE("a tiny study: Tc near the truth, nothing twice, more graphs add to wh
   // have to move once or twice (16 graphs each).
   CHECK(tasks() >= before + 4 * 3 * 2 + 8 + 3 + 3 * 24);
   CHECK(tasks() <= before + 4 * 3 * 2 + 8 + 3 + 3 * 24 + 2 * 16);
-  CHECK(place.files().size() < 60);  // in packs
+  CHECK(place.files().size() < 60);  // tasks are in results archives
 }
 
-TEST_CASE("tc with a schedule for each p: every p as in a study of its own") {
+TEST_CASE("tc with a schedule for each p: same results as separate studies") {
   const Workplace place;
   const auto text = [](const std::string& p, const std::string& sampling) {
     return study(16, p) + "[sampling]\nmethod = \"crossings\"\n" + sampling;
@@ -170,7 +171,7 @@ TEST_CASE("tc with a schedule for each p: every p as in a study of its own") {
         "rewise: both.toml: sampling.cluster: only tc accepts a list (one entry for each p)\n");
 }
 
-TEST_CASE("plots and report take one start of Python, and their failure takes no result away") {
+TEST_CASE("plots and report need one start of Python, and their failure loses no result") {
   const Workplace place;
   place.write("s.toml",
               "[study]\nname = \"s\"\n[lattice]\ndim = 2\nsizes = [8]\np = [0.1]\ngraphs = 2\n"
@@ -199,14 +200,14 @@ TEST_CASE("plots and report take one start of Python, and their failure takes no
   CHECK_FALSE(says(told, "no plots, no report"));  // one line is enough
 }
 
-TEST_CASE("a folder of a version without the table model goes on, with the same tasks") {
+TEST_CASE("a folder of a version without the table model is continued with the same tasks") {
   Workplace place;
   const std::string grid = "[lattice]\ndim = 2\nsizes = [8, 12]\np = [0.1]\ngraphs = 2\n",
                     sampling =
                         "[sampling]\ntemperatures = [0.9, 1.0]\nequilibrate = 10\nmeasure = 10\n"
                         "every = 1\nschedule = \"1:1\"\n",
                     model = "model = \"potts\"\nq = 3\n", run = "[run]\ndevice = \"cpu\"\n";
-  // As version 0.1 wrote it for this study.
+  // study.toml as written by version 0.1 for this study.
   const std::string before =
       "# rewise sweep; seed 1; potts with q = 3; configuration 0670b11431c7e0a1\n"
       "[study]\nname = \"s\"\nseed = 1\n\n"
@@ -245,13 +246,13 @@ TEST_CASE("a folder of a version without the table model goes on, with the same 
   CHECK(now.err.find("\n0 task(s) computed") != std::string::npos);
 }
 
-TEST_CASE("a study.toml that is damaged is kept aside and told, and holds up no resume") {
+TEST_CASE("a damaged study.toml is set aside with a warning, and the study is resumed") {
   const Workplace place;
   place.write("s.toml", study(4, "0.1"));
   const std::string line = "tc s.toml --out study --no-plots";
   REQUIRE(place.run(line).status == 0);
   const std::string toml = place.read("study/study.toml");
-  std::filesystem::remove(place / "study/.finished");  // or there would be nothing to do
+  std::filesystem::remove(place / "study/.finished");  // otherwise there would be nothing to do
   int n = 0;
   for (const std::string& damaged : {std::string("[study]\nname = \"tin"), std::string(100, '\0'),
                                      "name\n" + toml, std::string("[study]\nname = 3\n")}) {
@@ -283,11 +284,11 @@ TEST_CASE("an interrupted study, resumed with other threads, equals an uninterru
   }
   INFO(outputs.back().err);
   REQUIRE(outputs.back().status == 0);
-  CHECK(outputs.size() > 1);  // it was interrupted
+  CHECK(outputs.size() > 1);  // was interrupted
   CHECK(summary_of(place, "whole") == summary_of(place, "parts"));
 }
 
-TEST_CASE("several p searched side by side: the numbers of one search, in pieces, too") {
+TEST_CASE("several p searched at the same time: same numbers as one by one, also in pieces") {
   Workplace place;
   place.write("s.toml", study(4, "0.05, 0.1, 0.5") +
                             "[sampling]\nschedule = \"1:1\"\ntarget_error = 8e-3\n"
@@ -301,7 +302,7 @@ TEST_CASE("several p searched side by side: the numbers of one search, in pieces
   CHECK(beside.out == one.out);
   CHECK(summary_of(place, "beside") == summary_of(place, "one"));
   const auto outputs = run_in_pieces(place, "tc s.toml --out parts --no-plots", 0.01, 2.5, 3);
-  CHECK(outputs.size() > 1);  // it was interrupted
+  CHECK(outputs.size() > 1);  // was interrupted
   REQUIRE(outputs.back().status == 0);
   CHECK(summary_of(place, "parts") == summary_of(place, "one"));
 }
@@ -322,7 +323,7 @@ TEST_CASE("a study ends at a signal, with checkpoints") {
   for (const auto& file : place.files()) CHECK(file.find(".lease") == std::string::npos);
 }
 
-TEST_CASE("two processes share a study's folder: the numbers of one alone") {
+TEST_CASE("two processes in one folder give the numbers of one process") {
   Workplace one, two, alone;
   for (const Workplace* place : {&one, &two, &alone}) place->write("s.toml", study(6, "0.1"));
   REQUIRE(alone.run("tc s.toml --out study --no-plots").status == 0);

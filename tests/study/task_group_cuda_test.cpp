@@ -1,4 +1,4 @@
-// Tasks that fill a CUDA device together leave the data that the CPU leaves of each.
+// Tasks that run together on a CUDA device give the same data as each task on the CPU.
 #include <cuda_runtime_api.h>
 
 #include <filesystem>
@@ -47,7 +47,7 @@ std::vector<TaskJob> jobs_in(const std::filesystem::path& folder,
 
 }  // namespace
 
-TEST_CASE("a group on a CUDA device gives the data of each task on the CPU", "[gpu]") {
+TEST_CASE("a group on a CUDA device gives the same data as each task on the CPU", "[gpu]") {
   const auto specs = some_tasks();
   std::vector<TaskJob> jobs;
   for (const TaskSpec& spec : specs) jobs.push_back({spec, {}, {}, {}});
@@ -61,7 +61,7 @@ TEST_CASE("a group on a CUDA device gives the data of each task on the CPU", "[g
   }
 }
 
-TEST_CASE("engines that warm up by other updates measure as new ones would", "[gpu]") {
+TEST_CASE("warm-ups by other updates in a group on CUDA equal those on the CPU", "[gpu]") {
   const auto [warm, then] =
       GENERATE(std::pair{ClusterUpdate::swendsen_wang, ClusterUpdate::wolff},
                std::pair{ClusterUpdate::wolff, ClusterUpdate::swendsen_wang},
@@ -83,7 +83,7 @@ TEST_CASE("engines that warm up by other updates measure as new ones would", "[g
   }
 }
 
-TEST_CASE("a group's checkpoints go on in a group, alone and on the CPU", "[gpu]") {
+TEST_CASE("checkpoints of a group are continued in a group, alone and on the CPU", "[gpu]") {
   oracle::Workplace place;
   std::filesystem::create_directories(place / "tasks");
   const auto specs = some_tasks();
@@ -108,7 +108,7 @@ TEST_CASE("a group's checkpoints go on in a group, alone and on the CPU", "[gpu]
 }
 
 // The executor admits groups to a device by these estimates (budget.hpp).
-TEST_CASE("Swendsen-Wang groups take about as much of a device's memory as they tell", "[gpu]") {
+TEST_CASE("Swendsen-Wang groups need about as much device memory as estimated", "[gpu]") {
   struct Case {
     std::vector<std::uint32_t> extents;
     double p;

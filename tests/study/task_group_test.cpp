@@ -1,4 +1,4 @@
-// Tasks that run together leave what each leaves by itself.
+// Tasks that run together give the same data as alone.
 #include "src/study/task_group.hpp"
 
 #include <fcntl.h>
@@ -27,7 +27,8 @@ using namespace rewise;
 
 namespace {
 
-// Alike in shape; other p, rules, seeds, temperatures, and times where `times` says so.
+// Tasks of equal shape with different p, rules, seeds and temperatures, and different times if
+// `times`.
 std::vector<TaskSpec> some_tasks(bool times) {
   std::vector<TaskSpec> specs;
   for (std::uint64_t k = 0; k < 5; ++k) {
@@ -63,7 +64,7 @@ std::vector<TaskJob> jobs_in(const std::string& folder, const std::vector<TaskSp
 
 }  // namespace
 
-TEST_CASE("tasks in a group give the data of each alone, whatever their lengths") {
+TEST_CASE("tasks in a group give the same data as alone, for any lengths") {
   for (const bool times : {false, true}) {
     const auto specs = some_tasks(times);
     std::vector<TaskJob> jobs;
@@ -82,7 +83,7 @@ TEST_CASE("tasks in a group give the data of each alone, whatever their lengths"
   }
 }
 
-TEST_CASE("an interrupted group goes on from its checkpoints, together or alone") {
+TEST_CASE("an interrupted group continues from its checkpoints, together or alone") {
   oracle::Workplace place;
   std::filesystem::create_directories(place / "tasks");
   const auto specs = some_tasks(true);
@@ -98,7 +99,7 @@ TEST_CASE("an interrupted group goes on from its checkpoints, together or alone"
     }
     if (!stopped) break;
     ++interrupted;
-    if (interrupted == 2) {  // one of them by itself, to its end
+    if (interrupted == 2) {  // one task alone, to its end
       CHECK(run_task({specs[4], task_paths((place / "").string(), task_id(specs[4]))}, plain_run())
                 .outcome == TaskOutcome::finished);
     }
@@ -119,7 +120,7 @@ TEST_CASE("an interrupted group goes on from its checkpoints, together or alone"
 
 namespace {
 
-// Jobs of tasks that may grow, and what they hand over.
+// Jobs of tasks that are kept alive and extended, and their results.
 struct Growing {
   oracle::Workplace place;
   std::vector<TaskSpec> specs = some_tasks(false);
@@ -131,7 +132,7 @@ struct Growing {
   TaskPaths paths(std::size_t k) const {
     return task_paths((place / "").string(), task_id(specs[k]));
   }
-  // Of some of them, to so many measurements.
+  // Jobs of the given tasks, up to `measure` measurements.
   std::vector<TaskJob> jobs(const std::vector<std::size_t>& which, std::uint64_t measure) {
     std::vector<TaskJob> jobs;
     for (const std::size_t k : which) {
@@ -146,7 +147,7 @@ struct Growing {
     }
     return jobs;
   }
-  // What its file has is what a task of so many measurements has by itself.
+  // Checks that the file of a task equals that of a separate run with `measure` measurements.
   void check_file(std::size_t k, std::uint64_t measure) const {
     INFO("task " << k);
     TaskSpec spec = specs[k];
@@ -163,7 +164,7 @@ struct Growing {
 
 }  // namespace
 
-TEST_CASE("kept tasks go on where their engines are, as if all had been requested at once") {
+TEST_CASE("kept tasks continue with their engines: same data as requested at once") {
   Growing some;
   auto group = std::make_unique<TaskGroup>(some.jobs({0, 1, 2, 3, 4}, 5), plain_run(), some.host);
   group->run();
@@ -190,9 +191,7 @@ TEST_CASE("kept tasks go on where their engines are, as if all had been requeste
   some.check_file(4, 5);
 }
 
-TEST_CASE(
-    "a group that is dropped while it is kept, or has more to do, leaves files of its "
-    "measurements") {
+TEST_CASE("a kept group that is destroyed, finished or not, writes its measurements to files") {
   Growing some;
   auto group = std::make_unique<TaskGroup>(some.jobs({0, 1, 2}, 5), plain_run(), some.host);
   group->run();
@@ -208,7 +207,7 @@ TEST_CASE(
   some.check_file(2, 8);
 }
 
-TEST_CASE("kept tasks that are stopped with more to do leave checkpoints, and go on from them") {
+TEST_CASE("kept tasks that are stopped write checkpoints and continue from them") {
   Growing some;
   TaskRun run = plain_run();
   run.stop = StopToken(std::chrono::duration<double>(1));
@@ -216,7 +215,7 @@ TEST_CASE("kept tasks that are stopped with more to do leave checkpoints, and go
   group->run();
   group->continue_with(some.jobs({0}, 400));
   while (!run.stop.stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  group->run();  // a step
+  group->run();  // runs one step only
   group->end();
   group.reset();
   CHECK(some.taken[0] == std::vector<std::size_t>{5});
@@ -229,7 +228,7 @@ TEST_CASE("kept tasks that are stopped with more to do leave checkpoints, and go
   some.check_file(0, 9);
 }
 
-TEST_CASE("a task that fails or is held leaves the others of its group alone") {
+TEST_CASE("a task that fails or is held does not affect the others of its group") {
   oracle::Workplace place;
   std::filesystem::create_directories(place / "tasks");
   const auto specs = some_tasks(false);
@@ -253,8 +252,7 @@ TEST_CASE("a task that fails or is held leaves the others of its group alone") {
   }
 }
 
-TEST_CASE(
-    "a group that was told to stop while it was prepared ahead runs what it claimed, or lets go") {
+TEST_CASE("a group stopped during its preparation runs or releases the tasks it has claimed") {
   for (const bool runs : {true, false}) {
     oracle::Workplace place;
     std::filesystem::create_directories(place / "tasks");
@@ -266,7 +264,7 @@ TEST_CASE(
       return std::count_if(jobs.begin(), jobs.end(),
                            [](const TaskJob& job) { return file_exists(job.paths->lease); });
     };
-    // Two are claimed, the others come too late.
+    // Two tasks are claimed before the stop, the others are not.
     jobs[1].on_graph = [&run](const Graph&) {
       while (!run.stop.stop_requested()) std::this_thread::yield();
     };
@@ -309,8 +307,7 @@ TEST_CASE(
   group.run();
 }
 
-TEST_CASE(
-    "what a group has measured is handed over before the first state is fetched and written") {
+TEST_CASE("results of a group are handed over before the first state is fetched and written") {
   oracle::Workplace place;
   std::filesystem::create_directories(place / "tasks");
   const auto specs = some_tasks(false);
@@ -344,7 +341,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("which tasks run together, and how many fill a device") {
+TEST_CASE("tasks that run together, and the number that fills a device") {
   const auto specs = some_tasks(true);
   CHECK(run_together(specs[0], specs[4]));
   for (int change = 0; change < 7; ++change) {
@@ -379,14 +376,14 @@ TEST_CASE("which tasks run together, and how many fill a device") {
   CHECK(group_size(spec).fewest == 1);
   spec.graph.extents = {128, 128};
   CHECK(group_size(spec).most == 32);
-  CHECK(group_size(spec).fewest == 2);  // a sixteenth of what fills a device
+  CHECK(group_size(spec).fewest == 2);  // 1/16 of the number that fills a device
   spec.graph.extents = {16, 16};
   CHECK(group_size(spec).most == 256);
   CHECK(group_size(spec).least == 128);
-  spec.measure = 100;  // little is to be written
+  spec.measure = 100;  // little data to write
   CHECK(group_size(spec).least == 256);
   spec.graph.extents = {32, 32};
-  spec.measure = 120'000;  // 180 MB each: 11 of them are as much as a group may have
+  spec.measure = 120'000;  // 180 MB each: 11 tasks reach the limit of a group
   CHECK(group_size(spec).most == 11);
   CHECK(group_size(spec).least == 11);
   spec.measure = 12'000;
@@ -398,17 +395,17 @@ TEST_CASE("which tasks run together, and how many fill a device") {
   CHECK(group_size(spec).most == 1);
 }
 
-TEST_CASE("series are reckoned in the bytes that they take") {
+TEST_CASE("estimated bytes of series equal their storage") {
   TaskSpec spec = oracle::small_task();  // every = 3 cycles with 2 clusters each
   const auto bytes_each = [&](const std::vector<std::uint32_t>& extents) {
     spec.graph.extents = extents;
-    return series_bytes(spec) / (32 * 2 * 12);  // values of a kind
+    return series_bytes(spec) / (32 * 2 * 12);  // per value of each of the series
   };
-  CHECK(bytes_each({100, 100}) == 2 + 2 + 2);  // 60000 sites in clusters at most: no sign
+  CHECK(bytes_each({100, 100}) == 2 + 2 + 2);  // unsigned sums of at most 60000 sites in clusters
   CHECK(bytes_each({120, 100}) == 2 + 2 + 4);
   CHECK(bytes_each({130, 128}) == 4 + 2 + 4);  // 33280 bonds
   CHECK(bytes_each({182, 182}) == 4 + 4 + 4);
-  spec.cluster = ClusterUpdate::swendsen_wang;  // 128 bits beside them
+  spec.cluster = ClusterUpdate::swendsen_wang;  // another 128 bits
   CHECK(bytes_each({8, 6}) == 2 + 2 + 2 + 16);
   CHECK(bytes_each({65536, 65534}) == 8 + 8 + 8 + 16);
 }
@@ -432,7 +429,7 @@ class ReadOnlyDisk {
 
 }  // namespace
 
-TEST_CASE("what is finished is there where nothing can be written") {
+TEST_CASE("a finished task can be read from a read-only disk") {
   const oracle::Workplace place;
   TaskSpec spec = oracle::small_task();
   const TaskPaths paths = task_paths((place / "").string(), task_id(spec));

@@ -1,4 +1,4 @@
-// Tasks as a library: their names, and measurements that cover what they claim to cover.
+// Tasks through the library: their ids, and measurements over the stated numbers of cycles.
 #include "src/study/task.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ using namespace rewise;
 using oracle::one_thread;
 using oracle::small_task;
 
-TEST_CASE("a task's name follows from what determines its numbers") {
+TEST_CASE("the id of a task follows from the settings that determine its numbers") {
   const TaskSpec spec = small_task();
   const std::string id = task_id(spec);
   CHECK(id.size() == 16);
@@ -36,7 +36,7 @@ TEST_CASE("a task's name follows from what determines its numbers") {
   }
 }
 
-TEST_CASE("series have their shape, and cluster sums leave the equilibration out") {
+TEST_CASE("series have the right shape, and cluster sums exclude the equilibration") {
   for (const EngineKind engine : {EngineKind::multispin, EngineKind::bytespin}) {
     TaskSpec spec = small_task();
     spec.engine = engine;
@@ -46,7 +46,7 @@ TEST_CASE("series have their shape, and cluster sums leave the equilibration out
     CHECK(result.data.bond_sum.replicas() == 32);
     CHECK(result.data.bond_sum.temperatures() == 2);
     CHECK(result.data.cluster_size.time() == 12);
-    // A measurement covers every * W = 6 updates of at most 48 sites, at least one each.
+    // A measurement covers every * W = 6 updates, each of 1 to 48 sites.
     for (const auto sum : result.data.cluster_size.values().wide()) {
       CHECK(sum >= 6);
       CHECK(sum <= 6 * 48);
@@ -55,7 +55,7 @@ TEST_CASE("series have their shape, and cluster sums leave the equilibration out
 }
 
 TEST_CASE("the number of cycles per call of the engine changes nothing") {
-  // The runner measures its own speed; a task run twice has other step lengths.
+  // The length of calls depends on the measured speed, so it differs between two runs.
   const TaskSpec spec = small_task();
   const TaskData first = run_task({spec}, one_thread()).data;
   TaskRun two = one_thread();
@@ -77,14 +77,14 @@ TEST_CASE("results: energy is minus the bond sum per site, tau counts cycles") {
   CHECK(tau_of_m2(data, 1).value == Approx(results[1].tau.at("m2").value));
 }
 
-TEST_CASE("results: cluster sums that 64 bits may not have held give no moments") {
+TEST_CASE("results: cluster sums that may exceed 64 bits give no moments") {
   TaskSpec spec = small_task();
   spec.cluster = ClusterUpdate::swendsen_wang;
   TaskData data = run_task({spec}, one_thread()).data;
   CHECK(cluster_sums_fit(data, 0));
   const auto sites = std::int64_t{1} << 30;
   data.graph.sites = static_cast<std::uint64_t>(sites);
-  data.configuration["sampling.every"] = "8";  // of two updates: 2^64 where all is one cluster
+  data.configuration["sampling.every"] = "8";  // 16 updates: the sum is 2^64 for single clusters
   const auto with_m = [&](std::int64_t m) {
     data.magnetisation = Series<std::int64_t>(2, spec.replicas);
     std::vector<std::int64_t> row(2 * spec.replicas, -m);
@@ -102,13 +102,13 @@ TEST_CASE("results: cluster sums that 64 bits may not have held give no moments"
   CHECK(cluster_sums_fit(data, 1));
 }
 
-TEST_CASE("an imported graph is part of a task's identity by its content") {
+TEST_CASE("the content of an imported graph is part of the id of a task") {
   TaskSpec spec = small_task();
   spec.imported = std::make_shared<const Graph>(build_graph(spec.graph));
   const auto configuration = task_configuration(spec);
   CHECK(configuration.at("graph.hash") == graph_hash(*spec.imported));
   CHECK(configuration.count("lattice.p") == 0);
-  // The same graph, the same trajectory, whether it was built or brought.
+  // A built graph and an equal imported graph give the same trajectory.
   TaskSpec built = small_task();
   CHECK(run_task({spec}, one_thread()).data.bond_sum ==
         run_task({built}, one_thread()).data.bond_sum);

@@ -1,4 +1,4 @@
-"""The checks of this folder find what they are for: faults planted in a small tree."""
+"""The checks of this folder detect faults that are planted in a small tree."""
 
 import contextlib
 import io
@@ -126,7 +126,7 @@ class Readme(Planted):
         self.assertEqual(status, 1)
         self.assertIn("graphs/GUIDE.md: links to ../graphs/none.md", printed)
         self.assertIn("graphs/GUIDE.md: links to #b", printed)
-        self.assertIn("graphs/GUIDE.md: exit status 1: cat b.toml", printed)  # not README's folder
+        self.assertIn("graphs/GUIDE.md: exit status 1: cat b.toml", printed)  # has its own folder
         self.assertIn("2 commands ran, 3 faults", printed)
 
     def test_a_failing_command(self):

@@ -1,5 +1,5 @@
-"""clang-format leaves every C++ and CUDA file as it is. Versions of clang-format differ in what
-they make of the same style, so another version than ours skips the check (exit status 77).
+"""Checks that clang-format changes no C++ or CUDA file. Versions of clang-format format the same
+style differently, so the check is skipped (exit status 77) with another version than ours.
 
     format.py ROOT [CLANG-FORMAT]
 """
@@ -12,7 +12,7 @@ import sys
 
 import tree
 
-VERSION = 14  # Debian 12's
+VERSION = 14  # of Debian 12
 SKIPPED = 77
 
 

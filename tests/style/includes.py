@@ -1,7 +1,8 @@
-"""Includes run down only: a folder includes itself and lower floors, never a neighbour on its own
-floor. So the engines know neither each other nor the store, and analysis knows nothing of engines,
-graphs or files. Also: every quoted include is a path from the root of the repository, and what
-nvcc cannot compile stays out of its sight.
+"""Checks that includes lead to lower floors only: a file includes files of its own folder and of
+folders on lower floors, but not of other folders on the same floor. Therefore engines do not depend
+on each other or on the store, and analysis does not depend on engines, graphs or files. Also checks
+that quoted includes are paths from the root of the repository, and that no CUDA file includes a
+header that nvcc cannot compile.
 
     includes.py ROOT
     includes.py ROOT --cuda     lists the headers that only a build with CUDA can compile
@@ -40,7 +41,7 @@ NOT_FOR_ANALYSIS = re.compile(r"^(fstream|filesystem|cstdio|hdf5\.h)$")
 
 
 def folder_of(name):
-    """The folder of a file that has a floor, or None (tests stand outside of the building)."""
+    """The folder in FLOORS to which a file belongs, or None (tests have no floor)."""
     for folder in FLOORS:
         if name == folder or name.startswith(folder + "/"):
             return folder
@@ -56,7 +57,7 @@ def includes_of(root, name):
 
 
 def direction_fault(name, target):
-    """Why `name` may not include `target` (paths from the root), or None."""
+    """The reason why `name` may not include `target` (paths from the root), or None."""
     own, other = folder_of(name), folder_of(target)
     if own is None or own == other:
         return None
@@ -69,7 +70,7 @@ def direction_fault(name, target):
 
 
 def seen_by_nvcc(root, includes):
-    """Every file that some .cu or .cuh file includes, with the chain that leads to it."""
+    """{file: chain of includes} of every file that a .cu or .cuh file includes, also indirectly."""
     chains = {name: [name] for name in includes if name.endswith((".cu", ".cuh"))}
     todo = list(chains)
     while todo:
@@ -82,8 +83,8 @@ def seen_by_nvcc(root, includes):
 
 
 def cuda_headers(root):
-    """Every header that includes one of CUDA's, or a header of ours that does; where a build
-    without CUDA skips the include it does not count."""
+    """Every header that includes a header of CUDA, also indirectly. Includes that a build without
+    CUDA skips do not count."""
     includes = {}
     for name in tree.sources(root):
         text = ONLY_WITH_CUDA.sub("", (root / name).read_text(encoding="utf-8"))

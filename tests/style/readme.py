@@ -1,16 +1,16 @@
-"""Every command in the project's Markdown files runs, with the program just built, and every file
-and heading that they link to exists.
+"""Checks that every command in the Markdown files of the project runs with the program just built,
+and that the files and headings to which they link exist.
 
     readme.py ROOT REWISE [PYTHON PACKAGES]
 
-README.md comes first, then the other files by name. Each has an empty folder of its own with
-experiments/configs in it, so that a reader may begin with any of them.
+README.md comes first, then the other files by name. The commands of each file run in a new folder
+that has only experiments/configs, so a reader can begin with any file.
 
-Commands stand in ```console blocks after "$ ", or in ```bash blocks, one a line (a backslash at
-the end continues it). ```python blocks run as they are, by PYTHON with PACKAGES on its path
-(a package with its module); they are skipped where no module was built. The commands of EXEMPT are
-not run: they would install packages, build everything again, or run this test. Indented blocks are
-not run either: they are for commands that need hours, a GPU or a cluster.
+Commands are in ```console blocks after "$ ", or in ```bash blocks, one per line (a backslash at the
+end continues a line). ```python blocks are run by PYTHON with PACKAGES on its path (the package
+with its module); they are skipped if no module was built. Commands that match EXEMPT are not run:
+they would install packages, build everything again, or run this test. Indented blocks are not run:
+they are for commands that need hours, a GPU or a cluster.
 """
 
 import os
@@ -46,7 +46,7 @@ def blocks(text):
 
 
 def commands(text):
-    """What to run, in order, each as the words of a command."""
+    """The commands to run, in order, each as a list of words."""
     found = []
     for language, lines in blocks(text):
         joined = "\n".join(lines).replace("\\\n", " ").split("\n")
@@ -67,7 +67,7 @@ def documents(root):
 
 
 def anchors(text):
-    """Of the headings, as GitHub makes them."""
+    """The anchors of the headings, in the form of GitHub."""
     titles = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
@@ -110,7 +110,7 @@ def run_document(root, name, program, python):
             line = command[-1]
             if EXEMPT.match(line):
                 script = line.split()[0]
-                ours = "/" in script and not script.startswith("env/")  # else what pip made
+                ours = "/" in script and not script.startswith("env/")  # env/ is made by venv
                 if ours and not os.access(root / script, os.X_OK):
                     failed.append(f"{name}: {script} cannot be executed")
                 continue

@@ -1,6 +1,6 @@
-"""Text habits: no tabs, no blanks at line ends, a newline at the end, at most 100 columns. A file
-may be as long as its algorithm is. Listed, and no fault: product folders of more than 25 files, and
-headers that have one user, into which they belong.
+"""Checks text files: no tabs, no blanks at the end of lines, a newline at the end, at most 100
+columns. The length of a file is free. Listed as a note, not a fault: headers that only one file
+includes and that could be merged into it.
 
     text.py ROOT
 """
@@ -17,7 +17,7 @@ TEXT_SUFFIXES = tree.SOURCE_SUFFIXES + (".py", ".toml", ".txt", ".cmake", ".in",
 SCRIPTS = ("experiments/setup", "experiments/quickstart", "experiments/has-gpu", "tests/run",
            "tests/bare", ".ci/run", ".ci/newer-compiler")
 COLUMNS = 100
-# Data, generated or quoted from elsewhere: not for people to read line by line.
+# Generated or external data, which nobody reads line by line.
 DATA = ("tests/store/data/", "tests/fuzz/corpus/", "experiments/figures/quickstart")
 
 
@@ -43,7 +43,7 @@ def line_faults(name, text):
 
 
 def name_faults(name, text):
-    """CMake takes a test's name as a list: it would be run as parts that match nothing."""
+    """CMake splits the name of a test at these characters, and the parts match no test."""
     return [f"{name}: the test \"{test}\" has one of ; [ ] in its name"
             for test in re.findall(r'TEST_CASE\(\s*"([^"]*)"', text) if set(";[]") & set(test)]
 
@@ -53,7 +53,7 @@ def is_product(name):
 
 
 def lonely_headers(root):
-    """Headers that one product file alone includes, beside the source file of their own name."""
+    """Headers without a source file of the same name that only one product file includes."""
     users = collections.defaultdict(set)
     for name in tree.sources(root):
         text = (root / name).read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The project's own files, for the checks in this folder."""
+"""Lists the files of the project for the checks in this folder."""
 
 import os
 import pathlib
@@ -8,8 +8,8 @@ SOURCE_SUFFIXES = (".cpp", ".hpp", ".cu", ".cuh")
 
 
 def tracked_files(root):
-    """Paths relative to `root` of every file under version control; of every file outside of
-    build folders where `root` is no repository (an unpacked archive)."""
+    """Paths relative to `root` of all files under version control. If `root` is no repository (an
+    unpacked archive): of all files outside of build folders."""
     try:
         listed = subprocess.run(
             ["git", "-c", "safe.directory=*", "-C", str(root), "ls-files", "-z", "--", "."],
@@ -31,8 +31,8 @@ def sources(root):
 
 
 def finish(faults, checked):
-    """Prints the faults, or what was checked, and gives the exit status. Nothing checked is a
-    fault: a check that looks at no file would pass for ever."""
+    """Prints the faults and the number of files checked, and returns the exit status. It is a fault
+    if no file was checked, because such a check would always pass."""
     if not checked:
         print("no file was checked")
         return 1

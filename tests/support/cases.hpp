@@ -15,14 +15,14 @@ struct SmallGraph {
   Graph graph;
   EdgeList list;
   std::vector<double> temperatures;
-  // Metropolis alone mixes here. It does not on plain rings (walls walk for ever under moves of
-  // equal energy that are always taken), nor with two isolated sites (both flip at every sweep, so
-  // their product never changes).
+  // True if Metropolis alone is ergodic. It is not on regular rings (moves without energy change
+  // are always accepted, so domain walls walk for ever) and with two isolated sites (both flip at
+  // every sweep, so their product never changes).
   bool metropolis_mixes;
 };
 
-// Tori of both orientations, every rule, p up to 1, rings, and imported graphs: stars, hubs with
-// isolated sites, complete, bipartite, odd cycles, three dimensions. 24 sites at most.
+// 4 x 6 and 6 x 4 tori with every rule and p up to 1, rings, and imported graphs: stars, hubs with
+// isolated sites, complete, bipartite, odd cycles, three dimensions. At most 24 sites.
 std::vector<SmallGraph> small_graphs();
 
 // At most 2^25 states each.
@@ -44,6 +44,6 @@ struct Update {
 std::vector<Update> wolff_updates();          // Metropolis, Glauber, Wolff and their mixes
 std::vector<Update> swendsen_wang_updates();  // alone and in mixes
 std::vector<Update> few_cluster_updates();    // tiles of one site to the whole graph, and a mix
-std::vector<Update> all_updates();            // of everything one or two
+std::vector<Update> all_updates();            // one or two of each kind
 
 }  // namespace rewise::oracle

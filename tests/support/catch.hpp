@@ -1,4 +1,4 @@
-// Bridges Catch2 2.13 (Debian 12) and Catch2 3 (Ubuntu 24.04): include this, never Catch2 itself.
+// Supports Catch2 2.13 (Debian 12) and Catch2 3 (Ubuntu 24.04). Include this file, not Catch2.
 #pragma once
 
 #if __has_include(<catch2/catch_all.hpp>)

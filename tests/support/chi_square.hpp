@@ -37,7 +37,7 @@ inline ChiSquare chi_square(std::span<const double> counts, std::span<const doub
   }
   ChiSquare result;
   result.cells = mean.size();
-  if (result.cells < 2) return result;  // p_value 0: nothing was tested
+  if (result.cells < 2) return result;  // p_value = 0, because nothing was tested
   for (std::size_t k = 0; k < seen.size(); ++k) {
     result.statistic += (seen[k] - mean[k]) * (seen[k] - mean[k]) / mean[k];
   }
@@ -68,7 +68,7 @@ inline std::vector<double> poisson(double mean, unsigned last) {
   return law;
 }
 
-// The law of the sum of two independent numbers.
+// The distribution of the sum of two independent numbers.
 inline std::vector<double> sum_law(std::span<const double> x, std::span<const double> y) {
   std::vector<double> law(x.size() + y.size() - 1, 0.0);
   for (std::size_t i = 0; i < x.size(); ++i) {
@@ -77,7 +77,7 @@ inline std::vector<double> sum_law(std::span<const double> x, std::span<const do
   return law;
 }
 
-// Counts of values 0, 1, .. against a law; values beyond the law's end count in its last cell.
+// Counts of values 0, 1, .. against a distribution. Larger values count in its last cell.
 inline ChiSquare chi_square_of(const std::vector<std::uint64_t>& values,
                                const std::vector<double>& law) {
   std::vector<double> counts(law.size(), 0.0), expected(law);

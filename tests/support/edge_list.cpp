@@ -30,7 +30,7 @@ EdgeList renumbered(EdgeList list) {
 }
 
 EdgeList torus(const std::vector<std::uint32_t>& extents) {
-  // Sites are met in index order by counting the coordinates up like the digits of a number.
+  // Visits sites in the order of their indices: coordinates count up like the digits of a number.
   std::map<std::vector<std::uint32_t>, std::uint32_t> index;
   std::vector<std::vector<std::uint32_t>> places;
   std::vector<std::uint32_t> place(extents.size(), 0);
@@ -153,7 +153,7 @@ std::vector<std::vector<std::uint32_t>> adjacency(const EdgeList& list) {
   return neighbours;
 }
 
-// Two colours by propagation; empty where an odd cycle forbids it.
+// Two colours by propagation. Empty if the graph has an odd cycle.
 std::vector<std::uint8_t> two_colours(const std::vector<std::vector<std::uint32_t>>& neighbours) {
   std::vector<std::uint8_t> colour(neighbours.size(), kNone);
   for (std::uint32_t root = 0; root < neighbours.size(); ++root) {

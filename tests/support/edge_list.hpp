@@ -1,5 +1,5 @@
-// Graphs as plain lists of edges, for the oracles. Built here from coordinates, with no code of the
-// library's geometry, and compared with the library's graphs by matches().
+// Graphs as plain lists of edges, for the oracles. They are built from coordinates without the
+// geometry of the library, and compared with graphs of the library by difference().
 #pragma once
 
 #include <cstdint>
@@ -27,31 +27,31 @@ struct EdgeList {
 EdgeList from_pairs(std::uint32_t sites,
                     const std::vector<std::pair<std::uint32_t, std::uint32_t>>& pairs);
 
-// The same graph with ids 0, 1, 2 .. in list order, as an imported graph has them.
+// The same graph with ids 0, 1, 2 .. in list order, like an imported graph.
 EdgeList renumbered(EdgeList list);
 
-// Periodic hypercubic lattice, x fastest; edge id = site * d + direction. Extents of 2 get their
-// one bond once, extents of 1 none (ids keep their places).
+// Periodic hypercubic lattice, x fastest; edge id = site * d + direction. Along an extent of 2
+// there is one bond per pair, along an extent of 1 none (other ids do not change).
 EdgeList torus(const std::vector<std::uint32_t>& extents);
 
-// Small graphs of all sorts, 24 sites at most.
+// Small graphs of several kinds, at most 24 sites.
 EdgeList complete(std::uint32_t sites);
 EdgeList complete_bipartite(std::uint32_t left, std::uint32_t right);
 EdgeList star(std::uint32_t leaves);
 EdgeList petersen();
-// Two hubs, joined, that share some leaves; then a tail; then isolated sites.
+// Two joined hubs that share some leaves, a tail, and isolated sites.
 EdgeList hubs(std::uint32_t leaves, std::uint32_t tail, std::uint32_t isolated);
 
-// The edges of a graph of the library: the oracle's own lattice without the replaced bonds, plus
-// the graph's list of rewired bonds.
+// The edges of a graph of the library: the lattice of this file without the replaced bonds, plus
+// the list of rewired bonds of the graph.
 EdgeList edges_of(const Graph& graph);
 
-// "" where the neighbour lists that the library reports are exactly those of the edges, else the
-// first difference.
+// Returns "" if the neighbour lists of the library are exactly those of the edges, else the first
+// difference.
 std::string difference(const Graph& graph, const EdgeList& list);
 
-// The library's graph without a lattice, properly coloured here: two colours where possible, else
-// greedily in site order.
+// A graph of the library without a lattice. It is coloured here: two colours if possible, else
+// greedily in the order of sites.
 Graph imported_graph(const EdgeList& list, const std::string& name);
 
 }  // namespace rewise::oracle

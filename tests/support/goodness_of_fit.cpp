@@ -64,7 +64,7 @@ TestOfFit chi_square_test(std::span<const double> observed, std::span<const doub
     }
   }
   if (awaited.empty()) return {};
-  seen.back() += seen_sum;  // what is left is too little for a bin of its own
+  seen.back() += seen_sum;  // the rest is too small for another bin
   awaited.back() += awaited_sum;
 
   TestOfFit test;
@@ -97,7 +97,7 @@ TestOfFit anderson_darling_normal(std::span<const double> z) {
   const std::size_t n = ordered.size();
   double sum = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    // ln Phi(z_i) + ln(1 - Phi(z_(n-1-i))), the second by symmetry so that no digit is lost
+    // ln Phi(z_i) + ln(1 - Phi(z_(n-1-i))); the second uses symmetry to avoid cancellation
     const double terms =
         std::log(normal_cdf(ordered[i])) + std::log(normal_cdf(-ordered[n - 1 - i]));
     sum += (2 * static_cast<double>(i) + 1) * terms;

@@ -1,5 +1,5 @@
-// The main of test programs that need a CUDA device: exit status 77, "skipped", where there is
-// none. Listing the cases (which ctest does anywhere) needs no device.
+// main() of test programs that need a CUDA device. Without one the exit status is 77, "skipped".
+// Listing the cases, as ctest does, needs no device.
 #include <cstdio>
 #include <cstring>
 

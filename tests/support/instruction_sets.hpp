@@ -1,5 +1,5 @@
-// Runs a test once for every instruction set that this machine has and vectorised code may choose
-// from (Highway's dynamic dispatch), the plain fallback included.
+// Runs a test once for every instruction set of this machine that vectorised code may use (dynamic
+// dispatch of Highway), including the scalar fallback.
 #pragma once
 
 #include <hwy/targets.h>

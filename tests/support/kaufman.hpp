@@ -1,13 +1,13 @@
-// Energy and heat capacity of the Ising model on the finite L x L torus, exactly.
+// Exact energy and heat capacity of the Ising model on the finite L x L torus.
 //
 // B. Kaufman, Phys. Rev. 76, 1232 (1949), eq. (66); the form of A. E. Ferdinand & M. E. Fisher,
 // Phys. Rev. 185, 832 (1969), eq. (2.1):
 //     Z = (1/2) (2 sinh 2K)^(N/2) (P1 + P2 + P3 + P4),
 //     P1, P2 = prod_r 2 cosh, 2 sinh (L g_(2r+1) / 2),   P3, P4 = the same with g_(2r),
 //     cosh g_l = cosh 2K coth 2K - cos(l pi / L),   g_0 = 2K + ln tanh K (it changes sign at Tc),
-// r = 0 .. L-1. Products are held as logarithms (P4's factor of g_0, which vanishes at Tc, apart),
-// and derivatives are carried along exactly, as a number with its first two derivatives in K.
-// e = -(1/N) d ln Z / dK,   C = (K^2 / N) d^2 ln Z / dK^2. Cost: O(L).
+// r = 0 .. L-1. Products are stored as logarithms, except the factor of g_0 in P4, which vanishes
+// at Tc. Derivatives are exact: each number carries its first two derivatives in K. e = -(1/N) d ln
+// Z / dK,   C = (K^2 / N) d^2 ln Z / dK^2. Cost: O(L).
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 
 namespace rewise::oracle {
 
-// A function's value and its first two derivatives in K.
+// The value of a function and its first two derivatives in K.
 struct Jet {
   double v = 0, d = 0, dd = 0;
 
@@ -69,7 +69,7 @@ inline TorusAverages kaufman(int L, double beta) {
   // g_0 = 2K + ln tanh K; d/dK ln tanh K = 2 / sinh 2K.
   const Jet g0{2 * beta + std::log(std::tanh(beta)), 2 + 2 / s2, -4 * coth / s2};
 
-  std::array<Jet, 4> product{};  // logarithms; of P4 without its factor of g_0
+  std::array<Jet, 4> product{};  // logarithms; P4 without its factor of g_0
   const double half = 0.5 * L;
   for (int l = 0; l < 2 * L; ++l) {
     const std::size_t even = l % 2 == 0 ? 2 : 0;

@@ -1,4 +1,4 @@
-// The main of every test program.
+// main() of every test program.
 #if __has_include(<catch2/catch_all.hpp>)
 #include <catch2/catch_all.hpp>
 int main(int argc, char** argv) { return Catch::Session().run(argc, argv); }

@@ -60,7 +60,8 @@ IsingStates::IsingStates(const EdgeList& list)
     ++degree[edge.b];
   }
   count_.assign(std::size_t{bonds_ + 1} * (sites_ + 1), 0);
-  std::uint32_t state = (1u << (sites_ - 1)) - 1 + (1u << (sites_ - 1));  // all up; the last stays
+  std::uint32_t state =
+      (1u << (sites_ - 1)) - 1 + (1u << (sites_ - 1));  // all up; the last is fixed
   int broken = 0;
   std::uint32_t up = sites_;
   ++count_[up];
@@ -103,7 +104,7 @@ Averages IsingStates::at(double beta) const {
 
 namespace {
 
-// Walks all Potts states depth first, site by site.
+// Visits all Potts states depth first, site by site.
 class PottsWalk {
  public:
   PottsWalk(const EdgeList& list, std::uint32_t q, std::vector<std::uint64_t>& count,
@@ -144,7 +145,7 @@ class PottsWalk {
 
  private:
   std::uint32_t q_, sites_;
-  std::vector<std::vector<std::uint32_t>> earlier_;  // neighbours of a smaller index
+  std::vector<std::vector<std::uint32_t>> earlier_;  // neighbours with smaller index
   std::vector<std::uint32_t> state_, number_;
   std::vector<std::uint64_t>& count_;
   std::vector<double>& squares_;
@@ -233,8 +234,8 @@ double metropolis_unreached(const EdgeList& list, const std::vector<std::uint8_t
   const std::uint32_t states = 1u << list.sites;
   std::vector<bool> now(states, false), next(states), visited(states, false);
   now[states - 1] = visited[states - 1] = true;
-  // The ordered state returns after two sweeps at the latest, so what is reached by every second
-  // sweep only grows, and two sweeps that add nothing are the end.
+  // The ordered state is reached again after at most two sweeps, so the set of states reached by
+  // every second sweep only grows. If two sweeps add no state, the set is complete.
   for (int idle = 0; idle < 2; ++idle) {
     for (const std::uint32_t site : order) {
       std::fill(next.begin(), next.end(), false);
@@ -253,7 +254,7 @@ double metropolis_unreached(const EdgeList& list, const std::vector<std::uint8_t
   }
   double all = 0, unreached = 0;
   for (std::uint32_t state = 0; state < states; ++state) {
-    int satisfied = 0;  // twice
+    int satisfied = 0;  // twice the number of satisfied bonds
     for (std::uint32_t site = 0; site < list.sites; ++site) satisfied += like(state, site);
     const double weight =
         std::exp(beta * (satisfied - 2.0 * static_cast<double>(list.edges.size())));

@@ -1,5 +1,5 @@
-// The q-state Potts model on the square lattice at its transition, beta_t = ln(1 + sqrt q),
-// exactly: H = -sum delta(s_i, s_j), energies per site.
+// Exact energies per site of the q-state Potts model, H = -sum delta(s_i, s_j), on the square
+// lattice at its transition, beta_t = ln(1 + sqrt q).
 #pragma once
 
 #include <cmath>
@@ -8,7 +8,8 @@ namespace rewise::oracle {
 
 inline double potts_beta(double q) { return std::log(1 + std::sqrt(q)); }
 
-// By duality: of the infinite lattice for q <= 4, the mean of the two phases for q > 4.
+// By duality: the energy of the infinite lattice for q <= 4, the mean of the energies of the two
+// phases for q > 4.
 inline double potts_energy(double q) { return -(1 + 1 / std::sqrt(q)); }
 
 // The phases that coexist for q > 4: Baxter, J. Phys. C 6, L445 (1973), as in Wu, Rev. Mod. Phys.

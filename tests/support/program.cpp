@@ -14,7 +14,7 @@
 namespace rewise::oracle {
 namespace {
 
-// Outside of the folder, so that files() shows only what the program left.
+// Outside of the folder, so that files() lists only files of the program.
 std::string capture(const std::filesystem::path& folder, const char* stream) {
   return folder.string() + stream;
 }
@@ -93,7 +93,7 @@ std::string Workplace::read(const std::string& name) const {
 std::vector<std::string> Workplace::files() const {
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_)) {
-    std::error_code no_file;  // a link in a circle, say
+    std::error_code no_file;  // e.g. a circular link
     if (entry.is_regular_file(no_file)) {
       names.push_back(std::filesystem::relative(entry.path(), folder_).string());
     }

@@ -1,4 +1,4 @@
-// Runs `rewise` as a process, in a folder of its own.
+// Runs `rewise` as a process in a temporary folder.
 #pragma once
 
 #include <sys/types.h>
@@ -10,11 +10,11 @@
 namespace rewise::oracle {
 
 struct Output {
-  int status = -1;  // exit status; 128 + signal where one ended it
+  int status = -1;  // exit status, or 128 + the signal that ended it
   std::string out, err;
 };
 
-// A folder that is removed at the end, in which the program runs.
+// A temporary folder in which the program runs. The destructor removes it.
 class Workplace {
  public:
   Workplace();
@@ -24,10 +24,10 @@ class Workplace {
 
   // `line`: the arguments, separated by blanks.
   Output run(const std::string& line) const;
-  // The same in the background; wait() ends it.
+  // The same in the background; call wait() afterwards.
   pid_t start(const std::string& line);
   Output wait(pid_t child) const;
-  std::string errors_so_far() const;  // what the last child has written to standard error
+  std::string errors_so_far() const;  // standard error of the last child until now
 
   std::filesystem::path operator/(const std::string& name) const { return folder_ / name; }
   void write(const std::string& name, const std::string& text) const;
@@ -40,9 +40,9 @@ class Workplace {
   std::filesystem::path folder_;
 };
 
-// The same command until it is not interrupted (status 75) any more, with `--time-limit` of `limit`
-// seconds and `factor` times as long each time, so that it ends on any machine, and with 1 to
-// `most_threads` threads in turn. The output of each; the last is not an interrupted one.
+// Repeats the command while it is interrupted (status 75). `--time-limit` is `limit` seconds, and
+// `factor` times as long at each repetition, so that the command ends on any machine. The number of
+// threads cycles through 1 to `most_threads`. Returns all outputs; only the last one is complete.
 std::vector<Output> run_in_pieces(const Workplace& place, const std::string& line, double limit,
                                   double factor, int most_threads);
 

@@ -1,4 +1,4 @@
-// Property tests with rapidcheck under a fixed seed, so that a failure repeats.
+// Property tests by rapidcheck with a fixed seed, so that failures are reproducible.
 #pragma once
 
 #include <rapidcheck.h>
@@ -9,7 +9,7 @@
 
 namespace rewise::oracle {
 
-// "" if the property holds for `cases` generated cases, else rapidcheck's report.
+// "" if the property holds for `cases` generated cases, else the report of rapidcheck.
 template <class Property>
 std::string counterexample(Property&& property, int cases = 100) {
   rc::detail::TestParams params;

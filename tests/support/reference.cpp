@@ -9,7 +9,7 @@
 namespace rewise::oracle {
 namespace {
 
-// Numbers of src/random/streams.hpp, restated: they may never change.
+// Stream numbers of src/random/streams.hpp, restated because they must never change.
 constexpr std::uint32_t kStart = 16, kMetropolis = 17, kGlauber = 18, kWolffSeed = 19, kBond = 20,
                         kClusterFlip = 21;
 
@@ -132,7 +132,7 @@ void MultispinReference::wolff() {
     for (unsigned r = 0; r < 32; ++r) {
       auto& spin = spins_[32 * word_group + r];
       const auto words = philox(spec_.seed, r, word_group, 0, step_, kWolffSeed);
-      // The upper 32 bits of (64-bit fraction x sites), by halves.
+      // The integer part of (64-bit fraction x sites), computed from 32-bit halves.
       const std::uint64_t low = std::uint64_t{words[0]} * list_.sites;
       const std::uint64_t high = std::uint64_t{words[1]} * list_.sites + (low >> 32);
       std::vector<bool> reached(list_.sites, false);
@@ -229,7 +229,7 @@ std::vector<std::uint8_t> colours_of(const Graph& graph) {
       sum += rest % extent;
       rest /= extent;
     }
-    const bool imported = graph.lattice().dim == 0;  // or with ends of any parity
+    const bool imported = graph.lattice().dim == 0;  // also true for rules of any parity
     colours.push_back(
         static_cast<std::uint8_t>(imported ? static_cast<unsigned>(graph.colour(site)) : sum % 2));
   }

@@ -1,5 +1,5 @@
-// Ranks that are threads of the test, whose CUDA devices send to each other by a route that the
-// test names.
+// Ranks that are threads of the test. Their CUDA devices exchange data by a route that the test
+// selects.
 #pragma once
 
 #if defined(REWISE_HAVE_CUDA)
@@ -15,7 +15,7 @@
 namespace rewise::oracle {
 
 #if defined(REWISE_HAVE_CUDA)
-// As MPI that takes addresses on a device does.
+// Behaves like CUDA-aware MPI: accepts device addresses.
 class OnDevices final : public distributed::Transport {
  public:
   explicit OnDevices(Transport& within) : within_(within) {
@@ -28,7 +28,7 @@ class OnDevices final : public distributed::Transport {
   void post_send(int to, int tag, std::span<const std::uint8_t> bytes) override {
     std::vector<std::uint8_t> host(bytes.size());
     cudaMemcpy(host.data(), bytes.data(), bytes.size(), cudaMemcpyDefault);
-    within_.post_send(to, tag, host);  // has copied it
+    within_.post_send(to, tag, host);  // copies the data
   }
   void post_receive(int from, int tag, std::span<std::uint8_t> bytes) override {
     coming_.push_back({bytes, std::vector<std::uint8_t>(bytes.size())});
@@ -39,8 +39,8 @@ class OnDevices final : public distributed::Transport {
     for (const auto& [to, host] : std::exchange(coming_, {})) {
       cudaMemcpy(to.data(), host.data(), host.size(), cudaMemcpyDefault);
     }
-    // From memory that is not page-locked it returns before the bytes are there, and the engines'
-    // streams do not wait for the default one.
+    // From memory that is not page-locked, cudaMemcpy may return before the bytes have arrived, and
+    // the streams of the engines do not wait for the default stream.
     cudaStreamSynchronize(nullptr);
   }
   void abort(const Error& error) override { within_.abort(error); }

@@ -34,7 +34,7 @@ inline void run_ranks(int size, const std::function<void(Transport&)>& f) {
     std::vector<std::jthread> others;
     try {
       for (int r = 1; r < size; ++r) others.emplace_back(guarded, r);
-    } catch (const std::system_error& error) {  // the started threads wait for the missing ones
+    } catch (const std::system_error& error) {  // started threads wait for those that are missing
       ranks.rank(0).abort(Error(ExitCode::device, error.what()));
       throw;
     }

@@ -1,4 +1,4 @@
-// What two engines of one specification have in common, wherever they run.
+// Comparisons of two engines of the same specification on any devices.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ inline void check_same(const Observation& x, const Observation& y) {
   CHECK(x.cluster_updates == y.cluster_updates);
 }
 
-// The same configurations, and the same sums since the last measurement.
+// Checks that configurations, and sums since the last measurement, are equal.
 inline void check_same(Engine& a, Engine& b) {
   CHECK(a.trajectory_hash() == b.trajectory_hash());
   Observation x, y;
@@ -31,7 +31,7 @@ inline void check_same(Engine& a, Engine& b) {
   check_same(x, y);
 }
 
-// An engine's configurations, its sums since the last measurement, and what a checkpoint keeps.
+// The configurations of an engine, its sums since the last measurement, and its checkpoint.
 struct Seen {
   std::uint64_t hash;
   Observation observation;
@@ -57,7 +57,7 @@ inline EngineOptions with_threads(int threads) {
   return options;
 }
 
-// f throws Error(code) with `part` in its words.
+// Checks that f throws Error(code) whose message contains `part`.
 template <class F>
 void expect(ExitCode code, const std::string& part, F&& f) {
   try {
@@ -76,7 +76,7 @@ struct LatticeCase {
   Rule rule;
 };
 
-// Each shape with no, few, half and all of its bonds rewired, by every rule (short chains by one).
+// Each shape with p = 0, 0.05, 0.5 and 1 and every rule (short chains with one rule).
 inline std::vector<LatticeCase> lattice_cases(
     const std::vector<std::vector<std::uint32_t>>& shapes) {
   std::vector<LatticeCase> cases;

@@ -1,5 +1,5 @@
-// Runs an engine and keeps, per temperature and replica, the time averages of what the truth tests
-// compare. Replicas are independent, so their averages give errors without autocorrelation times.
+// Runs an engine and computes time averages per temperature and replica for comparison with exact
+// values. Replicas are independent, so their averages give errors without autocorrelation times.
 #pragma once
 
 #include <cmath>
@@ -26,7 +26,7 @@ struct Lengths {
   std::uint64_t every = 1;          // cycles
 };
 
-// REWISE_LONG_TESTS=1 in the environment asks for longer runs.
+// The environment variable REWISE_LONG_TESTS=1 makes runs longer.
 inline std::uint64_t longer(std::uint64_t usual, std::uint64_t factor = 20) {
   const char* text = std::getenv("REWISE_LONG_TESTS");
   return text != nullptr && std::string(text) == "1" ? factor * usual : usual;
@@ -60,7 +60,8 @@ inline std::vector<std::vector<std::vector<double>>> sample(Engine& engine, cons
       row[kCluster] +=
           static_cast<double>(seen.cluster_size[k]) / updates / (wolff ? sites : sites * sites);
       if (seen.cluster_quartic_low.empty()) continue;
-      // The engine's is that of two states; a single update's squares make it that of any number.
+      // The quartic sum of the engine is that for q = 2. For a single update, the sum of squares
+      // converts it to any q.
       const double extra =
           (spec.model.q - 2.0) * std::pow(static_cast<double>(seen.cluster_size[k]), 2);
       const double quartic = std::ldexp(static_cast<double>(seen.cluster_quartic_high[k]), 64) +

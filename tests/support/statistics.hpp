@@ -1,9 +1,9 @@
-// The statistics of the truth tests: errors from independent replicas, and whether a set of
-// z-scores is standard normal.
+// Statistics for comparisons with exact values: errors from independent replicas, and a test that
+// z-scores are standard normal.
 //
-// normality() is the Anderson-Darling test against the fully given N(0, 1) (Anderson & Darling,
-// Ann. Math. Stat. 23, 193 (1952)), its probability by G. & J. Marsaglia, J. Stat. Softw. 9(2)
-// (2004), accurate to 2e-6 for the limit of many values.
+// normality() is the Anderson-Darling test against N(0, 1) without fitted parameters (Anderson &
+// Darling, Ann. Math. Stat. 23, 193 (1952)). Its probability is that of G. & J. Marsaglia, J. Stat.
+// Softw. 9(2) (2004), accurate to 2e-6 in the limit of many values.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ inline Estimate mean_of(std::span<const double> x) {
   return {sum / n, std::sqrt(square / (n * (n - 1)))};
 }
 
-// Jackknife over independent rows: f of the mean row, bias removed to first order.
+// Jackknife over independent rows: f of the mean row, with the bias removed to first order.
 template <class F>
 Estimate jackknife(const std::vector<std::vector<double>>& rows, const F& f) {
   const std::size_t n = rows.size(), width = rows.front().size();
@@ -77,7 +77,7 @@ inline Normality normality(std::vector<double> z) {
   const auto count = static_cast<double>(n);
   double a = 0, sum = 0, square = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    // Far out the logarithms stay finite: nothing beyond 37 standard deviations is told apart.
+    // Keeps the logarithms finite. Values beyond 37 standard deviations are not distinguished.
     const double low = std::max(normal_cdf(z[i]), 1e-300);
     const double high = std::max(normal_cdf(-z[n - 1 - i]), 1e-300);
     a -= (2.0 * static_cast<double>(i) + 1) * (std::log(low) + std::log(high)) / count;

@@ -133,16 +133,16 @@ def run_script(main):
                if signal.getsignal(number) != signal.SIG_IGN]
 
     def told(number, _):
-        for each in numbers:  # others are the same request
+        for each in numbers:  # further signals belong to the same request
             signal.signal(each, signal.SIG_IGN)
-        sys.unraisablehook = lambda _: None  # of objects that the signal left half made
+        sys.unraisablehook = lambda _: None  # for objects that the signal left incomplete
         _end(128 + number)
 
     for number in numbers:
         signal.signal(number, told)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])  # as the program started it
-    # Of matplotlib, about what a reader sees in the figure: a glyph that no font here has, a name
-    # too long for the layout.
+    # Warnings of matplotlib about visible flaws: a glyph that is missing in all fonts, a
+    # name that is too long for the layout.
     warnings.simplefilter("ignore", UserWarning)
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
     sys.exit(main(sys.argv[1:]))

@@ -108,7 +108,7 @@ def labels(curves):
             value = style.temperature_text(float(value))
         return shown.get(name, "{}").format(value)
 
-    # "own" is no edge of tiles but that of a method without a choice.
+    # "own" stands for a method without a choice of tile edges.
     return [", ".join(word(name, curve["keys"].get(name, "")) for name in varying
                       if curve["keys"].get(name) != "own")
             for curve in curves]
@@ -245,7 +245,7 @@ def draw_curve(axes, curve, panel, look, label, few):
         if panel.get(scale) == "log":
             shown &= values > 0
     if panel.get("yscale") == "log" and error is not None and not repeats:
-        shown &= ~(error >= 0.99 * np.abs(y))  # a single count, say
+        shown &= ~(error >= 0.99 * np.abs(y))  # e.g. a single count
     if not shown.any():
         return False
     colour, line = look["color"], look["linestyle"]

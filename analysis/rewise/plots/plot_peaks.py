@@ -13,7 +13,7 @@ from ..files import array, size_label, value_and_error, with_error
 # The temperatures: their entry in "peaks", and their name.
 TEMPERATURES = {"specific_heat": r"largest $C$", "susceptibility": r"largest $\chi$",
                 "weights": r"weights $q:1$"}
-# The means of the graphs' own temperatures, in "peaks".
+# Entries in "peaks" with the means over the temperatures of single graphs.
 OF_GRAPHS = {"specific_heat": "heat_of_graphs", "susceptibility": "chi_of_graphs",
              "weights": "weights"}
 ORDERS = {"first": "first order", "second": "second order", "undecided": "order undecided"}

@@ -189,7 +189,7 @@ def plot_extrapolation(points):
         of_pairs = (r"$s = (N_1^{-w} - N_2^{-w})\,/\,(N_2^{\,y} - N_1^{\,y})$" if is_regular(point)
                     else r"$s = (N_1 N_2)^{-1/2}$")
         panel.set_xlabel(f"two sizes: {of_pairs}" + ("\none size: $s = -1/N$" if alone else ""))
-        if alone:  # from one abscissa to the other
+        if alone:  # the line separates the two abscissas
             panel.axvline(0, color=style.GREY, linewidth=0.5, zorder=0)
         panel.set_ylabel(r"crossing temperature $T_\times$ ($J/k_{\mathrm{B}}$)")
         from_zero(panel, widest, least)

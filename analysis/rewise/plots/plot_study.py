@@ -64,7 +64,7 @@ def draw_curve(axes, size, quantity, index, window, label=None):
 def mark_crossings(axes, point, quantity):
     for crossing in point.get("crossings", []):
         if (crossing["quantity"] != quantity or crossing["status"] != "found"
-                or len(crossing["sites"]) == 1):  # with the limit: not on the curves, but raised
+                or len(crossing["sites"]) == 1):  # U with its limit is corrected, not on the curves
             continue
         t, t_error = value_and_error(crossing["temperature"])
         height, height_error = value_and_error(crossing["height"])

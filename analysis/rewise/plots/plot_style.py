@@ -90,7 +90,7 @@ def look(index):
             "marker": MARKERS[(index + turn) % len(MARKERS)]}
 
 
-# Of temperatures, low to high: without the lightest end, which does not show on white.
+# Colours of temperatures from low to high, without the lightest end, which is invisible on white.
 SHADES = matplotlib.colors.ListedColormap(
     matplotlib.colormaps["plasma"](np.linspace(0, 0.88, 256)), name="temperatures")
 
@@ -277,7 +277,7 @@ def save_all(jobs, folder, processes=None):
         for k in range(1, count):
             receive, send = os.pipe()
             with warnings.catch_warnings():
-                # Python >= 3.12 warns of a fork beside threads. Those of numpy are idle here.
+                # Python >= 3.12 warns of a fork in a process with threads. Those of numpy are idle.
                 warnings.simplefilter("ignore", DeprecationWarning)
                 child = os.fork()
             if child == 0:

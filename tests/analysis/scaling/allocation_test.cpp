@@ -1,4 +1,5 @@
-// Where work goes: optima that are known in closed form, found within the steps' coarseness.
+// Allocation of work against optima that are known in closed form, within the coarseness of the
+// growth steps.
 #include "analysis/scaling/allocation.hpp"
 
 #include <algorithm>
@@ -26,11 +27,11 @@ ErrorSource source_at(Eigen::Index points, Eigen::Index at, double variance, dou
   return source;
 }
 
-// All points are errors of one number.
+// A fit of one constant to one point.
 std::vector<WeighedFit> one_number() { return {{Eigen::MatrixXd::Ones(1, 1), {0}}}; }
 
-// The least work at which sum v_s / G_s reaches `variance`: (sum sqrt(v_s c_s))^2 / variance, with
-// v_s the variance of one member.
+// The least work at which sum_s v_s / G_s reaches `variance`: (sum_s sqrt(v_s c_s))^2 / variance.
+// v_s is the variance of one member of source s, c_s its work, G_s the number of members.
 double least_work(const std::vector<double>& member_variance, const std::vector<double>& work,
                   double variance) {
   double sum = 0;
@@ -40,7 +41,7 @@ double least_work(const std::vector<double>& member_variance, const std::vector<
 
 }  // namespace
 
-TEST_CASE("members are dealt out as Neyman has it, G ~ sigma / sqrt(work)") {
+TEST_CASE("members follow Neyman's allocation, G ~ sigma / sqrt(work)") {
   // One number, the sum of three independent errors.
   const auto design = one_number();
   const std::vector<double> variance{4, 1, 0.25}, work{1, 9, 100};
@@ -57,17 +58,17 @@ TEST_CASE("members are dealt out as Neyman has it, G ~ sigma / sqrt(work)") {
     const double expected = std::sqrt(variance[s] / work[s]) / std::sqrt(variance[0] / work[0]);
     CHECK(found.members[s] / found.members[0] == Approx(expected).epsilon(0.05));
   }
-  // All grown alike to the same variance.
+  // Compared with growing all sources by the same factor to the same variance.
   const double now = (4 + 1 + 0.25) / 10;
   CHECK(found.work < 0.2 * (1 + 9 + 100) * 10 * now / wanted);
 }
 
-TEST_CASE("measurements are as many as balance their work with that of new members") {
+TEST_CASE("the number of measurements balances their work with that of new members") {
   ErrorSource source = source_at(1, 0, 1, 12);
   source.measure = 1;
   source.measurements = 2;
   source.most_measurements = 1000;
-  source.thermal = 0.9;  // of it: a member has spread 0.1, a measurement thermal noise 1.8
+  source.thermal = 0.9;  // share of the variance: 0.1 per member, 1.8 per measurement
   const double best = std::sqrt(1.8 * 12 / (0.1 * 1));
   const Allocation found = allocate(one_number(), {source}, 1e-4, kUnbounded);
   CHECK(found.variance <= 1e-4);
@@ -78,7 +79,7 @@ TEST_CASE("measurements are as many as balance their work with that of new membe
   CHECK(found.work < 1.04 * least);
 }
 
-TEST_CASE("what measurements cannot lower gets members only, what members share gets none") {
+TEST_CASE("a variance without thermal part gets members only, an unused source gets nothing") {
   ErrorSource spread = source_at(1, 0, 1, 12);
   spread.measure = 1;
   spread.most_measurements = 1000;
@@ -91,7 +92,7 @@ TEST_CASE("what measurements cannot lower gets members only, what members share 
   CHECK(with_idle.members[1] == 10);
 }
 
-TEST_CASE("a line's value at 0 is measured where it is measured best") {
+TEST_CASE("the intercept of a line: members go to the c-optimal points") {
   // Three abscissas; the c-optimal design for the intercept lies on the outer two, with weights
   // proportional to |w| sigma / sqrt(work), w = (x2, -x1) / (x2 - x1).
   Eigen::MatrixXd design(3, 2);
@@ -112,8 +113,8 @@ TEST_CASE("a line's value at 0 is measured where it is measured best") {
   CHECK(found.variance == Approx(fit.covariance(0, 0)));
 }
 
-TEST_CASE("what a fit neglects counts, takes weight, and is not lowered") {
-  // Two points of one number; the first has an error of its own that no member lowers.
+TEST_CASE("the neglected covariance of a fit adds to its variance and gets no members") {
+  // Two points of one number; the first has an additional error that more members do not lower.
   Eigen::MatrixXd neglected = Eigen::MatrixXd::Zero(2, 2);
   neglected(0, 0) = 0.04;
   const std::vector<WeighedFit> fits{{Eigen::MatrixXd::Ones(2, 1), {0, 1}, 1, neglected}};
@@ -126,8 +127,8 @@ TEST_CASE("what a fit neglects counts, takes weight, and is not lowered") {
   CHECK(found.members[1] > 90);
 }
 
-TEST_CASE("several fits count by their weights, and their parts of the data get what they need") {
-  // Two numbers, each measured by a source of its own: G ~ sqrt(weight) sigma.
+TEST_CASE("several fits: members are allocated by the weights of the fits") {
+  // Two numbers, each measured by its own source: G ~ sqrt(weight) sigma.
   const Eigen::MatrixXd one = Eigen::MatrixXd::Ones(1, 1);
   const std::vector<WeighedFit> fits{{one, {0}, 0.2}, {one, {1}, 0.8}};
   const std::vector<ErrorSource> sources{source_at(2, 0, 0.1, 1), source_at(2, 1, 0.1, 1)};
@@ -136,7 +137,7 @@ TEST_CASE("several fits count by their weights, and their parts of the data get 
   CHECK(found.variance == Approx(0.2 / found.members[0] + 0.8 / found.members[1]));
 }
 
-TEST_CASE("growth ends with the work allowed, and where nothing may grow") {
+TEST_CASE("growth ends when the allowed work is spent or no source may grow") {
   const auto design = one_number();
   const ErrorSource source = source_at(1, 0, 1, 3);
   const Allocation some = allocate(design, {source}, 1e-6, 1.5 * source.work());
@@ -144,9 +145,9 @@ TEST_CASE("growth ends with the work allowed, and where nothing may grow") {
   CHECK(some.work < 1.6 * source.work());
   CHECK(some.members[0] == 15);
   CHECK(!some.exhausted);
-  // One step at least, so that rounds of it end.
+  // At least one step, so that repeated calls make progress.
   CHECK(allocate(design, {source}, 1e-6, 0).members[0] == 11);
-  // Nothing where the variance is reached.
+  // No step if the variance is reached.
   CHECK(allocate(design, {source}, 1, kUnbounded).work == source.work());
 
   ErrorSource capped = source;
@@ -162,8 +163,8 @@ TEST_CASE("growth ends with the work allowed, and where nothing may grow") {
   CHECK(none.members[0] == 10);
 }
 
-// Goals as a search over all members and all measurements that the steps reach finds them.
-TEST_CASE("several numbers of one source: the cheapest growth with which the last meets its goal") {
+// Compared with a search over all numbers of members and all reachable numbers of measurements.
+TEST_CASE("several numbers of one source: the cheapest growth that meets all goals") {
   ErrorSource source = source_at(1, 0, 1, 12);
   source.measure = 1;
   source.measurements = 4;
@@ -193,7 +194,7 @@ TEST_CASE("several numbers of one source: the cheapest growth with which the las
     CHECK(found.variance <= 1 + 1e-12);
     CHECK(!found.exhausted);
 
-    // With less work allowed, closer to the goals by as much, and within it.
+    // With less work allowed: within that work, and closer to the goals than now.
     const Allocation some = meet_goals(source, goals, 1.5 * source.work());
     CHECK(some.work <= 1.5 * source.work());
     CHECK(some.work > source.work());
@@ -202,7 +203,7 @@ TEST_CASE("several numbers of one source: the cheapest growth with which the las
     for (const Goal& goal : goals) now = std::max(now, goal.variance / goal.wanted);
     CHECK(some.variance < 0.8 * now);
   }
-  // Met already: nothing grows. Capped: what is left is said.
+  // Goals that are met: nothing grows. Capped members: `variance` says how far the goal is missed.
   CHECK(meet_goals(source, {{1, 0.5, 2}}, kUnbounded).exhausted);
   source.most_members = 15;
   const Allocation capped = meet_goals(source, {{1, 0, 1e-3}}, kUnbounded);

@@ -18,7 +18,7 @@ TEST_CASE("the simplex finds the bottom of Rosenbrock's valley") {
   CHECK(m.x[1] == Approx(1).epsilon(1e-4));
 }
 
-TEST_CASE("reweighted curves: jackknife errors of Tc and y hold the truth") {
+TEST_CASE("reweighted curves: jackknife errors of Tc and y cover the true values") {
   test::Dice dice(124);
   test::TransitionModel model;
   test::Coverage tc, y;

@@ -22,7 +22,7 @@ TEST_CASE("a root is found where the curve falls, not where it rises") {
   CHECK_FALSE(falling_root(x, (-1 - x).eval()));
 }
 
-TEST_CASE("of several roots the one that separates best, or the nearest, is taken") {
+TEST_CASE("several roots: the one with the largest separation, or the nearest, is chosen") {
   // Falls through zero at 1, rises at 1.5, falls at 3; the great area lies left of 3.
   const ArrayXd x = ArrayXd::LinSpaced(401, 0, 4);
   const ArrayXd y = -(x - 1) * (x - 1.5) * (x - 3);
@@ -32,8 +32,8 @@ TEST_CASE("of several roots the one that separates best, or the nearest, is take
   CHECK(*falling_root(x, y, 0.9) == Approx(1).epsilon(1e-6));
 }
 
-TEST_CASE("noise that a control takes away is no part of a curve's noise") {
-  // All that differs between the graphs is noise, and the control is that noise itself.
+TEST_CASE("noise that a control variate removes does not enter the noise of a curve") {
+  // The graphs differ by noise only, and the control is that noise.
   constexpr Eigen::Index graphs = 20;
   test::Dice dice(12);
   MomentTable table, noise;
@@ -56,7 +56,7 @@ TEST_CASE("noise that a control takes away is no part of a curve's noise") {
   CHECK(spread(control) > 1e-4);
 }
 
-TEST_CASE("controls are tested at each temperature, or once for a curve that is to be smooth") {
+TEST_CASE("controls are tested at each temperature, or once for a whole curve") {
   // The control explains m^2 at the three lower temperatures of five.
   constexpr Eigen::Index graphs = 24;
   test::Dice dice(14);
@@ -83,7 +83,7 @@ TEST_CASE("controls are tested at each temperature, or once for a curve that is 
     CHECK(tested.value[k] == plain.value[k]);
     CHECK(tested.at(k).error == plain.at(k).error);
   }
-  // Known parts of the noise are those of the numbers that are taken.
+  // The known part of the noise counts only at temperatures where the control is accepted.
   control.noise = control.x;
   MomentTable noise = table;
   for (auto& moment : noise.table) moment.setZero();
@@ -103,7 +103,7 @@ TEST_CASE("interpolation is exact for cubics") {
   }
 }
 
-TEST_CASE("a crossing out of the window, or only just in it, is said to be so") {
+TEST_CASE("a crossing outside the window, or at its border, is reported as such") {
   const TransitionModel model;
   test::Dice dice(81);
   const auto curves = [&](double low, double high) {
@@ -119,7 +119,7 @@ TEST_CASE("a crossing out of the window, or only just in it, is said to be so") 
   CHECK(good.smaller == 1024);
   CHECK(good.larger == 4096);
 
-  // A window that ends at the crossing: some leave-one-out curves cross beyond it.
+  // The window ends at the crossing: some leave-one-out curves cross beyond it.
   JackknifeCurve a = right[0], b = right[1];
   const double end = good.temperature.value + 1e-7;
   for (JackknifeCurve* c : {&a, &b}) {
@@ -153,7 +153,7 @@ TEST_CASE("curves on different temperatures cross where they overlap") {
   CHECK(c.height.value == Approx(1 - 2.19 / 3).epsilon(1e-4));
 }
 
-TEST_CASE("crossings of U and of sqrt(N) m^2: intervals hold Tc as often as they say") {
+TEST_CASE("crossings of U and of sqrt(N) m^2: intervals cover Tc at the nominal rate") {
   const TransitionModel model;
   test::Dice dice(83);
   const ArrayXd grid = temperature_grid(2.46, 2.54, 9);
@@ -174,9 +174,9 @@ TEST_CASE("crossings of U and of sqrt(N) m^2: intervals hold Tc as often as they
   CHECK_COVERAGE(by_m2);
 }
 
-TEST_CASE("crossings that share a size are correlated as repetition shows") {
-  // Covariance of T(1,2) and T(2,3) from the jackknife, averaged, against the spread of 600
-  // repetitions; their correlation is known to 4%, 4 sd allowed.
+TEST_CASE("crossings that share a size: jackknife covariance against repetitions") {
+  // The averaged jackknife covariance of T(1,2) and T(2,3) against the spread of 600 repetitions.
+  // The correlation is known to 4%; 4 standard deviations are allowed.
   const TransitionModel model;
   test::Dice dice(84);
   const ArrayXd grid = temperature_grid(2.45, 2.55, 9);
@@ -205,10 +205,10 @@ TEST_CASE("crossings that share a size are correlated as repetition shows") {
   CHECK(stated(1, 1) == Approx(seen(1, 1)).epsilon(0.25));
 }
 
-TEST_CASE("thermal noise of the graphs, as half-differences, reaches the crossing as it is") {
-  // Curves from graphs that are alike but for known independent noise: the sum of the squares of
-  // what each graph's noise does to the crossing is the jackknife's variance, 19 degrees of freedom
-  // and as many of the half-differences' own; a factor of 3 either way has probability below 1e-5.
+TEST_CASE("thermal noise of the graphs, from half-differences, propagates to the crossing") {
+  // The graphs differ only by known independent noise. The squared changes of the crossing by the
+  // noise of each graph sum to the jackknife variance. Both have 19 degrees of freedom: a ratio
+  // above 3 or below 1/3 has a probability below 1e-5.
   TransitionModel model;
   model.spread = 0;
   test::Dice dice(4711);
@@ -217,7 +217,7 @@ TEST_CASE("thermal noise of the graphs, as half-differences, reaches the crossin
   for (int s = 0; s < 2; ++s) {
     const double sites = 256 << (2 * s);
     const MomentTable graphs = test::make_table(model, sites, 40, grid, dice);
-    // (a - b)/sqrt 2 of two more such graphs is noise of the same size.
+    // (a - b)/sqrt(2) of two more such graphs has the same noise.
     const MomentTable a = test::make_table(model, sites, 40, grid, dice);
     MomentTable noise = test::make_table(model, sites, 40, grid, dice);
     for (std::size_t m = 0; m < noise.table.size(); ++m) {

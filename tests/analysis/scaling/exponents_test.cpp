@@ -50,7 +50,7 @@ TEST_CASE("a pure power law is found exactly, locally and globally") {
   CHECK(ranges[2].p_first == 0.003);
 }
 
-TEST_CASE("exponents with noise in every Tc and in the common Tc(0): intervals hold") {
+TEST_CASE("exponents with noise in every Tc and in the common Tc(0): coverage of intervals") {
   test::Dice dice(112);
   test::Coverage local, global, amplitude;
   int poor = 0;
@@ -70,7 +70,7 @@ TEST_CASE("exponents with noise in every Tc and in the common Tc(0): intervals h
   CHECK(std::abs(poor - 100) < 34);  // 3.5 binomial sd
 }
 
-TEST_CASE("a shift that is not positive gives no exponent, and says so") {
+TEST_CASE("a shift that is not positive gives no exponent and is reported") {
   const Shifts s = shifts({0.001, 0.01, 0.1}, {{2.26, 0.01}, {2.4, 0.01}, {2.8, 0.01}}, {2.27, 0});
   CHECK_FALSE(fit_power_law(s).ok);
   CHECK(std::isnan(fit_power_law(s).exponent.value));
@@ -83,7 +83,7 @@ TEST_CASE("a shift that is not positive gives no exponent, and says so") {
   CHECK(local_exponents(shifts({}, {}, {2.27, 0})).p.size() == 0);
 }
 
-TEST_CASE("a bent law is refuted by its Q and seen in its local exponents") {
+TEST_CASE("a law that is no pure power has a small Q and varying local exponents") {
   std::vector<Value> tc;
   for (const double p : kP) {
     const double shift = 1.6 * std::pow(p, 4.0 / 7) * (1 - 0.8 * std::pow(p, 0.4));

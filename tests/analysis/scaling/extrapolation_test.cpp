@@ -53,8 +53,8 @@ TEST_CASE("noise-free crossings with a correction extrapolate to Tc and U*") {
   test::Dice dice(101);
   const auto crossings = both_crossings(model, 5, 6, dice);
   std::vector<Crossing> u(crossings.begin(), crossings.begin() + 4);
-  // The form is the leading term: the largest pair already lies within 1e-4 of Tc, and what is
-  // left after the fit of the three largest is smaller by a factor of at least ten.
+  // The form has the leading term only. The largest pair lies within 1e-4 of Tc; the fit of the
+  // three largest reduces the deviation by a factor of at least ten.
   std::vector<Crossing> large(u.begin() + 1, u.end());
   const double before = std::abs(large.back().temperature.value - model.tc);
   const Extrapolation t = extrapolate_temperature(large, mean_field_exponents());
@@ -73,8 +73,8 @@ TEST_CASE("noise-free crossings with a correction extrapolate to Tc and U*") {
   CHECK(best_height < 2e-3);
 }
 
-// 400 studies with 60 graphs of a size and 400 with 10; the rms of z has an error of 0.035 where
-// errors are right, and errors may be too large, since they hold what the form leaves out.
+// 400 studies with 60 graphs per size and 400 with 10. If errors are right, the rms of z has an
+// error of 0.035. Errors may be too large, because they include the terms that the form neglects.
 TEST_CASE("Tc from U and sqrt(N) m^2 together: errors are as large as the scatter") {
   for (const Eigen::Index graphs : {60, 10}) {
     for (const double correction : {0.0, 1.0}) {
@@ -106,8 +106,8 @@ TEST_CASE("Tc from U and sqrt(N) m^2 together: errors are as large as the scatte
   }
 }
 
-// What the form leaves out makes the error, not the seed.
-TEST_CASE("small sizes with a second correction: the error holds the bias, and no error is zero") {
+// Here the neglected terms dominate the error, not the scatter between seeds.
+TEST_CASE("small sizes with a second correction: the error covers the bias and is never zero") {
   TransitionModel model;
   model.correction = 4;
   model.spread = 0.05;
@@ -126,7 +126,7 @@ TEST_CASE("small sizes with a second correction: the error holds the bias, and n
   CHECK(std::sqrt(z2) < 1.5);
 }
 
-TEST_CASE("few members make errors larger, and none where they cannot tell the covariance") {
+TEST_CASE("few members enlarge errors, without bound if they cannot determine the covariance") {
   CHECK(few_members_factor(1e6, 3) == Approx(1).epsilon(1e-4));
   CHECK(few_members_factor(30, 0) == Approx(1));
   CHECK(few_members_factor(30, 3) > 1.1);
@@ -134,7 +134,7 @@ TEST_CASE("few members make errors larger, and none where they cannot tell the c
   CHECK(std::isinf(few_members_factor(4, 3)));
 }
 
-TEST_CASE("the next terms follow from how far U is from its limit, and fall with size") {
+TEST_CASE("the next terms follow from the distance of U from its limit and decrease with size") {
   const ScalingExponents e = mean_field_exponents();
   Crossing small, large;
   small.smaller = 256, small.larger = 1024, small.status = CrossingStatus::found;
@@ -146,7 +146,7 @@ TEST_CASE("the next terms follow from how far U is from its limit, and fall with
   small.status = CrossingStatus::none;
   CHECK(*next_term_ratio({large, small}, 0, 0.27, 0.4, e) > 5);
 
-  // What is left out of a fit from larger sizes on is less, as the ratio is the sizes' own.
+  // The neglected terms are smaller in a fit that starts at a larger size.
   TransitionModel model;
   model.correction = 2;
   test::Dice dice(106);
@@ -162,14 +162,16 @@ TEST_CASE("the next terms follow from how far U is from its limit, and fall with
   CHECK(rest(0, 0) < 0.1 * all(0, 0));
 }
 
-// Where U has its limit the next term is a share of what it is elsewhere: small in two dimensions.
-TEST_CASE("temperatures where U has its limit have a next term of their own, by dimension") {
+// At temperatures where U equals its limit, the next term is a fraction of the usual one. The
+// fraction depends on the dimension and is small in two dimensions.
+TEST_CASE("temperatures where U has its limit have a smaller next term, by dimension") {
   CHECK(next_term_of_limit(2) < next_term_of_limit(3));
   CHECK(next_term_of_limit(3) < next_term_of_limit(4));
   const ScalingExponents e = mean_field_exponents();
   const double tc = 2.785, a = 27, ratio = 3.4;
   test::Dice dice(107);
-  // Sizes as in a study of L = 8, 12, 16 at p = 0.1; `next` of the leading term is left out.
+  // Sizes as in a study of L = 8, 12, 16 at p = 0.1. The data have a next term of relative
+  // amplitude `next`, which the form neglects.
   const auto study = [&](double next) {
     std::vector<Crossing> crossings;
     for (const double edge : {8, 12, 16}) {
@@ -209,8 +211,8 @@ TEST_CASE("temperatures where U has its limit have a next term of their own, by 
   }
 }
 
-TEST_CASE("a fair chi^2 widens no error, a bad one does") {
-  // Statistical errors against the scatter over studies, of a form that is right.
+TEST_CASE("a good chi^2 leaves the errors as they are, a bad one enlarges them") {
+  // Statistical errors against the scatter over studies; the form is exact.
   TransitionModel model;
   test::Dice dice(108);
   double z2 = 0;
@@ -234,7 +236,7 @@ TEST_CASE("a fair chi^2 widens no error, a bad one does") {
   CHECK(bad.total().error > 1.5 * fair.total().error);
 }
 
-TEST_CASE("crossings that were not found are skipped, one pair tells nothing about the limit") {
+TEST_CASE("crossings that were not found are skipped, and one pair gives no limit") {
   const TransitionModel model;
   test::Dice dice(103);
   auto crossings = both_crossings(model, 4, 30, dice);
@@ -252,7 +254,7 @@ TEST_CASE("crossings that were not found are skipped, one pair tells nothing abo
   CHECK_FALSE(extrapolate_temperature({}, mean_field_exponents()).ok);
 }
 
-TEST_CASE("a limit keeps its correlations: a shift against the same sample has none of its error") {
+TEST_CASE("a limit keeps its correlations: the difference to itself has no error") {
   const TransitionModel model;
   test::Dice dice(104);
   const auto crossings = both_crossings(model, 4, 30, dice);

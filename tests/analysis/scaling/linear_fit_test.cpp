@@ -32,7 +32,7 @@ TEST_CASE("a straight line through points with errors, by the textbook formulas"
   CHECK((fit.gain * y - fit.parameters).norm() < 1e-12);
 }
 
-TEST_CASE("correlated data: parameters, their errors and chi^2 are what they claim") {
+TEST_CASE("correlated data: coverage of parameters and distribution of chi^2") {
   test::Dice dice(91);
   const Eigen::Index n = 6;
   MatrixXd design(n, 2), root = MatrixXd::Zero(n, n);
@@ -68,7 +68,7 @@ TEST_CASE("scales far apart do not spoil a fit") {
   CHECK(fit.parameters[1] == Approx(1e6).epsilon(1e-6));
 }
 
-TEST_CASE("what cannot be fitted is not") {
+TEST_CASE("singular and underdetermined fits fail") {
   const MatrixXd one_point = MatrixXd::Ones(1, 2);
   CHECK_FALSE(fit_linear(one_point, VectorXd::Ones(1), MatrixXd::Identity(1, 1)).ok);
   const MatrixXd design = MatrixXd::Ones(2, 1);
@@ -78,7 +78,7 @@ TEST_CASE("what cannot be fitted is not") {
   nan[1] = std::nan("");
   CHECK_FALSE(fit_linear(design, nan, MatrixXd::Identity(2, 2)).ok);
   CHECK(std::isnan(fit_linear(design, nan, MatrixXd::Identity(2, 2)).parameter(0).value));
-  const MatrixXd same = MatrixXd::Ones(3, 2);  // two columns alike
+  const MatrixXd same = MatrixXd::Ones(3, 2);  // two equal columns
   CHECK_FALSE(fit_linear(same, VectorXd::Ones(3), MatrixXd::Identity(3, 3)).ok);
   const LinearFit exact =
       fit_linear(MatrixXd::Ones(1, 1), VectorXd::Ones(1), MatrixXd::Identity(1, 1));

@@ -14,9 +14,10 @@ using namespace rewise;
 
 namespace {
 
-// Energies per site of the phases and the variance of each, C/beta^2, at beta_t; q ordered phases
-// of the same weight as the disordered one there. Exactly consistent at every beta: phase a has
-// weight exp(-N e_a d + N c d^2 / 2) and mean energy N (e_a - c d), d = beta - beta_t.
+// One disordered and q ordered phases, all of the same weight at beta_t: energies per site there
+// and the variance C/beta^2 of each phase. Exactly consistent at every beta: with
+// d = beta - beta_t, phase a has the weight exp(-N e_a d + N c d^2 / 2) and the mean energy
+// N (e_a - c d).
 struct TwoPhases {
   double sites, ordered, disordered;
   double c = 0.5, states = 5, beta = 1.25;
@@ -44,7 +45,7 @@ struct TwoPhases {
   }
 };
 
-// A size as `tc` sees it: graphs with their peaks in a window around the transition.
+// The data of one size in a `tc` study: graphs with their peaks in a window around the transition.
 SizePeaks observe(int sample, const TwoPhases& phases, double half_window, int graphs,
                   test::Dice& dice) {
   const double middle = 1 / phases.beta;
@@ -81,9 +82,9 @@ SizePeaks observe(int sample, const TwoPhases& phases, double half_window, int g
 
 }  // namespace
 
-// False alarms: two numbers at 4 standard errors of 8 graphs (7 degrees of freedom), 1% in all; the
-// seed is fixed.
-TEST_CASE("two phases that stay apart: first order, with their latent heat and temperature") {
+// False alarms: two numbers at 4 standard errors of 8 graphs (7 degrees of freedom), 1% in total;
+// the seed is fixed.
+TEST_CASE("two phases with an energy gap: first order, with its latent heat and temperature") {
   test::Dice dice(71);
   std::vector<SizePeaks> sizes;
   for (const double sites : {64., 128., 256., 512.}) {
@@ -114,9 +115,9 @@ TEST_CASE("two phases that stay apart: first order, with their latent heat and t
   CHECK(found.fits[found.chosen].quantity == "susceptibility");
 }
 
-// Phases that approach each other as N^-1/2, as those of a second order transition of mean-field
-// kind do: C stays finite, and the peaks shift as N^-1/2.
-TEST_CASE("an energy without a jump: not of first order, and the latent heat is below a bound") {
+// The phases approach each other as N^-1/2, as at a continuous transition of mean-field type:
+// C stays finite, and the peaks shift as N^-1/2.
+TEST_CASE("an energy without a jump: not first order, and the latent heat is below a bound") {
   test::Dice dice(72);
   std::vector<SizePeaks> sizes;
   for (const double sites : {64., 128., 256., 512.}) {
@@ -132,7 +133,7 @@ TEST_CASE("an energy without a jump: not of first order, and the latent heat is 
   CHECK(found.latent_below < 0.1);
 }
 
-TEST_CASE("fits over sizes: as many of the largest as follow the form, none with two") {
+TEST_CASE("fits over sizes: as many of the largest sizes as follow the form, at least three") {
   const std::vector<double> sites{16, 64, 256, 1024};
   std::vector<Value> values;
   for (const double n : sites) values.push_back({2 + 3 / n + (n == 16 ? 0.5 : 0), 1e-3});
@@ -151,8 +152,8 @@ TEST_CASE("fits over sizes: as many of the largest as follow the form, none with
 
 namespace {
 
-// T_q = T + a s + c(N) and T_chi = T + b s + c(N): a rounding s and a shift c of both, of 16
-// graphs.
+// T_q = T + a s + c(N) and T_chi = T + b s + c(N) of 16 graphs: a rounding s, and a shift c common
+// to both.
 struct Meeting {
   std::vector<Jackknifed> upper, lower;
 };
@@ -180,8 +181,8 @@ double off(const MeetingFit& fit) {
 
 }  // namespace
 
-// Whatever the power of the rounding, one or several; 60 seeds: the root mean square of normal
-// deviations lies within 0.6 and 1.25 but for one in 200.
+// The rounding follows one power of the size or a sum of two. The root mean square of 60 normal
+// deviates lies between 0.6 and 1.25 with a probability of 99.5%.
 TEST_CASE("two rounded temperatures meet at the transition whatever the law of the rounding") {
   test::Dice dice(73);
   const std::function<double(double)> laws[] = {
@@ -205,10 +206,10 @@ TEST_CASE("two rounded temperatures meet at the transition whatever the law of t
   }
 }
 
-// Temperatures of q = 3, p = 0.1 as long runs give them, and of p = 0.03 (its transition moved to
-// that of p = 0.1): peaks at 8 x 8 sites lie 0.06 to 0.11 below the limit, and no power of N
-// describes three sizes. The error has to hold what that leaves open.
-TEST_CASE("small rewired lattices: the error holds what the extrapolation leaves open") {
+// Temperatures from long runs of q = 3 at p = 0.1 and at p = 0.03 (shifted to the transition of
+// p = 0.1). Peaks at 8 x 8 sites lie 0.06 to 0.11 below the limit, and no single power of N
+// describes three sizes. The error has to include this uncertainty.
+TEST_CASE("small rewired lattices: the error includes the uncertainty of the extrapolation") {
   test::Dice dice(74);
   const std::map<double, std::array<double, 2>> tenth = {{8, {1.1031, 1.0122}},
                                                          {12, {1.0966, 1.0394}},
@@ -243,7 +244,7 @@ TEST_CASE("small rewired lattices: the error holds what the extrapolation leaves
   }
 }
 
-TEST_CASE("two sizes have an error of what they cannot test, and sizes that contradict give none") {
+TEST_CASE("two sizes get a systematic error, and contradicting sizes give no limit") {
   test::Dice dice(75);
   const auto law = [](double edge) { return 4 / (edge * edge); };
   const Meeting two = meeting(

@@ -1,4 +1,4 @@
-// The tree condition: the chain, where all is known exactly, and tables with known answers.
+// The tree condition: the chain, which is exactly solvable, and tables with known roots.
 #include "analysis/scaling/tree_condition.hpp"
 
 #include <Eigen/Core>
@@ -13,8 +13,8 @@ using namespace rewise;
 
 namespace {
 
-// By counting ways from site to site (analysis/README.md): an independent way to Tc of the chain.
-// Spin glass with J = +-1: tanh(beta)^2 for every bond.
+// Tc of the chain by counting paths (analysis/README.md), independent of the tree condition.
+// Spin glass with J = +-1: each bond has tanh(beta)^2 in place of tanh(beta).
 double chain_by_counting(const TreeRule& rule) {
   const double p = rule.p;
   const double ways =
@@ -22,7 +22,8 @@ double chain_by_counting(const TreeRule& rule) {
   return 1 / std::atanh(rule.is_glass() ? std::sqrt(1 / ways) : 1 / ways);
 }
 
-// The chain's exact averages as a table, each graph's X_MM off by its own factor.
+// A table of the exact averages of the chain. The correlations of each graph are multiplied by a
+// random factor with mean 1 and standard deviation `noise`.
 TreeTable chain_table(const TreeRule& rule, const std::vector<double>& temperature, double noise,
                       Eigen::Index graphs, unsigned seed) {
   TreeTable table;
@@ -56,7 +57,7 @@ std::vector<double> around(double tc, double half, int count) {
 
 }  // namespace
 
-TEST_CASE("Tc of the chain: the tree condition and the counting of ways agree") {
+TEST_CASE("Tc of the chain: the tree condition and the counting of paths agree") {
   for (const double p : {1e-8, 1e-6, 1e-4, 0.01, 0.1, 0.3, 0.7, 1.0}) {
     for (const bool rewire : {true, false}) {
       for (const TreeOrder order : {TreeOrder::ferromagnet, TreeOrder::spin_glass}) {
@@ -77,11 +78,11 @@ TEST_CASE("the form for small p is right to first order in p") {
     const double off = tree_eigenvalue(rule, beta, bare_chain(rule, beta), TreeForm::small_p) - 1;
     INFO("p = " << p << ": " << off);
     CHECK(std::abs(off) < 1.5 * p);
-    CHECK(std::abs(off) > 0.01 * p);  // it is not the whole one
+    CHECK(std::abs(off) > 0.01 * p);  // differs from the full form
   }
 }
 
-TEST_CASE("lambda falls with T, and without shortcuts that keep an end the matrix has one entry") {
+TEST_CASE("lambda decreases with T, and rule add has a matrix of one entry") {
   const TreeRule rule{1, 0.2, true};
   double before = 1e9;
   for (const double t : {0.4, 0.6, 0.8, 1.2, 2.0}) {
@@ -102,7 +103,7 @@ TEST_CASE("lambda falls with T, and without shortcuts that keep an end the matri
   CHECK(lambda >= trace / 2);
 }
 
-TEST_CASE("the root of a table is that of the exact chain: no bias of straight lines") {
+TEST_CASE("the root of a table is that of the exact chain: no bias by linear interpolation") {
   for (const double p : {1e-4, 0.1, 1.0}) {
     for (const bool rewire : {true, false}) {
       const TreeRule rule{1, p, rewire};
@@ -112,7 +113,7 @@ TEST_CASE("the root of a table is that of the exact chain: no bias of straight l
         return std::log(tree_eigenvalue(rule, 1 / t, bare_chain(rule, 1 / t)));
       };
       const double slope = (ln_lambda(tc * 1.0001) - ln_lambda(tc * 0.9999)) / 0.0002;
-      // lambda from 0.85 to 1.15, then from 0.99 to 1.01.
+      // lambda from 0.85 to 1.15, then from 0.99 to 1.01
       const TreeRoot wide =
           tree_root(rule, chain_table(rule, around(tc, 0.15 / -slope, 5), 0, 8, 1), TreeForm::whole,
                     {3, false, 0});
@@ -129,7 +130,7 @@ TEST_CASE("the root of a table is that of the exact chain: no bias of straight l
   }
 }
 
-TEST_CASE("errors of the root are those of its scatter") {
+TEST_CASE("the error of the root equals its scatter") {
   const TreeRule rule{1, 0.1, true};
   const double tc = chain_tc(rule);
   double square = 0, error = 0;
@@ -141,12 +142,12 @@ TEST_CASE("errors of the root are those of its scatter") {
     square += std::pow(root.tc.value - tc, 2) / kSeeds;
     error += root.tc.error * root.tc.error / kSeeds;
   }
-  // Variance of a variance of 200: 10%; 4 of its standard errors.
+  // A variance estimated from 200 values has a relative error of 10%; 4 of them are allowed.
   CHECK(square / error > 0.6);
   CHECK(square / error < 1.4);
 }
 
-TEST_CASE("no root where there is none") {
+TEST_CASE("no root if lambda does not cross 1") {
   const TreeRule rule{1, 0.1, true};
   const double tc = chain_tc(rule);
   std::vector<double> far;
@@ -167,8 +168,8 @@ TEST_CASE("correlation lengths") {
 
 namespace {
 
-// Sum over j of <s_0 s_j> and of its square on the square lattice with L x L sites, by the transfer
-// matrix of a row.
+// Sums over j of <s_0 s_j> and of its square on the square lattice of L x L sites, by the row
+// transfer matrix.
 std::array<double, 2> exact_sums(int edge, double beta) {
   const Eigen::Index states = Eigen::Index{1} << edge;
   Eigen::MatrixXd spin(states, edge);
@@ -199,7 +200,8 @@ std::array<double, 2> exact_sums(int edge, double beta) {
 
 }  // namespace
 
-// L / xi from 2.5 to 7.3, compared with L = 8. There the bounds are 1.5 to 4 times the effect.
+// L / xi from 2.5 to 7.3, compared with L = 8. In this range the bounds are 1.5 to 4 times the
+// effect.
 TEST_CASE("the finite-size effect of small square lattices lies within its bound") {
   for (const double beta : {0.2, 0.23, 0.26, 0.3}) {
     const double xi = 1 / (std::log(1 / std::tanh(beta)) - 2 * beta);
@@ -260,8 +262,8 @@ TEST_CASE("the spin glass of the chain: squares of correlations, and a mixture's
   CHECK(bare_chain(add, beta).mm == Approx((1 + t * t) / (1 - t * t)).epsilon(1e-14));
   CHECK(tree_eigenvalue(add, beta, bare_chain(add, beta)) ==
         Approx(2 * 0.1 * t * t * (1 + t * t) / (1 - t * t)).epsilon(1e-14));
-  // add: with the fraction n of J = -1, the ferromagnet's mean is (1 - 2n) t; both lines meet
-  // where (1 - 2n) X = t X2.
+  // Rule add: with a fraction n of J = -1, the mean of the ferromagnetic condition is (1 - 2n) t.
+  // The two lines meet where (1 - 2n) X = t X2.
   const auto tc = [](TreeOrder order, double negative) {
     return chain_tc({1, 0.1, false, order, {1, negative}});
   };

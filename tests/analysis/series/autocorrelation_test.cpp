@@ -46,7 +46,7 @@ TEST_CASE("AR(1): tau_int, its error and the error of the mean") {
   INFO("a = " << a);
   CHECK(missed == 0);
   CHECK_COVERAGE(mean);
-  // The window leaves exp(-W/tau) of the tail behind: a bias of a few per cent, as Wolff states.
+  // The window cuts off exp(-W/tau) of the tail: a bias of a few per cent, as Wolff states.
   const double spread = std::sqrt(tau_square / repetitions), mean_tau = tau_sum / repetitions;
   INFO("mean tau " << mean_tau << " of " << tau_of(a) << ", spread " << spread << ", stated error "
                    << error_sum / repetitions);
@@ -70,19 +70,20 @@ TEST_CASE("no lag reaches across an interruption") {
   CHECK(joined.tau.value < tau_of(a) - 4 * joined.tau.error);
   const std::vector<Eigen::Index> whole{0};
   CHECK(gamma_method(series, whole).tau.value == joined.tau.value);
-  // Three quarters of the longest stretch are the last lag.
+  // The last lag is three quarters of the longest stretch.
   const GammaResult slow = gamma_method(ar1(0.99, 100, 4, dice), std::vector<Eigen::Index>{0, 40});
   CHECK_FALSE(slow.window_found);
   CHECK(slow.window == 45);
 }
 
-TEST_CASE("sums over lags are the same bits however many lags go together") {
+TEST_CASE("sums over lags do not depend, to the bit, on how many lags are computed together") {
   test::Dice dice(5);
   for (const int replicas : {1, 2, 3, 4, 7, 32}) {
     for (const int times : {2, 3, 5, 8, 61}) {
       const RealSeries series = ar1(0.9, times, replicas, dice);
       const RealSeries x = series - RealSeriesRef(series).mean();
-      // Four sums, which end as (0 + 2) + (1 + 3); of what is left two are added before, one after.
+      // Four partial sums, added as (0 + 2) + (1 + 3). Of the remaining terms, two are added
+      // before the last addition and one after it.
       const auto gamma = [&](int lag) {
         const int count = (times - lag) * replicas;
         const auto product = [&](int i) { return x.data()[i] * x.data()[i + lag * replicas]; };
@@ -143,13 +144,13 @@ TEST_CASE("a constant series is white and exact, an alternating one is not negat
   CHECK(g.mean.error > 0);
 }
 
-TEST_CASE("a window that does not close within half the series says so") {
+TEST_CASE("a window that does not close within half the series is reported") {
   test::Dice dice(8);
   CHECK_FALSE(gamma_method(ar1(0.995, 100, 64, dice)).window_found);
   CHECK(gamma_method(ar1(0.5, 100, 64, dice)).window_found);
 }
 
-TEST_CASE("replicas that disagree are noticed") {
+TEST_CASE("replicas with different means are detected") {
   test::Dice dice(9);
   RealSeries x = ar1(0.5, 2000, 8, dice);
   CHECK(gamma_method(x).replica_q > 1e-3);

@@ -12,7 +12,8 @@ using Eigen::VectorXd;
 
 namespace {
 
-// Two observables that hang on two controls with known means 30 and 200; truth: 2 and 5.
+// Two observables, with true means 2 and 5, that depend on two controls with known means 30 and
+// 200.
 struct Sample {
   ArrayXXd y;
   ControlVariates controls;
@@ -36,7 +37,7 @@ const VectorFunction kRatio = [](const VectorXd& mean) {
 
 }  // namespace
 
-TEST_CASE("what hangs on the controls entirely comes out exactly") {
+TEST_CASE("observables that are functions of the controls are exact") {
   test::Dice dice(71);
   const Sample s = make_sample(20, 0, dice);
   const VectorXd mean = controlled_mean(s.y, s.controls);
@@ -44,7 +45,7 @@ TEST_CASE("what hangs on the controls entirely comes out exactly") {
   CHECK(mean[1] == Approx(5).epsilon(1e-10));
 }
 
-TEST_CASE("control variates cut the variance, keep the mean and state their error rightly") {
+TEST_CASE("control variates reduce the variance and keep mean and coverage") {
   test::Dice dice(72);
   test::Coverage corrected(37), plain(39);
   double square_corrected = 0, square_plain = 0;
@@ -59,11 +60,11 @@ TEST_CASE("control variates cut the variance, keep the mean and state their erro
   }
   CHECK_COVERAGE(corrected);
   CHECK_COVERAGE(plain);
-  // Residual 0.05 against 0.05 and 0.3 explained: the error falls by more than a factor of 1.4.
+  // Residual noise 0.05, explained parts 0.05 and 0.3: the error falls by more than 1.4.
   CHECK(square_plain > 2 * square_corrected);
 }
 
-TEST_CASE("useless controls cost little and bias nothing") {
+TEST_CASE("useless controls cost little variance and cause no bias") {
   test::Dice dice(73);
   test::Coverage coverage(47);
   double with_square = 0, without_square = 0;
@@ -76,12 +77,12 @@ TEST_CASE("useless controls cost little and bias nothing") {
     const VectorFunction first = [](const VectorXd& m) { return m.head(1).eval(); };
     coverage.add(estimate(jackknife_controlled(0, s.y, s.controls, first)[0]), 0);
   }
-  // (n - 2)/(n - c - 2) = 1.043 expected
+  // expected: (n - 2)/(n - c - 2) = 1.043
   CHECK(with_square / without_square == Approx(1.043).margin(0.04));
   CHECK_COVERAGE(coverage);
 }
 
-TEST_CASE("useless controls are not taken: 16 graphs keep the plain number and its error") {
+TEST_CASE("useless controls are rejected: 16 graphs keep the plain value and its error") {
   test::Dice dice(77);
   int taken = 0;
   constexpr int studies = 2000;
@@ -101,18 +102,18 @@ TEST_CASE("useless controls are not taken: 16 graphs keep the plain number and i
     with_square += std::pow(estimate(tested).value - 2.0 / 25, 2);
     without_square += std::pow(estimate(plain).value - 2.0 / 25, 2);
   }
-  // The level of the test, 1%, within 4 standard deviations.
+  // The level of the test is 1%; at most 4 standard deviations more.
   CHECK(taken <= 20 + 4 * std::sqrt(20.0));
-  CHECK(with_square / without_square < 1.02);  // taken always: (n - 2)/(n - 4), 1.17
+  CHECK(with_square / without_square < 1.02);  // always accepted: (n - 2)/(n - 4) = 1.17
 }
 
-TEST_CASE("controls that explain most of the spread are taken, by the numbers that they help") {
+TEST_CASE("controls are accepted only for the numbers whose spread they explain") {
   test::Dice dice(78);
   int taken = 0;
   constexpr int studies = 200;
   for (int i = 0; i < studies; ++i) {
     Sample s = make_sample(32, 0.05, dice);
-    for (Eigen::Index g = 0; g < 32; ++g) s.y(g, 0) = dice.normal();  // the second column alone
+    for (Eigen::Index g = 0; g < 32; ++g) s.y(g, 0) = dice.normal();  // not explained
     const VectorFunction both = [](const VectorXd& mean) { return mean; };
     const auto tested = jackknife_controlled(0, s.y, s.controls, both);
     const auto controlled = jackknife_with_controls(0, s.y, s.controls, both);
@@ -120,7 +121,7 @@ TEST_CASE("controls that explain most of the spread are taken, by the numbers th
     taken += !first && tested[1].value == controlled[1].value ? 1 : 0;
   }
   CHECK(taken >= 0.95 * studies);
-  // One number on too few graphs, and one without spread.
+  // A number from too few graphs, and a number without spread.
   const Sample few = make_sample(8, 0.01, dice);
   CHECK(jackknife_controlled(0, few.y, few.controls, kRatio)[0].value ==
         jackknife_means(0, few.y, kRatio)[0].value);
@@ -129,7 +130,7 @@ TEST_CASE("controls that explain most of the spread are taken, by the numbers th
   CHECK(estimate(jackknife_controlled(0, still.y, still.controls, kRatio)[0]).error == 0);
 }
 
-TEST_CASE("constant, repeated, absent or too many controls fall back to what can be done") {
+TEST_CASE("constant, repeated, absent and too many controls are ignored") {
   test::Dice dice(74);
   Sample s = make_sample(30, 0.05, dice);
   const VectorXd plain = s.y.colwise().mean().transpose();
@@ -140,7 +141,7 @@ TEST_CASE("constant, repeated, absent or too many controls fall back to what can
   constant.controls.x.col(1).setConstant(200);
   CHECK(controlled_mean(constant.y, constant.controls).isApprox(plain, 1e-14));
 
-  Sample repeated = s;  // three columns, of which two say the same
+  Sample repeated = s;  // the third column is twice the first
   repeated.controls.x.conservativeResize(30, 3);
   repeated.controls.x.col(2) = 2 * s.controls.x.col(0);
   repeated.controls.mu.conservativeResize(3);
@@ -156,11 +157,11 @@ TEST_CASE("constant, repeated, absent or too many controls fall back to what can
   CHECK_THROWS_AS(controlled_mean(s.y, s.controls), Error);
 }
 
-TEST_CASE("means without one graph are those of the other graphs") {
+TEST_CASE("leave-one-out means equal the means of the other graphs") {
   test::Dice dice(76);
   for (const bool alone : {false, true}) {
     Sample s = make_sample(30, 0.05, dice);
-    // One graph carries the second control by itself: without it there is only the first.
+    // The second control varies by one graph only: without that graph it is constant.
     if (alone) s.controls.x.col(1).setConstant(200);
     if (alone) s.controls.x(7, 1) = 230;
     const ArrayXXd left = leave_one_out_controlled_means(s.y, s.controls);

@@ -39,22 +39,22 @@ TEST_CASE("mean curve: means of columns, errors from the spread of rows") {
   CHECK(group_means(four, 2)(1, 0) == 7);
 }
 
-TEST_CASE("mean over groups: errors are those of groups, of few groups no less than of rows") {
+TEST_CASE("mean over groups: errors between groups, but with few groups at least those of rows") {
   Eigen::ArrayXXd alike(8, 1), apart(4, 1);
   alike << 1, 1, 2, 2, 3, 3, 4, 4;
   CHECK(mean_over_groups(alike, 2).value[0] == Approx(2.5));
   CHECK(mean_over_groups(alike, 2).error[0] == Approx(std::sqrt(5 / 12.0)));
   CHECK(mean_over_groups(alike, 1).error[0] == Approx(mean_curve(alike).error[0]));
   CHECK(mean_over_groups(alike, 8).error[0] == Approx(mean_curve(alike).error[0]));
-  apart << 1, 3, 3, 1;  // two groups of one mean
+  apart << 1, 3, 3, 1;  // two groups with equal means
   CHECK(mean_over_groups(apart, 2).error[0] == Approx(std::sqrt(1 / 3.0)));
 }
 
-TEST_CASE("time to a level: an exponential's, with an error that covers the truth") {
+TEST_CASE("time to a level of an exponential: its error covers the true value") {
   test::Dice dice(31);
   const Eigen::Index points = 40, members = 32;
   const Eigen::ArrayXd x = Eigen::ArrayXd::LinSpaced(points, 0, 39);
-  // Straight lines between points lie above the exponential: the truth is taken on them as well.
+  // Linear interpolation lies above the exponential, so the true value is interpolated as well.
   Eigen::ArrayXd clean = (-x / 10).exp();
   const double truth = time_to_level(x, clean.transpose(), std::exp(-1.25), 1).value;
   CHECK(truth == Approx(12.5).epsilon(1e-3));
@@ -69,7 +69,7 @@ TEST_CASE("time to a level: an exponential's, with an error that covers the trut
   CHECK_COVERAGE(coverage);
   CHECK(std::isinf(time_to_level(x, clean.transpose(), 1e-3, 1).value));
   CHECK(time_to_level(x, clean.transpose(), 2, 1).value == 0);
-  clean[1] = 0;  // a dip on the way does not count
+  clean[1] = 0;  // a dip before the last crossing does not count
   CHECK(time_to_level(x, clean.transpose(), std::exp(-1.25), 1).value == Approx(truth));
   CHECK(first_time_at_level(x, clean.transpose(), 0.5, 1).value == Approx(0.5));
   CHECK(std::isinf(first_time_at_level(x, clean.transpose(), -1, 1).value));
@@ -94,7 +94,7 @@ TEST_CASE("autocorrelation curve: AR(1) series, values and errors") {
   CHECK(constant.error[1] == 0);
 }
 
-TEST_CASE("tau over replicas: an error that covers the truth") {
+TEST_CASE("tau over replicas: its error covers the true value") {
   test::Dice dice(33);
   const Eigen::Index window = 15;
   const double truth = 0.5 + 0.7 * (1 - std::pow(0.7, 15)) / (1 - 0.7);
@@ -110,7 +110,7 @@ TEST_CASE("tau over replicas: an error that covers the truth") {
   CHECK(std::isnan(tau_error(autoregressive(dice, 100, 1, 0.7), window, 1)));
 }
 
-TEST_CASE("groups of alike replicas count once, of few groups no less than replicas do") {
+TEST_CASE("equal replicas of a group count once, few groups: errors at least those of replicas") {
   test::Dice dice(34);
   const std::vector<Eigen::Index> lags{1, 3};
   for (const Eigen::Index groups : {2, 3, 4, 8}) {
@@ -126,7 +126,7 @@ TEST_CASE("groups of alike replicas count once, of few groups no less than repli
     CHECK(autocorrelation_curve(twice, lags, 1).error[1] < 0.8 * once.error[1]);
   }
   const Eigen::ArrayXd x = Eigen::ArrayXd::LinSpaced(3, 0, 2);
-  Eigen::ArrayXXd rows(4, 3);  // two groups of one mean
+  Eigen::ArrayXXd rows(4, 3);  // two groups with equal means
   rows << 4, 2, 0, 4, 3, 0, 4, 3, 0, 4, 2, 0;
   const Value time = time_to_level(x, rows, 1, 2);
   CHECK(time.value == Approx(1.6));

@@ -25,7 +25,7 @@ RealSeries autoregressive(Dice& dice, double tau, Eigen::Index times, Eigen::Ind
 
 }  // namespace
 
-TEST_CASE("with_tail: what a window cut off comes back") {
+TEST_CASE("with_tail: corrects tau for the tail beyond the window") {
   for (const double decay : {3.0, 10.0, 40.0}) {
     double all = 0.5;
     for (int t = 1; t < 2000; ++t) all += std::exp(-t / decay);
@@ -42,39 +42,39 @@ TEST_CASE("with_tail: what a window cut off comes back") {
   CHECK_THROWS(with_tail({5, 0.1}, 5));
 }
 
-TEST_CASE("decorrelated rate: 1/(2 tau c), relative errors in squares") {
+TEST_CASE("decorrelated rate: 1/(2 tau c), relative errors added in quadrature") {
   const Value rate = decorrelated_rate({5, 0.15}, {1e-3, 4e-5});
   CHECK(rate.value == Approx(100));
   CHECK(rate.error == Approx(100 * std::hypot(0.03, 0.04)));
   CHECK(decorrelated_rate({0.5, 0}, {2, 0}).value == Approx(0.5));  // white noise: one per cycle
 }
 
-TEST_CASE("decorrelated rate of AR(1) series with known tau: its errors cover the truth") {
+TEST_CASE("decorrelated rate of AR(1) series with known tau: its errors cover the true value") {
   Dice dice(11);
   for (const double tau : {2.0, 5.0, 12.0}) {
     Coverage coverage;
     for (int k = 0; k < 400; ++k) {
-      // The error is set to be measured by tau's: cover tau through 1/rate.
+      // 1/rate is proportional to tau and has a symmetric error: its coverage is counted.
       const Value found = gamma_method(autoregressive(dice, tau, 400, 8)).tau;
       const Value rate = decorrelated_rate(found, {1e-3, 0});
       const double seconds = 1 / rate.value;
       coverage.add({seconds, seconds * rate.error / rate.value}, 2 * tau * 1e-3);
     }
-    // The error of tau is itself uncertain, so that coverage is only about nominal.
+    // The error of tau is itself uncertain, so coverage is only close to nominal.
     INFO(tau << ": " << coverage.share_one() << " " << coverage.share_two());
     CHECK(coverage.share_one() > 0.60);
     CHECK(coverage.share_two() > 0.90);
   }
 }
 
-TEST_CASE("the typical cost does not notice pieces that were disturbed") {
+TEST_CASE("the typical cost is robust against disturbed pieces") {
   Dice dice(5);
   std::vector<double> pieces;
   for (int k = 0; k < 40; ++k) pieces.push_back(1e-3 * (1 + 0.02 * dice.normal()));
   for (int k = 0; k < 10; ++k) pieces.push_back(1e-2);
   const Value cost = typical_cost(pieces);
   CHECK(std::abs(cost.value - 1e-3) < 2e-5);
-  CHECK(cost.error >= 1e-5);  // a hundredth, at least
+  CHECK(cost.error >= 1e-5);  // at least one per cent
   CHECK(cost.error < 4e-5);
   CHECK(typical_cost({3.0}).error == Approx(0.6));
   CHECK(typical_cost({2.0, 4.0}).value == Approx(3));
@@ -87,7 +87,7 @@ TEST_CASE("bounds of a rate are symmetric in its logarithm") {
   CHECK(bounds.high == Approx(100 * std::exp(0.5)));
 }
 
-TEST_CASE("tau of correlation curves: an exponential, white noise, a curve cut short") {
+TEST_CASE("tau of correlation curves: an exponential, white noise, a truncated curve") {
   for (const double tau : {1.0, 3.0, 8.0}) {
     RealSeries curves(100, 4);
     for (Eigen::Index t = 0; t < curves.rows(); ++t) {

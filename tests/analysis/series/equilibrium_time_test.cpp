@@ -13,7 +13,7 @@ constexpr Eigen::Index kSystems = 32;
 
 Eigen::ArrayXd grid() { return Eigen::exp(Eigen::ArrayXd::LinSpaced(160, 0, std::log(1000.0))); }
 
-// Relaxation from +1 or -1 in tau = 20 towards 0, with white noise.
+// Relaxation from `start` to 0 with tau = 20, with white noise.
 Eigen::ArrayXXd relaxing(test::Dice& dice, const Eigen::ArrayXd& x, double start, double noise) {
   Eigen::ArrayXXd rows(kSystems, x.size());
   for (Eigen::Index s = 0; s < kSystems; ++s) {
@@ -24,10 +24,10 @@ Eigen::ArrayXXd relaxing(test::Dice& dice, const Eigen::ArrayXd& x, double start
 
 }  // namespace
 
-TEST_CASE("equilibrium: found where the difference sinks into the errors") {
+TEST_CASE("equilibrium: reached when the difference falls below its errors") {
   const Eigen::ArrayXd x = grid();
   const double noise = 0.1;
-  // Where the mean difference of windows of w points, 2 <exp(-x/20)>, is two errors of it.
+  // The first window whose mean difference, 2 <exp(-x/20)>, is below two of its errors.
   Eigen::Index expected = 0;
   for (;; ++expected) {
     Eigen::Index end = expected;
@@ -46,16 +46,16 @@ TEST_CASE("equilibrium: found where the difference sinks into the errors") {
     times.push_back(found.time.value);
     errors.push_back(found.time.error);
   }
-  // First passages come a little before the mean curve's: within a fifth of it.
+  // First passages of noisy curves come slightly earlier than that of the mean curve.
   const Value mean = mean_and_error(times);
   CHECK(mean.value == Approx(x[expected]).epsilon(0.2));
-  // A bootstrapped first passage scatters more than the times do, by up to a factor of two here.
+  // Bootstrapped first passages scatter more than the times, by up to a factor of two here.
   const double scatter = mean.error * std::sqrt(static_cast<double>(times.size()));
   CHECK(mean_and_error(errors).value > 0.8 * scatter);
   CHECK(mean_and_error(errors).value < 2.5 * scatter);
 }
 
-TEST_CASE("equilibrium: at once where nothing relaxes, never where the halves stay apart") {
+TEST_CASE("equilibrium: at once if nothing relaxes, never if the halves stay apart") {
   test::Dice dice(42);
   const Eigen::ArrayXd x = grid();
   int at_once = 0;

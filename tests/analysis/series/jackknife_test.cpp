@@ -50,7 +50,7 @@ TEST_CASE("the jackknife removes the bias of a square exactly") {
   CHECK(e.value[0] == Approx(mean * mean - s2 / n).epsilon(1e-12));
 }
 
-TEST_CASE("the jackknifed ratio of averages: interval holds the truth as often as it says") {
+TEST_CASE("the jackknifed ratio of averages: intervals cover the true value at the nominal rate") {
   test::Dice dice(17);
   test::Coverage coverage(59);
   for (int i = 0; i < 2000; ++i) {
@@ -62,7 +62,7 @@ TEST_CASE("the jackknifed ratio of averages: interval holds the truth as often a
   CHECK_COVERAGE(coverage);
 }
 
-TEST_CASE("numbers that share a sample are correlated, others are not") {
+TEST_CASE("numbers from a common sample are correlated, others are not") {
   test::Dice dice(23);
   const ArrayXXd a = normal_rows(50, 1, dice), b = normal_rows(40, 1, dice),
                  c = normal_rows(30, 1, dice);
@@ -87,7 +87,7 @@ TEST_CASE("numbers that share a sample are correlated, others are not") {
   CHECK(estimate(exact).error == 0);
 }
 
-TEST_CASE("one member, or a member without a value, gives no error rather than a wrong one") {
+TEST_CASE("one member, or a member without a value, gives NaN as error") {
   const Estimates single = jackknife(ArrayXXd::Constant(1, 1, 3.0), kIdentity);
   CHECK(single.value[0] == 3.0);
   CHECK(std::isnan(single[0].error));
@@ -99,7 +99,7 @@ TEST_CASE("one member, or a member without a value, gives no error rather than a
   CHECK(std::isnan(estimate(broken).error));
 }
 
-TEST_CASE("blocks drop the oldest rows that do not fill them") {
+TEST_CASE("blocks: the oldest rows are dropped if rows do not divide evenly") {
   ArrayXXd rows(7, 1);
   rows << 100, 1, 2, 3, 4, 5, 6;
   const ArrayXXd means = block_means(rows, 3);
@@ -110,7 +110,7 @@ TEST_CASE("blocks drop the oldest rows that do not fill them") {
   CHECK(left(0, 0) == Approx(4.5));
 }
 
-TEST_CASE("the covariance is the sum of what each sample brings") {
+TEST_CASE("the covariance is the sum of the contributions of all samples") {
   test::Dice dice(77);
   const VectorFunction pair = [](const Eigen::VectorXd& m) {
     return Eigen::Vector2d(m[0] * m[1], m[0] + m[1]).eval();

@@ -44,14 +44,14 @@ TEST_CASE("moments of a hand-made series") {
   CHECK(rows(2, kEnergy) == -1);  // replica 1, time 0
 }
 
-TEST_CASE("unfit series are refused") {
+TEST_CASE("invalid series are refused") {
   CHECK_THROWS_AS(mean_moments(IntSeries::Zero(3, 2), IntSeries::Zero(2, 2), 4), Error);
   CHECK_THROWS_AS(mean_moments(IntSeries(0, 0), IntSeries(0, 0), 4), Error);
   CHECK_THROWS_AS(mean_moments(IntSeries::Zero(2, 2), IntSeries::Constant(2, 2, 5), 4), Error);
   CHECK_THROWS_AS(block_moments(IntSeries::Zero(2, 2), IntSeries::Zero(2, 2), 4, 3), Error);
 }
 
-TEST_CASE("one graph over replicas: intervals of U, C and chi hold the exact values") {
+TEST_CASE("one graph over replicas: intervals of U, C and chi cover the exact values") {
   test::Dice dice(41);
   const double temperature = 2.6, beta = 1 / temperature;
   const Moments exact = torus().moments(beta);
@@ -71,7 +71,7 @@ TEST_CASE("one graph over replicas: intervals of U, C and chi hold the exact val
   CHECK_COVERAGE(chi);
 }
 
-TEST_CASE("pairs of different members, and of stretches that are no neighbours") {
+TEST_CASE("pairs of different members, and pairs of stretches that are not adjacent") {
   test::Dice dice(42);
   for (const Eigen::Index n : {2, 3, 4, 8}) {
     const Eigen::ArrayXd x = dice.normals(n) - 1.5;
@@ -92,15 +92,15 @@ TEST_CASE("pairs of different members, and of stretches that are no neighbours")
   CHECK(std::isnan(mean_pair(Eigen::ArrayXd::Ones(1))));
 }
 
-TEST_CASE("C and chi of one replica are of the same measurements, however many there are") {
+TEST_CASE("C and chi of one replica use the same measurements, for any number of them") {
   test::Dice dice(43);
   constexpr double sites = 10000, spread = 50;
   for (const Eigen::Index times : {Eigen::Index{96}, Eigen::Index{100}, Eigen::Index{103}}) {
     const Eigen::ArrayXd noise = spread * dice.normals(times);
     const IntSeries sums = (15000 + noise.round()).cast<std::int64_t>();
     const Moments m = mean_moments(sums, IntSeries::Constant(times, 1, 9000), sites);
-    // Chi^2 of some 90 degrees of freedom: 15% spread; what was left out alone gave 16 times as
-    // much.
+    // Chi^2 with about 90 degrees of freedom spreads by 15%. A square over all measurements minus
+    // pairs over fewer of them would be larger by a factor of 16.
     const double variance = spread * spread / (sites * sites);
     CHECK(m[kEnergySquared] - m[kEnergyPair] == Approx(variance).epsilon(0.6));
     CHECK(m[kM2] - m[kAbsPair] == Approx(0).margin(1e-12));
@@ -116,8 +116,8 @@ TEST_CASE("<m^2>^2 is a product of averages of different replicas") {
   CHECK(pair_of_m2 == Approx((a * b + a * c + b * c) / 3 / 1e4).epsilon(1e-12));
 }
 
-// Short series of many graphs, here all alike. The squares of averages of n measurements in R
-// replicas lower C and chi by 2 tau_int/(n R): 1.6% to 25% here, 5 to 90 standard errors.
+// Short series of many equal graphs. The square of an average over n measurements in R replicas
+// would lower C and chi by 2 tau_int/(n R): 1.6% to 25% here, 5 to 90 standard errors.
 // 10 comparisons at 4 standard errors: false alarms 6e-4 in all.
 TEST_CASE("C and chi of short series, averaged over graphs, are the exact ones") {
   struct Setting {
@@ -158,7 +158,7 @@ TEST_CASE("C and chi of short series, averaged over graphs, are the exact ones")
   }
 }
 
-TEST_CASE("over graphs: C and chi are averages of the graphs' own, U comes from averaged moments") {
+TEST_CASE("over graphs: C and chi are averages over graphs, U comes from averaged moments") {
   MomentTable graphs;
   graphs.sites = 10;
   graphs.temperature = Eigen::ArrayXd::Constant(1, 2.0);

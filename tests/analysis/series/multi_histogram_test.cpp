@@ -52,7 +52,7 @@ JackknifeCurve curve_over_blocks(const MultiHistogram& graph, const Eigen::Array
 
 }  // namespace
 
-TEST_CASE("every state once at beta = 0 gives the exact moments at any beta") {
+TEST_CASE("all states with equal weight at beta = 0 give the exact moments at any beta") {
   const Samples all = torus().every_state();
   const std::vector<MultiHistogram::Input> inputs{{0.0, all.bond_sums, all.magnetisation_sums}};
   const MultiHistogram h(inputs, 16);
@@ -92,7 +92,7 @@ TEST_CASE("several temperatures: moments and free energies against the density o
   }
 }
 
-TEST_CASE("multi-histogram intervals hold the exact U as often as they say") {
+TEST_CASE("multi-histogram intervals cover the exact U at the nominal rate") {
   test::Dice dice(62);
   test::Coverage between(31), at_a_temperature(31);
   for (int i = 0; i < 2000; ++i) {
@@ -108,7 +108,7 @@ TEST_CASE("multi-histogram intervals hold the exact U as often as they say") {
   CHECK_COVERAGE(at_a_temperature);
 }
 
-TEST_CASE("leaving a block out is the same as never having had it") {
+TEST_CASE("leaving a block out equals an analysis of the other blocks") {
   test::Dice dice(63);
   const Data data = make_data({2.2, 2.8}, 100, dice);
   const MultiHistogram h(data.inputs(), 16, 32);
@@ -137,7 +137,7 @@ TEST_CASE("few replicas are cut into stretches of time") {
   CHECK(h.moments_without(9, 0.4)[kEnergy] == Approx(energy).epsilon(1e-12));
 }
 
-TEST_CASE("samples of slower temperatures weigh less") {
+TEST_CASE("samples at temperatures with larger autocorrelation have less weight") {
   test::Dice dice(65);
   const Samples a = torus().sample(0.4, 50, 4, dice), b = torus().sample(0.4, 50, 4, dice);
   const std::vector<MultiHistogram::Input> inputs{{0.4, a.bond_sums, a.magnetisation_sums, 1},
@@ -149,7 +149,7 @@ TEST_CASE("samples of slower temperatures weigh less") {
   CHECK(h.moments(0.4)[kM2] == Approx(expected).epsilon(1e-10));
 }
 
-TEST_CASE("the order of temperatures does not matter, and gaps are survived and seen") {
+TEST_CASE("the order of temperatures does not matter, and gaps are reported") {
   test::Dice dice(66);
   Data data = make_data({2.0, 2.5, 3.0}, 100, dice);
   const MultiHistogram forward(data.inputs(), 16);
@@ -159,7 +159,7 @@ TEST_CASE("the order of temperatures does not matter, and gaps are survived and 
   CHECK(forward.moments(0.42)[kM4] == Approx(backward.moments(0.42)[kM4]).epsilon(1e-9));
   CHECK(forward.effective_fraction(1 / 2.5) > 0.9);
 
-  const Data apart = make_data({0.8, 50.0}, 100, dice);  // no common energies to speak of
+  const Data apart = make_data({0.8, 50.0}, 100, dice);  // almost no common energies
   const MultiHistogram gap(apart.inputs(), 16);
   CHECK(std::isfinite(gap.moments(1 / 50.0)[kM2]));
   CHECK(gap.moments(1 / 50.0)[kEnergy] == Approx(torus().moments(1 / 50.0)[kEnergy]).margin(0.03));

@@ -9,7 +9,7 @@ using namespace rewise;
 
 namespace {
 
-// Whole numbers 1..most with P(s) ~ s^-a, by inversion of the cumulated sums.
+// Whole numbers 1..most with P(s) ~ s^-a, by inversion of the cumulative distribution.
 class ZipfDice {
  public:
   ZipfDice(double a, std::size_t most) {
@@ -30,7 +30,7 @@ class ZipfDice {
 
 }  // namespace
 
-TEST_CASE("logarithmic bins cover 1..most once, whole numbers alone at first") {
+TEST_CASE("logarithmic bins cover 1..most once, and the first bins hold one number each") {
   const auto borders = logarithmic_bins(1000, 10);
   CHECK(borders.front() == 1);
   CHECK(borders.back() == 1001);
@@ -43,7 +43,7 @@ TEST_CASE("logarithmic bins cover 1..most once, whole numbers alone at first") {
   }
 }
 
-TEST_CASE("a density per whole number, whatever the bins") {
+TEST_CASE("densities are per whole number and do not depend on the bins") {
   const std::vector<std::uint64_t> borders{1, 2, 4};
   Eigen::ArrayXXd counts(2, 2);
   counts << 6, 4, 4, 6;
@@ -54,7 +54,7 @@ TEST_CASE("a density per whole number, whatever the bins") {
   CHECK(h.size[1] == Approx(std::sqrt(6.0)));
 }
 
-TEST_CASE("the power law of a Zipf distribution, with errors that cover it") {
+TEST_CASE("the power law of a Zipf distribution: its errors cover the true exponent") {
   test::Dice dice(51);
   const std::size_t most = 4000;
   const auto borders = logarithmic_bins(most, 6);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-// Reads "1.2345(67)e-8" back: the error counts in units of the last digit unless it has a point.
+// Parses "1.2345(67)e-8": the error is in units of the last digit unless it has a decimal point.
 Value parse(const std::string& text) {
   const auto open = text.find('('), close = text.find(')');
   const std::string digits = text.substr(0, open), error = text.substr(open + 1, close - open - 1);
@@ -80,7 +80,7 @@ TEST_CASE("a printed value reads back within the rounding of its digits") {
     const double error = relative * std::pow(10.0, *rc::gen::inRange(-12, 12));
     RC_PRE(error > 1e-9 * std::abs(value));
     const Value back = parse(format_value({value, error}));
-    // One digit: off by a third at most (1.5 -> 2 never happens: a leading 1 keeps two digits).
+    // An error of one digit is off by at most a quarter, since a leading 1 keeps two digits.
     RC_ASSERT(std::abs(back.error - error) <= 0.26 * error);
     RC_ASSERT(std::abs(back.value - value) <= 0.51 * back.error);
   });
@@ -117,8 +117,8 @@ TEST_CASE("two values agree or not") {
   CHECK(compare_to_zero(same).agree);
 }
 
-TEST_CASE("hot and cold halves: false alarms come at the stated rate, real differences show") {
-  // Level 5%: 2000 comparisons of 2 x 16 equal means, 100 alarms expected, 3.5 sd = 34.
+TEST_CASE("hot and cold halves: stated rate of false alarms, real differences are detected") {
+  // Level 5%: 2000 comparisons of 2 x 16 equal means, 100 alarms expected, 3.5 sd = 34
   test::Dice dice(11);
   std::vector<char> cold(32);
   for (std::size_t r = 0; r < cold.size(); ++r) cold[r] = r % 2 == 1;

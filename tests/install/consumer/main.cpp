@@ -1,9 +1,10 @@
-// What a user of the C++ libraries writes: a graph of their own, a schedule of their own, and an
-// observable of their own, measured at the grain of a measurement.
+// A program that uses the C++ libraries with its own graph, schedule and observable, which is
+// computed at every measurement.
 //
-// The graph is a ring of N sites with a chord across from every fourth one; the schedule sweeps
-// twice as often far from equilibrium; the observable is the magnetisation of the sites with a
-// chord, whose error comes from the replicas. Exits with 1 where the numbers are wrong.
+// The graph is a ring of N sites in which every fourth site has a chord to the opposite side. The
+// schedule has two sweeps per cycle before equilibrium and one afterwards. The observable is the
+// magnetisation of the sites with a chord; its error comes from the replicas. Exits with 1 if the
+// numbers are wrong.
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -60,7 +61,7 @@ int main() {
   for (const double temperature : {0.5, 1.0, 4.0}) {
     spec.betas = {1 / temperature};
     const auto engine = rewise::make_multispin_engine(graph, spec, {});
-    engine->advance({2, 1}, 50);  // on the way to equilibrium
+    engine->advance({2, 1}, 50);  // before equilibrium
     const auto order = order_at_chords(graph, *engine, spec.replicas, 100);
     std::printf("T = %g: |m| at chords %s\n", temperature, rewise::format_value(order).c_str());
     if (!(order.value < before && order.error > 0 && order.error < 0.05)) return 1;
