@@ -54,14 +54,25 @@ Eigen::ArrayXXd without_row(const Eigen::ArrayXXd& rows, Index i) {
   return rest;
 }
 
+// Least squares of the columns of y on those of x, at least one. Pivoted and rank-revealing, so
+// that collinear controls are allowed. (Eigen's decomposition of a matrix without columns is
+// undefined.)
+struct Regression {
+  Eigen::MatrixXd coefficients;  // [control, column of y]
+  Index rank = 0;
+};
+
+Regression regress(const Eigen::MatrixXd& x, const Eigen::MatrixXd& y) {
+  const Eigen::CompleteOrthogonalDecomposition<Eigen::MatrixXd> decomposed(x);
+  return {decomposed.solve(y), decomposed.rank()};
+}
+
 Eigen::VectorXd corrected_mean(const Eigen::ArrayXXd& rows, const ControlVariates& controls) {
   const Eigen::VectorXd mean = rows.colwise().mean().matrix().transpose();
   const Centred c = centre(controls);
   if (c.x.cols() == 0) return mean;
   const Eigen::MatrixXd y = rows.matrix().rowwise() - mean.transpose();
-  // Pivoted and rank-revealing, so that collinear controls are allowed.
-  const Eigen::MatrixXd b = c.x.completeOrthogonalDecomposition().solve(y);
-  return mean - b.transpose() * c.distance;
+  return mean - regress(c.x, y).coefficients.transpose() * c.distance;
 }
 
 // Computes all leave-one-out values at once. The corrected mean is the value of a regression at the
@@ -149,10 +160,11 @@ bool controls_help(const Jackknifed& plain, const Jackknifed& controlled,
   // Leave-one-out values are pseudo-values up to a factor.
   const Eigen::ArrayXd& left = plain.left_out.begin()->second;
   const Centred c = centre(controls);
-  const Eigen::VectorXd y = (left - left.mean()).matrix();
-  const auto decomposed = c.x.completeOrthogonalDecomposition();
-  const Eigen::VectorXd residual = y - c.x * decomposed.solve(y);
-  const auto explaining = static_cast<double>(decomposed.rank());
+  if (c.x.cols() == 0) return false;  // no control varies, such as the bonds added at p = 1
+  const Eigen::MatrixXd y = (left - left.mean()).matrix();
+  const Regression fit = regress(c.x, y);
+  const Eigen::MatrixXd residual = y - c.x * fit.coefficients;
+  const auto explaining = static_cast<double>(fit.rank);
   const double dof = static_cast<double>(y.size()) - 1 - explaining;
   if (explaining == 0 || !(dof > 0) || !(y.squaredNorm() > 0)) return false;
   // P(R^2 at least as large by chance), as in the F test.
