@@ -1,6 +1,7 @@
 #include "src/search/size_curves.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -210,25 +211,28 @@ std::vector<std::string> blank_stuck(const StudyConfig& config, const SizeData& 
 
 std::vector<std::string> blank_drifting(const StudyConfig& config, const SizeData& size,
                                         SizeCurves& curves) {
-  std::vector<std::string> warnings;
   const auto& graphs = size.samples.graphs;
   const double level = kEquilibriumLevel / static_cast<double>(curves.temperatures.size());
+  std::vector<double> without;
+  std::string first;  // what changes at the first of these temperatures
   for (std::size_t t = 0; t < curves.temperatures.size(); ++t) {
     OverlapRows changes(static_cast<Eigen::Index>(graphs.size()),
                         static_cast<Eigen::Index>(kOverlapMomentCount));
     for (std::size_t g = 0; g < graphs.size(); ++g) {
-      if (graphs[g].overlap_changes.rows() == 0) return warnings;
+      if (graphs[g].overlap_changes.rows() == 0) return {};
       changes.row(static_cast<Eigen::Index>(g)) =
           graphs[g].overlap_changes.row(static_cast<Eigen::Index>(t));
     }
     const std::string why = overlap_drift(changes, level);
     if (why.empty()) continue;
     blank(curves, t);
-    warnings.push_back(fmt::format("{}, T = {}: no values: {}: not in equilibrium, {}",
-                                   size_text(size), curves.temperatures[t], why,
-                                   equilibrium_cure(config)));
+    if (without.empty()) first = why;
+    without.push_back(curves.temperatures[t]);
   }
-  return warnings;
+  if (without.empty()) return {};
+  return {fmt::format("{}: no values at T = {}: at T = {}, {}: not in equilibrium, {}",
+                      size_text(size), fmt::join(without, ", "), without.front(), first,
+                      equilibrium_cure(config))};
 }
 
 SizeCurves curves_of_one_graph(const std::vector<TemperatureResult>& results) {

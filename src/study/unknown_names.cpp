@@ -63,6 +63,9 @@ const std::vector<Feature>& features() {
       {{"tempering", "parallel-tempering", "pt", "replica-exchange", "swap-replicas"},
        "give --exchange, with two temperatures or more",
        "give exchange = true in [sampling], with two temperatures or more"},
+      {{"exchange"},
+       "replica exchange is for 'rewise run' and for studies (exchange = true in [sampling])",
+       "give exchange = true in [sampling], with two temperatures or more"},
       {{"lattice", "geometry", "topology"},
        "lattices are hypercubic, by --dim and --size; other graphs are read from files: {} FILE",
        "lattices are hypercubic, by dim and sizes in [lattice]; 'rewise sweep' takes other graphs "

@@ -182,7 +182,7 @@ class EveryCall(unittest.TestCase):
     def test_a_call_that_fails(self):
         faults = []
         for name in FILES:
-            for i, k in enumerate(self.places(name, 6)):
+            for i, k in enumerate(self.places(name, 4)):
                 for error in ERRORS if OPTIONS.all else (ERRORS[i % len(ERRORS)],):
                     faults.append(f"{name}:{k}:{error}")
         self.check_all(faults, (0, 65, 73, 74, 75))
@@ -199,7 +199,7 @@ class EveryCall(unittest.TestCase):
         """NFS repeats a request whose reply was lost and reports the error of the second one."""
         faults = [f"{name}:{k}:made{error}" for name, error in (("link", errno.EEXIST),
                                                                 ("rename", errno.ENOENT))
-                  for k in self.places(name, 6)]
+                  for k in self.places(name, 4)]
         faults += [f"link:1+:made{errno.EEXIST}", f"rename:1+:made{errno.ENOENT}"]
         self.check_all(faults, (0,))
 
@@ -252,17 +252,17 @@ class EveryCall(unittest.TestCase):
         def result(place, done):
             numbers = json.loads(done.stdout)
             return (contents(place.folder), numbers["results"], numbers["trajectory_hash"])
-        self.refuse_memory(RUN, 60, result)
+        self.refuse_memory(RUN, 24, result)
 
     def test_tc_whose_threads_are_refused_memory(self):
         """With pilot runs that search for equilibrium."""
-        self.refuse_memory(THREADS, 30, lambda place, done: (place.result(), done.stdout))
+        self.refuse_memory(THREADS, 14, lambda place, done: (place.result(), done.stdout))
 
     def test_tc_whose_memory_is_refused(self):
-        self.refuse_memory(TC, 30, lambda place, done: (place.result(), done.stdout))
+        self.refuse_memory(TC, 14, lambda place, done: (place.result(), done.stdout))
 
     def test_tc_by_two_ways_side_by_side_whose_memory_is_refused(self):
-        self.refuse_memory(BOTH, 3, lambda place, done: (place.result(), done.stdout))
+        self.refuse_memory(BOTH, 2, lambda place, done: (place.result(), done.stdout))
 
     def test_two_processes_one_of_which_fails(self):
         def check(fault):
@@ -304,11 +304,11 @@ class EveryCall(unittest.TestCase):
 
         faults = []
         for i, name in enumerate(FILES):
-            faults += [f"{name}:{k}:{ERRORS[(i + k) % len(ERRORS)]}" for k in self.places(name, 3)]
+            faults += [f"{name}:{k}:{ERRORS[(i + k) % len(ERRORS)]}" for k in self.places(name, 2)]
         for name in ("open", "write", "fsync", "link", "rename", "unlink"):
-            faults += [f"{name}:{k}:kill" for k in self.places(name, 3)]
+            faults += [f"{name}:{k}:kill" for k in self.places(name, 2)]
         for name in ("link", "rename", "unlink", "flock"):
-            faults += [f"{name}:{k}:stop" for k in self.places(name, 3)]
+            faults += [f"{name}:{k}:stop" for k in self.places(name, 2)]
         with concurrent.futures.ThreadPoolExecutor(OPTIONS.jobs) as pool:
             failures = [text for text in pool.map(check, faults) if text]
         print(f"{len(faults)} faults", file=sys.stderr)
@@ -350,7 +350,7 @@ class EveryCall(unittest.TestCase):
     def test_a_process_that_is_killed(self):
         faults = [f"{name}:{k}:kill" for name in ("open", "write", "fsync", "link", "rename",
                                                   "unlink", "mkdir")
-                  for k in self.places(name, 5)]
+                  for k in self.places(name, 3)]
         self.check_all(faults, (-9,))
 
 

@@ -424,7 +424,7 @@ class Others(Study):
 
 class Stopped(Study):
     """An owner that is stopped for longer than the lifetime of its lease."""
-    measure = 3000
+    measure = 1000
     short = {"REWISE_LEASE_SECONDS": "1.5"}
 
     def start_and_stop(self, pattern, **how):
@@ -645,13 +645,13 @@ class Pages(Study):
 
     def test_plots_that_are_told_to_stop_at_any_time(self):
         for words in (("report", "study"), ("plot", "study")):
-            for k in range(30):
+            for k in range(12):
                 number = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)[k % 3]
                 process = self.rewise(*words)
                 # Wait until the program has installed its handlers, which is its first action.
                 while process.poll() is None and not self.catches(process.pid, number):
                     time.sleep(0.0005)
-                time.sleep(0.02 * k)
+                time.sleep(0.05 * k)
                 process.send_signal(number)
                 status, out, err = self.end(process)
                 if status == 0:  # finished before the signal
