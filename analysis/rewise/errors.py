@@ -3,6 +3,7 @@
 A message is one line: what is wrong, the value, what is allowed, and where the value came from."""
 
 import importlib
+import re
 import warnings
 
 
@@ -57,6 +58,13 @@ def warn(notes):
     for note in notes:
         if note.startswith("warning: "):
             warnings.warn(note.removeprefix("warning: "), RuntimeWarning, stacklevel=3)
+
+
+def as_arguments(notes):
+    """The program's texts with its options as the arguments of this package: "--equilibrate"
+    becomes "equilibrate"."""
+    return [re.sub(r"--([a-z][a-z-]*)", lambda option: option[1].replace("-", "_"), note)
+            for note in notes]
 
 
 def module(name, what):

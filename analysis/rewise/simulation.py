@@ -16,7 +16,7 @@ from . import arguments
 from . import _core
 from . import couplings as _couplings
 from .device_spins import DeviceSpins, DeviceSums
-from .errors import Error, UsageError, warn
+from .errors import Error, UsageError, as_arguments, warn
 from .files import Named, unpacked
 from .graph import Graph
 from .results import Results
@@ -113,6 +113,7 @@ def simulate(graph: Graph, temperature: arguments.Reals, *, schedule: str = "1:1
         total = settings["equilibrate"] + settings["measure"] * settings["every"]
         with arguments.Progress(total, "simulate", progress) as callback:
             data, notes = _core.run(core, settings, callback)
+    notes = as_arguments(notes)
     warn(notes)
     return Results(data, notes)
 

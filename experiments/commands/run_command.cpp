@@ -1,6 +1,7 @@
 // `rewise run`: simulates one graph at some temperatures with one seed. Prints averages with errors
 // and writes a task file; a run can be interrupted, resumed and extended.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -14,6 +15,8 @@
 #include "src/base/temporary.hpp"
 #include "src/search/auto_schedule.hpp"
 #include "src/search/costs.hpp"
+#include "src/search/exchange_ladder.hpp"
+#include "src/search/tc_plan.hpp"
 #include "src/store/syscalls.hpp"
 #include "src/study/config.hpp"
 #include "src/study/device_choice.hpp"
@@ -151,6 +154,29 @@ Candidate automatic_schedule(const TaskJob& job, bool any_cluster, const TaskRun
   return winner;
 }
 
+// Temperatures of replica exchange with equal acceptance, from a coarse scan of the same graph. The
+// numbers do not depend on the device, so that a continued run has the same temperatures.
+std::vector<double> exchange_temperatures(const TaskSpec& spec, const TemperatureRange& range,
+                                          const TaskRun& run) {
+  TaskSpec scan = spec;
+  scan.temperatures = scan_temperatures({range.from, range.to}, site_count(spec));
+  scan.equilibrate = 200;
+  scan.measure = 100;
+  scan.every = 2;
+  scan.seed = derived_seed(spec.seed, "exchange|scan");
+  const TaskResult result = run_task({scan}, run);
+  if (result.outcome != TaskOutcome::finished) {
+    throw Error(ExitCode::interrupted, fmt::format("stopped by {}", run.stop.reason()));
+  }
+  std::vector<double> heat;
+  for (const TemperatureResult& at : results_of(result.data)) {
+    heat.push_back(at.of("specific_heat").value);
+  }
+  const auto ladder = exchange_ladder(range, scan.temperatures, heat, site_count(spec));
+  fmt::print(stderr, "temperatures: {}\n", fmt::join(ladder, ", "));
+  return ladder;
+}
+
 // The device or devices, for the output.
 void check_device(const EngineOptions& engine, const RunOptions& options, const TaskSpec& spec) {
   if (engine.devices.empty()) {
@@ -236,6 +262,12 @@ ExitCode run_run(const RunOptions& options) {
   if (!options.time_limit.empty()) limit = parse_duration(options.time_limit, "--time-limit");
   run.stop = StopToken(limit);
   const bool on_device = !run.engine.devices.empty() || run.engine.device >= 0;
+  if (const auto range = run_exchange_range(options)) {
+    spec.temperatures = options.dry_run
+                            ? scan_temperatures({range->from, range->to}, site_count(spec))
+                            : exchange_temperatures(spec, *range, run);
+    if (options.threads == 0) run.engine.threads = useful_threads(spec, threads_of_rank(0));
+  }
   MemoryNeed need = memory_need(spec, run.engine.threads, on_device, !options.out.empty());
   share_need(need, options.out.empty() ? 0 : state_bytes(spec),
              !options.out.empty() && gathers_state(spec, job.final_state));
@@ -246,6 +278,9 @@ ExitCode run_run(const RunOptions& options) {
   tell_device(device);
   if (options.schedule == "auto" && has_cluster_updates(spec.engine)) {
     check_compares_schedules(spec.model, "--schedule");
+    if (spec.imported && spec.model.interactions.couplings == CouplingKind::file) {
+      check_compares_schedules(*spec.imported, "--schedule");
+    }
     const Candidate best = automatic_schedule(job, !run_cluster(options), run);
     spec.schedule = best.schedule;
     spec.schedule.exchange = options.exchange;

@@ -32,7 +32,8 @@ void add_graph_options(CLI::App& app, RunOptions& o) {
 
 void add_sampling_options(CLI::App& app, RunOptions& o) {
   begin_group(app, "Sampling");
-  add_temperatures(app, o.temperature);
+  add_temperatures(app, o.temperature,
+                   "; with --exchange FROM:TO takes as many as have an acceptance of 0.3");
   add_key(app, "sampling.schedule", o.schedule);
   add_key(app, "sampling.replicas", o.replicas, "bitlattice: 1 if not given");
   add_key(app, "sampling.equilibrate", o.equilibrate);
@@ -154,6 +155,22 @@ std::optional<ClusterUpdate> run_cluster(const RunOptions& options) {
                         "--cluster");
 }
 
+std::optional<TemperatureRange> run_exchange_range(const RunOptions& options) {
+  const auto parts = split_list(options.temperature, ':');
+  if (!options.exchange || parts.size() != 2 ||
+      options.temperature.find(',') != std::string::npos) {
+    return std::nullopt;
+  }
+  const TemperatureRange range{parse_number(parts[0], "--temperature"),
+                               parse_number(parts[1], "--temperature")};
+  if (!(range.from > 0 && range.from < range.to)) {
+    throw Error(ExitCode::usage,
+                fmt::format("--temperature: '{}' is not a range FROM:TO with 0 < FROM < TO",
+                            options.temperature));
+  }
+  return range;
+}
+
 TaskSpec run_spec(const RunOptions& options) {
   TaskSpec spec;
   spec.model = read_model(options);
@@ -174,7 +191,9 @@ TaskSpec run_spec(const RunOptions& options) {
   spec.engine = choose_engine(options.engine, spec.model, needed_cluster(schedule, spec.cluster),
                               "--engine", true);
   if (options.exchange) spec.engine = engine_with_exchange(spec.engine, options.engine, "--engine");
-  spec.temperatures = parse_temperatures(options.temperature, "--temperature");
+  const auto range = run_exchange_range(options);
+  spec.temperatures = range ? std::vector{range->from, range->to}
+                            : parse_temperatures(options.temperature, "--temperature");
   check_replicas(spec.engine, options.replicas, "--replicas");
   spec.replicas = static_cast<std::uint32_t>(options.replicas);
   spec.start = parse_start(options.start, "--start");
@@ -187,7 +206,8 @@ TaskSpec run_spec(const RunOptions& options) {
   spec.schedule.exchange = options.exchange;
   if (options.exchange && spec.temperatures.size() < 2) {
     throw Error(ExitCode::usage,
-                "--exchange: needs two temperatures or more (--temperature 1.0:2.0:11, say)");
+                "--exchange: needs two temperatures or more (--temperature 1.0:2.0:11, say, or "
+                "1.0:2.0, which chooses them)");
   }
   spec.equilibrate = options.equilibrate;
   spec.measure = options.measure;

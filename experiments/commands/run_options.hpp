@@ -7,6 +7,7 @@
 
 #include "experiments/console/commands.hpp"
 #include "experiments/console/shared_options.hpp"
+#include "src/study/config.hpp"
 #include "src/study/parse.hpp"
 #include "src/study/task.hpp"
 
@@ -35,6 +36,8 @@ void check_run_options(const CLI::App& app, RunOptions& options);
 
 // The cluster update; nothing if it is chosen together with the schedule. Error(usage).
 std::optional<ClusterUpdate> run_cluster(const RunOptions& options);
+// --temperature FROM:TO beside --exchange, whose temperatures are chosen (exchange_ladder.hpp).
+std::optional<TemperatureRange> run_exchange_range(const RunOptions& options);
 // The task. Schedule and cluster update are not set if they are "auto". Error(usage); Error(data,
 // io) for --graph.
 TaskSpec run_spec(const RunOptions& options);

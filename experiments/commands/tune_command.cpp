@@ -21,6 +21,7 @@
 #include "src/store/syscalls.hpp"
 #include "src/study/config.hpp"
 #include "src/study/device_choice.hpp"
+#include "src/study/engines.hpp"
 #include "src/study/parse.hpp"
 #include "src/study/progress.hpp"
 #include "src/study/schema.hpp"
@@ -145,6 +146,7 @@ std::vector<TaskSpec> specs(const TuneOptions& options) {
     spec.imported = std::make_shared<const Graph>(
         read_graph(options.graph, read_options(options.reading, weights)));
     check_weights(*spec.imported, spec.model);
+    if (weights) check_compares_schedules(*spec.imported, "tune");
     if (spec.imported->spec().bare) {
       throw Error(ExitCode::usage,
                   fmt::format("--graph: {} is a lattice without its shortcuts, which `rewise run` "

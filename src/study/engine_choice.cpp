@@ -8,6 +8,7 @@
 #include <span>
 #include <string_view>
 
+#include "graphs/graph.hpp"
 #include "src/base/error.hpp"
 #include "src/base/words.hpp"
 
@@ -157,6 +158,19 @@ void check_compares_schedules(const Model& model, const std::string& origin) {
               fmt::format("{}: schedules are compared by the magnetisation, which is no order "
                           "parameter of {} (give a schedule, such as 1:0)",
                           origin, to_string(model)));
+}
+
+void check_compares_schedules(const Graph& graph, const std::string& origin) {
+  const auto weights = graph.bond_weights();
+  const auto fields = graph.site_fields();
+  const bool negative = std::ranges::any_of(weights, [](std::int32_t j) { return j < 0; });
+  const bool field = std::ranges::any_of(fields, [](std::int32_t h) { return h != 0; });
+  if (!negative && !field) return;
+  throw Error(
+      ExitCode::usage,
+      fmt::format("{}: schedules are compared by the magnetisation, which is no order "
+                  "parameter with {} of {} (give a schedule, such as 1:0)",
+                  origin, negative ? "the negative couplings" : "the fields", graph.source()));
 }
 
 EngineKind engine_with_exchange(EngineKind chosen, const std::string& text,

@@ -11,6 +11,8 @@
 
 namespace rewise {
 
+class Graph;
+
 // Parses a rule that builds graphs.
 Rule choose_rule(const std::string& text, const std::string& origin);
 // Parses a schedule M:W or a cluster update. Returns nothing for "auto".
@@ -42,6 +44,8 @@ EngineKind choose_engine(const std::string& text, const Model& model,
 // Throws Error(usage) for a model whose order parameter is not m, since schedules are compared by
 // m.
 void check_compares_schedules(const Model& model, const std::string& origin);
+// The same for the couplings and fields of a file (Graph::bond_weights()): negative ones.
+void check_compares_schedules(const Graph& graph, const std::string& origin);
 // The engine for replica exchange: `chosen` if it supports it, else one that does. Throws
 // Error(usage) if `text` names an engine without replica exchange.
 EngineKind engine_with_exchange(EngineKind chosen, const std::string& text,

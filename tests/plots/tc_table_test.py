@@ -13,7 +13,7 @@ import unittest.mock
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "analysis")]
 
-from rewise.plots import tc_table  # noqa: E402
+from rewise.plots import tc_table, tsg_table  # noqa: E402
 
 
 def study(dim, rule, values, tc0=2.0):
@@ -87,6 +87,28 @@ class TcTable(unittest.TestCase):
             with contextlib.redirect_stderr(io.StringIO()) as said:
                 self.assertEqual(tc_table.main([str(folder / "none")]), 65)
             self.assertIn("does not exist", said.getvalue())
+
+    def test_figure_of_the_spin_glass_table(self):
+        seen = []
+        head = "dim,rule,parity,p,tsg,tsg_error\n"
+        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch(
+                "rewise.plots.plot_style.save", lambda figure, *_: seen.append(figure)):
+            tree, crossings = pathlib.Path(folder, "t.csv"), pathlib.Path(folder, "c.csv")
+            tree.write_text(head + "2,add,any,0.1,2.4158,2e-4\n2,add,any,0.01,2.3001,6e-5\n"
+                            "3,add,any,0.1,5,1e-3\n2,rewire,any,1,1.7529,2e-4\n")
+            crossings.write_text(head + "2,rewire,any,1,1.75,0.01\n")
+            self.assertEqual(tsg_table.main([str(tree), str(crossings)]), 0)
+            self.assertEqual(tsg_table.main([str(tree)]), 0)
+            (crossings).write_text("p,tc\n1,2\n")
+            with contextlib.redirect_stderr(io.StringIO()) as said:
+                self.assertEqual(tsg_table.main([str(tree), str(crossings)]), 65)
+            self.assertIn("tsg_error", said.getvalue())
+            self.assertEqual(list(tsg_table.table(tree)["add"][0]), [0.01, 0.1])
+        whole, shift = seen[0].axes
+        labels = whole.get_legend_handles_labels()[1]
+        self.assertIn("rewire, crossings", labels)
+        self.assertNotIn("add, crossings", labels)
+        self.assertEqual(shift.get_yscale(), "log")
 
     def test_one_p_and_none_of_the_exponents(self):
         seen = []

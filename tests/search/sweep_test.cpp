@@ -306,3 +306,101 @@ TEST_CASE("a sweep with couplings equilibrates by local updates if the engine ha
   CHECK(size["warm_up"] == 0);
   CHECK(size["equilibrate"] > 0);
 }
+
+TEST_CASE("tc of a spin glass: the same T_SG by one and two threads, stopped and continued") {
+  const std::string study =
+      "[lattice]\ndim = 2\nsizes = [4, 6, 8, 10]\np = [1.0]\nrule = \"swap\"\nparity = \"any\"\n"
+      "graphs = 16\nmost_graphs = 64\n[model]\ncouplings = \"pm\"\n[sampling]\nschedule = "
+      "\"1:0\"\nlocal = \"glauber\"\nexchange = true\ntemperatures = {from = 0.9, to = 2.4}\n"
+      "equilibrate = 100\nmeasure = 40\nevery = 2\ntarget_error = 1e-3\n[run]\ndevice = "
+      "\"cpu\"\n";
+  Workplace place;
+  place.write("s.toml", study);
+  const auto run = [&](const std::string& options) {
+    return place.run("tc s.toml --no-plots --json " + options);
+  };
+  const Output one = run("--out one --threads 1");
+  INFO(one.err);
+  REQUIRE(one.status == 0);
+  const Output stopped = run("--out two --threads 2 --time-limit 0.3s");
+  CHECK((stopped.status == 75 || stopped.status == 0));
+  const Output two = run("--out two --threads 2");
+  REQUIRE(two.status == 0);
+  json first = json::parse(one.out), second = json::parse(two.out);
+  for (json* summary : {&first, &second}) {
+    for (const char* key : {"seconds", "device", "threads"}) summary->erase(key);
+  }
+  CHECK(first["points"] == second["points"]);
+  const json& point = first["points"][0];
+  CHECK(point["order"] == "spin-glass");
+  CHECK(point["overlap_crossings"].size() == 6);  // three pairs of sizes, two observables
+  CHECK(point["target"]["asked"] == 1e-3);
+  CHECK(point["target"]["stopped"].is_string());
+  CHECK(point["tc"].is_null() == (point["status"] != "ok"));
+  CHECK(point["reasons"].empty() == (point["status"] == "ok"));
+  // A ladder of its own for each size: from and to, with more temperatures between for more sites.
+  std::size_t before = 0;
+  for (const json& size : point["sizes"]) {
+    const auto temperatures = size["temperatures"].get<std::vector<double>>();
+    CHECK(temperatures.front() == 0.9);
+    CHECK(temperatures.back() == 2.4);
+    CHECK(temperatures.size() >= std::max<std::size_t>(before, 6));
+    before = temperatures.size();
+  }
+  CHECK(place.read("one/tc.csv").starts_with("p,tc,error,systematic,"));
+}
+
+TEST_CASE("tc with couplings refuses what neither way can do") {
+  const auto refused = [](const std::string& change, const std::string& what) {
+    Workplace place;
+    std::string text =
+        "[lattice]\ndim = 2\nsizes = [8, 12, 16]\np = [0.5]\nrule = \"swap\"\ngraphs = 8\n"
+        "[model]\ncouplings = \"pm\"\n[sampling]\nschedule = \"1:0\"\nexchange = true\n"
+        "temperatures = {from = 1, to = 2}\n";
+    const auto colon = change.find('>');
+    const std::string old = change.substr(0, colon);
+    REQUIRE(text.find(old) != std::string::npos);
+    text.replace(text.find(old), old.size(), change.substr(colon + 1));
+    place.write("s.toml", text);
+    const Output output = place.run("tc s.toml --no-plots");
+    INFO(text << output.err);
+    CHECK(output.status == 64);
+    CHECK(output.err.find(what) != std::string::npos);
+  };
+  refused("\"pm\">\"pm\"\nnegative = 0.3", "couplings of mean 0");
+  refused("\"pm\">\"pm\"\nfield = 0.5", "with a field");
+  refused("[0.5]>[0.0]", "no transition above T = 0");
+  refused("[8, 12, 16]>[8, 12]", "three sizes");
+  refused("{from = 1, to = 2}>\"auto\"", "does not find a spin glass");
+  refused("{from = 1, to = 2}>[1, 1.5, 2]", "four temperatures");
+  refused("schedule = \"1:0\"\n>", "give one schedule");
+  refused("exchange = true\n>", "key 'count' is missing");
+  refused("exchange = true\n>exchange = true\nmethod = \"both\"\n", "one method");
+}
+
+TEST_CASE("run chooses temperatures whose replicas exchange with the acceptance asked for") {
+  Workplace place;
+  const auto accepted = [&](const std::string& options) {
+    const Output output = place.run(
+        "run --dim 3 --size 6 --couplings pm --schedule 1:0 --exchange --temperature "
+        "1:2.5 --equilibrate 300 --measure 200 --every 2 --json " +
+        options);
+    INFO(output.err);
+    REQUIRE(output.status == 0);
+    const json result = json::parse(output.out);
+    CHECK(result["results"].front()["temperature"] == 1);
+    CHECK(result["results"].back()["temperature"] == 2.5);
+    return result["exchange"]["accepted"].get<std::vector<double>>();
+  };
+  const auto shares = accepted("--threads 1");
+  REQUIRE(shares.size() > 5);
+  // 0.3 by the law of normal energies, less the rounding up of their number. C of the scan is that
+  // of 100 measurements.
+  for (const double share : shares) {
+    CHECK(share > 0.22);
+    CHECK(share < 0.45);
+  }
+  CHECK(accepted("--threads 2 --out t.h5") == shares);
+  CHECK(place.run("run --size 8 --couplings pm --exchange --temperature 2:1").status == 64);
+  CHECK(place.run("run --size 8 --couplings pm --temperature 1:2").status == 64);
+}
