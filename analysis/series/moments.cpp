@@ -25,8 +25,9 @@ void check_series(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
   }
 }
 
-// Averages of each replica over times first .. first + length - 1: [replica, moment], as in
-// moments_of_sample. Processes all replicas of a time together, since they are contiguous.
+// Averages of each replica over times first .. first + length - 1: [replica, moment], in units of a
+// site; the pairs are plain squares. Processes all replicas of a time together, since they are
+// contiguous.
 MomentRows means_of_stretch(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
                             const SampleUnits& units, Eigen::Index first, Eigen::Index length) {
   const Eigen::Index replicas = bond_sums.cols();
@@ -48,15 +49,6 @@ MomentRows means_of_stretch(IntSeriesRef bond_sums, IntSeriesRef magnetisation_s
 }
 
 }  // namespace
-
-Moments moments_of_sample(std::int64_t bond_sum, std::int64_t magnetisation_sum,
-                          const SampleUnits& units) {
-  double e = 0, m = 0;
-  units.per_site(static_cast<double>(bond_sum), static_cast<double>(magnetisation_sum), e, m);
-  Moments result;
-  result << e, e * e, std::abs(m), m * m, m * m * m * m, e * e, m * m;
-  return result;
-}
 
 Moments with_squares(Moments m) {
   m[kEnergyPair] = m[kEnergy] * m[kEnergy];

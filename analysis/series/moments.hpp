@@ -40,10 +40,6 @@ using MomentRows = Eigen::Array<double, Eigen::Dynamic, kMomentCount>;  // [memb
 using IntSeries = Eigen::Array<std::int64_t, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using IntSeriesRef = Eigen::Ref<const IntSeries>;  // [time, replica], one temperature
 
-// The moments of one measurement; the pairs are plain squares.
-Moments moments_of_sample(std::int64_t bond_sum, std::int64_t magnetisation_sum,
-                          const SampleUnits& units);
-
 // Replaces the pairs by plain squares: for exact averages, and if a jackknife removes the bias.
 Moments with_squares(Moments m);
 

@@ -286,14 +286,4 @@ EnergyLevels MultiHistogram::levels_without(Index block) const {
   return levels(without_.at(static_cast<std::size_t>(block)));
 }
 
-double MultiHistogram::effective_samples(double beta) const {
-  const Eigen::ArrayXd weight = weights(all_, beta);
-  const double sum = (weight * all_.sums.count).sum();
-  return sum * sum / (weight.square() * all_.sums.count).sum();
-}
-
-double MultiHistogram::effective_fraction(double beta) const {
-  return effective_samples(beta) / all_.sums.samples.mean();
-}
-
 }  // namespace rewise

@@ -50,8 +50,8 @@ class MultiHistogram {
   // stretches of time. 0: no blocks, which is cheaper.
   MultiHistogram(std::span<const Input> inputs, const SampleUnits& units, Eigen::Index blocks = 0);
 
-  // Thermal averages at beta, with plain squares instead of pairs. Reliable only if
-  // effective_samples is large enough.
+  // Thermal averages at beta, with plain squares instead of pairs. Reliable only between
+  // temperatures whose energies overlap.
   Moments moments(double beta) const { return moments(all_, beta); }
 
   // The same without one block, with free energies solved again.
@@ -63,12 +63,6 @@ class MultiHistogram {
 
   EnergyLevels levels() const { return levels(all_); }
   EnergyLevels levels_without(Eigen::Index block) const;
-
-  // (sum w)^2 / sum w^2 of all samples (weighted by 1/g) at beta. Compare with the samples per
-  // temperature: far less means that beta is out of range.
-  double effective_samples(double beta) const;
-  // effective_samples over the (weighted) samples of the mean temperature.
-  double effective_fraction(double beta) const;
 
   Eigen::Index blocks() const { return static_cast<Eigen::Index>(without_.size()); }
   Eigen::Index bins() const { return energy_.size(); }

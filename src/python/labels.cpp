@@ -62,9 +62,6 @@ using Mask = nb::ndarray<const std::uint8_t, nb::shape<-1>, nb::c_contig, nb::de
 
 nb::tuple label_graph(const SharedGraph& shared, const Mask& occupied, const std::string& method) {
   const Graph& graph = *shared.graph;
-  const std::uint64_t highest =
-      std::max<std::uint64_t>(graph.lattice().dim > 0 ? graph.lattice().bonds() : 0, graph.bonds());
-  (void)highest;
   if (occupied.shape(0) != graph.bonds()) {
     throw Error(ExitCode::usage,
                 fmt::format("occupied: {} entries for {} bonds", occupied.shape(0), graph.bonds()));

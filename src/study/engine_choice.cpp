@@ -115,10 +115,6 @@ LocalUpdate choose_local_update(const std::string& text, int dim, const std::str
   return dim == 1 ? LocalUpdate::glauber : LocalUpdate::metropolis;
 }
 
-EngineKind engine_named(const std::string& engine, const std::string& origin, bool bitlattice) {
-  return *engine_word(engine, origin, bitlattice, false);
-}
-
 EngineKind choose_engine(const std::string& text, const Model& model,
                          std::optional<ClusterUpdate> cluster, const std::string& origin,
                          bool bitlattice) {

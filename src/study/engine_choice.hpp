@@ -53,9 +53,6 @@ EngineKind engine_with_exchange(EngineKind chosen, const std::string& text,
 // Replaces the names of version 0.1 (bundle, single, packed) and prints a note to standard error;
 // returns any other text unchanged.
 std::string engine_name_now(const std::string& text, const std::string& origin);
-// Throws Error(usage) for an unknown engine, and for bitlattice unless `bitlattice` allows it.
-EngineKind engine_named(const std::string& engine, const std::string& origin,
-                        bool bitlattice = false);
 // The multispin engine needs a multiple of 32 replicas, the bits of its word.
 void check_replicas(EngineKind engine, std::uint64_t replicas, const std::string& origin);
 

