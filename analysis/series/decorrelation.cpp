@@ -27,7 +27,8 @@ Value with_tail(Value summed, double window) {
   if (!(window > summed.value)) {
     throw Error(ExitCode::internal, "with_tail: the window is shorter than the sum");
   }
-  // Start half a lag later: the area of exp(-t / tau) from there on is the sum of the rest.
+  // The integral of exp(-t / tau) from window + 1/2 on approximates the sum over the lags after the
+  // window.
   double tau = summed.value;
   for (int k = 0; k < 100; ++k) tau = summed.value / -std::expm1(-(window + 0.5) / tau);
   const double x = (window + 0.5) / tau;
