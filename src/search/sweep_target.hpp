@@ -1,6 +1,6 @@
-// Decides which graphs and measurements bring every observable of one size at one p within a
-// target_error with the least work. It is a pure function of the graphs so far, so processes that
-// see the same results take the same step.
+// Decides which additional graphs and measurements reduce the error of every observable of one size
+// at one p to the target_error with the least work. It is a pure function of the results so far, so
+// processes that read the same results take the same step.
 //
 // The target is the relative error of each of sampling.target_observables at every temperature of
 // the size; all of them use the same graphs. Two halves of each graph's replicas determine which

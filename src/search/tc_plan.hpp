@@ -88,8 +88,8 @@ SizePlan first_plan(const std::optional<Schedule>& schedule,
 void choose_times(const StudyConfig& config, double p, double tau, SizePlan& plan);
 
 // Initial number of measurements per graph with a target_error, if p > 0 and the configuration does
-// not fix it. It suffices to separate noise and spread; rounds add what the target needs
-// (tc_target.hpp), and a lax target needs no more.
+// not fix it. It suffices to separate thermal noise from the spread between graphs. Rounds add the
+// measurements that the target needs (tc_target.hpp); a large target_error needs none.
 std::uint64_t first_measurements(std::uint32_t replicas);
 
 inline bool begins_short(const StudyConfig& config, double p) {
