@@ -154,7 +154,7 @@ void weigh(Extrapolation& result) {
 }
 
 // The factor by which the inverse of a covariance, estimated with `members` degrees of freedom, is
-// too large in the mean. chi^2 is too large by the same factor.
+// too large on average. chi^2 is too large by the same factor.
 double inverse_bias(double members, int dof) { return (members - 1) / (members - dof - 1); }
 
 // The factor by which the covariance is too small, from chi^2 and its prior (kScaleDof).
@@ -163,8 +163,8 @@ double covariance_scale(const LinearFit& fit, double members) {
   return (fit.chi2 / inverse_bias(members, fit.dof) + kScaleDof) / (fit.dof + kScaleDof);
 }
 
-// Mean square distance of the fits from their average, minus the part that noise of the data
-// explains, which the statistical error already includes.
+// Mean square distance of the fits from their average, minus the part that is due to noise of the
+// data, which the statistical error already includes.
 double spread_beyond_noise(const std::vector<CrossingFit>& fits,
                            const std::vector<Eigen::VectorXd>& gains, const Eigen::VectorXd& gain,
                            double mean, const Eigen::MatrixXd& covariance) {

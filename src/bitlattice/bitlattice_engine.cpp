@@ -161,7 +161,7 @@ void BitlatticeEngine::check_spins(Bytes spins) const {
   }
 }
 
-// Proceeds by several rows at a time.
+// Processes several rows at a time.
 void BitlatticeEngine::hash_part(std::size_t who, const std::function<void(Bytes)>& hash) const {
   const std::uint32_t stride = layout_.stride();
   const std::uint32_t chunk =
@@ -177,7 +177,7 @@ void BitlatticeEngine::hash_part(std::size_t who, const std::function<void(Bytes
                  std::span(colours[colour]).first(std::size_t{rows} * stride));
     }
     for (std::uint32_t r = 0; r < rows; ++r) {
-      // The padding of a row is overwritten by the next row, or omitted at the end.
+      // The padding of a row is overwritten by the next row; that of the last row is omitted.
       const bool odd = layout_.odd_row(first + r);
       const std::size_t at = std::size_t{r} * stride;
       unpack_row(colours[odd].data() + at, colours[!odd].data() + at, stride,
