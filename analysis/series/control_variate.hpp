@@ -39,8 +39,8 @@ inline constexpr double kControlLevel = 0.01;
 // result is the plain means.
 Eigen::VectorXd controlled_mean(const Eigen::ArrayXXd& rows, const ControlVariates& controls);
 
-// controlled_mean without graph i, for every i: [graph, k]. O(graphs), unless a single graph
-// carries a control: O(graphs^2) then.
+// controlled_mean without graph i, for every i: [graph, k]. Cost: O(graphs), or O(graphs^2) if
+// controls are collinear or vary in a single graph only.
 Eigen::ArrayXXd leave_one_out_controlled_means(const Eigen::ArrayXXd& rows,
                                                const ControlVariates& controls);
 

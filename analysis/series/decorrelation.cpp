@@ -58,7 +58,7 @@ CurveTau curve_tau(RealSeriesRef curves, double times, double s) {
     members.push_back(0.5 + curves.col(k).head(window).sum());
   }
   result.tau = mean_and_error(members);
-  // If anticorrelations cancel the sum, white noise is the safe estimate.
+  // If anticorrelations make the sum zero or negative, tau of white noise is a safe estimate.
   if (result.tau.value <= 0) result.tau.value = 0.5;
   return result;
 }

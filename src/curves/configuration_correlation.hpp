@@ -36,7 +36,7 @@ class ConfigurationCorrelation {
 
   // Adds the configurations of all replicas at the next time.
   void add(std::vector<SpinBits> now);
-  void interrupt() { past_.clear(); }  // the next time will not follow the last one
+  void interrupt() { past_.clear(); }  // the next configuration will not follow the last one
   void restart();                      // discards all data
 
   std::uint64_t times() const { return times_; }

@@ -180,7 +180,8 @@ TEST_CASE("tune: the choice has the smallest error of U and m^2 per cost") {
   constexpr std::uint64_t length = 64;
   struct Measured {
     Candidate candidate;
-    double told = 0, old = 0, true_variance = 0;  // tau of the tuner, of m^2; of the runs, as tau
+    // tau by which the tuner ranks, tau_int of m^2, and the scatter of the runs converted to a tau
+    double told = 0, old = 0, true_variance = 0;
   };
   std::vector<Measured> all;
   for (const Candidate& candidate :
