@@ -9,10 +9,11 @@
 // It accepts D > d if the fraction is not below t(2d - D), and D = d if the first digit is 0. Both
 // updates therefore need only d thresholds.
 //
-// Binary digits are drawn one at a time, most significant first, until one differs from the digit
-// of the threshold; at most 32 are drawn. The counter of a call has stream bitlattice_local, who =
-// the system and item = 2 group + colour, where `group` numbers the groups of words of one colour
-// (layout.hpp). Bit b of a random word decides about the site at bit b of a word of the group:
+// Binary digits are compared one after the other, most significant first, until one differs from
+// the digit of the threshold; at most 32 are used. The counter of a call has stream
+// bitlattice_local, who = the system and item = 2 group + colour, where `group` numbers the groups
+// of words of one colour (layout.hpp). Bit b of a random word decides about the site at bit b of a
+// word of the group:
 //   digits 0 .. 7   word w of the group uses the random words of calls 2 w and 2 w + 1
 //   later digits    come in levels l = 0 .. 5 of four digits each. Up to four sites at bit b, one
 //                   per word of the group, are undecided. In the order of their words they use
