@@ -1,4 +1,4 @@
-"""Old name of rewise.series, for one version."""
+"""Deprecated alias of rewise.series. The next version removes it."""
 
 import sys
 import warnings

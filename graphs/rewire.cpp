@@ -100,7 +100,6 @@ bool are_joined(const Lattice& lattice, const Shortcuts& shortcuts, Site u, Site
 // exactly Binomial(2B, p/2), and a bond is rewired with probability exactly p - p^2/4, at any N. An
 // end whose other end is joined to every site of the colour (graphs of a few sites only) stays in
 // place. Cost: proportional to the number of moved ends.
-// is. Cost: proportional to the number of moved ends.
 class EndMover {
  public:
   EndMover(const Lattice& lattice, const GraphSpec& spec, std::uint64_t expected)

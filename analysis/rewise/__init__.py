@@ -44,7 +44,7 @@ if TYPE_CHECKING:  # for type checkers and editors; _FROM is the same list at ru
     from .tuning import Tuning as Tuning, tune as tune
 
 # Makes waiting threads sleep early, as the program does (experiments/main.cpp). libgomp reads this
-# when _core loads it.
+# variable when _core loads libgomp.
 if "OMP_WAIT_POLICY" not in os.environ:
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
@@ -94,7 +94,7 @@ def __getattr__(name):
     if name == "__version__":
         try:
             value = _module("_core").version
-        except ImportError as error:  # help() and others look for it by hasattr()
+        except ImportError as error:  # help() and others test for it by hasattr()
             raise AttributeError(str(error)) from None
     elif name in _MODULE_OF:
         value = getattr(_module(_MODULE_OF[name]), name)

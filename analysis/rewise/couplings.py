@@ -3,7 +3,8 @@
 couplings: J of the bonds. "ferromagnet" (1), "antiferromagnet" (-1), "pm" (1 or -1 at random),
     "gaussian" (normal deviates), "file" (the weights of the graph), or an array [bonds] in the
     order of `graph.edges`. Random couplings follow from the graph's seed and `coupling_seed`.
-field: h of the sites: a number, or an array [sites]. Fields of the graph count with "file" alone.
+field: h of the sites: a number, or an array [sites]. Fields of the graph are used only if couplings
+    is "file".
 on: "all", or "shortcuts": J of the lattice's own bonds is then 1.
 negative: probability of J = -1 of "pm".
 shortcut_strength: factor of the J of shortcuts.
@@ -20,12 +21,12 @@ from .graph import Graph
 
 STANDARD = {"couplings": "ferromagnet", "on": "all", "negative": 0.5, "shortcut_strength": 1.0,
             "coupling_seed": 0, "field": 0.0, "field_random": "none", "field_width": 1.0}
-# Keys whose values the weights of a graph replace.
+# Keys that have no effect on a graph with weights, because the weights contain every J.
 OF_WEIGHTS = ("couplings", "on", "negative", "shortcut_strength")
 
 
 def _words(given):
-    """The values without their defaults, as words by key."""
+    """{key: text} of all values that differ from their defaults."""
     words = {}
     for key, standard in STANDARD.items():
         value = given[key]
@@ -42,8 +43,8 @@ def _words(given):
 
 
 def applied(graph, **given):
-    """The graph that a simulation gets, with weights if there are arrays, and the words that it
-    gets, without defaults."""
+    """Returns (graph, {key: text}) for a simulation. Arrays of couplings or fields become weights
+    of the graph; the dict omits values that equal their default."""
     couplings, field = given["couplings"], given["field"]
     of_bonds, of_sites = not isinstance(couplings, str), np.ndim(field) > 0
     if not of_bonds and not of_sites:

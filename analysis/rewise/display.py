@@ -21,7 +21,7 @@ def table_html(rows):
 
 
 def figure_html(make):
-    """The figure that make() returns, as an embedded PNG; "" without matplotlib."""
+    """HTML with the figure that make() returns, as an embedded PNG; "" without matplotlib."""
     try:
         import matplotlib.pyplot as plt
     except ImportError:

@@ -121,7 +121,7 @@ def error_of(value):
 
 
 def less(left, right):
-    """Verdict on left < right. A lower bound can prove only that its value is the larger one."""
+    """Verdict on left < right. A lower bound can only show that its value is the larger one."""
     a, b = left.value, right.value
     if math.isnan(a.value) or math.isnan(b.value):
         return "undecided"

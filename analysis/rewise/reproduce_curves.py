@@ -29,7 +29,7 @@ TIMING_NOTE = ("times: median over repeats, plots show shortest to longest; they
 
 
 def number_text(number):
-    """The shortest text that gives the number back, as in the program: "0.01", "2", "1e-05"."""
+    """The shortest text that is read back as the same number, as rewise writes it: "0.01", "2"."""
     return repr(float(number)).removesuffix(".0")
 
 

@@ -80,7 +80,7 @@ class Machine:
         return xxhash.xxh3_64_intdigest(f"{seed}|{purpose}".encode()) >> 1
 
     def options(self):
-        """Options on which results do not depend."""
+        """Options that do not affect results."""
         return options(device=self.device, threads=self.threads)
 
     def call_json(self, name, command, words=None):

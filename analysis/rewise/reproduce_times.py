@@ -111,9 +111,9 @@ def labelling_keys(size, q, ratio, method, tile, ranks):
 
 
 def labelling(run, machine):
-    """Times Swendsen-Wang updates of the q-state Potts model for all sizes x q x ratios beta /
-    beta_c x methods x tiles x ranks on the device, and for comparison the default method on one
-    core, up to the edge run["core"].
+    """Times Swendsen-Wang updates of the q-state Potts model on the device, for all combinations of
+    size, q, ratio beta / beta_c, method, tile and number of ranks. For comparison, times the
+    default method on one core for edges up to run["core"].
 
     Table "times", against the run's axis: nanoseconds per spin of an update (total), of its steps
     (activate, label, merge, flip; identify = label + merge), with the measurement (measured), on
@@ -197,8 +197,8 @@ def slope(points):
 
 
 def add_passes_law(data, run, method):
-    """Fits ln passes against ln(L / tile). All tiles of one size label the same, correlated
-    configurations, so that the error is a jackknife over sizes."""
+    """Fits ln passes against ln(L / tile). All tiles of one size label the same configurations and
+    are correlated. The error therefore comes from a jackknife over sizes."""
     by_size = {}
     for row in data["metrics"]:
         keys = row["keys"]
@@ -285,8 +285,8 @@ class UpdateTimes:
         return [self.unit * x for x in medians(self.repeats, names)]
 
     def timing(self, names, value_of=mean_over_stretches):
-        """The Timing of the medians. Its range is that of the means of the repeats, relative to the
-        mean of the medians."""
+        """The Timing of the medians. Its range is the range of the means of the repeats, relative
+        to the mean of the medians."""
         series = self.series(names)
         value = value_of(series)
         means = [self.unit * statistics.fmean(summed(repeat, names)) for repeat in self.repeats]
@@ -299,8 +299,8 @@ ALONE, MEASURED = ["cluster"], ["cluster", "measure"]
 
 
 def speed_columns(core, fast, same_moves, with_hybrid):
-    """The times of both sides and their ratios. If both made the same moves and the core made fewer
-    of them, its time per flipped site is scaled to the mean cluster of the longer series."""
+    """The times of both sides and their ratios. If both made the same updates but the core made
+    fewer, its time per flipped site is scaled to the mean cluster of the longer series."""
     none = Timing(math.nan)
     if fast is None:
         return {"core_us": core.timing(ALONE), "core_us_measured": core.timing(MEASURED),
@@ -344,8 +344,8 @@ def speed(run, machine):
     update the shorter of both times, averaged, over that of the device. It bounds the gain from
     choosing processor or device for each cluster.
 
-    Each side makes run["measure"] updates, or as many as half a second has time for (eight at
-    least), three times."""
+    Each side makes run["measure"] updates, or as many as fit into half a second (at least eight).
+    This is repeated three times."""
     device, named = device_index(machine.device), bool(run["methods"])
     gpu = device >= 0
     engine = "bytespin" if gpu else "multispin"

@@ -83,8 +83,8 @@ class Number:
                          for name, samples in self.left_out.items() if name in other.left_out))
 
     def obs(self):
-        """A pyerrors.Obs with an ensemble for each size. Its error is that of the samples; `error`
-        also accounts for their small number."""
+        """A pyerrors.Obs with an ensemble for each size. Its error is the plain jackknife error of
+        the samples. `error` also accounts for their small number."""
         total = None
         for name, samples in self.left_out.items():
             own = _obs(self.uncorrected, samples, name) - self.uncorrected

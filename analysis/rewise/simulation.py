@@ -41,7 +41,7 @@ ARGUMENTS = tuple(_couplings.STANDARD)
 
 
 def _with_couplings(graph, settings, given):
-    """The graph that is simulated; completes the settings."""
+    """Returns the graph to simulate, with the couplings; completes the settings."""
     _core_graph(graph)
     graph, settings["interactions"] = _couplings.applied(
         graph, **{name: given[name] for name in ARGUMENTS})
@@ -207,8 +207,8 @@ class Simulation:
     def restore(cls, path: arguments.Path, *, device: str = "auto",
                 threads: int = 0) -> "Simulation":
         """Continues from a file that save() or `rewise run --out` wrote, or from a task of a study
-        (Task.path): on any device, bit for bit. If the checkpoint lies within a cycle, that cycle
-        is completed first.
+        (Task.path): on any device, bit for bit. If the checkpoint was written within a cycle, that
+        cycle is completed first.
 
         If the file is damaged or missing and its previous version (.prev) is intact, continues from
         that one with a RuntimeWarning. Otherwise raises FileError if there is no file, and

@@ -49,15 +49,15 @@ PURPOSES = ("result", "pilot", "scan", "abandoned")
 
 
 class Purposes:
-    """Finds the purpose of each task of a study: from tasks.json, which a complete run writes, and
-    by comparing the task's configuration with the sizes in the summary."""
+    """Determines the purpose of each task of a study from tasks.json, which a complete run writes,
+    and from a comparison of the task's configuration with the sizes in the summary."""
 
     def __init__(self, folder, summary):
         named = pathlib.Path(folder) / "tasks.json"
         self._named = None
         if named.exists():
             listed = files.read_json(named, "rewise tasks", "list of tasks of a study", "")
-            # Ignore a tasks.json of an earlier run than the one that wrote the summary.
+            # Ignore tasks.json if it comes from an earlier run than the summary.
             if listed.get("configuration") == summary.get("configuration"):
                 self._named = listed["tasks"]
         self._sizes, self._trees = [], []
@@ -80,7 +80,7 @@ class Purposes:
 
     def size_of(self, configuration, temperatures, asked=False):
         """The summary's entry of the size that uses a task of this configuration, or None. With
-        `asked` (tasks.json lists the task), some of its temperatures may be missing there."""
+        `asked` (tasks.json lists the task), the summary need not have all of its temperatures."""
         for p, wanted, size in self._sizes:
             same = all(configuration.get(key, value) == value for key, value in wanted.items())
             if (same and float(configuration.get("lattice.p", p)) == p
@@ -144,7 +144,8 @@ def _frame(columns):
 
 
 class Study:
-    """The folder of a study. run(), or start() and wait(), compute it; all else reads it.
+    """The folder of a study. run(), or start() and wait(), compute its results; all other methods
+    read them.
 
     Study(folder) opens an existing folder. Study(folder, config) creates one or continues it:
     config is the path of a TOML file, or a dict of the same tables ({"lattice": {"dim": 2, ..},
@@ -438,7 +439,7 @@ class Study:
         these are the tasks of the summary, with only the measurements that the summary uses.
 
         purpose: another one of PURPOSES.
-        all: every task with all its measurements; Task.purpose tells them apart.
+        all: every task with all its measurements; Task.purpose gives the purpose of each.
 
         A damaged task raises DataError, whatever its purpose is."""
         if purpose not in PURPOSES:
@@ -585,8 +586,8 @@ def tc(p: arguments.Reals, sizes: Sequence[int], *, dim: int = 2,
     J = k_B = 1. Tc is where N^(1/2) <m^2> of neighbouring sizes crosses and U has its limit, by
     multi-histogram reweighting (Ferrenberg & Swendsen, Phys. Rev. Lett. 63, 1195 (1989)) and one
     fit over all sizes; with sampling={"method": "both"} (the default if target_error <= 1e-3) also
-    by the tree condition (analysis/README.md). If a check contradicts a Tc, it is NaN; `status`
-    and Study.summary["points"][..]["reasons"] say why. Raises Interrupted after `time_limit`.
+    by the tree condition (analysis/README.md). If a Tc fails a check, it is NaN; `status` and
+    Study.summary["points"][..]["reasons"] say why. Raises Interrupted after `time_limit`.
     """
     folder = pathlib.Path(arguments.path("folder", folder or f"studies/tc-{dim}d"))
     if not isinstance(sampling, dict | None):

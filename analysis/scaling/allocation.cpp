@@ -9,7 +9,7 @@
 namespace rewise {
 namespace {
 
-constexpr double kMemberStep = 0.02;  // of the members, at least one
+constexpr double kMemberStep = 0.02;  // of the members, but at least one
 constexpr double kMeasurementStep =
     0.25;                               // of the measurements; larger, since all members continue
 constexpr double kLeastThermal = 0.02;  // thermal share below which measurements are not raised

@@ -4,8 +4,8 @@
 // covariance of the data is a sum over independent sources (the graphs of one size). A source has
 // G `members` (graphs) with n `measurements` each, and its part of the covariance falls as
 //   C_s(G, n) = C_s(now) (G_now / G) (1 - f + f n_now / n).
-// f is the share of thermal noise, which more measurements lower; the rest is the spread between
-// graphs, which only more graphs lower. Work: G (start + n measure).
+// f is the share of thermal noise, which more measurements reduce. The rest is the spread between
+// graphs, which only more graphs reduce. Work: G (start + n measure).
 //
 // Each step increases the members or the measurements of one source, whichever lowers the variance
 // most per work. The weights w of the fit minimise the variance, so that their derivative is not
@@ -35,21 +35,21 @@ struct WeighedFit {
   Eigen::MatrixXd design;            // [points of it, parameters]
   std::vector<Eigen::Index> points;  // of the data
   double weight = 1;
-  // [points of it, points of it] covariance of neglected terms, which no work lowers. It affects
-  // the weights of the data. May be empty.
+  // [points of it, points of it] covariance of neglected terms, which more work does not reduce. It
+  // affects the weights of the data. May be empty.
   Eigen::MatrixXd neglected = {};
 };
 
 struct Allocation {
   std::vector<double> members, measurements;  // [source], whole numbers
-  double variance = 0;     // predicted, of all fits together, neglected terms included
+  double variance = 0;     // predicted, of all fits together, with the neglected terms
   double work = 0;         // total, including the work that is already done
-  bool exhausted = false;  // every source that would help is at its maximum
+  bool exhausted = false;  // every source that would reduce the variance is at its maximum
 };
 
-// Adds work until the variance is at most `variance`, or the total work at least `most_work`. Makes
-// at least one step if the variance is too large. If no fit is possible, nothing is added and the
-// variance is NaN.
+// Adds work until the variance is at most `variance` or the total work is at least `most_work`.
+// Makes at least one step if the variance is too large. If no fit is possible, nothing is added and
+// the variance is NaN.
 Allocation allocate(const std::vector<WeighedFit>& fits, const std::vector<ErrorSource>& sources,
                     double variance, double most_work);
 
@@ -59,11 +59,12 @@ struct Goal {
   double wanted = 0;
 };
 
-// The cheapest growth of one source with which every number reaches its goal. Uses the source's
-// members, measurements and work, not its covariance or thermal share. If this would exceed
-// `most_work` in total, or the maximum of members, returns the growth that minimises the largest
-// ratio variance / goal. `variance` of the result is that ratio. `exhausted`: nothing can grow.
-// Numbers of measurements are tried in one pass, in steps of a quarter.
+// The members and measurements of one source with which every number reaches its goal with the
+// least work. Uses the members, measurements and work of the source, but not its covariance and
+// thermal share. If this would exceed `most_work` in total, or the maximum of members, returns
+// those that minimise the largest ratio variance / goal. `variance` of the result is that ratio.
+// `exhausted`: the source is at its maximum. Numbers of measurements are tried in one pass, in
+// steps of a quarter.
 Allocation meet_goals(const ErrorSource& source, const std::vector<Goal>& goals, double most_work);
 
 }  // namespace rewise

@@ -3,8 +3,8 @@
 //
 // The quality S is the mean squared distance of all points from one polynomial in (T - Tc) N^y, in
 // units of the errors. It is smooth in Tc and y. The measure of Houdayer & Hartmann, Phys. Rev. B
-// 70, 014418 (2004), jumps where the neighbours of a point change, which for reweighted curves
-// exceeds the changes by leaving out one graph.
+// 70, 014418 (2004), jumps where the neighbours of a point change. For reweighted curves these
+// jumps are larger than the changes from leaving out one graph.
 #pragma once
 
 #include <vector>

@@ -2,10 +2,10 @@
 //
 // Both are larger for the larger size below Tc and smaller above, so the root sought is the one
 // where (larger - smaller) falls through zero. Curves are interpolated by Floater-Hormann
-// rational functions of order 3 (error ~ spacing^4); roots by TOMS 748, a bracketing method that
-// never does worse than bisection. Noise can produce several roots where both curves are flat. Then
-// the root is used that best separates the positive from the negative part of the difference;
-// leave-one-out curves use their root nearest to it.
+// rational functions of order 3 (error ~ spacing^4); roots are found by TOMS 748, a bracketing
+// method. Noise can produce several roots where both curves are flat. Then the root is used that
+// best separates the positive from the negative part of the difference; leave-one-out curves use
+// their root nearest to it.
 #pragma once
 
 #include <Eigen/Core>
@@ -21,7 +21,7 @@ namespace rewise {
 enum class CrossingStatus {
   found,
   none,      // the difference does not fall through zero where both curves are known
-  unstable,  // it does, but not for every leave-one-out curve: the window is too narrow
+  unstable,  // it does, but not in every leave-one-out sample: the window is too narrow
 };
 
 struct Crossing {

@@ -42,7 +42,7 @@ void set_point(JackknifeCurve& curve, Index k, const Jackknifed& number) {
 
 const ControlVariates kNoControls;
 
-// The points of a curve without and with controls, and which of them are used, [K].
+// The points of a curve without and with controls, and which of the two is used, [temperature].
 struct TestedNumbers {
   std::vector<Jackknifed> plain, controlled;
   std::vector<bool> taken;
@@ -124,7 +124,8 @@ JackknifeCurve changed_curve(int sample, const MomentTable& graphs, const Moment
     const MomentRows of_graphs = moments_at(graphs, k);
     const ControlVariates& known = taken[static_cast<std::size_t>(k)] ? controls : kNoControls;
     const Moments mean = controlled_mean(of_graphs, known).array();
-    // A change of the mean of a control has the effect of the opposite change of its exact mean.
+    // Only the difference between the mean of a control and its exact mean matters. A change of one
+    // has the same effect as the opposite change of the other.
     const Index count = known.noise.rows() > 0 ? known.noise.cols() : 0;
     Eigen::ArrayXXd response(count, Index{kMomentCount});
     for (Index c = 0; c < count; ++c) {

@@ -48,13 +48,13 @@ JackknifeCurve curve_over_graphs(int sample, const MomentTable& graphs, const Mo
                                  const ControlVariates& controls = {},
                                  ControlTest test = ControlTest::curve);
 
-// Whether curve_over_graphs() takes the controls, [K].
+// Whether curve_over_graphs() uses the controls, [K].
 std::vector<bool> controls_taken(const MomentTable& graphs, const MomentFunction& f,
                                  const ControlVariates& controls, ControlTest test);
 
-// The same averages, where left_out(g) is f after graph g was changed: its row by row g of
-// `changes`, and its controls by their noise. Propagates a known part of a graph's noise, such as
-// thermal noise.
+// The same averages, but left_out(g) is f after a change of graph g: row g of `changes` is added to
+// its moments, and their noise to its controls. This propagates a known part of a graph's noise,
+// such as thermal noise.
 JackknifeCurve changed_curve(int sample, const MomentTable& graphs, const MomentTable& changes,
                              const MomentFunction& f, const ControlVariates& controls = {},
                              ControlTest test = ControlTest::curve);

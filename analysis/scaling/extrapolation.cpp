@@ -18,12 +18,13 @@ namespace {
 using Eigen::Index;
 using Shift = double (*)(double smaller, double larger, ScalingExponents e);
 
-// Share of the largest leading amplitude that the neglected term of every observable has at least.
+// Lower bound of the amplitude from which the neglected term of an observable is estimated,
+// relative to the largest leading amplitude.
 constexpr double kShare = 0.35;
-// Degrees of freedom of the inverse-chi^2 prior of the factor by which a covariance is too small;
-// the prior is centred at 1. At one or two degrees of freedom, chance then increases the errors of
-// a correct form by 3%, compared with 12 to 17% for chi^2/dof alone; a chi^2/dof of 10 at dof = 2
-// still doubles them.
+// A covariance may be too small by an unknown factor. The prior of this factor is an inverse-chi^2
+// distribution centred at 1 with this many degrees of freedom. If the form is correct, errors of a
+// fit with one or two degrees of freedom then grow by 3% on average; with chi^2/dof alone they
+// would grow by 12 to 17%. A chi^2/dof of 10 at dof = 2 still doubles the errors.
 constexpr double kScaleDof = 4;
 
 // The data of an extrapolation: one number per crossing that was found, with the abscissas of the
@@ -36,11 +37,12 @@ struct Points {
   std::array<std::vector<double>, 2> next;
 };
 
-// The covariance of the neglected terms for leading amplitudes `amplitude` [observable]. With a
-// `ratio`, each term is ratio N^(-w) times the previous one, beginning with the largest amplitude
-// of all observables, and times `of_limit` for crossings with a limit. Otherwise each is kNextTerm
-// times the previous one at the smallest pair; an observable with an accidentally small leading
-// term then uses a share of the largest amplitude.
+// The covariance of the neglected terms for leading amplitudes `amplitude` [observable]. With
+// `series`, each term is ratio N^(-w) times the previous one. The first factor is the largest
+// amplitude of all observables, times `of_limit` for crossings with a limit. Without `series`, each
+// term is kNextTerm times the previous one at the smallest pair of sizes. The amplitude of the
+// leading term then counts as at least kShare times the largest one, in case it is small by
+// accident.
 Eigen::MatrixXd neglected_terms(const Points& points, const std::vector<std::size_t>& rows,
                                 const std::map<int, double>& amplitude,
                                 const std::optional<SeriesPrior>& series) {
@@ -114,8 +116,8 @@ CrossingFit fit_points(const Points& points, double smallest,
   return result;
 }
 
-// Degrees of freedom of an error that is a sum over samples (Welch & Satterthwaite), and of all
-// samples.
+// `error`: effective degrees of freedom of an error with contributions from several samples (Welch
+// & Satterthwaite). `samples`: sum of the degrees of freedom of all samples.
 struct DegreesOfFreedom {
   double error = 0, samples = 0;
 };
@@ -152,7 +154,7 @@ void weigh(Extrapolation& result) {
 }
 
 // The factor by which the inverse of a covariance, estimated with `members` degrees of freedom, is
-// too large in the mean. chi^2 is too large by the same factor.
+// too large on average. chi^2 is too large by the same factor.
 double inverse_bias(double members, int dof) { return (members - 1) / (members - dof - 1); }
 
 // The factor by which the covariance is too small, from chi^2 and its prior (kScaleDof).
@@ -161,8 +163,8 @@ double covariance_scale(const LinearFit& fit, double members) {
   return (fit.chi2 / inverse_bias(members, fit.dof) + kScaleDof) / (fit.dof + kScaleDof);
 }
 
-// Mean square distance of the fits from their average, minus the part that noise of the data
-// explains, which the statistical error already includes.
+// Mean square distance of the fits from their average, minus the part that is due to noise of the
+// data, which the statistical error already includes.
 double spread_beyond_noise(const std::vector<CrossingFit>& fits,
                            const std::vector<Eigen::VectorXd>& gains, const Eigen::VectorXd& gain,
                            double mean, const Eigen::MatrixXd& covariance) {
@@ -283,8 +285,8 @@ double regular_m2_power(int dim, int q) {
 double mean_field_binder() { return 1 - std::pow(std::tgamma(0.25), 4) / (24 * M_PI * M_PI); }
 
 double binder_lowered_by_spread(double spread) {
-  // The slope at 0 is exact. Its decrease comes from numerical averages; U is right within 2e-4 up
-  // to a spread of 0.2.
+  // The slope at 0 is exact. The coefficient `falls` was fitted to numerical averages. U is
+  // accurate to 2e-4 for a spread of up to 0.2.
   constexpr double falls = 0.45;
   const double squared = 1 / (3 * (1 - mean_field_binder()));  // <s^2>^2 / <s^4> at Tc
   const double slope = 2 * (1 - 2 * squared) / (3 * std::pow(1 - squared, 2));
@@ -331,8 +333,8 @@ Extrapolation extrapolate_height(const std::vector<Crossing>& crossings, Scaling
 
 double few_members_factor(double members, int dof) {
   if (members <= dof + 1) return std::numeric_limits<double>::infinity();
-  // The inverse of an estimated covariance is too large in the mean, and the weights follow its
-  // noise. The factor is the ratio of the real scatter to the error of the fit.
+  // The inverse of an estimated covariance is too large on average, and its noise enters the
+  // weights of the fit. The factor is the ratio of the real scatter to the error of the fit.
   return std::sqrt(inverse_bias(members, dof) / (1 - dof / members));
 }
 

@@ -106,15 +106,17 @@ struct SeriesPrior {
 // of_limit (next_term_ratio, next_term_of_limit). Otherwise each is kNextTerm times the previous
 // term, at the smallest pair. (If the data determine b_o, the third term is the neglected one.)
 //
-// Average. Fits from every smallest size on are averaged with weights exp(-chi^2/2 - pairs left
-// out) (Jay & Neil, Phys. Rev. D 103, 114502 (2021)), so that no threshold makes the error jump.
+// Average. For each size there is a fit to the data from this size on. These fits are averaged with
+// weights exp(-chi^2/2 - pairs left out) (Jay & Neil, Phys. Rev. D 103, 114502 (2021)), so that the
+// error does not jump at a threshold.
 //
-// Errors are increased three times. First, by the root of (chi^2 + 4)/(dof + 4) if that exceeds 1:
-// the mean of a scale of the covariance with a prior of 4 degrees of freedom about 1. chi^2 is
-// first reduced by the mean excess that a covariance from few graphs causes. Second, by the factor
-// of Hartlap, Simon & Schneider, Astron. Astrophys. 464, 399 (2007), because a fit to an estimated
-// covariance underestimates the error; the members of all sizes are counted, as each size affects
-// only the residuals in its own block. Third, to the 68% interval of Student's t.
+// Errors are increased by three factors. The first is the root of (chi^2 + 4)/(dof + 4) if that
+// exceeds 1. This is the mean of a scale of the covariance whose prior has 4 degrees of freedom
+// about 1. Before that, chi^2 is divided by its mean excess due to a covariance from few graphs.
+// The second is the factor of Hartlap, Simon & Schneider, Astron. Astrophys. 464, 399 (2007),
+// because a fit to an estimated covariance underestimates the error; the members of all sizes are
+// counted, as each size affects only the residuals in its own block. The third extends the error to
+// the 68% interval of Student's t.
 Extrapolation extrapolate_temperature(const std::vector<Crossing>& crossings, ScalingExponents e,
                                       const std::optional<SeriesPrior>& series = {});
 
@@ -140,8 +142,8 @@ Extrapolation extrapolate_height(const std::vector<Crossing>& crossings, Scaling
 inline constexpr double kNextTerm = 0.4;
 
 // The factor by which an error grows if the covariance was estimated with `members` degrees of
-// freedom, in a fit with `dof` degrees of freedom. Infinite unless members > dof. Without the
-// factor of Student's t.
+// freedom, in a fit with `dof` degrees of freedom. Infinite unless members > dof + 1. Does not
+// include the factor of Student's t.
 double few_members_factor(double members, int dof);
 
 }  // namespace rewise

@@ -10,8 +10,7 @@
 namespace rewise {
 namespace {
 
-// A correlation matrix with a worse condition has a point that duplicates information of the
-// others.
+// If the condition of a correlation matrix is worse, a point duplicates information of the others.
 constexpr double kLeastReciprocalCondition = 1e-11;
 
 }  // namespace

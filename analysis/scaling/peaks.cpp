@@ -74,8 +74,8 @@ double chi_temperature(const std::function<Moments(double)>& moments_at, double 
   return at + vertex(chi[top - 1], chi[top], chi[top + 1]).first * step;
 }
 
-// The five numbers of a graph. Temperatures outside the window are moved to its edge, and `outside`
-// is set.
+// The five quantities of a graph, in the order of `Number`. Temperatures outside the window are
+// moved to its edge, and `outside` is set.
 Eigen::ArrayXd numbers_of(const EnergyLevels& levels,
                           const std::function<Moments(double)>& moments_at, double sites,
                           double low, double high, double states, bool& outside) {
@@ -258,7 +258,7 @@ void find_order(const std::vector<const SizePeaks*>& sizes, PottsTransition& res
       sizes, [](const SizePeaks& s) -> std::optional<Value> { return estimate(s.latent_squared); });
   const SizeFit fast = fit_sizes("latent", latent.sites, latent.values, 1),
                 slow = fit_sizes("latent", latent.sites, latent.values, 0.5);
-  // A quantity that falls slower than 1/N ends below the fit in 1/N.
+  // If a quantity falls more slowly than 1/N, its limit lies below that of a fit in 1/N.
   const double stretch = std::sqrt(std::max(1.0, fast.chi2 / std::max(1, fast.dof)));
   const double most = std::sqrt(std::max(fast.limit.value + 2 * stretch * fast.limit.error, 0.0));
   result.latent_below = fast.dof > 0 ? most : kNan;
@@ -269,7 +269,8 @@ void find_order(const std::vector<const SizePeaks*>& sizes, PottsTransition& res
   const bool apart = last.two_peaks && before.two_peaks;
   const bool deepens = deep.value - shallow.value > kSeen * difference_error(deep, shallow) ||
                        deep.value > -0.9 * std::log(kEmpty);
-  // The slow form is a lower bound of the jump, even if it does not fit the three largest sizes.
+  // The fit in N^-1/2 gives a lower bound of the squared jump, even if it does not describe the
+  // three largest sizes.
   const bool stays =
       (fast.ok || slow.ok) && slow.dof > 0 && slow.limit.value > kSure * slow.limit.error;
   if (apart && deepens && stays) {

@@ -16,7 +16,7 @@
 //   T_chi    the maximum of chi = N (<m^2> - <|m|>^2)/T.
 //
 // T_q < T_C < T_chi are three points of one rounded transition, and their distance is its width.
-// The limit is where they meet (extrapolate_to_meeting).
+// All three have the same limit for large N (extrapolate_to_meeting).
 //
 // Every graph has its own transition temperature. Histograms are averaged over graphs, each at its
 // own T_C: at one common temperature some graphs would be ordered and some not, whatever the order
@@ -90,8 +90,8 @@ struct SizeFit {
   double q = 0;
   bool ok = false;  // Q >= 0.01 with a degree of freedom left
 };
-// Uses as many of the largest sizes as the form fits, at least three. Values without error are left
-// out.
+// Uses as many of the largest sizes as the form describes, but at least three. Values without an
+// error are left out.
 SizeFit fit_sizes(const std::string& quantity, const std::vector<double>& sites,
                   const std::vector<Value>& values, double exponent);
 

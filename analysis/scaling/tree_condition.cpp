@@ -10,12 +10,13 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-// Probability that a bond of the lattice is present in the bare lattice.
+// Probability that neither end of a lattice bond is rewired, so that the bond remains in the bare
+// lattice.
 double bond_stays(const TreeRule& rule) {
   return rule.rewire ? (1 - rule.p / 2) * (1 - rule.p / 2) : 1;
 }
 
-// The mean transmission of one shortcut (squared for the spin glass).
+// The mean of tanh(beta J) over shortcuts; for the spin glass, the mean of tanh(beta J)^2.
 double transmission(const TreeRule& rule, double beta) {
   return rule.is_glass() ? rule.shortcuts.mean_tanh_square(beta) : rule.shortcuts.mean_tanh(beta);
 }
@@ -88,8 +89,8 @@ class Curve {
     u_ -= centre_;
   }
 
-  // means: all mm, then all md, dd, bond and size, each at every temperature. Returns Tc, slope,
-  // curvature and size at Tc, then lambda at every temperature.
+  // means: mm at all temperatures, then likewise md, dd, bond and size (columns of TreeTable).
+  // Returns Tc, slope, curvature and size at Tc, then lambda at every temperature.
   Eigen::VectorXd operator()(const Eigen::VectorXd& means) const {
     const Eigen::Index count = u_.size();
     Eigen::VectorXd out = Eigen::VectorXd::Constant(4 + count, kNone);
@@ -197,7 +198,7 @@ double tree_finite_size(double ratio, TreeOrder order) {
 }
 
 double bare_reference(const TreeRule& rule) {
-  // [dim] relative decrease of Tc per share of removed bonds
+  // [dim] -d ln Tc / d q for a small fraction q of removed bonds
   constexpr double fall[] = {0, 0, 1.33, 1.1, 1.06};
   return kRegular[rule.dim].tc * std::max(0.0, 1 - fall[rule.dim] * (1 - bond_stays(rule)));
 }

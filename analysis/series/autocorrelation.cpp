@@ -149,7 +149,7 @@ GammaResult gamma_of(RealSeries& centred, std::span<const Eigen::Index> starts, 
   std::vector<double> gamma =
       windowed_gamma(centred, stretches(starts, times), most, s, result.window_found);
   double c = twice_sum(gamma);
-  // If anticorrelations cancel the sum, the variance alone is the safe estimate.
+  // If anticorrelations make the sum zero or negative, the variance alone is a safe estimate.
   if (c <= 0) {
     gamma.resize(1);
     c = gamma.front();

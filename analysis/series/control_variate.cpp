@@ -54,9 +54,9 @@ Eigen::ArrayXXd without_row(const Eigen::ArrayXXd& rows, Index i) {
   return rest;
 }
 
-// Least squares of the columns of y on those of x, at least one. Pivoted and rank-revealing, so
-// that collinear controls are allowed. (Eigen's decomposition of a matrix without columns is
-// undefined.)
+// Least-squares fit of the columns of y by those of x; x needs at least one column. It is pivoted
+// and rank-revealing, so that collinear controls are allowed. (Eigen's decomposition of a matrix
+// without columns is undefined.)
 struct Regression {
   Eigen::MatrixXd coefficients;  // [control, column of y]
   Index rank = 0;
@@ -156,8 +156,9 @@ bool controls_help(const Jackknifed& plain, const Jackknifed& controlled,
   // Negated, so that NaN returns false.
   if (!(estimate(controlled).error < estimate(plain).error)) return false;
   // Pseudo-values of the jackknife are the contributions of single graphs to a function of
-  // averages. The function is their mean, so that they can be regressed like any average.
-  // Leave-one-out values are pseudo-values up to a factor.
+  // averages. Their mean is the value of the function. They can therefore be regressed on the
+  // controls like the values of single graphs. Leave-one-out values are pseudo-values up to a
+  // factor.
   const Eigen::ArrayXd& left = plain.left_out.begin()->second;
   const Centred c = centre(controls);
   if (c.x.cols() == 0) return false;  // no control varies, such as the bonds added at p = 1

@@ -4,10 +4,10 @@
 //
 //   y_corrected = mean(y) - B^T (mean(x) - mu),   B = Cov(x)^-1 Cov(x, y) from the same graphs
 //
-// The fitted B leaves a bias of order 1/G, which a jackknife over the whole estimator removes. c
-// controls that explain a share R^2 of the variance between G graphs change the variance of an
-// average by (1 - R^2) (G - 2)/(G - 2 - c): they add noise if R^2 is small. A result therefore uses
-// them only if they pass the test of controls_help().
+// The fitted B leaves a bias of order 1/G, which a jackknife over the whole estimator removes. If c
+// controls explain a share R^2 of the variance between G graphs, the variance of an average is
+// multiplied by (1 - R^2) (G - 2)/(G - 2 - c). For small R^2 this factor is above 1: the controls
+// add noise. A result therefore uses them only if they pass the test of controls_help().
 // Source: Lavenberg & Welch, Management Science 27, 322 (1981).
 #pragma once
 
@@ -23,7 +23,7 @@ struct ControlVariates {
   Eigen::ArrayXXd x;                    // [graph, control]; no columns: nothing is corrected
   Eigen::VectorXd mu;                   // [control], the exact means
   std::vector<std::string> names = {};  // [control], for output; may be empty
-  Eigen::ArrayXXd noise = {};           // [graph, control], thermal as of curves.hpp, or none
+  Eigen::ArrayXXd noise = {};           // [graph, control], thermal noise (curves.hpp), or empty
 };
 
 // Number of graphs required per fitted parameter (each control, and the mean). With fewer, the F
@@ -39,8 +39,8 @@ inline constexpr double kControlLevel = 0.01;
 // result is the plain means.
 Eigen::VectorXd controlled_mean(const Eigen::ArrayXXd& rows, const ControlVariates& controls);
 
-// controlled_mean without graph i, for every i: [graph, k]. O(graphs), unless a single graph
-// carries a control: O(graphs^2) then.
+// controlled_mean without graph i, for every i: [graph, k]. Cost: O(graphs), or O(graphs^2) if
+// controls are collinear or vary in a single graph only.
 Eigen::ArrayXXd leave_one_out_controlled_means(const Eigen::ArrayXXd& rows,
                                                const ControlVariates& controls);
 

@@ -28,8 +28,8 @@ MeanCurve mean_over_groups(const Eigen::ArrayXXd& rows, Eigen::Index members);
 // The last point where the mean curve falls to `level`, by linear interpolation. (The last one:
 // a Metropolis sweep accepts every move of equal energy, so that the correlation oscillates at
 // first.) The error is a jackknife over groups of `members` rows, as in mean_over_groups(). If the
-// curve ends above `level`, the result is infinite with error NaN. If a leave-one-out curve does,
-// the error is NaN.
+// curve ends above `level`, the result is infinite with error NaN. If a leave-one-out curve ends
+// above it, the error is NaN.
 Value time_to_level(const Eigen::ArrayXd& x, const Eigen::ArrayXXd& rows, double level,
                     Eigen::Index members);
 
@@ -37,8 +37,8 @@ Value time_to_level(const Eigen::ArrayXd& x, const Eigen::ArrayXXd& rows, double
 Value first_time_at_level(const Eigen::ArrayXd& x, const Eigen::ArrayXXd& rows, double level,
                           Eigen::Index members);
 
-// rho(t) at the given lags about the mean of all replicas: the sum over replicas of the products
-// divided by that of the squares. Errors by jackknife over groups of `members` replicas, as in
+// rho(t) at the given lags about the mean of all replicas: the sum of the products over replicas,
+// divided by the sum of the squares. Errors by jackknife over groups of `members` replicas, as in
 // mean_over_groups(). `lags` ascending, below the series' length. A constant series has rho = 0
 // without error. Cost: replicas x times x lags.
 MeanCurve autocorrelation_curve(RealSeriesRef series, const std::vector<Eigen::Index>& lags,

@@ -27,7 +27,8 @@ Value with_tail(Value summed, double window) {
   if (!(window > summed.value)) {
     throw Error(ExitCode::internal, "with_tail: the window is shorter than the sum");
   }
-  // Start half a lag later: the area of exp(-t / tau) from there on is the sum of the rest.
+  // The integral of exp(-t / tau) from window + 1/2 on approximates the sum over the lags after the
+  // window.
   double tau = summed.value;
   for (int k = 0; k < 100; ++k) tau = summed.value / -std::expm1(-(window + 0.5) / tau);
   const double x = (window + 0.5) / tau;
@@ -57,7 +58,7 @@ CurveTau curve_tau(RealSeriesRef curves, double times, double s) {
     members.push_back(0.5 + curves.col(k).head(window).sum());
   }
   result.tau = mean_and_error(members);
-  // If anticorrelations cancel the sum, white noise is the safe estimate.
+  // If anticorrelations make the sum zero or negative, tau of white noise is a safe estimate.
   if (result.tau.value <= 0) result.tau.value = 0.5;
   return result;
 }

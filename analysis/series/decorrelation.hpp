@@ -37,7 +37,7 @@ RateBounds rate_bounds(Value rate, double z);
 // tau_int of the mean of curves rho(t), [lag, member], t = 1, 2, .. (rho(0) = 1 is left out), with
 // the automatic window of the Gamma method for a series of `times` points; the error is that of
 // the mean over members at that window, NaN for one member. `window_found` as in GammaResult: false
-// where the curves end before the window does.
+// if the curves end before the window closes.
 struct CurveTau {
   Value tau;
   bool window_found = false;

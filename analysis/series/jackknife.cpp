@@ -123,7 +123,7 @@ Eigen::ArrayXXd leave_one_out_means(const Eigen::ArrayXXd& rows) {
   }
   const double n = static_cast<double>(rows.rows());
   const Eigen::Array<double, 1, Eigen::Dynamic> mean = rows.colwise().mean();
-  // mean + (mean - row)/(n - 1), which is exact where all rows are equal
+  // mean + (mean - row)/(n - 1), which is exact if all rows are equal
   return (mean.replicate(rows.rows(), 1) - rows) / (n - 1) + mean.replicate(rows.rows(), 1);
 }
 

@@ -10,7 +10,7 @@
 namespace rewise {
 namespace {
 
-constexpr Eigen::Index kPairStretches = 8;  // of a single replica
+constexpr Eigen::Index kPairStretches = 8;  // blocks of the series of a single replica
 
 void check_series(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
                   const SampleUnits& units) {

@@ -5,8 +5,8 @@
 // minimise the convex function of Shirts & Chodera, J. Chem. Phys. 129, 124105 (2008),
 //   A(f) = sum_b n_b ln sum_k N_k exp(f_k - beta_k E_b) - sum_k N_k f_k,
 // by Newton steps from a thermodynamic-integration start. Energies are integers, so samples of
-// equal energy share a bin b and nothing is lost by it (beyond 2^26 distinct energies, bins are
-// made wider by powers of two).
+// equal energy share a bin b without loss of information. (Beyond 2^26 distinct energies, bins are
+// wider by a power of two.)
 // Cost: one pass over the samples, then O(bins x temperatures) per Newton step and per beta.
 #pragma once
 

@@ -1,7 +1,7 @@
 // The list of observables: one entry per function of averaged moments. Tables, JSON, CSV files,
 // plots and sampling.target_observables read this list. Reweighting and averages over graphs act on
 // the moments, and errors come from the jackknife, so that a new observable needs only an entry
-// here (and its moment in moments.hpp, if that is new).
+// here (and in moments.hpp, if its moment is new).
 #pragma once
 
 #include <span>

@@ -9,8 +9,8 @@
 namespace rewise {
 namespace {
 
-// Mean of s^-a over the whole numbers first .. last: the sum itself where it is short, else
-// Euler-Maclaurin (good to 1e-9 from first = 30 on).
+// Mean of s^-a over the whole numbers first .. last: the sum itself if it is short, else the
+// Euler-Maclaurin formula (error below 1e-9 for first >= 30).
 double mean_power(double first, double last, double a) {
   const double count = last - first + 1;
   if (count <= 1000) {

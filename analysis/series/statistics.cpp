@@ -58,7 +58,8 @@ std::string format_value(Value v) {
   if (v.error == 0) return fmt::format("{:.12g}(0)", v.value);
 
   const int last = last_digit_exponent(v.error);
-  // Decide by the rounded value: 0.0009996(3), and 9.97e-5 +- 3e-5, which is printed as 1.0e-4.
+  // The decision uses the rounded value: 0.0009996(3), and 9.97e-5 +- 3e-5, which is printed as
+  // 1.0e-4.
   const double units = std::max(std::round(std::abs(v.value) / std::pow(10.0, last)), 1.0);
   const int leading = last + static_cast<int>(std::floor(std::log10(units)));
   if (leading >= -3 && leading < 6 && last < 6) return format_fixed(v.value, v.error, last);

@@ -45,7 +45,7 @@ Agreement compare(Value first, Value second, double level = kAgreementLevel);
 Agreement compare_groups(std::span<const double> first, std::span<const double> second,
                          double level = kAgreementLevel);
 
-// Whether independent differences, two or more, are zero in the mean: Student's t test.
+// Whether the mean of independent differences, at least two, is zero: Student's t test.
 Agreement compare_to_zero(std::span<const double> differences, double level = kAgreementLevel);
 
 // Compares the replicas of a task with random (hot) and ordered (cold) start. `replica_means`

@@ -150,8 +150,8 @@ class GroupTimer {
     return {0, effort_.cluster_updates > 0 ? effort_.cluster_updates : usual};
   }
 
-  // Times `repeats` pieces of at least `seconds` each. The warm-up before them finds the number of
-  // rounds in a piece and includes what an engine prepares on its first use.
+  // Times `repeats` pieces of at least `seconds` each. The warm-up before them determines the
+  // number of rounds in a piece and includes the setup of an engine on its first use.
   template <class F>
   std::vector<TimedPiece> time_pieces(EngineBatch& batch, const F& run) const {
     std::uint64_t rounds = 1;

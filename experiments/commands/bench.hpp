@@ -22,7 +22,7 @@ namespace rewise {
 
 struct BenchUpdate {
   std::optional<Update> update = {};  // empty: the schedule BenchEffort::mix
-  std::string method = {};            // "": the default, which the row does not name
+  std::string method = {};            // "": the default; the row then has no method name
   std::any methods = {};              // EngineOptions::methods
 
   bool is(Update one) const { return update == one; }
@@ -39,7 +39,7 @@ struct BenchGroup {
   GraphSpec graph;
   double temperature = 0;
   std::uint32_t replicas = 32;  // of each graph
-  std::uint32_t graphs = 1;     // multispin engine: more than one share every launch on CUDA
+  std::uint32_t graphs = 1;     // multispin engine: several graphs share every launch on CUDA
   std::vector<BenchUpdate> updates;
   Model model = {};  // potts: bytespin engine
 };
@@ -72,8 +72,8 @@ struct BenchRow {
   std::uint32_t q = 0;                      // states of Potts; 0: Ising
 };
 
-// The rows of a group; `done` is called after each. Error(interrupted) when told to stop;
-// Error(device) where the task does not fit the device.
+// The rows of a group; `done` is called after each. Error(interrupted) on a stop request;
+// Error(device) if the task does not fit into the device.
 std::vector<BenchRow> run_bench(const BenchGroup& group, const BenchEffort& effort,
                                 const StopToken& stop,
                                 const std::function<void(const BenchRow&)>& done);

@@ -26,7 +26,7 @@ Json bench_json(const BenchResult& result);
 std::vector<BenchRow> bench_rows(const std::string& text, const std::string& origin);
 
 // Rows of two runs, matched by engine, update, method, schedule of a mix, device, lattice, p and
-// temperature; by replicas too where one run has several numbers of them.
+// temperature; also by the number of replicas, if one run has several such numbers.
 struct BenchComparison {
   struct Pair {
     BenchRow now, then;

@@ -47,7 +47,8 @@ CurveSpec make_spec(const CurveOptions& o) {
   spec.temperatures = parse_temperatures(o.temperature, "--temperature");
   spec.mixes = parse_mixes(o.schedule, "--schedule");
   spec.model = read_model(o);
-  // All schedules use one engine: that of the first schedule which the default does not support.
+  // All schedules use one engine: the default one or, if it does not support a schedule, the engine
+  // of the first such schedule.
   for (const Mix& mix : spec.mixes) {
     const EngineKind engine =
         choose_engine(o.engine, spec.model, needed_cluster(mix.schedule, mix.cluster), "--engine");

@@ -27,8 +27,9 @@ Json label_json(const LabelInput& input, const LabelResult& result);
 std::string label_text(const LabelInput& input, const LabelResult& result);
 
 // .h5: datasets /label of the input's shape, 4294967295 where there is no site, and
-// /component_label, /component_size. .pgm (two dimensions): each component by its rank in size, 1
-// the largest and 65535 all from there on, 0 where there is no site.
+// /component_label, /component_size. .pgm (two dimensions): the grey value is the rank of the
+// component by size. 1 is the largest component, 65535 stands for this rank and all later ones, and
+// 0 means no site.
 void write_labels(const LabelInput& input, const LabelResult& result, const std::string& file,
                   Overwrite overwrite);
 // Error(usage) for a file that write_labels() could not write.

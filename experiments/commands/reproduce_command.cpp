@@ -1,6 +1,6 @@
-// `rewise reproduce`: a paper's figure, ours beside what the paper found, by
-// analysis/rewise/reproduce.py. Python runs the program's other commands and compares their results
-// with the paper; this file reads the options and chooses the device.
+// `rewise reproduce`: reproduces a figure of a paper and shows our results beside those of the
+// paper, by analysis/rewise/reproduce.py. Python runs the program's other commands and compares
+// their results with the paper; this file reads the options and chooses the device.
 #include <fmt/format.h>
 
 #include <array>

@@ -98,11 +98,11 @@ ErgodicityProblem unreached_on(const Graph& graph) {
 
 // Checkerboard Metropolis alone is not ergodic on chains, nor on graphs with several isolated
 // sites, which all flip in every sweep. The heat bath and Swendsen-Wang updates are ergodic. A
-// Wolff update picks a given isolated site only once in N times, so that such sites keep their
+// Wolff update picks a given isolated site only once in N updates. Such sites therefore keep their
 // initial spins and add up to the square of their share to m^2. `seen` describes the graph of the
 // run.
 std::string metropolis_warning(const TaskSpec& spec, const std::optional<ErgodicityProblem>& seen) {
-  // With more than two states the proposals are random.
+  // With more than two states, Metropolis proposes random states.
   if (spec.local != LocalUpdate::metropolis || spec.schedule.local == 0 || spec.model.q > 2) {
     return "";
   }

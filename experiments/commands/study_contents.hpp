@@ -1,9 +1,8 @@
 // The list of tasks used by a study, and the tasks in its folder that are no longer used.
 //
-//   DIR/tasks.json   "tasks": the id of every task that the last complete run used, and its
-//   purpose:
-//                    "graph" (contributes to the results), "pilot", "scan", ..; "configuration":
-//                    the hash of that run's configuration; "command"
+//   DIR/tasks.json   "tasks": the id of every task that the last complete run used, with its
+//                    purpose: "graph" (contributes to the results), "pilot", "scan", ..;
+//                    "configuration": the hash of that run's configuration; "command"
 //
 // After the grid, the schedule or the temperatures of a study are edited, its folder contains
 // unused tasks. A run reports them at its end. They are kept, in case the edit is reverted, until

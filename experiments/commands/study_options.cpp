@@ -153,8 +153,8 @@ void write_outcome(const StudyFolder& place, StudyOutcome outcome) {
 
 namespace {
 
-// The tasks of the grid that follow from the configuration. "auto" settings are taken as their
-// usual choice, which the output mentions.
+// The tasks of the grid that follow from the configuration. For "auto" settings, the usual choice
+// is assumed; the output mentions this.
 ExitCode tell_study_needs(const StudyConfig& config, bool as_json) {
   if (config.method == TcMethod::tree) {
     throw Error(ExitCode::usage,

@@ -103,8 +103,8 @@ TcMethod method_of(const StudyConfig& config) {
   return config.method.value_or(both ? TcMethod::both : TcMethod::crossings);
 }
 
-// The study, with couplings by the tree condition alone. Sums over pairs of clusters are made on
-// the CPU.
+// The study. With couplings, its method is the tree condition, unless it uses crossings of
+// overlaps. Sums over pairs of clusters are computed on the CPU only.
 StudyConfig tc_config(const StudyOptions& options) {
   StudyConfig config = one_per_p(configure(options), options.study);
   check_tc_config(config, options.study);

@@ -3,8 +3,8 @@
 // command is for that module alone, and --help does not list it.
 //
 // All timings of a request start from the same state, which Swendsen-Wang updates from an ordered
-// start have equilibrated. Each update is timed on its own and followed by a measurement, whose
-// time is apart: the caller takes medians over updates and over repeats.
+// start have equilibrated. Each update is timed separately and followed by a measurement, which is
+// timed separately, too: the caller takes medians over updates and over repeats.
 #include <fmt/format.h>
 
 #include <memory>
@@ -97,7 +97,8 @@ std::unique_ptr<Engine> timed_engine(const Json& request, const Json& timing, co
   return make_bytespin_crew(graph, spec, options, ranks);
 }
 
-// At least `least` updates, then more until there are `most` or `seconds` have passed.
+// Makes at least `least` updates, then more until there are `most` updates or `seconds` have
+// passed.
 Json time_updates(Engine& engine, std::uint64_t least, std::uint64_t most, double seconds,
                   const StopToken& stop) {
   Json columns = Json::object();

@@ -1,4 +1,4 @@
-// The exception type for all errors that a user can cause or meet. The text is one line: what is
+// The exception type for all errors that a user can cause or see. The text is one line: what is
 // wrong, the value, what is allowed, and where the value came from. Only program_main() turns
 // `exit_code` into an exit status (sysexits.h).
 #pragma once

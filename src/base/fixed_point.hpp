@@ -13,7 +13,7 @@ inline constexpr std::int32_t kFixedOne = std::int32_t{1} << kFixedBits;
 // Largest |J| and |h|: sums over the bonds of a site then fit 2^43, those over all bonds 63 bits.
 inline constexpr double kMostCoupling = 1024;
 
-// Numbers other than 0 that are smaller are refused: they are probably meant in other units.
+// Smaller numbers other than 0 are rejected, because they are probably in other units.
 inline constexpr double kLeastCoupling = 1e-9;
 
 // The nearest multiple of the unit, or nullopt for NaN and numbers out of range.

@@ -10,7 +10,8 @@ namespace rewise {
 
 // Number of single-character edits between two words; a transposition of neighbours counts as one.
 std::size_t edit_distance(std::string_view a, std::string_view b);
-// The closest of the known words, or "" if none is close (one edit in three letters, or more).
+// The closest of the known words, or "" if none is within one edit per three letters of `word` (at
+// least one edit is allowed).
 std::string_view nearest_word(std::string_view word, std::span<const std::string_view> known);
 // Index of `word` in `known`; otherwise Error(usage): "<origin>: unknown <what> 'word' (did you
 // mean 'x'? known: a, b, c)".

@@ -1,6 +1,7 @@
 // The bitlattice engine (Ising, lattices of one to four dimensions, one bit per site): one large
 // system, or several side by side, updated by checkerboard Metropolis or Glauber. The lattice is
-// regular and known by its extents, without a graph, so that systems of more than 2^32 sites run.
+// regular and given by its extents, without a graph, so that systems of more than 2^32 sites are
+// possible.
 #pragma once
 
 #include <cstdint>

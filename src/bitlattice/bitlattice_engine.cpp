@@ -14,8 +14,8 @@
 namespace rewise::bitlattice {
 namespace {
 
-// Eight bytes of 0 or 1, indexed by four bits of sites with even x and four with odd: [even + 16
-// odd].
+// Table that interleaves the spins of a row. Entry [even + 16 odd] has eight bytes (0 or 1) in
+// order of x: four from the bits `even` of sites with even x, four from the bits `odd`.
 std::array<std::uint64_t, 256> interleaving() {
   std::array<std::uint64_t, 256> table{};
   for (unsigned n = 0; n < 256; ++n) {
@@ -27,7 +27,8 @@ std::array<std::uint64_t, 256> interleaving() {
   return table;
 }
 
-// Writes a row's spins in order of x, in whole words; even, odd: its words of each kind.
+// Writes the spins of a row in order of x, one byte each, including the padding of the last word.
+// even, odd: [words] the spins at even and at odd x.
 void unpack_row(const std::uint32_t* even, const std::uint32_t* odd, std::uint32_t words,
                 std::uint8_t* out) {
   static const std::array<std::uint64_t, 256> table = interleaving();
@@ -137,7 +138,8 @@ bool BitlatticeEngine::restore_way(std::uint64_t step, Bytes way) {
   return sweeps_ahead_ / systems_ <= kMostSteps - step;
 }
 
-// Saved words have the layout in memory. Bytes of a vector are aligned for any type.
+// A saved state has the same layout as the words in memory. Bytes of a vector are aligned for any
+// type.
 void BitlatticeEngine::read_part(std::size_t who, std::span<std::uint8_t> out) const {
   read_words(who, 0, {reinterpret_cast<std::uint32_t*>(out.data()), out.size() / 4});
 }
@@ -159,7 +161,7 @@ void BitlatticeEngine::check_spins(Bytes spins) const {
   }
 }
 
-// Proceeds by several rows at a time.
+// Processes several rows at a time.
 void BitlatticeEngine::hash_part(std::size_t who, const std::function<void(Bytes)>& hash) const {
   const std::uint32_t stride = layout_.stride();
   const std::uint32_t chunk =
@@ -175,7 +177,7 @@ void BitlatticeEngine::hash_part(std::size_t who, const std::function<void(Bytes
                  std::span(colours[colour]).first(std::size_t{rows} * stride));
     }
     for (std::uint32_t r = 0; r < rows; ++r) {
-      // The padding of a row is overwritten by the next row, or omitted at the end.
+      // The padding of a row is overwritten by the next row; that of the last row is omitted.
       const bool odd = layout_.odd_row(first + r);
       const std::size_t at = std::size_t{r} * stride;
       unpack_row(colours[odd].data() + at, colours[!odd].data() + at, stride,

@@ -67,8 +67,8 @@ class BitlatticeEngine : public EngineBase {
   std::vector<std::uint8_t> save_way() const final;
   bool restore_way(std::uint64_t step, Bytes way) final;
 
-  // Sweeps of single systems beyond step_, after a stopped advance(). All systems take a step, in
-  // order, before the first takes the next.
+  // Number of sweeps of single systems beyond step_, after a stopped advance(). All systems take a
+  // step, in order, before the first system takes the next step.
   std::uint64_t sweeps_ahead_ = 0;
   double sweep_seconds_ = 0;  // of a system; 0 if unknown
 };

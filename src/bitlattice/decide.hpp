@@ -2,9 +2,9 @@
 // part of the CUDA kernel, also compiled for the host, where it is tested. The vectorised CPU form
 // is in local.cpp.
 //
-// Cost in 2D: eight calls of Philox for the first digits of 128 sites and one for the sites still
-// undecided; a warp takes 0.6 more on average. Per word and digit one selection and two operations
-// of comparison.
+// Cost in 2D: eight calls of Philox for the first digits of 128 sites and one for the sites that
+// are still undecided; a warp needs 0.6 calls more on average. Each digit of a word needs one
+// selection and two operations of comparison.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@
 
 namespace rewise::bitlattice {
 
-// The number D of neighbours that disagree, for 32 sites, as the comparison needs it. `few`: D <
-// kDim; `equal`: D = kDim; otherwise D > kDim. p0, p1: binary digits of the index of the threshold,
-// which is D, or 2 kDim - D if D > kDim.
+// The number D of neighbours that disagree, for 32 sites, in the form that the comparison needs.
+// `few`: D < kDim; `equal`: D = kDim; otherwise D > kDim. p0, p1: binary digits of the index of the
+// threshold, which is D, or 2 kDim - D if D > kDim.
 template <int kDim>
 struct Disagreement {
   std::uint32_t few, equal, p0, p1;
@@ -111,8 +111,8 @@ RW_HD Decision decide_quickly(const Draws& draws, const PhiloxItem& item, unsign
   return out;
 }
 
-// The sites that are next: at each bit the first word that is open there. before[w]: bits where an
-// earlier word is open.
+// The sites whose turn it is: at each bit, the first word that is open there. before[w]: bits where
+// an earlier word is open.
 struct DigitTurn {
   std::uint32_t before[kGroupWords], taken;
 

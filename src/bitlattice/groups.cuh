@@ -86,7 +86,7 @@ __device__ __forceinline__ void disagree(const Layout& g, int colour, std::uint3
   if (kPadded && odd && ends) {
 #pragma unroll
     for (unsigned w = 0; w < kGroupWords; ++w) {
-      // Bits shifted in from beyond the end are no neighbours of sites.
+      // Bits that were shifted in from beyond the end of the row are no neighbours.
       if (kGroupWords * j + w == last) side[w] = same.w[w] >> 1 | (over & 1u) << last_bit;
     }
   }

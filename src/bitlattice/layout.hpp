@@ -10,7 +10,7 @@
 // A slab is some consecutive planes of the slowest extent with its halo: copies of the planes
 // before and after it. It is laid out as a lattice of all these planes; only the addresses of its
 // random numbers and the parity of its rows have offsets. All neighbours of its inner rows lie
-// within it, so code that updates only these needs no special case at its ends.
+// within it, so code that updates only inner rows needs no special case at the ends.
 //
 // Trivially copyable, so that it can be passed to kernels by value. It has no 32-bit site numbers:
 // systems of more than 2^32 sites fit.
@@ -27,7 +27,7 @@ namespace rewise::bitlattice {
 
 inline constexpr std::uint32_t kGroupWords = 4;
 inline constexpr std::uint32_t kGroupSites = 32 * kGroupWords;  // of one colour
-inline constexpr int kMostRows = 2 * (kMaxDim - 1);             // beside a row
+inline constexpr int kMostRows = 2 * (kMaxDim - 1);             // neighbouring rows of a row
 
 // The neighbouring rows of a row, two per direction but x, and which sites of a colour it holds.
 struct RowPlace {

@@ -1,8 +1,8 @@
 // The decisions of decide.hpp for vectors of words. A block is four vectors: Lanes groups of four
-// words. The first digits are compared word by word, with the calls of a group's four words
-// alternating along the vector. For the remaining digits the words are regrouped into vectors of
-// first, second, third and fourth words, so that one call serves Lanes groups. Vectors have one
-// lane or a multiple of four.
+// words. The first digits are compared word by word; along a vector, the calls for the four words
+// of a group alternate. For the remaining digits the words are regrouped into vectors of first,
+// second, third and fourth words, so that one call serves Lanes groups. Vectors have one lane or a
+// multiple of four.
 #include "src/bitlattice/local.hpp"
 
 #include <algorithm>

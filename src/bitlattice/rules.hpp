@@ -1,25 +1,28 @@
-// The addresses of the random digits of the bitlattice engine. CPU and CUDA code, vectorised or
-// not, follow these rules and therefore make the same moves.
+// Which random bits of the counter-based generator decide about which site in the bitlattice
+// engine. CPU and CUDA code, vectorised or not, follow these rules and therefore make the same
+// moves.
 //
-// A local update visits colour 0, then colour 1. A site of degree 2d with D disagreeing neighbours
-// has s h = 2d - 2D. Metropolis accepts D >= d without a draw, and D < d if the site's uniform
-// binary fraction is below the threshold of exp(-2 beta s h). Glauber accepts D < d if the fraction
-// is below the threshold of 1 / (1 + exp(2 beta s h)); D > d if it is not below that of 2d - D; D =
-// d if the first digit is 0. So both compare with d thresholds.
+// A local update visits colour 0, then colour 1. A site with spin s and degree 2d, D of whose
+// neighbours have the opposite spin, has s h = 2d - 2D. Metropolis accepts D >= d without a draw,
+// and D < d if the site's uniform binary fraction is below the threshold of exp(-2 beta s h).
+// Glauber accepts D < d if the fraction is below t(D), the threshold of 1 / (1 + exp(2 beta s h)).
+// It accepts D > d if the fraction is not below t(2d - D), and D = d if the first digit is 0. Both
+// updates therefore need only d thresholds.
 //
-// Digits, most significant first, are drawn lazily, until the first that differs from the
-// threshold's; at most 32. Item = 2 group + colour, where group counts the groups of a colour's
-// rows (layout.hpp); stream bitlattice_local; who = the system; bit b of every word decides about
-// bit b of a word of the group:
-//   digits 0 .. 7   word w uses the words of calls 2 w and 2 w + 1
-//   then by levels of four digits, l = 0 .. 5: the (up to four) undecided sites at bit b of the
-//                   group's words use turns t = 0, 1, .., in the order of their words; turn t reads
-//                   call 8 + 4 l + t.
+// Binary digits are compared one after the other, most significant first, until one differs from
+// the digit of the threshold; at most 32 are used. The counter of a call has stream
+// bitlattice_local, who = the system and item = 2 group + colour, where `group` numbers the groups
+// of words of one colour (layout.hpp). Bit b of a random word decides about the site at bit b of a
+// word of the group:
+//   digits 0 .. 7   word w of the group uses the random words of calls 2 w and 2 w + 1
+//   later digits    come in levels l = 0 .. 5 of four digits each. Up to four sites at bit b, one
+//                   per word of the group, are undecided. In the order of their words they use
+//                   turns t = 0, 1, ..; turn t reads call 8 + 4 l + t.
 // Every random bit is used by at most one site. Eight digits decide 255 of 256 sites, so one more
 // call usually suffices for the undecided sites of 128.
 //
-// Start: item as above, stream bitlattice_start, step 0, call 0: word w of a random system is word
-// w.
+// Random start: item as above, stream bitlattice_start, step 0, call 0. Random word w becomes word
+// w of the group.
 #pragma once
 
 #include <algorithm>

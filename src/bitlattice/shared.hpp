@@ -1,5 +1,5 @@
 // The bitlattice engine over several ranks. Each rank has a slab of every system (slab.hpp). Rank 0
-// has the engine, which is used like any other. The trajectory equals that in one process.
+// has the engine, which is used like any other. The trajectory equals that of one process.
 #pragma once
 
 #include "src/bitlattice/bitlattice.hpp"
@@ -7,9 +7,9 @@
 
 namespace rewise {
 
-// Call on rank 0, while the other ranks follow. Throws Error(usage) as make_bitlattice_engine(),
-// and if there are more ranks than planes of the slowest extent; Error(device) for a device of any
-// rank.
+// Call on rank 0, while the other ranks execute its commands. Throws Error(usage) as
+// make_bitlattice_engine(), and if there are more ranks than planes of the slowest extent;
+// Error(device) for a device of any rank.
 std::unique_ptr<Engine> make_shared_bitlattice_engine(distributed::Transport& transport,
                                                       const std::vector<std::uint32_t>& extents,
                                                       const EngineSpec& spec,

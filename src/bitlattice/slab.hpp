@@ -2,8 +2,8 @@
 // slowest extent and the halo, copies of the two planes beyond them (layout.hpp).
 //
 // After every update of a colour its halo is fetched from the neighbours: a rank updates its two
-// outer planes, posts them, updates the planes between, and waits. So the halo is current whenever
-// no call is in progress.
+// outer planes, sends them without waiting, updates the planes between, and waits for the messages.
+// The halo is therefore current whenever no call is in progress.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ class Slab : public Share {
   // sites that point up: [systems][2].
   std::uint64_t sums() const final { return 2 * systems(); }
 
-  // Blocks are colours.
+  // The blocks of a part are colours.
   Extent part(int rank) const final {
     const Extent planes = planes_of(all_planes_, rank, transport_.size());
     return {planes.first * plane_bytes(), planes.last * plane_bytes()};

@@ -4,8 +4,8 @@
 //                   them with the neighbours (engine/device_mail.hpp), which fills the halo
 //   main stream     waits for the outer planes of h - 1; updates the inner planes
 //
-// So the exchange is hidden if the inner planes take longer than the outer planes and messages,
-// some 50 us if these pass through the host. Planes of h are overwritten in h + 2.
+// The exchange therefore costs no time if the inner planes take longer than the outer planes and
+// the messages (about 50 us if these pass through the host). Planes of h are overwritten in h + 2.
 #include <memory>
 #include <vector>
 

@@ -1,6 +1,7 @@
 // The CPU works on strips of a colour's words: at most 256 consecutive ones, across row ends. Rows
 // of whole 64 words are read and written in place, row by row; words of other rows, and those of
-// their neighbours, are copied side by side. So one piece of vector code serves rows of any length.
+// their neighbours, are copied side by side. The same vector code therefore processes rows of any
+// length.
 #pragma once
 
 #include <cstdint>

@@ -32,7 +32,8 @@ bool at_edge(const Lattice& lattice, std::uint64_t row) {
   return false;
 }
 
-// Row by row, because a division per site would take longer than an update of a large lattice.
+// Works row by row, because a division per site would take longer than an update of a large
+// lattice.
 std::vector<SiteGroup> make_groups(const Graph& g) {
   std::vector<SiteGroup> groups(g.sites() / 32 + 1);
   const Lattice& lattice = g.lattice();

@@ -11,9 +11,9 @@
 
 namespace rewise {
 
-// Allows a kernel the maximum per block of the current device. The attribute is set once per kernel
-// and device, not at every launch: with driver 580.159, a thread that sets it can deadlock with
-// threads that end or destroy CUDA graphs.
+// Allows a kernel to use the maximum shared memory per block of the current device. The attribute
+// is set once per kernel and device, not at every launch: with driver 580.159, a thread that sets
+// it can deadlock with threads that end or destroy CUDA graphs.
 template <class... Parameters>
 void allow_shared_memory(void (*kernel)(Parameters...)) {
   static std::mutex mutex;

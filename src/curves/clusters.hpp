@@ -1,5 +1,6 @@
-// Size distribution of Wolff clusters for `rewise clusters` (Hawick, Leist & Playne 2010, fig. 11);
-// without the command's options and output.
+// Size distribution of Wolff clusters (Hawick, Leist & Playne 2010, fig. 11). This is the
+// computation of `rewise clusters`; its options and output are in
+// experiments/commands/clusters_command.cpp.
 //
 // A cycle has one cluster update, and each cluster is measured. Table "sizes": size, density
 // (fraction per unit of size, in logarithmic bins), error. Table "shares": the same in 100 equal
@@ -7,7 +8,6 @@
 // cluster is chosen in proportion to its size, so exponent = tau - 1 of percolation: 16/15 at the
 // square lattice's Tc), the mean cluster over N and <m^2> (equal in equilibrium), and the fractions
 // of clusters above N/2 and below N/100.
-// in equilibrium), and the shares of clusters above N/2 and below N/100.
 #pragma once
 
 #include "src/curves/curve_spec.hpp"

@@ -3,10 +3,10 @@
 //
 // Configurations are stored as bits, so that a correlation is one pass of popcounts:
 //   R = (N - 2 d - N m m') / (N sqrt((1 - m^2)(1 - m'^2))), d the number of spins that differ.
-// Memory: lags x replicas x N bits. The correlation of two configurations of equal spins is 1 if
-// they are identical; it is 0 if only one has zero variance. In Potts models, spins are unit
-// vectors whose angles have the cosine -1/(q - 1), so products become (q delta - 1)/(q - 1); q = 2
-// gives the formula above.
+// Memory: lags x replicas x N bits. If neither configuration has a variance (all its spins are
+// equal), R is 1 for identical configurations. If only one has no variance, R is 0. In Potts
+// models, spins are unit vectors whose angles have the cosine -1/(q - 1), so products become (q
+// delta - 1)/(q - 1); q = 2 gives the formula above.
 #pragma once
 
 #include <cstdint>
@@ -36,11 +36,11 @@ class ConfigurationCorrelation {
 
   // Adds the configurations of all replicas at the next time.
   void add(std::vector<SpinBits> now);
-  void interrupt() { past_.clear(); }  // the next time will not follow the last one
+  void interrupt() { past_.clear(); }  // the next configuration will not follow the last one
   void restart();                      // discards all data
 
   std::uint64_t times() const { return times_; }
-  // R(t) [t - 1, replica] for t = 1, 2, .. while there are pairs.
+  // R(t) as [t - 1, replica] for t = 1, 2, .. up to the largest lag with at least one pair.
   RealSeries curves() const;
 
  private:

@@ -91,7 +91,7 @@ std::unique_ptr<Engine> curve_engine(const CurveSpec& spec, const Graph& g, std:
   engine.betas = {1 / temperature};
   engine.replicas = spec.replicas;
   engine.seed = curve_seed(spec, graph, temperature);
-  // With equal random numbers, both starts would become identical, which shows little.
+  // With equal random numbers, both starts would become identical, which does not show equilibrium.
   if (start == Start::hot) engine.seed = derived_seed(engine.seed, "hot");
   engine.local = mix.local;
   engine.cluster = mix.cluster;

@@ -1,5 +1,5 @@
-// Shared by the commands that follow replicas in time: lattice, temperatures, the updates to
-// compare, and an engine that advances step by step.
+// The common part of the commands that record replicas as a function of time: lattice,
+// temperatures, the updates to compare, and an engine that advances step by step.
 //
 // A step is one local sweep or one cluster update; a cycle of a schedule M:W is M sweeps, then W
 // cluster updates. Times are update times per replica, without measurements.

@@ -1,6 +1,6 @@
-// How fast updates decorrelate equilibrated replicas, in steps and seconds, for `rewise
-// decorrelate` (Hawick, Leist & Playne 2010, eq. 14 and figs. 6, 9, 10, 14); without the command's
-// options and output.
+// How fast updates decorrelate equilibrated replicas, in steps and in seconds (Hawick, Leist &
+// Playne 2010, eq. 14 and figs. 6, 9, 10, 14). This is the computation of `rewise decorrelate`; its
+// options and output are in experiments/commands/decorrelate_command.cpp.
 //
 // Table "correlation": steps, seconds (per replica), correlation (Pearson correlation of the spins
 // of a replica at t0 and t0 + steps, averaged over replicas and times t0 at the beginning of

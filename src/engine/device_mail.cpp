@@ -74,7 +74,7 @@ DeviceMail::DeviceMail(distributed::Transport& transport, int device)
 
 DeviceMail::~DeviceMail() {
   close();
-  // Wait, because other ranks may have the memory of this rank open.
+  // Waits, because other ranks may still have the memory of this rank open.
   try {
     if (any_peer_) transport_.barrier();
   } catch (const Error&) {  // a rank has failed, which ends all ranks

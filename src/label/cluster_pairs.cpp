@@ -37,7 +37,7 @@ ClusterSums ClusterPairs::sums(const RunTable& a, const RunTable& b,
     return weight_before == nullptr ? 0 : weight_before[site];
   };
   std::uint64_t run_a = 0, run_b = 0, since = 0;
-  Pair open{kNone, 0, 0};  // common sites so far, without those from `since` on
+  Pair open{kNone, 0, 0};  // current pair of clusters, with its common sites before `since`
   const auto extend = [&](std::uint64_t end) {
     open.sites += static_cast<std::uint32_t>(end - since);
     open.weight += weight(end) - weight(since);

@@ -84,8 +84,8 @@ DeviceBatch::DeviceBatch(std::vector<EngineView> engines, const EngineOptions& o
   make_exchange();
 }
 
-// Waits only for this batch's stream, so that batches of other threads go on; if readers on unknown
-// streams have addresses of the spins, waits for the whole device.
+// Waits only for this batch's stream, so that batches of other threads continue. If external
+// readers on unknown streams have addresses of the spins, waits for the whole device.
 DeviceBatch::~DeviceBatch() {
   cudaSetDevice(device_);
   if (lent_) {

@@ -1,5 +1,6 @@
 // The multispin engine (Ising): 32 replicas of one graph at one temperature in one 32-bit word per
-// site. Throughput engine and default. CPU here; same trajectory on CUDA.
+// site. It is designed for throughput and is the default. Trajectories are the same on CPU and
+// CUDA.
 #pragma once
 
 #include <memory>

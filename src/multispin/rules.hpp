@@ -4,8 +4,9 @@
 // A word group is 32 replicas at one temperature; word group index who = t * (R / 32) + r / 32,
 // replica bit r % 32; bit 1 is spin up. Digit k (0 = most significant) of all 32 replicas at an
 // address is word k % 4 of call k / 4, so bit r of digits 0..31 is replica r's uniform binary
-// fraction. An event of threshold t happens for a replica when its fraction is below t; digits are
-// drawn lazily, until the first that differs from t's.
+// fraction. An event of threshold t happens for a replica if its fraction is below t. Digits are
+// compared one after the other until one differs from the digit of t; later digits need not be
+// drawn.
 //
 //   local update   item site, stream metropolis or glauber; once per site and step
 //   bond           item bond, stream bond; once per undirected bond and step

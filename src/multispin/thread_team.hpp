@@ -26,8 +26,8 @@ struct ThreadTeam {
     return {share(member), share(member + 1)};
   }
 
-  // Whether the team stops here. All members get the same answer, although their own watches may
-  // differ. Includes a barrier.
+  // Whether the team stops here. The result is the same for all members, although their own watches
+  // may differ. Includes a barrier.
   bool agrees_to_end(const StopWatch& watch) const {
     barrier();
     if (!watch.active()) return false;
@@ -35,7 +35,7 @@ struct ThreadTeam {
     barrier();
     return ends;
   }
-  // The same, and asks the watch once per watch.grain() sites of shared work.
+  // The same, but reads the watch only once per watch.grain() sites of shared work.
   bool ends(StopWatch& watch) const {
     if (!watch.due()) return false;
     if (first()) watch.ask();

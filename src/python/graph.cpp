@@ -128,7 +128,8 @@ std::vector<std::int32_t> fixed(const std::optional<Numbers>& values, std::uint6
   return all;
 }
 
-// The same sites, bonds and colours without a lattice, with J of the bonds and h of the sites.
+// A copy of the graph with the given weights (J of bonds, h of sites). It keeps sites, bonds and
+// colours, but not the lattice.
 SharedGraph with_weights(const SharedGraph& self, const std::optional<Numbers>& weights,
                          const std::optional<Numbers>& fields) {
   const Graph& graph = *self.graph;
@@ -143,7 +144,8 @@ SharedGraph with_weights(const SharedGraph& self, const std::optional<Numbers>& 
   return shared;
 }
 
-// The couplings and fields of a model, given by its words, as weights.
+// A copy of the graph whose weights are the couplings and fields of a model. `words`: settings of
+// the model by key.
 SharedGraph weighted(const SharedGraph& self, const ModelWords& words) {
   ModelWords origin;
   for (const char* key : kModelKeys) origin[key] = key;

@@ -90,7 +90,7 @@ double isolated_sites(const TaskSpec& spec) {
          std::exp(-dim * spec.graph.p);
 }
 
-// Candidates within this relative error count as equal.
+// The relative error at which the rate of a candidate is accurate enough (RaceRules::enough).
 constexpr double kCloseEnough = 0.06;
 
 // Tuning uses one temperature and the number of replicas of a task.

@@ -4,13 +4,14 @@
 //   DIR/schedules/<class>.json   the choice for one lattice, p, rule, engine, local and cluster
 //                                update, with the tuner's figures if it was tuned
 //
-// If the cluster update is open, too, Wolff and Swendsen-Wang are compared, in a class with "auto"
-// in place of the cluster update. Choices of versions that supported only Wolff remain valid, so
-// that tasks are not lost.
+// If the cluster update is also "auto", Wolff and Swendsen-Wang are compared; the name of this
+// class has "auto" in place of the cluster update. Choices of versions that supported only Wolff
+// remain valid, so that their tasks need not be computed again.
 //
-// The schedule is part of a task's identity, but tuning depends on times. Therefore the first
-// process that needs a class's schedule chooses it, under a lease, and all later processes read the
-// stored choice. If there is too little work for tuning, a rule of thumb is stored instead.
+// The schedule is part of a task's identity, but the result of tuning depends on measured times.
+// Therefore the first process that needs a class's schedule chooses it, under a lease, and all
+// later processes read the stored choice. If there is too little work for tuning, a rule of thumb
+// is stored instead.
 #pragma once
 
 #include <filesystem>
@@ -50,14 +51,14 @@ struct ScheduleWish {
   double work = 0;                 // expected seconds of all tasks of the class on one core
   double seconds = 0;              // expected seconds on this machine: its device, or all threads
   Candidate rule_of_thumb;         // if tuning is not worthwhile on any device
-  Candidate fallback;              // if tuning is too expensive here, or finds nothing
+  Candidate fallback;              // if tuning is too expensive here, or has no result
   EngineOptions options;           // device, threads of one task
   bool recompute_damaged = false;  // sets a damaged stored schedule aside
 };
 
-// Tuning may take this fraction of the tasks' time on this machine, at most kMostTuning seconds;
-// below kLeastTuning there is none. (Rules of thumb are off by a factor of about two.) There is no
-// tuning on any device if `work` is below kLeastTuning / kTuneShare.
+// Tuning may take this fraction of the tasks' time on this machine, at most kMostTuning seconds. If
+// this is less than kLeastTuning, there is no tuning. (Rules of thumb are off by a factor of about
+// two.) There is no tuning on any device if `work` is below kLeastTuning / kTuneShare.
 inline constexpr double kTuneShare = 0.05, kLeastTuning = 1, kMostTuning = 60;
 
 // Whether a schedule may consist of local sweeps only: Metropolis flips isolated sites in every

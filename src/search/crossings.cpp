@@ -3,9 +3,9 @@
 //
 // The coarse scan takes the two smallest sizes; the crossing of their U is the first estimate. The
 // window of each further size lies around its crossing with the previous size. At p = 0 and with a
-// fixed equilibration, the mean of the crossings of U and N^x m^2 must lie inside. Otherwise both
-// crossings must and, if possible, also the temperature where U of the larger size has its
-// mean-field limit.
+// fixed equilibration, the mean of the crossings of U and N^x m^2 must lie inside the window.
+// Otherwise both crossings must lie inside and, if possible, the temperature where U of the larger
+// size has its mean-field limit.
 #include "src/search/crossings.hpp"
 
 #include <fmt/format.h>
@@ -45,7 +45,7 @@ JackknifeCurve pilot_curve(int sample, const SizeSamples& samples, int observabl
   return observable_curve(sample, first, observable);
 }
 
-// Shift of a window without a visible crossing: towards where the crossing must be.
+// Shift of a window that contains no crossing, towards the side where the crossing must lie.
 double blind_shift(const SizeSamples& small, const SizeSamples& large, double centre,
                    double half_width) {
   const JackknifeCurve a = pilot_curve(0, small, 0), b = pilot_curve(1, large, 0);
@@ -61,7 +61,8 @@ double blind_shift(const SizeSamples& small, const SizeSamples& large, double ce
   return (difference > 0 ? 1.2 : -1.2) * half_width;
 }
 
-// Side of the window where an invisible crossing of an observable must lie: +1 above, -1 below.
+// Side on which the crossing of an observable lies if the window does not contain it: +1 above, -1
+// below.
 double side_of_crossing(const SizeSamples& small, const SizeSamples& large, int observable) {
   const JackknifeCurve a = pilot_curve(0, small, observable), b = pilot_curve(1, large, observable);
   const double low = std::max(a.temperature(0), b.temperature(0));
@@ -85,9 +86,9 @@ double limit_of_binder(const SizeSamples& samples) {
   return curve.temperature(last) - (curve.value(last) - mean_field_binder()) / slope;
 }
 
-// Considers the crossings of both U and N^x m^2, which lie far apart for small sizes. If a window
-// up to `most_half_width` (0: disabled) can also hold it, includes the temperature where U of the
-// larger size has its mean-field limit.
+// Considers the crossings of both U and N^x m^2, which lie far apart for small sizes. Includes the
+// temperature where U of the larger size has its mean-field limit, if this is possible with a half
+// width of at most `most_half_width` (0: never).
 WindowShift wanted_shift_of_both(const SizeSamples& small, const SizeSamples& large, double centre,
                                  double half_width, double most_half_width) {
   Crossing crossings[2];
@@ -181,8 +182,7 @@ class CrossingsCriterion final : public WindowCriterion {
                           large.sites)};
   }
 
-  // Does not apply after a target has filled the previous size with graphs and added the larger
-  // size.
+  // Does not apply to sizes that a target added: the previous size then has all its graphs.
   std::optional<TcWindow> follow(const PointData& point, std::size_t size,
                                  const TcWindow& window) const override {
     const SizeSamples& before = point.sizes[size - 1].samples;

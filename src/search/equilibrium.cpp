@@ -17,7 +17,7 @@ constexpr std::uint64_t kFirstLength = 64;   // initial cycles of a pilot run
 constexpr std::uint64_t kMostLength = 2048;  // maximum; then a Swendsen-Wang warm-up is used
 constexpr double kLarge = 1 << 18;           // sites from which Swendsen-Wang is used at once
 constexpr double kManyShortcuts = 0.05;      // not for larger p, where sites relax as in mean field
-constexpr double kFar = 25;                  // standard errors: equilibrium is far away
+constexpr double kFar = 25;                  // standard errors; beyond, equilibrium is far away
 constexpr double kLoneSites = 1e-4;          // tolerated relative error of m^2 from isolated sites
 constexpr std::uint64_t kLoneUpdates = 2;    // Swendsen-Wang updates that randomise isolated sites
 // Schedule of a warm-up: four sweeps cost a tenth of a Swendsen-Wang update and shorten tau_int of
@@ -55,7 +55,7 @@ double wrong_by_lone_sites(const StudyConfig& config, double p, double sites) {
   const auto has = [&](Rule rule) {
     return std::ranges::find(config.rules, rule, base_rule) != config.rules.end();
   };
-  if (has(Rule::imported)) return 1;  // may have any number
+  if (has(Rule::imported)) return 1;  // any number of sites may be isolated
   if (!has(Rule::rewire)) return 0;
   const double dim = config.dim(), q0 = std::pow(p / 2, 2 * dim) * std::exp(-dim * p);
   return q0 * q0 * std::sqrt(sites);
@@ -105,8 +105,8 @@ class Trial {
     while (agreed > 0 && checks[agreed - 1].agree) --agreed;
     const double tau = longest_tau(pilots);
     const bool seen = kPilotTaus * tau <= static_cast<double>(pilot_.measure) / 2;
-    // Three windows, two of which do not overlap, so that an accidental agreement of the last one
-    // does not suffice.
+    // Requires three windows, two of which do not overlap, so that an accidental agreement of the
+    // last window alone does not suffice.
     if (agreed + 3 <= checks.size() && seen) return found(2 * all[agreed].first, tau);
     const bool sweeping = stage_ == Stage::measuring && has_swendsen_wang();
     const bool far = std::abs(checks.back().worst_z) > kFar;
@@ -131,7 +131,8 @@ class Trial {
  private:
   enum class Stage { measuring, swendsen_wang, times, done };
 
-  // Whether Swendsen-Wang updates may warm up: cluster updates of Potts spins need J >= 0.
+  // Whether a warm-up with Swendsen-Wang updates is possible: cluster updates of Potts spins need J
+  // >= 0.
   bool has_swendsen_wang() const {
     return has(config_.engine, ClusterUpdate::swendsen_wang) &&
            has(config_.engine, config_.model, true) &&

@@ -1,23 +1,23 @@
 // Equilibrium is tested, not assumed: half of the replicas of every task start hot, half cold, and
 // measurements count once both halves agree in e, |m| and m^2.
 //
-// establish_equilibrium() determines the times of a size. Pilot runs with the measuring schedule
-// start from both states, and windows [c, 2c) of cycles, c = 8, 12, 16, 24, 32, .., are compared
-// until the halves agree in a window and in all later ones. The equilibration is twice the cycle at
-// which that window begins, and at least slightly more than kLeastTaus times the pilots' mean
-// tau_int of m^2.
+// establish_equilibrium() determines the numbers of cycles of a size. Pilot runs with the measuring
+// schedule start from both states, and windows [c, 2c) of cycles, c = 8, 12, 16, 24, 32, .., are
+// compared until the halves agree in a window and in all later ones. The equilibration is twice the
+// cycle at which that window begins, and at least slightly more than kLeastTaus times the pilots'
+// mean tau_int of m^2.
 //
 // If that takes too long (hot starts hardly change under Wolff updates, and local updates slow down
-// as L^2), pilots use Swendsen-Wang updates, which equilibrate both starts at any temperature;
-// these become the tasks' warm-up. Large lattices begin with them, unless so many bonds are
-// shortcuts that sweeps relax the lattice as in mean field; Swendsen-Wang updates are most
-// expensive there. If many sites have no bond left, two Swendsen-Wang updates come first, because
+// as L^2), pilots use Swendsen-Wang updates, which equilibrate both starts at any temperature.
+// These updates then become the tasks' warm-up. Large lattices use them from the start, unless so
+// many bonds are shortcuts that sweeps relax the lattice as in mean field, where Swendsen-Wang
+// updates cost most. If many sites have no bond left, two Swendsen-Wang updates come first, because
 // Metropolis sweeps never randomise such sites.
 //
-// The full set of graphs may reveal more than the pilots: discard_more() drops all measurements so
-// far and requests twice as many, and discard() drops some if tau_int turns out longer. All
-// decisions are functions of measured integers and therefore equal for every device, thread count,
-// restart and process.
+// The full set of graphs may show a dependence on the start that the pilots did not show. Then
+// discard_more() drops all measurements so far and requests twice as many, and discard() drops some
+// measurements if tau_int is longer than in the pilots. All decisions are functions of measured
+// integers and therefore equal for every device, thread count, restart and process.
 #pragma once
 
 #include <cstdint>

@@ -13,8 +13,8 @@ std::vector<double> exchange_ladder(const TemperatureRange& range,
                                     const std::vector<double>& temperatures,
                                     const std::vector<double>& heat, double sites) {
   constexpr std::size_t least = 6;
-  // The integral up to each temperature of the scan, by the trapezoidal rule. The noise of a scan
-  // can make C vanish where it is small.
+  // The integral up to each temperature of the scan, by the trapezoidal rule. Where C is small, the
+  // noise of a scan can make it zero.
   const double most_heat = *std::max_element(heat.begin(), heat.end());
   const auto density = [&](std::size_t t) {
     return std::sqrt(sites * std::max(heat[t], 0.01 * most_heat)) / temperatures[t];

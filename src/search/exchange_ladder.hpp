@@ -16,9 +16,9 @@ namespace rewise {
 // J. Chem. Phys. 122, 206101 (2005)); a larger value leaves room for graphs with a larger C.
 inline constexpr double kExchangeAcceptance = 0.3;
 
-// From range.from to range.to, both included, ascending: as few temperatures as have that
-// acceptance or more, but at least 6, which crossings of curves need. `heat`: C per site at the
-// `temperatures` of the scan, which cover the range.
+// From range.from to range.to, both included, ascending: the smallest number of temperatures with
+// at least that acceptance, but at least 6, because crossings of curves need as many. `heat`: C per
+// site at the `temperatures` of the scan, which cover the range.
 std::vector<double> exchange_ladder(const TemperatureRange& range,
                                     const std::vector<double>& temperatures,
                                     const std::vector<double>& heat, double sites);

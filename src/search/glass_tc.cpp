@@ -19,7 +19,7 @@ ScalingExponents glass_exponents(double p) {
   return {1 / (nu * dim), omega / dim};
 }
 
-// Without a result: twice the graphs where that may give one.
+// The step for a point without a result: twice as many graphs if that may give a result.
 GrowthStep more_graphs(const StudyConfig& config, const GlassTc& glass,
                        const std::vector<SizeData>& sizes) {
   GrowthStep step;
@@ -47,7 +47,7 @@ std::string glass_crossings_refusal(const StudyConfig& config) {
   const Interactions& of = config.model.interactions;
   if (of.has_field()) return "with a field, overlaps do not vanish above T_SG";
   if (of.couplings == CouplingKind::ferromagnet) return "all bonds have J > 0";
-  // A mean above 0 may order the spins before they freeze, with other exponents.
+  // If the mean of J is above 0, the spins may order above T_SG, with other exponents.
   const bool glass =
       of.couplings == CouplingKind::gaussian || shortcut_couplings(config).negative == 0.5;
   if (!glass) {

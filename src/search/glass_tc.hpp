@@ -28,7 +28,7 @@ struct GlassTarget {
 struct GlassTc {
   ScalingExponents exponents;
   Extrapolation tc;
-  std::vector<std::string> reasons;  // why `tc` is no result; one line each
+  std::vector<std::string> reasons;  // why `tc` is rejected; one line each
   bool few_graphs = false;           // more graphs may remove the reasons
   std::optional<GlassTarget> target;
 
@@ -44,8 +44,8 @@ std::string glass_crossings_refusal(const StudyConfig& config);
 GlassTc locate_glass(double p, const std::vector<SizeData>& sizes,
                      const std::vector<Crossing>& crossings);
 
-// The graphs to add to each size for config.target_error. As long as they are too few for a result,
-// each size doubles them.
+// The graphs to add to each size for config.target_error. As long as there are too few graphs for a
+// result, the number of graphs of each size is doubled.
 GrowthStep next_glass_step(const StudyConfig& config, const GlassTc& glass,
                            const std::vector<SizeData>& sizes,
                            const std::vector<Crossing>& crossings);

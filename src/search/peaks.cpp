@@ -22,9 +22,9 @@ namespace {
 
 constexpr int kMostPeakMoves = 8;  // of a window
 constexpr std::uint64_t kMeasure =
-    100;  // for "auto": a histogram needs more measurements than an average
+    100;  // for "auto": histograms need more measurements than averages
 constexpr double kHalfWidths =
-    3;  // on either side of a narrowed window, in half widths of the peak of C
+    3;  // on either side of the centre of a narrowed window, in half widths of the peak of C
 
 double bonds_per_site(const StudyConfig& config, double p) {
   return config.dim() * (base_rule(config.rule) == Rule::add ? 1 + 2 * p : 1);
@@ -95,7 +95,8 @@ class PeaksCriterion final : public WindowCriterion {
     return decision;
   }
 
-  // Width as for the previous size, which may have narrowed its window, in units of N^(-1/2).
+  // The width is at most that of the previous size, whose window may have narrowed, scaled by
+  // N^(-1/2).
   TcWindow first_window(const PointData& point, std::size_t size, double sites,
                         const TcWindow& last) const override {
     const double usual = half_window(config_, last.centre, point.p, sites);
@@ -142,8 +143,8 @@ class PeaksCriterion final : public WindowCriterion {
 
   Eigen::Index grid_points() const override { return 61; }
 
-  // A histogram needs many measurements, even if they are correlated. They are taken within the
-  // cycles of fewer uncorrelated ones (coexisting phases have a long correlation time).
+  // A histogram needs many measurements, even if they are correlated. They use the cycles of a
+  // smaller number of uncorrelated measurements (coexisting phases have a long correlation time).
   void adjust(SizePlan& plan, double) const override {
     if (config_.measure) return;
     if (!config_.every) plan.every = (plan.every * plan.measure + kMeasure - 1) / kMeasure;

@@ -68,7 +68,8 @@ class Race {
   }
 
   // The best contender among those whose turn fits into the remaining time; the very first turn
-  // always fits. If no contender may be dropped, the time is divided in proportion to the bounds.
+  // always fits. If no contender is dropped (infinite z), the time is divided in proportion to the
+  // bounds.
   std::optional<std::size_t> most_promising() {
     std::optional<std::size_t> best;
     double highest = -1;

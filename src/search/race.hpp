@@ -1,11 +1,11 @@
 // Finds the best of several contenders when each measurement takes time.
 //
-// The next turn goes to the contender with the highest optimistic bound among those not yet known
-// well enough. A contender is dropped if its bound lies below the leader's pessimistic bound. The
-// rate of a short series tends to be too high, because the tail of its correlations is missing. A
-// contender that is measured longer therefore falls behind better ones after about the time that
-// the best needs for a few decorrelated measurements. Each turn is as long as all previous turns of
-// the contender together.
+// The next turn goes to the contender with the highest optimistic bound among those whose rates are
+// not yet accurate enough. A contender is dropped if its bound lies below the leader's pessimistic
+// bound. The rate of a short series tends to be too high, because the tail of its correlations is
+// missing. A contender that is measured longer therefore falls behind better ones after about the
+// time that the best needs for a few decorrelated measurements. Each turn is as long as all
+// previous turns of the contender together.
 //
 // Bounds are rate * exp(+-z sigma), with sigma the relative error; the optimistic bound that
 // selects the next turn has z = 2. Errors of tau from short series are uncertain themselves, so z =
@@ -39,14 +39,14 @@ class Contender {
  public:
   virtual ~Contender() = default;
   virtual Standing standing() const = 0;
-  // Works for about `seconds`, at least one step; returns the seconds used.
+  // Measures for about `seconds`, at least one step; returns the seconds used.
   virtual double run(double seconds) = 0;
   virtual void dropped() {}  // no more turns: releases its memory
 };
 
 struct RaceRules {
   double budget = 30;    // seconds; up to four times as many until two contenders are measured
-  double z = 3;          // width of the bounds; infinite: nothing is dropped
+  double z = 3;          // width of the bounds; infinite: no contender is dropped
   double enough = 0.03;  // relative error at which a contender is known well enough
 };
 
@@ -61,7 +61,7 @@ struct RaceResult {
   // Remaining contenders, best first; then dropped ones, in the same order.
   std::vector<std::size_t> ranking;
   double seconds = 0;
-  bool settled = false;  // one is left, or all that are left are known well enough
+  bool settled = false;  // one contender is left, or all remaining rates are accurate enough
 };
 
 // Whether `one` can no longer be the best, given the leader's pessimistic bound.

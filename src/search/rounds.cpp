@@ -8,8 +8,8 @@
 namespace rewise {
 namespace {
 
-// Maximum work of a graph in units of its equilibration; beyond it, longer measurement saves
-// nothing.
+// Maximum work of a graph in units of its equilibration. Beyond it, longer measurements save no
+// work.
 constexpr double kLongest = 20;
 
 // Work of a measurement per site and replica, in attempted site updates.

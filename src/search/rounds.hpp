@@ -3,7 +3,7 @@
 // Each round decides for every open item what to add (tc_target.hpp, sweep_target.hpp) and adds it
 // for all items together, until each has reached the target or cannot reach it. A round uses
 // exactly the graphs and measurements that the previous round planned, even if the folder contains
-// more, so that processes that share or continue a folder go through the same rounds. For the same
+// more. Processes that share or continue a folder therefore take the same rounds. For the same
 // reason, cost is counted in work, not in seconds.
 #pragma once
 
@@ -42,7 +42,7 @@ void run_rounds(std::vector<Item> open, const Decide& decide, const BeforeRound&
 }
 
 inline constexpr double kGrowth = 1.5;  // maximum growth of the work in one round
-// The same if the errors show with some certainty that more work is needed.
+// The same if the errors are known well enough to show that more work is needed.
 inline constexpr double kCertainGrowth = 4;
 // The last step aims slightly below the target, because predictions have errors.
 inline constexpr double kAim = 0.94;  // fraction of the variance that the target allows

@@ -53,7 +53,7 @@ struct SizeCurves {
   const std::vector<Value>& of(std::string_view name) const;
 };
 
-// With fewer than two graphs, errors are NaN.
+// Errors are NaN if there are fewer than two graphs.
 SizeCurves simulated_curves(const SizeData& size);
 
 // Thermal part of the squared error of an observable, [T], from two halves of each graph's
@@ -74,8 +74,8 @@ std::vector<std::string> equilibrium_warnings(const StudyConfig& config, const S
 // temperatures in `refused`. The joint level of all temperatures is that of compare_halves().
 void blank_refused(const SizeData& size, SizeCurves& curves);
 
-// The same for a size with fixed times, if replicas of a graph are stuck or tau_int of m^2 exceeds
-// the length of the series. Returns one line per reason.
+// The same for a size with fixed numbers of cycles, if replicas of a graph are stuck or tau_int of
+// m^2 exceeds the length of the series. Returns one line per reason.
 std::vector<std::string> blank_stuck(const StudyConfig& config, const SizeData& size,
                                      SizeCurves& curves);
 

@@ -37,7 +37,8 @@ std::string cell(Value v) {
 
 bool has_overlaps(const StudyConfig& config) { return !config.model.is_ferromagnet(); }
 
-// Curves of summary.csv: those before the columns of the plan, and newer observables after them.
+// Curves of summary.csv. Those in `first` stand before the columns of the plan; those in `last`,
+// which are newer, stand after them.
 struct CsvCurves {
   std::vector<std::string> first{
       "energy",        "abs_magnetisation", "m2",  "binder", "scaled_m2",

@@ -87,7 +87,8 @@ Json target_json(const SweepTarget& target, const SizeData& size) {
   return json;
 }
 
-// Number of sizes that reached the target; for at most `most` of the others, where and why not.
+// Number of sizes that reached the target; for at most `most` of the other sizes: where the error
+// is largest, and why the target is missed.
 std::string target_text(const StudyConfig& config, const std::vector<SweepPoint>& points,
                         std::size_t most) {
   if (!config.target_error) return "";

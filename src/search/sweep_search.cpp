@@ -47,7 +47,7 @@ void warn_of_stretches(SweepPoint& point, const SizeData& size, std::uint32_t re
   }
 }
 
-// Averages over the graphs so far, with warnings.
+// Computes the averages over the graphs so far, and warnings.
 void average(SweepWork& work, std::size_t k, const StudyConfig& config) {
   SweepPoint& point = work.point;
   const SizeData& size = point.sizes[k];
@@ -93,7 +93,7 @@ std::vector<SweepPoint> averaged(std::vector<SweepWork> works, const StudyConfig
   return points;
 }
 
-// Keeps graphs that are measured; of sizes with several graphs, those with two or more results.
+// Keeps measured graphs only, and sizes of several graphs only if two or more are measured.
 std::vector<SweepWork> finished_part(std::vector<SweepWork> works) {
   for (SweepWork& work : works) {
     auto& sizes = work.point.sizes;
@@ -321,7 +321,7 @@ class Sweep {
   }
 
   void add_to_glasses(const std::vector<OpenPoint>& open) {
-    double worst = std::nan(""), left = 0;  // worst: unknown as long as no p has a result
+    double worst = std::nan(""), left = 0;  // worst: unknown until a p has a result
     std::vector<SizeCell> cells;
     for (const auto& [work, step] : open) {
       double done = 0;

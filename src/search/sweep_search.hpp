@@ -3,10 +3,11 @@
 //
 // Automatic temperatures: a coarse scan (4 graphs) covers the possible range of the transition; for
 // the next size, it covers the window of the previous one. The window lies around the temperature
-// at which U falls through 0.4. "auto" times follow from the largest tau_int of m^2 in a short run.
-// A range of temperatures for replica exchange: the scan gives C, from which each size's
-// temperatures follow (exchange_ladder.hpp). All this depends only on earlier tasks' numbers and
-// the configuration. With a target_error, rounds add graphs and measurements (sweep_target.hpp).
+// at which U falls through 0.4. "auto" numbers of cycles follow from the largest tau_int of m^2 in
+// a short run. For replica exchange over a range of temperatures, the scan gives C, from which each
+// size's temperatures follow (exchange_ladder.hpp). All this depends only on the configuration and
+// on the results of earlier tasks. With a target_error, rounds add graphs and measurements
+// (sweep_target.hpp).
 //
 // `tc` by crossings of overlaps runs the same tasks, and adds T_SG to each point (glass_tc.hpp).
 // Its target is the error of T_SG.
@@ -31,7 +32,7 @@ struct SweepTarget {
   double reached = std::numeric_limits<double>::quiet_NaN();  // the largest error so far
   std::string observable;                                     // with that error
   double temperature = 0;                                     // with that error
-  double thermal = 0;  // fraction of its square that more measurements would reduce
+  double thermal = 0;  // thermal fraction of its square, which more measurements reduce
   int rounds = 0;
   std::string stopped;  // why the target is missed; "": it is reached, or the study continues
   std::uint32_t graphs_before = 0;
@@ -54,7 +55,7 @@ struct SweepPoint {
   std::vector<std::string> warnings;  // one line each
 };
 
-// What is found from the averages, and whose error the target is.
+// What is computed from the averages; target_error refers to its error.
 enum class SweepGoal { observables, glass_tc };
 
 // Called with the points before each round of a target.

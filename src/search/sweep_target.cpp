@@ -12,7 +12,8 @@ namespace {
 
 constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
-// Thermal part of the squared errors, [T]. At p = 0 it is everything, since all graphs are equal.
+// Thermal part of the squared errors, [T]. At p = 0 it is the whole error, since all graphs are
+// equal.
 Eigen::ArrayXd thermal_share(double p, const SizeData& size, const Observable& observable,
                              const Eigen::ArrayXd& variance) {
   if (p == 0) return Eigen::ArrayXd::Ones(variance.size());

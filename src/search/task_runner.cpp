@@ -23,16 +23,16 @@
 namespace rewise {
 namespace {
 
-// Lower bound for a task of the multispin engine on one core, used before any task was timed.
+// Lower bound of the seconds of a multispin task on one core, used before any task was timed.
 double least_cpu_seconds(const TaskSpec& spec) {
   return 5e-9 * site_count(spec.graph.extents) *
          static_cast<double>(spec.temperatures.size() * spec.cycles());
 }
 
 // Request to auto_schedule.hpp for a cell's tasks; `task` is one of them, with a likely plan. If
-// the work is too little for tuning even on one core, the plan's schedule is used, so that a small
-// study is the same on every device. If it is too little on this device, or tuning finds nothing,
-// the multispin engine on CUDA uses cuda_candidate().
+// there is too little work for tuning even on one core, the plan's schedule is used, so that a
+// small study is the same on every device. If there is too little work on this device, or tuning
+// has no result, the multispin engine on CUDA uses cuda_candidate().
 ScheduleWish wish_of(const Study& study, const SizeCell& cell, const StudyTask& task) {
   const TaskSpec& spec = task.spec;
   const bool cuda = study.devices().front() >= 0;
@@ -55,8 +55,8 @@ ScheduleWish wish_of(const Study& study, const SizeCell& cell, const StudyTask& 
   const double replicas = static_cast<double>(spec.temperatures.size()) * spec.replicas;
   double on_device = seconds;
   if (gpu) {
-    // For a full device, which single tasks did not have. A cycle of sweeps alone is short but has
-    // a larger overhead.
+    // cuda_seconds() holds for a full device, whereas single tasks left a part of it idle. A cycle
+    // of sweeps alone is short but has a larger overhead.
     const double cycle =
         std::max(cuda_seconds(wish.fallback.schedule, wish.fallback.cluster, spec.graph.p, sites),
                  cuda_seconds({1, 1}, spec.cluster, spec.graph.p, sites));
@@ -345,7 +345,7 @@ void side_by_side(Study& study, const std::vector<std::function<void()>>& search
       for (; begun < searches.size(); ++begun) {
         beside.emplace_back([&, begun] { guarded(searches[begun]); });
       }
-    } catch (const std::exception&) {  // no more threads: runs it afterwards
+    } catch (const std::exception&) {  // no thread can be started: the search runs afterwards
     }
     guarded(searches.front());
   }

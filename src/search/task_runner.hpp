@@ -71,20 +71,21 @@ class TaskRunner {
   // Simulates kScanGraphs graphs of each cell. `later`: see find_times().
   std::vector<ScanResult> scan(std::span<const ScanCell> cells, double later);
 
-  // Determines equilibration, cycles per measurement and number of measurements of each cell's
-  // plan: by pilot runs from both starts or, with a fixed equilibration, from tau_int of m^2 in a
-  // run of `measure` measurements, at the middle temperature or at all. `later`: seconds of the
-  // following work.
+  // Determines equilibration, cycles per measurement and number of measurements of each cell's plan
+  // by pilot runs from both starts. With a fixed equilibration they follow from tau_int of m^2 in a
+  // run of `measure` measurements, at the middle temperature or at all temperatures. `later`:
+  // seconds of the following work.
   enum class At { middle, all };
   void find_times(std::span<const SizeCell> cells, double later, std::uint64_t measure, At at);
 
   // Measures all graphs of every cell according to its plan; returns the expected seconds. With
-  // equilibrate = "auto", plans whose halves disagree drop measurements and make more.
+  // equilibrate = "auto", a size whose hot and cold halves disagree drops measurements and makes
+  // more.
   double fill(std::span<const SizeCell> cells);
   double seconds_to_fill(std::span<const SizeCell> cells) const;  // on one core
 
-  // Sets the estimate of the time left, in seconds on one core: work about to start, and later
-  // work, which counts as a guess unless it was derived from measurements.
+  // Sets the estimate of the remaining time, in seconds on one core. `now`: the work about to
+  // start; `later`: all later work. `guessed`: `later` does not come from measurements.
   void expect(double now, double later, bool guessed = true);
 
   // Adds seconds on one core that no expect() included: graphs of a moved window, repeated
@@ -120,8 +121,9 @@ class TaskRunner {
   std::atomic<std::size_t> computed_ = 0;
 };
 
-// Runs all searches concurrently, each on a thread, the first one on the caller's. A failure ends
-// all. Throws a failure in preference to an interruption.
+// Runs all searches concurrently, the first one on the caller's thread and each other one on a
+// thread of its own. A failure of one ends all. If there are failures and interruptions, throws a
+// failure.
 void side_by_side(Study& study, const std::vector<std::function<void()>>& searches);
 
 // Seconds on one core for all graphs of a cell so far.

@@ -98,7 +98,8 @@ std::string larger_sizes(const StudyConfig& config, double p) {
 }
 
 // Small p needs large sizes: below the crossover, a rewired lattice still behaves like a regular
-// one, and the mean-field form misleads with an acceptable chi^2. U at the crossing detects this.
+// one. The mean-field form then gives a wrong Tc with an acceptable chi^2. U at the crossing
+// detects this.
 void check_binder(const StudyConfig& config, PointResult& result) {
   constexpr double far = 0.25, near = 0.04, errors = 4;
   if (!result.binder_expected) return;
@@ -177,9 +178,9 @@ void judge(const StudyConfig& config, const PointData& point, PointResult& resul
   }
 }
 
-// Collapse of U of all sizes over (T - Tc) N^y: the usual visual check. It neglects corrections to
-// scaling; if these are visible, in S or in a Tc that differs from the extrapolation, it gives no
-// result.
+// Collapse of U of all sizes over (T - Tc) N^y, the usual visual check. It neglects corrections to
+// scaling. It gives no result if these are visible: in S, or in a Tc that differs from the
+// extrapolation.
 void collapse(const PointData& point, PointResult& result) {
   const auto near = result.candidate();
   if (!near || point.sizes.size() < 2) return;
@@ -204,9 +205,10 @@ void collapse(const PointData& point, PointResult& result) {
   result.collapse = found;
   result.collapse_range = range;
   const Value tc = result.tc.total();
-  // S is chi^2 over its degrees of freedom, which fluctuates by sqrt(2 / dof); beyond two of these
-  // it is bad. A curve has many points, but only as many independent ones as simulated temperatures
-  // within the range. The polynomial takes degree + 1 of them, Tc and y two.
+  // S is chi^2 over its degrees of freedom and fluctuates by sqrt(2 / dof) about 1. S is rejected
+  // if it exceeds 1 by more than twice that. A curve has many points, but only as many independent
+  // ones as simulated temperatures within the range. The polynomial takes degree + 1 of them, Tc
+  // and y two.
   double dof = -(kCollapseDegree + 1 + 2);
   for (std::size_t k = 0; k < curves.size(); ++k) {
     dof +=

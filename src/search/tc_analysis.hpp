@@ -6,9 +6,10 @@
 // the regular one (p = 0). Errors: jackknife over graphs of the complete computation, with control
 // variates.
 //
-// A number that a check contradicts is not a result: replicas that depend on their start, a
-// crossing outside the window, too few graphs or sizes, U at the crossing far from its limit. Such
-// a point keeps its number as a candidate, with reasons; shifts and exponents exclude it.
+// A number that fails a check is not a result. The checks detect replicas that depend on their
+// start, a crossing outside the window, too few graphs or sizes, U at the crossing far from its
+// limit. Such a point keeps its number as a candidate, with reasons; shifts and exponents exclude
+// it.
 #pragma once
 
 #include <optional>

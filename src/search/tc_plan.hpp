@@ -1,9 +1,10 @@
 // Plans the simulations of `tc`: temperature windows, schedule, equilibration, measurements.
 //
-// A window of size N around the current estimate of Tc is a few widths of an energy histogram wide,
-// which scale as N^(-1/2) (for p = 0 in two dimensions this is also 1/L). Neighbouring temperatures
-// therefore overlap, and multi-histogram reweighting joins them. All functions depend only on
-// earlier tasks' numbers and the configuration, so that a repeated study plans the same tasks.
+// For N sites, the temperature window around the current estimate of Tc spans a few widths of an
+// energy histogram. These widths scale as N^(-1/2) (for p = 0 in two dimensions this is also 1/L).
+// Neighbouring temperatures therefore overlap, and multi-histogram reweighting joins them. All
+// functions depend only on the configuration and on the results of earlier tasks, so that a
+// repeated study plans the same tasks.
 #pragma once
 
 #include <optional>
@@ -24,10 +25,11 @@ struct SizePlan {
 };
 
 // Number of graphs of a size that locate the crossing before the others are computed. It is fixed,
-// so that the number of graphs does not change windows.
+// so that the temperature windows do not depend on the total number of graphs.
 inline constexpr std::uint32_t kPilotGraphs = 16;
 
-// Fewer graphs per size do not determine the spread well enough for an error.
+// Minimum number of graphs per size. With fewer, the spread between graphs is too uncertain for an
+// error.
 inline constexpr std::uint32_t kLeastGraphs = 8;
 
 struct Range {
@@ -47,14 +49,15 @@ inline Range scan_range(const StudyConfig& config, double p) {
 }
 
 // Likely range of Tc of Ising spins, within scan_range(); scan_range() itself for p = 0, chains and
-// Potts. Shortcuts order the lattice if each has, on average, one other within a correlation
-// volume: 2 d p tanh(1/T) chi = 1 with chi = a ((T - Tc)/Tc)^-gamma of the regular lattice. All
-// rules except `add` also remove bonds.
+// Potts. Shortcuts order the lattice once the correlation volume around each shortcut end contains,
+// on average, one end of another shortcut: 2 d p tanh(1/T) chi = 1 with chi = a ((T -
+// Tc)/Tc)^-gamma of the regular lattice. All rules except `add` also remove bonds.
 Range likely_range(const StudyConfig& config, double p);
 
 // Temperatures of the scan, close enough that histograms of `sites` sites overlap.
 std::vector<double> scan_temperatures(Range range, double sites);
-// `plan` with these temperatures and the times of a scan, which suit local updates.
+// A copy of `plan` with the temperatures and the numbers of cycles of a scan. These numbers suit
+// local updates.
 SizePlan scan_plan(SizePlan plan, Range range, double sites);
 inline constexpr std::uint32_t kScanGraphs = 4;  // per size
 
@@ -64,7 +67,7 @@ inline double half_window(const StudyConfig& config, double centre, double p, do
   return half_window(centre, config.dim(), p, sites, config.model.q);
 }
 // Temperatures of a window. `centre` is rounded to 1/16 of the half width, so that a slightly
-// better estimate plans the same tasks.
+// different estimate usually gives the same temperatures and thus the same tasks.
 std::vector<double> window_temperatures(double centre, double half_width, int count = 6);
 
 // Rule of thumb for an "auto" schedule of Wolff updates: 1:1 up to 128^2 sites, then more Wolff
@@ -72,19 +75,21 @@ std::vector<double> window_temperatures(double centre, double half_width, int co
 // Wolff cluster falls.
 Schedule automatic_schedule(double p, double sites);
 
-// A point's schedule and cluster update, or provisional ones until tuning.
+// A plan with the given schedule and cluster update. Where one is missing, a provisional choice is
+// used until tuning.
 SizePlan first_plan(const std::optional<Schedule>& schedule,
                     const std::optional<ClusterUpdate>& cluster, double p, double sites);
 
-// Sets the times from tau_int of m^2 in cycles: equilibration 12 tau, then one measurement per tau.
-// If graphs differ, 20 measurements with 32 replicas leave a thermal error of U per graph of about
-// half the spread between graphs (about 0.04); beyond that, more graphs are cheaper than more
-// cycles. At p = 0, all graphs are equal and only cycles count: 60 measurements.
+// Sets the numbers of cycles from `tau`, tau_int of m^2 in cycles: 12 tau for equilibration, then
+// one measurement per tau. At p > 0 there are 20 measurements: with 32 replicas, the thermal error
+// of U per graph is then about half of the spread between graphs (about 0.04). To reduce the error
+// further, more graphs cost less than more cycles. At p = 0 all graphs are equal, so that only
+// cycles reduce the error: 60 measurements.
 void choose_times(const StudyConfig& config, double p, double tau, SizePlan& plan);
 
 // Initial number of measurements per graph with a target_error, if p > 0 and the configuration does
-// not fix it. It suffices to separate noise and spread; rounds add what the target needs
-// (tc_target.hpp), and a lax target needs no more.
+// not fix it. It suffices to separate thermal noise from the spread between graphs. Rounds add the
+// measurements that the target needs (tc_target.hpp); a large target_error needs none.
 std::uint64_t first_measurements(std::uint32_t replicas);
 
 inline bool begins_short(const StudyConfig& config, double p) {

@@ -103,7 +103,7 @@ class WindowSearch {
     if (!criterion_->adaptive_scan()) {
       lost = scan(all_, whole, false, false).lost;
     } else {
-      // On large lattices, local updates and single clusters take long to forget the start.
+      // On large lattices, local updates and single clusters equilibrate slowly.
       const bool may_warm = has(config_.engine, ClusterUpdate::swendsen_wang);
       const bool large = scan_sites() > kLargeScan;
       const ScanOutcome first = scan(all_, likely, may_warm && large, may_warm);
@@ -168,10 +168,10 @@ class WindowSearch {
   // Number of sites of the largest scanned size.
   double scan_sites() { return site_count(tasks_.extents(criterion_->scan_sizes() - 1)); }
 
-  // Processes sizes [first, end) of these points in sequence, up to their initial graphs. Once a
-  // size's window is found, its remaining graphs do not affect the next window, so they run beside
-  // the next size's pilots and first graphs and fill idle time. The last size runs all its graphs
-  // at once if earlier windows did not have to move.
+  // Processes sizes [first, end) of these points in sequence, up to their initial graphs. Once the
+  // window of a size is known, its remaining graphs do not affect the next window. They run
+  // together with the next size's pilots and first graphs and use otherwise idle threads. The last
+  // size runs all its graphs at once if earlier windows did not have to move.
   void grow(std::size_t first, std::size_t end, const Who& who) {
     const auto rest = [&](std::size_t k) { fill(k, tasks_.first_graphs(k), who); };
     bool held = !config_.temperatures.empty() && criterion_->windows_last();
@@ -391,7 +391,7 @@ std::vector<std::vector<std::size_t>> parts_of(const Study& study) {
   return parts;
 }
 
-// Couplings go by one method, the tree condition where it applies.
+// With couplings, `tc` uses one method: the tree condition where it applies.
 void check_couplings(const StudyConfig& config, const std::string& file) {
   const std::string tree = tree_refusal(config), crossings = glass_crossings_refusal(config);
   const auto fail = [&](const std::string& why) {

@@ -4,12 +4,12 @@
 //      could order. The crossing of Binder's U of the two is the first estimate.
 //   2. Size by size, smallest first: a short run measures tau_int of m^2, which sets equilibration
 //      and measurements; 16 graphs locate the crossing with the previous size, and the window moves
-//      until the crossing is well inside; the other graphs fill the window, beside the first ones
-//      of the next size. The crossing is the centre of the next size's window.
+//      until the crossing is well inside. The other graphs of the window run together with the
+//      first graphs of the next size. The crossing is the centre of the next size's window.
 //   3. With a target_error, rounds add graphs, measurements and sizes (tc_target.hpp).
 //
-// All p take these steps together or, on a CPU, in several concurrent searches, so that threads
-// have work at the end of a step, too.
+// All p take these steps together or, on a CPU, in several concurrent searches, so that no thread
+// is idle at the end of a step.
 #pragma once
 
 #include <functional>
@@ -23,11 +23,11 @@
 
 namespace rewise {
 
-// Contribution of one size to the error of Tc after the last round, and what the target added to
+// Contribution of one size to the error of Tc after the last round, and what the rounds added to
 // it.
 struct SizeTarget {
   double share = 0;    // fraction of the statistical variance of Tc
-  double thermal = 0;  // part of `share` that more measurements of the same graphs would reduce
+  double thermal = 0;  // part of `share` that more measurements of the same graphs reduce
   std::uint32_t graphs_before = 0;  // 0: the target added this size
   std::uint64_t measurements_before = 0;
 };
@@ -36,7 +36,7 @@ struct SizeTarget {
 struct TargetState {
   double asked = 0;                                           // relative error
   double reached = std::numeric_limits<double>::quiet_NaN();  // so far
-  bool done = false;  // reached, by more than the uncertainty of the error
+  bool done = false;  // reached, with the margin of tc_target.hpp
   int rounds = 0;
   std::string stopped;  // why the target is missed; "": it is reached, or the study continues
   std::vector<SizeTarget> sizes;
@@ -54,12 +54,12 @@ struct PointData {
 // searches have begun their first. Calls do not overlap.
 using TcInterim = std::function<void(const std::vector<PointData>&)>;
 
-// Whether p has crossings: not in one dimension at p = 0, and not if sizes = "auto" gives lattices
-// with fewer than 100 shortcuts.
+// Whether crossings or peaks can give Tc(p). Crossings cannot in one dimension at p = 0, and not if
+// sizes = "auto" gives lattices with fewer than 100 shortcuts.
 bool crossings_reach(const StudyConfig& config, double p);
 
-// Whether `tc` goes by the crossings of overlaps (glass_tc.hpp): with couplings, by request or
-// where the tree condition does not apply.
+// Whether `tc` uses crossings of overlaps (glass_tc.hpp): for models with couplings, if the
+// configuration requests it or the tree condition does not apply.
 bool by_glass_crossings(const StudyConfig& config);
 
 // Throws Error(usage), with the file, for fewer than two sizes or temperatures and for keys of

@@ -43,10 +43,10 @@ class TcTasks : public TaskRunner {
   // A new size of a point: the plan of first_plan(), no samples.
   SizeData new_size(const TcPoint& point, std::size_t size);
 
-  // The point's schedule and cluster update, or provisional ones until tuning.
+  // A plan with the point's schedule and cluster update, or with provisional ones until tuning.
   SizePlan first_plan(const TcPoint& point, std::size_t size);
-  // Announces the graphs of a size that the search is about to start at these points: its own,
-  // missing ones of the previous size, and the first ones of the next size.
+  // Announces the graphs that the search is about to start at these points: those of this size, the
+  // missing ones of the previous size and the first ones of the next size.
   void expect_size(std::span<const std::size_t> which, std::size_t size);
 
   // Chooses schedule = "auto", with a likely plan of `measure` measurements.

@@ -13,9 +13,10 @@
 namespace rewise {
 namespace {
 
-// Graphs of the last pilots of rule `rewire`: enough for all control variates, without which bare
-// lattices differ so much that the last step would be planned far too large. kFewPilots for other
-// pilots, kHugePilots for lattices above kHuge sites or if few lattices are enough.
+// Number of graphs of the last pilots of rule `rewire`. It allows all control variates; without
+// them bare lattices differ so much that the last step would be planned far too large. Other pilots
+// have kFewPilots graphs, or kHugePilots if lattices have more than kHuge sites or a few lattices
+// are enough.
 constexpr std::uint32_t kTreePilotGraphs = 24, kFewPilots = 8, kHugePilots = 4;
 constexpr double kHuge = 1u << 21;
 constexpr int kTreePilotTemperatures = 6;
@@ -240,7 +241,7 @@ double size_at(const TreeWork& work, const TreeTable& table, double u) {
   return table.size.col(static_cast<Eigen::Index>(near)).mean();
 }
 
-// Whether the root lies outside the window by more than its width.
+// Whether the root is farther from the centre of the window than the width of the window.
 bool off_centre(const TreeWork& work, const TreeRoot& root) {
   const double u0 = tree_coordinate(work.rule, work.temperatures[0]),
                u1 = tree_coordinate(work.rule, work.temperatures[1]);

@@ -29,7 +29,7 @@ struct TreeWork {
   TreePoint data;
   TreeRule rule;
   Rule network = Rule::rewire;      // rewiring rule of the networks
-  bool last = false, done = false;  // in the last step; at the end
+  bool last = false, done = false;  // in the last step; finished
   int pilots = 0, moves = 0;
   bool narrow = false;       // the range is that of the last pilots
   double low = 0, high = 0;  // range of the pilots in u

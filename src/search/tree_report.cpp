@@ -28,8 +28,8 @@ const TreePoint* point_of(const TreePoint& point, TreeOrder order) {
   return nullptr;
 }
 
-// The transition temperature of one order. The temperature of the transition itself is valid even
-// if it is unknown which order sets in there.
+// The transition temperature of one order. It is valid even if it is unknown which order sets in at
+// the higher temperature.
 std::optional<Value> tc_of(const TreePoint& point, TreeOrder order) {
   const TreePoint* of = point_of(point, order);
   if (of == nullptr || !of->root.ok || of->edge == 0) return std::nullopt;

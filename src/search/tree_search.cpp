@@ -65,7 +65,7 @@ void reduce_tree(const TaskSpec& spec, const TaskData& data, TreeRow& row) {
   row.hot_less_cold = (hot - cold) / (hot + cold);
 }
 
-// Returns the order with the higher temperature, which contains the other one.
+// Returns the point with the higher temperature; its member `other` holds the other point.
 TreePoint transition_of(TreePoint a, TreePoint b) {
   if (!a.none.empty()) return a;
   const auto ta = a.accepted_tc(), tb = b.accepted_tc();

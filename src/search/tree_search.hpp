@@ -36,7 +36,7 @@ struct TreePoint {
   double length = 0;  // correlation length of the bare lattice, in lattice spacings
   // Standard deviation of Tc due to neglected effects: size, curvature, the form for small p.
   double systematic = 0;
-  double asked = 0, reached = 0;     // relative errors
+  double asked = 0, reached = 0;     // relative errors of Tc
   std::vector<std::string> reasons;  // why there is no Tc
   std::string stopped;               // why the requested error is missed, or ""
   std::vector<TreeLambda> lambda;    // ascending in temperature
@@ -57,8 +57,8 @@ struct TreePoint {
 // Why the condition does not apply to a study; "" if it does.
 std::string tree_refusal(const StudyConfig& config);
 
-// J of the shortcuts in units in which those of the lattice are 1, after a gauge transformation for
-// the antiferromagnet. Requires that tree_refusal() returns "".
+// J of the shortcuts in units of the J of the lattice bonds. The antiferromagnet is first mapped to
+// the ferromagnet by a gauge transformation. Requires that tree_refusal() returns "".
 ShortcutCouplings shortcut_couplings(const StudyConfig& config);
 // Orders that these couplings allow: the ferromagnet if J is positive in the mean, the spin glass
 // if some J are negative.
@@ -68,8 +68,9 @@ std::string_view to_string(TreeOrder order);  // "ferromagnet", "spin-glass"
 // Default relative error of Tc without a target_error.
 inline constexpr double kTreeError = 1e-4;
 
-// One per p of the configuration: the order at the highest temperature. Throws Error(interrupted)
-// as Study::run(), after calling `interrupted` with the results so far.
+// Returns one point per p of the configuration: that of the order (ferromagnet or spin glass) with
+// the higher transition temperature. On a stop request it calls `interrupted` with the results so
+// far and throws Error(interrupted), as Study::run() does.
 std::vector<TreePoint> search_tree(
     Study& study, const StopToken& stop, Progress& progress,
     const std::function<void(std::vector<TreePoint>)>& interrupted = {});

@@ -21,10 +21,10 @@ constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t kFirstSamples = 16;
 constexpr double kLeastSamples = 4;         // in a first turn
 constexpr std::size_t kEnoughToJudge = 64;  // samples required to choose `every`
-constexpr double kSoundLength = 20;         // length of a sound series of few replicas, in tau
+constexpr double kSoundLength = 20;         // minimum length of a reliable series, in tau
 constexpr double kManyReplicas = 32;  // with more replicas a shorter series suffices, in proportion
 constexpr double kFoundWindow = 4, kKnownWindow = 2;  // in tau
-// Minimum relative error of the rate until the series is sound.
+// Minimum relative error of the rate until the series is reliable.
 constexpr double kUnsoundError = 0.15;
 constexpr std::size_t kLags = 64;     // lags of the configuration correlation
 constexpr double kWatchShare = 0.25;  // part of a turn in which configurations are compared

@@ -108,7 +108,7 @@ std::string describe(const fs::path& path, const LeaseOwner& owner, double now,
   return who;
 }
 
-// A claim of this process, first written under a private name.
+// A new lease of this process, written to a temporary file. A link or a rename publishes it.
 class Candidate {
  public:
   Candidate(const fs::path& lease, const LeaseOwner& owner) : file_(lease) {
@@ -151,7 +151,8 @@ class FolderLock {
     if (acquire()) return;
     const bool no_locks = errno == ENOSYS || errno == EOPNOTSUPP || errno == ENOLCK;
     if (waited_ || no_locks) return;
-    // This file system locks files only, and most of these file systems need a writable one.
+    // This file system locks files but no folders. Most such file systems require a file that is
+    // open for writing.
     const fs::path path = folder / ".leases.lock";
     constexpr int flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
     int file = ::open(path.c_str(), flags | O_CREAT | O_RDWR, 0666);
@@ -207,7 +208,8 @@ bool take_over(const fs::path& lease, const LeaseOwner& dead, const LeaseOwner& 
   }
   candidate.published();
   if (lock.locked()) return true;
-  // A file system without flock: the last rename wins, and every contender checks after a while.
+  // Without flock, several processes may rename at once, and the last rename wins. Each process
+  // therefore waits and then reads who owns the lease.
   std::this_thread::sleep_for(500ms);
   const auto winner = read_owner(lease);
   return winner && winner->token == me.token;
@@ -380,7 +382,7 @@ void Lease::outgrow(std::uint64_t term) {
   if (impl_->owner.term > term) return;
   LeaseOwner grown = impl_->owner;
   grown.term = term + 1;
-  // A name that a takeover removes.
+  // A takeover deletes temporary files of this name, so a crash leaves none behind.
   Candidate candidate(fs::path(impl_->path).replace_extension(".grown"), grown);
   prove([&] {
     if (rename_file(candidate.path(), impl_->path) != 0) {

@@ -60,7 +60,7 @@ class Lease {
   Lease& operator=(Lease&&) noexcept;
   ~Lease();  // removes the file if it still belongs to this lease
 
-  // Whether the file still belongs to this lease. Throws Error(io) if it cannot be read.
+  // Whether the lease file still belongs to this lease. Throws Error(io) if it cannot be read.
   bool held() const;
   const std::filesystem::path& path() const;
 

@@ -9,9 +9,9 @@
 // thrown and nothing has changed. A killed writer may leave a temporary file
 // (src/base/temporary.hpp), which the next owner of the lease removes.
 //
-// Files are removed by name (a checkpoint, or a file whose folder could not be synced). A process
-// that is suspended in the middle of a removal for longer than a lease's lifetime may therefore
-// remove its successor's file. That task is computed again.
+// Files are removed by name (a checkpoint, or a file whose folder could not be synced). If a
+// process is suspended during a removal for longer than the lifetime of a lease, it may therefore
+// remove the file of its successor. That task is then computed again.
 #pragma once
 
 #include <cstddef>

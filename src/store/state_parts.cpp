@@ -127,7 +127,7 @@ void remove_unnamed_parts(const fs::path& file, const Lease& lease) {
     for (const fs::path& path : {file, previous_path(file)}) {
       const SealedRead read = read_sealed(path);
       if (read.state == SealState::missing) continue;
-      if (read.state != SealState::good) return;  // a later run may still need it
+      if (read.state != SealState::good) return;  // a later run may still need the parts
       for (const StatePart& part : decode_task(read.image).state.parts) named.insert(part.file);
     }
     for (const fs::path& path : found) {

@@ -16,7 +16,7 @@
 namespace rewise {
 namespace {
 
-// A call that fails with EINTR has done nothing, so it is repeated.
+// A call that fails with EINTR had no effect, so it is repeated.
 template <class Call>
 auto uninterrupted(const Call& call) {
   decltype(call()) result{};

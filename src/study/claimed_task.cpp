@@ -249,7 +249,7 @@ ClaimedTask::Saved ClaimedTask::saved_at_end() const {
 }
 
 void ClaimedTask::hand_over_result() {
-  // A task whose state is written in parts may still find that its lease is lost.
+  // If the state is written in parts, the lease may still turn out to be lost.
   if (!job_.ready || handed_over_ || saved_at_end() == Saved::apart) return;
   note_measured();
   note_provenance(std::nullopt);
@@ -331,7 +331,7 @@ void ClaimedTask::write_finished() {
     }
   }
   if (!job_.ready) result_.data = std::move(data_);
-  data_ = {};  // its group may have others to write
+  data_ = {};  // frees the memory: the group may have other tasks to write
   close(outcome);
 }
 
@@ -456,7 +456,7 @@ void ClaimedTask::checkpoint_after(double seconds) {
   checkpoint_.under_way = true;  // no other thread reads it before the job is handed over
   try {
     hand_over_(held, std::move(write), file_urgency());
-  } catch (...) {  // it was not
+  } catch (...) {  // no job was started
     checkpoint_.under_way = false;
     throw;
   }

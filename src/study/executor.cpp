@@ -26,7 +26,8 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-// If other processes hold all tasks of a list: time between retries, and until a message.
+// If other processes hold all tasks of a list: the time between retries, and the time until a
+// message.
 constexpr auto kRetry = 200ms;
 constexpr auto kFirstWord = 5s, kNextWords = 60s;
 
@@ -120,8 +121,8 @@ struct Executor::List {
 };
 
 // Takes the next group. On a CUDA device, it contains several tasks of one shape, but leaves enough
-// for the other lanes. The first group of each device contains the shortest tasks, so that it
-// starts while the longest tasks are prepared.
+// tasks for the other lanes. The first group of each device contains the shortest tasks, so that
+// the device starts while the longest tasks are prepared.
 std::vector<std::size_t> Executor::List::take_group(bool on_cpu, std::size_t devices) {
   const bool shortest = !on_cpu && first_groups < devices;
   ++first_groups;
@@ -402,7 +403,7 @@ Executor::Action Executor::next_action() {
   return action;
 }
 
-// On a CPU with a task on each thread, preparing more tasks gains nothing.
+// On a CPU, preparing more tasks saves no time if each thread has a task.
 bool Executor::may_prepare(const List& list) {
   if (failed_ || list.interrupted || list.pending.empty() || list.retry_at > Clock::now()) {
     return false;

@@ -14,9 +14,9 @@
 // the end) or interrupted (a checkpoint is written).
 //
 // All workers are alike. Each takes the first possible action: end a kept group, run a claimed
-// group, or claim and build the next group. The next group is therefore prepared while engines of
-// others run, and host threads (host_threads.hpp) write the files of the previous one. A worker
-// that begins an action starts another worker if none is idle.
+// group, or claim and build the next group. The next group is therefore prepared while the engines
+// of other groups run, and host threads (host_threads.hpp) write the files of the previous one. A
+// worker that begins an action starts another worker if none is idle.
 //
 // Admission (Budget): a group is claimed if its estimated host memory fits. It runs if a CPU thread
 // is free, or if the list has a free lane on a device with enough memory. Kept groups end if they

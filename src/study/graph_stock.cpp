@@ -105,7 +105,8 @@ std::shared_ptr<const Graph> GraphStock::take(const TaskSpec& spec) {
     more = std::ranges::any_of(shelf_->entries,
                                [](const auto& one) { return !one->begun && !one->used; });
   }
-  if (more) add_job();  // it takes the memory reservation of this job
+  // A used graph may be dropped, which makes room for the next one.
+  if (more) add_job();
   return entry == nullptr ? task_graph(spec) : entry->get();
 }
 

@@ -60,8 +60,8 @@ struct JsonMemory {
 using Json = nlohmann::basic_json<nlohmann::ordered_map, std::vector, std::string, bool,
                                   std::int64_t, std::uint64_t, double, JsonMemory>;
 
-// JSON files that a later process computes from end with a digest of their content as the last key,
-// which detects damage.
+// JSON files that later processes read as input. Their last key is a digest of the content, which
+// detects damage.
 enum class KeptState { good, unsealed, damaged };  // unsealed: JSON without a digest
 struct KeptJson {
   KeptState state = KeptState::damaged;

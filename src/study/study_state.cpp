@@ -37,8 +37,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* kMark = ".finished";
 
-// Identifies a study: two configurations with the same values belong to the same study. Also holds
-// the hash of the whole configuration.
+// Identifies a study: two configurations with the same values belong to the same study. Also
+// contains the hash of the whole configuration.
 struct Owner {
   std::string command;  // "" if unknown
   std::string seed, model;
@@ -184,7 +184,7 @@ std::string content(const fs::path& file) {
   return digest_text(text.size(), XXH3_128bits(text.data(), text.size()));
 }
 
-// The same for a file of any size; also "" if it is unreadable or can be read only once.
+// The same for a file of any size; also "" if it is unreadable or not a regular file.
 std::string large_content(const fs::path& file) {
   std::error_code ignored;
   if (!fs::is_regular_file(file, ignored)) return "";

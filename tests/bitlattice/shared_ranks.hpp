@@ -10,8 +10,8 @@
 
 namespace rewise::oracle {
 
-// Calls f with the engine on rank 0, which is this thread; the other ranks follow it. All use
-// `options`.
+// Calls f with the engine of rank 0. The other ranks execute the commands that this engine sends.
+// All use `options`.
 inline void with_ranks(int ranks, const std::vector<std::uint32_t>& extents, const EngineSpec& spec,
                        const EngineOptions& options, const std::function<void(Engine&)>& f,
                        distributed::DeviceRoute route = distributed::DeviceRoute::automatic) {

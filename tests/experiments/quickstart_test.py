@@ -92,7 +92,8 @@ class Quickstart(unittest.TestCase):
         self.assertEqual(result.returncode, 1)
 
     def configured(self):
-        """The output of CMake with the variables of `pip install .`, without the module."""
+        """The output of CMake with the variables of `pip install .`, except that the Python module
+        is off."""
         root = QUICKSTART.parent.parent
         with (root / "pyproject.toml").open("rb") as file:
             variables = tomllib.load(file)["tool"]["scikit-build"]["cmake"]["define"]

@@ -15,7 +15,7 @@ using namespace rewise::test;
 namespace {
 
 struct Truth {
-  double tau = 1, seconds = 1e-3;  // in samples; per sample
+  double tau = 1, seconds = 1e-3;  // tau in samples, seconds per sample
   double rate() const { return 1 / (2 * tau * seconds); }
 };
 
@@ -87,8 +87,8 @@ std::vector<std::unique_ptr<Contender>> field(const std::vector<Truth>& truths,
 }  // namespace
 
 TEST_CASE("race: the clear winner is found, and hopeless contenders cost little") {
-  // One contender has cycles of 200 ms, like 1:1024. It cannot win against 2 ms per decorrelated
-  // measurement.
+  // One contender has cycles of 200 ms, like a schedule of 1 sweep and 1024 Wolff updates. It
+  // cannot win against 2 ms per decorrelated measurement.
   const std::vector<Truth> truths{{10, 1e-3}, {2, 5e-4}, {0.5, 0.2}, {1, 1e-2}, {30, 1e-3}};
   const auto contenders = field(truths, 3);
   RaceRules rules;
@@ -117,7 +117,8 @@ TEST_CASE("race: with a leader, a contender whose cycle is too long to win is ne
 }
 
 // The best is 10% better than the next, and several others are close. Stated rate: the best is
-// dropped in less than 1% of races. With a rate of 1%, more than 6 of 200 have probability 0.4%.
+// dropped in less than 1% of races. At a rate of 1%, more than 6 of 200 races drop the best with a
+// probability of 0.4% (false alarms).
 TEST_CASE("race: the best is dropped in less than 1% of races") {
   const std::vector<Truth> truths{{4, 1e-3},  {4.4, 1e-3}, {2.2, 2e-3}, {4.8, 1e-3}, {1.2, 4e-3},
                                   {10, 5e-4}, {6, 1e-3},   {12, 1e-3},  {0.5, 2e-2}, {25, 1e-3}};
@@ -198,8 +199,8 @@ TEST_CASE("race: unreliable estimates do not lead, and infinite bounds drop no c
 }
 
 TEST_CASE("race: a contender with a bound only is ranked after the measured ones") {
-  // The bound is typical of a short series of slow moves: a high rate, and correlations whose end
-  // is not seen.
+  // The bound is typical of a short series of slow updates: the rate looks high, because the series
+  // is too short to show the decay of the correlations.
   class Known final : public Contender {
    public:
     explicit Known(Standing standing) : standing_(standing) { standing_.least_turn = 0.1; }

@@ -1,5 +1,5 @@
-// The tuner on small systems: its figures, the adaption of the spacing of samples, and its output.
-// No time is asserted.
+// The tuner on small systems: its results (tau, cost and rate), the adaptation of the spacing of
+// samples, and its output. No time is asserted.
 #include "src/search/tune.hpp"
 
 #include <Eigen/Dense>
@@ -171,16 +171,17 @@ double variance_left(const Eigen::VectorXd& values, const Eigen::MatrixXd& contr
 
 }  // namespace
 
-// The figures by which the tuner ranks, from one series, against the errors of 1024 runs with other
-// seeds: of m^2 (their variance is known to 4%), and of U over groups of eight runs (12%). Costs
-// are counted updates instead of seconds.
+// Compares the tuner's estimates from one series with the scatter of 1024 runs with other seeds:
+// for m^2, whose variance is then known to 4%, and for U of groups of eight runs (12%). Costs are
+// counted updates instead of seconds.
 TEST_CASE("tune: the choice has the smallest error of U and m^2 per cost") {
   constexpr auto wolff = ClusterUpdate::wolff, labels = ClusterUpdate::swendsen_wang;
   constexpr std::uint32_t runs = 1024, of_group = 8;
   constexpr std::uint64_t length = 64;
   struct Measured {
     Candidate candidate;
-    double told = 0, old = 0, true_variance = 0;  // tau of the tuner, of m^2; of the runs, as tau
+    // tau by which the tuner ranks, tau_int of m^2, and the scatter of the runs converted to a tau
+    double told = 0, old = 0, true_variance = 0;
   };
   std::vector<Measured> all;
   for (const Candidate& candidate :

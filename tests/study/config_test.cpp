@@ -251,7 +251,7 @@ TEST_CASE("every key has a description and a valid example") {
       text += "[" + one.table + "]\n" + beside(one);
     }
     text += one.key + " = " + one.example + "\n";
-    // "auto" compares schedules by the magnetisation.
+    // schedule = "auto" compares schedules by the magnetisation, which does not suit all models.
     if (one.table == "model") text += "[sampling]\nschedule = \"1:0\"\n";
     INFO(text);
     const StudyConfig config = parse_study_config(text, "s.toml");

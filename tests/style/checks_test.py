@@ -126,7 +126,7 @@ class Readme(Planted):
         self.assertEqual(status, 1)
         self.assertIn("graphs/GUIDE.md: links to ../graphs/none.md", printed)
         self.assertIn("graphs/GUIDE.md: links to #b", printed)
-        self.assertIn("graphs/GUIDE.md: exit status 1: cat b.toml", printed)  # has its own folder
+        self.assertIn("graphs/GUIDE.md: exit status 1: cat b.toml", printed)  # runs in a new folder
         self.assertIn("2 commands ran, 3 faults", printed)
 
     def test_a_failing_command(self):

@@ -229,7 +229,7 @@ std::vector<std::uint8_t> colours_of(const Graph& graph) {
       sum += rest % extent;
       rest /= extent;
     }
-    const bool imported = graph.lattice().dim == 0;  // also true for rules of any parity
+    const bool imported = graph.lattice().dim == 0;  // dim is also 0 for rules of parity `any`
     colours.push_back(
         static_cast<std::uint8_t>(imported ? static_cast<unsigned>(graph.colour(site)) : sum % 2));
   }

@@ -48,7 +48,8 @@ def draw(target, out):
 
 
 def guarded(program, source, action):
-    """(result of `action`, 0), or (None, exit status) after printing an error about `source`."""
+    """Returns (result of `action`, 0), or prints an error about `source` and returns (None,
+    status)."""
     def fail(status, what):
         print(f"{program}: {what}", file=sys.stderr)
         return None, status
@@ -115,8 +116,8 @@ def print_lines(program, lines):
     return 0
 
 
-# Signal handling. While modules are imported, a signal ends the process at once: nothing has to be
-# removed yet, and some modules would catch an exception themselves.
+# Signal handling. While modules are imported, a signal ends the process at once: there is nothing
+# to remove yet, and some modules would catch an exception.
 _end = os._exit
 
 
@@ -133,7 +134,7 @@ def run_script(main):
                if signal.getsignal(number) != signal.SIG_IGN]
 
     def told(number, _):
-        for each in numbers:  # further signals belong to the same request
+        for each in numbers:  # further signals are part of the same request
             signal.signal(each, signal.SIG_IGN)
         sys.unraisablehook = lambda _: None  # for objects that the signal left incomplete
         _end(128 + number)

@@ -168,7 +168,7 @@ def set_ticks(axis, values, scale):
 
 
 def alone(shown):
-    """Isolated points: neither neighbour is shown, so that a line would not show them."""
+    """Isolated points: neither neighbour is shown, so that no line is drawn to them."""
     padded = np.concatenate([[False], shown, [False]])
     return shown & ~padded[:-2] & ~padded[2:]
 
@@ -180,8 +180,8 @@ def their_label(curve):
 
 
 def draw_theirs(axes, panel, ours):
-    """Draws the numbers of the paper: open symbols for points, lines if only x or y is given, and a
-    power law with the given slope through our last point. `ours`: [(x, y)]."""
+    """Draws the numbers of the paper: points as open symbols, x or y alone as lines, and a slope as
+    a power law through our last point. `ours`: [(x, y)]."""
     lines = ["--", ":", "-.", (0, (1, 3))]
     for index, curve in enumerate(panel.get("theirs", [])):
         look = {"color": style.THEIRS, "linewidth": 0.9, "linestyle": lines[index % len(lines)],

@@ -56,7 +56,7 @@ def plot_peaks(point):
 
 def plot_temperatures(point):
     """The temperatures of each size against the width of the transition, T(chi) - T(weights), with
-    the line to where they meet; the latent heat squared against 1/N."""
+    lines that meet at the limit; the latent heat squared against 1/N."""
     figure, axes = style.new_figure(columns=2)
     left, right = axes[0]
     used = np.array([size["peaks"]["used"] for size in point["sizes"]])
@@ -112,8 +112,8 @@ def plot_temperatures(point):
 
 
 def plot_histograms(point):
-    """The energy's histogram of every size, averaged over graphs, each where its own C is
-    largest."""
+    """Histograms of the energy for every size, averaged over graphs. Each graph is taken at the
+    temperature where its own C is largest."""
     figure, axes = style.new_figure()
     panel = axes[0, 0]
     for index, size in enumerate(point["sizes"]):

@@ -16,7 +16,8 @@ def is_imported(point):
 
 
 def p_label(point):
-    """Label of a point: p, or the file of an imported graph, and in a sweep what else differs."""
+    """Label of a point: p, or the file of an imported graph; in a sweep also the other settings
+    that differ."""
     p, others = point["p"], point_label(point)
     if is_imported(point):
         return size_label(point["sizes"][0]) + others
@@ -166,10 +167,10 @@ def title_of(point):
 
 
 def plot_extrapolation(points):
-    """Crossing temperatures of neighbouring sizes against their finite-size shift, and on the left
-    the temperatures where U has its limit, whose shift is negative. The lines are the fit that
-    gives Tc at N = infinity, with its error band. Hollow symbols were not used by the fit; a hollow
-    star is a value that a check rejected."""
+    """Crossing temperatures of neighbouring sizes against their finite-size shift. On the left are
+    the temperatures where U has its limit, whose shift is negative. The lines show the fit that
+    gives Tc at N = infinity, with its error band. The fit did not use hollow symbols; a hollow star
+    is a value that a check rejected."""
     figure, axes = grid(len(points))
     for panel, point in zip(axes.flat, points):
         pairs = {quantity: [c for c in found(point, quantity) if len(c["sites"]) == 2]

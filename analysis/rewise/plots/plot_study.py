@@ -64,7 +64,7 @@ def draw_curve(axes, size, quantity, index, window, label=None):
 def mark_crossings(axes, point, quantity):
     for crossing in point.get("crossings", []):
         if (crossing["quantity"] != quantity or crossing["status"] != "found"
-                or len(crossing["sites"]) == 1):  # U with its limit is corrected, not on the curves
+                or len(crossing["sites"]) == 1):  # U with its limit: not on the curves
             continue
         t, t_error = value_and_error(crossing["temperature"])
         height, height_error = value_and_error(crossing["height"])
@@ -89,7 +89,8 @@ def mark_tc(axes, point):
 
 
 def scaled_size(size, exponent):
-    """The size with N^exponent <m^2> instead of N^(1/2) <m^2>, at simulated temperatures only."""
+    """A copy of `size` with N^exponent <m^2> instead of N^(1/2) <m^2>, at simulated temperatures
+    only."""
     if exponent is None or not size.get("m2"):
         return size
     factor = size["sites"]**exponent
@@ -163,10 +164,10 @@ def tc_source(point):
 
 
 def plot_collapse(points):
-    """U of all sizes against (T - Tc) N^y. If the best collapse is valid, Tc and y are its own, and
-    S is the mean squared distance from one curve in units of the errors. Otherwise Tc is that of
-    the crossings and y the theoretical one, to which S does not apply; the title says so, and why
-    the best collapse was rejected."""
+    """U of all sizes against (T - Tc) N^y. If the best collapse is valid, its Tc and y are used. S
+    is then the mean squared distance of the points from one curve, in units of their errors.
+    Otherwise Tc comes from the crossings, y from theory, and there is no S; the title states this
+    and why the best collapse was rejected."""
     figure, axes = grid(len(points))
     for panel, point in zip(axes.flat, points):
         found = point["collapse"]
@@ -191,8 +192,9 @@ def plot_collapse(points):
 
 
 def draw_floors(panel, sizes):
-    """Draws the tau_int of uncorrelated measurements, half of the cycles between two of them: a
-    line for each number of cycles, labelled by sizes if there are several. Returns the values."""
+    """Draws the lower limit of tau_int, which uncorrelated measurements have: half of the number of
+    cycles between two measurements. Draws one line for each such number; several lines are labelled
+    with their sizes. Returns the limits."""
     floors = {}
     for size in sizes:
         if size.get("every"):
@@ -362,8 +364,8 @@ def plot_tree(point):
 
 
 def by_best(summary):
-    """The summary with the best values of both methods instead of those of the crossings, in the
-    layout of a summary without the tree condition."""
+    """A copy of the summary in which the combined values of both methods replace those of the
+    crossings. Its layout is that of a summary without the tree condition."""
     if "best" not in summary:
         return summary
     points = [point | {"tc": point["best"], "shift": point["best_shift"], "candidate": None}
@@ -383,8 +385,9 @@ def jobs(summary):
 
 
 def jobs_of_study(summary, by_crossings):
-    """As jobs(), for a study by crossings or both methods. `by_crossings`: the points with results
-    of the crossings alone, for figures of the extrapolation."""
+    """As jobs(), for studies whose Tc comes from crossings, alone or combined with the tree
+    condition. `by_crossings`: the same points with results of the crossings only, for the figures
+    of the extrapolation."""
     points, more = summary.get("points", []), style.learn(summary)
     yield from plot_sweep.jobs(points)
     if any(point["p"] > 0 and (np.isfinite(tc_of(point)[0]) or refused(point)) for point in points):

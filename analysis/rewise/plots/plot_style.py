@@ -83,8 +83,8 @@ def new_figure(columns=1, rows=1, width=None, height=ROW, **keywords):
 
 
 def look(index):
-    """Colour and marker of curve number `index`. After every seven curves the pairs of colour and
-    marker change, so that the first 42 curves all differ."""
+    """Colour and marker of curve number `index`. The pairs of colour and marker change after every
+    seven curves, so that the first 42 curves all differ."""
     turn = index // len(COLOURS)
     return {"color": COLOURS[index % len(COLOURS)],
             "marker": MARKERS[(index + turn) % len(MARKERS)]}
@@ -254,7 +254,7 @@ MOST_PROCESSES = 8
 
 
 def draw_share(jobs, folder):
-    """Draws these figures one after the other. Returns (paths of each, error or None)."""
+    """Draws these figures one after the other. Returns (paths of each figure, error or None)."""
     written = []
     try:
         for job in jobs:

@@ -49,7 +49,8 @@ def temperature_name(task, index):
 
 
 def plot_series(task):
-    """e(t) and m(t) of the first replicas at a few temperatures; the title gives their number."""
+    """e(t) and m(t) of the first replicas at a few temperatures. If not all temperatures are
+    shown, the title gives their number."""
     indices = chosen(task)
     figure, axes = style.new_figure(columns=2, rows=len(indices), height=1.15, sharex=True)
     times = task.energy.shape[1]

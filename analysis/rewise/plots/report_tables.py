@@ -193,8 +193,8 @@ FATAL_WORDS = ("not in equilibrium", "no Tc", "no crossing could be used", "dama
 
 def warnings(summary, damaged=()):
     """(severity, sentence) of all warnings, the most severe first: reasons why points have no Tc,
-    the warnings in the summary (those of the terminal), and `damaged` files. Makes no checks of its
-    own."""
+    the warnings in the summary (the same as in the terminal), and `damaged` files. This function
+    makes no checks."""
     lines = []
 
     def add(weight, text):

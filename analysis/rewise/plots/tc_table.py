@@ -4,7 +4,7 @@
 
 The input is studies of `rewise tc` (experiments/configs/tc-table-*.toml) and tables that this
 script has written; several of them may have the same p. Writes tc-table.csv, tc-table.md,
-tc-table.png and tc-table.pdf: for every p the value of either method, their difference in standard
+tc-table.png and tc-table.pdf: for every p the values of both methods, their difference in standard
 errors, the shift from Tc(0) and its local exponents.
 """
 

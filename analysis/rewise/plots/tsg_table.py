@@ -2,8 +2,8 @@
 
     python3 -m rewise.plots.tsg_table TREE.csv [CROSSINGS.csv] --out FOLDER
 
-TREE.csv: values by the tree condition; CROSSINGS.csv: by the crossings of overlaps, which are drawn
-as open symbols. Both have the columns dim, rule, p, tsg and tsg_error
+TREE.csv has the values of T_SG from the tree condition. CROSSINGS.csv has those from crossings of
+overlaps, which are drawn as open symbols. Both have the columns dim, rule, p, tsg and tsg_error
 (experiments/results/tsg-table.csv, tsg-crossings.csv). Writes tsg-table.png and tsg-table.pdf.
 """
 

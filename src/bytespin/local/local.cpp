@@ -157,7 +157,7 @@ void ising_rows(const Plan& plan, const Tables& tables, const DrawKey& key, int 
   }
 }
 
-// Proceeds by pieces of kBlocks blocks of slots, whose random words are drawn together.
+// Processes pieces of kBlocks blocks of slots. The random words of a piece are drawn together.
 constexpr std::uint64_t kBlocks = 8;
 
 class PottsSweep {

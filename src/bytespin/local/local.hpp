@@ -30,14 +30,14 @@ struct SweepPlace {
 void start_spins(const Plan& plan, std::uint64_t seed, std::uint32_t who, bool hot,
                  std::uint64_t first, std::uint64_t last, std::uint8_t* spins);
 
-// Updates one colour of rows [first, last) of a lattice, modified cells included. Rows may be
+// Updates one colour of rows [first, last) of a lattice, including modified cells. Rows may be
 // updated in any order or concurrently, each thread with its own scratch.
 void local_rows(const Plan& plan, const Tables& tables, LocalUpdate update, const DrawKey& key,
                 int colour, std::uint64_t first, std::uint64_t last, LocalScratch& scratch,
                 std::uint8_t* spins);
 
-// One sweep from `place` on: N attempted updates. Returns false if the watch stopped it, at
-// `place`.
+// One sweep from `place` on: N attempted updates. Returns false if a stop request ended it early;
+// `place` is then where to continue.
 bool local_sweep(const Plan& plan, const Tables& tables, LocalUpdate update, const DrawKey& key,
                  StopWatch& watch, LocalScratch& scratch, std::span<std::uint8_t> spins,
                  SweepPlace& place);

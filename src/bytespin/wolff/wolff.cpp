@@ -18,7 +18,8 @@ using bytespin::kSlotsPerBlock;
 using bytespin::Plan;
 using bytespin::WolffScratch;
 
-// Draws blocks of bonds. Separate from Growth, so that the members of that stay in registers.
+// Draws blocks of bonds. Separate from Growth, so that the compiler keeps the members of Growth in
+// registers.
 class BlockSource {
  public:
   BlockSource(const DrawKey& key, Threshold bond)
@@ -31,8 +32,9 @@ class BlockSource {
   Threshold bond_;
 };
 
-// A growing cluster in D dimensions (0: an imported graph). A site is flipped (or set to a marker:
-// kAnyByte) when it enters the queue, so "has the seed's old spin" means "not in the cluster yet".
+// A growing cluster on a lattice in D dimensions, or on an imported graph (D = 0). A site gets its
+// new spin when it enters the queue: the opposite one or, with kAnyByte, any value (such as a
+// marker). A neighbour with the seed's old spin is therefore not in the cluster yet.
 template <int D, bool kAnyByte>
 class Growth {
  public:
@@ -57,7 +59,7 @@ class Growth {
     }
   }
 
-  // kWatched: clusters may be so large that the watch is checked within an update.
+  // kWatched: checks for a stop request within an update too, because a large cluster takes long.
   template <bool kWatched>
   HWY_INLINE std::uint64_t run(Site seed, std::uint8_t state) {
     old_ = spins_[seed];

@@ -5,7 +5,7 @@
 //
 // Unmodified and modified cells are updated separately (Hawick, Leist & Playne 2010, section 5).
 // For each colour, the new words of the modified cells are first computed into a side array, from
-// words of the other colours only. Then whole rows are updated as if no cell were modified. At last
+// words of the other colours only. Then whole rows are updated as if no cell were modified. Finally
 // the side array is copied over the words of the modified cells. If the layout lists every cell, no
 // row is updated. Cost on one AVX-512 core: about 40 ns per 16 sites of a row and 80 ns per 16
 // listed cells.
