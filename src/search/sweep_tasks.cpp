@@ -70,9 +70,6 @@ SweepTasks::SweepTasks(Study& study, const StopToken& stop, Progress& progress)
   for (std::size_t k = 0; k < names.size(); ++k) {
     const auto graph =
         std::make_shared<const Graph>(read_graph(config().files[k].string(), config().reading));
-    if (!config().schedule && config().model.interactions.couplings == CouplingKind::file) {
-      check_compares_schedules(*graph, "sampling.schedule");
-    }
     for (const auto& schedule : schedules) {  // all schedules share the graph
       std::string label = names.size() > 1 ? names[k] : "";
       if (schedules.size() > 1) {

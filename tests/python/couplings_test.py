@@ -181,9 +181,12 @@ def test_snapshots(small, tmp_path):
 
 
 def test_tune_takes_couplings(small, glass):
-    tuned = rw.tune(small, 2.0, couplings=glass.weights, field=glass.fields, budget=3,
-                    schedules=["1:0", "1:1"], cluster="wolff", progress=False)
+    settings = {"budget": 3, "schedules": ["1:0", "1:1"], "cluster": "wolff", "progress": False}
+    tuned = rw.tune(small, 2.0, couplings=np.abs(glass.weights), **settings)
     assert tuned.best in ("1:0", "1:1")
+    # m is no order parameter of a glass.
+    with pytest.raises(rw.UsageError, match="negative couplings"):
+        rw.tune(small, 2.0, couplings=glass.weights, field=glass.fields, **settings)
 
 
 @pytest.mark.parametrize("arguments, error, said", [
