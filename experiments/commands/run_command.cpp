@@ -158,11 +158,12 @@ Candidate automatic_schedule(const TaskJob& job, bool any_cluster, const TaskRun
 // numbers do not depend on the device, so that a continued run has the same temperatures.
 std::vector<double> exchange_temperatures(const TaskSpec& spec, const TemperatureRange& range,
                                           const TaskRun& run) {
+  const SizePlan plan = scan_plan({}, {range.from, range.to}, site_count(spec));
   TaskSpec scan = spec;
-  scan.temperatures = scan_temperatures({range.from, range.to}, site_count(spec));
-  scan.equilibrate = 200;
-  scan.measure = 100;
-  scan.every = 2;
+  scan.temperatures = plan.temperatures;
+  scan.equilibrate = plan.equilibrate;
+  scan.measure = plan.measure;
+  scan.every = plan.every;
   scan.seed = derived_seed(spec.seed, "exchange|scan");
   const TaskResult result = run_task({scan}, run);
   if (result.outcome != TaskOutcome::finished) {

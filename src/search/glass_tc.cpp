@@ -70,8 +70,7 @@ std::string glass_crossings_refusal(const StudyConfig& config) {
 GlassTc locate_glass(double p, const std::vector<SizeData>& sizes,
                      const std::vector<Crossing>& crossings) {
   GlassTc glass;
-  glass.exponents = glass_exponents(p);
-  glass.tc = extrapolate_temperature(crossings, glass.exponents);
+  glass.tc = extrapolate_temperature(crossings, glass_exponents(p));
   const auto against = [&](std::string why) { glass.reasons.push_back(std::move(why)); };
   std::size_t fewest = sizes.empty() ? 0 : sizes.front().samples.graphs.size();
   for (const SizeData& size : sizes) fewest = std::min(fewest, size.samples.graphs.size());

@@ -26,7 +26,6 @@ struct GlassTarget {
 };
 
 struct GlassTc {
-  ScalingExponents exponents;
   Extrapolation tc;
   std::vector<std::string> reasons;  // why `tc` is rejected; one line each
   bool few_graphs = false;           // more graphs may remove the reasons

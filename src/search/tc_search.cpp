@@ -467,6 +467,12 @@ void check_tc_config(const StudyConfig& config, const std::string& file) {
         fmt::format("{}: sampling.target_observables: is for sweep (tc's target is Tc)", file));
   }
   if (by_glass_crossings(config)) return check_glass_config(config, file);
+  if (config.temperature_range) {
+    throw Error(ExitCode::usage,
+                file +
+                    ": sampling.temperatures: a range without a count is for sweep, and for tc by "
+                    "crossings of overlaps (give a count, or \"auto\")");
+  }
   if (by_peaks(config)) check_peaks_config(config, file);
   if (config.method == TcMethod::tree || !config.model.is_ferromagnet()) {
     if (const std::string why = tree_refusal(config); !why.empty()) {

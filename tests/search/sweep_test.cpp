@@ -338,7 +338,7 @@ TEST_CASE("tc of a spin glass: the same T_SG by one and two threads, stopped and
   CHECK(point["target"]["stopped"].is_string());
   CHECK(point["tc"].is_null() == (point["status"] != "ok"));
   CHECK(point["reasons"].empty() == (point["status"] == "ok"));
-  // A ladder of its own for each size: from and to, with more temperatures between for more sites.
+  // Each size has its own temperatures. Larger sizes have more of them.
   std::size_t before = 0;
   for (const json& size : point["sizes"]) {
     const auto temperatures = size["temperatures"].get<std::vector<double>>();
@@ -376,6 +376,7 @@ TEST_CASE("tc with couplings refuses what neither way can do") {
   refused("schedule = \"1:0\"\n>", "give one schedule");
   refused("exchange = true\n>", "key 'count' is missing");
   refused("exchange = true\n>exchange = true\nmethod = \"both\"\n", "one method");
+  refused("couplings = \"pm\"\n>", "a range without a count");
 }
 
 TEST_CASE("run chooses temperatures whose replicas exchange with the acceptance asked for") {
