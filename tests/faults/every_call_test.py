@@ -252,14 +252,14 @@ class EveryCall(unittest.TestCase):
         def result(place, done):
             numbers = json.loads(done.stdout)
             return (contents(place.folder), numbers["results"], numbers["trajectory_hash"])
-        self.refuse_memory(RUN, 24, result)
+        self.refuse_memory(RUN, 16, result)
 
     def test_tc_whose_threads_are_refused_memory(self):
         """With pilot runs that search for equilibrium."""
-        self.refuse_memory(THREADS, 14, lambda place, done: (place.result(), done.stdout))
+        self.refuse_memory(THREADS, 8, lambda place, done: (place.result(), done.stdout))
 
     def test_tc_whose_memory_is_refused(self):
-        self.refuse_memory(TC, 14, lambda place, done: (place.result(), done.stdout))
+        self.refuse_memory(TC, 8, lambda place, done: (place.result(), done.stdout))
 
     def test_tc_by_two_ways_side_by_side_whose_memory_is_refused(self):
         self.refuse_memory(BOTH, 2, lambda place, done: (place.result(), done.stdout))

@@ -29,8 +29,8 @@ json tree_summary(const Workplace& place, const std::string& folder) {
 
 TEST_CASE("tc by the tree condition: Tc of the chain, in pieces and repeated") {
   Workplace place;
-  place.write("s.toml",
-              study(1, "\"auto\"", "0.1, 1.0", "rewire", "method = \"tree\"\ntarget_error = 1e-3"));
+  place.write("s.toml", study(1, "\"auto\"", "0.1, 1.0", "rewire",
+                              "method = \"tree\"\ntarget_error = 1.5e-3"));
   const auto outputs = run_in_pieces(place, "tc s.toml --out study --no-plots", 0.3, 1.3, 2);
   INFO(outputs.back().err << outputs.back().out);
   REQUIRE(outputs.back().status == 0);
@@ -44,7 +44,7 @@ TEST_CASE("tc by the tree condition: Tc of the chain, in pieces and repeated") {
     const double error = tree["tc"]["total_error"];
     CHECK(tree["tc_exact"].get<double>() == Approx(known).epsilon(1e-9));
     CHECK(std::abs(tree["tc"]["value"].get<double>() - known) < 4 * error);
-    CHECK(error / known <= 1e-3);
+    CHECK(error / known <= 1.5e-3);
     CHECK(tree["target"]["reached"] == true);
     CHECK(point["tc"].is_null());
     CHECK(point["status"] == "ok");  // without crossings, which were not requested
@@ -100,7 +100,7 @@ TEST_CASE("tc by both methods: results of crossings do not change, and both are 
 }
 
 TEST_CASE("crossings and tree condition run side by side: same results as alone, in pieces, too") {
-  const std::string more = "schedule = \"1:1\"\ntarget_error = 8e-3\n";
+  const std::string more = "schedule = \"1:1\"\ntarget_error = 1.5e-2\n";
   Workplace place;
   json alone[2];
   const std::string methods[] = {"crossings", "tree", "both"};
@@ -153,7 +153,7 @@ TEST_CASE("tc with couplings of shortcuts: both orders of the chain and the high
   Workplace place;
   for (const double negative : {0.02, 0.35}) {
     const std::string name = "n" + std::to_string(static_cast<int>(100 * negative));
-    place.write(name + ".toml", study(1, "\"auto\"", "0.5", "add", "target_error = 2e-3") +
+    place.write(name + ".toml", study(1, "\"auto\"", "0.5", "add", "target_error = 3e-3") +
                                     "[model]\ncouplings = \"pm\"\non = \"shortcuts\"\nnegative = " +
                                     std::to_string(negative) + "\n");
     const Output output = place.run("tc " + name + ".toml --no-plots --out " + name);
@@ -180,7 +180,7 @@ TEST_CASE("tc with couplings of shortcuts: both orders of the chain and the high
 TEST_CASE("a spin glass in pieces and with other threads: the same numbers") {
   Workplace place;
   const std::string model = "[model]\ncouplings = \"antiferromagnet\"\n";
-  std::string text = study(2, "\"auto\"", "1.0", "rewire", "target_error = 3e-3");
+  std::string text = study(2, "\"auto\"", "1.0", "rewire", "target_error = 6e-3");
   text.replace(text.find("graphs = 8"), 10, "graphs = 8\nparity = \"any\"");
   place.write("s.toml", text + model);
   place.write("one.toml", text + model);
