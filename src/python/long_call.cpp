@@ -11,7 +11,7 @@
 namespace rewise::python {
 namespace {
 
-constexpr std::chrono::milliseconds kLook{50};
+constexpr std::chrono::milliseconds kBetweenSignals{50};
 
 std::atomic<bool> forked{false};
 // The stop check of this thread, for code without a listener (building graphs, preparing engines).
@@ -31,7 +31,7 @@ void LongCall::done(std::uint64_t cycles) {
   told_ += cycles;
   if (!tells_) return;
   const auto now = std::chrono::steady_clock::now();
-  if (now - last_told_ < kLook) return;
+  if (now - last_told_ < kBetweenSignals) return;
   last_told_ = now;
   const nb::gil_scoped_acquire gil;
   progress_(std::exchange(told_, 0));
@@ -40,7 +40,7 @@ void LongCall::done(std::uint64_t cycles) {
 bool LongCall::interrupted() {
   if (ended_) return true;
   const auto now = std::chrono::steady_clock::now();
-  if (now - looked_ < kLook) return false;
+  if (now - looked_ < kBetweenSignals) return false;
   looked_ = now;
   const nb::gil_scoped_acquire gil;
   if (PyErr_CheckSignals() == 0) return false;
@@ -89,7 +89,7 @@ void LongCall::call_in_thread(const std::function<void(const Listener&)>& f) {
   std::exception_ptr raised;
   {
     std::unique_lock lock(mutex);
-    while (!changed.wait_for(lock, kLook, [&] { return finished; })) {
+    while (!changed.wait_for(lock, kBetweenSignals, [&] { return finished; })) {
       nb::gil_scoped_acquire gil;
       if (!raised && PyErr_CheckSignals() != 0) {
         raised = std::make_exception_ptr(nb::python_error());
