@@ -235,8 +235,8 @@ class Missing(InFolder):
     def test_those_of_others(self):
         task, study = synthetic.write_task(self.folder / "t.h5"), self.study()
         with unittest.mock.patch.dict(sys.modules, {"h5py": None, "pandas": None}):
-            self.assert_told(rw.ModuleError, "takes h5py", rw.read_task, task)
-            self.assert_told(rw.ModuleError, "takes pandas", study.frame)
+            self.assert_told(rw.ModuleError, "requires h5py", rw.read_task, task)
+            self.assert_told(rw.ModuleError, "requires pandas", study.frame)
             with self.assertRaises(ImportError):
                 rw.read_task(task)
 
