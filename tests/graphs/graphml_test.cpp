@@ -393,7 +393,7 @@ TEST_CASE("messages name line, identifier and character, and double bonds may be
       "bad.graphml:3: nodes \"b\" and \"a\" are already joined by line 2 (--merge"));
   CHECK(from_graphml(twice, {.merge = true}).bonds() == 1);
   const auto control = refusal(kHead + "<node id=\"x&#10;y\"/>" + "<node id=\"x&#10;y\"/>" + kTail);
-  CHECK(control.says("node \"x?y\" twice"));
+  CHECK(control.says("node \"x?y\" occurs twice"));
 }
 
 TEST_CASE("invalid GraphML is refused in one line that names the file") {
