@@ -307,18 +307,18 @@ void Attributes::refuse(const std::string& file, bool all_ignored_exist) const {
   std::string why;
   if (not_weights) {
     why = fmt::format(
-        "couplings and fields are 0 or numbers of {} to {} in size (couplings also "
-        "words such as positive, negative); ",
+        "couplings and fields must be 0 or from {} to {} in absolute value (couplings also words "
+        "such as positive, negative); ",
         kLeastCoupling, kMostCoupling);
   } else if (not_taken) {
-    why = std::string(kTakeWeights) + (unknown ? ", and the others are unknown; " : "; ");
+    why = std::string(kTakeWeights) + (unknown ? ", and the other attributes are unknown; " : "; ");
   } else {
     why =
-        "unknown to the model, which has couplings of bonds (weight, J) and fields of sites (h); ";
+        "unknown attribute (known: couplings of bonds, such as weight or J, and fields of sites, "
+        "such as h); ";
   }
   throw Error(ExitCode::data,
-              fmt::format("{}: {}: {}--ignore {} passes over attributes that are no part of the "
-                          "model",
+              fmt::format("{}: {}: {}--ignore {} skips attributes that are not part of the model",
                           file, list, why, as_argument(names)));
 }
 
@@ -330,9 +330,9 @@ void Attributes::check_ignored(const std::string& file) const {
   for (const std::string& name : ignored_) {
     if (names_.find(name) != names_.end()) continue;
     throw Error(ExitCode::usage,
-                fmt::format("{}: --ignore {}: the file has no attribute of that name ({})", file,
+                fmt::format("{}: --ignore {}: the file has no such attribute ({})", file,
                             as_argument(shown(name)),
-                            list.empty() ? "it has none at all" : "it has " + list));
+                            list.empty() ? "it has no attributes" : "it has " + list));
   }
 }
 

@@ -41,7 +41,7 @@ bool fits_number_type(std::string_view value);
 
 // The options that make rewise read weights and fields, for error messages.
 inline constexpr std::string_view kTakeWeights =
-    "--couplings file (in a study and in Python couplings = \"file\") takes them as J and h";
+    "--couplings file (in a study and in Python: couplings = \"file\") reads them as J and h";
 
 // The meaning of a value.
 struct Meaning {

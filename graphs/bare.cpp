@@ -11,7 +11,7 @@ void check_rule(const GraphSpec& spec) {
   if (base_rule(spec.rule) != Rule::swap && spec.rule != Rule::imported) return;
   throw Error(ExitCode::usage,
               "rule swap has no bare lattice (allowed: rewire, add): its shortcuts come in pairs "
-              "that join the same two places, so the network is not locally a tree");
+              "that join the same two regions, so the network is not locally a tree");
 }
 
 // The site of the D end of a rewired bond, which is its unmoved end, or kMaxSites if both ends

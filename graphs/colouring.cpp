@@ -52,8 +52,8 @@ Colouring greedy_colouring(const Graph& graph) {
       view, boost::make_iterator_property_map(order.begin(), index),
       boost::make_iterator_property_map(colour.begin(), index));
   if (count > kMaxColours) {
-    throw Error(ExitCode::data, fmt::format("a greedy colouring needs {} colours: at most {} are "
-                                            "allowed; the graph is too dense",
+    throw Error(ExitCode::data, fmt::format("the graph is too dense: a greedy colouring needs {} "
+                                            "colours (at most {} are allowed)",
                                             count, kMaxColours));
   }
   Colouring result{std::vector<std::uint8_t>(graph.sites()), static_cast<int>(count)};
@@ -68,7 +68,7 @@ Graph imported_graph(std::uint64_t sites, std::vector<RewiredBond> bonds,
   for (const RewiredBond& bond : bonds) {
     if (bond.a != bond.b) continue;
     throw Error(ExitCode::data,
-                fmt::format("unfit graph: bond {} joins site {} to itself", bond.bond, bond.a));
+                fmt::format("invalid graph: bond {} joins site {} to itself", bond.bond, bond.a));
   }
   Colouring colouring;
   {

@@ -59,7 +59,7 @@ class EdgeListReader {
     skip_byte_order_mark();
     while (read_line()) ++line_;
     if (bonds_.empty() && !declared_) {
-      throw Error(ExitCode::data, fmt::format("{}: holds no bond", name_));
+      throw Error(ExitCode::data, fmt::format("{}: the file has no bonds", name_));
     }
     attributes_.refuse(name_, options_.all_ignored_exist);
     if (!named_) check_numbers();
@@ -93,7 +93,7 @@ class EdgeListReader {
     if (is_control(c) && !at_end_of_line()) found = fmt::format("the byte {:#04x} follows", c);
     if (c >= 0x80) found = "a character outside of ASCII follows";
     const std::string after = last_.empty() ? "" : fmt::format(" after '{}'", last_);
-    fail(fmt::format("a bad line: two site numbers, or two names, are expected, but {}{}", found,
+    fail(fmt::format("invalid line: two site numbers or two names are expected, but {}{}", found,
                      after));
   }
 
@@ -165,8 +165,8 @@ class EdgeListReader {
         return c == ' ' ? std::string("a blank") : fmt::format("'{}'", c);
       };
       fail(
-          fmt::format("a bad line: {} after '{}', but line {} has {} between its columns (names "
-                      "that hold one go in quotes)",
+          fmt::format("invalid line: {} after '{}', but line {} separates its columns by {} (put "
+                      "names that contain either in quotes)",
                       word(found), last_, delimiter_line_, word(delimiter_)));
     }
     if (mark) in_.sbumpc();
@@ -184,12 +184,12 @@ class EdgeListReader {
     if (!whole_line) return;
     if (text.starts_with("% bip")) {
       fail(
-          "'% bip': in KONECT's lists of bipartite graphs the two columns are numbered apart; "
-          "number the sites of both together and remove this line");
+          "'% bip': a bipartite graph of KONECT numbers the sites of each column from 1; give all "
+          "sites different numbers and remove this line");
     }
     if (text.starts_with("%%MatrixMarket")) {
       fail(
-          "a file of Matrix Market: remove this line and the line of sizes that follows its "
+          "this is a Matrix Market file: remove this line and the line of sizes after the "
           "comments");
     }
     if (text.starts_with("% sym") || text.starts_with("% asym")) {
@@ -348,20 +348,20 @@ class EdgeListReader {
     for (const std::string_view mark : kMarks) {
       if (name.find(mark) == std::string::npos) continue;
       fail(
-          fmt::format("a bad line: '{}' within the name '{}': columns end with a blank, a tab, ',' "
-                      "or ';', and comments stand after a blank (a name that holds it goes in "
+          fmt::format("invalid line: '{}' within the name '{}': a blank, a tab, ',' or ';' ends a "
+                      "column, and a blank precedes a comment (put such names in "
                       "quotes)",
                       mark, name));
     }
     if (!name.ends_with(':')) return;
     fail(
-        fmt::format("a bad line: ':' ends the name '{}': one bond per line is expected, not a list "
-                    "of neighbours (a name that ends with it goes in quotes)",
+        fmt::format("invalid line: the name '{}' ends with ':': one bond per line is expected, "
+                    "not a list of neighbours (put names that end with ':' in quotes)",
                     name));
   }
 
   void take(std::string& text) {
-    if (text.size() >= kLongest) fail(fmt::format("a name of over {} characters", kLongest));
+    if (text.size() >= kLongest) fail(fmt::format("a name is longer than {} characters", kLongest));
     if (is_control(peek()) && peek() != '\t') fail_line();
     text += static_cast<char>(in_.sbumpc());
   }
@@ -372,11 +372,11 @@ class EdgeListReader {
     skip_blanks();
     while (peek() != '}') {
       const Literal key = read_literal();
-      if (peek() != ':' || !key.quoted) fail("a bad line: {'name': value, ..} is expected");
+      if (peek() != ':' || !key.quoted) fail("invalid line: {'name': value, ..} is expected");
       in_.sbumpc();
       skip_blanks();
       const Literal value = read_literal();
-      if (peek() != ',' && peek() != '}') fail("a bad line: {'name': value, ..} is expected");
+      if (peek() != ',' && peek() != '}') fail("invalid line: {'name': value, ..} is expected");
       give(key.text, attributes_.see("edge", key.text, value.text, line_));
       if (peek() == ',') in_.sbumpc();
       skip_blanks();
@@ -434,14 +434,14 @@ class EdgeListReader {
         return give(name, meaning(options_.weights));
       }
       why = meaning(true).kind != Meaning::none
-                ? fmt::format("is the weight of the bond: {}", kTakeWeights)
-                : fmt::format("is no weight of a bond, which is 0 or a number of {} to {} in size",
+                ? fmt::format("is a coupling: {}", kTakeWeights)
+                : fmt::format("is not a coupling (allowed: 0, or {} to {} in absolute value)",
                               kLeastCoupling, kMostCoupling);
     } else if (column == 4) {
-      why = "(in lists of KONECT the time of a bond) has no meaning here";
+      why = "(in KONECT's files the time of a bond) has no meaning here";
     }
-    fail(fmt::format("a bad line: '{}' in column {} {}; --ignore {} passes over it{}", text, column,
-                     why, name,
+    fail(fmt::format("invalid line: '{}' in column {} {}; --ignore {} skips this column{}", text,
+                     column, why, name,
                      header ? " (begin the line with '#' if it is the header of a table)" : ""));
   }
 
@@ -455,7 +455,7 @@ class EdgeListReader {
   Site site_of(const End& end) {
     if (end.number) {
       if (end.value >= kMaxSites) {
-        fail(fmt::format("too many sites: a site number beyond {}", kMaxSites - 1));
+        fail(fmt::format("too many sites: the largest site number is {}", kMaxSites - 1));
       }
       return static_cast<Site>(end.value);
     }
@@ -475,8 +475,9 @@ class EdgeListReader {
       if (end->number != named_) continue;
       if (end->number && bonds_.size() == 1)
         fail_header(first_line_, first_ends_[0], first_ends_[1]);
-      fail(end->number ? fmt::format("a bad line: site number {} among names", end->value)
-                       : fmt::format("a bad line: name '{}' among site numbers", end->text));
+      fail(end->number
+               ? fmt::format("invalid line: site number {} in a list of names", end->value)
+               : fmt::format("invalid line: name '{}' in a list of site numbers", end->text));
     }
     const Site a = site_of(u), b = site_of(v);
     const auto text = [&](const End& end, Site site) {
@@ -487,8 +488,8 @@ class EdgeListReader {
     if (const std::uint64_t* first = joined_.find(key)) {
       if (!options_.merge) {
         fail(
-            fmt::format("sites {} and {} are joined already, in line {} (--merge makes one bond of "
-                        "them)",
+            fmt::format("sites {} and {} are already joined by line {} (--merge joins such bonds "
+                        "to one)",
                         text(u, a), text(v, b), weights_.line(*first)));
       }
       const std::string wrong = weights_.merge(*first, weight_.value());
@@ -514,15 +515,18 @@ class EdgeListReader {
       const auto failed = [&](const std::string& what) {
         return Error(ExitCode::data, fmt::format("{}:{}: {}", name_, field.line, what));
       };
-      if (named_ || labels_) throw failed("a field, but sites are not numbered");
+      if (named_ || labels_)
+        throw failed(
+            "a field needs the number of its site, but sites have "
+            "names or labels here");
       const std::uint64_t site = field.number - first_number_;
       if (field.number < first_number_ || site >= sites_) {
-        throw failed(fmt::format("the field of site {}: sites are numbered {} to {}", field.number,
-                                 first_number_, sites_ - 1 + first_number_));
+        throw failed(fmt::format("the field of site {}: out of range (sites {} to {})",
+                                 field.number, first_number_, sites_ - 1 + first_number_));
       }
       if (lines[site] != 0) {
         throw failed(
-            fmt::format("site {} has a field already, in line {}", field.number, lines[site]));
+            fmt::format("site {} already has a field in line {}", field.number, lines[site]));
       }
       values[site] = field.value;
       lines[site] = field.line;
@@ -571,16 +575,17 @@ class EdgeListReader {
     const std::uint64_t allowed = (std::uint64_t{1} << 16) + 64 * bonds_.size();
     if (sites_ > allowed && !declared_) {
       throw Error(ExitCode::data,
-                  fmt::format("{}:{}: site {} in a list of {} bonds: sites are numbered from 0 "
-                              "without large holes (here up to {})",
+                  fmt::format("{}:{}: site {} is too large a number for a list of {} bonds (at "
+                              "most {}): number the sites from 0 without large gaps",
                               name_, largest_at_, sites_ - 1, bonds_.size(), allowed - 1));
     }
     check_declared();
     std::vector<bool> occurs(sites_ + 1, false);
     for (const RewiredBond& bond : bonds_) occurs[bond.a] = occurs[bond.b] = true;
     if (first == FirstSite::one && occurs[0]) {
-      throw Error(ExitCode::data,
-                  fmt::format("{}: site 0 in a list whose sites are numbered from 1", name_));
+      throw Error(
+          ExitCode::data,
+          fmt::format("{}: site 0 is invalid in a list whose sites are numbered from 1", name_));
     }
     const bool all_but_0 = !occurs[0] && std::count(occurs.begin(), occurs.end(), true) + 1 ==
                                              static_cast<std::ptrdiff_t>(sites_);
@@ -588,8 +593,8 @@ class EdgeListReader {
     const bool unsure = all_but_0 && sites_ > 0 && (!declared_ || declared_->value < sites_);
     if (first == FirstSite::unsaid && unsure) {
       throw Error(ExitCode::data,
-                  fmt::format("{}: sites are numbered 1 to {}: say --first-site 1 (or "
-                              "--first-site 0, where there is a site 0 without bonds)",
+                  fmt::format("{}: sites are numbered 1 to {}: give --first-site 1 (or "
+                              "--first-site 0 if there is a site 0 without bonds)",
                               name_, sites_ - 1));
     }
     if (first != FirstSite::one || sites_ == 0) return;
@@ -652,8 +657,8 @@ class EdgeListReader {
         declared_edges_->value == bonds_.size())
       return;
     throw Error(ExitCode::data,
-                fmt::format("{}:{}: '{}', but the list has {} bonds: it is incomplete, or the "
-                            "comment is wrong (remove it)",
+                fmt::format("{}:{}: '{}', but the list has {} bonds: the file is incomplete, or "
+                            "the comment is wrong (then remove it)",
                             name_, declared_edges_->line, declared_edges_->comment, bond_lines_));
   }
 

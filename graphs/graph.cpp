@@ -24,8 +24,8 @@ namespace rewise {
 
 Lattice Lattice::make(const std::vector<std::uint32_t>& extents) {
   if (extents.empty() || extents.size() > kMaxDim) {
-    throw Error(ExitCode::usage, fmt::format("a lattice of dimension {}: allowed are 1 to {}",
-                                             extents.size(), kMaxDim));
+    throw Error(ExitCode::usage,
+                fmt::format("dimension {} is out of range (1..{})", extents.size(), kMaxDim));
   }
   Lattice lattice;
   lattice.dim = static_cast<int>(extents.size());
@@ -134,8 +134,9 @@ void Graph::set_weights(std::vector<std::int32_t> bonds, std::vector<std::int32_
     for (const std::int32_t value : *values) largest = std::max(largest, std::abs(value));
     if (largest == 0 || largest >= kLeastUnits) continue;
     throw Error(ExitCode::data,
-                fmt::format("{} of at most {:.3g} are known to {:.3g} only: multiply couplings, "
-                            "fields and temperatures by the same factor",
+                fmt::format("the largest of the {} is {:.3g}, and rounding changes it by up to "
+                            "{:.3g}: multiply couplings, fields and temperatures by the same "
+                            "factor",
                             values == &bonds ? "couplings" : "fields", kFixedUnit * largest,
                             kFixedUnit / 2));
   }
@@ -186,7 +187,7 @@ std::vector<Site> Graph::changed_sites() const {
 void Graph::check_ranges() {
   if (sites_ == 0 || sites_ > kMaxSites) {
     throw Error(ExitCode::data,
-                fmt::format("a graph of {} sites: allowed are 1 to {}", sites_, kMaxSites));
+                fmt::format("{} sites are out of range (1..{})", sites_, kMaxSites));
   }
   if (!std::ranges::is_sorted(rewired_, {}, &RewiredBond::bond)) {
     std::ranges::sort(rewired_, {}, &RewiredBond::bond);
@@ -207,7 +208,7 @@ void Graph::check_ranges() {
     if (!whole || (lattice_.dim > 0 && r.bond < lattice_.bonds())) continue;
     if (r.bond != next_added++) {
       throw Error(ExitCode::data,
-                  fmt::format("bond {} is listed, but bond {} is not", r.bond, next_added - 1));
+                  fmt::format("bond {} is listed, but bond {} is missing", r.bond, next_added - 1));
     }
   }
 }
@@ -413,7 +414,7 @@ std::string graph_hash(const Graph& graph) {
 namespace {
 
 [[noreturn]] void fail(const std::string& text) {
-  throw Error(ExitCode::data, "unfit graph: " + text);
+  throw Error(ExitCode::data, "invalid graph: " + text);
 }
 
 void check_rewired_bonds(const Graph& graph) {
@@ -426,7 +427,10 @@ void check_rewired_bonds(const Graph& graph) {
     }
     if (lattice.dim > 0 && r.bond < lattice.bonds() && r.a == lattice.home_a(r.bond) &&
         r.b == lattice.home_b(r.bond)) {
-      fail(fmt::format("bond {} is listed as rewired, but lies where it was born", r.bond));
+      fail(
+          fmt::format("bond {} is listed as rewired, but joins the same sites as in the "
+                      "lattice",
+                      r.bond));
     }
   }
 }
@@ -471,7 +475,11 @@ void check_neighbours(const Graph& graph, EntrySearch& entries) {
         fail(fmt::format("bonds {} and {} both join sites {} and {}", list[k - 1].second, bond,
                          site, other));
       }
-      if (other >= graph.sites()) fail(fmt::format("bond {} leads to site {}", bond, other));
+      if (other >= graph.sites())
+        fail(
+            fmt::format("bond {} leads to site {}, which does not "
+                        "exist",
+                        bond, other));
       if (graph.colour(site) == graph.colour(other)) {
         fail(fmt::format("bond {} joins sites {} and {} of the same colour {}", bond, site, other,
                          graph.colour(site)));

@@ -101,7 +101,7 @@ Graph read_group(const h5::Group& group, const std::string& name) {
   auto weights = read_fixed(group, "weight"), fields = read_fixed(group, "field");
   if (!weights.empty() || !fields.empty()) graph.set_weights(std::move(weights), std::move(fields));
   if (group.has_attribute("hash") && group.text("hash") != graph_hash(graph)) {
-    throw Error(ExitCode::data, "damaged: its hash differs from the graph's");
+    throw Error(ExitCode::data, "the graph is damaged: it has another hash than the file states");
   }
   graph.validate();
   return graph;

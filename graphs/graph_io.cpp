@@ -17,7 +17,7 @@ namespace {
 std::ifstream open_to_read(const std::string& path) {
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) {
-    throw Error(ExitCode::io, fmt::format("{}: cannot be read: is a folder", path));
+    throw Error(ExitCode::io, fmt::format("{}: cannot be read: it is a folder", path));
   }
   std::ifstream in(path, std::ios::binary);
   if (!in)
@@ -35,19 +35,20 @@ GraphFormat graph_format(const std::string& path) {
   }
   throw Error(
       ExitCode::usage,
-      fmt::format("{}: a graph file ends in .edges, .graphml or .h5, not in \"{}\"", path, ending));
+      fmt::format("{}: unknown file type \"{}\" (a graph file ends in .edges, .graphml or .h5)",
+                  path, ending));
 }
 
 Graph read_graph(const std::string& path, const ReadOptions& options) {
   const GraphFormat format = graph_format(path);
   if (options.first_site != FirstSite::unsaid && format != GraphFormat::edges) {
     throw Error(ExitCode::usage,
-                fmt::format("--first-site: is for edge lists (.edges), not {}", path));
+                fmt::format("--first-site: applies to edge lists (.edges) only, not to {}", path));
   }
   if (!options.ignore.empty() && options.all_ignored_exist && format == GraphFormat::h5) {
     throw Error(
         ExitCode::usage,
-        fmt::format("--ignore: is for .edges and .graphml, not {}, which has no attributes", path));
+        fmt::format("--ignore: applies to .edges and .graphml only; {} has no attributes", path));
   }
   std::ifstream in = open_to_read(path);
   const auto read = [&] {
@@ -63,7 +64,7 @@ Graph read_graph(const std::string& path, const ReadOptions& options) {
     if (!in.bad()) return graph;
   } catch (const std::ios_base::failure&) {  // by the stream's buffer, even if `in` does not throw
   }
-  throw Error(ExitCode::io, fmt::format("{}: cannot be read to its end", path));
+  throw Error(ExitCode::io, fmt::format("{}: a read error before the end of the file", path));
 }
 
 void write_graph(const Graph& graph, const std::string& path, Overwrite overwrite, H5Bonds listed) {

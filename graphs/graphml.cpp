@@ -51,8 +51,8 @@ class GraphmlReader {
 
   Graph read() {
     parse();
-    if (seen_[kGraph] == 0) throw Error(ExitCode::data, name_ + ": not GraphML: it holds no graph");
-    if (declared_ == 0) throw Error(ExitCode::data, name_ + ": holds no site");
+    if (seen_[kGraph] == 0) throw Error(ExitCode::data, name_ + ": not GraphML: there is no graph");
+    if (declared_ == 0) throw Error(ExitCode::data, name_ + ": the graph has no sites");
     see_defaults();
     attributes_.refuse(name_, options_.all_ignored_exist);
     check_declared();
@@ -140,7 +140,7 @@ class GraphmlReader {
       if (status != XML_STATUS_OK) fail_as_expat();
       // Longer tags would be scanned again with each chunk.
       if (fed_ - fed_at_event_ > kMaxTag) {
-        fail(fmt::format("not GraphML: a tag or comment of over {} bytes", kMaxTag));
+        fail(fmt::format("not GraphML: a tag or comment is longer than {} bytes", kMaxTag));
       }
     }
   }
@@ -353,7 +353,7 @@ class GraphmlReader {
     if (attributes_.is_ignored(key.name)) return;
     fail(
         fmt::format("{} attribute \"{}\" has attr.type=\"{}\" and the value \"{}\": a number is "
-                    "expected (--ignore {} passes over it)",
+                    "expected (--ignore {} skips this attribute)",
                     owner, shown(key.name), shown(key.type), shown(text_), shown(key.name)));
   }
 
@@ -377,7 +377,7 @@ class GraphmlReader {
       weight = weight || in_key_->weight[k];
     }
     if (weight && options_.weights && seen_[kNode] > 0) {
-      fail(fmt::format("<key> of \"{}\" after the first node: keys come before <graph>",
+      fail(fmt::format("<key> of \"{}\" after the first node (put keys before <graph>)",
                        shown(in_key_->name)));
     }
     if (weight) weight_keys_[id_text] = in_key_;
@@ -429,7 +429,7 @@ class GraphmlReader {
     ++seen_[kNode];
     const std::string id = required("id", "node");
     Site& number = nodes_[mentioned(id)].number;
-    if (number != kUndeclared) fail(fmt::format("node \"{}\" twice", shown(id)));
+    if (number != kUndeclared) fail(fmt::format("node \"{}\" occurs twice", shown(id)));
     number = declared_++;
   }
 
@@ -439,9 +439,9 @@ class GraphmlReader {
     const char* directed = attribute("directed");
     if ((directed != nullptr ? is_true(directed) : directed_) && !options_.merge) {
       fail(
-          fmt::format("the edge from node \"{}\" to \"{}\" is directed, and bonds are not: --merge "
-                      "makes one bond of all edges between two nodes, whatever their direction (or "
-                      "write edgedefault=\"undirected\" in <graph>)",
+          fmt::format("the edge from node \"{}\" to \"{}\" is directed, but bonds have no "
+                      "direction: --merge joins all edges between two nodes to one bond (or write "
+                      "edgedefault=\"undirected\" in <graph>)",
                       shown(a), shown(b)));
     }
     const Site u = mentioned(a), v = mentioned(b);
@@ -453,8 +453,8 @@ class GraphmlReader {
       merged_with_ = *first;
       if (options_.merge) return;
       fail(
-          fmt::format("nodes \"{}\" and \"{}\" are joined already, in line {} (--merge makes one "
-                      "bond of them)",
+          fmt::format("nodes \"{}\" and \"{}\" are already joined by line {} (--merge joins such "
+                      "edges to one)",
                       shown(a), shown(b), weights_.line(*first)));
     }
     joined_.put(pair, bonds_.size());

@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t kBuffer = 1 << 18;
 
 [[noreturn]] void refuse_existing(const std::string& path) {
-  throw Error(ExitCode::held, fmt::format("{}: exists already and is not overwritten", path));
+  throw Error(ExitCode::held, fmt::format("{}: already exists and is not overwritten", path));
 }
 
 bool exists(const std::string& path) {
@@ -70,7 +70,7 @@ void NewFile::flush() {
 
 void NewFile::commit() {
   flush();
-  if (::fsync(descriptor_) != 0) fail("cannot be synced", errno);
+  if (::fsync(descriptor_) != 0) fail("cannot be flushed to disk", errno);
   // NFS may report a failure for a call that succeeded.
   const auto in_place = [this] {
     const int error = errno;

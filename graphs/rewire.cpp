@@ -237,8 +237,8 @@ class Swapper {
       if (idle > kGiveUp) {
         throw Error(
             ExitCode::usage,
-            fmt::format("rule swap: {} of {} bonds moved, and no exchange of ends moves more "
-                        "(wanted: {}); a larger lattice or a smaller p is needed",
+            fmt::format("rule swap: only {} of {} bonds could be moved ({} are required); use a "
+                        "larger lattice or a smaller p",
                         moved_.size(), lattice_.bonds(), target_));
       }
       // If a tiny lattice has no valid pair left, exchanges among moved bonds create new ones.
@@ -392,8 +392,8 @@ class Adder {
     if (free.empty()) {
       throw Error(
           ExitCode::usage,
-          fmt::format("rule add: after {} added bonds every pair {}among the {} sites is joined; a "
-                      "larger lattice or a smaller p is needed",
+          fmt::format("rule add: after {} added bonds every pair {}among the {} sites is joined; "
+                      "use a larger lattice or a smaller p",
                       added_.size(), any_ ? "" : "of opposite colour ", lattice_.sites()));
     }
     const Words4 words = random_words(seed_, Stream::graph_add, parent, 0, 0, kTries);
@@ -448,8 +448,7 @@ Colouring lattice_colouring(const Graph& graph) {
     if (colour == kMaxColours) {
       throw Error(
           ExitCode::usage,
-          fmt::format("the graph needs more than {} colours: a larger lattice or a smaller p "
-                      "is needed",
+          fmt::format("the graph needs more than {} colours; use a larger lattice or a smaller p",
                       kMaxColours));
     }
     colouring.colour[r.b] = static_cast<std::uint8_t>(colour);
@@ -499,8 +498,7 @@ Rule parse_rule(std::string_view text) {
 std::vector<RewiredBond> rewired_bonds(const GraphSpec& spec) {
   const Lattice lattice = Lattice::make(spec.extents);
   if (!(spec.p >= 0 && spec.p <= 1)) {
-    throw Error(ExitCode::usage,
-                fmt::format("p = {} is not allowed: it must lie in [0, 1]", spec.p));
+    throw Error(ExitCode::usage, fmt::format("p = {} is out of range (0..1)", spec.p));
   }
   switch (base_rule(spec.rule)) {
     case Rule::rewire:
@@ -512,7 +510,9 @@ std::vector<RewiredBond> rewired_bonds(const GraphSpec& spec) {
     default:
       break;
   }
-  throw Error(ExitCode::usage, "rule imported: such a graph is read from a file, not built");
+  throw Error(ExitCode::usage,
+              "rule imported: graphs of this rule are read from a file, not "
+              "built");
 }
 
 Graph build_graph(const GraphSpec& spec) {
@@ -613,7 +613,7 @@ GraphMoments exact_means(const GraphSpec& spec) {
     case Rule::imported:
       break;
   }
-  throw Error(ExitCode::usage, "an imported graph has no ensemble, hence no mean");
+  throw Error(ExitCode::usage, "an imported graph belongs to no ensemble and has no mean");
 }
 
 double shift_of_sum_k2(const GraphSpec& spec) {

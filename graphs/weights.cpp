@@ -19,8 +19,7 @@ constexpr std::int32_t kMissing = std::numeric_limits<std::int32_t>::min();
 std::string GivenWeight::give(const std::string& name, std::int32_t value) {
   if (value_ && *value_ != value) {
     return fmt::format(
-        "\"{}\" is {} and \"{}\" is {}: they contradict each other (--ignore passes "
-        "over one of them)",
+        "\"{}\" is {} and \"{}\" is {}: they contradict each other (--ignore skips one of them)",
         name_, kFixedUnit * *value_, name, kFixedUnit * value);
   }
   value_ = value;
@@ -42,7 +41,7 @@ std::string BondWeights::merge(std::size_t bond, std::optional<std::int32_t> val
     return "";
   }
   return fmt::format(
-      "the bond has J = {} here and J = {} in line {}: --merge is for equal couplings",
+      "the bond has J = {} here and J = {} in line {}: --merge requires equal couplings",
       kFixedUnit * *value, kFixedUnit * values_[bond], lines_[bond]);
 }
 
@@ -67,7 +66,8 @@ std::vector<std::int32_t> BondWeights::take(const std::string& file) {
         return lines_[static_cast<std::size_t>(at - values_.begin())];
       };
       throw Error(ExitCode::data,
-                  fmt::format("{}:{}: the bond has no coupling, but that of line {} has J = {}",
+                  fmt::format("{}:{}: this bond has no coupling, but the bond of line {} has J = "
+                              "{} (either all bonds have a coupling or none)",
                               file, line_of(missing), line_of(other), kFixedUnit * *other));
     }
     std::replace(values_.begin(), values_.end(), kMissing, kFixedOne);

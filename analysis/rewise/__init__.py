@@ -84,10 +84,10 @@ def _module(name):
             found = [name for place in __path__ for name in os.listdir(place)
                      if name.startswith("_core.") and name.endswith(".so")]
             why = "is not there" if not found else \
-                f"is for another Python than this {sys.implementation.cache_tag} ({found[0]})"
+                f"is for another Python ({found[0]}) than this {sys.implementation.cache_tag}"
         raise ModuleError(f"the compiled module rewise._core {why}: `pip install .` in rewise's "
-                          "source tree builds it (README.md, Python). Studies and task files are "
-                          "read, and drawn, without it", name="rewise._core") from None
+                          "source tree builds it (README.md, Python). Studies and task files can "
+                          "be read and drawn without it", name="rewise._core") from None
 
 
 def __getattr__(name):

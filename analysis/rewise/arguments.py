@@ -82,7 +82,7 @@ def numbers(name, value):
     """A contiguous float64 array of one axis."""
     values = np.asarray(value)
     if values.ndim != 1 or values.dtype.kind not in "biuf":
-        raise TypeError(f"{name}: a list or array of numbers is expected, of one axis")
+        raise TypeError(f"{name}: a one-dimensional list or array of numbers is expected")
     return np.ascontiguousarray(values, dtype=np.float64)
 
 

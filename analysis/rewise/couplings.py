@@ -55,10 +55,12 @@ def applied(graph, **given):
     if of_bonds:
         for key in OF_WEIGHTS:
             if key in words:
-                raise UsageError(f"{key}: not with an array of couplings, which has every J")
+                raise UsageError(f"{key}: cannot be combined with an array of couplings, which "
+                                 "already gives every J")
         weights = arguments.numbers("couplings", couplings)
         if len(weights) != graph.bonds:
-            raise UsageError(f"couplings: {len(weights)} for {graph.bonds} bonds")
+            raise UsageError(f"couplings: {len(weights)} values, but the graph has "
+                             f"{graph.bonds} bonds")
     else:
         own = {key: words[key] for key in (*OF_WEIGHTS, "coupling_seed") if key in words}
         if own.get("couplings") not in ("pm", "gaussian"):
@@ -70,7 +72,7 @@ def applied(graph, **given):
     if of_sites:
         values = arguments.numbers("field", field)
         if len(values) != graph.sites:
-            raise UsageError(f"field: {len(values)} for {graph.sites} sites")
+            raise UsageError(f"field: {len(values)} values, but the graph has {graph.sites} sites")
         fields = values if fields is None else fields + values
     left = {key: word for key, word in words.items() if key not in OF_WEIGHTS}
     if "field_random" not in left:

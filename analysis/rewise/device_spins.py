@@ -29,7 +29,8 @@ class DeviceArray:
         """A DLPack capsule. `stream` is ignored: all GPU work of a call has ended when the call
         returns."""
         if copy or dl_device not in (None, self.__dlpack_device__()):
-            raise BufferError(f"{type(self).__name__} is read where it lies; copy what was read")
+            raise BufferError(f"{type(self).__name__}: neither copies nor other devices are "
+                              "supported here; read it on its device and copy the result")
         return self._place(self._scalar)[0]
 
     def __dlpack_device__(self):

@@ -21,10 +21,10 @@ def draw(graph, axes, most):
     plt = module("matplotlib.pyplot", "draw()")
     collections = module("matplotlib.collections", "draw()")
     if graph.dim not in (1, 2):
-        raise UsageError(f"draw: for lattices of one or two dimensions, not {graph.title} "
-                         "(to_networkx() for others)")
+        raise UsageError(f"draw: supports lattices of one or two dimensions, not {graph.title} "
+                         "(use to_networkx())")
     if graph.bonds > most:
-        raise UsageError(f"draw: {graph.bonds} bonds are more than {most} (most=)")
+        raise UsageError(f"draw: {graph.bonds} bonds are more than most={most}")
     if axes is None:
         axes = plt.subplots(figsize=(4.5, 4.5), layout="constrained")[1]
     place, edges = _places(graph), graph.edges

@@ -74,5 +74,5 @@ def module(name, what):
         return importlib.import_module(name)
     except ImportError as error:
         package = name.partition(".")[0]
-        raise ModuleError(f"{what} takes {package}, which cannot be imported ({error}): "
+        raise ModuleError(f"{what} requires {package}, which cannot be imported ({error}): "
                           f"`pip install {package}`", name=package) from None

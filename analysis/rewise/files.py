@@ -175,7 +175,7 @@ def read_json(path, form, what, where_from):
     except (ValueError, RecursionError) as error:
         raise DataError(f"'{path}' cannot be read: {error}") from None
     if not isinstance(value, dict) or value.get("format") != form:
-        raise DataError(f"'{path}' is no {what}")
+        raise DataError(f"'{path}' is not a {what}")
     version = value.get("format_version")
     if version != 1:
         raise DataError(f"'{path}' has format version {version}; this program reads 1")
@@ -264,13 +264,13 @@ def reading(path):
     except (FileNotFoundError, NotADirectoryError):
         raise DataError(f"'{path}' does not exist{_lost_with(path)}") from None
     except IsADirectoryError:
-        raise DataError(f"'{path}' is a folder, no file (a study's: Study)") from None
+        raise DataError(f"'{path}' is a folder, not a file (for a study use Study)") from None
     except PermissionError as error:
         raise FileError(f"'{path}' cannot be read: {error.strerror}") from None
     except (AttributeError, OSError, LookupError, OverflowError, RuntimeError, TypeError,
             ValueError) as error:
         # h5py raises any of these for a damaged file.
-        raise DataError(f"'{path}' is damaged, or no file of rewise: {error}") from None
+        raise DataError(f"'{path}' is damaged, or not a file of rewise: {error}") from None
 
 
 def _lost_with(path):
@@ -287,8 +287,8 @@ def task_files(folder):
     for pack in pack_files(tasks):
         places = _places(pack)
         if places is None:
-            warnings.warn(f"'{pack}' is damaged: the tasks in it are left out (running the study "
-                          "again with --recompute-damaged computes them)", RuntimeWarning,
+            warnings.warn(f"'{pack}' is damaged: its tasks are left out (run the study again with "
+                          "--recompute-damaged to compute them)", RuntimeWarning,
                           stacklevel=2)
         found |= {tasks / f"{name}.h5" for name in places or ()}
     return sorted(found)
@@ -342,10 +342,10 @@ def check_seal(stream, size):
     if block[:8] == b"\x89HDF\r\n\x1a\n":
         return
     if block[:8] != MAGIC or len(block) < 512:
-        raise ValueError("its first bytes are not those of a file of rewise")
+        raise ValueError("not a rewise file (its first bytes are not the signature of one)")
     length, digest = int.from_bytes(block[16:24], "little"), bytes(block[24:40])
     if size != 512 + length:
-        raise ValueError(f"{size} bytes long, but 512 + {length} were written")
+        raise ValueError(f"it has {size} bytes, but 512 + {length} were written")
     if xxhash is not None:
         block[24:40] = bytes(16)
         found = xxhash.xxh3_128(bytes(block))
@@ -356,7 +356,7 @@ def check_seal(stream, size):
             found.update(piece)
             length -= len(piece)
         if found.digest() != digest:
-            raise ValueError("its content does not match its digest")
+            raise ValueError("its content and its digest differ")
     version = int.from_bytes(block[8:12], "little")
     if version != 1:
         raise ValueError(f"sealed format {version}, but this program reads format 1")
@@ -429,8 +429,9 @@ def task_of(path, file):
         raise DataError(f"'{path}' holds {len(file)} tasks: name one, such as "
                         f"{path.parent / next(iter(file), 'ID')}.h5")
     if form != "rewise task":
-        raise DataError(f"'{path}' is no task file: " +
-                        (f"its format is '{form}'" if form else "it is HDF5 of something else"))
+        raise DataError(f"'{path}' is not a task file: " +
+                        (f"its format is '{form}'" if form else "it is an HDF5 file of another "
+                                                                "kind"))
     graph, series = file["graph"], file["series"]
     sites = int(graph.attrs["sites"])
     configuration = _texts(file["configuration"])
@@ -536,7 +537,7 @@ def with_error(value, error):
     try:
         value, error = float(value), float(error)
     except (TypeError, ValueError):
-        raise TypeError(f"with_error: {value!r}, {error!r} are not two numbers") from None
+        raise TypeError(f"with_error: {value!r} and {error!r} must be numbers") from None
     if not np.isfinite(value):
         return "unknown"
     if not np.isfinite(error):

@@ -59,13 +59,13 @@ class Graph:
         try:
             given = np.asarray(edges)
         except ValueError:
-            raise UsageError("edges: not all are pairs, but [bonds, 2] are expected") from None
+            raise UsageError("edges: some entries are not pairs (expected: [bonds, 2])") from None
         if given.ndim != 2 or given.shape[1:] != (2,):
-            raise UsageError(f"edges: shape {given.shape}, but [bonds, 2] are expected")
+            raise UsageError(f"edges: shape {given.shape} (expected: [bonds, 2])")
         if given.dtype.kind not in "iu":
-            raise TypeError(f"edges: numbers of sites are whole, not {given.dtype}")
+            raise TypeError(f"edges: site numbers must be integers, not {given.dtype}")
         if len(given) == 0:
-            raise DataError("edges: hold no bond")
+            raise DataError("edges: there are no bonds")
         pairs = np.ascontiguousarray(given, dtype=np.int64)
         count = int(pairs.max()) + 1 if sites is None else arguments.whole("sites", sites)
         self._graph = _core.Graph.from_edges(pairs, max(count, 1),
@@ -115,10 +115,10 @@ class Graph:
         DiGraph or MultiGraph, and merge all edges between the same two nodes, which must have equal
         weights, into one bond."""
         if not hasattr(graph, "is_multigraph"):
-            raise TypeError(f"graph: {type(graph).__name__} is no networkx.Graph")
+            raise TypeError(f"graph: {type(graph).__name__} is not a networkx.Graph")
         if (graph.is_directed() or graph.is_multigraph()) and not merge:
             raise DataError("networkx: directed graphs and multigraphs need merge=True, which "
-                            "makes one bond of all edges between the same two nodes")
+                            "joins all edges between the same two nodes to one bond")
         attributes = _core.Attributes(arguments.names("ignore", ignore), True)
 
         def number_of(owner, title, data):  # J or h, or None
@@ -129,7 +129,7 @@ class Graph:
                     found[name] = number
             if len(set(found.values())) > 1:
                 raise DataError(f"networkx: {title} has {found}, which contradict each other "
-                                "(ignore=.. passes over one of them)")
+                                "(ignore=.. skips one of them)")
             return next(iter(found.values()), None)
 
         number = {node: k for k, node in enumerate(graph)}
@@ -143,7 +143,7 @@ class Graph:
                 before = weights.get(pair)
                 if None not in (before, weight) and before != weight:
                     raise DataError(f"networkx: edges ({u}, {v}) have J = {before:g} and "
-                                    f"{weight:g}: merge is for equal couplings")
+                                    f"{weight:g}: merge requires equal couplings")
                 if pair in weights:
                     weights[pair] = before if weight is None else weight
                     continue
@@ -172,18 +172,19 @@ class Graph:
         """Converts a symmetric scipy.sparse adjacency matrix [sites, sites] of entries 0 and 1.
         With `weights`, entries other than 0 are the couplings J of bonds."""
         if not hasattr(matrix, "tocoo"):
-            raise TypeError(f"matrix: {type(matrix).__name__} is no sparse matrix of scipy")
+            raise TypeError(f"matrix: {type(matrix).__name__} is not a sparse matrix of scipy")
         coo = matrix.tocoo()
         if coo.shape[0] != coo.shape[1]:
-            raise DataError(f"scipy: a matrix of {coo.shape[0]} x {coo.shape[1]} is no adjacency")
+            raise DataError(f"scipy: a matrix of {coo.shape[0]} x {coo.shape[1]} is not an "
+                            "adjacency matrix")
         there = coo.data != 0
         if not weights and not np.all(coo.data[there] == 1):
-            raise DataError("scipy: entries other than 0 and 1 (weights=True takes them as J)")
+            raise DataError("scipy: entries other than 0 and 1 (weights=True reads them as J)")
         row, column = coo.row[there].astype(np.int64), coo.col[there].astype(np.int64)
         values = coo.data[there]
         if weights and (len(np.unique(row * coo.shape[0] + column)) < len(row)
                         or values.dtype.kind not in "biuf"):
-            raise DataError("scipy: entries that are given twice, or are no real numbers")
+            raise DataError("scipy: some entries occur twice, or are not real numbers")
         upper, lower = row < column, row > column
         ahead, first = np.unique(np.stack([row, column], axis=1)[upper], axis=0, return_index=True)
         back, second = np.unique(np.stack([column, row], axis=1)[lower], axis=0, return_index=True)

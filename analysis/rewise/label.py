@@ -26,19 +26,19 @@ def labels(what: np.ndarray | Graph, *, threshold: float | None = None, equal: b
     method = arguments.text("method", method)
     if isinstance(what, Graph):
         if threshold is not None or equal or periodic:
-            raise UsageError("threshold, equal, periodic: are for images")
+            raise UsageError("threshold, equal and periodic apply to images only")
         mask = np.ones(what.bonds, dtype=np.uint8) if occupied is None else \
             np.ascontiguousarray(np.asarray(occupied) != 0, dtype=np.uint8)
         if mask.ndim != 1:
-            raise UsageError(f"occupied: shape {mask.shape}, but [bonds] is expected")
+            raise UsageError(f"occupied: shape {mask.shape} (expected: [bonds])")
         return _core.label_graph(what._graph, mask, method)
     if occupied is not None:
-        raise UsageError("occupied: is for graphs")
+        raise UsageError("occupied applies to graphs only")
     if equal and threshold is not None:
-        raise UsageError("threshold: is for pixels that are there, not beside equal=True")
+        raise UsageError("threshold cannot be combined with equal=True")
     pixels = np.ascontiguousarray(what)
     if pixels.dtype.kind not in "biuf":
-        raise TypeError(f"labels: an array of {pixels.dtype} is no image")
+        raise TypeError(f"labels: an array of {pixels.dtype} is not an image")
     if not 1 <= pixels.ndim <= 4:
         raise UsageError(f"labels: {pixels.ndim} dimensions are out of range (1..4)")
     if equal and pixels.dtype.kind in "iu" and pixels.size > 0 and \

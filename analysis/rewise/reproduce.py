@@ -161,7 +161,7 @@ def read_run(origin, table, scale):
     kinds = [*reproduce_runs.KINDS, *reproduce_times.KINDS]
     for key, known in (("kind", kinds), ("axis", AXES)):
         if run[key] not in known:
-            fail(origin, f"{key} '{run[key]}' is none of {', '.join(known)}")
+            fail(origin, f"{key} '{run[key]}' is unknown (allowed: {', '.join(known)})")
     if run["kind"] not in ("tc", "labelling", "few-cluster"):
         run["schedules"] = run["schedules"] or ["1:1"]
         if not run["temperature"]:
@@ -173,13 +173,13 @@ def read_theirs(origin, table):
     """Reads the numbers that the paper gives for a curve."""
     theirs = read_table(origin, table, THEIR_KEYS)
     if not theirs["source"]:
-        fail(origin, "source: name the table, figure or section that the numbers are from")
+        fail(origin, "source: give the table, figure or section of the numbers")
     keys = ["slope"] if theirs["slope"] is not None else \
         [key for key in ("x", "y") if theirs[key] is not None]
     if not keys:
         fail(origin, "x, y or slope is missing")
     if len(keys) == 2 and len(theirs["x"]) != len(theirs["y"]):
-        fail(origin, "one y for each x is needed")
+        fail(origin, "x and y must have the same length")
     return {key: theirs[key] for key in ("label", "source", *keys)}
 
 
@@ -195,7 +195,7 @@ def read_check(origin, table):
 
     check = read_table(origin, table, CHECK_KEYS)
     if check["relation"] not in RELATIONS:
-        fail(origin, f"relation '{check['relation']}' is none of {', '.join(RELATIONS)}")
+        fail(origin, f"relation '{check['relation']}' is unknown (allowed: {', '.join(RELATIONS)})")
     if check["relation"] == "least" and not check["among"]:
         fail(origin, "among is missing")
     return check

@@ -222,5 +222,5 @@ def verdict_of(check, results):
     verdict, detail = RELATIONS[check["relation"]](check, results)
     run = check["left"].partition("[")[0]
     if check["needs_gpu"] and run in results and results[run]["about"]["device"] == "cpu":
-        return "undecided", f"{detail}; the check is for a GPU, which this run had not"
+        return "undecided", f"{detail}; the check requires a GPU, which this run did not have"
     return verdict, detail

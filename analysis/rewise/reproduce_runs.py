@@ -61,8 +61,8 @@ class Machine:
         if self._signal is None and time.monotonic() < self.end:
             return
         why = "the time limit" if self._signal is None else signal.Signals(self._signal).name
-        raise Interrupted(f"stopped by {why}; finished runs are in {self.folder}: the same command "
-                          "goes on")
+        raise Interrupted(f"stopped by {why}; finished runs are in {self.folder}; run the same "
+                          "command again to continue")
 
     def about(self, run, **other):
         """The settings of the run, for `about` in curves.json."""

@@ -78,7 +78,7 @@ def system(run, q, ratio):
 
 
 def timing_request(run, device, cluster, **how):
-    """An entry of `timings`: at most run["measure"] updates, in about a third of a second."""
+    """An entry of `timings`: at most run["measure"] updates, which end after 0.3 s."""
     core = device < 0
     return {"device": device, "cluster": cluster, "least": 2 if core else 3,
             "most": run["measure"], "seconds": 0.3, "warm": 1 if core else 3} | how

@@ -114,12 +114,12 @@ class Resamples:
     def __init__(self, folder: arguments.Path):
         self._path = path = pathlib.Path(arguments.path("folder", folder)) / "summary.h5"
         if path.parent.is_dir() and not path.exists():
-            raise DataError(f"'{path}' does not exist: is the study finished? (those of earlier "
-                            "versions have none; running them again writes it)")
+            raise DataError(f"'{path}' does not exist: is the study finished? (earlier versions "
+                            "of rewise did not write this file; run the study again to write it)")
         with files.reading(path), files.open_sealed(path) as file:
             form = file.attrs.get("format", b"")
             if (form.decode() if isinstance(form, bytes) else form) != "rewise resamples":
-                raise DataError(f"'{path}' holds no samples of a rewise study")
+                raise DataError(f"'{path}' has no samples of a rewise study")
             self._points = [self._point(file["points"][key])
                             for key in sorted(file["points"], key=int)]
             self.shift = {key: file["shift"][key][()] for key in file["shift"]} \
@@ -162,7 +162,7 @@ class Resamples:
         there = [f"{one['p']:g}, {'x'.join(map(str, own.extents))}"
                  for one in self._points for own in one["sizes"]]
         raise AbsentError(f"'{self._path}' has no samples of p = {p}, size {size}" +
-                          ("" if point is None else f" at place {point}") +
+                          ("" if point is None else f" at index {point}") +
                           f"; it has p, size: {'; '.join(there)}")
 
     def tc(self, p: float) -> Number:

@@ -12,7 +12,7 @@ from .errors import UsageError
 def _checked(series):
     series = np.asarray(series)
     if series.ndim != 2 or series.size == 0:
-        raise UsageError(f"series: shape {series.shape}, but [time, replica] are expected")
+        raise UsageError(f"series: shape {series.shape} (expected: [time, replica])")
     return series
 
 
@@ -67,7 +67,7 @@ def jackknife(series_list, function):
     corrected for bias: C and chi subtract the square of an average and would be too small for short
     series."""
     if len(series_list) == 0:
-        raise UsageError("series_list: holds no series")
+        raise UsageError("series_list: there are no series")
     times, replicas = _checked(series_list[0]).shape
     cuts = 1 if replicas >= FEW_REPLICAS else min(2 * FEW_REPLICAS // replicas, times)
     length = times // cuts

@@ -50,7 +50,7 @@ def _with_couplings(graph, settings, given):
 
 def _core_graph(graph):
     if not isinstance(graph, Graph):
-        raise TypeError(f"graph: {type(graph).__name__} is no rewise.Graph (rewire(), "
+        raise TypeError(f"graph: {type(graph).__name__} is not a rewise.Graph (see rewire(), "
                         "Graph(edges), Graph.from_networkx(), ..)")
     return graph._graph
 
@@ -120,10 +120,10 @@ def simulate(graph: Graph, temperature: arguments.Reals, *, schedule: str = "1:1
 
 def _simulate_auto(core, settings, progress):
     if settings["out"]:
-        raise UsageError("out: is for a fixed number of cycles to equilibrate, not 'auto'")
+        raise UsageError("out: requires a fixed number of cycles to equilibrate, not 'auto'")
     if settings["start"] != "mixed" or settings["replicas"] < 4:
-        raise UsageError("equilibrate: 'auto' compares two or more replicas of each start "
-                         "(start='mixed', 4 replicas)")
+        raise UsageError("equilibrate: 'auto' requires at least two replicas of each start "
+                         "(start='mixed', at least 4 replicas)")
     if settings["measure"] == 0:
         raise UsageError("measure: 0 is out of range (1..)")
     simulation = _core.Simulation.create(core, settings)
@@ -132,8 +132,8 @@ def _simulate_auto(core, settings, progress):
         while agreed < 2:
             if 2 * window > MOST_AUTO:
                 raise Error(f"no equilibrium after {simulation.cycles} cycles: replicas that "
-                            "started hot and cold still differ (another schedule, or "
-                            "equilibrate=cycles)")
+                            "started hot and cold still differ (use another schedule, or "
+                            "equilibrate=N)")
             simulation.record(2 * window - simulation.cycles, 1, callback)
             agree, _ = simulation.halves_agree(window)
             agreed = agreed + 1 if agree else 0
@@ -282,7 +282,7 @@ class Simulation:
         """Results of the measurements of record() and iterate()."""
         data = self._core.data()
         if data.times == 0:
-            raise UsageError("results: nothing was kept yet (record(), iterate())")
+            raise UsageError("results: there are no measurements yet (see record() and iterate())")
         return Results(data)
 
     @property

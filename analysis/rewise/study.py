@@ -181,7 +181,7 @@ class Study:
         from .command import Running
 
         if self._running is not None and self._running.poll() is None:
-            raise HeldError(f"'{self.folder}' is being run already")
+            raise HeldError(f"'{self.folder}' is already running")
         config = self._config_file()
         words = [self.kind, config, "--out", self.folder]
         words += [] if plots else ["--no-plots"]
@@ -199,7 +199,7 @@ class Study:
     def wait(self) -> "Study":
         """Waits for the process that start() began. Raises its error, if any."""
         if self._running is None:
-            raise UsageError("wait: nothing was started")
+            raise UsageError("wait: no run was started")
         running, self._running = self._running, None
         try:
             running.wait()
@@ -223,7 +223,7 @@ class Study:
             path = self.folder / "study.toml"
             if not path.exists():
                 raise DataError(f"'{path}' does not exist: is '{self.folder}' a study's folder? "
-                                "(Study(folder, config) makes one)")
+                                "(Study(folder, config) creates one)")
             return path
         if not isinstance(self._config, dict):
             return self._config
@@ -289,8 +289,8 @@ class Study:
                 return Picture(next(path for path in written if path.suffix == ".png"))
             plot_style.plt.close(figure)
             there.append(own)
-        raise AbsentError(f"'{self.folder}' allows no figure '{name}'"
-                        f"{'' if p is None else f' of p = {p:g}'}; it has {', '.join(there)}")
+        raise AbsentError(f"'{self.folder}' has no figure '{name}'"
+                        f"{'' if p is None else f' of p = {p:g}'}; known: {', '.join(there)}")
 
     def _repr_html_(self):
         from .display import picture_html
@@ -389,7 +389,7 @@ class Study:
         if size is None:
             found = [f for f in found if f[0]["sites"] == max(own["sites"] for own, _ in found)]
         if len(found) > 1:
-            raise DataError(f"{len(found)} curves have p = {p} and size {size}: name rule=, "
+            raise DataError(f"{len(found)} curves have p = {p} and size {size}: give rule=, "
                             "schedule= or dim=")
         own, entry = found[0]
         curve = types.SimpleNamespace(**own, temperature=array(entry["temperatures"]))
@@ -552,7 +552,7 @@ def _toml_value(value):
     try:
         return str(operator.index(value))
     except TypeError:
-        raise TypeError(f"config: {value!r} is no value of a configuration (a number, a text, a "
+        raise TypeError(f"config: {value!r} is not a value of a configuration (a number, a text, a "
                         "list or a dict of them)") from None
 
 
@@ -561,7 +561,7 @@ def toml_text(config):
     lines = []
     for table, keys in config.items():
         if not isinstance(keys, dict):
-            raise UsageError(f"config: {table!r} is no table of keys")
+            raise UsageError(f"config: {table!r} is not a table of keys")
         lines.append(f"[{table}]")
         lines += [f"{key} = {_toml_value(value)}" for key, value in keys.items()]
     return "\n".join(lines) + "\n"
@@ -591,7 +591,7 @@ def tc(p: arguments.Reals, sizes: Sequence[int], *, dim: int = 2,
     """
     folder = pathlib.Path(arguments.path("folder", folder or f"studies/tc-{dim}d"))
     if not isinstance(sampling, dict | None):
-        raise TypeError(f"sampling: {sampling!r} is no dict of keys")
+        raise TypeError(f"sampling: {sampling!r} is not a dict of keys")
     lattice = {"dim": dim, "sizes": list(np.atleast_1d(sizes)), "p": arguments.reals("p", p),
                "rule": rule}
     if graphs is not None:

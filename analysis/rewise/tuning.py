@@ -37,13 +37,13 @@ def tune(graph: Graph, temperature: float, *, budget: float = 30,
     """
     given = locals()
     if not isinstance(graph, Graph):
-        raise TypeError(f"graph: {type(graph).__name__} is no rewise.Graph")
+        raise TypeError(f"graph: {type(graph).__name__} is not a rewise.Graph")
     if graph.bare:
-        raise UsageError("graph: schedules are tuned on whole graphs, not on a bare lattice "
-                         "(rewise graph --bare)")
+        raise UsageError("graph: tuning requires a whole graph, not a bare lattice (rewise graph "
+                         "--bare)")
     seconds = arguments.real("budget", budget)
     if seconds <= 0:
-        raise UsageError(f"budget: {budget} seconds are not above 0")
+        raise UsageError(f"budget: {budget} seconds is out of range (> 0)")
     words = ["tune", "--json", "--no-plots", "--temperature",
              repr(arguments.real("temperature", temperature)), "--budget", f"{seconds}s",
              "--model", arguments.text("model", model), "--local", arguments.text("local", local),
@@ -58,7 +58,7 @@ def tune(graph: Graph, temperature: float, *, budget: float = 30,
     if schedules is not None:
         schedules = [schedules] if isinstance(schedules, str) else schedules
         if len(schedules) == 0:
-            raise UsageError("schedules: none to compare (None: some twenty)")
+            raise UsageError("schedules: the list is empty (None: about twenty schedules)")
         words += ["--candidates", ",".join(arguments.text("schedules", s) for s in schedules)]
     if keep_all:
         words.append("--keep-all")

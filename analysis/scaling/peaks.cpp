@@ -291,8 +291,8 @@ void find_order(const std::vector<const SizePeaks*>& sizes, PottsTransition& res
                                                                   : distance.values.back().error);
     result.latent_systematic = std::sqrt(std::max(off * off - noise * noise, 0.0));
     result.order_reason = fmt::format(
-        "two peaks of the energy that stay apart; the valley between them deepens from {:.2f} to "
-        "{:.2f} (logarithms) and the jump does not vanish with size",
+        "the energy has two separate peaks; the valley between them deepens from {:.2f} to {:.2f} "
+        "(logarithms), and the jump does not vanish with size",
         shallow.value, deep.value);
     return;
   }
@@ -301,19 +301,19 @@ void find_order(const std::vector<const SizePeaks*>& sizes, PottsTransition& res
   if (!last.two_peaks && vanishes && most < kSmallHeat) {
     result.order = Order::second;
     result.order_reason = fmt::format(
-        "one peak of the energy at {:.0f} sites, and its width vanishes with size: a latent heat, "
-        "if there is one, is below {:.2g}",
+        "the energy has one peak at {:.0f} sites, whose width vanishes with size: a latent heat, "
+        "if any, is below {:.2g}",
         last.sites, most);
     return;
   }
   result.order = Order::undecided;
   if (!last.two_peaks) {
-    result.order_reason = fmt::format(
-        "one peak of the energy; a latent heat, if there is one, is below {:.2g}", most);
+    result.order_reason =
+        fmt::format("the energy has one peak; a latent heat, if any, is below {:.2g}", most);
   } else {
     result.order_reason =
-        apart && !deepens ? "two peaks of the energy, but the valley between them does not deepen"
-                          : "two peaks of the energy, whose distance may yet vanish";
+        apart && !deepens ? "the energy has two peaks, but the valley between them does not deepen"
+                          : "the energy has two peaks, whose distance may vanish at larger sizes";
   }
   result.order_reason += ": larger sizes are needed";
 }
@@ -334,8 +334,8 @@ void find_temperature(const std::vector<const SizePeaks*>& sizes, PottsTransitio
   result.found = holds != result.fits.end();
   if (!result.found) {
     result.reasons.emplace_back(
-        "the temperatures of the peaks and of equal weights do not meet on a line over the three "
-        "largest sizes: larger sizes or more graphs are needed");
+        "the temperature of the peak and that of equal weights do not extrapolate to a common "
+        "limit over the three largest sizes: larger sizes or more graphs are needed");
     return;
   }
   result.chosen = static_cast<std::size_t>(holds - result.fits.begin());
@@ -541,8 +541,8 @@ PottsTransition find_transition(const std::vector<SizePeaks>& all) {
   if (sizes.size() < 2) {
     result.order_reason = "fewer than two sizes can be used";
     result.reasons.push_back(fmt::format(
-        "{} of {} sizes can be used, two are needed (the others are not in equilibrium, or their "
-        "windows of temperature are too narrow)",
+        "only {} of {} sizes can be used, but two are needed (the others are not in equilibrium, "
+        "or their temperature windows are too narrow)",
         sizes.size(), all.size()));
     return result;
   }

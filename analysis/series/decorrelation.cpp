@@ -25,7 +25,8 @@ Value typical_cost(std::vector<double> pieces, double least) {
 
 Value with_tail(Value summed, double window) {
   if (!(window > summed.value)) {
-    throw Error(ExitCode::internal, "with_tail: the window is shorter than the sum");
+    throw Error(ExitCode::internal,
+                "with_tail: the window must be larger than the sum of the correlations");
   }
   // The integral of exp(-t / tau) from window + 1/2 on approximates the sum over the lags after the
   // window.

@@ -20,8 +20,8 @@ namespace {
 constexpr const char* kBenchAbout =
     "Speeds of every engine, update and device.\n\n"
     "Example: rewise bench\n\n"
-    "Times the engines' updates on equilibrated configurations, near Tc(p) unless told\n"
-    "otherwise, and prints sites per ns, us per update, and the GPU's speed over the CPU's.";
+    "Times the updates of all engines on equilibrated configurations, by default near "
+    "Tc(p).\nPrints sites per ns, us per update, and the speed of the GPU relative to the CPU.";
 constexpr const char* kBenchExamples = R"(
 Lists give a row for every combination. An engine that a device cannot run is skipped,
 unless both are given: that ends with status 69.
@@ -113,7 +113,8 @@ void add_what_options(CLI::App& app, BenchOptions& o) {
   add_text(app, "--engine", o.engine, "WORD[,..]", "multispin, bytespin, bitlattice [all]");
   add_text(app, "--update", o.update, "WORD[,..]",
            names_of(all_updates()) +
-               "\n[all]; of Potts, glauber is the heat bath; few-cluster:\nbytespin engine");
+               "\n[all]; of Potts, glauber is the heat bath; few-cluster\nrequires the bytespin "
+               "engine");
   add_model_options(app, o);
   add_text(app, "--device", o.device, "DEVICE",
            "all (the CPU and every GPU), auto, cpu, cuda,\ncuda:N, cuda:0,1 (each), or cuda:0+1 "
@@ -126,30 +127,30 @@ void add_what_options(CLI::App& app, BenchOptions& o) {
   add_text(app, "--replicas", o.replicas, "N[,N..]",
            "of the multispin engine, multiples of 32 [CPU: 32 per\nthread; CUDA: 1024]");
   add_text(app, "--graphs", o.graphs, "N[,N..]",
-           "multispin engine: graphs side by side, which share\nevery launch on CUDA");
+           "multispin engine: graphs at once, which share every\nkernel launch on CUDA");
   add_text(app, "--systems", o.systems, "N[,N..]",
            "of the bytespin engine [CPU: one per thread; CUDA: 2^24\n"
            "sites in all] and of bitlattice [1]; --replicas is\n"
            "the same where --engine names these alone");
   add_whole(app, "--cluster-updates", o.cluster_updates, 0, 1u << 16,
-            "cluster updates per cycle, in one launch where the\n"
-            "engine can; 0: 64 of Wolff on CUDA, else 8");
-  add_text(app, "--schedule", o.schedule, "M:W", "time this mix of Metropolis and Wolff too");
+            "cluster updates per cycle, in one kernel launch if the\nengine supports it; 0: 64 "
+            "for Wolff on CUDA, else 8");
+  add_text(app, "--schedule", o.schedule, "M:W", "also time this mix of Metropolis and Wolff");
   add_method_options(app, o.methods, MethodHelp::lists);
 }
 
 void add_how_options(CLI::App& app, BenchOptions& o) {
   begin_group(app, "How");
-  add_whole(app, "--repeats", o.repeats, 1, 1000, "timed pieces per row");
-  add_text(app, "--seconds", o.seconds, "TIME", "of a piece, at least");
+  add_whole(app, "--repeats", o.repeats, 1, 1000, "timed intervals per row");
+  add_text(app, "--seconds", o.seconds, "TIME", "least duration of an interval");
   add_whole(app, "--equilibrate", o.equilibrate, 0, 1u << 30,
-            "mixed cycles before: sweep and 4 Wolff updates\n"
-            "(multispin), sweep and Swendsen-Wang (bytespin)");
-  add_threads(app, o.threads, "of the CPU's rows; 0: all cores");
+            "mixed cycles before the timing: a sweep and 4 Wolff\nupdates (multispin), or a sweep "
+            "and a Swendsen-Wang\nupdate (bytespin)");
+  add_threads(app, o.threads, "CPU threads; 0: all cores");
   add_share_ranks(app, o.share_ranks, o.share_route);
-  add_whole(app, "--seed", o.seed, 0, kMostSeed, "of graphs and runs");
+  add_whole(app, "--seed", o.seed, 0, kMostSeed, "seed of graphs and runs");
   begin_group(app, "Output");
-  add_text(app, "--vs", o.vs, "FILE.json", "print ratios to this saved run");
+  add_text(app, "--vs", o.vs, "FILE.json", "print speeds relative to this saved run");
   add_flag(app, "--json", o.json, "print one JSON object, nothing else");
 }
 

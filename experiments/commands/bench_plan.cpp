@@ -49,8 +49,7 @@ std::vector<EngineKind> engines_of(const BenchOptions& options, const Model& mod
     if (has(engines.back(), model, false)) continue;
     throw Error(
         ExitCode::usage,
-        fmt::format("--engine: the {} engine supports Ising only (choose bytespin for potts)",
-                    word));
+        fmt::format("--engine: the {} engine supports Ising only (use bytespin for potts)", word));
   }
   return engines;
 }
@@ -156,10 +155,11 @@ std::pair<std::vector<std::uint32_t>, std::vector<std::uint32_t>> numbers_of_sys
   if (worded == engines.end() && !replicas.empty()) {
     if (systems.empty()) return {{}, std::move(replicas)};
     throw Error(ExitCode::usage,
-                fmt::format("--replicas: is --systems of the {} engine, which is given too",
+                fmt::format("--replicas: for the {} engine this is the same as --systems; give "
+                            "only one of them",
                             to_string(engines.front())));
   }
-  const char* origin = "--replicas (of the multispin engine; the others have --systems)";
+  const char* origin = "--replicas (for the multispin engine; use --systems for the others)";
   for (const auto count : replicas) check_replicas(*worded, count, origin);
   return {std::move(replicas), std::move(systems)};
 }
@@ -214,8 +214,8 @@ BenchPlan make_bench_plan(const BenchOptions& options) {
     plan.temperatures = parse_temperatures(options.temperature, "--temperature");
   } else if (!plan_tc(plan, static_cast<int>(options.dim), 0)) {
     throw Error(ExitCode::usage,
-                fmt::format("--temperature is missing (Tc(p) is known here in two {}dimensions, "
-                            "not in {})",
+                fmt::format("--temperature is missing: its default, Tc(p), is available in two "
+                            "{}dimensions only, not in {}",
                             plan.model.is_potts() ? "" : "to four ", options.dim));
   }
   std::tie(plan.replicas, plan.systems) = numbers_of_systems(options, plan.engines);
@@ -241,17 +241,17 @@ std::vector<BenchGroup> bench_groups(const BenchPlan& plan, const BenchOptions& 
     const auto updates = updates_of(plan, own);
     if (updates.empty()) {
       if (options.engine.empty()) continue;
-      throw Error(ExitCode::usage, fmt::format("--update: the {} engine has no {} (it has {})",
+      throw Error(ExitCode::usage, fmt::format("--update: the {} engine has no update {} (known: "
+                                               "{})",
                                                own.name, options.update, names_of(own.updates)));
     }
     for (const GraphSpec& graph : plan.graphs) {
       if (own.regular_only && graph.p > 0) {
         if (options.engine.empty()) continue;
-        throw Error(
-            ExitCode::usage,
-            fmt::format("--p: {}: the {} engine takes regular lattices, p = 0 (take --engine "
-                        "multispin or bytespin)",
-                        graph.p, own.name));
+        throw Error(ExitCode::usage,
+                    fmt::format("--p: {}: the {} engine supports regular lattices only, p = 0 (use "
+                                "--engine multispin or bytespin)",
+                                graph.p, own.name));
       }
       auto temperatures = plan.temperatures;
       if (temperatures.empty()) {
@@ -274,9 +274,9 @@ std::vector<BenchGroup> bench_groups(const BenchPlan& plan, const BenchOptions& 
     }
   }
   if (groups.empty()) {
-    throw Error(
-        ExitCode::usage,
-        fmt::format("--device: {}: no requested engine or method runs there", options.device));
+    throw Error(ExitCode::usage,
+                fmt::format("--device: {}: no requested engine or method supports this device",
+                            options.device));
   }
   return groups;
 }

@@ -119,7 +119,7 @@ std::string bench_table(const BenchResult& result) {
          "found or Swendsen-Wang visited, per ns; median, and half of the range. us/update: one "
          "sweep,\n"
          "cluster update or cycle of a mix, of one replica. measure: a measurement over a sweep.\n"
-         "x cpu: flips/ns over those of the CPU's row.\n";
+         "x cpu: flips/ns relative to the row of the CPU.\n";
 }
 
 Json bench_json(const BenchResult& result) {
@@ -145,7 +145,8 @@ std::vector<BenchRow> bench_rows(const std::string& text, const std::string& ori
     for (const Json& json : saved.at("rows")) rows.push_back(row_of(json));
     return rows;
   } catch (const nlohmann::json::exception&) {
-    throw Error(ExitCode::data, fmt::format("{}: not an output of 'rewise bench --json'", origin));
+    throw Error(ExitCode::data,
+                fmt::format("{}: is not an output of 'rewise bench --json'", origin));
   }
 }
 
@@ -188,7 +189,7 @@ Cells pair_cells(const BenchComparison::Pair& pair, const std::string& file) {
 std::string comparison_table(const BenchComparison& comparison, const std::string& file) {
   std::vector<Cells> rows;
   for (const auto& pair : comparison.pairs) rows.push_back(pair_cells(pair, file));
-  std::string out = "\nflips/ns of this run over those of " + file + "\n" + cells_table(rows);
+  std::string out = "\nflips/ns of this run relative to " + file + "\n" + cells_table(rows);
   for (const BenchRow& row : comparison.only_now) {
     out += fmt::format("only in this run: {}\n", row_text(row));
   }

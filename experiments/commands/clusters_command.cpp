@@ -10,8 +10,8 @@ namespace {
 constexpr const char* kClustersAbout =
     "Sizes of Wolff clusters over temperatures.\n\n"
     "Example: rewise clusters --size 64 --temperature 2.15,2.269185,2.4 --measure 2000\n\n"
-    "Measures every Wolff cluster of systems in equilibrium: their distribution over\n"
-    "logarithmic bins, the power law that it follows at Tc, and the mean cluster.";
+    "Measures the sizes of Wolff clusters in equilibrium: their distribution in "
+    "logarithmic\nbins, the power law that it follows at Tc, and the mean size.";
 constexpr const char* kClustersExamples = R"(
 The exponent describes the density of clusters that grow from a random site. It is meaningful
 only at Tc and if fit_q (the probability of a worse fit) is not tiny. The multispin engine

@@ -104,7 +104,9 @@ void add_curve_options(CLI::App& app, CurveOptions& o, const std::string& schedu
   help.seed = "seed of the first graph";
   help.most_seed = kMostSeed - (1u << 20);
   add_lattice_options(app, o, help);
-  add_key(app, "lattice.graphs", o.graphs, 1, 1u << 16, "their seeds are one apart");
+  add_key(app, "lattice.graphs", o.graphs, 1, 1u << 16,
+          "number of graphs; their seeds are "
+          "consecutive");
   begin_group(app, "Sampling");
   add_temperatures(app, o.temperature);
   add_text(app, "--schedule", o.schedule, "MIX[,MIX..]",
@@ -112,7 +114,7 @@ void add_curve_options(CLI::App& app, CurveOptions& o, const std::string& schedu
            "swendsen-wang/M:W, few-cluster/M:W (bytespin engine),\nor glauber/swendsen-wang/M:W");
   add_model_options(app, o);
   add_key(app, "sampling.replicas", o.replicas, 2, setting("sampling.replicas").most);
-  add_key(app, "study.seed", o.seed, 0, kMostSeed, "that of the graphs is --graph-seed");
+  add_key(app, "study.seed", o.seed, 0, kMostSeed, "seed of the updates (graphs: --graph-seed)");
   begin_group(app, "Machine");
   add_key(app, "sampling.engine", o.engine);
   add_key(app, "run.device", o.device);
@@ -129,7 +131,7 @@ void add_curve_options(CLI::App& app, CurveOptions& o, const std::string& schedu
 void add_prepare_options(CLI::App& app, CurveOptions& o) {
   add_text(app, "--prepare", o.prepare, "MIX", "schedule of the equilibration");
   add_whole(app, "--equilibrate", o.equilibrate, 0, std::uint64_t{1} << 32,
-            "cycles of --prepare before the curves begin");
+            "cycles with the schedule --prepare before the curves\nbegin");
 }
 
 ExitCode run_curves(const CurveOptions& options, const std::string& name,

@@ -10,10 +10,9 @@ namespace {
 constexpr const char* kDecorrelateAbout =
     "Decorrelation of spins and observables by schedule.\n\n"
     "Example: rewise decorrelate --size 64 --temperature 2.269185 --schedule 1:0,0:1,1:1\n\n"
-    "Follows systems in equilibrium under every schedule of a set: the correlation of the\n"
-    "spins with those of an earlier time (Hawick, Leist & Playne 2010, eq. 14) and the\n"
-    "autocorrelation of e, |m| and m^2, against steps (a sweep or a cluster update) and\n"
-    "against seconds.";
+    "For each schedule, measures in equilibrium the correlation of the spins with those of "
+    "an\nearlier time (Hawick, Leist & Playne 2010, eq. 14) and the autocorrelation of e, |m| "
+    "and\nm^2, as functions of steps (a step is a sweep or a cluster update) and of seconds.";
 constexpr const char* kDecorrelateExamples = R"(
 The tables show the cost of an update; the time after which the mean absolute correlation stays
 below 1/e, 1/10 and 1/30 (small lattices never reach 1/30: uncorrelated spins have |rho| of
@@ -32,10 +31,12 @@ AddedCommand add_decorrelate_command(CLI::App& program) {
   add_curve_options(app, *options, "1:0,8:1,1:1,1:8,0:1");
   add_prepare_options(app, *options);
   add_whole(app, "--steps", options->steps, 1, std::uint64_t{1} << 31, "longest lag");
-  add_whole(app, "--points", options->points, 2, 100000, "lags on a curve, by equal factors");
-  add_flag(app, "--linear", options->linear, "--points evenly spaced, not by equal factors");
+  add_whole(app, "--points", options->points, 2, 100000,
+            "number of lags on a curve, "
+            "logarithmically spaced");
+  add_flag(app, "--linear", options->linear, "space --points linearly instead of logarithmically");
   add_whole(app, "--origins", options->origins, 1, 1u << 20,
-            "stretches of that length per replica, one after\nthe other");
+            "number of consecutive measurements of this length per\nreplica");
   return {&app, [options] { return run_curves(*options, "decorrelate", measure_decorrelation); }};
 }
 

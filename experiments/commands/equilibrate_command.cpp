@@ -10,9 +10,9 @@ namespace {
 constexpr const char* kEquilibrateAbout =
     "Energy from hot and cold starts; time to equilibrium.\n\n"
     "Example: rewise equilibrate --size 64 --temperature 2.269185 --steps 2000\n\n"
-    "Follows systems that start random and systems that start ordered, for every schedule\n"
-    "of a set, against steps (a sweep or a cluster update) and seconds, and says when the\n"
-    "two agree within their errors: the time to equilibrium.";
+    "For each schedule, simulates systems from random and from ordered starts, and prints "
+    "their\nenergy as a function of steps (a step is a sweep or a cluster update) and of seconds. "
+    "The\ntime to equilibrium is the time when both energies agree within their errors.";
 constexpr const char* kEquilibrateExamples = R"(
 Another example:
   rewise equilibrate --size 128 --p 0.01 --temperature 2.434 --steps 1000 --out eq)";
@@ -24,11 +24,16 @@ AddedCommand add_equilibrate_command(CLI::App& program) {
   CLI::App& app = add_command(program, "equilibrate", kEquilibrateAbout, kEquilibrateExamples);
   options->steps = 1000;
   add_curve_options(app, *options, "1:0,glauber/1:0,0:1,1:1");
-  add_whole(app, "--steps", options->steps, 4, std::uint64_t{1} << 31, "steps to follow");
-  add_whole(app, "--points", options->points, 4, 100000, "points on a curve, by equal factors");
+  add_whole(app, "--steps", options->steps, 4, std::uint64_t{1} << 31,
+            "number of steps to "
+            "simulate");
+  add_whole(app, "--points", options->points, 4, 100000,
+            "number of points on a curve, "
+            "logarithmically spaced");
   add_whole(app, "--timings", options->timings, 1, 1000,
-            "runs whose median times are reported: one per graph,\nthen repeats of the same moves");
-  add_flag(app, "--linear", options->linear, "--points evenly spaced, not by equal factors");
+            "number of timed runs, whose median is reported: one\nper graph, then repeats of the "
+            "same updates");
+  add_flag(app, "--linear", options->linear, "space --points linearly instead of logarithmically");
   return {&app, [options] { return run_curves(*options, "equilibrate", measure_equilibration); }};
 }
 

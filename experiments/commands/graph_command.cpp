@@ -29,7 +29,7 @@ constexpr const char* kGraphAbout =
     "Builds a rewired lattice (or reads a graph) and prints its size, its rewired\n"
     "bonds and its metrics: degrees, components, path lengths, clustering.";
 constexpr const char* kGraphExamples = R"(
-Modified cells (in files: modified) are sites whose neighbours are not those of the lattice;
+Modified cells (in files: modified) are sites whose neighbours differ from those of the lattice;
 isolated sites have no bonds. Clustering, over up to
 10000 sites: the share of pairs of a site's neighbours that are joined (0 for lattices, which
 have no triangles). 4-cycle clustering: the share of possible squares through a site that exist
@@ -84,7 +84,9 @@ Graph make_graph(const GraphOptions& options, const Model& model) {
     return read_graph(options.from, read_options(options.reading, !other));
   }
   if (options.size.empty()) {
-    throw Error(ExitCode::usage, "--size is missing (an even edge such as 64, or --from FILE)");
+    throw Error(ExitCode::usage,
+                "--size is missing (give an even edge such as 64, or --from "
+                "FILE)");
   }
   GraphSpec spec;
   spec.extents = parse_extents(options.size, static_cast<int>(options.dim), "--size");
@@ -101,11 +103,12 @@ bool wants_metrics(const GraphOptions& options, const Graph& graph) {
   if (options.metrics == "on") return true;
   if (options.metrics == "off") return false;
   if (options.metrics != "auto") {
-    throw Error(ExitCode::usage,
-                fmt::format("--metrics: unknown word '{}' (auto, on or off)", options.metrics));
+    throw Error(
+        ExitCode::usage,
+        fmt::format("--metrics: unknown value '{}' (allowed: auto, on, off)", options.metrics));
   }
   if (graph.sites() <= kMetricsUpTo) return true;
-  fmt::print(stderr, "rewise graph: no metrics for more than {} sites (--metrics on forces them)\n",
+  fmt::print(stderr, "note: no metrics for more than {} sites (--metrics on computes them)\n",
              kMetricsUpTo);
   return false;
 }
@@ -258,7 +261,7 @@ ExitCode run_graph(const GraphOptions& options) {
                percent(record.rewired(), record.bonds));
   }
   if (options.bare) {
-    fmt::print(", removed {}\nends that stayed     {} (on {} sites)", graph.removed_bonds().size(),
+    fmt::print(", removed {}\nends that remained   {} (on {} sites)", graph.removed_bonds().size(),
                d_ends(graph), graph.weights().size());
   }
   fmt::print("\n");
@@ -290,11 +293,10 @@ AddedCommand add_graph_command(CLI::App& program) {
            "edge, or one extent per direction: even, 4 or more");
   add_text(app, "--p", options->p, "P", "rewiring probability, 0..1");
   add_text(app, "--rule", options->rule, "RULE",
-           "rewire: ends of bonds move with probability p/2;\n"
-           "swap: bonds exchange ends, every degree stays 2d;\n"
-           "add: with probability p per bond one more bond");
+           "rewire: each end of a bond moves with probability p/2;\nswap: bonds exchange ends, "
+           "every degree stays 2d;\nadd: each bond adds a bond with probability p");
   add_key(app, "lattice.parity", options->parity);
-  add_whole(app, "--seed", options->seed, 0, kMostSeed, "seed: same seed, same graph");
+  add_whole(app, "--seed", options->seed, 0, kMostSeed, "the same seed gives the same graph");
   for (const char* key : kWeightKeys) {
     add_key(app, fmt::format("model.{}", key).c_str(), options->model[key]);
   }
@@ -306,8 +308,8 @@ AddedCommand add_graph_command(CLI::App& program) {
            "h5py, and by --from), .graphml, .edges (\"u v\" or\n"
            "\"u v J\" lines)");
   add_flag(app, "--bare", options->bare,
-           "the lattice without its shortcuts: rewired bonds are\n"
-           "removed, none is put in their place (rewire, add)");
+           "the lattice without its shortcuts: rewired bonds are\nremoved and not replaced (rules "
+           "rewire, add)");
   add_flag(app, "--full", options->full,
            "list every bond in .h5, too (dataset /graph/ends);\n"
            "without it .h5 holds the lattice's extents and the\n"

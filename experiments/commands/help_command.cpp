@@ -18,7 +18,7 @@ constexpr const char* kHelpAbout =
     "Explain a key of a study's file, or list all of them.\n\n"
     "Example: rewise help temperatures\n\n"
     "KEY is a key, with or without its table (measure, sampling.measure), a table (lattice),\n"
-    "or a subcommand, whose --help is printed.";
+    "or a command, whose --help is printed.";
 constexpr const char* kHelpExamples = R"(
 More examples:
   rewise help
@@ -117,13 +117,21 @@ std::string page(const CLI::App& program) {
     }
   }
   return text +
-         "\nNo result depends on `[run]`, except that `schedule = \"auto\"` goes by the "
+         "\nNo result depends on `[run]`, except that `schedule = \"auto\"` depends on the "
          "speed of the device.\n";
 }
 
 ExitCode print_help(const CLI::App& program, const std::string& name) {
   std::string text = list_of(name);
-  if (!name.empty() && text.empty()) text = help_of(program, name);
+  const std::string command = name.empty() ? "" : help_of(program, name);
+  if (!command.empty()) {
+    text += (text.empty() ? "" : "\n") + command;
+    for (const Setting& one : settings()) {
+      if (one.key != name) continue;
+      text += fmt::format("\n'{}' is also a key of a study: 'rewise help {}' explains it.\n", name,
+                          one.name());
+    }
+  }
   if (text.empty()) {
     for (const Setting& one : settings()) {
       if (is_called(one, name)) {

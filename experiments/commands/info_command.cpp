@@ -17,8 +17,8 @@ namespace {
 constexpr const char* kInfoAbout =
     "Version, devices, libraries.\n\n"
     "Example: rewise info\n\n"
-    "Prints version, revision, compiler, instruction set, threads, CUDA devices, what ranks\n"
-    "have to share lattices by, and the versions of all libraries.";
+    "Prints version, revision, compiler, instruction set, threads, CUDA devices, the MPI "
+    "library\nwith which ranks can share lattices, and the versions of all libraries.";
 
 std::string cuda_version(int number) {
   return fmt::format("{}.{}", number / 1000, number % 1000 / 10);
@@ -62,7 +62,7 @@ void print_cuda(const CudaReport& cuda) {
     fmt::print("cuda:{:<16}{}, {:.0f} GiB, compute {}.{}, {} multiprocessors{}\n", device.index,
                device.name, static_cast<double>(device.memory) / (1 << 30), device.major,
                device.minor, device.multiprocessors,
-               device.reason_unfit.empty() ? "" : " (unfit: " + device.reason_unfit + ")");
+               device.reason_unfit.empty() ? "" : " (cannot be used: " + device.reason_unfit + ")");
   }
   if (!cuda.devices.empty()) {
     fmt::print("                     (--device cuda)\n");
@@ -86,7 +86,7 @@ ExitCode run_info(bool json) {
   const std::string no_mpi = distributed::why_no_mpi();
   fmt::print("MPI                  {}\n", no_mpi.empty() ? "for --share-ranks" : "none: " + no_mpi);
   fmt::print("plots                {}\n",
-             build.python.empty() ? "no Python was found when this was built" : build.python);
+             build.python.empty() ? "no Python was found when rewise was built" : build.python);
   std::string libraries;
   for (const auto& [name, version] : library_versions()) {
     libraries += fmt::format("{}{} {}", libraries.empty() ? "" : ", ", name, version);

@@ -52,29 +52,33 @@ AddedCommand add_label_command(CLI::App& program) {
   CLI::App& app = add_command(program, "label", kLabelAbout, kLabelExamples);
   add_argument(app, "file", o.file, "FILE", "image (.pgm, .pbm) or graph (.edges, .graphml, .h5)");
   begin_group(app, "Image");
-  add_text(app, "--threshold", o.threshold, "V", "join pixels of at least V [half of white]");
-  add_flag(app, "--equal", o.equal, "join neighbours of equal value, all pixels");
+  add_text(app, "--threshold", o.threshold, "V",
+           "join neighbouring pixels with values of at "
+           "least V\n[half of white]");
+  add_flag(app, "--equal", o.equal, "join neighbouring pixels of equal value");
   add_flag(app, "--periodic", o.periodic,
            "periodic boundaries: also join the last and first pixel");
   begin_group(app, "Graph");
   add_graph_file_options(app, o.reading, "file");
-  add_text(app, "--occupy", o.occupy, "P", "share of bonds drawn as occupied [all are]");
-  add_whole(app, "--seed", o.seed, 0, kMostSeed, "seed of that draw");
-  add_text(app, "--bonds", o.bonds, "FILE", "occupied bonds by number, a text");
+  add_text(app, "--occupy", o.occupy, "P", "fraction of bonds that are occupied, at random [1]");
+  add_whole(app, "--seed", o.seed, 0, kMostSeed, "seed of the occupied bonds");
+  add_text(app, "--bonds", o.bonds, "FILE", "text file with the numbers of the occupied bonds");
   begin_group(app, "How");
   add_text(app, "--method", o.method, "WORD", label_method_help());
   add_whole(app, "--tile", o.tile, 0, kMostTile,
-            "edge of TILE+MERGE's tiles, 4..64; 0: about 256\nsites a tile");
+            "edge of the tiles of TILE+MERGE, 4..64; 0: about 256\nsites per tile");
   add_text(app, "--device", o.device, "DEVICE", "auto, cpu, cuda or cuda:N");
-  add_whole(app, "--repeat", o.repeat, 1, 1u << 20, "label that often; the best time is told");
+  add_whole(app, "--repeat", o.repeat, 1, 1u << 20,
+            "number of repeats; the shortest time is "
+            "printed");
   begin_group(app, "Output");
   add_text(app, "--out", o.out, "FILE",
-           "labels as .h5 (dataset /label), or .pgm: components\nby rank, 1 the largest");
+           "labels as .h5 (dataset /label), or .pgm: ranks of the\ncomponents, 1 for the largest");
   add_flag(app, "--overwrite", o.overwrite, "replace FILE if it exists");
   add_flag(app, "--json", o.json, "print one JSON object, nothing else");
   return {&app, [options, &app] {
             if (is_given(app, "--seed") && options->occupy.empty()) {
-              throw Error(ExitCode::usage, "--seed: is for --occupy, whose bonds it draws");
+              throw Error(ExitCode::usage, "--seed: requires --occupy");
             }
             return run_label(*options);
           }};

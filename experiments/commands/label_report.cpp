@@ -78,7 +78,7 @@ std::string pgm_labels(const LabelInput& input, const LabelResult& result) {
   image.width = input.extents[0];
   image.height = input.extents[1];
   image.most = static_cast<std::uint32_t>(std::clamp<std::size_t>(order.size(), 1, 65535));
-  std::vector<std::uint16_t> rank(result.label.size());  // at a component's label
+  std::vector<std::uint16_t> rank(result.label.size());  // [label of a component]
   for (std::size_t k = 0; k < order.size(); ++k) {
     rank[order[k].label] = static_cast<std::uint16_t>(std::min<std::size_t>(k + 1, 65535));
   }
@@ -112,11 +112,13 @@ void label_on_cuda(const BondConfiguration& c, std::uint32_t tile, std::uint64_t
   static_cast<void>(tile);
   static_cast<void>(repeats);
   static_cast<void>(result);
-  throw Error(ExitCode::internal, fmt::format("cuda:{}: this build has no CUDA code", device));
+  throw Error(ExitCode::internal, fmt::format("cuda:{}: this build has no CUDA code (configure "
+                                              "with --preset cuda)",
+                                              device));
 #endif
 }
 
-// Estimate for `auto`, in ns per site: that of the slower methods.
+// Estimate for `auto` in ns per site; the slower methods take this long.
 constexpr double kLabelNanoseconds = 20;
 
 }  // namespace

@@ -113,8 +113,8 @@ GrayImage parse_pgm(const std::string& text, const std::string& name) {
                                  ? static_cast<unsigned>(byte[2 * x] << 8 | byte[2 * x + 1])
                                  : byte[x];
       if (value > image.most)
-        in.refuse(fmt::format("pixel ({}, {}) is {}, more than the largest value {}", x, y, value,
-                              image.most));
+        in.refuse(
+            fmt::format("pixel ({}, {}) is {}: out of range (0..{})", x, y, value, image.most));
       image.pixels.push_back(static_cast<std::uint16_t>(value));
     }
   }

@@ -21,7 +21,7 @@ constexpr const char* kPlotAbout =
 constexpr const char* kPlotExamples = R"(
 More examples:
   rewise plot t.h5                     time series and autocorrelations of a run
-  rewise plot dec                      curves that decorrelate --out dec left (and so on))";
+  rewise plot dec                      curves of decorrelate --out dec (or of another command))";
 
 ExitCode run_plot(const std::string& what, const std::string& out) {
   const std::filesystem::path path(what);
@@ -50,7 +50,7 @@ AddedCommand add_plot_command(CLI::App& program) {
   auto out = std::make_shared<std::string>();
   CLI::App& app = add_command(program, "plot", kPlotAbout, kPlotExamples);
   add_argument(app, "what", *what, "DIR|FILE", "a study's folder, or a task file");
-  add_text(app, "--out", *out, "DIR", "where the plots go");
+  add_text(app, "--out", *out, "DIR", "folder for the plots");
   return {&app, [what, out] { return run_plot(*what, *out); }};
 }
 

@@ -14,9 +14,9 @@ namespace {
 constexpr const char* kReportAbout =
     "Write a study's report.html again.\n\n"
     "Example: rewise report studies/quickstart\n\n"
-    "Draws the plots of a sweep or tc study again and writes DIR/report.html: numbers,\n"
-    "plots, checks of equilibrium, where the numbers come from and how to repeat them, on\n"
-    "one page that needs no network. Needs Python 3 with matplotlib and h5py.";
+    "Draws the plots of a sweep or tc study again and writes DIR/report.html, one page "
+    "with\nnumbers, plots, checks of equilibrium, the origin of the numbers and how to repeat "
+    "them.\nNeeds Python 3 with matplotlib and h5py.";
 
 ExitCode run_report(const std::string& folder) {
   if (!folder_exists(folder)) {

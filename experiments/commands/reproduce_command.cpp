@@ -22,10 +22,10 @@ namespace {
 constexpr const char* kReproduceAbout =
     "Reproduce a figure or table of a paper.\n\n"
     "Example: rewise reproduce hawick-fig02\n\n"
-    "Measures what a figure or table of Hawick, Leist & Playne (2010), Weigel (2011) or\n"
-    "Komura & Okabe (2012, 2013) shows, draws our curves beside the numbers that the paper\n"
-    "gives, says what the paper found and, by computed checks, whether ours agrees, disagrees\n"
-    "or leaves it undecided (defined below the checks); where it does not agree, why.\n"
+    "Repeats a figure or table of Hawick, Leist & Playne (2010), Weigel (2011) or Komura & "
+    "Okabe\n(2012, 2013), and draws the measured curves beside the numbers of the paper. For each "
+    "claim\nof the paper, computed checks decide: agrees, disagrees or undecided (defined below "
+    "the\nchecks), with the reason if it does not agree.\n"
     "Needs Python 3.11 with numpy, h5py and xxhash; with matplotlib it draws plots.";
 constexpr const char* kReproduceExamples = R"(
 Each figure is one file, experiments/configs/reproduce/NAME.toml; a file of the same form may
@@ -88,10 +88,10 @@ AddedCommand add_reproduce_command(CLI::App& program) {
                false);
   add_flag(app, "--list", options->list, "name all figures, one line each");
   add_text(app, "--scale", options->scale, "WORD", "quick or paper");
-  add_text(app, "--out", options->out, "DIR", "where results go [studies/NAME-SCALE]");
+  add_text(app, "--out", options->out, "DIR", "folder for the results [studies/NAME-SCALE]");
   add_text(app, "--device", options->device, "DEVICE", "auto, cpu, cuda or cuda:N");
   add_threads(app, options->threads, "0: choose automatically");
-  add_text(app, "--time-limit", options->time_limit, "TIME", "stop with status 75 after this time");
+  add_text(app, "--time-limit", options->time_limit, "TIME", "stop after this time with status 75");
   add_off_flag(app, "--no-plots", options->plots, "do not draw plots");
   add_flag(app, "--json", options->json, "print one JSON object, nothing else");
   return {&app, [options] { return run_reproduce(*options); }};

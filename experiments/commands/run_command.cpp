@@ -54,15 +54,15 @@ command continues it bit-exactly, on any number of threads. A finished file is n
 overwritten; the same command with a larger --measure adds to it. Damaged files without a good
 copy end the run (65), unless --recompute-damaged sets them aside.
 
-Under mpirun or srun, --share-ranks divides the lattice among all ranks, a slab each: up to as
-many GPUs, or nodes, as there are rows along the last extent. It supports the bitlattice engine,
+Under mpirun or srun, --share-ranks divides the lattice among all ranks. Each rank simulates a
+slab; there can be as many ranks as rows along the last extent. It supports the bitlattice engine,
 and sweeps and Swendsen-Wang updates of the bytespin engine. Numbers and files are those of
 one process. Each rank writes its part of a checkpoint (FILE.part.h5.*), which any number of
-ranks can continue. The final state is also written in parts with --state apart or above 1 GiB
+ranks can continue. With --state apart, or above 1 GiB, the final state is also written in parts
 (FILE.h5.*, which belong to FILE.h5). Without --share-ranks every rank runs the same command.
 
 Memory is estimated at the start: a run that does not fit ends with status 69, and a run that
-needs much memory says so. --dry-run prints the estimates and does nothing else.
+needs much memory prints its estimate. --dry-run only prints the estimates.
 
 More examples:
   rewise run --size 128 --temperature 2.269185 --schedule 1:1 --measure 5000 --json
@@ -77,8 +77,8 @@ std::string interrupted_text(const RunOptions& options, const TaskResult& result
     return fmt::format("stopped by {} after {}; nothing was kept (--out FILE keeps checkpoints)",
                        reason, result.message);
   }
-  return fmt::format("stopped by {} after {}; {}, the same command goes on from it", reason,
-                     result.message, result.kept ? "checkpoint written" : "no step was made");
+  return fmt::format("stopped by {} after {}; {}, from which the same command continues", reason,
+                     result.message, result.kept ? "checkpoint written" : "no step was completed");
 }
 
 // Why Metropolis sweeps alone may not be ergodic.
@@ -108,21 +108,22 @@ std::string metropolis_warning(const TaskSpec& spec, const std::optional<Ergodic
   }
   const bool wolff = spec.schedule.cluster > 0;
   if (wolff && spec.cluster != ClusterUpdate::wolff) return "";
-  const char* cure = !has_cluster_updates(spec.engine) ? "take --local glauber"
-                     : wolff ? "take --local glauber, or --cluster swendsen-wang"
-                             : "take --local glauber, or --cluster swendsen-wang with "
-                               "updates of it in the schedule";
+  const char* cure = !has_cluster_updates(spec.engine) ? "use --local glauber"
+                     : wolff ? "use --local glauber, or --cluster swendsen-wang"
+                             : "use --local glauber, or --cluster swendsen-wang and a schedule "
+                               "with cluster updates";
   const auto [chain, isolated] = seen ? *seen
                                  : needs_graph(spec)
                                      ? unreached_on(*task_graph(spec))
                                      : ErgodicityProblem{spec.graph.extents.size() == 1, 0};
   if (chain && !wolff) {
-    return fmt::format("Metropolis alone does not reach every configuration of a chain: {}", cure);
+    return fmt::format("Metropolis sweeps alone do not reach every configuration of a chain: {}",
+                       cure);
   }
   const auto lone = static_cast<double>(isolated);
   constexpr double small = 1e-4;  // of m^2 at Tc, some N^(-1/2)
   if (isolated < 2 || (wolff && lone * lone < small * std::pow(site_count(spec), 1.5))) return "";
-  return fmt::format("{} isolated sites flip together at every sweep of Metropolis{}: {}", isolated,
+  return fmt::format("{} isolated sites flip together at every Metropolis sweep{}: {}", isolated,
                      wolff ? ", and Wolff updates rarely flip one" : " alone", cure);
 }
 
@@ -192,8 +193,8 @@ void check_device(const EngineOptions& engine, const RunOptions& options, const 
   }
   if (options.schedule == "auto" && has_cluster_updates(spec.engine)) {
     throw Error(ExitCode::usage,
-                fmt::format("--schedule: auto: {} share a system by a schedule that is named "
-                            "(tune with one of them first)",
+                fmt::format("--schedule: auto is not supported by {}, which share a lattice (give "
+                            "M:W; 'rewise tune' with one device finds it)",
                             options.device));
   }
   if (spec.schedule.cluster == 0) return;
@@ -232,10 +233,10 @@ ExitCode tell_needs(const TaskSpec& spec, const EngineOptions& engine, const Mem
   if (options.schedule == "auto" && has_cluster_updates(spec.engine)) {
     fmt::print("time:   unknown until the schedule is tuned\n");
   } else if (on_device) {
-    fmt::print("time:   unknown for the device; {} on this CPU\n",
+    fmt::print("time:   unknown for this device; about {} on this CPU\n",
                duration_text(cpu_seconds(spec, engine.threads)));
   } else {
-    fmt::print("time:   about {} on {} thread(s), for clusters as near Tc\n",
+    fmt::print("time:   about {} on {} thread(s), assuming clusters as large as near Tc\n",
                duration_text(cpu_seconds(spec, engine.threads)), engine.threads);
   }
   return ExitCode::done;
@@ -309,10 +310,10 @@ ExitCode run_run(const RunOptions& options) {
   switch (result.outcome) {
     case TaskOutcome::held:
       throw Error(ExitCode::held,
-                  fmt::format("'{}' is held by {}{}", options.out, result.message,
+                  fmt::format("'{}' is in use by {}{}", options.out, result.message,
                               this_rank().size > 1 && !options.share_ranks
-                                  ? fmt::format(" ({} processes were started together: with "
-                                                "--share-ranks they share the run)",
+                                  ? fmt::format(" ({} processes were started together; give "
+                                                "--share-ranks to let them share the run)",
                                                 this_rank().size)
                                   : ""));
     case TaskOutcome::lost:

@@ -33,18 +33,18 @@ void add_graph_options(CLI::App& app, RunOptions& o) {
 void add_sampling_options(CLI::App& app, RunOptions& o) {
   begin_group(app, "Sampling");
   add_temperatures(app, o.temperature,
-                   "; with --exchange FROM:TO takes as many as have an acceptance of 0.3");
+                   "; with --exchange, FROM:TO chooses temperatures with an acceptance of 0.3");
   add_key(app, "sampling.schedule", o.schedule);
-  add_key(app, "sampling.replicas", o.replicas, "bitlattice: 1 if not given");
+  add_key(app, "sampling.replicas", o.replicas, "[bitlattice: 1]");
   add_key(app, "sampling.equilibrate", o.equilibrate);
   add_key(app, "sampling.measure", o.measure, 1, setting("sampling.measure").most);
   add_key(app, "sampling.every", o.every);
-  add_key(app, "study.seed", o.seed, 0, kMostSeed, "that of the graph is --graph-seed");
+  add_key(app, "study.seed", o.seed, 0, kMostSeed, "seed of the updates (graph: --graph-seed)");
   add_text(app, "--start", o.start, "WORD",
            "mixed (half cold, half hot), cold (ordered) or hot\n(random)");
   add_model_options(app, o);
   add_key(app, "sampling.local", o.local);
-  add_key(app, "sampling.cluster", o.cluster, "[beside a schedule auto: auto, else wolff]");
+  add_key(app, "sampling.cluster", o.cluster, "[auto with schedule auto, else wolff]");
   add_key(app, "sampling.few_cluster_tile", o.seed_tile);
   add_key(app, "sampling.few_cluster_flip", o.flip);
   add_key(app, "sampling.exchange", o.exchange);
@@ -52,37 +52,35 @@ void add_sampling_options(CLI::App& app, RunOptions& o) {
 
 void add_machine_options(CLI::App& app, RunOptions& o) {
   begin_group(app, "Machine");
-  add_key(
-      app, "sampling.engine", o.engine,
-      "bitlattice: one bit per site, for one large lattice, schedule M:0, p = 0. auto for ranks: "
-      "bitlattice or bytespin");
+  add_key(app, "sampling.engine", o.engine,
+          "bitlattice: one bit per site, for one large lattice, schedule M:0, p = 0. with "
+          "--share-ranks, auto is bitlattice or bytespin");
   add_key(
       app, "run.device", o.device,
-      "and says what it took. cuda:0+1: GPUs share a large lattice (bytespin engine, sweeps and "
+      "and prints its choice. cuda:0+1: GPUs share a large lattice (bytespin engine, sweeps and "
       "Swendsen-Wang; bitlattice engine)");
   add_threads(app, o.threads, help_lines(setting("run.threads").help));
   add_share_ranks(app, o.share_ranks, o.share_route);
   add_method_options(app, o.methods, MethodHelp::full);
   begin_group(app, "Output");
-  add_text(app, "--out", o.out, "FILE.h5", "keep series and state in this task file");
+  add_text(app, "--out", o.out, "FILE.h5", "write series and state to this task file");
   add_text(app, "--state", o.state, "WORD",
-           "the final state, from which a larger --measure goes on:\n"
-           "whole (in FILE.h5), apart (--share-ranks: each rank's part\n"
-           "in a file of its own, FILE.h5.*), none, or auto: whole up\n"
-           "to 1 GiB, then apart where ranks share it");
+           "the final state, from which a larger --measure continues:\nwhole (in FILE.h5), apart "
+           "(--share-ranks: one file per\nrank, FILE.h5.*), none, or auto: whole up to 1 GiB, "
+           "else\napart with --share-ranks");
   add_text(app, "--snapshot", o.snapshot, "FILE",
            "the final spins of replica 0 at every temperature:\n"
            ".npy (int8, [temperature, .., y, x]), or .png in\n"
            "two dimensions");
   add_key(app, "run.checkpoint", o.checkpoint);
   for (const char* option : {"--state", "--checkpoint"}) require(app, option, "--out");
-  add_key(app, "run.time_limit", o.time_limit, "with a checkpoint");
+  add_key(app, "run.time_limit", o.time_limit, "stop after this time and write a checkpoint");
   add_flag(app, "--recompute-damaged", o.recompute_damaged,
-           "set files of --out aside that are damaged and have no good\n"
-           "copy, and compute them again (else they end the run: 65)");
+           "set damaged files of --out without a good copy aside and\ncompute them again "
+           "(default: the run ends with status 65)");
   add_profile_option(app);
   add_flag(app, "--json", o.json, "print one JSON object, nothing else");
-  add_flag(app, "--dry-run", o.dry_run, "print the memory, disk and time it needs, nothing else");
+  add_flag(app, "--dry-run", o.dry_run, "only print the memory, disk space and time that it needs");
 }
 
 // Checks the options for a lattice shared by ranks.
@@ -98,15 +96,13 @@ void check_shared(const TaskSpec& spec, const RunOptions& options) {
                 "--share-ranks: ranks can share lattices only, not a graph from a file");
   }
   if (options.schedule == "auto") {
-    throw Error(ExitCode::usage,
-                "--share-ranks: ranks share a system by a schedule that is named, "
-                "not --schedule auto");
+    throw Error(ExitCode::usage, "--share-ranks: requires a schedule M:W, not auto");
   }
   if (spec.schedule.cluster == 0) return;
   if (spec.cluster != ClusterUpdate::swendsen_wang) {
     throw Error(ExitCode::usage,
-                fmt::format("--share-ranks: ranks share sweeps and swendsen-wang updates, not {} "
-                            "(take --cluster swendsen-wang, or a schedule such as 1:0)",
+                fmt::format("--share-ranks: ranks can share sweeps and swendsen-wang updates "
+                            "only, not {} (use --cluster swendsen-wang, or a schedule such as 1:0)",
                             to_string(spec.cluster)));
   }
   const std::string why = why_no_methods(spec.engine, run_methods(options, spec), true, true);
@@ -122,7 +118,7 @@ bool runs_regular_only(const RunOptions& options) {
 void refuse_few_cluster_options(const CLI::App& app, std::optional<ClusterUpdate> cluster) {
   for (const char* name : {"--few-cluster-tile", "--few-cluster-flip"}) {
     if (!is_given(app, name) || cluster == ClusterUpdate::few_cluster) continue;
-    throw Error(ExitCode::usage, fmt::format("{}: is for --cluster few-cluster, not {}", name,
+    throw Error(ExitCode::usage, fmt::format("{}: requires --cluster few-cluster, not {}", name,
                                              cluster ? to_string(*cluster) : "auto"));
   }
 }
@@ -206,8 +202,8 @@ TaskSpec run_spec(const RunOptions& options) {
   spec.schedule.exchange = options.exchange;
   if (options.exchange && spec.temperatures.size() < 2) {
     throw Error(ExitCode::usage,
-                "--exchange: needs two temperatures or more (--temperature 1.0:2.0:11, say, or "
-                "1.0:2.0, which chooses them)");
+                "--exchange: requires at least two temperatures (such as --temperature "
+                "1.0:2.0:11, or 1.0:2.0, which chooses them)");
   }
   spec.equilibrate = options.equilibrate;
   spec.measure = options.measure;
@@ -221,7 +217,7 @@ FinalState run_final_state(const RunOptions& options) {
   constexpr std::string_view words[]{"auto", "whole", "apart", "none"};
   const auto wanted = static_cast<FinalState>(parse_word(options.state, words, "state", "--state"));
   if (wanted == FinalState::apart && !options.share_ranks) {
-    throw Error(ExitCode::usage, "--state: apart: is for --share-ranks");
+    throw Error(ExitCode::usage, "--state: apart requires --share-ranks");
   }
   return wanted;
 }

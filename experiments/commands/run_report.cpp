@@ -1,6 +1,7 @@
 #include "experiments/commands/run_report.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -82,14 +83,34 @@ std::string shown_tau(Value v, const RunCheck& check) {
 // The value, or "-" if a check rejects it.
 std::string shown(Value v, const RunCheck& check) { return check.ok() ? printed(v) : "-"; }
 
-// The cluster update, with the parameters of few-cluster updates.
-std::string cluster_text(const TaskData& task) {
+std::string counted(std::uint64_t count, const std::string& what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+// The updates of a cycle: "1 Metropolis sweep and 4 Wolff updates".
+std::string cycle_text(const TaskData& task) {
   const auto& key = task.configuration;
-  const std::string& name = key.at("sampling.cluster");
-  if (name != "few-cluster") return name;
-  const std::string& edge = key.at("sampling.few_cluster_tile");
-  return fmt::format("few-cluster (tiles {}, flip {})", edge == "0" ? "auto" : "of edge " + edge,
-                     key.at("sampling.few_cluster_flip"));
+  const Schedule schedule = parse_schedule(key.at("sampling.schedule"), "sampling.schedule");
+  const std::string &local = key.at("sampling.local"), &cluster = key.at("sampling.cluster");
+  std::vector<std::string> parts;
+  if (schedule.local > 0) {
+    const bool heat_bath = model_of(key).is_potts() && local != "metropolis";
+    const char* name = local == "metropolis" ? "Metropolis" : heat_bath ? "heat-bath" : "Glauber";
+    parts.push_back(counted(schedule.local, fmt::format("{} sweep", name)));
+  }
+  if (schedule.cluster > 0) {
+    const char* name = cluster == "wolff"           ? "Wolff"
+                       : cluster == "swendsen-wang" ? "Swendsen-Wang"
+                                                    : "few-cluster";
+    parts.push_back(counted(schedule.cluster, fmt::format("{} update", name)));
+    if (cluster == "few-cluster") {
+      const std::string& edge = key.at("sampling.few_cluster_tile");
+      parts.back() += fmt::format(" (tiles {}, flip {})", edge == "0" ? "auto" : "of edge " + edge,
+                                  key.at("sampling.few_cluster_flip"));
+    }
+  }
+  if (key.contains("sampling.exchange")) parts.emplace_back("replica exchange");
+  return fmt::format("{} per cycle", fmt::join(parts, " and "));
 }
 
 // Results of improved estimators, if the update provides more than <C>/N.
@@ -139,7 +160,7 @@ std::string exchange_text(const TaskData& task) {
                     fmt::format("{}", task.temperature[t + 1]),
                     fmt::format("{:.3f}", exchange->accepted[t])});
   }
-  return "\nReplica exchange, share of accepted attempts:\n\n" + aligned_table(rows) +
+  return "\nReplica exchange, fraction of accepted attempts:\n\n" + aligned_table(rows) +
          fmt::format(
              "\n{} round trips between the first and the last temperature, {:.2g} per "
              "replica and 1000 cycles.\n",
@@ -204,14 +225,10 @@ std::string run_table(const TaskData& task, const CheckedRun& run) {
   } else if (model.is_potts()) {
     out += fmt::format("Potts model with {} states\n", model.q);
   }
-  const auto counted = [](std::uint64_t count, const char* what) {
-    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-  };
-  out += fmt::format("{} engine, {} {}, {} : {} = {}; {}, seed {}\n", to_string(engine_of(task)),
-                     provenance_text(task, "device"),
-                     "with " + provenance_text(task, "threads") + " thread(s)",
-                     key.at("sampling.local"), cluster_text(task), key.at("sampling.schedule"),
-                     counted(task.replicas, "replica"), key.at("sampling.seed"));
+  out +=
+      fmt::format("{} engine, {} with {} thread(s); {}, seed {}\n{}\n", to_string(engine_of(task)),
+                  provenance_text(task, "device"), provenance_text(task, "threads"),
+                  counted(task.replicas, "replica"), key.at("sampling.seed"), cycle_text(task));
   out += fmt::format("{} cycles to equilibrate, then {}, one every {} cycle(s)\n\n",
                      key.at("sampling.equilibrate"), counted(task.bond_sum.time(), "measurement"),
                      key.at("sampling.every"));
@@ -263,8 +280,7 @@ std::string run_table(const TaskData& task, const CheckedRun& run) {
     out += "\"> x\": tau is longer than x; measure at least 10 tau.\n";
   }
   if (out.find("(nan)") != std::string::npos) {
-    out +=
-        "\"(nan)\": the measurements are all alike, or too few to tell how far off they may be.\n";
+    out += "\"(nan)\": the error is unknown, because all measurements are equal or too few.\n";
   }
   out += fmt::format("{:.3g} s, {:.3g} spin updates/ns, trajectory {}\n",
                      provenance_number(task, "work.seconds"), updates_per_ns(task),

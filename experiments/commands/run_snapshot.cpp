@@ -82,7 +82,8 @@ ExitCode write_snapshot(const RunOptions& options, const TaskSpec& spec, const T
   if (data.state.engine.empty() || !data.state.parts.empty()) {
     throw Error(
         ExitCode::data,
-        fmt::format("--snapshot: '{}' has no final state, or has it in parts", options.out));
+        fmt::format("--snapshot: '{}' has no final state, or its final state is stored in parts",
+                    options.out));
   }
   std::vector<std::uint8_t> spins = final_spins(spec, data);
   const bool ising = spec.model.q == 2;

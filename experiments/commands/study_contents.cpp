@@ -8,13 +8,16 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <optional>
+#include <set>
 #include <system_error>
 #include <vector>
 
 #include "experiments/console/commands.hpp"
 #include "src/base/error.hpp"
 #include "src/base/table.hpp"
+#include "src/search/tc_plan.hpp"
 #include "src/store/sealed_file.hpp"
 #include "src/store/syscalls.hpp"
 #include "src/store/task_pack.hpp"
@@ -56,6 +59,8 @@ std::optional<LastRun> read_asked(const fs::path& folder) {
 struct TaskDescription {
   std::string lattice, rest;
   std::uint64_t measurements = 0;
+  std::string seed;  // of the random numbers of its updates
+  std::vector<double> temperatures;
 };
 const std::vector<std::string> kMayGrow{"sampling.measure"};  // not part of the id (task.hpp)
 constexpr const char* kMisplaced = "misplaced";
@@ -63,7 +68,7 @@ constexpr const char* kMisplaced = "misplaced";
 TaskDescription describe(const StoredTask& stored) {
   try {
     const auto loaded = load_stored(stored);
-    if (!loaded) return {"gone", "", 0};
+    if (!loaded) return {"gone", "", 0, "", {}};
     const TextMap& map = loaded->task.configuration;
     const auto value = [&map](const char* key) {
       const auto found = map.find(key);
@@ -73,14 +78,18 @@ TaskDescription describe(const StoredTask& stored) {
       return {kMisplaced,
               fmt::format("{} contains task {}, but has the name of another task",
                           loaded->source.string(), id),
-              0};
+              0,
+              "",
+              {}};
     }
     TaskDescription words;
     words.measurements = loaded->task.bond_sum.time();
+    words.seed = value("sampling.seed");
+    words.temperatures = loaded->task.temperature;
     const std::string& source = loaded->task.graph.source;
     words.lattice = map.contains("lattice.size")
                         ? fmt::format("{}, p = {}, {}", value("lattice.size"), value("lattice.p"),
-                                      value("lattice.rule"))
+                                      rule_text(value("lattice.rule")))
                         : fmt::format("graph {}", source.empty() ? value("graph.hash") : source);
     words.rest = fmt::format("T = {}; {} {}, {} replicas, {} cycles discarded, every {}",
                              value("sampling.temperatures"), value("sampling.schedule"),
@@ -89,7 +98,7 @@ TaskDescription describe(const StoredTask& stored) {
     return words;
   } catch (const Error& error) {
     if (error.exit_code() != ExitCode::data) throw;
-    return {"damaged", error.what(), 0};
+    return {"damaged", error.what(), 0, "", {}};
   }
 }
 
@@ -112,6 +121,69 @@ std::string missing_text(const std::vector<StoredTask>& stored, const AskedTasks
       missing.size(), damaged ? " with --recompute-damaged" : "");
   for (const auto& [id, purpose] : missing) text += fmt::format("  {}.h5 ({})\n", id, purpose);
   return text;
+}
+
+// Part of the measurements of a requested task that `stored` has.
+double done_part(const TaskDescription& stored, const StudyConfig& config) {
+  const auto requested = [&](double t) {
+    return std::ranges::find(config.temperatures, t) != config.temperatures.end();
+  };
+  double part = 1;
+  if (!config.temperatures.empty()) {
+    if (!std::ranges::all_of(stored.temperatures, requested)) return 0;
+    part *= static_cast<double>(stored.temperatures.size()) /
+            static_cast<double>(config.temperatures.size());
+  }
+  if (config.measure && stored.measurements < *config.measure) {
+    part *= static_cast<double>(stored.measurements) / static_cast<double>(*config.measure);
+  }
+  return part;
+}
+
+// Progress of a study that was not completed with its present configuration. The seed of a task
+// follows from its lattice, p, rule and graph (plan_task()), and tells results from other tasks.
+std::string progress_text(const StudyConfig& config, const std::vector<TaskDescription>& stored) {
+  const auto not_completed = [](const std::string& known) {
+    return fmt::format("\nThis study was not completed: {}; running it again continues it.\n",
+                       known);
+  };
+  if (!config.files.empty() || config.method == TcMethod::tree) {
+    return not_completed(fmt::format("{} tasks are stored", stored.size()));
+  }
+  std::set<std::string> of_results;
+  std::size_t graphs = 0;
+  for (std::size_t size = 0; size < config.sizes.size(); ++size) {
+    for (const double p : config.p) {
+      for (const Rule rule : config.rules) {
+        StudyConfig own = config;
+        own.rule = rule;
+        graphs += config.graphs[size];
+        for (std::uint32_t graph = 0; graph < config.graphs[size]; ++graph) {
+          for (const char* command : {"tc", "sweep"}) {
+            const TaskSpec spec = plan_task(own, p, config.sizes[size], graph, {}, command);
+            of_results.insert(fmt::format("{}", spec.seed));
+          }
+        }
+      }
+    }
+  }
+  const std::size_t schedules =
+      config.schedule_per_p ? 1 : std::max<std::size_t>(1, config.schedules.size());
+  double done = 0;
+  std::size_t others = 0;
+  for (const TaskDescription& task : stored) {
+    if (of_results.contains(task.seed)) {
+      done += done_part(task, config);
+    } else {
+      ++others;
+    }
+  }
+  const double all = static_cast<double>(schedules * graphs);
+  return not_completed(
+      fmt::format("about {:.0f} % of the {}{} tasks for results are done, and {} other tasks "
+                  "(pilots, scans, tuning) are stored",
+                  std::floor(100 * std::min(1.0, done / all)), config.target_error ? "first " : "",
+                  schedules * graphs, others));
 }
 
 std::uint64_t bytes_of(const std::vector<StoredTask>& tasks) {
@@ -148,7 +220,7 @@ class ExclusiveFolder {
     if (error != EWOULDBLOCK) fail_io("lock", path, error);
     throw Error(
         ExitCode::held,
-        fmt::format("another process works in folder '{}': nothing is removed", folder.string()));
+        fmt::format("another process works in folder '{}': nothing was removed", folder.string()));
   }
   ExclusiveFolder(const ExclusiveFolder&) = delete;
   ExclusiveFolder& operator=(const ExclusiveFolder&) = delete;
@@ -163,9 +235,13 @@ struct ContentOptions {
   bool list = false, prune = false;
 };
 
-// One row per lattice: number of tasks by purpose, and size. Adds misplaced tasks to `problems`.
-std::string contents_table(const std::vector<StoredTask>& stored, const AskedTasks& asked,
-                           bool list, std::vector<std::string>& problems) {
+// One row per lattice: number of tasks by purpose (if it is known), and size. Adds misplaced tasks
+// to `problems`, and the descriptions of all tasks to `described`.
+std::string contents_table(const std::vector<StoredTask>& stored,
+                           const std::optional<LastRun>& last, bool list,
+                           std::vector<std::string>& problems,
+                           std::vector<TaskDescription>& described) {
+  const AskedTasks asked = last ? last->tasks : AskedTasks{};
   struct Row {
     std::map<std::string, std::size_t> counts;
     std::uint64_t bytes = 0;
@@ -176,6 +252,7 @@ std::string contents_table(const std::vector<StoredTask>& stored, const AskedTas
   for (const StoredTask& task : stored) {
     const TaskDescription words = describe(task);
     if (words.lattice == kMisplaced) problems.push_back(words.rest);
+    described.push_back(words);
     const auto found = asked.find(task.id);
     const std::string purpose = found == asked.end() ? "-" : found->second;
     Row& row = lattices[words.lattice];
@@ -187,14 +264,24 @@ std::string contents_table(const std::vector<StoredTask>& stored, const AskedTas
                     bytes_text(static_cast<double>(task.bytes)), task.file.filename().string()});
   }
   if (list) return aligned_table(rows);
-  rows.push_back({"lattice", "graphs", "others", "not requested", "size"});
+  if (last) {
+    rows.push_back({"lattice", "graphs", "others", "not requested", "size"});
+  } else {
+    rows.push_back({"lattice", "tasks", "size"});
+  }
   for (const auto& [lattice, row] : lattices) {
     std::size_t graphs = 0, others = 0, left = 0;
     for (const auto& [purpose, count] : row.counts) {
       (purpose == "graph" ? graphs : purpose == "-" ? left : others) += count;
     }
-    rows.push_back({lattice, fmt::format("{}", graphs), fmt::format("{}", others),
-                    fmt::format("{}", left), bytes_text(static_cast<double>(row.bytes))});
+    std::vector<std::string> cells{lattice};
+    if (last) {
+      cells.push_back(fmt::format("{}", graphs));
+      cells.push_back(fmt::format("{}", others));
+    }
+    cells.push_back(fmt::format("{}", left));
+    cells.push_back(bytes_text(static_cast<double>(row.bytes)));
+    rows.push_back(std::move(cells));
   }
   return aligned_table(rows);
 }
@@ -213,16 +300,20 @@ ExitCode run_study_contents(const ContentOptions& options) {
   const std::vector<StoredTask> stored =
       folder_exists(tasks) ? stored_tasks(tasks, problems) : std::vector<StoredTask>{};
   std::string table;
-  if (!options.prune) {
-    table = contents_table(stored, asked ? asked->tasks : AskedTasks{}, options.list, problems);
-  }
+  std::vector<TaskDescription> described;
+  if (!options.prune) table = contents_table(stored, asked, options.list, problems, described);
   for (const auto& problem : problems) fmt::print(stderr, "warning: {}\n", problem);
   if (!options.prune) {
     fmt::print("{}", table);
-    if (!asked) {
-      fmt::print("\nno run was completed in this folder, so the requested tasks are unknown\n");
-      return ExitCode::done;
+    try {
+      const StudyConfig present = read_study_config(folder / "study.toml");
+      if (!asked || asked->configuration != StudyFolder(folder, present, asked->command).hash()) {
+        fmt::print("{}", progress_text(present, described));
+      }
+    } catch (const Error& error) {
+      fmt::print(stderr, "warning: the requested tasks are unknown: {}\n", error.what());
     }
+    if (!asked) return ExitCode::done;
     fmt::print("{}", missing_text(stored, asked->tasks, !problems.empty()));
     const auto left = unasked(stored, asked->tasks);
     fmt::print("\n{} tasks, {}; {} ({}) not requested\n", stored.size(),
@@ -237,7 +328,7 @@ ExitCode run_study_contents(const ContentOptions& options) {
   if (!asked || asked->configuration != place.hash()) {
     throw Error(ExitCode::data,
                 fmt::format("'{}': its last run was not completed, so the requested tasks are "
-                            "not known; run it again first",
+                            "unknown; run the study again first",
                             folder.string()));
   }
   place.clear_leftovers();
@@ -253,12 +344,12 @@ ExitCode run_study_contents(const ContentOptions& options) {
 }
 
 constexpr const char* kStudyAbout =
-    "Lists the contents of a study's folder and removes tasks that are not requested.\n\n"
+    "List the tasks of a study's folder, or remove tasks that are not requested.\n\n"
     "Example: rewise study studies/sweep\n\n"
     "A study whose sizes, p, temperatures or sampling were edited keeps its earlier tasks.\n"
-    "For each lattice, shows the number of tasks for results, of other tasks (pilots, scans,\n"
-    "tuning), and of tasks that the last complete run did not request. Lists requested tasks\n"
-    "that are missing.";
+    "For each lattice, prints the number of tasks for results, of other tasks (pilots, scans,\n"
+    "tuning), and of tasks that the last complete run did not request. Then lists requested\n"
+    "tasks that are missing. For a study that was not completed, prints how many tasks are done.";
 
 constexpr const char* kStudyExamples = R"(
 More examples:
@@ -294,7 +385,7 @@ std::string unasked_text(const fs::path& folder, const AskedTasks& asked) {
     if (named++ == kNamed) break;
     text += fmt::format("  {} of {}\n", count, kind);
   }
-  if (kinds.size() > kNamed || left.size() > kLooked) text += "  .. and others\n";
+  if (kinds.size() > kNamed || left.size() > kLooked) text += "  .. and other tasks\n";
   return text + fmt::format("'rewise study {} --prune' removes them\n", folder.string());
 }
 
@@ -302,7 +393,7 @@ AddedCommand add_study_command(CLI::App& program) {
   auto options = std::make_shared<ContentOptions>();
   CLI::App& app = add_command(program, "study", kStudyAbout, kStudyExamples);
   add_argument(app, "folder", options->folder, "DIR", "a study's folder");
-  add_flag(app, "--list", options->list, "every task, one a line");
+  add_flag(app, "--list", options->list, "list every task, one per line");
   add_flag(app, "--prune", options->prune,
            "remove tasks that the last complete run did not request");
   exclude(app, "--prune", "--list");

@@ -57,15 +57,15 @@ std::string keys_help(std::string_view command) {
     text += line + "\n";
   }
   return fmt::format(
-      "Keys of STUDY.toml (those with a value here have no default, all others do;\n"
-      "'rewise help KEY' explains one, 'rewise help' lists all):\n\n{}",
+      "Keys of STUDY.toml (keys with a value here are required, all others have "
+      "defaults;\n'rewise help KEY' explains a key, 'rewise help' lists all):\n\n{}",
       text);
 }
 
 const char* const kScheduleHelp =
-    R"(schedule "auto" tunes M:W once for each p and size of sufficient work (see 'rewise tune') and
-keeps the choice in DIR/schedules. With cluster "auto" (the default for schedule "auto"; else
-"wolff") it also chooses between Swendsen-Wang and Wolff.
+    R"(schedule "auto" tunes M:W once for each p and size, if there is enough work (see 'rewise
+tune'), and stores the choice in DIR/schedules. With cluster "auto" (the default for schedule
+"auto"; else "wolff") it also chooses between Swendsen-Wang and Wolff.
 )";
 
 const char* const kResultsHelp =
@@ -75,32 +75,31 @@ DIR/summary.txt (the tables that are printed), DIR/summary.csv (averages at ever
 temperature), for tc DIR/tc.csv (one row per p), DIR/plots, DIR/report.html.
 Running the same command again computes only what is missing. If `measure` was raised, finished
 tasks continue from their final states (with keep_states = false in [run] there are none, and
-they start anew). On SIGINT, SIGTERM or a time limit the study writes checkpoints, prints the
+they start again). On SIGINT, SIGTERM or a time limit the study writes checkpoints, prints the
 table of finished tasks and ends with status 75.
 Several processes may work on the same DIR, for example the ranks of `mpirun -n K` or srun
 (one GPU each on a node). Ranks with different DIRs run separate studies.
 device "auto" uses a GPU unless the CPU would finish the whole study before a GPU has started.
-Averages over at least 8 graphs are corrected for the deviations of the number of rewired ends
-and of the sum of squared degrees from their exact means in this sample of graphs (control
-variates: smaller errors); the uncorrected averages are listed, too: energy_plain and so on.)";
+Averages over at least 8 graphs use control variates, which reduce errors: they are corrected
+for the deviation of the number of rewired ends and of the sum of squared degrees from their
+exact means. Uncorrected averages are also listed (energy_plain and so on).)";
 
 void add_study_options(CLI::App& app, StudyOptions& options) {
   add_argument(app, "study", options.study, "STUDY.toml", "the study's configuration");
   add_text(app, "--out", options.out, "DIR", "the study's folder [studies/NAME]");
   add_key(app, "run.device", options.device,
-          "instead of run.device; cuda:0,1 and so on: one task at a time on each");
+          "replaces run.device; cuda:0,1 and so on: one task at a time on each");
   add_threads(app, options.threads,
-              help_lines(setting("run.threads").help + "; instead of run.threads"));
-  add_key(app, "run.time_limit", options.time_limit, "instead of run.time_limit");
+              help_lines(setting("run.threads").help + "; replaces run.threads"));
+  add_key(app, "run.time_limit", options.time_limit, "replaces run.time_limit");
   add_profile_option(app);
   add_flag(app, "--recompute-damaged", options.recompute_damaged,
-           "set results aside that are damaged and have no good copy,\n"
-           "and compute them again (else they end the command: 65)");
+           "set damaged results without a good copy aside and compute\nthem again (default: the "
+           "study ends with status 65)");
   add_off_flag(app, "--no-plots", options.plots, "draw no plots, write no report.html");
   add_flag(app, "--json", options.json, "print summary.json instead of the table");
   add_flag(app, "--dry-run", options.dry_run,
-           "print the tasks that the study begins with, the memory, disk\n"
-           "and time that they need, and do nothing else");
+           "only print the initial tasks, and the memory, disk space\nand time that they need");
 }
 
 StudyConfig configure(const StudyOptions& options) {
@@ -133,7 +132,10 @@ void print_partial(const StudyFolder& place, const StudyOptions& options,
     StudyOutcome so_far = analysis();
     if (so_far.summary["points"].empty()) return;
     so_far.summary["partial"] = true;
-    if (!options.json) fmt::print("\nPARTIAL: stopped; the table of finished tasks\n");
+    if (!options.json)
+      fmt::print(
+          "\nPARTIAL: the study was stopped; this table has the finished "
+          "tasks only\n");
     fmt::print("{}", options.json ? so_far.summary.dump(2) + "\n" : so_far.text);
     std::fflush(stdout);
   } catch (const std::exception& error) {
@@ -157,9 +159,11 @@ namespace {
 // is assumed; the output mentions this.
 ExitCode tell_study_needs(const StudyConfig& config, bool as_json) {
   if (config.method == TcMethod::tree) {
-    throw Error(ExitCode::usage,
-                "--dry-run: knows the lattices of crossings; the tree condition chooses its own as "
-                "it goes");
+    throw Error(
+        ExitCode::usage,
+        "--dry-run: no estimate for method = \"tree\", because the tree condition chooses its "
+        "lattices during the study (start it with --time-limit; 'rewise study DIR' shows "
+        "what was done, and the same command continues)");
   }
   const int threads = config.threads > 0 ? config.threads : thread_count(0);
   std::size_t tasks = 0;
@@ -246,17 +250,17 @@ ExitCode tell_study_needs(const StudyConfig& config, bool as_json) {
   assume(!config.equilibrate, fmt::format("equilibrate {}", kLikelyEquilibrate));
   assume(!config.measure, fmt::format("measure {}", kLikelyMeasure));
   assume(!config.every, fmt::format("every {}", kLikelyEvery));
-  if (!unknown.empty()) fmt::print("taken where the study says auto: {}\n", unknown);
+  if (!unknown.empty()) fmt::print("assumed for \"auto\": {}\n", unknown);
   if (config.target_error) {
     fmt::print(
-        "not known yet: the time, and the graphs, measurements and sizes that target_error "
-        "will add\n");
+        "unknown: the total time, and the graphs, measurements and sizes that target_error will "
+        "add\n");
   }
   if (config.schedules.empty() || config.temperatures.empty()) {
-    fmt::print("not counted: short runs that choose what is auto\n");
+    fmt::print("not included: short runs that determine values of \"auto\"\n");
   }
   if (config.method == TcMethod::both) {
-    fmt::print("not counted: the tree condition, which chooses its lattices as it goes\n");
+    fmt::print("not included: the tree condition, which chooses its lattices during the study\n");
   }
   return ExitCode::done;
 }

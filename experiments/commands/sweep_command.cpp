@@ -29,12 +29,12 @@ dim, rule and schedule may be lists; the grid has every combination:
               rule = ["rewire", "swap"]   graphs = 8
   [sampling]  schedule = ["1:1", "0:8"]   temperatures = {from = 2.0, to = 3.0, count = 21}
 
-(In the file each key needs its own line: it is TOML.) An edge in sizes means a lattice of each
-dimension, a list of extents one lattice. To use your own graphs instead of lattices:
+(The file is TOML: write each key on its own line.) In sizes, an edge gives one lattice per
+dimension; a list of extents gives a single lattice. To use your own graphs instead of lattices:
 
   [lattice]   files = ["a.edges", "b.graphml", "c.h5"]
 
-They are read as by 'rewise run --graph'; temperatures must be given.
+They are read in the same way as by 'rewise run --graph'. Give temperatures for them.
 )";
 constexpr const char* kSweepTarget = R"(
 target_error = 1e-3 requests that relative error for every observable in target_observables
@@ -45,10 +45,10 @@ is above the target, whichever is less work, up to most_graphs. The progress lin
 time left. If the target cannot be reached, the output says so and why. A time limit leaves
 the summary of the last round.
 
-Temperatures can be added to a finished study: only the new ones are computed (DIR/study.toml
-then lists in temperature_tasks which temperatures share a task, and gives the same numbers in
-another folder). Tasks that are no longer needed are listed at the end; 'rewise study DIR
---prune' removes them.
+Temperatures can be added to a finished study: only the new ones are computed. DIR/study.toml
+then lists in temperature_tasks which temperatures share a task, so that this file gives the
+same results in another folder. Tasks that are no longer needed are listed at the end;
+'rewise study DIR --prune' removes them.
 
 )";
 
@@ -56,15 +56,17 @@ another folder). Tasks that are no longer needed are listed at the end; 'rewise 
 void check_files(const StudyConfig& config, const std::string& file) {
   if (config.files.empty()) return;
   if (config.temperatures.empty() && !config.temperature_range) {
-    throw Error(ExitCode::usage, fmt::format("{}: sampling.temperatures is missing beside "
-                                             "lattice.files (a list, or {{from, to, count}}): "
-                                             "where your graphs have their transition is not known",
+    throw Error(ExitCode::usage, fmt::format("{}: sampling.temperatures is missing, which "
+                                             "lattice.files requires (a list, or {{from, to, "
+                                             "count}}): "
+                                             "\"auto\" requires lattices, because the transition "
+                                             "of other graphs is unknown",
                                              file));
   }
   if (config.target_error) {
-    throw Error(ExitCode::usage, fmt::format("{}: sampling.target_error: not beside lattice.files: "
-                                             "each file is one graph, without a spread "
-                                             "between graphs",
+    throw Error(ExitCode::usage, fmt::format("{}: sampling.target_error: cannot be combined with "
+                                             "lattice.files, because each file is one graph, "
+                                             "without a spread between graphs",
                                              file));
   }
 }
@@ -85,8 +87,7 @@ void check_sweep_config(const StudyConfig& config, const std::string& file) {
   if (config.method) {
     throw Error(
         ExitCode::usage,
-        fmt::format("{}: sampling.method: only for tc, because a sweep does not search for Tc",
-                    file));
+        fmt::format("{}: sampling.method: tc only, because a sweep does not search for Tc", file));
   }
 }
 

@@ -22,59 +22,57 @@ namespace {
 constexpr const char* kTcAbout =
     "Critical temperatures and their shift with p.\n\n"
     "Example: rewise tc {} --out studies/quickstart\n\n"
-    "Measures the critical temperature Tc(p) of rewired lattices: finds the temperature\n"
-    "window by itself (a coarse scan gives the first estimate, then the window follows the\n"
-    "crossings), simulates many graphs of several sizes there, and extrapolates where\n"
-    "Binder's U and sqrt(N) m^2 of different sizes cross. method = \"tree\" finds Tc a\n"
-    "second way, without sizes: by the tree condition.";
+    "Measures the critical temperature Tc(p) of rewired lattices. A coarse scan gives a first\n"
+    "estimate, pilot runs choose a temperature window around the crossings, and many graphs of\n"
+    "several sizes are simulated there. Tc is extrapolated from the temperatures where Binder's\n"
+    "U and sqrt(N) m^2 of different sizes cross. method = \"tree\" finds Tc in a second way,\n"
+    "without an extrapolation over sizes: by the tree condition.";
 constexpr const char* kTcKeys = R"(
 schedule and cluster take one value, or a list with one for each p: schedule = ["4:1", "16:1"],
 cluster = ["swendsen-wang", "wolff"]. At p = 0 the "graphs" are independent runs.
 )";
 constexpr const char* kChecks = R"(
-equilibrate = "auto" shows equilibrium instead of assuming it: pilots run from ordered
-and from random starts until both agree in e, |m| and m^2, with Swendsen-Wang updates
-first where the schedule alone does not get there; graphs whose halves still differ drop
-what they measured and go on. A Tc that a check contradicts (starts that differ, no
-crossing in the window, fewer than 8 graphs or 3 sizes, U at the crossing far from its
-limit) is no result: the table shows "-", and below it why and what to do.
+equilibrate = "auto" tests equilibrium instead of assuming it. Pilots run from ordered and
+from random starts until both agree in e, |m| and m^2. If the schedule alone does not reach
+equilibrium, Swendsen-Wang updates precede it. Graphs whose halves still differ discard their
+measurements and continue. If a check rejects a Tc, the table shows "-", and below it the
+reason and what to do. The checks: both starts agree, the window contains the crossing, there
+are at least 8 graphs and 3 sizes, and U at the crossing is close to its limit.
 )";
 constexpr const char* kTcTarget = R"(
-target_error = 1e-4 asks for that relative error of every Tc(p), statistical and
-systematic: the study begins with `graphs` of each size (32 unless given) and adds, in
-rounds, graphs or measurements of those sizes where they lower the error most for their
-work, up to most_graphs of a size; where the extrapolation over sizes limits, it adds up
-to more_sizes larger sizes. The progress line shows the time left to the target; a
-target that cannot be reached is said to be missed, and why. A run that a time limit
-stops leaves the summary of its last round (once every p has come to its first).
+target_error = 1e-4 requests this relative error of every Tc(p), statistical and systematic.
+The study begins with `graphs` of each size (default 32). In rounds, it adds graphs or
+measurements to the sizes where they reduce the error most for their work, up to most_graphs
+per size. If the extrapolation over sizes limits the error, it adds up to more_sizes larger
+sizes. The progress line shows the time left. If the target cannot be reached, the table says
+so and why. A time limit leaves the summary of the last round (after the first one of every p).
 
 )";
 constexpr const char* kTree =
-    R"(method = "tree", or "both": Tc of the infinite network by the tree condition (Ising;
-rules rewire and add; analysis/README.md). On the lattice without its shortcuts, off
-criticality, cluster sums give the transfer lambda(T) from shortcut to shortcut, and Tc is
-where lambda = 1. The study chooses temperatures and sizes by itself, and adds bare lattices
-until target_error (1e-4 unless given) is reached. "both" puts the two ways beside each
-other, and joins them where they agree; it is taken unless said otherwise where
-target_error is 1e-3 or less (else "crossings"). sizes = "auto" takes sizes by p; where
-crossings cannot reach (few shortcuts), there is the tree condition alone.
-With couplings of shortcuts in [model] (couplings = "pm" or "gaussian" with on = "shortcuts",
-shortcut_strength, or couplings = "antiferromagnet" with parity = "any", which is +-1 by
-gauge) tc finds the ferromagnet's and the spin glass's temperature by the tree condition. The
-higher one is the transition. Sums over pairs of clusters run on the CPU.
+    R"(method = "tree" or "both": Tc of the infinite network by the tree condition (Ising; rules
+rewire and add; analysis/README.md). Clusters on the lattice without its shortcuts, away from
+its transition, give the transfer lambda(T) from shortcut to shortcut; Tc is where lambda = 1.
+The study chooses temperatures and sizes, and adds bare lattices until target_error (default
+1e-4) is reached. "both" prints both results, and a joint value if they agree. The default is
+"both" if target_error is 1e-3 or less, else "crossings". sizes = "auto" chooses sizes by p. If
+the sizes have too few shortcuts for crossings, only the tree condition is used.
+With couplings of shortcuts in [model], tc finds the temperatures of the ferromagnet and of the
+spin glass by the tree condition; the higher one is the transition. Such couplings are
+"pm" or "gaussian" with on = "shortcuts", shortcut_strength, and "antiferromagnet" with
+parity = "any" (+-1 by a gauge transformation). Sums over pairs of clusters run on the CPU.
 
-With method = "crossings", and where the tree condition does not apply (couplings of all bonds,
-rule swap), couplings of mean 0 are a spin glass: tc extrapolates the crossings of U_q and of
-N^(2/3) <q^2> of consecutive sizes, three or more, to T_SG. Give temperatures that hold it, with
-exchange = true, or a range {from, to} of them (experiments/configs/glass-herrero.toml).
+Couplings of mean 0 are a spin glass. With method = "crossings", and where the tree condition
+does not apply (couplings of all bonds, rule swap), tc extrapolates to T_SG the crossings of U_q
+and of N^(2/3) <q^2> of consecutive sizes (three sizes or more). Give temperatures that contain
+T_SG with exchange = true, or a range {from, to} (experiments/configs/glass-herrero.toml).
 
 )";
 constexpr const char* kPotts =
-    R"(name = "potts" and q = 3, say, in [model] take Potts spins. But for q = 3 and 4 on the plain
-square lattice, U need not cross there: tc goes by the peaks of C and chi, by where the ordered
-phases weigh q times the disordered one, and by the histogram of the energy, over three
-sizes or more, and says of what order the transition is, with the latent heat, or that
-these sizes cannot tell.
+    R"(name = "potts" and q = 3 (for example) in [model] select Potts spins. For q > 2, except q = 3
+and 4 on the plain square lattice, curves of U need not cross. tc then uses three or more sizes
+and the peaks of C and chi, the temperature where the ordered phases have q times the weight of
+the disordered one, and the histogram of the energy. It prints the order of the transition and
+the latent heat, or that these sizes cannot decide.
 )";
 
 // Counts measured graphs, sizes with at least two of them, and p with at least two such sizes.

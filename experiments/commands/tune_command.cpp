@@ -32,9 +32,9 @@ namespace {
 constexpr const char* kTuneAbout =
     "Find the schedule M:W that decorrelates fastest.\n\n"
     "Example: rewise tune --size 64 --p 0.01\n\n"
-    "Measures, for each candidate schedule (M local sweeps, then W cluster updates), the\n"
+    "For each candidate schedule (M local sweeps, then W cluster updates), measures the\n"
     "seconds of a cycle and the autocorrelation times tau_int of e, |m|, m^2, U and of the\n"
-    "configuration. They are ranked by \"worth\": the number of independent measurements of\n"
+    "configuration. Candidates are ranked by \"worth\": the number of independent measurements of\n"
     "m^2 and U that one replica gives per second. \"per second\" is the figure of the\n"
     "papers: decorrelated measurements of m^2, 1 / (2 tau_int x seconds per cycle).";
 constexpr const char* kTuneExamples = R"(
@@ -81,7 +81,8 @@ std::vector<ClusterUpdate> clusters(const TuneOptions& options) {
   const ClusterUpdate one = wanted_cluster(options);
   if (one == ClusterUpdate::few_cluster) return {one};  // checked by choose_engine()
   if (std::find(offered.begin(), offered.end(), one) == offered.end()) {
-    throw Error(ExitCode::usage, fmt::format("--cluster: the {} engine has no {} here",
+    throw Error(ExitCode::usage, fmt::format("--cluster: the {} engine has no {} updates for this "
+                                             "model",
                                              to_string(engine), options.cluster));
   }
   return {one};
@@ -113,16 +114,16 @@ double default_temperature(const TaskSpec& spec, int dim) {
   const std::optional<double> t = known_temperature(spec, dim);
   if (!t && spec.model.q > 2) {
     throw Error(ExitCode::usage,
-                fmt::format("--temperature is missing (Tc of the Potts model with {} states is "
-                            "known here for two dimensions and p = 0)",
+                fmt::format("--temperature is missing: its default, Tc of the Potts model with {} "
+                            "states, is available for two dimensions and p = 0 only",
                             spec.model.q));
   }
   if (!t) {
     throw Error(
         ExitCode::usage,
-        fmt::format("--temperature is missing (Tc(p) is known here for rules rewire and add in "
-                    "two to four dimensions, not for {} in {})",
-                    to_string(spec.graph.rule), dim));
+        fmt::format("--temperature is missing: its default, Tc(p), is available for rules rewire "
+                    "and add in two to four dimensions, not for {} in {}",
+                    rule_text(to_string(spec.graph.rule)), dim));
   }
   return std::strtod(fmt::format("{:.6g}", *t).c_str(), nullptr);
 }
@@ -149,8 +150,8 @@ std::vector<TaskSpec> specs(const TuneOptions& options) {
     if (weights) check_compares_schedules(*spec.imported, "tune");
     if (spec.imported->spec().bare) {
       throw Error(ExitCode::usage,
-                  fmt::format("--graph: {} is a lattice without its shortcuts, which `rewise run` "
-                              "takes; tune is for whole graphs",
+                  fmt::format("--graph: {} is a lattice without its shortcuts, which tune does "
+                              "not support ('rewise run' does)",
                               options.graph));
     }
     if (temperatures.empty()) throw Error(ExitCode::usage, "--temperature is missing");
@@ -230,7 +231,7 @@ void check_study(const TuneOptions& options, const std::vector<TaskSpec>& list) 
       throw Error(ExitCode::usage,
                   fmt::format("--study: {} has no p = {} of rule {} in {} "
                               "dimensions (its p: {})",
-                              options.study, p, to_string(spec.graph.rule),
+                              options.study, p, rule_text(to_string(spec.graph.rule)),
                               spec.graph.extents.size(), fmt::join(study.p, ", ")));
     }
     bool kept = stored_schedule(folder, spec, true).has_value();
@@ -241,8 +242,9 @@ void check_study(const TuneOptions& options, const std::vector<TaskSpec>& list) 
     }
     if (options.overwrite || !kept) continue;
     throw Error(ExitCode::held,
-                fmt::format("--study: {} has a schedule for {} at p = {}, on which its results "
-                            "rest (--overwrite replaces it; they are computed anew then)",
+                fmt::format("--study: {} already has a schedule for {} at p = {}, which its "
+                            "results use (--overwrite replaces it; the results are then computed "
+                            "again)",
                             options.study, extents_text(spec.graph.extents), p));
   }
 }
@@ -250,7 +252,7 @@ void check_study(const TuneOptions& options, const std::vector<TaskSpec>& list) 
 double budget_of(const TuneOptions& options) {
   const double seconds = parse_duration(options.budget, "--budget").count();
   if (seconds > 0) return seconds;
-  throw Error(ExitCode::usage, fmt::format("--budget: {} leaves no time to measure (30s, say; "
+  throw Error(ExitCode::usage, fmt::format("--budget: {} leaves no time to measure (try 30s, or "
                                            "more for large lattices)",
                                            options.budget));
 }
@@ -271,7 +273,8 @@ void check(const TuneOptions& options, const std::vector<TaskSpec>& list) {
   for (std::size_t k = 1; k < list.size(); ++k) {
     if (list[k].graph.p == list[k - 1].graph.p) {
       throw Error(ExitCode::usage,
-                  "--study: one temperature for each p (a study keeps one schedule for it)");
+                  "--study: give one temperature for each p, because a study has one schedule per "
+                  "p");
     }
   }
   check_study(options, list);
@@ -315,7 +318,7 @@ ExitCode run_tune(const TuneOptions& options) {
   }
   if (results.empty()) {
     throw Error(ExitCode::usage, fmt::format("--budget: {} is too short to compare any candidates "
-                                             "here (30s, say; more for large lattices)",
+                                             "(try 30s, or more for large lattices)",
                                              options.budget));
   }
   if (!unmeasured.empty()) {
@@ -340,7 +343,7 @@ void add_setting_options(CLI::App& app, TuneOptions& o) {
   add_text(app, "--graph", o.graph, "FILE", "use this graph instead of building one");
   add_graph_file_options(app, o.reading, "--graph");
   LatticeHelp help;
-  help.p = "several, P,P.., make a scan";
+  help.p = "rewiring probability; several (P,P,..) make a scan";
   help.seed = "seed of the graphs";
   add_lattice_options(app, o, help);
   add_temperatures(app, o.temperature, " [near Tc(p)]");
@@ -355,22 +358,24 @@ void add_setting_options(CLI::App& app, TuneOptions& o) {
   add_whole(app, "--replicas", o.replicas, 0, 1u << 20,
             "0: 32 of the multispin engine, on CUDA as many as fill\n"
             "the device; 8 of the bytespin engine, on CUDA 4");
-  add_key(app, "study.seed", o.seed, 0, kMostSeed, "that of the graphs is --graph-seed");
+  add_key(app, "study.seed", o.seed, 0, kMostSeed, "seed of the updates (graphs: --graph-seed)");
 }
 
 void add_effort_options(CLI::App& app, TuneOptions& o) {
   begin_group(app, "Effort");
   add_text(app, "--budget", o.budget, "TIME",
-           "for each p and temperature: 10s, 5min; up to four times\n"
-           "as long until two candidates are measured");
-  add_flag(app, "--keep-all", o.keep_all, "drop no candidate: for checks, with a large budget");
+           "time for each p and temperature: 10s, 5min; up to four\ntimes as long if two "
+           "candidates are not measured yet");
+  add_flag(app, "--keep-all", o.keep_all, "drop no candidate (for checks, with a large budget)");
   add_key(app, "run.device", o.device);
   add_threads(app, o.threads, help_lines(setting("run.threads").help));
   add_method_options(app, o.methods, MethodHelp::as_run);
   begin_group(app, "Output");
-  add_text(app, "--out", o.out, "FILE.json", "keep everything here, with plots beside it");
+  add_text(app, "--out", o.out, "FILE.json",
+           "write all results to this file, with plots beside "
+           "it");
   add_text(app, "--study", o.study, "DIR",
-           "keep the winners for schedule = \"auto\" of this study");
+           "store the best schedules for schedule = \"auto\" of this\nstudy");
   add_flag(app, "--overwrite", o.overwrite,
            "replace FILE.json if it exists, and schedules of the\n"
            "study");

@@ -67,9 +67,9 @@ void refuse_beside(const CLI::App& app, const std::string& file_option,
   if (app.count(file_option) == 0) return;
   for (const auto& other : others) {
     if (app.count(other) == 0) continue;
-    throw Error(
-        ExitCode::usage,
-        fmt::format("{} and {} exclude each other (a graph is read or built)", file_option, other));
+    throw Error(ExitCode::usage,
+                fmt::format("{} and {} exclude each other (a graph is either read or built)",
+                            file_option, other));
   }
 }
 
@@ -87,8 +87,8 @@ void warn_beyond_cores(std::uint64_t threads, const char* origin) {
   const std::uint64_t cores = std::thread::hardware_concurrency();
   if (cores == 0 || threads <= cores) return;
   fmt::print(stderr,
-             "warning: {}: {} threads on {} core(s) wait for each other, which takes many times as "
-             "long as {} would\n",
+             "warning: {}: {} threads on {} core(s) wait for each other, which is much slower "
+             "than {} thread(s)\n",
              origin, threads, cores, cores);
 }
 
@@ -109,14 +109,14 @@ void add_text(CLI::App& app, const std::string& name, std::string& value, const 
 void add_profile_option(CLI::App& app) {
   const auto begin = [](const std::string& file) {
     if (file_exists(file)) {
-      throw Error(ExitCode::held, fmt::format("--profile: '{}' exists already", file));
+      throw Error(ExitCode::held, fmt::format("--profile: '{}' already exists", file));
     }
     check_output_file(file, "--profile");
     profile_file() = file;
     profile::start();
   };
   app.add_option_function<std::string>("--profile", begin,
-                                       "where the time goes: a trace for ui.perfetto.dev")
+                                       "write a trace of the work for ui.perfetto.dev")
       ->type_name("FILE");
 }
 

@@ -98,7 +98,7 @@ Examples:
 
 constexpr const char* kWhereToGo = R"(
 rewise --help              all commands
-rewise COMMAND --help      one command, beginning with an example
+rewise COMMAND --help      one command, with an example first
 rewise help [KEY]          the keys of a study's file, or one of them
 README.md                  first steps, and a list of the guides
 )";
@@ -127,7 +127,7 @@ std::string unexpected(const CLI::App& program, const CLI::App& command) {
     return text.size() > 1 && text[0] == '-' && !std::isdigit(static_cast<unsigned char>(text[1]));
   });
   if (option == extras.end()) {
-    return fmt::format("unexpected argument '{}' (lists are written 1,2,3, without blanks)",
+    return fmt::format("unexpected argument '{}' (write lists as 1,2,3, without blanks)",
                        extras.empty() ? "" : extras.front());
   }
   std::vector<std::string> names;
@@ -138,7 +138,7 @@ std::string unexpected(const CLI::App& program, const CLI::App& command) {
   std::string advice =
       option_advice(*option, std::vector<std::string_view>(names.begin(), names.end()),
                     reads_study ? study_keys() : std::vector<KeyTable>{});
-  if (advice.empty() && before) advice = "options of a subcommand stand behind it";
+  if (advice.empty() && before) advice = "put the options of a subcommand after its name";
   return fmt::format("unknown option '{}'{}", option->substr(0, option->find('=')),
                      advice.empty() ? "" : " (" + advice + ")");
 }
@@ -255,7 +255,7 @@ std::string in_our_words(const CLI::App& app, const std::string& message) {
     return at == std::string::npos ? std::nullopt : std::optional(message.substr(0, at));
   };
   if (const auto option = before(": At Most 1 required but received ")) {
-    return *option + ": is given twice or more";
+    return *option + ": was given more than once";
   }
   if (const auto option = before(": 1 required ")) {
     const auto* found = app.get_option_no_throw(*option);
@@ -357,10 +357,10 @@ int report_failure() {
   } catch (const Error& error) {
     return fail(error.exit_code(), error.what());
   } catch (const std::bad_alloc&) {
-    return fail(ExitCode::device, "not enough memory on this machine for what was asked");
+    return fail(ExitCode::device, "not enough memory on this machine for the requested work");
   } catch (const std::filesystem::filesystem_error& error) {
-    return fail(ExitCode::io, fmt::format("cannot look at or change '{}': {}",
-                                          error.path1().string(), error.code().message()));
+    return fail(ExitCode::io, fmt::format("cannot read or change '{}': {}", error.path1().string(),
+                                          error.code().message()));
   } catch (const std::system_error& error) {
     if (std::ferror(stdout) != 0) return fail(ExitCode::io, "standard output could not be written");
     if (error.code() == std::errc::resource_unavailable_try_again) {

@@ -72,7 +72,9 @@ int run_program(const std::vector<std::string>& words, bool quiet) {
 // Why plots cannot be drawn here; "" if they can. Starts Python to look for matplotlib.
 std::string plots_missing() {
   const std::string python = interpreter();
-  if (python.empty()) return "no Python was found when this was built (REWISE_PYTHON names one)";
+  if (python.empty())
+    return "no Python was found when rewise was built (set the environment "
+           "variable REWISE_PYTHON to one)";
   try {
     if (run_program({python, "-c", "import matplotlib, h5py, numpy"}, true) == 0) return "";
   } catch (const Error& error) {
@@ -99,8 +101,8 @@ ExitCode run_script(const std::filesystem::path& script, std::vector<std::string
   const int signal = stop_signal() != 0 ? stop_signal() : status - 128;
   if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP || stop_signal() != 0) {
     throw Error(ExitCode::interrupted,
-                fmt::format("{} was stopped by {}; the same command does what is missing", name,
-                            signal_name(signal)));
+                fmt::format("{} was stopped by {}; the same command completes the missing work",
+                            name, signal_name(signal)));
   }
   throw Error(ExitCode::internal, signal > 0
                                       ? fmt::format("{} was ended by {}", name, signal_name(signal))
@@ -141,7 +143,7 @@ ExitCode draw_plots(const std::vector<std::string>& arguments) {
 }
 
 ExitCode leave_report(const std::filesystem::path& folder) {
-  return run_beside("no plots, no report", [&] { return run_report_script(folder); });
+  return run_beside("no plots and no report", [&] { return run_report_script(folder); });
 }
 
 }  // namespace rewise

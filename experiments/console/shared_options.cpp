@@ -66,7 +66,7 @@ void add_lattice_options(CLI::App& app, LatticeOptions& o, const LatticeHelp& he
 GraphSpec lattice_spec(const LatticeOptions& options, const std::string& instead, bool bitlattice) {
   if (options.size.empty()) {
     throw Error(ExitCode::usage,
-                fmt::format("--size is missing (an even edge such as 64{})", instead));
+                fmt::format("--size is missing (give an even edge such as 64{})", instead));
   }
   GraphSpec spec;
   spec.extents = parse_extents(options.size, static_cast<int>(options.dim), "--size");
@@ -115,7 +115,7 @@ void add_method_options(CLI::App& app, MethodWords& words, MethodHelp kind) {
         add_text(app, option.name, words[option.name], option.type, option.help);
       } else if (kind == MethodHelp::lists) {
         add_text(app, option.name, words[option.name], fmt::format("{}[,..]", option.type),
-                 fmt::format("{} engine: a row for each", engine.name));
+                 fmt::format("{} engine: one row per value", engine.name));
       } else if (!option.is_detail) {
         add_text(app, option.name, words[option.name], option.type,
                  fmt::format("{} engine: as 'rewise run'", engine.name));
@@ -134,14 +134,12 @@ Model read_model(const ModelOptions& options) {
 
 void add_share_ranks(CLI::App& app, bool& share, std::string& route) {
   add_flag(app, "--share-ranks", share,
-           "under mpirun or srun: the ranks share every system,\n"
-           "each a slab on its GPU or its cores (bitlattice engine;\n"
-           "bytespin engine: sweeps, Swendsen-Wang)");
+           "under mpirun or srun: the ranks share every lattice; each\nsimulates a slab on its "
+           "GPU or its cores (bitlattice\nengine; bytespin engine: sweeps, Swendsen-Wang)");
   add_text(app, "--share-route", route, "WORD",
-           "how spins go from a rank's GPU to another's: auto, the\n"
-           "first of these that there is: peer (one copies from\n"
-           "the other's memory: one machine), direct (MPI that takes\n"
-           "addresses on a GPU: auto asks the library), host");
+           "how spins travel between the GPUs of ranks: peer (a GPU\nreads the memory of another "
+           "one of the same machine),\ndirect (MPI reads GPU memory, if the library "
+           "supports\nit), host (through host memory), or auto: the first of\nthese that works");
   require(app, "--share-route", "--share-ranks");
 }
 

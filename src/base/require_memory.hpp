@@ -15,7 +15,8 @@ inline void require_memory(std::string_view where, std::string_view what, std::u
                            std::uint64_t free, std::string_view advice) {
   if (need <= free) return;
   constexpr double kGiB = 1u << 30;
-  throw Error(ExitCode::device, fmt::format("{}: {} need {:.1f} GiB, {:.1f} GiB are free ({})",
+  throw Error(ExitCode::device, fmt::format("{}: {} need {:.1f} GiB, but only {:.1f} GiB are free "
+                                            "({})",
                                             where, what, static_cast<double>(need) / kGiB,
                                             static_cast<double>(free) / kGiB, advice));
 }

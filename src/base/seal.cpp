@@ -71,11 +71,11 @@ SealedRead damaged(const std::string& problem) { return {SealState::damaged, {},
 // The checks that do not need the digest.
 std::string problem_of(const Block& block, std::size_t image_bytes) {
   if (std::memcmp(block.data(), kMagic.data(), kMagic.size()) != 0) {
-    return "not a rewise file (its first bytes are not the magic)";
+    return "not a rewise file (its first bytes are not the signature of one)";
   }
   const auto length = get<std::uint64_t>(block, kLengthAt);
   if (length == image_bytes) return "";
-  return fmt::format("{} bytes long, but {} + {} were written", kBlock + image_bytes, kBlock,
+  return fmt::format("it has {} bytes, but {} + {} were written", kBlock + image_bytes, kBlock,
                      length);
 }
 
@@ -94,7 +94,7 @@ SealedRead SealCheck::end() const {
   }
   const XXH128_canonical_t sum = end_digest(digest_.get());
   if (std::memcmp(block_.data() + kDigestAt, &sum, sizeof sum) != 0) {
-    return damaged("its content does not match its digest");
+    return damaged("its content and its digest differ");
   }
   const auto version = get<std::uint32_t>(block_, kVersionAt);
   if (version != kVersion || get<std::uint32_t>(block_, kBlockAt) != kBlock) {
@@ -107,7 +107,7 @@ SealedRead SealCheck::end() const {
 }
 
 SealedRead check_seal(const Block& block, std::size_t size, std::span<const std::byte> image) {
-  if (size < kBlock) return damaged(fmt::format("{} bytes, shorter than its header", size));
+  if (size < kBlock) return damaged(fmt::format("it has {} bytes, less than its header", size));
   if (const std::string problem = problem_of(block, image.size()); !problem.empty()) {
     return damaged(problem);
   }

@@ -47,7 +47,7 @@ void check_bitlattice_spec(const EngineSpec& spec, const EngineOptions& options)
   if (spec.model != Model{}) {
     throw Error(
         ExitCode::usage,
-        fmt::format("model '{}': the bitlattice engine supports ising only (choose the bytespin "
+        fmt::format("model '{}': the bitlattice engine supports ising only (use the bytespin "
                     "engine)",
                     to_string(spec.model)));
   }
@@ -62,8 +62,7 @@ namespace {
 void check_memory(const std::string& device, const Layout& layout, std::size_t systems,
                   std::uint64_t need, std::uint64_t free) {
   require_memory(device, fmt::format("{} sites x {} systems", layout.sites(), systems), need, free,
-                 "reduce replicas, temperatures or the size, or share them among more devices or "
-                 "machines");
+                 "reduce replicas, temperatures or the size, or use more devices or machines");
 }
 
 }  // namespace
@@ -93,8 +92,8 @@ bool BitlatticeEngine::advance_systems(
   if (schedule.cluster > 0) {
     throw Error(
         ExitCode::usage,
-        fmt::format("schedule {}: the bitlattice engine has no cluster updates (choose {}:0, or "
-                    "the bytespin or the multispin engine)",
+        fmt::format("schedule {}: the bitlattice engine has no cluster updates (use {}:0, or the "
+                    "bytespin or multispin engine)",
                     to_string(schedule), std::max(schedule.local, 1u)));
   }
   const std::uint64_t steps = check_steps(schedule, cycles), total = steps * systems_;

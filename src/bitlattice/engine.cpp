@@ -123,7 +123,7 @@ std::vector<std::uint32_t> regular_extents(const Graph& graph) {
     throw Error(
         ExitCode::usage,
         "the bitlattice engine supports regular lattices only, not rewired or imported graphs "
-        "(choose the multispin or the bytespin engine)");
+        "(use the multispin or bytespin engine)");
   }
   return {lattice.extent.begin(), lattice.extent.begin() + lattice.dim};
 }
@@ -138,7 +138,7 @@ std::unique_ptr<Engine> make_bitlattice_engine(const std::vector<std::uint32_t>&
 #if defined(REWISE_HAVE_CUDA)
     return make_cuda_engine(layout, spec, options);
 #else
-    throw Error(ExitCode::device, "this build has no CUDA engines");
+    throw Error(ExitCode::device, "this build has no CUDA engines (configure with --preset cuda)");
 #endif
   }
   return std::make_unique<CpuEngine>(layout, spec, options);

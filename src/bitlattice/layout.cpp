@@ -31,8 +31,8 @@ Layout Layout::make(const std::vector<std::uint32_t>& extents) {
   if (rows > kMostRowCount || rows * layout.groups > kMostGroups) {
     throw Error(
         ExitCode::usage,
-        fmt::format("size {} has too many sites for the bitlattice engine (2^31 groups of 128 "
-                    "sites of one colour)",
+        fmt::format("size {} has too many sites for the bitlattice engine (at most 2^31 groups of "
+                    "128 sites of one colour)",
                     fmt::join(extents, ",")));
   }
   layout.rows = static_cast<std::uint32_t>(rows);

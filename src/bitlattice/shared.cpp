@@ -36,7 +36,7 @@ std::unique_ptr<Slab> make_slab(const SlabSpec& recipe, Transport& transport,
 #if defined(REWISE_HAVE_CUDA)
   return make_cuda_slab(lattice, recipe.spec, transport, options.device);
 #else
-  throw Error(ExitCode::device, "this build has no CUDA engines");
+  throw Error(ExitCode::device, "this build has no CUDA engines (configure with --preset cuda)");
 #endif
 }
 

@@ -262,8 +262,8 @@ std::unique_ptr<Engine> make_bytespin_engine(const Graph& graph, const EngineSpe
   if (coupled && !options.devices.empty()) {
     throw Error(
         ExitCode::usage,
-        "several devices cannot share systems with couplings, fields or replica exchange (choose "
-        "one device)");
+        "several devices cannot share systems with couplings, fields or replica exchange (use one "
+        "device)");
   }
   if (options.device >= 0 || !options.devices.empty()) {
 #if defined(REWISE_HAVE_CUDA)
@@ -271,7 +271,7 @@ std::unique_ptr<Engine> make_bytespin_engine(const Graph& graph, const EngineSpe
     if (!options.devices.empty()) return make_bytespin_crew(graph, spec, options, 0);
     return make_cuda_engine(graph, spec, options);
 #else
-    throw Error(ExitCode::device, "this build has no CUDA engines");
+    throw Error(ExitCode::device, "this build has no CUDA engines (configure with --preset cuda)");
 #endif
   }
   if (const std::string why = kMethods.why_not(options.methods, false, false); !why.empty()) {

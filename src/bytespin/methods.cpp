@@ -61,15 +61,14 @@ constexpr const char *kWolff = "--wolff-method", *kLabel = "--label-method", *kT
 std::vector<MethodOption> options() {
   return {
       {kWolff, "WORD",
-       fmt::format("bytespin engine, how clusters are grown: {},\n"
-                   "on CUDA also {}; the\n"
-                   "device's fastest if not given",
+       fmt::format("bytespin engine, how clusters are grown: {},\non CUDA also {} [the\nfastest "
+                   "of the device]",
                    wolff_methods(true, false, " or "), wolff_methods(false, true, " or "))},
       {kLabel, "WORD",
-       "bytespin engine, how clusters are labelled, fast if not\ngiven: " + label_method_help()},
+       "bytespin engine, how clusters are labelled [fast]:\n" + label_method_help()},
       {kTile, "B",
-       fmt::format("edge of TILE+MERGE's tiles, {}..{}; 0: about 256\nsites a tile", kLeastTile,
-                   kMostTile),
+       fmt::format("edge of the tiles of TILE+MERGE, {}..{}; 0: about\n256 sites per tile",
+                   kLeastTile, kMostTile),
        true}};
 }
 
@@ -129,7 +128,7 @@ std::vector<MethodChoice> choices(const std::map<std::string, std::vector<std::s
 std::string why_not(const std::any& any, bool on_cuda, bool shared) {
   const auto methods = methods_from<BytespinMethods>(any);
   if (shared && !traits(methods.label).ranks) {
-    return fmt::format("ranks label by the method {}, not {}",
+    return fmt::format("ranks that share a system support the label method {} only, not {}",
                        label_methods(&LabelTraits::ranks, " or "), to_string(methods.label));
   }
   if (on_cuda || has_cpu(methods.wolff)) return "";
@@ -150,17 +149,18 @@ std::string why_no_team(std::span<const std::uint32_t> extents, ClusterUpdate cl
                         const std::any& methods) {
   const LabelMethod label = methods_from<BytespinMethods>(methods).label;
   if (cluster != ClusterUpdate::swendsen_wang) {
-    return fmt::format("share a system by sweeps and swendsen-wang, not by {}", to_string(cluster));
+    return fmt::format("can share a system with sweeps and swendsen-wang updates only, not {}",
+                       to_string(cluster));
   }
   if (!traits(label).ranks) {
-    return fmt::format("share a system by the label methods {}, not by {}",
+    return fmt::format("can share a system with the label methods {} only, not {}",
                        label_methods(&LabelTraits::ranks, " and "), to_string(label));
   }
   const bool words = extents.size() >= 2 && extents.front() % kWordSites == 0;
   if (words || label != LabelMethod::fast) return "";
   return fmt::format(
-      "share lattices of 2 to 4 dimensions whose first extent is a multiple of {} (any by "
-      "label method {})",
+      "can share lattices of 2 to 4 dimensions whose first extent is a multiple of {} (with label "
+      "method {}: any lattice)",
       kWordSites, to_string(LabelMethod::kalentev));
 }
 

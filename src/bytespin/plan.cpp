@@ -71,7 +71,7 @@ Plan::Plan(const Graph& g, const EngineSpec& spec)
   if (g.spec().bare) {
     throw Error(
         ExitCode::usage,
-        "the bytespin engine does not support a lattice without its shortcuts (choose --engine "
+        "the bytespin engine does not support a lattice without its shortcuts (use --engine "
         "multispin, or read the graph as a list of bonds)");
   }
   entries.reserve(g.neighbours().size());

@@ -234,9 +234,9 @@ std::string CudaShare::why_no_clusters() const {
   const std::uint32_t tile = tile_planes(lattice_);
   if (takes && thickness_ == tile) return "";
   return fmt::format(
-      "{} ranks on CUDA devices cannot share swendsen-wang updates of this lattice: it needs two "
-      "to four dimensions, a first extent that is a multiple of {} and a last extent above {} (or "
-      "choose --label-method kalentev or --device cpu, which support any lattice)",
+      "{} ranks on CUDA devices cannot share swendsen-wang updates of this lattice: they require "
+      "two to four dimensions, a first extent that is a multiple of {} and a last extent above {} "
+      "(--label-method kalentev and --device cpu support any lattice)",
       transport_.size(), kWordSites, tile * static_cast<std::uint32_t>(transport_.size() - 1));
 }
 
@@ -257,7 +257,7 @@ void CudaShare::check_memory() const {
   }
   device_.use();
   require_memory(fmt::format("cuda:{}", device_.device()),
-                 fmt::format("its planes of {} systems", systems_), need, free_device_memory(),
+                 fmt::format("their planes of {} systems", systems_), need, free_device_memory(),
                  "use more devices, or reduce replicas, temperatures or the size");
 }
 

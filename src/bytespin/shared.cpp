@@ -361,7 +361,7 @@ std::unique_ptr<BytespinShare> make_share(std::shared_ptr<const Plan> plan, cons
 #if defined(REWISE_HAVE_CUDA)
   return make_cuda_share(std::move(plan), spec, transport, label, options.device);
 #else
-  throw Error(ExitCode::device, "this build has no CUDA engines");
+  throw Error(ExitCode::device, "this build has no CUDA engines (configure with --preset cuda)");
 #endif
 }
 
@@ -474,7 +474,7 @@ void check_shared(const Graph& graph, const EngineSpec& spec, const EngineOption
   if (graph.lattice().dim == 0 || !graph.source().empty()) {
     throw Error(
         ExitCode::usage,
-        "ranks can only share lattices with a checkerboard, not a graph from a file or with "
+        "ranks can share lattices with a checkerboard only, not a graph from a file or with "
         "parity any");
   }
   const std::string why = kMethods.why_not(options.methods, options.device >= 0, true);

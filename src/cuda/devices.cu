@@ -73,7 +73,7 @@ CudaReport cuda_report(const TriedDevices& tried) {
   if (tried_current) cudaSetDevice(current);  // creates a context there
   cudaGetLastError();
   if (report.devices.empty()) {
-    report.reason_none = "the driver shows no CUDA device";
+    report.reason_none = "the driver lists no CUDA device";
   } else if (std::none_of(report.devices.begin(), report.devices.end(), fit)) {
     report.reason_none = report.devices.front().name + ": " + report.devices.front().reason_unfit;
   }

@@ -114,7 +114,8 @@ void conclude(CurveSet& set, const CurveSpec& spec, const CurveKeys& keys, const
 void check_mix(const Mix& mix) {
   if (mix.cluster == ClusterUpdate::wolff && mix.schedule.cluster == 1) return;
   throw Error(ExitCode::usage,
-              fmt::format("--schedule: '{}' does not grow one Wolff cluster a cycle (0:1 or M:1)",
+              fmt::format("--schedule: '{}' does not grow one Wolff cluster per cycle (allowed: "
+                          "0:1 or M:1)",
                           mix_text(mix)));
 }
 

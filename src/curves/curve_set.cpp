@@ -78,8 +78,8 @@ const MetricBlock kBlocks[] = {
       {"tau_e_seconds", "e, us", 1e6},
       {"tau_abs_m_seconds", "|m|, us", 1e6},
       {"tau_m2_seconds", "m^2, us", 1e6}}},
-    {"Until both starts agree, until they last differ, until the random one is within 5 % in "
-     "energy:",
+    {"Steps and microseconds until both starts agree, until they last differ, and until the "
+     "energy\nof the random start is within 5 % of the ordered one:",
      {{"equilibrium_steps", "agree, steps"},
       {"equilibrium_seconds", "us", 1e6},
       {"apart_until_steps", "differ, steps"},

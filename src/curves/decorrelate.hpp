@@ -4,8 +4,8 @@
 //
 // Table "correlation": steps, seconds (per replica), correlation (Pearson correlation of the spins
 // of a replica at t0 and t0 + steps, averaged over replicas and times t0 at the beginning of
-// cycles), and abs_correlation, the average of its absolute value (a flip of all spins
-// anticorrelates; the paper calls 1 "(anti-)correlated"). Table "autocorrelation": rho(t) of e, |m|
+// cycles), and abs_correlation, the average of its absolute value (after a flip of all spins the
+// correlation is -1, which the paper counts as correlated). Table "autocorrelation": rho of e, |m|
 // and m^2 at the ends of cycles. Metrics: seconds per sweep, cluster update and cycle; steps and
 // seconds until the absolute correlation stays below 1/e, 1/10 and 1/30; tau_int in steps and
 // seconds (1/2 cycle for white noise), infinite with a separate lower bound if the series is too

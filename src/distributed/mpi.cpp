@@ -31,7 +31,7 @@ LoadedModule load() {
     if (library == nullptr) return {nullptr, fmt::format("MPI cannot be loaded: {}", ::dlerror())};
     void* const symbol = ::dlsym(library, kMpiModuleSymbol);
     if (symbol == nullptr) {
-      return {nullptr, fmt::format("{} belongs to another build", file.string())};
+      return {nullptr, fmt::format("{} belongs to another build of rewise", file.string())};
     }
     return {reinterpret_cast<const MpiModule* (*)()>(symbol)(), ""};
   }

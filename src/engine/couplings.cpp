@@ -101,20 +101,20 @@ Couplings::Couplings(const Model& model, const Graph& graph)
   if (of_.couplings == CouplingKind::file) {
     if (graph.bond_weights().empty() && graph.site_fields().empty()) {
       throw Error(ExitCode::usage,
-                  "couplings = \"file\": the graph has no weights (take a file with a third "
-                  "column or an attribute weight, or other couplings)");
+                  "couplings = \"file\": the graph has no weights (use a file with a third column "
+                  "or an attribute weight, or other couplings)");
     }
     has_field_ = has_field_ || !graph.site_fields().empty();
     if (has_field_ && model.is_potts()) {
-      throw Error(ExitCode::usage, "fields are for the model ising, not for potts");
+      throw Error(ExitCode::usage, "the model potts has no fields (use ising)");
     }
     return;
   }
   if (!of_.on_shortcuts && of_.shortcut_strength == 1) return;
   if (graph.spec().rule == Rule::imported) {
     throw Error(ExitCode::usage,
-                "couplings of shortcuts: a graph from a file has no shortcuts (its file can have "
-                "weights: couplings = \"file\")");
+                "couplings of shortcuts: a graph from a file has no shortcuts (write the "
+                "couplings to its file and give couplings = \"file\")");
   }
   for (const RewiredBond& r : graph.shortcuts()) shortcuts_.push_back(r.bond);
 }

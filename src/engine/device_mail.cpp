@@ -181,14 +181,14 @@ void DeviceMail::lend(std::span<std::uint8_t> memory) {
   if (transport_.device_route() == DeviceRoute::direct && !direct_) {
     throw distributed::ErrorOfAll(
         ExitCode::device,
-        "--share-route direct: this MPI does not say that it takes addresses of device memory "
-        "(take --share-route auto)");
+        "--share-route direct: this MPI does not state that it accepts addresses of device memory "
+        "(use --share-route auto)");
   }
   if (transport_.device_route() == DeviceRoute::peer && sums[1] > 0) {
     throw distributed::ErrorOfAll(
         ExitCode::device,
-        "ranks do not reach the memory of each other's devices (--share-route peer: ranks of one "
-        "machine do, whose devices can; take --share-route auto)");
+        "--share-route peer: a rank cannot access the memory of another rank's device; this "
+        "requires one machine and devices with peer access (use --share-route auto)");
   }
 }
 

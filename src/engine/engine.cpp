@@ -20,8 +20,8 @@ std::uint32_t parse_count(std::string_view part, std::string_view text, std::str
   const auto value = whole_number(part);
   if (!value || *value > std::numeric_limits<std::uint32_t>::max()) {
     throw Error(ExitCode::usage,
-                fmt::format("{}: bad schedule '{}' (two whole numbers M:W, local sweeps : cluster "
-                            "updates, such as 1:1 or 0:64)",
+                fmt::format("{}: invalid schedule '{}' (M:W with whole numbers M of local sweeps "
+                            "and W of cluster updates, such as 1:1 or 0:64)",
                             origin, text));
   }
   return static_cast<std::uint32_t>(*value);
@@ -101,7 +101,7 @@ void check_spec(const EngineSpec& spec) {
   if (spec.replicas == 0) throw Error(ExitCode::usage, "replicas 0 is out of range (1 or more)");
   if (std::uint64_t{spec.replicas} * spec.betas.size() >= (1u << 24)) {
     throw Error(ExitCode::usage,
-                fmt::format("{} temperatures x {} replicas is too much for one task (below 2^24)",
+                fmt::format("{} temperatures x {} replicas are too many for one task (below 2^24)",
                             spec.betas.size(), spec.replicas));
   }
   spec.model.check();

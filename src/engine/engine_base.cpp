@@ -47,15 +47,15 @@ std::uint64_t EngineBase::check_steps(const Schedule& schedule, std::uint64_t cy
   }
   if (schedule.cluster > 0 && !has(kind_, spec_.model, true)) {
     throw Error(ExitCode::usage,
-                fmt::format("schedule {}: the {} engine has no cluster updates of {} (take the "
+                fmt::format("schedule {}: the {} engine has no cluster updates of {} (use the "
                             "bytespin engine, or schedule 1:0)",
                             to_string(schedule), name(), to_string(spec_.model)));
   }
   const std::uint64_t each = schedule.steps_per_cycle();
   if (cycles > (kMostSteps - step_) / each || cycles * each == kMostSteps) {
     throw Error(ExitCode::usage,
-                fmt::format("{} cycles of {} after {} steps are too many (2^32 steps in a run, and "
-                            "fewer at a time; start another run with another seed)",
+                fmt::format("{} cycles of {} after {} steps are too many (at most 2^32 steps in a "
+                            "run; start another run with another seed)",
                             cycles, to_string(schedule), step_));
   }
   return cycles * each;
@@ -217,8 +217,8 @@ void EngineBase::restore_rest(const EngineState& state, std::uint64_t spin_bytes
   }
   if (!restore_way(state.step, way)) {
     throw Error(ExitCode::data,
-                fmt::format("state of engine '{}' stands on its way from step {} at no place of "
-                            "this run",
+                fmt::format("state of engine '{}' after step {} is inside a step at a position "
+                            "that does not exist in this run",
                             name(), state.step));
   }
   step_ = state.step;

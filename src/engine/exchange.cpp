@@ -11,7 +11,7 @@ ReplicaExchange::ReplicaExchange(const EngineSpec& spec)
     : seed_(spec.seed), temperatures_(spec.betas.size()), replicas_(spec.replicas) {
   if (!spec.exchange) return;
   if (temperatures_ < 2) {
-    throw Error(ExitCode::usage, "replica exchange needs two temperatures or more");
+    throw Error(ExitCode::usage, "replica exchange requires at least two temperatures");
   }
   for (std::size_t t = 0; t + 1 < temperatures_; ++t) {
     const double rise = spec.betas[t + 1] - spec.betas[t];

@@ -65,7 +65,7 @@ std::unique_ptr<Share> make_together(Transport& transport, const ShareMaker& mak
     text = error.what();
   } catch (const std::exception& error) {
     code = ExitCode::device;
-    text = fmt::format("no memory: {}", error.what());
+    text = fmt::format("not enough memory: {}", error.what());
   }
   RecipeWriter report;
   report(code)(threads)(std::vector<char>(text.begin(), text.end()));
@@ -86,8 +86,8 @@ std::unique_ptr<Share> make_together(Transport& transport, const ShareMaker& mak
     } else if (const std::string on(its_model.begin(), its_model.end()); on != model) {
       code = ExitCode::device;
       failure = fmt::format(
-          "rank {} is on {}, rank 0 on {}: ranks that share a system need devices "
-          "of one kind",
+          "rank {} uses {}, but rank 0 uses {}: ranks that share a system require devices of one "
+          "kind",
           r, on, model);
     }
     well = code == ExitCode::done ? 1 : 0;
@@ -128,7 +128,7 @@ void save_together(Transport& transport, const Share& share, std::uint64_t block
     text = error.what();
   } catch (const std::bad_alloc&) {
     code = ExitCode::device;
-    text = "no memory for its part of a state";
+    text = "not enough memory for its part of the state";
   }
   RecipeWriter report;
   report(code)(std::vector<char>(text.begin(), text.end()));
@@ -253,7 +253,7 @@ void check_shares(const std::vector<std::uint32_t>& extents, int ranks) {
   if (static_cast<std::uint32_t>(ranks) <= planes) return;
   throw Error(ExitCode::usage,
               fmt::format("{} ranks cannot share size {}: it has {} along its {}, and each rank "
-                          "needs one (take {} ranks or fewer)",
+                          "needs one (use at most {} ranks)",
                           ranks, fmt::join(extents, ","),
                           extents.size() == 1 ? "one row" : fmt::format("{} rows", planes),
                           extents.size() == 1 ? "only extent" : "last extent", planes));

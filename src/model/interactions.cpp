@@ -54,7 +54,7 @@ class Words {
   // Error(usage) if a key is given without the key that it depends on.
   void needs(const char* key, bool fits, const char* what) const {
     if (!has(key) || fits) return;
-    throw Error(ExitCode::usage, fmt::format("{}: needs {}", origin(key), what));
+    throw Error(ExitCode::usage, fmt::format("{}: requires {}", origin(key), what));
   }
 
  private:
@@ -116,7 +116,8 @@ Interactions parse_interactions(const std::map<std::string, std::string>& given,
   if (of_file && (words.has("on") || words.has("shortcut_strength"))) {
     const char* key = words.has("on") ? "on" : "shortcut_strength";
     throw Error(ExitCode::usage,
-                fmt::format("{}: not with couplings = \"file\", where the file has every coupling",
+                fmt::format("{}: cannot be combined with couplings = \"file\", which already "
+                            "gives every coupling",
                             words.origin(key)));
   }
   return out;

@@ -74,14 +74,14 @@ Model parse_model(const ModelWords& words, const ModelWords& origin) {
   if (model.is_potts() && model.interactions.has_field()) {
     const char* key = model.interactions.field != 0 ? "field" : "field_random";
     throw Error(ExitCode::usage,
-                fmt::format("{}: fields are for the model ising, not for potts", origin.at(key)));
+                fmt::format("{}: the model potts has no fields (use ising)", origin.at(key)));
   }
   const std::string states = word("q");
   if (states.empty()) return model;
   const auto q = whole_number(states);
   if (q && *q != 2 && !model.is_potts()) {
-    throw Error(ExitCode::usage,
-                fmt::format("{}: {} states are for model potts (ising has 2)", origin.at("q"), *q));
+    throw Error(ExitCode::usage, fmt::format("{}: {} states require the model potts (ising has 2)",
+                                             origin.at("q"), *q));
   }
   if (!q || *q < 2 || *q > kMostStates) {
     throw Error(ExitCode::usage,

@@ -117,8 +117,8 @@ void DeviceBatch::check_memory() const {
   const std::size_t free = free_device_memory();
   if (need > free) {
     throw Error(ExitCode::device,
-                fmt::format("cuda:{}: {:.1f} GiB are needed for {} sites x {} replicas, {:.1f} GiB "
-                            "are free (reduce replicas, temperatures or the size)",
+                fmt::format("cuda:{}: {:.1f} GiB are needed for {} sites x {} replicas, but only "
+                            "{:.1f} GiB are free (reduce replicas, temperatures or the size)",
                             device_, static_cast<double>(need) / (1ull << 30),
                             engines_.front().layout.sites, replicas,
                             static_cast<double>(free) / (1ull << 30)));

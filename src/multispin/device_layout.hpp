@@ -45,17 +45,17 @@ struct DeviceLattice {
   const std::uint8_t* sign[2]{};
 };
 
-// The slot of a listed neighbour or bond (layout.hpp); and ~0 if its coupling is -1, else 0.
+// An entry of a list (layout.hpp) holds the slot of a neighbour or bond and, in bit 31, its sign.
 constexpr std::uint32_t listed_slot(std::uint32_t entry) { return entry & 0x7FFFFFFFu; }
 constexpr std::uint32_t listed_sign(std::uint32_t entry) { return 0u - (entry >> 31); }
 
 inline constexpr std::uint32_t kNoPlace = ~0u;
 
-// The width of packs: the largest that divides the word groups of a graph. Six and eight are
-// allowed only if there are enough threads to fill a device (one per pack and each of `places`
-// cells of a colour in all graphs). `alone`: most time is spent in updates that process single word
-// groups, which would use an eighth of every sector in packs of eight; such packs are not used
-// then. A batch keeps its width if it later makes other updates.
+// The width of packs: the largest that divides the word groups of a graph. Six and eight require
+// enough threads to fill a device (one per pack and cell; `places`: cells of a colour, all graphs).
+// `alone`: most time is spent in updates of single word groups, which use one eighth of the loaded
+// sectors in packs of eight. Packs of eight are therefore excluded. A batch keeps its width when
+// its updates change.
 inline constexpr std::uint64_t kWidePlaces = 1u << 18;
 constexpr int vec_of(std::uint32_t word_groups, std::uint64_t places, bool alone) {
   for (const int vec : {8, 6, 4, 3, 2}) {

@@ -329,7 +329,9 @@ namespace {
 
 void check_device_has(const EngineSpec& spec) {
   if (!spec.cluster_pairs) return;
-  throw Error(ExitCode::usage, "sums over pairs of clusters are made on the CPU only (device cpu)");
+  throw Error(ExitCode::usage,
+              "sums over pairs of clusters are computed on the CPU only (give "
+              "device cpu)");
 }
 
 }  // namespace

@@ -194,7 +194,9 @@ Layout::Layout(const Graph& graph, const Model& model, bool every)
   }
   const Interactions& of = model.interactions;
   if (!of.has_unit_couplings() || of.has_field()) {
-    throw Error(ExitCode::internal, "the multispin engine has couplings 1 and -1 and no field");
+    throw Error(ExitCode::internal,
+                "the multispin engine supports couplings 1 and -1 without a "
+                "field only");
   }
   std::optional<Couplings> couplings;
   if (!model.is_ferromagnet()) couplings.emplace(model, graph);

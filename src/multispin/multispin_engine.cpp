@@ -15,21 +15,21 @@ const EngineSpec& checked(const Graph& graph, const EngineSpec& spec) {
   check_spec(graph, spec);
   if (!has(EngineKind::multispin, spec.model, false)) {
     throw Error(ExitCode::usage,
-                fmt::format("the multispin engine does not take {} (the bytespin engine does): it "
-                            "has Ising spins, couplings 1 and -1 and no field",
+                fmt::format("the multispin engine does not support {}: it has Ising spins, "
+                            "couplings 1 and -1 and no field (use the bytespin engine)",
                             to_string(spec.model)));
   }
   if (spec.cluster == ClusterUpdate::few_cluster) {
     throw Error(ExitCode::usage,
                 fmt::format("the multispin engine has no cluster update '{}' (allowed: wolff, "
-                            "swendsen-wang; take the bytespin engine)",
+                            "swendsen-wang; or use the bytespin engine)",
                             to_string(spec.cluster)));
   }
   if (spec.replicas % kReplicas != 0) {
     throw Error(
         ExitCode::usage,
-        fmt::format("replicas {} is no multiple of 32, which the multispin engine needs (next: "
-                    "{})",
+        fmt::format("replicas: {} is not a multiple of 32, which the multispin engine requires "
+                    "(next: {})",
                     spec.replicas, (spec.replicas / kReplicas + 1) * kReplicas));
   }
   if (graph.sites() >= (1ull << 31) - 64) {

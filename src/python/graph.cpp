@@ -113,14 +113,15 @@ std::vector<std::int32_t> fixed(const std::optional<Numbers>& values, std::uint6
   std::vector<std::int32_t> all;
   if (!values) return all;
   if (values->size() != count) {
-    throw Error(ExitCode::usage,
-                fmt::format("{}: {} for {} {}s", name, values->size(), count, item));
+    throw Error(ExitCode::usage, fmt::format("{}: {} values, but the graph has {} {}s", name,
+                                             values->size(), count, item));
   }
   for (std::size_t k = 0; k < values->size(); ++k) {
     const double value = (*values)(k);
     const std::optional<std::int32_t> units = to_fixed(value);
     if (!units) {
-      throw Error(ExitCode::data, fmt::format("{}: {} of {} {} is not 0 nor of {} to {} in size",
+      throw Error(ExitCode::data, fmt::format("{}: {} of {} {} is out of range (0, or {} to {} in "
+                                              "absolute value)",
                                               name, value, item, k, kLeastCoupling, kMostCoupling));
     }
     all.push_back(*units);

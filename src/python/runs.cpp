@@ -37,11 +37,12 @@ TaskSpec task_spec(const GraphSpec& lattice, const std::shared_ptr<const Graph>&
   spec.engine = choose_engine(settings.engine, spec.model, needed_cluster(schedule, spec.cluster),
                               "engine", true);
   if (settings.temperatures.empty()) {
-    throw Error(ExitCode::usage, "temperature: is missing (one or more, such as [2.3, 2.4])");
+    throw Error(ExitCode::usage, "temperature is missing (one or more, such as [2.3, 2.4])");
   }
   for (const double t : settings.temperatures) {
     if (std::isfinite(t) && t > 0) continue;
-    throw Error(ExitCode::usage, fmt::format("temperature: {} is not above 0 and finite", t));
+    throw Error(ExitCode::usage,
+                fmt::format("temperature: {} is out of range (finite and > 0)", t));
   }
   spec.temperatures = settings.temperatures;
   spec.few_cluster = settings.few_cluster;
@@ -106,7 +107,7 @@ TaskData run(std::shared_ptr<const Graph> graph, const Settings& settings, const
   job.note = [&](const std::string& line) { notes.push_back(line); };
   TaskResult result = run_task(std::move(job), run);
   if (result.outcome == TaskOutcome::held) {
-    throw Error(ExitCode::held, fmt::format("'{}' is held by {}", settings.out, result.message));
+    throw Error(ExitCode::held, fmt::format("'{}' is in use by {}", settings.out, result.message));
   }
   if (result.outcome == TaskOutcome::lost || result.outcome == TaskOutcome::interrupted) {
     throw Error(ExitCode::interrupted, fmt::format("stopped after {}", result.message));

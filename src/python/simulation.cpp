@@ -61,11 +61,15 @@ std::unique_ptr<Simulation> Simulation::restore(const std::string& path, const S
     return found == data.configuration.end() ? otherwise : found->second;
   };
   if (data.state.engine.empty()) {
-    throw Error(ExitCode::data, fmt::format("'{}' holds no state to go on from", path));
+    throw Error(ExitCode::data, fmt::format("'{}' has no state from which a simulation can "
+                                            "continue",
+                                            path));
   }
   const auto warm_up = std::strtoull(text("sampling.warm_up", "0").c_str(), nullptr, 10);
   if (data.state.cycles < warm_up) {
-    throw Error(ExitCode::data, fmt::format("'{}' stands in its warm-up", path));
+    throw Error(ExitCode::data, fmt::format("'{}' was written during its warm-up, which a "
+                                            "Simulation cannot continue",
+                                            path));
   }
   Settings settings = how;
   settings.temperatures = data.temperature;
@@ -215,8 +219,8 @@ void Simulation::record(std::uint64_t times, std::uint64_t every, const Listener
   check_whole(every, 1, std::uint64_t{1} << 32, "every");
   if (every_ != every && data_.bond_sum.time() > 0) {
     throw Error(ExitCode::usage,
-                fmt::format("every: {} after measurements kept every {} cycles (forget() drops "
-                            "these)",
+                fmt::format("every: {}, but the stored measurements are {} cycles apart (forget() "
+                            "removes them)",
                             every, every_));
   }
   every_ = every;
@@ -239,10 +243,9 @@ void Simulation::spins(std::uint32_t temperature, std::uint32_t replica,
 HasDeviceSpins& Simulation::device_engine() {
   auto* const found = dynamic_cast<HasDeviceSpins*>(engine_.get());
   if (found == nullptr) {
-    throw Error(ExitCode::device,
-                fmt::format("the spins of this simulation are on {}: there is no array of them on "
-                            "a CUDA device",
-                            device()));
+    throw Error(
+        ExitCode::device,
+        fmt::format("the spins of this simulation are on {}, not on a CUDA device", device()));
   }
   return *found;
 }
@@ -304,8 +307,8 @@ SimulationLock::SimulationLock(Simulation& simulation, Access access)
   }
   if (access == Access::changes || !simulation.open_) {
     throw Error(ExitCode::usage,
-                "called from within a call of this simulation: there it can be "
-                "read and saved between its steps, and not be changed");
+                "a simulation cannot be changed from within one of its own calls; there it can "
+                "only be read and saved between steps");
   }
   simulation.rest();
 }

@@ -92,8 +92,8 @@ StudyConfig keep_temperature_tasks(StudyConfig config, const fs::path& folder,
   }
   if (!dropped.empty()) {
     said.push_back(
-        fmt::format("T = {}: no longer requested, but in the same tasks as others "
-                    "that still are",
+        fmt::format("T = {}: no longer requested, but kept, because its tasks contain requested "
+                    "temperatures",
                     list_text(dropped)));
   }
   config.temperature_tasks = std::move(tasks);

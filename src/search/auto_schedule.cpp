@@ -61,7 +61,8 @@ ChosenSchedule read_choice(const std::filesystem::path& file, const std::string&
     return json[key].get<std::string>();
   };
   if (text("format") != "rewise tune" || text("class") != name) {
-    throw Error(ExitCode::data, fmt::format("{} is not the schedule of {}", where, name));
+    throw Error(ExitCode::data,
+                fmt::format("{} contains another schedule than that of {}", where, name));
   }
   ChosenSchedule chosen;
   try {
@@ -136,14 +137,15 @@ ChosenSchedule decide(const std::filesystem::path& file, const ScheduleWish& wis
                       const Lease& lease, const StopToken& stop) {
   if (kTuneShare * wish.work < kLeastTuning) {
     return settle(file, wish.rule_of_thumb,
-                  fmt::format("about {:.2g} s of work are too short for tuning", wish.work), lease);
+                  fmt::format("about {:.2g} s of work are too little for tuning", wish.work),
+                  lease);
   }
   const double budget = std::min(kTuneShare * wish.seconds, kMostTuning);
   if (budget < kLeastTuning) {
-    return settle(
-        file, wish.fallback,
-        fmt::format("about {:.2g} s of work on this device are too short for tuning", wish.seconds),
-        lease);
+    return settle(file, wish.fallback,
+                  fmt::format("about {:.2g} s of work on this device are too little for tuning",
+                              wish.seconds),
+                  lease);
   }
   TuneResult result;
   try {

@@ -15,8 +15,8 @@ namespace {
 // The scan for temperatures, in `sweep` and in `tc` with unknown Tc.
 constexpr double kScanTasks = 4, kScanTemperatures = 30, kScanCycles = 400;
 
-// Nanoseconds per site of a cycle. Uses the slower figures: per attempted site update and, for
-// clusters near Tc, per site of the lattice.
+// Nanoseconds per site of a cycle: a cautious estimate. The cost of sweeps is per attempted update,
+// that of cluster updates per site of the lattice, for clusters as large as near Tc.
 double cycle_nanoseconds(EngineKind engine, const Model& model, ClusterUpdate cluster,
                          Schedule schedule) {
   const EngineCosts& costs = factory(engine).costs;

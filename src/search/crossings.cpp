@@ -199,7 +199,9 @@ class CrossingsCriterion final : public WindowCriterion {
 
   void give_up(PointData& point, const std::string& size) const override {
     point.window = fmt::format(
-        "{}: no window was found with the crossing well inside; give sampling.temperatures", size);
+        "{}: no temperature window was found that has the crossing well inside; give "
+        "sampling.temperatures",
+        size);
   }
 
   void prepare(SizeData& size, double p) const override {

@@ -121,9 +121,10 @@ class Trial {
         fmt::format("after {} cycles {} of hot and cold starts differ by {:.1f} standard errors",
                     pilot_.measure, checks.back().observable, std::abs(checks.back().worst_z));
     if (checks.back().agree) {
-      search_.failed =
-          fmt::format("{} cycles are too short to measure tau_int of m^2, some {:.0f} cycles",
-                      pilot_.measure, tau);
+      search_.failed = fmt::format(
+          "{} cycles are too few to measure tau_int of m^2, which is about {:.0f} "
+          "cycles",
+          pilot_.measure, tau);
     }
     found(kMostLength, tau);
   }

@@ -43,7 +43,7 @@ GrowthStep more_graphs(const StudyConfig& config, const GlassTc& glass,
 }  // namespace
 
 std::string glass_crossings_refusal(const StudyConfig& config) {
-  if (config.model.kind != ModelKind::ising) return "crossings of overlaps are for Ising spins";
+  if (config.model.kind != ModelKind::ising) return "crossings of overlaps require Ising spins";
   const Interactions& of = config.model.interactions;
   if (of.has_field()) return "with a field, overlaps do not vanish above T_SG";
   if (of.couplings == CouplingKind::ferromagnet) return "all bonds have J > 0";
@@ -51,17 +51,18 @@ std::string glass_crossings_refusal(const StudyConfig& config) {
   const bool glass =
       of.couplings == CouplingKind::gaussian || shortcut_couplings(config).negative == 0.5;
   if (!glass) {
-    return "crossings need couplings of mean 0 (of all bonds, or of the shortcuts), so that the "
-           "spins freeze without order; sweep shows the crossings of other couplings";
+    return "crossings of overlaps require couplings of mean 0 (of all bonds, or of the "
+           "shortcuts), so that the spins freeze without magnetic order; for other couplings, "
+           "sweep prints the crossings";
   }
   const bool lattice_varies = !of.on_shortcuts && of.couplings != CouplingKind::antiferromagnet;
   for (const double p : config.p) {
     if (p > 0) continue;
-    if (!lattice_varies) return "p = 0 is the lattice's ferromagnet, without a spin glass";
+    if (!lattice_varies) return "p = 0 is the ferromagnet of the lattice, which has no spin glass";
     if (config.dim() < 3) return "p = 0 has no transition above T = 0 in one and two dimensions";
     if (config.dim() > 3 || of.couplings != CouplingKind::pm) {
-      return "exponents at p = 0 are known to the program for couplings = \"pm\" in three "
-             "dimensions only; sweep shows the crossings";
+      return "at p = 0 the program has exponents for couplings = \"pm\" in three dimensions only; "
+             "sweep prints the crossings";
     }
   }
   return "";
@@ -91,9 +92,9 @@ GlassTc locate_glass(double p, const std::vector<SizeData>& sizes,
     const bool unstable = last != nullptr && last->status == CrossingStatus::unstable;
     against(fmt::format(
         "U_q of the two largest sizes {}",
-        unstable ? "does not cross for every graph left out: more graphs are needed"
-                 : "does not cross within the temperatures that are in equilibrium: give others, "
-                   "or a longer equilibration"));
+        unstable ? "does not cross in every jackknife sample: more graphs are needed"
+                 : "does not cross within the temperatures that are in equilibrium: give other "
+                   "temperatures, or a longer equilibration"));
   }
   if (!glass.tc.ok || glass.tc.fits[glass.tc.chosen].fit.dof == 0) {
     against(

@@ -132,7 +132,7 @@ class PeaksCriterion final : public WindowCriterion {
 
   void give_up(PointData& point, const std::string& size) const override {
     point.warnings.push_back(
-        fmt::format("{}: no window was found with the peaks well inside", size));
+        fmt::format("{}: no temperature window was found that has the peaks well inside", size));
   }
 
   void prepare(SizeData& size, double p) const override {
@@ -171,20 +171,24 @@ void check_peaks_config(const StudyConfig& config, const std::string& file) {
   };
   if (config.sizes.size() < 3) {
     unfit(
-        fmt::format("lattice.sizes: {}; tc with {} states needs three sizes or more, over which "
-                    "peaks are extrapolated",
+        fmt::format("lattice.sizes: {}; tc with {} states requires at least three sizes, to "
+                    "extrapolate the peaks",
                     config.sizes.size(), config.model.q));
   }
   if (config.target_error) {
-    unfit(fmt::format("sampling.target_error: tc with {} states goes by peaks and takes none",
-                      config.model.q));
+    unfit(
+        fmt::format("sampling.target_error: not supported by tc with {} states, which uses "
+                    "peaks instead of crossings",
+                    config.model.q));
   }
   if (config.method) {
-    unfit(fmt::format("sampling.method: tc with {} states goes by peaks and takes none",
-                      config.model.q));
+    unfit(
+        fmt::format("sampling.method: not supported by tc with {} states, which uses peaks "
+                    "instead of crossings",
+                    config.model.q));
   }
   if (config.dim() == 1 && config.p.front() == 0) {
-    unfit("lattice.p: 0 in one dimension, where nothing orders; give p > 0");
+    unfit("lattice.p: p = 0 in one dimension has no transition (give p > 0)");
   }
 }
 

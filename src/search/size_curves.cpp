@@ -198,12 +198,12 @@ std::vector<std::string> blank_stuck(const StudyConfig& config, const SizeData& 
       why += fmt::format(" ({} of {} graphs)", stuck, size.samples.graphs.size());
     }
     if (why.empty() && tau > length) {
-      why =
-          fmt::format("tau_int of m^2, {:.2g} cycles, is longer than all {} measured", tau, length);
+      why = fmt::format("tau_int of m^2, {:.2g} cycles, is longer than the {} measured cycles", tau,
+                        length);
     }
     if (why.empty()) continue;
     blank(curves, t);
-    warnings.push_back(fmt::format("{}, T = {}: no values: {}: not in equilibrium, {}",
+    warnings.push_back(fmt::format("{}, T = {}: no values: not in equilibrium: {}; {}",
                                    size_text(size), temperature, why, equilibrium_cure(config)));
   }
   return warnings;
@@ -230,7 +230,7 @@ std::vector<std::string> blank_drifting(const StudyConfig& config, const SizeDat
     without.push_back(curves.temperatures[t]);
   }
   if (without.empty()) return {};
-  return {fmt::format("{}: no values at T = {}: at T = {}, {}: not in equilibrium, {}",
+  return {fmt::format("{}: no values at T = {}: not in equilibrium: at T = {}, {}; {}",
                       size_text(size), fmt::join(without, ", "), without.front(), first,
                       equilibrium_cure(config))};
 }

@@ -234,8 +234,9 @@ std::string sweep_text(const StudyConfig& config, const std::vector<SweepPoint>&
   out += overlap_crossings_text(points, most);
   out += target_text(config, points, most);
   out +=
-      "\n2.3772(4) means 2.3772 +- 0.0004: one standard error, by jackknife over graphs (over\n"
-      "replicas where there is one graph). tau is tau_int of m^2 in cycles of the schedule. J = "
+      "\n2.3772(4) means 2.3772 +- 0.0004: one standard error, by jackknife over graphs "
+      "(over\nreplicas if there is one graph). tau is tau_int of m^2 in cycles of the schedule. J "
+      "= "
       "k_B "
       "= 1.\n";
   if (controls) {

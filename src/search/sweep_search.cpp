@@ -30,8 +30,9 @@ void warn_of_stretches(SweepPoint& point, const SizeData& size, std::uint32_t re
   for (const TemperatureResult& result : single) {
     if (!stretches_too_short(result, every)) continue;
     point.warnings.push_back(fmt::format(
-        "{}: errors are too small: with {} replica(s) of one graph, they come from stretches of {} "
-        "cycles, and tau_int is at least {:.2g}; raise sampling.measure or use {} replicas",
+        "{}: errors are too small: with {} replica(s) of one graph, they come from stretches of "
+        "{} cycles, but tau_int is at least {:.2g} cycles; raise sampling.measure or use {} "
+        "replicas",
         size_text(size), replicas, static_cast<double>(result.stretch) * every,
         result.longest_tau.value, kFewReplicas));
     break;
@@ -57,8 +58,8 @@ void average(SweepWork& work, std::size_t k, const StudyConfig& config) {
   const HotCold& halves = point.hot_cold.back();
   if (!halves.agree) {
     point.warnings.push_back(fmt::format(
-        "{}: replicas that started hot and cold differ in {} by {:.1f} standard errors: not in "
-        "equilibrium, {}",
+        "{}: not in equilibrium: replicas that started hot and cold differ in {} by {:.1f} "
+        "standard errors; {}",
         size_text(size), halves.observable, std::abs(halves.worst_z), equilibrium_cure(config)));
     blank_refused(size, point.curves.back());
   }
@@ -70,7 +71,7 @@ void average(SweepWork& work, std::size_t k, const StudyConfig& config) {
   if (one) warn_of_stretches(point, size, config.replicas, work.single[k]);
   if (const std::size_t graphs = size.samples.graphs.size(); graphs > 1 && graphs < kFewGraphs) {
     point.warnings.push_back(
-        fmt::format("{}: errors come from the spread of {} graphs, which may be too small by "
+        fmt::format("{}: errors come from the spread between {} graphs and may be too small by "
                     "chance: use at least {} graphs",
                     size_text(size), graphs, kFewGraphs));
   }
@@ -180,7 +181,7 @@ class Sweep {
         heat ? temperatures[static_cast<std::size_t>(peak)] : fall_of_binder(temperatures, u);
     if (!centre) {
       work.point.warnings.push_back(fmt::format(
-          "{}: U does not fall through {} between T = {} and {}; the temperatures lie around the "
+          "{}: U does not cross {} between T = {} and {}; temperatures were chosen around the "
           "middle",
           size_text(size), kFall, temperatures.front(), temperatures.back()));
     }

@@ -148,12 +148,12 @@ void judge(const StudyConfig& config, const PointData& point, PointResult& resul
   }
   if (last_crossing(result) == nullptr) {
     against(TcStatus::no_window,
-            fmt::format("U of the two largest sizes does not cross within the window, or not for "
-                        "every graph left out; {}",
+            fmt::format("U of the two largest sizes does not cross within the window, or not in "
+                        "every jackknife sample; {}",
                         config.temperatures.empty()
                             ? "give sampling.temperatures, or more graphs"
-                            : fmt::format("the temperatures given, {}..{}, must hold the crossing: "
-                                          "give others, or more graphs, or leave them \"auto\"",
+                            : fmt::format("the given temperatures {}..{} must contain the "
+                                          "crossing: give others, use more graphs, or set \"auto\"",
                                           number_text(config.temperatures.front()),
                                           number_text(config.temperatures.back()))));
   } else if (!point.window.empty()) {
@@ -222,7 +222,7 @@ void collapse(const PointData& point, PointResult& result) {
     result.collapse_against = "the sizes do not fall on one curve";
   } else if (!result.accepted() || !(std::abs(found.tc.value - tc.value) <=
                                      errors * std::hypot(found.tc.error, tc.error))) {
-    result.collapse_against = "its Tc is not that of the crossings";
+    result.collapse_against = "its Tc differs from that of the crossings";
   }
 }
 
@@ -303,7 +303,7 @@ PointResult locate_tc(const StudyConfig& config, const PointData& point) {
   if (point.sizes.empty() && point.p > 0) {
     result.reasons.push_back({TcStatus::out_of_reach,
                               config.method == TcMethod::tree
-                                  ? "the study does not ask for crossings (sampling.method)"
+                                  ? "the study does not request crossings (sampling.method)"
                                   : "the sizes that sizes = \"auto\" allows have too few shortcuts "
                                     "for crossings"});
     return result;

@@ -75,15 +75,15 @@ PottsPoint analyse(const StudyConfig& config, PointData&& data) {
     if (!point.hot_cold[k].agree) {
       point.peaks[k].usable = false;
       point.warnings.push_back(fmt::format(
-          "{}: replicas that started hot and cold differ in {} by {:.1f} standard errors: not in "
-          "equilibrium, and left out; {} (of coexisting phases neither is left at a large size)",
+          "{}: not in equilibrium, and left out: replicas that started hot and cold differ in {} "
+          "by {:.1f} standard errors; {} (at a first-order transition, large sizes do not change "
+          "between the coexisting phases)",
           extents_text(size.extents), point.hot_cold[k].observable,
           std::abs(point.hot_cold[k].worst_z), equilibrium_cure(config)));
     }
     if (point.peaks[k].outside > kMostOutside) {
       point.warnings.push_back(fmt::format(
-          "{}: {:.0f}% of the graphs have their transition beyond the window, and the size is left "
-          "out",
+          "{}: left out: {:.0f}% of the graphs have their transition outside the window",
           extents_text(size.extents), 100 * point.peaks[k].outside));
     }
   }
@@ -95,8 +95,8 @@ PottsPoint analyse(const StudyConfig& config, PointData&& data) {
     point.status = "too-few-graphs";
     point.transition.order_reason = "too few graphs";
     point.transition.reasons = {
-        fmt::format("fewer than {} graphs of a size: their spread is not known well enough for an "
-                    "error; raise lattice.graphs",
+        fmt::format("fewer than {} graphs of a size do not determine the spread for an error; "
+                    "raise lattice.graphs",
                     kLeastGraphs)};
   } else if (const std::string lack = lack_of_shortcuts(config, point);
              point.transition.found && !lack.empty()) {
@@ -109,8 +109,8 @@ PottsPoint analyse(const StudyConfig& config, PointData&& data) {
     point.status = rests ? "not-converged" : "not-equilibrated";
   } else if (point.transition.fits[point.transition.chosen].dof == 0) {
     point.warnings.emplace_back(
-        "two sizes can be used: they do not test the extrapolation, whose error rests on what "
-        "other studies found; add a size that reaches equilibrium");
+        "only two sizes can be used, which do not test the extrapolation; its error is taken from "
+        "other studies; add a size that reaches equilibrium");
   }
   return point;
 }
@@ -375,9 +375,10 @@ std::string peaks_text(const StudyConfig& config, const std::vector<PottsPoint>&
     words += fmt::format("p = {}: {}\n", point.p, order_words(point));
     if (point.exact && found.found) {
       const Value tc = total(found);
-      words +=
-          fmt::format("p = {}: T is known: {:.6f}; ours lies {:+.1f} standard errors from it\n",
-                      point.p, *point.exact, (tc.value - *point.exact) / tc.error);
+      words += fmt::format(
+          "p = {}: the exact T is {:.6f}; this result differs by {:+.1f} standard "
+          "errors\n",
+          point.p, *point.exact, (tc.value - *point.exact) / tc.error);
     }
     for (const std::string& reason : found.reasons) {
       words += fmt::format("p = {}: no T ({}): {}\n", point.p, point.status, reason);
@@ -387,18 +388,14 @@ std::string peaks_text(const StudyConfig& config, const std::vector<PottsPoint>&
     }
   }
   return fmt::format("\n{}: transitions of the Potts model with {} states, {}D, rule {}\n\n",
-                     config.name, config.model.q, config.dim(), to_string(config.rule)) +
+                     config.name, config.model.q, config.dim(), rule_text(to_string(config.rule))) +
          cells_table(rows) + "\n" + cells_table(sizes) +
-         "\nT: where the temperatures of the largest chi and of equal weights of a graph's phases "
-         "meet "
-         "as sizes\ngrow. T(weights): the energies of the ordered phases weigh q times those of "
-         "the "
-         "disordered one.\nC and chi by reweighting. Energies and valley (logarithm of its depth) "
-         "from "
-         "the histogram where each\ngraph's C is largest; - where there is one peak. 2.3772(4) "
-         "means "
-         "2.3772 +- 0.0004, by jackknife over\ngraphs, with what the extrapolation leaves open. "
-         "J = k_B = 1.\n\n" +
+         "\nT: common limit, as sizes grow, of the temperature of the largest chi and the "
+         "temperature of equal\nweights. T(weights): at equal weights, the ordered phases have q "
+         "times the weight of the disordered\none. C and chi by reweighting. Energies and valley "
+         "(logarithm of its depth): from the histogram at\nthe temperature where C of each graph "
+         "is largest; - if it has one peak. 2.3772(4) means 2.3772 +-\n0.0004, by jackknife over "
+         "graphs, including what the extrapolation neglects. J = k_B = 1.\n\n" +
          words;
 }
 

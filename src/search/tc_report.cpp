@@ -285,7 +285,7 @@ std::string added_text(const PointData& point) {
     }
     if (!part.empty()) parts.push_back(size_text(point.sizes[k]) + " " + part);
   }
-  return parts.empty() ? "nothing to add" : fmt::format("{}", fmt::join(parts, "; "));
+  return parts.empty() ? "nothing was added" : fmt::format("{}", fmt::join(parts, "; "));
 }
 
 // Outcome of the requested relative error for each p.
@@ -324,12 +324,14 @@ std::string crossings_text(const TcReport& report) {
     const auto tc = result.accepted_tc();
     if (!tc) without.push_back(result.p);
     if (!tc || !result.exact) continue;
-    known += fmt::format("\nTc({}) is known: {:.6f}; ours lies {:+.1f} standard errors from it.\n",
-                         result.p, *result.exact, (tc->value - *result.exact) / tc->error);
+    known += fmt::format(
+        "\nThe exact Tc({}) is {:.6f}; this result differs by {:+.1f} standard "
+        "errors.\n",
+        result.p, *result.exact, (tc->value - *result.exact) / tc->error);
   }
   std::string out =
       fmt::format("\n{}: critical temperatures, {}D, rule {}\n\n{}", report.config.name,
-                  report.config.dim(), to_string(report.config.rule), cells_table(rows));
+                  report.config.dim(), rule_text(to_string(report.config.rule)), cells_table(rows));
   if (!reasons.empty()) out += "\n" + reasons;
   out += known + collapse_text(report.crossings.points);
   if (report.crossings.local.p.size() > 0) {
@@ -338,9 +340,8 @@ std::string crossings_text(const TcReport& report) {
   }
   out += target_text(report);
   out +=
-      "\n2.3772(4) means 2.3772 +- 0.0004: one standard error, by jackknife over graphs, with "
-      "what\n"
-      "the extrapolation over sizes leaves out. J = k_B = 1.\n";
+      "\n2.3772(4) means 2.3772 +- 0.0004: one standard error, by jackknife over graphs, "
+      "including\nwhat the extrapolation over sizes neglects. J = k_B = 1.\n";
   out += warnings;
   if (without.empty()) return out;
   return out + fmt::format("{} of {} p without Tc: {} (reasons above)\n", without.size(),

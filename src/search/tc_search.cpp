@@ -398,14 +398,14 @@ void check_couplings(const StudyConfig& config, const std::string& file) {
     throw Error(ExitCode::usage, file + ": " + why);
   };
   if (config.method == TcMethod::both) {
-    fail("sampling.method: with couplings tc goes by one method (allowed: tree, crossings)");
+    fail("sampling.method: with couplings, tc uses a single method (allowed: tree, crossings)");
   }
   if (config.method == TcMethod::crossings && !crossings.empty()) {
-    fail(fmt::format("[model]: tc by crossings does not take {}: {}", to_string(config.model),
+    fail(fmt::format("[model]: tc by crossings does not support {}: {}", to_string(config.model),
                      crossings));
   }
   if (!config.method && !tree.empty() && !crossings.empty()) {
-    fail(fmt::format("[model]: tc does not take {}: by the tree condition: {}; by crossings: {}",
+    fail(fmt::format("[model]: tc does not support {}: by the tree condition: {}; by crossings: {}",
                      to_string(config.model), tree, crossings));
   }
 }
@@ -415,24 +415,26 @@ void check_glass_config(const StudyConfig& config, const std::string& file) {
     throw Error(ExitCode::usage, file + ": " + why);
   };
   if (config.sizes.size() < 3) {
-    fail("lattice.sizes: the crossings of overlaps need three sizes or more, to extrapolate");
+    fail("lattice.sizes: crossings of overlaps require at least three sizes, to extrapolate");
   }
   if (*std::min_element(config.graphs.begin(), config.graphs.end()) < 2) {
-    fail("lattice.graphs: tc needs two graphs or more of each size, whose spread is the error");
+    fail(
+        "lattice.graphs: tc requires at least two graphs of each size; their spread gives the "
+        "error");
   }
   if (config.temperatures.empty() && !config.temperature_range) {
     fail(
-        "sampling.temperatures: \"auto\" does not find a spin glass: give a list or, with exchange "
-        "= true, a range {from, to} that holds T_SG");
+        "sampling.temperatures: \"auto\" does not support spin glasses: give a list or, with "
+        "exchange = true, a range {from, to} that contains T_SG");
   }
   if (!config.temperatures.empty() && config.temperatures.size() < 4) {
-    fail("sampling.temperatures: the crossings of overlaps need four temperatures or more");
+    fail("sampling.temperatures: crossings of overlaps require at least four temperatures");
   }
   if (config.schedules.size() != 1) {
-    fail("sampling.schedule: give one schedule, such as 1:0, for the crossings of overlaps");
+    fail("sampling.schedule: crossings of overlaps require a single schedule, such as 1:0");
   }
   if (config.clusters.size() > 1) {
-    fail("sampling.cluster: give one cluster update for the crossings of overlaps");
+    fail("sampling.cluster: crossings of overlaps require a single cluster update");
   }
 }
 
@@ -447,31 +449,32 @@ void check_tc_config(const StudyConfig& config, const std::string& file) {
   const auto one = [&](std::size_t count, const char* key) {
     if (count <= 1) return;
     throw Error(ExitCode::usage,
-                fmt::format("{}: {}: tc takes one, not {} (sweep takes lists)", file, key, count));
+                fmt::format("{}: {}: tc supports one value, not {} (sweep supports lists)", file,
+                            key, count));
   };
   if (!config.files.empty()) {
     throw Error(ExitCode::usage,
-                fmt::format("{}: lattice.files: is for sweep; tc needs lattices of several sizes "
-                            "(dim, sizes and p), over which it follows Tc",
+                fmt::format("{}: lattice.files: sweep only; tc requires lattices of several sizes "
+                            "(dim, sizes and p), to extrapolate Tc",
                             file));
   }
   if (!config.model.is_ferromagnet()) check_couplings(config, file);
   one(config.dims().size(), "lattice.dim");
   one(config.rules.size(), "lattice.rule");
   if (!config.temperature_tasks.empty()) {
-    throw Error(ExitCode::usage, fmt::format("{}: sampling.temperature_tasks: is for sweep", file));
+    throw Error(ExitCode::usage, fmt::format("{}: sampling.temperature_tasks: sweep only", file));
   }
   if (!config.target_observables.empty()) {
     throw Error(
         ExitCode::usage,
-        fmt::format("{}: sampling.target_observables: is for sweep (tc's target is Tc)", file));
+        fmt::format("{}: sampling.target_observables: sweep only (the target of tc is Tc)", file));
   }
   if (by_glass_crossings(config)) return check_glass_config(config, file);
   if (config.temperature_range) {
     throw Error(ExitCode::usage,
                 file +
-                    ": sampling.temperatures: a range without a count is for sweep, and for tc by "
-                    "crossings of overlaps (give a count, or \"auto\")");
+                    ": sampling.temperatures: only sweep, and tc by crossings of overlaps, "
+                    "support a range without a count (give a count, or \"auto\")");
   }
   if (by_peaks(config)) check_peaks_config(config, file);
   if (config.method == TcMethod::tree || !config.model.is_ferromagnet()) {
@@ -486,16 +489,18 @@ void check_tc_config(const StudyConfig& config, const std::string& file) {
   }
   if (config.sizes.size() < 2) {
     throw Error(ExitCode::usage,
-                file + ": lattice.sizes: tc needs two sizes or more, whose curves cross");
+                file + ": lattice.sizes: tc requires at least two sizes, whose curves cross");
   }
   if (*std::min_element(config.graphs.begin(), config.graphs.end()) < 2) {
     throw Error(ExitCode::usage, file +
-                                     ": lattice.graphs: tc needs two graphs or more of each size, "
-                                     "whose spread is the error");
+                                     ": lattice.graphs: tc requires at least two graphs of each "
+                                     "size; their spread gives the error");
   }
   if (config.temperatures.size() == 1) {
     throw Error(ExitCode::usage,
-                file + ": sampling.temperatures: tc needs two temperatures or more, or \"auto\"");
+                file +
+                    ": sampling.temperatures: tc requires at least two temperatures, or "
+                    "\"auto\"");
   }
 }
 

@@ -127,8 +127,8 @@ GrowthStep growth_step(const StudyConfig& config, const Extrapolation& extrapola
     step.another_size = may_add;
     if (!may_add) {
       step.stopped = fmt::format(
-          "what the extrapolation over sizes leaves out may be {:.1e} of Tc, more than statistics "
-          "can mend: larger sizes are needed",
+          "the extrapolation over sizes may be wrong by {:.1e} of Tc, which more graphs and "
+          "measurements do not reduce: larger sizes are needed",
           extrapolation.systematic / tc);
     }
     return step;

@@ -379,7 +379,7 @@ void decide_last(TreeWork& work, const TreeRoot& root) {
   if (!root.ok || off_centre(work, root)) {
     point.edge = 0;
     if (++work.moves > kMostTreeMoves)
-      return fail(work, "the window does not settle around the root");
+      return fail(work, "the temperature window does not converge to the root");
     if (!root.ok) {
       work.pilots = 0;
       work.last = false;
@@ -419,9 +419,9 @@ void decide_last(TreeWork& work, const TreeRoot& root) {
   if (needed > static_cast<double>(work.most_graphs)) {
     point.stopped = room > 0 ? fmt::format("more than most_graphs = {} bare lattices are needed",
                                            work.most_graphs)
-                             : "what the form leaves out is larger";
+                             : "the systematic error of the fit is larger than the target";
   } else if (point.rounds >= kMostRounds) {
-    point.stopped = "it is not reached after the last round";
+    point.stopped = "the target was not reached in the last round";
   } else {
     // Errors of few graphs are uncertain, so their number grows at most by a factor of two or four.
     const double most = (work.graphs < kGraphs ? 2.0 : 4.0) * work.graphs;

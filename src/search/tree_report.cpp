@@ -97,15 +97,16 @@ std::string notes_of(const TreePoint& tree, const std::optional<MethodDifference
   for (const TreePoint& other : tree.other) out += notes_of(other, {});
   if (difference && !difference->agree) {
     out += fmt::format(
-        "p = {}: crossings and tree condition DIFFER by {:.1f} standard errors: no value of both\n",
+        "p = {}: crossings and tree condition DIFFER by {:.1f} standard errors: no joint value\n",
         tree.p, std::abs(difference->z));
   }
   if (!tree.stopped.empty()) {
-    out += fmt::format("p = {}: the tree condition's target is MISSED: {}\n", tree.p, tree.stopped);
+    out += fmt::format("p = {}: target of the tree condition MISSED: {}\n", tree.p, tree.stopped);
   }
   if (const auto tc = tree.accepted_tc(); tc && tree.exact) {
     out += fmt::format(
-        "Tc({}) is known: {:.7f}; the tree condition's lies {:+.1f} standard errors from it\n",
+        "the exact Tc({}) is {:.7f}; that of the tree condition differs by {:+.1f} standard "
+        "errors\n",
         tree.p, *tree.exact, (tc->value - *tree.exact) / tc->error);
   }
   return out;
@@ -233,22 +234,22 @@ std::string tree_text(const StudyConfig& config, const TreeResult& result,
   }
   std::string out = fmt::format("\n{}: Tc by {}the tree condition, {}D, rule {}\n\n{}\n{}",
                                 config.name, result.alone ? "" : "crossings and by ", config.dim(),
-                                to_string(config.rule), cells_table(rows), notes);
+                                rule_text(to_string(config.rule)), cells_table(rows), notes);
   if (result.local.p.size() > 0) {
     const bool glass = result.points.front().order == TreeOrder::spin_glass;
     out += fmt::format("\nTc(p) - Tc(0) grows locally as p^x ({} = {:.4f}):\n",
                        glass ? "1/((4 - d - 2 eta) nu)" : "1/gamma", result.one_over_gamma) +
            local_exponents_table(result.shift, result.local);
   }
-  if (!result.alone) out += "\nz: the difference in standard errors.";
+  if (!result.alone) out += "\nz: the difference of both methods in standard errors.";
   if (result.orders) {
     out +=
         "\ntransition: the order at the higher temperature. The lower temperature is not a second\n"
         "transition.";
   }
   out +=
-      "\nThe tree condition (analysis/README.md) needs no sizes: Tc is where lambda = 1 on bare\n"
-      "lattices, of L sites along an edge, correlation length xi.\n";
+      "\nThe tree condition (analysis/README.md) needs no extrapolation over sizes: Tc is where "
+      "lambda = 1\non bare lattices with L sites along an edge and correlation length xi.\n";
   return out;
 }
 

@@ -72,7 +72,7 @@ TreePoint transition_of(TreePoint a, TreePoint b) {
   if (tb && (!ta || tb->value > ta->value)) std::swap(a, b);
   if (ta.has_value() != tb.has_value() && !(b.below <= a.root.tc.value)) {
     a.reasons.push_back(
-        fmt::format("the {}'s temperature is not known, which may be higher", to_string(b.order)));
+        fmt::format("the temperature of the {} is unknown and may be higher", to_string(b.order)));
   }
   a.other.push_back(std::move(b));
   return a;
@@ -157,7 +157,7 @@ class TreeSearch {
         const auto tc = high.data.p == work.data.p ? high.data.accepted_tc() : std::nullopt;
         if (!high.done || !tc || work.data.below > tc->value) continue;
         work.data.reasons.push_back(fmt::format(
-            "its temperature is below that of the {} and needs lattices of {:.2g} sites",
+            "its temperature is below that of the {} and requires lattices of {:.2g} sites",
             to_string(high.data.order), work.sites()));
         work.done = true;
         break;
@@ -223,16 +223,17 @@ class TreeSearch {
 }  // namespace
 
 std::string tree_refusal(const StudyConfig& config) {
-  if (config.model.kind != ModelKind::ising) return "it is for Ising spins";
+  if (config.model.kind != ModelKind::ising) return "it requires Ising spins";
   if (base_rule(config.rule) == Rule::swap) {
-    return "rule swap makes pairs of shortcuts that join the same two places: no tree";
+    return "rule swap makes pairs of shortcuts that join the same two regions: the network is not "
+           "locally a tree";
   }
   const Interactions& of = config.model.interactions;
-  if (of.has_field()) return "the tree condition is for spins without a field";
+  if (of.has_field()) return "it requires spins without a field";
   const bool uniform = of.couplings == CouplingKind::ferromagnet ||
                        (of.couplings == CouplingKind::antiferromagnet && !of.on_shortcuts);
   if (!uniform && !of.on_shortcuts) {
-    return fmt::format("couplings of the lattice's bonds vary (allowed: on = \"shortcuts\")");
+    return fmt::format("it requires lattice bonds with J = 1 (give on = \"shortcuts\")");
   }
   if (of.shortcut_strength == 0) return "shortcuts have J = 0";
   return "";

@@ -113,7 +113,7 @@ void Tuner::equilibrate() {
   }
   if (!done) {
     result_.warnings.push_back(fmt::format(
-        "equilibrium was not reached, or not for sure, in {} cycles of {}: a larger budget helps",
+        "{} cycles of {} did not reach equilibrium, or not with certainty: use a larger budget",
         cycles, to_string(schedule)));
   }
   result_.equilibration = cycles;
@@ -205,18 +205,18 @@ void Tuner::report(const RaceResult& race) {
   }
   if (const std::size_t judged = result_.judged(); judged < result_.rows.size()) {
     result_.warnings.push_back(
-        fmt::format("{} of {} candidates were not measured: a larger budget compares them, too",
+        fmt::format("{} of {} candidates were not measured: use a larger budget to compare them",
                     result_.rows.size() - judged, result_.rows.size()));
   }
   if (std::isfinite(best.value) && !contenders_[result_.winner]->standing().sound) {
     result_.warnings.push_back(
-        "the winner's tau rests on a short series: a larger budget makes it sure");
+        "tau of the best candidate comes from a short series: use a larger budget to confirm it");
   }
   if (result_.best().candidate.schedule.cluster == 0 && isolated_sites() > 1 &&
       setting_.spec.local == LocalUpdate::metropolis && setting_.spec.model.q == 2) {
     result_.warnings.push_back(
-        "isolated sites flip together at every sweep of Metropolis alone, the winner here: take "
-        "--local glauber, or the best schedule with cluster updates");
+        "the best candidate has Metropolis sweeps only, in which isolated sites flip together at "
+        "every sweep: use --local glauber, or the best schedule with cluster updates");
   }
   if (!note_) return;
   const auto dropped = std::count_if(race.records.begin(), race.records.end(),

@@ -57,7 +57,7 @@ std::string shown_tau(Value tau, const TrialFigures& f) {
 std::string verdict(const TuneResult& result, std::size_t index) {
   const TuneRow& row = result.rows[index];
   if (index == result.winner) return "best";
-  if (row.record.dropped && row.record.turns == 0) return "left out: too long a cycle";
+  if (row.record.dropped && row.record.turns == 0) return "left out: one cycle takes too long";
   if (row.record.dropped) return fmt::format("dropped after {} turn(s)", row.record.turns);
   const bool tied = std::find(result.tied.begin(), result.tied.end(), index) != result.tied.end();
   if (!std::isfinite(row.figures.worth.value)) return "not measured";
@@ -115,7 +115,7 @@ Json tune_json(const std::vector<TuneResult>& results) {
 
 std::string winner_text(const TuneResult& result) {
   const TuneRow& best = result.best();
-  std::string text = fmt::format("{}: {} independent measurements of m^2 and U per second",
+  std::string text = fmt::format("{}, with {} independent measurements of m^2 and U per second",
                                  candidate_text(best.candidate), shown(best.figures.worth));
   const auto plain = std::find_if(result.rows.begin(), result.rows.end(), [](const TuneRow& row) {
     return row.candidate == Candidate{{1, 1}, ClusterUpdate::wolff};
@@ -175,7 +175,7 @@ std::string scan_table(const std::vector<TuneResult>& results) {
     }
     rows.push_back(std::move(line));
   }
-  return "Independent measurements of m^2 and U per second, over those of the best:\n\n" +
+  return "Independent measurements of m^2 and U per second, relative to the best schedule:\n\n" +
          aligned_table(rows);
 }
 

@@ -103,8 +103,8 @@ std::string describe(const fs::path& path, const LeaseOwner& owner, double now,
   if (::lstat(path.c_str(), &status) != 0) return who;
   const double silent = now - seconds(status.st_mtim);
   if (silent > 2 * seconds(options.heartbeat))
-    return fmt::format("{}, silent for {:.0f} s", who, silent);
-  if (silent < -1) return fmt::format("{}, by a time {:.0f} s from now", who, -silent);
+    return fmt::format("{}, last heartbeat {:.0f} s ago", who, silent);
+  if (silent < -1) return fmt::format("{}, lease file dated {:.0f} s in the future", who, -silent);
   return who;
 }
 
@@ -337,9 +337,12 @@ struct Lease::Impl {
     throw LeaseLost(
         ExitCode::interrupted,
         fmt::format(
-            "the lease {} is lost to {}, since this process was silent for too long; the task "
-            "is left to others",
-            path.string(), current ? current->describe() : "another, who is done with it"));
+            "lease {} was taken over by {}, because this process sent no heartbeat for too long; "
+            "it stops its work on this task",
+            path.string(),
+            current ? current->describe()
+                    : "another process, which has released "
+                      "it since"));
   }
 
   fs::path path;
@@ -414,7 +417,7 @@ LeaseClaim claim_lease(const fs::path& path, const LeaseOptions& options) {
       std::string owned = path.stem().string();
       remove_temporaries(folder_of(path), owned.substr(0, owned.rfind(".pack")));
       clear_temporaries(folder_of(path), fmt::format(".{}.", owned));
-      return mine(fmt::format("{} is dead; its lease {} is taken over", who, path.string()));
+      return mine(fmt::format("{} is dead; its lease {} was taken over", who, path.string()));
     }
   }
   const auto holder = read_owner(path);

@@ -51,12 +51,12 @@ std::optional<LatestSealed> open_latest(const fs::path& path, OpenAs as) {
     LatestSealed latest{std::move(older.image), previous, {}, older.term};
     if (current.state == SealState::missing) {
       latest.warnings.push_back(
-          fmt::format("{} is missing; going on from {}", path.string(), previous.string()));
+          fmt::format("{} is missing; continuing from {}", path.string(), previous.string()));
       return latest;
     }
     std::string where = path.string();
     if (as == OpenAs::owner) where += fmt::format(" (set aside as {})", set_aside(path).string());
-    latest.warnings.push_back(fmt::format("{} is damaged: {}; going on from {}", where,
+    latest.warnings.push_back(fmt::format("{} is damaged: {}; continuing from {}", where,
                                           current.problem, previous.string()));
     return latest;
   }
@@ -65,7 +65,8 @@ std::optional<LatestSealed> open_latest(const fs::path& path, OpenAs as) {
     return fmt::format("{} ({})", file.string(), read.problem);
   };
   throw Error(ExitCode::data,
-              fmt::format("no good copy of a result: {} and {}; move them away to start afresh",
+              fmt::format("no good copy of a result: {} and {} (move both files away to start "
+                          "again)",
                           describe(path, current), describe(previous, older)));
 }
 

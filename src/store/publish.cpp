@@ -97,8 +97,8 @@ void require_no_later(const fs::path& path, const Lease& lease) {
   const SealedRead read = read_sealed(path);  // the block may be damaged
   if (read.state != SealState::good || read.term <= lease.term()) return;
   throw LeaseLost(ExitCode::interrupted,
-                  fmt::format("{} was written in term {} of its lease, later than this process's "
-                              "term {}; the task is left to others",
+                  fmt::format("{} was already written by a later owner of its lease (term {}; "
+                              "this process has term {}); this process stops its work on the task",
                               path.string(), read.term, lease.term()));
 }
 
@@ -174,7 +174,7 @@ void publish_over(Temporary& temporary, const fs::path& path, const Lease* lease
 
 [[noreturn]] void refuse(const fs::path& path) {
   throw Error(ExitCode::held,
-              fmt::format("{} exists already and is not overwritten", path.string()));
+              fmt::format("{} already exists and is not overwritten", path.string()));
 }
 
 // For file systems with neither hard links nor RENAME_NOREPLACE (FAT, some FUSE): the process that

@@ -65,8 +65,8 @@ void check_parts(const fs::path& folder, const StateRecord& state) {
       throw Error(ExitCode::data, fmt::format("{}: {}", path.string(), read.problem));
     }
     if (length != part_bytes(state, part)) {
-      throw Error(ExitCode::data, fmt::format("{}: {} bytes where its task says {}", path.string(),
-                                              length, part_bytes(state, part)));
+      throw Error(ExitCode::data, fmt::format("{}: {} bytes, but its task file states {}",
+                                              path.string(), length, part_bytes(state, part)));
     }
   }
 }
@@ -90,7 +90,8 @@ void PartsReader::read(std::uint64_t first, std::span<std::uint8_t> out) {
     const std::size_t count = std::min<std::uint64_t>(out.size(), part->where.last - byte);
     part->file->go_to(sizeof(SealBlock) + row * each + byte - part->where.first);
     if (part->file->read(std::as_writable_bytes(out.first(count))) < count) {
-      throw Error(ExitCode::data, fmt::format("{}: shorter than it was", part->path.string()));
+      throw Error(ExitCode::data,
+                  fmt::format("{}: became shorter while it was read", part->path.string()));
     }
     out = out.subspan(count);
     first += count;

@@ -27,7 +27,7 @@ constexpr int kLevel = 1;  // of deflate, for series and bonds
 constexpr std::size_t kMaxDim = 8;
 
 [[noreturn]] void unfit(const std::string& what) {
-  throw Error(ExitCode::data, "unfit task data: " + what);
+  throw Error(ExitCode::data, "invalid task data: " + what);
 }
 
 void require(bool good, const char* what) {
@@ -43,7 +43,7 @@ bool is_key(const std::string& key) {
 
 void write_texts(h5::Group group, const TextMap& texts) {
   for (const auto& [key, value] : texts) {
-    if (!is_key(key)) unfit(fmt::format("\"{}\" cannot name a value", key));
+    if (!is_key(key)) unfit(fmt::format("\"{}\" cannot be the name of a value", key));
     if (value.size() > kAttributeText) {
       group.write_text(key, value);
     } else {
@@ -56,7 +56,7 @@ TextMap read_texts(const h5::Group& group) {
   TextMap texts;
   for (const auto& key : group.attribute_names()) texts[key] = group.text(key);
   for (const auto& key : group.names()) texts[key] = group.read_text(key);
-  for (const auto& [key, value] : texts) require(is_key(key), "a key that is not a plain word");
+  for (const auto& [key, value] : texts) require(is_key(key), "a key must be a plain word");
   return texts;
 }
 
@@ -122,22 +122,30 @@ GraphRecord read_graph(const h5::Group& group) {
   graph.b = group.read<std::uint32_t>("b", 1).values;
   if (group.has("weight")) graph.weight = group.read<double>("weight", 1).values;
   if (group.has("field")) graph.field = group.read<double>("field", 1).values;
-  require(group.get<std::uint32_t>("dim") == graph.extents.size(), "dim and extents differ");
-  require(group.get<std::uint64_t>("rewired") == graph.rewired(), "rewired and its list differ");
+  require(group.get<std::uint32_t>("dim") == graph.extents.size(),
+          "dim differs from the number "
+          "of extents");
+  require(group.get<std::uint64_t>("rewired") == graph.rewired(),
+          "rewired differs from the "
+          "length of its list");
   return graph;
 }
 
 void check_graph(const GraphRecord& graph) {
-  require(graph.p >= 0 && graph.p <= 1, "p is not within 0..1");
+  require(graph.p >= 0 && graph.p <= 1, "p is out of range (0..1)");
   require(graph.modified <= graph.sites, "more modified cells than sites");
   require(graph.a.size() == graph.rewired() && graph.b.size() == graph.rewired(),
           "the lists of rewired bonds differ in length");
-  require(graph.weight.empty() || graph.weight.size() == graph.bonds, "not one weight per bond");
-  require(graph.field.empty() || graph.field.size() == graph.sites, "not one field per site");
+  require(graph.weight.empty() || graph.weight.size() == graph.bonds,
+          "the number of weights "
+          "differs from that of bonds");
+  require(graph.field.empty() || graph.field.size() == graph.sites,
+          "the number of fields differs "
+          "from that of sites");
   const auto is_site = [&](std::uint32_t site) { return site < graph.sites; };
   require(std::all_of(graph.a.begin(), graph.a.end(), is_site) &&
               std::all_of(graph.b.begin(), graph.b.end(), is_site),
-          "a rewired bond ends at no site");
+          "a rewired bond ends at a site that does not exist");
   if (graph.extents.empty()) return;
   std::uint64_t sites = 1;
   for (const auto extent : graph.extents) {
@@ -203,11 +211,11 @@ void check_task(const TaskData& task) {
   check_graph(task.graph);
   require(std::all_of(task.temperature.begin(), task.temperature.end(),
                       [](double t) { return std::isfinite(t) && t > 0; }),
-          "a temperature is not a positive number");
+          "a temperature is out of range (> 0)");
   std::vector<double> sorted = task.temperature;
   std::sort(sorted.begin(), sorted.end());
   require(std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end(),
-          "a temperature stands there twice");
+          "a temperature occurs twice");
   check_all_series(task);
 }
 
@@ -228,21 +236,21 @@ void read_parts(const h5::Group& group, StateRecord& state) {
   state.rows = group.get<std::uint64_t>("rows");
   state.row_bytes = group.get<std::uint64_t>("row_bytes");
   require(state.rows > 0 && state.row_bytes > 0 && state.rows < kMost / state.row_bytes,
-          "a state of no size");
+          "the state has no size");
   const h5::Group parts = group.group("parts");
   const h5::Array<std::uint64_t> ends = parts.read<std::uint64_t>("bytes", 2);
-  require(ends.dims[1] == 2, "parts without ends");
+  require(ends.dims[1] == 2, "the ends of the parts of the state are missing");
   std::uint64_t at = 0;
   for (std::size_t k = 0; k < ends.dims[0]; ++k) {
     StatePart part{parts.text(fmt::format("file.{}", k)), ends.values[2 * k],
                    ends.values[2 * k + 1]};
-    require(part.first == at && part.last >= at, "parts that do not follow each other");
+    require(part.first == at && part.last >= at, "the parts of the state are not consecutive");
     require(!part.file.empty() && part.file.find('/') == std::string::npos,
-            "a part that is no file of its folder");
+            "a part of the state is not a file of the same folder");
     at = part.last;
     state.parts.push_back(std::move(part));
   }
-  require(at == state.row_bytes, "parts that are not the whole");
+  require(at == state.row_bytes, "the parts of the state are incomplete");
 }
 
 // The stored form of a state. Engines with one byte per spin have small values there: the leading
@@ -279,10 +287,12 @@ std::optional<NarrowState> narrow(std::span<const std::uint8_t> state) {
 
 // Restores the state. Throws Error(data).
 std::vector<std::uint8_t> widen(const NarrowState& narrow) {
-  require(narrow.bits == 1 || narrow.bits == 2 || narrow.bits == 4, "a state of no such bits");
+  require(narrow.bits == 1 || narrow.bits == 2 || narrow.bits == 4,
+          "the state has an unsupported "
+          "number of bits per spin");
   const std::uint32_t each = 8 / narrow.bits, mask = (1u << narrow.bits) - 1;
   require(narrow.spins % 8 == 0 && narrow.spins / each <= narrow.bytes.size(),
-          "a state shorter than it says");
+          "the state is shorter than stated");
   const auto rest = narrow.bytes.begin() + static_cast<std::ptrdiff_t>(narrow.spins / each);
   std::vector<std::uint8_t> state(narrow.spins);
   for (std::size_t i = 0; i < state.size(); ++i) {
@@ -380,7 +390,7 @@ TaskData decode_task(std::span<const std::byte> image) {
           widen({state.get<std::uint32_t>("narrow_bits"), state.get<std::uint64_t>("narrow_spins"),
                  std::move(task.state.bytes)});
     }
-    require(!task.state.engine.empty(), "a state without an engine");
+    require(!task.state.engine.empty(), "the state has no engine");
     if (state.has("parts")) read_parts(state, task.state);
   }
   task.provenance = read_texts(root.group("provenance"));

@@ -133,7 +133,7 @@ void check_same_physics(const TextMap& stored, const TextMap& wanted,
     if (std::find(may_differ.begin(), may_differ.end(), key) != may_differ.end()) continue;
     if (stored.contains(key) && wanted.contains(key) && stored.at(key) == wanted.at(key)) continue;
     throw Error(ExitCode::data,
-                fmt::format("{} was computed with {} = {}, but {} = {} is asked for", where, key,
+                fmt::format("{} was computed with {} = {}, but {} = {} is requested", where, key,
                             value_of(stored, key), key, value_of(wanted, key)));
   }
 }

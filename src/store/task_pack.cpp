@@ -83,7 +83,7 @@ void check_group(const fs::path& path, std::span<const std::byte> image, Index& 
   if (group.empty() || split_name(name).first == group) return;
   index.state = SealState::damaged;
   index.misplaced = true;
-  index.problem = fmt::format("misplaced: its tasks are those of {}", group);
+  index.problem = fmt::format("the file is misplaced: its tasks belong to {}", group);
   index.tasks.clear();
 }
 
@@ -102,7 +102,7 @@ void list_places(std::span<const std::byte> image, Index& index) {
   for (const auto& id : root.names()) {
     const auto [offset, size] = root.place_of_bytes(id);
     if (offset > image.size() || size > image.size() - offset) {
-      throw Error(ExitCode::data, fmt::format("{} reaches beyond the file", id));
+      throw Error(ExitCode::data, fmt::format("{} extends beyond the end of the file", id));
     }
     index.tasks[id] = {kSealBytes + offset, size};
   }
@@ -351,7 +351,8 @@ std::optional<LoadedTask> load_finished(const TaskPaths& paths, OpenAs as) {
     if (as == OpenAs::owner && file_exists(paths.finished)) {
       what += fmt::format(" (set aside as {})", set_aside(paths.finished).string());
     }
-    packed->warnings.push_back(fmt::format("{}; going on from {}", what, packed->source.string()));
+    packed->warnings.push_back(
+        fmt::format("{}; continuing from {}", what, packed->source.string()));
   }
   return packed;
 }
@@ -642,7 +643,7 @@ std::vector<std::string> repair_packs(const fs::path& folder) {
     // `.prev` is now the damaged file that was replaced.
     const fs::path aside = set_aside(path, previous_path(path));
     said.push_back(fmt::format(
-        "{}; it is written anew with the {} task(s) in it that are good, and kept as {}",
+        "{}; it is written again with its {} undamaged task(s), and the old file is kept as {}",
         problem_of(path, now->second), tasks.size(), aside.string()));
   }
   return said;

@@ -47,11 +47,11 @@ std::optional<TaskData> ClaimedTask::load(const std::filesystem::path& file) {
       same_physics = !job_.paths->group.empty();
       if (same_physics) {
         throw Error(ExitCode::data,
-                    fmt::format("{}: its name is that of another task", error.what()));
+                    fmt::format("{}: the file has the name of another task", error.what()));
       }
       if (file != job_.paths->finished) throw;
       throw Error(ExitCode::held,
-                  fmt::format("{}; it would be overwritten: choose another name", error.what()));
+                  fmt::format("{}; it would be overwritten (choose another name)", error.what()));
     }
     check_task(loaded->task, spec(), loaded->source);
     source_ = loaded->source;
@@ -68,7 +68,7 @@ std::optional<TaskData> ClaimedTask::load(const std::filesystem::path& file) {
       say(fmt::format("warning: {} is set aside as {} and computed again", copy.string(),
                       set_aside(copy).string()));
     }
-    if (!own) say(fmt::format("warning: {}; computed again", error.what()));
+    if (!own) say(fmt::format("warning: {}; it is computed again", error.what()));
     return std::nullopt;
   }
 }
@@ -82,7 +82,7 @@ std::optional<TaskData> ClaimedTask::load_furthest() {
   const std::filesystem::path source = source_;
   auto part = load(paths.checkpoint);
   if (finished && finished->state.engine.empty()) {  // only the checkpoint can be resumed
-    if (!part) say("its final state was not kept: computed again from its start");
+    if (!part) say("its final state was not kept: it is computed again from the start");
     finished.reset();
   } else if (finished && !take_parts(*finished)) {
     finished.reset();
@@ -108,7 +108,8 @@ bool ClaimedTask::take_parts(TaskData& finished) {
     const std::string what =
         fmt::format("a part of its final state is missing or damaged: {}", error.what());
     if (!job_.recompute_damaged) throw DamagedTask(ExitCode::data, what);
-    say(fmt::format("warning: {}; computed again from its start, or from its checkpoint", what));
+    say(fmt::format("warning: {}; it is computed again from the start, or from its checkpoint",
+                    what));
     return false;
   }
 }
@@ -120,7 +121,7 @@ void ClaimedTask::check_source(const std::function<void()>& check) const {
   } catch (const Error& error) {
     std::string what = fmt::format("{}: {}", source_.string(), error.what());
     if (job_.recompute_damaged && error.exit_code() == ExitCode::data && file_exists(source_)) {
-      what += fmt::format(" (set aside as {}: the same command computes it again)",
+      what += fmt::format(" (set aside as {}; run the same command again to compute it)",
                           set_aside(source_).string());
     }
     throw Error(error.exit_code(), what);
@@ -160,7 +161,7 @@ void ClaimedTask::claim() {
       return close(TaskOutcome::already);
     }
     if (!replaces_) {  // no message if a finished task is extended
-      say(fmt::format("going on after {} of {} measurements", measurements(), spec().measure));
+      say(fmt::format("continuing after {} of {} measurements", measurements(), spec().measure));
     }
   }
   if (needs_graph(spec())) {
@@ -202,7 +203,7 @@ void ClaimedTask::attach(Engine& engine) {
           hash->second == fmt::format("{:016x}", engine.trajectory_hash())) {
         return;
       }
-      throw Error(ExitCode::data, "its state has another hash than it says");
+      throw Error(ExitCode::data, "its state does not match its hash");
     });
   } else {
     data_.provenance["start"] = utc_time();

@@ -61,10 +61,10 @@ struct KeyPlace {
 KeyPlace place_of(const Setting& setting, const TomlSection& now, const TomlSection& before,
                   bool note) {
   if (!before.has(setting.old_key)) return {now, setting.key};
-  const std::string moved = fmt::format("{}: this key is {} in [{}] now",
+  const std::string moved = fmt::format("{}: this key is now {} in [{}]",
                                         before.origin(setting.old_key), setting.key, setting.table);
   if (now.has(setting.key)) {
-    throw Error(ExitCode::usage, fmt::format("{}, which is given as well", moved));
+    throw Error(ExitCode::usage, fmt::format("{}, which is also set", moved));
   }
   if (note) fmt::print(stderr, "rewise: {}\n", moved);
   return {before, setting.old_key};
@@ -100,7 +100,7 @@ void read_sampling(const TomlSection& section, StudyConfig& config) {
   }
   for (const char* key : {"few_cluster_tile", "few_cluster_flip"}) {
     if (section.find(key) == nullptr || config.cluster == ClusterUpdate::few_cluster) continue;
-    throw Error(ExitCode::usage, fmt::format("{}: is for cluster = \"few-cluster\", not \"{}\"",
+    throw Error(ExitCode::usage, fmt::format("{}: requires cluster = \"few-cluster\", not \"{}\"",
                                              section.origin(key), cluster_text(config)));
   }
   config.few_cluster.tile =
@@ -136,8 +136,8 @@ void read_method(const TomlSection& section, StudyConfig& config) {
 void read_observables(const TomlSection& section, StudyConfig& config) {
   if (section.find("target_observables") == nullptr) return;
   if (!config.target_error) {
-    throw Error(ExitCode::usage, fmt::format("{}: is for a target_error, which is not given",
-                                             section.origin("target_observables")));
+    throw Error(ExitCode::usage,
+                fmt::format("{}: requires a target_error", section.origin("target_observables")));
   }
   std::vector<std::string_view> known;
   for (const Observable& observable : observables()) known.push_back(observable.name);
@@ -171,8 +171,8 @@ std::string read_name(const TomlSection& section) {
   if (name.empty() || name.size() > most || name.front() == '.' || name.front() == '-' ||
       !std::all_of(name.begin(), name.end(), plain)) {
     throw Error(ExitCode::usage,
-                fmt::format("{}: '{}' names no folder: 1 to {} of the letters a-z, A-Z, 0-9, '.', "
-                            "'_' and '-', of which '.' and '-' not first",
+                fmt::format("{}: invalid study name '{}' (1 to {} characters a-z, A-Z, 0-9, '.', "
+                            "'_' and '-'; the first is not '.' or '-')",
                             section.origin("name"), name, most));
   }
   return name;
@@ -229,8 +229,8 @@ StudyConfig one_per_p(StudyConfig config, const std::string& file) {
   const std::size_t count = config.p.size();
   const auto take = [&](auto& values, std::string_view key) {
     if (values.size() != count) {
-      throw Error(ExitCode::usage, fmt::format("{}: sampling.{}: {} values for {} p (one for all, "
-                                               "or one for each)",
+      throw Error(ExitCode::usage, fmt::format("{}: sampling.{}: {} values for {} values of p "
+                                               "(give one for all, or one for each)",
                                                file, key, values.size(), count));
     }
     const auto given = values;

@@ -29,7 +29,7 @@ std::vector<std::vector<std::uint32_t>> read_extents(const TomlSection& section,
     for (const auto& n : *list) extents.push_back(extent(n));
     if (std::find(dims.begin(), dims.end(), extents.size()) == dims.end()) {
       section.fail("sizes", node,
-                   fmt::format("{} extents for dim = {} (one per direction)", extents.size(),
+                   fmt::format("{} extents for dim = {} (give one per direction)", extents.size(),
                                fmt::join(dims, ", ")));
     }
   } else {
@@ -54,7 +54,7 @@ std::vector<std::size_t> read_dims(const TomlSection& section) {
 void choose_sizes(const TomlSection& section, const std::vector<std::size_t>& dims,
                   std::uint32_t graphs, StudyConfig& config) {
   if (dims.size() != 1) {
-    section.fail("sizes", *section.find("sizes"), "\"auto\" (for one dim)");
+    section.fail("sizes", *section.find("sizes"), "\"auto\" requires a single dim");
   }
   config.auto_sizes = true;
   constexpr double least[] = {0, 1024, 1024, 4096, 4096}, most = 1 << 18, shortcuts = 200;
@@ -99,9 +99,9 @@ void read_sizes(const TomlSection& section, std::uint32_t otherwise, StudyConfig
   if (const auto* node = section.find("graphs")) {
     if (const auto* counts = node->as_array()) {
       if (counts->size() != list.size()) {
-        section.fail(
-            "graphs", *node,
-            fmt::format("{} numbers for {} sizes (one for each)", counts->size(), list.size()));
+        section.fail("graphs", *node,
+                     fmt::format("{} numbers for {} sizes (give one for each size)", counts->size(),
+                                 list.size()));
       }
       for (std::size_t k = 0; k < graphs.size(); ++k) {
         graphs[k] = static_cast<std::uint32_t>(section.whole_at("graphs", *counts->get(k)));
@@ -181,12 +181,12 @@ void read_files(const TomlSection& section, StudyConfig& config) {
                             section.origin(key)));
   }
   const auto base = std::filesystem::path(section.file()).parent_path();
-  for (const toml::node* node : need_list(section, "files", "a list of graphs' files")) {
+  for (const toml::node* node : need_list(section, "files", "a list of file names")) {
     const toml::node& entry = *node;
     const auto* text = entry.as_string();
     if (text == nullptr || text->get().empty()) {
       section.fail("files", entry,
-                   fmt::format("{} where a file's name is expected", toml_type(entry)));
+                   fmt::format("{} where a file name is expected", toml_type(entry)));
     }
     const auto file = std::filesystem::absolute(base / text->get()).lexically_normal();
     append_once(config.files, file, section.origin("files", entry), file.string());
@@ -197,12 +197,12 @@ void read_files(const TomlSection& section, StudyConfig& config) {
   }
   config.reading.merge = section.flag("merge", config.reading.merge);
   if (section.has("ignore")) {
-    for (const toml::node* node : need_list(section, "ignore", "a list of names of attributes")) {
+    for (const toml::node* node : need_list(section, "ignore", "a list of attribute names")) {
       const toml::node& entry = *node;
       const auto* name = entry.as_string();
       if (name == nullptr) {
         section.fail("ignore", entry,
-                     fmt::format("{} where an attribute's name is expected", toml_type(entry)));
+                     fmt::format("{} where an attribute name is expected", toml_type(entry)));
       }
       append_once(config.reading.ignore, name->get(), section.origin("ignore", entry),
                   printable(name->get()));
@@ -224,7 +224,7 @@ void read_temperature_list(const TomlSection& section, StudyConfig& config) {
     for (const auto key : {"from", "to"}) range.need(key);
     if (!config.exchange && !range.has("count")) {
       section.fail("temperatures", *node,
-                   "key 'count' is missing (it may be left out with exchange = true, which then "
+                   "key 'count' is missing (optional only with exchange = true, which then "
                    "chooses the temperatures)");
     }
     const Setting& known = setting("sampling.temperatures");
@@ -236,7 +236,7 @@ void read_temperature_list(const TomlSection& section, StudyConfig& config) {
     }
     if (!range.has("count")) {
       if (to == from)
-        section.fail("temperatures", *node, "exchange needs two temperatures or more");
+        section.fail("temperatures", *node, "exchange requires at least two temperatures");
       config.temperature_range = {from, to};
       return;
     }
@@ -283,7 +283,7 @@ void read_temperature_tasks(const TomlSection& section, StudyConfig& config) {
     section.fail(key, *node, fmt::format("it does not have temperature {}", t));
   }
   if (config.temperatures.empty()) {
-    section.fail(key, *node, "it needs explicit temperatures, not \"auto\"");
+    section.fail(key, *node, "it requires explicit temperatures, not \"auto\"");
   }
 }
 
@@ -293,7 +293,7 @@ void read_lattice(const TomlSection& section, std::uint32_t graphs, StudyConfig&
   if (section.has("files")) return read_files(section, config);
   for (const char* key : {"first_site", "ignore", "merge"}) {
     if (!section.has(key)) continue;
-    throw Error(ExitCode::usage, section.origin(key) + ": is for files, not lattices");
+    throw Error(ExitCode::usage, section.origin(key) + ": applies to files, not to lattices");
   }
   const toml::node* sizes = section.find("sizes");
   const bool choose = sizes != nullptr && sizes->is_string() && section.text("sizes", "") == "auto";

@@ -64,13 +64,13 @@ Wish parse_wish(std::string_view text, std::string_view origin, std::string_view
 void check_team(std::string_view text, EngineKind engine, std::string_view origin, Teams teams) {
   if (teams == Teams::refused) {
     throw Error(ExitCode::usage,
-                fmt::format("{}: {}: several GPUs share one replica only in 'rewise run' and "
-                            "'rewise bench' (cuda:0,1 distributes tasks)",
+                fmt::format("{}: {}: only 'rewise run' and 'rewise bench' let several GPUs share "
+                            "a replica (cuda:0,1 distributes tasks)",
                             origin, text));
   }
   if (!factory(engine).shares()) {
     throw Error(ExitCode::usage,
-                fmt::format("{}: {}: the {} engine cannot share one replica among GPUs (take "
+                fmt::format("{}: {}: the {} engine cannot share one replica among GPUs (use "
                             "--engine bytespin --cluster swendsen-wang, or --engine bitlattice)",
                             origin, text, to_string(engine)));
   }
@@ -105,12 +105,12 @@ DeviceChoice choose_automatically(const std::string& why_not, const CudaReport& 
   const auto first = std::find_if(report.devices.begin(), report.devices.end(), fit);
   if (cpu_seconds < kGpuStart) {
     return {{{"cpu", -1}},
-            fmt::format("auto: so small a task, some {:.1g} s, is done before {} has started",
+            fmt::format("auto: the task takes about {:.1g} s on the CPU, less than the start of {}",
                         cpu_seconds, cuda_device(first->index).name)};
   }
   const auto usable = std::count_if(report.devices.begin(), report.devices.end(), fit);
-  std::string reason = first->name + "; auto takes the GPU";
-  if (usable > 1) reason = fmt::format("{}; auto takes the first of {} GPUs", first->name, usable);
+  std::string reason = first->name + "; auto uses the GPU";
+  if (usable > 1) reason = fmt::format("{}; auto uses the first of {} GPUs", first->name, usable);
   return {{cuda_device(first->index)}, reason};
 }
 
@@ -180,8 +180,8 @@ DeviceChoice choose_device(std::string_view text, EngineKind engine, std::string
   const Wish wish = parse_wish(text, origin);
   if (wish.listed.size() > 1) {
     throw Error(ExitCode::usage,
-                fmt::format("{}: {} lists {} devices (a task runs on one; 'rewise tc' distributes "
-                            "its tasks)",
+                fmt::format("{}: {} lists {} devices, but this command runs one task on one "
+                            "device ('rewise tc' and 'rewise sweep' distribute tasks)",
                             origin, text, wish.listed.size()));
   }
   return choose_devices(text, engine, origin, report, teams, cpu_seconds);

@@ -37,8 +37,8 @@ std::optional<EngineKind> engine_word(const std::string& given, const std::strin
     if (all || engine.studies) {
       words.push_back(engine.name);
     } else if (text == engine.name) {
-      throw Error(ExitCode::usage, fmt::format("{}: the {} engine is one of 'rewise run' and "
-                                               "'rewise bench' (multispin or bytespin here)",
+      throw Error(ExitCode::usage, fmt::format("{}: only 'rewise run' and 'rewise bench' support "
+                                               "the {} engine (allowed here: multispin, bytespin)",
                                                origin, text));
     }
   }
@@ -72,7 +72,7 @@ std::optional<Schedule> schedule_or_auto(const std::string& text, const std::str
   try {
     return parse_schedule(text, origin);
   } catch (const Error& error) {
-    throw Error(error.exit_code(), fmt::format("{}; auto is allowed, too", error.what()));
+    throw Error(error.exit_code(), fmt::format("{}; auto is also allowed", error.what()));
   }
 }
 
@@ -96,7 +96,7 @@ std::optional<ClusterUpdate> choose_cluster(const std::string& text,
   if (text.empty()) return schedule ? std::optional(ClusterUpdate::wolff) : std::nullopt;
   const auto cluster = cluster_or_auto(text, origin);
   if (cluster || !schedule) return cluster;
-  throw Error(ExitCode::usage, fmt::format("{}: auto needs schedule auto, not {} (use wolff, "
+  throw Error(ExitCode::usage, fmt::format("{}: auto requires schedule auto, not {} (use wolff, "
                                            "swendsen-wang or few-cluster)",
                                            origin, to_string(*schedule)));
 }
@@ -129,17 +129,17 @@ EngineKind choose_engine(const std::string& text, const Model& model,
     throw Error(ExitCode::internal, "no engine has this model and cluster update");
   }
   if (!has(*named, model, false)) {
-    throw Error(ExitCode::usage, fmt::format("{}: the {} engine does not take {} (bytespin does)",
+    throw Error(ExitCode::usage, fmt::format("{}: the {} engine does not support {} (use bytespin)",
                                              origin, text, to_string(model)));
   }
   if (cluster && traits(*named).studies && !has(*named, model, true)) {
     throw Error(ExitCode::usage,
-                fmt::format("{}: the {} engine has no cluster updates of {} (bytespin has; or take "
+                fmt::format("{}: the {} engine has no cluster updates of {} (use bytespin, or "
                             "schedule 1:0)",
                             origin, text, to_string(model)));
   }
   if (traits(*named).studies && !able(*named)) {
-    throw Error(ExitCode::usage, fmt::format("{}: the {} engine has no {} updates ({} has)", origin,
+    throw Error(ExitCode::usage, fmt::format("{}: the {} engine has no {} updates (use {})", origin,
                                              text, to_string(*cluster), engines_with(*cluster)));
   }
   return *named;
@@ -151,7 +151,7 @@ void check_compares_schedules(const Model& model, const std::string& origin) {
   const bool of_file = of.couplings == CouplingKind::file;  // the couplings are not read yet
   if (model.is_ferromagnet() || ((orders || of_file) && !of.has_field())) return;
   throw Error(ExitCode::usage,
-              fmt::format("{}: schedules are compared by the magnetisation, which is no order "
+              fmt::format("{}: schedules are compared by the magnetisation, which is not an order "
                           "parameter of {} (give a schedule, such as 1:0)",
                           origin, to_string(model)));
 }
@@ -164,7 +164,7 @@ void check_compares_schedules(const Graph& graph, const std::string& origin) {
   if (!negative && !field) return;
   throw Error(
       ExitCode::usage,
-      fmt::format("{}: schedules are compared by the magnetisation, which is no order "
+      fmt::format("{}: schedules are compared by the magnetisation, which is not an order "
                   "parameter with {} of {} (give a schedule, such as 1:0)",
                   origin, negative ? "the negative couplings" : "the fields", graph.source()));
 }
@@ -174,7 +174,7 @@ EngineKind engine_with_exchange(EngineKind chosen, const std::string& text,
   if (traits(chosen).exchanges) return chosen;
   const EngineKind able = engine_with(&EngineTraits::exchanges);
   if (text.empty() || text == "auto") return able;
-  throw Error(ExitCode::usage, fmt::format("{}: the {} engine has no replica exchange ({} has)",
+  throw Error(ExitCode::usage, fmt::format("{}: the {} engine has no replica exchange (use {})",
                                            origin, text, to_string(able)));
 }
 
@@ -183,8 +183,8 @@ void check_replicas(EngineKind engine, std::uint64_t replicas, const std::string
   if (word == 1 || (replicas > 0 && replicas % word == 0)) return;
   throw Error(
       ExitCode::usage,
-      fmt::format("{}: {} replicas do not fill word groups of {} (the next number that does is "
-                  "{}; the bytespin engine takes any)",
+      fmt::format("{}: {} is not a multiple of {} (next: {}; the bytespin engine supports any "
+                  "number)",
                   origin, replicas, word, replicas / word * word + word));
 }
 

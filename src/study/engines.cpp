@@ -66,7 +66,7 @@ std::any choose_methods(const MethodWords& words, EngineKind engine,
   for (const auto& [option, word] : words) {
     if (word.empty() || own != nullptr) continue;
     throw Error(ExitCode::usage,
-                fmt::format("{}: is for --engine bytespin, not {}", option, to_string(engine)));
+                fmt::format("{}: requires --engine bytespin, not {}", option, to_string(engine)));
   }
   return own != nullptr ? own->parse(words, cluster, dim) : std::any{};
 }
@@ -81,8 +81,8 @@ void check_task_engine(const TaskSpec& spec) {
   if (!traits(spec.engine).regular_only) return;
   const auto refuse = [&](const std::string& what, const char* others) {
     throw Error(ExitCode::usage,
-                fmt::format("{}: the {} engine makes Metropolis or Glauber sweeps of Ising spins "
-                            "on regular lattices (take --engine {})",
+                fmt::format("{}: the {} engine supports Metropolis and Glauber sweeps of Ising "
+                            "spins on regular lattices only (use --engine {})",
                             what, to_string(spec.engine), others));
   };
   // Several devices or ranks share lattices of the bytespin engine.

@@ -68,8 +68,9 @@ std::string damaged_text(const std::filesystem::path& folder, std::vector<std::s
     said.push_back(fmt::format("{} ({})", name, read.problem));
   }
   return fmt::format(
-      "{} damaged: {}; all other tasks that could be done now are done; "
-      "--recompute-damaged sets the damaged ones aside and computes them again",
+      "{} damaged: {}; all other available tasks are done (--recompute-damaged sets damaged files "
+      "aside and "
+      "computes them again)",
       said.size() == 1 ? "a result is" : fmt::format("{} results are", said.size()),
       fmt::join(said, "; "));
 }
@@ -258,7 +259,7 @@ std::size_t Executor::run(std::vector<StudyTask> tasks, const StopToken& stop, P
   wait_for_other_ranks(this_rank(), folder_.path());
   throw Error(
       ExitCode::interrupted,
-      fmt::format("stopped by {}; checkpoints are written; run the same command to continue",
+      fmt::format("stopped by {}; checkpoints were written; run the same command to continue",
                   stop.reason()));
 }
 
@@ -748,8 +749,9 @@ void Executor::wait_for_holders(List& list) {
     if (now - list.told < (list.told == *list.waiting_since ? kFirstWord : kNextWords)) return;
     list.told = now;
     const std::chrono::duration<double> waited = now - *list.waiting_since;
-    word = fmt::format("waiting for {} for {}: {} task(s) held by others, such as {}", list.holder,
-                       duration_text(waited.count()), list.pending.size(), list.waits_for);
+    word = fmt::format("waiting for {} ({} so far): other processes hold {} task(s), such as {}",
+                       list.holder, duration_text(waited.count()), list.pending.size(),
+                       list.waits_for);
   }
   list.progress.line(word);
 }

@@ -92,12 +92,13 @@ std::string stuck_replicas(const std::array<std::vector<Eigen::Index>, 2>& of_st
     if (o == 0 && times < kFewTimes) continue;
     if (both && !known && spreads_apart(o)) {
       return fmt::format(
-          "{} of one start spreads more than {:.0f} times as far as that of the other",
+          "the spread of {} over the replicas of one start is more than {:.0f} times that of the "
+          "other start",
           o == 1 ? "|m|" : "e", kFrozenSpread);
     }
     if (const auto count = far_off(o); count > 0) {
       return fmt::format(
-          "{} of {} of {} replicas lies more than {:.0f} times as far off as is usual",
+          "{} of {} of {} replicas is more than {:.0f} standard deviations from the median",
           o == 1 ? "|m|" : "e", count, replicas, kFarOff);
     }
   }

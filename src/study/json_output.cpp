@@ -92,16 +92,23 @@ std::uint64_t isolated_sites(const GraphRecord& graph) {
 
 }  // namespace
 
+std::string rule_text(std::string_view name) {
+  constexpr std::string_view kSuffix = "-any";
+  if (!name.ends_with(kSuffix)) return std::string(name);
+  name.remove_suffix(kSuffix.size());
+  return fmt::format("{} with parity any", name);
+}
+
 std::string graph_title(const GraphRecord& graph) {
   if (graph.extents.empty()) {
     const std::uint64_t isolated = isolated_sites(graph);
     return fmt::format(
         "imported from {}{}", graph.source,
-        isolated == 0 ? "" : fmt::format(", {} of {} sites without bonds", isolated, graph.sites));
+        isolated == 0 ? "" : fmt::format(", {} of {} sites isolated", isolated, graph.sites));
   }
   return fmt::format("{}D {}, p = {}, {}, graph seed {}{}", graph.extents.size(),
-                     extents_text(graph.extents), number_text(graph.p), graph.rule, graph.seed,
-                     graph.bare ? ", without its shortcuts" : "");
+                     extents_text(graph.extents), number_text(graph.p), rule_text(graph.rule),
+                     graph.seed, graph.bare ? ", without its shortcuts" : "");
 }
 
 }  // namespace rewise

@@ -252,8 +252,8 @@ std::string check_memory(const MemoryNeed& need, std::size_t tasks) {
   const std::string many = tasks > 1 ? fmt::format("{} tasks at a time, each ", tasks) : "";
   if (most > room.bytes) {
     throw Error(ExitCode::device,
-                fmt::format("memory: {}{} does not fit, {} leaves {} (reduce the size, "
-                            "temperatures, replicas or threads)",
+                fmt::format("memory: {}{} does not fit: {} leaves {} (reduce the size, "
+                            "temperatures, replicas, threads or measurements)",
                             many, need_text(need), room.limit, bytes_text(room.bytes)));
   }
   if (most < kGiB && most < 0.25 * room.bytes) return "";

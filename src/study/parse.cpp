@@ -41,7 +41,7 @@ class TextFile {
     struct stat status;
     if (::fstat(opened_, &status) != 0) fail(std::strerror(errno));
     if (S_ISDIR(status.st_mode)) fail(std::strerror(EISDIR));
-    if (!S_ISREG(status.st_mode)) fail("it is a pipe or a device, not a regular file");
+    if (!S_ISREG(status.st_mode)) fail("it is not a regular file");
   }
 
   std::string read(std::uint64_t most) const {
@@ -158,11 +158,12 @@ std::size_t step_count(double from, double to, const std::string& third, std::st
   };
   if (const auto count = whole_number(third)) {
     if (third.find('.') != std::string::npos && third.find_first_of("eE") == std::string::npos) {
-      fail(fmt::format("{} may be a count or a step: write {} for the count", third, *count));
+      fail(fmt::format("{} is ambiguous (a count or a step): write {} for the count", third,
+                       *count));
     }
     if (*count < 2 || *count > most) {
       fail(
-          fmt::format("'{}' is not a whole number in 2..{} (a third part that is whole counts the "
+          fmt::format("'{}' is not a whole number in 2..{} (a whole third part is the number of "
                       "values; one with a fraction, such as 0.1, is a step)",
                       third, most));
     }
@@ -174,12 +175,12 @@ std::size_t step_count(double from, double to, const std::string& third, std::st
   }
   const double steps = (to - from) / step;
   if (!(steps < static_cast<double>(most))) {
-    fail(fmt::format("a step of {} makes more than {} values", third, most));
+    fail(fmt::format("a step of {} gives more than {} values", third, most));
   }
   if (steps < 1 - rounding || std::abs(steps - std::round(steps)) > rounding) {
     fail(
         fmt::format("a step of {} does not lead from {} to {} ({:.6g} steps; a whole third part "
-                    "is the count of values)",
+                    "is the number of values)",
                     third, from, to, steps));
   }
   return static_cast<std::size_t>(std::lround(steps)) + 1;

@@ -161,7 +161,7 @@ std::string Progress::text() {
                 : fmt::format(": {}", duration_text(seconds));
   if (finished_ > 0) text += fmt::format(", {} done", finished_);
   if (left && std::isinf(*left)) {
-    text += ", longer than planned";
+    text += ", longer than estimated";
   } else if (left && *left > 0.01) {
     text += fmt::format(", {} left", duration_text(std::max(*left, 1.0)));
   }

@@ -99,22 +99,22 @@ RunCheck check_temperature(const TaskData& task, const Measured& s, const Temper
   check.halves = compare_halves(std::span(&halves, 1), level);
   if (!check.halves.agree) {
     refuse(
-        fmt::format("replicas that started hot and cold differ in {} by {:.1f} standard errors: "
-                    "not in equilibrium, raise --equilibrate, or take another schedule",
+        fmt::format("not in equilibrium: replicas that started hot and cold differ in {} by "
+                    "{:.1f} standard errors; raise --equilibrate, or use another schedule",
                     check.halves.observable, std::abs(check.halves.worst_z)));
   } else if (const std::string stuck = stuck_replicas(replicas_by_start(task), s.bond_sums,
                                                       s.magnetisations, s.units, tau, dropped);
              !stuck.empty()) {
     refuse(fmt::format(
-        "some replicas are stuck: {}, and tau is {}: not in equilibrium, raise --equilibrate, or "
-        "take another schedule",
+        "not in equilibrium: some replicas are stuck ({}), and tau is {}; raise --equilibrate, or "
+        "use another schedule",
         stuck, tau_text(tau)));
   }
   const Drift drift = drift_of(task, s, result, level);
   if (check.ok() && drift.found) {
     refuse(
-        fmt::format("the second half of the measurements differs from the first in {} by {:.1f} "
-                    "standard errors: not in equilibrium, raise --equilibrate",
+        fmt::format("not in equilibrium: the second half of the measurements differs from the "
+                    "first in {} by {:.1f} standard errors; raise --equilibrate",
                     drift.observable, std::abs(drift.z)));
   }
   const bool compared =
@@ -125,8 +125,8 @@ RunCheck check_temperature(const TaskData& task, const Measured& s, const Temper
     const auto of_start = replicas_by_start(task);
     const bool alike = of_start[0].empty() || of_start[1].empty();
     refuse(fmt::format(
-        "{}, and {} cycles before the first measurement are few where tau is {}: nothing shows "
-        "that this is equilibrium; raise --equilibrate, or take {}",
+        "nothing shows that this is equilibrium: {}, and {} cycles before the first measurement "
+        "are few for a tau of {}; raise --equilibrate, or use {}",
         alike
             ? fmt::format("all replicas started {}", of_start[0].empty() ? "hot" : "cold")
             : fmt::format("{} replicas are too few to compare hot and cold starts", task.replicas),
@@ -138,21 +138,21 @@ RunCheck check_temperature(const TaskData& task, const Measured& s, const Temper
   }
   if (check.ok() && compared && !known && dropped < kStartTaus * tau.value) {
     refuse(fmt::format(
-        "{} measurements are too few to tell tau, which is {}, and {} cycles before the first one "
-        "are few: nothing shows that this is equilibrium; raise --measure and --equilibrate, or "
-        "take another schedule",
+        "nothing shows that this is equilibrium: {} measurements are too few to determine tau, "
+        "which is {}, and {} cycles before the first one are few; raise --measure and "
+        "--equilibrate, or use another schedule",
         result.measurements, tau_text(tau), dropped));
   }
   if (check.ok() && compared && dropped < kLeastTaus * tau.value) {
     check.warnings.push_back(fmt::format(
-        "{} cycles before the first measurement are few where tau is {}: raise --equilibrate",
+        "{} cycles before the first measurement are few for a tau of {}: raise --equilibrate",
         dropped, tau_text(tau)));
   }
   if (stretches_too_short(result, s.every)) {
     if (check.ok()) check.status = RunStatus::too_short;
     check.reasons.push_back(fmt::format(
-        "errors are too small: with {} replica(s) they come from stretches of {} cycles, where tau "
-        "is {}; raise --measure, or take {} replicas",
+        "errors are too small: with {} replica(s) they come from stretches of {} cycles, and tau "
+        "is {}; raise --measure, or use {} replicas",
         result.replicas, static_cast<double>(result.stretch) * s.every, tau_text(tau),
         kFewReplicas));
   }
@@ -192,13 +192,12 @@ CheckedRun checked_run(const TaskData& task) {
     if (const std::string why = overlap_drift(overlap_changes_of(task, k), level);
         check.ok() && !why.empty()) {
       check.status = RunStatus::not_equilibrated;
-      check.reasons.push_back(why +
-                              ": not in equilibrium, raise --equilibrate, or take --exchange");
+      check.reasons.push_back(why + ": not in equilibrium; raise --equilibrate, or use --exchange");
     }
     if (cluster_sums_fit(task, k)) continue;
     run.checks.back().warnings.emplace_back(
-        "no <C>/N: the sums of squares of cluster sizes between two measurements may have outgrown "
-        "64 bits; measure more often (--every)");
+        "no <C>/N: the sum of squares of cluster sizes between two measurements may exceed 64 "
+        "bits; measure more often (smaller --every)");
   }
   return run;
 }

@@ -27,8 +27,8 @@ std::string in_quotes(std::string_view text) {
     const std::size_t begin = at;
     const auto point = next_code_point(text, at);
     if (!point) {
-      throw Error(ExitCode::usage, fmt::format("'{}': no UTF-8, and study.toml cannot hold it "
-                                               "(rename the file, or its folder)",
+      throw Error(ExitCode::usage, fmt::format("'{}': the name is not UTF-8, so study.toml cannot "
+                                               "contain it (rename the file, or its folder)",
                                                valid_utf8(text)));
     }
     if (*point < 0x20 || (*point >= 0x7f && *point < 0xa0)) {
@@ -110,7 +110,7 @@ std::vector<Setting> study_and_lattice() {
       {.table = "study",
        .key = "name",
        .type = "text",
-       .allowed = "1 to 100 of a-z, A-Z, 0-9, '.', '_' and '-', of which '.' and '-' not first",
+       .allowed = "1 to 100 characters a-z, A-Z, 0-9, '.', '_', '-'; the first is not '.' or '-'",
        .help = "name of the study, and of its default folder studies/NAME",
        .example = "\"tc-2d\"",
        .text = [](C c) { return in_quotes(c.name); }},
@@ -119,7 +119,7 @@ std::vector<Setting> study_and_lattice() {
        .type = "integer",
        .most = kMostSeedOfFile,
        .help = "seed of the random numbers: same seed, same results",
-       .more = "In a study also of its networks",
+       .more = "In a study, also the seed of its networks",
        .example = "7",
        .text = [](C c) { return whole(c.seed); },
        .option = "--seed"},
@@ -186,8 +186,8 @@ std::vector<Setting> study_and_lattice() {
        .key = "parity",
        .type = "text",
        .allowed = words(Parity::any),
-       .help = "sites that a moved end is drawn from. checkerboard: those of its colour, so "
-               "that bonds join sites of opposite colour; any: all sites",
+       .help = "sites from which a moved end of a bond is drawn. checkerboard: sites of its "
+               "colour, so that bonds join sites of opposite colour; any: all sites",
        .more = "any: networks as in Herrero, Phys. Rev. E 77, 041102 (2008); frustrated for an "
                "antiferromagnet. Ising and Potts, multispin and bytespin engines; slower, since "
                "every site has a list of neighbours",
@@ -263,9 +263,7 @@ std::vector<Setting> study_and_lattice() {
        .key = "ignore",
        .type = "list of names",
        .standard = "none",
-       .help =
-           "attributes of the graph's file that are no part of the model: passed over, whatever "
-           "their values",
+       .help = "attributes of the graph's file to skip, because they are not part of the model",
        .example = "[\"degree\"]",
        .text =
            [](C c) {
@@ -278,7 +276,8 @@ std::vector<Setting> study_and_lattice() {
        .key = "merge",
        .type = "boolean",
        .standard = "false",
-       .help = "make one bond of several between the same two sites, and bonds of directed edges",
+       .help = "join several bonds between the same two sites to one bond, and read directed "
+               "edges as bonds",
        .example = "true",
        .text = [](C c) { return std::string(c.reading.merge ? "true" : ""); },
        .option = "--merge",
@@ -335,7 +334,7 @@ std::vector<Setting> model_and_sampling() {
        .type = "text",
        .standard = "\"all\"",
        .allowed = "all, shortcuts",
-       .help = "bonds that take these couplings: all, or shortcuts; the others then have J = 1",
+       .help = "bonds with these couplings: all, or shortcuts (all other bonds then have J = 1)",
        .example = "\"shortcuts\"",
        .text =
            [](C c) {
@@ -373,7 +372,8 @@ std::vector<Setting> model_and_sampling() {
        .type = "integer",
        .standard = "0",
        .most = 0xFFFFFFFFu,
-       .help = "random couplings and fields: another number gives other ones on the same graph",
+       .help = "seed of random couplings and fields: another number gives other couplings on the "
+               "same graph",
        .example = "1",
        .text =
            [](C c) {
@@ -429,7 +429,7 @@ std::vector<Setting> model_and_sampling() {
        .allowed = engine_words(),
        .help =
            "how spins are stored: multispin (32 Ising replicas per word, fastest), bytespin (one "
-           "byte per site), or auto: multispin where it can",
+           "byte per site), or auto: multispin if it supports the model and the updates",
        .example = "\"bytespin\"",
        .text = [](C c) { return quoted_name(c.engine); },
        .option = "--engine",
@@ -493,7 +493,7 @@ std::vector<Setting> model_and_sampling() {
        .standard = fmt::format("{}", FewCluster{}.flip),
        .lowest = 1e-6,
        .highest = 1 - 1e-6,
-       .help = "probability that a cluster found is flipped, below 1",
+       .help = "probability with which each cluster is flipped, below 1",
        .example = "0.5",
        .text = [](C c) { return of_few_cluster(c, fmt::format("{}", c.few_cluster.flip)); },
        .option = "--few-cluster-flip",
@@ -515,7 +515,7 @@ std::vector<Setting> model_and_sampling() {
        .help = "replica exchange: at the end of each cycle, replicas of neighbouring temperatures "
                "change places",
        .more = "Hukushima & Nemoto, J. Phys. Soc. Jpn. 65, 1604 (1996). For spin glasses, which "
-               "local updates alone cannot equilibrate. Needs two temperatures or more",
+               "local updates alone cannot equilibrate. Requires at least two temperatures",
        .example = "true",
        .text = [](C c) { return std::string(c.exchange ? "true" : ""); },
        .option = "--exchange"},
@@ -528,8 +528,8 @@ std::vector<Setting> model_and_sampling() {
        .help = "temperatures, J = k_B = 1",
        .more =
            "A number, a list, {from, to, count} with count up to 4096, or \"auto\": around each "
-           "transition (sweep: 13). With exchange, {from, to} without a count chooses as many as "
-           "have an acceptance of 0.3, for each size",
+           "transition (sweep: 13). With exchange, {from, to} without a count chooses "
+           "temperatures with an acceptance of 0.3, for each size",
        .example = "{from = 2.0, to = 3.0, count = 11}",
        .text =
            [](C c) {
@@ -547,7 +547,7 @@ std::vector<Setting> model_and_sampling() {
        .lowest = 1e-3,
        .highest = 1e6,
        .unit = "J/k_B",
-       .help = "which temperatures share a task; written by the program",
+       .help = "temperatures that share a task; written by the program",
        .example = "[[2.0, 2.5], [2.25]]",
        .text =
            [](C c) {
@@ -590,7 +590,8 @@ std::vector<Setting> model_and_sampling() {
        .type = "number",
        .lowest = 1e-9,
        .highest = 1,
-       .help = "relative error to reach: networks, measurements and sizes are added until then",
+       .help = "requested relative error: networks, measurements and sizes are added until it is "
+               "reached",
        .more = "tc: of every Tc(p). sweep: of every observable in target_observables, at every "
                "temperature of every size",
        .example = "1e-4",
@@ -601,8 +602,8 @@ std::vector<Setting> model_and_sampling() {
        .type = "text",
        .standard = "\"both\" with a target_error of 1e-3 or less, else \"crossings\"",
        .allowed = words(TcMethod::tree),
-       .help = "how Tc is found: by crossings of sizes, by the tree condition on bare lattices, or "
-               "both",
+       .help = "method for Tc: crossings of the curves of different sizes, the tree condition on "
+               "bare lattices, or both",
        .example = "\"tree\"",
        .text = [](C c) { return c.method ? quoted_name(*c.method) : std::string(); },
        .command = "tc"},
@@ -611,7 +612,7 @@ std::vector<Setting> model_and_sampling() {
        .type = "list",
        .standard = "[\"energy\", \"m2\"]",
        .allowed = observable_words(),
-       .help = "observables that target_error is about",
+       .help = "observables to which target_error applies",
        .example = "[\"energy\", \"binder\"]",
        .text =
            [](C c) {
@@ -629,7 +630,7 @@ std::vector<Setting> machine() {
        .key = "device",
        .type = "text",
        .allowed = "auto, cpu, cuda, cuda:N, cuda:0,1",
-       .help = "auto, cpu, cuda or cuda:N; cuda is an error where it cannot be used; auto uses a "
+       .help = "auto, cpu, cuda or cuda:N; cuda is an error if it cannot be used; auto uses a "
                "GPU if there is one, unless the CPU would finish before the GPU has started",
        .more = "cuda:0,1 and so on: several GPUs, one task at a time on each",
        .example = "\"cuda\"",
@@ -640,7 +641,7 @@ std::vector<Setting> machine() {
        .key = "threads",
        .type = "integer",
        .most = 4096,
-       .help = "threads of the CPU; 0: chosen automatically; the numbers do not depend on it",
+       .help = "threads of the CPU; 0: choose automatically; results do not depend on it",
        .example = "4",
        .text = [](C c) { return whole(static_cast<std::uint64_t>(c.threads)); },
        .option = "--threads"},
@@ -658,7 +659,7 @@ std::vector<Setting> machine() {
        .type = "text",
        .allowed = "a time: 90s, 5min, 1h, 2d; none",
        .help = "stop after this time, with status 75",
-       .more = "The same command goes on from its checkpoints",
+       .more = "The same command continues from the checkpoints",
        .example = "\"2h\"",
        .text = [](C c) { return c.time_limit ? seconds(*c.time_limit) : "\"none\""; },
        .option = "--time-limit",
@@ -666,7 +667,7 @@ std::vector<Setting> machine() {
       {.table = "run",
        .key = "keep_states",
        .type = "boolean",
-       .help = "keep final configurations, from which more measurements continue",
+       .help = "store final configurations, from which later measurements continue",
        .example = "false",
        .text = [](C c) { return fmt::format("{}", c.keep_states); }},
   };

@@ -72,8 +72,8 @@ void Study::complete_files(const StopToken& stop, Progress& progress) {
     std::vector<StudyTask> missing;
     for (const std::string& id : unwritten) missing.push_back(asked_.at(id));
     progress.line(
-        fmt::format("{} task(s) have no file yet, such as {}; waiting for other "
-                    "processes or computing them again",
+        fmt::format("{} task(s) still have no file, such as {}; waiting for other processes, or "
+                    "computing them again",
                     missing.size(), missing.front().label));
     run(std::move(missing), stop, progress, [](std::size_t, TaskData&&) {});
     finish_files(progress);

@@ -100,8 +100,8 @@ void check_head(const Owner& head, const Owner& body, std::string_view text, con
     if (configuration_hash(command, configuration) != head.hash) continue;
     if (command == head.command && head.seed == body.seed && head.model == body.model) return;
     throw Error(ExitCode::data,
-                fmt::format("{}:1: the line is damaged: it says rewise {}, seed {}, {}; its digest "
-                            "is that of rewise {}, seed {}, {} (remove the line, or use "
+                fmt::format("{}:1: the line is damaged: it states rewise {}, seed {}, {}, but its "
+                            "digest belongs to rewise {}, seed {}, {} (remove the line, or use "
                             "--recompute-damaged, which rewrites the file and keeps the tasks)",
                             file.string(), head.command, head.seed, head.model, command, body.seed,
                             body.model));
@@ -113,7 +113,7 @@ Held read_held(const std::string& text, const fs::path& file) {
   const toml::table root = parse_toml(text, file.string());
   const auto name = root["study"]["name"];
   if (name && !name.is_string()) {
-    throw Error(ExitCode::usage, file.string() + ": study.name must be a text");
+    throw Error(ExitCode::usage, file.string() + ": study.name must be text");
   }
   Held held{name ? *name.value<std::string>() : StudyConfig{}.name, {}};
   const StudyConfig defaults;
@@ -252,7 +252,7 @@ void refuse_another(const Held& held, const std::string& name, const Owner& mine
                     const fs::path& folder) {
   const auto refuse = [&](const std::string& theirs, const std::string& ours) {
     throw Error(ExitCode::held,
-                fmt::format("folder '{}' holds {}, not {}: choose another one with --out",
+                fmt::format("folder '{}' contains {}, not {} (choose another folder with --out)",
                             folder.string(), theirs, ours));
   };
   const Owner& owner = held.owner;
@@ -305,8 +305,8 @@ void StudyFolder::refuse_other_things() const {
   }
   if (!holds_study() && holds_other_things(folder_)) {
     throw Error(ExitCode::held,
-                fmt::format("folder '{}' is not empty and holds no study (study.toml is missing): "
-                            "choose another folder with --out",
+                fmt::format("folder '{}' is not empty and contains no study: study.toml is "
+                            "missing (choose another folder with --out)",
                             folder_.string()));
   }
 }
@@ -367,8 +367,9 @@ void StudyFolder::lock() {
     // The lock's holder may be about to write another configuration, but this takes little time.
     const bool busy = others >= 20 || std::chrono::steady_clock::now() - begin > 10s;
     if (busy && !head) {
-      throw Error(ExitCode::held, fmt::format("folder '{}' is being set up by another process that "
-                                              "has not finished for 10 s; wait for it or end it",
+      throw Error(ExitCode::held, fmt::format("folder '{}' is being set up by another process, "
+                                              "which has not finished after 10 s (wait for it, or "
+                                              "stop it)",
                                               folder_.string()));
     }
     if (busy && head->command != command_) {

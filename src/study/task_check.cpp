@@ -12,14 +12,14 @@ namespace rewise {
 namespace {
 
 [[noreturn]] void unfit(const std::string& what) {
-  throw Error(ExitCode::data, "the file contradicts itself: " + what);
+  throw Error(ExitCode::data, "the content of the file is inconsistent: " + what);
 }
 
 void check_graph(const GraphRecord& graph, const TaskSpec& spec) {
   if (spec.imported != nullptr) {
     if (graph.sites != spec.imported->sites() || graph.bonds != spec.imported->bonds()) {
-      unfit(fmt::format("{} sites and {} bonds, the graph has {} and {}", graph.sites, graph.bonds,
-                        spec.imported->sites(), spec.imported->bonds()));
+      unfit(fmt::format("{} sites and {} bonds, but the graph has {} and {}", graph.sites,
+                        graph.bonds, spec.imported->sites(), spec.imported->bonds()));
     }
     return;
   }
@@ -32,7 +32,7 @@ void check_graph(const GraphRecord& graph, const TaskSpec& spec) {
   const bool fits = spec.graph.bare ? graph.rewired() == 0 && graph.bonds <= lattice_bonds
                                     : graph.bonds == lattice_bonds + (adds ? graph.rewired() : 0);
   if (!fits) {
-    unfit(fmt::format("{} bonds on a lattice of {}", graph.bonds, lattice_bonds));
+    unfit(fmt::format("{} bonds on a lattice of {} bonds", graph.bonds, lattice_bonds));
   }
 }
 
@@ -42,7 +42,7 @@ void check_range(const Series<T>& series, T least, T most, const char* name) {
   series.values().visit([&](const auto& values) {
     for (const T value : values) {
       if (value >= least && value <= most) continue;
-      unfit(fmt::format("{} = {} is not within {}..{}", name, value, least, most));
+      unfit(fmt::format("{} = {} is out of range ({}..{})", name, value, least, most));
     }
   });
 }
@@ -106,7 +106,7 @@ void check_progress(const TaskData& task, const TaskSpec& spec) {
     std::from_chars(text.data(), text.data() + text.size(), measure);
   }
   if (measure < time)
-    unfit(fmt::format("{} measurements, its configuration has {}", time, measure));
+    unfit(fmt::format("{} measurements, but its configuration has {}", time, measure));
   if (task.state.engine.empty()) return;
   const std::uint64_t discarded = spec.discarded_cycles();
   const std::uint64_t counted = cycles > discarded ? cycles - discarded : 0;
@@ -134,7 +134,7 @@ void check_all(const TaskData& task, const TaskSpec& spec) {
     unfit("its temperatures differ from those of its configuration");
   }
   if (task.replicas != spec.replicas) {
-    unfit(fmt::format("{} replicas, its configuration has {}", task.replicas, spec.replicas));
+    unfit(fmt::format("{} replicas, but its configuration has {}", task.replicas, spec.replicas));
   }
   check_graph(task.graph, spec);
   check_sums(task, spec);
@@ -154,7 +154,7 @@ void check_task(const TaskData& task, const TaskSpec& spec, const std::filesyste
 void check_task_graph(const TaskData& task, const Graph& graph) {
   GraphRecord record = graph_record(graph);
   record.source = task.graph.source;  // an imported graph's file may have moved
-  if (record != task.graph) unfit("its graph differs from the one that its seed generates");
+  if (record != task.graph) unfit("its graph differs from the graph that its seed generates");
 }
 
 }  // namespace rewise

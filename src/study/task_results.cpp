@@ -246,8 +246,8 @@ std::string overlap_drift(const OverlapRows& changes, double level) {
         compare_to_zero(std::span(values.data(), static_cast<std::size_t>(values.size())), 0);
     if (found.p_value * std::size(compared) >= level) continue;
     return fmt::format(
-        "{} changes by {:.1f} standard errors from the second quarter of the measurements to the "
-        "second half",
+        "{} differs by {:.1f} standard errors between the second quarter and the second half of "
+        "the measurements",
         name, std::abs(found.z));
   }
   return "";

@@ -34,7 +34,7 @@ std::vector<std::string> read_words(const TomlSection& section, std::string_view
   const auto* node = section.find(key);
   if (node == nullptr || !node->is_array()) return {section.text(key, otherwise)};
   std::vector<std::string> words;
-  for (const toml::node* entry : need_list(section, key, "a word, or a list of them")) {
+  for (const toml::node* entry : need_list(section, key, "a word, or a list of words")) {
     const auto* word = entry->as_string();
     if (word == nullptr) {
       section.fail(key, *entry, fmt::format("{} where text is expected", toml_type(*entry)));

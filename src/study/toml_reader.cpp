@@ -40,7 +40,7 @@ class CharacterCheck {
     for (at_ = 0; at_ < text_.size(); ++at_) {
       const auto byte = static_cast<unsigned char>(text_[at_]);
       if (text_[at_] == '\n') {
-        if (quote_ != 0) fail("a quote that is not closed on its line");
+        if (quote_ != 0) fail("a quote that does not end on its line");
         comment_ = false;
         dots_ = 0;
         ++line_;
@@ -56,7 +56,7 @@ class CharacterCheck {
         copied = end;
         at_ = end - 1;
       } else if (byte >= 0x80 && !comment_) {
-        fail("a character outside of ASCII (only comments and double quotes may have them)");
+        fail("a character outside of ASCII (allowed only in comments and double quotes)");
       } else if (!comment_) {
         step(text_[at_]);
       }
@@ -88,13 +88,12 @@ class CharacterCheck {
     if ((c == ']' || c == '}') && brackets_ > 0) --brackets_;
     if (c == '.') ++dots_;
     if (c == '=' || c == ',' || c == '[' || c == ']' || c == '{' || c == '}') dots_ = 0;
-    if (brackets_ > kMostNested)
-      fail(fmt::format("more than {} brackets in each other", kMostNested));
+    if (brackets_ > kMostNested) fail(fmt::format("more than {} nested brackets", kMostNested));
     if (dots_ > kMostNested) fail(fmt::format("more than {} dots in a key", kMostNested));
   }
 
   [[noreturn]] void fail(const std::string& what) const {
-    throw Error(ExitCode::usage, fmt::format("{}:{}:{}: not TOML as used here: {}", file_, line_,
+    throw Error(ExitCode::usage, fmt::format("{}:{}:{}: unsupported TOML: {}", file_, line_,
                                              at_ - line_begin_ + 1, what));
   }
 

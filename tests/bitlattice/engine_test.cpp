@@ -136,7 +136,7 @@ TEST_CASE("bitlattice engine: invalid states are refused and change nothing") {
 
 TEST_CASE("bitlattice engine: errors of unsupported settings") {
   const EngineSpec spec = spec_of(LocalUpdate::metropolis);
-  expect(ExitCode::usage, "bytespin or the multispin engine", [&] {
+  expect(ExitCode::usage, "bytespin or multispin engine", [&] {
     make_bitlattice_engine({4, 4}, spec, {})->advance({1, 1}, 1);
   });
   EngineSpec potts = spec;
@@ -159,7 +159,7 @@ TEST_CASE("bitlattice engine: the error for rewired and imported graphs names ot
   const Graph rewired = build_graph({{8, 8}, 0.1, Rule::rewire, 1});
   const Graph imported(4, {{0, 0, 1}, {1, 1, 2}, {2, 2, 3}}, {0, 1, 0, 1}, 2, "path.txt");
   for (const Graph* graph : {&rewired, &imported}) {
-    expect(ExitCode::usage, "choose the multispin or the bytespin engine",
+    expect(ExitCode::usage, "use the multispin or bytespin engine",
            [&] { make_bitlattice_engine(*graph, spec, {}); });
   }
 }

@@ -196,7 +196,7 @@ TEST_CASE("updates and methods that several devices can share") {
         std::string::npos);
   CHECK(why({64}, ClusterUpdate::swendsen_wang, LabelMethod::fast).find("2 to 4 dimensions") !=
         std::string::npos);
-  CHECK(why({64, 64}, ClusterUpdate::wolff, LabelMethod::fast).find("not by wolff") !=
+  CHECK(why({64, 64}, ClusterUpdate::wolff, LabelMethod::fast).find("not wolff") !=
         std::string::npos);
   CHECK(why({64, 64}, ClusterUpdate::swendsen_wang, LabelMethod::self_label_sew)
             .find("fast and kalentev") != std::string::npos);

@@ -149,7 +149,9 @@ TEST_CASE("bytespin over ranks: errors of unsupported settings") {
   });
   EngineOptions sewn = with_threads(1);
   sewn.methods = BytespinMethods{.label = LabelMethod::self_label_sew};
-  expect(ExitCode::usage, "ranks label by the method fast or kalentev, not self-label+sew",
+  expect(ExitCode::usage,
+         "ranks that share a system support the label method fast or kalentev "
+         "only, not self-label+sew",
          [&] { with_ranks(2, graph, spec, sewn, nothing); });
 }
 
@@ -184,7 +186,8 @@ TEST_CASE("ranks on devices of different kinds refuse each other") {
       CHECK(shares.threads() == static_cast<int>(models.size()));
     });
   };
-  expect(ExitCode::device, "rank 2 is on H100, rank 0 on H200: ranks that share a system", [&] {
-    meet({"H200", "H200", "H100", "H200"});
-  });
+  expect(ExitCode::device, "rank 2 uses H100, but rank 0 uses H200: ranks that share a system",
+         [&] {
+           meet({"H200", "H200", "H100", "H200"});
+         });
 }

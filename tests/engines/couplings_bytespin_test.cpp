@@ -84,7 +84,7 @@ TEST_CASE("trajectories with replica exchange do not depend on threads, stops an
   EngineSpec spec;
   spec.betas = {1};
   spec.exchange = true;
-  expect(ExitCode::usage, "two temperatures",
+  expect(ExitCode::usage, "at least two temperatures",
          [&] { make_bytespin_engine(*coupled_cases()[0].graph, spec, {}); });
 }
 

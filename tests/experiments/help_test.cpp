@@ -121,6 +121,18 @@ TEST_CASE("help lists all keys or those of a table, and prints the help of subco
   CHECK(place.run("help tc").out == place.run("tc --help").out);
 }
 
+TEST_CASE("help of a name of a command and of a key or table shows both") {
+  const Workplace place;
+  CHECK(place.run("help equilibrate").out ==
+        place.run("equilibrate --help").out +
+            "\n'equilibrate' is also a key of a study: 'rewise help sampling.equilibrate' explains "
+            "it.\n");
+  CHECK(has(place.run("help sampling.equilibrate").out, "equilibrate in [sampling]\n"));
+  const std::string both = place.run("help run").out;
+  CHECK(both.starts_with("[run]\n"));
+  CHECK(has(both, place.run("run --help").out));
+}
+
 TEST_CASE("help of an unknown key suggests a near one") {
   const Workplace place;
   struct Bad {

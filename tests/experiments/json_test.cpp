@@ -119,8 +119,7 @@ TEST_CASE("JSON of a graph whose file name is not UTF-8 has replacement characte
   // The table describes an imported graph, without words on rewiring.
   const std::string table = place.run(run).out;
   INFO(table);
-  CHECK(table.starts_with("imported from " + name +
-                          ", 2 of 5 sites without bonds\n5 sites, 3 bonds\n"));
+  CHECK(table.starts_with("imported from " + name + ", 2 of 5 sites isolated\n5 sites, 3 bonds\n"));
   CHECK(table.find("rewired") == std::string::npos);
   CHECK(table.find("modified") == std::string::npos);
 }

@@ -113,7 +113,7 @@ class Lost(InFolder):
         os.kill(process.pid, signal.SIGCONT)
         status, out, err = self.end(process)
         self.assertEqual(status, 0, err)
-        self.assertIn("is lost to", err)
+        self.assertIn("was taken over by", err)
         left = contents(self.tasks)
         self.assertEqual(len(left), 4, err)
         if successor:
@@ -194,7 +194,7 @@ class Misplaced(InFolder):
             for file, other in ((first, second), (second, first)):
                 self.assertIn(f"{file.name} contains task {other.stem}, but has the name of "
                               "another task\n", said)
-        self.check_damaged(out, expected, (first.name, second.name, "that of another task"))
+        self.check_damaged(out, expected, (first.name, second.name, "the name of another task"))
 
     def test_two_tasks_with_each_others_names_among_many(self):
         (self.place / "s.toml").write_text(STUDY.replace("graphs = 4", "graphs = 10"))
@@ -221,7 +221,7 @@ class Misplaced(InFolder):
         aside.rename(second)
         text, said = self.look_at_both()
         for pack, other in ((first, second), (second, first)):
-            self.assertIn(f"{pack.name} is misplaced: its tasks are those of "
+            self.assertIn(f"{pack.name} is misplaced: its tasks belong to "
                           f"{other.name.removesuffix('.1.pack.h5')}\n", said)
         self.assertIn("20 task(s) of the last run are missing; running the study again with "
                       "--recompute-damaged computes them", text)

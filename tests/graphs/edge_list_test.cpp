@@ -53,26 +53,26 @@ TEST_CASE("invalid edge lists: Error(data), and the message names file and line"
     const auto bad = edge_list_refusal("# head\n0 1\n" + std::string(line) + "\n5 6\n");
     INFO(line << " -> " << bad.text);
     CHECK(bad.code == ExitCode::data);
-    CHECK(bad.says("g.edges:3: a bad line"));
+    CHECK(bad.says("g.edges:3: invalid line"));
     CHECK(bad.text.find('\n') == std::string::npos);
   }
-  CHECK(edge_list_refusal(std::string("0 1\n1 2\0\n", 9)).says("g.edges:2: a bad line"));
+  CHECK(edge_list_refusal(std::string("0 1\n1 2\0\n", 9)).says("g.edges:2: invalid line"));
   CHECK(edge_list_refusal("0 1\n\n7 7\n").says("g.edges:3: site 7 is joined to itself"));
   CHECK(edge_list_refusal("0 1\n1 2\n1 0\n")
-            .says("g.edges:3: sites 1 and 0 are joined already, in line 1"));
+            .says("g.edges:3: sites 1 and 0 are already joined by line 1"));
   CHECK(edge_list_refusal("0 1\n0 4294967295\n").says("g.edges:2: too many sites"));
   CHECK(
       edge_list_refusal("0 99999999999999999999999999999999\n").says("g.edges:1: too many sites"));
   CHECK(edge_list_refusal("0 1\n2 3000000000\n4 5\n").says("g.edges:2: site 3000000000"));
   CHECK(edge_list_refusal("").code == ExitCode::data);
-  CHECK(edge_list_refusal("# nothing\n\n").says("holds no bond"));
+  CHECK(edge_list_refusal("# nothing\n\n").says("the file has no bonds"));
 }
 
 TEST_CASE("a list with sites numbered from 1 is refused unless the first number is given") {
   const std::string ring = "1 2\n2 3\n3 4\n4 1\n";
   const auto refused = edge_list_refusal(ring);
   CHECK(refused.code == ExitCode::data);
-  CHECK(refused.says("g.edges: sites are numbered 1 to 4: say --first-site 1"));
+  CHECK(refused.says("g.edges: sites are numbered 1 to 4: give --first-site 1"));
   const Graph graph = read(ring, {.first_site = FirstSite::one});
   CHECK(graph.sites() == 4);
   CHECK(oracle::all_bonds(graph) == std::vector<oracle::Pair>{{0, 1}, {1, 2}, {2, 3}, {3, 0}});
@@ -81,7 +81,9 @@ TEST_CASE("a list with sites numbered from 1 is refused unless the first number 
   // Site 3 is missing as well, so the list does not tell the first number: 0 is assumed.
   CHECK(read("1 2\n2 4\n").sites() == 5);
   CHECK(read("1 2\n2 4\n", {.first_site = FirstSite::one}).sites() == 4);
-  CHECK(edge_list_refusal("0 1\n1 2\n", {.first_site = FirstSite::one}).says("site 0 in a list"));
+  CHECK(edge_list_refusal("0 1\n1 2\n", {.first_site = FirstSite::one})
+            .says("site 0 is invalid "
+                  "in a list"));
 }
 
 TEST_CASE("edge lists written by NetworkX: numbers with data, names, grids") {
@@ -116,29 +118,30 @@ TEST_CASE("couplings, fields and unknown numbers in an edge list are refused by 
            {"{'capacity': 3}", "\"capacity\" (3 in line 2)"},
            {"{'weight': np.float64(0.5)}", "\"weight\" (np.float64(0.5) in line 2)"},
            {"{'a': 1, 'J': 2}", "edge attribute \"J\" (2 in line 2), edge attribute \"a\" (1 in"},
-           {"{'we\x1bight': 2}", "a bad line"}}) {
+           {"{'we\x1bight': 2}", "invalid line"}}) {
     const auto refused = edge_list_refusal("0 1 {}\n1 2 " + data + "\n2 3 {'weight': 1, 'h': 0}\n");
     INFO(data << " -> " << refused.text);
     CHECK(refused.code == ExitCode::data);
     CHECK(refused.says(said));
     CHECK(refused.text.find('\n') == std::string::npos);
   }
-  CHECK(edge_list_refusal("0 1 1.0\n1 2 -1.0\n").says("g.edges:2: a bad line: '-1.0'"));
+  CHECK(edge_list_refusal("0 1 1.0\n1 2 -1.0\n").says("g.edges:2: invalid line: '-1.0'"));
 }
 
 TEST_CASE("names and numbers do not mix, and errors show names") {
   CHECK(edge_list_refusal("0 1\n1 two\n")
-            .says("g.edges:2: a bad line: name 'two' among site numbers"));
+            .says("g.edges:2: invalid line: name 'two' in a list of site numbers"));
   CHECK(edge_list_refusal("a b\nc d\n0 1\n")
-            .says("g.edges:3: a bad line: site number 0 among names"));
-  CHECK(edge_list_refusal("1,2 3\n").says("g.edges:1: a bad line"));
-  CHECK(edge_list_refusal("New York Boston {}\n").says("g.edges:1: a bad line"));
+            .says("g.edges:3: invalid line: site number 0 in a list of names"));
+  CHECK(edge_list_refusal("1,2 3\n").says("g.edges:1: invalid line"));
+  CHECK(edge_list_refusal("New York Boston {}\n").says("g.edges:1: invalid line"));
   CHECK(edge_list_refusal("a b\nb a\n")
-            .says("g.edges:2: sites b and a are joined already, in line 1"));
+            .says("g.edges:2: sites b and a are already joined by line 1"));
   CHECK(edge_list_refusal("a a\n").says("site a is joined to itself"));
-  CHECK(edge_list_refusal("(0, 1 (1, 2)\n").says("a bad line"));
-  CHECK(
-      edge_list_refusal("a " + std::string(300, 'b') + "\n").says("a name of over 256 characters"));
+  CHECK(edge_list_refusal("(0, 1 (1, 2)\n").says("invalid line"));
+  CHECK(edge_list_refusal("a " + std::string(300, 'b') + "\n")
+            .says("a name is longer than 256 "
+                  "characters"));
 }
 
 TEST_CASE("columns are separated by blanks and tabs, commas or semicolons, one kind per file") {
@@ -157,13 +160,19 @@ TEST_CASE("columns are separated by blanks and tabs, commas or semicolons, one k
     CHECK(oracle::all_bonds(graph) == triangle);
   }
   for (const auto& [text, said] : std::vector<std::pair<std::string, std::string>>{
-           {"0,1\n1 2\n", "g.edges:2: a bad line: a blank after '1', but line 1 has ','"},
-           {"0 1\n1,2\n", "g.edges:2: a bad line: ',' after '1', but line 1 has a blank"},
-           {"# x\na;b\nb,c\n", "g.edges:3: a bad line: ',' after 'b', but line 2 has ';'"},
-           {"a,b c\n", "g.edges:1: a bad line: a blank after 'b'"},
-           {"New York,Boston\n", "g.edges:1: a bad line: ',' after 'York'"},
+           {"0,1\n1 2\n",
+            "g.edges:2: invalid line: a blank after '1', but line 1 separates its "
+            "columns by ','"},
+           {"0 1\n1,2\n",
+            "g.edges:2: invalid line: ',' after '1', but line 1 separates its "
+            "columns by a blank"},
+           {"# x\na;b\nb,c\n",
+            "g.edges:3: invalid line: ',' after 'b', but line 2 separates its "
+            "columns by ';'"},
+           {"a,b c\n", "g.edges:1: invalid line: a blank after 'b'"},
+           {"New York,Boston\n", "g.edges:1: invalid line: ',' after 'York'"},
            {"0,1\n1,,2\n",
-            "g.edges:2: a bad line: two site numbers, or two names, are expected, but "
+            "g.edges:2: invalid line: two site numbers or two names are expected, but "
             "',' follows after '1'"},
            {"0,\n", "the line ends after '0'"},
            {"0|1\n", "'|' follows after '0'"},
@@ -172,12 +181,12 @@ TEST_CASE("columns are separated by blanks and tabs, commas or semicolons, one k
            {"alice\xC2\xA0"
             "bob carol\n",
             "within the name"},
-           {"alice: bob\n", "':' ends the name 'alice:'"},
+           {"alice: bob\n", "the name 'alice:' ends with ':'"},
            {"a b#c\n", "'#' within the name 'b#c'"},
            {"Source,Target\nalice,bob\n", "g.edges:1: 'Source' and 'Target' look like the header"},
            {"% bip unweighted\n1 1\n", "g.edges:1: '% bip'"},
            {"%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 1\n",
-            "g.edges:1: a file of Matrix Market"}}) {
+            "g.edges:1: this is a Matrix Market file"}}) {
     const auto refused = edge_list_refusal(text);
     INFO(text << " -> " << refused.text);
     CHECK(refused.code == ExitCode::data);
@@ -191,11 +200,12 @@ TEST_CASE("the third column is a weight, further ones have names, and --ignore s
   const auto refused = edge_list_refusal(konect);
   CHECK(refused.code == ExitCode::data);
   CHECK(
-      refused.says("g.edges:2: a bad line: '1082040961' in column 4 (in lists of KONECT the time"));
+      refused.says("g.edges:2: invalid line: '1082040961' in column 4 (in KONECT's files the "
+                   "time"));
   CHECK(refused.says("--ignore column4"));
   const ReadOptions time{.first_site = FirstSite::one, .ignore = {"column4"}};
   CHECK(edge_list_refusal(konect, time)
-            .says("g.edges:4: a bad line: '4' in column 3 is the weight of the bond: --couplings "
+            .says("g.edges:4: invalid line: '4' in column 3 is a coupling: --couplings "
                   "file"));
   CHECK(read(konect, {.first_site = FirstSite::one, .ignore = {"column4", "weight"}}).sites() == 3);
   CHECK(edge_list_refusal("0 1 1 2 3\n", {.ignore = {"column4"}}).says("'3' in column 5"));
@@ -211,7 +221,7 @@ TEST_CASE("'# sites N' gives the number of sites and must agree with the bonds")
   CHECK(read("# sites 4\n1 2\n2 3\n3 4\n", {.first_site = FirstSite::one}).sites() == 4);
   CHECK(read("# sites 70000\n0 69999\n").sites() == 70000);
   CHECK(read("# sites 5\na b\nb c\n").sites() == 5);
-  CHECK(edge_list_refusal("# sites 4\n1 2\n2 3\n3 4\n").says("say --first-site 1"));
+  CHECK(edge_list_refusal("# sites 4\n1 2\n2 3\n3 4\n").says("give --first-site 1"));
   CHECK(edge_list_refusal("# sites 3\n0 1\n1 3\n")
             .says("g.edges:1: '# sites 3', but line 3 has site 3, and sites are numbered from 0"));
   CHECK(edge_list_refusal("# sites 3\n1 2\n2 4\n", {.first_site = FirstSite::one})
@@ -278,7 +288,7 @@ TEST_CASE("sites in lists of KONECT are numbered from 1") {
             .says("g.edges:2: '% 3 5 5', but the list"));
   CHECK(edge_list_refusal("% sym unweighted\n% 2 3 3\n1 2\n2 4\n")
             .says("g.edges:2: '% 2 3 3', but line 4 has site 4, and sites are numbered from 1"));
-  CHECK(edge_list_refusal("% sym unweighted\n0 1\n").says("site 0 in a list"));
+  CHECK(edge_list_refusal("% sym unweighted\n0 1\n").says("site 0 is invalid in a list"));
 }
 
 TEST_CASE("a header without '#' is recognised, and the error says what to do") {
@@ -295,8 +305,7 @@ TEST_CASE("a header without '#' is recognised, and the error says what to do") {
   }
   CHECK(
       edge_list_refusal("u v weight\n0 1 1\n")
-          .says(
-              "g.edges:1: a bad line: 'weight' in column 3 is no weight of a bond, which is 0 or"));
+          .says("g.edges:1: invalid line: 'weight' in column 3 is not a coupling (allowed: 0, or"));
   CHECK(edge_list_refusal("u v weight\n0 1 1\n").says("'#' if it is the header of a table"));
   CHECK(!edge_list_refusal("0 1 weight\n").says("header"));
   CHECK(read("u v\nv w\n").sites() == 3);
@@ -337,7 +346,7 @@ TEST_CASE("texts that may mean a coupling are refused by name, unless they mean 
     CHECK(refused.code == ExitCode::data);
     CHECK(refused.says("g.edges: edge attribute \""));
     const std::string name = std::string(data).substr(1, std::string(data).find(':') - 2);
-    CHECK(refused.says("--ignore " + name + " passes over"));
+    CHECK(refused.says("--ignore " + name + " skips"));
     CHECK(read(edge(data), {.ignore = {name}}).bonds() == 2);
   }
   for (const char* data : {"'sign': '+'",
@@ -366,7 +375,7 @@ TEST_CASE("texts that may mean a coupling are refused by name, unless they mean 
     CHECK(read(edge(data)).bonds() == 2);
   }
   CHECK(read("a b +\nb c 1\n").bonds() == 2);
-  CHECK(edge_list_refusal("a b +\nb c -\n").says("g.edges:2: a bad line: '-' in column 3"));
+  CHECK(edge_list_refusal("a b +\nb c -\n").says("g.edges:2: invalid line: '-' in column 3"));
 }
 
 TEST_CASE("ignoring an unknown attribute is an error that lists the existing ones") {
@@ -375,18 +384,18 @@ TEST_CASE("ignoring an unknown attribute is an error that lists the existing one
   const auto refused = edge_list_refusal(text, strict);
   CHECK(refused.code == ExitCode::usage);
   CHECK(
-      refused.says("g.edges: --ignore rnk: the file has no attribute of that name (it has \"J\", "
+      refused.says("g.edges: --ignore rnk: the file has no such attribute (it has \"J\", "
                    "\"kind\", \"rank\")"));
   CHECK(read(text, {.ignore = {"J", "rnk"}}).bonds() == 2);  // allowed with several files
   CHECK(read("a b {'J': 2}\nb c {'rnk': 3}\n", strict).bonds() == 2);
-  CHECK(edge_list_refusal("a b\n", strict).says("(it has none at all)"));
+  CHECK(edge_list_refusal("a b\n", strict).says("(it has no attributes)"));
   CHECK(read("0 1 2 3\n", {.ignore = {"weight", "column4"}, .all_ignored_exist = true}).bonds() ==
         1);
 }
 
 TEST_CASE("double bonds are merged on request") {
   const std::string text = "0 1\n1 0\n1 2\n0 1\n";
-  CHECK(edge_list_refusal(text).says("in line 1 (--merge makes one bond of them)"));
+  CHECK(edge_list_refusal(text).says("by line 1 (--merge joins such bonds to one)"));
   CHECK(oracle::all_bonds(read(text, {.merge = true})) ==
         std::vector<oracle::Pair>{{0, 1}, {1, 2}});
   CHECK(edge_list_refusal("0 1\n1 1\n", {.merge = true}).says("joined to itself"));
@@ -420,7 +429,7 @@ TEST_CASE("attributes that hold numbers are refused in any notation, unless igno
     INFO(text << " -> " << refused.text);
     CHECK(refused.code == ExitCode::data);
     CHECK(refused.says("edge attribute \"rank\" ("));
-    CHECK(refused.says("--ignore rank passes over"));
+    CHECK(refused.says("--ignore rank skips"));
     CHECK(read(text, {.ignore = {"rank"}}).bonds() == 1);
   }
   for (const char* value : {"'friend'", "True", "None", "'Room 5'", "(0, {'a': [1, 2]})", "''"}) {
@@ -428,7 +437,7 @@ TEST_CASE("attributes that hold numbers are refused in any notation, unless igno
     CHECK(read("a b {'kind': " + std::string(value) + "}\n").bonds() == 1);
   }
   CHECK(edge_list_refusal("a b {'x y': 1, 'my field': 2, 'z\xC3\xBC': 3}\n")
-            .says("--ignore 'my field,x y,z\xC3\xBC' passes"));
+            .says("--ignore 'my field,x y,z\xC3\xBC' skips"));
   CHECK(read("a b {'my field': 2, 'z\xC3\xBC': 3}\n", {.ignore = {"my field", "z\xC3\xBC"}})
             .bonds() == 1);
 }
@@ -499,25 +508,31 @@ TEST_CASE("weights and fields of an edge list are J and h with the option `weigh
 
 TEST_CASE("invalid weights and fields are refused with their line") {
   for (const auto& [text, said] : std::vector<std::pair<std::string, std::string>>{
-           {"0 1 1\n1 2 1024\n", "g.edges:2: a bad line: '1024' in column 3 is no weight"},
-           {"0 1 -1024\n", "g.edges:1: a bad line: '-1024' in column 3 is no weight"},
-           {"0 1 nan\n", "'nan' in column 3 is no weight"},
-           {"0 1 inf\n", "'inf' in column 3 is no weight"},
-           {"0 1 1e999\n", "'1e999' in column 3 is no weight"},
-           {"0 1 1e-21\n", "'1e-21' in column 3 is no weight"},
-           {"0 1 strong\n", "'strong' in column 3 is no weight"},
-           {"0 1 False\n", "'False' in column 3 is no weight"},
+           {"0 1 1\n1 2 1024\n", "g.edges:2: invalid line: '1024' in column 3 is not a coupling"},
+           {"0 1 -1024\n", "g.edges:1: invalid line: '-1024' in column 3 is not a coupling"},
+           {"0 1 nan\n", "'nan' in column 3 is not a coupling"},
+           {"0 1 inf\n", "'inf' in column 3 is not a coupling"},
+           {"0 1 1e999\n", "'1e999' in column 3 is not a coupling"},
+           {"0 1 1e-21\n", "'1e-21' in column 3 is not a coupling"},
+           {"0 1 strong\n", "'strong' in column 3 is not a coupling"},
+           {"0 1 False\n", "'False' in column 3 is not a coupling"},
            {"0 1 {'J': [1, 2]}\n", "edge attribute \"J\" ([1, 2] in line 1): couplings and fields"},
            {"0 1 {'J': 5000}\n", "edge attribute \"J\" (5000 in line 1): couplings and fields"},
            {"0 1 {'weight': 2, 'sign': -1}\n", "g.edges:1: \"weight\" is 2 and \"sign\" is -1"},
            {"0 1 {'h': 1}\n", "edge attribute \"h\" (1 in line 1)"},
-           {"0 1 2\n1 2\n", "g.edges:2: the bond has no coupling, but that of line 1 has J = 2"},
-           {"0 1\n1 2 2\n", "g.edges:1: the bond has no coupling, but that of line 2 has J = 2"},
-           {"0 1 1e-5\n1 2 1e-5\n", "couplings of at most 9.54e-06 are known to 4.77e-07 only"},
-           {"# field 5 1\n0 1\n", "g.edges:1: the field of site 5: sites are numbered 0 to 1"},
-           {"# field 1 1\n# field 1 2\n0 1\n", "g.edges:2: site 1 has a field already, in line 1"},
+           {"0 1 2\n1 2\n",
+            "g.edges:2: this bond has no coupling, but the bond of line 1 has J = "
+            "2"},
+           {"0 1\n1 2 2\n",
+            "g.edges:1: this bond has no coupling, but the bond of line 2 has J = "
+            "2"},
+           {"0 1 1e-5\n1 2 1e-5\n",
+            "the largest of the couplings is 9.54e-06, and rounding "
+            "changes it by up to 4.77e-07"},
+           {"# field 5 1\n0 1\n", "g.edges:1: the field of site 5: out of range (sites 0 to 1)"},
+           {"# field 1 1\n# field 1 2\n0 1\n", "g.edges:2: site 1 already has a field in line 1"},
            {"# field 1 2000\n0 1\n", "node attribute \"field\" (2000 in line 1)"},
-           {"# field 0 1\na b\n", "g.edges:1: a field, but sites are not numbered"}}) {
+           {"# field 0 1\na b\n", "g.edges:1: a field needs the number of its site"}}) {
     const auto refused = edge_list_refusal(text, {.weights = true});
     INFO(text << " -> " << refused.text);
     CHECK(refused.code == ExitCode::data);
@@ -528,7 +543,7 @@ TEST_CASE("invalid weights and fields are refused with their line") {
   // Without the option `weights`, the error names the first field and the options to use.
   const auto field = edge_list_refusal("# field 1 0.5\n0 1\n");
   CHECK(field.says("node attribute \"field\" (0.5 in line 1): --couplings file"));
-  CHECK(field.says("--ignore field passes over"));
+  CHECK(field.says("--ignore field skips"));
   CHECK(read("# field 1 0.5\n0 1\n", {.ignore = {"field"}}).bonds() == 1);
   CHECK(read("# field 1 0.0\n# field of wheat\n# field 1\n0 1\n").bonds() == 1);
 }

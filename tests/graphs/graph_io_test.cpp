@@ -242,7 +242,7 @@ TEST_CASE("sealed .h5 files without a valid graph are refused") {
   CHECK(reading({.b = {10}}).says("same colour"));
   CHECK(reading({.b = {16}}).says("there are 16 sites"));
   CHECK(reading({.b = {0}}).says("to itself"));
-  CHECK(reading({.b = {1}}).says("lies where it was born"));
+  CHECK(reading({.b = {1}}).says("joins the same sites as in the lattice"));
   CHECK(reading({.b = {4}}).says("both join"));
   CHECK(reading({.b = {11, 11}}).says("differ in length"));
   for (const Fields& fields :

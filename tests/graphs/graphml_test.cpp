@@ -174,7 +174,7 @@ TEST_CASE("numbers in GraphML are refused for any declared type, unless ignored"
       INFO(type << " " << value << ": " << refused.text);
       CHECK(refused.code == ExitCode::data);
       CHECK(refused.says("edge attribute \"rank\" ("));
-      CHECK(refused.says("--ignore rank passes over"));
+      CHECK(refused.says("--ignore rank skips"));
       CHECK(from_graphml(text(typed, value), {.ignore = {"other", "rank"}}).bonds() == 1);
     }
   }
@@ -215,7 +215,7 @@ TEST_CASE("text as the value of a key of numeric type is refused with its line")
     CHECK(refused.code == ExitCode::data);
     CHECK(refused.says("bad.graphml:6: edge attribute \"length\" has attr.type=\"" +
                        std::string(type) + "\" and the value \"abc\""));
-    CHECK(refused.says("--ignore length passes over it"));
+    CHECK(refused.says("--ignore length skips this attribute"));
     CHECK(from_graphml(text(type, "", "<data key=\"d0\">abc</data>"), {.ignore = {"length"}})
               .bonds() == 1);
   }
@@ -235,8 +235,7 @@ TEST_CASE("keys of GraphML are attributes that may be ignored, even if no elemen
   CHECK(from_graphml(text, {.ignore = {"rank", "J"}, .all_ignored_exist = true}).bonds() == 1);
   const auto refused = refusal(text, {.ignore = {"h", "J"}, .all_ignored_exist = true});
   CHECK(refused.code == ExitCode::usage);
-  CHECK(
-      refused.says("--ignore h: the file has no attribute of that name (it has \"J\", \"rank\")"));
+  CHECK(refused.says("--ignore h: the file has no such attribute (it has \"J\", \"rank\")"));
 }
 
 TEST_CASE("an export of Gephi is read if its colours and statistics are ignored") {
@@ -253,7 +252,7 @@ TEST_CASE("an export of Gephi is read if its colours and statistics are ignored"
       "source=\"a\" target=\"b\">"
       "<data key=\"Edge Id\">5</data><data key=\"weight\">1.0</data></edge>" +
       kTail;
-  CHECK(refusal(text).says("--ignore Degree,b,r passes over"));
+  CHECK(refusal(text).says("--ignore Degree,b,r skips"));
   CHECK(from_graphml(text, {.ignore = {"Degree", "b", "r"}}).sites() == 3);
 }
 
@@ -335,7 +334,7 @@ TEST_CASE("XML is read as XML: references, entities, encodings, booleans") {
             .says("bad.graphml:2: the edge from node \"a\" to \"b\" is directed"));
   }
   CHECK(refusal(directed(" edgedefault=\"directed\"", "")).says("edgedefault=\"undirected\""));
-  CHECK(refusal(directed(" edgedefault=\"directed\"", "")).says("--merge makes one bond of all"));
+  CHECK(refusal(directed(" edgedefault=\"directed\"", "")).says("--merge joins all"));
   CHECK(from_graphml(directed(" edgedefault=\"directed\"", ""), {.merge = true}).bonds() == 1);
   const std::string both = "<graphml><graph edgedefault=\"directed\">" + kNodes + kBond +
                            "<node id=\"c\"/><edge source=\"b\" target=\"a\"/>" +
@@ -370,8 +369,8 @@ TEST_CASE("XML is read as XML: references, entities, encodings, booleans") {
             "not GraphML: limit on input amplification"},
            {chain + "]>" + kHead + "<desc>&c99999;</desc>" + kTail, "more than 1000 entities"},
            {"<graphml><!--" + std::string(4 << 20, 'x') + "--></graphml>",
-            "tag or comment of over"},
-           {"<graphml a=\"" + std::string(4 << 20, 'x'), "tag or comment of over"}}) {
+            "tag or comment is longer than"},
+           {"<graphml a=\"" + std::string(4 << 20, 'x'), "tag or comment is longer than"}}) {
     const auto refused = refusal(text);
     INFO(text.substr(0, 200) << " -> " << refused.text);
     CHECK(refused.code == ExitCode::data);
@@ -391,10 +390,10 @@ TEST_CASE("messages name line, identifier and character, and double bonds may be
   CHECK(refusal(kHead + "\n<node id=\"\xFC\"/>" + kTail).says("at the byte 0xfc"));
   const std::string twice = kHead + kNodes + kBond + "\n<edge source=\"b\" target=\"a\"/>" + kTail;
   CHECK(refusal(twice).says(
-      "bad.graphml:3: nodes \"b\" and \"a\" are joined already, in line 2 (--merge"));
+      "bad.graphml:3: nodes \"b\" and \"a\" are already joined by line 2 (--merge"));
   CHECK(from_graphml(twice, {.merge = true}).bonds() == 1);
   const auto control = refusal(kHead + "<node id=\"x&#10;y\"/>" + "<node id=\"x&#10;y\"/>" + kTail);
-  CHECK(control.says("node \"x?y\" twice"));
+  CHECK(control.says("node \"x?y\" occurs twice"));
 }
 
 TEST_CASE("invalid GraphML is refused in one line that names the file") {
@@ -511,7 +510,7 @@ TEST_CASE("weights and fields of GraphML are J and h with the option `weights`")
             "bad.graphml:3: \"J\" is 2 and \"sign\" is -1"},
            {graph(sign,
                   kNodes + "<node id=\"c\"/>" + edge("2") + "<edge source=\"c\" target=\"b\"/>"),
-            "bad.graphml:4: the bond has no coupling, but that of line 3 has J = 2"},
+            "bad.graphml:4: this bond has no coupling, but the bond of line 3 has J = 2"},
            {graph("", "<node id=\"c\" h=\"x\"/>"), "node attribute \"h\" (x in line 2): couplings"},
            {graph("", "<node id=\"c\" weight=\"2\"/>"), "node attribute \"weight\" (2 in line 2)"},
            {graph("", "<node id=\"c\" b=\"2\"/>"), "node attribute \"b\" (2 in line 2)"},

@@ -105,7 +105,7 @@ TEST_CASE("swap: every degree stays 2d, and p B bonds are moved (one more at mos
   }
 }
 
-TEST_CASE("add: the lattice is unchanged, and added bonds have the numbers behind its bonds") {
+TEST_CASE("add: the lattice is unchanged, and added bonds are numbered after its bonds") {
   const Graph graph = build_graph({{6, 10}, 0.4, Rule::add, 9});
   CHECK(graph.bonds() == 120 + graph.rewired_bonds().size());
   Bond next = 120;

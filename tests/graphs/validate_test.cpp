@@ -48,7 +48,7 @@ TEST_CASE("validate: valid graphs pass") {
 TEST_CASE("validate: faulty bonds are found and named") {
   CHECK(contains(verdict_on({{10, 7, 7}}), "bond 10 joins site 7 to itself"));
   CHECK(contains(verdict_on({{10, 0, 2}}), "bond 10 joins sites 0 and 2 of the same colour"));
-  CHECK(contains(verdict_on({{0, 0, 1}}), "bond 0 is listed as rewired, but lies where"));
+  CHECK(contains(verdict_on({{0, 0, 1}}), "bond 0 is listed as rewired, but joins the same"));
   // Bond 8 (between 4 and 5 in the lattice) doubles the lattice bond 0 between 0 and 1.
   const std::string doubled = verdict_on({{8, 0, 1}});
   CHECK(contains(doubled, "bonds 0 and 8 both join sites 0 and 1"));

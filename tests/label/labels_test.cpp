@@ -79,13 +79,13 @@ TEST_CASE("component sizes are counted by label") {
   }
 }
 
-TEST_CASE("passes of label relaxation: one for an ordered line, one that changes nothing") {
+TEST_CASE("label relaxation counts its passes, including the last one without changes") {
   const Lattice lattice = Lattice::make({64, 4});
   BondConfiguration configuration(lattice);
   std::vector<Site> label(configuration.sites);
   Labeller relax(LabelMethod::self_label_relax, lattice, configuration.sites, 4);
   relax.run(configuration, label);
-  CHECK(relax.passes() == 1);  // no bond: the pass that changes nothing
+  CHECK(relax.passes() == 1);  // without bonds: only the pass without changes
   const int along = lattice.extent[0] == 64 ? 0 : 1;
   Site site = 0;
   for (int step = 0; step < 63; ++step, site = lattice.forward(site, along)) {

@@ -224,7 +224,7 @@ class Curves(InFolder):
 
     def test_what_is_no_curves_is_refused(self):
         self.write({"format": "something"})
-        self.assert_refused(plot.EXIT_DATA, "is no set of curves", self.folder)
+        self.assert_refused(plot.EXIT_DATA, "is not a set of curves", self.folder)
         data = self.figure()
         data["panels"][0]["y"] = "missing"
         self.write(data)

@@ -208,7 +208,7 @@ class Tuning(InFolder):
         self.assertEqual(plot_tune.worth(candidate), (3.0, 0.2))
 
     def test_what_is_no_tuning_is_refused(self):
-        self.assert_refused(65, "no result of 'rewise tune'", self.write({"format": "other"}))
+        self.assert_refused(65, "not a result of 'rewise tune'", self.write({"format": "other"}))
         self.assert_refused(65, "format version 2",
                             self.write(dict(tuning(), format_version=2)))
         self.assert_refused(65, "does not exist", self.folder / "none.json")
@@ -380,14 +380,14 @@ class Study(InFolder):
         np.testing.assert_allclose(refused.get_xdata(), [0.1])
         self.assertEqual(refused.get_markerfacecolor(), "white")
         self.assertNotEqual(results.get_markerfacecolor(), "white")
-        self.assertIn("refused by a check", legend_of(drawn(figure)[0]))
+        self.assertIn("rejected by a check", legend_of(drawn(figure)[0]))
         figure, _ = plot_study.plot_shift(summary)
         np.testing.assert_allclose(drawn(figure)[0].containers[0].lines[0].get_xdata(), [0.03])
         figure, _ = plot_study.plot_extrapolation(summary["points"])
         for panel, good in zip(drawn(figure), (True, False)):
             star = [c.lines[0] for c in panel.containers if c.lines[0].get_marker() == "*"][0]
             self.assertEqual(star.get_markerfacecolor() != "white", good)
-            self.assertEqual("refused" in legend_of(panel), not good)
+            self.assertEqual("rejected" in legend_of(panel), not good)
             self.assertEqual("not converged" in panel.get_title("left"), not good)
         del summary["points"][1]["candidate"]
         figure, _ = plot_study.plot_extrapolation(summary["points"])
@@ -538,7 +538,7 @@ class Study(InFolder):
     def test_unfit_summaries_are_named(self):
         self.assert_refused(65, "does not exist", self.folder)
         study = self.write_study({"format": "other"})
-        self.assert_refused(65, "is no summary", study)
+        self.assert_refused(65, "is not a summary", study)
         self.write_study({"format": "rewise summary", "format_version": 9})
         self.assert_refused(65, "format version 9", study)
         (study / "summary.json").write_text('{"format": "rew', encoding="utf-8")
@@ -549,7 +549,7 @@ class Study(InFolder):
         self.assert_refused(65, "nothing to plot", study)
         broken = copy.deepcopy(synthetic.summary(ps=(0.01,), sizes=(16, 32)))
         del broken["points"][0]["sizes"][0]["temperatures"]
-        self.assert_refused(65, "lacks what its format promises", self.write_study(broken))
+        self.assert_refused(65, "lacks data that its format requires", self.write_study(broken))
 
 
 class Files(InFolder):

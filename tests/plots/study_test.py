@@ -124,7 +124,7 @@ class Reading(InFolder):
 
     def test_curves_of_a_grid_are_told_apart(self):
         study = load(self.write_study(sweep_summary()))
-        with self.assertRaisesRegex(files.DataError, "name rule="):
+        with self.assertRaisesRegex(files.DataError, "give rule="):
             study.curve(p=0.1, size=16)
         self.assertEqual(study.curve(p=0.1, size=16, rule="swap").rule, "swap")
         with self.assertRaisesRegex(files.DataError, "no Tc"):
@@ -378,7 +378,7 @@ class Report(InFolder):
                    "not stable")]
         self.assertEqual(places, sorted(places))
         candidate = files.with_error(*files.whole(summary["points"][1]["candidate"]))
-        self.assertIn(f"– not converged; refused: {candidate}", text)
+        self.assertIn(f"– not converged; rejected: {candidate}", text)
 
     def test_task_files_are_counted_by_what_they_were_for(self):
         summary = synthetic.summary(ps=(0.1,), sizes=(16, 32))
@@ -423,11 +423,11 @@ class Report(InFolder):
         self.assertEqual((status, err), (0, ""))
         text = " ".join(page.text)
         for words in ("a relative error of 0.001 for energy, m2", "m2 at T = 2.5", "32 + 7",
-                      "9.4e-04", "reached", "missed: so it is", "25%"):
+                      "9.4e-04", "reached", "not reached: so it is", "25%"):
             self.assertIn(words, text)
 
     def test_unfit_studies_are_named(self):
-        for summary, words in (({"format": "other"}, "is no summary"),
+        for summary, words in (({"format": "other"}, "is not a summary"),
                                ({"format": "rewise summary", "format_version": 1, "kind": "x"},
                                 "studies are of tc and sweep"),
                                ({"format": "rewise summary", "format_version": 1, "kind": "tc",

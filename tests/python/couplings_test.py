@@ -193,11 +193,11 @@ def test_tune_takes_couplings(small, glass):
     ({"couplings": [1.0, 2.0]}, rw.UsageError, "couplings: 2 for"),
     ({"couplings": "pmx"}, rw.UsageError, "did you mean 'pm'"),
     ({"couplings": "file"}, rw.UsageError, "the graph has no weights"),
-    ({"couplings": 3}, TypeError, "of one axis"),
+    ({"couplings": 3}, TypeError, "one-dimensional"),
     ({"field": [1.0]}, rw.UsageError, "field: 1 for"),
     ({"field": "strong"}, TypeError, "field: 'strong' is not a number"),
     ({"field": 1e6}, rw.UsageError, "field: '1000000.0' is not a number in"),
-    ({"negative": 0.2}, rw.UsageError, "negative: needs couplings"),
+    ({"negative": 0.2}, rw.UsageError, "negative: requires couplings"),
     ({"on": "some", "couplings": "pm"}, rw.UsageError, "on: unknown"),
     ({"model": "potts", "q": 3, "field": 1.0}, rw.UsageError, "field"),
     ({"engine": "bitlattice", "couplings": "gaussian", "schedule": "1:0"}, rw.UsageError,
@@ -208,14 +208,14 @@ def test_bad_arguments(small, arguments, error, said):
 
 
 def test_bad_weights(small, glass):
-    for weight, said in ((1024, "1024"), (np.nan, "nan"), (1e-21, "1e-21"), (1e-5, "known to")):
+    for weight, said in ((1024, "1024"), (np.nan, "nan"), (1e-21, "1e-21"), (1e-5, "rounding")):
         with pytest.raises(rw.DataError, match=said):
             rw.Graph(small.edges, weights=np.full(small.bonds, weight))
     with pytest.raises(rw.UsageError, match="weights: 1 for"):
         rw.Graph(small.edges, weights=[1.0])
-    with pytest.raises(TypeError, match="of one axis"):
+    with pytest.raises(TypeError, match="one-dimensional"):
         rw.Graph(small.edges, weights=["a"] * small.bonds)
     with pytest.raises(rw.UsageError, match='bond 0 of sites .* has J = .*couplings = "file"'):
         rw.simulate(glass, 2.0)
-    with pytest.raises(rw.UsageError, match="negative: not with an array"):
+    with pytest.raises(rw.UsageError, match="negative: cannot be combined with an array"):
         rw.simulate(small, 2.0, couplings=np.ones(small.bonds), negative=0.2)

@@ -52,7 +52,7 @@ def test_the_programs_digests_are_checked(run, study, tmp_path):
     assert rw.read_task(tmp_path / "t.h5").energy.shape == (2, 5, 32)
     bad = changed(tmp_path / "t.h5", tmp_path / "bad.h5")
     for read in (rw.read_task, rw.Results.load, rw.Simulation.restore):
-        told(rw.DataError, "does not match its digest", lambda: read(bad))
+        told(rw.DataError, "content and its digest differ", lambda: read(bad))
     copy = shutil.copytree(study.folder, tmp_path / "copy")
     assert rw.Study(copy).resamples.size(0.1, 8).graphs == 8
     changed(copy / "summary.h5", copy / "summary.h5")

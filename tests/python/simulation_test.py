@@ -220,7 +220,7 @@ def test_a_file_that_is_damaged_or_missing_gives_the_one_before_it(small, tmp_pa
     damage = bytearray(path.read_bytes())
     damage[3000] ^= 1
     path.write_bytes(damage)
-    for what in ("t.h5 is damaged: .* going on from", "t.h5 is missing; going on from"):
+    for what in ("t.h5 is damaged: .* continuing from", "t.h5 is missing; continuing from"):
         with pytest.warns(RuntimeWarning, match=what):
             kept = rw.Results.load(path)
         assert kept.measurements == 5 and len(kept.warnings) == 1
@@ -510,7 +510,7 @@ def test_a_signal_handler_may_not_change_a_run(small):
     old = signal.signal(signal.SIGALRM, lambda *_: simulation.run(1))
     signal.setitimer(signal.ITIMER_REAL, 0.2)
     try:
-        with pytest.raises(rw.UsageError, match="within a call of this simulation"):
+        with pytest.raises(rw.UsageError, match="within one of its own calls"):
             simulation.run(10**9)
     finally:
         signal.signal(signal.SIGALRM, old)

@@ -41,7 +41,7 @@ def test_plot(study):
     pytest.importorskip("matplotlib")
     picture = study.plot("crossings", p=0.1)
     assert picture._repr_png_()[1:4] == b"PNG"
-    with pytest.raises(rw.DataError, match="it has .*crossings"):
+    with pytest.raises(rw.DataError, match="known: .*crossings"):
         study.plot("nonsense")
     assert "<table>" in study._repr_html_()
 

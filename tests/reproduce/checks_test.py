@@ -169,10 +169,10 @@ class Descriptions(unittest.TestCase):
         self.assertNotIn("y", theirs("x = [2.4]"))
         self.assertNotIn("x", theirs("y = [13.4]"))
         self.assertEqual(theirs("slope = 1.0766")["slope"], 1.0766)
-        self.refused(figure(source + "x = [512, 8192], y = [6.533]"), "one y for each x")
+        self.refused(figure(source + "x = [512, 8192], y = [6.533]"), "x and y must have")
         self.refused(figure(source + 'x = [1], y = "6"'), "a list of numbers is needed")
         self.refused(figure("label2 = 1"), "unknown key 'label2' (did you mean 'label'?)")
-        self.refused(figure("x = [512], y = [6.533]"), "source: name the table")
+        self.refused(figure("x = [512], y = [6.533]"), "source: give the table")
         self.refused(figure(source.rstrip(", ")), "x, y or slope is missing")
 
     def test_a_run_has_the_keys_of_its_scale_over_its_own(self):
@@ -194,7 +194,7 @@ paper = { sizes = [64] }
         for bad, words in (
                 ("kind = 3", "[[run]] 1: kind: a text is needed"),
                 ("nam = 1", "unknown key 'nam' (did you mean 'name'?)"),
-                ('kind = "moment"', "kind 'moment' is none of equilibrate"),
+                ('kind = "moment"', "kind 'moment' is unknown (allowed: equilibrate"),
                 ("sizes = [2]", "sizes: 2 is out of range (4..1e+06)"),
                 ("sizes = 8", "sizes: a list of whole numbers is needed"),
                 ("p = [0.5, true]", "p: a number is needed"),

@@ -265,7 +265,7 @@ class Program(unittest.TestCase):
             self.assertIn(message, err)
         self.assertIn("none.toml", self.run_it("none.toml", "--device", "cpu", status=74)[1])
         err = self.run_it("failing.toml", "--device", "cpu", status=64)[1]
-        self.assertIn("does not grow one Wolff cluster a cycle", err)
+        self.assertIn("does not grow one Wolff cluster per cycle", err)
         self.assertIn("failing: `rewise clusters", err)
 
 

@@ -170,6 +170,7 @@ TEST_CASE("tasks no longer requested are shown and removed, no others are") {
 
   const Output shown = place.run("study study");
   CHECK(shown.out.find("4x4, p = 0.1, rewire") != std::string::npos);
+  CHECK(shown.out.find("was not completed") == std::string::npos);
   CHECK(shown.out.find(count + " (") != std::string::npos);
   CHECK(lines(place.run("study study --list").out) == 2 * wanted.size() + 3);
 
@@ -202,7 +203,10 @@ TEST_CASE("nothing is removed if the requested tasks are not known") {
   place.write("s.toml",
               study("[2.3, 2.5]", "4", "equilibrate = 4\nevery = 1\nmeasure = 2000000\n"));
   REQUIRE(place.run(kLine + "study --time-limit 0.2s").status == 75);
-  CHECK(place.run("study study").status == 0);
+  const Output stopped = place.run("study study");
+  CHECK(stopped.status == 0);
+  CHECK(stopped.out.find("This study was not completed: about 0 % of the 8 tasks for results") !=
+        std::string::npos);
   const Output refused = place.run("study study --prune");
   CHECK(refused.status == 65);
   CHECK(refused.err.find("was not completed") != std::string::npos);

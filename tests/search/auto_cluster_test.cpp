@@ -83,7 +83,7 @@ TEST_CASE("rewise run: the cluster update is automatic with the schedule and kep
   const Output alone = place.run(line + "--schedule 1:2 --cluster auto");
   CHECK(alone.status == 64);
   CHECK(alone.err ==
-        "rewise: --cluster: auto needs schedule auto, not 1:2 "
+        "rewise: --cluster: auto requires schedule auto, not 1:2 "
         "(use wolff, swendsen-wang or few-cluster)\n");
 }
 

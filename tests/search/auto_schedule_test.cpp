@@ -119,7 +119,7 @@ TEST_CASE("a time limit during tuning: the rule of thumb is stored, so that the 
   const StopToken now(std::chrono::duration<double>(0));
   try {
     choose_schedule(folder, wish(0.1, kWorthTuning), now);
-    FAIL("went on");
+    FAIL("tuning did not stop at the time limit");
   } catch (const Error& error) {
     CHECK(error.exit_code() == ExitCode::interrupted);
   }

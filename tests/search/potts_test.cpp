@@ -93,12 +93,12 @@ TEST_CASE("invalid Potts and few-cluster input gives one line of error and statu
   const struct {
     std::string line, says;
   } wrong[] = {{run + "--model pots", "did you mean 'potts'"},
-               {run + "--model potts --engine multispin", "does not take potts with q = 2"},
+               {run + "--model potts --engine multispin", "does not support potts with q = 2"},
                {run + "--q 3", "model potts"},
                {run + "--model potts --q 1", "--q"},
                {run + "--model potts --q 256", "--q"},
                {run + "--cluster few-cluster --engine multispin", "no few-cluster updates"},
-               {run + "--few-cluster-tile 4", "is for --cluster few-cluster"},
+               {run + "--few-cluster-tile 4", "requires --cluster few-cluster"},
                {run + "--cluster few-cluster --few-cluster-flip 1", "flip probability 1"},
                {run + "--cluster few-cluster --few-cluster-flip often", "'often'"},
                {"tune --model potts --q 3 --size 8 --p 0.1", "--temperature is missing"},
@@ -120,7 +120,8 @@ TEST_CASE("invalid Potts and few-cluster input gives one line of error and statu
     const Output output = place.run("tc s.toml --out study");
     CHECK(output.status == 64);
     CHECK(output.err ==
-          "rewise: s.toml: sampling.method: tc with 10 states goes by peaks and takes none\n");
+          "rewise: s.toml: sampling.method: not supported by tc with 10 states, which uses peaks "
+          "instead of crossings\n");
   }
   CHECK(code_of("model = \"potts\"\nq = 3\n") == ExitCode::done);
   CHECK(code_of("q = 3\n") == ExitCode::usage);

@@ -255,6 +255,6 @@ TEST_CASE("a sweep reports a target that it cannot reach, and refuses invalid ta
         std::string::npos);
   CHECK(refused("sweep", "target_observables = [\"m2\"]\n").find("target_error") !=
         std::string::npos);
-  CHECK(refused("tc", target + "target_observables = [\"m2\"]\n").find("tc's target is Tc") !=
+  CHECK(refused("tc", target + "target_observables = [\"m2\"]\n").find("the target of tc is Tc") !=
         std::string::npos);
 }

@@ -292,7 +292,7 @@ TEST_CASE("tc accepts one dimension and rule, sweep each schedule once, with cle
   const Output method = place.run("sweep s.toml --out study");
   CHECK(method.status == 64);
   CHECK(method.err ==
-        "rewise: s.toml: sampling.method: only for tc, because a sweep does not search for Tc\n");
+        "rewise: s.toml: sampling.method: tc only, because a sweep does not search for Tc\n");
 }
 
 TEST_CASE("a sweep with couplings equilibrates by local updates if the engine has no others") {
@@ -371,11 +371,11 @@ TEST_CASE("tc with couplings refuses what neither way can do") {
   refused("\"pm\">\"pm\"\nfield = 0.5", "with a field");
   refused("[0.5]>[0.0]", "no transition above T = 0");
   refused("[8, 12, 16]>[8, 12]", "three sizes");
-  refused("{from = 1, to = 2}>\"auto\"", "does not find a spin glass");
+  refused("{from = 1, to = 2}>\"auto\"", "does not support spin glasses");
   refused("{from = 1, to = 2}>[1, 1.5, 2]", "four temperatures");
-  refused("schedule = \"1:0\"\n>", "give one schedule");
+  refused("schedule = \"1:0\"\n>", "require a single schedule");
   refused("exchange = true\n>", "key 'count' is missing");
-  refused("exchange = true\n>exchange = true\nmethod = \"both\"\n", "one method");
+  refused("exchange = true\n>exchange = true\nmethod = \"both\"\n", "a single method");
   refused("couplings = \"pm\"\n>", "a range without a count");
 }
 

@@ -211,7 +211,7 @@ TEST_CASE("tc refuses couplings and methods for which it has no condition") {
     return output.err;
   };
   const std::string pm = "couplings = \"pm\"\n", shortcuts = pm + "on = \"shortcuts\"\n";
-  CHECK(refused("add", "method = \"tree\"", pm).find("(allowed: on = \"shortcuts\")") !=
+  CHECK(refused("add", "method = \"tree\"", pm).find("(give on = \"shortcuts\")") !=
         std::string::npos);
   CHECK(refused("add", "", shortcuts + "field = 0.1\n").find("field") != std::string::npos);
   CHECK(refused("swap", "method = \"tree\"", shortcuts).find("no tree") != std::string::npos);

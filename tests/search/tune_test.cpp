@@ -431,7 +431,7 @@ TEST_CASE("rewise tune: table, JSON, file") {
       place.run("tune --size 8 --p 0,0.1 --budget 0.5s --device cpu --out t.json --no-plots");
   REQUIRE(table.status == 0);
   CHECK(table.out.find("best: ") != std::string::npos);
-  CHECK(table.out.find("over those of the best") != std::string::npos);
+  CHECK(table.out.find("relative to the best schedule") != std::string::npos);
   const auto file = nlohmann::json::parse(place.read("t.json"));
   CHECK(file["format"] == "rewise tune");
   REQUIRE(file["settings"].size() == 2);

@@ -190,7 +190,7 @@ TEST_CASE("a lease of a version without terms has term 0") {
   CHECK(claim.lease->term() == 1);
 }
 
-TEST_CASE("a file of a later term is not replaced, one of an earlier or no term is") {
+TEST_CASE("an owner replaces files of earlier terms or without a term, but none of a later term") {
   const TempFolder folder;
   const auto path = folder / "t.lease", file = folder / "t.h5";
   LeaseClaim claim = claim_lease(path);

@@ -192,7 +192,7 @@ TEST_CASE("tc accepts lists of schedules and cluster updates, one per p in any o
     const std::string key = bad.substr(0, bad.find(' '));
     try {
       read(bad);
-      FAIL("it is taken");
+      FAIL("an invalid configuration was accepted");
     } catch (const Error& error) {
       INFO(error.what());
       CHECK(error.exit_code() == ExitCode::usage);
@@ -218,7 +218,7 @@ TEST_CASE("the model has its own table, and its keys are also read from their ol
     return "";
   };
   CHECK(says(old + "q = 300\n") == "s.toml:8:5: sampling.q: 300 is out of range (2..255)");
-  CHECK(says(old + "q = 3\n[model]\nq = 3\n").find("which is given as well") != std::string::npos);
+  CHECK(says(old + "q = 3\n[model]\nq = 3\n").find("which is also set") != std::string::npos);
   CHECK(says("[model]\nname = \"pots\"\n").find("s.toml:6:8: model.name: unknown model 'pots'") ==
         0);
   CHECK(says("[model]\nq = 3\n").find("s.toml:6:5: model.q: 3 states") == 0);
@@ -304,7 +304,7 @@ TEST_CASE("temperatures that share a task") {
     INFO(bad);
     try {
       tasks(bad);
-      FAIL("it is taken");
+      FAIL("an invalid configuration was accepted");
     } catch (const Error& error) {
       CHECK(error.exit_code() == ExitCode::usage);
       CHECK(std::string(error.what()).find("temperature_tasks") != std::string::npos);

@@ -95,7 +95,7 @@ TEST_CASE("auto chooses a CUDA device and prints it, unless the task is tiny", "
   CHECK(large.err.find("device: " + first_device() + " (") != std::string::npos);
   const Output tiny = place.run("run --size 8 --temperature 2 --measure 4 --device auto --json");
   numbers(tiny, "cpu");
-  CHECK(tiny.err.find("device: cpu (auto: so small a task") != std::string::npos);
+  CHECK(tiny.err.find("device: cpu (auto: the task takes about") != std::string::npos);
 }
 
 TEST_CASE("a run of one device is continued on the other", "[gpu]") {

@@ -350,7 +350,7 @@ class Others(Study):
         self.stale_lease(lambda text: text, age=0)
         status, _, err = self.run_study()
         self.assertEqual(status, 0, err)
-        self.assertIn("is taken over", err)
+        self.assertIn("was taken over", err)
         self.check_same("study", self.undisturbed())
 
     def test_the_lease_of_another_machine_counts_while_it_is_young(self):
@@ -366,7 +366,7 @@ class Others(Study):
         os.utime(lease, (time.time() - 3600,) * 2)
         status, _, err = self.run_study()
         self.assertEqual(status, 0, err)
-        self.assertIn("is taken over", err)
+        self.assertIn("was taken over", err)
 
     def test_readers_disturb_nothing(self):
         expected = self.undisturbed()
@@ -444,12 +444,12 @@ class Stopped(Study):
         status, _, err = self.run_study("study", "--threads", "1", env=self.short)
         print(f"taken over and done after {time.time() - begin:.1f} s", file=sys.stderr)
         self.assertEqual(status, 0, err)
-        self.assertIn("is taken over", err)
+        self.assertIn("was taken over", err)
         before = self.contents("study")
         os.kill(first.pid, signal.SIGCONT)
         status, _, err = self.end(first)
         self.assertEqual(status, 0, err)  # the other process finished the study
-        self.assertIn("is lost to", err)
+        self.assertIn("was taken over by", err)
         self.assertEqual(before, expected)
         self.check_same("study", expected)
 
@@ -469,12 +469,12 @@ class Stopped(Study):
         time.sleep(1.7)
         status, _, err = self.end(start("--time-limit", "1s"))
         self.assertEqual(status, 75, err)
-        self.assertIn("is taken over", err)
+        self.assertIn("was taken over", err)
         held = (self.place / "t.part.h5").read_bytes()
         os.kill(first.pid, signal.SIGCONT)
         status, out, err = self.end(first)
         self.assertEqual((status, out), (75, ""), err)
-        self.assertIn("is lost to", err)
+        self.assertIn("was taken over by", err)
         self.assertEqual((self.place / "t.part.h5").read_bytes(), held)
 
     def test_a_wait_says_for_whom(self):

@@ -34,10 +34,10 @@ TEST_CASE("the third part of a range is the number of values if whole, and a ste
                                             "2 to 3 (3.33333 steps"},
         {"2:3:1.5", "a step of 1.5 does not lead"},
         {"2:3:1",
-         "'1' is not a whole number in 2..10000 (a third part that "
-         "is whole counts the values; one with a fraction"},
+         "'1' is not a whole number in 2..10000 (a whole third part is the number of values; one "
+         "with a fraction"},
         {"2:3:0", "'0' is not a whole number"},
-        {"2:12:2.0", "2.0 may be a count or a step: write 2 for the"},
+        {"2:12:2.0", "2.0 is ambiguous (a count or a step): write 2 for the"},
         {"2:3:-0.1", "neither a count of values (2..10000) nor a step"},
         {"2:3:1e-9", "more than 10000 values"},
         {"2:3:nan", "'nan' is not a finite number"},

@@ -164,7 +164,7 @@ TEST_CASE("the line of progress never shows 100 % or 0 s") {
   };
   CHECK(line(5) == "work, size: 50 %\n");
   CHECK(line(10) == "work, size: 99 %\n");
-  CHECK(line(30) == "work, size: 99 %, longer than planned\n");
+  CHECK(line(30) == "work, size: 99 %, longer than estimated\n");
 }
 
 TEST_CASE("a log has a line per stage, none per graph") {

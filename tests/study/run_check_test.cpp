@@ -110,14 +110,14 @@ TEST_CASE("different starts, stuck replicas and drifting series are refused") {
     const RunCheck check =
         check_of(made(5, 32, times, [](std::uint32_t r, int) { return r == 7 ? -9.0 : 0.0; }));
     CHECK(check.status == RunStatus::not_equilibrated);
-    CHECK(check.reasons.at(0).find("1 of 32 replicas lies") != std::string::npos);
+    CHECK(check.reasons.at(0).find("1 of 32 replicas is") != std::string::npos);
   }
   CHECK(check_of(made(6, 32, 60, [](std::uint32_t r, int t) {
           return r == 7 && t == 30 ? -9.0 : 0.0;
         })).ok());
   // Few measurements with a long autocorrelation time, after few cycles.
   TaskData slow = made(7, 32, 60, [](std::uint32_t r, int) { return r % 8 / 2.0; });
-  CHECK(check_of(slow).reasons.at(0).find("too few to tell tau") != std::string::npos);
+  CHECK(check_of(slow).reasons.at(0).find("too few to determine tau") != std::string::npos);
   slow.configuration["sampling.equilibrate"] = "10000";
   CHECK(check_of(slow).ok());
   // Both starts drift in the same way.

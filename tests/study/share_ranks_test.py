@@ -202,7 +202,7 @@ class Shared(Place):
         self.assertEqual(refused.returncode, 65, refused.stderr)
         self.assertIn("a part of its final state is missing or damaged", refused.stderr)
         more = self.run_line(kept + " --measure 9 --json --recompute-damaged", 2)
-        self.assertIn("computed again from its start", more.stderr)
+        self.assertIn("computed again from the start", more.stderr)
         answer = json.loads(more.stdout)
         self.assertEqual((answer["trajectory_hash"], answer["results"]),
                          self.results(line + " --measure 9"))
@@ -256,7 +256,7 @@ class Shared(Place):
         self.assertFalse((pathlib.Path(self.folder.name) / "t.h5").exists())
         # The run continues from it. The hash of the state is compared with that in the file.
         again = self.run_line(kept + " --time-limit 0.05s", 2)
-        self.assertIn("going on after", again.stderr)
+        self.assertIn("continuing after", again.stderr)
         self.assertNotIn("warning: ", again.stderr)
         self.assertEqual(again.returncode, 75)
 
@@ -320,7 +320,7 @@ class Shared(Place):
             other.stderr.count("--share-ranks: requires --engine bitlattice or bytespin"), 1)
         wolff = self.run_line("--engine bytespin --size 64 --temperature 2.3", 2)
         self.assertEqual(wolff.returncode, 64)
-        self.assertEqual(wolff.stderr.count("swendsen-wang updates, not wolff"), 1)
+        self.assertEqual(wolff.stderr.count("swendsen-wang updates only, not wolff"), 1)
 
     def run_two(self, zero, one):
         """Runs two ranks with different commands. (With Open MPI 5.0.7, mpirun crashes on

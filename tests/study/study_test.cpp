@@ -166,7 +166,8 @@ TEST_CASE("tc with a schedule for each p: same results as separate studies") {
   const Output refused = place.run("tc long.toml --no-plots --out long");
   CHECK(refused.status == 64);
   CHECK(refused.err ==
-        "rewise: long.toml: sampling.schedule: 2 values for 1 p (one for all, or one for each)\n");
+        "rewise: long.toml: sampling.schedule: 2 values for 1 values of p (give one for all, or "
+        "one for each)\n");
   CHECK(place.run("sweep both.toml --no-plots --out sweep").err ==
         "rewise: both.toml: sampling.cluster: only tc accepts a list (one entry for each p)\n");
 }
@@ -193,11 +194,11 @@ TEST_CASE("plots and report need one start of Python, and their failure loses no
   CHECK(starts.find("report.py") != std::string::npos);
   const Output failed = with_python("exit 7");
   CHECK(failed.status == 0);
-  CHECK(says(failed, "no plots, no report: report.py ended with status 7"));
+  CHECK(says(failed, "no plots and no report: report.py ended with status 7"));
   const Output told = with_python("echo 'report.py: why' >&2; exit 74");
   CHECK(told.status == 0);
   CHECK(says(told, "report.py: why"));
-  CHECK_FALSE(says(told, "no plots, no report"));  // one line is enough
+  CHECK_FALSE(says(told, "no plots and no report"));  // one line is enough
 }
 
 TEST_CASE("a folder of a version without the table model is continued with the same tasks") {
@@ -232,7 +233,7 @@ TEST_CASE("a folder of a version without the table model is continued with the s
   REQUIRE(old.status == 0);
   CHECK(old.err.find("edited") == std::string::npos);
   CHECK(old.err.find("st/study.toml") == std::string::npos);
-  CHECK(old.err.find("sampling.model: this key is name in [model] now\n") != std::string::npos);
+  CHECK(old.err.find("sampling.model: this key is now name in [model]\n") != std::string::npos);
   CHECK(place.read("st/study.toml").find("\n[model]\nname = \"potts\"\nq = 3\n") !=
         std::string::npos);
   for (const char* task :

@@ -56,12 +56,12 @@ class Includes(Planted):
 
     def test_upwards(self):
         printed = self.faults("src/base/up.hpp", '#include "graphs/graph.hpp"\n')
-        self.assertIn("floor 0 (src/base) includes graphs/graph.hpp on floor 2", printed)
+        self.assertIn("layer 0 (src/base) includes graphs/graph.hpp on layer 2", printed)
 
     def test_engine_to_store(self):
         self.plant("src/store/h5.hpp", "")
         printed = self.faults("src/multispin/b.cpp", '#include "src/store/h5.hpp"\n')
-        self.assertIn("src/multispin/b.cpp: floor 5", printed)
+        self.assertIn("src/multispin/b.cpp: layer 5", printed)
 
     def test_product_to_tests(self):
         self.plant("tests/support/x.hpp", "")
@@ -82,7 +82,7 @@ class Includes(Planted):
         self.assertIn("src/multispin/b.cu -> src/cuda/a.hpp: <fmt/format.h>", printed)
 
     def test_unknown_folder(self):
-        self.assertIn("its folder has no floor", self.faults("src/new/a.hpp", ""))
+        self.assertIn("its folder has no layer", self.faults("src/new/a.hpp", ""))
 
 
 class Text(Planted):

@@ -1,5 +1,5 @@
-"""Checks that includes lead to lower floors only: a file includes files of its own folder and of
-folders on lower floors, but not of other folders on the same floor. Therefore engines do not depend
+"""Checks that includes lead to lower layers only: a file includes files of its own folder and of
+folders on lower layers, but not of other folders on the same layer. Therefore engines do not depend
 on each other or on the store, and analysis does not depend on engines, graphs or files. Also checks
 that quoted includes are paths from the root of the repository, and that no CUDA file includes a
 header that nvcc cannot compile.
@@ -16,7 +16,7 @@ import sys
 import tree
 
 THIS_FILE = "tests/style/includes.py"
-FLOORS = {
+LAYERS = {
     "src/base": 0,
     "src/random": 1, "src/cuda": 1, "src/distributed": 1,
     "graphs": 2, "src/model": 2,
@@ -41,8 +41,8 @@ NOT_FOR_ANALYSIS = re.compile(r"^(fstream|filesystem|cstdio|hdf5\.h)$")
 
 
 def folder_of(name):
-    """The folder in FLOORS to which a file belongs, or None (tests have no floor)."""
-    for folder in FLOORS:
+    """The folder in LAYERS to which a file belongs, or None (tests have no layer)."""
+    for folder in LAYERS:
         if name == folder or name.startswith(folder + "/"):
             return folder
     return None
@@ -63,9 +63,9 @@ def direction_fault(name, target):
         return None
     if other is None:
         return f"{name}: includes {target}, which no product code may"
-    if FLOORS[other] >= FLOORS[own]:
-        return (f"{name}: floor {FLOORS[own]} ({own}) includes {target} "
-                f"on floor {FLOORS[other]} ({other})")
+    if LAYERS[other] >= LAYERS[own]:
+        return (f"{name}: layer {LAYERS[own]} ({own}) includes {target} "
+                f"on layer {LAYERS[other]} ({other})")
     return None
 
 
@@ -111,7 +111,7 @@ def check(root):
     for name, targets in includes.items():
         folder = folder_of(name)
         if name.startswith(("src/", "experiments/")) and folder is None:
-            faults.append(f"{name}: its folder has no floor; give it one in {THIS_FILE}")
+            faults.append(f"{name}: its folder has no layer; give it one in {THIS_FILE}")
         for quoted, target in targets:
             if quoted:
                 generated = (root / (target + ".in")).is_file()

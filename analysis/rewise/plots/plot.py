@@ -69,7 +69,7 @@ def guarded(program, source, action):
         return fail(EXIT_IO, error if error.filename is None else
                     f"cannot read or write '{error.filename}': {error.strerror}")
     except (KeyError, TypeError, ValueError) as error:
-        return fail(EXIT_DATA, f"'{source}' lacks what its format promises: "
+        return fail(EXIT_DATA, f"'{source}' lacks data that its format requires: "
                                f"{type(error).__name__}: {error}")
 
 
@@ -86,8 +86,8 @@ def main(arguments):
         return guarded("plot.py", arguments[1], lambda: draw_snapshot(*arguments[1:]))[1]
     parser = Parser(description="Draws a study's folder or a task file.", add_help=True)
     parser.add_argument("target", type=pathlib.Path,
-                        help="a study's folder, a task file, or what `rewise tune --out` kept")
-    parser.add_argument("--out", type=pathlib.Path, help="where the plots go")
+                        help="a study's folder, a task file, or a file of `rewise tune --out`")
+    parser.add_argument("--out", type=pathlib.Path, help="folder for the plots")
     parser.add_argument("--quiet", action="store_true", help="do not name the files")
     options = parser.parse_args(arguments)
     written, status = guarded("plot.py", options.target,
@@ -95,7 +95,7 @@ def main(arguments):
     if status != 0:
         return status
     if not written:
-        print(f"plot.py: '{options.target}' holds nothing to plot yet", file=sys.stderr)
+        print(f"plot.py: '{options.target}' contains nothing to plot yet", file=sys.stderr)
         return EXIT_DATA
     if options.quiet:
         return 0

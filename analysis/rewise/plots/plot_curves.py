@@ -80,7 +80,7 @@ AXES = {
 def read(folder):
     """curves.json of a folder as a dict, after a check of its format."""
     return read_json(pathlib.Path(folder) / "curves.json", "rewise curves",
-                     "set of curves of rewise", "is the folder one that '--out' named?")
+                     "set of curves of rewise", "is it a folder of '--out'?")
 
 
 def column(curve, name):
@@ -361,8 +361,8 @@ def tables_of(data, panel):
 
 
 VERDICTS = {"agrees": "+", "disagrees": "x", "undecided": "?"}
-TIMES = ("Times are medians over repeats; bars and bands go from the shortest to the longest. They "
-         "depend on the machine and on what else it does.")
+TIMES = ("Times are medians over repeats; bars and bands extend from the shortest to the longest. "
+         "They depend on the machine and on its load.")
 
 
 def has_times(sets):

@@ -136,7 +136,7 @@ def draw_limit(panel, limit, name, good=True):
     panel.errorbar(0, value, style.yerror_or_none(np.array([error])), marker="*",
                    markersize=7, color="black" if good else style.GREY, capsize=3, clip_on=False,
                    zorder=5, linestyle="none", **face,
-                   label=rf"${name} = {in_formula(value, error)}$" + ("" if good else ", refused"))
+                   label=rf"${name} = {in_formula(value, error)}$" + ("" if good else ", rejected"))
 
 
 def from_zero(panel, widest, least=0.0):

@@ -158,7 +158,7 @@ def known_tc(point):
 def tc_source(point):
     """The origin of known_tc(), for labels."""
     if point.get("tc") is None:
-        return "of the crossings, refused by a check"
+        return "of the crossings, rejected by a check"
     return {"tree": "of the tree condition", "both": "of both methods"}.get(
         point["tc"].get("method"), "of the crossings")
 
@@ -185,7 +185,7 @@ def plot_collapse(points):
         panel.set_ylabel(style.LABELS["binder"])
         title = rf"{p_label(point)}: $T_{{\mathrm{{c}}}} = {in_formula(tc, tc_error)}$"
         title += rf", $y = {in_formula(y, y_error)}$, $S = {found['quality']:.2g}$" if good else \
-            f" {tc_source(point)}, $y = {y:.4g}$\nbest collapse refused: {found['against']}"
+            f" {tc_source(point)}, $y = {y:.4g}$\nbest collapse rejected: {found['against']}"
         panel.set_title(title, loc="left", fontsize=7)
         panel.legend(**style.SMALL_LEGEND)
     return figure, "collapse"
@@ -236,7 +236,8 @@ def plot_tc(summary):
     contradicted = [(point["p"], *whole_or_statistical(refused(point))) for point in points
                     if refused(point)]
     for values, label, face in ((known, r"$T_{\mathrm{c}}(p)$", {}),
-                                (contradicted, "refused by a check", {"markerfacecolor": "white"})):
+                                (contradicted, "rejected by a check",
+                                 {"markerfacecolor": "white"})):
         if values:
             p, tc, error = np.array(values).T
             style.points(panel, p, tc, error, 0, label, **face)

@@ -123,7 +123,7 @@ def plot_scan(settings):
                      [row_name(s["graph"]) + text for s, text in zip(settings, at)])
     panel.minorticks_off()
     panel.tick_params(top=False, right=False)
-    panel.set_xlabel("schedule, sweeps : cluster updates (hatched: left out, too long a cycle)")
+    panel.set_xlabel("schedule, sweeps : cluster updates (hatched: one cycle takes too long)")
     panel.set_ylabel(style.REWIRED)
     bar = figure.colorbar(image, ax=panel, ticks=[-2, -1, 0])
     bar.ax.set_yticklabels(["0.01", "0.1", "1"])

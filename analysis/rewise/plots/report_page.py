@@ -55,20 +55,21 @@ CAPTIONS = {
                     "universal value.",
     "crossings": "Binder's U and scaled m^2 (N^(1/2) m^2; at p = 0 L^(d-2+eta) m^2) against "
                  "temperature; circles mark crossings.",
-    "collapse": "Binder's U of all sizes against (T - Tc) N^y: one curve where the sizes are large "
-                "enough, with Tc and y of the best collapse. Where that was not found or was "
-                "refused, the title says with which Tc the sizes are drawn, and S, the best "
-                "collapse's distance from one curve, is left out.",
+    "collapse": "Binder's U of all sizes against (T - Tc) N^y: one curve if the sizes are large "
+                "enough. Tc and y are those of the best collapse. If it was not found or was "
+                "rejected, the title states which Tc was used, and S, the distance of the best "
+                "collapse from one curve, is missing.",
     "thermodynamics": "Energy, magnetisation, specific heat and susceptibility per site.",
     "tau": "Integrated autocorrelation time of m^2, in cycles of the schedule. Uncorrelated "
-           "measurements, every n cycles, give n/2 (dotted): there points say of the schedule only "
-           "that it is no slower.",
+           "measurements, one every n cycles, give n/2 (dotted): points on this line are only "
+           "upper bounds of tau.",
     "sweep": "The largest lattice at every p.",
     "peaks": "Specific heat and susceptibility with their maxima, by reweighting.",
     "tree": "Transfer from shortcut to shortcut on bare lattices; Tc is where it is 1.",
     "transition": "Transition temperatures of finite lattices, extrapolated; the jump of the "
                   "energy.",
-    "histograms": "Histograms of the energy where the phases weigh the same.",
+    "histograms": "Histograms of the energy at the temperature where the phases have equal "
+                  "weights.",
 }
 
 
@@ -138,7 +139,7 @@ def headline(summary):
         sections = [section("Critical temperatures",
                             table(*report_tables.critical_temperatures(summary), text_columns=(1,)),
                             "<p>2.3772(4) means 2.3772 ± 0.0004: one standard error, by jackknife "
-                            "over graphs, with what the extrapolation over sizes leaves out. "
+                            "over graphs, including what the extrapolation over sizes neglects. "
                             "J = k<sub>B</sub> = 1.</p>", controls(summary))]
         tree = report_tables.tree(summary)
         if tree[0]:
@@ -146,16 +147,16 @@ def headline(summary):
                 "By the tree condition", table(*tree, text_columns=(2,)),
                 "<p>Tc of infinite networks from their lattices without shortcuts: where the "
                 "transfer from shortcut to shortcut has spectral radius λ = 1. No sizes are "
-                "extrapolated. Values of both methods are joined only where they agree.</p>"))
+                "extrapolated. Values of both methods are combined only if they agree.</p>"))
         target = report_tables.target(summary)
         if target[0]:
             sections.append(section(
                 f"Target: a relative error of {summary['sampling']['target_error']:g}",
                 table(*target, text_columns=(2,)),
-                "<p>Graphs and measurements: those that the study began with, and those "
-                "added where they lower the error of Tc most for their work. Of a size's "
-                "share of the variance, the thermal part is what more measurements would "
-                "lower; the rest is the spread between graphs.</p>"))
+                "<p>Graphs and measurements: those that the study began with, and those added "
+                "where they reduce the error of Tc most for their work. The thermal part of the "
+                "variance of a size falls with more measurements; the rest is the spread between "
+                "graphs.</p>"))
         exponents = report_tables.exponents(summary)
         if exponents[0]:
             sections.append(section(
@@ -167,7 +168,7 @@ def headline(summary):
     return [section("Overview", table(*report_tables.overview(summary)),
                     "<p>The largest specific heat C and susceptibility χ among the simulated "
                     "temperatures and where they are; all numbers are in summary.csv. Errors: one "
-                    "standard error, by jackknife over graphs, or over replicas where there is one "
+                    "standard error, by jackknife over graphs, or over replicas if there is one "
                     "graph. J = k<sub>B</sub> = 1.</p>", controls(summary))] + sweep_target(summary)
 
 
@@ -179,10 +180,10 @@ def controls(summary):
         return ""
     words = {"rewired_ends": "number of rewired ends", "sum_k2": "sum of squared degrees"}
     told = " and the ".join(words.get(name, name) for name in sorted(names))
-    return (f"<p>Averages over graphs are corrected for what the {html.escape(told)} of these "
-            "graphs differ from their exactly known means (control variates), where that lowers "
-            "the error by an F test; the plain averages are in summary.csv as energy_plain and so "
-            "on.</p>")
+    return (f"<p>Averages over graphs use the {html.escape(told)} as control variates: they are "
+            "corrected for the deviation of these graphs from the exact means, if an F test shows "
+            "that this reduces the error. Averages without this correction are in summary.csv "
+            "(energy_plain and so on).</p>")
 
 
 def sweep_target(summary):
@@ -194,8 +195,8 @@ def sweep_target(summary):
                     f"{', '.join(asked['target_observables'])}",
                     table(*rows, text_columns=(3, 4)),
                     "<p>Graphs and measurements: those that the study began with, and those added, "
-                    "whichever takes less work. The thermal part of the squared error is what more "
-                    "measurements would lower; the rest is the spread between graphs.</p>")]
+                    "whichever takes less work. The thermal part of the squared error falls with "
+                    "more measurements; the rest is the spread between graphs.</p>")]
 
 
 def repeat(summary, folder):
@@ -205,11 +206,11 @@ def repeat(summary, folder):
     text = toml.read_text(encoding="utf-8", errors="replace") if toml.exists() \
         else "(study.toml is missing)"
     kept = "" if not (folder / "schedules").is_dir() else \
-        " The schedules were tuned by the clock: copy the folder schedules/ along."
+        " The schedules were chosen by measured times: copy the folder schedules/ too."
     return (f"<p>With rewise {html.escape(summary['version'])}, source revision "
             f"{html.escape(str(summary.get('revision', 'unknown')))}, and the file below as "
-            "study.toml; the task files come out the same bit for bit on any number of threads and "
-            f"on any device.{kept}</p><pre>{html.escape(command)}</pre>"
+            "study.toml. The task files are the same bit for bit on any number of threads and on "
+            f"any device.{kept}</p><pre>{html.escape(command)}</pre>"
             f"<pre>{html.escape(text)}</pre>")
 
 
@@ -226,11 +227,11 @@ def page(summary, folder, plots):
         *headline(summary),
         section("Equilibrium and autocorrelation", table(*report_tables.checks(summary)),
                 "<p>Half of the replicas start hot (random), half cold (ordered): in equilibrium "
-                "e, |m| and m² agree. z is the least likely difference over its error; the number "
-                "of comparisons stands behind it. They disagree where a z of this size among so "
-                "many comparisons has a chance below 1e-4 in equilibrium. τ is the largest "
-                "τ<sub>int</sub> of m² over the temperatures, in cycles of the schedule; half of "
-                "the cycles per measurement where measurements are uncorrelated.</p>"),
+                "e, |m| and m² agree. z is the least likely difference in units of its error, "
+                "followed by the number of comparisons. The halves disagree if, in equilibrium, "
+                "the probability of such a z among so many comparisons is below 1e-4. τ is the "
+                "largest τ<sub>int</sub> of m² over the temperatures, in cycles of the schedule; "
+                "for uncorrelated measurements it is half of the cycles per measurement.</p>"),
         section("Plots", '<div class="plots">', *[figure(path) for path in plots], "</div>"),
         section("Where the numbers come from", table(rows, ["", ""], text_columns=(1,))),
         section("How to repeat it", repeat(summary, folder))]

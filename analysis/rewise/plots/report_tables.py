@@ -32,7 +32,7 @@ def tc_cell(point):
         return with_error(*whole_or_statistical(tc)) + (", systematic error unknown" if unknown
                                                         else "")
     candidate = refused(point)
-    text = f"; refused: {with_error(*whole_or_statistical(candidate))}" if candidate else ""
+    text = f"; rejected: {with_error(*whole_or_statistical(candidate))}" if candidate else ""
     return f"– {status_of(point)}{text}", "bad"
 
 
@@ -89,7 +89,7 @@ def error_and_verdict(found):
     error = "–" if found["error"] is None else f"{found['error']:.1e}"
     if found["reached"]:
         return error, ("reached", "good")
-    return error, (f"missed: {found['stopped'] or 'not there yet'}", "bad")
+    return error, (f"not reached: {found['stopped'] or 'the study is not finished'}", "bad")
 
 
 def target(summary):
@@ -174,7 +174,7 @@ def checks(summary):
             agreement = ("not checked", "") if not halves.get("checks") else \
                 (("agree", "good") if halves["agree"] else ("DISAGREE", "bad"))
             if halves.get("refused") and halves.get("agree"):  # stuck replicas
-                agreement = (f"agree; {len(halves['refused'])} temperature(s) refused", "bad")
+                agreement = (f"agree; {len(halves['refused'])} temperature(s) rejected", "bad")
             rows.append([
                 name_of(point), extents(size), schedule_label(size, "–"), agreement,
                 f"{z:+.1f} ({halves['checks']})" if halves.get("checks") and z is not None else "–",

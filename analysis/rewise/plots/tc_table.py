@@ -54,7 +54,7 @@ def summaries_of_table(path):
     with open(path, encoding="utf-8", newline="") as lines:
         table = csv.DictReader(lines)
         if tuple(table.fieldnames or ()) != COLUMNS:
-            raise files.DataError(f"{path}: its columns are not those of a table of Tc")
+            raise files.DataError(f"{path} does not have the columns of a table of Tc")
         for row in table:
             kind = int(row["dim"]), row["rule"]
             number = {name: float(row[name] or "nan") for name in COLUMNS

@@ -29,7 +29,7 @@ def table(path):
         rows = list(csv.DictReader(lines))
     needed = ("dim", "rule", "p", "tsg", "tsg_error")
     if not rows or any(name not in rows[0] for name in needed):
-        raise files.DataError(f"{path}: is no table with the columns {', '.join(needed)}")
+        raise files.DataError(f"{path} is not a table with the columns {', '.join(needed)}")
     found = {}
     for row in rows:
         if int(row["dim"]) == 2:

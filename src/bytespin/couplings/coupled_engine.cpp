@@ -292,14 +292,14 @@ CoupledEngine::CoupledEngine(const Graph& graph, const EngineSpec& spec,
     : BytespinEngine(graph, spec), coupling_(plan_.slots), exchange_(spec) {
   if (is_few_cluster()) {
     throw Error(ExitCode::usage,
-                "few-cluster updates are for the ferromagnet without a field "
-                "(wolff and swendsen-wang take couplings and fields)");
+                "few-cluster updates support the ferromagnet without a field only (wolff and "
+                "swendsen-wang support couplings and fields)");
   }
   const auto methods = methods_from<BytespinMethods>(options.methods);
   if (methods.wolff != WolffMethod::automatic || methods.label != LabelMethod::fast) {
     throw Error(ExitCode::usage,
-                "--wolff-method and --label-method are for the ferromagnet without a field (leave "
-                "them out)");
+                "--wolff-method and --label-method apply to the ferromagnet without a field only "
+                "(remove them)");
   }
   const Couplings couplings(spec.model, graph);
   StopCheck check;
@@ -319,11 +319,10 @@ CoupledEngine::CoupledEngine(const Graph& graph, const EngineSpec& spec,
       sum += std::abs(std::int64_t{field_.back()});
     }
     if (sum >= kMostEnergy) {
-      throw Error(
-          ExitCode::usage,
-          fmt::format("couplings and field of site {} are too large together ({}; below {})", site,
-                      static_cast<double>(sum) * kFixedUnit,
-                      static_cast<double>(kMostEnergy) * kFixedUnit));
+      throw Error(ExitCode::usage,
+                  fmt::format("the sum of |J| and |h| at site {} is {}: out of range (below {})",
+                              site, static_cast<double>(sum) * kFixedUnit,
+                              static_cast<double>(kMostEnergy) * kFixedUnit));
     }
   }
   for (const double beta : spec.betas) boltzmann_.emplace_back(beta);
@@ -344,7 +343,8 @@ CoupledEngine::CoupledEngine(const Graph& graph, const EngineSpec& spec,
 void CoupledEngine::check_schedule(const Schedule& schedule) const {
   if (schedule.cluster == 0 || !plan_.potts || !has_negative_) return;
   throw Error(ExitCode::usage,
-              "cluster updates of Potts spins need couplings J >= 0 (schedule 1:0 takes any)");
+              "cluster updates of Potts spins require couplings J >= 0 (schedule 1:0 supports any "
+              "couplings)");
 }
 
 void CoupledEngine::report_couplings(const std::vector<std::int64_t>& energy,

@@ -164,8 +164,8 @@ void CoupledCudaEngine::check_memory() const {
   const auto gib = [](std::uint64_t bytes) { return static_cast<double>(bytes) / (1ull << 30); };
   throw Error(
       ExitCode::device,
-      fmt::format("{}: {:.1f} GiB are needed for {} sites x {} systems, {:.1f} GiB are free "
-                  "(reduce replicas, temperatures or the size)",
+      fmt::format("{}: {:.1f} GiB are needed for {} sites x {} systems, but only {:.1f} GiB are "
+                  "free (reduce replicas, temperatures or the size)",
                   device_name_, gib(need), sites, systems_, gib(free)));
 }
 

@@ -19,8 +19,8 @@
 namespace rewise {
 
 // Input and output of the methods: the occupied bonds of a lattice and the labels, for all
-// replicas. A view, passed to kernels by value. Extents may be anything from 1 on; an open boundary
-// is one whose closing bonds are not occupied. A label is the smallest site of its cluster.
+// replicas. A view, passed to kernels by value. Extents are 1 or more. The boundary is open if the
+// bonds that close it are not occupied. A label is the smallest site of its cluster.
 struct LabelField {
   Geometry geometry;
   int dim = 0;  // 0: shortcuts only

@@ -151,8 +151,8 @@ void SwendsenWangBatch::make_room(int device, cudaStream_t stream) {
   if (group_ == 0) {
     throw Error(ExitCode::device,
                 fmt::format("cuda:{}: {:.1f} GiB are needed for the Swendsen-Wang update of {} "
-                            "sites x 32 replicas, {:.1f} GiB are free (reduce replicas, "
-                            "temperatures or the size, or take Wolff updates)",
+                            "sites x 32 replicas, but only {:.1f} GiB are free (reduce replicas, "
+                            "temperatures or the size, or use Wolff updates)",
                             device, gib(fixed + each), graphs_.sites(), gib(free)));
   }
   // Other processes may have allocated memory since free_device_memory(): then the update processes

@@ -221,8 +221,8 @@ void DenseWolffBatch::make_room(int device, cudaStream_t stream) {
   if (group_ == 0) {
     throw Error(ExitCode::device,
                 fmt::format("cuda:{}: {:.1f} GiB are needed for the dense Wolff update of {} "
-                            "replicas, {:.1f} GiB are free (reduce replicas, temperatures or the "
-                            "size, or take the sparse form)",
+                            "replicas, but only {:.1f} GiB are free (reduce replicas, "
+                            "temperatures or the size)",
                             device, gib(fixed + each * pack), pack * kReplicas, gib(free)));
   }
   const std::size_t items = std::size_t{group_} * tiles_.count;
@@ -412,8 +412,8 @@ void DeviceWolffBatch::make_room(cudaStream_t stream) {
   if (free < pool_bytes) {
     throw Error(
         ExitCode::device,
-        fmt::format("cuda:{}: {:.1f} GiB are needed for a Wolff cluster's candidates, {:.1f} GiB "
-                    "are free (reduce replicas, temperatures or the size)",
+        fmt::format("cuda:{}: {:.1f} GiB are needed for a Wolff cluster's candidates, but only "
+                    "{:.1f} GiB are free (reduce replicas, temperatures or the size)",
                     device_, static_cast<double>(pool_bytes) / (1ull << 30),
                     static_cast<double>(free) / (1ull << 30)));
   }

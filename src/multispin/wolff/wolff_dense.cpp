@@ -4,7 +4,7 @@
 // open: it is drawn, and both ends have the spin of the seed. A lattice bond is stored at its
 // colour-0 end.
 //
-// Step 2 first opens further pairs of neighbours that are joined anyway, so that paths get
+// Step 2 first opens bonds between neighbours that open bonds already connect, so that paths get
 // straighter. Then it grows the reached sets. A visit to a row adds what is reached from its
 // neighbouring rows and propagates it along x. A row that changed wakes its neighbours and the rows
 // at the far ends of its shortcuts. Rows are visited up and down the lattice until none is awake.
@@ -295,8 +295,8 @@ bool close_short_row(const Layout& layout, std::uint32_t r, DenseScratch& scratc
   return !all_zero(changed);
 }
 
-// The numbers of vectors for which close_short_row() is faster. With 12 and 16, most vectors are
-// spilled to the stack, but never read at an offset.
+// The numbers of vectors for which close_short_row() is faster. With 12 and 16, the compiler spills
+// most vectors to the stack, but they are never read at an offset.
 using ShortRows = std::conditional_t<(hn::MaxLanes(D32()) >= 16),
                                      std::integer_sequence<int, 1, 2, 3, 4, 6, 8, 12, 16>,
                                      std::integer_sequence<int, 1, 2, 3, 4, 6, 8>>;

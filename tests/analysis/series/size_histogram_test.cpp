@@ -79,7 +79,7 @@ TEST_CASE("the power law of a Zipf distribution: its errors cover the true expon
     }
     INFO("a = " << a);
     CHECK_COVERAGE(coverage);
-    // Q is uniform: its mean over 200 is 0.500(20), 3.5 standard deviations.
+    // Q is uniform: its mean over 200 runs is 0.500(20). The margin is 3.5 standard deviations.
     CHECK(q_sum / 200 == Approx(0.5).margin(0.072));
   }
 }
