@@ -343,6 +343,16 @@ std::size_t Graph::gone_bonds() const {
   return static_cast<std::size_t>(added - rewired_.begin()) + removed_.size();
 }
 
+std::vector<std::uint8_t> Graph::sublattices() const {
+  const Lattice lattice = origin();
+  std::vector<std::uint8_t> of(sites_);
+  for (std::uint64_t site = 0; site < sites_; ++site) {
+    const auto at = static_cast<Site>(site);
+    of[site] = static_cast<std::uint8_t>(lattice.dim > 0 ? lattice.colour(at) : colour(at));
+  }
+  return of;
+}
+
 std::uint32_t Graph::degree(Site site) const {
   if (const auto m = modified_index(site)) {
     return static_cast<std::uint32_t>(offsets_[*m + 1] - offsets_[*m]);

@@ -110,6 +110,11 @@ class Graph {
   Lattice origin() const {
     return spec_.rule == Rule::imported ? lattice_ : Lattice::make(spec_.extents);
   }
+  // Whether the sites form two sublattices: the checkerboard of origin(), also if shortcuts join
+  // sites of one colour, or the two colours of an imported graph.
+  bool has_sublattices() const { return spec_.rule != Rule::imported || colours_ == 2; }
+  // 0 or 1, [sites]; requires has_sublattices().
+  std::vector<std::uint8_t> sublattices() const;
   // Lattice bonds that were removed without a replacement, sorted; only in a bare lattice.
   std::span<const Bond> removed_bonds() const { return removed_; }
   bool is_weighted() const { return weighted_; }  // of a bare lattice under rule `rewire`

@@ -4,7 +4,8 @@ Per site, J = k_B = 1. e = -(bond sum)/N, m = M/N, C = N (<e^2> - <e>^2)/T^2,
 chi = N (<m^2> - <|m|>^2)/T, U = 1 - <m^4>/(3 <m^2>^2). Errors are one standard error, jackknife
 over replicas (over blocks of time if there are few replicas); tau is the integrated
 autocorrelation time in cycles by the Gamma method (U. Wolff, Comput. Phys. Commun. 156, 143
-(2004)), every/2 for uncorrelated measurements.
+(2004)), every/2 for uncorrelated measurements. With staggered magnetisations,
+m_s = (1/N) sum_i eps_i s_i (eps = 1 and -1 on the two sublattices), chi_s and U_s are those of m_s.
 """
 
 import functools
@@ -19,12 +20,17 @@ from .files import Named, unpacked, with_error
 
 # (name, symbol, label of the axis, true if only a comparison of sizes uses it), per observable.
 _KNOWN = _core.observables()
+_STAGGERED = _core.staggered_observables()
 SAMPLED = tuple(one[0] for one in _KNOWN)  # functions of moments: they have jackknife samples
 OBSERVABLES = tuple(one[0] for one in _KNOWN if not one[3]) + ("cluster_fraction",)
+STAGGERED = tuple(one[0] for one in _STAGGERED)  # of runs that measure m_s
 IMPROVED = ("improved_m2", "improved_m4", "improved_binder")
-KNOWN = tuple(dict.fromkeys((*OBSERVABLES, *SAMPLED, *IMPROVED)))  # attributes of Results
-SYMBOLS = {one[0]: one[1] or one[0] for one in _KNOWN} | {"cluster_fraction": "<C>/N"}
-LABELS = {one[0]: one[2] for one in _KNOWN} | {"cluster_fraction": r"$\langle C\rangle/N$"}
+KNOWN = tuple(dict.fromkeys(  # attributes of Results
+    (*OBSERVABLES, *SAMPLED, *STAGGERED, *IMPROVED)))
+SYMBOLS = ({one[0]: one[1] or one[0] for one in (*_KNOWN, *_STAGGERED)}
+           | {"cluster_fraction": "<C>/N"})
+LABELS = ({one[0]: one[2] for one in (*_KNOWN, *_STAGGERED)}
+          | {"cluster_fraction": r"$\langle C\rangle/N$"})
 
 
 class Observable:
@@ -119,6 +125,9 @@ class Results:
 
     energy <e>, abs_magnetisation <|m|>, m2 <m^2>, m4 <m^4>, binder 1 - <m^4>/(3 <m^2>^2),
     specific_heat, susceptibility (help(rewise.results) has the formulas), scaled_m2 N^(1/2) <m^2>;
+    abs_staggered <|m_s|>, staggered_m2, staggered_m4, staggered_binder and
+    staggered_susceptibility of the staggered magnetisation, if it was measured
+    (simulate(staggered=True), antiferromagnets);
     cluster_fraction <C>/N of Wolff clusters; improved_m2, improved_m4, improved_binder: from the
     sizes of all clusters of Swendsen-Wang updates (analysis/README.md). A value is NaN if the run
     did not measure it, or if a check failed: see `status` and `reasons`. candidate() gives the
@@ -133,6 +142,11 @@ class Results:
     specific_heat: Observable
     susceptibility: Observable
     scaled_m2: Observable
+    abs_staggered: Observable
+    staggered_m2: Observable
+    staggered_m4: Observable
+    staggered_binder: Observable
+    staggered_susceptibility: Observable
     cluster_fraction: Observable
     improved_m2: Observable
     improved_m4: Observable
@@ -264,7 +278,8 @@ class Results:
     def columns(self) -> dict[str, np.ndarray]:
         """A dict of arrays [temperature]: "temperature", "energy", "energy_error", .."""
         found = Named("columns", {"temperature": self.temperature})
-        for name in OBSERVABLES:
+        measured = STAGGERED if "staggered_sum" in self._data.columns else ()
+        for name in (*OBSERVABLES, *measured):
             one = getattr(self, name)
             found[name], found[f"{name}_error"] = one.value, one.error
             if np.isfinite(one.tau).any():
@@ -340,7 +355,8 @@ class Results:
 
     def rows(self) -> list[list[str]]:
         """A table of strings: a heading, and a row per temperature."""
-        names = [name for name in OBSERVABLES if np.isfinite(self._estimates[name][0]).any()]
+        names = [name for name in (*OBSERVABLES, *STAGGERED)
+                 if np.isfinite(self._estimates[name][0]).any()]
         table = [["T"] + [SYMBOLS[name] for name in names] + ["tau(e)", "tau(m^2)"]]
         for k, t in enumerate(self.temperature):
             table.append([f"{t:g}"] + [str(getattr(self, name)[k]) for name in names] +

@@ -30,6 +30,8 @@ def _settings(temperature, **given):
     for name, value in given.items():
         if name in ("q", "replicas", "seed", "threads", "equilibrate", "measure", "every"):
             settings[name] = arguments.whole(name, value)
+        elif name == "staggered":
+            settings[name] = None if value is None else arguments.truth(name, value)
         elif name == "out":
             settings[name] = "" if value is None else arguments.path(name, value)
         else:
@@ -63,8 +65,8 @@ def simulate(graph: Graph, temperature: arguments.Reals, *, schedule: str = "1:1
              label_method: str | None = None, couplings: str | arguments.Reals = "ferromagnet",
              field: arguments.Reals = 0.0, on: str = "all", negative: float = 0.5,
              shortcut_strength: float = 1.0, coupling_seed: int = 0, field_random: str = "none",
-             field_width: float = 1.0, out: arguments.Path | None = None,
-             progress: bool | None = None) -> Results:
+             field_width: float = 1.0, staggered: bool | None = None,
+             out: arguments.Path | None = None, progress: bool | None = None) -> Results:
     """Simulates one graph at one or more temperatures and returns Results.
 
     temperature: J = k_B = 1; a number or a list.
@@ -85,6 +87,9 @@ def simulate(graph: Graph, temperature: arguments.Reals, *, schedule: str = "1:1
         (graph.weights), or an array [bonds] in the order of graph.edges.
     field: h of the sites, a number or an array [sites]. on, negative, shortcut_strength,
         coupling_seed, field_random, field_width: help(rewise.couplings).
+    staggered: whether to measure the staggered magnetisation m_s, with opposite signs on the two
+        sublattices (Ising spins with couplings or fields); None: only with
+        couplings="antiferromagnet".
     out: a task file (.h5) for the run; not with equilibrate="auto". Ctrl-C leaves a checkpoint
         there, and the same call continues it; a call with a larger `measure` adds measurements.
     progress: whether to show a progress bar (needs tqdm); None: in terminals and notebooks.
@@ -101,7 +106,8 @@ def simulate(graph: Graph, temperature: arguments.Reals, *, schedule: str = "1:1
     settings = _settings(temperature, schedule=schedule, replicas=replicas, measure=measure,
                          every=every, model=model, q=q, local=local, cluster=cluster, start=start,
                          seed=seed, engine=engine, device=device, threads=threads,
-                         wolff_method=wolff_method, label_method=label_method, out=out)
+                         wolff_method=wolff_method, label_method=label_method,
+                         staggered=staggered, out=out)
     core = _core_graph(_with_couplings(graph, settings, given))
     if isinstance(equilibrate, str):
         if equilibrate != "auto":
@@ -188,12 +194,13 @@ class Simulation:
                  wolff_method: str | None = None, label_method: str | None = None,
                  couplings: str | arguments.Reals = "ferromagnet", field: arguments.Reals = 0.0,
                  on: str = "all", negative: float = 0.5, shortcut_strength: float = 1.0,
-                 coupling_seed: int = 0, field_random: str = "none", field_width: float = 1.0):
+                 coupling_seed: int = 0, field_random: str = "none", field_width: float = 1.0,
+                 staggered: bool | None = None):
         given = locals()
         settings = _settings(temperature, schedule=schedule, replicas=replicas, model=model, q=q,
                              local=local, cluster=cluster, start=start, seed=seed, engine=engine,
                              device=device, threads=threads, wolff_method=wolff_method,
-                             label_method=label_method)
+                             label_method=label_method, staggered=staggered)
         simulated = _with_couplings(graph, settings, given)
         self._take(_core.Simulation.create(_core_graph(simulated), settings), simulated,
                    np.ndim(temperature) == 0, settings["q"])

@@ -31,6 +31,19 @@ std::span<const Observable> observables() {
   return all;
 }
 
+std::span<const Observable> staggered_observables() {
+  static constexpr Observable all[] = {
+      {"abs_staggered", "|m_s|", R"(staggered magnetisation $\langle|m_s|\rangle$)",
+       moment_of<kAbsMagnetisation>},
+      {"staggered_m2", "m_s^2", R"($\langle m_s^2\rangle$)", moment_of<kM2>},
+      {"staggered_m4", "", R"($\langle m_s^4\rangle$)", moment_of<kM4>},
+      {"staggered_binder", "U_s", R"(staggered Binder ratio $U_s$)",
+       [](const Moments& m, double, double) { return binder(m); }},
+      {"staggered_susceptibility", "chi_s", R"(staggered susceptibility $\chi_s$ ($1/J$))",
+       susceptibility}};
+  return all;
+}
+
 std::size_t observable(std::string_view name) {
   const auto all = observables();
   for (std::size_t k = 0; k < all.size(); ++k) {
@@ -39,12 +52,13 @@ std::size_t observable(std::string_view name) {
   throw Error(ExitCode::internal, "no observable " + std::string(name));
 }
 
-std::vector<Value> observables_of_graph(const MomentRows& rows, double sites, double temperature) {
+std::vector<Value> observables_of_graph(const MomentRows& rows, double sites, double temperature,
+                                        std::span<const Observable> which) {
   const VectorFunction all = [&](const Eigen::VectorXd& mean) {
     const Moments m = with_squares(mean.array());
-    Eigen::VectorXd result(static_cast<Eigen::Index>(observables().size()));
+    Eigen::VectorXd result(static_cast<Eigen::Index>(which.size()));
     Eigen::Index k = 0;
-    for (const Observable& o : observables()) result[k++] = o.of(m, sites, temperature);
+    for (const Observable& o : which) result[k++] = o.of(m, sites, temperature);
     return result;
   };
   const Estimates found = jackknife(rows, all);

@@ -23,12 +23,17 @@ struct Observable {
 
 std::span<const Observable> observables();
 
+// Observables of the staggered magnetisation m_s = (1/N) sum_i eps_i s_i, eps_i = 1 and -1 on the
+// two sublattices: functions of Moments in which m_s takes the place of m.
+std::span<const Observable> staggered_observables();
+
 // The index in observables(); Error(internal) for an unknown name.
 std::size_t observable(std::string_view name);
 
-// All observables of one graph, [observables()]: jackknife over the rows of block_moments. With one
+// Observables of one graph, [which]: jackknife over the rows of block_moments. With one
 // row every error is NaN. (The jackknife's correction of C and chi over replicas equals that of
 // products of different replicas.)
-std::vector<Value> observables_of_graph(const MomentRows& rows, double sites, double temperature);
+std::vector<Value> observables_of_graph(const MomentRows& rows, double sites, double temperature,
+                                        std::span<const Observable> which = observables());
 
 }  // namespace rewise

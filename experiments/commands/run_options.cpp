@@ -48,6 +48,7 @@ void add_sampling_options(CLI::App& app, RunOptions& o) {
   add_key(app, "sampling.few_cluster_tile", o.seed_tile);
   add_key(app, "sampling.few_cluster_flip", o.flip);
   add_key(app, "sampling.exchange", o.exchange);
+  add_key(app, "sampling.staggered", o.staggered);
 }
 
 void add_machine_options(CLI::App& app, RunOptions& o) {
@@ -199,6 +200,8 @@ TaskSpec run_spec(const RunOptions& options) {
   } else if (!has_cluster_updates(spec.engine)) {
     spec.schedule = {1, 0};  // the bitlattice engine has no cluster updates
   }
+  spec.staggered = measures_staggered(options.staggered ? std::optional(true) : std::nullopt,
+                                      spec.model, spec.imported.get(), "--staggered");
   spec.schedule.exchange = options.exchange;
   if (options.exchange && spec.temperatures.size() < 2) {
     throw Error(ExitCode::usage,

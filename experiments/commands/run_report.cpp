@@ -65,6 +65,13 @@ Json estimates_json(const TemperatureResult& r) {
   for (std::size_t k = 0; k < r.overlaps.size(); ++k) {
     row[std::string(overlap_observables()[k].name)] = value_json(r.overlaps[k]);
   }
+  for (std::size_t k = 0; k < r.staggered.size(); ++k) {
+    const auto name = staggered_observables()[k].name;
+    Json& json_of = row[std::string(name)] = value_json(r.staggered[k]);
+    if (const auto tau = r.tau.find(name); tau != r.tau.end()) {
+      json_of["tau"] = std::isfinite(tau->second.error) ? Json(tau->second.value) : Json(nullptr);
+    }
+  }
   return row;
 }
 
@@ -130,6 +137,27 @@ std::string improved_table(const CheckedRun& run, int q) {
         "\nHere m is a vector, m^2 = (q sum_a (N_a/N)^2 - 1)/(q - 1) with N_a sites in state a.\n";
   }
   return out;
+}
+
+// The staggered magnetisation; empty if it is not measured.
+std::string staggered_table(const CheckedRun& run) {
+  if (run.results.front().staggered.empty()) return "";
+  std::vector<std::vector<std::string>> rows{{"T"}};
+  for (const Observable& o : staggered_observables()) {
+    if (!o.symbol.empty()) rows.front().emplace_back(o.symbol);
+  }
+  rows.front().emplace_back("tau(m_s^2)");
+  for (std::size_t t = 0; t < run.results.size(); ++t) {
+    const TemperatureResult& r = run.results[t];
+    auto& row = rows.emplace_back(1, fmt::format("{}", r.temperature));
+    for (std::size_t k = 0; k < r.staggered.size(); ++k) {
+      if (staggered_observables()[k].symbol.empty()) continue;
+      row.push_back(shown(r.staggered[k], run.checks[t]));
+    }
+    row.push_back(shown_tau(r.tau.at("staggered_m2"), run.checks[t]));
+  }
+  return "\nStaggered magnetisation m_s, spins of the second sublattice with opposite sign:\n\n" +
+         aligned_table(rows);
 }
 
 // Overlaps of pairs of replicas; empty without couplings.
@@ -251,6 +279,7 @@ std::string run_table(const TaskData& task, const CheckedRun& run) {
   }
   out += aligned_table(rows);
   out += improved_table(run, model_of(task.configuration).q);
+  out += staggered_table(run);
   out += overlap_table(run);
   out += exchange_text(task);
   for (std::size_t t = 0; t < results.size(); ++t) {

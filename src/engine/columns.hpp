@@ -70,6 +70,7 @@ struct Columns {
   List<std::uint64_t> pair_size, pair_cross, pair_weight;
   List<std::int64_t> overlap, link_overlap;
   List<std::uint64_t> walker, exchange_attempts, exchanges;
+  List<std::int64_t> staggered;
 };
 
 // Calls f(ColumnInfo, its list in each of `columns`...) for each column, in the order of files.
@@ -129,6 +130,10 @@ void for_each_column(const F& f, C&... columns) {
   f(ColumnInfo{"exchanges", "exchanges", Per::temperature, MeasuredIn::some,
                "accepted exchanges with the next temperature since the previous measurement"},
     columns.exchanges...);
+  f(ColumnInfo{"staggered", "staggered_sum", Per::replica, MeasuredIn::some,
+               "sum over sites of eps_i s_i, eps = 1 on one sublattice and -1 on the other; m_s = "
+               "sum / N"},
+    columns.staggered...);
 }
 
 }  // namespace rewise

@@ -88,6 +88,20 @@ bool may_have(const ColumnInfo& column, bool has_cluster_updates, ClusterUpdate 
 void check_spec(const Graph& graph, const EngineSpec& spec) {
   if (graph.sites() == 0) throw Error(ExitCode::data, "the graph has no sites");
   check_spec(spec);
+  if (spec.staggered) check_staggered(spec.model, &graph);
+}
+
+void check_staggered(const Model& model, const Graph* graph) {
+  const auto fail = [](std::string_view why) {
+    throw Error(ExitCode::usage, fmt::format("no staggered magnetisation: {}", why));
+  };
+  if (model.is_potts()) fail("it is measured for Ising spins, not for Potts models");
+  if (model.is_ferromagnet()) {
+    fail("it is measured with couplings or fields (the order parameter of a ferromagnet is m)");
+  }
+  if (graph != nullptr && !graph->has_sublattices()) {
+    fail("the sites of this graph do not form two sublattices (it has cycles of odd length)");
+  }
 }
 
 void check_spec(const EngineSpec& spec) {
@@ -105,6 +119,7 @@ void check_spec(const EngineSpec& spec) {
                             spec.betas.size(), spec.replicas));
   }
   spec.model.check();
+  if (spec.staggered) check_staggered(spec.model, nullptr);
   if (!(spec.few_cluster.flip >= 1e-6 && spec.few_cluster.flip <= 1 - 1e-6)) {
     throw Error(ExitCode::usage,
                 fmt::format("few-cluster flip probability {} is out of range (1e-06..0.999999)",

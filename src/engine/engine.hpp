@@ -57,6 +57,9 @@ struct EngineSpec {
   Start start = Start::mixed;
   FewCluster few_cluster;
   bool exchange = false;  // schedules may have replica exchange
+  // Also sums with opposite signs on the two sublattices (Graph::sublattices()): Ising spins with
+  // couplings or a field. The trajectory does not depend on it.
+  bool staggered = false;
   // Also sums over pairs of clusters (label/cluster_pairs.hpp): Swendsen-Wang updates of the
   // multispin engine on a CPU. The trajectory does not depend on it.
   bool cluster_pairs = false;
@@ -184,5 +187,8 @@ class Engine {
 // Checks betas, replicas, q and sizes against the limits of all engines; throws Error(usage).
 void check_spec(const Graph& graph, const EngineSpec& spec);
 void check_spec(const EngineSpec& spec);
+// Throws Error(usage) if the staggered magnetisation is not defined or not measured for a model or
+// a graph. nullptr: a graph built on a lattice.
+void check_staggered(const Model& model, const Graph* graph);
 
 }  // namespace rewise

@@ -103,7 +103,7 @@ void DeviceBatch::check_memory() const {
     const std::uint64_t spins = std::uint64_t{e.word_groups} * e.layout.words * 4;
     const std::uint64_t graph = e.layout.modified_cells * 64 + e.layout.rewired.count * 24 +
                                 e.layout.sites * 4 + e.layout.rows * 32ull;
-    need += 2 * spins + graph;
+    need += 2 * spins + graph + 4 * e.second_sublattice.size();
     replicas += e.word_groups * kReplicas;
   }
   if (replicas > kMostGroups * kReplicas) {
@@ -362,6 +362,40 @@ void DeviceBatch::measure_products(const GraphRange& range) {
   const std::size_t first = range.first * graphs_->words();
   launch_products(spins_.data() + first, products_.data() + first, range.count * graphs_->words(),
                   stream_.get());
+  queue_changed(range);
+}
+
+void DeviceBatch::measure_staggered(const GraphRange& range) {
+  choose();
+  begin_piece();
+  make_shelves();
+  const PooledMemory pooled;
+  if (products_.empty()) products_ = DeviceBuffer<std::uint32_t>(spins_.size());
+  const Layout& layout = engines_.front().layout;
+  const DeviceLattice lattice = graphs_->lattice({});
+  const bool has_lattice = layout.lattice.dim > 0;
+  if (!has_lattice && sublattices_.empty()) {
+    std::vector<std::uint32_t> masks;
+    for (const EngineView& e : engines_) {
+      masks.insert(masks.end(), e.second_sublattice.begin(), e.second_sublattice.end());
+    }
+    sublattices_ =
+        DeviceBuffer<std::uint32_t>(std::span<const std::uint32_t>(masks), stream_.get());
+    stream_.wait();
+  }
+  const std::size_t first = range.first * graphs_->words();
+  DeviceTurned plan;
+  plan.words = range.count * graphs_->words();
+  plan.graph_words = graphs_->words();
+  plan.slots = lattice.words;
+  plan.vec = graphs_->vec();
+  plan.second = static_cast<std::uint32_t>(layout.colour_base[1]);
+  if (!has_lattice) plan.mask = sublattices_.data() + std::size_t{range.first} * lattice.words;
+  launch_turned(plan, spins_.data() + first, products_.data() + first, stream_.get());
+  queue_changed(range);
+}
+
+void DeviceBatch::queue_changed(const GraphRange& range) {
   const std::size_t replica = std::size_t{range.first} * graphs_->word_groups() * kReplicas;
   DeviceMeasurement m = graphs_->measurement(range, products_.data());
   m.with_signs = false;

@@ -81,6 +81,9 @@ class DeviceBatch {
   // taken as 1. For replica 2k the sum over bonds is then their link overlap, and the magnetisation
   // is minus their overlap.
   void measure_products(const GraphRange& range);
+  // Queues a measurement with the spins of the second sublattice turned over: its magnetisation is
+  // the staggered one. For engines with EngineSpec::staggered.
+  void measure_staggered(const GraphRange& range);
   // Queues a measurement of the cluster sums alone.
   void close_clusters(const GraphRange& range);
   // Waits for the measurements and returns their sums. `updates`: cluster updates in cluster sums.
@@ -165,6 +168,8 @@ class DeviceBatch {
   void make_exchange();
   // Queues the exchange at step *step_ and increments *step_.
   void queue_exchange(const GraphRange& range);
+  // Queues a measurement of products_ into the first slot, with all couplings taken as 1.
+  void queue_changed(const GraphRange& range);
   void queue_clusters(const GraphRange& range, std::size_t slot, std::size_t shelf);
   // Allocates memory for the sums of all slots and of the current kinds.
   void make_shelves();
@@ -208,7 +213,9 @@ class DeviceBatch {
   // Of measure_on_device(), allocated by its first call: counts, [2][replicas], and their sums.
   DeviceBuffer<unsigned long long> counted_;
   DeviceBuffer<std::int64_t> of_graph_;
-  DeviceBuffer<std::uint32_t> products_;  // allocated by the first measure_products()
+  // Spins that were changed for a measurement, allocated by the first measure_products() or
+  // measure_staggered(); of the latter, the masks of graphs without a lattice [graphs][slots].
+  DeviceBuffer<std::uint32_t> products_, sublattices_;
   struct Exchange {
     DeviceBuffer<ExchangeRule> rules;               // [graphs][T - 1]
     DeviceBuffer<std::uint32_t> mask, walker;       // DeviceExchange

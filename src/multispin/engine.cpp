@@ -72,8 +72,11 @@ class CpuEngine final : public MultispinEngine {
 
   void measure(Observation& out) override {
     const double start = now();
-    const Counts counts = count_all(Count::spins);
+    const Counts counts = count_all(Count::spins, spec_.staggered);
     report(counts.unequal.data(), counts.up.data(), out);
+    for (const auto up : counts.staggered_up) {
+      out.staggered.push_back(sum_units().magnetisation(up));
+    }
     if (has_overlaps()) {
       const Counts products = count_all(Count::products);
       const SumUnits units = sum_units();
@@ -92,6 +95,8 @@ class CpuEngine final : public MultispinEngine {
   enum class Count { spins, products };
   struct Counts {
     std::vector<unsigned long long> unequal, up;  // [T * R]; of products only even replicas count
+    // Up spins once those of the second sublattice are turned over; empty if not needed.
+    std::vector<unsigned long long> staggered_up;
   };
 
   // Advances all word groups to step_ + steps. Returns false if they were stopped earlier.
@@ -133,15 +138,19 @@ class CpuEngine final : public MultispinEngine {
     return *std::min_element(ahead_.begin(), ahead_.end()) >= steps;
   }
 
-  Counts count_all(Count what) const {
-    Counts counts{std::vector<unsigned long long>(replicas_),
-                  std::vector<unsigned long long>(replicas_)};
+  Counts count_all(Count what, bool staggered = false) const {
+    Counts counts{
+        std::vector<unsigned long long>(replicas_), std::vector<unsigned long long>(replicas_), {}};
+    if (staggered) counts.staggered_up.resize(replicas_);
 #pragma omp parallel for schedule(dynamic) num_threads(threads_now(options_, threads_))
     for (std::uint32_t b = 0; b < word_groups_; ++b) {
       unsigned long long* unequal = counts.unequal.data() + std::size_t{b} * kReplicas;
       unsigned long long* up = counts.up.data() + std::size_t{b} * kReplicas;
       if (what == Count::spins) {
         count_group(words_[b], layout_.has_signs, unequal, up);
+        if (staggered) {
+          count_staggered(words_[b], counts.staggered_up.data() + std::size_t{b} * kReplicas);
+        }
       } else {
         Words products = words_[b];
         for (std::uint32_t& word : products) word ^= word >> 1;
@@ -312,6 +321,23 @@ class CpuEngine final : public MultispinEngine {
     }
   }
 
+  void count_staggered(const Words& words, unsigned long long* ups) const {
+    ReplicaSums first{}, second{};
+    if (layout_.lattice.dim > 0) {
+      const std::uint64_t half = layout_.sites / 2;
+      count_bits(words.data(), layout_.colour_base[0], layout_.colour_base[0] + half, first);
+      count_bits(words.data(), layout_.colour_base[1], layout_.colour_base[1] + half, second);
+      for (std::size_t r = 0; r < kReplicas; ++r) ups[r] = first[r] + half - second[r];
+      return;
+    }
+    Words turned(layout_.words);
+    for (std::size_t slot = 0; slot < turned.size(); ++slot) {
+      turned[slot] = words[slot] ^ second_sublattice_[slot];
+    }
+    count_bits(turned.data(), kGuard, kGuard + layout_.sites, first);
+    std::copy(first.begin(), first.end(), ups);
+  }
+
   const EngineOptions options_;
   const int threads_;
   std::vector<Words> words_;  // [T * groups][slot]
@@ -357,8 +383,8 @@ bool share_launches(const GroupTask& a, const GroupTask& b) {
   return alike && one.dim == other.dim && one.extent == other.extent &&
          a.graph.sites() == b.graph.sites() && a.spec.local == b.spec.local &&
          a.spec.cluster == b.spec.cluster && a.spec.model == b.spec.model &&
-         a.spec.exchange == b.spec.exchange && a.spec.betas.size() == b.spec.betas.size() &&
-         a.spec.replicas == b.spec.replicas;
+         a.spec.exchange == b.spec.exchange && a.spec.staggered == b.spec.staggered &&
+         a.spec.betas.size() == b.spec.betas.size() && a.spec.replicas == b.spec.replicas;
 }
 
 std::unique_ptr<EngineBatch> make_multispin_batch(std::span<const GroupTask> tasks,

@@ -104,6 +104,7 @@ class CudaEngine final : public MultispinEngine, public HasDeviceSpins {
   template <class F>
   static void measure_all(Members members, const F& take);
   static void measure_overlaps(Members members, std::span<Observation> out);
+  static void measure_staggered(Members members, std::span<Observation> out);
   static void sample_groups(Members members, const Schedule& schedule, std::uint64_t every,
                             std::size_t count, const SampleSink& sink);
 
@@ -206,11 +207,22 @@ void CudaEngine::measure_all(Members members, const F& take) {
     all[k].magnetisation = sums.of<std::int64_t>(e.member_, DeviceBatch::kMagnetisation).wide();
     e.report_sums(all[k]);
   }
+  if (members.front()->spec_.staggered) measure_staggered(members, all);
   if (members.front()->has_overlaps()) measure_overlaps(members, all);
   const double seconds = (now() - start) / static_cast<double>(members.size());
   for (std::size_t k = 0; k < members.size(); ++k) {
     members[k]->work_.measure_seconds += seconds;
     take(k, std::move(all[k]));
+  }
+}
+
+void CudaEngine::measure_staggered(Members members, std::span<Observation> out) {
+  DeviceBatch& batch = *members.front()->batch_;
+  for (const Run& run : runs_of(members)) batch.measure_staggered(run.range);
+  const DeviceBatch::Sums sums = batch.fetch(0);
+  for (std::size_t k = 0; k < members.size(); ++k) {
+    out[k].staggered =
+        sums.of<std::int64_t>(members[k]->member_, DeviceBatch::kMagnetisation).wide();
   }
 }
 

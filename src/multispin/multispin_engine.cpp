@@ -85,6 +85,13 @@ MultispinEngine::MultispinEngine(const Graph& graph, const EngineSpec& spec, boo
       places_(word_groups_),
       exchange_(spec) {
   make_weighted_sums();
+  if (spec.staggered && layout_.lattice.dim == 0) {
+    const std::vector<std::uint8_t> of = graph.sublattices();
+    second_sublattice_.assign(layout_.words, 0);
+    for (Site site = 0; site < layout_.sites; ++site) {
+      second_sublattice_[layout_.slot(site)] = of[site] != 0 ? ~0u : 0;
+    }
+  }
   for (const double beta : spec.betas) {
     tables_.push_back(make_tables(layout_, spec, beta));
     bond_.push_back(digits(spec.model.bond_probability(beta)));

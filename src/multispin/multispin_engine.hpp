@@ -20,6 +20,7 @@ struct EngineView {
   const std::vector<Threshold>& bond;      // [T]
   std::uint32_t groups, word_groups;
   ReplicaExchange& exchange;
+  const std::vector<std::uint32_t>& second_sublattice;
 };
 
 class MultispinEngine : public EngineBase {
@@ -27,7 +28,8 @@ class MultispinEngine : public EngineBase {
   MultispinEngine(const Graph& graph, const EngineSpec& spec, bool every_cell = false);
 
   EngineView view() const {
-    return {graph_, layout_, spec_, tables_, bond_, groups_, word_groups_, exchange_};
+    return {graph_,  layout_,      spec_,     tables_,           bond_,
+            groups_, word_groups_, exchange_, second_sublattice_};
   }
 
  protected:
@@ -60,6 +62,9 @@ class MultispinEngine : public EngineBase {
   std::vector<Threshold> bond_;               // [T]
   std::vector<Place> places_;                 // [word groups]
   mutable ReplicaExchange exchange_;
+  // With EngineSpec::staggered and without a lattice (whose sublattices are the layout's colours):
+  // ~0 for sites of the second sublattice, else 0. [slots]
+  std::vector<std::uint32_t> second_sublattice_;
 
  private:
   void make_weighted_sums();

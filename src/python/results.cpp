@@ -89,6 +89,15 @@ nb::dict estimates_of(const TaskData& task) {
       return ValueWithTau{r.observables[o], tau == r.tau.end() ? Value{kNan, kNan} : tau->second};
     });
   }
+  const auto of_sublattices = staggered_observables();
+  for (std::size_t o = 0; o < of_sublattices.size(); ++o) {
+    const std::string name(of_sublattices[o].name);
+    put(name.c_str(), [&](const TemperatureResult& r) {
+      const auto tau = r.tau.find(of_sublattices[o].name);
+      return ValueWithTau{r.staggered.empty() ? Value{kNan, kNan} : r.staggered[o],
+                          tau == r.tau.end() ? Value{kNan, kNan} : tau->second};
+    });
+  }
   put("cluster_fraction", [](const TemperatureResult& r) {
     return ValueWithTau{r.cluster_fraction, {kNan, kNan}};
   });
@@ -147,9 +156,9 @@ nb::object left_out_of(const TaskData& task, std::size_t temperature, std::uint6
 }
 
 // Per observable: (name, symbol, label of an axis, whether it is meaningful for a single size).
-nb::list observables_list() {
+nb::list list_of(std::span<const Observable> observables) {
   nb::list all;
-  for (const Observable& o : observables()) {
+  for (const Observable& o : observables) {
     all.append(nb::make_tuple(std::string(o.name), std::string(o.symbol), std::string(o.label),
                               o.compares_sizes));
   }
@@ -168,7 +177,8 @@ std::pair<TaskData, Notes> loaded(const std::string& path) {
 }  // namespace
 
 void bind_results(nb::module_& module) {
-  module.def("observables", &observables_list);
+  module.def("observables", [] { return list_of(observables()); });
+  module.def("staggered_observables", [] { return list_of(staggered_observables()); });
   nb::class_<TaskData>(module, "Data")
       .def_static("load", &loaded)
       .def_prop_ro("temperature", [](const TaskData& task) { return array_of(task.temperature); })

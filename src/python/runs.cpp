@@ -31,6 +31,7 @@ TaskSpec task_spec(const GraphSpec& lattice, const std::shared_ptr<const Graph>&
   for (const char* key : kModelKeys) origin[key] = key;
   origin["name"] = "model";
   spec.model = parse_model(settings.model, origin);
+  spec.staggered = measures_staggered(settings.staggered, spec.model, graph.get(), "staggered");
   spec.local = choose_local_update(settings.local, dim, "local");
   const auto schedule = parse_schedule(settings.schedule, "schedule");
   spec.cluster = choose_cluster(settings.cluster, schedule, "cluster").value();

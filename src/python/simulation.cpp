@@ -74,6 +74,7 @@ std::unique_ptr<Simulation> Simulation::restore(const std::string& path, const S
   Settings settings = how;
   settings.temperatures = data.temperature;
   settings.model = model_of(data.configuration).words();
+  settings.staggered = text("sampling.staggered", "false") == "true";
   settings.schedule = text("sampling.schedule", "1:1");
   settings.local = text("sampling.local", "metropolis");
   settings.cluster = text("sampling.cluster", "wolff");

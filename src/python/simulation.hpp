@@ -28,6 +28,7 @@ namespace rewise::python {
 struct Settings {
   std::vector<double> temperatures;  // [T] J = k_B = 1
   ModelWords model;
+  std::optional<bool> staggered;  // measures_staggered()
   std::string schedule = "1:1", local = "auto", cluster;
   std::uint64_t replicas = 32;
   std::string start = "mixed";

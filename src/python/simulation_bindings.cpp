@@ -28,6 +28,7 @@ Settings settings_of(const nb::dict& given) {
       s.model[key] = word;
     }
   }
+  take("staggered", s.staggered);
   take("schedule", s.schedule);
   take("local", s.local);
   take("cluster", s.cluster);

@@ -167,7 +167,7 @@ class Trial {
       drop_first(data, data.bond_sum.time() / 2);
       known.resize(data.temperature.size());
       for (std::size_t t = 0; t < known.size(); ++t) {
-        const double tau = tau_of_m2(data, t).value;
+        const double tau = tau_of_order(data, t).value;
         if (std::isfinite(tau)) known[t].push_back(tau);
       }
     }

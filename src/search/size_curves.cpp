@@ -80,8 +80,11 @@ std::string size_text(const SizeData& size) {
 const std::vector<Value>& SizeCurves::of(std::string_view name) const {
   if (name == "tau") return tau;
   if (name == "cluster_fraction") return cluster_fraction;
-  for (std::size_t k = 0; k < overlaps.size(); ++k) {
-    if (overlap_observables()[k].name == name) return overlaps[k];
+  for (std::size_t k = 0; k < overlap_observables().size(); ++k) {
+    if (overlap_observables()[k].name == name) return overlaps.empty() ? absent : overlaps[k];
+  }
+  for (std::size_t k = 0; k < staggered_observables().size(); ++k) {
+    if (staggered_observables()[k].name == name) return staggered.empty() ? absent : staggered[k];
   }
   constexpr std::string_view ending = "_plain";
   if (!name.ends_with(ending)) return observables[observable(name)];
@@ -108,6 +111,12 @@ SizeCurves simulated_curves(const SizeData& size) {
     }
   }
   curves.overlaps = overlap_curves(size);
+  const MomentTable staggered = staggered_table(size.samples, size.plan.temperatures);
+  for (const Observable& o : staggered_observables()) {
+    if (staggered.temperature.size() == 0) break;
+    curves.staggered.push_back(values_of(curve_over_graphs(0, staggered, o.of), several));
+  }
+  curves.absent.assign(curves.temperatures.size(), {kNan, kNan});
   curves.cluster_fraction = means_over_graphs(size, &GraphSample::cluster_fraction);
   curves.tau = means_over_graphs(size, &GraphSample::tau);
   return curves;
@@ -160,7 +169,7 @@ namespace {
 
 void blank(SizeCurves& curves, std::size_t t) {
   curves.refused.push_back(curves.temperatures[t]);
-  for (auto* list : {&curves.observables, &curves.plain, &curves.overlaps}) {
+  for (auto* list : {&curves.observables, &curves.plain, &curves.overlaps, &curves.staggered}) {
     for (auto& curve : *list) curve[t] = {kNan, kNan};
   }
   curves.cluster_fraction[t] = curves.tau[t] = {kNan, kNan};
@@ -244,12 +253,20 @@ SizeCurves curves_of_one_graph(const std::vector<TemperatureResult>& results) {
       curves.observables[k].push_back(at.observables[k]);
     }
     curves.cluster_fraction.push_back(at.cluster_fraction);
-    curves.tau.push_back(at.tau.at("m2"));
+    const auto staggered = at.tau.find("staggered_m2");
+    const Value tau = at.tau.at("m2");
+    const bool slower = staggered != at.tau.end() && staggered->second.value > tau.value;
+    curves.tau.push_back(slower ? staggered->second : tau);
   }
   curves.plain = curves.observables;
-  std::vector<std::vector<Value>> overlaps;
-  for (const TemperatureResult& at : results) overlaps.push_back(at.overlaps);
+  std::vector<std::vector<Value>> overlaps, staggered;
+  for (const TemperatureResult& at : results) {
+    overlaps.push_back(at.overlaps);
+    staggered.push_back(at.staggered);
+  }
   curves.overlaps = as_curves(overlaps);
+  curves.staggered = as_curves(staggered);
+  curves.absent.assign(curves.temperatures.size(), {kNan, kNan});
   return curves;
 }
 

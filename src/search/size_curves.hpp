@@ -43,13 +43,15 @@ struct SizeCurves {
   std::vector<std::vector<Value>> observables;  // [observables()][T]
   std::vector<std::vector<Value>> plain;        // without control variates
   std::vector<std::vector<Value>> overlaps;     // [overlap_observables()][T]; may be empty
+  std::vector<std::vector<Value>> staggered;    // [staggered_observables()][T]; may be empty
   std::vector<Value> cluster_fraction, tau;
+  std::vector<Value> absent;    // [T] NaN
   std::vector<double> refused;  // temperatures without values, because they are not in equilibrium
   std::vector<std::string>
       controls;  // names of the controls that improve any observable at any temperature
 
-  // Finds a curve by name: an observable, also of overlaps, one with "_plain" appended, "tau" or
-  // "cluster_fraction".
+  // Finds a curve by name: an observable, also of overlaps and of m_s (`absent` if they were not
+  // measured), one with "_plain" appended, "tau" or "cluster_fraction".
   const std::vector<Value>& of(std::string_view name) const;
 };
 

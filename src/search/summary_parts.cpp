@@ -37,6 +37,10 @@ std::string cell(Value v) {
 
 bool has_overlaps(const StudyConfig& config) { return !config.model.is_ferromagnet(); }
 
+bool has_staggered(const StudyConfig& config) {
+  return measures_staggered(config.staggered, config.model, nullptr, "sampling.staggered");
+}
+
 // Curves of summary.csv. Those in `first` stand before the columns of the plan; those in `last`,
 // which are newer, stand after them.
 struct CsvCurves {
@@ -50,8 +54,11 @@ struct CsvCurves {
     for (const Observable& o : observables()) {
       if (std::ranges::find(first, o.name) == first.end()) last.emplace_back(o.name);
     }
-    if (!has_overlaps(config)) return;
-    for (const OverlapObservable& o : overlap_observables()) last.emplace_back(o.name);
+    if (has_overlaps(config)) {
+      for (const OverlapObservable& o : overlap_observables()) last.emplace_back(o.name);
+    }
+    if (!has_staggered(config)) return;
+    for (const Observable& o : staggered_observables()) last.emplace_back(o.name);
   }
 };
 
@@ -134,6 +141,9 @@ Json size_json(const SizeData& size, const SizeCurves& curves, const HotCold& ho
   for (std::size_t k = 0; k < curves.overlaps.size(); ++k) {
     json[std::string(overlap_observables()[k].name)] = curve_json(curves.overlaps[k]);
   }
+  for (std::size_t k = 0; k < curves.staggered.size(); ++k) {
+    json[std::string(staggered_observables()[k].name)] = curve_json(curves.staggered[k]);
+  }
   json["cluster_fraction"] = curve_json(curves.cluster_fraction);
   json["tau"] = curve_json(curves.tau);
   json["controls"] = curves.controls;
@@ -163,6 +173,11 @@ Json summary_head(const StudyConfig& config, const std::string& kind) {
   }
   if (has_overlaps(config)) {
     for (const OverlapObservable& o : overlap_observables()) {
+      json["observables"].push_back({{"name", o.name}, {"label", o.label}});
+    }
+  }
+  if (has_staggered(config)) {
+    for (const Observable& o : staggered_observables()) {
       json["observables"].push_back({{"name", o.name}, {"label", o.label}});
     }
   }

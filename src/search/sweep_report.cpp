@@ -35,7 +35,7 @@ std::string place_of(const SweepPoint& point) {
 
 // The table row of one temperature of one size.
 Cells sweep_cells(const SweepPoint& point, std::size_t k, std::size_t t, bool labels,
-                  bool schedules) {
+                  bool schedules, bool staggered) {
   const SizeData& size = point.sizes[k];
   const SizeCurves& curves = point.curves[k];
   const auto of = [&](const char* name) { return curve_text(curves.of(name)[t]); };
@@ -61,6 +61,10 @@ Cells sweep_cells(const SweepPoint& point, std::size_t k, std::size_t t, bool la
   for (std::size_t o = 0; o < curves.overlaps.size(); ++o) {
     const std::string symbol(overlap_observables()[o].symbol);
     if (!symbol.empty()) cells.push_back(text_cell(symbol, curve_text(curves.overlaps[o][t])));
+  }
+  for (const Observable& o : staggered_observables()) {
+    if (!staggered || o.symbol.empty()) continue;
+    cells.push_back(text_cell(std::string(o.symbol), curve_text(curves.of(o.name)[t])));
   }
   if (schedules) cells.push_back(text_cell("schedule", schedule_of(size)));
   return cells;
@@ -213,19 +217,23 @@ std::string sweep_csv(const StudyConfig& config, const std::vector<SweepPoint>& 
 std::string sweep_text(const StudyConfig& config, const std::vector<SweepPoint>& points,
                        std::size_t most) {
   const bool own = !points.empty() && is_own(points.front());
-  bool labels = false, controls = false;
+  bool labels = false, controls = false, staggered = false;
   std::set<std::string> schedules;  // tau is in cycles of these schedules
   for (const SweepPoint& point : points) {
     labels = labels || (!own && !point.label.empty());
     for (const SizeData& size : point.sizes) schedules.insert(schedule_of(size));
-    for (const SizeCurves& curves : point.curves) controls = controls || !curves.controls.empty();
+    for (const SizeCurves& curves : point.curves) {
+      controls = controls || !curves.controls.empty();
+      staggered = staggered || !curves.staggered.empty();
+    }
   }
   std::vector<Cells> rows;
   std::size_t all = 0;
   for (const SweepPoint& point : points) {
     for (std::size_t k = 0; k < point.sizes.size(); ++k) {
       for (std::size_t t = 0; t < point.curves[k].temperatures.size(); ++t, ++all) {
-        if (all < most) rows.push_back(sweep_cells(point, k, t, labels, schedules.size() > 1));
+        if (all >= most) continue;
+        rows.push_back(sweep_cells(point, k, t, labels, schedules.size() > 1, staggered));
       }
     }
   }
@@ -239,6 +247,7 @@ std::string sweep_text(const StudyConfig& config, const std::vector<SweepPoint>&
       "= "
       "k_B "
       "= 1.\n";
+  if (staggered) out += "Where tau_int of m_s^2 is longer, tau is that one.\n";
   if (controls) {
     out +=
         "Control variates correct averages over graphs where they lower the error (F test);\n"

@@ -152,6 +152,8 @@ StudyTask SweepTasks::task_of(SweepWork& work, std::size_t size, std::uint32_t g
   if (work.imported != nullptr) {  // independent of the file's name
     task.spec.graph = {};
     task.spec.imported = work.imported;
+    task.spec.staggered =
+        measures_staggered(own.staggered, own.model, work.imported.get(), "sampling.staggered");
     task.spec.seed =
         derived_seed(config().seed, fmt::format("run|{}|graph_{}|{}", name, data.hash, graph));
   }

@@ -182,7 +182,7 @@ void TaskRunner::find_times(std::span<const SizeCell> cells, double later, std::
   std::vector<double> tau(tasks.size(), at == At::middle ? std::nan("") : 0);
   pilots(tasks, [&](std::size_t index, TaskData&& data) {
     for (std::size_t t = 0; t < data.temperature.size(); ++t) {
-      const double here = tau_of_m2(data, t).value;
+      const double here = tau_of_order(data, t).value;
       tau[index] = at == At::middle ? here : std::max(tau[index], here);
     }
   });

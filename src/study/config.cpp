@@ -98,6 +98,10 @@ void read_sampling(const TomlSection& section, StudyConfig& config) {
     config.engine =
         engine_with_exchange(config.engine, section.text("engine"), section.origin("engine"));
   }
+  if (section.has("staggered")) {
+    config.staggered = section.flag("staggered", false);
+    measures_staggered(config.staggered, config.model, nullptr, section.origin("staggered"));
+  }
   for (const char* key : {"few_cluster_tile", "few_cluster_flip"}) {
     if (section.find(key) == nullptr || config.cluster == ClusterUpdate::few_cluster) continue;
     throw Error(ExitCode::usage, fmt::format("{}: requires cluster = \"few-cluster\", not \"{}\"",

@@ -51,7 +51,8 @@ struct StudyConfig {
   std::optional<ClusterUpdate> cluster;  // nullopt only with schedule = "auto"
   std::vector<ClusterUpdate> clusters;   // tc: [p], `cluster` is the first; empty: one for all p
   FewCluster few_cluster;
-  bool exchange = false;  // of replicas between temperatures
+  bool exchange = false;          // of replicas between temperatures
+  std::optional<bool> staggered;  // measures_staggered(); nullopt: not given
   std::uint32_t replicas = 32;
   std::vector<double> temperatures;  // ascending; empty: "auto", or by `temperature_range`
   std::optional<TemperatureRange> temperature_range;  // only with `exchange`

@@ -81,7 +81,12 @@ GraphSample reduce(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& gr
     series_at(data.magnetisation, k, magnetisations);
     sample.simulated.row(row) =
         mean_moments(bond_sums, magnetisations, units, &sample.m2_pair(row)).transpose();
-    const Value tau = tau_of_m2(data, magnetisations);
+    const Value tau = tau_of_order(data, k, magnetisations);
+    if (!data.staggered.empty()) {
+      sample.staggered.conservativeResize(count, Eigen::NoChange);
+      sample.staggered.row(row) =
+          mean_moments(bond_sums, series_at(data.staggered, k), units).transpose();
+    }
     sample.tau(row) = tau.value;
     sample.stuck.push_back(
         stuck_replicas(of_start, bond_sums, magnetisations, units, tau, dropped));
@@ -146,6 +151,13 @@ MomentTable thermal_table(const SizeSamples& samples) {
 
 MomentTable simulated_table(const SizeSamples& samples, const std::vector<double>& temperatures) {
   return table_of(samples, as_array(temperatures), &GraphSample::simulated);
+}
+
+MomentTable staggered_table(const SizeSamples& samples, const std::vector<double>& temperatures) {
+  for (const GraphSample& graph : samples.graphs) {
+    if (graph.staggered.rows() == 0) return {};
+  }
+  return table_of(samples, as_array(temperatures), &GraphSample::staggered);
 }
 
 MomentTable simulated_thermal_table(const SizeSamples& samples,

@@ -23,12 +23,13 @@ struct GraphSample {
   MomentRows thermal;                   // [grid, moment]
   MomentRows simulated_thermal;         // [T, moment]
   Eigen::ArrayXd m2_pair;               // [T] <m^2>^2 from pairs of different replicas
-  Eigen::ArrayXd tau;                   // [T] tau_int of m^2, cycles
+  Eigen::ArrayXd tau;                   // [T] tau_of_order(), cycles
   Halves halves;                        // replicas with random start minus those with ordered start
   std::vector<std::string> stuck;       // [T] stuck_replicas(), by tau_int of m^2
   Eigen::ArrayXd cluster_fraction;      // [T] see task_results.hpp
   OverlapRows overlaps;                 // [T] averages over pairs; may be empty
   OverlapRows overlap_changes;          // [T] overlap_changes_of(), averaged in the same way
+  MomentRows staggered;                 // [T, moment] with m_s in place of m; may be empty
   GraphPeaks peaks;                     // if peaks are requested
   double rewired_ends = 0, sum_k2 = 0;  // the control variates
   // Improved minus plain estimators of m^2 and m^4 (Swendsen-Wang), and half their difference
@@ -61,6 +62,8 @@ struct SizeSamples {
 MomentTable fine_table(const SizeSamples& samples);
 MomentTable thermal_table(const SizeSamples& samples);  // all graphs need `thermal`
 MomentTable simulated_table(const SizeSamples& samples, const std::vector<double>& temperatures);
+// With m_s in place of m; without entries if a graph has no staggered magnetisation.
+MomentTable staggered_table(const SizeSamples& samples, const std::vector<double>& temperatures);
 MomentTable simulated_thermal_table(const SizeSamples& samples,
                                     const std::vector<double>& temperatures);
 ControlVariates controls(const SizeSamples& samples);

@@ -102,7 +102,8 @@ double values_of_series(const TaskSpec& spec) {
 double file_series_bytes(const TaskSpec& spec) {
   // Energies, magnetisations, overlaps of half as many pairs, walkers.
   if (!spec.model.is_ferromagnet()) {
-    return 8 * (spec.schedule.exchange ? 4 : 3) * values_of_series(spec);
+    const int kinds = (spec.schedule.exchange ? 4 : 3) + (spec.staggered ? 1 : 0);
+    return 8 * kinds * values_of_series(spec);
   }
   const double kinds = spec.schedule.cluster == 0                     ? 2
                        : spec.cluster == ClusterUpdate::swendsen_wang ? 5
@@ -167,6 +168,9 @@ double series_bytes(const TaskSpec& spec) {
   double each =
       narrow_bytes<std::int64_t>(0, static_cast<std::int64_t>(bonds)) +
       narrow_bytes<std::int64_t>(0, static_cast<std::int64_t>(s.sites * (spec.model.q - 1)));
+  if (spec.staggered) {
+    each += narrow_bytes<std::int64_t>(0, static_cast<std::int64_t>(s.sites));
+  }
   if (spec.schedule.cluster > 0) {
     const double most = updates * s.sites * (spec.cluster == ClusterUpdate::wolff ? 1 : s.sites);
     each += most < 0x1p64 ? narrow_bytes<std::uint64_t>(0, static_cast<std::uint64_t>(most)) : 8;

@@ -520,6 +520,22 @@ std::vector<Setting> model_and_sampling() {
        .text = [](C c) { return std::string(c.exchange ? "true" : ""); },
        .option = "--exchange"},
       {.table = "sampling",
+       .key = "staggered",
+       .type = "boolean",
+       .standard = "true with couplings = \"antiferromagnet\", else false",
+       .help =
+           "measures the staggered magnetisation m_s, the difference of the sublattices, beside "
+           "m; antiferromagnets do so by default",
+       .more = "m_s = (1/N) sum of eps_i s_i, eps = 1 where the sum of the coordinates is even and "
+               "-1 elsewhere; graphs from files: the two colours of a bipartite graph. For Ising "
+               "spins with couplings or fields. In a study's file, false leaves it out",
+       .example = "true",
+       .text =
+           [](C c) {
+             return c.staggered ? std::string(*c.staggered ? "true" : "false") : std::string();
+           },
+       .option = "--staggered"},
+      {.table = "sampling",
        .key = "temperatures",
        .type = "list",
        .lowest = 1e-3,

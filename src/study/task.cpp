@@ -56,6 +56,7 @@ TextMap task_configuration(const TaskSpec& spec) {
   map["sampling.schedule"] = to_string(spec.schedule);
   if (spec.schedule.exchange) map["sampling.exchange"] = "true";
   if (spec.cluster_pairs) map["sampling.cluster_pairs"] = "true";
+  if (spec.staggered) map["sampling.staggered"] = "true";
   if (spec.warm_up.cycles > 0) {
     map["sampling.warm_up"] = fmt::format("{}", spec.warm_up.cycles);
     map["sampling.warm_up_schedule"] = to_string(spec.warm_up.schedule);
@@ -149,8 +150,24 @@ EngineSpec engine_spec(const TaskSpec& spec) {
   engine.exchange = spec.schedule.exchange;
   engine.start = spec.start;
   engine.cluster_pairs = spec.cluster_pairs;
+  engine.staggered = spec.staggered;
   engine.first_pair_step = spec.equilibrate * spec.schedule.steps_per_cycle();
   return engine;
+}
+
+bool measures_staggered(std::optional<bool> asked, const Model& model, const Graph* imported,
+                        const std::string& origin) {
+  if (!asked) {
+    return model.interactions.couplings == CouplingKind::antiferromagnet && !model.is_potts() &&
+           (imported == nullptr || imported->has_sublattices());
+  }
+  if (!*asked) return false;
+  try {
+    check_staggered(model, imported);
+  } catch (const Error& error) {
+    throw Error(error.exit_code(), fmt::format("{}: {}", origin, error.what()));
+  }
+  return true;
 }
 
 double site_count(const TaskSpec& spec) {

@@ -52,6 +52,7 @@ struct TaskSpec {
   std::uint64_t measure = 1000;      // measurements
   std::uint64_t every = 1;           // cycles per measurement
   bool cluster_pairs = false;        // as of EngineSpec
+  bool staggered = false;            // likewise
 
   std::uint64_t discarded_cycles() const { return warm_up.cycles + equilibrate; }
   std::uint64_t cycles() const { return discarded_cycles() + measure * every; }
@@ -78,6 +79,12 @@ std::optional<TaskPaths> paths_beside(const std::string& out);
 std::shared_ptr<const Graph> task_graph(const TaskSpec& spec);  // builds it unless imported
 GraphRecord graph_record(const Graph& graph);
 EngineSpec engine_spec(const TaskSpec& spec);
+
+// Whether staggered magnetisations are measured: as `asked`; by default those of antiferromagnets
+// whose sites form two sublattices. `imported`: nullptr for a graph that is built. Throws
+// Error(usage) with `origin` if they are asked for but not defined.
+bool measures_staggered(std::optional<bool> asked, const Model& model, const Graph* imported,
+                        const std::string& origin);
 
 // Number of sites of its graph, built or imported.
 double site_count(const TaskSpec& spec);

@@ -60,6 +60,11 @@ void check_sums(const TaskData& task, const TaskSpec& spec) {
     const auto most = static_cast<std::int64_t>(std::fmin(largest, 0x1p62));
     check_range(task.bond_sum, -most, most, "minus an energy");
   }
+  check_range(task.staggered, -sites, sites, "a staggered magnetisation");
+  if (task.staggered.empty() != (!spec.staggered || task.bond_sum.empty())) {
+    unfit(fmt::format("staggered magnetisations are {}, against its configuration",
+                      spec.staggered ? "missing" : "present"));
+  }
   check_range(task.overlap, -sites, sites, "an overlap");
   check_range(task.link_overlap, -bonds, bonds, "a link overlap");
   const std::int64_t most = units.magnetisation(task.graph.sites);

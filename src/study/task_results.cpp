@@ -63,6 +63,23 @@ Value longer(Value a, Value b) {
 
 ClusterMoments cluster_moments_in(const TaskData& task, std::size_t temperature, std::size_t parts);
 
+// Observables of the energies and magnetisations of one temperature; `parts` stretches per replica.
+std::vector<Value> observables_at(const IntSeries& bond_sums, const IntSeries& magnetisations,
+                                  const SampleUnits& units, Eigen::Index parts, double sites,
+                                  double temperature, std::span<const Observable> which) {
+  const auto rows = block_moments(bond_sums, magnetisations, units, parts);
+  std::vector<Value> values = observables_of_graph(rows, sites, temperature, which);
+  // C and chi: use the whole series. Adjacent stretches of time are correlated, replicas are not.
+  const Moments whole =
+      parts > 1 ? mean_moments(bond_sums, magnetisations, units) : Moments(Moments::Zero());
+  for (std::size_t i = 0; i < which.size(); ++i) {
+    const bool of_pairs = which[i].name == "specific_heat" || which[i].symbol.starts_with("chi");
+    if (parts > 1 && of_pairs) values[i].value = which[i].of(whole, sites, temperature);
+    values[i] = unless_alike(values[i]);
+  }
+  return values;
+}
+
 TemperatureResult result_at(const TaskData& task, std::size_t k) {
   const IntSeries bond_sums = series_at(task.bond_sum, k);
   const IntSeries magnetisations = series_at(task.magnetisation, k);
@@ -88,20 +105,28 @@ TemperatureResult result_at(const TaskData& task, std::size_t k) {
       result.longest_tau = longer(result.longest_tau, result.tau.at(name));
     }
   }
+  IntSeries staggered;
+  if (!task.staggered.empty()) {
+    series_at(task.staggered, k, staggered);
+    const RealSeries abs_s = staggered.cast<double>().abs() / units.order, s2 = abs_s.square();
+    result.tau["abs_staggered"] = tau_of(abs_s, every);
+    result.tau["staggered_m2"] = tau_of(s2, every);
+    result.tau["staggered_m4"] = tau_of(s2.square(), every);
+    if (abs_s.minCoeff() < abs_s.maxCoeff()) {
+      for (const char* name : {"abs_staggered", "staggered_m2"}) {
+        result.longest_tau = longer(result.longest_tau, result.tau.at(name));
+      }
+    }
+  }
   const Eigen::Index parts =
       stretches(bond_sums.cols(), bond_sums.rows(), result.longest_tau.value / every);
   if (parts > 1) result.stretch = static_cast<std::uint64_t>(bond_sums.rows() / parts);
-  const auto rows = block_moments(bond_sums, magnetisations, units, parts);
-  result.observables = observables_of_graph(rows, sites, result.temperature);
-  if (parts > 1) {
-    // Use the whole series: adjacent stretches of time are correlated, replicas are not.
-    const Moments whole = mean_moments(bond_sums, magnetisations, units);
-    for (const auto* name : {"specific_heat", "susceptibility"}) {
-      const std::size_t i = observable(name);
-      result.observables[i].value = observables()[i].of(whole, sites, result.temperature);
-    }
+  result.observables = observables_at(bond_sums, magnetisations, units, parts, sites,
+                                      result.temperature, observables());
+  if (staggered.size() > 0) {
+    result.staggered = observables_at(bond_sums, staggered, units, parts, sites, result.temperature,
+                                      staggered_observables());
   }
-  for (Value& v : result.observables) v = unless_alike(v);
   result.clusters = cluster_moments_in(task, k, static_cast<std::size_t>(parts));
   for (Value* v : {&result.clusters.m2, &result.clusters.m4, &result.clusters.binder}) {
     *v = unless_alike(*v);
@@ -171,13 +196,17 @@ std::vector<TemperatureResult> results_of(const TaskData& task) {
   return results;
 }
 
-Value tau_of_m2(const TaskData& task, std::size_t temperature) {
-  return tau_of_m2(task, series_at(task.magnetisation, temperature));
+Value tau_of_order(const TaskData& task, std::size_t temperature) {
+  return tau_of_order(task, temperature, series_at(task.magnetisation, temperature));
 }
 
-Value tau_of_m2(const TaskData& task, const IntSeries& magnetisations) {
-  return tau_of((magnetisations.cast<double>() / units_of(task).order).square(),
-                configured(task, "sampling.every", 1));
+Value tau_of_order(const TaskData& task, std::size_t temperature, const IntSeries& magnetisations) {
+  const double order = units_of(task).order, every = configured(task, "sampling.every", 1);
+  const Value tau = tau_of((magnetisations.cast<double>() / order).square(), every);
+  if (task.staggered.empty()) return tau;
+  const IntSeries staggered = series_at(task.staggered, temperature);
+  const Value other = tau_of((staggered.cast<double>() / order).square(), every);
+  return other.value > tau.value || !std::isfinite(tau.value) ? other : tau;
 }
 
 namespace {

@@ -44,10 +44,11 @@ struct TemperatureResult {
   // tau_int, in cycles, of the observables with a series; uncorrelated measurements give every/2.
   // Error NaN: the value is a lower bound because the series is too short.
   std::map<std::string_view, Value> tau;
-  Value longest_tau;  // of e, |m| and m^2; {0, 0} if none of them ever changed
+  Value longest_tau;  // of e, |m|, m^2, |m_s| and m_s^2; {0, 0} if none of them ever changed
   Value cluster_fraction;
   ClusterMoments clusters;
-  std::vector<Value> overlaps;  // [overlap_observables()], or none
+  std::vector<Value> overlaps;   // [overlap_observables()], or none
+  std::vector<Value> staggered;  // [staggered_observables()], or none
   // Length, in measurements, of the stretches that the jackknife leaves out; 0: it leaves out
   // replicas. Errors are too small unless stretches are several tau_int long.
   std::uint64_t stretch = 0;
@@ -74,9 +75,10 @@ std::vector<TemperatureResult> results_of(const TaskData& task);
 // Whether errors are too small because they come from stretches below kLeastStretch tau_int.
 bool stretches_too_short(const TemperatureResult& result, double every);
 
-// tau_int of m^2 at one temperature, in cycles, from its magnetisations.
-Value tau_of_m2(const TaskData& task, std::size_t temperature);
-Value tau_of_m2(const TaskData& task, const IntSeries& magnetisations);
+// tau_int of m^2 at one temperature, in cycles; that of m_s^2 if it is measured and longer, because
+// the order parameter is the slowest observable. The second form has the magnetisations at hand.
+Value tau_of_order(const TaskData& task, std::size_t temperature);
+Value tau_of_order(const TaskData& task, std::size_t temperature, const IntSeries& magnetisations);
 
 // Whether 64 bits were surely enough for the sums of all updates between two measurements,
 // estimated from M. If not (such as Swendsen-Wang with 16384 x 16384 ordered sites, 256 updates),

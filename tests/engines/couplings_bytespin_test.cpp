@@ -146,6 +146,7 @@ TEST_CASE("an antiferromagnet on a checkerboard is a ferromagnet with one sublat
     spec.cluster = cluster;
     const auto ferromagnet = make_bytespin_engine(graph, spec, {});
     spec.model.interactions.couplings = CouplingKind::antiferromagnet;
+    spec.staggered = true;
     const auto antiferromagnet = make_bytespin_engine(graph, spec, {});
     EngineState state = ferromagnet->save();
     for (std::size_t k = 0; k < 2 * 4 * graph.sites(); ++k) {
@@ -160,8 +161,52 @@ TEST_CASE("an antiferromagnet on a checkerboard is a ferromagnet with one sublat
       ferromagnet->measure(a);
       antiferromagnet->measure(b);
       CHECK(a.bond_sum == b.bond_sum);
+      CHECK(a.magnetisation == b.staggered);
     }
   }
+}
+
+TEST_CASE("bytespin engine: the staggered magnetisation is the sum over the spins") {
+  for (const CoupledCase& one : coupled_cases()) {
+    const EdgeList list = edges_of(*one.graph);
+    const std::vector<int> sublattice = sublattice_signs(*one.graph, list);
+    EngineSpec spec;
+    spec.model = one.model;
+    spec.betas = {0.4, 0.9};
+    spec.replicas = 3;
+    INFO(one.name);
+    const auto without = make_bytespin_engine(*one.graph, spec, {});
+    spec.staggered = true;
+    if (one.model.is_potts() || sublattice.empty()) {
+      expect(ExitCode::usage, "no staggered magnetisation",
+             [&] { make_bytespin_engine(*one.graph, spec, {}); });
+      continue;
+    }
+    const auto engine = make_bytespin_engine(*one.graph, spec, with_threads(2));
+    engine->advance({2, 1}, 5);
+    without->advance({2, 1}, 5);
+    CHECK(engine->trajectory_hash() == without->trajectory_hash());
+    Observation seen, bare;
+    engine->measure(seen);
+    without->measure(bare);
+    CHECK(bare.staggered.empty());
+    CHECK(bare.magnetisation == seen.magnetisation);
+    REQUIRE(seen.staggered.size() == 6);
+    std::vector<std::uint8_t> spins(list.sites);
+    for (std::uint32_t who = 0; who < 6; ++who) {
+      engine->spins(who / 3, who % 3, spins);
+      std::int64_t sum = 0;
+      for (std::size_t k = 0; k < spins.size(); ++k) {
+        sum += spins[k] != 0 ? sublattice[k] : -sublattice[k];
+      }
+      CHECK(seen.staggered[who] == sum);
+    }
+  }
+  EngineSpec spec;
+  spec.betas = {0.4};
+  spec.staggered = true;
+  expect(ExitCode::usage, "with couplings or fields",
+         [&] { make_bytespin_engine(*coupled_cases()[0].graph, spec, {}); });
 }
 
 TEST_CASE("distributions of couplings") {

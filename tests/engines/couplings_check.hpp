@@ -1,6 +1,6 @@
-// Engines with couplings and fields against exact enumeration: e, |m|, m^2, m^4, and for pairs of
-// replicas q^2, q^4 and the link overlap. Errors, limits and distribution tests are those of
-// enumeration_check.hpp.
+// Engines with couplings and fields against exact enumeration: e, |m|, m^2, m^4, moments of the
+// staggered magnetisation, and for pairs of replicas q^2, q^4 and the link overlap. Errors, limits
+// and distribution tests are those of enumeration_check.hpp.
 //
 // The oracle sums over all 2^N states. The distribution of the overlap of two independent replicas
 // is the autocorrelation of P(s) under XOR, by two Walsh-Hadamard transforms.
@@ -27,15 +27,56 @@ struct CoupledCase {
 
 struct CoupledAverages {
   double energy = 0, abs_m = 0, m2 = 0, m4 = 0;
-  double q2 = 0, q4 = 0, link = 0;  // Ising
+  double q2 = 0, q4 = 0, link = 0;           // Ising
+  double abs_staggered = 0, s2 = 0, s4 = 0;  // graphs with two sublattices
 };
+
+// 1 and -1 on the two sublattices: the parity of the sum of the coordinates on the lattice from
+// which a graph was built, or two colours; empty if there are no two colours. [sites]
+inline std::vector<int> sublattice_signs(const Graph& graph, const EdgeList& list) {
+  std::vector<int> sign(list.sites, 0);
+  if (const auto& extents = graph.spec().extents; !extents.empty()) {
+    for (std::uint32_t site = 0; site < list.sites; ++site) {
+      std::uint32_t sum = 0, rest = site;
+      for (const std::uint32_t extent : extents) {
+        sum += rest % extent;
+        rest /= extent;
+      }
+      sign[site] = sum % 2 == 0 ? 1 : -1;
+    }
+    return sign;
+  }
+  for (std::uint32_t root = 0; root < list.sites; ++root) {
+    if (sign[root] != 0) continue;
+    sign[root] = 1;
+    for (bool grew = true; grew;) {
+      grew = false;
+      for (const Edge& edge : list.edges) {
+        if (sign[edge.a] == 0 && sign[edge.b] != 0) {
+          sign[edge.a] = -sign[edge.b];
+        } else if (sign[edge.b] == 0 && sign[edge.a] != 0) {
+          sign[edge.b] = -sign[edge.a];
+        } else {
+          continue;
+        }
+        grew = true;
+      }
+    }
+  }
+  for (const Edge& edge : list.edges) {
+    if (sign[edge.a] == sign[edge.b]) return {};
+  }
+  return sign;
+}
 
 // J of all edges and h of all sites, in floating point.
 struct Instance {
   EdgeList list;
   std::vector<double> coupling, field;
+  std::vector<int> staggered;  // sublattice_signs()
 
-  explicit Instance(const CoupledCase& one) : list(edges_of(*one.graph)) {
+  explicit Instance(const CoupledCase& one)
+      : list(edges_of(*one.graph)), staggered(sublattice_signs(*one.graph, list)) {
     const Couplings couplings(one.model, *one.graph);
     for (const Edge& edge : list.edges) {
       coupling.push_back(couplings.coupling(edge.id) * kFixedUnit);
@@ -85,6 +126,13 @@ inline CoupledAverages enumerate_ising(const Instance& on, double beta) {
     out.abs_m += weight[s] * std::abs(m);
     out.m2 += weight[s] * m * m;
     out.m4 += weight[s] * m * m * m * m;
+    if (on.staggered.empty()) continue;
+    double m_s = 0;
+    for (std::uint32_t site = 0; site < n; ++site) m_s += on.staggered[site] * sign(s, site);
+    m_s /= n;
+    out.abs_staggered += weight[s] * std::abs(m_s);
+    out.s2 += weight[s] * m_s * m_s;
+    out.s4 += weight[s] * m_s * m_s * m_s * m_s;
   }
   walsh_hadamard(weight);
   for (double& w : weight) w *= w;
@@ -128,7 +176,8 @@ inline CoupledAverages enumerate_potts(const Instance& on, std::uint32_t states,
   return out;
 }
 
-// Time averages of the overlaps of every pair of replicas. [T][pairs]: q^2, q^4, link overlap
+// Time averages of every pair of replicas, [T][pairs]: q^2, q^4, link overlap, and of the staggered
+// magnetisation of its first replica |m_s|, m_s^2, m_s^4.
 inline std::vector<std::vector<std::vector<double>>> sample_overlaps(Engine& engine,
                                                                      const EngineSpec& spec,
                                                                      const Schedule& schedule,
@@ -136,7 +185,7 @@ inline std::vector<std::vector<std::vector<double>>> sample_overlaps(Engine& eng
                                                                      std::uint64_t measurements) {
   const std::size_t pairs = spec.replicas / 2;
   std::vector<std::vector<std::vector<double>>> rows(
-      spec.betas.size(), std::vector<std::vector<double>>(pairs, std::vector<double>(3, 0.0)));
+      spec.betas.size(), std::vector<std::vector<double>>(pairs, std::vector<double>(6, 0.0)));
   Observation seen;
   for (std::uint64_t n = 0; n < measurements; ++n) {
     engine.advance(schedule, 1);
@@ -150,6 +199,12 @@ inline std::vector<std::vector<std::vector<double>>> sample_overlaps(Engine& eng
       row[1] += q * q * q * q / each;
       row[2] +=
           static_cast<double>(seen.link_overlap[k]) / static_cast<double>(list.edges.size()) / each;
+      if (!spec.staggered) continue;
+      REQUIRE(seen.staggered.size() == 2 * seen.overlap.size());
+      const double m_s = static_cast<double>(seen.staggered[2 * k]) / list.sites;
+      row[3] += std::abs(m_s) / each;
+      row[4] += m_s * m_s / each;
+      row[5] += m_s * m_s * m_s * m_s / each;
     }
   }
   return rows;
@@ -170,6 +225,8 @@ inline void compare_coupled(const CoupledCase& one, const Update& update, Engine
   options.threads = 1;
   options.device = device;
   const Instance instance(one);
+  REQUIRE(one.graph->has_sublattices() == !instance.staggered.empty());
+  spec.staggered = !one.model.is_potts() && one.graph->has_sublattices();
   const double unit = one.model.interactions.energy_unit();
   const auto engine = make(*one.graph, spec, options);
   auto rows = sample(*engine, spec, update.schedule, instance.list.sites, effort.lengths);
@@ -193,6 +250,11 @@ inline void compare_coupled(const CoupledCase& one, const Update& update, Engine
       z.emplace_back("q^2", of_pairs(0).z(exact.q2));
       z.emplace_back("q^4", of_pairs(1).z(exact.q4));
       z.emplace_back("link overlap", of_pairs(2).z(exact.link));
+    }
+    if (spec.staggered) {
+      z.emplace_back("|m_s|", of_pairs(3).z(exact.abs_staggered));
+      z.emplace_back("m_s^2", of_pairs(4).z(exact.s2));
+      z.emplace_back("m_s^4", of_pairs(5).z(exact.s4));
     }
     for (const auto& [name, value] : z) {
       scores.largest = std::max(scores.largest, std::abs(value));

@@ -48,6 +48,7 @@ TEST_CASE("couplings: CUDA makes the moves of the CPU, all updates", "[gpu]") {
       spec.local = update.local;
       spec.cluster = update.cluster;
       spec.exchange = update.schedule.exchange;
+      spec.staggered = !one.model.is_potts() && one.graph->has_sublattices();
       EngineOptions on_device;
       on_device.device = 0;
       const auto cpu = make_bytespin_engine(*one.graph, spec, with_threads(4));

@@ -49,7 +49,8 @@ TEST_CASE("multispin couplings: CUDA makes the moves of the CPU", "[gpu]") {
   for (const Graph& graph : graphs) {
     for (const auto local : {LocalUpdate::metropolis, LocalUpdate::glauber}) {
       for (const bool exchange : {false, true}) {
-        const EngineSpec spec = spec_of(pm(), local, exchange);
+        EngineSpec spec = spec_of(pm(), local, exchange);
+        spec.staggered = graph.has_sublattices();
         const auto cpu = make_multispin_engine(graph, spec, with_threads(4));
         const auto gpu = make_multispin_engine(graph, spec, on_device());
         INFO(graph.sites() << " sites, dim " << graph.lattice().dim << ", " << to_string(local)
@@ -85,6 +86,7 @@ TEST_CASE("multispin couplings: each graph of a batch makes the same moves as al
       for (std::size_t k = 0; k < graphs.size(); ++k) {
         EngineSpec spec = spec_of(pm(), LocalUpdate::metropolis, exchange);
         spec.seed = 10 + k;
+        spec.staggered = true;
         for (double& beta : spec.betas) beta *= 1 + 0.1 * static_cast<double>(k);
         tasks.push_back({graphs[k], spec});
       }

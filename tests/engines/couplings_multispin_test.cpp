@@ -38,7 +38,9 @@ void compare_bits(const Graph& graph, const Model& model, LocalUpdate local, std
   spec.betas = {0.3, 0.9};
   spec.seed = seed;
   spec.local = local;
+  spec.staggered = graph.has_sublattices();
   const EdgeList list = edges_of(graph);
+  const std::vector<int> sublattice = sublattice_signs(graph, list);
   MultispinReference reference(list, colours_of(graph), spec, couplings_of(graph, list, model));
   const auto one = make_multispin_engine(graph, spec, with_threads(1));
   const auto three = make_multispin_engine(graph, spec, with_threads(3));
@@ -64,6 +66,14 @@ void compare_bits(const Graph& graph, const Model& model, LocalUpdate local, std
         }
         CHECK(seen.overlap[pair] == overlap);
         CHECK(seen.link_overlap[pair] == link);
+      }
+      REQUIRE(seen.staggered.size() == (spec.staggered ? 64 : 0));
+      for (std::size_t r = 0; r < seen.staggered.size(); ++r) {
+        std::int64_t sum = 0;
+        for (std::size_t site = 0; site < sublattice.size(); ++site) {
+          sum += reference.spins(r)[site] != 0 ? sublattice[site] : -sublattice[site];
+        }
+        CHECK(seen.staggered[r] == sum);
       }
     }
   }
@@ -126,6 +136,13 @@ TEST_CASE("multispin engine with couplings equals the reference") {
     INFO(to_string(rule));
     compare_bits(build_graph({{22, 10}, 0.3, rule, 9}), pm(), LocalUpdate::metropolis, 800);
   }
+  for (const Rule rule : {Rule::rewire_any, Rule::swap_any}) {
+    Model antiferromagnet;
+    antiferromagnet.interactions.couplings = CouplingKind::antiferromagnet;
+    INFO(to_string(rule));
+    compare_bits(build_graph({{8, 6, 4}, 0.4, rule, 9}), antiferromagnet, LocalUpdate::glauber,
+                 803);
+  }
   compare_bits(imported_graph(star(20), "star"), pm(), LocalUpdate::glauber, 801);
   compare_bits(irregular_graph(400, 300), pm(), LocalUpdate::metropolis, 802);
 }
@@ -167,6 +184,7 @@ TEST_CASE("multispin: a checkerboard antiferromagnet is a ferromagnet with a sub
     spec.betas = {0.3, 0.5};
     const auto ferromagnet = make_multispin_engine(graph, spec, {});
     spec.model.interactions.couplings = CouplingKind::antiferromagnet;
+    spec.staggered = true;
     const auto antiferromagnet = make_multispin_engine(graph, spec, {});
     EngineState state = ferromagnet->save();
     for (std::size_t k = 0; k < 2 * 4 * graph.sites(); ++k) {  // 4 bytes per site
@@ -182,6 +200,7 @@ TEST_CASE("multispin: a checkerboard antiferromagnet is a ferromagnet with a sub
       ferromagnet->measure(a);
       antiferromagnet->measure(b);
       CHECK(a.bond_sum == b.bond_sum);
+      CHECK(a.magnetisation == b.staggered);
     }
   }
 }

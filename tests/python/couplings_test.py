@@ -161,6 +161,35 @@ def test_overlaps_are_series_of_pairs(small):
     np.testing.assert_array_equal(seen["link_overlap"], (links[0::2] * links[1::2]).sum(axis=1))
 
 
+def test_staggered_magnetisation(small, tmp_path):
+    pytest.importorskip("h5py")
+    from rewise import files
+
+    settings = {"couplings": "antiferromagnet", "schedule": "1:0", "equilibrate": 500}
+    run = rw.simulate(small, [2.0, 8.0], measure=60, out=tmp_path / "t.h5", **settings)
+    m_s = run.series["staggered_sum"] / small.sites
+    assert m_s.shape == (2, 60, 32)
+    np.testing.assert_allclose(run.candidate("abs_staggered").value,
+                               np.abs(m_s).mean(axis=(1, 2)))
+    np.testing.assert_allclose(run.candidate("staggered_m2").value, (m_s**2).mean(axis=(1, 2)))
+    assert run.candidate("staggered_m2").value[0] > 0.3 > run.candidate("m2").value[0]
+    assert "staggered_m2_error" in run.columns() and "m_s^2" in run.rows()[0]
+    stored = files.read_task(tmp_path / "t.h5").columns["staggered"]
+    np.testing.assert_array_equal(stored, run.series["staggered_sum"])
+    going_on = rw.Simulation.restore(tmp_path / "t.h5")
+    assert "staggered_sum" in going_on.measure()
+
+    x, y = np.indices(small.extents[::-1])
+    simulation = rw.Simulation(small, 2.0, couplings="pm", field=0.1, staggered=True)
+    simulation.run(5)
+    spins = 2 * simulation.spins.astype(int) - 1
+    np.testing.assert_array_equal(simulation.measure()["staggered_sum"],
+                                  (spins * (1 - 2 * ((x + y) % 2))).sum(axis=(1, 2)))
+    plain = rw.simulate(small, 2.0, measure=10, staggered=False, **settings)
+    assert "staggered_sum" not in plain.series and np.isnan(plain.staggered_m2.value).all()
+    assert plain.hash == rw.simulate(small, 2.0, measure=10, **settings).hash
+
+
 def test_snapshots(small, tmp_path):
     simulation = rw.Simulation(small, [2.0, 3.0], couplings="pm")
     simulation.run(5)
@@ -200,6 +229,8 @@ def test_tune_takes_couplings(small, glass):
     ({"negative": 0.2}, rw.UsageError, "negative: requires couplings"),
     ({"on": "some", "couplings": "pm"}, rw.UsageError, "on: unknown"),
     ({"model": "potts", "q": 3, "field": 1.0}, rw.UsageError, "field"),
+    ({"staggered": True}, rw.UsageError, "staggered: no staggered magnetisation"),
+    ({"staggered": "yes"}, TypeError, "neither True nor False"),
     ({"engine": "bitlattice", "couplings": "gaussian", "schedule": "1:0"}, rw.UsageError,
      "bytespin")])
 def test_bad_arguments(small, arguments, error, said):

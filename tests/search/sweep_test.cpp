@@ -307,6 +307,46 @@ TEST_CASE("a sweep with couplings equilibrates by local updates if the engine ha
   CHECK(size["equilibrate"] > 0);
 }
 
+TEST_CASE("the staggered magnetisation in sweep and run") {
+  Workplace place;
+  const std::string lattice = "[lattice]\ndim = 2\nsizes = [8]\np = [0.1]\ngraphs = 2\n",
+                    sampling =
+                        "[sampling]\nschedule = \"1:0\"\nequilibrate = 300\nmeasure = "
+                        "60\nevery = 5\ntemperatures = [2.5, 5.0]\n",
+                    cpu = "[run]\ndevice = \"cpu\"\n";
+  const std::string model = "[model]\ncouplings = \"antiferromagnet\"\n";
+  const json summary = sweep(place, lattice + model + sampling + cpu);
+  const json& size = summary["points"][0]["sizes"][0];
+  const auto at = [&](const char* name, int t) { return size[name]["value"][t].get<double>(); };
+  CHECK(at("staggered_m2", 0) > 0.4);  // ordered at T = 2.5
+  CHECK(at("m2", 0) < 0.05);
+  CHECK(at("staggered_m2", 1) < at("staggered_m2", 0) / 2);
+  CHECK(at("abs_staggered", 0) * at("abs_staggered", 0) < at("staggered_m2", 0));
+  CHECK(at("staggered_m4", 0) > at("staggered_m2", 0) * at("staggered_m2", 0));
+  CHECK(at("staggered_binder", 0) > at("staggered_binder", 1));
+  CHECK(at("staggered_susceptibility", 0) > 0);
+  const std::string csv = place.read("study/summary.csv");
+  CHECK(csv.find(",staggered_binder,staggered_binder_error,staggered_susceptibility,") !=
+        std::string::npos);
+
+  const std::string run =
+      "run --size 8 --p 0.1 --temperature 2.5 --schedule 1:0 --equilibrate 300 "
+      "--measure 100 --device cpu --couplings ";
+  const Output table = place.run(run + "antiferromagnet");
+  INFO(table.err << table.out);
+  CHECK(table.out.find("|m_s|") != std::string::npos);
+  CHECK(table.out.find("chi_s") != std::string::npos);
+  CHECK(place.run(run + "pm").out.find("m_s") == std::string::npos);
+  const json asked = json::parse(place.run(run + "pm --staggered --json").out);
+  CHECK(asked["results"][0].contains("staggered_m2"));
+  const Output refused = place.run("run --size 8 --temperature 2.5 --staggered");
+  CHECK(refused.status == 64);
+  CHECK(refused.err.find("--staggered: no staggered magnetisation") != std::string::npos);
+  Workplace other;
+  const json without = sweep(other, lattice + model + sampling + "staggered = false\n" + cpu);
+  CHECK_FALSE(without["points"][0]["sizes"][0].contains("staggered_m2"));
+}
+
 TEST_CASE("tc of a spin glass: the same T_SG by one and two threads, stopped and continued") {
   const std::string study =
       "[lattice]\ndim = 2\nsizes = [4, 6, 8, 10]\np = [1.0]\nrule = \"swap\"\nparity = \"any\"\n"

@@ -231,6 +231,7 @@ TEST_CASE("every key has a description and a valid example") {
     if (one.key.starts_with("few_cluster")) return "cluster = \"few-cluster\"\n";
     if (one.key == "negative" || one.key == "coupling_seed") return "couplings = \"pm\"\n";
     if (one.key == "field_width") return "field_random = \"pm\"\n";
+    if (one.key == "staggered") return "schedule = \"1:0\"\n";
     if (one.key == "target_observables") return "target_error = 1e-3\n";
     if (one.key == "temperature_tasks") return "temperatures = [2.0, 2.25, 2.5]\n";
     return "";
@@ -248,6 +249,7 @@ TEST_CASE("every key has a description and a valid example") {
         if (one.command != "sweep" && !std::string(line).starts_with(one.key + " ")) text += line;
       }
     } else {
+      if (one.key == "staggered") text += "[model]\nfield = 0.1\n";
       text += "[" + one.table + "]\n" + beside(one);
     }
     text += one.key + " = " + one.example + "\n";

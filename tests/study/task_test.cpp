@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "graphs/colouring.hpp"
 #include "src/base/error.hpp"
 #include "src/study/task_results.hpp"
 #include "tests/study/small_task.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/same_moves.hpp"
 
 using namespace rewise;
 using oracle::one_thread;
@@ -20,7 +22,7 @@ TEST_CASE("the id of a task follows from the settings that determine its numbers
   TaskSpec more = spec;
   more.measure = 99;
   CHECK(task_id(more) == id);
-  for (int change = 0; change < 9; ++change) {
+  for (int change = 0; change < 10; ++change) {
     TaskSpec other = spec;
     if (change == 0) other.graph.seed = 4;
     if (change == 1) other.graph.p = 0.2;
@@ -31,6 +33,7 @@ TEST_CASE("the id of a task follows from the settings that determine its numbers
     if (change == 6) other.schedule = {2, 1};
     if (change == 7) other.engine = EngineKind::bytespin;
     if (change == 8) other.equilibrate = 11;
+    if (change == 9) other.staggered = true;
     INFO("change " << change);
     CHECK(task_id(other) != id);
   }
@@ -74,7 +77,78 @@ TEST_CASE("results: energy is minus the bond sum per site, tau counts cycles") {
   }
   CHECK(results[1].of("energy").value == Approx(sum / (48.0 * 12 * 32)));
   CHECK(results[1].tau.at("energy").value > 0.4 * 3);
-  CHECK(tau_of_m2(data, 1).value == Approx(results[1].tau.at("m2").value));
+  CHECK(tau_of_order(data, 1).value == Approx(results[1].tau.at("m2").value));
+}
+
+TEST_CASE("antiferromagnets measure the staggered magnetisation, other models if asked") {
+  const auto of = [](CouplingKind kind) {
+    Model model;
+    model.interactions.couplings = kind;
+    return model;
+  };
+  const Model antiferromagnet = of(CouplingKind::antiferromagnet);
+  CHECK(measures_staggered({}, antiferromagnet, nullptr, ""));
+  CHECK_FALSE(measures_staggered(false, antiferromagnet, nullptr, ""));
+  CHECK_FALSE(measures_staggered({}, Model{}, nullptr, ""));
+  CHECK_FALSE(measures_staggered({}, of(CouplingKind::pm), nullptr, ""));
+  CHECK(measures_staggered(true, of(CouplingKind::pm), nullptr, ""));
+  Model potts = antiferromagnet;
+  potts.kind = ModelKind::potts;
+  CHECK_FALSE(measures_staggered({}, potts, nullptr, ""));
+  const Graph triangle = imported_graph(3, {{0, 0, 1}, {1, 1, 2}, {2, 2, 0}}, "triangle");
+  const Graph chain = imported_graph(3, {{0, 0, 1}, {1, 1, 2}}, "chain");
+  CHECK_FALSE(measures_staggered({}, antiferromagnet, &triangle, ""));
+  CHECK(measures_staggered({}, antiferromagnet, &chain, ""));
+  const auto refused = [](const Model& model, const Graph* graph, const char* said) {
+    oracle::expect(ExitCode::usage, std::string("--staggered: no staggered magnetisation: ") + said,
+                   [&] { measures_staggered(true, model, graph, "--staggered"); });
+  };
+  refused(Model{}, nullptr, "it is measured with couplings or fields");
+  refused(potts, nullptr, "it is measured for Ising spins");
+  refused(antiferromagnet, &triangle, "the sites of this graph do not form two sublattices");
+}
+
+TEST_CASE("results: the staggered observables follow from the series") {
+  TaskSpec spec = small_task();
+  spec.model.interactions.couplings = CouplingKind::antiferromagnet;
+  spec.schedule = {1, 0};
+  const TaskData without = run_task({spec}, one_thread()).data;
+  CHECK(without.staggered.empty());
+  CHECK(results_of(without)[0].staggered.empty());
+  spec.staggered = true;
+  const TaskData data = run_task({spec}, one_thread()).data;
+  CHECK(data.bond_sum == without.bond_sum);
+  CHECK(data.provenance.at("trajectory_hash") == without.provenance.at("trajectory_hash"));
+  REQUIRE(data.staggered.time() == 12);
+  const double count = 12 * 32, sites = 48;
+  double first = 0, second = 0, fourth = 0, pairs = 0;
+  for (std::size_t r = 0; r < 32; ++r) {
+    double mean = 0;
+    for (std::size_t t = 0; t < 12; ++t) {
+      const double m = std::abs(static_cast<double>(data.staggered.at(1, t, r))) / sites;
+      mean += m / 12;
+      second += m * m / count;
+      fourth += m * m * m * m / count;
+    }
+    pairs -= mean * mean / (32 * 31);
+    first += mean / 32;
+  }
+  pairs += first * first * 32 / 31;
+  const TemperatureResult at = results_of(data)[1];
+  const auto of = [&](std::string_view name) {
+    for (std::size_t k = 0; k < at.staggered.size(); ++k) {
+      if (staggered_observables()[k].name == name) return at.staggered[k].value;
+    }
+    return std::nan("");
+  };
+  CHECK(of("abs_staggered") == Approx(first));
+  CHECK(of("staggered_m2") == Approx(second));
+  CHECK(of("staggered_m4") == Approx(fourth));
+  CHECK(of("staggered_susceptibility") == Approx(sites * (second - pairs) / at.temperature));
+  // The jackknife corrects the ratio for bias.
+  CHECK(of("staggered_binder") == Approx(1 - fourth / (3 * second * second)).epsilon(0.1));
+  CHECK(at.tau.at("staggered_m2").value > 0.4 * 3);
+  CHECK(at.longest_tau.value >= at.tau.at("staggered_m2").value);
 }
 
 TEST_CASE("results: cluster sums that may exceed 64 bits give no moments") {

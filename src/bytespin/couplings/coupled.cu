@@ -198,6 +198,17 @@ __global__ void sum_energies(const __grid_constant__ CoupledPlan c,
   add_to(energy + item.who, sum);
 }
 
+__global__ void sum_staggered(const __grid_constant__ CoupledPlan c,
+                              const __grid_constant__ DeviceSystems systems,
+                              unsigned long long* staggered, std::uint32_t blocks) {
+  const Item item = item_of(blocks);
+  long long sum = 0;
+  if (item.index < c.plan.sites) {
+    sum = c.staggered_of(systems.system(item.who), static_cast<Site>(item.index));
+  }
+  add_to(staggered + item.who, sum);
+}
+
 template <int kDim>
 __global__ void sum_overlaps(const __grid_constant__ CoupledPlan c,
                              const __grid_constant__ DeviceSystems systems,
@@ -277,6 +288,13 @@ void launch_coupled_energies(const CoupledPlan& coupled, const DeviceSystems& sy
     launch(sum_energies<kDim>, shape_of(systems.systems, blocks), stream, coupled, systems, energy,
            blocks);
   });
+}
+
+void launch_coupled_staggered(const CoupledPlan& coupled, const DeviceSystems& systems,
+                              unsigned long long* staggered, cudaStream_t stream) {
+  const std::uint32_t blocks = blocks_for(coupled.plan.sites);
+  launch(sum_staggered, shape_of(systems.systems, blocks), stream, coupled, systems, staggered,
+         blocks);
 }
 
 void launch_coupled_local(const CoupledPlan& coupled, const DeviceSystems& systems,

@@ -53,5 +53,8 @@ void launch_coupled_energies(const CoupledPlan& coupled, const DeviceSystems& sy
 void launch_coupled_measure(const CoupledPlan& coupled, const DeviceSystems& systems,
                             unsigned long long* energy, unsigned long long* overlaps,
                             cudaStream_t stream);
+// Adds to an array that must be 0 before: the staggered magnetisations [systems].
+void launch_coupled_staggered(const CoupledPlan& coupled, const DeviceSystems& systems,
+                              unsigned long long* staggered, cudaStream_t stream);
 
 }  // namespace rewise::bytespin

@@ -266,12 +266,15 @@ bool CoupledCpuEngine::advance_to(const Schedule& schedule, std::uint64_t steps)
 void CoupledCpuEngine::measure(Observation& out) {
   const double begin = now();
   const std::vector<std::int64_t> energy = energy_sums();
-  std::vector<std::int64_t> magnetisation(systems_);
+  std::vector<std::int64_t> magnetisation(systems_), staggered(spec_.staggered ? systems_ : 0);
   std::vector<std::int64_t> overlap(pairs()), link_overlap(pairs());
   const auto sites = static_cast<Site>(plan_.sites);
   with_dim(plan_.lattice.dim, [&]<int D>() {
     for_each_system(now_threads(), systems_, [&](std::size_t who, int) {
       magnetisation[who] = rewise::bytespin::magnetisation(plan_, {system(who), plan_.sites});
+      for (Site site = 0; site < sites && !staggered.empty(); ++site) {
+        staggered[who] += coupled_.staggered_of(system(who), site);
+      }
     });
     for_each_system(now_threads(), pairs(), [&](std::size_t pair, int) {
       const std::uint8_t *a = system(first_of_pair(pair)), *b = a + plan_.sites;
@@ -281,7 +284,7 @@ void CoupledCpuEngine::measure(Observation& out) {
       }
     });
   });
-  report_couplings(energy, magnetisation, overlap, link_overlap, out);
+  report_couplings(energy, magnetisation, staggered, overlap, link_overlap, out);
   work_.measure_seconds += now() - begin;
 }
 
@@ -325,6 +328,7 @@ CoupledEngine::CoupledEngine(const Graph& graph, const EngineSpec& spec,
                               static_cast<double>(kMostEnergy) * kFixedUnit));
     }
   }
+  if (spec.staggered) sublattice_ = graph.sublattices();
   for (const double beta : spec.betas) boltzmann_.emplace_back(beta);
   first_of_colour_.push_back(0);
   for (int colour = 0; colour < graph.colours(); ++colour) {
@@ -335,9 +339,9 @@ CoupledEngine::CoupledEngine(const Graph& graph, const EngineSpec& spec,
     }
     first_of_colour_.push_back(of_colour_.size());
   }
-  coupled_ = {host_plan(plan_),        coupling_.data(),  field_.empty() ? nullptr : field_.data(),
-              boltzmann_.data(),       of_colour_.data(), spec.local,
-              exchange_.rules().data()};
+  coupled_ = {host_plan(plan_),         coupling_.data(),  field_.empty() ? nullptr : field_.data(),
+              boltzmann_.data(),        of_colour_.data(), spec.local,
+              exchange_.rules().data(), sublattice_.data()};
 }
 
 void CoupledEngine::check_schedule(const Schedule& schedule) const {
@@ -349,6 +353,7 @@ void CoupledEngine::check_schedule(const Schedule& schedule) const {
 
 void CoupledEngine::report_couplings(const std::vector<std::int64_t>& energy,
                                      const std::vector<std::int64_t>& magnetisation,
+                                     const std::vector<std::int64_t>& staggered,
                                      const std::vector<std::int64_t>& overlap,
                                      const std::vector<std::int64_t>& link_overlap,
                                      Observation& out) {
@@ -356,6 +361,7 @@ void CoupledEngine::report_couplings(const std::vector<std::int64_t>& energy,
   const bool whole = spec_.model.interactions.energy_unit() == 1;
   for (const std::int64_t sum : energy) out.bond_sum.push_back(whole ? sum / kFixedOne : sum);
   out.magnetisation = magnetisation;
+  out.staggered = staggered;
   out.overlap = overlap;
   out.link_overlap = link_overlap;
   exchange_.report(out);

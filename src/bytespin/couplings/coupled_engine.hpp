@@ -24,9 +24,11 @@ class CoupledEngine : public BytespinEngine {
   }
   // Throws Error(usage) for cluster updates that these couplings do not allow.
   void check_schedule(const Schedule& schedule) const;
-  // `energy` [T][R]: minus the energies, in units of 2^-20. Overlaps: [T][R/2].
+  // `energy` [T][R]: minus the energies, in units of 2^-20. `staggered` [T][R], empty without
+  // EngineSpec::staggered. Overlaps: [T][R/2].
   void report_couplings(const std::vector<std::int64_t>& energy,
                         const std::vector<std::int64_t>& magnetisation,
+                        const std::vector<std::int64_t>& staggered,
                         const std::vector<std::int64_t>& overlap,
                         const std::vector<std::int64_t>& link_overlap, Observation& out);
 
@@ -34,6 +36,7 @@ class CoupledEngine : public BytespinEngine {
   std::vector<std::uint64_t> save_sums() const override;
   bool restore_sums(std::span<const std::uint64_t> words) override;
 
+  std::vector<std::uint8_t> sublattice_;  // likewise
   std::vector<Boltzmann> boltzmann_;
   std::vector<Site> of_colour_;
   std::vector<std::size_t> first_of_colour_;  // [colours + 1]

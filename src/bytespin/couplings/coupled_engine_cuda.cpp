@@ -66,9 +66,11 @@ class CoupledCudaEngine final : public CoupledEngine {
   DeviceBuffer<std::int32_t> couplings_, fields_;
   DeviceBuffer<Boltzmann> factors_;
   DeviceBuffer<Site> sites_;
-  DeviceBuffer<std::uint8_t> spins_;           // [systems][stride]
-  DeviceBuffer<unsigned long long> energies_;  // [systems], then [pairs][2] overlaps
-  DeviceBuffer<unsigned long long> counted_;   // [systems] unequal, [systems][measured_counts()]
+  DeviceBuffer<std::uint8_t> sublattices_;
+  DeviceBuffer<std::uint8_t> spins_;  // [systems][stride]
+  // [systems], then [pairs][2] overlaps, then with EngineSpec::staggered [systems] sums
+  DeviceBuffer<unsigned long long> energies_;
+  DeviceBuffer<unsigned long long> counted_;  // [systems] unequal, [systems][measured_counts()]
   CoupledPlan on_device_;
   DeviceSystems device_systems_;
   DeviceBuffer<Site> queue_;
@@ -95,15 +97,17 @@ CoupledCudaEngine::CoupledCudaEngine(const Graph& graph, const EngineSpec& spec,
   fields_ = DeviceBuffer<std::int32_t>(std::span<const std::int32_t>(field_), stream);
   factors_ = DeviceBuffer<Boltzmann>(std::span<const Boltzmann>(boltzmann_), stream);
   sites_ = DeviceBuffer<Site>(std::span<const Site>(of_colour_), stream);
+  sublattices_ = DeviceBuffer<std::uint8_t>(std::span<const std::uint8_t>(sublattice_), stream);
   spins_ = DeviceBuffer<std::uint8_t>(systems_ * stride);
   spins_.clear(stream);
-  energies_ = DeviceBuffer<unsigned long long>(systems_ + 2 * pairs());
+  energies_ = DeviceBuffer<unsigned long long>((spec.staggered ? 2 : 1) * systems_ + 2 * pairs());
   counted_ =
       DeviceBuffer<unsigned long long>(systems_ * (1 + measured_counts(plan_.potts, plan_.states)));
   visited_ = DeviceBuffer<unsigned long long>(systems_);
   visited_.clear(stream);
   on_device_ = {graph_->plan(),  couplings_.data(), field_.empty() ? nullptr : fields_.data(),
                 factors_.data(), sites_.data(),     spec.local};
+  on_device_.sublattice = sublattices_.data();
   device_systems_.seed = spec.seed;
   device_systems_.systems = static_cast<std::uint32_t>(systems_);
   device_systems_.replicas = spec.replicas;
@@ -156,7 +160,7 @@ void CoupledCudaEngine::exchange() {
 
 void CoupledCudaEngine::check_memory() const {
   const std::uint64_t sites = plan_.sites;
-  const std::uint64_t need = DeviceGraph::bytes(plan_) + 4 * (plan_.slots + 2 * sites) +
+  const std::uint64_t need = DeviceGraph::bytes(plan_) + 4 * (plan_.slots + 2 * sites) + sites +
                              systems_ * (system_stride(sites) + 4 * sites + sites / 8 + 64) +
                              (64u << 20);
   const std::size_t free = free_device_memory();
@@ -227,12 +231,16 @@ void CoupledCudaEngine::measure(Observation& out) {
   counted_.clear(stream);
   launch_coupled_measure(on_device_, device_systems_, energies_.data(), energies_.data() + systems_,
                          stream);
+  unsigned long long* const of_sublattices = energies_.data() + systems_ + 2 * pairs();
+  if (spec_.staggered) {
+    launch_coupled_staggered(on_device_, device_systems_, of_sublattices, stream);
+  }
   launch_measure(graph_->plan(), Geometry::make(plan_.lattice), device_systems_, counted_.data(),
                  counted_.data() + systems_, stream);
   const auto sums = energies_.to_host(stream);
   const auto counts = counted_.to_host(stream);
   const std::size_t states = counts.size() / systems_ - 1;
-  std::vector<std::int64_t> energy, magnetisation, overlap, link_overlap;
+  std::vector<std::int64_t> energy, magnetisation, staggered, overlap, link_overlap;
   for (std::size_t who = 0; who < systems_; ++who) {
     energy.push_back(static_cast<std::int64_t>(sums[who]));
     const auto* of_system = counts.data() + systems_ + who * states;
@@ -243,8 +251,11 @@ void CoupledCudaEngine::measure(Observation& out) {
     overlap.push_back(static_cast<std::int64_t>(sums[systems_ + 2 * pair]));
     link_overlap.push_back(static_cast<std::int64_t>(sums[systems_ + 2 * pair + 1]));
   }
+  for (std::size_t k = systems_ + 2 * pairs(); k < sums.size(); ++k) {
+    staggered.push_back(static_cast<std::int64_t>(sums[k]));
+  }
   fetch_exchanges();
-  report_couplings(energy, magnetisation, overlap, link_overlap, out);
+  report_couplings(energy, magnetisation, staggered, overlap, link_overlap, out);
   if (spec_.exchange) counts_.clear(stream);
   work_.measure_seconds += now() - start;
 }

@@ -33,7 +33,8 @@ struct CoupledPlan {
   const Boltzmann* boltzmann = nullptr;    // [T]
   const Site* of_colour = nullptr;         // [sites] ordered by colour
   LocalUpdate local = LocalUpdate::metropolis;
-  const ExchangeRule* exchange = nullptr;  // [T - 1]
+  const ExchangeRule* exchange = nullptr;    // [T - 1]
+  const std::uint8_t* sublattice = nullptr;  // [sites] Graph::sublattices(); nullptr: not needed
 
   RW_HD static int sign(std::uint8_t spin) { return spin != 0 ? 1 : -1; }
 
@@ -112,6 +113,10 @@ struct CoupledPlan {
       }
     });
     return sum;
+  }
+  // The contribution of a site to the staggered magnetisation.
+  RW_HD int staggered_of(const std::uint8_t* spins, Site site) const {
+    return sublattice[site] != 0 ? -sign(spins[site]) : sign(spins[site]);
   }
   // The contribution of a site's bonds to larger neighbours to the sum of s_i s_j s'_i s'_j over
   // two replicas. (Potts: 1 if "the replicas agree" is true at both ends of a bond or at neither,
