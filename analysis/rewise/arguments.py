@@ -49,6 +49,12 @@ def real(name, value):
     return number
 
 
+def flag(name, value):
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name}: {value!r} is neither True nor False")
+    return bool(value)
+
+
 def text(name, value):
     if not isinstance(value, str):
         raise TypeError(f"{name}: {value!r} is not a text")

@@ -200,6 +200,9 @@ CheckedRun checked_run(const TaskData& task) {
         "no <C>/N: the sums of squares of cluster sizes between two measurements may have outgrown "
         "64 bits; measure more often (--every)");
   }
+  if (const auto exchange = exchange_result(task); exchange && exchange->round_trips == 0) {
+    run.warnings.push_back(fmt::format("replica exchange: {}", kNoRoundTrip));
+  }
   return run;
 }
 
@@ -212,6 +215,7 @@ std::vector<std::string> warnings_of(const CheckedRun& run) {
       }
     }
   }
+  lines.insert(lines.end(), run.warnings.begin(), run.warnings.end());
   return lines;
 }
 
