@@ -64,7 +64,8 @@ const std::vector<Feature>& features() {
        "give --exchange, with two temperatures or more",
        "give exchange = true in [sampling], with two temperatures or more"},
       {{"exchange"},
-       "replica exchange is for 'rewise run' and for studies (exchange = true in [sampling])",
+       "replica exchange is for 'rewise run', 'rewise decorrelate' and studies (exchange = true in "
+       "[sampling])",
        "give exchange = true in [sampling], with two temperatures or more"},
       {{"lattice", "geometry", "topology"},
        "lattices are hypercubic, by --dim and --size; other graphs are read from files: {} FILE",

@@ -147,6 +147,7 @@ TEST_CASE("unknown options: the error suggests the nearest one or an alternative
            Bad{run + "--on shortcuts", 64, "(did you mean '--couplings-on'?)"},
            Bad{run + "--temperature 2,3 --schedule 1:0 --exchange --share-ranks", 64,
                "--share-ranks: ranks cannot share systems with --exchange"},
+           Bad{"tune --size 8 --temperature 2 --exchange", 64, "'rewise decorrelate' and studies"},
            Bad{run + "--tempering", 64, "(give --exchange, with two temperatures"},
            Bad{run + "--temp=2", 64, "unknown option '--temp' (did you mean '--temperature'?)"},
            Bad{run + "--temperatures 2", 64, "did you mean '--temperature'?"},
