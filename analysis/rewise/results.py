@@ -232,6 +232,16 @@ class Results:
         """The measured series by name: series["energy"] is [temperature, time, replica]."""
         return SeriesMap(self._data, int(self.configuration.get("sampling.q", 2)))
 
+    @functools.cached_property
+    def exchange(self) -> dict[str, Any] | None:
+        """Replica exchange: "accepted" [temperatures - 1], the share of accepted attempts of each
+        temperature with the next one; "round_trips" of all replicas between the first and the last
+        temperature, and "trips_per_1000_cycles" of a replica, as in `rewise run --json`. None
+        without it. In `series`, "walker" is the index of the temperature at which each
+        configuration started."""
+        found = self._data.exchange()
+        return None if found is None else Named("exchange", found)
+
     # Checks
 
     @property
@@ -309,9 +319,10 @@ class Results:
         """A dict: name -> list of pyerrors.Obs, one per temperature, after gamma_method(). Each
         temperature is an ensemble, each replica a replicum of it. e, |m|, m2 and m4 are primary
         observables; U, C and chi are derived from them. Temperatures are uncorrelated: they share
-        the graph, but no random numbers."""
+        the graph, but no random numbers. With replica exchange, all of them are one ensemble."""
         pyerrors = module("pyerrors", "to_pyerrors()")
-        names = [f"{self.hash}-T{{:g}}|r{r:04d}" for r in range(self.replicas)]
+        ensemble = self.hash if self.exchange else f"{self.hash}-T{{:g}}"
+        names = [f"{ensemble}|r{r:04d}" for r in range(self.replicas)]
         energy, m = self.series["energy"], np.abs(self.series["magnetisation"])
         found = {}
         for k, t in enumerate(self.temperature):

@@ -7,7 +7,7 @@ halves agree. Equal arguments and seed give the trajectory of `rewise run`, bit 
 device and any number of threads.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -21,14 +21,21 @@ from .files import Named, unpacked
 from .graph import Graph
 from .results import Results
 
+Temperatures = arguments.Reals | Mapping[str, float]  # for type checkers
+
 MOST_AUTO = 1 << 17  # cycles after which equilibrate="auto" gives up
 MOST_SITES = 2**32 - 1  # of a Graph
 
 
 def _settings(temperature, **given):
-    settings = {"temperature": arguments.reals("temperature", temperature)}
+    if isinstance(temperature, Mapping):
+        settings = {"temperature": [], "temperature_range": _range(temperature)}
+    else:
+        settings = {"temperature": arguments.reals("temperature", temperature)}
     for name, value in given.items():
-        if name in ("q", "replicas", "seed", "threads", "equilibrate", "measure", "every"):
+        if name == "exchange":
+            settings[name] = arguments.truth(name, value)
+        elif name in ("q", "replicas", "seed", "threads", "equilibrate", "measure", "every"):
             settings[name] = arguments.whole(name, value)
         elif name == "staggered":
             settings[name] = None if value is None else arguments.truth(name, value)
@@ -37,6 +44,13 @@ def _settings(temperature, **given):
         else:
             settings[name] = "" if value is None else arguments.text(name, value)
     return settings
+
+
+def _range(given):
+    """(from, to) of a temperature={"from": .., "to": ..}."""
+    if set(given) != {"from", "to"}:
+        raise UsageError(f"temperature: {dict(given)!r} (allowed: {{'from': 0.8, 'to': 2.0}})")
+    return tuple(arguments.real(f"temperature, '{key}'", given[key]) for key in ("from", "to"))
 
 
 ARGUMENTS = tuple(_couplings.STANDARD)
@@ -57,8 +71,8 @@ def _core_graph(graph):
     return graph._graph
 
 
-def simulate(graph: Graph, temperature: arguments.Reals, *, schedule: str = "1:1",
-             replicas: int = 32, measure: int = 1000, every: int = 1,
+def simulate(graph: Graph, temperature: Temperatures, *, schedule: str = "1:1",
+             exchange: bool = False, replicas: int = 32, measure: int = 1000, every: int = 1,
              equilibrate: int | str = 1000, model: str = "ising", q: int = 2, local: str = "auto",
              cluster: str | None = None, start: str = "mixed", seed: int = 1, engine: str = "auto",
              device: str = "auto", threads: int = 0, wolff_method: str | None = None,
@@ -69,8 +83,12 @@ def simulate(graph: Graph, temperature: arguments.Reals, *, schedule: str = "1:1
              out: arguments.Path | None = None, progress: bool | None = None) -> Results:
     """Simulates one graph at one or more temperatures and returns Results.
 
-    temperature: J = k_B = 1; a number or a list.
+    temperature: J = k_B = 1; a number or a list. With exchange also {"from": 0.8, "to": 2.0}: as
+        many temperatures as have an acceptance of 0.3, by a scan of the specific heat.
     schedule: "M:W", a cycle of M local sweeps and W cluster updates.
+    exchange: replica exchange (Hukushima & Nemoto, J. Phys. Soc. Jpn. 65, 1604 (1996)): at the end
+        of each cycle, replicas of neighbouring temperatures may change places. For spin glasses.
+        Results.exchange has acceptance and round trips.
     replicas: independent replicas per temperature; a multiple of 32 for the multispin engine.
     measure, every: number of measurements, cycles between them.
     equilibrate: cycles before the first measurement, or "auto": compares replicas with a random
@@ -103,10 +121,10 @@ def simulate(graph: Graph, temperature: arguments.Reals, *, schedule: str = "1:1
     Rev. Lett. 58, 86 (1987). Random numbers: Philox (Salmon et al., 2011).
     """
     given = locals()
-    settings = _settings(temperature, schedule=schedule, replicas=replicas, measure=measure,
-                         every=every, model=model, q=q, local=local, cluster=cluster, start=start,
-                         seed=seed, engine=engine, device=device, threads=threads,
-                         wolff_method=wolff_method, label_method=label_method,
+    settings = _settings(temperature, schedule=schedule, exchange=exchange, replicas=replicas,
+                         measure=measure, every=every, model=model, q=q, local=local,
+                         cluster=cluster, start=start, seed=seed, engine=engine, device=device,
+                         threads=threads, wolff_method=wolff_method, label_method=label_method,
                          staggered=staggered, out=out)
     core = _core_graph(_with_couplings(graph, settings, given))
     if isinstance(equilibrate, str):
@@ -187,23 +205,24 @@ class Simulation:
     before it is killed; calls that change the simulation raise UsageError there.
     """
 
-    def __init__(self, graph: Graph, temperature: arguments.Reals, *, schedule: str = "1:1",
-                 replicas: int = 32, model: str = "ising", q: int = 2, local: str = "auto",
-                 cluster: str | None = None, start: str = "mixed", seed: int = 1,
-                 engine: str = "auto", device: str = "auto", threads: int = 0,
+    def __init__(self, graph: Graph, temperature: Temperatures, *, schedule: str = "1:1",
+                 exchange: bool = False, replicas: int = 32, model: str = "ising", q: int = 2,
+                 local: str = "auto", cluster: str | None = None, start: str = "mixed",
+                 seed: int = 1, engine: str = "auto", device: str = "auto", threads: int = 0,
                  wolff_method: str | None = None, label_method: str | None = None,
                  couplings: str | arguments.Reals = "ferromagnet", field: arguments.Reals = 0.0,
                  on: str = "all", negative: float = 0.5, shortcut_strength: float = 1.0,
                  coupling_seed: int = 0, field_random: str = "none", field_width: float = 1.0,
                  staggered: bool | None = None):
         given = locals()
-        settings = _settings(temperature, schedule=schedule, replicas=replicas, model=model, q=q,
-                             local=local, cluster=cluster, start=start, seed=seed, engine=engine,
-                             device=device, threads=threads, wolff_method=wolff_method,
-                             label_method=label_method, staggered=staggered)
+        settings = _settings(temperature, schedule=schedule, exchange=exchange, replicas=replicas,
+                             model=model, q=q, local=local, cluster=cluster, start=start,
+                             seed=seed, engine=engine, device=device, threads=threads,
+                             wolff_method=wolff_method, label_method=label_method,
+                             staggered=staggered)
         simulated = _with_couplings(graph, settings, given)
         self._take(_core.Simulation.create(_core_graph(simulated), settings), simulated,
-                   np.ndim(temperature) == 0, settings["q"])
+                   settings["temperature"] != [] and np.ndim(temperature) == 0, settings["q"])
         self._extents = graph.extents
 
     def _take(self, core, graph, scalar, q):

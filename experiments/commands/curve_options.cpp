@@ -1,14 +1,17 @@
 #include "experiments/commands/curve_options.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 #include <filesystem>
 #include <limits>
 #include <tuple>
 
+#include "src/search/exchange_ladder.hpp"
 #include "src/study/config.hpp"
 #include "src/study/device_choice.hpp"
+#include "src/study/engine_choice.hpp"
 #include "src/study/parse.hpp"
 #include "src/study/schema.hpp"
 
@@ -44,7 +47,8 @@ CurveSpec make_spec(const CurveOptions& o) {
   spec.rule = graph.rule;
   spec.graph_seed = graph.seed;
   spec.graphs = static_cast<std::uint32_t>(o.graphs);
-  spec.temperatures = parse_temperatures(o.temperature, "--temperature");
+  spec.temperatures = read_temperatures(o.temperature, o.exchange);
+  spec.exchange = o.exchange;
   spec.mixes = parse_mixes(o.schedule, "--schedule");
   spec.model = read_model(o);
   // All schedules use one engine: the default one or, if it does not support a schedule, the engine
@@ -54,10 +58,14 @@ CurveSpec make_spec(const CurveOptions& o) {
         choose_engine(o.engine, spec.model, needed_cluster(mix.schedule, mix.cluster), "--engine");
     if (spec.engine == kDefaultEngine) spec.engine = engine;
   }
+  if (o.exchange) spec.engine = engine_with_exchange(spec.engine, o.engine, "--engine");
   check_replicas(spec.engine, o.replicas, "--replicas");
   spec.replicas = static_cast<std::uint32_t>(o.replicas);
   spec.seed = o.seed;
-  spec.prepare = parse_mix(o.prepare, "--prepare");
+  const char* usual = has(spec.engine, spec.model, true) ? "1:8" : "1:0";
+  spec.prepare = parse_mix(o.prepare.empty() ? usual : o.prepare, "--prepare");
+  spec.prepare.schedule.exchange = o.exchange;
+  for (Mix& mix : spec.mixes) mix.schedule.exchange = o.exchange;
   spec.equilibrate = o.equilibrate;
   spec.steps = o.steps;
   spec.timings = static_cast<std::uint32_t>(o.timings);
@@ -67,6 +75,27 @@ CurveSpec make_spec(const CurveOptions& o) {
   spec.measure = o.measure;
   std::tie(spec.fit_from, spec.fit_to) = parse_fit(o.fit);
   return spec;
+}
+
+// The temperatures between the ends of a range for replica exchange, as `run` has them on the first
+// graph under the first schedule.
+void choose_temperatures(CurveSpec& spec, const TemperatureRange& range, const StopToken& stop) {
+  TaskSpec task;
+  task.graph = graph_spec(spec, 0);
+  task.model = spec.model;
+  task.engine = spec.engine;
+  task.replicas = spec.replicas;
+  task.seed = spec.seed;
+  task.local = spec.mixes.front().local;
+  task.cluster = spec.mixes.front().cluster;
+  task.schedule = spec.mixes.front().schedule;
+  task.temperatures = spec.temperatures;
+  TaskRun run;
+  run.engine.threads = spec.threads;
+  run.engine.device = spec.device;
+  run.stop = stop;
+  spec.temperatures = exchange_temperatures(task, range, run);
+  fmt::print(stderr, "temperatures: {}\n", fmt::join(spec.temperatures, ", "));
 }
 
 std::string metrics_csv(const CurveSet& set) {
@@ -97,7 +126,8 @@ void write_curves(const CurveSet& set, const std::string& folder) {
 
 }  // namespace
 
-void add_curve_options(CLI::App& app, CurveOptions& o, const std::string& schedules) {
+void add_curve_options(CLI::App& app, CurveOptions& o, const std::string& schedules,
+                       const std::string& temperatures) {
   o.schedule = schedules;
   begin_group(app, "Graph");
   LatticeHelp help;
@@ -108,7 +138,7 @@ void add_curve_options(CLI::App& app, CurveOptions& o, const std::string& schedu
           "number of graphs; their seeds are "
           "consecutive");
   begin_group(app, "Sampling");
-  add_temperatures(app, o.temperature);
+  add_temperatures(app, o.temperature, temperatures);
   add_text(app, "--schedule", o.schedule, "MIX[,MIX..]",
            "updates to compare: M:W, or glauber/M:W,\n"
            "swendsen-wang/M:W, few-cluster/M:W (bytespin engine),\nor glauber/swendsen-wang/M:W");
@@ -129,7 +159,9 @@ void add_curve_options(CLI::App& app, CurveOptions& o, const std::string& schedu
 }
 
 void add_prepare_options(CLI::App& app, CurveOptions& o) {
-  add_text(app, "--prepare", o.prepare, "MIX", "schedule of the equilibration");
+  add_text(app, "--prepare", o.prepare, "MIX",
+           "schedule of the equilibration [1:8, or 1:0 where the\nengine has no cluster updates of "
+           "the model]");
   add_whole(app, "--equilibrate", o.equilibrate, 0, std::uint64_t{1} << 32,
             "cycles with the schedule --prepare before the curves\nbegin");
 }
@@ -150,6 +182,10 @@ ExitCode run_curves(const CurveOptions& options, const std::string& name,
     refuse_overwriting(std::filesystem::path(options.out) / "curves.json", options.overwrite);
   }
   tell_device(device);
+  if (const auto range = exchange_range(options.temperature, options.exchange)) {
+    choose_temperatures(spec, *range, stop);
+    if (options.threads == 0) spec.threads = curve_threads(spec, thread_count(0));
+  }
 
   Progress progress(name, static_cast<double>(spec.temperatures.size() * spec.mixes.size()));
   const CurveSet set = measure(spec, stop, progress);

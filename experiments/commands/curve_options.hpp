@@ -16,13 +16,15 @@ struct CurveOptions : LatticeOptions, ModelOptions {
   std::uint64_t graphs = 1, replicas = 32, seed = 1, threads = 0;
   std::uint64_t equilibrate = 200, steps = 100, points = 60, origins = 10, measure = 1000,
                 timings = 3;
-  std::string temperature, schedule, prepare = "1:8";
+  std::string temperature, schedule, prepare;
   std::string engine = "auto", device = "auto", fit = "10:0", out, time_limit;
-  bool linear = false, json = false, plots = true, overwrite = false;
+  bool exchange = false, linear = false, json = false, plots = true, overwrite = false;
 };
 
-// Common options: lattice, temperatures, schedules, engine and output.
-void add_curve_options(CLI::App& app, CurveOptions& options, const std::string& schedules);
+// Common options: lattice, temperatures, schedules, engine and output. `temperatures`: more help of
+// --temperature.
+void add_curve_options(CLI::App& app, CurveOptions& options, const std::string& schedules,
+                       const std::string& temperatures = "");
 // --prepare and --equilibrate, for curves measured in equilibrium.
 void add_prepare_options(CLI::App& app, CurveOptions& options);
 

@@ -11,8 +11,9 @@ constexpr const char* kDecorrelateAbout =
     "Decorrelation of spins and observables by schedule.\n\n"
     "Example: rewise decorrelate --size 64 --temperature 2.269185 --schedule 1:0,0:1,1:1\n\n"
     "For each schedule, measures in equilibrium the correlation of the spins with those of "
-    "an\nearlier time (Hawick, Leist & Playne 2010, eq. 14) and the autocorrelation of e, |m| "
-    "and\nm^2, as functions of steps (a step is a sweep or a cluster update) and of seconds.";
+    "an\nearlier time (Hawick, Leist & Playne 2010, eq. 14) and the autocorrelation of e, |m|, "
+    "m^2\nand overlaps, as functions of steps (a step is a sweep or a cluster update) and of "
+    "seconds.";
 constexpr const char* kDecorrelateExamples = R"(
 The tables show the cost of an update; the time after which the mean absolute correlation stays
 below 1/e, 1/10 and 1/30 (small lattices never reach 1/30: uncorrelated spins have |rho| of
@@ -20,15 +21,24 @@ N^(-1/2) or more); and tau_int, which is 1/2 cycle for white noise ("> 20": the 
 short, and 20 is a lower bound). Times are those of one replica and unreliable on a busy machine.
 --json and --out contain everything in seconds.
 
-Another example:
-  rewise decorrelate --size 128 --p 0.01 --temperature 2.434 --schedule 1:0,1:1,1:64 --out d)";
+With --exchange, replicas of neighbouring temperatures change places at the end of each
+cycle, and everything is that of a place: of a replica of one temperature, whichever spins
+are there. The tables then show how many cycles lie between independent measurements at
+each temperature, the acceptance and the round trips.
+
+More examples:
+  rewise decorrelate --size 128 --p 0.01 --temperature 2.434 --schedule 1:0,1:1,1:64 --out d
+  rewise decorrelate --dim 3 --size 4 --couplings pm --temperature 0.9:2.0 --exchange
+      --schedule 1:0,4:0 --steps 200)";
 
 }  // namespace
 
 AddedCommand add_decorrelate_command(CLI::App& program) {
   auto options = std::make_shared<CurveOptions>();
   CLI::App& app = add_command(program, "decorrelate", kDecorrelateAbout, kDecorrelateExamples);
-  add_curve_options(app, *options, "1:0,8:1,1:1,1:8,0:1");
+  add_curve_options(app, *options, "1:0,8:1,1:1,1:8,0:1",
+                    "; with --exchange FROM:TO takes as many as have an acceptance of 0.3");
+  add_key(app, "sampling.exchange", options->exchange);
   add_prepare_options(app, *options);
   add_whole(app, "--steps", options->steps, 1, std::uint64_t{1} << 31, "longest lag");
   add_whole(app, "--points", options->points, 2, 100000,

@@ -155,30 +155,6 @@ Candidate automatic_schedule(const TaskJob& job, bool any_cluster, const TaskRun
   return winner;
 }
 
-// Temperatures of replica exchange with equal acceptance, from a coarse scan of the same graph. The
-// numbers do not depend on the device, so that a continued run has the same temperatures.
-std::vector<double> exchange_temperatures(const TaskSpec& spec, const TemperatureRange& range,
-                                          const TaskRun& run) {
-  const SizePlan plan = scan_plan({}, {range.from, range.to}, site_count(spec));
-  TaskSpec scan = spec;
-  scan.temperatures = plan.temperatures;
-  scan.equilibrate = plan.equilibrate;
-  scan.measure = plan.measure;
-  scan.every = plan.every;
-  scan.seed = derived_seed(spec.seed, "exchange|scan");
-  const TaskResult result = run_task({scan}, run);
-  if (result.outcome != TaskOutcome::finished) {
-    throw Error(ExitCode::interrupted, fmt::format("stopped by {}", run.stop.reason()));
-  }
-  std::vector<double> heat;
-  for (const TemperatureResult& at : results_of(result.data)) {
-    heat.push_back(at.of("specific_heat").value);
-  }
-  const auto ladder = exchange_ladder(range, scan.temperatures, heat, site_count(spec));
-  fmt::print(stderr, "temperatures: {}\n", fmt::join(ladder, ", "));
-  return ladder;
-}
-
 // The device or devices, for the output.
 void check_device(const EngineOptions& engine, const RunOptions& options, const TaskSpec& spec) {
   if (engine.devices.empty()) {
@@ -264,10 +240,13 @@ ExitCode run_run(const RunOptions& options) {
   if (!options.time_limit.empty()) limit = parse_duration(options.time_limit, "--time-limit");
   run.stop = StopToken(limit);
   const bool on_device = !run.engine.devices.empty() || run.engine.device >= 0;
-  if (const auto range = run_exchange_range(options)) {
+  if (const auto range = exchange_range(options.temperature, options.exchange)) {
     spec.temperatures = options.dry_run
                             ? scan_temperatures({range->from, range->to}, site_count(spec))
                             : exchange_temperatures(spec, *range, run);
+    if (!options.dry_run) {
+      fmt::print(stderr, "temperatures: {}\n", fmt::join(spec.temperatures, ", "));
+    }
     if (options.threads == 0) run.engine.threads = useful_threads(spec, threads_of_rank(0));
   }
   MemoryNeed need = memory_need(spec, run.engine.threads, on_device, !options.out.empty());

@@ -134,6 +134,9 @@ void add_run_options(CLI::App& app, RunOptions& options) {
 
 void check_run_options(const CLI::App& app, RunOptions& options) {
   refuse_beside(app, "--graph", {"--dim", "--size", "--p", "--rule", "--parity", "--graph-seed"});
+  if (options.share_ranks && options.exchange) {
+    throw Error(ExitCode::usage, "--share-ranks: ranks cannot share systems with --exchange");
+  }
   options.engine = engine_name_now(options.engine, "--engine");
   refuse_few_cluster_options(app, run_cluster(options));
   // Ranks cannot share the words of the multispin engine.
@@ -150,22 +153,6 @@ void check_run_options(const CLI::App& app, RunOptions& options) {
 std::optional<ClusterUpdate> run_cluster(const RunOptions& options) {
   return choose_cluster(options.cluster, schedule_or_auto(options.schedule, "--schedule"),
                         "--cluster");
-}
-
-std::optional<TemperatureRange> run_exchange_range(const RunOptions& options) {
-  const auto parts = split_list(options.temperature, ':');
-  if (!options.exchange || parts.size() != 2 ||
-      options.temperature.find(',') != std::string::npos) {
-    return std::nullopt;
-  }
-  const TemperatureRange range{parse_number(parts[0], "--temperature"),
-                               parse_number(parts[1], "--temperature")};
-  if (!(range.from > 0 && range.from < range.to)) {
-    throw Error(ExitCode::usage,
-                fmt::format("--temperature: '{}' is not a range FROM:TO with 0 < FROM < TO",
-                            options.temperature));
-  }
-  return range;
 }
 
 TaskSpec run_spec(const RunOptions& options) {
@@ -188,9 +175,7 @@ TaskSpec run_spec(const RunOptions& options) {
   spec.engine = choose_engine(options.engine, spec.model, needed_cluster(schedule, spec.cluster),
                               "--engine", true);
   if (options.exchange) spec.engine = engine_with_exchange(spec.engine, options.engine, "--engine");
-  const auto range = run_exchange_range(options);
-  spec.temperatures = range ? std::vector{range->from, range->to}
-                            : parse_temperatures(options.temperature, "--temperature");
+  spec.temperatures = read_temperatures(options.temperature, options.exchange);
   check_replicas(spec.engine, options.replicas, "--replicas");
   spec.replicas = static_cast<std::uint32_t>(options.replicas);
   spec.start = parse_start(options.start, "--start");
@@ -203,11 +188,6 @@ TaskSpec run_spec(const RunOptions& options) {
   spec.staggered = measures_staggered(options.staggered ? std::optional(true) : std::nullopt,
                                       spec.model, spec.imported.get(), "--staggered");
   spec.schedule.exchange = options.exchange;
-  if (options.exchange && spec.temperatures.size() < 2) {
-    throw Error(ExitCode::usage,
-                "--exchange: requires at least two temperatures (such as --temperature "
-                "1.0:2.0:11, or 1.0:2.0, which chooses them)");
-  }
   spec.equilibrate = options.equilibrate;
   spec.measure = options.measure;
   spec.every = options.every;

@@ -36,9 +36,6 @@ void check_run_options(const CLI::App& app, RunOptions& options);
 
 // The cluster update; nothing if it is chosen together with the schedule. Error(usage).
 std::optional<ClusterUpdate> run_cluster(const RunOptions& options);
-// The range of --temperature FROM:TO with --exchange, in which exchange_ladder.hpp chooses
-// temperatures.
-std::optional<TemperatureRange> run_exchange_range(const RunOptions& options);
 // The task. Schedule and cluster update are not set if they are "auto". Error(usage); Error(data,
 // io) for --graph.
 TaskSpec run_spec(const RunOptions& options);

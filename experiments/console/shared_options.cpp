@@ -54,6 +54,34 @@ void add_temperatures(CLI::App& app, std::string& value, const std::string& also
           "or FROM:TO:COUNT, such as 2:3:11, or FROM:TO:STEP, such as 2:3:0.1" + also);
 }
 
+std::optional<TemperatureRange> exchange_range(const std::string& temperature, bool exchange) {
+  const auto parts = split_list(temperature, ':');
+  if (!exchange || parts.size() != 2 || temperature.find(',') != std::string::npos) {
+    return std::nullopt;
+  }
+  const TemperatureRange range{parse_number(parts[0], "--temperature"),
+                               parse_number(parts[1], "--temperature")};
+  if (!(range.from > 0 && range.from < range.to)) {
+    throw Error(
+        ExitCode::usage,
+        fmt::format("--temperature: '{}' is not a range FROM:TO with 0 < FROM < TO", temperature));
+  }
+  return range;
+}
+
+std::vector<double> read_temperatures(const std::string& temperature, bool exchange) {
+  const auto range = exchange_range(temperature, exchange);
+  const std::vector<double> list = range ? std::vector{range->from, range->to}
+                                         : parse_temperatures(temperature, "--temperature");
+  if (exchange && list.size() < 2) {
+    throw Error(
+        ExitCode::usage,
+        "--exchange: requires at least two temperatures (such as --temperature 1.0:2.0:11, or "
+        "1.0:2.0, which chooses them)");
+  }
+  return list;
+}
+
 void add_lattice_options(CLI::App& app, LatticeOptions& o, const LatticeHelp& help) {
   add_key(app, "lattice.dim", o.dim);
   add_key(app, "lattice.sizes", o.size);

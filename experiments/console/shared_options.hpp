@@ -2,11 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "experiments/console/commands.hpp"
 #include "graphs/graph_io.hpp"
 #include "src/engine/factory.hpp"
+#include "src/study/config.hpp"
 
 namespace rewise {
 
@@ -22,6 +25,13 @@ void add_key(CLI::App& app, const char* key, std::uint64_t& value, std::uint64_t
              std::uint64_t most, const std::string& also = "");
 // --temperature, a list or a range.
 void add_temperatures(CLI::App& app, std::string& value, const std::string& also = "");
+
+// The range of --temperature FROM:TO with --exchange, in which exchange_temperatures() chooses
+// temperatures (src/search/exchange_ladder.hpp); nothing for a list. Error(usage).
+std::optional<TemperatureRange> exchange_range(const std::string& temperature, bool exchange);
+// The temperatures of --temperature; of a range the two ends. Error(usage), also for one
+// temperature with --exchange.
+std::vector<double> read_temperatures(const std::string& temperature, bool exchange);
 
 struct LatticeOptions {
   std::uint64_t dim = 2, graph_seed = 1;

@@ -1,6 +1,7 @@
 #include "src/curves/curve_spec.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -67,6 +68,7 @@ Json spec_json(const CurveSpec& spec) {
   json["device"] = spec.device < 0 ? "cpu" : fmt::format("cuda:{}", spec.device);
   json["threads"] = spec.threads;
   json["replicas"] = spec.replicas;
+  if (spec.exchange) json["exchange"] = true;
   json["seed"] = spec.seed;
   return json;
 }
@@ -80,17 +82,20 @@ GraphSpec graph_spec(const CurveSpec& spec, std::uint32_t graph) {
   return g;
 }
 
-std::uint64_t curve_seed(const CurveSpec& spec, std::uint32_t graph, double temperature) {
-  return derived_seed(spec.seed, fmt::format("graph {} T {}", graph, temperature));
+std::uint64_t curve_seed(const CurveSpec& spec, std::uint32_t graph,
+                         std::span<const double> temperatures) {
+  return derived_seed(spec.seed, fmt::format("graph {} T {}", graph, fmt::join(temperatures, " ")));
 }
 
 std::unique_ptr<Engine> curve_engine(const CurveSpec& spec, const Graph& g, std::uint32_t graph,
-                                     double temperature, const Mix& mix, Start start) {
+                                     std::span<const double> temperatures, const Mix& mix,
+                                     Start start) {
   EngineSpec engine;
   engine.model = spec.model;
-  engine.betas = {1 / temperature};
+  for (const double temperature : temperatures) engine.betas.push_back(1 / temperature);
   engine.replicas = spec.replicas;
-  engine.seed = curve_seed(spec, graph, temperature);
+  engine.exchange = mix.schedule.exchange;
+  engine.seed = curve_seed(spec, graph, temperatures);
   // With equal random numbers, both starts would become identical, which does not show equilibrium.
   if (start == Start::hot) engine.seed = derived_seed(engine.seed, "hot");
   engine.local = mix.local;
@@ -113,7 +118,7 @@ int curve_threads(const CurveSpec& spec, int available) {
   TaskSpec task;
   task.graph.extents = spec.extents;
   task.engine = spec.engine;
-  task.temperatures = {1.0};
+  task.temperatures.assign(spec.exchange ? spec.temperatures.size() : 1, 1.0);
   task.replicas = spec.replicas;
   return useful_threads(task, available);
 }
@@ -132,7 +137,7 @@ std::vector<std::uint64_t> step_grid(std::uint64_t last, std::uint64_t points, b
 }
 
 void Stepper::to(std::uint64_t step) {
-  const std::uint64_t cycle = schedule_.steps_per_cycle();
+  const std::uint64_t cycle = schedule_.updates_per_cycle();
   while (done_ < step) {
     const std::uint64_t at = done_ % cycle, left = step - done_;
     if (at == 0 && left >= cycle) {
@@ -143,7 +148,8 @@ void Stepper::to(std::uint64_t step) {
     const bool local = at < schedule_.local;
     const auto count =
         static_cast<std::uint32_t>(std::min(left, (local ? schedule_.local : cycle) - at));
-    engine_.advance(local ? Schedule{count, 0} : Schedule{0, count}, 1);
+    const bool exchange = schedule_.exchange && at + count == cycle;
+    engine_.advance(local ? Schedule{count, 0, exchange} : Schedule{0, count, exchange}, 1);
     done_ += count;
   }
 }
@@ -159,11 +165,13 @@ StepCost step_cost(const Work& before, const Work& after, std::uint64_t sites) {
 }
 
 double seconds_of(const StepCost& cost, const Schedule& schedule, std::uint64_t steps) {
-  const std::uint64_t cycle = schedule.steps_per_cycle();
+  const std::uint64_t cycle = schedule.updates_per_cycle();
   const std::uint64_t rest = steps % cycle;
+  const double exchanges = schedule.exchange ? static_cast<double>(steps / cycle) : 0;
   const auto local = static_cast<double>(steps / cycle * schedule.local +
                                          std::min<std::uint64_t>(rest, schedule.local));
-  return local * cost.local + (static_cast<double>(steps) - local) * cost.cluster;
+  return local * cost.local + (static_cast<double>(steps) - local) * cost.cluster +
+         exchanges * cost.exchange;
 }
 
 void check_stop(const StopToken& stop) {

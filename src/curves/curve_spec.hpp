@@ -2,11 +2,14 @@
 // temperatures, the updates to compare, and an engine that advances step by step.
 //
 // A step is one local sweep or one cluster update; a cycle of a schedule M:W is M sweeps, then W
-// cluster updates. Times are update times per replica, without measurements.
+// cluster updates. With replica exchange, the replicas of all temperatures are in one engine, and
+// exchange belongs to the last step of a cycle. Times are update times per replica, without
+// measurements.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +40,7 @@ struct CurveSpec {
   std::uint64_t graph_seed = 1;
   std::uint32_t graphs = 1;  // with seeds graph_seed, graph_seed + 1, ..
   std::vector<double> temperatures;
+  bool exchange = false;  // decorrelate: between these temperatures, in all schedules
   std::vector<Mix> mixes;
   Model model;
   EngineKind engine = kDefaultEngine;
@@ -61,11 +65,18 @@ struct CurveSpec {
 Json spec_json(const CurveSpec& spec);
 GraphSpec graph_spec(const CurveSpec& spec, std::uint32_t graph);
 
-// Seed of the run on graph number `graph` at a temperature.
-std::uint64_t curve_seed(const CurveSpec& spec, std::uint32_t graph, double temperature);
-// Creates the engine for a graph, seed and temperature.
+// Seed of the run on graph number `graph` at one or more temperatures.
+std::uint64_t curve_seed(const CurveSpec& spec, std::uint32_t graph,
+                         std::span<const double> temperatures);
+// Creates the engine for a graph, seed and temperatures.
 std::unique_ptr<Engine> curve_engine(const CurveSpec& spec, const Graph& g, std::uint32_t graph,
-                                     double temperature, const Mix& mix, Start start);
+                                     std::span<const double> temperatures, const Mix& mix,
+                                     Start start);
+inline std::unique_ptr<Engine> curve_engine(const CurveSpec& spec, const Graph& g,
+                                            std::uint32_t graph, double temperature, const Mix& mix,
+                                            Start start) {
+  return curve_engine(spec, g, graph, std::span(&temperature, 1), mix, start);
+}
 // Runs one cycle and restores `start`, the engine's state, so that later times exclude the setup of
 // the first update.
 void warm_up(Engine& engine, const Schedule& schedule, const EngineState& start);
@@ -92,6 +103,7 @@ class Stepper {
 // Seconds per step and replica between two states of an engine's work.
 struct StepCost {
   double local = 0, cluster = 0;  // per sweep and per cluster update; 0 if there was none
+  double exchange = 0;            // per replica exchange
 };
 StepCost step_cost(const Work& before, const Work& after, std::uint64_t sites);
 // Time of the first `steps` steps of a schedule.

@@ -1,5 +1,7 @@
 #include "src/curves/decorrelate.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <deque>
@@ -7,11 +9,14 @@
 #include <limits>
 #include <memory>
 #include <set>
+#include <span>
 
 #include "analysis/series/correlation_curve.hpp"
 #include "graphs/graph.hpp"
+#include "src/base/clock.hpp"
 #include "src/curves/snapshot.hpp"
 #include "src/curves/timing.hpp"
+#include "src/study/task_results.hpp"
 
 namespace rewise {
 namespace {
@@ -22,55 +27,106 @@ constexpr Eigen::Index kMostLags = 100;
 // engine they would distort the measured times.
 constexpr std::size_t kInFlight = 8;
 
-// Results of one mix at one temperature before averaging.
+// Results of one mix at one temperature before averaging. Series are [cycle, graph and replica],
+// minus the mean of the graph; that of q^2 has a column per pair of replicas, or none.
 struct Sums {
   Eigen::ArrayXXd correlation, abs_correlation;  // [graph and replica, lag]
-  RealSeries energy, abs_m, m2;        // [cycle, graph and replica], minus the mean of the graph
-  std::vector<double> local, cluster;  // seconds per step in each stretch
+  RealSeries energy, abs_m, m2, q2;
+  std::uint64_t attempts = 0, exchanges = 0;  // with the next temperature
 };
 
+// A series of Sums. Its columns are in groups of `group`, one group per graph.
+struct NamedSeries {
+  const char* name;
+  const RealSeries* series;
+  Eigen::Index group;
+};
+
+std::vector<NamedSeries> series_of(const Sums& sums, Eigen::Index graphs) {
+  std::vector<NamedSeries> all;
+  for (const auto& [name, series] : {std::pair<const char*, const RealSeries*>{"e", &sums.energy},
+                                     {"abs_m", &sums.abs_m},
+                                     {"m2", &sums.m2},
+                                     {"q2", &sums.q2}}) {
+    if (series->cols() > 0) all.push_back({name, series, series->cols() / graphs});
+  }
+  return all;
+}
+
+// Follows one mix at all temperatures of an engine.
 class Follower {
  public:
-  Follower(const CurveSpec& spec, const Mix& mix)
-      : spec_(spec), mix_(mix), lags_(step_grid(spec.steps, spec.points, spec.linear)) {
-    const std::uint64_t cycle = mix.schedule.steps_per_cycle();
+  Follower(const CurveSpec& spec, const Mix& mix, std::size_t temperatures)
+      : spec_(spec),
+        mix_(mix),
+        lags_(step_grid(spec.steps, spec.points, spec.linear)),
+        sums_(temperatures) {
+    const std::uint64_t cycle = mix.schedule.updates_per_cycle();
     cycles_ = (spec.steps + cycle - 1) / cycle;
     std::set<std::uint64_t> all(lags_.begin(), lags_.end());
     for (std::uint64_t c = 1; c <= cycles_; ++c) all.insert(c * cycle);
     stops_.assign(all.begin(), all.end());
     const auto rows = static_cast<Eigen::Index>(spec.graphs * spec.replicas);
     const auto points = static_cast<Eigen::Index>(lags_.size());
-    const auto times = static_cast<Eigen::Index>(spec.origins * cycles_);
-    sums_.correlation = sums_.abs_correlation = Eigen::ArrayXXd::Zero(rows, points);
-    sums_.energy = sums_.abs_m = sums_.m2 = RealSeries(times, rows);
+    for (Sums& sums : sums_) {
+      sums.correlation = sums.abs_correlation = Eigen::ArrayXXd::Zero(rows, points);
+      sums.energy = sums.abs_m = sums.m2 = RealSeries(times(), rows);
+    }
   }
 
   void graph(Engine& engine, std::uint32_t g, const StopToken& stop) {
+    RoundTrips trips(sums_.size(), spec_.replicas);
     for (std::uint64_t origin = 0; origin < spec_.origins; ++origin) {
       const Work before = engine.work();
-      stretch(engine, g, static_cast<Eigen::Index>(origin), stop);
-      const StepCost cost = step_cost(before, engine.work(), spec_.sites());
-      sums_.local.push_back(cost.local);
-      sums_.cluster.push_back(cost.cluster);
+      seconds_ = 0;
+      stretch(engine, g, static_cast<Eigen::Index>(origin), trips, stop);
+      const Work after = engine.work();
+      const StepCost cost = step_cost(before, after, spec_.sites());
+      local_.push_back(cost.local);
+      cluster_.push_back(cost.cluster);
+      // Engines do not time exchange on the CPU, and count it as a part of the updates on CUDA.
+      const double updates = after.local_seconds - before.local_seconds + after.cluster_seconds -
+                             before.cluster_seconds;
+      exchange_.push_back(std::max(seconds_ - updates, 0.0) /
+                          static_cast<double>(cycles_ * sums_.size() * spec_.replicas));
     }
-    const auto replicas = static_cast<Eigen::Index>(spec_.replicas);
-    for (RealSeries* series : {&sums_.energy, &sums_.abs_m, &sums_.m2}) {
-      auto columns = series->middleCols(g * replicas, replicas);
-      columns -= columns.mean();
+    trips_ += trips.trips();
+    for (Sums& sums : sums_) {
+      for (RealSeries* series : {&sums.energy, &sums.abs_m, &sums.m2, &sums.q2}) {
+        const Eigen::Index group = series->cols() / spec_.graphs;
+        auto columns = series->middleCols(g * group, group);
+        if (group > 0) columns -= columns.mean();
+      }
     }
   }
 
-  const Sums& sums() const { return sums_; }
+  const Sums& sums(std::size_t temperature) const { return sums_[temperature]; }
   const std::vector<std::uint64_t>& lags() const { return lags_; }
+  // Seconds per step and per exchange in each stretch.
+  const std::vector<double>& local() const { return local_; }
+  const std::vector<double>& cluster() const { return cluster_; }
+  const std::vector<double>& exchange() const { return exchange_; }
+  std::uint64_t round_trips() const { return trips_; }  // of all replicas and graphs
+  // Round trips of a replica in 1000 cycles.
+  double trips_per_1000() const {
+    return 1000 * static_cast<double>(trips_) /
+           (static_cast<double>(times()) * static_cast<double>(spec_.graphs * spec_.replicas) *
+            static_cast<double>(sums_.size()));
+  }
 
  private:
-  void stretch(Engine& engine, std::uint32_t g, Eigen::Index origin, const StopToken& stop) {
+  Eigen::Index times() const { return static_cast<Eigen::Index>(spec_.origins * cycles_); }
+
+  void stretch(Engine& engine, std::uint32_t g, Eigen::Index origin, RoundTrips& trips,
+               const StopToken& stop) {
     const auto snapshot = [&] {
-      return std::make_shared<Snapshot>(engine, spec_.sites(), spec_.replicas, spec_.model.q);
+      return std::make_shared<Snapshot>(engine, spec_.sites(),
+                                        static_cast<std::uint32_t>(sums_.size()), spec_.replicas,
+                                        spec_.model.q);
     };
     const auto then = snapshot();
     then->count();
-    const std::uint64_t cycle = mix_.schedule.steps_per_cycle();
+    const std::uint64_t cycle = mix_.schedule.updates_per_cycle();
     Stepper stepper(engine, mix_.schedule);
     std::deque<std::future<std::vector<double>>>
         pending;  // results for lags next_lag, next_lag + 1, ..
@@ -81,7 +137,9 @@ class Follower {
     };
     for (const std::uint64_t step : stops_) {
       check_stop(stop);
+      const double start = now();
       stepper.to(step);
+      seconds_ += now() - start;
       const std::size_t lag = next_lag + pending.size();
       if (lag < lags_.size() && lags_[lag] == step) {
         const auto how = spec_.device >= 0 ? std::launch::async : std::launch::deferred;
@@ -94,7 +152,8 @@ class Follower {
       if (step % cycle == 0) {
         observe(engine, g,
                 origin * static_cast<Eigen::Index>(cycles_) +
-                    static_cast<Eigen::Index>(step / cycle) - 1);
+                    static_cast<Eigen::Index>(step / cycle) - 1,
+                trips);
       }
     }
     while (!pending.empty()) finish();
@@ -102,32 +161,57 @@ class Follower {
 
   void add(const std::vector<double>& correlation, std::uint32_t g, std::size_t lag) {
     const auto column = static_cast<Eigen::Index>(lag);
-    for (std::uint32_t r = 0; r < spec_.replicas; ++r) {
-      const auto row = static_cast<Eigen::Index>(g * spec_.replicas + r);
-      const double c = correlation[r] / static_cast<double>(spec_.origins);
-      sums_.correlation(row, column) += c;
-      sums_.abs_correlation(row, column) += std::abs(c);
+    for (std::size_t t = 0; t < sums_.size(); ++t) {
+      for (std::uint32_t r = 0; r < spec_.replicas; ++r) {
+        const auto row = static_cast<Eigen::Index>(g * spec_.replicas + r);
+        const double c = correlation[t * spec_.replicas + r] / static_cast<double>(spec_.origins);
+        sums_[t].correlation(row, column) += c;
+        sums_[t].abs_correlation(row, column) += std::abs(c);
+      }
     }
   }
 
-  void observe(Engine& engine, std::uint32_t g, Eigen::Index time) {
+  void observe(Engine& engine, std::uint32_t g, Eigen::Index time, RoundTrips& trips) {
     engine.measure(seen_);
+    for (std::size_t t = 0; t < sums_.size(); ++t) observe_at(t, g, time);
+    if (seen_.walker.empty()) return;
+    trips.add([&](std::size_t t, std::size_t r) { return seen_.walker[t * spec_.replicas + r]; });
+  }
+
+  void observe_at(std::size_t t, std::uint32_t g, Eigen::Index time) {
+    Sums& sums = sums_[t];
     const SampleUnits units = spec_.units();
     for (std::uint32_t r = 0; r < spec_.replicas; ++r) {
       const auto column = static_cast<Eigen::Index>(g * spec_.replicas + r);
+      const std::size_t who = t * spec_.replicas + r;
       double m = 0;
-      units.per_site(static_cast<double>(seen_.bond_sum[r]),
-                     static_cast<double>(seen_.magnetisation[r]), sums_.energy(time, column), m);
-      sums_.abs_m(time, column) = std::abs(m);
-      sums_.m2(time, column) = m * m;
+      units.per_site(static_cast<double>(seen_.bond_sum[who]),
+                     static_cast<double>(seen_.magnetisation[who]), sums.energy(time, column), m);
+      sums.abs_m(time, column) = std::abs(m);
+      sums.m2(time, column) = m * m;
     }
+    const std::size_t pairs = seen_.overlap.size() / sums_.size();
+    if (sums.q2.cols() == 0) {
+      sums.q2 = RealSeries(times(), static_cast<Eigen::Index>(spec_.graphs * pairs));
+    }
+    for (std::size_t k = 0; k < pairs; ++k) {
+      const double q =
+          static_cast<double>(seen_.overlap[t * pairs + k]) / static_cast<double>(spec_.sites());
+      sums.q2(time, static_cast<Eigen::Index>(g * pairs + k)) = q * q;
+    }
+    if (seen_.exchanges.empty()) return;
+    sums.attempts += seen_.exchange_attempts[t];
+    sums.exchanges += seen_.exchanges[t];
   }
 
   const CurveSpec& spec_;
   Mix mix_;
   std::vector<std::uint64_t> lags_, stops_;
   std::uint64_t cycles_ = 0;
-  Sums sums_;
+  std::vector<Sums> sums_;  // [T]
+  std::vector<double> local_, cluster_, exchange_;
+  double seconds_ = 0;  // of the steps of this stretch
+  std::uint64_t trips_ = 0;
   Observation seen_;
 };
 
@@ -148,9 +232,9 @@ Eigen::ArrayXd as_array(const std::vector<std::uint64_t>& numbers) {
   return x;
 }
 
-void add_autocorrelation(CurveSet& set, const CurveKeys& keys, const Sums& sums,
-                         Eigen::Index replicas, const Schedule& schedule, double cycle_seconds) {
-  const Eigen::Index times = sums.energy.rows();
+void add_autocorrelation(CurveSet& set, const CurveKeys& keys, const std::vector<NamedSeries>& all,
+                         const Schedule& schedule, double cycle_seconds) {
+  const Eigen::Index times = all.front().series->rows();
   std::vector<Eigen::Index> lags;
   for (const auto lag : step_grid(static_cast<std::uint64_t>(std::max<Eigen::Index>(times / 4, 1)),
                                   kMostLags, false)) {
@@ -162,17 +246,15 @@ void add_autocorrelation(CurveSet& set, const CurveKeys& keys, const Sums& sums,
   for (std::size_t i = 0; i < lags.size(); ++i) {
     cycles[static_cast<Eigen::Index>(i)] = static_cast<double>(lags[i]);
   }
-  const Eigen::ArrayXd steps = cycles * static_cast<double>(schedule.steps_per_cycle());
+  const Eigen::ArrayXd steps = cycles * static_cast<double>(schedule.updates_per_cycle());
   const Eigen::ArrayXd seconds = cycles * cycle_seconds;
   curve.add("cycles", cycles);
   curve.add("steps", steps);
   curve.add("seconds", seconds);
-  for (const auto& [name, series] : {std::pair<std::string, const RealSeries*>{"e", &sums.energy},
-                                     {"abs_m", &sums.abs_m},
-                                     {"m2", &sums.m2}}) {
-    const MeanCurve rho = autocorrelation_curve(*series, lags, replicas);
-    curve.add("rho_" + name, rho.value);
-    curve.add("rho_" + name + "_error", rho.error);
+  for (const auto& [name, series, group] : all) {
+    const MeanCurve rho = autocorrelation_curve(*series, lags, group);
+    curve.add(fmt::format("rho_{}", name), rho.value);
+    curve.add(fmt::format("rho_{}_error", name), rho.error);
   }
 }
 
@@ -185,18 +267,50 @@ Value with_cost(Value seconds, Value cycle) {
 
 Value scaled(Value v, double factor) { return {v.value * factor, v.error * factor}; }
 
-void conclude(CurveSet& set, const CurveSpec& spec, double temperature, const Mix& mix,
-              const Follower& follower) {
+// Autocorrelation times, and twice the longest of them: the cycles between independent
+// measurements.
+void add_times(MetricRow& row, const std::vector<NamedSeries>& all, std::uint64_t cycle,
+               Value cycle_cost, bool exchange) {
+  const Value beyond{std::numeric_limits<double>::infinity(), std::nan("")};
+  Value longest{0, 0};
+  bool known = true;
+  for (const auto& [name, series, group] : all) {
+    if (series->rows() < 4) continue;
+    GammaResult gamma = gamma_method(*series);
+    if (series->cols() > group) gamma.tau.error = tau_error(*series, gamma.window, group);
+    if (gamma.tau.value > longest.value) longest = gamma.tau;
+    known = known && gamma.window_found;
+    const Value in_steps = scaled(gamma.tau, static_cast<double>(cycle));
+    const Value in_seconds = with_cost(scaled(gamma.tau, cycle_cost.value), cycle_cost);
+    row.add(fmt::format("tau_{}_steps", name), gamma.window_found ? in_steps : beyond);
+    row.add(fmt::format("tau_{}_seconds", name), gamma.window_found ? in_seconds : beyond);
+    if (gamma.window_found)
+      continue;  // otherwise the series is too short and the sum is a lower bound
+    row.add(fmt::format("tau_{}_above_steps", name), in_steps);
+    row.add(fmt::format("tau_{}_above_seconds", name), in_seconds);
+  }
+  if (!exchange || longest.value == 0) return;
+  row.add("independent_cycles", known ? scaled(longest, 2) : beyond);
+  if (!known) row.add("independent_above_cycles", scaled(longest, 2));
+}
+
+// Temperature number `t` of the follower's engine.
+void conclude(CurveSet& set, const CurveSpec& spec, double temperature, std::size_t t,
+              const Mix& mix, const Follower& follower) {
   const CurveKeys keys = curve_keys(temperature, mix);
-  const Sums& sums = follower.sums();
-  const Timing local_times = timing_of(sums.local), cluster_times = timing_of(sums.cluster);
-  const Value local = local_times.median, cluster = cluster_times.median;
-  const StepCost cost{local.value, cluster.value};
-  const std::uint64_t cycle = mix.schedule.steps_per_cycle();
+  const Sums& sums = follower.sums(t);
+  const Timing local_times = timing_of(follower.local()),
+               cluster_times = timing_of(follower.cluster()),
+               exchange_times = timing_of(follower.exchange());
+  const Value local = local_times.median, cluster = cluster_times.median,
+              exchange = exchange_times.median;
+  const StepCost cost{local.value, cluster.value, exchange.value};
+  const std::uint64_t cycle = mix.schedule.updates_per_cycle();
   const double cycle_seconds = seconds_of(cost, mix.schedule, cycle);
   const auto known = [](double error) { return std::isfinite(error) ? error : 0; };
   const Value cycle_cost{cycle_seconds, std::hypot(mix.schedule.local * known(local.error),
-                                                   mix.schedule.cluster * known(cluster.error))};
+                                                   mix.schedule.cluster * known(cluster.error),
+                                                   mix.schedule.exchange * known(exchange.error))};
   const Eigen::ArrayXd steps = as_array(follower.lags());
   const Eigen::ArrayXd seconds = seconds_at(cost, mix.schedule, follower.lags());
   const auto replicas = static_cast<Eigen::Index>(spec.replicas);
@@ -206,18 +320,21 @@ void conclude(CurveSet& set, const CurveSpec& spec, double temperature, const Mi
   curve.add("steps", steps);
   curve.add("seconds", seconds);
   curve.add("seconds_low",
-            seconds_at({local_times.least, cluster_times.least}, mix.schedule, follower.lags()));
-  curve.add("seconds_high",
-            seconds_at({local_times.most, cluster_times.most}, mix.schedule, follower.lags()));
+            seconds_at({local_times.least, cluster_times.least, exchange_times.least}, mix.schedule,
+                       follower.lags()));
+  curve.add("seconds_high", seconds_at({local_times.most, cluster_times.most, exchange_times.most},
+                                       mix.schedule, follower.lags()));
   curve.add("correlation", plain.value);
   curve.add("correlation_error", plain.error);
   curve.add("abs_correlation", absolute.value);
   curve.add("abs_correlation_error", absolute.error);
-  add_autocorrelation(set, keys, sums, replicas, mix.schedule, cycle_seconds);
+  const std::vector<NamedSeries> all = series_of(sums, spec.graphs);
+  add_autocorrelation(set, keys, all, mix.schedule, cycle_seconds);
 
   MetricRow& row = set.metrics.emplace_back(MetricRow{keys, {}});
   row.add("sweep_seconds", local);
   row.add("cluster_seconds", cluster);
+  if (mix.schedule.exchange) row.add("exchange_seconds", exchange);
   row.add("cycle_seconds", cycle_cost);
   const Eigen::Index last = steps.size() - 1;
   row.add("correlation_end", {absolute.value[last], absolute.error[last]});
@@ -230,28 +347,22 @@ void conclude(CurveSet& set, const CurveSpec& spec, double temperature, const Mi
     row.add(std::string("seconds_to_1/") + name,
             with_cost(time_to_level(seconds, sums.abs_correlation, level, replicas), cycle_cost));
   }
-  for (const auto& [name, series] : {std::pair<std::string, const RealSeries*>{"e", &sums.energy},
-                                     {"abs_m", &sums.abs_m},
-                                     {"m2", &sums.m2}}) {
-    if (series->rows() < 4) continue;
-    GammaResult gamma = gamma_method(*series);
-    if (series->cols() > replicas) gamma.tau.error = tau_error(*series, gamma.window, replicas);
-    const Value in_steps = scaled(gamma.tau, static_cast<double>(cycle));
-    const Value in_seconds = with_cost(scaled(gamma.tau, cycle_seconds), cycle_cost);
-    const Value beyond{std::numeric_limits<double>::infinity(), std::nan("")};
-    row.add("tau_" + name + "_steps", gamma.window_found ? in_steps : beyond);
-    row.add("tau_" + name + "_seconds", gamma.window_found ? in_seconds : beyond);
-    if (gamma.window_found)
-      continue;  // otherwise the series is too short and the sum is a lower bound
-    row.add("tau_" + name + "_above_steps", in_steps);
-    row.add("tau_" + name + "_above_seconds", in_seconds);
-  }
+  add_times(row, all, cycle, cycle_cost, mix.schedule.exchange);
+  if (!mix.schedule.exchange) return;
+  const double unknown = std::nan("");
+  row.add("exchange_accepted", {sums.attempts == 0 ? unknown
+                                                   : static_cast<double>(sums.exchanges) /
+                                                         static_cast<double>(sums.attempts),
+                                unknown});
+  row.add("trips_per_1000_cycles", {follower.trips_per_1000(), unknown});
 }
 
-void follow(const CurveSpec& spec, const Graph& graph, std::uint32_t g, double temperature,
-            std::vector<Follower>& followers, const StopToken& stop, Progress& progress) {
+// One engine at `temperatures`.
+void follow(const CurveSpec& spec, const Graph& graph, std::uint32_t g,
+            std::span<const double> temperatures, std::vector<Follower>& followers,
+            const StopToken& stop, Progress& progress) {
   // All mixes share one equilibration.
-  auto engine = curve_engine(spec, graph, g, temperature, spec.prepare, Start::mixed);
+  auto engine = curve_engine(spec, graph, g, temperatures, spec.prepare, Start::mixed);
   for (std::uint64_t c = 0; c < spec.equilibrate; ++c) {
     check_stop(stop);
     engine->advance(spec.prepare.schedule, 1);
@@ -260,11 +371,11 @@ void follow(const CurveSpec& spec, const Graph& graph, std::uint32_t g, double t
   engine->measure(seen);  // resets the cluster sums before the next update
   const EngineState start = engine->save();
   for (std::size_t k = 0; k < spec.mixes.size(); ++k) {
-    engine = curve_engine(spec, graph, g, temperature, spec.mixes[k], Start::mixed);
+    engine = curve_engine(spec, graph, g, temperatures, spec.mixes[k], Start::mixed);
     engine->restore(start);
     warm_up(*engine, spec.mixes[k].schedule, start);
     followers[k].graph(*engine, g, stop);
-    progress.add(1.0 / spec.graphs);
+    progress.add(static_cast<double>(temperatures.size()) / spec.graphs);
   }
 }
 
@@ -278,17 +389,32 @@ CurveSet measure_decorrelation(const CurveSpec& spec, const StopToken& stop, Pro
   for (std::uint32_t g = 0; g < spec.graphs; ++g) {
     graphs.push_back(build_graph(graph_spec(spec, g)));
   }
-  for (const double temperature : spec.temperatures) {
+  // With replica exchange one engine holds all temperatures, else each engine holds one.
+  const std::size_t together = spec.exchange ? spec.temperatures.size() : 1;
+  for (std::size_t first = 0; first < spec.temperatures.size(); first += together) {
+    const auto temperatures = std::span(spec.temperatures).subspan(first, together);
     std::vector<Follower> followers;
-    for (const Mix& mix : spec.mixes) followers.emplace_back(spec, mix);
+    for (const Mix& mix : spec.mixes) followers.emplace_back(spec, mix, together);
     for (std::uint32_t g = 0; g < spec.graphs; ++g) {
-      follow(spec, graphs[g], g, temperature, followers, stop, progress);
+      follow(spec, graphs[g], g, temperatures, followers, stop, progress);
+    }
+    for (std::size_t t = 0; t < together; ++t) {
+      for (std::size_t k = 0; k < spec.mixes.size(); ++k) {
+        conclude(set, spec, temperatures[t], t, spec.mixes[k], followers[k]);
+      }
     }
     for (std::size_t k = 0; k < spec.mixes.size(); ++k) {
-      conclude(set, spec, temperature, spec.mixes[k], followers[k]);
+      if (!spec.exchange || followers[k].round_trips() > 0) continue;
+      set.notes.push_back(
+          fmt::format("warning: {}: replica exchange: {}", mix_text(spec.mixes[k]), kNoRoundTrip));
     }
   }
   set.notes.push_back(kTimingNote);
+  if (spec.exchange) {
+    set.notes.push_back(
+        "replicas change places at the end of each cycle; values are those of a temperature");
+    set.notes.emplace_back("times are means over the temperatures");
+  }
   set.notes.push_back("tau_int: 1/2 cycle for white noise; a step is one sweep or cluster update");
   return set;
 }

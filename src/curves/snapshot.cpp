@@ -51,21 +51,23 @@ double pearson_of(double sites, double up_a, double up_b, double differ) {
 
 }  // namespace
 
-Snapshot::Snapshot(const Engine& engine, std::uint64_t sites, std::uint32_t replicas,
-                   std::uint32_t states)
+Snapshot::Snapshot(const Engine& engine, std::uint64_t sites, std::uint32_t temperatures,
+                   std::uint32_t replicas, std::uint32_t states)
     : sites_(sites) {
   if (traits(parse_engine(engine.name(), "engine")).word == kReplicas) {
     // The state begins with the words, [word group][site], little endian.
     static_assert(std::endian::native == std::endian::little);
     const EngineState state = engine.save();
-    words_.resize(replicas / kReplicas * sites);
+    words_.resize(temperatures * (replicas / kReplicas) * sites);
     std::memcpy(words_.data(), state.bytes.data(), 4 * words_.size());
     return;
   }
   std::vector<std::uint8_t> buffer(sites);
-  for (std::uint32_t r = 0; r < replicas; ++r) {
-    engine.spins(0, r, buffer);
-    replicas_.emplace_back(buffer, states);
+  for (std::uint32_t t = 0; t < temperatures; ++t) {
+    for (std::uint32_t r = 0; r < replicas; ++r) {
+      engine.spins(t, r, buffer);
+      replicas_.emplace_back(buffer, states);
+    }
   }
 }
 

@@ -17,8 +17,9 @@ namespace rewise {
 
 class Snapshot {
  public:
-  // For one temperature; `states` is 2 for Ising.
-  Snapshot(const Engine& engine, std::uint64_t sites, std::uint32_t replicas, std::uint32_t states);
+  // For all `temperatures` of the engine with `replicas` each; `states` is 2 for Ising.
+  Snapshot(const Engine& engine, std::uint64_t sites, std::uint32_t temperatures,
+           std::uint32_t replicas, std::uint32_t states);
 
   // Computes the sums of this snapshot that comparisons need. Call once, before the first one.
   void count();
@@ -27,12 +28,12 @@ class Snapshot {
   friend std::vector<double> correlations(const Snapshot& then, const Snapshot& now);
 
   std::uint64_t sites_;
-  std::vector<std::uint32_t> words_;  // [replicas / 32][sites] multispin engine
-  std::vector<std::uint64_t> up_;     // [replicas] multispin engine
-  std::vector<SpinBits> replicas_;    // [replicas] other engines
+  std::vector<std::uint32_t> words_;  // [T * R / 32][sites] multispin engine
+  std::vector<std::uint64_t> up_;     // [T * R] multispin engine
+  std::vector<SpinBits> replicas_;    // [T * R] other engines
 };
 
-// Pearson correlation of the spins of each replica. Requires count() of both.
+// Pearson correlation of the spins of each replica, [T * R]. Requires count() of both.
 std::vector<double> correlations(const Snapshot& then, const Snapshot& now);
 
 }  // namespace rewise

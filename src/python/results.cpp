@@ -155,6 +155,17 @@ nb::object left_out_of(const TaskData& task, std::size_t temperature, std::uint6
   return array_of(std::move(values), {members, all_of_them.size()});
 }
 
+// The statistics of replica exchange as `rewise run --json` has them; None without it.
+nb::object exchange_of(const TaskData& task) {
+  const auto exchange = exchange_result(task);
+  if (!exchange) return nb::none();
+  nb::dict found;
+  found["accepted"] = array_of(exchange->accepted);
+  found["round_trips"] = exchange->round_trips;
+  found["trips_per_1000_cycles"] = exchange->trips_per_1000;
+  return found;
+}
+
 // Per observable: (name, symbol, label of an axis, whether it is meaningful for a single size).
 nb::list list_of(std::span<const Observable> observables) {
   nb::list all;
@@ -200,6 +211,7 @@ void bind_results(nb::module_& module) {
       .def_prop_ro("columns", &columns_of)
       .def("estimates", &estimates_of)
       .def("left_out", &left_out_of)
+      .def("exchange", &exchange_of)
       .def("save", [](const TaskData& task, const std::string& path) {
         nb::gil_scoped_release released;
         save_new_task(path, task);

@@ -7,6 +7,7 @@
 #include "src/base/error.hpp"
 #include "src/python/simulation.hpp"
 #include "src/search/costs.hpp"
+#include "src/search/exchange_ladder.hpp"
 #include "src/study/device_choice.hpp"
 #include "src/study/engine_choice.hpp"
 #include "src/study/engines.hpp"
@@ -37,7 +38,21 @@ TaskSpec task_spec(const GraphSpec& lattice, const std::shared_ptr<const Graph>&
   spec.cluster = choose_cluster(settings.cluster, schedule, "cluster").value();
   spec.engine = choose_engine(settings.engine, spec.model, needed_cluster(schedule, spec.cluster),
                               "engine", true);
-  if (settings.temperatures.empty()) {
+  if (settings.exchange) {
+    spec.engine = engine_with_exchange(spec.engine, settings.engine, "engine");
+  }
+  if (const auto& range = settings.range) {
+    if (!settings.exchange) {
+      throw Error(ExitCode::usage,
+                  "temperature: 'from' and 'to' choose temperatures for exchange=True (without it, "
+                  "give a list)");
+    }
+    if (!(range->from > 0 && range->from < range->to)) {
+      throw Error(ExitCode::usage,
+                  fmt::format("temperature: from {} to {} is not a range with 0 < from < to",
+                              range->from, range->to));
+    }
+  } else if (settings.temperatures.empty()) {
     throw Error(ExitCode::usage, "temperature is missing (one or more, such as [2.3, 2.4])");
   }
   for (const double t : settings.temperatures) {
@@ -45,7 +60,13 @@ TaskSpec task_spec(const GraphSpec& lattice, const std::shared_ptr<const Graph>&
     throw Error(ExitCode::usage,
                 fmt::format("temperature: {} is out of range (finite and > 0)", t));
   }
-  spec.temperatures = settings.temperatures;
+  spec.temperatures = settings.range ? std::vector{settings.range->from, settings.range->to}
+                                     : settings.temperatures;
+  if (settings.exchange && spec.temperatures.size() < 2) {
+    throw Error(ExitCode::usage,
+                "exchange: requires at least two temperatures (or {'from': 0.8, 'to': 2.0}, which "
+                "chooses them)");
+  }
   spec.few_cluster = settings.few_cluster;
   check_whole(settings.replicas, 1, 1u << 20, "replicas");
   check_replicas(spec.engine, settings.replicas, "replicas");
@@ -53,6 +74,7 @@ TaskSpec task_spec(const GraphSpec& lattice, const std::shared_ptr<const Graph>&
   spec.start = parse_start(settings.start, "start");
   spec.seed = settings.seed;
   spec.schedule = schedule;
+  spec.schedule.exchange = settings.exchange;
   spec.equilibrate = settings.equilibrate;
   spec.measure = settings.measure;
   spec.every = settings.every;
@@ -64,6 +86,15 @@ TaskSpec task_spec(const GraphSpec& lattice, const std::shared_ptr<const Graph>&
     spec.imported = nullptr;
   }
   check_task_engine(spec);
+  return spec;
+}
+
+TaskSpec task_spec(const std::shared_ptr<const Graph>& graph, const Settings& settings) {
+  TaskSpec spec = task_spec(graph->spec(), graph, settings);
+  if (!settings.range) return spec;
+  TaskRun run;
+  run.engine = engine_options(spec, settings, HUGE_VAL);
+  spec.temperatures = exchange_temperatures(spec, *settings.range, run);
   return spec;
 }
 
@@ -95,7 +126,7 @@ Notes warnings_of(const TaskData& data) {
 TaskData run(std::shared_ptr<const Graph> graph, const Settings& settings, const Listener& listener,
              Notes& notes) {
   check_whole(settings.measure, 1, std::uint64_t{1} << 32, "measure");
-  TaskSpec spec = task_spec(graph->spec(), graph, settings);
+  TaskSpec spec = task_spec(graph, settings);
   TaskRun run;
   const int threads = settings.threads > 0 ? static_cast<int>(settings.threads)
                                            : useful_threads(spec, thread_count(0));

@@ -43,7 +43,7 @@ Simulation::Simulation(std::shared_ptr<const Graph> graph, const TaskSpec& spec,
 }
 
 Simulation::Simulation(std::shared_ptr<const Graph> graph, const Settings& settings)
-    : Simulation(graph, task_spec(graph->spec(), graph, settings), settings) {}
+    : Simulation(graph, task_spec(graph, settings), settings) {}
 
 const std::shared_ptr<const Graph>& Simulation::graph() {
   if (!graph_) graph_ = std::make_shared<const Graph>(build_graph(spec_.graph));
@@ -76,6 +76,7 @@ std::unique_ptr<Simulation> Simulation::restore(const std::string& path, const S
   settings.model = model_of(data.configuration).words();
   settings.staggered = text("sampling.staggered", "false") == "true";
   settings.schedule = text("sampling.schedule", "1:1");
+  settings.exchange = text("sampling.exchange", "") == "true";
   settings.local = text("sampling.local", "metropolis");
   settings.cluster = text("sampling.cluster", "wolff");
   settings.replicas = data.replicas;

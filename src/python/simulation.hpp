@@ -18,6 +18,7 @@
 #include "src/engine/engine.hpp"
 #include "src/engine/factory.hpp"
 #include "src/store/task_file.hpp"
+#include "src/study/config.hpp"
 #include "src/study/halves.hpp"
 #include "src/study/task.hpp"
 
@@ -26,7 +27,9 @@ namespace rewise::python {
 // The settings of `rewise run`, by the same names; words are checked by the functions of the
 // program.
 struct Settings {
-  std::vector<double> temperatures;  // [T] J = k_B = 1
+  std::vector<double> temperatures;       // [T] J = k_B = 1
+  std::optional<TemperatureRange> range;  // in place of `temperatures`; only with `exchange`
+  bool exchange = false;
   ModelWords model;
   std::optional<bool> staggered;  // measures_staggered()
   std::string schedule = "1:1", local = "auto", cluster;
@@ -53,9 +56,11 @@ struct Listener {
 using Notes = std::vector<std::string>;
 
 // Throws Error(usage) for values out of range. `graph` may be null if the bitlattice engine does
-// not need one.
+// not need one. A range of temperatures leaves its two ends.
 TaskSpec task_spec(const GraphSpec& lattice, const std::shared_ptr<const Graph>& graph,
                    const Settings& settings);
+// The same; chooses the temperatures of a range by a scan (exchange_ladder.hpp).
+TaskSpec task_spec(const std::shared_ptr<const Graph>& graph, const Settings& settings);
 void check_whole(std::uint64_t value, std::uint64_t least, std::uint64_t most, const char* name);
 // If a rule built the graph, files store the rule, like those of the program.
 TextMap configuration_of(TaskSpec spec);

@@ -19,6 +19,11 @@ Settings settings_of(const nb::dict& given) {
     if (given.contains(key)) value = nb::cast<std::decay_t<decltype(value)>>(given[key]);
   };
   take("temperature", s.temperatures);
+  if (given.contains("temperature_range")) {
+    const auto [from, to] = nb::cast<std::pair<double, double>>(given["temperature_range"]);
+    s.range = TemperatureRange{from, to};
+  }
+  take("exchange", s.exchange);
   std::uint64_t q = 2;
   take("model", s.model["name"]);
   take("q", q);

@@ -7,6 +7,9 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "src/base/error.hpp"
+#include "src/search/tc_plan.hpp"
+
 namespace rewise {
 
 std::vector<double> exchange_ladder(const TemperatureRange& range,
@@ -38,6 +41,33 @@ std::vector<double> exchange_ladder(const TemperatureRange& range,
   }
   ladder.push_back(range.to);
   return ladder;
+}
+
+std::vector<double> exchange_ladder(const TemperatureRange& range, const ScanResult& scan,
+                                    double sites) {
+  std::vector<double> heat;
+  for (std::size_t t = 0; t < scan.temperatures.size(); ++t) {
+    heat.push_back(specific_heat(scan.mean(t), sites, scan.temperatures[t]));
+  }
+  return exchange_ladder(range, scan.temperatures, heat, sites);
+}
+
+std::vector<double> exchange_temperatures(const TaskSpec& spec, const TemperatureRange& range,
+                                          const TaskRun& run) {
+  const double sites = site_count(spec);
+  const SizePlan plan = scan_plan({}, {range.from, range.to}, sites);
+  TaskSpec scan = spec;
+  scan.temperatures = plan.temperatures;
+  scan.equilibrate = plan.equilibrate;
+  scan.measure = plan.measure;
+  scan.every = plan.every;
+  scan.seed = derived_seed(spec.seed, "exchange|scan");
+  TaskResult result = run_task({scan}, run);
+  if (result.outcome != TaskOutcome::finished) {
+    throw Error(ExitCode::interrupted, fmt::format("stopped by {}", run.stop.reason()));
+  }
+  return exchange_ladder(range, {plan.temperatures, {reduce(scan, std::move(result.data), {})}},
+                         sites);
 }
 
 }  // namespace rewise

@@ -8,7 +8,9 @@
 
 #include <vector>
 
+#include "src/search/size_curves.hpp"
 #include "src/study/config.hpp"
+#include "src/study/task.hpp"
 
 namespace rewise {
 
@@ -22,5 +24,14 @@ inline constexpr double kExchangeAcceptance = 0.3;
 std::vector<double> exchange_ladder(const TemperatureRange& range,
                                     const std::vector<double>& temperatures,
                                     const std::vector<double>& heat, double sites);
+// The same with C from the mean over the graphs of a scan.
+std::vector<double> exchange_ladder(const TemperatureRange& range, const ScanResult& scan,
+                                    double sites);
+// The same with C from a scan of the task's own graph, which this function runs; the temperatures
+// and numbers of cycles of `spec` do not matter. The result depends neither on the device nor on
+// the number of threads, so that a continued run has the same temperatures. Throws
+// Error(interrupted) on a stop request.
+std::vector<double> exchange_temperatures(const TaskSpec& spec, const TemperatureRange& range,
+                                          const TaskRun& run);
 
 }  // namespace rewise

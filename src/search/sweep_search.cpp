@@ -48,6 +48,18 @@ void warn_of_stretches(SweepPoint& point, const SizeData& size, std::uint32_t re
   }
 }
 
+// Without a round trip, replica exchange may not have equilibrated the lowest temperatures.
+std::string round_trip_warning(const SizeData& size) {
+  const auto& graphs = size.samples.graphs;
+  const auto without = std::ranges::count_if(graphs, [](const GraphSample& graph) {
+    return graph.round_trips && *graph.round_trips == 0;
+  });
+  if (without == 0) return "";
+  const std::string where =
+      graphs.size() == 1 ? "" : fmt::format("on {} of {} graphs ", without, graphs.size());
+  return fmt::format("{}: replica exchange: {}{}", size_text(size), where, kNoRoundTrip);
+}
+
 // Computes the averages over the graphs so far, and warnings.
 void average(SweepWork& work, std::size_t k, const StudyConfig& config) {
   SweepPoint& point = work.point;
@@ -68,6 +80,9 @@ void average(SweepWork& work, std::size_t k, const StudyConfig& config) {
   std::ranges::move(blank_drifting(config, size, point.curves.back()),
                     std::back_inserter(point.warnings));
   std::ranges::move(equilibrium_warnings(config, size), std::back_inserter(point.warnings));
+  if (std::string line = round_trip_warning(size); !line.empty()) {
+    point.warnings.push_back(std::move(line));
+  }
   if (one) warn_of_stretches(point, size, config.replicas, work.single[k]);
   if (const std::size_t graphs = size.samples.graphs.size(); graphs > 1 && graphs < kFewGraphs) {
     point.warnings.push_back(
@@ -160,18 +175,18 @@ class Sweep {
   }
 
   void place_window(SweepWork& work, std::size_t k, const ScanResult& scan) {
+    SizeData& size = work.point.sizes[k];
+    if (config_.temperature_range) {
+      size.plan.temperatures =
+          exchange_ladder(*config_.temperature_range, scan, size.samples.sites);
+      return;
+    }
     const std::vector<double>& temperatures = scan.temperatures;
     std::vector<double> u, c;
     for (std::size_t t = 0; t < temperatures.size(); ++t) {
       const Moments mean = scan.mean(t);
       u.push_back(binder(mean));
-      c.push_back(specific_heat(mean, work.point.sizes[k].samples.sites, temperatures[t]));
-    }
-    SizeData& size = work.point.sizes[k];
-    if (config_.temperature_range) {
-      size.plan.temperatures =
-          exchange_ladder(*config_.temperature_range, temperatures, c, size.samples.sites);
-      return;
+      c.push_back(specific_heat(mean, size.samples.sites, temperatures[t]));
     }
     // U of models with q > 2 does not fall to 0, and it has a minimum at a first-order transition.
     // The peak of the specific heat is used instead.

@@ -63,6 +63,7 @@ GraphSample reduce(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& gr
   sample.tau.resize(count);
   sample.discarded = discard;
   sample.halves = halves_of(data, 0, data.bond_sum.time());
+  if (const auto exchange = exchange_result(data)) sample.round_trips = exchange->round_trips;
   sample.cluster_fraction.resize(count);
   const auto of_start = replicas_by_start(data);
   const double dropped = configured(data, "sampling.warm_up", 0) +

@@ -35,8 +35,9 @@ struct GraphSample {
   // Improved minus plain estimators of m^2 and m^4 (Swendsen-Wang), and half their difference
   // between halves of the replicas, with the sign of `thermal`. [T, 2], or empty.
   Eigen::ArrayX2d improved, improved_thermal;
-  std::uint64_t measurements = 0;  // used measurements per replica
-  std::uint64_t discarded = 0;     // measurements dropped before them
+  std::optional<std::uint64_t> round_trips;  // of replica exchange; nothing without it
+  std::uint64_t measurements = 0;            // used measurements per replica
+  std::uint64_t discarded = 0;               // measurements dropped before them
 };
 
 // Reduces a task's measurements from number `discard` on. `grid`: fine temperatures within the

@@ -199,6 +199,9 @@ CheckedRun checked_run(const TaskData& task) {
         "no <C>/N: the sum of squares of cluster sizes between two measurements may exceed 64 "
         "bits; measure more often (smaller --every)");
   }
+  if (const auto exchange = exchange_result(task); exchange && exchange->round_trips == 0) {
+    run.warnings.push_back(fmt::format("replica exchange: {}", kNoRoundTrip));
+  }
   return run;
 }
 
@@ -211,6 +214,7 @@ std::vector<std::string> warnings_of(const CheckedRun& run) {
       }
     }
   }
+  lines.insert(lines.end(), run.warnings.begin(), run.warnings.end());
   return lines;
 }
 

@@ -13,6 +13,9 @@
 //   - no two starts can be compared (one start, or fewer than kFewReplicas replicas), and fewer
 //     than 10 tau_int were dropped.
 //
+// Replica exchange without any round trip is a warning: the checks above do not see slow changes
+// that only exchange can make.
+//
 // It is rejected as "too-short" if errors come from stretches of time below kLeastStretch tau_int.
 //
 // False alarms: each t test has the level kEquilibriumLevel for all temperatures and observables of
@@ -49,6 +52,7 @@ struct RunCheck {
 struct CheckedRun {
   std::vector<TemperatureResult> results;
   std::vector<RunCheck> checks;
+  std::vector<std::string> warnings;  // of all temperatures together, one line each
 };
 
 CheckedRun checked_run(const TaskData& task);
@@ -56,7 +60,7 @@ CheckedRun checked_run(const TaskData& task);
 // "0.52", "9.7", "104": formats a lower bound without an exponent.
 std::string two_digits(double x);
 
-// "T = 0.8: ..": reasons and warnings of all temperatures.
+// "T = 0.8: ..": reasons and warnings of all temperatures, and those of the run.
 std::vector<std::string> warnings_of(const CheckedRun& run);
 
 }  // namespace rewise

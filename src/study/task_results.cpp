@@ -173,17 +173,11 @@ std::optional<ExchangeResult> exchange_result(const TaskData& task) {
     result.accepted.push_back(
         attempts == 0 ? kNan : static_cast<double>(accepted) / static_cast<double>(attempts));
   }
-  // Per configuration: 0 before its first visit to the first temperature, 1 upwards, 2 back.
-  std::vector<std::uint8_t> way(temperatures * replicas, 0);
+  RoundTrips trips(temperatures, replicas);
   for (std::size_t time = 0; time < walkers.time(); ++time) {
-    for (std::size_t r = 0; r < replicas; ++r) {
-      std::uint8_t& first = way[walkers.at(0, time, r) * replicas + r];
-      if (first == 2) ++result.round_trips;
-      first = 1;
-      std::uint8_t& last = way[walkers.at(temperatures - 1, time, r) * replicas + r];
-      if (last == 1) last = 2;
-    }
+    trips.add([&](std::size_t t, std::size_t r) { return walkers.at(t, time, r); });
   }
+  result.round_trips = trips.trips();
   const double cycles = configured(task, "sampling.every", 1) * static_cast<double>(walkers.time());
   result.trips_per_1000 = 1000 * static_cast<double>(result.round_trips) / cycles /
                           static_cast<double>(temperatures * replicas);

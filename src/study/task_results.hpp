@@ -65,6 +65,38 @@ struct ExchangeResult {
 // Nothing without replica exchange or measurements. Positions are sampled at measurements only.
 std::optional<ExchangeResult> exchange_result(const TaskData& task);
 
+// Counts the round trips of configurations between the first and the last temperature.
+class RoundTrips {
+ public:
+  RoundTrips(std::size_t temperatures, std::size_t replicas)
+      : temperatures_(temperatures), way_(temperatures, std::vector<Way>(replicas, Way::none)) {}
+
+  // The next time. start(t, r): index of the temperature at which the configuration started that
+  // is now replica r of temperature t (the column `walker`).
+  template <class Start>
+  void add(const Start& start) {
+    for (std::size_t r = 0; r < way_.front().size(); ++r) {
+      Way& first = way_[start(0, r)][r];
+      if (first == Way::back) ++trips_;
+      first = Way::out;
+      Way& last = way_[start(temperatures_ - 1, r)][r];
+      if (last == Way::out) last = Way::back;
+    }
+  }
+
+  std::uint64_t trips() const { return trips_; }
+
+ private:
+  enum class Way : std::uint8_t { none, out, back };  // none: not yet at the first temperature
+  std::size_t temperatures_;
+  std::vector<std::vector<Way>> way_;  // [temperature of the start][replica]
+  std::uint64_t trips_ = 0;
+};
+
+inline constexpr const char* kNoRoundTrip =
+    "no replica went from the lowest to the highest temperature and back; lengthen the run or add "
+    "temperatures";
+
 // The series of one temperature, [time, replica].
 IntSeries series_at(const Series<std::int64_t>& series, std::size_t temperature);
 // Writes to an existing array: first use of new memory costs as much as the analysis.

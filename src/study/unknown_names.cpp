@@ -64,7 +64,8 @@ const std::vector<Feature>& features() {
        "give --exchange, with at least two temperatures",
        "give exchange = true in [sampling], with at least two temperatures"},
       {{"exchange"},
-       "only 'rewise run' and studies have replica exchange (exchange = true in [sampling])",
+       "replica exchange is for 'rewise run', 'rewise decorrelate' and studies (exchange = true in "
+       "[sampling])",
        "give exchange = true in [sampling], with at least two temperatures"},
       {{"lattice", "geometry", "topology"},
        "lattices are hypercubic (--dim, --size); other graphs are read from files: {} FILE",

@@ -1,4 +1,5 @@
 // The commands `decorrelate`, `equilibrate` and `clusters`, run as a user does, on tiny lattices.
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -46,6 +47,34 @@ TEST_CASE("single steps through a cycle make the same moves as whole cycles") {
   for (const std::uint64_t step : {1, 2, 4, 9, 14, 15}) stepper.to(step);
   CHECK(stepper.done() == 15);
   CHECK(stepped->trajectory_hash() == whole->trajectory_hash());
+}
+
+TEST_CASE("single steps make the same replica exchanges as whole cycles") {
+  using namespace rewise;
+  CurveSpec spec;
+  spec.extents = {8, 6};
+  spec.p = 0.1;
+  const Graph graph = build_graph(graph_spec(spec, 0));
+  const std::vector<double> temperatures{2.2, 2.4, 2.7};
+  for (const char* text : {"3:2", "2:0", "0:2"}) {
+    Mix mix = parse_mix(text, "test");
+    mix.schedule.exchange = true;
+    const auto whole = curve_engine(spec, graph, 0, temperatures, mix, Start::mixed);
+    const auto stepped = curve_engine(spec, graph, 0, temperatures, mix, Start::mixed);
+    whole->advance(mix.schedule, 20);
+    Stepper stepper(*stepped, mix.schedule);
+    const std::uint64_t end = 20 * mix.schedule.updates_per_cycle();
+    for (std::uint64_t step = 1; step <= end; step += 3) stepper.to(step);
+    stepper.to(end);
+    INFO(text);
+    CHECK(stepped->trajectory_hash() == whole->trajectory_hash());
+    Observation one, other;
+    stepped->measure(one);
+    whole->measure(other);
+    CHECK(one.walker == other.walker);
+    CHECK(one.exchanges == other.exchanges);
+    CHECK(one.exchange_attempts == std::vector<std::uint64_t>{320, 320, 0});
+  }
 }
 
 TEST_CASE("grids of steps: ascending, at most the given number of points, up to the last step") {
@@ -113,6 +142,92 @@ TEST_CASE("decorrelate: a lower bound of tau if the series is too short") {
   const auto& clusters = row(set, "0:1");
   CHECK(clusters.at("tau_m2_steps").at("value") < 10);
   CHECK(!clusters.contains("tau_m2_above_steps"));
+}
+
+// Two replicas at (almost) equal temperatures always exchange, every second cycle. A place then has
+// each replica for two cycles, so that its autocorrelation is that of the replica, times the
+// probability 1/2, 0, 1/2, 1 that the same replica is there 1, 2, 3, 4 cycles later.
+TEST_CASE("decorrelate: autocorrelation at a temperature while replicas change places") {
+  const Workplace place;
+  const std::string base =
+      "decorrelate --size 8 --schedule 1:0 --steps 400 --origins 10 --replicas 64 --device cpu "
+      "--equilibrate 200 --json ";
+  const json alone = parsed(place.run(base + "--temperature 2.5 --seed 4"));
+  const json swapped =
+      parsed(place.run(base + "--temperature 2.5,2.500001 --exchange --seed 5 --out d --no-plots"));
+  CHECK(!alone["about"].contains("exchange"));
+  CHECK(swapped["about"]["exchange"] == true);
+  REQUIRE(swapped["tables"]["autocorrelation"].size() == 2);
+  const json& free = alone["tables"]["autocorrelation"][0]["columns"];
+  CHECK(!free.contains("rho_q2"));
+  for (const json& curve : swapped["tables"]["autocorrelation"]) {
+    const json& columns = curve["columns"];
+    REQUIRE(columns["cycles"][3] == 4);
+    for (const char* name : {"e", "abs_m", "m2"}) {
+      const double same[] = {0.5, 0, 0.5, 1};
+      for (int lag = 1; lag <= 4; ++lag) {
+        const auto rho = [&](const json& at) {
+          return at.at(std::string("rho_") + name)[static_cast<std::size_t>(lag - 1)].get<double>();
+        };
+        const auto error = [&](const json& at) {
+          return at.at(std::string("rho_") + name + "_error")[static_cast<std::size_t>(lag - 1)]
+              .get<double>();
+        };
+        INFO(name << ", lag " << lag << ": " << rho(columns) << " and " << rho(free));
+        const double expected = same[lag - 1] * rho(free);
+        // 24 comparisons of 5 standard errors: false alarms 1.4e-5.
+        CHECK(std::abs(rho(columns) - expected) <
+              5 * std::hypot(error(columns), same[lag - 1] * error(free)));
+      }
+    }
+    CHECK(columns["rho_q2"][1].get<double>() < 0.1);
+  }
+  const json& first = swapped["metrics"][0]["values"];
+  CHECK(first.at("exchange_accepted").at("value") > 0.999);
+  CHECK(swapped["metrics"][1]["values"].at("exchange_accepted").at("value").is_null());
+  // Each replica returns to its temperature every fourth cycle.
+  CHECK(first.at("trips_per_1000_cycles").at("value") > 245);
+  CHECK(first.at("trips_per_1000_cycles").at("value") < 250.001);
+  double longest = 0;
+  for (const char* name : {"tau_e_steps", "tau_abs_m_steps", "tau_m2_steps", "tau_q2_steps"}) {
+    longest = std::max(longest, first.at(name).at("value").get<double>());
+  }
+  CHECK(first.at("independent_cycles").at("value").get<double>() == Approx(2 * longest));
+  CHECK(place.read("d/metrics.csv").find("independent_cycles") != std::string::npos);
+}
+
+TEST_CASE("decorrelate with exchange: chosen temperatures, round trips, refusals") {
+  const Workplace place;
+  const std::string glass = "decorrelate --dim 3 --size 4 --couplings pm --steps 20 --origins 3 ";
+  const Output found = place.run(glass + "--schedule 1:0,2:0 --temperature 1.2:2 --exchange");
+  INFO(found.out << found.err);
+  REQUIRE(found.status == 0);
+  CHECK(found.err.find("temperatures: 1.2, ") != std::string::npos);
+  for (const char* words : {"accepted", "round trips", "q^2", "exchange, us"}) {
+    CHECK(found.out.find(words) != std::string::npos);
+  }
+  std::istringstream text(found.out);
+  for (std::string one; std::getline(text, one);) CHECK(one.size() <= 100);
+  const std::string none = "no replica went from the lowest to the highest temperature";
+  const Output stuck = place.run(glass + "--schedule 1:0 --temperature 0.2,4 --exchange");
+  CHECK(stuck.out.find("warning: 1:0: replica exchange: " + none) != std::string::npos);
+  // The ladder is that of `run`.
+  const Output run = place.run(
+      "run --dim 3 --size 4 --couplings pm --schedule 1:0 --exchange --temperature 1.2:2 "
+      "--equilibrate 1 --measure 2");
+  CHECK(run.err.find(found.err.substr(found.err.find("temperatures: "),
+                                      found.err.find('\n', found.err.find("temperatures: ")) -
+                                          found.err.find("temperatures: "))) != std::string::npos);
+  for (const auto& [options, what] :
+       {std::pair{"--temperature 1.2 --exchange", "requires at least two temperatures"},
+        std::pair{"--temperature 2:1 --exchange", "0 < FROM < TO"},
+        std::pair{"--temperature 1:2", "--temperature"}}) {
+    const Output refused = place.run(glass + "--schedule 1:0 " + options);
+    INFO(refused.err);
+    CHECK(refused.status == 64);
+    CHECK(lines(refused.err) == 1);
+    CHECK(refused.err.find(what) != std::string::npos);
+  }
 }
 
 TEST_CASE("printed tables have at most 100 columns, and show bounds for unknown values") {

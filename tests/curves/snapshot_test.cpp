@@ -22,11 +22,11 @@ void compare(const CurveSpec& spec, double temperature, Start start) {
   const Graph graph = build_graph(graph_spec(spec, 0));
   const Mix mix = parse_mix("1:1", "test");
   const auto engine = curve_engine(spec, graph, 0, temperature, mix, start);
-  Snapshot then(*engine, spec.sites(), spec.replicas, spec.model.q);
+  Snapshot then(*engine, spec.sites(), 1, spec.replicas, spec.model.q);
   then.count();
   const auto plain_then = one_by_one(*engine, spec);
   for (int cycle = 0; cycle < 3; ++cycle) {
-    Snapshot now(*engine, spec.sites(), spec.replicas, spec.model.q);
+    Snapshot now(*engine, spec.sites(), 1, spec.replicas, spec.model.q);
     now.count();
     const auto found = correlations(then, now);
     const auto plain_now = one_by_one(*engine, spec);
@@ -63,4 +63,37 @@ TEST_CASE("snapshots: correlation 1 for equal spins without variance, and other 
   compare(spec, 2.5, Start::hot);
   spec.model = {ModelKind::potts, 3};
   compare(spec, 1.2, Start::hot);
+}
+
+TEST_CASE("snapshots of several temperatures hold the replicas of each") {
+  CurveSpec spec;
+  spec.extents = {8, 8};
+  const Graph graph = build_graph(graph_spec(spec, 0));
+  const Mix mix = parse_mix("1:1", "test");
+  const std::vector<double> temperatures{1.5, 3.0};
+  for (const EngineKind engine : {EngineKind::multispin, EngineKind::bytespin}) {
+    spec.engine = engine;
+    const auto many = curve_engine(spec, graph, 0, temperatures, mix, Start::mixed);
+    Snapshot then(*many, spec.sites(), 2, spec.replicas, 2);
+    then.count();
+    many->advance(mix.schedule, 2);
+    Snapshot now(*many, spec.sites(), 2, spec.replicas, 2);
+    now.count();
+    const auto found = correlations(then, now);
+    REQUIRE(found.size() == 2 * spec.replicas);
+    many->restore(curve_engine(spec, graph, 0, temperatures, mix, Start::mixed)->save());
+    std::vector<std::vector<std::uint8_t>> before;
+    std::vector<std::uint8_t> spins(spec.sites());
+    for (std::uint32_t who = 0; who < 2 * spec.replicas; ++who) {
+      many->spins(who / spec.replicas, who % spec.replicas, spins);
+      before.push_back(spins);
+    }
+    many->advance(mix.schedule, 2);
+    for (std::uint32_t who = 0; who < 2 * spec.replicas; ++who) {
+      many->spins(who / spec.replicas, who % spec.replicas, spins);
+      INFO(who);
+      CHECK(found[who] ==
+            Approx(pearson(SpinBits(before[who], 2), SpinBits(spins, 2))).margin(1e-12));
+    }
+  }
 }

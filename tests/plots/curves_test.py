@@ -39,6 +39,16 @@ class Curves(InFolder):
         self.assertEqual({pathlib.Path(line).name for line in out.split()},
                          {"correlation.png", "autocorrelation.png"})
 
+    def test_autocorrelation_of_overlaps_is_drawn_where_there_is_one(self):
+        panels = plot_curves.PANELS["decorrelate"]["autocorrelation"]
+        for names, count in ((("rho_e", "rho_m2"), 4), (("rho_e", "rho_m2", "rho_q2"), 6)):
+            tables = {"correlation": self.table("abs_correlation"),
+                      "autocorrelation": self.table(*names)}
+            self.assertEqual(len(plot_curves.with_data(panels, tables)), count)
+            self.write(self.set_of("decorrelate", tables))
+            status, out, err = self.plot(self.folder)
+            self.assertEqual((status, err), (0, ""))
+
     def figure(self):
         run = self.set_of("equilibrate", {"energy": self.table("energy_hot")})
         run["metrics"] = [{"keys": {"temperature": t, "schedule": "1:0"},

@@ -250,3 +250,39 @@ def test_bad_weights(small, glass):
         rw.simulate(glass, 2.0)
     with pytest.raises(rw.UsageError, match="negative: cannot be combined with an array"):
         rw.simulate(small, 2.0, couplings=np.ones(small.bonds), negative=0.2)
+
+
+def test_distribution_of_overlaps_is_exact():
+    """P(q) of one glass of 16 sites with replica exchange, against the sum over all pairs of
+    configurations: the XOR convolution of the Boltzmann weights, by Walsh-Hadamard transforms."""
+    graph = rw.rewire(size=4, p=0.1, seed=5)
+    temperature = [0.8, 1.3, 2.0]
+    results = rw.simulate(graph, temperature, couplings="pm", coupling_seed=2, exchange=True,
+                          schedule="1:0", local="glauber", replicas=512, equilibrate=300,
+                          measure=100, every=3, seed=4, device="cpu")
+    weighted = rw.Graph._of(graph._graph.weighted({"couplings": "pm", "coupling_seed": "2"}))
+    states = np.arange(1 << 16)
+    spins = (states[:, None] >> np.arange(16) & 1).astype(np.uint8)
+    energy = 16 * energies(weighted, spins)
+    different = spins.sum(axis=1)
+    for t, series in zip(temperature, results.series["overlap"]):
+        weights = np.exp(-(energy - energy.min()) / t)
+        pairs = weights / weights.sum()
+        for bit in range(16):
+            pairs = pairs.reshape(-1, 2, 1 << bit)
+            pairs = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], axis=1)
+        pairs = pairs.ravel() ** 2
+        for bit in range(16):
+            pairs = pairs.reshape(-1, 2, 1 << bit)
+            pairs = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], axis=1)
+        exact = np.bincount(different, pairs.ravel() / 2**16)  # [sites that differ]
+        found = np.array([(series == 16 - 2 * d).mean(axis=0) for d in range(17)])  # [.., pair]
+        error = found.std(axis=1, ddof=1) / np.sqrt(found.shape[1])
+        # 51 comparisons; with 256 pairs 5 standard errors have a false-alarm rate below 1e-4.
+        # Values of q that are too rare for an error by the spread of pairs are compared together.
+        often = exact * found.shape[1] * 100 > 200
+        assert often.sum() >= 8
+        assert np.all(abs(found.mean(axis=1) - exact)[often] < 5 * error[often])
+        rare = found[~often].sum(axis=0)
+        assert abs(rare.mean() - exact[~often].sum()) < 1e-3
+        assert exact.sum() == pytest.approx(1)

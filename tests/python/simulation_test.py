@@ -45,6 +45,78 @@ def test_as_the_program(program, small, more, words):
                 assert getattr(results, name).tau[k] == theirs[name]["tau"]
 
 
+@pytest.mark.parametrize("more, words", [
+    (dict(couplings="pm"), ["--couplings", "pm"]),
+    (dict(), []),
+    (dict(couplings="gaussian", coupling_seed=3, replicas=4),
+     ["--couplings", "gaussian", "--coupling-seed", 3, "--replicas", 4])])
+@pytest.mark.parametrize("temperature, text", [
+    ([1.4, 1.8, 2.2], "1.4,1.8,2.2"), ({"from": 1.4, "to": 2.2}, "1.4:2.2")])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_exchange_as_the_program(program, small, tmp_path, more, words, temperature, text):
+    spec = {**SPEC, **more, "schedule": "1:0", "exchange": True}
+    found = program("run", *LATTICE, "--temperature", text, *WORDS[2:], *words, "--schedule", "1:0",
+                    "--exchange")
+    results = rw.simulate(small, temperature, **spec)
+    assert results.hash == found["trajectory_hash"]
+    assert results.temperature.tolist() == [one["temperature"] for one in found["results"]]
+    theirs = found["exchange"]
+    assert results.exchange["accepted"].tolist() == theirs["accepted"]
+    for name in ("round_trips", "trips_per_1000_cycles"):
+        assert results.exchange[name] == theirs[name]
+    assert results.series["walker"].shape == results.series["energy"].shape
+    with pytest.raises(rw.AbsentError):
+        results.exchange["trips"]
+    # A simulation that its caller advances, and one restored from a file, make the same moves.
+    del spec["measure"], spec["every"], spec["equilibrate"]
+    simulation = rw.Simulation(small, temperature, **spec)
+    simulation.run(60)
+    simulation.save(tmp_path / "half.h5")
+    restored = rw.Simulation.restore(tmp_path / "half.h5", device="cpu")
+    for one in (simulation, restored):
+        one.run(60)
+        assert one.hash == results.hash
+    assert set(restored.measure()["walker"].ravel()) <= set(range(len(results.temperature)))
+    restored.record(3)
+    assert restored.results.exchange["accepted"].shape == (len(results.temperature) - 1,)
+
+
+def test_exchange_in_files(program, small, tmp_path):
+    """Files of the program are restored with their exchange."""
+    found = program("run", *LATTICE, "--temperature", "1.4,1.8", *WORDS, "--exchange", "--out",
+                    tmp_path / "r.h5")
+    kept = rw.Results.load(tmp_path / "r.h5")
+    assert kept.exchange["accepted"].tolist() == found["exchange"]["accepted"]
+    restored = rw.Simulation.restore(tmp_path / "r.h5", device="cpu")
+    restored.run(40)
+    longer = rw.Simulation(small, [1.4, 1.8], schedule="2:1", exchange=True, seed=7, device="cpu")
+    longer.run(160)
+    assert restored.hash == longer.hash
+    assert rw.simulate(small, [2.3, 2.6], **SPEC).exchange is None
+
+
+def test_exchange_without_a_round_trip_warns(small):
+    with pytest.warns(RuntimeWarning, match="no replica went from the lowest to the highest"):
+        stuck = rw.simulate(small, [0.3, 6], exchange=True, **SPEC)
+    assert stuck.exchange["round_trips"] == 0
+    assert any("replica exchange" in line for line in stuck.warnings)
+
+
+@pytest.mark.parametrize("temperature, more, text", [
+    (2.0, dict(exchange=True), "exchange: requires at least two temperatures"),
+    ({"from": 2.0, "to": 1.0}, dict(exchange=True), "from 2 to 1 is not a range"),
+    ({"from": 1.0, "to": 2.0}, dict(), "for exchange=True"),
+    ({"from": 1.0, "to": 2.0, "count": 3}, dict(exchange=True), "temperature: .*allowed"),
+    ([1.0, 2.0], dict(exchange=True, engine="bitlattice", replicas=1, schedule="1:0"),
+     "bitlattice engine")])
+def test_exchange_refusals(small, temperature, more, text):
+    for call in (rw.simulate, rw.Simulation):
+        with pytest.raises(rw.UsageError, match=text):
+            call(small, temperature, **more)
+    with pytest.raises(TypeError, match="exchange"):
+        rw.simulate(small, [1.0, 2.0], exchange="yes")
+
+
 def test_packed(program):
     found = program("run", "--engine", "bitlattice", "--size", 64, "--temperature", 3, "--schedule",
                     "1:0", "--equilibrate", 5, "--measure", 20, "--device", "cpu")

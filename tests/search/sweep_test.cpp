@@ -1,5 +1,7 @@
 // `rewise sweep` from end to end: averages against exact ones, every combination of a grid once,
 // automatic temperatures around the transition, nothing computed twice.
+#include <fmt/format.h>
+
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -444,4 +446,36 @@ TEST_CASE("run chooses temperatures whose replicas exchange with the acceptance 
   CHECK(accepted("--threads 2 --out t.h5") == shares);
   CHECK(place.run("run --size 8 --couplings pm --exchange --temperature 2:1").status == 64);
   CHECK(place.run("run --size 8 --couplings pm --temperature 1:2").status == 64);
+}
+
+TEST_CASE("replica exchange without a round trip is a warning of run and sweep") {
+  const std::string none = "no replica went from the lowest to the highest temperature and back";
+  Workplace place;
+  const auto warnings_of = [&](const std::string& temperatures) {
+    const Output output = place.run(
+        "run --dim 3 --size 4 --couplings pm --schedule 1:0 --exchange --measure 300 --json "
+        "--temperature " +
+        temperatures);
+    INFO(output.err);
+    REQUIRE(output.status == 0);
+    const json result = json::parse(output.out);
+    const bool warned = output.err.find("warning: replica exchange: " + none) != std::string::npos;
+    CHECK(warned == (result["exchange"]["round_trips"] == 0));
+    CHECK(warned == (result["warnings"].dump().find(none) != std::string::npos));
+    return warned;
+  };
+  CHECK(warnings_of("0.2,4"));
+  CHECK(!warnings_of("1.2,1.6,2"));
+  for (const bool far : {true, false}) {
+    Workplace own;
+    const json summary = sweep(
+        own, fmt::format("[lattice]\ndim = 3\nsizes = [4]\np = [0]\ngraphs = 2\n[model]\n"
+                         "couplings = \"pm\"\n[sampling]\nschedule = \"1:0\"\nexchange = true\n"
+                         "equilibrate = 50\nmeasure = 300\ntemperatures = {}\n[run]\n"
+                         "device = \"cpu\"\n",
+                         far ? "[0.2, 4.0]" : "[1.2, 1.6, 2.0]"));
+    const std::string warnings = summary["points"][0]["warnings"].dump();
+    INFO(warnings);
+    CHECK((warnings.find("on 2 of 2 graphs " + none) != std::string::npos) == far);
+  }
 }

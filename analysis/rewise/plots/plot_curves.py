@@ -12,7 +12,8 @@ import numpy as np
 from . import plot_style as style
 from ..files import DataError, extents_label, read_json
 
-# name: [panels]; a panel has table, x, y, and the optional keys of a panel of `reproduce`.
+# name: [panels]; a panel has table, x, y, and the optional keys of a panel of `reproduce`. An
+# "optional" panel is left out where no curve has its y.
 PANELS = {
     "decorrelate": {
         "correlation": [
@@ -22,8 +23,11 @@ PANELS = {
         "autocorrelation": [
             {"table": "autocorrelation", "x": "steps", "y": "rho_e"},
             {"table": "autocorrelation", "x": "steps", "y": "rho_m2"},
+            {"table": "autocorrelation", "x": "steps", "y": "rho_q2", "optional": True},
             {"table": "autocorrelation", "x": "seconds", "y": "rho_e", "xscale": "log"},
-            {"table": "autocorrelation", "x": "seconds", "y": "rho_m2", "xscale": "log"}]},
+            {"table": "autocorrelation", "x": "seconds", "y": "rho_m2", "xscale": "log"},
+            {"table": "autocorrelation", "x": "seconds", "y": "rho_q2", "xscale": "log",
+             "optional": True}]},
     "equilibrate": {
         "energy": [
             {"table": "energy", "x": "steps", "y": "energy_hot", "also": "energy_cold",
@@ -49,6 +53,7 @@ AXES = {
     "correlation": r"$\langle\rho_{\mathrm{spins}}\rangle$",
     "rho_e": r"autocorrelation of $e$",
     "rho_m2": r"autocorrelation of $m^2$",
+    "rho_q2": r"autocorrelation of $q^2$",
     "rho_abs_m": r"autocorrelation of $|m|$",
     "energy_hot": r"energy per site $e$ ($J$)",
     "step_seconds_hot": "seconds per step and replica",
@@ -87,6 +92,12 @@ def column(curve, name):
     """A column as an array, with null as NaN; empty if there is no such column."""
     values = curve["columns"].get(name)
     return None if values is None else np.array([np.nan if v is None else v for v in values], float)
+
+
+def with_data(panels, tables):
+    """The panels without optional ones whose y no curve has."""
+    return [panel for panel in panels if not panel.get("optional") or
+            any(panel["y"] in curve["columns"] for curve in tables.get(panel["table"], []))]
 
 
 def chosen(curves, only):
@@ -414,7 +425,8 @@ def draw(data, folder):
     if data["kind"] == "figure":
         return draw_figure(data, folder)
     def make(name, panels):
-        panels = [part for panel in panels for part in split(panel, data["tables"])]
+        panels = [part for panel in with_data(panels, data["tables"])
+                  for part in split(panel, data["tables"])]
         figure = compose(panels, lambda panel: data["tables"])
         if figure is None:
             return None
