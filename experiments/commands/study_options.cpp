@@ -151,6 +151,27 @@ void write_outcome(const StudyFolder& place, StudyOutcome outcome) {
   if (!outcome.resamples.empty()) write_text_file(place.path() / "summary.h5", outcome.resamples);
 }
 
+StudyAnalysis sweep_analysis(
+    const StudyOptions& options, SweepGoal goal,
+    const std::function<StudyOutcome(const std::vector<SweepPoint>&)>& outcome) {
+  return [&options, goal, outcome](Study& study, const StopToken& stop, Progress& progress) {
+    const StudyFolder& place = study.place();
+    const auto timed = [&](const std::vector<SweepPoint>& points) {
+      const profile::Span span(profile::Work::analysis);
+      return outcome(points);
+    };
+    const auto interim = [&](const std::vector<SweepPoint>& points) {
+      if (place.leads()) write_outcome(place, timed(points));
+    };
+    const auto interrupted = [&](const std::vector<SweepPoint>& points) {
+      progress.close();
+      print_partial(place, options, [&] { return timed(points); });
+    };
+    const auto points = search_sweep(study, stop, progress, goal, interim, interrupted);
+    return place.leads() ? timed(points) : StudyOutcome{};
+  };
+}
+
 namespace {
 
 // The tasks of the grid that follow from the configuration. For "auto" settings, the usual choice

@@ -124,24 +124,11 @@ StudyConfig tc_config(const StudyOptions& options) {
 
 ExitCode run_glass_tc(const StudyOptions& options, const StudyConfig& config) {
   const auto outcome = [&](const std::vector<SweepPoint>& points) {
-    const profile::Span span(profile::Work::analysis);
     return StudyOutcome{glass_summary(config, points), glass_text(config, points),
                         sweep_csv(config, points), glass_csv(points),
                         sweep_resamples(config, points)};
   };
-  const auto analysis = [&](Study& study, const StopToken& stop, Progress& progress) {
-    const auto interim = [&](const std::vector<SweepPoint>& points) {
-      if (study.place().leads()) write_outcome(study.place(), outcome(points));
-    };
-    const auto interrupted = [&](const std::vector<SweepPoint>& points) {
-      progress.close();
-      print_partial(study.place(), options, [&] { return outcome(points); });
-    };
-    const auto points =
-        search_sweep(study, stop, progress, SweepGoal::glass_tc, interim, interrupted);
-    return study.place().leads() ? outcome(points) : StudyOutcome{};
-  };
-  return run_study("tc", options, config, analysis);
+  return run_study("tc", options, config, sweep_analysis(options, SweepGoal::glass_tc, outcome));
 }
 
 ExitCode run_tc(const StudyOptions& options) {

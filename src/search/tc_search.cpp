@@ -325,9 +325,7 @@ class WindowSearch {
 
   static void note(PointData& point, const TargetStep& step) {
     TargetState& state = *point.target;
-    state.reached = step.error;
-    state.done = step.reached;
-    state.stopped = step.stopped;
+    state.note(step);
     state.sizes.resize(point.sizes.size());
     for (std::size_t k = 0; k < point.sizes.size(); ++k) {
       state.sizes[k].share = step.sizes[k].share;

@@ -13,11 +13,11 @@
 #pragma once
 
 #include <functional>
-#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "src/search/rounds.hpp"
 #include "src/search/size_curves.hpp"
 #include "src/study/study.hpp"
 
@@ -32,13 +32,8 @@ struct SizeTarget {
   std::uint64_t measurements_before = 0;
 };
 
-// Progress of one p towards the target.
-struct TargetState {
-  double asked = 0;                                           // relative error
-  double reached = std::numeric_limits<double>::quiet_NaN();  // so far
-  bool done = false;  // reached, with the margin of tc_target.hpp
-  int rounds = 0;
-  std::string stopped;  // why the target is missed; "": it is reached, or the study continues
+// Progress of one p; `done` includes the margin of tc_target.hpp.
+struct TargetState : TargetProgress {
   std::vector<SizeTarget> sizes;
 };
 
