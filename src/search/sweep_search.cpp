@@ -98,10 +98,8 @@ std::vector<SweepWork> finished_part(std::vector<SweepWork> works) {
   for (SweepWork& work : works) {
     auto& sizes = work.point.sizes;
     for (std::size_t k = sizes.size(); k-- > 0;) {
-      auto& graphs = sizes[k].samples.graphs;
-      const std::size_t least = graphs.size() > 1 ? 2 : 1;
-      std::erase_if(graphs, [](const GraphSample& graph) { return graph.measurements == 0; });
-      if (graphs.size() >= least) continue;
+      const std::size_t least = sizes[k].samples.graphs.size() > 1 ? 2 : 1;
+      if (drop_unmeasured(sizes[k].samples) >= least) continue;
       const auto at = static_cast<std::ptrdiff_t>(k);
       sizes.erase(sizes.begin() + at);
       work.single.erase(work.single.begin() + at);
