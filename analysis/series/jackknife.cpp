@@ -152,17 +152,4 @@ Estimates jackknife(const Eigen::ArrayXXd& rows, const VectorFunction& f) {
   return estimates(jackknife_means(0, rows, f));
 }
 
-Eigen::ArrayXXd block_means(const Eigen::ArrayXXd& rows, Eigen::Index blocks) {
-  if (blocks < 1 || blocks > rows.rows()) {
-    throw Error(ExitCode::internal, "block_means: between 1 and as many blocks as rows needed");
-  }
-  const Eigen::Index length = rows.rows() / blocks;
-  const Eigen::Index start = rows.rows() - blocks * length;
-  Eigen::ArrayXXd means(blocks, rows.cols());
-  for (Eigen::Index b = 0; b < blocks; ++b) {
-    means.row(b) = rows.middleRows(start + b * length, length).colwise().mean();
-  }
-  return means;
-}
-
 }  // namespace rewise

@@ -59,8 +59,4 @@ Estimates jackknife(const Eigen::ArrayXXd& rows, const VectorFunction& f);
 // Column means with row i left out, for every i: [members, k]. Needs 2 rows.
 Eigen::ArrayXXd leave_one_out_means(const Eigen::ArrayXXd& rows);
 
-// Means over consecutive blocks of rows: [blocks, k]. The first rows that do not fill a block are
-// left out. For correlated rows use blocks much longer than tau_int.
-Eigen::ArrayXXd block_means(const Eigen::ArrayXXd& rows, Eigen::Index blocks);
-
 }  // namespace rewise

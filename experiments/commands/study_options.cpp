@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
@@ -12,11 +11,10 @@
 #include "experiments/commands/study_contents.hpp"
 #include "experiments/console/python.hpp"
 #include "experiments/console/shared_options.hpp"
-#include "graphs/graph_io.hpp"
 #include "src/base/clock.hpp"
 #include "src/base/profile.hpp"
 #include "src/search/costs.hpp"
-#include "src/search/tc_plan.hpp"
+#include "src/search/study_need.hpp"
 #include "src/study/need.hpp"
 #include "src/study/parse.hpp"
 #include "src/study/ranks.hpp"
@@ -153,10 +151,29 @@ void write_outcome(const StudyFolder& place, StudyOutcome outcome) {
   if (!outcome.resamples.empty()) write_text_file(place.path() / "summary.h5", outcome.resamples);
 }
 
+StudyAnalysis sweep_analysis(
+    const StudyOptions& options, SweepGoal goal,
+    const std::function<StudyOutcome(const std::vector<SweepPoint>&)>& outcome) {
+  return [&options, goal, outcome](Study& study, const StopToken& stop, Progress& progress) {
+    const StudyFolder& place = study.place();
+    const auto timed = [&](const std::vector<SweepPoint>& points) {
+      const profile::Span span(profile::Work::analysis);
+      return outcome(points);
+    };
+    const auto interim = [&](const std::vector<SweepPoint>& points) {
+      if (place.leads()) write_outcome(place, timed(points));
+    };
+    const auto interrupted = [&](const std::vector<SweepPoint>& points) {
+      progress.close();
+      print_partial(place, options, [&] { return timed(points); });
+    };
+    const auto points = search_sweep(study, stop, progress, goal, interim, interrupted);
+    return place.leads() ? timed(points) : StudyOutcome{};
+  };
+}
+
 namespace {
 
-// The tasks of the grid that follow from the configuration. For "auto" settings, the usual choice
-// is assumed; the output mentions this.
 ExitCode tell_study_needs(const StudyConfig& config, bool as_json) {
   if (config.method == TcMethod::tree) {
     throw Error(
@@ -165,92 +182,31 @@ ExitCode tell_study_needs(const StudyConfig& config, bool as_json) {
         "lattices during the study (start it with --time-limit; 'rewise study DIR' shows "
         "what was done, and the same command continues)");
   }
-  const int threads = config.threads > 0 ? config.threads : thread_count(0);
-  std::size_t tasks = 0;
-  double disk = 0;
-  std::vector<Cells> rows;
-  const std::size_t kinds =
-      config.rules.size() *
-      (config.schedule_per_p ? 1 : std::max<std::size_t>(1, config.schedules.size()));
-  const bool own = !config.files.empty();
-  const std::size_t sizes = own ? config.files.size() : config.sizes.size();
-  for (std::size_t size = 0; size < sizes; ++size) {
-    for (std::size_t at = 0; at < config.p.size(); ++at) {
-      const double p = config.p[at];
-      TaskSpec spec;
-      if (own) {
-        spec.imported =
-            std::make_shared<const Graph>(read_graph(config.files[size].string(), config.reading));
-      } else {
-        spec.graph.extents = config.sizes[size];
-        spec.graph.p = p;
-        spec.graph.rule = config.rule;
-      }
-      spec.engine = config.engine;
-      spec.model = config.model;
-      spec.local = config.local;
-      spec.cluster = config.cluster_of(at).value_or(ClusterUpdate::wolff);
-      spec.schedule = config.schedule_of(at).value_or(Schedule{1, 1});
-      spec.replicas = config.replicas;
-      spec.temperatures = config.temperatures;
-      if (spec.temperatures.empty()) spec.temperatures.assign(kLikelyTemperatures, 1);
-      spec.equilibrate = config.equilibrate.value_or(kLikelyEquilibrate);
-      spec.measure = config.measure.value_or(kLikelyMeasure);
-      spec.every = config.every.value_or(kLikelyEvery);
-      const std::uint32_t graphs =
-          config.target_error ? std::max(config.graphs[size], kPilotGraphs) : config.graphs[size];
-      const std::size_t count = kinds * graphs;
-      tasks += count;
-      const double each =
-          disk_need(spec, config.keep_states ? FinalState::automatic : FinalState::none);
-      disk += static_cast<double>(count) * each;
-      const double memory = memory_need(spec, useful_threads(spec, threads), false, true).most();
-      Cells row;
-      if (own) {
-        row = {{"graph", "graph", config.files[size].filename().string()},
-               {"sites", "sites", spec.imported->sites()}};
-      } else {
-        row = {{"size", "size", config.sizes[size], extents_text(config.sizes[size])},
-               {"p", "p", p}};
-      }
-      row.push_back({"tasks", "tasks", count});
-      row.push_back({"memory_bytes", "memory each", memory, bytes_text(memory)});
-      row.push_back({"disk_bytes", "disk each", each, bytes_text(each)});
-      rows.push_back(std::move(row));
-    }
-  }
+  const StudyNeed need = study_need(config);
   const MemoryRoom room = memory_room();
   const bool known = config.measure.has_value() && !config.temperatures.empty();
-  const double seconds = cpu_seconds(config, threads);
   if (as_json) {
     Json list = Json::array();
-    for (const Cells& row : rows) list.push_back(cells_json(row));
+    for (const Cells& row : need.rows) list.push_back(cells_json(row));
     const Json json{{"tasks", list},
-                    {"disk_bytes", disk},
+                    {"disk_bytes", need.disk},
                     {"memory_left_bytes", room.bytes},
                     {"memory_limit", room.limit},
-                    {"cpu_seconds", number_json(seconds)},
-                    {"threads", threads},
+                    {"cpu_seconds", number_json(need.cpu_seconds)},
+                    {"threads", need.threads},
                     {"all_is_known", known && !config.target_error.has_value()}};
     fmt::print("{}\n", json.dump(2));
     return ExitCode::done;
   }
-  fmt::print("{}", cells_table(rows));
-  fmt::print("\n{} tasks, {} {} on disk; {} leaves {} of memory\n", tasks,
-             known ? "at most" : "about", bytes_text(disk), room.limit, bytes_text(room.bytes));
-  if (std::isfinite(seconds)) {
-    fmt::print("about {} on {} thread(s) of the CPU\n", duration_text(seconds), threads);
+  fmt::print("{}", cells_table(need.rows));
+  fmt::print("\n{} tasks, {} {} on disk; {} leaves {} of memory\n", need.tasks,
+             known ? "at most" : "about", bytes_text(need.disk), room.limit,
+             bytes_text(room.bytes));
+  if (std::isfinite(need.cpu_seconds)) {
+    fmt::print("about {} on {} thread(s) of the CPU\n", duration_text(need.cpu_seconds),
+               need.threads);
   }
-  std::string unknown;
-  const auto assume = [&](bool automatic, const std::string& what) {
-    if (automatic) unknown += (unknown.empty() ? "" : ", ") + what;
-  };
-  assume(!config.schedule, "schedule 1:1");
-  assume(config.temperatures.empty(), fmt::format("{} temperatures", kLikelyTemperatures));
-  assume(!config.equilibrate, fmt::format("equilibrate {}", kLikelyEquilibrate));
-  assume(!config.measure, fmt::format("measure {}", kLikelyMeasure));
-  assume(!config.every, fmt::format("every {}", kLikelyEvery));
-  if (!unknown.empty()) fmt::print("assumed for \"auto\": {}\n", unknown);
+  if (!need.assumed.empty()) fmt::print("assumed for \"auto\": {}\n", need.assumed);
   if (config.target_error) {
     fmt::print(
         "unknown: the total time, and the graphs, measurements and sizes that target_error will "

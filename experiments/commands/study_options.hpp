@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "experiments/console/commands.hpp"
+#include "src/search/sweep_search.hpp"
 #include "src/study/json_output.hpp"
 #include "src/study/study.hpp"
 
@@ -55,6 +56,12 @@ void print_partial(const StudyFolder& place, const StudyOptions& options,
 // Writes the files of the outcome; summary.json contains the hash of the configuration. Error(held)
 // if the folder now belongs to another configuration.
 void write_outcome(const StudyFolder& place, StudyOutcome outcome);
+
+// The analysis of a parameter sweep, and of `tc` by crossings of overlaps. The outcome of the
+// points is written before each round of a target, and printed if the study is interrupted.
+StudyAnalysis sweep_analysis(
+    const StudyOptions& options, SweepGoal goal,
+    const std::function<StudyOutcome(const std::vector<SweepPoint>&)>& outcome);
 
 // Runs a study from its configuration to summary, plots and report, in --out or studies/NAME. If
 // all of these exist already, only prints the results. `command`: tc or sweep.

@@ -6,7 +6,6 @@
 
 #include "experiments/commands/study_options.hpp"
 #include "src/base/error.hpp"
-#include "src/base/profile.hpp"
 #include "src/search/added_temperatures.hpp"
 #include "src/search/resamples.hpp"
 #include "src/search/sweep_report.hpp"
@@ -99,25 +98,16 @@ ExitCode run_sweep(const StudyOptions& options) {
   if (config.target_error && config.target_observables.empty()) {
     config.target_observables = {"energy", "m2"};
   }
+  const auto outcome = [&](const std::vector<SweepPoint>& points) {
+    return StudyOutcome{sweep_summary(config, points), sweep_text(config, points),
+                        sweep_csv(config, points), "", sweep_resamples(config, points)};
+  };
+  const StudyAnalysis sweep = sweep_analysis(options, SweepGoal::observables, outcome);
   const auto analysis = [&](Study& study, const StopToken& stop, Progress& progress) {
     if (study.place().leads()) {
       for (const std::string& line : said) fmt::print(stderr, "{}\n", line);
     }
-    const auto outcome = [&](const std::vector<SweepPoint>& points) {
-      const profile::Span span(profile::Work::analysis);
-      return StudyOutcome{sweep_summary(config, points), sweep_text(config, points),
-                          sweep_csv(config, points), "", sweep_resamples(config, points)};
-    };
-    const auto interrupted = [&](const std::vector<SweepPoint>& points) {
-      progress.close();
-      print_partial(study.place(), options, [&] { return outcome(points); });
-    };
-    const auto interim = [&](const std::vector<SweepPoint>& points) {
-      if (study.place().leads()) write_outcome(study.place(), outcome(points));
-    };
-    const auto points =
-        search_sweep(study, stop, progress, SweepGoal::observables, interim, interrupted);
-    return study.place().leads() ? outcome(points) : StudyOutcome{};
+    return sweep(study, stop, progress);
   };
   return run_study("sweep", options, config, analysis);
 }

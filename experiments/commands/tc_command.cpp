@@ -75,75 +75,17 @@ the disordered one, and the histogram of the energy. It prints the order of the 
 the latent heat, or that these sizes cannot decide.
 )";
 
-// Counts measured graphs, sizes with at least two of them, and p with at least two such sizes.
-std::vector<PointData> finished_part(std::vector<PointData> points) {
-  for (PointData& point : points) {
-    for (SizeData& size : point.sizes) {
-      std::erase_if(size.samples.graphs,
-                    [](const GraphSample& graph) { return graph.measurements == 0; });
-    }
-    const auto begun = std::find_if(point.sizes.begin(), point.sizes.end(),
-                                    [](const SizeData& s) { return s.samples.graphs.size() < 2; });
-    point.sizes.erase(begun, point.sizes.end());
-    if (!point.target) continue;
-    auto& sizes = point.target->sizes;
-    sizes.resize(std::min(sizes.size(), point.sizes.size()));
-  }
-  std::erase_if(points, [](const PointData& point) { return point.sizes.size() < 2; });
-  return points;
-}
-
-// The default method: both, if a target error is given for which the tree condition costs little
-// compared with the crossings.
-TcMethod method_of(const StudyConfig& config) {
-  constexpr double precise = 1e-3;
-  const bool both = config.target_error && *config.target_error <= precise;
-  return config.method.value_or(both ? TcMethod::both : TcMethod::crossings);
-}
-
-// The study. With couplings, its method is the tree condition, unless it uses crossings of
-// overlaps. Sums over pairs of clusters are computed on the CPU only.
-StudyConfig tc_config(const StudyOptions& options) {
-  StudyConfig config = one_per_p(configure(options), options.study);
-  check_tc_config(config, options.study);
-  if (config.model.is_ferromagnet() || by_glass_crossings(config)) return config;
-  config.method = TcMethod::tree;
-  const auto orders = tree_orders(shortcut_couplings(config));
-  if (std::ranges::find(orders, TreeOrder::spin_glass) == orders.end()) return config;
-  if (config.device == "auto") config.device = "cpu";
-  if (config.device != "cpu") {
-    throw Error(ExitCode::usage,
-                fmt::format("{}: device '{}': the spin-glass tree condition runs on the CPU only "
-                            "(allowed: cpu, auto)",
-                            options.study, config.device));
-  }
-  return config;
-}
-
 ExitCode run_glass_tc(const StudyOptions& options, const StudyConfig& config) {
   const auto outcome = [&](const std::vector<SweepPoint>& points) {
-    const profile::Span span(profile::Work::analysis);
     return StudyOutcome{glass_summary(config, points), glass_text(config, points),
                         sweep_csv(config, points), glass_csv(points),
                         sweep_resamples(config, points)};
   };
-  const auto analysis = [&](Study& study, const StopToken& stop, Progress& progress) {
-    const auto interim = [&](const std::vector<SweepPoint>& points) {
-      if (study.place().leads()) write_outcome(study.place(), outcome(points));
-    };
-    const auto interrupted = [&](const std::vector<SweepPoint>& points) {
-      progress.close();
-      print_partial(study.place(), options, [&] { return outcome(points); });
-    };
-    const auto points =
-        search_sweep(study, stop, progress, SweepGoal::glass_tc, interim, interrupted);
-    return study.place().leads() ? outcome(points) : StudyOutcome{};
-  };
-  return run_study("tc", options, config, analysis);
+  return run_study("tc", options, config, sweep_analysis(options, SweepGoal::glass_tc, outcome));
 }
 
 ExitCode run_tc(const StudyOptions& options) {
-  const StudyConfig config = tc_config(options);
+  const StudyConfig config = tc_config(configure(options), options.study);
   if (by_glass_crossings(config)) return run_glass_tc(options, config);
   if (by_peaks(config)) {
     const auto peaks = [&](Study& study, const StopToken& stop, Progress& progress) {
@@ -155,7 +97,8 @@ ExitCode run_tc(const StudyOptions& options) {
     return run_study("tc", options, config, peaks);
   }
   const std::string refusal = tree_refusal(config);
-  const bool by_tree = method_of(config) != TcMethod::crossings && refusal.empty();
+  const TcMethod method = tc_method(config);
+  const bool by_tree = method != TcMethod::crossings && refusal.empty();
   const auto analysis = [&](Study& study, const StopToken& stop, Progress& progress) {
     std::vector<PointData> points;
     std::vector<TreePoint> tree;
@@ -166,8 +109,7 @@ ExitCode run_tc(const StudyOptions& options) {
       TreeResult joined;
       if (by_tree && !bare.empty()) joined = join_methods(config, result, bare);
       joined.refusal = refusal;
-      const bool with_tree =
-          method_of(config) != TcMethod::crossings && (!by_tree || !bare.empty());
+      const bool with_tree = method != TcMethod::crossings && (!by_tree || !bare.empty());
       const TcReport report{config, crossing, result, with_tree ? &joined : nullptr};
       return StudyOutcome{tc_summary(report), tc_text(report), tc_csv(report),
                           tc_points_csv(report), tc_resamples(config, crossing, result, bare)};
@@ -176,16 +118,15 @@ ExitCode run_tc(const StudyOptions& options) {
       const auto interim = [&](const std::vector<PointData>& so_far) {
         if (study.place().leads()) write_outcome(study.place(), outcome(so_far, {}));
       };
-      points = search_tc(study, stop, progress, interim, [&](const std::vector<PointData>& so_far) {
-        points = finished_part(so_far);
-      });
+      points = search_tc(study, stop, progress, interim,
+                         [&](const std::vector<PointData>& finished) { points = finished; });
     };
     const auto by_bare_lattices = [&] {
       tree = search_tree(study, stop, progress,
                          [&](std::vector<TreePoint> so_far) { tree = std::move(so_far); });
     };
     try {
-      if (method_of(config) == TcMethod::tree) {
+      if (method == TcMethod::tree) {
         for (const double p : config.p) points.emplace_back().p = p;
         by_bare_lattices();
       } else if (by_tree && config.schedule) {

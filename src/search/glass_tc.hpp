@@ -6,7 +6,6 @@
 // omega = 1.12(10) (Baity-Jesi et al., Phys. Rev. B 88, 224416 (2013)).
 #pragma once
 
-#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,19 +16,11 @@
 
 namespace rewise {
 
-// Progress of T_SG towards target_error.
-struct GlassTarget {
-  double asked = 0;                                           // relative error
-  double reached = std::numeric_limits<double>::quiet_NaN();  // so far
-  int rounds = 0;
-  std::string stopped;  // why the target is missed; "": it is reached, or the study continues
-};
-
 struct GlassTc {
   Extrapolation tc;
   std::vector<std::string> reasons;  // why `tc` is rejected; one line each
   bool few_graphs = false;           // more graphs may remove the reasons
-  std::optional<GlassTarget> target;
+  std::optional<TargetProgress> target;
 
   std::optional<Value> accepted() const {
     return reasons.empty() ? std::optional(tc.total()) : std::nullopt;

@@ -27,6 +27,21 @@ struct RoundStep {
   bool ended() const { return reached || !stopped.empty(); }
 };
 
+// Progress of an item towards target_error.
+struct TargetProgress {
+  double asked = 0;                                           // relative error
+  double reached = std::numeric_limits<double>::quiet_NaN();  // so far
+  bool done = false;                                          // reached, as the steps judge
+  int rounds = 0;
+  std::string stopped;  // why the target is missed; "": it is reached, or the study continues
+
+  void note(const RoundStep& step) {
+    reached = step.error;
+    done = step.reached;
+    stopped = step.stopped;
+  }
+};
+
 // `decide(items)` sets the `step` of each item. `before_round(ended)` is called before each round
 // and, with true, after the last one. `add(items)` executes the steps.
 template <class Item, class Decide, class BeforeRound, class Add>

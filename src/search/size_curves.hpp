@@ -20,6 +20,12 @@ struct SizeData {
   SizeSamples samples;
 };
 
+// Removes graphs without measurements, as an interrupted study has them. Returns how many are left.
+inline std::size_t drop_unmeasured(SizeSamples& size) {
+  std::erase_if(size.graphs, [](const GraphSample& graph) { return graph.measurements == 0; });
+  return size.graphs.size();
+}
+
 // The coarse scan of one size at one p: kScanGraphs graphs, each simulated at all temperatures.
 struct ScanResult {
   std::vector<double> temperatures;

@@ -1,6 +1,7 @@
 #include "src/search/summary_parts.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -63,6 +64,52 @@ struct CsvCurves {
 };
 
 }  // namespace
+
+Json progress_json(const TargetProgress& target) {
+  return {{"asked", target.asked},
+          {"error", number_json(target.reached)},
+          {"reached", target.done},
+          {"stopped", target.stopped.empty() ? Json(nullptr) : Json(target.stopped)},
+          {"rounds", target.rounds}};
+}
+
+Cells tc_row(double p, std::string symbol, const Extrapolation& tc, bool accepted,
+             const std::vector<SizeData>& sizes, std::string_view status,
+             const std::vector<std::string>& reasons, const Cells& own) {
+  const auto known = [&](const auto& x) { return accepted ? plain_json(x) : Json(nullptr); };
+  const auto value = accepted ? std::optional(tc.total()) : std::nullopt;
+  const LinearFit fit = accepted ? tc.fits[tc.chosen].fit : LinearFit{};
+  std::string first, last, between = "-", graphs = "-";
+  if (!sizes.empty()) {
+    first = size_text(sizes.front());
+    last = size_text(sizes.back());
+    between = fmt::format("{}..{}", first, last);
+    graphs = fmt::format("{}..{}", sizes.front().samples.graphs.size(),
+                         sizes.back().samples.graphs.size());
+  }
+  std::string all = fmt::format("{}", fmt::join(reasons, "; "));
+  std::ranges::replace(all, '"', '\'');
+  Cells row{
+      {"p", "p", p},
+      {"tc", std::move(symbol), known(tc.value.value), printed(value)},
+      {"error", "", known(tc.value.error)},
+      {"systematic", "", known(tc.systematic)},
+      {"total_error", "", known(tc.total().error)},
+      {"relative_error", "rel. error",
+       value ? Json(number_text(value->error / value->value)) : Json(), relative_error(value)}};
+  row.insert(row.end(), own.begin(), own.end());
+  const std::string chi2 = accepted ? fmt::format("{:.1f}/{}", fit.chi2, fit.dof) : "-";
+  const Cells rest{{"chi2", "chi2/dof", known(fit.chi2), chi2},
+                   {"dof", "", known(fit.dof)},
+                   {"smallest", "", first},
+                   {"largest", "", last},
+                   text_cell("sizes", between),
+                   text_cell("graphs", graphs),
+                   {"status", "", status},
+                   {"reasons", "", all.empty() ? all : fmt::format("\"{}\"", all)}};
+  row.insert(row.end(), rest.begin(), rest.end());
+  return row;
+}
 
 Json printed_json(Value v) {
   Json json = value_json(v);

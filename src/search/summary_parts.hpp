@@ -4,12 +4,15 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/scaling/exponents.hpp"
+#include "analysis/scaling/extrapolation.hpp"
+#include "src/search/rounds.hpp"
 #include "src/search/size_curves.hpp"
 #include "src/study/config.hpp"
-#include "src/study/json_output.hpp"
+#include "src/study/record.hpp"
 
 namespace rewise {
 
@@ -22,6 +25,15 @@ Json printed_json(Value statistical, double systematic);
 Json curve_json(const std::vector<Value>& values);
 // "1.2e-04", or "-".
 std::string relative_error(const std::optional<Value>& v);
+
+// asked, error, reached, stopped, rounds: the first keys of a "target".
+Json progress_json(const TargetProgress& target);
+
+// A row of tc.csv and of its table: p, Tc with its errors, `own` cells, the fit, sizes, status and
+// reasons. Tc and fit are known only if `accepted`.
+Cells tc_row(double p, std::string symbol, const Extrapolation& tc, bool accepted,
+             const std::vector<SizeData>& sizes, std::string_view status,
+             const std::vector<std::string>& reasons, const Cells& own);
 
 // Exponents between neighbouring p, as a JSON array and as a table; "" if there are none.
 Json local_exponents_json(const Shifts& shift, const LocalExponents& local);

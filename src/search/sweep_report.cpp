@@ -75,15 +75,10 @@ std::string_view crossing_symbol(const Crossing& crossing) {
 }
 
 Json target_json(const SweepTarget& target, const SizeData& size) {
-  Json json;
-  json["asked"] = target.asked;
-  json["error"] = number_json(target.reached);
+  Json json = progress_json(target);
   json["observable"] = target.observable;
   json["temperature"] = target.temperature;
   json["thermal"] = target.thermal;
-  json["reached"] = target.reached <= target.asked;
-  json["stopped"] = target.stopped.empty() ? Json(nullptr) : Json(target.stopped);
-  json["rounds"] = target.rounds;
   json["graphs_before"] = target.graphs_before;
   json["graphs_added"] = size.samples.graphs.size() - target.graphs_before;
   json["measurements_before"] = target.measurements_before;
@@ -102,7 +97,7 @@ std::string target_text(const StudyConfig& config, const std::vector<SweepPoint>
     all += point.targets.size();
     for (std::size_t k = 0; k < point.targets.size(); ++k) {
       const SweepTarget& target = point.targets[k];
-      if (target.reached <= target.asked) continue;
+      if (target.done) continue;
       rows.push_back({place_of(point), size_text(point.sizes[k]),
                       std::isfinite(target.reached)
                           ? fmt::format("{:.1e} ({} at T = {})", target.reached, target.observable,

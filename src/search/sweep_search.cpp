@@ -114,10 +114,8 @@ std::vector<SweepWork> finished_part(std::vector<SweepWork> works) {
   for (SweepWork& work : works) {
     auto& sizes = work.point.sizes;
     for (std::size_t k = sizes.size(); k-- > 0;) {
-      auto& graphs = sizes[k].samples.graphs;
-      const std::size_t least = graphs.size() > 1 ? 2 : 1;
-      std::erase_if(graphs, [](const GraphSample& graph) { return graph.measurements == 0; });
-      if (graphs.size() >= least) continue;
+      const std::size_t least = sizes[k].samples.graphs.size() > 1 ? 2 : 1;
+      if (drop_unmeasured(sizes[k].samples) >= least) continue;
       const auto at = static_cast<std::ptrdiff_t>(k);
       sizes.erase(sizes.begin() + at);
       work.single.erase(work.single.begin() + at);
@@ -152,8 +150,7 @@ class Sweep {
       choose_plans(now, k);
       fill(now, k);
     }
-    if (config_.target_error && goal_ == SweepGoal::observables) run_target(interim);
-    if (config_.target_error && goal_ == SweepGoal::glass_tc) run_glass_target(interim);
+    if (config_.target_error) run_target(interim);
     return averaged(std::move(tasks_.works), config_, goal_);
   }
 
@@ -247,16 +244,24 @@ class Sweep {
     return cells;
   }
 
+  // The sizes of a point whose errors have a common target: one size or, for T_SG, all of them.
   struct Open {
     SweepWork* work = nullptr;
-    std::size_t size = 0;
-    SweepStep step;
+    std::size_t first = 0;  // of the sizes
+    RoundStep step = {};
+    std::vector<std::uint32_t> graphs = {};  // of each of them in the next round
+    std::uint64_t measure = 0;               // 0: as before
   };
 
-  // Runs rounds until every size at every point has reached target_error or cannot.
+  // Runs rounds until every target is reached or cannot be.
   void run_target(const SweepInterim& interim) {
     std::vector<Open> open;
     for (SweepWork& work : tasks_.works) {
+      if (goal_ == SweepGoal::glass_tc) {
+        work.point.glass.emplace().target.emplace().asked = *config_.target_error;
+        open.push_back({&work});
+        continue;
+      }
       for (std::size_t k = 0; k < work.point.sizes.size(); ++k) {
         const SizeData& size = work.point.sizes[k];
         SweepTarget target;
@@ -264,102 +269,61 @@ class Sweep {
         target.graphs_before = static_cast<std::uint32_t>(size.samples.graphs.size());
         target.measurements_before = size.plan.measure;
         work.point.targets.push_back(std::move(target));
-        open.push_back({&work, k, {}});
+        open.push_back({&work, k});
       }
     }
     run_rounds(
         std::move(open),
         [&](std::vector<Open>& items) {
-          for (Open& one : items) decide(one);
+          for (Open& one : items) goal_ == SweepGoal::glass_tc ? decide_glass(one) : decide(one);
         },
-        [&](bool ended) { report(ended, interim); },
+        [&](bool ended) {
+          if (ended || !interim || !tasks_.computed_some()) return;
+          interim(averaged(tasks_.works, config_, goal_));
+        },
         [&](const std::vector<Open>& items) { add(items); });
-  }
-
-  void report(bool ended, const SweepInterim& interim) {
-    if (!ended && interim && tasks_.computed_some()) {
-      interim(averaged(tasks_.works, config_, goal_));
-    }
   }
 
   void decide(Open& one) const {
     SweepPoint& point = one.work->point;
-    one.step = next_sweep_step(config_, point.p, point.sizes[one.size]);
-    SweepTarget& target = point.targets[one.size];
-    target.reached = one.step.error;
-    target.observable = one.step.observable;
-    target.temperature = one.step.temperature;
-    target.thermal = one.step.thermal;
-    target.stopped = one.step.stopped;
+    const SweepStep step = next_sweep_step(config_, point.p, point.sizes[one.first]);
+    one.step = step;
+    one.graphs = {step.graphs};
+    one.measure = step.measure;
+    SweepTarget& target = point.targets[one.first];
+    target.note(step);
+    target.observable = step.observable;
+    target.temperature = step.temperature;
+    target.thermal = step.thermal;
+  }
+
+  void decide_glass(Open& one) const {
+    const SweepPoint now = averaged({*one.work}, config_, goal_).front();
+    const GrowthStep step = next_glass_step(config_, *now.glass, now.sizes, now.crossings);
+    one.step = step;
+    one.graphs.assign(step.members.begin(), step.members.end());
+    one.work->point.glass->target->note(step);
   }
 
   void add(const std::vector<Open>& open) {
-    double worst = 0, left = 0;
+    double worst = std::nan(""), left = 0;  // worst: unknown until there is a result
     std::vector<SizeCell> cells;
     for (const Open& one : open) {
-      cells.push_back(tasks_.cell(*one.work, one.size, one.step.graphs));
-      left += one.step.work_left * seconds_done(cells.back());
-      worst = std::max(worst, one.step.error);
-      one.work->point.sizes[one.size].plan.measure = one.step.measure;
-      ++one.work->point.targets[one.size].rounds;
-    }
-    begin_round(worst, open.size(), "size(s)", left);
-    add_cells(cells, left);
-  }
-
-  struct OpenPoint {
-    SweepWork* work = nullptr;
-    GrowthStep step;
-  };
-
-  // Runs rounds until T_SG of every point has reached target_error or cannot.
-  void run_glass_target(const SweepInterim& interim) {
-    std::vector<OpenPoint> open;
-    for (SweepWork& work : tasks_.works) {
-      work.point.glass.emplace().target.emplace().asked = *config_.target_error;
-      open.push_back({&work, {}});
-    }
-    run_rounds(
-        std::move(open),
-        [&](std::vector<OpenPoint>& items) {
-          for (OpenPoint& one : items) decide_glass(one);
-        },
-        [&](bool ended) { report(ended, interim); },
-        [&](const std::vector<OpenPoint>& items) { add_to_glasses(items); });
-  }
-
-  void decide_glass(OpenPoint& one) const {
-    const SweepPoint now = averaged({*one.work}, config_, goal_).front();
-    one.step = next_glass_step(config_, *now.glass, now.sizes, now.crossings);
-    GlassTarget& target = *one.work->point.glass->target;
-    target.reached = one.step.error;
-    target.stopped = one.step.stopped;
-  }
-
-  void add_to_glasses(const std::vector<OpenPoint>& open) {
-    double worst = std::nan(""), left = 0;  // worst: unknown until a p has a result
-    std::vector<SizeCell> cells;
-    for (const auto& [work, step] : open) {
+      SweepPoint& point = one.work->point;
       double done = 0;
-      for (std::size_t k = 0; k < work->point.sizes.size(); ++k) {
-        done += seconds_done(tasks_.cell(*work, k));
-        cells.push_back(tasks_.cell(*work, k, static_cast<std::uint32_t>(step.members[k])));
+      for (std::size_t k = 0; k < one.graphs.size(); ++k) {
+        cells.push_back(tasks_.cell(*one.work, one.first + k, one.graphs[k]));
+        done += seconds_done(cells.back());
+        if (one.measure > 0) point.sizes[one.first + k].plan.measure = one.measure;
       }
-      left += step.work_left * done;
-      worst = std::fmax(worst, step.error);
-      ++work->point.glass->target->rounds;
+      left += one.step.work_left * done;
+      worst = std::fmax(worst, one.step.error);
+      ++(point.glass ? *point.glass->target : point.targets[one.first]).rounds;
     }
-    begin_round(worst, open.size(), "p", left);
-    add_cells(cells, left);
-  }
-
-  void begin_round(double worst, std::size_t count, const char* what, double left) {
     const std::string known = std::isfinite(worst) ? fmt::format("{:.2g}", worst) : "unknown";
-    tasks_.begin_round(
-        fmt::format("{} at the worst of {} {} that are above the", known, count, what), left);
-  }
-
-  void add_cells(const std::vector<SizeCell>& cells, double left) {
+    tasks_.begin_round(fmt::format("{} at the worst of {} {} that are above the", known,
+                                   open.size(), goal_ == SweepGoal::glass_tc ? "p" : "size(s)"),
+                       left);
     const double now = tasks_.seconds_to_fill(cells);
     tasks_.expect(now, std::max(left - now, 0.0), false);
     tasks_.fill(cells);

@@ -14,7 +14,6 @@
 #pragma once
 
 #include <functional>
-#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,15 +25,11 @@
 
 namespace rewise {
 
-// Progress of one size towards the target.
-struct SweepTarget {
-  double asked = 0;                                           // relative error
-  double reached = std::numeric_limits<double>::quiet_NaN();  // the largest error so far
-  std::string observable;                                     // with that error
-  double temperature = 0;                                     // with that error
-  double thermal = 0;  // thermal fraction of its square, which more measurements reduce
-  int rounds = 0;
-  std::string stopped;  // why the target is missed; "": it is reached, or the study continues
+// Progress of one size; `reached` is its largest error.
+struct SweepTarget : TargetProgress {
+  std::string observable;  // with that error
+  double temperature = 0;  // with that error
+  double thermal = 0;      // thermal fraction of its square, which more measurements reduce
   std::uint32_t graphs_before = 0;
   std::uint64_t measurements_before = 0;
 };

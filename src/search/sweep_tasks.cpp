@@ -163,8 +163,7 @@ StudyTask SweepTasks::task_of(SweepWork& work, std::size_t size, std::uint32_t g
                   work.point.label.empty() ? "" : ", ", work.point.label, purpose, graph + 1);
   task.seconds = work.speed.of(size) * data.samples.sites *
                  static_cast<double>(plan.temperatures.size() * task.spec.cycles());
-  task.speed = &work.speed;
-  task.size = size;
+  task.on_result = work.speed.record(size);
   return task;
 }
 
@@ -206,6 +205,7 @@ SizeCell SweepTasks::cell(SweepWork& work, std::size_t size, std::uint32_t graph
                                   const std::string& purpose) {
     return task_of(work, size, graph, plan, purpose);
   };
+  cell.speed = &work.speed;
   cell.tasks_of_graph = [this, &work, size](std::uint32_t graph) {
     return tasks_of_graph(work, size, graph);
   };

@@ -40,7 +40,7 @@ ScheduleWish wish_of(const Study& study, const SizeCell& cell, const StudyTask& 
   const bool multispin = factory(spec.engine).batches(), gpu = cuda && cuda_seconds != nullptr;
   const double tasks = cell.graphs * (study.config().target_error ? kLikelyGrowth : 1);
   // Uses the speed of earlier tasks, if known.
-  const bool told = task.speed == nullptr || task.speed->measured();
+  const bool told = cell.speed->measured();
   const double seconds = told || cuda || multispin ? task.seconds : cpu_seconds(spec, 1);
   const double on_core = std::max(cuda ? 0 : seconds, least_cpu_seconds(spec));
   ScheduleWish wish;
@@ -82,6 +82,10 @@ bool TaskSpeed::measured() const {
   return !known_.empty();
 }
 
+std::function<void(const TaskData&)> TaskSpeed::record(std::size_t size) {
+  return [this, size](const TaskData& data) { note(size, data); };
+}
+
 void TaskSpeed::note(std::size_t size, const TaskData& data) {
   const double cycles =
       configured(data, "sampling.warm_up", 0) + configured(data, "sampling.equilibrate", 0) +
@@ -95,10 +99,7 @@ void TaskSpeed::note(std::size_t size, const TaskData& data) {
 }
 
 void TaskRunner::run(const std::vector<StudyTask>& tasks, const TaskHandler& handle) {
-  computed_ += study_.run(tasks, stop_, progress_, [&](std::size_t index, TaskData&& data) {
-    if (tasks[index].speed != nullptr) tasks[index].speed->note(tasks[index].size, data);
-    handle(index, std::move(data));
-  });
+  computed_ += study_.run(tasks, stop_, progress_, handle);
 }
 
 void TaskRunner::tune(const SizeCell& cell, SizePlan likely) {

@@ -20,10 +20,12 @@ namespace rewise {
 class TaskSpeed {
  public:
   double of(std::size_t size) const;
-  void note(std::size_t size, const TaskData& data);
+  // StudyTask::on_result of the tasks of a size. The object must stay in place while they run.
+  std::function<void(const TaskData&)> record(std::size_t size);
   bool measured() const;  // any task was timed
 
  private:
+  void note(std::size_t size, const TaskData& data);
   double known(std::size_t size) const {
     return known_.empty() ? 1e-9 : known_[std::min(size, known_.size() - 1)];
   }
@@ -47,6 +49,7 @@ struct SizeCell {
   double p = 0;
   std::uint32_t graphs = 0;  // total number of graphs
   TaskOfGraph task;
+  const TaskSpeed* speed = nullptr;  // of the point
   // Returns the tasks of one graph under the size's plan.
   std::function<std::vector<StudyTask>(std::uint32_t graph)> tasks_of_graph;
   std::vector<std::string>* warnings = nullptr;        // warnings of the point
@@ -58,8 +61,7 @@ class TaskRunner {
   TaskRunner(Study& study, const StopToken& stop, Progress& progress)
       : study_(study), stop_(stop), progress_(progress), part_(progress.add_part()) {}
 
-  // See Study::run(). Several threads may call it concurrently. Records the speed of tasks with a
-  // TaskSpeed.
+  // See Study::run(). Several threads may call it concurrently.
   void run(const std::vector<StudyTask>& tasks, const TaskHandler& handle);
 
   // Sets the schedule in the cell's plan and, if open, the cluster update: those of the

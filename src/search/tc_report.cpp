@@ -136,12 +136,7 @@ std::vector<std::string> texts_of(const std::vector<Reason>& reasons) {
 Json target_json(const PointData& point) {
   if (!point.target) return nullptr;
   const TargetState& target = *point.target;
-  Json json;
-  json["asked"] = target.asked;
-  json["error"] = number_json(target.reached);
-  json["reached"] = target.done;
-  json["stopped"] = target.stopped.empty() ? Json(nullptr) : Json(target.stopped);
-  json["rounds"] = target.rounds;
+  Json json = progress_json(target);
   json["sizes"] = Json::array();
   for (std::size_t k = 0; k < target.sizes.size(); ++k) {
     const SizeTarget& size = target.sizes[k];
@@ -206,49 +201,21 @@ Cells tc_cells(const TcReport& report, std::size_t k) {
   const PointData& point = report.points[k];
   const PointResult& result = report.crossings.points[k];
   const TreeResult* tree = tree_of(report);
-  const auto tc = result.accepted_tc();
-  const auto known = [&tc](const auto& x) { return tc ? plain_json(x) : Json(nullptr); };
-  const LinearFit fit = tc ? result.tc.fits[result.tc.chosen].fit : LinearFit{};
-  const std::string smallest = point.sizes.empty() ? "" : size_text(point.sizes.front());
-  const std::string largest = point.sizes.empty() ? "" : size_text(point.sizes.back());
-  std::string sizes = "-", graphs = "-";
-  if (!point.sizes.empty()) {
-    sizes = fmt::format("{}..{}", smallest, largest);
-    graphs = fmt::format("{}..{}", point.sizes.front().samples.graphs.size(),
-                         point.sizes.back().samples.graphs.size());
-  }
+  const bool known = result.accepted();
   const auto binder = result.binder.ok ? std::optional(result.binder.value) : std::nullopt;
   Cell limit = value_cell("binder_limit", "U at Tc", binder);
-  limit.text = printed(tc && binder ? std::optional(result.binder.total()) : std::nullopt);
+  limit.text = printed(known && binder ? std::optional(result.binder.total()) : std::nullopt);
   // If the study has no crossings, the tree condition gives the numbers.
   const bool alone = tree != nullptr && tree->alone;
-  std::string_view status = alone ? tree_status(tree->points[k]) : to_string(result.status());
-  std::vector<std::string> reasons =
-      alone ? tree_reasons(tree->points[k]) : texts_of(result.reasons);
-  std::string all = fmt::format("{}", fmt::join(reasons, "; "));
-  std::replace(all.begin(), all.end(), '"', '\'');
-  return {
-      {"p", "p", point.p},
-      {"tc", "Tc", known(result.tc.value.value), printed(tc)},
-      {"error", "", known(result.tc.value.error)},
-      {"systematic", "", known(result.tc.systematic)},
-      {"total_error", "", known(result.tc.total().error)},
-      {"relative_error", "rel. error", tc ? Json(number_text(tc->error / tc->value)) : Json(),
-       relative_error(tc)},
-      value_cell("shift", "Tc - Tc(0)", result.shift),
-      {"exact", "", plain_json(result.exact)},
-      limit,
-      text_cell("(theory)", tc && result.binder_expected
-                                ? fmt::format("{:.4f}", *result.binder_expected)
-                                : "-"),
-      {"chi2", "chi2/dof", known(fit.chi2), tc ? fmt::format("{:.1f}/{}", fit.chi2, fit.dof) : "-"},
-      {"dof", "", known(fit.dof)},
-      {"smallest", "", smallest},
-      {"largest", "", largest},
-      text_cell("sizes", sizes),
-      text_cell("graphs", graphs),
-      {"status", "", status},
-      {"reasons", "", all.empty() ? all : fmt::format("\"{}\"", all)}};
+  return tc_row(point.p, "Tc", result.tc, known, point.sizes,
+                alone ? tree_status(tree->points[k]) : to_string(result.status()),
+                alone ? tree_reasons(tree->points[k]) : texts_of(result.reasons),
+                {value_cell("shift", "Tc - Tc(0)", result.shift),
+                 {"exact", "", plain_json(result.exact)},
+                 limit,
+                 text_cell("(theory)", known && result.binder_expected
+                                           ? fmt::format("{:.4f}", *result.binder_expected)
+                                           : "-")});
 }
 
 std::string collapse_text(const std::vector<PointResult>& points) {

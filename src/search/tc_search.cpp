@@ -325,9 +325,7 @@ class WindowSearch {
 
   static void note(PointData& point, const TargetStep& step) {
     TargetState& state = *point.target;
-    state.reached = step.error;
-    state.done = step.reached;
-    state.stopped = step.stopped;
+    state.note(step);
     state.sizes.resize(point.sizes.size());
     for (std::size_t k = 0; k < point.sizes.size(); ++k) {
       state.sizes[k].share = step.sizes[k].share;
@@ -438,7 +436,44 @@ void check_glass_config(const StudyConfig& config, const std::string& file) {
   }
 }
 
+// Keeps measured graphs, sizes with at least two of them, and p with at least two such sizes.
+std::vector<PointData> finished_part(std::vector<PointData> points) {
+  for (PointData& point : points) {
+    const auto begun = std::ranges::find_if(
+        point.sizes, [](SizeData& size) { return drop_unmeasured(size.samples) < 2; });
+    point.sizes.erase(begun, point.sizes.end());
+    if (!point.target) continue;
+    auto& sizes = point.target->sizes;
+    sizes.resize(std::min(sizes.size(), point.sizes.size()));
+  }
+  std::erase_if(points, [](const PointData& point) { return point.sizes.size() < 2; });
+  return points;
+}
+
 }  // namespace
+
+TcMethod tc_method(const StudyConfig& config) {
+  constexpr double precise = 1e-3;
+  const bool both = config.target_error && *config.target_error <= precise;
+  return config.method.value_or(both ? TcMethod::both : TcMethod::crossings);
+}
+
+StudyConfig tc_config(const StudyConfig& given, const std::string& file) {
+  StudyConfig config = one_per_p(given, file);
+  check_tc_config(config, file);
+  if (config.model.is_ferromagnet() || by_glass_crossings(config)) return config;
+  config.method = TcMethod::tree;
+  const auto orders = tree_orders(shortcut_couplings(config));
+  if (std::ranges::find(orders, TreeOrder::spin_glass) == orders.end()) return config;
+  if (config.device == "auto") config.device = "cpu";
+  if (config.device != "cpu") {
+    throw Error(ExitCode::usage,
+                fmt::format("{}: device '{}': the spin-glass tree condition runs on the CPU only "
+                            "(allowed: cpu, auto)",
+                            file, config.device));
+  }
+  return config;
+}
 
 bool by_glass_crossings(const StudyConfig& config) {
   if (config.model.is_ferromagnet()) return false;
@@ -549,7 +584,9 @@ std::vector<PointData> search_tc(Study& study, const StopToken& stop, Progress& 
     side_by_side(study, jobs);
   } catch (const Error& error) {
     for (std::size_t part = 0; part < parts.size(); ++part) take(part);
-    if (error.exit_code() == ExitCode::interrupted && interrupted) interrupted(points);
+    if (error.exit_code() == ExitCode::interrupted && interrupted) {
+      interrupted(finished_part(std::move(points)));
+    }
     throw;
   }
   for (std::size_t part = 0; part < parts.size(); ++part) take(part);

@@ -13,11 +13,11 @@
 #pragma once
 
 #include <functional>
-#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "src/search/rounds.hpp"
 #include "src/search/size_curves.hpp"
 #include "src/study/study.hpp"
 
@@ -32,13 +32,8 @@ struct SizeTarget {
   std::uint64_t measurements_before = 0;
 };
 
-// Progress of one p towards the target.
-struct TargetState {
-  double asked = 0;                                           // relative error
-  double reached = std::numeric_limits<double>::quiet_NaN();  // so far
-  bool done = false;  // reached, with the margin of tc_target.hpp
-  int rounds = 0;
-  std::string stopped;  // why the target is missed; "": it is reached, or the study continues
+// Progress of one p; `done` includes the margin of tc_target.hpp.
+struct TargetState : TargetProgress {
   std::vector<SizeTarget> sizes;
 };
 
@@ -66,8 +61,18 @@ bool by_glass_crossings(const StudyConfig& config);
 // sweep.
 void check_tc_config(const StudyConfig& config, const std::string& file);
 
+// The default method: both, if a target error is given for which the tree condition costs little
+// compared with the crossings.
+TcMethod tc_method(const StudyConfig& config);
+
+// The configuration of `tc`: checked, with one schedule and cluster update per p. With couplings,
+// its method is the tree condition, unless it uses crossings of overlaps. Sums over pairs of
+// clusters are computed on the CPU only.
+StudyConfig tc_config(const StudyConfig& config, const std::string& file);
+
 // One per p of the configuration. Throws Error(interrupted) as Study::run(), after calling
-// `interrupted` with the present state, which may include graphs and sizes without measurements.
+// `interrupted` with measured graphs, sizes with at least two of them, and p with at least two such
+// sizes.
 std::vector<PointData> search_tc(Study& study, const StopToken& stop, Progress& progress,
                                  const TcInterim& interim = {}, const TcInterim& interrupted = {});
 

@@ -33,8 +33,7 @@ StudyTask TcTasks::task_of(TcPoint& point, std::size_t size, std::uint32_t graph
                            extents_text(sizes_[size]), purpose, graph + 1);
   task.seconds = point.speed.of(size) * site_count(sizes_[size]) *
                  static_cast<double>(plan.temperatures.size() * task.spec.cycles());
-  task.speed = &point.speed;
-  task.size = size;
+  task.on_result = point.speed.record(size);
   return task;
 }
 
@@ -65,6 +64,7 @@ SizeCell TcTasks::cell(std::size_t point, std::size_t size, std::uint32_t graphs
   cell.p = at.data.p;
   cell.graphs = graphs;
   cell.task = task_at(point, size);
+  cell.speed = &at.speed;
   cell.tasks_of_graph = [this, &at, size](std::uint32_t graph) -> std::vector<StudyTask> {
     return {task_of(at, size, graph, at.data.sizes[size].plan, "graph")};
   };

@@ -142,7 +142,7 @@ class TreeSearch {
     task.seconds = speeds_[i].of(0) * work.sites() *
                    static_cast<double>(spec.temperatures.size() * spec.cycles());
     task.purpose = work.last ? "graph" : "pilot";
-    task.speed = &speeds_[i];
+    task.on_result = speeds_[i].record(0);
     task.extends = false;  // later requests have other temperatures, sizes or numbers of graphs
     return task;
   }

@@ -126,9 +126,6 @@ enum class Spins {
 std::optional<LoadedTask> load_task(const std::filesystem::path& path, OpenAs as,
                                     Spins spins = Spins::joined);
 
-// 32 hex digits over everything except provenance. Equal digests mean equal results.
-std::string content_digest(const TaskData& task);
-
 // 16 hex digits over the sorted pairs, without the keys in `but` (those that may increase later,
 // such as sampling.measure).
 std::string task_id(const TextMap& configuration, std::span<const std::string> but = {});

@@ -718,6 +718,7 @@ void Executor::take_result(List& list, std::size_t index, double reported, TaskD
     list.waiting_since.reset();
   }
   const profile::Span span(profile::Work::reduce, list.tasks[index].label);
+  if (const auto& on_result = list.tasks[index].on_result) on_result(data);
   list.handle(index, std::move(data));
   const std::lock_guard lock(mutex_);
   --list.missing;

@@ -50,8 +50,6 @@
 
 namespace rewise {
 
-class TaskSpeed;  // src/search/task_runner.hpp
-
 struct StudyTask {
   TaskSpec spec;
   std::string label;   // "p = 0.01, 64x64, graph 3"
@@ -62,11 +60,8 @@ struct StudyTask {
   // Keeps the engine in memory until Executor::end_kept(), because a request for more measurements
   // is likely to follow the result.
   bool keep_alive = false;
-  std::function<void(const Graph&)> on_graph = {};  // see TaskJob
-  // Speed record of the task's search point; the task belongs to its size number `size`. May be
-  // null.
-  TaskSpeed* speed = nullptr;
-  std::size_t size = 0;
+  std::function<void(const Graph&)> on_graph = {};      // see TaskJob
+  std::function<void(const TaskData&)> on_result = {};  // called before the handler
 };
 
 // Called once per finished task, in any order, from any thread. The data contain no final state. A

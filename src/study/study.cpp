@@ -49,8 +49,8 @@ std::size_t Study::run(std::vector<StudyTask> tasks, const StopToken& stop, Prog
         asked.spec.measure = measure;
       }
       asked.keep_alive = false;
-      asked.on_graph = {};  // it may refer to objects that are destroyed before the study
-      asked.speed = nullptr;
+      asked.on_graph = {};  // these may refer to objects that are destroyed before the study
+      asked.on_result = {};
     }
   }
   const std::size_t computed = executor_.run(std::move(tasks), stop, progress, handle);

@@ -270,6 +270,13 @@ TEST_CASE("JSON of a dry run: memory, disk, seconds, tasks") {
               "[lattice]\ndim = 2\nsizes = [16, 32]\np = [0.01]\ngraphs = 3\n"
               "[sampling]\ntarget_error = 1e-2\n");
   CHECK(parsed(place.run("tc t.toml --dry-run --json"))["tasks"][0]["tasks"] == 16);  // minimum
+  const std::string glass =
+      "[lattice]\ndim = 3\nsizes = [4]\np = [0.1]\ngraphs = 2\n[model]\ncouplings = \"pm\"\n"
+      "[sampling]\nschedule = \"1:0\"\nmeasure = 100\ntemperatures = [1.0, 1.5]\n";
+  place.write("g.toml", glass);
+  const double alone = parsed(place.run("sweep g.toml --dry-run --json"))["disk_bytes"];
+  place.write("g.toml", glass + "exchange = true\n");
+  CHECK(parsed(place.run("sweep g.toml --dry-run --json"))["disk_bytes"] > alone);  // walkers
   place.write("t.toml",
               "[lattice]\ndim = 2\nsizes = [16, 32]\np = [0.01]\ngraphs = 3\n"
               "[sampling]\nmethod = \"tree\"\n");

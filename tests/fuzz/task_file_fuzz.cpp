@@ -18,6 +18,7 @@
 #include "src/store/task_file.hpp"
 #include "tests/fuzz/task_images.hpp"
 #include "tests/store/samples.hpp"
+#include "tests/support/content_digest.hpp"
 
 namespace {
 
@@ -84,7 +85,7 @@ void read_content(Input decisions) {
     return;
   }
   const rewise::TaskData again = rewise::decode_task(rewise::encode_task(task));
-  require(rewise::content_digest(again) == rewise::content_digest(task));
+  require(rewise::test::content_digest(again) == rewise::test::content_digest(task));
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "src/study/task_results.hpp"
 #include "tests/study/study_pieces.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/content_digest.hpp"
 #include "tests/support/program.hpp"
 
 using namespace rewise;
@@ -36,7 +37,7 @@ std::map<std::string, std::string> digests(const fs::path& folder) {
   std::map<std::string, std::string> found;
   std::vector<std::string> problems;
   for (const StoredTask& task : stored_tasks(folder / "tasks", problems)) {
-    found[task.id] = content_digest(load_stored(task)->task);
+    found[task.id] = test::content_digest(load_stored(task)->task);
   }
   CHECK(problems.empty());
   return found;

@@ -12,6 +12,7 @@
 #include "src/base/h5.hpp"
 #include "tests/store/samples.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/content_digest.hpp"
 #include "tests/support/properties.hpp"
 
 using namespace rewise;
@@ -62,7 +63,7 @@ TEST_CASE("round trip of a task through its file, bit for bit") {
     CHECK(loaded->source == path);
     CHECK(loaded->warnings.empty());
     check_equal(loaded->task, task);
-    CHECK(content_digest(loaded->task) == content_digest(task));
+    CHECK(test::content_digest(loaded->task) == test::content_digest(task));
   }
   CHECK_FALSE(load_task(folder / "b.h5", OpenAs::owner));
 }
@@ -146,11 +147,11 @@ TEST_CASE("long series span many chunks") {
 
 TEST_CASE("the digest sees everything but provenance") {
   const TaskData task = sample_task();
-  const std::string digest = content_digest(task);
+  const std::string digest = test::content_digest(task);
   CHECK(digest.size() == 32);
   TaskData other = task;
   other.provenance["host"] = "elsewhere";
-  CHECK(content_digest(other) == digest);
+  CHECK(test::content_digest(other) == digest);
   const std::vector<std::function<void(TaskData&)>> changes{
       [](TaskData& t) { t.configuration["lattice.p"] = "0.1250"; },
       [](TaskData& t) { t.configuration.erase("lattice.p"); },
@@ -182,7 +183,7 @@ TEST_CASE("the digest sees everything but provenance") {
     INFO("change " << i);
     other = task;
     changes[i](other);
-    CHECK(content_digest(other) != digest);
+    CHECK(test::content_digest(other) != digest);
   }
 }
 
@@ -205,13 +206,13 @@ TEST_CASE("every column of the table is kept, hashed, and named in FORMATS.md") 
       },
       task);
   check_equal(decode_task(encode_task(task)), task);
-  const std::string digest = content_digest(task);
+  const std::string digest = test::content_digest(task);
   const TaskData whole = task;
   for_each_column(
       [&](const ColumnInfo& column, auto& series, const auto& before) {
         INFO(column.name);
         series.truncate(4);
-        CHECK(content_digest(task) != digest);
+        CHECK(test::content_digest(task) != digest);
         CHECK_THROWS_AS(encode_task(task), Error);
         series = before;
       },
@@ -297,7 +298,7 @@ TEST_CASE("round trip of arbitrary tasks") {
                     *rc::gen::arbitrary<std::vector<std::uint8_t>>()};
     }
     const TaskData back = decode_task(encode_task(task));
-    RC_ASSERT(content_digest(back) == content_digest(task));
+    RC_ASSERT(test::content_digest(back) == test::content_digest(task));
     RC_ASSERT(back.provenance == task.provenance);
   });
   CHECK(found == "");

@@ -19,6 +19,7 @@
 #include "tests/store/lease_holder.hpp"
 #include "tests/store/samples.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/content_digest.hpp"
 
 using namespace rewise;
 using namespace rewise::test;
@@ -40,7 +41,7 @@ struct Stock {
       const std::string id = task_id(task.configuration, kGrows);
       save_new_task(folder / (id + ".h5"), task);
       ids.push_back(id);
-      expected[id] = content_digest(task);
+      expected[id] = test::content_digest(task);
     }
   }
   // Writes the same task with more measurements as a single file.
@@ -53,7 +54,7 @@ struct Stock {
     task.cluster_quartic_high.append(std::vector<std::uint64_t>(6, 0));
     task.configuration["sampling.measure"] = std::to_string(task.bond_sum.time());
     save_task(folder / (id + ".h5"), task);
-    expected[id] = content_digest(task);
+    expected[id] = test::content_digest(task);
   }
   TaskPaths paths(const std::string& id) const {
     return {folder / (id + ".h5"), folder / (id + ".part.h5"), folder / (id + ".lease"), kGroup};
@@ -70,7 +71,7 @@ struct Stock {
       const auto loaded = load_finished(paths(id), OpenAs::reader);
       if (!loaded) return id + " is not there";
       if (!loaded->warnings.empty()) return loaded->warnings.front();
-      if (content_digest(loaded->task) != digest) return id + " holds something else";
+      if (test::content_digest(loaded->task) != digest) return id + " holds something else";
     }
     return "";
   }
@@ -332,7 +333,8 @@ TEST_CASE("several processes pack, extend and read the same folder") {
     for (int round = 0; round < 100; ++round) {
       for (std::size_t k = 2; k < stock.ids.size(); ++k) {
         const auto loaded = load_finished(stock.paths(stock.ids[k]), OpenAs::reader);
-        if (!loaded || content_digest(loaded->task) != stock.expected.at(stock.ids[k])) return 4;
+        if (!loaded || test::content_digest(loaded->task) != stock.expected.at(stock.ids[k]))
+          return 4;
       }
     }
     return 0;
@@ -344,7 +346,7 @@ TEST_CASE("several processes pack, extend and read the same folder") {
     const auto loaded = load_finished(stock.paths(stock.ids[k]), OpenAs::reader);
     REQUIRE(loaded);
     CHECK(loaded->task.bond_sum.time() == 65);
-    stock.expected[stock.ids[k]] = content_digest(loaded->task);
+    stock.expected[stock.ids[k]] = test::content_digest(loaded->task);
   }
   CHECK(stock.fault().empty());
 }
@@ -390,7 +392,7 @@ TEST_CASE("a damaged pack: undamaged tasks are read, others are errors, not miss
       try {
         const auto loaded = load_finished(stock.paths(id), OpenAs::reader);
         REQUIRE(loaded);
-        REQUIRE(content_digest(loaded->task) == digest);
+        REQUIRE(test::content_digest(loaded->task) == digest);
       } catch (const Error& error) {
         ++losses;
         REQUIRE(error.exit_code() == ExitCode::data);
@@ -417,7 +419,7 @@ TEST_CASE("a damaged pack: undamaged tasks are read, others are errors, not miss
   for (const auto& [id, digest] : stock.expected) {
     const auto loaded = load_finished(stock.paths(id), OpenAs::reader);
     if (!loaded) ++missing;
-    if (loaded) CHECK(content_digest(loaded->task) == digest);
+    if (loaded) CHECK(test::content_digest(loaded->task) == digest);
   }
   CHECK(missing <= 1);
 }
@@ -443,7 +445,7 @@ TEST_CASE("a damaged single file is set aside, and the packed task is used") {
   put_bytes(stock.folder / (stock.ids[0] + ".h5"), bytes_of("nonsense"));
   auto loaded = load_finished(stock.paths(stock.ids[0]), OpenAs::owner);
   REQUIRE(loaded);
-  CHECK(content_digest(loaded->task) == stock.expected[stock.ids[0]]);
+  CHECK(test::content_digest(loaded->task) == stock.expected[stock.ids[0]]);
   REQUIRE(loaded->warnings.size() == 1);
   CHECK(loaded->warnings.front().find(".damaged-1") != std::string::npos);
   CHECK(fs::exists(stock.folder / (stock.ids[0] + ".h5.damaged-1")));

@@ -11,6 +11,7 @@
 #include "src/bitlattice/bitlattice.hpp"
 #include "src/study/need.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/content_digest.hpp"
 #include "tests/support/program.hpp"
 
 using namespace rewise;
@@ -110,7 +111,7 @@ TEST_CASE("a bitlattice run continued from its file equals an uninterrupted one"
   const auto parts = load_task(place / "parts.h5", OpenAs::reader);
   REQUIRE(whole);
   REQUIRE(parts);
-  CHECK(content_digest(whole->task) == content_digest(parts->task));
+  CHECK(test::content_digest(whole->task) == test::content_digest(parts->task));
   const Output json = place.run(kRun + "--measure 40 --json");
   REQUIRE(json.status == 0);
   const auto printed = nlohmann::json::parse(json.out);

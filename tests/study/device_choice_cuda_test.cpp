@@ -11,6 +11,7 @@
 #include "src/store/task_pack.hpp"
 #include "tests/study/study_pieces.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/content_digest.hpp"
 
 using namespace rewise::oracle;
 using nlohmann::json;
@@ -32,7 +33,7 @@ json numbers(const Output& output, const std::string& device) {
 std::string digest(const std::filesystem::path& file) {
   const auto loaded = rewise::load_task(file, rewise::OpenAs::reader);
   REQUIRE(loaded);
-  return rewise::content_digest(loaded->task);
+  return rewise::test::content_digest(loaded->task);
 }
 
 // The finished tasks of a study by id, from single files and results archives.
@@ -56,7 +57,7 @@ void check_same_study(const Workplace& place, const std::string& a, const std::s
   std::size_t differing = 0;
   for (const auto& [id, task] : those) {
     REQUIRE(others.count(id) == 1);
-    differing += rewise::content_digest(task) != rewise::content_digest(others.at(id));
+    differing += rewise::test::content_digest(task) != rewise::test::content_digest(others.at(id));
   }
   CHECK(differing == 0);
 }

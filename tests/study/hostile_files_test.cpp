@@ -13,6 +13,7 @@
 #include "src/study/task.hpp"
 #include "tests/study/small_task.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/content_digest.hpp"
 #include "tests/support/program.hpp"
 
 using namespace rewise;
@@ -225,7 +226,8 @@ TEST_CASE("a task file with a correct digest and wrong content is refused") {
   }
   save_task(paths.finished, good);
   const TaskResult longer = run_task({more, paths}, one_thread());
-  CHECK(content_digest(longer.data) == content_digest(run_task({more}, one_thread()).data));
+  CHECK(test::content_digest(longer.data) ==
+        test::content_digest(run_task({more}, one_thread()).data));
 }
 
 TEST_CASE("damage of JSON files with a digest is detected") {

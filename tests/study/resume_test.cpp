@@ -11,6 +11,7 @@
 
 #include "src/store/task_file.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/content_digest.hpp"
 #include "tests/support/program.hpp"
 
 using namespace rewise::oracle;
@@ -29,7 +30,7 @@ rewise::TaskData load(const Workplace& place, const std::string& name) {
 
 void check_same(const Workplace& place, const std::string& a, const std::string& b) {
   const auto first = load(place, a), second = load(place, b);
-  CHECK(rewise::content_digest(first) == rewise::content_digest(second));
+  CHECK(rewise::test::content_digest(first) == rewise::test::content_digest(second));
   CHECK(first.provenance.at("trajectory_hash") == second.provenance.at("trajectory_hash"));
 }
 

@@ -17,6 +17,7 @@
 #include "src/store/task_pack.hpp"
 #include "src/study/study.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/content_digest.hpp"
 #include "tests/support/program.hpp"
 
 using namespace rewise;
@@ -193,7 +194,7 @@ TEST_CASE("tasks that are kept alive between steps have no file until they end")
     REQUIRE(rested);
     CHECK(rested->bond_sum.time() == measure);
     const TaskResult alone = run_task({spec}, TaskRun());
-    CHECK(content_digest(*rested) == content_digest(alone.data));
+    CHECK(test::content_digest(*rested) == test::content_digest(alone.data));
     CHECK(rested->provenance.at("trajectory_hash") == alone.data.provenance.at("trajectory_hash"));
   }
 }

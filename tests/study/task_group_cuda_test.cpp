@@ -7,6 +7,7 @@
 #include "src/cuda/device_memory.hpp"
 #include "src/study/task_group.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/content_digest.hpp"
 #include "tests/support/program.hpp"
 
 using namespace rewise;
@@ -56,7 +57,7 @@ TEST_CASE("a group on a CUDA device gives the same data as each task on the CPU"
     INFO("task " << k);
     REQUIRE_FALSE(results[k].error);
     const TaskData cpu = run_task({specs[k]}, run_on(-1)).data;
-    CHECK(content_digest(results[k].data) == content_digest(cpu));
+    CHECK(test::content_digest(results[k].data) == test::content_digest(cpu));
     CHECK(results[k].data.provenance.at("trajectory_hash") == cpu.provenance.at("trajectory_hash"));
   }
 }
@@ -78,7 +79,7 @@ TEST_CASE("warm-ups by other updates in a group on CUDA equal those on the CPU",
     INFO("task " << k << ", " << to_string(warm) << ", then " << to_string(then));
     REQUIRE_FALSE(results[k].error);
     const TaskData cpu = run_task({specs[k]}, run_on(-1)).data;
-    CHECK(content_digest(results[k].data) == content_digest(cpu));
+    CHECK(test::content_digest(results[k].data) == test::content_digest(cpu));
     CHECK(results[k].data.provenance.at("trajectory_hash") == cpu.provenance.at("trajectory_hash"));
   }
 }
@@ -103,7 +104,7 @@ TEST_CASE("checkpoints of a group are continued in a group, alone and on the CPU
   for (const TaskSpec& spec : specs) {
     const auto data = read_finished(spec, task_paths(place / "", task_id(spec)).finished);
     REQUIRE(data);
-    CHECK(content_digest(*data) == content_digest(run_task({spec}, run_on(-1)).data));
+    CHECK(test::content_digest(*data) == test::content_digest(run_task({spec}, run_on(-1)).data));
   }
 }
 

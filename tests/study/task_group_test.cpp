@@ -21,6 +21,7 @@
 #include "src/study/task_results.hpp"
 #include "tests/study/small_task.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/content_digest.hpp"
 #include "tests/support/program.hpp"
 
 using namespace rewise;
@@ -52,7 +53,7 @@ TaskRun plain_run() {
 }
 
 std::string digest_alone(const TaskSpec& spec) {
-  return content_digest(run_task({spec}, plain_run()).data);
+  return test::content_digest(run_task({spec}, plain_run()).data);
 }
 
 std::vector<TaskJob> jobs_in(const std::string& folder, const std::vector<TaskSpec>& specs) {
@@ -77,7 +78,7 @@ TEST_CASE("tasks in a group give the same data as alone, for any lengths") {
     for (std::size_t k = 0; k < specs.size(); ++k) {
       CHECK(results[k].outcome == TaskOutcome::finished);
       CHECK_FALSE(results[k].error);
-      CHECK(content_digest(results[k].data) == digest_alone(specs[k]));
+      CHECK(test::content_digest(results[k].data) == digest_alone(specs[k]));
       CHECK(cycles[k] == specs[k].cycles());
     }
   }
@@ -109,7 +110,7 @@ TEST_CASE("an interrupted group continues from its checkpoints, together or alon
     const auto data =
         read_finished(spec, task_paths((place / "").string(), task_id(spec)).finished);
     REQUIRE(data);
-    CHECK(content_digest(*data) == digest_alone(spec));
+    CHECK(test::content_digest(*data) == digest_alone(spec));
   }
   for (const auto& file : place.files()) {
     INFO(file);
@@ -155,7 +156,7 @@ struct Growing {
     const auto data = read_finished(spec, paths(k));
     REQUIRE(data);
     CHECK(data->bond_sum.time() == measure);
-    CHECK(content_digest(*data) == digest_alone(spec));
+    CHECK(test::content_digest(*data) == digest_alone(spec));
     CHECK(data->provenance.at("trajectory_hash") ==
           run_task({spec}, plain_run()).data.provenance.at("trajectory_hash"));
     CHECK(claim_lease(paths(k).lease).lease);
@@ -248,7 +249,7 @@ TEST_CASE("a task that fails or is held does not affect the others of its group"
   CHECK(results[3].outcome == TaskOutcome::already);
   CHECK(results[4].outcome == TaskOutcome::finished);
   for (const std::size_t k : {0u, 3u, 4u}) {
-    CHECK(content_digest(results[k].data) == digest_alone(specs[k]));
+    CHECK(test::content_digest(results[k].data) == digest_alone(specs[k]));
   }
 }
 
@@ -293,7 +294,7 @@ TEST_CASE("a group stopped during its preparation runs or releases the tasks it 
     }
     const auto results = run_tasks(jobs_in((place / "").string(), specs), plain_run());
     for (std::size_t k = 0; k < specs.size(); ++k) {
-      CHECK(content_digest(results[k].data) == digest_alone(specs[k]));
+      CHECK(test::content_digest(results[k].data) == digest_alone(specs[k]));
     }
   }
 
@@ -316,7 +317,7 @@ TEST_CASE("results of a group are handed over before the first state is fetched 
   for (std::size_t k = 0; k < jobs.size(); ++k) {
     jobs[k].ready = [&, k](TaskRecord&& record) {
       order.push_back("result");
-      early[k] = content_digest({std::move(record), {}});
+      early[k] = test::content_digest({std::move(record), {}});
     };
     jobs[k].done = [&, k](TaskResult&& result) {
       CHECK_FALSE(result.error);
@@ -335,7 +336,7 @@ TEST_CASE("results of a group are handed over before the first state is fetched 
     REQUIRE(written);
     TaskData bare = *written;
     bare.state = {};
-    CHECK(early[k] == content_digest(bare));
+    CHECK(early[k] == test::content_digest(bare));
     CHECK(written->provenance.contains("trajectory_hash"));
     CHECK_FALSE(written->state.bytes.empty());
   }
@@ -434,11 +435,11 @@ TEST_CASE("a finished task can be read from a read-only disk") {
   TaskSpec spec = oracle::small_task();
   const TaskPaths paths = task_paths((place / "").string(), task_id(spec));
   std::filesystem::create_directories(folder_of(paths.finished));
-  const std::string digest = content_digest(run_task({spec, paths}, plain_run()).data);
+  const std::string digest = test::content_digest(run_task({spec, paths}, plain_run()).data);
   const ReadOnlyDisk disk;
   const TaskResult again = run_task({spec, paths}, plain_run());
   CHECK(again.outcome == TaskOutcome::already);
-  CHECK(content_digest(again.data) == digest);
+  CHECK(test::content_digest(again.data) == digest);
   spec.measure += 1;
   try {
     run_task({spec, paths}, plain_run());

@@ -9,6 +9,7 @@
 #include "src/study/task_results.hpp"
 #include "tests/study/small_task.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/content_digest.hpp"
 #include "tests/support/same_moves.hpp"
 
 using namespace rewise;
@@ -63,7 +64,7 @@ TEST_CASE("the number of cycles per call of the engine changes nothing") {
   const TaskData first = run_task({spec}, one_thread()).data;
   TaskRun two = one_thread();
   two.engine.threads = 2;
-  CHECK(content_digest(first) == content_digest(run_task({spec}, two).data));
+  CHECK(test::content_digest(first) == test::content_digest(run_task({spec}, two).data));
 }
 
 TEST_CASE("results: energy is minus the bond sum per site, tau counts cycles") {

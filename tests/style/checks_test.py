@@ -58,6 +58,14 @@ class Includes(Planted):
         printed = self.faults("src/base/up.hpp", '#include "graphs/graph.hpp"\n')
         self.assertIn("layer 0 (src/base) includes graphs/graph.hpp on layer 2", printed)
 
+    def test_declarations_of_classes(self):
+        self.plant("src/engine/engine.hpp", "struct Near;\nclass Elsewhere;\n"
+                   "class Engine final {\n};\n")
+        self.plant("src/engine/near.hpp", "struct detail::Near {\n};\n")
+        self.assertEqual(self.output(includes.check)[0], 0)
+        printed = self.faults("graphs/lattice.hpp", "class Engine;  // src/engine/engine.hpp\n")
+        self.assertIn("graphs/lattice.hpp: declares Engine", printed)
+
     def test_engine_to_store(self):
         self.plant("src/store/h5.hpp", "")
         printed = self.faults("src/multispin/b.cpp", '#include "src/store/h5.hpp"\n')

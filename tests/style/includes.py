@@ -1,8 +1,9 @@
 """Checks that includes lead to lower layers only: a file includes files of its own folder and of
 folders on lower layers, but not of other folders on the same layer. Therefore engines do not depend
-on each other or on the store, and analysis does not depend on engines, graphs or files. Also checks
-that quoted includes are paths from the root of the repository, and that no CUDA file includes a
-header that nvcc cannot compile.
+on each other or on the store, and analysis does not depend on engines, graphs or files. The same
+holds for declarations of classes that other files define. Also checks that quoted includes are
+paths from the root of the repository, and that no CUDA file includes a header that nvcc cannot
+compile.
 
     includes.py ROOT
     includes.py ROOT --cuda     lists the headers that only a build with CUDA can compile
@@ -32,6 +33,7 @@ LAYERS = {
     "experiments/main.cpp": 12,
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
+CLASS = re.compile(r"^(?:class|struct|enum class) (?:\w+::)*(\w+)[^;{()]*([;{])", re.MULTILINE)
 # fmt's headers fail under nvcc at C++20; the others are host libraries.
 NOT_FOR_NVCC = re.compile(r"^(fmt|CLI|toml\+\+|nlohmann|boost|Eigen|catch2)/|^hdf5\.h$|^omp\.h$")
 OF_CUDA = re.compile(r"^(cuda|cub/|thrust/|cooperative_groups|curand|nccl|nvml|nvtx3/)")
@@ -67,6 +69,21 @@ def direction_fault(name, target):
         return (f"{name}: layer {LAYERS[own]} ({own}) includes {target} "
                 f"on layer {LAYERS[other]} ({other})")
     return None
+
+
+def declaration_faults(texts):
+    """Classes that a file declares although only files that it may not include define them."""
+    defined, declared = collections.defaultdict(set), []
+    for name, text in texts.items():
+        for word, end in CLASS.findall(text):
+            if end == "{":
+                defined[word].add(name)
+            else:
+                declared.append((name, word))
+    for name, word in declared:
+        faults = [direction_fault(name, target) for target in sorted(defined[word])]
+        if faults and all(faults):
+            yield f"{name}: declares {word}; {faults[0]}"
 
 
 def seen_by_nvcc(root, includes):
@@ -107,7 +124,8 @@ def cuda_headers(root):
 
 def check(root):
     includes = {name: includes_of(root, name) for name in tree.sources(root)}
-    faults = []
+    faults = list(declaration_faults(
+        {name: (root / name).read_text(encoding="utf-8") for name in includes}))
     for name, targets in includes.items():
         folder = folder_of(name)
         if name.startswith(("src/", "experiments/")) and folder is None:

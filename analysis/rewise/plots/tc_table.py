@@ -18,6 +18,7 @@ import numpy as np
 
 from .. import files
 from ..files import value_and_error, whole, with_error
+from .plot import guarded
 
 RULES = ("rewire", "add", "swap")
 # Exponents of Tc(p) - Tc(0) that Hawick & James (2006) fitted to all their p, for the rule `swap`.
@@ -198,19 +199,15 @@ def main(arguments):
                         help="folders of rewise tc, or tables (.csv) that this program wrote")
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("."))
     options = parser.parse_args(arguments)
-    try:
+
+    def write():
         rows = rows_of([s for study in options.studies for s in summaries(study)])
         options.out.mkdir(parents=True, exist_ok=True)
         (options.out / "tc-table.csv").write_text(as_csv(rows), encoding="utf-8")
         (options.out / "tc-table.md").write_text(as_markdown(rows), encoding="utf-8")
         draw(rows, options.out)
-    except files.DataError as error:
-        print(f"tc_table: {error}", file=sys.stderr)
-        return 65
-    except OSError as error:
-        print(f"tc_table: {error}", file=sys.stderr)
-        return 74
-    return 0
+
+    return guarded("tc_table", " ".join(map(str, options.studies)), write)[1]
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import sys
 import numpy as np
 
 from .. import files
+from .plot import guarded
 
 # Critical temperature of the plain square lattice (Onsager 1944), and the exponent of the shift of
 # T_SG for p -> 0 (analysis/README.md).
@@ -76,16 +77,12 @@ def main(arguments):
                         help="table of values by crossings of overlaps")
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("."))
     options = parser.parse_args(arguments)
-    try:
+
+    def write():
         crossings = table(options.crossings) if options.crossings else {}
         draw(table(options.tree), crossings, options.out)
-    except files.DataError as error:
-        print(f"tsg_table: {error}", file=sys.stderr)
-        return 65
-    except OSError as error:
-        print(f"tsg_table: {error}", file=sys.stderr)
-        return 74
-    return 0
+
+    return guarded("tsg_table", options.tree, write)[1]
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 // Wolff's cluster by labelling (the method `ccl`): the first three steps of a Swendsen-Wang update
-// (swendsen_wang_cuda.hpp) label the clusters of all drawn bonds; then the sites with the seed's
-// root flip. Four kernels per update whatever the cluster's size, without waiting. Cost: a
-// Swendsen-Wang update without its step 4; tiles without a site of the cluster are skipped in the
-// flip. Potts: the root and the new state are computed before the seed changes.
+// (swendsen_wang_cuda.hpp) label the clusters of all drawn bonds; a fourth kernel finds the seed's
+// root and the cluster's new state, and a fifth one sets the sites with that root. Five kernels per
+// update whatever the cluster's size, without waiting. Cost: a Swendsen-Wang update without its
+// step 4; tiles without a site of the cluster are skipped.
 #include "src/bytespin/swendsen_wang/labels.cuh"
 #include "src/bytespin/swendsen_wang/swendsen_wang_cuda.hpp"
 #include "src/bytespin/wolff/wolff_cuda.hpp"
@@ -15,7 +15,7 @@ using namespace device;
 
 constexpr unsigned kWarps = 8;  // per block
 
-// Potts: the cluster of a system's seed.
+// The cluster of a system's seed.
 struct SeedCluster {
   Site root;
   std::uint32_t state;  // its new state
@@ -36,49 +36,6 @@ __device__ __forceinline__ std::uint64_t places_of(const SystemLabels& system, c
     if (forest.find(word.first + x) == root) places |= std::uint64_t{1} << x;
   }
   return places;
-}
-
-template <int kDim, bool kWide>
-__device__ __forceinline__ void flip_tile(const DeviceLabels& labels, const DeviceSystems& systems,
-                                          std::uint64_t sites, std::uint32_t who,
-                                          std::uint32_t tile, std::uint64_t* places) {
-  const unsigned lane = threadIdx.x % 32;
-  const SystemLabels system(labels, who, systems.stride);
-  const TileWord word = tile_word<kDim>(labels.tiles, labels.geometry, tile, lane);
-  const std::uint64_t nodes = system.nodes[std::size_t{tile} * kTileLanes + lane];
-  const Site seed = wolff_seed(seed_words(systems.key(who)), sites);
-  const Site root = site_root<kDim>(labels, system, seed).root;
-  const std::uint64_t mine = places_of(system, word, nodes, root);
-  if (!__any_sync(~0u, mine != 0)) return;
-  places[lane] = mine;
-  __syncwarp();
-  const unsigned flipped = warp_sum(flip_sites<kWide>(
-      system, word, reinterpret_cast<const std::uint32_t*>(places), systems.system(who)));
-  if (lane == 0) atomicAdd(systems.pending + who, static_cast<unsigned long long>(flipped));
-}
-
-template <int kDim, bool kWide>
-__global__ void __launch_bounds__(32 * kWarps)
-    flip_seed(const __grid_constant__ DeviceLabels labels,
-              const __grid_constant__ DeviceSystems systems, std::uint64_t sites,
-              FastDiv tiles_per_system) {
-  __shared__ std::uint64_t places[kWarps][kTileLanes];
-  const std::uint32_t index = blockIdx.x * kWarps + threadIdx.x / 32;
-  const std::uint32_t who = tiles_per_system.quotient(index);
-  if (who >= systems.systems) return;
-  flip_tile<kDim, kWide>(labels, systems, sites, who, index - who * tiles_per_system.divisor,
-                         places[threadIdx.x / 32]);
-}
-
-void launch_flip_seed(const DevicePlan& plan, const DeviceLabels& labels,
-                      const DeviceSystems& systems, cudaStream_t stream) {
-  const std::uint32_t tiles = labels.tiles.count * systems.systems;
-  const LaunchShape shape{(tiles + kWarps - 1) / kWarps, 32 * kWarps};
-  with_dim(plan.lattice.dim, [&]<int kDim>() {
-    const bool wide = labels.tiles.length % 16 == 0;
-    launch(wide ? flip_seed<kDim, true> : flip_seed<kDim, false>, shape, stream, labels, systems,
-           plan.sites, FastDiv(labels.tiles.count));
-  });
 }
 
 template <int kDim>
@@ -154,20 +111,14 @@ void launch_renew_seed(const DevicePlan& plan, const DeviceLabels& labels,
 class Ccl final : public WolffCuda {
  public:
   Ccl(const DevicePlan& plan, const DeviceSystems& systems, cudaStream_t stream)
-      : plan_(plan),
-        labelling_(plan, systems, stream),
-        clusters_(plan.potts ? systems.systems : 0) {}
+      : plan_(plan), labelling_(plan, systems, stream), clusters_(systems.systems) {}
 
   void run(const DeviceSystems& systems, std::uint32_t updates, cudaStream_t stream) override {
     const DeviceLabels& labels = labelling_.labels();
     DeviceSystems now = systems;
     for (std::uint32_t update = 0; update < updates; ++update, ++now.step) {
       labelling_.label(now, 0, stream);
-      if (plan_.potts) {
-        launch_renew_seed(plan_, labels, now, clusters_.data(), stream);
-      } else {
-        launch_flip_seed(plan_, labels, now, stream);
-      }
+      launch_renew_seed(plan_, labels, now, clusters_.data(), stream);
     }
   }
 

@@ -67,7 +67,6 @@ CudaComponents label_components_cuda(const BondConfiguration& configuration, Lab
   out.label.resize(sites);
   label.copy_out(std::span<std::uint32_t>(out.label), stream);
   on_device.wait();
-  out.passes = labeller.passes();
   for (std::uint64_t site = 0; site < sites; ++site) {
     if (!configuration.present(static_cast<Site>(site))) out.label[site] = kNoLabel;
   }

@@ -14,7 +14,6 @@ struct CudaComponents {
   std::vector<Site> label;   // [sites] smallest site of the component; kNoLabel where absent
   double label_seconds = 0;  // on the device, within tiles
   double merge_seconds = 0;  // the total for methods without tiles
-  std::uint64_t passes = 0;  // relaxations or scans
 };
 
 // `tile`: edge of tiles, 0 for the method's default. Labels `repeats` times and returns the fastest

@@ -28,7 +28,6 @@ class SwendsenWangBatch {
   // sum n w and sum w^2.
   std::size_t kinds() const { return weighted_ ? 5 : 3; }
   DeviceBuffer<unsigned long long>& sums() { return totals_; }
-  std::uint32_t groups_at_a_time() const { return group_; }
   // Number of kernels of an update of all graphs.
   std::uint32_t launches() const;
 

@@ -41,8 +41,6 @@ class DenseWolffBatch {
   // Queues updates of a range of graphs.
   void queue(const GraphRange& range, const DenseUpdates& updates, cudaStream_t stream);
 
-  std::uint32_t groups_at_a_time() const { return group_; }
-
  private:
   void lay_graphs(std::span<const EngineView> engines, cudaStream_t stream);
   void make_room(int device, cudaStream_t stream);

@@ -99,17 +99,6 @@ TEST_CASE("one member, or a member without a value, gives NaN as error") {
   CHECK(std::isnan(estimate(broken).error));
 }
 
-TEST_CASE("blocks: the oldest rows are dropped if rows do not divide evenly") {
-  ArrayXXd rows(7, 1);
-  rows << 100, 1, 2, 3, 4, 5, 6;
-  const ArrayXXd means = block_means(rows, 3);
-  CHECK(means.rows() == 3);
-  CHECK(means(0, 0) == 1.5);
-  CHECK(means(2, 0) == 5.5);
-  const ArrayXXd left = leave_one_out_means(means);
-  CHECK(left(0, 0) == Approx(4.5));
-}
-
 TEST_CASE("the covariance is the sum of the contributions of all samples") {
   test::Dice dice(77);
   const VectorFunction pair = [](const Eigen::VectorXd& m) {

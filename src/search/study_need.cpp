@@ -1,0 +1,91 @@
+#include "src/search/study_need.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "graphs/graph_io.hpp"
+#include "src/base/error.hpp"
+#include "src/search/costs.hpp"
+#include "src/search/tc_plan.hpp"
+#include "src/study/device_choice.hpp"
+#include "src/study/need.hpp"
+#include "src/study/parse.hpp"
+
+namespace rewise {
+namespace {
+
+// The plan of all sizes at p number `at`, with likely values for "auto".
+SizePlan likely_plan(const StudyConfig& config, std::size_t at) {
+  SizePlan plan;
+  plan.temperatures = config.temperatures;
+  if (plan.temperatures.empty()) plan.temperatures.assign(kLikelyTemperatures, 1);
+  plan.schedule = config.schedule_of(at).value_or(Schedule{1, 1});
+  plan.cluster = config.cluster_of(at).value_or(ClusterUpdate::wolff);
+  plan.equilibrate = config.equilibrate.value_or(kLikelyEquilibrate);
+  plan.measure = config.measure.value_or(kLikelyMeasure);
+  plan.every = config.every.value_or(kLikelyEvery);
+  return plan;
+}
+
+std::string assumptions(const StudyConfig& config) {
+  std::string text;
+  const auto assume = [&](bool automatic, const std::string& what) {
+    if (automatic) text += (text.empty() ? "" : ", ") + what;
+  };
+  assume(!config.schedule, "schedule 1:1");
+  assume(config.temperatures.empty(), fmt::format("{} temperatures", kLikelyTemperatures));
+  assume(!config.equilibrate, fmt::format("equilibrate {}", kLikelyEquilibrate));
+  assume(!config.measure, fmt::format("measure {}", kLikelyMeasure));
+  assume(!config.every, fmt::format("every {}", kLikelyEvery));
+  return text;
+}
+
+}  // namespace
+
+StudyNeed study_need(const StudyConfig& config) {
+  if (config.method == TcMethod::tree) {
+    throw Error(ExitCode::usage,
+                "--dry-run: knows the lattices of crossings; the tree condition chooses its own as "
+                "it goes");
+  }
+  StudyNeed need;
+  need.threads = config.threads > 0 ? config.threads : thread_count(0);
+  need.cpu_seconds = cpu_seconds(config, need.threads);
+  need.assumed = assumptions(config);
+  const std::size_t kinds =
+      config.rules.size() *
+      (config.schedule_per_p ? 1 : std::max<std::size_t>(1, config.schedules.size()));
+  const auto add = [&](Cells row, const TaskSpec& spec, std::uint32_t graphs) {
+    const std::size_t count = kinds * graphs;
+    const double disk =
+        disk_need(spec, config.keep_states ? FinalState::automatic : FinalState::none);
+    const double memory = memory_need(spec, useful_threads(spec, need.threads), false, true).most();
+    need.tasks += count;
+    need.disk += static_cast<double>(count) * disk;
+    row.push_back({"tasks", "tasks", count});
+    row.push_back({"memory_bytes", "memory each", memory, bytes_text(memory)});
+    row.push_back({"disk_bytes", "disk each", disk, bytes_text(disk)});
+    need.rows.push_back(std::move(row));
+  };
+  for (const std::filesystem::path& file : config.files) {
+    TaskSpec spec = plan_task(config, 0, {}, 0, likely_plan(config, 0), "sweep");
+    spec.graph = {};
+    spec.imported = std::make_shared<const Graph>(read_graph(file.string(), config.reading));
+    add({{"graph", "graph", file.filename().string()}, {"sites", "sites", spec.imported->sites()}},
+        spec, 1);
+  }
+  for (std::size_t k = 0; k < config.sizes.size(); ++k) {
+    const std::vector<std::uint32_t>& size = config.sizes[k];
+    for (std::size_t at = 0; at < config.p.size(); ++at) {
+      const double p = config.p[at];
+      add({{"size", "size", size, extents_text(size)}, {"p", "p", p}},
+          plan_task(config, p, size, 0, likely_plan(config, at), "graph"),
+          config.target_error ? std::max(config.graphs[k], kPilotGraphs) : config.graphs[k]);
+    }
+  }
+  return need;
+}
+
+}  // namespace rewise

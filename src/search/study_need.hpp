@@ -1,0 +1,25 @@
+// What a study begins with, as far as its configuration tells: `tc --dry-run`, `sweep --dry-run`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "src/study/config.hpp"
+#include "src/study/record.hpp"
+
+namespace rewise {
+
+struct StudyNeed {
+  // A row per size, or file, and p: the number of its tasks, memory and disk space of each.
+  std::vector<Cells> rows;
+  std::size_t tasks = 0;
+  double disk = 0;         // bytes
+  double cpu_seconds = 0;  // infinite with a target_error
+  int threads = 1;
+  std::string assumed;  // in place of "auto": "schedule 1:1, measure 60"
+};
+
+// Error(usage) if the tree condition alone chooses the lattices. Reads graphs from files.
+StudyNeed study_need(const StudyConfig& config);
+
+}  // namespace rewise
