@@ -175,13 +175,6 @@ StudyAnalysis sweep_analysis(
 namespace {
 
 ExitCode tell_study_needs(const StudyConfig& config, bool as_json) {
-  if (config.method == TcMethod::tree) {
-    throw Error(
-        ExitCode::usage,
-        "--dry-run: no estimate for method = \"tree\", because the tree condition chooses its "
-        "lattices during the study (start it with --time-limit; 'rewise study DIR' shows "
-        "what was done, and the same command continues)");
-  }
   const StudyNeed need = study_need(config);
   const MemoryRoom room = memory_room();
   const bool known = config.measure.has_value() && !config.temperatures.empty();

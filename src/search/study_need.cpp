@@ -46,9 +46,11 @@ std::string assumptions(const StudyConfig& config) {
 
 StudyNeed study_need(const StudyConfig& config) {
   if (config.method == TcMethod::tree) {
-    throw Error(ExitCode::usage,
-                "--dry-run: knows the lattices of crossings; the tree condition chooses its own as "
-                "it goes");
+    throw Error(
+        ExitCode::usage,
+        "--dry-run: no estimate for method = \"tree\", because the tree condition chooses its "
+        "lattices during the study (start it with --time-limit; 'rewise study DIR' shows "
+        "what was done, and the same command continues)");
   }
   StudyNeed need;
   need.threads = config.threads > 0 ? config.threads : thread_count(0);

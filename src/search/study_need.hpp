@@ -1,4 +1,5 @@
-// What a study begins with, as far as its configuration tells: `tc --dry-run`, `sweep --dry-run`.
+// The tasks, memory, disk and time of a study, as far as they follow from its configuration
+// (`tc --dry-run`, `sweep --dry-run`).
 #pragma once
 
 #include <string>
