@@ -11,7 +11,6 @@
 
 #include "experiments/console/commands.hpp"
 #include "graphs/graph.hpp"
-#include "src/bytespin/shared.hpp"
 #include "src/cuda/devices.hpp"
 #include "src/curves/curve_spec.hpp"
 #include "src/engine/registry.hpp"
@@ -88,13 +87,14 @@ std::unique_ptr<Engine> timed_engine(const Json& request, const Json& timing, co
     words.erase("--tile");
   }
   options.methods = choose_methods(words, kind, cluster, graph.lattice().dim);
-  const int ranks = timing.value("ranks", 1);
-  if (ranks < 2) return make_engine(kind, graph, spec, options);
-  const auto devices = options.device >= 0 ? cuda_devices() : std::vector<CudaDevice>{};
-  for (std::size_t r = 0; r < static_cast<std::size_t>(ranks) && !devices.empty(); ++r) {
-    options.devices.push_back(devices[r % devices.size()].index);
+  options.ranks = timing.value("ranks", 1);
+  if (options.ranks > 1 && options.device >= 0) {
+    const std::vector<CudaDevice> devices = cuda_devices();
+    for (std::size_t r = 0; r < static_cast<std::size_t>(options.ranks); ++r) {
+      options.devices.push_back(devices.at(r % devices.size()).index);
+    }
   }
-  return make_bytespin_crew(graph, spec, options, ranks);
+  return make_engine(kind, graph, spec, options);
 }
 
 // Makes at least `least` updates, then more until there are `most` updates or `seconds` have

@@ -508,14 +508,16 @@ std::unique_ptr<Engine> make_shared_bytespin_engine(Transport& transport, const 
 }
 
 std::unique_ptr<Engine> make_bytespin_crew(const Graph& graph, const EngineSpec& spec,
-                                           const EngineOptions& options, int ranks) {
+                                           const EngineOptions& options) {
   const auto options_of = [options](int rank) {
     EngineOptions own = options;
     own.devices.clear();
+    own.ranks = 1;
     own.device = options.devices.empty() ? -1 : options.devices[static_cast<std::size_t>(rank)];
     return own;
   };
-  const int size = options.devices.empty() ? ranks : static_cast<int>(options.devices.size());
+  const int size =
+      options.devices.empty() ? options.ranks : static_cast<int>(options.devices.size());
   check_shared(graph, spec, options_of(0), size);
   auto crew = std::make_unique<Crew>(size, [&](Transport& transport) -> ShareMaker {
     return [own = options_of(transport.rank()), &transport](std::span<const std::uint8_t> recipe) {

@@ -18,9 +18,9 @@ std::unique_ptr<Engine> make_shared_bytespin_engine(distributed::Transport& tran
                                                     const EngineOptions& options);
 
 // The same over ranks within this process: one for each of `options.devices` (CUDA devices, which
-// may be repeated), or else `ranks` of options.threads threads each.
+// may be repeated), or else `options.ranks` of `options.threads` threads each.
 std::unique_ptr<Engine> make_bytespin_crew(const Graph& graph, const EngineSpec& spec,
-                                           const EngineOptions& options, int ranks);
+                                           const EngineOptions& options);
 
 // Creates a rank's subdomain on request of the engine on rank 0, which sends the rank's part of the
 // graph.

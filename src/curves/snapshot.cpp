@@ -1,12 +1,8 @@
 #include "src/curves/snapshot.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstring>
 #include <span>
-
-#include "src/engine/registry.hpp"
 
 namespace rewise {
 namespace {
@@ -54,14 +50,8 @@ double pearson_of(double sites, double up_a, double up_b, double differ) {
 Snapshot::Snapshot(const Engine& engine, std::uint64_t sites, std::uint32_t temperatures,
                    std::uint32_t replicas, std::uint32_t states)
     : sites_(sites) {
-  if (traits(parse_engine(engine.name(), "engine")).word == kReplicas) {
-    // The state begins with the words, [word group][site], little endian.
-    static_assert(std::endian::native == std::endian::little);
-    const EngineState state = engine.save();
-    words_.resize(temperatures * (replicas / kReplicas) * sites);
-    std::memcpy(words_.data(), state.bytes.data(), 4 * words_.size());
-    return;
-  }
+  words_ = engine.words();
+  if (!words_.empty()) return;
   std::vector<std::uint8_t> buffer(sites);
   for (std::uint32_t t = 0; t < temperatures; ++t) {
     for (std::uint32_t r = 0; r < replicas; ++r) {

@@ -1,10 +1,10 @@
 // Configurations of all replicas of an engine at one time, and their correlation with another
 // snapshot (configuration_correlation.hpp).
 //
-// A state of the multispin engine holds 32 replicas in one word per site, so differing spins are
-// counted in one pass, about 40 times as fast as replica by replica. Replicas of other engines are
-// compared one by one. Cost: multispin, about 0.2 ns per site and replica; memory N / 8 bytes per
-// replica (Potts: N).
+// The multispin engine holds 32 replicas in one word per site (Engine::words()), so differing spins
+// are counted in one pass, about 40 times as fast as replica by replica. Replicas of other engines
+// are compared one by one. Cost: multispin, about 0.2 ns per site and replica; memory N / 8 bytes
+// per replica (Potts: N).
 #pragma once
 
 #include <cstdint>

@@ -77,6 +77,9 @@ struct EngineOptions {
   // Several CUDA devices that share every replica, in place of `device`
   // (EngineFactory::make_shared).
   std::vector<int> devices;
+  // Above 1, without devices: ranks of this process that share every replica on the CPU, with
+  // `threads` threads each (bytespin engine).
+  int ranks = 1;
   // Choices specific to one engine: the struct declared in its methods.hpp; empty: its defaults.
   // Code above the engines passes them through (factory.hpp, MethodSet).
   std::any methods;
@@ -175,6 +178,10 @@ class Engine {
   // The spins of one replica, in site order: Ising 0 (down) or 1 (up), Potts 0..q-1.
   virtual void spins(std::uint32_t temperature, std::uint32_t replica,
                      std::span<std::uint8_t> out) const = 0;  // [sites]
+
+  // Multi-spin coding: the spins of all replicas, [T][R/32][site], with 32 replicas in the bits of
+  // a word. Empty for engines that store spins in another way.
+  virtual std::vector<std::uint32_t> words() const { return {}; }
 
   // xxh3 of all spins in an order that does not depend on the layout of the engine: [T][R or
   // R/32][site]. `saved`: the current result of save(), if available, which avoids reading the

@@ -112,6 +112,9 @@ struct EngineFactory {
   // EngineTraits::regular_only.
   void (*check_extents)(const std::vector<std::uint32_t>& extents) = nullptr;
   EngineMemory (*memory)(const EngineLoad& load, double threads, bool on_device);
+  // On CUDA, cluster updates are fastest on lattices of at least two dimensions whose extents along
+  // direction k are multiples of it. nullptr: any extents.
+  std::uint32_t (*tile_length)(int dim, int k) = nullptr;
   bool shares() const { return make_shared != nullptr; }
   bool batches() const { return make_batch != nullptr; }
   EngineCosts costs;

@@ -123,6 +123,7 @@ const EngineFactory kMultispinFactory{
     .make = make,
     .make_batch = make_multispin_batch,
     .memory = memory,
+    .tile_length = multispin::label_length,
     .costs = {.ising_nanoseconds = 0.2, .potts_nanoseconds = 0.2, .flipped = 50, .labelled = 50},
     .cuda_seconds = cuda_seconds};
 

@@ -129,6 +129,16 @@ MultispinEngine::Words MultispinEngine::start_words(std::uint32_t word_group) co
   return words;
 }
 
+std::vector<std::uint32_t> MultispinEngine::words() const {
+  Words all(parts() * graph_.sites()), words;
+  for (std::uint32_t group = 0; group < word_groups_; ++group) {
+    read_words(group, words);
+    for_each_word(layout_,
+                  [&](Site site, Slot slot) { all[group * graph_.sites() + site] = words[slot]; });
+  }
+  return all;
+}
+
 void MultispinEngine::read_part(std::size_t word_group, std::span<std::uint8_t> out) const {
   Words words;
   read_words(static_cast<std::uint32_t>(word_group), words);

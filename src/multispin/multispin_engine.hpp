@@ -32,6 +32,8 @@ class MultispinEngine : public EngineBase {
             groups_, word_groups_, exchange_, second_sublattice_};
   }
 
+  std::vector<std::uint32_t> words() const final;
+
  protected:
   using Words = std::vector<std::uint32_t>;
 

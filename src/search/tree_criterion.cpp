@@ -7,8 +7,8 @@
 #include <cstdlib>
 
 #include "analysis/series/statistics.hpp"
-#include "src/multispin/swendsen_wang/label_tile.hpp"
 #include "src/search/known_tc.hpp"
+#include "src/study/engines.hpp"
 
 namespace rewise {
 namespace {
@@ -50,12 +50,12 @@ std::uint32_t least_edge(int dim) {
   return edges[dim];
 }
 
-// Fraction of a lattice's tiles (label_tile.hpp) on a device that is filled.
+// Fraction of a lattice's tiles (EngineFactory::tile_length) on a device that is filled.
 double filled_tiles(int dim, std::uint32_t edge) {
   double part = 1;
   for (int k = 0; k < dim && dim > 1; ++k) {
-    part *= static_cast<double>(edge) /
-            (multispin::label_tiles(dim, k, edge) * multispin::label_length(dim, k));
+    const std::uint32_t length = factory(TaskSpec{}.engine).tile_length(dim, k);
+    part *= static_cast<double>(edge) / ((edge + length - 1) / length * length);
   }
   return part;
 }
