@@ -85,7 +85,7 @@ void check_sets_of_swendsen_wang(const Graph& graph, EngineSpec spec) {
 class Tables final : public multispin::MultispinEngine {
  public:
   using MultispinEngine::MultispinEngine;
-  std::size_t words() const {
+  std::size_t size_in_words() const {
     std::size_t sum = 0;
     for (const auto& tables : view().tables) {
       for (const auto& table : tables.by_degree) {
@@ -190,7 +190,7 @@ TEST_CASE("multispin engine: threshold tables cover only the degrees that occur"
   for (const auto local : {LocalUpdate::metropolis, LocalUpdate::glauber}) {
     EngineSpec spec = identity_spec({2.5, 20}, 32);
     spec.local = local;
-    CHECK(Tables(star, spec).words() <= 2u * 35 * (leaves + 10));
+    CHECK(Tables(star, spec).size_in_words() <= 2u * 35 * (leaves + 10));
     MultispinReference reference(edges_of(star), colours_of(star), spec);
     reference.advance({2, 0}, 2);
     const auto engine = make_multispin_engine(star, spec, option(2));
