@@ -83,7 +83,7 @@ void check_group(const fs::path& path, std::span<const std::byte> image, Index& 
   if (group.empty() || split_name(name).first == group) return;
   index.state = SealState::damaged;
   index.misplaced = true;
-  index.problem = fmt::format("the file is misplaced: its tasks belong to {}", group);
+  index.problem = fmt::format("misplaced: its tasks belong to {}", group);
   index.tasks.clear();
 }
 
