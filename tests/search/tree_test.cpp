@@ -133,7 +133,7 @@ TEST_CASE("tc refuses the tree condition where it does not apply") {
   place.write("s.toml", study(2, "[8, 12]", "0.1", "swap", "method = \"tree\""));
   const Output swap = place.run("tc s.toml --out study --no-plots");
   CHECK(swap.status == 64);
-  CHECK(swap.err.find("no tree") != std::string::npos);
+  CHECK(swap.err.find("locally a tree") != std::string::npos);
   place.write("w.toml", study(2, "[8, 12]", "0.1", "add", "method = \"trees\""));
   const Output word = place.run("tc w.toml --out study --no-plots");
   CHECK(word.status == 64);
@@ -214,7 +214,7 @@ TEST_CASE("tc refuses couplings and methods for which it has no condition") {
   CHECK(refused("add", "method = \"tree\"", pm).find("(give on = \"shortcuts\")") !=
         std::string::npos);
   CHECK(refused("add", "", shortcuts + "field = 0.1\n").find("field") != std::string::npos);
-  CHECK(refused("swap", "method = \"tree\"", shortcuts).find("no tree") != std::string::npos);
+  CHECK(refused("swap", "method = \"tree\"", shortcuts).find("locally a tree") != std::string::npos);
   CHECK(refused("add", "method = \"both\"", shortcuts).find("sampling.method") !=
         std::string::npos);
   CHECK(refused("add", "", shortcuts, "--device cuda:7").find("CPU only") != std::string::npos);

@@ -192,7 +192,7 @@ TEST_CASE("a task that another process computes is refused") {
   const Output output =
       elsewhere.run(kRun + "--measure 1000000 --out " + (place / "t.h5").string());
   CHECK(output.status == 73);
-  CHECK(output.err.find("held by pid " + std::to_string(child)) != std::string::npos);
+  CHECK(output.err.find("in use by pid " + std::to_string(child)) != std::string::npos);
   ::kill(child, SIGTERM);
   CHECK(place.wait(child).status == 75);
 }

@@ -108,7 +108,7 @@ TEST_CASE("a tiny study: Tc near the exact value, nothing computed twice, more g
   place.write("other.toml", renamed);
   const Output other = place.run("tc other.toml --out study --no-plots");
   CHECK(other.status == 73);
-  CHECK(says(other, "holds the study \"tiny\", not \"other\""));
+  CHECK(says(other, "contains the study \"tiny\", not \"other\""));
   CHECK(place.read("study/study.toml") == toml);
 
   const auto files = place.files();
