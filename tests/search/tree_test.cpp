@@ -214,7 +214,8 @@ TEST_CASE("tc refuses couplings and methods for which it has no condition") {
   CHECK(refused("add", "method = \"tree\"", pm).find("(give on = \"shortcuts\")") !=
         std::string::npos);
   CHECK(refused("add", "", shortcuts + "field = 0.1\n").find("field") != std::string::npos);
-  CHECK(refused("swap", "method = \"tree\"", shortcuts).find("locally a tree") != std::string::npos);
+  CHECK(refused("swap", "method = \"tree\"", shortcuts).find("locally a tree") !=
+        std::string::npos);
   CHECK(refused("add", "method = \"both\"", shortcuts).find("sampling.method") !=
         std::string::npos);
   CHECK(refused("add", "", shortcuts, "--device cuda:7").find("CPU only") != std::string::npos);
