@@ -437,7 +437,7 @@ def test_forty_bad_arguments(small):
         (rw.UsageError, "first_site", lambda: rw.Graph.load("/none.edges", first_site=2)),
         (rw.UsageError, "threads", lambda: simulation(graph, 2.3, threads=5000)),
         (rw.UsageError, "cycles", lambda: simulation(graph, 2.3, device="cpu").run(-1)),
-        (rw.UsageError, "nothing", lambda: simulation(graph, 2.3, device="cpu").results),
+        (rw.UsageError, "no measurements", lambda: simulation(graph, 2.3, device="cpu").results),
         (rw.UsageError, "method", lambda: rw.labels(np.eye(3), method="quick")),
         (rw.UsageError, "occupied", lambda: rw.labels(graph, occupied=[1, 0])),
         (rw.UsageError, "dimensions", lambda: rw.labels(np.zeros((2,) * 5))),
