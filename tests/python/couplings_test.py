@@ -219,11 +219,11 @@ def test_tune_takes_couplings(small, glass):
 
 
 @pytest.mark.parametrize("arguments, error, said", [
-    ({"couplings": [1.0, 2.0]}, rw.UsageError, "couplings: 2 for"),
+    ({"couplings": [1.0, 2.0]}, rw.UsageError, "couplings: 2 values, but"),
     ({"couplings": "pmx"}, rw.UsageError, "did you mean 'pm'"),
     ({"couplings": "file"}, rw.UsageError, "the graph has no weights"),
     ({"couplings": 3}, TypeError, "one-dimensional"),
-    ({"field": [1.0]}, rw.UsageError, "field: 1 for"),
+    ({"field": [1.0]}, rw.UsageError, "field: 1 values, but"),
     ({"field": "strong"}, TypeError, "field: 'strong' is not a number"),
     ({"field": 1e6}, rw.UsageError, "field: '1000000.0' is not a number in"),
     ({"negative": 0.2}, rw.UsageError, "negative: requires couplings"),
@@ -242,7 +242,7 @@ def test_bad_weights(small, glass):
     for weight, said in ((1024, "1024"), (np.nan, "nan"), (1e-21, "1e-21"), (1e-5, "rounding")):
         with pytest.raises(rw.DataError, match=said):
             rw.Graph(small.edges, weights=np.full(small.bonds, weight))
-    with pytest.raises(rw.UsageError, match="weights: 1 for"):
+    with pytest.raises(rw.UsageError, match="weights: 1 values, but"):
         rw.Graph(small.edges, weights=[1.0])
     with pytest.raises(TypeError, match="one-dimensional"):
         rw.Graph(small.edges, weights=["a"] * small.bonds)

@@ -98,7 +98,7 @@ def test_names_and_places_that_are_not_there(run, study):
         (rw.DataError, "itself", lambda: rw.Graph([(0, 0)])),
         (TypeError, "networkx", lambda: rw.Graph.from_networkx(5)),
         (TypeError, "scipy", lambda: rw.Graph.from_scipy(np.eye(2))),
-        (rw.UsageError, "none", lambda: rw.tune(run.graph, 2.3, schedules=[])),
+        (rw.UsageError, "schedules", lambda: rw.tune(run.graph, 2.3, schedules=[])),
         (TypeError, "folder", lambda: rw.tc(0.1, [8, 16], folder=5)),
         (TypeError, "sampling", lambda: rw.tc(0.1, [8, 16], sampling=5)),
         (TypeError, "config", lambda: rw.Study("x", 5)),
