@@ -234,11 +234,11 @@ class Results:
 
     @functools.cached_property
     def exchange(self) -> dict[str, Any] | None:
-        """Replica exchange: "accepted" [temperatures - 1], the share of accepted attempts of each
-        temperature with the next one; "round_trips" of all replicas between the first and the last
-        temperature, and "trips_per_1000_cycles" of a replica, as in `rewise run --json`. None
-        without it. In `series`, "walker" is the index of the temperature at which each
-        configuration started."""
+        """Replica exchange, as in `rewise run --json`: "accepted" [temperatures - 1], the fraction
+        of accepted exchanges of each temperature with the next one; "round_trips" of all replicas
+        between the first and the last temperature; and "trips_per_1000_cycles" of a replica. None
+        for a run without exchange. In `series`, "walker" is the index of the temperature at which
+        each configuration started."""
         found = self._data.exchange()
         return None if found is None else Named("exchange", found)
 

@@ -83,8 +83,9 @@ def simulate(graph: Graph, temperature: Temperatures, *, schedule: str = "1:1",
              out: arguments.Path | None = None, progress: bool | None = None) -> Results:
     """Simulates one graph at one or more temperatures and returns Results.
 
-    temperature: J = k_B = 1; a number or a list. With exchange also {"from": 0.8, "to": 2.0}: as
-        many temperatures as have an acceptance of 0.3, by a scan of the specific heat.
+    temperature: J = k_B = 1; a number or a list. With exchange also {"from": 0.8, "to": 2.0}:
+        chooses temperatures between these, from a short scan of the specific heat, so that a
+        fraction of 0.3 or more of the exchanges is accepted.
     schedule: "M:W", a cycle of M local sweeps and W cluster updates.
     exchange: replica exchange (Hukushima & Nemoto, J. Phys. Soc. Jpn. 65, 1604 (1996)): at the end
         of each cycle, replicas of neighbouring temperatures may change places. For spin glasses.

@@ -139,22 +139,31 @@ std::string improved_table(const CheckedRun& run, int q) {
   return out;
 }
 
+// A row per temperature with the values of the observables that have a symbol. `values`: the
+// member of a result that holds them, in the order of `observables`.
+std::vector<std::vector<std::string>> observable_rows(
+    const CheckedRun& run, const auto& observables, std::vector<Value> TemperatureResult::*values) {
+  std::vector<std::vector<std::string>> rows{{"T"}};
+  for (const auto& o : observables) {
+    if (!o.symbol.empty()) rows.front().emplace_back(o.symbol);
+  }
+  for (std::size_t t = 0; t < run.results.size(); ++t) {
+    auto& row = rows.emplace_back(1, fmt::format("{}", run.results[t].temperature));
+    for (std::size_t k = 0; k < observables.size(); ++k) {
+      if (observables[k].symbol.empty()) continue;
+      row.push_back(shown((run.results[t].*values)[k], run.checks[t]));
+    }
+  }
+  return rows;
+}
+
 // The staggered magnetisation; empty if it is not measured.
 std::string staggered_table(const CheckedRun& run) {
   if (run.results.front().staggered.empty()) return "";
-  std::vector<std::vector<std::string>> rows{{"T"}};
-  for (const Observable& o : staggered_observables()) {
-    if (!o.symbol.empty()) rows.front().emplace_back(o.symbol);
-  }
+  auto rows = observable_rows(run, staggered_observables(), &TemperatureResult::staggered);
   rows.front().emplace_back("tau(m_s^2)");
   for (std::size_t t = 0; t < run.results.size(); ++t) {
-    const TemperatureResult& r = run.results[t];
-    auto& row = rows.emplace_back(1, fmt::format("{}", r.temperature));
-    for (std::size_t k = 0; k < r.staggered.size(); ++k) {
-      if (staggered_observables()[k].symbol.empty()) continue;
-      row.push_back(shown(r.staggered[k], run.checks[t]));
-    }
-    row.push_back(shown_tau(r.tau.at("staggered_m2"), run.checks[t]));
+    rows[t + 1].push_back(shown_tau(run.results[t].tau.at("staggered_m2"), run.checks[t]));
   }
   return "\nStaggered magnetisation m_s, spins of the second sublattice with opposite sign:\n\n" +
          aligned_table(rows);
@@ -163,20 +172,8 @@ std::string staggered_table(const CheckedRun& run) {
 // Overlaps of pairs of replicas; empty without couplings.
 std::string overlap_table(const CheckedRun& run) {
   if (run.results.front().overlaps.empty()) return "";
-  std::vector<std::vector<std::string>> rows{{"T"}};
-  for (const OverlapObservable& o : overlap_observables()) {
-    if (!o.symbol.empty()) rows.front().emplace_back(o.symbol);
-  }
-  for (std::size_t t = 0; t < run.results.size(); ++t) {
-    const TemperatureResult& r = run.results[t];
-    auto& row = rows.emplace_back(1, fmt::format("{}", r.temperature));
-    for (std::size_t k = 0; k < r.overlaps.size(); ++k) {
-      if (overlap_observables()[k].symbol.empty()) continue;
-      row.push_back(shown(r.overlaps[k], run.checks[t]));
-    }
-  }
   return "\nOverlaps q of replicas 2k and 2k + 1, and of their bonds, q_l:\n\n" +
-         aligned_table(rows);
+         aligned_table(observable_rows(run, overlap_observables(), &TemperatureResult::overlaps));
 }
 
 std::string exchange_text(const TaskData& task) {

@@ -17,6 +17,7 @@
 #include "experiments/console/commands.hpp"
 #include "src/base/error.hpp"
 #include "src/base/table.hpp"
+#include "src/search/study_need.hpp"
 #include "src/search/tc_plan.hpp"
 #include "src/store/sealed_file.hpp"
 #include "src/store/syscalls.hpp"
@@ -57,10 +58,10 @@ std::optional<LastRun> read_asked(const fs::path& folder) {
 
 // A description of a task: "8x8, p = 0.1, T = 2.5,3, 1:1".
 struct TaskDescription {
-  std::string lattice, rest;
+  std::string lattice = {}, rest = {};
   std::uint64_t measurements = 0;
-  std::string seed;  // of the random numbers of its updates
-  std::vector<double> temperatures;
+  std::string seed = {};  // of the random numbers of its updates
+  std::vector<double> temperatures = {};
 };
 const std::vector<std::string> kMayGrow{"sampling.measure"};  // not part of the id (task.hpp)
 constexpr const char* kMisplaced = "misplaced";
@@ -68,19 +69,16 @@ constexpr const char* kMisplaced = "misplaced";
 TaskDescription describe(const StoredTask& stored) {
   try {
     const auto loaded = load_stored(stored);
-    if (!loaded) return {"gone", "", 0, "", {}};
+    if (!loaded) return {.lattice = "gone"};
     const TextMap& map = loaded->task.configuration;
     const auto value = [&map](const char* key) {
       const auto found = map.find(key);
       return found == map.end() ? std::string() : found->second;
     };
     if (const std::string id = task_id(map, kMayGrow); id != stored.id) {
-      return {kMisplaced,
-              fmt::format("{} contains task {}, but has the name of another task",
-                          loaded->source.string(), id),
-              0,
-              "",
-              {}};
+      return {.lattice = kMisplaced,
+              .rest = fmt::format("{} contains task {}, but has the name of another task",
+                                  loaded->source.string(), id)};
     }
     TaskDescription words;
     words.measurements = loaded->task.bond_sum.time();
@@ -98,7 +96,7 @@ TaskDescription describe(const StoredTask& stored) {
     return words;
   } catch (const Error& error) {
     if (error.exit_code() != ExitCode::data) throw;
-    return {"damaged", error.what(), 0, "", {}};
+    return {.lattice = "damaged", .rest = error.what()};
   }
 }
 
@@ -151,13 +149,13 @@ std::string progress_text(const StudyConfig& config, const std::vector<TaskDescr
     return not_completed(fmt::format("{} tasks are stored", stored.size()));
   }
   std::set<std::string> of_results;
-  std::size_t graphs = 0;
-  for (std::size_t size = 0; size < config.sizes.size(); ++size) {
-    for (const double p : config.p) {
-      for (const Rule rule : config.rules) {
-        StudyConfig own = config;
-        own.rule = rule;
-        graphs += config.graphs[size];
+  std::size_t requested = 0;
+  for (const Rule rule : config.rules) {
+    StudyConfig own = config;
+    own.rule = rule;
+    for (std::size_t size = 0; size < config.sizes.size(); ++size) {
+      for (const double p : config.p) {
+        requested += config.graphs[size] * schedules_compared(config);
         for (std::uint32_t graph = 0; graph < config.graphs[size]; ++graph) {
           for (const char* command : {"tc", "sweep"}) {
             const TaskSpec spec = plan_task(own, p, config.sizes[size], graph, {}, command);
@@ -167,8 +165,6 @@ std::string progress_text(const StudyConfig& config, const std::vector<TaskDescr
       }
     }
   }
-  const std::size_t schedules =
-      config.schedule_per_p ? 1 : std::max<std::size_t>(1, config.schedules.size());
   double done = 0;
   std::size_t others = 0;
   for (const TaskDescription& task : stored) {
@@ -178,12 +174,11 @@ std::string progress_text(const StudyConfig& config, const std::vector<TaskDescr
       ++others;
     }
   }
-  const double all = static_cast<double>(schedules * graphs);
+  const double part = std::min(1.0, done / static_cast<double>(requested));
   return not_completed(
       fmt::format("about {:.0f} % of the {}{} tasks for results are done, and {} other tasks "
                   "(pilots, scans, tuning) are stored",
-                  std::floor(100 * std::min(1.0, done / all)), config.target_error ? "first " : "",
-                  schedules * graphs, others));
+                  std::floor(100 * part), config.target_error ? "first " : "", requested, others));
 }
 
 std::uint64_t bytes_of(const std::vector<StoredTask>& tasks) {

@@ -44,6 +44,10 @@ std::string assumptions(const StudyConfig& config) {
 
 }  // namespace
 
+std::size_t schedules_compared(const StudyConfig& config) {
+  return config.schedule_per_p ? 1 : std::max<std::size_t>(1, config.schedules.size());
+}
+
 StudyNeed study_need(const StudyConfig& config) {
   if (config.method == TcMethod::tree) {
     throw Error(
@@ -56,9 +60,7 @@ StudyNeed study_need(const StudyConfig& config) {
   need.threads = config.threads > 0 ? config.threads : thread_count(0);
   need.cpu_seconds = cpu_seconds(config, need.threads);
   need.assumed = assumptions(config);
-  const std::size_t kinds =
-      config.rules.size() *
-      (config.schedule_per_p ? 1 : std::max<std::size_t>(1, config.schedules.size()));
+  const std::size_t kinds = config.rules.size() * schedules_compared(config);
   const auto add = [&](Cells row, const TaskSpec& spec, std::uint32_t graphs) {
     const std::size_t count = kinds * graphs;
     const double disk =

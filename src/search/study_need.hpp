@@ -2,6 +2,7 @@
 // (`tc --dry-run`, `sweep --dry-run`).
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,9 @@ struct StudyNeed {
   int threads = 1;
   std::string assumed;  // in place of "auto": "schedule 1:1, measure 60"
 };
+
+// The number of schedules that every network is simulated with. With a schedule for each p it is 1.
+std::size_t schedules_compared(const StudyConfig& config);
 
 // Error(usage) if the tree condition alone chooses the lattices. Reads graphs from files.
 StudyNeed study_need(const StudyConfig& config);

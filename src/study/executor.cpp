@@ -68,9 +68,8 @@ std::string damaged_text(const std::filesystem::path& folder, std::vector<std::s
     said.push_back(fmt::format("{} ({})", name, read.problem));
   }
   return fmt::format(
-      "{} damaged: {}; all other available tasks are done (--recompute-damaged sets damaged files "
-      "aside and "
-      "computes them again)",
+      "{} damaged: {}; all other available tasks are done (--recompute-damaged sets damaged "
+      "files aside and computes them again)",
       said.size() == 1 ? "a result is" : fmt::format("{} results are", said.size()),
       fmt::join(said, "; "));
 }
