@@ -2,16 +2,15 @@
 
 #include <algorithm>
 
+#include "graphs/gaps.hpp"
 #include "src/base/error.hpp"
 
 namespace rewise {
 namespace {
 
 void check_rule(const GraphSpec& spec) {
-  if (base_rule(spec.rule) != Rule::swap && spec.rule != Rule::imported) return;
-  throw Error(ExitCode::usage,
-              "rule swap has no bare lattice (allowed: rewire, add): its shortcuts come in pairs "
-              "that join the same two regions, so the network is not locally a tree");
+  if (spec.rule != Rule::imported) return;
+  throw Error(ExitCode::usage, "graphs that are read from a file have no bare lattice");
 }
 
 // The site of the D end of a rewired bond, which is its unmoved end, or kMaxSites if both ends
@@ -20,6 +19,17 @@ std::uint64_t d_end(const Lattice& lattice, const RewiredBond& r) {
   if (r.a == lattice.home_a(r.bond)) return r.a;
   if (r.b == lattice.home_b(r.bond)) return r.b;
   return kMaxSites;
+}
+
+// Bonds are removed independently with probability p; `ends` gets one random end of each.
+void remove_bonds(const Lattice& lattice, const GraphSpec& spec, std::vector<Bond>& removed,
+                  std::vector<Site>& ends) {
+  Gaps gaps(spec.seed, fixed_point(spec.p));
+  for (Bond bond = gaps.next(); bond < lattice.bonds(); bond += 1 + gaps.next()) {
+    const bool first = random_words(spec.seed, Stream::graph_side, bond, 0, 0, 0).w[0] & 1u;
+    removed.push_back(bond);
+    ends.push_back(first ? lattice.home_a(bond) : lattice.home_b(bond));
+  }
 }
 
 }  // namespace
@@ -35,6 +45,8 @@ Graph bare_lattice(const GraphSpec& spec) {
       const std::uint64_t end = d_end(lattice, r);
       if (end < kMaxSites) ends.push_back(static_cast<Site>(end));
     }
+  } else if (base_rule(spec.rule) == Rule::swap) {
+    remove_bonds(lattice, spec, removed, ends);
   }
   std::ranges::sort(ends);
   std::vector<SiteWeight> weights;
@@ -89,7 +101,9 @@ BareCounts mean_bare_counts(const GraphSpec& spec) {
   const Lattice lattice = Lattice::make(spec.extents);
   const double bonds = static_cast<double>(lattice.bonds()), degree = 2.0 * lattice.dim;
   const double pairs = static_cast<double>(lattice.sites()) * degree * (degree - 1);  // ordered
-  const double removed = spec.p - spec.p * spec.p / 4, end = spec.p / 2 * (1 - spec.p / 2);
+  const bool swap = base_rule(spec.rule) == Rule::swap;
+  const double removed = swap ? spec.p : spec.p - spec.p * spec.p / 4;
+  const double end = spec.p / 2 * (swap ? 1 : 1 - spec.p / 2);
   // Two neighbours have degree^2 pairs of bonds. In one of these pairs both bonds are the same
   // bond: if it is removed, both sites lose it, and it leaves a D end at one of them at most.
   const double others = degree * degree - 1;

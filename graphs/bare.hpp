@@ -6,10 +6,11 @@
 //           number of D ends. The moved ends (R ends) are at random sites, so no list of them is
 //           needed.
 //   add     the whole lattice, without weights.
-//   swap    not supported: shortcuts come in pairs that join the same places, so that the network
-//           is not a tree.
+//   swap    every bond is removed with probability p of the spec. One of its ends, drawn at random,
+//           is a D end. This p is not that of the network: some exchanged bonds are kept, in place
+//           of the weak couplings that rings of shortcuts mediate (tree_condition.hpp).
 //
-// Removed bonds and D ends are those of build_graph() of the same spec.
+// For `rewire`, removed bonds and D ends are those of build_graph() of the same spec.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +19,15 @@
 
 namespace rewise {
 
-// build_graph() of a spec with `bare`. Throws Error(usage) for rule `swap`.
+// build_graph() of a spec with `bare`.
 Graph bare_lattice(const GraphSpec& spec);
 
 // Control variates of a bare lattice: numbers whose means over all bare lattices of a spec are
 // known exactly (except on graphs of a few sites, where ends may find no target). Each bond is
-// removed independently with probability p - p^2/4. It leaves a D end at a given one of its sites
-// with probability (p/2) (1 - p/2). On the square lattice at p = 0.1 (32 x 32 sites), the control
-// variates reduce the spread of lambda between bare lattices from 3.2e-2 to 0.3e-2. n: D ends of a
-// site; r: its removed bonds; neighbours are those of the whole lattice.
+// removed independently with probability p - p^2/4 (swap: p). It leaves a D end at a given one of
+// its sites with probability (p/2) (1 - p/2) (swap: p/2). On the square lattice at p = 0.1 (32 x 32
+// sites), the control variates reduce the spread of lambda between bare lattices from 3.2e-2 to
+// 0.3e-2. n: D ends of a site; r: its removed bonds; neighbours are those of the whole lattice.
 struct BareCounts {
   double removed = 0;                 // bonds
   double d_ends = 0;                  // sum over sites of n

@@ -77,7 +77,7 @@ Graph::Graph(const Lattice& lattice, std::vector<Bond> removed, std::vector<Site
       spec_(spec),
       sites_(lattice.sites()),
       bonds_(lattice.bonds() - removed.size()),
-      weighted_(base_rule(spec.rule) == Rule::rewire),
+      weighted_(base_rule(spec.rule) != Rule::add),
       removed_(std::move(removed)),
       weights_(std::move(weights)) {
   check_ranges();

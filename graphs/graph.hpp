@@ -117,7 +117,7 @@ class Graph {
   std::vector<std::uint8_t> sublattices() const;
   // Lattice bonds that were removed without a replacement, sorted; only in a bare lattice.
   std::span<const Bond> removed_bonds() const { return removed_; }
-  bool is_weighted() const { return weighted_; }  // of a bare lattice under rule `rewire`
+  bool is_weighted() const { return weighted_; }  // of a bare lattice, not of rule `add`
   std::span<const SiteWeight> weights() const { return weights_; }            // sites ascending
   std::span<const Site> modified_sites() const { return modified_; }          // [modified], sorted
   std::span<const std::uint64_t> offsets() const { return offsets_; }         // [modified + 1]

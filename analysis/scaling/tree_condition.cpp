@@ -11,9 +11,16 @@ namespace {
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 // Probability that neither end of a lattice bond is rewired, so that the bond remains in the bare
-// lattice.
+// lattice (swap: or more, since some exchanged bonds are kept).
 double bond_stays(const TreeRule& rule) {
-  return rule.rewire ? (1 - rule.p / 2) * (1 - rule.p / 2) : 1;
+  switch (rule.network) {
+    case TreeNetwork::rewire:
+      return (1 - rule.p / 2) * (1 - rule.p / 2);
+    case TreeNetwork::swap:
+      return 1 - rule.p;
+    default:
+      return 1;
+  }
 }
 
 // The mean of tanh(beta J) over shortcuts; for the spin glass, the mean of tanh(beta J)^2.
@@ -33,6 +40,9 @@ double normal_mean(const F& f) {
   }
   return sum / weights;
 }
+
+// [dim] -d ln Tc / d q of the regular lattice for a small fraction q of removed bonds
+constexpr double kFall[] = {0, 0, 1.33, 1.1, 1.06};
 
 // Tc, gamma and amplitude of X_MM = amplitude |1 - Tc/T|^-gamma of the regular lattice. Square:
 // exact, nu = 1; cubic: Butera & Comi 1997; four dimensions: mean field without its logarithm.
@@ -90,19 +100,20 @@ class Curve {
   }
 
   // means: mm at all temperatures, then likewise md, dd, bond and size (columns of TreeTable).
-  // Returns Tc, slope, curvature and size at Tc, then lambda at every temperature.
+  // Returns Tc, slope, curvature, size and bond at Tc, then lambda at every temperature.
   Eigen::VectorXd operator()(const Eigen::VectorXd& means) const {
     const Eigen::Index count = u_.size();
-    Eigen::VectorXd out = Eigen::VectorXd::Constant(4 + count, kNone);
-    Eigen::ArrayXd y(count), size(count);
+    Eigen::VectorXd out = Eigen::VectorXd::Constant(5 + count, kNone);
+    Eigen::ArrayXd y(count), size(count), bond(count);
     for (Eigen::Index t = 0; t < count; ++t) {
       const double beta = 1 / temperature_[static_cast<std::size_t>(t)];
       const double lambda = tree_eigenvalue(
           rule_, beta, {means(t), means(count + t), means(2 * count + t), means(3 * count + t)},
           form_);
-      out(4 + t) = lambda;
+      out(5 + t) = lambda;
       y(t) = std::log(lambda);
       size(t) = std::log(means(4 * count + t));
+      bond(t) = means(3 * count + t);
     }
     if (!y.allFinite() || !size.allFinite()) return out;
     Eigen::VectorXd c;
@@ -124,6 +135,7 @@ class Curve {
     out(2) = (polynomial(c, root + far) - 2 * polynomial(c, root) + polynomial(c, root - far)) /
              (far * far);
     out(3) = std::exp(polynomial(fit_polynomial(u_, size, 1), root));
+    out(4) = polynomial(fit_polynomial(u_, bond, 1), root);
     return out;
   }
 
@@ -149,9 +161,15 @@ double ShortcutCouplings::mean_tanh_square(double beta) const {
 
 double tree_eigenvalue(const TreeRule& rule, double beta, const BareAverages& x, TreeForm form) {
   const double t = transmission(rule, beta), r = rule.dim * rule.p, q = rule.p / 2;
-  if (!rule.rewire) return t * 2 * r * x.mm;
+  if (rule.network == TreeNetwork::add) return t * 2 * r * x.mm;
+  // <s_i M> of a removed bond with sites i, j in units of X_MM, from lattices with this bond
+  const double f = std::exp(-beta) / (std::cosh(beta) - x.bond * std::sinh(beta));
+  if (rule.network == TreeNetwork::swap) {
+    const double field = swap_rings(rule, beta, across_removed_bond(rule, beta, x.bond)).field;
+    if (form == TreeForm::small_p) return 2 * rule.dim * field * f * f * x.mm;
+    return 2 * field * x.dd / (rule.dim * rule.removed * rule.removed);
+  }
   if (form == TreeForm::small_p) {
-    const double f = std::exp(-beta) / (std::cosh(beta) - x.bond * std::sinh(beta));
     return t * r * x.mm * (q + 2 * (1 - q) * f);
   }
   const double rho = r * (1 - q);
@@ -160,9 +178,55 @@ double tree_eigenvalue(const TreeRule& rule, double beta, const BareAverages& x,
   return t * (0.5 * (rr + dd) + std::sqrt(0.25 * (rr - dd) * (rr - dd) + rd * dr));
 }
 
+double ring_share(double p, int regions) {
+  const double k = regions, h = p / 2;
+  return std::pow(h, k - 1) * (k * (1 - p) + (k - 1) * h);
+}
+
+SwapRing swap_ring(double t, double g, int regions) {
+  SwapRing ring{t, 0};
+  for (int k = 1; k < regions; ++k) {
+    ring.coupling *= t * g;
+    ring.field = t * (1 + g * ring.field);
+  }
+  return ring;
+}
+
+// A coupling u between two sites changes averages by an amount proportional to u/(1 + u g).
+double kept_for_coupling(double beta, double g, double u) {
+  const double t = std::tanh(beta);
+  return std::clamp(u * (1 + t * g) / (t * (1 + u * g)), 0.0, 1.0);
+}
+
+SwapRings swap_rings(const TreeRule& rule, double beta, double g) {
+  constexpr int most = 200;  // regions; the shares fall as 2^-k or faster
+  SwapRings rings;
+  for (int k = 2; k < most; ++k) {
+    const SwapRing ring = swap_ring(transmission(rule, beta), g, k);
+    const double share = ring_share(rule.p, k);
+    rings.field += share * ring.field / (1 + ring.coupling * g);
+    rings.removed += share * (1 - kept_for_coupling(beta, g, ring.coupling));
+  }
+  return rings;
+}
+
+double across_removed_bond(const TreeRule& rule, double beta, double bond) {
+  // Standard deviation of g due to one of the neighbouring bonds being removed, in units of g
+  constexpr double of_neighbour[] = {0, 0, 0.3, 0.2, 0.15};
+  const double t = std::tanh(beta);
+  const auto without = [t](double e) { return (e - t) / (1 - t * e); };
+  const double g = without(bond), neighbours = 2 * (2 * rule.dim - 1);
+  const double spread = of_neighbour[rule.dim] * g;
+  const double variance = neighbours * rule.removed * (1 - rule.removed) * spread * spread;
+  // A bond with J = 1 has <s s'> = (g + t)/(1 + t g), which is concave in g.
+  return without(bond + t * (1 - t * t) / std::pow(1 + t * g, 3) * variance);
+}
+
+double tc_per_removed(const TreeRule& rule) { return kRegular[rule.dim].tc * kFall[rule.dim]; }
+
 BareAverages bare_chain(const TreeRule& rule, double beta) {
   const double t = std::tanh(beta), u = (rule.is_glass() ? t * t : t) * bond_stays(rule);
-  const double rho = rule.rewire ? rule.p * (1 - rule.p / 2) : 0;
+  const double rho = rule.network == TreeNetwork::rewire ? rule.p * (1 - rule.p / 2) : 0;
   return {(1 + u) / (1 - u), rho / (1 - u), rho * rho / (2 * (1 - u)), t};
 }
 
@@ -198,9 +262,7 @@ double tree_finite_size(double ratio, TreeOrder order) {
 }
 
 double bare_reference(const TreeRule& rule) {
-  // [dim] -d ln Tc / d q for a small fraction q of removed bonds
-  constexpr double fall[] = {0, 0, 1.33, 1.1, 1.06};
-  return kRegular[rule.dim].tc * std::max(0.0, 1 - fall[rule.dim] * (1 - bond_stays(rule)));
+  return kRegular[rule.dim].tc * std::max(0.0, 1 - kFall[rule.dim] * (1 - bond_stays(rule)));
 }
 
 double tree_coordinate(const TreeRule& rule, double temperature) {
@@ -221,7 +283,7 @@ TreeRoot tree_root(const TreeRule& rule, const TreeTable& table, TreeForm form,
   if (rows.rows() < 2 || count < (fit.curvature_known ? 2 : fit.order + 1)) return root;
   const auto all = jackknife_controlled(0, rows, table.controls, curve);
   for (Eigen::Index t = 0; t < count; ++t) {
-    root.lambda_samples.push_back(all[static_cast<std::size_t>(4 + t)]);
+    root.lambda_samples.push_back(all[static_cast<std::size_t>(5 + t)]);
     root.lambda.push_back(estimate(root.lambda_samples.back()));
   }
   root.temperature = table.temperature;
@@ -230,6 +292,7 @@ TreeRoot tree_root(const TreeRule& rule, const TreeTable& table, TreeForm form,
   root.slope = all[1].value;
   root.curvature = all[2].value;
   root.size = all[3].value;
+  root.bond = all[4].value;
   root.lambda_error = {0, root.tc.error / root.tc.value * std::abs(root.slope)};
   root.ok = std::isfinite(root.tc.value) && std::isfinite(root.tc.error);
   return root;

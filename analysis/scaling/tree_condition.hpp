@@ -1,5 +1,5 @@
 // Tc of a rewired lattice without finite-size scaling: the tree condition (analysis/README.md,
-// "The tree condition"). Ising, rules rewire and add.
+// "The tree condition"). Ising; rules rewire, add and swap.
 //
 // In the infinite network shortcuts are bridges between places of the bare lattice (the lattice
 // without its shortcuts, graphs/bare.hpp), and Tc is where the transfer from shortcut to shortcut
@@ -8,6 +8,7 @@
 //   K = tanh(beta) | r (p/2) X_MM + X_MD           r (1 - p/2) X_MM       |   r = d p, R ends
 //                  | (r (p/2) X_MD + X_DD) / rho   r (1 - p/2) X_MD / rho |   rho = r (1 - p/2), D
 //   rewire: lambda(T) = the largest eigenvalue of K;   add: lambda = tanh(beta) 2 d p X_MM
+//   swap:   lambda = 2 S X_DD / (d a^2); S and a belong to rings of shortcuts (SwapRings)
 //
 // with, on the bare lattice, averaged over states and over bare lattices, n_x the D ends at x,
 //   X_MM = <M^2>/N,  X_MD = <M D>/N,  X_DD = (<D^2> - sum_x n_x)/N,  M = sum s_x, D = sum n_x s_x.
@@ -38,13 +39,17 @@ struct ShortcutCouplings {
   double mean_tanh_square(double beta) const;  // of tanh(beta J)^2
 };
 
+enum class TreeNetwork { rewire, add, swap };
+
 struct TreeRule {
   int dim = 2;
   double p = 0;
-  bool rewire = true;  // false: add
+  TreeNetwork network = TreeNetwork::rewire;
   TreeOrder order = TreeOrder::ferromagnet;
   ShortcutCouplings shortcuts = {};
+  double removed = 0;  // swap: fraction of bonds that the simulated bare lattices lack
 
+  bool has_removed_bonds() const { return network != TreeNetwork::add; }
   bool is_glass() const { return order == TreeOrder::spin_glass; }
 };
 
@@ -54,11 +59,40 @@ struct BareAverages {
   double bond = 0;                // <s_i s_j> of a bond
 };
 
+// Rule swap. Bonds that exchanged ends form rings: an exchange of two bonds joins the regions
+// around them twice, and a bond that is exchanged again adds its region to the ring. A fraction
+//   phi_k = k (1 - p) (p/2)^(k-1) + (k - 1) (p/2)^k,   k = 2, 3, ..., sum p,
+// of all bonds is in rings of k regions. Seen from one region, the others transmit a field, and an
+// effective coupling between the two ends of the removed bond. With t = tanh(beta J) of shortcuts
+// and g = <s s'> of these ends without the ring,
+//   tanh(coupling) = U_k = t^k g^(k-1),   field: S_k = t (1 - (t g)^(k-1)) / (1 - t g).
+// To simulate the weak couplings U_k, the bond itself (J = 1) is kept with a probability that has
+// the same effect; the bare lattice lacks a fraction a of its bonds. S = sum_k phi_k S_k/(1 + U_k
+// g). Derivation and neglected terms: analysis/README.md, "Rule swap".
+struct SwapRing {
+  double coupling = 0, field = 0;  // U_k, S_k
+};
+SwapRing swap_ring(double t, double g, int regions);
+// Probability of keeping a bond with J = 1 in place of a coupling with tanh = u.
+double kept_for_coupling(double beta, double g, double u);
+
+struct SwapRings {
+  double field = 0;    // S
+  double removed = 0;  // a
+};
+SwapRings swap_rings(const TreeRule& rule, double beta, double g);
+double ring_share(double p, int regions);  // phi_k
+// g from the mean of <s s'> over the bonds of the bare lattice: removed bonds have the same
+// surroundings as these. Includes the variance of g, which is estimated to about a third.
+double across_removed_bond(const TreeRule& rule, double beta, double bond);
+// -dTc/da, approximately: that of the bare lattice's own transition temperature.
+double tc_per_removed(const TreeRule& rule);
+
 // small_p: to first order in p (the relative error of lambda is of order p). The averages around a
 // removed bond are obtained from every bond of the lattice by reweighting, which avoids the noise
 // of few D ends:
 //   lambda = tanh(beta) d p X_MM (p/2 + (2 - p) f),  f = 1 / (e^beta (cosh beta - e sinh beta))
-// with e the mean of s_i s_j over bonds.
+// with e the mean of s_i s_j over bonds; for swap, lambda = 2 d S f^2 X_MM.
 enum class TreeForm { whole, small_p };
 
 // The largest eigenvalue lambda.
@@ -104,6 +138,7 @@ struct TreeRoot {
   double slope = 0;           // d ln lambda / d ln T at Tc
   double curvature = 0;       // second derivative of ln lambda in u
   double size = 0;            // <M^2>/N at Tc
+  double bond = 0;            // <s_i s_j> of a bond at Tc
   Value lambda_error;         // of ln lambda at Tc: 0 with its error
   std::vector<Value> lambda;  // [T] lambda with its error
   // Jackknife samples behind the errors, one bare lattice left out at a time (sample 0).

@@ -50,7 +50,7 @@ so and why. A time limit leaves the summary of the last round (after the first o
 )";
 constexpr const char* kTree =
     R"(method = "tree" or "both": Tc of the infinite network by the tree condition (Ising; rules
-rewire and add; analysis/README.md). Clusters on the lattice without its shortcuts, away from
+rewire, add and swap; analysis/README.md). Clusters on the lattice without its shortcuts, away from
 its transition, give the transfer lambda(T) from shortcut to shortcut; Tc is where lambda = 1.
 The study chooses temperatures and sizes, and adds bare lattices until target_error (default
 1e-4) is reached. "both" prints both results, and a joint value if they agree. The default is
@@ -62,7 +62,7 @@ spin glass by the tree condition; the higher one is the transition. Such couplin
 parity = "any" (+-1 by a gauge transformation). Sums over pairs of clusters run on the CPU.
 
 Couplings of mean 0 are a spin glass. With method = "crossings", and where the tree condition
-does not apply (couplings of all bonds, rule swap), tc extrapolates to T_SG the crossings of U_q
+does not apply (couplings of all bonds; rule swap), tc extrapolates to T_SG the crossings of U_q
 and of N^(2/3) <q^2> of consecutive sizes (three sizes or more). Give temperatures that contain
 T_SG with exchange = true, or a range {from, to} (experiments/configs/glass-herrero.toml).
 

@@ -38,7 +38,11 @@ constexpr double kLimitSites = 2147483584.0;  // of the multispin engine
 constexpr int kMostPilots = 24, kMostRounds = 10, kMostTreeMoves = 4;
 constexpr double kSmallP = 1e-3;      // largest p of the small-p form
 constexpr double kSmallPError = 0.3;  // relative error of its lambda, divided by p
-constexpr double kLevel = 1e-5;       // level of the check of equilibrium
+// Rule swap: relative error of lambda due to correlations between the fields and the couplings that
+// rings mediate. Measured: at most 5e-5(4), at p = 0.1 in two dimensions.
+constexpr double kSwapError = 5e-5;
+constexpr double kOfRemoved = 0.1;  // part of the error that a wrong removed fraction may cause
+constexpr double kLevel = 1e-5;     // level of the check of equilibrium
 
 std::uint32_t even_edge(double edge) {
   return 2 * static_cast<std::uint32_t>(std::ceil(std::max(edge, 4.0) / 2 - 1e-9));
@@ -93,7 +97,7 @@ double likely_temperature(const TreeRule& rule) {
   if (rule.dim == 1) return chain_tc(rule);
   const double reference = bare_reference(rule);
   const double tc = regular_tc_value(rule.dim)->value;
-  double low = 1e-6, high = 40;  // of T - T_b
+  double low = reference > 0 ? 1e-6 : 0.1, high = 40;  // of T - T_b
   for (int step = 0; step < 200; ++step) {
     const double above = std::sqrt(low * high), t = reference + above, beta = 1 / t;
     // Approximates X_MM by that of the regular lattice at the same relative distance to its
@@ -106,7 +110,12 @@ double likely_temperature(const TreeRule& rule) {
       x.md = rho * off * mm;
       x.dd = rho * off * x.md;
     }
-    const TreeForm form = rule.is_glass() ? TreeForm::whole : TreeForm::small_p;
+    if (rule.network == TreeNetwork::swap) {  // likewise, with the sites of the other removed bonds
+      const double beside = 1 - 1.0 / (2 * rule.dim), off = 0.5 * (1 + std::exp(-2 * beta));
+      x.dd = rule.dim * rule.dim * rule.removed * rule.removed * off * off * (mm - 1 + beside);
+    }
+    const TreeForm form =
+        rule.is_glass() || rule.network == TreeNetwork::swap ? TreeForm::whole : TreeForm::small_p;
     (tree_eigenvalue(rule, beta, x, form) > 1 ? low : high) = above;
   }
   return reference + std::sqrt(low * high);
@@ -151,6 +160,26 @@ bool averages_itself(const TreeWork& work) {
   return work.rule.is_glass() && work.sites() > large;
 }
 
+// Rule swap: fraction of bonds that bare lattices lack, at a temperature where their bonds have the
+// mean <s s'> = `bond`.
+double removed_at(const TreeRule& rule, double temperature, double bond) {
+  const double g = across_removed_bond(rule, 1 / temperature, bond);
+  return rounded(swap_rings(rule, 1 / temperature, g).removed);
+}
+
+// Relative change of Tc if bare lattices had the removed fraction of the root.
+double removed_shift(const TreeRule& rule, const TreeRoot& root) {
+  if (rule.network != TreeNetwork::swap) return 0;
+  const double wrong = removed_at(rule, root.tc.value, root.bond) - rule.removed;
+  return std::abs(wrong) * tc_per_removed(rule) / root.tc.value;
+}
+
+void set_removed(TreeWork& work, double temperature, double bond) {
+  if (work.rule.network == TreeNetwork::swap) {
+    work.rule.removed = removed_at(work.rule, temperature, bond);
+  }
+}
+
 // Sets temperatures over [low, high] in u.
 void lay_pilots(TreeWork& work) {
   work.temperatures.clear();
@@ -159,9 +188,9 @@ void lay_pilots(TreeWork& work) {
     work.temperatures.push_back(rounded(tree_temperature(work.rule, u)));
   }
   work.measure = kPilotMeasure;
-  work.graphs = work.sites() > kHuge || averages_itself(work) ? kHugePilots
-                : work.rule.rewire && near_root(work)         ? kTreePilotGraphs
-                                                              : kFewPilots;
+  work.graphs = work.sites() > kHuge || averages_itself(work)      ? kHugePilots
+                : work.rule.has_removed_bonds() && near_root(work) ? kTreePilotGraphs
+                                                                   : kFewPilots;
   work.rows.clear();
   work.fit = {3, false, 0};
 }
@@ -169,7 +198,7 @@ void lay_pilots(TreeWork& work) {
 // Number of control variates that the graphs allow. For small p, only the number of removed bonds:
 // pairs of them are too rare (at p = 0.001, eight controls give four times the variance of one).
 Eigen::Index controls_of(const TreeWork& work) {
-  const Eigen::Index all = !work.rule.rewire                     ? 0
+  const Eigen::Index all = !work.rule.has_removed_bonds()        ? 0
                            : work.data.form == TreeForm::small_p ? 1
                                                                  : kBareCounts;
   return std::clamp<Eigen::Index>(static_cast<Eigen::Index>(work.rows.size()) / 4 - 1, 0, all);
@@ -230,7 +259,8 @@ double root_between(const TreeWork& work, const TreeRoot& root) {
   return 0.5 * (work.low + work.high);
 }
 
-double size_at(const TreeWork& work, const TreeTable& table, double u) {
+// The pilots' temperature nearest to u.
+Eigen::Index nearest(const TreeWork& work, double u) {
   std::size_t near = 0;
   for (std::size_t t = 1; t < work.temperatures.size(); ++t) {
     if (std::abs(tree_coordinate(work.rule, work.temperatures[t]) - u) <
@@ -238,7 +268,7 @@ double size_at(const TreeWork& work, const TreeTable& table, double u) {
       near = t;
     }
   }
-  return table.size.col(static_cast<Eigen::Index>(near)).mean();
+  return static_cast<Eigen::Index>(near);
 }
 
 // Whether the root is farther from the centre of the window than the width of the window.
@@ -312,9 +342,10 @@ void begin_last(TreeWork& work) {
   work.last = true;
   const double graphs = std::ceil(0.7 * sites_for(work.measure) / work.sites());
   work.graphs = static_cast<std::uint32_t>(std::clamp(graphs, least, double{kGraphs}));
-  if (work.rule.rewire && work.sites() < kMostSites && !averages_itself(work)) {
+  if (work.rule.has_removed_bonds() && work.sites() < kMostSites && !averages_itself(work)) {
     work.graphs = std::max(work.graphs, 24u);
   }
+  set_removed(work, pilot.tc.value, pilot.bond);
   const double missed = tree_finite_size(pilot_edge / work.data.length, work.rule.order);
   lay_last(work, pilot, std::min(0.5 * missed, 0.1));
 }
@@ -357,11 +388,14 @@ void decide_pilot(TreeWork& work, const TreeRoot& root, const TreeTable& table) 
   }
   const double u = root_between(work, root);
   const double slope = (std::log(end) - std::log(first)) / width;
-  work.data.length = bare_correlation_length(work.rule.dim, size_at(work, table, u));
+  const Eigen::Index near = nearest(work, u);
+  work.data.length = bare_correlation_length(work.rule.dim, table.size.col(near).mean());
   const bool small = work.edge < 0.9 * pilot_ratio(work, work.data.length) * work.data.length;
   const double half = std::max(kWide / -slope, 1e-9);
   if (small && !grow(work.data.length)) return fail(work, too_large());
   if (small || width > 2.6 * half || !root.ok) {
+    set_removed(work, work.temperatures[static_cast<std::size_t>(near)],
+                table.bond.col(near).mean());
     work.low = u - half;
     work.high = u + half;
     work.narrow = true;
@@ -376,7 +410,8 @@ void decide_pilot(TreeWork& work, const TreeRoot& root, const TreeTable& table) 
 void decide_last(TreeWork& work, const TreeRoot& root) {
   TreePoint& point = work.data;
   ++point.rounds;
-  if (!root.ok || off_centre(work, root)) {
+  const double shift = root.ok ? removed_shift(work.rule, root) : 0;
+  if (!root.ok || off_centre(work, root) || shift > kOfRemoved * point.asked) {
     point.edge = 0;
     if (++work.moves > kMostTreeMoves)
       return fail(work, "the temperature window does not converge to the root");
@@ -388,6 +423,7 @@ void decide_last(TreeWork& work, const TreeRoot& root) {
       work.high = u + 0.4;
       return lay_pilots(work);
     }
+    set_removed(work, root.tc.value, root.bond);
     return lay_last(work, root, 0);
   }
   point.root = root;
@@ -401,9 +437,14 @@ void decide_last(TreeWork& work, const TreeRoot& root) {
   const double u0 = tree_coordinate(work.rule, work.temperatures[0]),
                u1 = tree_coordinate(work.rule, work.temperatures[1]);
   const double curvature = curvature_error(u1 - u0);
-  const double form = point.form == TreeForm::small_p ? kSmallPError * point.p : 0;
+  const bool swap = work.rule.network == TreeNetwork::swap;
+  const double form = point.form == TreeForm::small_p ? kSmallPError * point.p
+                      : swap ? std::min(kSwapError, point.p * kSwapError / 0.1)
+                             : 0;
+  const double of_removed = slope * shift;
   point.systematic =
-      root.tc.value / slope * std::sqrt(size * size + curvature * curvature + form * form);
+      root.tc.value / slope *
+      std::sqrt(size * size + curvature * curvature + form * form + of_removed * of_removed);
   point.reached = point.total().error / root.tc.value;
   if (point.reached <= point.asked) {
     keep_lambda(work, root);
@@ -438,7 +479,7 @@ void decide_last(TreeWork& work, const TreeRoot& root) {
 GraphSpec TreeWork::graph_spec() const {
   GraphSpec spec;
   spec.extents.assign(static_cast<std::size_t>(rule.dim), edge);
-  spec.p = rule.p;
+  spec.p = rule.network == TreeNetwork::swap ? rule.removed : rule.p;
   spec.rule = network;
   spec.bare = true;
   return spec;
@@ -456,8 +497,15 @@ TreeWork open_tree(const StudyConfig& config, double p, TreeOrder order) {
   work.data.p = p;
   work.data.asked = config.target_error.value_or(kTreeError);
   work.data.order = order;
-  work.rule = {config.dim(), p, base_rule(config.rule) == Rule::rewire, order,
-               shortcut_couplings(config)};
+  const Rule base = base_rule(config.rule);
+  work.rule = {config.dim(),
+               p,
+               base == Rule::rewire ? TreeNetwork::rewire
+               : base == Rule::swap ? TreeNetwork::swap
+                                    : TreeNetwork::add,
+               order,
+               shortcut_couplings(config),
+               p};
   work.network = config.rule;
   work.most_graphs = config.most_graphs;
   if (p == 0) {
@@ -467,9 +515,10 @@ TreeWork open_tree(const StudyConfig& config, double p, TreeOrder order) {
   }
   const TreeRule& rule = work.rule;
   if (rule.dim == 1) work.data.exact = chain_tc(rule);
-  const bool small_p = rule.rewire && rule.p <= kSmallP && !rule.is_glass();
+  const bool small_p = rule.has_removed_bonds() && rule.p <= kSmallP && !rule.is_glass();
   work.data.form = small_p ? TreeForm::small_p : TreeForm::whole;
   const double t = likely_temperature(rule), u = tree_coordinate(rule, t);
+  set_removed(work, t, std::tanh(1 / t));
   const double half = rule.dim == 1 ? 0.15 : 0.5;
   work.low = u - half;
   work.high = u + half;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "src/base/error.hpp"
@@ -58,6 +59,7 @@ void reduce_tree(const TaskSpec& spec, const TaskData& data, TreeRow& row) {
         row.dd(at) += static_cast<double>(weights.at(t, n, r)) * of_sample;
       }
     }
+    if (data.graph.bonds == 0) row.bond(at) = std::tanh(1 / data.temperature[t]);  // of one bond
     row.dd(at) -= d_ends / static_cast<double>(data.graph.sites);
     row.thermal += (by_sample / by_sample.mean() - 1).square().sum() /
                    static_cast<double>(samples * (samples - 1) * data.temperature.size());
@@ -224,10 +226,6 @@ class TreeSearch {
 
 std::string tree_refusal(const StudyConfig& config) {
   if (config.model.kind != ModelKind::ising) return "it requires Ising spins";
-  if (base_rule(config.rule) == Rule::swap) {
-    return "rule swap makes pairs of shortcuts that join the same two regions: the network is not "
-           "locally a tree";
-  }
   const Interactions& of = config.model.interactions;
   if (of.has_field()) return "it requires spins without a field";
   const bool uniform = of.couplings == CouplingKind::ferromagnet ||
@@ -236,6 +234,14 @@ std::string tree_refusal(const StudyConfig& config) {
     return fmt::format("it requires lattice bonds with J = 1 (give on = \"shortcuts\")");
   }
   if (of.shortcut_strength == 0) return "shortcuts have J = 0";
+  if (base_rule(config.rule) == Rule::swap) {
+    if (config.dim() == 1) return "rule swap in one dimension keeps two bonds per site: Tc = 0";
+    const ShortcutCouplings shortcuts = shortcut_couplings(config);
+    if (tree_orders(shortcuts) != std::vector{TreeOrder::ferromagnet}) {
+      return "rule swap makes rings of shortcuts, for which it requires the same J > 0 on all of "
+             "them";
+    }
+  }
   return "";
 }
 

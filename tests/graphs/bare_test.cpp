@@ -16,8 +16,9 @@ using namespace rewise;
 
 namespace {
 
-GraphSpec spec_of(const std::vector<std::uint32_t>& extents, double p, std::uint64_t seed) {
-  return {extents, p, Rule::rewire, seed};
+GraphSpec spec_of(const std::vector<std::uint32_t>& extents, double p, std::uint64_t seed,
+                  Rule rule = Rule::rewire) {
+  return {extents, p, rule, seed};
 }
 
 Graph bare_of(GraphSpec spec) {
@@ -106,15 +107,24 @@ TEST_CASE("the counts of bare lattices have the stated means") {
                                c.d_pairs,          c.d_removed, c.removed_beside_removed,
                                c.d_beside_removed, c.d_beside_d};
   };
-  for (const auto& [extents, p] : std::vector<std::pair<std::vector<std::uint32_t>, double>>{
-           {{20, 20}, 0.05}, {{20, 20}, 0.4}, {{20, 20}, 1.0}, {{400}, 0.3}, {{8, 8, 6}, 0.2}}) {
+  struct Case {
+    std::vector<std::uint32_t> extents;
+    double p;
+    Rule rule = Rule::rewire;
+  };
+  for (const auto& [extents, p, rule] : std::vector<Case>{{{20, 20}, 0.05},
+                                                          {{20, 20}, 0.4},
+                                                          {{20, 20}, 1.0},
+                                                          {{400}, 0.3},
+                                                          {{8, 8, 6}, 0.2},
+                                                          {{20, 20}, 0.4, Rule::swap}}) {
     constexpr std::size_t kGraphs = 400;
     std::vector<std::vector<double>> seen(kBareCounts);
     for (std::uint64_t seed = 1; seed <= kGraphs; ++seed) {
-      const auto of_one = numbers(bare_counts(bare_lattice(spec_of(extents, p, seed))));
+      const auto of_one = numbers(bare_counts(bare_lattice(spec_of(extents, p, seed, rule))));
       for (std::size_t k = 0; k < of_one.size(); ++k) seen[k].push_back(of_one[k]);
     }
-    const auto mean = numbers(mean_bare_counts(spec_of(extents, p, 0)));
+    const auto mean = numbers(mean_bare_counts(spec_of(extents, p, 0, rule)));
     for (std::size_t k = 0; k < mean.size(); ++k) {
       const oracle::Estimate estimate = oracle::mean_of(seen[k]);
       INFO(extents.size() << " dimensions, p = " << p << ", count " << k << ": " << estimate.value
@@ -124,12 +134,28 @@ TEST_CASE("the counts of bare lattices have the stated means") {
   }
 }
 
-TEST_CASE("the bare lattice of rule add is the whole lattice, and swap has none") {
+TEST_CASE("the bare lattice of rule add is the whole lattice") {
   const Graph bare = bare_of({{8, 6}, 0.5, Rule::add, 3});
   CHECK(bare.bonds() == 96);
   CHECK(bare.modified_sites().empty());
   CHECK_FALSE(bare.is_weighted());
-  CHECK_THROWS_AS(bare_of({{8, 6}, 0.5, Rule::swap, 3}), Error);
+}
+
+TEST_CASE("the bare lattice of rule swap has one D end at each removed bond") {
+  const Graph bare = bare_of({{30, 20}, 0.3, Rule::swap, 3});
+  const auto removed = bare.removed_bonds();
+  CHECK(bare.bonds() == 1200 - removed.size());
+  std::map<Site, std::uint32_t> room;
+  for (const Bond bond : removed) {
+    ++room[bare.lattice().home_a(bond)];
+    ++room[bare.lattice().home_b(bond)];
+  }
+  std::uint64_t sum = 0;
+  for (const SiteWeight& w : bare.weights()) {
+    CHECK(w.weight <= room[w.site]);
+    sum += w.weight;
+  }
+  CHECK(sum == removed.size());
 }
 
 TEST_CASE("round trip of a bare lattice through an .h5 file") {

@@ -130,14 +130,30 @@ TEST_CASE("crossings and tree condition run side by side: same results as alone,
 
 TEST_CASE("tc refuses the tree condition where it does not apply") {
   Workplace place;
-  place.write("s.toml", study(2, "[8, 12]", "0.1", "swap", "method = \"tree\""));
+  place.write("s.toml", study(1, "[64, 128]", "0.1", "swap", "method = \"tree\""));
   const Output swap = place.run("tc s.toml --out study --no-plots");
   CHECK(swap.status == 64);
-  CHECK(swap.err.find("locally a tree") != std::string::npos);
+  CHECK(swap.err.find("Tc = 0") != std::string::npos);
   place.write("w.toml", study(2, "[8, 12]", "0.1", "add", "method = \"trees\""));
   const Output word = place.run("tc w.toml --out study --no-plots");
   CHECK(word.status == 64);
   CHECK(word.err.find("sampling.method") != std::string::npos);
+}
+
+TEST_CASE("tc of rule swap by the tree condition agrees with crossings of large sizes") {
+  Workplace place;
+  place.write("s.toml",
+              study(2, "\"auto\"", "0.1", "swap", "method = \"tree\"\ntarget_error = 1e-3"));
+  const Output output = place.run("tc s.toml --no-plots --out study");
+  INFO(output.err << output.out);
+  REQUIRE(output.status == 0);
+  const json summary = tree_summary(place, "study");
+  const json& tree = summary["points"][0]["tree"];
+  REQUIRE(tree["status"] == "ok");
+  const double error = tree["tc"]["total_error"];
+  CHECK(error < 1e-3 * 2.6684);
+  // L = 64 to 512: 2.66840(12)
+  CHECK(std::abs(tree["tc"]["value"].get<double>() - 2.66840) < 4 * std::hypot(error, 1.2e-4));
 }
 
 TEST_CASE("tc with couplings of shortcuts: both orders of the chain and the higher transition") {
@@ -145,11 +161,12 @@ TEST_CASE("tc with couplings of shortcuts: both orders of the chain and the high
   // squares.
   const double p = 0.5;
   const auto ferromagnet = [&](double negative) {
-    return rewise::chain_tc(
-        {1, p, false, rewise::TreeOrder::ferromagnet, rewise::ShortcutCouplings{1, negative}});
+    return rewise::chain_tc({1, p, rewise::TreeNetwork::add, rewise::TreeOrder::ferromagnet,
+                             rewise::ShortcutCouplings{1, negative}});
   };
-  const double glass = rewise::chain_tc(
-      {1, p, false, rewise::TreeOrder::spin_glass, rewise::ShortcutCouplings{1, 0.5}});
+  const double glass =
+      rewise::chain_tc({1, p, rewise::TreeNetwork::add, rewise::TreeOrder::spin_glass,
+                        rewise::ShortcutCouplings{1, 0.5}});
   Workplace place;
   for (const double negative : {0.02, 0.35}) {
     const std::string name = "n" + std::to_string(static_cast<int>(100 * negative));
@@ -214,7 +231,7 @@ TEST_CASE("tc refuses couplings and methods for which it has no condition") {
   CHECK(refused("add", "method = \"tree\"", pm).find("(give on = \"shortcuts\")") !=
         std::string::npos);
   CHECK(refused("add", "", shortcuts + "field = 0.1\n").find("field") != std::string::npos);
-  CHECK(refused("swap", "method = \"tree\"", shortcuts).find("locally a tree") !=
+  CHECK(refused("swap", "method = \"tree\"", shortcuts).find("rings of shortcuts") !=
         std::string::npos);
   CHECK(refused("add", "method = \"both\"", shortcuts).find("sampling.method") !=
         std::string::npos);

@@ -4,9 +4,11 @@
 #include <Eigen/Core>
 #include <array>
 #include <cmath>
+#include <map>
 #include <random>
 #include <vector>
 
+#include "graphs/graph.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace rewise;
@@ -17,8 +19,9 @@ namespace {
 // Spin glass with J = +-1: each bond has tanh(beta)^2 in place of tanh(beta).
 double chain_by_counting(const TreeRule& rule) {
   const double p = rule.p;
-  const double ways =
-      rule.rewire ? 1 + p - p * p / 4 : 0.5 + p + std::sqrt((0.5 - p) * (0.5 - p) + 4 * p);
+  const double ways = rule.network == TreeNetwork::rewire
+                          ? 1 + p - p * p / 4
+                          : 0.5 + p + std::sqrt((0.5 - p) * (0.5 - p) + 4 * p);
   return 1 / std::atanh(rule.is_glass() ? std::sqrt(1 / ways) : 1 / ways);
 }
 
@@ -59,12 +62,13 @@ std::vector<double> around(double tc, double half, int count) {
 
 TEST_CASE("Tc of the chain: the tree condition and the counting of paths agree") {
   for (const double p : {1e-8, 1e-6, 1e-4, 0.01, 0.1, 0.3, 0.7, 1.0}) {
-    for (const bool rewire : {true, false}) {
+    for (const TreeNetwork network : {TreeNetwork::rewire, TreeNetwork::add}) {
       for (const TreeOrder order : {TreeOrder::ferromagnet, TreeOrder::spin_glass}) {
-        const TreeRule rule{1, p, rewire, order, {1, 0.5}};
-        const TreeRule plain{1, p, rewire};
+        const TreeRule rule{1, p, network, order, {1, 0.5}};
+        const TreeRule plain{1, p, network};
         const TreeRule& of = rule.is_glass() ? rule : plain;
-        INFO("p = " << p << (rewire ? ", rewire" : ", add") << (of.is_glass() ? ", glass" : ""));
+        INFO("p = " << p << (network == TreeNetwork::rewire ? ", rewire" : ", add")
+                    << (of.is_glass() ? ", glass" : ""));
         CHECK(chain_tc(of) == Approx(chain_by_counting(of)).epsilon(1e-9));
       }
     }
@@ -73,7 +77,7 @@ TEST_CASE("Tc of the chain: the tree condition and the counting of paths agree")
 
 TEST_CASE("the form for small p is right to first order in p") {
   for (const double p : {1e-2, 1e-4, 1e-6}) {
-    const TreeRule rule{1, p, true};
+    const TreeRule rule{1, p, TreeNetwork::rewire};
     const double beta = 1 / chain_tc(rule);
     const double off = tree_eigenvalue(rule, beta, bare_chain(rule, beta), TreeForm::small_p) - 1;
     INFO("p = " << p << ": " << off);
@@ -83,7 +87,7 @@ TEST_CASE("the form for small p is right to first order in p") {
 }
 
 TEST_CASE("lambda decreases with T, and rule add has a matrix of one entry") {
-  const TreeRule rule{1, 0.2, true};
+  const TreeRule rule{1, 0.2, TreeNetwork::rewire};
   double before = 1e9;
   for (const double t : {0.4, 0.6, 0.8, 1.2, 2.0}) {
     const double lambda = tree_eigenvalue(rule, 1 / t, bare_chain(rule, 1 / t));
@@ -91,24 +95,155 @@ TEST_CASE("lambda decreases with T, and rule add has a matrix of one entry") {
     before = lambda;
   }
   // add: 2 d p tanh(beta) X_MM.
-  CHECK(tree_eigenvalue({3, 0.1, false}, 0.2, {5, 0, 0, 0}) ==
+  CHECK(tree_eigenvalue({3, 0.1, TreeNetwork::add}, 0.2, {5, 0, 0, 0}) ==
         Approx(std::tanh(0.2) * 0.6 * 5).epsilon(1e-14));
   // rewire, by hand: K = tanh(b) [[r q x + y, r (1-q) x], [(r q y + z)/rho, r (1-q) y/rho]].
   const double r = 0.4, q = 0.1, rho = 0.36, x = 3, y = 1.1, z = 0.3, t = std::tanh(0.5);
   const double trace = t * (r * q * x + y + r * (1 - q) * y / rho);
   const double det =
       t * t * ((r * q * x + y) * r * (1 - q) * y / rho - r * (1 - q) * x * (r * q * y + z) / rho);
-  const double lambda = tree_eigenvalue({2, 0.2, true}, 0.5, {x, y, z, 0});
+  const double lambda = tree_eigenvalue({2, 0.2, TreeNetwork::rewire}, 0.5, {x, y, z, 0});
   CHECK(lambda * lambda - trace * lambda + det == Approx(0).margin(1e-13));
   CHECK(lambda >= trace / 2);
 }
 
+namespace {
+
+// Ising spins with couplings tanh(beta J) of pairs of sites: <f> over all states.
+struct Coupling {
+  std::size_t a, b;
+  double t;
+};
+template <class F>
+double enumerate(std::size_t sites, const std::vector<Coupling>& couplings, const F& f) {
+  double sum = 0, z = 0;
+  for (std::uint32_t state = 0; state < 1u << sites; ++state) {
+    const auto spin = [&](std::size_t i) { return state >> i & 1u ? 1.0 : -1.0; };
+    double weight = 1;
+    for (const Coupling& c : couplings) weight *= 1 + c.t * spin(c.a) * spin(c.b);
+    sum += weight * f(spin);
+    z += weight;
+  }
+  return sum / z;
+}
+
+// A region: four sites of a square, z x y o, without the bond between z and o.
+constexpr std::size_t kZ = 0, kX = 1, kY = 2, kO = 3, kRegion = 4;
+void add_region(std::vector<Coupling>& couplings, std::size_t first, double t) {
+  couplings.push_back({first + kZ, first + kX, t});
+  couplings.push_back({first + kX, first + kY, t});
+  couplings.push_back({first + kY, first + kO, t});
+}
+
+}  // namespace
+
+TEST_CASE("rule swap: fields and couplings that rings mediate, by enumeration") {
+  const double beta = 0.6, t = std::tanh(beta), shortcut = 0.4, g = t * t * t;
+  std::vector<Coupling> alone;
+  add_region(alone, 0, t);
+  const auto inner_times_ends = [](const auto& s) { return (s(kX) + s(kY)) * (s(kZ) + s(kO)); };
+  const auto ends = [](const auto& s) { return s(kZ) * s(kO); };
+  const auto inner = [](const auto& s) { return s(kX) * s(kY); };
+  CHECK(enumerate(kRegion, alone, ends) == Approx(g).epsilon(1e-12));
+  const double a = enumerate(kRegion, alone, inner_times_ends);
+  for (const int regions : {2, 3, 4}) {
+    const auto k = static_cast<std::size_t>(regions);
+    std::vector<Coupling> ring;
+    for (std::size_t r = 0; r < k; ++r) {
+      add_region(ring, r * kRegion, t);
+      ring.push_back({r * kRegion + kZ, (r + 1) % k * kRegion + kO, shortcut});
+    }
+    const auto others = [k](const auto& s) {
+      double sum = 0;
+      for (std::size_t r = 1; r < k; ++r) sum += s(r * kRegion + kX) + s(r * kRegion + kY);
+      return (s(kX) + s(kY)) * sum;
+    };
+    const SwapRing of = swap_ring(shortcut, g, regions);
+    INFO(regions << " regions");
+    CHECK(enumerate(k * kRegion, ring, others) ==
+          Approx(a * a * of.field / (2 * (1 + of.coupling * g))).epsilon(1e-12));
+    // One region sees the others as a coupling of the two ends. Keeping the bond sometimes has the
+    // same effect.
+    std::vector<Coupling> coupled = alone, whole = alone;
+    coupled.push_back({kZ, kO, of.coupling});
+    whole.push_back({kZ, kO, t});
+    const double seen = enumerate(k * kRegion, ring, inner);
+    CHECK(enumerate(kRegion, coupled, inner) == Approx(seen).epsilon(1e-12));
+    const double kept = kept_for_coupling(beta, g, of.coupling);
+    CHECK(kept * enumerate(kRegion, whole, inner) + (1 - kept) * enumerate(kRegion, alone, inner) ==
+          Approx(seen).epsilon(1e-12));
+  }
+}
+
+TEST_CASE("rule swap: shares of bonds in rings are those of rewired lattices") {
+  for (const double p : {0.02, 0.3, 1.0}) {
+    double sum = 0;
+    for (int k = 2; k < 200; ++k) sum += ring_share(p, k);
+    CHECK(sum == Approx(p).epsilon(1e-12));
+  }
+  constexpr double p = 0.2;
+  const GraphSpec spec{{256, 256}, p, Rule::swap, 5};
+  const auto bonds = rewired_bonds(spec);
+  const auto lattice = Lattice::make(spec.extents);
+  // Shortcuts at the home of the end of colour 1 of another bond lead to the next region of a ring.
+  std::multimap<Site, std::size_t> at_home;
+  const auto ends = [&](const RewiredBond& r) {
+    const bool first = lattice.colour(lattice.home_a(r.bond)) == 1;
+    return std::pair(first ? lattice.home_a(r.bond) : lattice.home_b(r.bond), first ? r.a : r.b);
+  };
+  for (std::size_t i = 0; i < bonds.size(); ++i) at_home.emplace(ends(bonds[i]).first, i);
+  // A site of colour 1 has several homes, so rings are not unique; only those are followed whose
+  // sites have one.
+  std::map<int, double> seen;
+  double followed = 0;
+  for (std::size_t i = 0; i < bonds.size(); ++i) {
+    int length = 0;
+    std::size_t at = i;
+    do {
+      const Site site = ends(bonds[at]).second;
+      if (at_home.count(site) != 1) {
+        length = 0;
+        break;
+      }
+      at = at_home.find(site)->second;
+      ++length;
+    } while (at != i);
+    if (length > 0) {
+      ++seen[length];
+      ++followed;
+    }
+  }
+  // A ring of k regions is followed with a probability q^k, q of one site.
+  double one = 0, all = 0;
+  for (const auto& [site, i] : at_home) one += at_home.count(site) == 1;
+  all = static_cast<double>(at_home.size());
+  const double q = one / all;
+  for (const int k : {2, 3, 4}) {
+    const double expected =
+        ring_share(p, k) * static_cast<double>(lattice.bonds()) * std::pow(q, k);
+    INFO(k << " regions: " << seen[k] << ", expected " << expected);
+    CHECK(std::abs(seen[k] - expected) < 5 * std::sqrt(static_cast<double>(k) * expected));
+  }
+}
+
+TEST_CASE("rule swap: the condition at p = 1 is that of the random regular graph") {
+  for (const int dim : {2, 3, 4}) {
+    TreeRule rule{dim, 1, TreeNetwork::swap};
+    rule.removed = 1;
+    // Isolated sites, each with 2 d removed bonds of which half leave a D end: X_DD = d (2 d -
+    // 1)/2.
+    const double beta = 0.3, t = std::tanh(beta);
+    CHECK(tree_eigenvalue(rule, beta, {1, 0, dim * (2 * dim - 1) / 2.0, t}) ==
+          Approx((2 * dim - 1) * t).epsilon(1e-12));
+  }
+}
+
 TEST_CASE("the root of a table is that of the exact chain: no bias by linear interpolation") {
   for (const double p : {1e-4, 0.1, 1.0}) {
-    for (const bool rewire : {true, false}) {
-      const TreeRule rule{1, p, rewire};
+    for (const TreeNetwork network : {TreeNetwork::rewire, TreeNetwork::add}) {
+      const TreeRule rule{1, p, network};
       const double tc = chain_tc(rule);
-      INFO("p = " << p << (rewire ? ", rewire" : ", add"));
+      INFO("p = " << p << (network == TreeNetwork::rewire ? ", rewire" : ", add"));
       const auto ln_lambda = [&](double t) {
         return std::log(tree_eigenvalue(rule, 1 / t, bare_chain(rule, 1 / t)));
       };
@@ -131,7 +266,7 @@ TEST_CASE("the root of a table is that of the exact chain: no bias by linear int
 }
 
 TEST_CASE("the error of the root equals its scatter") {
-  const TreeRule rule{1, 0.1, true};
+  const TreeRule rule{1, 0.1, TreeNetwork::rewire};
   const double tc = chain_tc(rule);
   double square = 0, error = 0;
   constexpr int kSeeds = 200;
@@ -148,7 +283,7 @@ TEST_CASE("the error of the root equals its scatter") {
 }
 
 TEST_CASE("no root if lambda does not cross 1") {
-  const TreeRule rule{1, 0.1, true};
+  const TreeRule rule{1, 0.1, TreeNetwork::rewire};
   const double tc = chain_tc(rule);
   std::vector<double> far;
   for (const double x : {1.5, 1.52, 1.54}) far.push_back(tc * x);
@@ -159,7 +294,7 @@ TEST_CASE("no root if lambda does not cross 1") {
 }
 
 TEST_CASE("correlation lengths") {
-  CHECK(bare_correlation_length(1, bare_chain({1, 0, false}, 1.5).mm) ==
+  CHECK(bare_correlation_length(1, bare_chain({1, 0, TreeNetwork::add}, 1.5).mm) ==
         Approx(-1 / std::log(std::tanh(1.5))).epsilon(0.02));
   // Square lattice: 1/xi = ln coth(beta) - 2 beta.
   const double t = 2.30, xi = 1 / (std::log(1 / std::tanh(1 / t)) - 2 / t);
@@ -258,14 +393,14 @@ TEST_CASE("couplings of shortcuts: means of tanh and its square") {
 
 TEST_CASE("the spin glass of the chain: squares of correlations, and a mixture's two lines") {
   const double beta = 0.9, t = std::tanh(beta);
-  const TreeRule add{1, 0.1, false, TreeOrder::spin_glass, {1, 0.5}};
+  const TreeRule add{1, 0.1, TreeNetwork::add, TreeOrder::spin_glass, {1, 0.5}};
   CHECK(bare_chain(add, beta).mm == Approx((1 + t * t) / (1 - t * t)).epsilon(1e-14));
   CHECK(tree_eigenvalue(add, beta, bare_chain(add, beta)) ==
         Approx(2 * 0.1 * t * t * (1 + t * t) / (1 - t * t)).epsilon(1e-14));
   // Rule add: with a fraction n of J = -1, the mean of the ferromagnetic condition is (1 - 2n) t.
   // The two lines meet where (1 - 2n) X = t X2.
   const auto tc = [](TreeOrder order, double negative) {
-    return chain_tc({1, 0.1, false, order, {1, negative}});
+    return chain_tc({1, 0.1, TreeNetwork::add, order, {1, negative}});
   };
   CHECK(tc(TreeOrder::spin_glass, 0.1) == tc(TreeOrder::spin_glass, 0.5));
   const double tanh_glass = std::tanh(1 / tc(TreeOrder::spin_glass, 0.5));
