@@ -13,6 +13,7 @@
 #include "analysis/series/decorrelation.hpp"
 #include "src/base/clock.hpp"
 #include "src/base/error.hpp"
+#include "src/study/halves.hpp"
 
 namespace rewise {
 namespace {
@@ -175,8 +176,9 @@ void TuneSeries::clear() {
   starts_.clear();
 }
 
-SeriesTau series_tau(const TuneSeries& series, RealSeriesRef observable) {
-  const GammaResult gamma = gamma_method(observable, series.starts());
+namespace {
+
+SeriesTau tau_of(const GammaResult& gamma) {
   const double window = static_cast<double>(gamma.window);
   SeriesTau result{gamma.tau, gamma.window_found, gamma.window_found};
   if (result.found) return result;
@@ -186,16 +188,24 @@ SeriesTau series_tau(const TuneSeries& series, RealSeriesRef observable) {
   return result;
 }
 
+}  // namespace
+
+SeriesTau series_tau(const TuneSeries& series, RealSeriesRef observable) {
+  return tau_of(gamma_method(observable, series.starts()));
+}
+
 SlowestTau slowest_tau(const TuneSeries& series, std::size_t temperatures) {
   const TuneSeries::View q2 = series.m2();
   const Eigen::Index pairs = q2.cols() / static_cast<Eigen::Index>(temperatures);
   SlowestTau slowest;
   bool found = true, known = true;
   for (std::size_t t = 0; t < temperatures; ++t) {
-    const SeriesTau one =
-        series_tau(series, q2.middleCols(static_cast<Eigen::Index>(t) * pairs, pairs));
-    found = found && one.found;
-    known = known && one.known;
+    const GammaResult gamma =
+        gamma_method(q2.middleCols(static_cast<Eigen::Index>(t) * pairs, pairs), series.starts());
+    const SeriesTau one = tau_of(gamma);
+    const bool alike = gamma.replica_q * static_cast<double>(temperatures) >= kEquilibriumLevel;
+    found = found && one.found && alike;
+    known = known && one.known && alike;
     if (one.tau.value > slowest.tau.tau.value) slowest = {one, t};
   }
   slowest.tau.found = found;

@@ -137,7 +137,9 @@ struct SeriesTau {
 };
 SeriesTau series_tau(const TuneSeries& series, RealSeriesRef observable);
 // The longest tau_int of squared overlaps, whose columns are in groups of equal size, one per
-// temperature. It is `found` (or `known`) if those of all temperatures are.
+// temperature. It is `found` (or `known`) if those of all temperatures are, and if the means of the
+// pairs spread no more than tau explains (Wolff 2004, eq. 39): a slow motion of small amplitude may
+// lie beyond the window, but not be invisible in the means.
 struct SlowestTau {
   SeriesTau tau;
   std::size_t temperature = 0;  // index

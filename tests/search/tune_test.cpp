@@ -149,6 +149,20 @@ TEST_CASE("the slowest temperature decides, and all of them must be known") {
     if (!e.found) continue;
     CHECK(std::abs(slowest.tau.tau.value - 2) < 4 * slowest.tau.tau.error);
   }
+  // Pairs that differ hardly, but for the whole series: a motion slower than the series.
+  for (const double offset : {0.0, 0.3}) {
+    TuneSeries series(2 * pairs);
+    Eigen::ArrayXd x(2 * pairs), own(2 * pairs);
+    for (double& value : own) value = offset * dice.normal();
+    for (int t = 0; t < 1000; ++t) {
+      for (double& value : x) value = dice.normal();
+      series.add_overlaps(x + own);
+    }
+    const SeriesTau tau = slowest_tau(series, 2).tau;
+    INFO(offset << ": " << tau.tau.value);
+    CHECK(tau.found == (offset == 0));
+    CHECK(tau.known == (offset == 0));
+  }
 }
 
 namespace {
