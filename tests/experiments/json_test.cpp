@@ -129,7 +129,7 @@ TEST_CASE("tune --exchange: the best schedule by q^2, in the table and in JSON")
   const Workplace place;
   const std::string glass = "tune --dim 3 --size 4 --couplings pm --exchange --threads 1 ";
   const json found = parsed(place.run(
-      glass + "--temperature 1.5:2.5:4 --candidates 1:0,4:0 --budget 0.5s --keep-all --json"));
+      glass + "--temperature 1.5:2.5:4 --candidates 1:0,4:0 --budget 2s --keep-all --json"));
   const json& setting = found["settings"][0];
   CHECK(setting["exchange"] == true);
   CHECK(setting["temperatures"].size() == 4);
@@ -143,7 +143,7 @@ TEST_CASE("tune --exchange: the best schedule by q^2, in the table and in JSON")
     CHECK(one["slowest_temperature"] >= 1.5);
   }
   const std::string table =
-      place.run(glass + "--temperature 1.5:2.5 --candidates 1:0 --budget 0.3s").out;
+      place.run(glass + "--temperature 1.5:2.5 --candidates 1:0 --budget 1s").out;
   INFO(table);
   CHECK(table.find("T = 1.5 .. 2.5 (replica exchange, 6 temperatures)") != std::string::npos);
   CHECK(table.find("tau(q^2)  at T") != std::string::npos);

@@ -176,6 +176,7 @@ TuneSetting glass_setting() {
   s.candidates = {{{1, 0, true}, ClusterUpdate::wolff}, {{4, 0, true}, ClusterUpdate::wolff}};
   s.rules.z = std::numeric_limits<double>::infinity();
   s.rules.enough = 0.02;
+  s.budget = 2;
   return s;
 }
 
