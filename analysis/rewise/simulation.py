@@ -29,7 +29,7 @@ MOST_SITES = 2**32 - 1  # of a Graph
 
 def _settings(temperature, **given):
     if isinstance(temperature, Mapping):
-        settings = {"temperature": [], "temperature_range": _range(temperature)}
+        settings = {"temperature": [], "temperature_range": temperature_range(temperature)}
     else:
         settings = {"temperature": arguments.reals("temperature", temperature)}
     for name, value in given.items():
@@ -46,7 +46,7 @@ def _settings(temperature, **given):
     return settings
 
 
-def _range(given):
+def temperature_range(given):
     """(from, to) of a temperature={"from": .., "to": ..}."""
     if set(given) != {"from", "to"}:
         raise UsageError(f"temperature: {dict(given)!r} (allowed: {{'from': 0.8, 'to': 2.0}})")

@@ -1,10 +1,11 @@
-"""Finds the schedule M:W with the smallest errors of m^2 and U per second (`rewise tune`)."""
+"""Finds the schedule M:W with the smallest errors of m^2 and U per second, or of q^2 with replica
+exchange (`rewise tune`)."""
 
 import json
 import math
 import pathlib
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import arguments
@@ -14,18 +15,33 @@ from .display import Picture, aligned, table_html
 from .errors import UsageError, module
 from .files import value_and_error, with_error
 from .graph import Graph
+from .simulation import temperature_range
 
 
-def tune(graph: Graph, temperature: float, *, budget: float = 30,
-         schedules: Sequence[str] | None = None, cluster: str | None = None, model: str = "ising",
-         q: int = 2, local: str = "auto", engine: str = "auto", replicas: int = 0,
-         device: str = "auto", threads: int = 0, seed: int = 1, keep_all: bool = False,
+def _temperatures(temperature, exchange):
+    """The value of --temperature."""
+    if not exchange:
+        return repr(arguments.real("temperature", temperature))
+    if isinstance(temperature, Mapping):
+        return ":".join(map(repr, temperature_range(temperature)))
+    return ",".join(map(repr, arguments.reals("temperature", temperature)))
+
+
+def tune(graph: Graph, temperature: arguments.Reals | Mapping[str, float], *,
+         exchange: bool = False, budget: float = 30, schedules: Sequence[str] | None = None,
+         cluster: str | None = None, model: str = "ising", q: int = 2, local: str = "auto",
+         engine: str = "auto", replicas: int = 0, device: str = "auto", threads: int = 0,
+         seed: int = 1, keep_all: bool = False,
          couplings: str | arguments.Reals = "ferromagnet", field: arguments.Reals = 0.0,
          on: str = "all", negative: float = 0.5, shortcut_strength: float = 1.0,
          coupling_seed: int = 0, field_random: str = "none", field_width: float = 1.0,
          progress: bool | None = None) -> "Tuning":
     """Compares schedules on one graph at one temperature, in about `budget` seconds.
 
+    exchange: replica exchange between several temperatures, a list or {"from": 0.8, "to": 2.0} as
+        in simulate(), for spin glasses: schedules are compared by q^2, the squared overlap of two
+        replicas, at the temperature where it decorrelates most slowly. UsageError where the budget
+        is too short to reach equilibrium.
     schedules: those to compare, such as ["1:0", "1:1", "1:16"]; default: about twenty.
     cluster: "wolff", "swendsen-wang" or "few-cluster"; None: the first two.
     couplings, field, on, negative, shortcut_strength, coupling_seed, field_random, field_width: as
@@ -44,8 +60,9 @@ def tune(graph: Graph, temperature: float, *, budget: float = 30,
     seconds = arguments.real("budget", budget)
     if seconds <= 0:
         raise UsageError(f"budget: {budget} seconds is out of range (> 0)")
+    exchange = arguments.truth("exchange", exchange)
     words = ["tune", "--json", "--no-plots", "--temperature",
-             repr(arguments.real("temperature", temperature)), "--budget", f"{seconds}s",
+             _temperatures(temperature, exchange), "--budget", f"{seconds}s",
              "--model", arguments.text("model", model), "--local", arguments.text("local", local),
              "--engine", arguments.text("engine", engine), "--device",
              arguments.text("device", device), "--replicas", arguments.whole("replicas", replicas),
@@ -60,6 +77,8 @@ def tune(graph: Graph, temperature: float, *, budget: float = 30,
         if len(schedules) == 0:
             raise UsageError("schedules: the list is empty (None: about twenty schedules)")
         words += ["--candidates", ",".join(arguments.text("schedules", s) for s in schedules)]
+    if exchange:
+        words.append("--exchange")
     if keep_all:
         words.append("--keep-all")
     graph, interactions = _couplings.applied(
@@ -102,16 +121,18 @@ class Tuning:
     @property
     def candidates(self) -> list[dict[str, Any]]:
         """A dict per candidate, the best first: schedule, cluster, worth (independent measurements
-        of m^2 and U per second), rate (decorrelated measurements of m^2 per second), .."""
+        of m^2 and U per second), rate (decorrelated measurements of m^2 per second), ..; with
+        replica exchange both with respect to q^2"""
         return sorted(self._setting["candidates"], key=lambda c: c["rank"])
 
     def rows(self) -> list[list[str]]:
         """A table of strings: a heading, and a row per candidate, the best first."""
-        table = [["M:W", "worth", "per second", "us/cycle", "tau(m^2)"]]
+        name, symbol = ("q2", "tau(q^2)") if "exchange" in self._setting else ("m2", "tau(m^2)")
+        table = [["M:W", "worth", "per second", "us/cycle", symbol]]
         for c in self.candidates:  # candidates that were dropped early have no numbers
             cycle = value_and_error(c["seconds_per_cycle"])
             numbers = (value_and_error(c["worth"]), value_and_error(c["rate"]),
-                       (1e6 * cycle[0], 1e6 * cycle[1]), value_and_error(c["tau"]["m2"]))
+                       (1e6 * cycle[0], 1e6 * cycle[1]), value_and_error(c["tau"][name]))
             table.append([_name(c)] + [with_error(*number) if math.isfinite(number[0]) else "-"
                                        for number in numbers])
         return table

@@ -1,5 +1,5 @@
 // `rewise tune`: finds the schedule M:W that yields independent measurements fastest, for one
-// setting or for several p.
+// setting or for several p; with --exchange the schedule of replica exchange.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -16,6 +16,7 @@
 #include "src/base/profile.hpp"
 #include "src/engine/weighted_graph.hpp"
 #include "src/search/auto_schedule.hpp"
+#include "src/search/exchange_ladder.hpp"
 #include "src/search/known_tc.hpp"
 #include "src/search/tune_report.hpp"
 #include "src/store/syscalls.hpp"
@@ -46,6 +47,12 @@ A candidate whose optimistic bound falls below the pessimistic bound of the best
 turns: "dropped after 2 turns". Several p (or temperatures) make a scan that shows how the
 optimum moves.
 
+With --exchange, for spin glasses and other frustrated systems, the temperatures form one setting:
+replicas of neighbouring temperatures change places at the end of each cycle. Candidates are
+compared by tau_int of q^2, the squared overlap of two replicas, at the temperature where it is
+longest ("at T"). Times are those of a pair of replicas at all temperatures, with the
+exchanges. There is no result where the checks of 'rewise run' do not show equilibrium.
+
 With --study the best schedule is stored for schedule = "auto" of that study (with the cluster
 update of its configuration, if it has one); 'rewise tc' does the same by itself, once per p
 and size.
@@ -54,7 +61,8 @@ More examples:
   rewise tune --size 128 --p 0,1e-3,1e-2,0.1 --budget 60s --out scan.json
   rewise plot scan.json
   rewise tune --dim 3 --size 16 --p 0.01 --engine bytespin --budget 60s
-  rewise tune --size 64 --p 0.01 --candidates 1:0,1:3,1:5,0:1 --json)";
+  rewise tune --size 64 --p 0.01 --candidates 1:0,1:3,1:5,0:1 --json
+  rewise tune --dim 3 --size 4 --couplings pm --exchange --temperature 1.0:2.0)";
 
 struct TuneOptions : LatticeOptions, ModelOptions {
   std::uint64_t seed = 1, replicas = 0, threads = 0;
@@ -63,20 +71,34 @@ struct TuneOptions : LatticeOptions, ModelOptions {
   std::string cluster = "auto", candidates, budget = "30s";
   std::string out, study;
   MethodWords methods;
-  bool json = false, plots = true, keep_all = false, overwrite = false;
+  bool exchange = false, json = false, plots = true, keep_all = false, overwrite = false;
 };
 
 ClusterUpdate wanted_cluster(const TuneOptions& options) {
   return cluster_or_auto(options.cluster, "--cluster").value_or(ClusterUpdate::wolff);
 }
 
+// With replica exchange, cluster updates are compared if the engine has them for the model. Only if
+// they are named, the engine must have them.
 EngineKind engine_of(const TuneOptions& options) {
-  return choose_engine(options.engine, read_model(options), wanted_cluster(options), "--engine");
+  const Model model = read_model(options);
+  if (!options.exchange) {
+    return choose_engine(options.engine, model, wanted_cluster(options), "--engine");
+  }
+  bool named = options.cluster != "auto";
+  for (const std::string& part : split_list(options.candidates)) {
+    if (!options.candidates.empty() && parse_schedule(part, "--candidates").cluster > 0)
+      named = true;
+  }
+  const auto needed = named ? std::optional(wanted_cluster(options)) : std::nullopt;
+  return engine_with_exchange(choose_engine(options.engine, model, needed, "--engine"),
+                              options.engine, "--engine");
 }
 
 std::vector<ClusterUpdate> clusters(const TuneOptions& options) {
   const EngineKind engine = engine_of(options);
-  const auto offered = clusters_of(engine);
+  const auto offered =
+      has(engine, read_model(options), true) ? clusters_of(engine) : std::vector<ClusterUpdate>{};
   if (options.cluster == "auto") return offered;
   const ClusterUpdate one = wanted_cluster(options);
   if (one == ClusterUpdate::few_cluster) return {one};  // checked by choose_engine()
@@ -90,12 +112,15 @@ std::vector<ClusterUpdate> clusters(const TuneOptions& options) {
 
 std::vector<Candidate> candidates(const TuneOptions& options) {
   const auto kinds = clusters(options);
-  if (options.candidates.empty()) return standard_candidates(kinds);
+  if (options.candidates.empty()) {
+    return options.exchange ? exchange_candidates(kinds) : standard_candidates(kinds);
+  }
   std::vector<Candidate> list;
-  for (const ClusterUpdate kind : kinds) {
+  for (const ClusterUpdate kind : kinds.empty() ? std::vector{ClusterUpdate::wolff} : kinds) {
     for (const std::string& part : split_list(options.candidates)) {
-      const Candidate one{parse_schedule(part, "--candidates"), kind};
-      if (one.schedule.cluster == 0 && kind != kinds.front()) continue;
+      Candidate one{parse_schedule(part, "--candidates"), kind};
+      one.schedule.exchange = options.exchange;
+      if (one.schedule.cluster == 0 && !kinds.empty() && kind != kinds.front()) continue;
       append_once(list, one, "--candidates", part);
     }
   }
@@ -128,26 +153,43 @@ double default_temperature(const TaskSpec& spec, int dim) {
   return std::strtod(fmt::format("{:.6g}", *t).c_str(), nullptr);
 }
 
-// One setting for each p and temperature.
+constexpr const char* kUseExchange =
+    "use --exchange with several temperatures, which compares "
+    "overlaps";
+
+// One setting for each p and temperature; with replica exchange for each p.
 std::vector<TaskSpec> specs(const TuneOptions& options) {
   TaskSpec spec;
   spec.model = read_model(options);
-  check_compares_schedules(spec.model, "tune");
+  if (!options.exchange) {
+    check_compares_schedules(spec.model, "tune", kUseExchange);
+  } else if (spec.model.is_potts()) {
+    throw Error(ExitCode::usage,
+                "--exchange: schedules are compared by the overlap, which is measured for Ising "
+                "spins, not for Potts models");
+  }
+  spec.schedule.exchange = options.exchange;
   spec.engine = engine_of(options);
   spec.seed = options.seed;
   const bool imported = !options.graph.empty();
   const int dim = imported ? 0 : static_cast<int>(options.dim);
   spec.local = choose_local_update(options.local, dim, "--local");
   std::vector<double> temperatures;
+  if (options.exchange && options.temperature.empty()) {
+    throw Error(ExitCode::usage,
+                "--temperature is missing (with --exchange FROM:TO, or two temperatures or more)");
+  }
   if (!options.temperature.empty()) {
-    temperatures = parse_temperatures(options.temperature, "--temperature");
+    temperatures = read_temperatures(options.temperature, options.exchange);
   }
   if (imported) {
     const bool weights = spec.model.interactions.couplings == CouplingKind::file;
     spec.imported = std::make_shared<const Graph>(
         read_graph(options.graph, read_options(options.reading, weights)));
     check_weights(*spec.imported, spec.model);
-    if (weights) check_compares_schedules(*spec.imported, "tune");
+    if (weights && !options.exchange) {
+      check_compares_schedules(*spec.imported, "tune", kUseExchange);
+    }
     if (spec.imported->spec().bare) {
       throw Error(ExitCode::usage,
                   fmt::format("--graph: {} is a lattice without its shortcuts, which tune does "
@@ -165,6 +207,11 @@ std::vector<TaskSpec> specs(const TuneOptions& options) {
     append_once(given, spec.graph.p, "--p", p);
     auto at = temperatures;
     if (at.empty()) at = {default_temperature(spec, dim)};
+    if (options.exchange) {
+      spec.temperatures = at;
+      list.push_back(spec);
+      continue;
+    }
     for (const double t : at) {
       spec.temperatures = {t};
       list.push_back(spec);
@@ -178,7 +225,21 @@ std::any methods(const TuneOptions& options, int dim) {
                         cluster_or_auto(options.cluster, "--cluster"), dim);
 }
 
-TuneSetting setting_of(const TuneOptions& options, TaskSpec spec, const DeviceChoice& device) {
+// The temperatures between the ends of a range for replica exchange, as `run` has them.
+void choose_temperatures(TuneSetting& setting, const TemperatureRange& range,
+                         const StopToken& stop) {
+  TaskRun run;
+  run.engine = setting.options;
+  run.stop = stop;
+  TaskSpec task = setting.spec;
+  task.schedule = setting.candidates.front().schedule;
+  task.cluster = setting.candidates.front().cluster;
+  setting.spec.temperatures = exchange_temperatures(task, range, run);
+  fmt::print(stderr, "temperatures: {}\n", fmt::join(setting.spec.temperatures, ", "));
+}
+
+TuneSetting setting_of(const TuneOptions& options, TaskSpec spec, const DeviceChoice& device,
+                       const StopToken& stop) {
   TuneSetting setting;
   setting.options.methods = methods(options, static_cast<int>(spec.graph.extents.size()));
   setting.options.device = device.devices.front().index;
@@ -196,6 +257,9 @@ TuneSetting setting_of(const TuneOptions& options, TaskSpec spec, const DeviceCh
   setting.budget = parse_duration(options.budget, "--budget").count();
   setting.improved = spec.model.kind == ModelKind::ising;
   setting.spec = std::move(spec);
+  if (const auto range = exchange_range(options.temperature, options.exchange)) {
+    choose_temperatures(setting, *range, stop);
+  }
   return setting;
 }
 
@@ -259,6 +323,14 @@ double budget_of(const TuneOptions& options) {
 
 void check(const TuneOptions& options, const std::vector<TaskSpec>& list) {
   if (options.replicas > 0) check_replicas(engine_of(options), options.replicas, "--replicas");
+  if (options.exchange && options.replicas == 1) {
+    throw Error(ExitCode::usage, "--replicas: 1 has no overlaps (with --exchange at least 2)");
+  }
+  if (options.exchange && !options.study.empty()) {
+    throw Error(ExitCode::usage,
+                "--study and --exchange exclude each other (give the study the schedule that is "
+                "best, such as schedule = \"4:0\")");
+  }
   if (!options.out.empty() && std::filesystem::path(options.out).extension() != ".json") {
     throw Error(ExitCode::usage, fmt::format("--out: '{}' does not end in .json", options.out));
   }
@@ -291,19 +363,26 @@ ExitCode run_tune(const TuneOptions& options) {
   const StopToken stop;
   Progress progress("tune", static_cast<double>(list.size()));
   std::vector<TuneResult> results;
-  std::string stopped, unmeasured;  // names of settings
+  std::string stopped, unmeasured, refused;  // names of settings
+  const auto append = [](std::string& names, const std::string& one) {
+    names += (names.empty() ? "" : "; ") + one;
+  };
   for (const TaskSpec& spec : list) {
-    const std::string name = fmt::format("p = {}, T = {}", number_text(spec.graph.p),
-                                         number_text(spec.temperatures.front()));
+    const std::string last =
+        options.exchange ? " .. " + number_text(spec.temperatures.back()) : std::string();
+    const std::string name = fmt::format("p = {}, T = {}{}", number_text(spec.graph.p),
+                                         number_text(spec.temperatures.front()), last);
     progress.stage(name);
     const auto note = [&](const std::string& line) { progress.line(name + ": " + line); };
     const profile::Span span(profile::Work::tune, name);
     try {
-      TuneResult result = tune(setting_of(options, spec, device), stop, note);
+      TuneResult result = tune(setting_of(options, spec, device, stop), stop, note);
       if (result.has_best()) {
         results.push_back(std::move(result));
+      } else if (!result.refused.empty()) {
+        append(refused, list.size() > 1 ? name + ": " + result.refused : result.refused);
       } else {
-        unmeasured += (unmeasured.empty() ? "" : "; ") + name;
+        append(unmeasured, name);
       }
     } catch (const Error& error) {
       if (error.exit_code() != ExitCode::interrupted) throw;
@@ -316,6 +395,12 @@ ExitCode run_tune(const TuneOptions& options) {
   if (results.empty() && !stopped.empty()) {
     throw Error(ExitCode::interrupted, stopped + "; nothing was kept");
   }
+  if (results.empty() && !refused.empty()) {
+    throw Error(ExitCode::usage,
+                fmt::format("no result: {} (use a larger --budget than {}, or other temperatures)",
+                            refused, options.budget));
+  }
+  if (!refused.empty()) fmt::print(stderr, "skipped: {}\n", refused);
   if (results.empty()) {
     throw Error(ExitCode::usage, fmt::format("--budget: {} is too short to compare any candidates "
                                              "(try 30s, or more for large lattices)",
@@ -346,7 +431,10 @@ void add_setting_options(CLI::App& app, TuneOptions& o) {
   help.p = "rewiring probability; several (P,P,..) make a scan";
   help.seed = "seed of the graphs";
   add_lattice_options(app, o, help);
-  add_temperatures(app, o.temperature, " [near Tc(p)]");
+  add_temperatures(app, o.temperature,
+                   "; with --exchange FROM:TO chooses temperatures with an acceptance of 0.3 [near "
+                   "Tc(p)]");
+  add_key(app, "sampling.exchange", o.exchange);
   add_model_options(app, o);
   add_key(app, "sampling.engine", o.engine);
   add_key(app, "sampling.local", o.local);
@@ -354,10 +442,13 @@ void add_setting_options(CLI::App& app, TuneOptions& o) {
   add_text(app, "--candidates", o.candidates, "M:W[,..]",
            "schedules to compare [1:0, 64:1, 16:1, 8:1, .., 1:1,\n"
            "1:2, .., 1:16, 1:64, 1:256, 1:1024, 0:1; with\n"
-           "Swendsen-Wang 64:1, 16:1, 4:1, 1:1, 0:1]");
+           "Swendsen-Wang 64:1, 16:1, 4:1, 1:1, 0:1; with\n"
+           "--exchange 1:0, 2:0, 4:0, .., 64:0, and 16:1, 4:1,\n"
+           "1:1 where the engine has cluster updates of the model]");
   add_whole(app, "--replicas", o.replicas, 0, 1u << 20,
             "0: 32 of the multispin engine, on CUDA as many as fill\n"
-            "the device; 8 of the bytespin engine, on CUDA 4");
+            "the device; 8 of the bytespin engine, on CUDA 4, with\n"
+            "--exchange 16");
   add_key(app, "study.seed", o.seed, 0, kMostSeed, "seed of the updates (graphs: --graph-seed)");
 }
 

@@ -3,15 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
 
 #include "analysis/series/decorrelation.hpp"
+#include "analysis/series/statistics.hpp"
 #include "src/base/clock.hpp"
 #include "src/base/error.hpp"
 #include "src/study/engines.hpp"
 #include "src/study/parse.hpp"
+#include "src/study/run_check.hpp"
 #include "src/study/task_group.hpp"
 
 namespace rewise {
@@ -21,6 +24,8 @@ constexpr double kEquilibriumShare = 0.4;  // maximum fraction of the budget
 constexpr double kEquilibriumTaus = 10;
 constexpr double kAgreement = 1e-3;  // level of the test of hot against cold
 constexpr double kTied = 2;          // joint standard errors
+// Replica exchange: the first cycles that are discarded, and the most measurements of such a run.
+constexpr std::uint64_t kFirstDiscarded = 32, kMostMeasured = 256;
 
 bool has_swendsen_wang(std::span<const Candidate> candidates) {
   return std::any_of(candidates.begin(), candidates.end(), [](const Candidate& c) {
@@ -36,7 +41,11 @@ class Tuner {
 
   TuneResult run() {
     const double begin = now();
-    equilibrate();
+    exchange() ? equilibrate_with_exchange() : equilibrate();
+    if (!result_.refused.empty()) {
+      result_.spec = setting_.spec;
+      return std::move(result_);
+    }
     make_trials();
     RaceRules rules = setting_.rules;
     rules.budget = std::max(setting_.budget - (now() - begin), 0.3 * setting_.budget);
@@ -49,6 +58,8 @@ class Tuner {
   }
 
  private:
+  bool exchange() const { return setting_.spec.schedule.exchange; }
+
   void check_stop() const {
     if (!stop_.stop_requested()) return;
     throw Error(ExitCode::interrupted,
@@ -65,13 +76,17 @@ class Tuner {
       options.stop = [this] { return stop_.stop_requested(); };
       const GroupTask task[] = {{*graph_, spec}};
       engine = std::make_unique<TuneEngine>(make_batch(setting_.spec.engine, task, options),
-                                            graph_->sites(), spec.replicas, spec.model);
+                                            graph_->sites(), spec.replicas, spec.model,
+                                            exchange() ? spec.betas.size() : 0);
     }
     return *engine;
   }
 
   void equilibrate();
   bool in_equilibrium(const TuneSeries& series) const;
+  void equilibrate_with_exchange();
+  std::string why_no_equilibrium(const TaskData& run) const;
+  std::string drift() const;
   double seconds_per_cycle(TuneEngine& engine, const Schedule& schedule);
   void make_trials();
   std::size_t isolated_sites() const;
@@ -83,6 +98,7 @@ class Tuner {
   std::shared_ptr<const Graph> graph_;
   std::map<ClusterUpdate, std::unique_ptr<TuneEngine>> engines_;
   TuneEngine* equilibrated_ = nullptr;  // the first one
+  Eigen::ArrayXd equilibrium_q2_;       // its means after equilibration, [temperature][pair]
   std::vector<std::unique_ptr<Contender>> contenders_;
   TuneResult result_;
 };
@@ -140,6 +156,115 @@ bool Tuner::in_equilibrium(const TuneSeries& series) const {
   return true;
 }
 
+// Squared overlaps of a run, [time, temperature and pair].
+RealSeries q2_of(const TaskData& run) {
+  const auto sites = static_cast<double>(run.graph.sites);
+  RealSeries all;
+  for (std::size_t t = 0; t < run.temperature.size(); ++t) {
+    const IntSeries one = series_at(run.overlap, t);
+    if (t == 0) {
+      all.resize(one.rows(), one.cols() * static_cast<Eigen::Index>(run.temperature.size()));
+    }
+    all.middleCols(static_cast<Eigen::Index>(t) * one.cols(), one.cols()) =
+        (one.cast<double>() / sites).square();
+  }
+  return all;
+}
+
+// What a check says, without its advice, which is about options of `rewise run`.
+std::string without_advice(const std::string& reason) {
+  return reason.substr(0, reason.rfind("; "));
+}
+
+// Why a run of the schedule does not show equilibrium; "" if it does.
+std::string Tuner::why_no_equilibrium(const TaskData& run) const {
+  const CheckedRun checked = checked_run(run);
+  for (std::size_t t = 0; t < checked.checks.size(); ++t) {
+    if (checked.checks[t].ok()) continue;
+    return fmt::format("T = {}: {}", number_text(run.temperature[t]),
+                       without_advice(checked.checks[t].reasons.front()));
+  }
+  TuneSeries series(static_cast<std::uint32_t>(run.overlap.replicas() * run.temperature.size()));
+  const RealSeries q2 = q2_of(run);
+  for (Eigen::Index time = 0; time < q2.rows(); ++time) series.add_overlaps(q2.row(time));
+  const SlowestTau slowest = slowest_tau(series, run.temperature.size());
+  if (!slowest.tau.found ||
+      static_cast<double>(q2.rows()) < kEquilibriumTaus * slowest.tau.tau.value) {
+    return fmt::format("T = {}: {} cycles are too few to determine tau of q^2",
+                       number_text(run.temperature[slowest.temperature]),
+                       configured(run, "sampling.every", 1) * static_cast<double>(q2.rows()));
+  }
+  if (const auto trips = exchange_result(run); trips && trips->round_trips == 0) {
+    return "no replica went from the lowest to the highest temperature and back";
+  }
+  return "";
+}
+
+// Every run starts anew, so that all of them together take at most twice the time of the last one.
+void Tuner::equilibrate_with_exchange() {
+  const double end = now() + kEquilibriumShare * setting_.budget;
+  TaskSpec spec = setting_.spec;
+  spec.schedule = setting_.candidates.front().schedule;
+  spec.cluster = setting_.candidates.front().cluster;
+  TaskRun how;
+  how.engine = setting_.options;
+  how.stop = stop_;
+  result_.equilibrated_by = spec.schedule;
+  for (std::uint64_t discarded = kFirstDiscarded;; discarded *= 2) {
+    const double begin = now();
+    spec.equilibrate = discarded;
+    spec.every = (3 * discarded + kMostMeasured - 1) / kMostMeasured;
+    spec.measure = 3 * discarded / spec.every;
+    TaskJob job{.spec = spec};
+    job.graph_of = [this](const TaskSpec&) { return graph_; };
+    TaskResult run = run_task(std::move(job), how);
+    check_stop();
+    result_.equilibration = spec.cycles();
+    result_.refused = why_no_equilibrium(run.data);
+    if (result_.refused.empty()) {
+      const RealSeries q2 = q2_of(run.data);
+      equilibrium_q2_ = q2.bottomRows(q2.rows() / 2).colwise().mean().transpose();
+      equilibrated_ = &engine_of(spec.cluster);
+      StateRecord& state = run.data.state;
+      equilibrated_->engine().restore({state.engine, state.step, std::move(state.bytes)});
+      result_.device = equilibrated_->engine().device();
+      result_.threads = equilibrated_->engine().threads();
+      return;
+    }
+    if (now() + 2 * (now() - begin) > end) {
+      result_.refused +=
+          fmt::format(", after {} cycles of {}", spec.cycles(), to_string(spec.schedule));
+      return;
+    }
+  }
+}
+
+// Whether q^2 in the race differs from that of the equilibration, at the level of the checks of a
+// run; "" if not.
+std::string Tuner::drift() const {
+  const auto temperatures = static_cast<Eigen::Index>(setting_.spec.temperatures.size());
+  const Eigen::Index pairs = equilibrium_q2_.size() / temperatures;
+  if (pairs < 2) return "";
+  const double comparisons =
+      static_cast<double>(engines_.size()) * static_cast<double>(temperatures);
+  for (const auto& [cluster, engine] : engines_) {
+    const Eigen::ArrayXd mean = engine->mean_q2();
+    if (mean.size() == 0) continue;  // no candidate with these updates was measured
+    const Eigen::ArrayXd change = mean - equilibrium_q2_;
+    for (Eigen::Index t = 0; t < temperatures; ++t) {
+      const auto at = static_cast<std::size_t>(t * pairs);
+      const Agreement found =
+          compare_to_zero(std::span(change.data() + at, static_cast<std::size_t>(pairs)), 0);
+      if (found.p_value * comparisons >= kEquilibriumLevel) continue;
+      return fmt::format(
+          "T = {}: q^2 differs by {:.1f} standard errors between the equilibration and the "
+          "comparison of schedules",
+          number_text(setting_.spec.temperatures[static_cast<std::size_t>(t)]), std::abs(found.z));
+    }
+  }
+  return "";
+}
+
 // Estimate from one short stretch.
 double Tuner::seconds_per_cycle(TuneEngine& engine, const Schedule& schedule) {
   engine.advance(schedule, 1);  // includes the setup of the first use
@@ -155,24 +280,30 @@ double Tuner::seconds_per_cycle(TuneEngine& engine, const Schedule& schedule) {
 
 void Tuner::make_trials() {
   constexpr std::uint32_t bunch = 16;
-  std::map<ClusterUpdate, std::pair<double, double>> cost;  // of a sweep, of a cluster update
-  Observation closing;                                      // of cluster sums, before states move
+  // Of a sweep, of a cluster update, of a replica exchange.
+  std::map<ClusterUpdate, std::array<double, 3>> cost;
+  Observation closing;  // of cluster sums, before states move
   for (const Candidate& candidate : setting_.candidates) {
     if (cost.count(candidate.cluster) > 0) continue;
     TuneEngine& engine = engine_of(candidate.cluster);
     if (&engine != equilibrated_) engine.engine().restore(equilibrated_->engine().save());
     const double sweep = seconds_per_cycle(engine, {1, 0});
-    const double update = seconds_per_cycle(engine, {0, bunch}) / bunch;
+    const bool updates = std::ranges::any_of(setting_.candidates, [&](const Candidate& other) {
+      return other.cluster == candidate.cluster && other.schedule.cluster > 0;
+    });
+    const double update = updates ? seconds_per_cycle(engine, {0, bunch}) / bunch : 0;
+    const double both = exchange() ? seconds_per_cycle(engine, {1, 0, true}) : sweep;
     engine.engine().measure(closing);
-    cost[candidate.cluster] = {sweep, update};
+    cost[candidate.cluster] = {sweep, update, std::max(both - sweep, 0.0)};
     check_stop();
   }
   for (const Candidate& candidate : setting_.candidates) {
-    const auto& [sweep, update] = cost[candidate.cluster];
-    const double expected = sweep * candidate.schedule.local + update * candidate.schedule.cluster;
-    contenders_.push_back(
-        std::make_unique<TuneTrial>(candidate, engine_of(candidate.cluster), expected,
-                                    setting_.improved && setting_.spec.model.q == 2));
+    const auto& [sweep, update, exchanging] = cost[candidate.cluster];
+    const double expected =
+        sweep * candidate.schedule.local + update * candidate.schedule.cluster + exchanging;
+    contenders_.push_back(std::make_unique<TuneTrial>(
+        candidate, engine_of(candidate.cluster), expected,
+        setting_.improved && setting_.spec.model.q == 2 && !exchange()));
   }
 }
 
@@ -186,6 +317,7 @@ std::size_t Tuner::isolated_sites() const {
 void Tuner::report(const RaceResult& race) {
   result_.spec = setting_.spec;
   result_.graph = graph_record(*graph_);
+  if (exchange()) result_.refused = drift();
   for (std::size_t k = 0; k < contenders_.size(); ++k) {
     const auto& trial = static_cast<const TuneTrial&>(*contenders_[k]);
     result_.rows.push_back({trial.candidate(), trial.figures(), race.records[k], 0});
@@ -239,6 +371,7 @@ std::size_t TuneResult::judged() const {
 }
 
 bool TuneResult::has_best() const {
+  if (!refused.empty() || rows.empty() || (exchange() && !best().figures.worth_known)) return false;
   return std::isfinite(best().figures.worth.value) &&
          judged() >= std::min<std::size_t>(2, rows.size());
 }
@@ -265,6 +398,19 @@ std::vector<Candidate> standard_candidates(std::span<const ClusterUpdate> cluste
   return candidates;
 }
 
+std::vector<Candidate> exchange_candidates(std::span<const ClusterUpdate> clusters) {
+  std::vector<Candidate> candidates;
+  for (const std::uint32_t sweeps : {1, 2, 4, 8, 16, 32, 64}) {
+    candidates.push_back({{sweeps, 0, true}, ClusterUpdate::wolff});
+  }
+  for (const ClusterUpdate cluster : clusters) {
+    for (const std::uint32_t sweeps : {16, 4, 1}) {
+      candidates.push_back({{sweeps, 1, true}, cluster});
+    }
+  }
+  return candidates;
+}
+
 TuneResult tune(const TuneSetting& setting, const StopToken& stop,
                 const std::function<void(const std::string&)>& note) {
   if (setting.candidates.empty()) throw Error(ExitCode::internal, "tune: no candidates");
@@ -272,10 +418,14 @@ TuneResult tune(const TuneSetting& setting, const StopToken& stop,
 }
 
 std::uint32_t tuning_replicas(const TaskSpec& spec, int device) {
+  if (spec.schedule.exchange && traits(spec.engine).word == 1) return kFewReplicas;
   if (traits(spec.engine).word == 1) return device < 0 ? 8 : 4;
   if (device < 0) return 32;
   constexpr double most = 256;
-  return 32 * static_cast<std::uint32_t>(std::min(filling_groups(site_count(spec)), most));
+  const double temperatures =
+      spec.schedule.exchange ? static_cast<double>(spec.temperatures.size()) : 1;
+  const double groups = std::min(std::ceil(filling_groups(site_count(spec)) / temperatures), most);
+  return 32 * static_cast<std::uint32_t>(groups);
 }
 
 }  // namespace rewise

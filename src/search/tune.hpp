@@ -5,6 +5,18 @@
 //      second half of the run is 10 tau long. Candidates continue from there, because some, such as
 //      Wolff alone from a hot start, would not reach equilibrium.
 //   2. The race (race.hpp): candidates take turns; hopeless ones are dropped.
+//
+// With replica exchange between several temperatures, schedules are compared by q^2 of pairs of
+// replicas (tune_trial.hpp), so that frustrated systems can be tuned:
+//
+//   1. Equilibrium: runs of the first candidate, each twice as long as the one before, discard a
+//      quarter and measure three quarters, until they pass the checks of `rewise run`
+//      (run_check.hpp: starts, halves, doubling windows of q^2 and the link overlap), tau of q^2 is
+//      known and at most a tenth of the measurements, and a replica made a round trip.
+//   2. The race.
+//   3. A last doubling window: q^2 in the race equals that of the equilibration.
+//
+// Where a check fails there is no result (TuneResult::refused).
 #pragma once
 
 #include <string>
@@ -19,11 +31,16 @@ namespace rewise {
 // touches every site and costs more than a sweep, so no cycle has several; its optimum is broad:
 // 64:1, 16:1, 4:1, 1:1, 0:1. `clusters`: the cluster updates to include.
 std::vector<Candidate> standard_candidates(std::span<const ClusterUpdate> clusters);
+// With replica exchange at the end of each cycle: 1:0, 2:0, 4:0, .., 64:0, then with each of the
+// cluster updates 16:1, 4:1, 1:1.
+std::vector<Candidate> exchange_candidates(std::span<const ClusterUpdate> clusters);
 // Cluster updates that an engine supports.
 std::vector<ClusterUpdate> clusters_of(EngineKind engine);
 
 struct TuneSetting {
-  TaskSpec spec;  // one temperature; schedule, cluster and counts are ignored
+  // One temperature, or several if the schedule has exchange, as those of the candidates then have;
+  // else schedule, cluster and counts are ignored.
+  TaskSpec spec;
   std::vector<Candidate> candidates;
   EngineOptions options;
   double budget = 30;     // seconds, including equilibration
@@ -50,10 +67,13 @@ struct TuneResult {
   std::uint64_t equilibration = 0;  // cycles of the schedule that equilibrated
   Schedule equilibrated_by;
   std::vector<std::string> warnings;
+  std::string refused;  // why the figures are no result: not in equilibrium
+  bool exchange() const { return spec.schedule.exchange; }
   const TuneRow& best() const { return rows.at(winner); }
   // Number of candidates that were measured, or dropped because of a too long cycle.
   std::size_t judged() const;
   // Whether best() is a result: it was measured, and so was another candidate, if there is one.
+  // With replica exchange also: nothing refuses it, and its tau is known.
   bool has_best() const;
 };
 

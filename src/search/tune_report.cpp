@@ -16,7 +16,7 @@ Json candidate_json(const Candidate& candidate) {
   return {{"schedule", to_string(candidate.schedule)}, {"cluster", to_string(candidate.cluster)}};
 }
 
-Json row_json(const TuneRow& row) {
+Json row_json(const TuneResult& result, const TuneRow& row) {
   const TrialFigures& f = row.figures;
   Json json = candidate_json(row.candidate);
   json["rank"] = row.rank;
@@ -25,12 +25,18 @@ Json row_json(const TuneRow& row) {
   json["worth"] = value_json(f.worth);
   json["seconds_per_cycle"] = value_json(f.seconds);
   json["seconds_per_cycle_measured"] = value_json(f.seconds_measured);
-  json["tau"] = {{"energy", value_json(f.tau_energy)},
-                 {"abs_magnetisation", value_json(f.tau_abs_m)},
-                 {"m2", value_json(f.tau_m2)},
-                 {"binder", value_json(f.tau_binder)},
-                 {"configuration", value_json(f.tau_configuration)}};
-  json["variance_left"] = {{"m2", f.m2_left}, {"binder", f.binder_left}};
+  if (result.exchange()) {
+    json["tau"] = {{"q2", value_json(f.tau_q2)}};
+    json["slowest_temperature"] =
+        std::isfinite(f.tau_q2.value) ? Json(result.spec.temperatures[f.slowest]) : Json(nullptr);
+  } else {
+    json["tau"] = {{"energy", value_json(f.tau_energy)},
+                   {"abs_magnetisation", value_json(f.tau_abs_m)},
+                   {"m2", value_json(f.tau_m2)},
+                   {"binder", value_json(f.tau_binder)},
+                   {"configuration", value_json(f.tau_configuration)}};
+    json["variance_left"] = {{"m2", f.m2_left}, {"binder", f.binder_left}};
+  }
   json["tau_is_lower_bound"] = !f.tau_known;
   json["worth_is_upper_bound"] = !f.worth_known;
   json["every"] = f.every;
@@ -77,12 +83,49 @@ std::string of_best(const TuneResult& result, const TuneRow& row) {
   return std::isfinite(ratio) ? fmt::format("{:.3f}", ratio) : "-";
 }
 
+// The observables with respect to which schedules are compared.
+const char* measured(const TuneResult& result) { return result.exchange() ? "q^2" : "m^2 and U"; }
+
+std::string temperatures_text(const TuneResult& result) {
+  const std::vector<double>& all = result.spec.temperatures;
+  if (!result.exchange()) return number_text(all.front());
+  return fmt::format("{} .. {} (replica exchange, {} temperatures)", number_text(all.front()),
+                     number_text(all.back()), all.size());
+}
+
+std::vector<std::string> row_text(const TuneResult& result, const TuneRow& row) {
+  const TrialFigures& f = row.figures;
+  const auto us = [](Value v) { return shown({1e6 * v.value, 1e6 * v.error}); };
+  const auto bound = [&](bool known, const char* sign, const std::string& text) {
+    return (known || f.samples < 4 ? "" : sign) + text;
+  };
+  std::vector<std::string> line{candidate_text(row.candidate), us(f.seconds),
+                                us(f.seconds_measured)};
+  if (result.exchange()) {
+    const bool seen = std::isfinite(f.tau_q2.value);
+    line.push_back(bound(f.tau_known, "> ", shown_tau(f.tau_q2, f)));
+    line.push_back(seen ? number_text(result.spec.temperatures[f.slowest]) : "-");
+  } else {
+    line.insert(line.end(),
+                {shown_tau(f.tau_energy, f), shown_tau(f.tau_abs_m, f),
+                 bound(f.tau_known, "> ", shown_tau(f.tau_m2, f)), shown_tau(f.tau_binder, f),
+                 shown_tau(f.tau_configuration, f), shown(f.rate)});
+  }
+  line.push_back(bound(f.worth_known, "< ", shown(f.worth)));
+  return line;
+}
+
 }  // namespace
 
 Json tune_json(const TuneResult& result) {
   Json json;
   json["graph"] = graph_json(result.graph, result.graph.rewired());
-  json["temperature"] = result.spec.temperatures.front();
+  if (result.exchange()) {
+    json["exchange"] = true;
+    json["temperatures"] = result.spec.temperatures;
+  } else {
+    json["temperature"] = result.spec.temperatures.front();
+  }
   if (result.spec.model.is_potts()) {
     json["model"] = "potts";
     json["q"] = result.spec.model.q;
@@ -103,7 +146,7 @@ Json tune_json(const TuneResult& result) {
     json["tied"].push_back(candidate_json(result.rows[k].candidate));
   }
   json["candidates"] = Json::array();
-  for (const TuneRow& row : result.rows) json["candidates"].push_back(row_json(row));
+  for (const TuneRow& row : result.rows) json["candidates"].push_back(row_json(result, row));
   return json;
 }
 
@@ -115,14 +158,16 @@ Json tune_json(const std::vector<TuneResult>& results) {
 
 std::string winner_text(const TuneResult& result) {
   const TuneRow& best = result.best();
-  std::string text = fmt::format("{}, with {} independent measurements of m^2 and U per second",
-                                 candidate_text(best.candidate), shown(best.figures.worth));
-  const auto plain = std::find_if(result.rows.begin(), result.rows.end(), [](const TuneRow& row) {
-    return row.candidate == Candidate{{1, 1}, ClusterUpdate::wolff};
-  });
+  std::string text =
+      fmt::format("{}, with {} independent measurements of {} per second",
+                  candidate_text(best.candidate), shown(best.figures.worth), measured(result));
+  const Candidate usual{{1, result.exchange() ? 0u : 1u, result.exchange()}, ClusterUpdate::wolff};
+  const auto plain = std::find_if(result.rows.begin(), result.rows.end(),
+                                  [&](const TuneRow& row) { return row.candidate == usual; });
   if (plain != result.rows.end() && &*plain != &best && plain->figures.worth.value > 0) {
-    text += fmt::format(", {:.2g} times as many as 1:1",
-                        best.figures.worth.value / plain->figures.worth.value);
+    text +=
+        fmt::format(", {:.2g} times as many as {}",
+                    best.figures.worth.value / plain->figures.worth.value, candidate_text(usual));
   }
   if (!result.tied.empty()) {
     std::vector<std::string> tied;
@@ -138,22 +183,19 @@ std::string tune_table(const TuneResult& result) {
       result.spec.model.is_potts() ? fmt::format("Potts, q = {}; ", result.spec.model.q) : "";
   std::string out =
       fmt::format("{}\n{}T = {}; {} engine, {}, {} thread(s), {} replicas, {}; {:.3g} s\n\n",
-                  graph_title(result.graph), potts, number_text(result.spec.temperatures.front()),
+                  graph_title(result.graph), potts, temperatures_text(result),
                   to_string(result.spec.engine), result.device, result.threads,
                   result.spec.replicas, to_string(result.spec.local), result.seconds);
-  std::vector<std::vector<std::string>> rows{{"M:W", "us/cycle", "measured", "tau(e)", "tau(|m|)",
-                                              "tau(m^2)", "tau(U)", "tau(conf)", "per second",
-                                              "worth", "of best", ""}};
+  std::vector<std::string> head{"M:W",      "us/cycle", "measured",  "tau(e)",     "tau(|m|)",
+                                "tau(m^2)", "tau(U)",   "tau(conf)", "per second", "worth"};
+  if (result.exchange()) head = {"M:W", "us/cycle", "measured", "tau(q^2)", "at T", "worth"};
+  head.insert(head.end(), {"of best", ""});
+  std::vector<std::vector<std::string>> rows{std::move(head)};
   for (const std::size_t k : by_rank(result)) {
     const TuneRow& row = result.rows[k];
-    const TrialFigures& f = row.figures;
-    const auto us = [](Value v) { return shown({1e6 * v.value, 1e6 * v.error}); };
-    rows.push_back({candidate_text(row.candidate), us(f.seconds), us(f.seconds_measured),
-                    shown_tau(f.tau_energy, f), shown_tau(f.tau_abs_m, f),
-                    (f.tau_known || f.samples < 4 ? "" : "> ") + shown_tau(f.tau_m2, f),
-                    shown_tau(f.tau_binder, f), shown_tau(f.tau_configuration, f), shown(f.rate),
-                    (f.worth_known || f.samples < 4 ? "" : "< ") + shown(f.worth),
-                    of_best(result, row), verdict(result, k)});
+    rows.push_back(row_text(result, row));
+    rows.back().push_back(of_best(result, row));
+    rows.back().push_back(verdict(result, k));
   }
   out += aligned_table(rows);
   for (const std::string& warning : result.warnings) out += "warning: " + warning + "\n";
@@ -166,8 +208,7 @@ std::string scan_table(const std::vector<TuneResult>& results) {
   for (const TuneRow& row : results.front().rows) head.push_back(candidate_text(row.candidate));
   rows.push_back(std::move(head));
   for (const TuneResult& result : results) {
-    std::vector<std::string> line{number_text(result.graph.p),
-                                  number_text(result.spec.temperatures.front()),
+    std::vector<std::string> line{number_text(result.graph.p), temperatures_text(result),
                                   candidate_text(result.best().candidate)};
     for (const TuneRow& row : result.rows) {
       const double ratio = row.figures.worth.value / result.best().figures.worth.value;
@@ -175,7 +216,9 @@ std::string scan_table(const std::vector<TuneResult>& results) {
     }
     rows.push_back(std::move(line));
   }
-  return "Independent measurements of m^2 and U per second, relative to the best schedule:\n\n" +
+  return fmt::format(
+             "Independent measurements of {} per second, relative to the best schedule:\n\n",
+             measured(results.front())) +
          aligned_table(rows);
 }
 

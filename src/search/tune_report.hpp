@@ -14,6 +14,10 @@
 //        "tau": {"energy", "abs_magnetisation", "m2", "binder", "configuration": {..}},   cycles
 //        "variance_left": {"m2", "binder"},    fractions left by improved estimators
 //        "tau_is_lower_bound", "worth_is_upper_bound", "every", "samples", "seconds"}]}]}
+//
+// With replica exchange: "exchange": true and "temperatures" in place of "temperature"; rate, worth
+// and seconds are those of a pair of replicas at all temperatures, with respect to q^2; "tau" has
+// "q2" only, at the candidate's "slowest_temperature"; there is no "variance_left".
 #pragma once
 
 #include <string>
@@ -31,6 +35,7 @@ Json tune_json(const std::vector<TuneResult>& results);
 std::string tune_table(const TuneResult& result);
 // Several settings in one table: the worth of each candidate relative to the best of its setting.
 std::string scan_table(const std::vector<TuneResult>& results);
+// With respect to m^2 and U, or to q^2 with replica exchange:
 // "1:4: 2.1(1)e+03 independent measurements of m^2 and U per second, 1.8 times as many as 1:1"
 std::string winner_text(const TuneResult& result);
 

@@ -13,6 +13,7 @@
 #include "analysis/series/decorrelation.hpp"
 #include "src/base/clock.hpp"
 #include "src/base/error.hpp"
+#include "src/study/halves.hpp"
 
 namespace rewise {
 namespace {
@@ -40,7 +41,14 @@ double working_time(const Engine& engine) {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-double update_seconds(const Work& work) { return work.local_seconds + work.cluster_seconds; }
+// Share of measurements in the time between two states of an engine's work. Engines do not time
+// replica exchange as an update, so the rest then counts as updates and exchange.
+double measuring_share(const Work& before, const Work& after, double seconds, bool exchange) {
+  const auto updates = [](const Work& w) { return w.local_seconds + w.cluster_seconds; };
+  const double share = exchange ? (after.measure_seconds - before.measure_seconds) / seconds
+                                : 1 - (updates(after) - updates(before)) / seconds;
+  return std::clamp(share, 0.0, 1.0);
+}
 
 std::size_t even(double count) { return 2 * static_cast<std::size_t>(std::max(1.0, count / 2)); }
 
@@ -78,6 +86,21 @@ std::vector<Observation> TuneEngine::sample(const Schedule& schedule, std::uint6
   return taken;
 }
 
+void TuneEngine::add_q2(const Eigen::ArrayXd& q2) {
+  if (samples_ == 0) q2_sum_ = Eigen::ArrayXd::Zero(q2.size());
+  q2_sum_ += q2;
+  ++samples_;
+}
+
+Eigen::ArrayXd squared_overlaps(const Observation& observation, double sites) {
+  Eigen::ArrayXd q2(static_cast<Eigen::Index>(observation.overlap.size()));
+  for (std::size_t k = 0; k < observation.overlap.size(); ++k) {
+    const double q = static_cast<double>(observation.overlap[k]) / sites;
+    q2[static_cast<Eigen::Index>(k)] = q * q;
+  }
+  return q2;
+}
+
 void TuneSeries::interrupt() {
   const auto start = static_cast<Eigen::Index>(times());
   if (starts_.empty() || starts_.back() != start) starts_.push_back(start);
@@ -113,9 +136,15 @@ void TuneSeries::add(const Observation& observation, const SampleUnits& units) {
   }
 }
 
+void TuneSeries::add_overlaps(const Eigen::ArrayXd& q2) {
+  if (starts_.empty()) interrupt();
+  m2_.insert(m2_.end(), q2.begin(), q2.end());
+}
+
 void TuneSeries::halve() {
   const bool improved = has_improved();
-  std::vector<std::vector<double>*> lists{&energy_, &abs_m_, &m2_};
+  std::vector<std::vector<double>*> lists{&m2_};
+  if (!energy_.empty()) lists.insert(lists.end(), {&energy_, &abs_m_});
   if (improved) lists.insert(lists.end(), {&improved_m2_, &improved_m4_});
   std::vector<std::size_t> kept;  // times
   for (std::size_t k = 0; k < starts_.size(); ++k) {
@@ -147,8 +176,9 @@ void TuneSeries::clear() {
   starts_.clear();
 }
 
-SeriesTau series_tau(const TuneSeries& series, const TuneSeries::View& observable) {
-  const GammaResult gamma = gamma_method(observable, series.starts());
+namespace {
+
+SeriesTau tau_of(const GammaResult& gamma) {
   const double window = static_cast<double>(gamma.window);
   SeriesTau result{gamma.tau, gamma.window_found, gamma.window_found};
   if (result.found) return result;
@@ -156,6 +186,31 @@ SeriesTau series_tau(const TuneSeries& series, const TuneSeries::View& observabl
   if (result.known) result.tau = with_tail(gamma.tau, window);
   result.found = window >= kFoundWindow * result.tau.value;
   return result;
+}
+
+}  // namespace
+
+SeriesTau series_tau(const TuneSeries& series, RealSeriesRef observable) {
+  return tau_of(gamma_method(observable, series.starts()));
+}
+
+SlowestTau slowest_tau(const TuneSeries& series, std::size_t temperatures) {
+  const TuneSeries::View q2 = series.m2();
+  const Eigen::Index pairs = q2.cols() / static_cast<Eigen::Index>(temperatures);
+  SlowestTau slowest;
+  bool found = true, known = true;
+  for (std::size_t t = 0; t < temperatures; ++t) {
+    const GammaResult gamma =
+        gamma_method(q2.middleCols(static_cast<Eigen::Index>(t) * pairs, pairs), series.starts());
+    const SeriesTau one = tau_of(gamma);
+    const bool alike = gamma.replica_q * static_cast<double>(temperatures) >= kEquilibriumLevel;
+    found = found && one.found && alike;
+    known = known && one.known && alike;
+    if (one.tau.value > slowest.tau.tau.value) slowest = {one, t};
+  }
+  slowest.tau.found = found;
+  slowest.tau.known = known;
+  return slowest;
 }
 
 namespace {
@@ -224,7 +279,7 @@ SeriesNoise series_noise(const TuneSeries& series, bool improved) {
   const RealSeries binder = m4 / (square * square) - 2 * fourth / (square * square * square) * m2;
   SeriesNoise noise;
   noise.m2 = series_tau(series, series.m2());
-  noise.binder = series_tau(series, {binder.data(), binder.rows(), binder.cols()});
+  noise.binder = series_tau(series, binder);
   if (!improved || !series.has_improved()) return noise;
   const RealSeries controls[] = {series.improved_m2() - m2, series.improved_m4() - m4};
   const auto m2_left = share_left(series, m2, noise.m2.tau.value, controls);
@@ -240,13 +295,13 @@ TuneTrial::TuneTrial(const Candidate& candidate, TuneEngine& engine, double expe
       engine_(engine),
       expected_(expected),
       improved_(improved),
-      series_(engine.replicas()),
+      series_(engine.columns()),
       correlation_(watched_replicas(engine.sites(), engine.replicas()).size(), kLags),
       watched_(watched_replicas(engine.sites(), engine.replicas())) {}
 
 Standing TuneTrial::standing() const {
   Standing standing;
-  const double replicas = engine_.replicas();
+  const double replicas = engine_.members();
   if (pieces_.empty() || noise_.m2.tau.value == 0) {
     // An upper bound: tau is at least half a cycle, so a cycle gives at most one independent
     // measurement. With improved estimators of Swendsen-Wang updates a measurement counts at most
@@ -274,7 +329,8 @@ double TuneTrial::run(double seconds) {
   const double begin = now();
   piece_seconds_ = std::clamp(seconds / 4, 1e-3, 0.02);
   if (!engine_.enter(this)) series_.interrupt();
-  const double bulk = begin + (1 - kWatchShare) * seconds;
+  const double watched = engine_.exchanged() > 0 ? 0 : kWatchShare;  // configurations change places
+  const double bulk = begin + (1 - watched) * seconds;
   do {
     // Divides the turn into several timed pieces.
     const double room = std::min((bulk - now()), seconds / 4) / sample_seconds();
@@ -286,7 +342,7 @@ double TuneTrial::run(double seconds) {
   const double least = correlation_.times() == 0 && series_.times() >= kEnoughToJudge ? 16 : 0;
   const double room = (begin + seconds - now()) / (sample_seconds() + watching_seconds_);
   const double watch = std::clamp(room, least, static_cast<double>(kLags));
-  if (watch >= 4) {
+  if (watched > 0 && watch >= 4) {
     correlation_.interrupt();
     step(even(watch), true);
     adapt();
@@ -298,10 +354,9 @@ double TuneTrial::run(double seconds) {
 
 // Times only samples that are taken in one call of the engine, as in a real run.
 void TuneTrial::step(std::size_t count, bool configurations) {
-  const SampleUnits units = engine_.units();
   if (configurations) {
     for (std::size_t k = 0; k < count; ++k) {
-      series_.add(engine_.sample(candidate_.schedule, every_, 1).front(), units);
+      add(engine_.sample(candidate_.schedule, every_, 1).front());
       const double begin = now();
       take_configurations();
       watching_seconds_ = now() - begin;
@@ -309,13 +364,21 @@ void TuneTrial::step(std::size_t count, bool configurations) {
     return;
   }
   const Engine& engine = engine_.engine();
-  const double updated = update_seconds(engine.work());
+  const Work before = engine.work();
   const double begin = now(), working = working_time(engine);
   const auto taken = engine_.sample(candidate_.schedule, every_, count);
-  const double share = (update_seconds(engine.work()) - updated) / (now() - begin);
+  const double share =
+      measuring_share(before, engine.work(), now() - begin, engine_.exchanged() > 0);
   const double seconds = working_time(engine) - working;
-  book(count, seconds, (1 - std::clamp(share, 0.0, 1.0)) * seconds);
-  for (const Observation& observation : taken) series_.add(observation, units);
+  book(count, seconds, share * seconds);
+  for (const Observation& observation : taken) add(observation);
+}
+
+void TuneTrial::add(const Observation& observation) {
+  if (engine_.exchanged() == 0) return series_.add(observation, engine_.units());
+  const Eigen::ArrayXd q2 = squared_overlaps(observation, static_cast<double>(engine_.sites()));
+  series_.add_overlaps(q2);
+  engine_.add_q2(q2);
 }
 
 void TuneTrial::book(std::size_t count, double seconds, double measuring) {
@@ -350,11 +413,20 @@ double TuneTrial::sample_seconds() const {
 }
 
 void TuneTrial::refresh() {
-  if (series_.longest_stretch() >= 4) noise_ = series_noise(series_, improved_);
+  if (series_.longest_stretch() < 4) return;
+  if (engine_.exchanged() > 0) return judge();
+  noise_ = series_noise(series_, improved_);
 }
 
 void TuneTrial::judge() {
-  if (series_.longest_stretch() >= 4) noise_.m2 = series_tau(series_, series_.m2());
+  if (series_.longest_stretch() < 4) return;
+  if (engine_.exchanged() > 0) {
+    const SlowestTau slowest = slowest_tau(series_, engine_.exchanged());
+    noise_.m2 = noise_.binder = slowest.tau;
+    slowest_ = slowest.temperature;
+  } else {
+    noise_.m2 = series_tau(series_, series_.m2());
+  }
 }
 
 void TuneTrial::adapt() {
@@ -395,7 +467,7 @@ Value TuneTrial::cost(bool measured) const {
     updates.push_back(piece.update_seconds / piece.cycles);
     measurements.push_back(piece.measure_seconds / piece.measurements);
   }
-  const double replicas = engine_.replicas();
+  const double replicas = engine_.members();
   const Value a = typical_cost(updates), b = typical_cost(measurements);
   if (!measured) return {a.value / replicas, a.error / replicas};
   return {(a.value + b.value) / replicas, std::hypot(a.error, b.error) / replicas};
@@ -411,7 +483,7 @@ TrialFigures TuneTrial::figures() const {
   TrialFigures f;
   const Value unknown{kUnknown, kUnknown};
   f.seconds = f.seconds_measured = f.rate = f.worth = unknown;
-  f.tau_energy = f.tau_abs_m = f.tau_m2 = f.tau_binder = f.tau_configuration = unknown;
+  f.tau_energy = f.tau_abs_m = f.tau_m2 = f.tau_binder = f.tau_configuration = f.tau_q2 = unknown;
   f.every = every_;
   f.samples = series_.times();
   if (pieces_.empty() || noise_.m2.tau.value == 0) return f;
@@ -421,11 +493,16 @@ TrialFigures TuneTrial::figures() const {
   };
   f.seconds = cost(false);
   f.seconds_measured = cost(true);
-  f.tau_energy = cycles(series_tau(series_, series_.energy()).tau);
-  f.tau_abs_m = cycles(series_tau(series_, series_.abs_m()).tau);
-  f.tau_m2 = cycles(noise_.m2.tau);
   f.tau_known = noise_.m2.known;
-  f.tau_binder = cycles(noise_.binder.tau);
+  if (engine_.exchanged() > 0) {
+    f.tau_q2 = cycles(noise_.m2.tau);
+    f.slowest = slowest_;
+  } else {
+    f.tau_energy = cycles(series_tau(series_, series_.energy()).tau);
+    f.tau_abs_m = cycles(series_tau(series_, series_.abs_m()).tau);
+    f.tau_m2 = cycles(noise_.m2.tau);
+    f.tau_binder = cycles(noise_.binder.tau);
+  }
   f.rate = rate();
   f.worth = worth();
   f.worth_known = worth_known();

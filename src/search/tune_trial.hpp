@@ -10,8 +10,14 @@
 // sample is dropped and `every` doubles. If it is below kLeastTau samples (only after a wrong early
 // guess), the series restarts with a quarter of `every`. tau thus stays within 2 to 20 samples for
 // any length of a cycle.
+//
+// With replica exchange, the engine holds all temperatures, and the only observable is q^2 of pairs
+// of replicas at each temperature: the longest of the tau_int at the temperatures takes the place
+// of those of m^2 and U. Times and rates are then those of a pair of replicas at all temperatures
+// together, with the time of the exchanges.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <span>
@@ -39,12 +45,27 @@ inline constexpr double kLeastTau = 2, kMostTau = 14;  // samples
 // One engine shared by the candidates of one cluster update.
 class TuneEngine {
  public:
+  // `exchanged`: number of temperatures with replica exchange, or 0.
   TuneEngine(std::unique_ptr<EngineBatch> batch, std::uint64_t sites, std::uint32_t replicas,
-             const Model& model = {})
-      : batch_(std::move(batch)), sites_(sites), replicas_(replicas), model_(model) {}
+             const Model& model = {}, std::size_t exchanged = 0)
+      : batch_(std::move(batch)),
+        sites_(sites),
+        replicas_(replicas),
+        model_(model),
+        exchanged_(exchanged) {}
 
   std::uint64_t sites() const { return sites_; }
   std::uint32_t replicas() const { return replicas_; }
+  std::size_t exchanged() const { return exchanged_; }
+  // What times and rates refer to: replicas, or pairs of them with replica exchange.
+  std::uint32_t members() const { return exchanged_ > 0 ? replicas_ / 2 : replicas_; }
+  // Columns of a series: [replica], or [temperature][pair] with replica exchange.
+  std::uint32_t columns() const {
+    return members() * static_cast<std::uint32_t>(std::max<std::size_t>(exchanged_, 1));
+  }
+  // With replica exchange, the mean of q^2 over all samples so far, [temperature][pair].
+  Eigen::ArrayXd mean_q2() const { return q2_sum_ / samples_; }
+  void add_q2(const Eigen::ArrayXd& q2);
   std::uint32_t states() const { return model_.q; }  // per spin
   SampleUnits units() const { return model_.sample_units(static_cast<double>(sites_)); }
   Engine& engine() { return batch_->engine(0); }
@@ -61,16 +82,24 @@ class TuneEngine {
   std::uint64_t sites_;
   std::uint32_t replicas_;
   Model model_;
+  std::size_t exchanged_;
   const void* user_ = nullptr;  // user of the last turn
+  Eigen::ArrayXd q2_sum_;
+  double samples_ = 0;
 };
+
+// Squared overlaps of a measurement, [temperature][pair].
+Eigen::ArrayXd squared_overlaps(const Observation& observation, double sites);
 
 // Series of one temperature, [time][replica], divided into stretches.
 class TuneSeries {
  public:
-  explicit TuneSeries(std::uint32_t replicas) : replicas_(replicas) {}
+  explicit TuneSeries(std::uint32_t columns) : replicas_(columns) {}
 
   void interrupt();  // the next time begins a stretch
   void add(const Observation& observation, const SampleUnits& units);
+  // With replica exchange: the columns are squared overlaps, and m2() has them.
+  void add_overlaps(const Eigen::ArrayXd& q2);
   // Keeps every second time of each stretch, including the last one. Improved estimators then cover
   // the updates since the previous kept time.
   void halve();
@@ -106,7 +135,16 @@ struct SeriesTau {
   Value tau;
   bool found = false, known = false;  // neither: tau is a lower bound
 };
-SeriesTau series_tau(const TuneSeries& series, const TuneSeries::View& observable);
+SeriesTau series_tau(const TuneSeries& series, RealSeriesRef observable);
+// The longest tau_int of squared overlaps, whose columns are in groups of equal size, one per
+// temperature. It is `found` (or `known`) if those of all temperatures are, and if the means of the
+// pairs spread no more than tau explains (Wolff 2004, eq. 39): a slow motion of small amplitude may
+// lie beyond the window, but not be invisible in the means.
+struct SlowestTau {
+  SeriesTau tau;
+  std::size_t temperature = 0;  // index
+};
+SlowestTau slowest_tau(const TuneSeries& series, std::size_t temperatures);
 
 // The noise that a series contributes to a study of Tc: the noise of N^(1/2) m^2, which is that of
 // m^2, and that of U, to first order that of m^4/<m^2>^2 - 2 m^2 <m^4>/<m^2>^3. The fractions
@@ -128,8 +166,10 @@ struct TrialFigures {
   Value seconds{0, 0};           // updates only
   Value seconds_measured{0, 0};  // with a measurement in each cycle
   Value tau_energy, tau_abs_m, tau_m2, tau_binder, tau_configuration;
-  bool tau_known = false;  // false: tau_m2 is a lower bound that may be far too low
-  Value rate{0, 0};        // decorrelated measurements of m^2 per second; tau at least 1/2
+  Value tau_q2;             // with replica exchange, at the temperature where it is longest
+  std::size_t slowest = 0;  // index of that temperature
+  bool tau_known = false;   // false: tau_m2 (tau_q2) is a lower bound that may be far too low
+  Value rate{0, 0};         // decorrelated measurements of m^2 (q^2) per second; tau at least 1/2
   // Independent measurements per second that would leave the same variance of U and N^(1/2) m^2, on
   // average, with one measurement per tau_m2. Schedules are ranked by this number.
   Value worth{0, 0};
@@ -158,7 +198,8 @@ class TuneTrial final : public Contender {
   void step(std::size_t count, bool configurations);
   void book(std::size_t count, double seconds, double measuring);
   void close_piece();
-  void judge();  // chooses the spacing from tau of m^2
+  void add(const Observation& observation);
+  void judge();  // chooses the spacing from tau of m^2 or q^2
   void adapt();
   void refresh();  // updates the values behind standing()
   void take_configurations();
@@ -180,7 +221,8 @@ class TuneTrial final : public Contender {
   double watching_seconds_ = 0;         // per comparison of configurations
   std::vector<Piece> pieces_;
   Piece open_;
-  SeriesNoise noise_;  // in units of samples
+  SeriesNoise noise_;  // in units of samples; with replica exchange both observables are q^2
+  std::size_t slowest_ = 0;
   bool is_dropped_ = false;
   TrialFigures last_;  // when the candidate was dropped
 };

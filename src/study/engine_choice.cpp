@@ -145,28 +145,30 @@ EngineKind choose_engine(const std::string& text, const Model& model,
   return *named;
 }
 
-void check_compares_schedules(const Model& model, const std::string& origin) {
+void check_compares_schedules(const Model& model, const std::string& origin,
+                              const std::string& advice) {
   const Interactions& of = model.interactions;
   const bool orders = of.couplings == CouplingKind::ferromagnet && of.shortcut_strength > 0;
   const bool of_file = of.couplings == CouplingKind::file;  // the couplings are not read yet
   if (model.is_ferromagnet() || ((orders || of_file) && !of.has_field())) return;
   throw Error(ExitCode::usage,
               fmt::format("{}: schedules are compared by the magnetisation, which is not an order "
-                          "parameter of {} (give a schedule, such as 1:0)",
-                          origin, to_string(model)));
+                          "parameter of {} ({})",
+                          origin, to_string(model), advice));
 }
 
-void check_compares_schedules(const Graph& graph, const std::string& origin) {
+void check_compares_schedules(const Graph& graph, const std::string& origin,
+                              const std::string& advice) {
   const auto weights = graph.bond_weights();
   const auto fields = graph.site_fields();
   const bool negative = std::ranges::any_of(weights, [](std::int32_t j) { return j < 0; });
   const bool field = std::ranges::any_of(fields, [](std::int32_t h) { return h != 0; });
   if (!negative && !field) return;
-  throw Error(
-      ExitCode::usage,
-      fmt::format("{}: schedules are compared by the magnetisation, which is not an order "
-                  "parameter with {} of {} (give a schedule, such as 1:0)",
-                  origin, negative ? "the negative couplings" : "the fields", graph.source()));
+  throw Error(ExitCode::usage,
+              fmt::format("{}: schedules are compared by the magnetisation, which is not an order "
+                          "parameter with {} of {} ({})",
+                          origin, negative ? "the negative couplings" : "the fields",
+                          graph.source(), advice));
 }
 
 EngineKind engine_with_exchange(EngineKind chosen, const std::string& text,

@@ -42,10 +42,12 @@ EngineKind choose_engine(const std::string& text, const Model& model,
                          std::optional<ClusterUpdate> cluster, const std::string& origin,
                          bool bitlattice = false);
 // Throws Error(usage) for a model whose order parameter is not m, since schedules are compared by
-// m.
-void check_compares_schedules(const Model& model, const std::string& origin);
+// m. `advice`: what to do.
+void check_compares_schedules(const Model& model, const std::string& origin,
+                              const std::string& advice = "give a schedule, such as 1:0");
 // The same for the couplings and fields of a file (Graph::bond_weights()): negative ones.
-void check_compares_schedules(const Graph& graph, const std::string& origin);
+void check_compares_schedules(const Graph& graph, const std::string& origin,
+                              const std::string& advice = "give a schedule, such as 1:0");
 // The engine for replica exchange: `chosen` if it supports it, else one that does. Throws
 // Error(usage) if `text` names an engine without replica exchange.
 EngineKind engine_with_exchange(EngineKind chosen, const std::string& text,

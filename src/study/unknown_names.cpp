@@ -64,8 +64,8 @@ const std::vector<Feature>& features() {
        "give --exchange, with at least two temperatures",
        "give exchange = true in [sampling], with at least two temperatures"},
       {{"exchange"},
-       "replica exchange is for 'rewise run', 'rewise decorrelate' and studies (exchange = true in "
-       "[sampling])",
+       "replica exchange is for 'rewise run', 'rewise tune', 'rewise decorrelate' and studies "
+       "(exchange = true in [sampling])",
        "give exchange = true in [sampling], with at least two temperatures"},
       {{"lattice", "geometry", "topology"},
        "lattices are hypercubic (--dim, --size); other graphs are read from files: {} FILE",

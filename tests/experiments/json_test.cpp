@@ -124,6 +124,41 @@ TEST_CASE("JSON of a graph whose file name is not UTF-8 has replacement characte
   CHECK(table.find("modified") == std::string::npos);
 }
 
+// A glass of 64 spins at temperatures that equilibrate in a few cycles.
+TEST_CASE("tune --exchange: the best schedule by q^2, in the table and in JSON") {
+  const Workplace place;
+  const std::string glass = "tune --dim 3 --size 4 --couplings pm --exchange --threads 1 ";
+  const json found = parsed(place.run(
+      glass + "--temperature 1.5:2.5:4 --candidates 1:0,4:0 --budget 2s --keep-all --json"));
+  const json& setting = found["settings"][0];
+  CHECK(setting["exchange"] == true);
+  CHECK(setting["temperatures"].size() == 4);
+  CHECK(!setting.contains("temperature"));
+  CHECK(setting["equilibration"]["cycles"] >= 128);
+  CHECK(setting["candidates"].size() == 2);
+  for (const json& one : setting["candidates"]) {
+    const double tau = one["tau"]["q2"]["value"], seconds = one["seconds_per_cycle"]["value"];
+    CHECK(one["tau"].size() == 1);
+    CHECK(one["rate"]["value"] == Approx(1 / (2 * std::max(0.5, tau) * seconds)));
+    CHECK(one["slowest_temperature"] >= 1.5);
+  }
+  const std::string table =
+      place.run(glass + "--temperature 1.5:2.5 --candidates 1:0 --budget 1s").out;
+  INFO(table);
+  CHECK(table.find("T = 1.5 .. 2.5 (replica exchange, 6 temperatures)") != std::string::npos);
+  CHECK(table.find("tau(q^2)  at T") != std::string::npos);
+  CHECK(table.find("\nbest: 1:0, with ") != std::string::npos);
+  CHECK(table.find("independent measurements of q^2 per second") != std::string::npos);
+  // Far from equilibrium at the end of the budget: no number.
+  const Output frozen = place.run(
+      "tune --dim 3 --size 8 --couplings pm --exchange --temperature 0.2,0.3 "
+      "--budget 0.001s");
+  CHECK(frozen.status == 64);
+  CHECK(frozen.out.empty());
+  CHECK(frozen.err.find("rewise: no result: T = 0.2: not in equilibrium: ") != std::string::npos);
+  CHECK(frozen.err.find("after 128 cycles of 1:0 (use a larger --budget") != std::string::npos);
+}
+
 TEST_CASE("graph describes imported graphs: isolated sites, triangles, nothing rewired") {
   const Workplace place;
   place.write("house.edges", "# sites 7\n0 1\n1 2\n2 3\n3 0\n2 4\n3 4\n");

@@ -201,6 +201,19 @@ class Tuning(InFolder):
         self.assertTrue(plot_tune.setting_name(setting).startswith("own.graphml, "))
         self.assertEqual(plot_tune.row_name(setting["graph"]), "own.graphml")
 
+    def test_replica_exchange_has_the_range_of_its_temperatures(self):
+        value = tuning()
+        for setting in value["settings"]:
+            del setting["temperature"]
+            setting["temperatures"] = [0.8, 1.2, 2.0]
+            setting["candidates"].append(dict(setting["candidates"][1], schedule="16:0"))
+            setting["candidates"].append(dict(setting["candidates"][1], schedule="4:0"))
+        self.assertIn("$T = 0.8", plot_tune.setting_name(setting))
+        names = [plot_tune.label(c) for c in sorted(setting["candidates"], key=plot_tune.share)]
+        self.assertEqual(names[:4], ["1:0", "4:0", "16:0", "1:1"])
+        status, _, err = self.plot(self.write(value))
+        self.assertEqual((status, err), (0, ""))
+
     def test_worth_counts_where_there_is_one(self):
         candidate = {"rate": {"value": 2.0, "error": 0.1}}
         self.assertEqual(plot_tune.worth(candidate), (2.0, 0.1))

@@ -216,6 +216,15 @@ def test_tune_takes_couplings(small, glass):
     # m is no order parameter of a glass.
     with pytest.raises(rw.UsageError, match="negative couplings"):
         rw.tune(small, 2.0, couplings=glass.weights, field=glass.fields, **settings)
+    # With replica exchange q^2 is compared.
+    settings["schedules"] = ["1:0", "2:0"]
+    for temperatures in ([2.0, 2.5, 3.0], {"from": 2.0, "to": 3.0}):
+        tuned = rw.tune(small, temperatures, exchange=True, couplings="pm", **settings)
+        assert tuned.best in ("1:0", "2:0")
+        assert tuned.rows()[0][-1] == "tau(q^2)"
+        assert tuned.candidates[0]["tau"]["q2"]["value"] > 0
+    with pytest.raises(rw.UsageError, match="at least two temperatures"):
+        rw.tune(small, 2.0, exchange=True, couplings="pm", **settings)
 
 
 @pytest.mark.parametrize("arguments, error, said", [

@@ -9,6 +9,7 @@
 
 #include "analysis/series/autocorrelation.hpp"
 #include "src/base/error.hpp"
+#include "src/curves/decorrelate.hpp"
 #include "tests/analysis/synthetic.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/program.hpp"
@@ -119,6 +120,114 @@ TEST_CASE("tune: tau equals that of a plain run, for any spacing") {
     CHECK((samples >= kLeastTau || row.figures.every == 1));
   }
   CHECK(result.rows[0].figures.every > 1);  // tau of Metropolis is above 14
+}
+
+// AR(1) series of three temperatures with tau = (1 + phi) / (1 - phi) / 2.
+TEST_CASE("the slowest temperature decides, and all of them must be known") {
+  constexpr int pairs = 16;
+  struct Example {
+    double slow;
+    int times;
+    bool found;
+  };
+  test::Dice dice(11);
+  for (const Example& e : {Example{0.6, 2000, true}, Example{0.97, 40, false}}) {
+    const double phis[] = {0.2, e.slow, 0.4};
+    TuneSeries series(3 * pairs);
+    Eigen::ArrayXd x = Eigen::ArrayXd::Zero(3 * pairs);
+    for (int t = -300; t < e.times; ++t) {
+      for (int k = 0; k < 3 * pairs; ++k) {
+        const double phi = phis[k / pairs];
+        x[k] = phi * x[k] + std::sqrt(1 - phi * phi) * dice.normal();
+      }
+      if (t >= 0) series.add_overlaps(x);
+    }
+    const SlowestTau slowest = slowest_tau(series, 3);
+    INFO(e.slow << ": " << slowest.tau.tau.value << "(" << slowest.tau.tau.error << ")");
+    CHECK(slowest.temperature == 1);
+    CHECK(slowest.tau.found == e.found);
+    if (!e.found) continue;
+    CHECK(std::abs(slowest.tau.tau.value - 2) < 4 * slowest.tau.tau.error);
+  }
+  // Pairs that differ hardly, but for the whole series: a motion slower than the series.
+  for (const double offset : {0.0, 0.3}) {
+    TuneSeries series(2 * pairs);
+    Eigen::ArrayXd x(2 * pairs), own(2 * pairs);
+    for (double& value : own) value = offset * dice.normal();
+    for (int t = 0; t < 1000; ++t) {
+      for (double& value : x) value = dice.normal();
+      series.add_overlaps(x + own);
+    }
+    const SeriesTau tau = slowest_tau(series, 2).tau;
+    INFO(offset << ": " << tau.tau.value);
+    CHECK(tau.found == (offset == 0));
+    CHECK(tau.known == (offset == 0));
+  }
+}
+
+namespace {
+
+TuneSetting glass_setting() {
+  TuneSetting s = setting(EngineKind::multispin, 0, 1);
+  s.spec.graph = {{4, 4, 4}, 0, Rule::rewire, 1};
+  s.spec.model.interactions.couplings = CouplingKind::pm;
+  s.spec.temperatures = {1.1, 1.4, 1.8};
+  s.spec.schedule.exchange = true;
+  s.candidates = {{{1, 0, true}, ClusterUpdate::wolff}, {{4, 0, true}, ClusterUpdate::wolff}};
+  s.rules.z = std::numeric_limits<double>::infinity();
+  s.rules.enough = 0.02;
+  s.budget = 2;
+  return s;
+}
+
+}  // namespace
+
+// tau of q^2 by the curves of `decorrelate --exchange`, on the same glass with other random
+// numbers. Two values agree within 4 combined errors (false alarms 6e-5 for each).
+TEST_CASE("tune with replica exchange: tau of q^2 equals that of decorrelate") {
+  const TuneSetting s = glass_setting();
+  const TuneResult result = tune(s, StopToken(), {});
+  INFO(result.refused);
+  REQUIRE(result.has_best());
+  CurveSpec curves;
+  curves.extents = s.spec.graph.extents;
+  curves.graph_seed = s.spec.graph.seed;
+  curves.temperatures = s.spec.temperatures;
+  curves.exchange = true;
+  curves.model = s.spec.model;
+  curves.seed = 77;
+  curves.prepare.schedule = {1, 0, true};
+  curves.steps = 500;
+  for (const TuneRow& row : result.rows) curves.mixes.push_back({{}, {}, row.candidate.schedule});
+  Progress progress("test", 6);
+  const CurveSet found = measure_decorrelation(curves, StopToken(), progress);
+  REQUIRE(found.metrics.size() == 6);  // temperatures, then schedules
+  for (std::size_t k = 0; k < result.rows.size(); ++k) {
+    const TuneRow& row = result.rows[k];
+    CHECK(row.figures.slowest == 0);
+    CHECK(std::isnan(row.figures.tau_m2.value));
+    for (const auto& [name, v] : found.metrics[k].values) {
+      if (name != "tau_q2_steps") continue;
+      const double cycle = static_cast<double>(row.candidate.schedule.local);
+      const Value plain{v.value / cycle, v.error / cycle}, tuned = row.figures.tau_q2;
+      INFO(candidate_text(row.candidate) << ": " << plain.value << "(" << plain.error << ") and "
+                                         << tuned.value << "(" << tuned.error << ")");
+      CHECK(plain.value > 0.6);
+      CHECK(std::abs(plain.value - tuned.value) <
+            4 * std::hypot(plain.error, tuned.error) + 0.02 * plain.value);
+    }
+  }
+}
+
+TEST_CASE("tune with replica exchange: no result without equilibrium") {
+  TuneSetting s = glass_setting();
+  s.spec.graph.extents = {8, 8, 8};
+  s.spec.temperatures = {0.2, 0.3};
+  s.budget = 1e-3;
+  const TuneResult result = tune(s, StopToken(), {});
+  CHECK(result.refused.starts_with("T = 0.2: not in equilibrium: "));
+  CHECK_FALSE(result.has_best());
+  CHECK(result.rows.empty());
 }
 
 namespace {

@@ -25,9 +25,11 @@ def worth(candidate):
 
 
 def share(candidate):
-    """Sort key of schedules: cluster updates per sweep, from 1:0 to 0:1; Swendsen-Wang last."""
+    """Sort key of schedules: cluster updates per sweep, from 1:0 to 0:1; Swendsen-Wang last.
+    Without cluster updates (replica exchange) by sweeps."""
     sweeps, updates = (int(part) for part in candidate["schedule"].split(":"))
-    return (label(candidate).endswith("SW"), updates / sweeps if sweeps else math.inf)
+    return (label(candidate).endswith("SW"), updates / sweeps if sweeps else math.inf,
+            0 if updates else sweeps)
 
 
 def graph_name(graph):
@@ -36,11 +38,18 @@ def graph_name(graph):
                        "graph": pathlib.Path(graph.get("source") or "").name})
 
 
+def temperature_text(setting):
+    """'2.269', or '0.8 .. 2' with replica exchange."""
+    ends = [setting["temperatures"][k] for k in (0, -1)] if "temperatures" in setting \
+        else [setting["temperature"]]
+    return r"\ ..\ ".join(map(style.temperature_text, ends))
+
+
 def setting_name(setting):
     size = graph_name(setting["graph"])
     p = setting["graph"]["p"]
     return f"{size}, " + (f"$p = {p:g}$, " if p is not None else "") + \
-        f"$T = {style.temperature_text(setting['temperature'])}$"
+        f"$T = {temperature_text(setting)}$"
 
 
 def same(candidate, winner):
@@ -117,8 +126,9 @@ def plot_scan(settings):
         panel.add_patch(style.plt.Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False,
                                             edgecolor=style.COLOURS[1], linewidth=1.6, zorder=4))
     panel.set_xticks(range(len(names)), names, rotation=90 if len(names) > 14 else 0)
-    several = len({s["temperature"] for s in settings}) > 1
-    at = [f", $T={style.temperature_text(s['temperature'])}$" if several else "" for s in settings]
+    texts = [temperature_text(s) for s in settings]
+    several = len(set(texts)) > 1
+    at = [f", $T={text}$" if several else "" for text in texts]
     panel.set_yticks(range(len(settings)),
                      [row_name(s["graph"]) + text for s, text in zip(settings, at)])
     panel.minorticks_off()
