@@ -38,9 +38,9 @@ double working(const EngineLoad& load, const GraphSizes& s, double threads) {
   double bytes = at_once * 4 * s.modified;
   if (load.cluster_per_cycle == 0) return bytes;
   if (load.cluster == ClusterUpdate::swendsen_wang) {
-    // Bytes per site. Sums over pairs of clusters need the labels of two replicas and a hash table
-    // (cluster_pairs.hpp).
-    const double one = s.bare ? 13 : 5, label = load.cluster_pairs ? 2 * one + 32 : one;
+    // Bytes per site. Sums over pairs of clusters need the labels of two replicas and at most 44
+    // bytes, which grow by an eighth (cluster_pairs.hpp).
+    const double one = s.bare ? 13 : 5, label = load.cluster_pairs ? 2 * one + 50 : one;
     return bytes + at_once * (4 * (s.dim + 1) * s.sites + 4 * s.rewired) +
            threads * label * s.sites;
   }
