@@ -16,9 +16,10 @@ constexpr std::uint32_t kBothNodes = kNodeLabel << 16 | kNodeLabel;
 
 // The tile's hash table, and its pairs of nodes.
 struct LocalPairs {
-  std::uint32_t labels[kLocalSlots];  // that of the first replica in the upper half; kFree
-  std::uint32_t sums[kLocalSlots];    // common sites; the sum of their weights in the upper half
-  std::uint16_t nodes[kLabelSites];   // slots
+  std::uint32_t labels[kLocalSlots];    // that of the first replica in the upper half; kFree
+  std::uint32_t sums[kLocalSlots];      // common sites; the sum of their weights in the upper half
+  std::uint16_t nodes[kLabelSites];     // slots
+  std::uint16_t first[2][kLabelSites];  // of each node: the first node of the same cluster
   std::uint32_t node_count;
   std::uint32_t square, cross, weight_square;  // of final pairs
 
@@ -36,19 +37,25 @@ struct LocalPairs {
     }
     if (threadIdx.x == 0) node_count = square = cross = weight_square = 0;
   }
-  __device__ __forceinline__ void add(std::uint32_t both, std::uint32_t sites) {
-    std::uint32_t slot = first_slot(both);
-    for (;; slot = next_slot(slot)) {
-      const std::uint32_t found = atomicCAS(labels + slot, kFree, both);
-      if (found == kFree || found == both) break;
+  // The slot of `label`, which is put into the table.
+  __device__ __forceinline__ std::uint32_t put(std::uint32_t label) {
+    for (std::uint32_t slot = first_slot(label);; slot = next_slot(slot)) {
+      const std::uint32_t found = atomicCAS(labels + slot, kFree, label);
+      if (found == kFree || found == label) return slot;
     }
-    atomicAdd(sums + slot, sites);
   }
-  // For labels in the table, when no others are added. The weights of a tile sum to less than 2^14.
-  __device__ __forceinline__ void add_weight(std::uint32_t both, std::uint32_t weight) {
-    std::uint32_t slot = first_slot(both);
-    while (labels[slot] != both) slot = next_slot(slot);
-    atomicAdd(sums + slot, weight << 16);
+  // The slot of a label in the table, when no others are put into it.
+  __device__ __forceinline__ std::uint32_t slot_of(std::uint32_t label) const {
+    std::uint32_t slot = first_slot(label);
+    while (labels[slot] != label) slot = next_slot(slot);
+    return slot;
+  }
+  // A site's label, with that of the cluster's first node if it is a node.
+  __device__ __forceinline__ std::uint32_t merged(unsigned which, std::uint32_t label) const {
+    return label < kNodeLabel ? label : kNodeLabel + first[which][label - kNodeLabel];
+  }
+  __device__ __forceinline__ std::uint32_t both(std::uint32_t a, std::uint32_t b) const {
+    return merged(0, a) << 16 | merged(1, b);
   }
 };
 
@@ -86,6 +93,35 @@ __device__ __forceinline__ bool counts(const DeviceLabelRun& run, const DeviceCl
   return std::uint64_t{*run.first_step} + run.step >= pairs.first_step;
 }
 
+// Step 0. Nodes of a tile that belong to the same cluster, which other tiles connect, get the same
+// label: else the pairs of such a cluster with one inside of the tile would be split. The table is
+// empty before and after.
+__device__ __forceinline__ void merge_nodes(const DeviceLabelTiles& g, const DeviceLabelRun& run,
+                                            const PairTile& at, LocalPairs& local) {
+  const std::uint32_t* counts =
+      run.nodes + static_cast<std::size_t>(at.item) * kReplicas + at.replica;
+  const std::uint32_t count[2] = {counts[0], counts[1]};
+  if (count[0] + count[1] == 0) return;
+  for (unsigned which = 0; which < 2; ++which) {
+    const std::uint32_t* keys = at.keys(g, run, which);
+    for (std::uint32_t node = threadIdx.x; node < count[which]; node += kPairThreads) {
+      const std::uint32_t slot = local.put(keys[node] >> 1 << 1 | which);
+      atomicMax(local.sums + slot, kLabelSites - node);
+    }
+  }
+  __syncthreads();
+  for (unsigned which = 0; which < 2; ++which) {
+    const std::uint32_t* keys = at.keys(g, run, which);
+    for (std::uint32_t node = threadIdx.x; node < count[which]; node += kPairThreads) {
+      const std::uint32_t slot = local.slot_of(keys[node] >> 1 << 1 | which);
+      local.first[which][node] = static_cast<std::uint16_t>(kLabelSites - local.sums[slot]);
+    }
+  }
+  __syncthreads();
+  local.clear();
+  __syncthreads();
+}
+
 // Step 1. A lane reads a site of each of the warp's rows; the first sites of runs add them.
 template <int kDim>
 __device__ __forceinline__ void add_runs(const DeviceLabelTiles& g, const DeviceLabelRun& run,
@@ -105,6 +141,7 @@ __device__ __forceinline__ void add_runs(const DeviceLabelTiles& g, const Device
 #pragma unroll
   for (unsigned k = 0; k < kRows; ++k) {
     const std::uint32_t count = tile.row(extent, g.lattice.sites, warp + k * kPairWarps).count;
+    if (lane < count) both[k] = local.both(both[k] >> 16, both[k] & 0xFFFFu);
     const std::uint32_t before = __shfl_up_sync(~0u, both[k], 1);
     const bool starts = lane < count && (lane == 0 || before != both[k]);
     const std::uint32_t all = __ballot_sync(~0u, starts);
@@ -112,7 +149,7 @@ __device__ __forceinline__ void add_runs(const DeviceLabelTiles& g, const Device
     const std::uint32_t later = all & ~(~0u >> (31 - lane));
     const auto end =
         later == 0 ? count : static_cast<std::uint32_t>(__ffs(static_cast<int>(later))) - 1;
-    local.add(both[k], end - lane);
+    atomicAdd(local.sums + local.put(both[k]), end - lane);
   }
 }
 
@@ -124,7 +161,8 @@ __device__ __forceinline__ void add_weights(const DeviceLabelTiles& g, const Dev
   const std::uint16_t *a = at.labels(run, 0), *b = at.labels(run, 1);
   for (std::uint32_t i = g.weight_first[tile] + threadIdx.x; i < last; i += kPairThreads) {
     const std::uint32_t place = weights[i] & 0xFFFFu, weight = weights[i] >> 16;
-    local.add_weight(static_cast<std::uint32_t>(a[place]) << 16 | b[place], weight);
+    // The weights of a tile sum to less than 2^14.
+    atomicAdd(local.sums + local.slot_of(local.both(a[place], b[place])), weight << 16);
   }
 }
 
@@ -219,6 +257,7 @@ __global__ void __launch_bounds__(kPairThreads)
   const PairTile at(g, run, first_pair);
   local.clear();
   __syncthreads();
+  merge_nodes(g, run, at, local);
   add_runs<kDim>(g, run, at, local);
   __syncthreads();
   if constexpr (kWeighted) {

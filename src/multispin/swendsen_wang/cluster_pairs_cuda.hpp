@@ -2,6 +2,7 @@
 // 1 to 4 of a Swendsen-Wang update (swendsen_wang_cuda.hpp): a block counts the common sites of
 // each pair of labels in a tile in a hash table in shared memory.
 //
+//   0  Nodes of the tile that belong to the same cluster get the same label.
 //   1  Runs of sites of a row with the same two labels are added to the table of the tile, then the
 //      weights of its sites. Twice as many slots as sites: it cannot be full.
 //   2  A cluster that is not a node lies in one tile: its pairs are final.
