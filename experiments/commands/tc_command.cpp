@@ -59,7 +59,7 @@ the sizes have too few shortcuts for crossings, only the tree condition is used.
 With couplings of shortcuts in [model], tc finds the temperatures of the ferromagnet and of the
 spin glass by the tree condition; the higher one is the transition. Such couplings are
 "pm" or "gaussian" with on = "shortcuts", shortcut_strength, and "antiferromagnet" with
-parity = "any" (+-1 by a gauge transformation). Sums over pairs of clusters run on the CPU.
+parity = "any" (+-1 by a gauge transformation).
 
 Couplings of mean 0 are a spin glass. With method = "crossings", and where the tree condition
 does not apply (couplings of all bonds; rule swap), tc extrapolates to T_SG the crossings of U_q

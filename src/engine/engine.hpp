@@ -61,7 +61,7 @@ struct EngineSpec {
   // couplings or a field. The trajectory does not depend on it.
   bool staggered = false;
   // Also sums over pairs of clusters (label/cluster_pairs.hpp): Swendsen-Wang updates of the
-  // multispin engine on a CPU. The trajectory does not depend on it.
+  // multispin engine. The trajectory does not depend on it.
   bool cluster_pairs = false;
   std::uint64_t first_pair_step =
       0;  // earlier steps, e.g. of equilibration, are not counted in pairs

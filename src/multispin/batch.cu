@@ -47,8 +47,10 @@ __global__ void lay_out(const __grid_constant__ SumLayout layout, SumUnits units
                              : kind == 1 ? units.magnetisation(count)
                                          : static_cast<std::int64_t>(count);
   count = 0;
+  const bool of_pair = kind >= layout.pairs_from;
+  if (of_pair && r % 2 != 0) return;
   std::byte* const first = sums + layout.place(graph, kind);
-  const std::size_t at = std::size_t{slot} * layout.replicas + r;
+  const std::size_t at = std::size_t{slot} * layout.values(kind) + (of_pair ? r / 2 : r);
   if (layout.bytes[kind] == 2) {
     reinterpret_cast<std::int16_t*>(first)[at] = static_cast<std::int16_t>(value);
   } else if (layout.bytes[kind] == 4) {

@@ -565,12 +565,14 @@ SumLayout DeviceBatch::layout(std::size_t slots, std::uint64_t updates) const {
       graphs_->word_groups() * kReplicas,
       static_cast<std::uint32_t>(slots),
       static_cast<std::uint32_t>(kinds_),
+      kPairSize,
       {either_sign(most_bonds_), either_sign(static_cast<std::int64_t>(graphs_->sites())),
-       at_most(many * per_update), 8, at_most(3 * many * std::ldexp(std::pow(sites, 4), -64)), 8,
-       8},
+       at_most(many * per_update), 8, at_most(3 * many * std::ldexp(std::pow(sites, 4), -64)), 8, 8,
+       8, 8, 8},
       {}};
   for (std::size_t kind = 0; kind < kinds_; ++kind) {
-    plan.bytes_before[kind + 1] = plan.bytes_before[kind] + plan.bytes[kind];
+    plan.bytes_before[kind + 1] =
+        plan.bytes_before[kind] + plan.bytes[kind] * plan.values(kind) / plan.replicas;
   }
   return plan;
 }

@@ -60,9 +60,12 @@ class DeviceBatch {
     kMagnetisation,
     kClusters,  // Wolff: sites flipped; Swendsen-Wang: sum of n^2 over clusters
     kQuarticLow,
-    kQuarticHigh,  // low and high 64 bits of 3 (sum n^2)^2 - 2 sum n^4
-    kCross,        // graphs with weights w: sum of n w
-    kWeightSquare  // likewise, sum of w^2
+    kQuarticHigh,   // low and high 64 bits of 3 (sum n^2)^2 - 2 sum n^4
+    kCross,         // graphs with weights w: sum of n w
+    kWeightSquare,  // likewise, sum of w^2
+    kPairSize,      // of pairs of replicas: sum of n^2 over pairs of clusters
+    kPairCross,     // likewise, graphs with weights: sum of n w
+    kPairWeight     // likewise, sum of w^2
   };
   struct Sums {
     const std::byte* data;
@@ -71,7 +74,7 @@ class DeviceBatch {
     template <class T>
     NarrowSpan<T> of(std::size_t graph, Kind kind) const {
       if (kind >= layout.kinds) return {};
-      return {data + layout.place(graph, kind), std::size_t{layout.slots} * layout.replicas,
+      return {data + layout.place(graph, kind), std::size_t{layout.slots} * layout.values(kind),
               layout.bytes[kind]};
     }
   };

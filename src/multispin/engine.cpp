@@ -351,21 +351,9 @@ class CpuEngine final : public MultispinEngine {
 
 namespace rewise {
 
-namespace {
-
-void check_device_has(const EngineSpec& spec) {
-  if (!spec.cluster_pairs) return;
-  throw Error(ExitCode::usage,
-              "sums over pairs of clusters are computed on the CPU only (give "
-              "device cpu)");
-}
-
-}  // namespace
-
 std::unique_ptr<Engine> make_multispin_engine(const Graph& graph, const EngineSpec& spec,
                                               const EngineOptions& options) {
   if (options.device >= 0) {
-    check_device_has(spec);
 #if defined(REWISE_HAVE_CUDA)
     return multispin::make_cuda_engine(graph, spec, options);
 #else
@@ -384,13 +372,14 @@ bool share_launches(const GroupTask& a, const GroupTask& b) {
          a.graph.sites() == b.graph.sites() && a.spec.local == b.spec.local &&
          a.spec.cluster == b.spec.cluster && a.spec.model == b.spec.model &&
          a.spec.exchange == b.spec.exchange && a.spec.staggered == b.spec.staggered &&
+         a.spec.cluster_pairs == b.spec.cluster_pairs &&
+         a.spec.first_pair_step == b.spec.first_pair_step &&
          a.spec.betas.size() == b.spec.betas.size() && a.spec.replicas == b.spec.replicas;
 }
 
 std::unique_ptr<EngineBatch> make_multispin_batch(std::span<const GroupTask> tasks,
                                                   const EngineOptions& options) {
   if (options.device >= 0) {
-    for (const GroupTask& task : tasks) check_device_has(task.spec);
 #if defined(REWISE_HAVE_CUDA)
     const bool alike = std::all_of(tasks.begin(), tasks.end(), [&](const GroupTask& task) {
       return tasks.size() == 1 || share_launches(tasks.front(), task);

@@ -345,9 +345,13 @@ Samples CudaEngine::samples(const DeviceBatch::Sums& sums, std::uint64_t updates
   of(some.cluster_size, DeviceBatch::kClusters);
   of(some.cluster_quartic_low, DeviceBatch::kQuarticLow);
   of(some.cluster_quartic_high, DeviceBatch::kQuarticHigh);
+  if (!pair_sums_[0].empty()) of(some.pair_size, DeviceBatch::kPairSize);
   if (cluster_cross_.empty()) return some;  // other members of the batch may have weights
   of(some.cluster_cross, DeviceBatch::kCross);
   of(some.cluster_weight, DeviceBatch::kWeightSquare);
+  if (pair_sums_[0].empty()) return some;
+  of(some.pair_cross, DeviceBatch::kPairCross);
+  of(some.pair_weight, DeviceBatch::kPairWeight);
   return some;
 }
 
@@ -367,6 +371,12 @@ std::uint64_t CudaEngine::take_clusters(const DeviceBatch::Sums& sums) {
     if (cluster_cross_.empty()) continue;
     cluster_cross_[k] += some.cluster_cross[k];
     cluster_weight_[k] += some.cluster_weight[k];
+  }
+  const NarrowSpan<std::uint64_t>* pairs[] = {&some.pair_size, &some.pair_cross, &some.pair_weight};
+  for (std::size_t kind = 0; kind < 3; ++kind) {
+    for (std::size_t k = 0; k < pair_sums_[kind].size(); ++k) {
+      pair_sums_[kind][k] += (*pairs[kind])[k];
+    }
   }
   return sites;
 }

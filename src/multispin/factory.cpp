@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "src/multispin/multispin.hpp"
+#include "src/multispin/rules.hpp"
 #include "src/multispin/swendsen_wang/label_tile.hpp"
 
 namespace rewise {
@@ -38,9 +39,9 @@ double working(const EngineLoad& load, const GraphSizes& s, double threads) {
   double bytes = at_once * 4 * s.modified;
   if (load.cluster_per_cycle == 0) return bytes;
   if (load.cluster == ClusterUpdate::swendsen_wang) {
-    // Bytes per site. Sums over pairs of clusters need the labels of two replicas and a hash table
-    // (cluster_pairs.hpp).
-    const double one = s.bare ? 13 : 5, label = load.cluster_pairs ? 2 * one + 32 : one;
+    // Bytes per site. Sums over pairs of clusters need the labels of two replicas and at most 44
+    // bytes, which grow by an eighth (cluster_pairs.hpp).
+    const double one = s.bare ? 13 : 5, label = load.cluster_pairs ? 2 * one + 50 : one;
     return bytes + at_once * (4 * (s.dim + 1) * s.sites + 4 * s.rewired) +
            threads * label * s.sites;
   }
@@ -65,6 +66,14 @@ Tiles tiles_of(const GraphSizes& s) {
   return t;
 }
 
+// Bytes of the tables of sums over pairs of clusters on a device.
+double pair_tables(const EngineLoad& load) {
+  if (!load.cluster_pairs) return 0;
+  const double pairs = word_groups(load) * multispin::kReplicas / 2,
+               at_once = std::max(1.0, std::min(pairs, multispin::kPairSites / load.graph.sites));
+  return at_once * load.graph.sites * multispin::kPairSlotBytes;
+}
+
 // Bytes of working memory of cluster updates on a device. Swendsen-Wang: masks and labels of the
 // tiles, and three or four words per replica and open site. Wolff: planes, tiles and the ends of
 // bonds.
@@ -78,7 +87,7 @@ double device_working(const EngineLoad& load) {
   const double groups = word_groups(load);
   const double labels = groups * (t.tiles * (multispin::kLabelSites * (4 * masks + 64) + 128) +
                                   128 * words * t.open + 4 * s.rewired) +
-                        256 * s.dim * t.tiles + 40 * s.rewired + 4 * weights;
+                        256 * s.dim * t.tiles + 40 * s.rewired + 4 * weights + pair_tables(load);
   if (load.cluster == ClusterUpdate::swendsen_wang) return labels;
   const double wolff = groups * (4 * (4 + s.dim) * s.sites + 24 * s.rewired) + 96 * s.modified;
   return warms ? std::max(labels, wolff) : wolff;

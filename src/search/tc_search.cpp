@@ -463,15 +463,6 @@ StudyConfig tc_config(const StudyConfig& given, const std::string& file) {
   check_tc_config(config, file);
   if (config.model.is_ferromagnet() || by_glass_crossings(config)) return config;
   config.method = TcMethod::tree;
-  const auto orders = tree_orders(shortcut_couplings(config));
-  if (std::ranges::find(orders, TreeOrder::spin_glass) == orders.end()) return config;
-  if (config.device == "auto") config.device = "cpu";
-  if (config.device != "cpu") {
-    throw Error(ExitCode::usage,
-                fmt::format("{}: device '{}': the spin-glass tree condition runs on the CPU only "
-                            "(allowed: cpu, auto)",
-                            file, config.device));
-  }
   return config;
 }
 

@@ -220,9 +220,9 @@ TEST_CASE("a spin glass in pieces and with other threads: the same numbers") {
 TEST_CASE("tc refuses couplings and methods for which it has no condition") {
   Workplace place;
   const auto refused = [&](const std::string& rule, const std::string& sampling,
-                           const std::string& model, const std::string& options = "") {
+                           const std::string& model) {
     place.write("s.toml", study(2, "[8, 12]", "0.1", rule, sampling) + "[model]\n" + model);
-    const Output output = place.run("tc s.toml --out study --no-plots " + options);
+    const Output output = place.run("tc s.toml --out study --no-plots");
     INFO(output.err << output.out);
     CHECK(output.status == 64);
     return output.err;
@@ -235,7 +235,6 @@ TEST_CASE("tc refuses couplings and methods for which it has no condition") {
         std::string::npos);
   CHECK(refused("add", "method = \"both\"", shortcuts).find("sampling.method") !=
         std::string::npos);
-  CHECK(refused("add", "", shortcuts, "--device cuda:7").find("CPU only") != std::string::npos);
   place.write("s.toml", study(2, "[8, 12]", "0.1", "add", "temperatures = [2.0, 2.1]") +
                             "[model]\n" + shortcuts);
   const Output sweep = place.run("sweep s.toml --out study --no-plots");

@@ -62,6 +62,27 @@ TEST_CASE("a group on a CUDA device gives the same data as each task on the CPU"
   }
 }
 
+TEST_CASE(
+    "bare lattices with sums over pairs of clusters in a group on CUDA equal those on the CPU",
+    "[gpu]") {
+  auto specs = some_tasks();
+  std::vector<TaskJob> jobs;
+  for (TaskSpec& spec : specs) {
+    spec.graph.bare = true;
+    spec.cluster = ClusterUpdate::swendsen_wang;
+    spec.cluster_pairs = true;
+    jobs.push_back({spec, {}, {}, {}});
+  }
+  const auto results = run_tasks(jobs, run_on(0));
+  for (std::size_t k = 0; k < specs.size(); ++k) {
+    INFO("task " << k);
+    REQUIRE_FALSE(results[k].error);
+    const TaskData cpu = run_task({specs[k]}, run_on(-1)).data;
+    CHECK_FALSE(cpu.pair_size.empty());
+    CHECK(test::content_digest(results[k].data) == test::content_digest(cpu));
+  }
+}
+
 TEST_CASE("warm-ups by other updates in a group on CUDA equal those on the CPU", "[gpu]") {
   const auto [warm, then] =
       GENERATE(std::pair{ClusterUpdate::swendsen_wang, ClusterUpdate::wolff},

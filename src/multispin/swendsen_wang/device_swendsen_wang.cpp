@@ -52,7 +52,8 @@ double gib(std::uint64_t bytes) { return static_cast<double>(bytes) / (1ull << 3
 
 SwendsenWangBatch::SwendsenWangBatch(std::span<const EngineView> engines,
                                      const DeviceGraphs& graphs, int device, cudaStream_t stream)
-    : graphs_(graphs) {
+    : graphs_(graphs), has_pairs_(engines.front().spec.cluster_pairs) {
+  pairs_.first_step = engines.front().spec.first_pair_step;
   lay_graphs(engines, stream);
   make_room(device, stream);
 }
@@ -139,9 +140,15 @@ void SwendsenWangBatch::make_room(int device, cudaStream_t stream) {
   const std::uint32_t all = graphs_.graphs() * graphs_.word_groups();
   totals_ = DeviceBuffer<unsigned long long>(kinds() * all * kReplicas);
   totals_.clear(stream);
-  const std::uint64_t each = bytes_of_multispin(tiles_, weighted_),
-                      fixed = 64ull << 20;  // for the driver
+  const std::uint64_t each = bytes_of_multispin(tiles_, weighted_), driver = 64ull << 20;
   const std::size_t free = free_device_memory();
+  if (has_pairs_) {
+    // The tables of pairs take at most a quarter of the free memory, or those of one pair.
+    const std::uint64_t fitting = free / 4 / (kPairSlotBytes * graphs_.sites());
+    pairs_.at_once = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
+        fitting, 1, pairs_at_once(graphs_.sites(), std::uint64_t{all} * (kReplicas / 2))));
+  }
+  const std::uint64_t fixed = driver + bytes_of_pairs();
   // Leaves a quarter of the free memory unused, unless one word group needs it.
   const std::uint64_t room_of_all = free > fixed ? (free - fixed) / each : 0;
   const std::uint64_t room =
@@ -162,12 +169,17 @@ void SwendsenWangBatch::make_room(int device, cudaStream_t stream) {
       take_memory();
       made = true;
     } catch (const DeviceMemoryShort&) {
-      if (group_ == 1) throw;
+      if (group_ == 1 && pairs_.at_once <= 1) throw;
       group_ = (group_ + 1) / 2;
+      pairs_.at_once = (pairs_.at_once + 1) / 2;
     }
   }
   label_.clear(stream);
   sums_.clear(stream);
+  slots_.clear(stream);
+  pairs_.slots = slots_.data();
+  pairs_.used = used_slots_.data();
+  pairs_.count = used_count_.data();
   run_.threshold = threshold_.data();
   run_.vec = graphs_.vec();
   run_.masks = masks_.data();
@@ -185,10 +197,12 @@ void SwendsenWangBatch::make_room(int device, cudaStream_t stream) {
 // Allocates the working memory of group_ word groups.
 void SwendsenWangBatch::take_memory() {
   using Words = DeviceBuffer<std::uint32_t>;
-  for (Words* words : {&masks_, &nodes_, &parent_, &key_, &size_, &weight_, &listed_open_}) {
+  for (Words* words :
+       {&masks_, &nodes_, &parent_, &key_, &size_, &weight_, &listed_open_, &used_slots_}) {
     *words = Words();
   }
   label_ = {};
+  slots_ = {};
   const std::size_t items = std::size_t{group_} * tiles_.count;
   const std::size_t masks = label_masks(tiles_.lattice.dim, tiles_.listed_most > 0);
   masks_ = Words(items * masks * kLabelSites);
@@ -202,11 +216,20 @@ void SwendsenWangBatch::take_memory() {
   if (weighted_) weight_ = Words(std::max<std::size_t>(parent_.size(), 1));
   listed_open_ = Words(std::size_t{group_} * tiles_.listed_most);
   sums_ = DeviceBuffer<LabelSums>(std::size_t{group_} * 32);
+  slots_ = DeviceBuffer<PairSlot>(std::size_t{pairs_.at_once} * graphs_.sites());
+  used_slots_ = Words(slots_.size());
+  used_count_ = Words(pairs_.at_once);
+}
+
+std::uint64_t SwendsenWangBatch::bytes_of_pairs() const {
+  return std::uint64_t{pairs_.at_once} * graphs_.sites() * kPairSlotBytes;
 }
 
 std::uint32_t SwendsenWangBatch::launches() const {
   const std::uint32_t all = graphs_.graphs() * graphs_.word_groups();
-  return (all + group_ - 1) / group_ * (tiles_.listed_most > 0 ? 9 : 6);
+  const std::uint32_t own = tiles_.listed_most > 0 ? 9 : 6;
+  return (all + group_ - 1) / group_ *
+         (own + (has_pairs_ ? pair_launches(group_, pairs_.at_once) : 0));
 }
 
 void SwendsenWangBatch::queue(const GraphRange& range, const std::uint32_t* first_step,
@@ -241,12 +264,16 @@ void SwendsenWangBatch::queue(const GraphRange& range, const std::uint32_t* firs
     run.cross = run.quartic_high + kind;
     run.weight_square = run.cross + kind;
   }
+  DeviceClusterPairs pairs = pairs_;
+  pairs.size = run.square + 5 * kind;
+  pairs.cross = pairs.size + kind;
+  pairs.weight = pairs.cross + kind;
   for (std::uint32_t first = 0; first < all; first += group_) {
     run.first = first;
     run.word_groups = std::min(group_, all - first);
     for (std::uint32_t u = 0; u < updates; ++u) {
       run.step = step + u;
-      launch_swendsen_wang(tiles, run, stream);
+      launch_swendsen_wang(tiles, run, has_pairs_ ? &pairs : nullptr, stream);
     }
   }
 }

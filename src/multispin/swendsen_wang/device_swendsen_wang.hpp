@@ -1,6 +1,7 @@
 // Owns the device memory of a batch's Swendsen-Wang updates (swendsen_wang_cuda.hpp): the tiles of
 // its graphs, the cluster sums, and the working memory of as many word groups as fit at a time: 4
-// bytes per site and replica, 12 per open site and replica.
+// bytes per site and replica, 12 per open site and replica; and the tables of sums over pairs of
+// clusters.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +10,7 @@
 
 #include "src/cuda/device_buffer.hpp"
 #include "src/multispin/device_graphs.hpp"
+#include "src/multispin/swendsen_wang/cluster_pairs_cuda.hpp"
 #include "src/multispin/swendsen_wang/swendsen_wang_cuda.hpp"
 
 namespace rewise::multispin {
@@ -24,9 +26,10 @@ class SwendsenWangBatch {
              std::uint32_t updates, std::uint32_t* spins, cudaStream_t stream);
 
   // [kinds][replicas of the batch] sums over the updates since they were last cleared: sum n^2,
-  // then the lower and the upper half of 3 (sum n^2)^2 - 2 sum n^4, then, if graphs have weights,
-  // sum n w and sum w^2.
-  std::size_t kinds() const { return weighted_ ? 5 : 3; }
+  // then the lower and the upper half of 3 (sum n^2)^2 - 2 sum n^4, then, if graphs have weights or
+  // with sums over pairs, sum n w and sum w^2; then, with sums over pairs of clusters, sum n^2, sum
+  // n w and sum w^2 over pairs, those of replicas 2k and 2k + 1 at replica 2k.
+  std::size_t kinds() const { return has_pairs_ ? 8 : weighted_ ? 5 : 3; }
   DeviceBuffer<unsigned long long>& sums() { return totals_; }
   // Number of kernels of an update of all graphs.
   std::uint32_t launches() const;
@@ -35,21 +38,26 @@ class SwendsenWangBatch {
   void lay_graphs(std::span<const EngineView> engines, cudaStream_t stream);
   void lay_weights(std::span<const EngineView> engines, cudaStream_t stream);
   void make_room(int device, cudaStream_t stream);
+  std::uint64_t bytes_of_pairs() const;
   void take_memory();
 
   const DeviceGraphs& graphs_;
   DeviceLabelTiles tiles_;  // of all graphs; without seeds
   DeviceLabelRun run_;
+  DeviceClusterPairs pairs_;
   std::uint32_t group_ = 0;
-  bool weighted_ = false;  // at least one of the graphs
+  bool weighted_ = false;   // at least one of the graphs
+  bool has_pairs_ = false;  // sums over pairs of clusters
   std::vector<std::uint64_t> seeds_;
   DeviceBuffer<std::uint32_t> bonds_, node_first_, listed_count_, threshold_, masks_, nodes_,
-      parent_, key_, size_, weight_, listed_open_, ends_first_, weight_first_, weights_;
+      parent_, key_, size_, weight_, listed_open_, ends_first_, weight_first_, weights_,
+      used_slots_, used_count_;
   DeviceBuffer<std::uint16_t> label_;
   DeviceBuffer<LabelBond> listed_;
   DeviceBuffer<LabelEnds> ends_;
   DeviceBuffer<LabelEnd> tile_ends_;
   DeviceBuffer<LabelSums> sums_;
+  DeviceBuffer<PairSlot> slots_;
   DeviceBuffer<unsigned long long> totals_;
 };
 

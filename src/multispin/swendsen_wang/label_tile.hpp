@@ -4,6 +4,7 @@
 // other.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "src/base/hd.hpp"
@@ -23,6 +24,14 @@ RW_HD constexpr std::uint32_t label_length(int dim, int k) {
 constexpr std::uint32_t label_tiles(int dim, int k, std::uint64_t extent) {
   const std::uint64_t length = dim < 2 ? kLabelSites : label_length(dim, k);
   return static_cast<std::uint32_t>((extent + length - 1) / length);
+}
+
+// Sums over pairs of clusters (cluster_pairs_cuda.hpp): bytes per site of a pair of replicas, and
+// the number of pairs whose tables are in use at a time, at least one. Their tiles fill a device
+// several times.
+inline constexpr std::uint64_t kPairSlotBytes = 20, kPairSites = 1u << 24;
+constexpr std::uint64_t pairs_at_once(std::uint64_t sites, std::uint64_t pairs) {
+  return std::clamp<std::uint64_t>(kPairSites / sites, 1, pairs);
 }
 
 }  // namespace rewise::multispin

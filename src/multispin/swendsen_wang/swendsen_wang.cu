@@ -5,6 +5,7 @@
 #include "src/cuda/launch.hpp"
 #include "src/cuda/warp_sum.cuh"
 #include "src/multispin/rules.hpp"
+#include "src/multispin/swendsen_wang/cluster_pairs_cuda.hpp"
 #include "src/multispin/swendsen_wang/swendsen_wang_cuda.hpp"
 #include "src/multispin/words.cuh"
 
@@ -1320,11 +1321,12 @@ void flip(const DeviceLabelTiles& g, const DeviceLabelRun& run, cudaStream_t str
 }  // namespace
 
 void launch_swendsen_wang(const DeviceLabelTiles& g, const DeviceLabelRun& run,
-                          cudaStream_t stream) {
+                          const DeviceClusterPairs* pairs, cudaStream_t stream) {
   draw(g, run, stream);
   label(g, run, stream);
   join(g, run, stream);
   find_roots(g, run, stream);
+  if (pairs != nullptr) launch_cluster_pairs(g, run, *pairs, stream);
   flip(g, run, stream);
 }
 

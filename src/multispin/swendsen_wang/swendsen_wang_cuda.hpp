@@ -16,7 +16,8 @@
 // second-level cache. Those of all replicas of a word group would not fit.
 //
 // If sites have weights (on a bare lattice), step 2 sums them over each tile's clusters, step 4
-// over the nodes, and step 5 sums over clusters.
+// over the nodes, and step 5 sums over clusters. Sums over pairs of clusters follow step 4
+// (cluster_pairs_cuda.hpp).
 //
 // A node's key is its smallest site and, in the lowest bit, that site's random bit. A root is
 // attached to a root with a smaller key, so the key of the final root decides the flip of its whole
@@ -225,7 +226,10 @@ struct DeviceLabelRun {
   unsigned long long *cross = nullptr, *weight_square = nullptr;
 };
 
+struct DeviceClusterPairs;  // cluster_pairs_cuda.hpp
+
+// `pairs`: also sums over pairs of clusters, or null.
 void launch_swendsen_wang(const DeviceLabelTiles& g, const DeviceLabelRun& run,
-                          cudaStream_t stream);
+                          const DeviceClusterPairs* pairs, cudaStream_t stream);
 
 }  // namespace rewise::multispin
