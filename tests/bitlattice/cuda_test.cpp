@@ -11,6 +11,7 @@
 using namespace rewise;
 using namespace rewise::oracle;
 
+namespace cuda_test {
 namespace {
 
 EngineSpec spec_of(std::size_t dim, LocalUpdate local) {
@@ -107,3 +108,5 @@ TEST_CASE("bitlattice engine: stopped on one device and continued on the other",
   CHECK(stops == 2 * 3 * 4 - 1);
   check_same(*whole, *engine);
 }
+
+}  // namespace cuda_test

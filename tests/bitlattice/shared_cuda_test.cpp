@@ -12,6 +12,7 @@
 using namespace rewise;
 using namespace rewise::oracle;
 
+namespace shared_cuda_test {
 namespace {
 
 EngineSpec spec_of(std::size_t dim, LocalUpdate local) {
@@ -132,3 +133,5 @@ TEST_CASE("bitlattice over ranks on CUDA: a missing device is an error of its ra
     CHECK(std::string(error.what()).find("rank 1: --device cuda:1000") != std::string::npos);
   }
 }
+
+}  // namespace shared_cuda_test

@@ -9,6 +9,7 @@
 
 using namespace rewise;
 
+namespace cuda_few_cluster_test {
 namespace {
 
 // q = 0: Ising
@@ -89,3 +90,5 @@ TEST_CASE("few-cluster updates on CUDA: a short run for the sanitizers", "[gpu]"
     check(solid, spec_of(q, 0, {0.3}), {0, 1}, 2);
   }
 }
+
+}  // namespace cuda_few_cluster_test

@@ -11,6 +11,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/same_moves.hpp"
 
+namespace cuda_identity_test {
 namespace {
 
 using namespace rewise;
@@ -215,3 +216,5 @@ TEST_CASE("bytespin: stopped within cycles on CUDA or the CPU and continued on e
     }
   }
 }
+
+}  // namespace cuda_identity_test

@@ -16,6 +16,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/edge_list.hpp"
 
+namespace cuda_labels_test {
 namespace {
 
 using namespace rewise;
@@ -255,3 +256,5 @@ TEST_CASE("labelling methods on CUDA: short runs for the sanitizers", "[gpu]") {
   const Graph cube = build_graph({{6, 4, 8}, 0.1, Rule::add, 2});
   check_methods(cube, spec_of(3, 1), 1, choices({4}));
 }
+
+}  // namespace cuda_labels_test

@@ -16,6 +16,7 @@
 using namespace rewise;
 using namespace rewise::oracle;
 
+namespace cuda_potts_test {
 namespace {
 
 // A local and a cluster update, their schedule, and the method of the Wolff update.
@@ -223,3 +224,5 @@ TEST_CASE("Potts on CUDA: short runs of Wolff searches, for the sanitizers", "[g
     check(rows, spec_of(3, run, 1), run, 2);
   }
 }
+
+}  // namespace cuda_potts_test

@@ -13,6 +13,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/same_moves.hpp"
 
+namespace cuda_team_test {
 namespace {
 
 using namespace rewise;
@@ -238,3 +239,5 @@ TEST_CASE("several devices: unsupported settings are refused", "[gpu]") {
   options.devices = {0, 999};
   CHECK_THROWS_AS(make_bytespin_engine(graph, spec_of(run), options), Error);
 }
+
+}  // namespace cuda_team_test

@@ -13,6 +13,7 @@
 
 using namespace rewise;
 
+namespace cuda_wolff_test {
 namespace {
 
 using enum WolffMethod;
@@ -119,3 +120,5 @@ TEST_CASE("bytespin engine, Wolff on CUDA: short runs of every method for the sa
   const Graph wide = build_graph({{256, 192}, 0.5, Rule::rewire, 2});  // several blocks per level
   check_all_methods(wide, spec_of({2.0}, 1), {0, 1}, 2);
 }
+
+}  // namespace cuda_wolff_test

@@ -10,6 +10,7 @@
 using namespace rewise;
 using namespace rewise::oracle;
 
+namespace shared_cuda_test {
 namespace {
 
 EngineOptions on(int device) {
@@ -150,3 +151,5 @@ TEST_CASE("bytespin over ranks on CUDA: errors of unsupported settings", "[gpu]"
     with_ranks(2, build_graph({{64, 64}, 0, Rule::rewire, 1}), spec, on(1000), advance);
   });
 }
+
+}  // namespace shared_cuda_test

@@ -13,6 +13,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/same_moves.hpp"
 
+namespace cuda_batch_test {
 namespace {
 
 using namespace rewise;
@@ -298,3 +299,5 @@ TEST_CASE("tasks of different shape do not share launches") {
   }
   CHECK(share_launches(a.tasks[0], f.tasks[1]));
 }
+
+}  // namespace cuda_batch_test

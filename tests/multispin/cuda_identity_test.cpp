@@ -11,6 +11,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/same_moves.hpp"
 
+namespace cuda_identity_test {
 namespace {
 
 using namespace rewise;
@@ -163,3 +164,5 @@ TEST_CASE("a batch continues from members at different points of a cycle", "[gpu
     CHECK(batch->engine(k).trajectory_hash() == whole->trajectory_hash());
   }
 }
+
+}  // namespace cuda_identity_test

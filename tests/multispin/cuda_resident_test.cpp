@@ -9,6 +9,7 @@
 #include "src/multispin/multispin.hpp"
 #include "tests/support/catch.hpp"
 
+namespace cuda_resident_test {
 namespace {
 
 using namespace rewise;
@@ -168,3 +169,5 @@ TEST_CASE("a checkpoint moves from sweeps within blocks to launches and back", "
     }
   }
 }
+
+}  // namespace cuda_resident_test

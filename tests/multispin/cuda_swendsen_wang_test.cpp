@@ -11,6 +11,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/same_moves.hpp"
 
+namespace cuda_swendsen_wang_test {
 namespace {
 
 using namespace rewise;
@@ -254,3 +255,5 @@ TEST_CASE("Swendsen-Wang updates of a batch on CUDA", "[gpu]") {
     CHECK(batch->engine(k).trajectory_hash() == alone->trajectory_hash());
   }
 }
+
+}  // namespace cuda_swendsen_wang_test

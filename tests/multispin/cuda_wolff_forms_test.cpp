@@ -10,6 +10,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/same_moves.hpp"
 
+namespace cuda_wolff_forms_test {
 namespace {
 
 using namespace rewise;
@@ -171,3 +172,5 @@ TEST_CASE("helpers of sparse Wolff updates on CUDA, many times", "[gpu]") {
     }
   }
 }
+
+}  // namespace cuda_wolff_forms_test

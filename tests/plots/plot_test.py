@@ -95,15 +95,16 @@ class Script(InFolder):
             self.assertEqual(list(study.rglob(".*.tmp")), [])
 
     def test_standard_output_that_takes_nothing(self):
-        study = self.write_study(synthetic.summary(ps=(0.1,), sizes=(16, 32)))
+        file = self.folder / "scan.json"
+        file.write_text(json.dumps(tuning(ps=(0.1,))), encoding="utf-8")
         reader, writer = os.pipe()
         os.close(reader)
         with open("/dev/full", "w") as full, open(writer, "w") as pipe:
             for place, why in ((full, "No space left on device"), (pipe, "Broken pipe")):
-                status, _, err = self.run_script("plot.py", study, stdout=place)
+                status, _, err = self.run_script("plot.py", file, stdout=place)
                 self.assertEqual(
                     (status, err), (74, f"plot.py: standard output could not be written: {why}\n"))
-        self.assertTrue((study / "plots/tc.png").exists())
+        self.assertTrue((self.folder / "scan-tune.png").exists())
 
     def test_names_that_no_font_has_are_no_news(self):
         summary = imported_graphs("網絡圖", "圖" * 40)

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import tomllib
 import unittest
+import unittest.mock
 
 import h5py
 import numpy as np
@@ -18,7 +19,7 @@ import numpy as np
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "analysis")]
 
-from rewise.plots import report, report_tables  # noqa: E402
+from rewise.plots import plot_study, report, report_tables  # noqa: E402
 from rewise import files  # noqa: E402
 from rewise.study import load, toml_text  # noqa: E402
 import synthetic  # noqa: E402
@@ -306,10 +307,14 @@ class Reading(InFolder):
 
 
 class Report(InFolder):
-    def write(self, summary, *toml):
-        """(exit status, standard error, page or None)."""
+    def write(self, summary, *toml, pictures=True):
+        """(exit status, standard error, page or None). Drawing takes most of the time."""
         err = io.StringIO()
-        with contextlib.redirect_stderr(err):
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(contextlib.redirect_stderr(err))
+            if not pictures:
+                stack.enter_context(unittest.mock.patch.object(plot_study, "draw",
+                                                               return_value=[]))
             status = report.main([str(self.write_study(summary, *toml))])
         path = self.folder / "report.html"
         return status, err.getvalue(), Page(path.read_text("utf-8")) if status == 0 else None
@@ -340,7 +345,7 @@ class Report(InFolder):
         point["sizes"][0]["hot_cold"].update(agree=False, worst_z=7.5)
         (self.folder / "tasks").mkdir()
         (self.folder / "tasks" / "bad.h5").write_bytes(b"no HDF5" * 100)
-        status, _, page = self.write(summary)
+        status, _, page = self.write(summary, pictures=False)
         text = " ".join(page.text)
         self.assertEqual(status, 0)
         for wanted in ("a <warning> & more", "DISAGREE", "+7.5", "32x32: 1 cycles of equilibration",
@@ -353,7 +358,7 @@ class Report(InFolder):
         for size in summary["points"][0]["sizes"]:
             size.update(equilibrate=1, every=1, measurements=8)
             size["hot_cold"].update(worst_z=4.0, checks=468)
-        text = " ".join(self.write(summary)[2].text)
+        text = " ".join(self.write(summary, pictures=False)[2].text)
         self.assertIn("No warnings.", text)
         self.assertIn("+4.0 (468)", text)
         self.assertNotIn("no chance", text)
@@ -370,7 +375,7 @@ class Report(InFolder):
         summary = synthetic.summary(ps=(0.03, 0.1), sizes=(16, 32))
         summary["points"][0]["warnings"] = ["scaled_m2 of 256 and 1024 sites: not stable"]
         synthetic.refuse(summary["points"][1])
-        status, _, page = self.write(summary)
+        status, _, page = self.write(summary, pictures=False)
         self.assertEqual(status, 0)
         text = " ".join(page.text)
         places = [text.index(words) for words in
@@ -385,7 +390,7 @@ class Report(InFolder):
         self.write_study(summary)
         self.write_result(summary, "1", temperatures=[2.3], measure=400, every=1, equilibrate=7,
                           schedule="1:2")
-        status, _, page = self.write(summary)
+        status, _, page = self.write(summary, pictures=False)
         self.assertEqual(status, 0)
         self.assertIn("2: 1 of the graphs behind the results, 1 pilot runs", page.text)
 
@@ -419,7 +424,7 @@ class Report(InFolder):
                 "thermal": 0.25, "reached": stopped is None, "stopped": stopped, "rounds": 2,
                 "graphs_before": 32, "graphs_added": 7, "measurements_before": 100,
                 "measurements_added": 0}
-        status, err, page = self.write(summary)
+        status, err, page = self.write(summary, pictures=False)
         self.assertEqual((status, err), (0, ""))
         text = " ".join(page.text)
         for words in ("a relative error of 0.001 for energy, m2", "m2 at T = 2.5", "32 + 7",

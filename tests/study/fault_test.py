@@ -423,8 +423,12 @@ class Others(Study):
 
 class Stopped(Study):
     """An owner that is stopped for longer than the lifetime of its lease."""
-    measure = 1000
+    measure = 1000  # so that a task lasts for several checkpoints
     short = {"REWISE_LEASE_SECONDS": "1.5"}
+
+    def setUp(self):
+        super().setUp()
+        self.write("s.toml", lambda text: text.replace("graphs = 5", "graphs = 2"))
 
     def start_and_stop(self, pattern, **how):
         """Starts a process and stops it while it holds a lease. Returns both."""
@@ -489,7 +493,7 @@ class Stopped(Study):
 
 class Owned(Study):
     """A folder belongs to one study, and to one configuration at a time."""
-    measure = 300
+    measure = 50
 
     def test_another_seed_name_model_or_command_is_refused(self):
         status, _, err = self.run_study()
@@ -583,6 +587,8 @@ class Owned(Study):
 
 
 class Finished(Study):
+    measure = 50
+
     def test_a_second_run_does_nothing(self):
         status, first, err = self.run_study()
         self.assertEqual(status, 0, err)

@@ -29,7 +29,7 @@ def run(*arguments, **keywords):
 class Stopped(unittest.TestCase):
     def test_within_cycles(self):
         """Few long cycles, so that most stops are within a cycle."""
-        options = ["--size", "400", "--p", "0.1", "--temperature", "2,2.7", "--schedule", "10:10",
+        options = ["--size", "300", "--p", "0.1", "--temperature", "2,2.7", "--schedule", "10:10",
                    "--equilibrate", "2", "--measure", "3", "--threads", "2", "--json"]
         whole = json.loads(run(*options).stdout)
         with tempfile.TemporaryDirectory() as folder:
@@ -77,11 +77,11 @@ def estimate(*options):
 
 class Memory(unittest.TestCase):
     CASES = [
-        ["--size", "1500", "--p", "0.1", "--temperature", "2"],
+        ["--size", "1000", "--p", "0.1", "--temperature", "2"],
         ["--size", "1500", "--p", "0", "--temperature", "2", "--schedule", "1:0"],
-        ["--size", "1200", "--p", "0.1", "--temperature", "2,2.5", "--cluster", "swendsen-wang"],
-        ["--size", "120,120,120", "--dim", "3", "--p", "0.02", "--temperature", "4"],
-        ["--size", "2000", "--p", "0.1", "--temperature", "2", "--engine", "bytespin",
+        ["--size", "900", "--p", "0.1", "--temperature", "2,2.5", "--cluster", "swendsen-wang"],
+        ["--size", "100,100,100", "--dim", "3", "--p", "0.02", "--temperature", "4"],
+        ["--size", "1200", "--p", "0.1", "--temperature", "2", "--engine", "bytespin",
          "--replicas", "8"],
         ["--size", "2000", "--p", "0.01", "--temperature", "2", "--engine", "bytespin",
          "--replicas", "4", "--cluster", "swendsen-wang"],

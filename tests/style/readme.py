@@ -4,7 +4,8 @@ and that the files and headings to which they link exist.
     readme.py ROOT REWISE [PYTHON PACKAGES]
 
 README.md comes first, then the other files by name. The commands of each file run in a new folder
-that has only experiments/configs, so a reader can begin with any file.
+that has only experiments/configs, so a reader can begin with any file. A study that an earlier file
+made by the same command is copied there first: the command finds it done.
 
 Commands are in ```console blocks after "$ ", or in ```bash blocks, one per line (a backslash at the
 end continues a line). ```python blocks are run by PYTHON with PACKAGES on its path (the package
@@ -97,8 +98,8 @@ def run(command, folder, program, python):
                           timeout=TIMEOUT_S)
 
 
-def run_document(root, name, program, python):
-    """(number of commands that ran, faults)."""
+def run_document(root, name, program, python, studies):
+    """(number of commands that ran, faults). `studies`: a folder for copies of studies."""
     text = (root / name).read_text(encoding="utf-8")
     failed = [f"{name}: links to {target}, which does not exist"
               for target in dead_links(root / name)]
@@ -117,6 +118,10 @@ def run_document(root, name, program, python):
             if command[0] == "python" and not python:
                 continue
             print(f"$ {line}", flush=True)
+            study = re.search(r" --out (studies/\w+)$", line)
+            copy = studies / re.sub(r"\W", "_", line)
+            if study and copy.exists():
+                shutil.copytree(copy, folder / study[1], dirs_exist_ok=True)
             begin = time.monotonic()
             ran += 1
             try:
@@ -128,15 +133,18 @@ def run_document(root, name, program, python):
             if result.returncode != 0:
                 print(result.stdout)
                 failed.append(f"{name}: exit status {result.returncode}: {line}")
+            elif study and not copy.exists():
+                shutil.copytree(folder / study[1], copy)
     return ran, failed
 
 
 def check(root, program, python):
     ran, failed = 0, []
-    for name in documents(root):
-        count, faults = run_document(root, name, program, python)
-        ran += count
-        failed += faults
+    with tempfile.TemporaryDirectory(prefix="rewise-readme-") as studies:
+        for name in documents(root):
+            count, faults = run_document(root, name, program, python, pathlib.Path(studies))
+            ran += count
+            failed += faults
     print("\n".join(failed + [f"{ran} commands ran, {len(failed)} faults"]))
     return 1 if failed or ran == 0 else 0
 

@@ -201,11 +201,16 @@ def covers_data(legend, axes):
     return False
 
 
+def lay_out(figure):
+    """Computes the layout. (figure.draw_without_rendering() would also draw.)"""
+    figure.get_layout_engine().execute(figure)
+
+
 def give_legends_room(figure):
-    """Extends the ordinate of panels in which the legend has no free corner."""
-    if not any(axes.get_legend() for axes in figure.axes):
-        return
-    figure.draw_without_rendering()
+    """Lays the figure out and extends the ordinate of panels in which the legend has no free
+    corner."""
+    lay_out(figure)
+    moved = False
     for axes in figure.axes:
         legend = axes.get_legend()
         if legend is None or not covers_data(legend, axes):
@@ -217,12 +222,15 @@ def give_legends_room(figure):
         axes.legend([handle_of[text] for text in texts], texts, **SMALL_LEGEND,
                     title=legend.get_title().get_text() or None, title_fontsize=6.5,
                     loc="upper right", ncols=columns, columnspacing=1)
-        figure.draw_without_rendering()
+        lay_out(figure)
         share = axes.get_legend().get_window_extent().height / axes.get_window_extent().height
         forward = axes.yaxis.get_transform().transform
         low, high = forward(np.array(axes.get_ylim()))
         top = low + (high - low) / max(1 - share - 0.05, 0.3)
         axes.set_ylim(top=float(axes.yaxis.get_transform().inverted().transform(top)))
+        moved = True
+    if moved:
+        lay_out(figure)
 
 
 def log_if_wide(axes, curves, ratio=8):
@@ -238,10 +246,11 @@ def save(figure, folder, name):
     Files are replaced atomically; a link with that name is replaced, not followed."""
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
+    canvas = FigureCanvasAgg(figure)  # it keeps the text that the layout has parsed
     give_legends_room(figure)
+    figure.set_layout_engine("none")  # one layout for both files; computing it is slow
     png, pdf = io.BytesIO(), io.BytesIO()
-    FigureCanvasAgg(figure).print_png(png, metadata={"Software": None})
-    figure.set_layout_engine("none")  # reuse the layout of the first file; computing it is slow
+    canvas.print_png(png, metadata={"Software": None})
     FigureCanvasPdf(figure).print_pdf(pdf, metadata={"CreationDate": None})
     plt.close(figure)
     paths = [folder / f"{name}.pdf", folder / f"{name}.png"]
