@@ -39,7 +39,8 @@ constexpr int kMostPilots = 24, kMostRounds = 10, kMostTreeMoves = 4;
 constexpr double kSmallP = 1e-3;      // largest p of the small-p form
 constexpr double kSmallPError = 0.3;  // relative error of its lambda, divided by p
 // Rule swap: relative error of lambda due to correlations between the fields and the couplings that
-// rings mediate. Measured: at most 5e-5(4), at p = 0.1 in two dimensions.
+// rings mediate, at p = 0.1; less elsewhere (swap_error). Measured in two dimensions: -4(7)e-5 at p
+// = 0.03, -5(4)e-5 at 0.1, -0.2(5)e-5 at 0.3.
 constexpr double kSwapError = 5e-5;
 constexpr double kOfRemoved = 0.1;  // part of the error that a wrong removed fraction may cause
 constexpr double kLevel = 1e-5;     // level of the check of equilibrium
@@ -172,6 +173,13 @@ double removed_shift(const TreeRule& rule, const TreeRoot& root) {
   if (rule.network != TreeNetwork::swap) return 0;
   const double wrong = removed_at(rule, root.tc.value, root.bond) - rule.removed;
   return std::abs(wrong) * tc_per_removed(rule) / root.tc.value;
+}
+
+// For small p few bonds of rings have others beside them; for large p their ends are hardly
+// correlated.
+double swap_error(const TreeRule& rule) {
+  if (rule.network != TreeNetwork::swap) return 0;
+  return kSwapError * std::min(rule.p / 0.1, 0.1 / rule.p);
 }
 
 void set_removed(TreeWork& work, double temperature, double bond) {
@@ -437,10 +445,7 @@ void decide_last(TreeWork& work, const TreeRoot& root) {
   const double u0 = tree_coordinate(work.rule, work.temperatures[0]),
                u1 = tree_coordinate(work.rule, work.temperatures[1]);
   const double curvature = curvature_error(u1 - u0);
-  const bool swap = work.rule.network == TreeNetwork::swap;
-  const double form = point.form == TreeForm::small_p ? kSmallPError * point.p
-                      : swap ? std::min(kSwapError, point.p * kSwapError / 0.1)
-                             : 0;
+  const double form = point.form == TreeForm::small_p ? kSmallPError * point.p : 0;
   const double of_removed = slope * shift;
   point.systematic =
       root.tc.value / slope *
