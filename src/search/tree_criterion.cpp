@@ -447,9 +447,9 @@ void decide_last(TreeWork& work, const TreeRoot& root) {
   const double curvature = curvature_error(u1 - u0);
   const double form = point.form == TreeForm::small_p ? kSmallPError * point.p : 0;
   const double of_removed = slope * shift;
-  point.systematic =
-      root.tc.value / slope *
-      std::sqrt(size * size + curvature * curvature + form * form + of_removed * of_removed);
+  point.systematic = root.tc.value / slope *
+                     std::sqrt(size * size + curvature * curvature + form * form +
+                               std::pow(swap_error(work.rule), 2) + of_removed * of_removed);
   point.reached = point.total().error / root.tc.value;
   if (point.reached <= point.asked) {
     keep_lambda(work, root);
