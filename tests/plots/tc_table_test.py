@@ -56,6 +56,14 @@ class TcTable(unittest.TestCase):
         unknown = dict(FIRST, best={"tc0": None})  # Tc(0) is taken from the other study
         self.assertEqual(tc_table.rows_of([SECOND, unknown])[0]["shift"], first["shift"])
 
+    def test_limiting_amplitudes(self):
+        # Square lattice by hand: t = sqrt 2 - 1, f = 0.82843, t^2 g^2 = 0.029437.
+        add = 2.269185314 * (4 * (2**0.5 - 1) * 0.9625817)**(4 / 7)
+        for rule, factor in (("add", 1), ("rewire", 0.828427), ("swap", 0.828427**2 / 1.0294373)):
+            self.assertAlmostEqual(tc_table.limiting_amplitude(2, rule), add * factor**(4 / 7),
+                                   places=5)
+        self.assertIsNone(tc_table.limiting_amplitude(4, "add"))
+
     def test_files(self):
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
@@ -116,10 +124,10 @@ class TcTable(unittest.TestCase):
                                  lambda figure, *_: seen.append(figure)):
             tc_table.draw(tc_table.rows_of([THIRD]), None)
             tc_table.draw(tc_table.rows_of([FIRST]), None)
-        tc, shift, exponent = seen[0].axes
+        tc, shift, _, exponent = seen[0].axes
         self.assertEqual([axes.get_xscale() for axes in (tc, shift)], ["linear", "linear"])
         self.assertIn("are needed", exponent.texts[0].get_text())
-        tc, shift, exponent = seen[1].axes
+        tc, shift, _, exponent = seen[1].axes
         self.assertEqual(tc.get_xscale(), "log")
         self.assertIn("Hawick & James (2006), all $p$",
                       [text.get_text() for text in exponent.get_legend().get_texts()])

@@ -89,7 +89,7 @@ def test_tc_makes_a_study(tmp_path):
 
 
 def test_tune(small):
-    found = rw.tune(small, 2.6, budget=3, schedules=["1:0", "1:1"], cluster="wolff", device="cpu")
+    found = rw.tune(small, 2.6, budget=6, schedules=["1:0", "1:1"], cluster="wolff", device="cpu")
     assert found.best in ("1:0", "1:1")
     assert len(found.rows()) == 3 and found.best in repr(found)
     imported = rw.tune(rw.Graph(small.edges), 2.6, budget=3, schedules=["1:1", "0:1"],

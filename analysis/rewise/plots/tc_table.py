@@ -23,6 +23,12 @@ from .plot import guarded
 RULES = ("rewire", "add", "swap")
 # Exponents of Tc(p) - Tc(0) that Hawick & James (2006) fitted to all their p, for the rule `swap`.
 HAWICK_JAMES = {2: 0.50, 3: 0.698, 4: 0.75}
+# The plain lattice: Tc, gamma, amplitude of <M^2>/N = amplitude (1 - Tc/T)^-gamma above Tc, and
+# <s_i s_j> of a bond at Tc. Square lattice: exact, but for the amplitude (Barouch, McCoy & Wu
+# 1973). Cubic lattice: Ferrenberg, Xu & Landau 2018; Butera & Comi 1997; Hasenbusch 2010.
+REGULAR = {2: (2 / np.log(1 + 2**0.5), 7 / 4, 0.9625817, 2**-0.5),
+           3: (4.5115232, 1.237075, 1.11, 0.3302022)}
+MARKERS = {"rewire": "o", "add": "D", "swap": "v"}
 COLUMNS = ("dim", "rule", "p", "crossings", "crossings_error", "tree", "tree_error", "z", "tc",
            "tc_error", "method", "shift", "shift_error", "next_p", "exponent", "exponent_error")
 
@@ -137,18 +143,37 @@ def known(group, name):
     return np.array(values).reshape(-1, 3).T
 
 
+def limiting_amplitude(dim, rule):
+    """The limit of (Tc(p) - Tc(0)) / p^(1/gamma) for p -> 0, or None in other dimensions than two
+    and three. It follows from the tree condition to first order in p and quantities of the plain
+    lattice (analysis/README.md, "Amplitude of the shift")."""
+    if dim not in REGULAR:
+        return None
+    tc, gamma, amplitude, bond = REGULAR[dim]
+    beta = 1 / tc
+    t = np.tanh(beta)
+    removed = np.exp(-beta) / (np.cosh(beta) - bond * np.sinh(beta))
+    g = (bond - t) / (1 - t * bond)
+    factor = {"add": 1, "rewire": removed, "swap": removed**2 / (1 + t**2 * g**2)}[rule]
+    return tc * (2 * dim * t * amplitude * factor)**(1 / gamma)
+
+
 def draw(rows, folder):
-    """Draws Tc(p), its shift and the local exponents. Broken lines: theoretical power law for small
-    p; dotted lines: fits of Hawick & James over all p."""
+    """Draws Tc(p), its shift, the shift over its power law and the local exponents. Broken lines:
+    theory for small p; dotted lines: fits of Hawick & James over all p. Colours distinguish
+    dimensions, markers rules."""
     from . import plot_style as style
     from .plot_study import ONE_OVER_GAMMA, p_axis
 
-    figure, axes = style.new_figure(columns=3, height=2.9)
-    tc, shift, exponent = axes[0]
+    figure, axes = style.new_figure(columns=2, rows=2, height=2.9)
+    (tc, shift), (amplitude, exponent) = axes
     shown_theory = set()
-    for index, ((dim, rule), group) in enumerate(groups_of(rows)):
+    for (dim, rule), group in groups_of(rows):
+        index = dim - 1
         label = f"{dim}D, {rule}"
-        look = {"markerfacecolor": "none"} if rule != "rewire" else {}
+        look = {"marker": MARKERS[rule]}
+        if rule != "rewire":
+            look["markerfacecolor"] = "none"
         p, value, error = known(group, "tc")
         style.points(tc, p, value, error, index, label, **look)
         p, value, error = known(group, "shift")
@@ -161,6 +186,10 @@ def draw(rows, folder):
                          np.array([row["exponent_error"] for row in local]), index, label, **look)
         colour = style.look(index)["color"]
         theory = {**ONE_OVER_GAMMA, 4: 1.0}.get(dim)
+        limit = limiting_amplitude(dim, rule)
+        if limit and len(p):
+            style.points(amplitude, p, value / p**theory, error / p**theory, index, label, **look)
+            amplitude.axhline(limit, color=colour, linestyle="--", linewidth=0.8)
         if theory and len(p) and dim not in shown_theory:
             shown_theory.add(dim)
             x = np.array([p.min(), p.max()])
@@ -189,6 +218,8 @@ def draw(rows, folder):
     tc.set_ylabel(r"$T_{\mathrm{c}}(p)$ ($J/k_{\mathrm{B}}$)")
     shift.set_ylabel(r"$T_{\mathrm{c}}(p) - T_{\mathrm{c}}(0)$ ($J/k_{\mathrm{B}}$)")
     exponent.set_ylabel("local exponent of the shift")
+    amplitude.set_ylabel(r"$(T_{\mathrm{c}}(p) - T_{\mathrm{c}}(0)) / p^{1/\gamma}$")
+    p_axis(amplitude, [row["p"] for row in rows if row["shift"] > 0])
     tc.legend(loc="upper left", fontsize=7)
     return style.save(figure, folder, "tc-table")
 
