@@ -12,8 +12,8 @@ namespace rewise {
 // Tc of Ising spins on the regular lattice of two to four dimensions, exact or published.
 std::optional<Value> regular_tc_value(int dim);
 
-// Tc(p) of Ising spins for rules `rewire` and `add` in two to four dimensions, with a relative
-// error of at most kNearTcError: interpolated results of the tree condition
+// Tc(p) of Ising spins for rules `rewire`, `add` and `swap` in two to four dimensions, with a
+// relative error of at most kNearTcError: interpolated results of the tree condition
 // (experiments/results/tc-table.csv). Below the smallest p of the table, the shift scales as
 // p^(1/gamma) (Hastings 2003). Rounded to 1e-4. Empty for other rules and dimensions.
 std::optional<double> near_tc(int dim, Rule rule, double p);

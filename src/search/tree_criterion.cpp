@@ -38,10 +38,9 @@ constexpr double kLimitSites = 2147483584.0;  // of the multispin engine
 constexpr int kMostPilots = 24, kMostRounds = 10, kMostTreeMoves = 4;
 constexpr double kSmallP = 1e-3;      // largest p of the small-p form
 constexpr double kSmallPError = 0.3;  // relative error of its lambda, divided by p
-// Rule swap: relative error of lambda due to correlations between the fields and the couplings that
-// rings mediate, at p = 0.1; less elsewhere (swap_error). Measured in two dimensions: -4(7)e-5 at p
-// = 0.03, -5(4)e-5 at 0.1, -0.2(5)e-5 at 0.3.
-constexpr double kSwapError = 5e-5;
+// Rule swap: relative error of lambda due to the different surroundings of removed bonds, divided
+// by U_2; times p/0.1 for smaller p (analysis/README.md, "Rule swap").
+constexpr double kSwapError = 0.01;
 constexpr double kOfRemoved = 0.1;  // part of the error that a wrong removed fraction may cause
 constexpr double kLevel = 1e-5;     // level of the check of equilibrium
 
@@ -175,11 +174,11 @@ double removed_shift(const TreeRule& rule, const TreeRoot& root) {
   return std::abs(wrong) * tc_per_removed(rule) / root.tc.value;
 }
 
-// For small p few bonds of rings have others beside them; for large p their ends are hardly
-// correlated.
-double swap_error(const TreeRule& rule) {
+double swap_error(const TreeRule& rule, const TreeRoot& root) {
   if (rule.network != TreeNetwork::swap) return 0;
-  return kSwapError * std::min(rule.p / 0.1, 0.1 / rule.p);
+  const double beta = 1 / root.tc.value, g = across_removed_bond(rule, beta, root.bond);
+  const double coupling = swap_ring(rule.shortcuts.mean_tanh(beta), g, 2).coupling;
+  return kSwapError * std::abs(coupling) * std::min(1.0, rule.p / 0.1);
 }
 
 void set_removed(TreeWork& work, double temperature, double bond) {
@@ -449,7 +448,7 @@ void decide_last(TreeWork& work, const TreeRoot& root) {
   const double of_removed = slope * shift;
   point.systematic = root.tc.value / slope *
                      std::sqrt(size * size + curvature * curvature + form * form +
-                               std::pow(swap_error(work.rule), 2) + of_removed * of_removed);
+                               std::pow(swap_error(work.rule, root), 2) + of_removed * of_removed);
   point.reached = point.total().error / root.tc.value;
   if (point.reached <= point.asked) {
     keep_lambda(work, root);

@@ -89,10 +89,10 @@ TEST_CASE("known temperatures equal experiments/results, interpolation is monoto
   }
   CHECK(rows > 45);
   CHECK(*near_tc(2, Rule::rewire, 0) == 2.269185314213022);
-  CHECK_FALSE(near_tc(2, Rule::swap, 0.1));
+  CHECK_FALSE(near_tc(2, Rule::imported, 0.1));
   CHECK_FALSE(near_tc(5, Rule::add, 0.1));
   for (const int dim : {2, 3, 4}) {
-    for (const Rule rule : {Rule::rewire, Rule::add}) {
+    for (const Rule rule : {Rule::rewire, Rule::add, Rule::swap}) {
       double before = *near_tc(dim, rule, 0);
       for (double p = 1e-7; p <= 1; p *= 1.3) {
         const double t = *near_tc(dim, rule, p);
@@ -102,7 +102,8 @@ TEST_CASE("known temperatures equal experiments/results, interpolation is monoto
       }
     }
   }
-  // Between the values of p in the table: Tc by the tree condition, to 2e-4 or better.
+  // Between the values of p in the table: Tc by the tree condition (swap: by crossings), to 2e-4 or
+  // better.
   struct Between {
     int dim;
     Rule rule;
@@ -114,7 +115,8 @@ TEST_CASE("known temperatures equal experiments/results, interpolation is monoto
         Between{2, Rule::add, 0.002, 2.35581}, Between{2, Rule::add, 0.03, 2.7073},
         Between{2, Rule::add, 0.05, 2.8741}, Between{2, Rule::add, 0.5, 5.2650},
         Between{3, Rule::rewire, 0.03, 4.6792}, Between{3, Rule::rewire, 0.05, 4.7440},
-        Between{3, Rule::rewire, 0.5, 5.3603}}) {
+        Between{3, Rule::rewire, 0.5, 5.3603}, Between{2, Rule::swap, 0.03, 2.51016},
+        Between{2, Rule::swap, 0.3, 2.82543}, Between{3, Rule::swap, 0.03, 4.64043}}) {
     INFO(other.dim << "D, " << to_string(other.rule) << ", p = " << other.p);
     CHECK(*near_tc(other.dim, other.rule, other.p) == Approx(other.tc).epsilon(kNearTcError));
   }

@@ -593,7 +593,7 @@ TEST_CASE("rewise tune: invalid input gives one line of error") {
         Bad{"--size 8 --candidates 1:1,1:1", 64, "given twice"},
         Bad{"--size 8 --engine multispin --cluster few-cluster", 64, "few-cluster"},
         Bad{"--size 64 --dim 1", 64, "--temperature is missing"},
-        Bad{"--size 8 --rule swap --p 0.1", 64, "--temperature is missing"},
+        Bad{"--size 8 --dim 1 --p 0.1", 64, "--temperature is missing"},
         Bad{"--size 8 --replicas 33", 64, "64"}, Bad{"--size 8 --out t.txt", 64, ".json"},
         Bad{"--size 8 --temperature 2,3 --study s", 64, "one temperature"},
         Bad{"--size 8 --p 0.1,0.1", 64, "given twice"},
