@@ -146,8 +146,8 @@ double default_temperature(const TaskSpec& spec, int dim) {
   if (!t) {
     throw Error(
         ExitCode::usage,
-        fmt::format("--temperature is missing: its default, Tc(p), is available for rules rewire "
-                    "and add in two to four dimensions, not for {} in {}",
+        fmt::format("--temperature is missing: its default, Tc(p), is available for lattices of "
+                    "two to four dimensions, not for rule {} in {}D",
                     rule_text(to_string(spec.graph.rule)), dim));
   }
   return std::strtod(fmt::format("{:.6g}", *t).c_str(), nullptr);

@@ -91,8 +91,11 @@ std::optional<double> near_tc(int dim, Rule rule, double p) {
   const auto rounded = [](double tc) { return std::round(1e4 * tc) / 1e4; };
   if (p < known.front().p) {
     constexpr double one_over_gamma[] = {0, 0, 4.0 / 7, 1 / 1.2372, 1};
+    // The table of swap in four dimensions ends where the local exponent is 0.7.
+    const bool ends_early = dim == 4 && base_rule(rule) == Rule::swap;
+    const double exponent = ends_early ? 0.8 : one_over_gamma[dim];
     const double shift = known.front().tc - regular;
-    return rounded(regular + shift * std::pow(p / known.front().p, one_over_gamma[dim]));
+    return rounded(regular + shift * std::pow(p / known.front().p, exponent));
   }
   if (p >= known.back().p) return rounded(known.back().tc);
   // Interpolates log(shift) by a cubic polynomial in log(p) through the four points around p.
