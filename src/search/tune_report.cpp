@@ -130,6 +130,8 @@ Json tune_json(const TuneResult& result) {
     json["model"] = "potts";
     json["q"] = result.spec.model.q;
   }
+  const auto interactions = result.spec.model.interactions.words();
+  if (!interactions.empty()) json["interactions"] = interactions;  // keys of [model]
   json["engine"] = to_string(result.spec.engine);
   json["device"] = result.device;
   json["threads"] = result.threads;
@@ -179,11 +181,10 @@ std::string winner_text(const TuneResult& result) {
 }
 
 std::string tune_table(const TuneResult& result) {
-  const std::string potts =
-      result.spec.model.is_potts() ? fmt::format("Potts, q = {}; ", result.spec.model.q) : "";
+  const std::string model = result.spec.model == Model{} ? "" : to_string(result.spec.model) + "; ";
   std::string out =
       fmt::format("{}\n{}T = {}; {} engine, {}, {} thread(s), {} replicas, {}; {:.3g} s\n\n",
-                  graph_title(result.graph), potts, temperatures_text(result),
+                  graph_title(result.graph), model, temperatures_text(result),
                   to_string(result.spec.engine), result.device, result.threads,
                   result.spec.replicas, to_string(result.spec.local), result.seconds);
   std::vector<std::string> head{"M:W",      "us/cycle", "measured",  "tau(e)",     "tau(|m|)",
