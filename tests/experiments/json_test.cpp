@@ -146,8 +146,11 @@ TEST_CASE("tune --exchange: the best schedule by q^2, in the table and in JSON")
   const std::string table =
       place.run(glass + "--temperature 1.5:2.5 --candidates 1:0 --budget 1s").out;
   INFO(table);
-  CHECK(table.find("\nising with couplings = pm; T = 1.5 .. 2.5 (replica exchange, 6 temperatures)") != std::string::npos);
-  CHECK(table.find("tau(q^2)  at T") != std::string::npos);
+  CHECK(table.find(
+            "\nising with couplings = pm; T = 1.5 .. 2.5 (replica exchange, 6 temperatures)") !=
+        std::string::npos);
+  CHECK(table.find(" tau(q^2) ") != std::string::npos);
+  CHECK(table.find("  at T  ") != std::string::npos);
   CHECK(table.find("\nbest: 1:0, with ") != std::string::npos);
   CHECK(table.find("independent measurements of q^2 per second") != std::string::npos);
   // Far from equilibrium at the end of the budget: no number.
