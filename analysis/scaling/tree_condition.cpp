@@ -184,12 +184,8 @@ double ring_share(double p, int regions) {
 }
 
 SwapRing swap_ring(double t, double g, int regions) {
-  SwapRing ring{t, 0};
-  for (int k = 1; k < regions; ++k) {
-    ring.coupling *= t * g;
-    ring.field = t * (1 + g * ring.field);
-  }
-  return ring;
+  const double around = std::pow(t * g, regions - 1);
+  return {t * around, t * (1 - around) / (1 - t * g)};
 }
 
 // A coupling u between two sites changes averages by an amount proportional to u/(1 + u g).
@@ -199,10 +195,11 @@ double kept_for_coupling(double beta, double g, double u) {
 }
 
 SwapRings swap_rings(const TreeRule& rule, double beta, double g) {
-  constexpr int most = 200;  // regions; the shares fall as 2^-k or faster
+  constexpr int most = 64;  // regions; the shares fall as 2^-k or faster
+  const double t = transmission(rule, beta);
   SwapRings rings;
   for (int k = 2; k < most; ++k) {
-    const SwapRing ring = swap_ring(transmission(rule, beta), g, k);
+    const SwapRing ring = swap_ring(t, g, k);
     const double share = ring_share(rule.p, k);
     rings.field += share * ring.field / (1 + ring.coupling * g);
     rings.removed += share * (1 - kept_for_coupling(beta, g, ring.coupling));
