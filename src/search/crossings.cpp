@@ -154,9 +154,15 @@ class CrossingsCriterion final : public WindowCriterion {
       large(t) = binder(sizes[1].mean(at));
       if (std::abs(small(t) - 0.4) < std::abs(small(steepest) - 0.4)) steepest = t;
     }
-    // Far above Tc, both are zero within noise, which crosses as well.
     const auto root = falling_root(x, large - small, x(steepest));
-    return {root.value_or(x(steepest)), root.has_value()};
+    if (!root) return {x(steepest), false};
+    // Far above Tc, both are zero within noise, which crosses as well. At Tc, U of large sizes is
+    // 0.27 or more.
+    constexpr double least_binder = 0.1;
+    Eigen::Index nearest = 0;
+    (x - *root).abs().minCoeff(&nearest);
+    const bool ordered = std::max(small(nearest), large(nearest)) >= least_binder;
+    return {ordered ? *root : x(steepest), ordered};
   }
 
   TcWindow first_window(const PointData& point, std::size_t, double sites,

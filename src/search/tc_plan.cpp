@@ -70,7 +70,12 @@ Range likely_range(const StudyConfig& config, double p) {
   const double chi = 1 / (2 * dim * p * std::tanh(1 / tc));
   const double shift = tc * std::pow(amplitude[dim] / chi, 1 / gamma[dim]);
   const double removed = base_rule(config.rule) == Rule::add ? 0 : 1.3 * p * tc;
-  const double low = tc + 0.3 * std::max(shift - removed, 0.3 * shift), high = tc + 2 * shift;
+  double low = tc + 0.3 * std::max(shift - removed, 0.3 * shift);
+  const double high = tc + 2 * shift;
+  if (base_rule(config.rule) == Rule::swap) {
+    const double regular_graph = 1 / std::atanh(1 / (2.0 * dim - 1));  // Tc at p = 1
+    low = std::min(low, tc + 0.3 * (regular_graph - tc));
+  }
   return {std::max(all.low, low), std::min(all.high, high)};
 }
 

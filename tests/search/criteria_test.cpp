@@ -76,6 +76,13 @@ TEST_CASE("crossings: the coarse scan finds the crossing of U of two sizes, or r
   CHECK(criterion->locate(found).centre == Approx(2.5).margin(0.05));
   const ScanResult beside[] = {scan_of(64, above), scan_of(1024, above)};
   CHECK_FALSE(criterion->locate(beside).found);
+
+  // Noise around U = 0, which falls from above to below that of the smaller size
+  const std::vector<double> far{4.6, 4.7, 4.8, 4.9};
+  ScanResult noise[] = {scan_of(1024, far), scan_of(1024, far)};
+  const Eigen::Array4d factor{0.96, 0.98, 1.02, 1.04};
+  for (GraphSample& graph : noise[1].graphs) graph.simulated.col(kM4) *= factor;
+  CHECK_FALSE(criterion->locate(noise).found);
 }
 
 TEST_CASE("crossings: a window around them is kept, another one moves towards them") {

@@ -235,6 +235,12 @@ TEST_CASE("rule swap: the condition at p = 1 is that of the random regular graph
     const double beta = 0.3, t = std::tanh(beta);
     CHECK(tree_eigenvalue(rule, beta, {1, 0, dim * (2 * dim - 1) / 2.0, t}) ==
           Approx((2 * dim - 1) * t).epsilon(1e-12));
+    // A few bonds left by chance, whose mean <s s'> is noise
+    rule.removed = 0.9999;
+    for (const double bond : {0.98 * t, 1.02 * t}) {
+      CHECK(swap_rings(rule, beta, across_removed_bond(rule, beta, bond)).removed ==
+            Approx(1).epsilon(1e-9));
+    }
   }
 }
 
