@@ -28,15 +28,15 @@ HAWICK_JAMES = {2: 0.50, 3: 0.698, 4: 0.75}
 # 1973). Cubic lattice: Ferrenberg, Xu & Landau 2018; Butera & Comi 1997; Hasenbusch 2010.
 REGULAR = {2: (2 / np.log(1 + 2**0.5), 7 / 4, 0.9625817, 2**-0.5),
            3: (4.5115232, 1.237075, 1.11, 0.3302022)}
-MARKERS = {1: "s", 2: "o", 3: "^", 4: "D"}  # of dimensions; colours are those of rules
+MARKERS = {1: "s", 2: "o", 3: "^", 4: "D"}  # of dimensions
 COLUMNS = ("dim", "rule", "p", "crossings", "crossings_error", "tree", "tree_error", "z", "tc",
            "tc_error", "method", "shift", "shift_error", "next_p", "exponent", "exponent_error")
 
 
 def rows_of(summaries):
-    """A dict of COLUMNS per (dimension, rule, p > 0); unknown entries are NaN or "". For each
-    method it has the most precise value of all studies; Tc is the more precise one of both methods.
-    The exponent is that of the shift between this p and the next one."""
+    """A dict of COLUMNS per (dimension, rule, p > 0); unknown entries are NaN or "". Of all
+    studies, the most precise value of each method is taken. Tc is the value of the more precise
+    method. The exponent is that of the shift between this p and the next one."""
     at, regular = {}, {}
     for summary in summaries:
         lattice = summary["lattice"]
