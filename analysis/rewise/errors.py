@@ -61,8 +61,8 @@ def warn(notes):
 
 
 def as_arguments(notes):
-    """The program's texts with its options as the arguments of this package: "--equilibrate"
-    becomes "equilibrate"."""
+    """Replaces options of the program by arguments of this package: "--equilibrate" becomes
+    "equilibrate"."""
     return [re.sub(r"--([a-z][a-z-]*)", lambda option: option[1].replace("-", "_"), note)
             for note in notes]
 

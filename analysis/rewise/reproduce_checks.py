@@ -16,17 +16,18 @@ ORDER_ERRORS = 2  # Two values are ordered if they differ by more standard error
 NEAR_ERRORS = 3   # Two values are equal within the tolerance plus this many standard errors.
 
 DEFINITIONS = (
-    "agrees: what the paper says holds in our numbers. Of two values, one is larger as claimed by "
-    f"more than {ORDER_ERRORS} standard errors of their difference; or they are equal as claimed "
-    f"within {NEAR_ERRORS} (and the tolerance, where one is given). disagrees: the opposite holds, "
-    f"by as much. undecided: the difference is at most {ORDER_ERRORS} standard errors, a value is "
-    "unknown or only a bound, or the check is for a GPU and there was none.")
+    "agrees: our numbers confirm the paper. If it says that one value is larger than another, ours "
+    f"is larger by more than {ORDER_ERRORS} standard errors of the difference. If it says that two "
+    f"values are equal, ours agree within {NEAR_ERRORS} standard errors plus the tolerance, "
+    "where one is given. disagrees: our numbers show the opposite, by the same limits. undecided: "
+    f"the difference is at most {ORDER_ERRORS} standard errors, a value is unknown or a bound, "
+    "or the check requires a GPU and there was none.")
 
 
 @dataclasses.dataclass
 class Side:
-    """A number in a check; with `beyond`, a lower bound of it. A number of the paper has neither
-    keys nor run nor metric."""
+    """A number in a check. If `beyond` is true, `value` is only a lower bound of it. Numbers of the
+    paper have no keys, run and metric."""
     value: Value
     beyond: bool = False
     keys: dict = dataclasses.field(default_factory=dict)
@@ -39,7 +40,7 @@ def find_metric(data, keys, metric, origin):
     found = [row["values"][metric] for row in data["metrics"]
              if keys.items() <= row["keys"].items() and metric in row["values"]]
     if len(found) != 1:
-        raise UsageError(f"{origin}: {len(found)} rows have these keys and '{metric}' (one must)")
+        raise UsageError(f"{origin}: {len(found)} rows have these keys and '{metric}', not one")
     return value_of_json(found[0])
 
 
@@ -55,7 +56,7 @@ def size_of(word, data):
 
 
 def horizon_of(metric):
-    """The metric with the lower bound of a time that was not found; "" if there is none."""
+    """The metric that is a lower bound of this time if the time was not found; "" if none is."""
     if metric.startswith("equilibrium_"):
         return "apart_until_" + metric.removeprefix("equilibrium_")
     if metric.startswith("tau_"):  # tau_m2_seconds
@@ -121,7 +122,8 @@ def error_of(value):
 
 
 def less(left, right):
-    """Verdict on left < right. A lower bound can only show that its value is the larger one."""
+    """Verdict on left < right. A side that is a lower bound may be larger than it, so that the
+    smaller side must not be a bound."""
     a, b = left.value, right.value
     if math.isnan(a.value) or math.isnan(b.value):
         return "undecided"
@@ -155,7 +157,7 @@ def errors_text(difference, error):
 
 
 def sides_of(check, results):
-    """(left, right, text of left, text of right); the right side is multiplied by the factor."""
+    """(left, right, text of left, text of right), with the right side times check["factor"]."""
     left, right = side_of(check["left"], results), side_of(check["right"], results)
     times = "" if check["factor"] == 1 else f"{check['factor']:g} x "
     if right.metric:

@@ -29,7 +29,7 @@ TIMING_NOTE = ("times: median over repeats, plots show shortest to longest; they
 
 
 def number_text(number):
-    """The shortest text that is read back as the same number, as rewise writes it: "0.01", "2"."""
+    """The shortest text from which the same number can be read, such as "0.01" or "2"."""
     return repr(float(number)).removesuffix(".0")
 
 
@@ -83,14 +83,14 @@ def value_of_json(entry):
 
 
 def new_set(version, kind, about, notes=()):
-    """An empty set of curves. `version`: of rewise."""
+    """An empty set of curves, computed by this version of rewise."""
     return {"format": "rewise curves", "format_version": 1, "version": version, "kind": kind,
             "about": about, "tables": {}, "metrics": [], "notes": list(notes)}
 
 
 def add_point(data, table, keys, columns):
-    """Adds a point to the curve with these keys. A Value also adds a column with its error, and a
-    Timing columns with its range."""
+    """Adds a point to the curve with these keys. A Value has a second column, for its error, and a
+    Timing two more, for its range."""
     curves = data["tables"].setdefault(table, [])
     curve = next((one for one in curves if one["keys"] == keys), None)
     if curve is None:

@@ -61,8 +61,8 @@ class Observable:
                               (self.value[index], self.error[index], self.tau[index],
                                self.tau_error[index]))
         except (IndexError, TypeError):
-            raise AbsentError(f"{self.name}: no [{index!r}]; an index of temperatures is expected, "
-                              f"of which there are {np.size(self.value)}") from None
+            raise AbsentError(f"{self.name}: no [{index!r}]: the index must be that of one of the "
+                              f"{np.size(self.value)} temperatures") from None
 
     def __array__(self, dtype=None, copy=None):
         return np.array(self.value, dtype=dtype)
@@ -158,9 +158,9 @@ class Results:
 
     @classmethod
     def load(cls, path: arguments.Path) -> "Results":
-        """Reads a task file: one that simulate(out=..), save() or `rewise run --out` wrote, a
-        checkpoint, or a task of a study (Task.path), also from a results archive. Contains all
-        measurements, also those before equilibrium (which Study.tasks() and the summary leave out).
+        """Reads a task file. It can be a file of simulate(out=..), save() or `rewise run --out`, a
+        checkpoint, or a task of a study (Task.path), even in a results archive. The results have
+        all measurements. Study.tasks() and the summary omit those before equilibrium.
 
         If the file is damaged or missing and its previous version (.prev) is intact, reads that one
         with a RuntimeWarning, which is kept in Results.warnings. Otherwise raises FileError if
@@ -263,8 +263,8 @@ class Results:
     @property
     def hot_cold_z(self) -> np.ndarray:
         """[temperature]: z score of the difference between replicas with a random (hot) and with an
-        ordered (cold) start, (mean hot - mean cold) / error; the least likely one of e, |m| and
-        m^2. 0 if there are not both kinds of replicas."""
+        ordered (cold) start, (mean hot - mean cold) / error, of that of e, |m| and m^2 with the
+        largest |z|. 0 if all replicas have the same kind of start."""
         return self._estimates["hot_cold_z"]
 
     # Jackknife samples and covariances
@@ -298,7 +298,7 @@ class Results:
 
     def to_pandas(self) -> Any:
         """columns() as a pandas.DataFrame, temperature as its index."""
-        pandas = module("pandas", "to_pandas() (columns() is without)")
+        pandas = module("pandas", "to_pandas() (columns() needs none)")
         return pandas.DataFrame(self.columns()).set_index("temperature")
 
     def to_xarray(self) -> Any:

@@ -40,8 +40,8 @@ def tune(graph: Graph, temperature: arguments.Reals | Mapping[str, float], *,
 
     exchange: replica exchange between several temperatures, a list or {"from": 0.8, "to": 2.0} as
         in simulate(), for spin glasses: schedules are compared by q^2, the squared overlap of two
-        replicas, at the temperature where it decorrelates most slowly. UsageError where the budget
-        is too short to reach equilibrium.
+        replicas, at the temperature where it decorrelates most slowly. `replicas` must be even.
+        UsageError where the budget is too short to reach equilibrium.
     schedules: those to compare, such as ["1:0", "1:1", "1:16"]; default: about twenty.
     cluster: "wolff", "swendsen-wang" or "few-cluster"; None: the first two.
     couplings, field, on, negative, shortcut_strength, coupling_seed, field_random, field_width: as

@@ -3,9 +3,9 @@
 // Both are larger for the larger size below Tc and smaller above, so the root sought is the one
 // where (larger - smaller) falls through zero. Curves are interpolated by Floater-Hormann
 // rational functions of order 3 (error ~ spacing^4); roots are found by TOMS 748, a bracketing
-// method. Noise can produce several roots where both curves are flat. Then the root is used that
-// best separates the positive from the negative part of the difference; leave-one-out curves use
-// their root nearest to it.
+// method. Noise can produce several roots where both curves are flat. Then the crossing is the root
+// that best separates positive from negative differences; for a leave-one-out curve it is the root
+// nearest to that one.
 #pragma once
 
 #include <Eigen/Core>
@@ -25,8 +25,8 @@ enum class CrossingStatus {
 };
 
 struct Crossing {
-  // Sites of the two sizes; larger = infinity: the crossing with a known limit of the observable,
-  // the same number at every temperature.
+  // Sites of the two sizes. If larger is infinite, the curve of `smaller` crosses a constant, the
+  // known limit of the observable.
   double smaller = 0, larger = 0;
   bool with_limit() const { return std::isinf(larger); }
   int observable = 0;  // identifies U, sqrt(N) m^2, ..; chosen by the caller

@@ -25,9 +25,9 @@ void check_series(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
   }
 }
 
-// Averages of each replica over times first .. first + length - 1: [replica, moment], in units of a
-// site; the pairs are plain squares. Processes all replicas of a time together, since they are
-// contiguous.
+// Averages of each replica over times first .. first + length - 1, per site: [replica, moment]. The
+// products of two replicas are squares of one replica here. All replicas of a time are processed
+// together, since they are contiguous.
 MomentRows means_of_stretch(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
                             const SampleUnits& units, Eigen::Index first, Eigen::Index length) {
   const Eigen::Index replicas = bond_sums.cols();

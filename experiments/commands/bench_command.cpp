@@ -8,6 +8,7 @@
 #include "experiments/commands/bench_plan.hpp"
 #include "experiments/commands/bench_report.hpp"
 #include "experiments/console/commands.hpp"
+#include "src/base/count_text.hpp"
 #include "src/cuda/devices.hpp"
 #include "src/study/build_info.hpp"
 #include "src/study/parse.hpp"
@@ -39,7 +40,7 @@ More examples:
   rewise bench --size 256 --schedule 1:16          a mix of both updates as well)";
 
 std::string device_title(const Device& device, int threads) {
-  if (device.index < 0) return fmt::format("{}, {} thread(s)", cpu_name(), threads);
+  if (device.index < 0) return fmt::format("{}, {}", cpu_name(), count_text(threads, "thread"));
   std::string title;
   for (const CudaDevice& cuda : cuda_devices()) {
     if (cuda.index != device.index && std::ranges::count(device.team, cuda.index) == 0) continue;

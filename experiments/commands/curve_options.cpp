@@ -8,6 +8,7 @@
 #include <limits>
 #include <tuple>
 
+#include "src/base/count_text.hpp"
 #include "src/search/exchange_ladder.hpp"
 #include "src/study/config.hpp"
 #include "src/study/device_choice.hpp"
@@ -134,9 +135,7 @@ void add_curve_options(CLI::App& app, CurveOptions& o, const std::string& schedu
   help.seed = "seed of the first graph";
   help.most_seed = kMostSeed - (1u << 20);
   add_lattice_options(app, o, help);
-  add_key(app, "lattice.graphs", o.graphs, 1, 1u << 16,
-          "number of graphs; their seeds are "
-          "consecutive");
+  add_key(app, "lattice.graphs", o.graphs, 1, 1u << 16, "their seeds are consecutive");
   begin_group(app, "Sampling");
   add_temperatures(app, o.temperature, temperatures);
   add_text(app, "--schedule", o.schedule, "MIX[,MIX..]",
@@ -144,7 +143,7 @@ void add_curve_options(CLI::App& app, CurveOptions& o, const std::string& schedu
            "swendsen-wang/M:W, few-cluster/M:W (bytespin engine),\nor glauber/swendsen-wang/M:W");
   add_model_options(app, o);
   add_key(app, "sampling.replicas", o.replicas, 2, setting("sampling.replicas").most);
-  add_key(app, "study.seed", o.seed, 0, kMostSeed, "seed of the updates (graphs: --graph-seed)");
+  add_key(app, "study.seed", o.seed, 0, kMostSeed, "for spins and updates (graphs: --graph-seed)");
   begin_group(app, "Machine");
   add_key(app, "sampling.engine", o.engine);
   add_key(app, "run.device", o.device);
@@ -195,9 +194,9 @@ ExitCode run_curves(const CurveOptions& options, const std::string& name,
   } else {
     fmt::print("{}", metrics_table(set));
     for (const auto& note : set.notes) fmt::print("{}\n", note);
-    fmt::print("{} replicas of {} graph(s), {} engine on {}, {} thread(s); seconds per replica\n",
-               spec.replicas, spec.graphs, to_string(spec.engine), device.devices.front().name,
-               spec.threads);
+    fmt::print("{} replicas of {}, {} engine on {}, {}; seconds per replica\n", spec.replicas,
+               count_text(spec.graphs, "graph"), to_string(spec.engine),
+               device.devices.front().name, count_text(spec.threads, "thread"));
   }
   std::fflush(stdout);
   if (options.out.empty()) return ExitCode::done;

@@ -12,6 +12,7 @@
 #include "experiments/commands/run_report.hpp"
 #include "experiments/commands/run_snapshot.hpp"
 #include "experiments/console/commands.hpp"
+#include "src/base/count_text.hpp"
 #include "src/base/temporary.hpp"
 #include "src/search/auto_schedule.hpp"
 #include "src/search/costs.hpp"
@@ -212,8 +213,9 @@ ExitCode tell_needs(const TaskSpec& spec, const EngineOptions& engine, const Mem
     fmt::print("time:   unknown for this device; about {} on this CPU\n",
                duration_text(cpu_seconds(spec, engine.threads)));
   } else {
-    fmt::print("time:   about {} on {} thread(s), assuming clusters as large as near Tc\n",
-               duration_text(cpu_seconds(spec, engine.threads)), engine.threads);
+    fmt::print("time:   about {} on {}, assuming clusters as large as near Tc\n",
+               duration_text(cpu_seconds(spec, engine.threads)),
+               count_text(engine.threads, "thread"));
   }
   return ExitCode::done;
 }

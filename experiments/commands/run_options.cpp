@@ -39,7 +39,8 @@ void add_sampling_options(CLI::App& app, RunOptions& o) {
   add_key(app, "sampling.equilibrate", o.equilibrate);
   add_key(app, "sampling.measure", o.measure, 1, setting("sampling.measure").most);
   add_key(app, "sampling.every", o.every);
-  add_key(app, "study.seed", o.seed, 0, kMostSeed, "seed of the updates (graph: --graph-seed)");
+  add_key(app, "study.seed", o.seed, 0, kMostSeed,
+          "for spins and updates (the graph: --graph-seed)");
   add_text(app, "--start", o.start, "WORD",
            "mixed (half cold, half hot), cold (ordered) or hot\n(random)");
   add_model_options(app, o);
@@ -54,7 +55,7 @@ void add_sampling_options(CLI::App& app, RunOptions& o) {
 void add_machine_options(CLI::App& app, RunOptions& o) {
   begin_group(app, "Machine");
   add_key(app, "sampling.engine", o.engine,
-          "bitlattice: one bit per site, for one large lattice, schedule M:0, p = 0. with "
+          "bitlattice: one bit per site, for one large lattice, schedule M:0, p = 0; with "
           "--share-ranks, auto is bitlattice or bytespin");
   add_key(
       app, "run.device", o.device,
@@ -75,7 +76,7 @@ void add_machine_options(CLI::App& app, RunOptions& o) {
            "two dimensions");
   add_key(app, "run.checkpoint", o.checkpoint);
   for (const char* option : {"--state", "--checkpoint"}) require(app, option, "--out");
-  add_key(app, "run.time_limit", o.time_limit, "stop after this time and write a checkpoint");
+  add_key(app, "run.time_limit", o.time_limit, "a checkpoint is written");
   add_flag(app, "--recompute-damaged", o.recompute_damaged,
            "set damaged files of --out without a good copy aside and\ncompute them again "
            "(default: the run ends with status 65)");

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "src/base/count_text.hpp"
 #include "src/base/table.hpp"
 #include "src/engine/registry.hpp"
 
@@ -90,10 +91,6 @@ std::string shown_tau(Value v, const RunCheck& check) {
 // The value, or "-" if a check rejects it.
 std::string shown(Value v, const RunCheck& check) { return check.ok() ? printed(v) : "-"; }
 
-std::string counted(std::uint64_t count, const std::string& what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
-
 // The updates of a cycle: "1 Metropolis sweep and 4 Wolff updates".
 std::string cycle_text(const TaskData& task) {
   const auto& key = task.configuration;
@@ -103,13 +100,13 @@ std::string cycle_text(const TaskData& task) {
   if (schedule.local > 0) {
     const bool heat_bath = model_of(key).is_potts() && local != "metropolis";
     const char* name = local == "metropolis" ? "Metropolis" : heat_bath ? "heat-bath" : "Glauber";
-    parts.push_back(counted(schedule.local, fmt::format("{} sweep", name)));
+    parts.push_back(count_text(schedule.local, fmt::format("{} sweep", name)));
   }
   if (schedule.cluster > 0) {
     const char* name = cluster == "wolff"           ? "Wolff"
                        : cluster == "swendsen-wang" ? "Swendsen-Wang"
                                                     : "few-cluster";
-    parts.push_back(counted(schedule.cluster, fmt::format("{} update", name)));
+    parts.push_back(count_text(schedule.cluster, fmt::format("{} update", name)));
     if (cluster == "few-cluster") {
       const std::string& edge = key.at("sampling.few_cluster_tile");
       parts.back() += fmt::format(" (tiles {}, flip {})", edge == "0" ? "auto" : "of edge " + edge,
@@ -250,13 +247,15 @@ std::string run_table(const TaskData& task, const CheckedRun& run) {
   } else if (model.is_potts()) {
     out += fmt::format("Potts model with {} states\n", model.q);
   }
-  out +=
-      fmt::format("{} engine, {} with {} thread(s); {}, seed {}\n{}\n", to_string(engine_of(task)),
-                  provenance_text(task, "device"), provenance_text(task, "threads"),
-                  counted(task.replicas, "replica"), key.at("sampling.seed"), cycle_text(task));
-  out += fmt::format("{} cycles to equilibrate, then {}, one every {} cycle(s)\n\n",
-                     key.at("sampling.equilibrate"), counted(task.bond_sum.time(), "measurement"),
-                     key.at("sampling.every"));
+  const std::string threads = provenance_text(task, "threads");
+  out += fmt::format(
+      "{} engine, {} with {}; {}, seed {}\n{}\n", to_string(engine_of(task)),
+      provenance_text(task, "device"), threads == "1" ? "1 thread" : threads + " threads",
+      count_text(task.replicas, "replica"), key.at("sampling.seed"), cycle_text(task));
+  const std::string& every = key.at("sampling.every");
+  out += fmt::format(
+      "{} cycles to equilibrate, then {}, one every {}\n\n", key.at("sampling.equilibrate"),
+      count_text(task.bond_sum.time(), "measurement"), every == "1" ? "cycle" : every + " cycles");
 
   std::vector<std::vector<std::string>> rows{{"T"}};
   for (const Observable& o : observables()) {

@@ -12,6 +12,7 @@
 #include "experiments/console/python.hpp"
 #include "experiments/console/shared_options.hpp"
 #include "src/base/clock.hpp"
+#include "src/base/count_text.hpp"
 #include "src/base/profile.hpp"
 #include "src/search/costs.hpp"
 #include "src/search/study_need.hpp"
@@ -196,8 +197,8 @@ ExitCode tell_study_needs(const StudyConfig& config, bool as_json) {
              known ? "at most" : "about", bytes_text(need.disk), room.limit,
              bytes_text(room.bytes));
   if (std::isfinite(need.cpu_seconds)) {
-    fmt::print("about {} on {} thread(s) of the CPU\n", duration_text(need.cpu_seconds),
-               need.threads);
+    fmt::print("about {} on {} of the CPU\n", duration_text(need.cpu_seconds),
+               count_text(need.threads, "thread"));
   }
   if (!need.assumed.empty()) fmt::print("assumed for \"auto\": {}\n", need.assumed);
   if (config.target_error) {

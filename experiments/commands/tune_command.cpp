@@ -157,6 +157,14 @@ constexpr const char* kUseExchange =
     "use --exchange with several temperatures, which compares "
     "overlaps";
 
+// Without shortcuts, couplings on shortcuts leave a ferromagnet, which exchange is not for.
+void check_has_shortcuts(const TaskSpec& spec) {
+  if (!spec.model.interactions.on_shortcuts || spec.graph.p > 0) return;
+  throw Error(ExitCode::usage,
+              "--couplings-on: a lattice with p = 0 has no shortcuts, so that all its couplings "
+              "are 1 (give p > 0, or --couplings-on all)");
+}
+
 // One setting for each p and temperature; with replica exchange for each p.
 std::vector<TaskSpec> specs(const TuneOptions& options) {
   TaskSpec spec;
@@ -204,6 +212,7 @@ std::vector<TaskSpec> specs(const TuneOptions& options) {
   std::vector<double> given;
   for (const std::string& p : split_list(options.p)) {
     spec.graph.p = parse_p(p, "--p");
+    if (options.exchange) check_has_shortcuts(spec);
     append_once(given, spec.graph.p, "--p", p);
     auto at = temperatures;
     if (at.empty()) at = {default_temperature(spec, dim)};
@@ -323,8 +332,11 @@ double budget_of(const TuneOptions& options) {
 
 void check(const TuneOptions& options, const std::vector<TaskSpec>& list) {
   if (options.replicas > 0) check_replicas(engine_of(options), options.replicas, "--replicas");
-  if (options.exchange && options.replicas == 1) {
-    throw Error(ExitCode::usage, "--replicas: 1 has no overlaps (with --exchange at least 2)");
+  if (options.exchange && options.replicas % 2 == 1) {
+    throw Error(ExitCode::usage,
+                fmt::format("--replicas: {} is odd: overlaps compare pairs of replicas (with "
+                            "--exchange give an even number)",
+                            options.replicas));
   }
   if (options.exchange && !options.study.empty()) {
     throw Error(ExitCode::usage,
@@ -389,7 +401,7 @@ ExitCode run_tune(const TuneOptions& options) {
       stopped = error.what();
       break;
     }
-    progress.add(1);
+    if (&spec != &list.back()) progress.add(1);  // else nothing is left to wait for
   }
   progress.close();
   if (results.empty() && !stopped.empty()) {
@@ -428,12 +440,12 @@ void add_setting_options(CLI::App& app, TuneOptions& o) {
   add_text(app, "--graph", o.graph, "FILE", "use this graph instead of building one");
   add_graph_file_options(app, o.reading, "--graph");
   LatticeHelp help;
-  help.p = "rewiring probability; several (P,P,..) make a scan";
+  help.p = "several (P,P,..) make a scan";
   help.seed = "seed of the graphs";
   add_lattice_options(app, o, help);
   add_temperatures(app, o.temperature,
-                   "; with --exchange FROM:TO chooses temperatures with an acceptance of 0.3 [near "
-                   "Tc(p)]");
+                   "; with --exchange, FROM:TO chooses temperatures with an acceptance of 0.3 "
+                   "[near Tc(p); required with --exchange]");
   add_key(app, "sampling.exchange", o.exchange);
   add_model_options(app, o);
   add_key(app, "sampling.engine", o.engine);
@@ -446,10 +458,10 @@ void add_setting_options(CLI::App& app, TuneOptions& o) {
            "--exchange 1:0, 2:0, 4:0, .., 64:0, and 16:1, 4:1,\n"
            "1:1 where the engine has cluster updates of the model]");
   add_whole(app, "--replicas", o.replicas, 0, 1u << 20,
-            "0: 32 of the multispin engine, on CUDA as many as fill\n"
-            "the device; 8 of the bytespin engine, on CUDA 4, with\n"
-            "--exchange 16");
-  add_key(app, "study.seed", o.seed, 0, kMostSeed, "seed of the updates (graphs: --graph-seed)");
+            "even with --exchange; 0: 32 of the multispin engine, on\n"
+            "CUDA as many as fill the device; 8 of the bytespin\n"
+            "engine, on CUDA 4, with --exchange 16");
+  add_key(app, "study.seed", o.seed, 0, kMostSeed, "for spins and updates (graphs: --graph-seed)");
 }
 
 void add_effort_options(CLI::App& app, TuneOptions& o) {

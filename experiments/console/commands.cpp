@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <thread>
 
+#include "src/base/count_text.hpp"
 #include "src/base/profile.hpp"
 #include "src/store/syscalls.hpp"
 #include "src/study/parse.hpp"
@@ -87,9 +88,9 @@ void warn_beyond_cores(std::uint64_t threads, const char* origin) {
   const std::uint64_t cores = std::thread::hardware_concurrency();
   if (cores == 0 || threads <= cores) return;
   fmt::print(stderr,
-             "warning: {}: {} threads on {} core(s) wait for each other, which is much slower "
-             "than {} thread(s)\n",
-             origin, threads, cores, cores);
+             "warning: {}: {} threads on {} wait for each other, which is much slower "
+             "than {}\n",
+             origin, threads, count_text(cores, "core"), count_text(cores, "thread"));
 }
 
 void add_threads(CLI::App& app, std::uint64_t& value, const std::string& help) {

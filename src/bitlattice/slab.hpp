@@ -1,9 +1,9 @@
-// A rank's part of the systems of a bitlattice engine that ranks share: consecutive planes of the
-// slowest extent and the halo, copies of the two planes beyond them (layout.hpp).
+// The bitlattice engine over several ranks: a rank has consecutive planes of the slowest extent of
+// every replica, and a halo, which is a copy of the two planes beyond them (layout.hpp).
 //
-// After every update of a colour its halo is fetched from the neighbours: a rank updates its two
-// outer planes, sends them without waiting, updates the planes between, and waits for the messages.
-// The halo is therefore current whenever no call is in progress.
+// Every update of a colour ends with a halo exchange: a rank updates its two outer planes, sends
+// them without waiting, updates the planes between them, and waits for the messages. The halo is
+// therefore current whenever no call is in progress.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ class Slab : public Share {
   // sites that point up: [systems][2].
   std::uint64_t sums() const final { return 2 * systems(); }
 
-  // The blocks of a part are colours.
+  // The bytes of a rank's planes in a colour. Blocks of read() and write() are colours.
   Extent part(int rank) const final {
     const Extent planes = planes_of(all_planes_, rank, transport_.size());
     return {planes.first * plane_bytes(), planes.last * plane_bytes()};

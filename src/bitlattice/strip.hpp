@@ -1,7 +1,7 @@
-// The CPU works on strips of a colour's words: at most 256 consecutive ones, across row ends. Rows
-// of whole 64 words are read and written in place, row by row; words of other rows, and those of
-// their neighbours, are copied side by side. The same vector code therefore processes rows of any
-// length.
+// The CPU updates one strip of a colour after the other: at most 256 consecutive words, which may
+// belong to several rows. If rows have a multiple of 64 words, they are read and written in place.
+// Otherwise the words and their neighbours are copied to contiguous buffers. The same vector code
+// therefore processes rows of any length.
 #pragma once
 
 #include <cstdint>

@@ -9,10 +9,10 @@
 
 namespace rewise {
 
-// Call on rank 0, while the other ranks execute its commands. Throws Error(usage) as
-// make_bytespin_engine(), for graphs that build_graph() does not make, for more ranks than planes
-// and, when advanced, for other cluster updates or those that CUDA devices cannot share
-// (why_no_clusters()); Error(device) for a device of any rank.
+// Call on rank 0, while the other ranks execute its commands. Throws what make_bytespin_engine()
+// throws, and Error(usage) for graphs from other sources than build_graph() and for more ranks than
+// planes; Error(device) if the device of any rank fails. advance() throws Error(usage) for cluster
+// updates that ranks, or their CUDA devices, cannot share (why_no_clusters()).
 std::unique_ptr<Engine> make_shared_bytespin_engine(distributed::Transport& transport,
                                                     const Graph& graph, const EngineSpec& spec,
                                                     const EngineOptions& options);

@@ -96,7 +96,7 @@ std::unique_ptr<Engine> curve_engine(const CurveSpec& spec, const Graph& g, std:
   engine.replicas = spec.replicas;
   engine.exchange = mix.schedule.exchange;
   engine.seed = curve_seed(spec, graph, temperatures);
-  // With equal random numbers, both starts would become identical, which does not show equilibrium.
+  // Equal random numbers would make both starts identical even before equilibrium.
   if (start == Start::hot) engine.seed = derived_seed(engine.seed, "hot");
   engine.local = mix.local;
   engine.cluster = mix.cluster;

@@ -12,8 +12,8 @@
 // Without tiles, over the whole lattice:
 //   label-equivalence   scanning, analysis, labelling with an array of references (Hawick, Leist &
 //                       Playne 2010, Parallel Computing 36, 655)
-//   kalentev            its first two kernels without that array (Kalentev et al. 2011; Komura &
-//                       Okabe 2013)
+//   kalentev            scanning and analysis only, without an array of references (Kalentev et
+//                       al. 2011; Komura & Okabe 2013)
 //   fast                union-find over runs of a row (CPU) or over tiles (CUDA)
 #pragma once
 

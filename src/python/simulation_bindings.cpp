@@ -128,8 +128,8 @@ nb::object spins_of(Simulation& self, std::uint32_t temperature, std::uint32_t f
   return array_of(std::move(spins), {count, sites});
 }
 
-// (DLPack capsule for one reader, which keeps the simulation alive; address; shape; strides in
-// bytes) of an array on the simulation's device; `strides` in items.
+// An array on the simulation's device as (DLPack capsule, address, shape, strides in bytes). The
+// capsule is for one reader and keeps the simulation alive. The argument `strides` is in items.
 nb::tuple device_array(void* data, int device, const std::vector<std::size_t>& shape,
                        std::vector<std::int64_t> strides, nb::dlpack::dtype type, std::int64_t item,
                        nb::handle simulation) {

@@ -2,16 +2,16 @@
 // measurements count once both halves agree in e, |m| and m^2.
 //
 // establish_equilibrium() determines the numbers of cycles of a size. Pilot runs with the measuring
-// schedule start from both states, and windows [c, 2c) of cycles, c = 8, 12, 16, 24, 32, .., are
-// compared until the halves agree in a window and in all later ones. The equilibration is twice the
-// cycle at which that window begins, and at least slightly more than kLeastTaus times the pilots'
-// mean tau_int of m^2.
+// schedule start from both states. Both halves are compared in windows [c, 2c) of cycles, c = 8,
+// 12, 16, 24, 32, .. Let c* be the first c from which on they agree in all windows. The
+// equilibration is 2 c*, or slightly more than kLeastTaus times the pilots' mean tau_int of m^2, if
+// that is longer.
 //
 // If that takes too long (hot starts hardly change under Wolff updates, and local updates slow down
 // as L^2), pilots use Swendsen-Wang updates, which equilibrate both starts at any temperature.
-// These updates then become the tasks' warm-up. Large lattices use them from the start, unless so
-// many bonds are shortcuts that sweeps relax the lattice as in mean field, where Swendsen-Wang
-// updates cost most. If many sites have no bond left, two Swendsen-Wang updates come first, because
+// These updates then become the tasks' warm-up. Large lattices use them at once. An exception are
+// lattices with many shortcuts: there sweeps are enough, as in mean field, and Swendsen-Wang
+// updates are slow. If many sites have no bond left, two Swendsen-Wang updates come first, because
 // Metropolis sweeps never randomise such sites.
 //
 // The full set of graphs may show a dependence on the start that the pilots did not show. Then
@@ -32,7 +32,7 @@
 
 namespace rewise {
 
-// One size at one p (in `tc`: at one point) whose times are determined.
+// One size at one p, for which numbers of cycles are sought.
 struct EquilibriumSearch {
   SizePlan* plan = nullptr;  // input: temperatures, schedule and cluster; output: times
   double p = 0, sites = 0;

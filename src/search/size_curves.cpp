@@ -36,7 +36,7 @@ std::vector<Value> means_over_graphs(const SizeData& size, Eigen::ArrayXd GraphS
   return means;
 }
 
-// Values at each temperature become curves.
+// Transposes [T][observable] to [observable][T]; empty if any temperature has no values.
 std::vector<std::vector<Value>> as_curves(const std::vector<std::vector<Value>>& at) {
   std::vector<std::vector<Value>> curves;
   for (const auto& values : at) {

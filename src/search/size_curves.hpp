@@ -15,12 +15,12 @@ namespace rewise {
 
 struct SizeData {
   std::vector<std::uint32_t> extents;  // empty: an imported graph
-  std::string name, hash;              // of an imported graph: its file's stem, graph_hash()
+  std::string name, hash;              // imported graph: file name without suffix; graph_hash()
   SizePlan plan;
   SizeSamples samples;
 };
 
-// Removes graphs without measurements, as an interrupted study has them. Returns how many are left.
+// Removes graphs that an interrupted study has not measured. Returns the number of the others.
 inline std::size_t drop_unmeasured(SizeSamples& size) {
   std::erase_if(size.graphs, [](const GraphSample& graph) { return graph.measurements == 0; });
   return size.graphs.size();
@@ -56,8 +56,8 @@ struct SizeCurves {
   std::vector<std::string>
       controls;  // names of the controls that improve any observable at any temperature
 
-  // Finds a curve by name: an observable, also of overlaps and of m_s (`absent` if they were not
-  // measured), one with "_plain" appended, "tau" or "cluster_fraction".
+  // Finds a curve by name: that of any observable above, with "_plain" appended the one without
+  // control variates, "tau" or "cluster_fraction". `absent` for overlaps or m_s not measured.
   const std::vector<Value>& of(std::string_view name) const;
 };
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "src/base/count_text.hpp"
 #include "src/base/table.hpp"
 #include "src/search/summary_parts.hpp"
 #include "src/search/tune_trial.hpp"
@@ -106,9 +107,9 @@ std::string target_text(const StudyConfig& config, const std::vector<SweepPoint>
                       target.stopped.empty() ? "not yet" : "MISSED: " + target.stopped});
     }
   }
-  std::string out = fmt::format(
-      "\nTarget: a relative error of {} for {}: reached by {} of {} size(s).\n",
-      *config.target_error, fmt::join(config.target_observables, ", "), all - rows.size(), all);
+  std::string out = fmt::format("\nTarget: a relative error of {} for {}: reached by {} of {}.\n",
+                                *config.target_error, fmt::join(config.target_observables, ", "),
+                                all - rows.size(), count_text(all, "size"));
   const std::size_t more = rows.size() > most ? rows.size() - most : 0;
   rows.resize(rows.size() - more);
   out += aligned_table(rows);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "src/base/count_text.hpp"
 #include "src/base/error.hpp"
 #include "src/search/exchange_ladder.hpp"
 #include "src/search/sweep_target.hpp"
@@ -30,11 +31,11 @@ void warn_of_stretches(SweepPoint& point, const SizeData& size, std::uint32_t re
   for (const TemperatureResult& result : single) {
     if (!stretches_too_short(result, every)) continue;
     point.warnings.push_back(fmt::format(
-        "{}: errors are too small: with {} replica(s) of one graph, they come from stretches of "
+        "{}: errors are too small: with {} of one graph, they come from stretches of "
         "{} cycles, but tau_int is at least {:.2g} cycles; raise sampling.measure or use {} "
         "replicas",
-        size_text(size), replicas, static_cast<double>(result.stretch) * every,
-        result.longest_tau.value, kFewReplicas));
+        size_text(size), count_text(replicas, "replica"),
+        static_cast<double>(result.stretch) * every, result.longest_tau.value, kFewReplicas));
     break;
   }
   const double tau = longest_tau(size);
@@ -321,8 +322,9 @@ class Sweep {
       ++(point.glass ? *point.glass->target : point.targets[one.first]).rounds;
     }
     const std::string known = std::isfinite(worst) ? fmt::format("{:.2g}", worst) : "unknown";
-    tasks_.begin_round(fmt::format("{} at the worst of {} {} that are above the", known,
-                                   open.size(), goal_ == SweepGoal::glass_tc ? "p" : "size(s)"),
+    tasks_.begin_round(fmt::format("{} at the worst of {} that are above the", known,
+                                   goal_ == SweepGoal::glass_tc ? fmt::format("{} p", open.size())
+                                                                : count_text(open.size(), "size")),
                        left);
     const double now = tasks_.seconds_to_fill(cells);
     tasks_.expect(now, std::max(left - now, 0.0), false);

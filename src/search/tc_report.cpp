@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "src/base/count_text.hpp"
 #include "src/base/table.hpp"
 #include "src/search/summary_parts.hpp"
 #include "src/study/parse.hpp"
@@ -266,7 +267,8 @@ std::string target_text(const TcReport& report) {
     if (!target.stopped.empty()) verdict = "MISSED: " + target.stopped;
     rows.push_back({fmt::format("p = {}", point.p),
                     std::isfinite(target.reached) ? fmt::format("{:.1e}", target.reached) : "-",
-                    verdict, fmt::format("{} round(s): {}", target.rounds, added_text(point))});
+                    verdict,
+                    fmt::format("{}: {}", count_text(target.rounds, "round"), added_text(point))});
   }
   if (rows.empty()) return "";
   return fmt::format("\nTarget: a relative error of {} for every Tc(p).\n",

@@ -357,7 +357,7 @@ void Tuner::report(const RaceResult& race) {
                          ? fmt::format("{} is best", candidate_text(result_.best().candidate))
                          : "too few candidates were measured";
   if (dropped > 0) {
-    line += fmt::format("; {} of {} candidates were dropped early", dropped, race.records.size());
+    line += fmt::format("; dropped early: {} of {} candidates", dropped, race.records.size());
   }
   note_(line);
 }

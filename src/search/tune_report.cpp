@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "src/base/count_text.hpp"
 #include "src/base/table.hpp"
 #include "src/study/parse.hpp"
 
@@ -64,7 +65,7 @@ std::string verdict(const TuneResult& result, std::size_t index) {
   const TuneRow& row = result.rows[index];
   if (index == result.winner) return "best";
   if (row.record.dropped && row.record.turns == 0) return "left out: one cycle takes too long";
-  if (row.record.dropped) return fmt::format("dropped after {} turn(s)", row.record.turns);
+  if (row.record.dropped) return "dropped after " + count_text(row.record.turns, "turn");
   const bool tied = std::find(result.tied.begin(), result.tied.end(), index) != result.tied.end();
   if (!std::isfinite(row.figures.worth.value)) return "not measured";
   return tied ? "as good, within errors" : "";
@@ -182,11 +183,11 @@ std::string winner_text(const TuneResult& result) {
 
 std::string tune_table(const TuneResult& result) {
   const std::string model = result.spec.model == Model{} ? "" : to_string(result.spec.model) + "; ";
-  std::string out =
-      fmt::format("{}\n{}T = {}; {} engine, {}, {} thread(s), {} replicas, {}; {:.3g} s\n\n",
-                  graph_title(result.graph), model, temperatures_text(result),
-                  to_string(result.spec.engine), result.device, result.threads,
-                  result.spec.replicas, to_string(result.spec.local), result.seconds);
+  std::string out = fmt::format(
+      "{}\n{}T = {}; {} engine, {}, {}, {}, {}; {:.3g} s\n\n", graph_title(result.graph), model,
+      temperatures_text(result), to_string(result.spec.engine), result.device,
+      count_text(result.threads, "thread"), count_text(result.spec.replicas, "replica"),
+      to_string(result.spec.local), result.seconds);
   std::vector<std::string> head{"M:W",      "us/cycle", "measured",  "tau(e)",     "tau(|m|)",
                                 "tau(m^2)", "tau(U)",   "tau(conf)", "per second", "worth"};
   if (result.exchange()) head = {"M:W", "us/cycle", "measured", "tau(q^2)", "at T", "worth"};

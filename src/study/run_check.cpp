@@ -8,6 +8,7 @@
 #include "analysis/series/autocorrelation.hpp"
 #include "analysis/series/moments.hpp"
 #include "analysis/series/statistics.hpp"
+#include "src/base/count_text.hpp"
 
 namespace rewise {
 namespace {
@@ -150,11 +151,11 @@ RunCheck check_temperature(const TaskData& task, const Measured& s, const Temper
   }
   if (stretches_too_short(result, s.every)) {
     if (check.ok()) check.status = RunStatus::too_short;
-    check.reasons.push_back(fmt::format(
-        "errors are too small: with {} replica(s) they come from stretches of {} cycles, and tau "
-        "is {}; raise --measure, or use {} replicas",
-        result.replicas, static_cast<double>(result.stretch) * s.every, tau_text(tau),
-        kFewReplicas));
+    check.reasons.push_back(
+        fmt::format("errors are too small: with {} they come from stretches of {} cycles, and tau "
+                    "is {}; raise --measure, or use {} replicas",
+                    count_text(result.replicas, "replica"),
+                    static_cast<double>(result.stretch) * s.every, tau_text(tau), kFewReplicas));
   }
   return check;
 }

@@ -8,6 +8,7 @@
 #include <new>
 #include <thread>
 
+#include "src/base/count_text.hpp"
 #include "src/base/words.hpp"
 #include "src/distributed/mpi.hpp"
 #include "src/store/state_parts.hpp"
@@ -60,11 +61,10 @@ void check_job_size(const Rank& launched, const distributed::Transport& transpor
   if (transport.size() >= launched.size) return;
   throw Error(
       ExitCode::usage,
-      fmt::format(
-          "--share-ranks: {} = {}, but MPI sees {} rank(s): the launcher does not belong to "
-          "the MPI that rewise was built with (use the mpirun of that MPI, "
-          "or under Slurm srun --mpi=pmix or pmi2)",
-          launched.said_by, launched.size, transport.size()));
+      fmt::format("--share-ranks: {} = {}, but MPI sees {}: the launcher does not belong to "
+                  "the MPI that rewise was built with (use the mpirun of that MPI, "
+                  "or under Slurm srun --mpi=pmix or pmi2)",
+                  launched.said_by, launched.size, count_text(transport.size(), "rank")));
 }
 
 // Runs the command on rank 0. Dismisses the other ranks however it ends.

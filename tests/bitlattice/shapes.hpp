@@ -1,5 +1,5 @@
-// Extents for every edge case of the bitlattice layout: rows shorter than a word, of whole words,
-// of whole groups, one site more and one less; one to four dimensions.
+// Extents for the edge cases of the bitlattice layout in one to four dimensions: rows shorter than
+// a word, and rows of whole words or whole groups, also with two sites more or less.
 #pragma once
 
 #include <cstdint>

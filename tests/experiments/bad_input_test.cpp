@@ -157,7 +157,12 @@ TEST_CASE("unknown options: the error suggests the nearest one or an alternative
            Bad{"tune --size 4 --exchange --temperature 2,3 --model potts --q 3", 64,
                "overlap, which is measured for Ising spins"},
            Bad{"tune --size 4 --exchange --temperature 2,3 --engine bytespin --replicas 1", 64,
-               "--replicas: 1 has no overlaps"},
+               "--replicas: 1 is odd: overlaps compare pairs of replicas"},
+           Bad{"tune --size 4 --exchange --temperature 2,3 --engine bytespin --replicas 3", 64,
+               "--replicas: 3 is odd: overlaps compare pairs of replicas"},
+           Bad{"tune --size 4 --p 0.1,0 --couplings pm --couplings-on shortcuts --exchange "
+               "--temperature 2,3",
+               64, "--couplings-on: a lattice with p = 0 has no shortcuts"},
            Bad{"tune --size 4 --exchange --temperature 2,3 --study s", 64,
                "--study and --exchange exclude each other"},
            Bad{"tune --size 4 --couplings pm --exchange --temperature 2,3 --engine multispin "

@@ -169,7 +169,7 @@ TEST_CASE("bench as a program: table, JSON, ratios to a saved run") {
   const auto json = nlohmann::json::parse(first.out);
   CHECK(json["rows"].size() == 4 + 5);  // bitlattice supports p = 0 only
   CHECK(json["devices"][0]["device"] == "cpu");
-  CHECK(json["devices"][0]["title"].get<std::string>().ends_with("1 thread(s)"));
+  CHECK(json["devices"][0]["title"].get<std::string>().ends_with("1 thread"));
   std::set<std::string> updates;
   for (const auto& r : json["rows"]) {
     updates.insert(r["engine"].get<std::string>() + " " + r["update"].get<std::string>());

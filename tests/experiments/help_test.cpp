@@ -54,6 +54,37 @@ std::vector<std::string> examples(const std::string& help) {
   return found;
 }
 
+// The texts of the options in a help text, each on one line.
+std::vector<std::string> option_texts(const std::string& help) {
+  constexpr std::size_t column = 32;
+  std::istringstream text(help);
+  std::vector<std::string> found;
+  for (std::string line; std::getline(text, line);) {
+    if (line.starts_with("  -")) {
+      found.push_back(line.size() > column ? line.substr(column) : "");
+    } else if (!found.empty() && line.starts_with(std::string(column, ' '))) {
+      found.back() += " " + line.substr(column);
+    }
+  }
+  return found;
+}
+
+// Whether two parts of a text, which semicolons separate, begin with the same two words.
+bool says_twice(const std::string& text) {
+  std::vector<std::string> beginnings;
+  std::istringstream parts(text);
+  for (std::string part; std::getline(parts, part, ';');) {
+    std::ranges::replace(part, ',', ' ');
+    std::istringstream words(part);
+    std::string first, second;
+    words >> first >> second;
+    const std::string both = first + " " + second;
+    if (std::ranges::find(beginnings, both) != beginnings.end()) return true;
+    beginnings.push_back(both);
+  }
+  return false;
+}
+
 }  // namespace
 
 TEST_CASE("rewise without arguments prints three examples and where to read on") {
@@ -89,6 +120,20 @@ TEST_CASE("the help of every command begins with an example, and its examples ar
       CHECK(has(output.err, "unknown option '--no-such-option'"));
     }
   }
+}
+
+TEST_CASE("the help of an option says nothing twice") {
+  const Workplace place;
+  CHECK(says_twice("seed of updates; 0: none; seed, of graphs"));
+  std::size_t options = 0;
+  for (const auto& name : commands(place)) {
+    for (const auto& text : option_texts(place.run(name + " --help").out)) {
+      INFO(name << ": " << text);
+      CHECK_FALSE(says_twice(text));
+      ++options;
+    }
+  }
+  CHECK(options > 200);
 }
 
 TEST_CASE("help explains a key: type, default, allowed values, options, example") {

@@ -392,7 +392,7 @@ class Report(InFolder):
                           schedule="1:2")
         status, _, page = self.write(summary, pictures=False)
         self.assertEqual(status, 0)
-        self.assertIn("2: 1 of the graphs behind the results, 1 pilot runs", page.text)
+        self.assertIn("2: 1 for the results, 1 pilot runs", page.text)
 
     def test_a_systematic_error_that_is_unknown_is_said(self):
         summary = synthetic.summary(ps=(0.1,), sizes=(16, 32))

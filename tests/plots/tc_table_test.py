@@ -4,6 +4,7 @@ import contextlib
 import csv
 import io
 import json
+import math
 import pathlib
 import sys
 import tempfile
@@ -11,6 +12,7 @@ import unittest
 import unittest.mock
 
 HERE = pathlib.Path(__file__).resolve().parent
+RESULTS = HERE.parents[1] / "experiments" / "results"
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "analysis")]
 
 from rewise.plots import tc_table, tsg_table  # noqa: E402
@@ -63,6 +65,26 @@ class TcTable(unittest.TestCase):
             self.assertAlmostEqual(tc_table.limiting_amplitude(2, rule), add * factor**(4 / 7),
                                    places=5)
         self.assertIsNone(tc_table.limiting_amplitude(4, "add"))
+
+    def test_table_of_results(self):
+        rows = tc_table.rows_of(tc_table.summaries_of_table(RESULTS / "tc-table.csv"))
+        page = (RESULTS / "README.md").read_text(encoding="utf-8")
+        for kind, group in tc_table.groups_of(rows):
+            with self.subTest(kind=kind):
+                self.assertIn(tc_table.as_markdown(group), page)
+        # Chains: the matrices of the mean numbers of ways from site to site have the eigenvalues
+        # 1 + p - p^2/4 (rewire) and 1/2 + p + sqrt((1/2 - p)^2 + 4 p) (add), and for add the
+        # susceptibility exp(2/T) gives the same Tc.
+        chains = [row for row in rows if row["dim"] == 1]
+        self.assertGreaterEqual(len(chains), 6)
+        for row in chains:
+            p = row["p"]
+            ways = {"rewire": 1 + p - p * p / 4,
+                    "add": 0.5 + p + math.sqrt((0.5 - p)**2 + 4 * p)}[row["rule"]]
+            exact = 1 / math.atanh(1 / ways)
+            if row["rule"] == "add":
+                self.assertAlmostEqual(2 * p * math.tanh(1 / exact) * math.exp(2 / exact), 1)
+            self.assertLess(abs(row["tree"] - exact), 3 * row["tree_error"])
 
     def test_files(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -127,6 +149,8 @@ class TcTable(unittest.TestCase):
         tc, shift, _, exponent = seen[0].axes
         self.assertEqual([axes.get_xscale() for axes in (tc, shift)], ["linear", "linear"])
         self.assertIn("are needed", exponent.texts[0].get_text())
+        self.assertEqual([[text.get_text() for text in axes.get_legend().get_texts()]
+                          for axes in (tc, shift)], [["rule add"], ["3D"]])
         tc, shift, _, exponent = seen[1].axes
         self.assertEqual(tc.get_xscale(), "log")
         self.assertIn("Hawick & James (2006), all $p$",

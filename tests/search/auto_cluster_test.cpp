@@ -38,7 +38,7 @@ TEST_CASE("automatic cluster update: Swendsen-Wang and Wolff are compared, the c
   CHECK(little.cluster == ClusterUpdate::wolff);
 }
 
-TEST_CASE("a choice of a version with Wolff updates only is valid, a tuning among Wolff is not") {
+TEST_CASE("a stored schedule without a cluster update is valid, one tuned for Wolff only is not") {
   const Workplace place;
   const auto folder = place / "study";
   const ScheduleWish w = open_wish(0.1, 1);

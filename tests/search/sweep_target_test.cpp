@@ -177,7 +177,7 @@ TEST_CASE("a sweep reaches its target, and the summary lists what was added") {
   const Output output = place.run("sweep s.toml --out study --no-plots");
   INFO(output.err << output.out);
   REQUIRE(output.status == 0);
-  CHECK(output.out.find("a relative error of 0.012 for energy, m2: reached by 4 of 4 size(s)") !=
+  CHECK(output.out.find("a relative error of 0.012 for energy, m2: reached by 4 of 4 sizes") !=
         std::string::npos);
   CHECK(output.err.find("round 1: relative error") != std::string::npos);
   CHECK(place.read("study/study.toml").find("target_observables = [\"energy\", \"m2\"]") !=
@@ -233,7 +233,7 @@ TEST_CASE("a sweep reports a target that it cannot reach, and refuses invalid ta
   const Output output = place.run("sweep s.toml --out study --no-plots");
   INFO(output.err << output.out);
   REQUIRE(output.status == 0);
-  CHECK(output.out.find("reached by 0 of 1 size(s)") != std::string::npos);
+  CHECK(output.out.find("reached by 0 of 1 size.") != std::string::npos);
   CHECK(output.out.find("MISSED: lattice.most_graphs = 17 is reached") != std::string::npos);
   const json summary = summary_of(place);
   const json& size = summary["points"][0]["sizes"][0];

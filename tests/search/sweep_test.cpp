@@ -46,7 +46,7 @@ TEST_CASE("a sweep warns of errors and C from too few measurements") {
     return summary["points"][0]["warnings"].dump();
   };
   const std::string brief = warned("replicas = 1\nmeasure = 8", "1");
-  CHECK(brief.find("errors are too small: with 1 replica(s)") != std::string::npos);
+  CHECK(brief.find("errors are too small: with 1 replica of one graph") != std::string::npos);
   CHECK(brief.find("C and chi are too small") != std::string::npos);
   CHECK(warned("replicas = 1\nmeasure = 2000", "1") == "[]");
   CHECK(warned("replicas = 2\nmeasure = 8", "2").find("the spread between 2 graphs") !=

@@ -564,6 +564,17 @@ TEST_CASE("rewise tune: table, JSON, file") {
   CHECK(measured > 0);
 }
 
+TEST_CASE("rewise tune: no progress line after the last setting, counts in the plural") {
+  const Workplace place;
+  const Output output =
+      place.run("tune --size 8 --candidates 1:0,1:1 --budget 1s --threads 1 --device cpu");
+  INFO(output.err << output.out);
+  REQUIRE(output.status == 0);
+  CHECK(output.err.find(" %") == std::string::npos);
+  CHECK(output.out.find(", 1 thread, 32 replicas, ") != std::string::npos);
+  CHECK(output.out.find("(s)") == std::string::npos);
+}
+
 TEST_CASE("rewise tune: the default temperature is Tc(p) if known") {
   const Workplace place;
   const std::string tune =

@@ -38,7 +38,7 @@ def chosen(task):
 
 
 def colours(task):
-    """A colour for each temperature; by its value if there are many."""
+    """A colour for each temperature. More than MOST_CURVES have a colour scale."""
     if len(task.temperature) <= MOST_CURVES:
         return style.COLOURS[:len(task.temperature)]
     return style.colours_of(task.temperature)
@@ -108,10 +108,10 @@ def scale_of_colours(figure, task):
 
 
 def coexisting(task, temperature):
-    """Exact energies of the ordered and the disordered phase where they coexist: square lattice,
-    q > 4, 1/T = ln(1 + sqrt q) (Baxter, J. Phys. C 6, L445 (1973)); None elsewhere. With
-    2 cosh x = sqrt q they lie half a latent heat, (1 + 1/sqrt q) tanh(x/2) prod tanh^2(n x), on
-    either side of -(1 + 1/sqrt q)."""
+    """Exact energies of the ordered and the disordered phase at their coexistence: square lattice,
+    q > 4, 1/T = ln(1 + sqrt q) (Baxter, J. Phys. C 6, L445 (1973)); None elsewhere. They are
+    -a - h and -a + h, with a = 1 + 1/sqrt q and half the latent heat
+    h = a tanh(x/2) prod tanh^2(n x), 2 cosh x = sqrt q."""
     q = task.states
     if q <= 4 or len(task.extents) != 2 or task.p != 0:
         return None

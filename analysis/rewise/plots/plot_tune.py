@@ -20,13 +20,13 @@ def label(candidate):
 
 
 def worth(candidate):
-    """(value, error) of the rank of a schedule: `worth`, or the rate in files of old versions."""
+    """(value, error) of what schedules are ranked by: `worth`; in old files `rate`."""
     return value_and_error(candidate.get("worth", candidate["rate"]))
 
 
 def share(candidate):
-    """Sort key of schedules: cluster updates per sweep, from 1:0 to 0:1; Swendsen-Wang last.
-    Without cluster updates (replica exchange) by sweeps."""
+    """Sort key of schedules: by cluster updates per sweep, from 1:0 to 0:1, and without cluster
+    updates by sweeps (2:0 and so on). Swendsen-Wang comes last."""
     sweeps, updates = (int(part) for part in candidate["schedule"].split(":"))
     return (label(candidate).endswith("SW"), updates / sweeps if sweeps else math.inf,
             0 if updates else sweeps)
@@ -98,7 +98,7 @@ def row_name(graph):
 
 
 def plot_scan(settings):
-    """Worths relative to the best of their row, with one row per p; a frame marks the best."""
+    """A row per p: the worth of each schedule over that of the best one, which has a frame."""
     columns = sorted({label(c): c for s in settings for c in s["candidates"]}.values(), key=share)
     names = [label(c) for c in columns]
     ratio = np.full((len(settings), len(columns)), np.nan)

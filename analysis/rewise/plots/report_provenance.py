@@ -12,9 +12,9 @@ def duration(seconds):
     return f"{seconds:.1f} s"
 
 
-WORDS = {"result": "of the graphs behind the results", "pilot": "pilot runs",
-         "scan": "of the search for the transition",
-         "abandoned": "of windows or plans that were given up"}
+WORDS = {"result": "for the results", "pilot": "pilot runs",
+         "scan": "for the search of the transition",
+         "abandoned": "for windows or plans that were given up"}
 
 
 def provenance_of(folder, summary):

@@ -28,15 +28,15 @@ HAWICK_JAMES = {2: 0.50, 3: 0.698, 4: 0.75}
 # 1973). Cubic lattice: Ferrenberg, Xu & Landau 2018; Butera & Comi 1997; Hasenbusch 2010.
 REGULAR = {2: (2 / np.log(1 + 2**0.5), 7 / 4, 0.9625817, 2**-0.5),
            3: (4.5115232, 1.237075, 1.11, 0.3302022)}
-MARKERS = {"rewire": "o", "add": "D", "swap": "v"}
+MARKERS = {1: "s", 2: "o", 3: "^", 4: "D"}  # of dimensions
 COLUMNS = ("dim", "rule", "p", "crossings", "crossings_error", "tree", "tree_error", "z", "tc",
            "tc_error", "method", "shift", "shift_error", "next_p", "exponent", "exponent_error")
 
 
 def rows_of(summaries):
-    """A dict of COLUMNS per (dimension, rule, p > 0); unknown entries are NaN or "". For each
-    method it has the most precise value of all studies; Tc is the more precise one of both methods.
-    The exponent is that of the shift between this p and the next one."""
+    """A dict of COLUMNS per (dimension, rule, p > 0); unknown entries are NaN or "". Of all
+    studies, the most precise value of each method is taken. Tc is the value of the more precise
+    method. The exponent is that of the shift between this p and the next one."""
     at, regular = {}, {}
     for summary in summaries:
         lattice = summary["lattice"]
@@ -159,68 +159,77 @@ def limiting_amplitude(dim, rule):
 
 
 def draw(rows, folder):
-    """Draws Tc(p), its shift, the shift over its power law and the local exponents. Broken lines:
-    theory for small p; dotted lines: fits of Hawick & James over all p. Colours distinguish
-    dimensions, markers rules."""
+    """Draws Tc(p), its shift, the shift over its power law and the local exponents. Colours
+    distinguish rules, markers dimensions; each has a legend of its own. Broken lines: theory for
+    small p; dotted lines: fits of Hawick & James over all p, for rule swap."""
     from . import plot_style as style
     from .plot_study import ONE_OVER_GAMMA, p_axis
 
     figure, axes = style.new_figure(columns=2, rows=2, height=2.9)
     (tc, shift), (amplitude, exponent) = axes
-    shown_theory = set()
+    theories = {**ONE_OVER_GAMMA, 4: 1.0}
+    thin = {"linewidth": 0.8, "zorder": 1}
+    with_theory = set()  # dimensions
     for (dim, rule), group in groups_of(rows):
-        index = dim - 1
-        label = f"{dim}D, {rule}"
-        look = {"marker": MARKERS[rule]}
-        if rule != "rewire":
-            look["markerfacecolor"] = "none"
-        p, value, error = known(group, "tc")
-        style.points(tc, p, value, error, index, label, **look)
+        index = RULES.index(rule)
+        colour = style.COLOURS[index]
+        look = {"marker": MARKERS[dim], "linestyle": "-", "linewidth": 0.4}
+        style.points(tc, *known(group, "tc"), index, **look)
         p, value, error = known(group, "shift")
-        if len(p):
-            style.points(shift, p, value, error, index, label, **look)
+        style.points(shift, p, value, error, index, **look)
         local = [row for row in group if np.isfinite(row["exponent"])]
-        if local:
-            middle = [np.sqrt(row["p"] * row["next_p"]) for row in local]
-            style.points(exponent, middle, [row["exponent"] for row in local],
-                         np.array([row["exponent_error"] for row in local]), index, label, **look)
-        colour = style.look(index)["color"]
-        theory = {**ONE_OVER_GAMMA, 4: 1.0}.get(dim)
+        style.points(exponent, [np.sqrt(row["p"] * row["next_p"]) for row in local],
+                     [row["exponent"] for row in local],
+                     np.array([row["exponent_error"] for row in local]), index, **look)
+        theory = theories.get(dim)
         limit = limiting_amplitude(dim, rule)
         if limit and len(p):
-            style.points(amplitude, p, value / p**theory, error / p**theory, index, label, **look)
-            amplitude.axhline(limit, color=colour, linestyle="--", linewidth=0.8)
-        if theory and len(p) and dim not in shown_theory:
-            shown_theory.add(dim)
+            style.points(amplitude, p, value / p**theory, error / p**theory, index, **look)
+            amplitude.axhline(limit, color=colour, linestyle="--", **thin)
+        if theory and len(p) and dim not in with_theory:
+            with_theory.add(dim)
             x = np.array([p.min(), p.max()])
-            shift.plot(x, value[np.argmin(p)] * (x / p.min())**theory, color=colour,
-                       linestyle="--", linewidth=0.8)
-            exponent.axhline(theory, color=colour, linestyle="--", linewidth=0.8)
-            exponent.axhline(HAWICK_JAMES[dim], color=colour, linestyle=":", linewidth=0.8)
+            shift.plot(x, value[np.argmin(p)] * (x / p.min())**theory, color=style.GREY,
+                       linestyle="--", **thin)
+            exponent.axhline(theory, color=style.GREY, linestyle="--", **thin)
+            exponent.axhline(HAWICK_JAMES[dim], color=style.COLOURS[RULES.index("swap")],
+                             linestyle=":", **thin)
     shift.set_yscale("log")
     shifts = [row["shift"] for row in rows if row["shift"] > 0]
     style.plain_log_ticks(shift.yaxis, shifts)
     p_axis(tc, [row["p"] for row in rows])
     p_axis(shift, [row["p"] for row in rows if row["shift"] > 0])
+    p_axis(amplitude, [row["p"] for row in rows if row["shift"] > 0])
     local = [np.sqrt(row["p"] * row["next_p"]) for row in rows if np.isfinite(row["exponent"])]
     p_axis(exponent, local)
     if not local:
         exponent.set_xticks([])
         exponent.text(0.5, 0.5, "two values of $p$\nare needed", transform=exponent.transAxes,
                       ha="center", va="center", color=style.GREY)
-    if shown_theory:
+    for dim in with_theory:
+        for level in (theories[dim], HAWICK_JAMES[dim]):
+            exponent.annotate(f"{dim}D", (1, level), (2, 0), va="center", fontsize=6,
+                              xycoords=exponent.get_yaxis_transform(),
+                              textcoords="offset points", annotation_clip=False)
+    empty = {"marker": "", "linestyle": "none"}
+    rules, dims = (dict.fromkeys(row[name] for row in rows) for name in ("rule", "dim"))
+    for rule in rules:
+        index = RULES.index(rule)
+        tc.plot([], [], color=style.COLOURS[index], linewidth=3, label=f"rule {rule}")
+    for dim in dims:
+        shift.plot([], [], **empty | {"marker": MARKERS[dim]}, color=style.GREY, label=f"{dim}D")
+    tc.legend(loc="upper left", fontsize=7)
+    shift.legend(loc="upper left", fontsize=7)
+    if with_theory:
         exponent.plot([], [], color=style.GREY, linestyle="--", linewidth=0.8,
                       label=r"theory, $p \to 0$")
-        exponent.plot([], [], color=style.GREY, linestyle=":", linewidth=0.8,
-                      label="Hawick & James (2006), all $p$")
-        handles, labels = exponent.get_legend_handles_labels()
-        exponent.legend(handles[:2], labels[:2], **style.SMALL_LEGEND)
+        exponent.plot([], [], color=style.COLOURS[RULES.index("swap")], linestyle=":",
+                      linewidth=0.8, label="Hawick & James (2006), all $p$")
+        exponent.legend(loc="lower left", **style.SMALL_LEGEND)
     tc.set_ylabel(r"$T_{\mathrm{c}}(p)$ ($J/k_{\mathrm{B}}$)")
     shift.set_ylabel(r"$T_{\mathrm{c}}(p) - T_{\mathrm{c}}(0)$ ($J/k_{\mathrm{B}}$)")
     exponent.set_ylabel("local exponent of the shift")
     amplitude.set_ylabel(r"$(T_{\mathrm{c}}(p) - T_{\mathrm{c}}(0)) / p^{1/\gamma}$")
-    p_axis(amplitude, [row["p"] for row in rows if row["shift"] > 0])
-    tc.legend(loc="upper left", fontsize=7)
     return style.save(figure, folder, "tc-table")
 
 

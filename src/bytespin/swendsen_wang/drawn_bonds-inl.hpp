@@ -37,7 +37,7 @@ HWY_INLINE std::uint64_t equal_64(const std::uint8_t* a, const std::uint8_t* b) 
   return bits;
 }
 
-// Bit k is set if a[k] == b[k], k < count <= 64. `before` bytes ahead of a and b are readable, too.
+// Bit k is set if a[k] == b[k], k < count <= 64. The `before` bytes below a and b may be read, too.
 HWY_INLINE std::uint64_t equal_bits(const std::uint8_t* a, const std::uint8_t* b,
                                     std::uint64_t count, std::uint64_t before) {
   if (count == 0) return 0;
@@ -81,8 +81,8 @@ struct DrawnBonds {
   const std::uint8_t* spins;
   std::uint64_t dim;
 
-  // Bit x < count is set if the bond from site a + x to b + x is occupied. `before` spins ahead of
-  // a and b are readable.
+  // Bit x < count is set if the bond from site a + x to b + x is occupied. The `before`
+  // spins below a and b may be read, too.
   HWY_INLINE std::uint64_t word(std::uint64_t a, std::uint64_t b, int direction,
                                 std::uint64_t count, std::uint64_t before) const {
     return drawn_from(a, static_cast<unsigned>(direction)) &
@@ -90,7 +90,8 @@ struct DrawnBonds {
   }
 
  private:
-  // Returns 64 bits, starting at any bit, of a mask that is stored in halves `dim` words apart.
+  // Returns the bits of 64 consecutive sites from `site` on. The mask has 32 bits per group of
+  // sites and direction, so that groups are `dim` halves of a word apart.
   HWY_INLINE std::uint64_t drawn_from(std::uint64_t site, unsigned direction) const {
     const auto half = [&](std::uint64_t group) {
       const std::uint64_t index = group * dim + direction;

@@ -18,7 +18,7 @@ HWY_BEFORE_NAMESPACE();
 namespace rewise {
 namespace HWY_NAMESPACE {
 
-// Sites are counted from the slab's first. Bonds out of the last plane are omitted.
+// Site numbers begin with 0 at the slab's first site. Bonds that leave the last plane are omitted.
 struct SlabBonds {
   DrawnBonds all;
   std::uint64_t first, last_plane;
@@ -65,7 +65,7 @@ void occupy_slab(const Lattice& slab, std::uint64_t first, std::uint64_t plane,
   }
 }
 
-// Bits of `count` bonds along the slowest direction, from sites a onwards to sites b onwards.
+// Bit k is set if the bond along the slowest direction from site a + k to site b + k is occupied.
 std::uint64_t bonds_behind(int dim, const std::uint64_t* drawn, const std::uint8_t* spins,
                            std::uint64_t a, std::uint64_t b, std::uint64_t count,
                            std::uint64_t before) {
@@ -235,7 +235,7 @@ SlabClusters::Sums SlabClusters::flip(const DrawKey& key, std::span<const LabelP
     label_[run] = pair->other;
     size_[run] = 0;
   }
-  // Most clusters lie within the slab, and their bits are adjacent.
+  // Draws the bits of all labels of this slab at once: most clusters lie within it.
   for (std::uint64_t item = first_ / 128; !plan_.potts && 128 * item < last_; ++item) {
     const Words4 words = random_words(key.seed, Stream::bytespin_flip, item, key.who, 0, key.step);
     flip_bits_[2 * (item - first_ / 128)] = word64(words, 0);

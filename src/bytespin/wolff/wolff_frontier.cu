@@ -1,11 +1,12 @@
-// Wolff's cluster as a breadth-first search, a kernel per level (Hawick, Leist & Playne 2010,
-// section 7.2, algorithms 1-4), with or without their local continuation in shared memory
-// (algorithm 5). They mark traversable bonds and visit every cell in every level; here a queue
+// Grows a Wolff cluster by breadth-first search, one kernel per level (Hawick, Leist & Playne 2010,
+// section 7.2, algorithms 1-4). Optionally a block continues some levels in shared memory
+// (algorithm 5). The paper marks all bonds first and visits every site in every level. Here a queue
 // holds the sites of the frontier, and a bond is drawn when the search reaches it.
 //
 // A level reads the size of its frontier from device memory, so levels are queued without waiting.
-// kUnit levels are a CUDA graph; after 1, 2, 4 and then kMostUnits graphs at a time the host checks
-// whether any system still has a frontier. An empty level costs a launch.
+// A CUDA graph has kUnit levels. The host queues 1, 2, 4 and then kMostUnits graphs, and checks
+// after each of these batches whether any replica still has a frontier. An empty level costs a
+// launch.
 //
 // Cost per level: a launch and some 1000 cycles of latency, 3 to 4 us in all on an H200; with
 // continuation, one launch for up to kRounds levels.

@@ -18,8 +18,8 @@ double dense_fraction(const Graph& graph, const Layout& layout) {
   return (rows ? paths : 0.1) + 0.1 * shortcuts / static_cast<double>(graph.sites());
 }
 
-// The same share times the updates of a cycle, above which planes are faster. It is smaller if the
-// words of a word group do not fit into the cache of a core.
+// Planes are faster if the mean share of sites flipped per cluster, times the updates of a cycle,
+// is larger than this. The limit is smaller if a word group does not fit into the cache of a core.
 double plane_fraction(const Graph& graph) { return graph.sites() > 1u << 19 ? 0.05 : 0.2; }
 
 }  // namespace
