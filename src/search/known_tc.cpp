@@ -11,8 +11,7 @@ struct Known {
   double p, tc;
 };
 
-// From experiments/results/tc-table.csv, by the tree condition. Rule swap: also p = 0.562, to 1e-4,
-// and p = 1 in three dimensions (random regular graph, 5 tanh(1/Tc) = 1).
+// From experiments/results/tc-table.csv, by the tree condition. Rule swap: also p = 0.562, to 1e-4.
 constexpr Known kRewire2[] = {
     {1e-6, 2.270172}, {1e-5, 2.272838},          {1e-4, 2.282639}, {3.16227766e-4, 2.294782},
     {1e-3, 2.317482}, {3.16227766e-3, 2.359333}, {0.01, 2.434578}, {0.0316227766, 2.565723},
@@ -39,18 +38,11 @@ constexpr Known kSwap2[] = {
     {1e-5, 2.272398}, {3.16227766e-5, 2.275395}, {1e-4, 2.281050},      {3.16227766e-4, 2.291723},
     {1e-3, 2.311600}, {3.16227766e-3, 2.347900}, {0.01, 2.411380},      {0.0316227766, 2.516050},
     {0.1, 2.668350},  {0.316227766, 2.831290},   {0.562341325, 2.8777}, {1, 2.885390}};
-constexpr Known kSwap3[] = {{3.16227766e-3, 4.54071},
-                            {0.01, 4.57593},
-                            {0.0316227766, 4.64458},
-                            {0.1, 4.75862},
-                            {0.316227766, 4.88942},
-                            {0.562341325, 4.9270},
-                            {1, 4.932607}};
-constexpr Known kSwap4[] = {{0.0316227766, 6.74951},
-                            {0.1, 6.82485},
-                            {0.316227766, 6.91937},
-                            {0.562341325, 6.9476},
-                            {1, 6.95212}};
+constexpr Known kSwap3[] = {
+    {1e-3, 4.524226}, {3.16227766e-3, 4.54071}, {0.01, 4.57593},       {0.0316227766, 4.64458},
+    {0.1, 4.75862},   {0.316227766, 4.88942},   {0.562341325, 4.9270}, {1, 4.932607}};
+constexpr Known kSwap4[] = {{0.01, 6.709568},       {0.0316227766, 6.74951}, {0.1, 6.82485},
+                            {0.316227766, 6.91937}, {0.562341325, 6.9476},   {1, 6.952119}};
 
 using Table = std::span<const Known>;
 
@@ -91,11 +83,8 @@ std::optional<double> near_tc(int dim, Rule rule, double p) {
   const auto rounded = [](double tc) { return std::round(1e4 * tc) / 1e4; };
   if (p < known.front().p) {
     constexpr double one_over_gamma[] = {0, 0, 4.0 / 7, 1 / 1.2372, 1};
-    // The table of swap in four dimensions ends where the local exponent is 0.7.
-    const bool ends_early = dim == 4 && base_rule(rule) == Rule::swap;
-    const double exponent = ends_early ? 0.8 : one_over_gamma[dim];
     const double shift = known.front().tc - regular;
-    return rounded(regular + shift * std::pow(p / known.front().p, exponent));
+    return rounded(regular + shift * std::pow(p / known.front().p, one_over_gamma[dim]));
   }
   if (p >= known.back().p) return rounded(known.back().tc);
   // Interpolates log(shift) by a cubic polynomial in log(p) through the four points around p.

@@ -15,7 +15,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 RESULTS = HERE.parents[1] / "experiments" / "results"
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "analysis")]
 
-from rewise.plots import tc_table, tsg_table  # noqa: E402
+from rewise.plots import potts_table, tc_table, tsg_table  # noqa: E402
 
 
 def study(dim, rule, values, tc0=2.0):
@@ -117,6 +117,23 @@ class TcTable(unittest.TestCase):
             with contextlib.redirect_stderr(io.StringIO()) as said:
                 self.assertEqual(tc_table.main([str(folder / "none")]), 65)
             self.assertIn("does not exist", said.getvalue())
+
+    def test_figure_of_the_potts_table(self):
+        seen = []
+        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch(
+                "rewise.plots.plot_style.save", lambda figure, *_: seen.append(figure)):
+            path = pathlib.Path(folder, "t.csv")
+            path.write_text("q,p,t,t_error,order\n4,1,1.2166,3e-3,first\n4,0.03,0.9511,2e-3,"
+                            "undecided\n3,0.1,1.1226,1e-3,undecided\n")
+            self.assertEqual(potts_table.main([str(path)]), 0)
+            self.assertEqual(list(potts_table.table(path)[4][0]), [0.03, 1])
+            path.write_text("p,tc\n1,2\n")
+            with contextlib.redirect_stderr(io.StringIO()) as said:
+                self.assertEqual(potts_table.main([str(path)]), 65)
+            self.assertIn("t_error", said.getvalue())
+        labels = seen[0].axes[0].get_legend_handles_labels()[1]
+        self.assertEqual(labels, ["q = 3, order undecided", "q = 4, order undecided",
+                                  "q = 4, first order"])
 
     def test_figure_of_the_spin_glass_table(self):
         seen = []

@@ -44,18 +44,18 @@ TEST_CASE("the expected range contains Tc and the crossings of small sizes") {
     double p, tc;
   };
   for (const Known& known :
-       {Known{2, Rule::rewire, 1e-4, 2.28264}, Known{2, Rule::rewire, 0.01, 2.434578},
+       {Known{2, Rule::rewire, 1e-4, 2.28264},     Known{2, Rule::rewire, 0.01, 2.434578},
         Known{2, Rule::rewire, 0.0316228, 2.5657}, Known{2, Rule::rewire, 0.1, 2.78499},
-        Known{2, Rule::rewire, 0.316228, 3.1333}, Known{2, Rule::rewire, 1, 3.6583},
-        Known{2, Rule::add, 0.0316228, 2.7219}, Known{2, Rule::add, 0.1, 3.2189},
-        Known{2, Rule::add, 0.316228, 4.3921}, Known{2, Rule::add, 1, 7.4706},
-        Known{2, Rule::swap, 0.1, 2.6683}, Known{2, Rule::swap, 1, 2.8854},
-        Known{3, Rule::swap, 0.1, 4.7586}, Known{3, Rule::swap, 0.316228, 4.8894},
-        Known{3, Rule::swap, 1, 4.9326}, Known{4, Rule::swap, 0.1, 6.8249},
-        Known{4, Rule::swap, 0.316228, 6.9194}, Known{4, Rule::swap, 1, 6.9521},
-        Known{3, Rule::rewire, 0.1, 4.8656}, Known{3, Rule::rewire, 0.316228, 5.1824},
-        Known{3, Rule::rewire, 1, 5.6908}, Known{3, Rule::add, 0.1, 5.4741},
-        Known{3, Rule::add, 1, 11.4775}, Known{4, Rule::rewire, 0.1, 6.9261},
+        Known{2, Rule::rewire, 0.316228, 3.1333},  Known{2, Rule::rewire, 1, 3.6583},
+        Known{2, Rule::add, 0.0316228, 2.7219},    Known{2, Rule::add, 0.1, 3.2189},
+        Known{2, Rule::add, 0.316228, 4.3921},     Known{2, Rule::add, 1, 7.4706},
+        Known{2, Rule::swap, 0.1, 2.6683},         Known{2, Rule::swap, 1, 2.8854},
+        Known{3, Rule::swap, 0.1, 4.7586},         Known{3, Rule::swap, 0.316228, 4.8894},
+        Known{3, Rule::swap, 1, 4.9326},           Known{4, Rule::swap, 0.1, 6.8249},
+        Known{4, Rule::swap, 0.316228, 6.9194},    Known{4, Rule::swap, 1, 6.9521},
+        Known{3, Rule::rewire, 0.1, 4.8656},       Known{3, Rule::rewire, 0.316228, 5.1824},
+        Known{3, Rule::rewire, 1, 5.6908},         Known{3, Rule::add, 0.1, 5.4741},
+        Known{3, Rule::add, 1, 11.4775},           Known{4, Rule::rewire, 0.1, 6.9261},
         Known{4, Rule::rewire, 1, 7.7069}}) {
     StudyConfig config;
     config.rule = known.rule;

@@ -36,7 +36,8 @@ COLUMNS = ("dim", "rule", "p", "crossings", "crossings_error", "tree", "tree_err
 def rows_of(summaries):
     """A dict of COLUMNS per (dimension, rule, p > 0); unknown entries are NaN or "". Of all
     studies, the most precise value of each method is taken. Tc is the value of the more precise
-    method. The exponent is that of the shift between this p and the next one."""
+    method. The exponent is that of the shift between this p and the next one that is at least 1.5
+    times as large (kept as next_p)."""
     at, regular = {}, {}
     for summary in summaries:
         lattice = summary["lattice"]
@@ -95,8 +96,9 @@ def rows_of_kind(kind, at, regular):
                      "method": method if np.isfinite(error) else "",
                      "shift": tc - regular[0], "shift_error": np.hypot(error, regular[1]),
                      "next_p": np.nan, "exponent": np.nan, "exponent_error": np.nan})
-    for row, after in zip(rows, rows[1:]):
-        if row["shift"] > 0 and after["shift"] > 0:
+    for index, row in enumerate(rows):
+        after = next((other for other in rows[index:] if other["p"] >= 1.5 * row["p"]), None)
+        if after and row["shift"] > 0 and after["shift"] > 0:
             step = np.log(after["p"] / row["p"])
             row["next_p"] = after["p"]
             row["exponent"] = np.log(after["shift"] / row["shift"]) / step
