@@ -33,7 +33,7 @@ def _settings(temperature, **given):
     else:
         settings = {"temperature": arguments.reals("temperature", temperature)}
     for name, value in given.items():
-        if name == "exchange":
+        if name in ("exchange", "houdayer"):
             settings[name] = arguments.truth(name, value)
         elif name in ("q", "replicas", "seed", "threads", "equilibrate", "measure", "every"):
             settings[name] = arguments.whole(name, value)
@@ -72,15 +72,16 @@ def _core_graph(graph):
 
 
 def simulate(graph: Graph, temperature: Temperatures, *, schedule: str = "1:1",
-             exchange: bool = False, replicas: int = 32, measure: int = 1000, every: int = 1,
-             equilibrate: int | str = 1000, model: str = "ising", q: int = 2, local: str = "auto",
-             cluster: str | None = None, start: str = "mixed", seed: int = 1, engine: str = "auto",
-             device: str = "auto", threads: int = 0, wolff_method: str | None = None,
-             label_method: str | None = None, couplings: str | arguments.Reals = "ferromagnet",
-             field: arguments.Reals = 0.0, on: str = "all", negative: float = 0.5,
-             shortcut_strength: float = 1.0, coupling_seed: int = 0, field_random: str = "none",
-             field_width: float = 1.0, staggered: bool | None = None,
-             out: arguments.Path | None = None, progress: bool | None = None) -> Results:
+             exchange: bool = False, houdayer: bool = False, replicas: int = 32,
+             measure: int = 1000, every: int = 1, equilibrate: int | str = 1000,
+             model: str = "ising", q: int = 2, local: str = "auto", cluster: str | None = None,
+             start: str = "mixed", seed: int = 1, engine: str = "auto", device: str = "auto",
+             threads: int = 0, wolff_method: str | None = None, label_method: str | None = None,
+             couplings: str | arguments.Reals = "ferromagnet", field: arguments.Reals = 0.0,
+             on: str = "all", negative: float = 0.5, shortcut_strength: float = 1.0,
+             coupling_seed: int = 0, field_random: str = "none", field_width: float = 1.0,
+             staggered: bool | None = None, out: arguments.Path | None = None,
+             progress: bool | None = None) -> Results:
     """Simulates one graph at one or more temperatures and returns Results.
 
     temperature: J = k_B = 1; a number or a list. With exchange also {"from": 0.8, "to": 2.0}:
@@ -90,6 +91,9 @@ def simulate(graph: Graph, temperature: Temperatures, *, schedule: str = "1:1",
     exchange: replica exchange (Hukushima & Nemoto, J. Phys. Soc. Jpn. 65, 1604 (1996)): at the end
         of each cycle, replicas of neighbouring temperatures may change places. For spin glasses.
         Results.exchange has acceptance and round trips.
+    houdayer: Houdayer's cluster moves (Eur. Phys. J. B 22, 479 (2001)): once per cycle, clusters of
+        two replicas of a temperature flip in both, without rejection. For spin glasses in two
+        dimensions.
     replicas: independent replicas per temperature; a multiple of 32 for the multispin engine.
     measure, every: number of measurements, cycles between them.
     equilibrate: cycles before the first measurement, or "auto": compares replicas with a random
@@ -122,11 +126,11 @@ def simulate(graph: Graph, temperature: Temperatures, *, schedule: str = "1:1",
     Rev. Lett. 58, 86 (1987). Random numbers: Philox (Salmon et al., 2011).
     """
     given = locals()
-    settings = _settings(temperature, schedule=schedule, exchange=exchange, replicas=replicas,
-                         measure=measure, every=every, model=model, q=q, local=local,
-                         cluster=cluster, start=start, seed=seed, engine=engine, device=device,
-                         threads=threads, wolff_method=wolff_method, label_method=label_method,
-                         staggered=staggered, out=out)
+    settings = _settings(temperature, schedule=schedule, exchange=exchange, houdayer=houdayer,
+                         replicas=replicas, measure=measure, every=every, model=model, q=q,
+                         local=local, cluster=cluster, start=start, seed=seed, engine=engine,
+                         device=device, threads=threads, wolff_method=wolff_method,
+                         label_method=label_method, staggered=staggered, out=out)
     core = _core_graph(_with_couplings(graph, settings, given))
     if isinstance(equilibrate, str):
         if equilibrate != "auto":
@@ -207,20 +211,20 @@ class Simulation:
     """
 
     def __init__(self, graph: Graph, temperature: Temperatures, *, schedule: str = "1:1",
-                 exchange: bool = False, replicas: int = 32, model: str = "ising", q: int = 2,
-                 local: str = "auto", cluster: str | None = None, start: str = "mixed",
-                 seed: int = 1, engine: str = "auto", device: str = "auto", threads: int = 0,
-                 wolff_method: str | None = None, label_method: str | None = None,
+                 exchange: bool = False, houdayer: bool = False, replicas: int = 32,
+                 model: str = "ising", q: int = 2, local: str = "auto", cluster: str | None = None,
+                 start: str = "mixed", seed: int = 1, engine: str = "auto", device: str = "auto",
+                 threads: int = 0, wolff_method: str | None = None, label_method: str | None = None,
                  couplings: str | arguments.Reals = "ferromagnet", field: arguments.Reals = 0.0,
                  on: str = "all", negative: float = 0.5, shortcut_strength: float = 1.0,
                  coupling_seed: int = 0, field_random: str = "none", field_width: float = 1.0,
                  staggered: bool | None = None):
         given = locals()
-        settings = _settings(temperature, schedule=schedule, exchange=exchange, replicas=replicas,
-                             model=model, q=q, local=local, cluster=cluster, start=start,
-                             seed=seed, engine=engine, device=device, threads=threads,
-                             wolff_method=wolff_method, label_method=label_method,
-                             staggered=staggered)
+        settings = _settings(temperature, schedule=schedule, exchange=exchange, houdayer=houdayer,
+                             replicas=replicas, model=model, q=q, local=local, cluster=cluster,
+                             start=start, seed=seed, engine=engine, device=device,
+                             threads=threads, wolff_method=wolff_method,
+                             label_method=label_method, staggered=staggered)
         simulated = _with_couplings(graph, settings, given)
         self._take(_core.Simulation.create(_core_graph(simulated), settings), simulated,
                    settings["temperature"] != [] and np.ndim(temperature) == 0, settings["q"])

@@ -28,10 +28,11 @@ def _temperatures(temperature, exchange):
 
 
 def tune(graph: Graph, temperature: arguments.Reals | Mapping[str, float], *,
-         exchange: bool = False, budget: float = 30, schedules: Sequence[str] | None = None,
-         cluster: str | None = None, model: str = "ising", q: int = 2, local: str = "auto",
-         engine: str = "auto", replicas: int = 0, device: str = "auto", threads: int = 0,
-         seed: int = 1, keep_all: bool = False,
+         exchange: bool = False, houdayer: bool = False, budget: float = 30,
+         schedules: Sequence[str] | None = None, cluster: str | None = None,
+         model: str = "ising", q: int = 2, local: str = "auto", engine: str = "auto",
+         replicas: int = 0, device: str = "auto", threads: int = 0, seed: int = 1,
+         keep_all: bool = False,
          couplings: str | arguments.Reals = "ferromagnet", field: arguments.Reals = 0.0,
          on: str = "all", negative: float = 0.5, shortcut_strength: float = 1.0,
          coupling_seed: int = 0, field_random: str = "none", field_width: float = 1.0,
@@ -42,6 +43,7 @@ def tune(graph: Graph, temperature: arguments.Reals | Mapping[str, float], *,
         in simulate(), for spin glasses: schedules are compared by q^2, the squared overlap of two
         replicas, at the temperature where it decorrelates most slowly. `replicas` must be even.
         UsageError where the budget is too short to reach equilibrium.
+    houdayer: Houdayer's cluster moves in all schedules, as in simulate(); needs exchange.
     schedules: those to compare, such as ["1:0", "1:1", "1:16"]; default: about twenty.
     cluster: "wolff", "swendsen-wang" or "few-cluster"; None: the first two.
     couplings, field, on, negative, shortcut_strength, coupling_seed, field_random, field_width: as
@@ -79,6 +81,8 @@ def tune(graph: Graph, temperature: arguments.Reals | Mapping[str, float], *,
         words += ["--candidates", ",".join(arguments.text("schedules", s) for s in schedules)]
     if exchange:
         words.append("--exchange")
+    if arguments.truth("houdayer", houdayer):
+        words.append("--houdayer")
     if keep_all:
         words.append("--keep-all")
     graph, interactions = _couplings.applied(

@@ -50,6 +50,7 @@ CurveSpec make_spec(const CurveOptions& o) {
   spec.graphs = static_cast<std::uint32_t>(o.graphs);
   spec.temperatures = read_temperatures(o.temperature, o.exchange);
   spec.exchange = o.exchange;
+  spec.houdayer = o.houdayer;
   spec.mixes = parse_mixes(o.schedule, "--schedule");
   spec.model = read_model(o);
   // All schedules use one engine: the default one or, if it does not support a schedule, the engine
@@ -62,11 +63,16 @@ CurveSpec make_spec(const CurveOptions& o) {
   if (o.exchange) spec.engine = engine_with_exchange(spec.engine, o.engine, "--engine");
   check_replicas(spec.engine, o.replicas, "--replicas");
   spec.replicas = static_cast<std::uint32_t>(o.replicas);
+  if (o.houdayer) check_houdayer(spec.model, spec.replicas, "--houdayer");
   spec.seed = o.seed;
   const char* usual = has(spec.engine, spec.model, true) ? "1:8" : "1:0";
   spec.prepare = parse_mix(o.prepare.empty() ? usual : o.prepare, "--prepare");
   spec.prepare.schedule.exchange = o.exchange;
-  for (Mix& mix : spec.mixes) mix.schedule.exchange = o.exchange;
+  spec.prepare.schedule.houdayer = o.houdayer;
+  for (Mix& mix : spec.mixes) {
+    mix.schedule.exchange = o.exchange;
+    mix.schedule.houdayer = o.houdayer;
+  }
   spec.equilibrate = o.equilibrate;
   spec.steps = o.steps;
   spec.timings = static_cast<std::uint32_t>(o.timings);

@@ -18,7 +18,8 @@ struct CurveOptions : LatticeOptions, ModelOptions {
                 timings = 3;
   std::string temperature, schedule, prepare;
   std::string engine = "auto", device = "auto", fit = "10:0", out, time_limit;
-  bool exchange = false, linear = false, json = false, plots = true, overwrite = false;
+  bool exchange = false, houdayer = false, linear = false, json = false, plots = true,
+       overwrite = false;
 };
 
 // Common options: lattice, temperatures, schedules, engine and output. `temperatures`: more help of

@@ -24,7 +24,8 @@ short, and 20 is a lower bound). Times are those of one replica and unreliable o
 With --exchange, replicas of neighbouring temperatures change places at the end of each
 cycle, and everything is that of a place: of a replica of one temperature, whichever spins
 are there. The tables then show how many cycles lie between independent measurements at
-each temperature, the acceptance and the round trips.
+each temperature, the acceptance and the round trips. With --houdayer, "exchange" is the time
+of the cycle's Houdayer move and exchange.
 
 More examples:
   rewise decorrelate --size 128 --p 0.01 --temperature 2.434 --schedule 1:0,1:1,1:64 --out d
@@ -39,6 +40,7 @@ AddedCommand add_decorrelate_command(CLI::App& program) {
   add_curve_options(app, *options, "1:0,8:1,1:1,1:8,0:1",
                     "; with --exchange FROM:TO chooses temperatures with an acceptance of 0.3");
   add_key(app, "sampling.exchange", options->exchange);
+  add_key(app, "sampling.houdayer", options->houdayer);
   add_prepare_options(app, *options);
   add_whole(app, "--steps", options->steps, 1, std::uint64_t{1} << 31, "longest lag");
   add_whole(app, "--points", options->points, 2, 100000,

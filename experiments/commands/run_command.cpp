@@ -267,6 +267,7 @@ ExitCode run_run(const RunOptions& options) {
     const Candidate best = automatic_schedule(job, !run_cluster(options), run);
     spec.schedule = best.schedule;
     spec.schedule.exchange = options.exchange;
+    spec.schedule.houdayer = options.houdayer;
     spec.cluster = best.cluster;
   }
 

@@ -49,6 +49,7 @@ void add_sampling_options(CLI::App& app, RunOptions& o) {
   add_key(app, "sampling.few_cluster_tile", o.seed_tile);
   add_key(app, "sampling.few_cluster_flip", o.flip);
   add_key(app, "sampling.exchange", o.exchange);
+  add_key(app, "sampling.houdayer", o.houdayer);
   add_key(app, "sampling.staggered", o.staggered);
 }
 
@@ -138,6 +139,9 @@ void check_run_options(const CLI::App& app, RunOptions& options) {
   if (options.share_ranks && options.exchange) {
     throw Error(ExitCode::usage, "--share-ranks: ranks cannot share systems with --exchange");
   }
+  if (options.share_ranks && options.houdayer) {
+    throw Error(ExitCode::usage, "--share-ranks: ranks cannot share systems with --houdayer");
+  }
   options.engine = engine_name_now(options.engine, "--engine");
   refuse_few_cluster_options(app, run_cluster(options));
   // Ranks cannot share the words of the multispin engine.
@@ -179,6 +183,7 @@ TaskSpec run_spec(const RunOptions& options) {
   spec.temperatures = read_temperatures(options.temperature, options.exchange);
   check_replicas(spec.engine, options.replicas, "--replicas");
   spec.replicas = static_cast<std::uint32_t>(options.replicas);
+  if (options.houdayer) check_houdayer(spec.model, spec.replicas, "--houdayer");
   spec.start = parse_start(options.start, "--start");
   spec.seed = options.seed;
   if (schedule) {
@@ -189,6 +194,7 @@ TaskSpec run_spec(const RunOptions& options) {
   spec.staggered = measures_staggered(options.staggered ? std::optional(true) : std::nullopt,
                                       spec.model, spec.imported.get(), "--staggered");
   spec.schedule.exchange = options.exchange;
+  spec.schedule.houdayer = options.houdayer;
   spec.equilibrate = options.equilibrate;
   spec.measure = options.measure;
   spec.every = options.every;

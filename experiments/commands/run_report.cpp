@@ -113,6 +113,7 @@ std::string cycle_text(const TaskData& task) {
                                   key.at("sampling.few_cluster_flip"));
     }
   }
+  if (key.contains("sampling.houdayer")) parts.emplace_back("1 Houdayer move");
   if (key.contains("sampling.exchange")) parts.emplace_back("replica exchange");
   return fmt::format("{} per cycle", fmt::join(parts, " and "));
 }

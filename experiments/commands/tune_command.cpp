@@ -50,8 +50,9 @@ optimum moves.
 With --exchange, for spin glasses and other frustrated systems, the temperatures form one setting:
 replicas of neighbouring temperatures change places at the end of each cycle. Candidates are
 compared by tau_int of q^2, the squared overlap of two replicas, at the temperature where it is
-longest ("at T"). Times are those of a pair of replicas at all temperatures, with the
-exchanges. There is no result where the checks of 'rewise run' do not show equilibrium.
+longest ("at T"). Times are those of a pair of replicas (with --houdayer, of two pairs) at all
+temperatures, with the exchanges. There is no result where the checks of 'rewise run' do not show
+equilibrium.
 
 With --study the best schedule is stored for schedule = "auto" of that study (with the cluster
 update of its configuration, if it has one); 'rewise tc' does the same by itself, once per p
@@ -71,7 +72,8 @@ struct TuneOptions : LatticeOptions, ModelOptions {
   std::string cluster = "auto", candidates, budget = "30s";
   std::string out, study;
   MethodWords methods;
-  bool exchange = false, json = false, plots = true, keep_all = false, overwrite = false;
+  bool exchange = false, houdayer = false, json = false, plots = true, keep_all = false,
+       overwrite = false;
 };
 
 ClusterUpdate wanted_cluster(const TuneOptions& options) {
@@ -112,14 +114,17 @@ std::vector<ClusterUpdate> clusters(const TuneOptions& options) {
 
 std::vector<Candidate> candidates(const TuneOptions& options) {
   const auto kinds = clusters(options);
-  if (options.candidates.empty()) {
-    return options.exchange ? exchange_candidates(kinds) : standard_candidates(kinds);
-  }
   std::vector<Candidate> list;
+  if (options.candidates.empty()) {
+    list = options.exchange ? exchange_candidates(kinds) : standard_candidates(kinds);
+    for (Candidate& one : list) one.schedule.houdayer = options.houdayer;
+    return list;
+  }
   for (const ClusterUpdate kind : kinds.empty() ? std::vector{ClusterUpdate::wolff} : kinds) {
     for (const std::string& part : split_list(options.candidates)) {
       Candidate one{parse_schedule(part, "--candidates"), kind};
       one.schedule.exchange = options.exchange;
+      one.schedule.houdayer = options.houdayer;
       if (one.schedule.cluster == 0 && !kinds.empty() && kind != kinds.front()) continue;
       append_once(list, one, "--candidates", part);
     }
@@ -176,7 +181,12 @@ std::vector<TaskSpec> specs(const TuneOptions& options) {
                 "--exchange: schedules are compared by the overlap, which is measured for Ising "
                 "spins, not for Potts models");
   }
+  if (options.houdayer && !options.exchange) {
+    throw Error(ExitCode::usage,
+                "--houdayer: needs --exchange, which compares schedules by overlaps");
+  }
   spec.schedule.exchange = options.exchange;
+  spec.schedule.houdayer = options.houdayer;
   spec.engine = engine_of(options);
   spec.seed = options.seed;
   const bool imported = !options.graph.empty();
@@ -332,6 +342,11 @@ double budget_of(const TuneOptions& options) {
 
 void check(const TuneOptions& options, const std::vector<TaskSpec>& list) {
   if (options.replicas > 0) check_replicas(engine_of(options), options.replicas, "--replicas");
+  if (options.houdayer) {
+    constexpr std::uint64_t kSome = 4;
+    check_houdayer(list.front().model, options.replicas > 0 ? options.replicas : kSome,
+                   "--houdayer");
+  }
   if (options.exchange && options.replicas % 2 == 1) {
     throw Error(ExitCode::usage,
                 fmt::format("--replicas: {} is odd: overlaps compare pairs of replicas (with "
@@ -447,6 +462,7 @@ void add_setting_options(CLI::App& app, TuneOptions& o) {
                    "; with --exchange, FROM:TO chooses temperatures with an acceptance of 0.3 "
                    "[near Tc(p); required with --exchange]");
   add_key(app, "sampling.exchange", o.exchange);
+  add_key(app, "sampling.houdayer", o.houdayer);
   add_model_options(app, o);
   add_key(app, "sampling.engine", o.engine);
   add_key(app, "sampling.local", o.local);

@@ -69,6 +69,7 @@ Json spec_json(const CurveSpec& spec) {
   json["threads"] = spec.threads;
   json["replicas"] = spec.replicas;
   if (spec.exchange) json["exchange"] = true;
+  if (spec.houdayer) json["houdayer"] = true;
   json["seed"] = spec.seed;
   return json;
 }
@@ -95,6 +96,7 @@ std::unique_ptr<Engine> curve_engine(const CurveSpec& spec, const Graph& g, std:
   for (const double temperature : temperatures) engine.betas.push_back(1 / temperature);
   engine.replicas = spec.replicas;
   engine.exchange = mix.schedule.exchange;
+  engine.houdayer = mix.schedule.houdayer;
   engine.seed = curve_seed(spec, graph, temperatures);
   // Equal random numbers would make both starts identical even before equilibrium.
   if (start == Start::hot) engine.seed = derived_seed(engine.seed, "hot");
@@ -148,8 +150,11 @@ void Stepper::to(std::uint64_t step) {
     const bool local = at < schedule_.local;
     const auto count =
         static_cast<std::uint32_t>(std::min(left, (local ? schedule_.local : cycle) - at));
-    const bool exchange = schedule_.exchange && at + count == cycle;
-    engine_.advance(local ? Schedule{count, 0, exchange} : Schedule{0, count, exchange}, 1);
+    Schedule part = local ? Schedule{count, 0} : Schedule{0, count};
+    const bool ends = at + count == cycle;
+    part.exchange = schedule_.exchange && ends;
+    part.houdayer = schedule_.houdayer && ends;
+    engine_.advance(part, 1);
     done_ += count;
   }
 }
@@ -167,7 +172,7 @@ StepCost step_cost(const Work& before, const Work& after, std::uint64_t sites) {
 double seconds_of(const StepCost& cost, const Schedule& schedule, std::uint64_t steps) {
   const std::uint64_t cycle = schedule.updates_per_cycle();
   const std::uint64_t rest = steps % cycle;
-  const double exchanges = schedule.exchange ? static_cast<double>(steps / cycle) : 0;
+  const double exchanges = schedule.closing_steps() > 0 ? static_cast<double>(steps / cycle) : 0;
   const auto local = static_cast<double>(steps / cycle * schedule.local +
                                          std::min<std::uint64_t>(rest, schedule.local));
   return local * cost.local + (static_cast<double>(steps) - local) * cost.cluster +

@@ -41,6 +41,7 @@ struct CurveSpec {
   std::uint32_t graphs = 1;  // with seeds graph_seed, graph_seed + 1, ..
   std::vector<double> temperatures;
   bool exchange = false;  // decorrelate: between these temperatures, in all schedules
+  bool houdayer = false;  // decorrelate: Houdayer moves in all schedules
   std::vector<Mix> mixes;
   Model model;
   EngineKind engine = kDefaultEngine;
@@ -103,7 +104,7 @@ class Stepper {
 // Seconds per step and replica between two states of an engine's work.
 struct StepCost {
   double local = 0, cluster = 0;  // per sweep and per cluster update; 0 if there was none
-  double exchange = 0;            // per replica exchange
+  double exchange = 0;            // per replica exchange and Houdayer move of a cycle
 };
 StepCost step_cost(const Work& before, const Work& after, std::uint64_t sites);
 // Time of the first `steps` steps of a schedule.

@@ -12,6 +12,7 @@
 #include <span>
 
 #include "analysis/series/correlation_curve.hpp"
+#include "analysis/series/coupled.hpp"
 #include "graphs/graph.hpp"
 #include "src/base/clock.hpp"
 #include "src/curves/snapshot.hpp"
@@ -85,8 +86,9 @@ class Follower {
       local_.push_back(cost.local);
       cluster_.push_back(cost.cluster);
       // Engines do not time exchange on the CPU, and count it as a part of the updates on CUDA.
-      const double updates = after.local_seconds - before.local_seconds + after.cluster_seconds -
-                             before.cluster_seconds;
+      // Houdayer moves count as cluster updates, or as exchange if there are no cluster updates.
+      double updates = after.local_seconds - before.local_seconds;
+      if (mix_.schedule.cluster > 0) updates += after.cluster_seconds - before.cluster_seconds;
       exchange_.push_back(std::max(seconds_ - updates, 0.0) /
                           static_cast<double>(cycles_ * sums_.size() * spec_.replicas));
     }
@@ -308,9 +310,10 @@ void conclude(CurveSet& set, const CurveSpec& spec, double temperature, std::siz
   const std::uint64_t cycle = mix.schedule.updates_per_cycle();
   const double cycle_seconds = seconds_of(cost, mix.schedule, cycle);
   const auto known = [](double error) { return std::isfinite(error) ? error : 0; };
+  const bool closes = mix.schedule.closing_steps() > 0;
   const Value cycle_cost{cycle_seconds, std::hypot(mix.schedule.local * known(local.error),
                                                    mix.schedule.cluster * known(cluster.error),
-                                                   mix.schedule.exchange * known(exchange.error))};
+                                                   closes * known(exchange.error))};
   const Eigen::ArrayXd steps = as_array(follower.lags());
   const Eigen::ArrayXd seconds = seconds_at(cost, mix.schedule, follower.lags());
   const auto replicas = static_cast<Eigen::Index>(spec.replicas);
@@ -328,13 +331,22 @@ void conclude(CurveSet& set, const CurveSpec& spec, double temperature, std::siz
   curve.add("correlation_error", plain.error);
   curve.add("abs_correlation", absolute.value);
   curve.add("abs_correlation_error", absolute.error);
-  const std::vector<NamedSeries> all = series_of(sums, spec.graphs);
+  // Couples of Houdayer moves are one member, and so are their two overlaps.
+  const auto of_members = [&](const RealSeries& series, Coupling kind) {
+    return member_columns(series, spec.houdayer ? kind : Coupling::none, spec.graphs);
+  };
+  Sums members;
+  members.energy = of_members(sums.energy, Coupling::replicas);
+  members.abs_m = of_members(sums.abs_m, Coupling::replicas);
+  members.m2 = of_members(sums.m2, Coupling::replicas);
+  members.q2 = of_members(sums.q2, Coupling::overlaps);
+  const std::vector<NamedSeries> all = series_of(members, spec.graphs);
   add_autocorrelation(set, keys, all, mix.schedule, cycle_seconds);
 
   MetricRow& row = set.metrics.emplace_back(MetricRow{keys, {}});
   row.add("sweep_seconds", local);
   row.add("cluster_seconds", cluster);
-  if (mix.schedule.exchange) row.add("exchange_seconds", exchange);
+  if (closes) row.add("exchange_seconds", exchange);
   row.add("cycle_seconds", cycle_cost);
   const Eigen::Index last = steps.size() - 1;
   row.add("correlation_end", {absolute.value[last], absolute.error[last]});

@@ -9,6 +9,7 @@
 #include "src/base/error.hpp"
 #include "src/base/whole_number.hpp"
 #include "src/base/words.hpp"
+#include "src/model/partners.hpp"
 
 namespace rewise {
 namespace {
@@ -91,6 +92,21 @@ void check_spec(const Graph& graph, const EngineSpec& spec) {
   if (spec.staggered) check_staggered(spec.model, &graph);
 }
 
+void check_houdayer(const Model& model, std::uint64_t replicas, const std::string& origin) {
+  const auto fail = [&](std::string_view why) {
+    throw Error(ExitCode::usage, fmt::format("{}: no Houdayer moves: {}", origin, why));
+  };
+  if (model.is_potts()) fail("they are for Ising spins, not for Potts models");
+  if (model.is_ferromagnet()) {
+    fail(
+        "they are for couplings or fields (a ferromagnet has the cluster updates wolff and "
+        "swendsen-wang)");
+  }
+  if (couples_of(static_cast<std::uint32_t>(replicas)) == 0) {
+    fail("they couple replicas r and r + 2 of a temperature (3 replicas or more)");
+  }
+}
+
 void check_staggered(const Model& model, const Graph* graph) {
   const auto fail = [](std::string_view why) {
     throw Error(ExitCode::usage, fmt::format("no staggered magnetisation: {}", why));
@@ -119,6 +135,7 @@ void check_spec(const EngineSpec& spec) {
                             spec.betas.size(), spec.replicas));
   }
   spec.model.check();
+  if (spec.houdayer) check_houdayer(spec.model, spec.replicas, "houdayer");
   if (spec.staggered) check_staggered(spec.model, nullptr);
   if (!(spec.few_cluster.flip >= 1e-6 && spec.few_cluster.flip <= 1 - 1e-6)) {
     throw Error(ExitCode::usage,

@@ -57,6 +57,7 @@ struct EngineSpec {
   Start start = Start::mixed;
   FewCluster few_cluster;
   bool exchange = false;  // schedules may have replica exchange
+  bool houdayer = false;  // schedules may have Houdayer moves
   // Also sums with opposite signs on the two sublattices (Graph::sublattices()): Ising spins with
   // couplings or a field. The trajectory does not depend on it.
   bool staggered = false;
@@ -194,6 +195,9 @@ class Engine {
 // Checks betas, replicas, q and sizes against the limits of all engines; throws Error(usage).
 void check_spec(const Graph& graph, const EngineSpec& spec);
 void check_spec(const EngineSpec& spec);
+// Throws Error(usage) if a model has no Houdayer moves (src/model/partners.hpp), or if a
+// temperature has too few replicas.
+void check_houdayer(const Model& model, std::uint64_t replicas, const std::string& origin);
 // Throws Error(usage) if the staggered magnetisation is not defined or not measured for a model or
 // a graph. nullptr: a graph built on a lattice.
 void check_staggered(const Model& model, const Graph* graph);

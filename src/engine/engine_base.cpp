@@ -45,6 +45,9 @@ std::uint64_t EngineBase::check_steps(const Schedule& schedule, std::uint64_t cy
   if (schedule.exchange && !spec_.exchange) {
     throw Error(ExitCode::internal, "replica exchange in an engine that was made without it");
   }
+  if (schedule.houdayer && !spec_.houdayer) {
+    throw Error(ExitCode::internal, "Houdayer moves in an engine that was made without them");
+  }
   if (schedule.cluster > 0 && !has(kind_, spec_.model, true)) {
     throw Error(ExitCode::usage,
                 fmt::format("schedule {}: the {} engine has no cluster updates of {} (use the "
@@ -95,17 +98,17 @@ bool EngineBase::advance_together(std::span<EngineBase* const> engines, Pace& pa
   return done;
 }
 
-bool EngineBase::advance_with_exchange(const EngineOptions& options, const Schedule& schedule,
-                                       std::uint64_t steps,
-                                       const std::function<bool(std::uint64_t)>& advance_to,
-                                       const std::function<void(std::uint32_t)>& exchange) {
+bool EngineBase::advance_and_close(const EngineOptions& options, const Schedule& schedule,
+                                   std::uint64_t steps, std::uint64_t closing,
+                                   const std::function<bool(std::uint64_t)>& advance_to,
+                                   const std::function<void(std::uint32_t)>& close) {
   const std::uint64_t each = schedule.steps_per_cycle();
   const std::uint64_t least = *std::min_element(ahead_.begin(), ahead_.end());
   std::atomic<bool> stopped{false};
   StopWatch watch(options, stopped);  // a cycle may be too short for the watches of its parts
   for (std::uint64_t end = least / each * each + each; end <= steps; end += each) {
-    if (!advance_to(end - 1)) return false;
-    exchange(static_cast<std::uint32_t>(step_ + end - 1));
+    if (!advance_to(end - closing)) return false;
+    close(static_cast<std::uint32_t>(step_ + end - closing));
     std::fill(ahead_.begin(), ahead_.end(), static_cast<std::uint32_t>(end));
     if (end < steps && watch.ends(each * sites_ * parts())) return false;
   }

@@ -86,14 +86,14 @@ class EngineBase : public Engine {
                                const std::function<bool()>& stop, const Schedule& schedule,
                                std::uint64_t cycles,
                                const std::function<void(const Schedule&, std::uint64_t)>& run);
-  // advance() by `steps` steps of a CPU engine with replica exchange. advance_to(n) advances all
-  // parts to n steps beyond step_, just before the exchange of a cycle, and exchange(step) makes
-  // the exchange with that step number. Both advance_to() and this function return false if
-  // stopped.
-  bool advance_with_exchange(const EngineOptions& options, const Schedule& schedule,
-                             std::uint64_t steps,
-                             const std::function<bool(std::uint64_t)>& advance_to,
-                             const std::function<void(std::uint32_t)>& exchange);
+  // advance() by `steps` steps of a CPU engine that makes the last `closing` steps of a cycle for
+  // all parts together. advance_to(n) advances all parts to n steps beyond step_, just before the
+  // closing steps of a cycle, and close(step) makes these, the first of which has that number. Both
+  // advance_to() and this function return false if stopped.
+  bool advance_and_close(const EngineOptions& options, const Schedule& schedule,
+                         std::uint64_t steps, std::uint64_t closing,
+                         const std::function<bool(std::uint64_t)>& advance_to,
+                         const std::function<void(std::uint32_t)>& close);
   // advance() of an engine that uses advance_together(), if its parts are not in_step() because its
   // state is from a stopped CPU engine. Runs on the engine `cpu` instead.
   bool advance_on(std::unique_ptr<Engine> cpu, const Schedule& schedule, std::uint64_t cycles);

@@ -37,6 +37,7 @@ struct EngineLoad {
   bool warms_up = false;  // with `warm_up_cluster` updates
   ClusterUpdate warm_up_cluster = ClusterUpdate::swendsen_wang;
   bool cluster_pairs = false;  // EngineSpec::cluster_pairs
+  bool houdayer = false;       // with Houdayer moves
 };
 
 // Bytes. On a CUDA device, `engine` and `working` are host memory in addition to `device`.

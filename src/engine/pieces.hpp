@@ -58,7 +58,10 @@ inline NextPiece next_piece(const Schedule& schedule, const Pace& pace, std::uin
     const std::uint64_t left = (total - at) / each;
     if (left > 0) return {schedule, fitting(pace.seconds(schedule), left)};
   }
-  if (in_cycle == schedule.updates_per_cycle()) return {{0, 0, true}, 1};
+  if (in_cycle >= schedule.updates_per_cycle()) {
+    const bool moved = in_cycle > schedule.updates_per_cycle();  // the Houdayer move is made
+    return {{0, 0, schedule.exchange, schedule.houdayer && !moved}, 1};
+  }
   const bool local = in_cycle < schedule.local;
   const double step = local ? pace.local : pace.cluster;
   const std::uint64_t left = (local ? schedule.local : schedule.updates_per_cycle()) - in_cycle;

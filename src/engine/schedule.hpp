@@ -1,6 +1,7 @@
 // A schedule M:W: cycles of M local sweeps (Metropolis or Glauber) and W cluster updates
-// (Hawick, Leist & Playne 2010, section 7). Local sweeps come first in a cycle. With replica
-// exchange a cycle ends with one exchange step (Hukushima & Nemoto 1996).
+// (Hawick, Leist & Playne 2010, section 7). Local sweeps come first in a cycle. If the schedule has
+// them, a Houdayer move of all couples of replicas and a replica exchange (Hukushima & Nemoto 1996)
+// end a cycle, in this order (Zhu, Ochoa & Katzgraber 2015).
 #pragma once
 
 #include <cstdint>
@@ -13,9 +14,12 @@ struct Schedule {
   std::uint32_t local = 1;    // M
   std::uint32_t cluster = 1;  // W
   bool exchange = false;      // of replicas between neighbouring temperatures
+  bool houdayer = false;      // cluster moves of couples of replicas (src/model/partners.hpp)
 
   std::uint64_t updates_per_cycle() const { return std::uint64_t{local} + cluster; }
-  std::uint64_t steps_per_cycle() const { return updates_per_cycle() + (exchange ? 1 : 0); }
+  // The steps at the end of a cycle that involve several replicas: Houdayer move, then exchange.
+  std::uint64_t closing_steps() const { return (houdayer ? 1u : 0u) + (exchange ? 1u : 0u); }
+  std::uint64_t steps_per_cycle() const { return updates_per_cycle() + closing_steps(); }
   bool operator==(const Schedule&) const = default;
 };
 

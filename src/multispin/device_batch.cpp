@@ -161,6 +161,7 @@ void DeviceBatch::run(const GraphRange& range, std::uint32_t step, const Schedul
       for (std::uint32_t left = schedule.cluster; left > 0; left -= std::min(left, together)) {
         replay(range, {0, std::min(left, together)}, 1);
       }
+      if (schedule.houdayer) replay(range, {0, 0, false, true}, 1);
       if (schedule.exchange) queue_exchange(range);
     }
   }
@@ -169,12 +170,18 @@ void DeviceBatch::run(const GraphRange& range, std::uint32_t step, const Schedul
 
 void DeviceBatch::prepare(const Schedule& schedule) {
   choose();
-  if (schedule.cluster == 0 || wolff_ || swendsen_wang_) return;
+  const bool updates = schedule.cluster > 0 && !wolff_ && !swendsen_wang_;
+  const bool moves = schedule.houdayer && !houdayer_;
+  if (!updates && !moves) return;
   const PooledMemory pooled;
   const profile::Span span(profile::Work::prepare, "cluster tables");
+  const auto labelling = [&](ClusterMove move) {
+    return std::make_unique<SwendsenWangBatch>(engines_, *graphs_, move, device_, stream_.get());
+  };
+  if (moves) houdayer_ = labelling(ClusterMove::houdayer);
+  if (!updates) return;
   if (is_swendsen_wang()) {
-    swendsen_wang_ =
-        std::make_unique<SwendsenWangBatch>(engines_, *graphs_, device_, stream_.get());
+    swendsen_wang_ = labelling(ClusterMove::swendsen_wang);
   } else {
     wolff_ = std::make_unique<DeviceWolffBatch>(engines_, *graphs_, options_, stream_.get());
     flipped_.assign(replicas_, 0);
@@ -208,8 +215,9 @@ std::uint32_t DeviceBatch::updates_together(std::uint32_t updates) const {
 }
 
 void DeviceBatch::replay(const GraphRange& range, const Schedule& schedule, std::uint64_t cycles) {
-  const std::uint64_t steps = schedule.local + cluster_launches(schedule.cluster);
-  if (schedule.cluster == 0 && graphs_->residence(range).vec > 0) {  // a launch each as it is
+  const std::uint64_t steps = schedule.local + cluster_launches(schedule);
+  const bool pure = schedule.cluster == 0 && !schedule.houdayer;
+  if (pure && graphs_->residence(range).vec > 0) {  // a launch each as it is
     const std::uint64_t most = std::max<std::uint64_t>(1, kMostSteps / steps);
     for (; cycles > 0; cycles -= std::min(cycles, most)) {
       queue_cycles(range, schedule, static_cast<std::uint32_t>(std::min(cycles, most)));
@@ -224,17 +232,18 @@ void DeviceBatch::replay(const GraphRange& range, const Schedule& schedule, std:
 
 const CudaGraph& DeviceBatch::captured(const GraphRange& range, const Schedule& schedule,
                                        std::uint32_t cycles) {
-  return captured_as({range, schedule.local, schedule.cluster, cycles, 0},
+  return captured_as({range, schedule.local, schedule.cluster, schedule.houdayer, cycles, 0},
                      [&] { queue_cycles(range, schedule, cycles); });
 }
 
 const CudaGraph* DeviceBatch::captured_group(const GraphRange& range, const Schedule& schedule,
                                              std::uint64_t every, std::size_t shelf) {
   const std::uint64_t sweeps = graphs_->residence(range).vec > 0 ? 1 : schedule.local;
-  const std::uint64_t cycle = sweeps + cluster_launches(schedule.cluster);
+  const std::uint64_t cycle = sweeps + cluster_launches(schedule);
   const std::uint64_t most = kMostQueued / (slots_ - 1) - 4;
   if (every > most || cycle > most / every) return nullptr;
-  return &captured_as({range, schedule.local, schedule.cluster, every, shelf + 1}, [&] {
+  const Captured what{range, schedule.local, schedule.cluster, schedule.houdayer, every, shelf + 1};
+  return &captured_as(what, [&] {
     std::uint32_t step = 0;
     for (std::size_t slot = 1; slot < slots_; ++slot) {
       step = queue_steps(range, step, schedule, static_cast<std::uint32_t>(every));
@@ -264,19 +273,22 @@ void DeviceBatch::queue_cycles(const GraphRange& range, const Schedule& schedule
 std::uint32_t DeviceBatch::queue_steps(const GraphRange& range, std::uint32_t step,
                                        const Schedule& schedule, std::uint32_t cycles) {
   // Sweeps of consecutive cycles without cluster updates can be fused.
-  const bool pure = schedule.cluster == 0;
+  const bool pure = schedule.cluster == 0 && !schedule.houdayer;
   const std::uint32_t sweeps = pure ? cycles * schedule.local : schedule.local;
   for (std::uint32_t cycle = 0; cycle < (pure ? 1 : cycles); ++cycle) {
     queue_sweeps(range, step, sweeps);
     step += sweeps;
     if (pure) continue;
-    if (is_swendsen_wang()) {
+    if (schedule.cluster > 0 && is_swendsen_wang()) {
       swendsen_wang_->queue(range, step_.data(), step, schedule.cluster, spins_.data(),
                             stream_.get());
-    } else {
+    } else if (schedule.cluster > 0) {
       wolff_->queue(range, step_.data(), step, schedule.cluster, spins_.data(), stream_.get());
     }
     step += schedule.cluster;
+    if (!schedule.houdayer) continue;
+    houdayer_->queue(range, step_.data(), step, 1, spins_.data(), stream_.get());
+    ++step;
   }
   return step;
 }

@@ -149,8 +149,10 @@ class DeviceBatch {
   // The captured group without its first measurement; null if it has too many launches.
   const CudaGraph* captured_group(const GraphRange& range, const Schedule& schedule,
                                   std::uint64_t every, std::size_t shelf);
-  // The key of a captured graph: range, M, W, cycles, and shelf + 1 (0 without measurements).
-  using Captured = std::tuple<GraphRange, std::uint32_t, std::uint32_t, std::uint64_t, std::size_t>;
+  // The key of a captured graph: range, M, W, Houdayer moves, cycles, and shelf + 1 (0 without
+  // measurements).
+  using Captured =
+      std::tuple<GraphRange, std::uint32_t, std::uint32_t, bool, std::uint64_t, std::size_t>;
   template <class F>
   const CudaGraph& captured_as(const Captured& what, const F& queue);
   void queue_cycles(const GraphRange& range, const Schedule& schedule, std::uint32_t cycles);
@@ -163,8 +165,11 @@ class DeviceBatch {
   bool is_swendsen_wang() const {
     return engines_.front().spec.cluster == ClusterUpdate::swendsen_wang;
   }
-  // Approximate number of launches of the cluster updates of a cycle.
+  // Approximate number of launches of the cluster updates of a cycle, and of its Houdayer move.
   std::uint64_t cluster_launches(std::uint32_t updates) const;
+  std::uint64_t cluster_launches(const Schedule& schedule) const {
+    return cluster_launches(schedule.cluster) + (schedule.houdayer ? houdayer_->launches() : 0);
+  }
   // Number of cluster updates of a cycle that are captured in one CUDA graph.
   std::uint32_t updates_together(std::uint32_t updates) const;
   void queue_measurement(const GraphRange& range, std::size_t slot, std::size_t shelf);
@@ -197,7 +202,7 @@ class DeviceBatch {
   bool lent_ = false;  // readers outside of the engine have addresses of the spins
   std::unique_ptr<DeviceGraphs> graphs_;
   std::unique_ptr<DeviceWolffBatch> wolff_;
-  std::unique_ptr<SwendsenWangBatch> swendsen_wang_;
+  std::unique_ptr<SwendsenWangBatch> swendsen_wang_, houdayer_;
   std::size_t replicas_ = 0;  // of the whole batch
   DeviceBuffer<std::uint32_t> spins_, step_, apart_;
   std::optional<std::uint32_t> next_step_;  // value of *step_ after all queued work

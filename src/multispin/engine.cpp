@@ -58,12 +58,13 @@ class CpuEngine final : public MultispinEngine {
   bool advance(const Schedule& schedule, std::uint64_t cycles) override {
     const std::uint64_t steps = check_steps(schedule, cycles);
     if (schedule.cluster > 0) prepare_clusters();
+    if (schedule.houdayer && !swendsen_wang_) swendsen_wang_.emplace(graph_, layout_, spec_);
     if (!schedule.exchange) {
       if (!advance_to(schedule, steps)) return false;
     } else {
       const auto before = [&](std::uint64_t end) { return advance_to(schedule, end); };
       const auto then = [&](std::uint32_t step) { exchange(step); };
-      if (!advance_with_exchange(options_, schedule, steps, before, then)) return false;
+      if (!advance_and_close(options_, schedule, steps, 1, before, then)) return false;
     }
     if (!all_arrived(steps)) return false;
     count(schedule, cycles, flipped_.exchange(0));
@@ -225,12 +226,20 @@ class CpuEngine final : public MultispinEngine {
         stopped = team.ends(watch);
       }
       clock.local += spent();
-      if (stopped || schedule.cluster == 0) continue;
-      const std::uint32_t count =
-          schedule.cluster - (std::max(in_cycle, schedule.local) - schedule.local);
-      const std::uint32_t made = update_clusters(b, at, count, team, watch, scratch);
-      done += made;
-      stopped = made < count || team.ends(watch);
+      const auto updates = static_cast<std::uint32_t>(schedule.updates_per_cycle());
+      if (!stopped && schedule.cluster > 0 && in_cycle < updates) {
+        const std::uint32_t count =
+            schedule.cluster - (std::max(in_cycle, schedule.local) - schedule.local);
+        const std::uint32_t made = update_clusters(b, at, count, team, watch, scratch);
+        done += made;
+        at.step += made;
+        stopped = made < count || team.ends(watch);
+      }
+      if (!stopped && schedule.houdayer) {
+        const bool made = move_couples(b, at, team, watch, scratch);
+        if (made) ++done;
+        stopped = !made || team.ends(watch);
+      }
       clock.cluster += spent();
     }
     if (team.first()) {
@@ -245,8 +254,8 @@ class CpuEngine final : public MultispinEngine {
                                 const ThreadTeam& team, StopWatch& watch, Scratch& scratch) {
     UpdatesAhead& ahead = places_[b].ahead;
     if (is_swendsen_wang()) {
-      swendsen_wang_->run(at, bond_[b / groups_], count, team, watch, scratch.swendsen_wang, ahead,
-                          words_[b].data());
+      swendsen_wang_->run(ClusterMove::swendsen_wang, at, bond_[b / groups_], count, team, watch,
+                          scratch.swendsen_wang, ahead, words_[b].data());
     } else {
       wolff_->run(at, bond_[b / groups_], count, recent_fraction_[b], team, watch, scratch.wolff,
                   ahead, words_[b].data());
@@ -257,6 +266,19 @@ class CpuEngine final : public MultispinEngine {
       add_clusters(b, done, scratch);
       for (std::uint32_t& updates : ahead) updates -= done;
     }
+    team.barrier();
+    return done;
+  }
+
+  // A Houdayer move of all couples of replicas. Returns false if it was stopped.
+  bool move_couples(std::uint32_t b, const Address& at, const ThreadTeam& team, StopWatch& watch,
+                    Scratch& scratch) {
+    UpdatesAhead& ahead = places_[b].ahead;
+    swendsen_wang_->run(ClusterMove::houdayer, at, 0, 1, team, watch, scratch.swendsen_wang, ahead,
+                        words_[b].data());
+    const bool done = *std::min_element(ahead.begin(), ahead.end()) > 0;
+    team.barrier();
+    if (done && team.first()) ahead.fill(0);
     team.barrier();
     return done;
   }
@@ -366,13 +388,13 @@ std::unique_ptr<Engine> make_multispin_engine(const Graph& graph, const EngineSp
 bool share_launches(const GroupTask& a, const GroupTask& b) {
   const Lattice &one = a.graph.lattice(), &other = b.graph.lattice();
   // Graphs without a lattice cannot share launches of cluster updates. With couplings of -1 there
-  // are no cluster updates.
-  const bool alike = one.dim > 0 || !a.spec.model.is_ferromagnet();
+  // are no cluster updates, but there may be Houdayer moves.
+  const bool alike = one.dim > 0 || (!a.spec.model.is_ferromagnet() && !a.spec.houdayer);
   return alike && one.dim == other.dim && one.extent == other.extent &&
          a.graph.sites() == b.graph.sites() && a.spec.local == b.spec.local &&
          a.spec.cluster == b.spec.cluster && a.spec.model == b.spec.model &&
-         a.spec.exchange == b.spec.exchange && a.spec.staggered == b.spec.staggered &&
-         a.spec.cluster_pairs == b.spec.cluster_pairs &&
+         a.spec.exchange == b.spec.exchange && a.spec.houdayer == b.spec.houdayer &&
+         a.spec.staggered == b.spec.staggered && a.spec.cluster_pairs == b.spec.cluster_pairs &&
          a.spec.first_pair_step == b.spec.first_pair_step &&
          a.spec.betas.size() == b.spec.betas.size() && a.spec.replicas == b.spec.replicas;
 }

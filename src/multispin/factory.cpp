@@ -22,14 +22,20 @@ GraphSizes listed(GraphSizes s) {
   return s;
 }
 
+// Whether all clusters are labelled, by Swendsen-Wang updates or Houdayer moves.
+bool labels(const EngineLoad& load) {
+  return load.houdayer ||
+         (load.cluster_per_cycle > 0 && load.cluster == ClusterUpdate::swendsen_wang);
+}
+
 double held(const EngineLoad& load, const GraphSizes& s) {
   double bytes = 4 * s.sites * word_groups(load);
   bytes += 8 * s.modified + 4 * s.ends + kGrowing * 16 * (s.rewired + s.removed);
   if (load.coupled) bytes += s.sites;  // signs
-  if (load.cluster_per_cycle == 0) return bytes;
-  if (load.cluster == ClusterUpdate::swendsen_wang) {
+  if (labels(load)) {
     return bytes + s.dim * s.sites / 8 + kGrowing * 28 * s.rewired + (s.bare ? 4 * s.sites : 0);
   }
+  if (load.cluster_per_cycle == 0) return bytes;
   return bytes + s.sites / 4 + kGrowing * (8 * s.modified + 8 * s.ends) +
          (kGrowing * 12 + 32 + kGrowing * 4) * s.rewired;
 }
@@ -37,14 +43,14 @@ double held(const EngineLoad& load, const GraphSizes& s) {
 double working(const EngineLoad& load, const GraphSizes& s, double threads) {
   const double at_once = word_groups(load) >= threads ? threads : 1;
   double bytes = at_once * 4 * s.modified;
-  if (load.cluster_per_cycle == 0) return bytes;
-  if (load.cluster == ClusterUpdate::swendsen_wang) {
+  if (labels(load)) {
     // Bytes per site. Sums over pairs of clusters need the labels of two replicas and at most 44
     // bytes, which grow by an eighth (cluster_pairs.hpp).
     const double one = s.bare ? 13 : 5, label = load.cluster_pairs ? 2 * one + 50 : one;
     return bytes + at_once * (4 * (s.dim + 1) * s.sites + 4 * s.rewired) +
            threads * label * s.sites;
   }
+  if (load.cluster_per_cycle == 0) return bytes;
   return bytes + threads * 4 * s.sites + at_once * (4 * (1 + s.dim) * s.sites + 4 * s.rewired);
 }
 
@@ -78,19 +84,19 @@ double pair_tables(const EngineLoad& load) {
 // tiles, and three or four words per replica and open site. Wolff: planes, tiles and the ends of
 // bonds.
 double device_working(const EngineLoad& load) {
-  if (load.cluster_per_cycle == 0 && !load.warms_up) return 0;
+  if (load.cluster_per_cycle == 0 && !load.warms_up && !load.houdayer) return 0;
   const GraphSizes& s = load.graph;
   const Tiles t = tiles_of(s);
   const bool warms = load.warms_up && load.warm_up_cluster == ClusterUpdate::swendsen_wang;
   const double weights = s.bare ? s.removed : 0;
   const double masks = s.dim + (s.rewired > 0 ? 2 : 1), words = weights > 0 ? 4 : 3;
   const double groups = word_groups(load);
-  const double labels = groups * (t.tiles * (multispin::kLabelSites * (4 * masks + 64) + 128) +
+  const double tables = groups * (t.tiles * (multispin::kLabelSites * (4 * masks + 64) + 128) +
                                   128 * words * t.open + 4 * s.rewired) +
                         256 * s.dim * t.tiles + 40 * s.rewired + 4 * weights + pair_tables(load);
-  if (load.cluster == ClusterUpdate::swendsen_wang) return labels;
+  if (load.houdayer || load.cluster == ClusterUpdate::swendsen_wang) return tables;
   const double wolff = groups * (4 * (4 + s.dim) * s.sites + 24 * s.rewired) + 96 * s.modified;
-  return warms ? std::max(labels, wolff) : wolff;
+  return warms ? std::max(tables, wolff) : wolff;
 }
 
 EngineMemory memory(const EngineLoad& load, double threads, bool on_device) {
@@ -116,9 +122,10 @@ double cuda_seconds(const Schedule& schedule, ClusterUpdate cluster, double p, d
                    per_flip = 3.5e-5;
   const double share = p > 0 ? std::min(1.0, 4 / std::sqrt(sites)) : 1;
   const double wolff = std::min(dense * sites, wait + per_flip * share * sites);
-  const double update =
-      cluster == ClusterUpdate::swendsen_wang ? (labels + per_rewired * p) * sites : wolff;
-  return 1e-6 * (schedule.local * sweep * sites + schedule.cluster * update);
+  const double labelling = (labels + per_rewired * p) * sites;
+  const double update = cluster == ClusterUpdate::swendsen_wang ? labelling : wolff;
+  const double moves = schedule.houdayer ? labelling / 2 : 0;  // label half of the replicas
+  return 1e-6 * (schedule.local * sweep * sites + schedule.cluster * update + moves);
 }
 
 std::unique_ptr<Engine> make(const Graph* graph, const std::vector<std::uint32_t>&,

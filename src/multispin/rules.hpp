@@ -13,6 +13,7 @@
 //   Wolff seed     item replica bit r, stream wolff_seed: words 0, 1 give the site
 //   cluster flip   (Swendsen-Wang) item s / 4, s the cluster's smallest site, stream cluster_flip:
 //                  bit r of word s % 4
+//   Houdayer move  likewise, for replicas r and r + 2: bit r % 32 of a word of stream houdayer
 //   start          item site, stream start, step 0: word 0 is the hot replicas' spins
 #pragma once
 
@@ -29,6 +30,9 @@ inline constexpr std::uint32_t kReplicas = 32;  // per word group
 
 // For each replica of a word group, the number of cluster updates beyond those that all have made.
 using UpdatesAhead = std::array<std::uint32_t, kReplicas>;
+
+// Moves of all clusters: which bonds are open, and which replicas flip together.
+enum class ClusterMove { swendsen_wang, houdayer };
 
 constexpr Stream local_stream(LocalUpdate rule) {
   return rule == LocalUpdate::glauber ? Stream::glauber : Stream::metropolis;

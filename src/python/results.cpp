@@ -122,8 +122,8 @@ nb::dict estimates_of(const TaskData& task) {
   return all;
 }
 
-// [members][observables()] with each replica (or stretch of time) left out, as for the errors of
-// estimates_of().
+// [members][observables()] with each replica (or couple, or stretch of time) left out, as for the
+// errors of estimates_of().
 nb::object left_out_of(const TaskData& task, std::size_t temperature, std::uint64_t stretch) {
   if (temperature >= task.temperature.size()) throw nb::index_error("temperature");
   const auto all_of_them = observables();
@@ -135,7 +135,8 @@ nb::object left_out_of(const TaskData& task, std::size_t temperature, std::uint6
     const auto magnetisations = series_at(task.magnetisation, temperature);
     const Eigen::Index parts =
         stretch == 0 ? 1 : bond_sums.rows() / static_cast<Eigen::Index>(stretch);
-    const auto rows = block_moments(bond_sums, magnetisations, units_of(task), parts);
+    const auto rows =
+        block_moments(bond_sums, magnetisations, units_of(task), parts, coupling_of(task));
     const auto sites = static_cast<double>(task.graph.sites);
     const auto numbers = jackknife_means(0, rows, [&](const Eigen::VectorXd& mean) {
       const Moments m = with_squares(mean.array());

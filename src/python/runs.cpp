@@ -71,10 +71,12 @@ TaskSpec task_spec(const GraphSpec& lattice, const std::shared_ptr<const Graph>&
   check_whole(settings.replicas, 1, 1u << 20, "replicas");
   check_replicas(spec.engine, settings.replicas, "replicas");
   spec.replicas = static_cast<std::uint32_t>(settings.replicas);
+  if (settings.houdayer) check_houdayer(spec.model, spec.replicas, "houdayer");
   spec.start = parse_start(settings.start, "start");
   spec.seed = settings.seed;
   spec.schedule = schedule;
   spec.schedule.exchange = settings.exchange;
+  spec.schedule.houdayer = settings.houdayer;
   spec.equilibrate = settings.equilibrate;
   spec.measure = settings.measure;
   spec.every = settings.every;

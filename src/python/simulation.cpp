@@ -77,6 +77,7 @@ std::unique_ptr<Simulation> Simulation::restore(const std::string& path, const S
   settings.staggered = text("sampling.staggered", "false") == "true";
   settings.schedule = text("sampling.schedule", "1:1");
   settings.exchange = text("sampling.exchange", "") == "true";
+  settings.houdayer = text("sampling.houdayer", "") == "true";
   settings.local = text("sampling.local", "metropolis");
   settings.cluster = text("sampling.cluster", "wolff");
   settings.replicas = data.replicas;

@@ -29,7 +29,7 @@ namespace rewise::python {
 struct Settings {
   std::vector<double> temperatures;       // [T] J = k_B = 1
   std::optional<TemperatureRange> range;  // in place of `temperatures`; only with `exchange`
-  bool exchange = false;
+  bool exchange = false, houdayer = false;
   ModelWords model;
   std::optional<bool> staggered;  // measures_staggered()
   std::string schedule = "1:1", local = "auto", cluster;

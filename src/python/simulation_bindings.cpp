@@ -24,6 +24,7 @@ Settings settings_of(const nb::dict& given) {
     s.range = TemperatureRange{from, to};
   }
   take("exchange", s.exchange);
+  take("houdayer", s.houdayer);
   std::uint64_t q = 2;
   take("model", s.model["name"]);
   take("q", q);

@@ -32,6 +32,8 @@ enum class Stream : std::uint32_t {
   bytespin_proposal = 27,    // Potts: the proposed state
   bytespin_ghost = 28,       // bytespin engine, cluster updates in a field: item site
   exchange = 29,             // replica exchange: item t R + r of the first of two temperatures
+  houdayer = 30,             // Houdayer moves: item a quarter of the cluster's smallest site
+  bytespin_houdayer = 31,    // bytespin engine, likewise: item the smallest site
   bitlattice_start = 40,     // bitlattice engine: item 2 group + colour; src/bitlattice/rules.hpp
   bitlattice_local = 41,     // bitlattice engine, Metropolis and Glauber: the same item
   bitlattice_modified = 42,  // retired: earlier versions, rewired lattices

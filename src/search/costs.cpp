@@ -21,8 +21,10 @@ double cycle_nanoseconds(EngineKind engine, const Model& model, ClusterUpdate cl
                          Schedule schedule) {
   const EngineCosts& costs = factory(engine).costs;
   const double local = model.is_potts() ? costs.potts_nanoseconds : costs.ising_nanoseconds;
-  const double per_site = cluster == ClusterUpdate::wolff ? 1 : 8;
-  return local * schedule.local + per_site * schedule.cluster;
+  constexpr double labelled = 8;
+  const double per_site = cluster == ClusterUpdate::wolff ? 1 : labelled;
+  return local * schedule.local + per_site * schedule.cluster +
+         (schedule.houdayer ? labelled / 2 : 0);
 }
 
 }  // namespace
@@ -45,6 +47,7 @@ double cpu_seconds(const StudyConfig& config, int threads) {
   }
   std::vector<Schedule> schedules(config.schedules.begin(), config.schedules.end());
   if (schedules.empty()) schedules.push_back(config.schedule.value_or(Schedule{1, 1}));
+  for (Schedule& schedule : schedules) schedule.houdayer = config.houdayer;
   const double given = static_cast<double>(config.temperatures.size());
   const double cycles = static_cast<double>(config.equilibrate.value_or(kLikelyEquilibrate)) +
                         static_cast<double>(config.measure.value_or(kLikelyMeasure)) *

@@ -164,6 +164,7 @@ TaskSpec plan_task(const StudyConfig& config, double p, const std::vector<std::u
   spec.temperatures = plan.temperatures;
   spec.schedule = plan.schedule;
   spec.schedule.exchange = config.exchange;
+  spec.schedule.houdayer = config.houdayer;
   spec.staggered =
       measures_staggered(config.staggered, config.model, nullptr, "sampling.staggered");
   spec.warm_up = plan.warm_up;

@@ -59,6 +59,9 @@ class Tuner {
 
  private:
   bool exchange() const { return setting_.spec.schedule.exchange; }
+  Coupling coupling() const {  // of overlaps
+    return setting_.spec.schedule.houdayer ? Coupling::overlaps : Coupling::none;
+  }
 
   void check_stop() const {
     if (!stop_.stop_requested()) return;
@@ -77,7 +80,7 @@ class Tuner {
       const GroupTask task[] = {{*graph_, spec}};
       engine = std::make_unique<TuneEngine>(make_batch(setting_.spec.engine, task, options),
                                             graph_->sites(), spec.replicas, spec.model,
-                                            exchange() ? spec.betas.size() : 0);
+                                            exchange() ? spec.betas.size() : 0, coupling());
     }
     return *engine;
   }
@@ -168,7 +171,9 @@ RealSeries q2_of(const TaskData& run) {
     all.middleCols(static_cast<Eigen::Index>(t) * one.cols(), one.cols()) =
         (one.cast<double>() / sites).square();
   }
-  return all;
+  const bool coupled = coupling_of(run) != Coupling::none;
+  return member_columns(all, coupled ? Coupling::overlaps : Coupling::none,
+                        static_cast<Eigen::Index>(run.temperature.size()));
 }
 
 // What a check says, without its advice, which is about options of `rewise run`.
@@ -184,8 +189,8 @@ std::string Tuner::why_no_equilibrium(const TaskData& run) const {
     return fmt::format("T = {}: {}", number_text(run.temperature[t]),
                        without_advice(checked.checks[t].reasons.front()));
   }
-  TuneSeries series(static_cast<std::uint32_t>(run.overlap.replicas() * run.temperature.size()));
   const RealSeries q2 = q2_of(run);
+  TuneSeries series(static_cast<std::uint32_t>(q2.cols()));
   for (Eigen::Index time = 0; time < q2.rows(); ++time) series.add_overlaps(q2.row(time));
   const SlowestTau slowest = slowest_tau(series, run.temperature.size());
   if (!slowest.tau.found ||
@@ -280,7 +285,7 @@ double Tuner::seconds_per_cycle(TuneEngine& engine, const Schedule& schedule) {
 
 void Tuner::make_trials() {
   constexpr std::uint32_t bunch = 16;
-  // Of a sweep, of a cluster update, of a replica exchange.
+  // Of a sweep, of a cluster update, of a replica exchange (and a Houdayer move).
   std::map<ClusterUpdate, std::array<double, 3>> cost;
   Observation closing;  // of cluster sums, before states move
   for (const Candidate& candidate : setting_.candidates) {
@@ -292,7 +297,8 @@ void Tuner::make_trials() {
       return other.cluster == candidate.cluster && other.schedule.cluster > 0;
     });
     const double update = updates ? seconds_per_cycle(engine, {0, bunch}) / bunch : 0;
-    const double both = exchange() ? seconds_per_cycle(engine, {1, 0, true}) : sweep;
+    const Schedule closed{1, 0, true, setting_.spec.schedule.houdayer};
+    const double both = exchange() ? seconds_per_cycle(engine, closed) : sweep;
     engine.engine().measure(closing);
     cost[candidate.cluster] = {sweep, update, std::max(both - sweep, 0.0)};
     check_stop();

@@ -90,8 +90,9 @@ const char* measured(const TuneResult& result) { return result.exchange() ? "q^2
 std::string temperatures_text(const TuneResult& result) {
   const std::vector<double>& all = result.spec.temperatures;
   if (!result.exchange()) return number_text(all.front());
-  return fmt::format("{} .. {} (replica exchange, {} temperatures)", number_text(all.front()),
-                     number_text(all.back()), all.size());
+  return fmt::format("{} .. {} (replica exchange{}, {} temperatures)", number_text(all.front()),
+                     number_text(all.back()),
+                     result.spec.schedule.houdayer ? ", Houdayer moves" : "", all.size());
 }
 
 std::vector<std::string> row_text(const TuneResult& result, const TuneRow& row) {
@@ -123,6 +124,7 @@ Json tune_json(const TuneResult& result) {
   json["graph"] = graph_json(result.graph, result.graph.rewired());
   if (result.exchange()) {
     json["exchange"] = true;
+    if (result.spec.schedule.houdayer) json["houdayer"] = true;
     json["temperatures"] = result.spec.temperatures;
   } else {
     json["temperature"] = result.spec.temperatures.front();

@@ -376,7 +376,11 @@ void TuneTrial::step(std::size_t count, bool configurations) {
 
 void TuneTrial::add(const Observation& observation) {
   if (engine_.exchanged() == 0) return series_.add(observation, engine_.units());
-  const Eigen::ArrayXd q2 = squared_overlaps(observation, static_cast<double>(engine_.sites()));
+  const RealSeries all =
+      squared_overlaps(observation, static_cast<double>(engine_.sites())).transpose();
+  const Eigen::ArrayXd q2 =
+      member_columns(all, engine_.coupling(), static_cast<Eigen::Index>(engine_.exchanged()))
+          .transpose();
   series_.add_overlaps(q2);
   engine_.add_q2(q2);
 }

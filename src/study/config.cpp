@@ -98,6 +98,7 @@ void read_sampling(const TomlSection& section, StudyConfig& config) {
     config.engine =
         engine_with_exchange(config.engine, section.text("engine"), section.origin("engine"));
   }
+  config.houdayer = section.flag("houdayer", config.houdayer);
   if (section.has("staggered")) {
     config.staggered = section.flag("staggered", false);
     measures_staggered(config.staggered, config.model, nullptr, section.origin("staggered"));
@@ -112,6 +113,9 @@ void read_sampling(const TomlSection& section, StudyConfig& config) {
   config.few_cluster.flip = section.number("few_cluster_flip", config.few_cluster.flip);
   config.replicas = static_cast<std::uint32_t>(section.whole("replicas", config.replicas));
   check_replicas(config.engine, config.replicas, section.origin("replicas"));
+  if (config.houdayer) {
+    check_houdayer(config.model, config.replicas, section.origin("houdayer"));
+  }
   read_temperatures(section, config);
   config.equilibrate = section.whole_or_auto("equilibrate");
   config.measure = section.whole_or_auto("measure");

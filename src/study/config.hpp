@@ -52,6 +52,7 @@ struct StudyConfig {
   std::vector<ClusterUpdate> clusters;   // tc: [p], `cluster` is the first; empty: one for all p
   FewCluster few_cluster;
   bool exchange = false;          // of replicas between temperatures
+  bool houdayer = false;          // cluster moves of couples of replicas
   std::optional<bool> staggered;  // measures_staggered(); nullopt: not given
   std::uint32_t replicas = 32;
   std::vector<double> temperatures;  // ascending; empty: "auto", or by `temperature_range`

@@ -11,10 +11,12 @@ namespace {
 
 // Half the difference of the moments of the first half of the replicas and of the second half.
 Moments half_difference(const IntSeriesRef& bond_sums, const IntSeriesRef& magnetisations,
-                        const SampleUnits& units) {
+                        const SampleUnits& units, Coupling coupling) {
   const Eigen::Index half = bond_sums.cols() / 2, rest = bond_sums.cols() - half;
-  return (mean_moments(bond_sums.leftCols(half), magnetisations.leftCols(half), units) -
-          mean_moments(bond_sums.rightCols(rest), magnetisations.rightCols(rest), units)) /
+  return (mean_moments(bond_sums.leftCols(half), magnetisations.leftCols(half), units, nullptr,
+                       coupling) -
+          mean_moments(bond_sums.rightCols(rest), magnetisations.rightCols(rest), units, nullptr,
+                       coupling)) /
          2;
 }
 
@@ -66,6 +68,7 @@ GraphSample reduce(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& gr
   if (const auto exchange = exchange_result(data)) sample.round_trips = exchange->round_trips;
   sample.cluster_fraction.resize(count);
   const auto of_start = replicas_by_start(data);
+  const Coupling coupling = coupling_of(data);
   const double dropped = configured(data, "sampling.warm_up", 0) +
                          configured(data, "sampling.equilibrate", 0) +
                          static_cast<double>(discard) * configured(data, "sampling.every", 1);
@@ -81,12 +84,13 @@ GraphSample reduce(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& gr
     series_at(data.bond_sum, k, bond_sums);
     series_at(data.magnetisation, k, magnetisations);
     sample.simulated.row(row) =
-        mean_moments(bond_sums, magnetisations, units, &sample.m2_pair(row)).transpose();
+        mean_moments(bond_sums, magnetisations, units, &sample.m2_pair(row), coupling).transpose();
     const Value tau = tau_of_order(data, k, magnetisations);
     if (!data.staggered.empty()) {
       sample.staggered.conservativeResize(count, Eigen::NoChange);
       sample.staggered.row(row) =
-          mean_moments(bond_sums, series_at(data.staggered, k), units).transpose();
+          mean_moments(bond_sums, series_at(data.staggered, k), units, nullptr, coupling)
+              .transpose();
     }
     sample.tau(row) = tau.value;
     sample.stuck.push_back(
@@ -113,7 +117,7 @@ GraphSample reduce(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& gr
     if (thermal && bond_sums.cols() > 1) {
       sample.simulated_thermal.conservativeResize(count, kMomentCount);
       sample.simulated_thermal.row(row) =
-          half_difference(bond_sums, magnetisations, units).transpose();
+          half_difference(bond_sums, magnetisations, units, coupling).transpose();
     }
   }
   sample.fine.resize(grid.size(), kMomentCount);

@@ -35,12 +35,15 @@ struct Halves {
   double dof = 0;              // degrees of freedom of that variance
 };
 
-// Time averages of e, |m| and m^2 over the measurements [first, first + count): [replica, 3].
+// Time averages of e, |m| and m^2 over the measurements [first, first + count): [replica, 3], or
+// [member, 3] of coupled replicas.
 Eigen::ArrayX3d replica_means(const IntSeries& bond_sums, const IntSeries& magnetisations,
-                              const SampleUnits& units, Eigen::Index first, Eigen::Index count);
+                              const SampleUnits& units, Eigen::Index first, Eigen::Index count,
+                              Coupling coupling = Coupling::none);
 
-// Indices of the replicas with cold start, and of those with hot start.
-std::array<std::vector<Eigen::Index>, 2> replicas_by_start(const TaskData& data);
+// Indices of the replicas, or members, with cold start, and of those with hot start.
+std::array<std::vector<Eigen::Index>, 2> replicas_by_start(const TaskData& data,
+                                                           Coupling coupling = Coupling::none);
 
 // Minimum number of replicas of one start, or of both, for a comparison among themselves.
 inline constexpr std::size_t kLeastGroup = 8;

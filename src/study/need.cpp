@@ -90,7 +90,8 @@ EngineLoad load_of(const TaskSpec& spec, const GraphSizes& sizes) {
           spec.cluster,
           spec.warm_up.cycles > 0,
           spec.warm_up.cluster,
-          spec.cluster_pairs};
+          spec.cluster_pairs,
+          spec.schedule.houdayer};
 }
 
 double values_of_series(const TaskSpec& spec) {

@@ -52,12 +52,13 @@ Drift drift_of(const TaskData& task, const Measured& s, const TemperatureResult&
                double level) {
   Drift drift;
   const Eigen::Index times = s.bond_sums.rows(), half = times / 2;
+  const Coupling coupling = coupling_of(task);
   if (half < 1) return drift;
   if (result.stretch == 0) {
     const Eigen::ArrayX3d change =
-        replica_means(s.bond_sums, s.magnetisations, s.units, times - half, half) -
-        replica_means(s.bond_sums, s.magnetisations, s.units, 0, half);
-    const auto of_start = replicas_by_start(task);
+        replica_means(s.bond_sums, s.magnetisations, s.units, times - half, half, coupling) -
+        replica_means(s.bond_sums, s.magnetisations, s.units, 0, half, coupling);
+    const auto of_start = replicas_by_start(task, coupling);
     for (const auto& group : of_start) {
       if (group.size() < kLeastGroup) continue;
       for (Eigen::Index o = 0; o < 3; ++o) {
@@ -68,7 +69,7 @@ Drift drift_of(const TaskData& task, const Measured& s, const TemperatureResult&
     }
   } else if (!stretches_too_short(result, s.every)) {
     const Eigen::Index parts = times / static_cast<Eigen::Index>(result.stretch);
-    const MomentRows rows = block_moments(s.bond_sums, s.magnetisations, s.units, parts);
+    const MomentRows rows = block_moments(s.bond_sums, s.magnetisations, s.units, parts, coupling);
     constexpr Eigen::Index columns[] = {kEnergy, kAbsMagnetisation, kM2};
     for (std::size_t o = 0; o < 3; ++o) {
       std::vector<double> first, second;

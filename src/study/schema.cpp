@@ -520,6 +520,19 @@ std::vector<Setting> model_and_sampling() {
        .text = [](C c) { return std::string(c.exchange ? "true" : ""); },
        .option = "--exchange"},
       {.table = "sampling",
+       .key = "houdayer",
+       .type = "boolean",
+       .standard = "false",
+       .help = "Houdayer's cluster moves: in each cycle, clusters of two replicas of a temperature "
+               "flip in both, without rejection",
+       .more =
+           "Houdayer, Eur. Phys. J. B 22, 479 (2001); Zhu, Ochoa & Katzgraber, Phys. Rev. "
+           "Lett. 115, 077201 (2015). For spin glasses in two dimensions, or wherever these "
+           "clusters do not percolate. Ising spins with couplings or fields; 3 replicas or more",
+       .example = "true",
+       .text = [](C c) { return std::string(c.houdayer ? "true" : ""); },
+       .option = "--houdayer"},
+      {.table = "sampling",
        .key = "staggered",
        .type = "boolean",
        .standard = "true with couplings = \"antiferromagnet\", else false",

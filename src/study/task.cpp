@@ -55,6 +55,7 @@ TextMap task_configuration(const TaskSpec& spec) {
   map["sampling.seed"] = fmt::format("{}", spec.seed);
   map["sampling.schedule"] = to_string(spec.schedule);
   if (spec.schedule.exchange) map["sampling.exchange"] = "true";
+  if (spec.schedule.houdayer) map["sampling.houdayer"] = "true";
   if (spec.cluster_pairs) map["sampling.cluster_pairs"] = "true";
   if (spec.staggered) map["sampling.staggered"] = "true";
   if (spec.warm_up.cycles > 0) {
@@ -148,6 +149,7 @@ EngineSpec engine_spec(const TaskSpec& spec) {
   engine.cluster = spec.cluster;
   engine.few_cluster = spec.few_cluster;
   engine.exchange = spec.schedule.exchange;
+  engine.houdayer = spec.schedule.houdayer;
   engine.start = spec.start;
   engine.cluster_pairs = spec.cluster_pairs;
   engine.staggered = spec.staggered;

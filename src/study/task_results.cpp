@@ -65,13 +65,15 @@ ClusterMoments cluster_moments_in(const TaskData& task, std::size_t temperature,
 
 // Observables of the energies and magnetisations of one temperature; `parts` stretches per replica.
 std::vector<Value> observables_at(const IntSeries& bond_sums, const IntSeries& magnetisations,
-                                  const SampleUnits& units, Eigen::Index parts, double sites,
-                                  double temperature, std::span<const Observable> which) {
-  const auto rows = block_moments(bond_sums, magnetisations, units, parts);
+                                  const SampleUnits& units, Eigen::Index parts, Coupling coupling,
+                                  double sites, double temperature,
+                                  std::span<const Observable> which) {
+  const auto rows = block_moments(bond_sums, magnetisations, units, parts, coupling);
   std::vector<Value> values = observables_of_graph(rows, sites, temperature, which);
   // C and chi: use the whole series. Adjacent stretches of time are correlated, replicas are not.
-  const Moments whole =
-      parts > 1 ? mean_moments(bond_sums, magnetisations, units) : Moments(Moments::Zero());
+  const Moments whole = parts > 1
+                            ? mean_moments(bond_sums, magnetisations, units, nullptr, coupling)
+                            : Moments(Moments::Zero());
   for (std::size_t i = 0; i < which.size(); ++i) {
     const bool of_pairs = which[i].name == "specific_heat" || which[i].symbol.starts_with("chi");
     if (parts > 1 && of_pairs) values[i].value = which[i].of(whole, sites, temperature);
@@ -94,10 +96,14 @@ TemperatureResult result_at(const TaskData& task, std::size_t k) {
   RealSeries e, m;
   units.per_site(bond_sums.cast<double>(), magnetisations.cast<double>(), e, m);
   const RealSeries abs_m = m.abs(), m2 = abs_m.square();
-  result.tau = {{"energy", tau_of(e, every)},
-                {"abs_magnetisation", tau_of(abs_m, every)},
-                {"m2", tau_of(m2, every)},
-                {"m4", tau_of(m2.square(), every)}};
+  const Coupling coupling = coupling_of(task);
+  const auto tau = [&](const RealSeries& series) {
+    return tau_of(member_columns(series, coupling), every);
+  };
+  result.tau = {{"energy", tau(e)},
+                {"abs_magnetisation", tau(abs_m)},
+                {"m2", tau(m2)},
+                {"m4", tau(m2.square())}};
   result.longest_tau = {0, 0};
   if (bond_sums.minCoeff() < bond_sums.maxCoeff()) result.longest_tau = result.tau.at("energy");
   if (abs_m.minCoeff() < abs_m.maxCoeff()) {
@@ -109,23 +115,23 @@ TemperatureResult result_at(const TaskData& task, std::size_t k) {
   if (!task.staggered.empty()) {
     series_at(task.staggered, k, staggered);
     const RealSeries abs_s = staggered.cast<double>().abs() / units.order, s2 = abs_s.square();
-    result.tau["abs_staggered"] = tau_of(abs_s, every);
-    result.tau["staggered_m2"] = tau_of(s2, every);
-    result.tau["staggered_m4"] = tau_of(s2.square(), every);
+    result.tau["abs_staggered"] = tau(abs_s);
+    result.tau["staggered_m2"] = tau(s2);
+    result.tau["staggered_m4"] = tau(s2.square());
     if (abs_s.minCoeff() < abs_s.maxCoeff()) {
       for (const char* name : {"abs_staggered", "staggered_m2"}) {
         result.longest_tau = longer(result.longest_tau, result.tau.at(name));
       }
     }
   }
-  const Eigen::Index parts =
-      stretches(bond_sums.cols(), bond_sums.rows(), result.longest_tau.value / every);
+  const Eigen::Index parts = stretches(members_of(coupling, bond_sums.cols()), bond_sums.rows(),
+                                       result.longest_tau.value / every);
   if (parts > 1) result.stretch = static_cast<std::uint64_t>(bond_sums.rows() / parts);
-  result.observables = observables_at(bond_sums, magnetisations, units, parts, sites,
+  result.observables = observables_at(bond_sums, magnetisations, units, parts, coupling, sites,
                                       result.temperature, observables());
   if (staggered.size() > 0) {
-    result.staggered = observables_at(bond_sums, staggered, units, parts, sites, result.temperature,
-                                      staggered_observables());
+    result.staggered = observables_at(bond_sums, staggered, units, parts, coupling, sites,
+                                      result.temperature, staggered_observables());
   }
   result.clusters = cluster_moments_in(task, k, static_cast<std::size_t>(parts));
   for (Value* v : {&result.clusters.m2, &result.clusters.m4, &result.clusters.binder}) {
@@ -140,6 +146,10 @@ TemperatureResult result_at(const TaskData& task, std::size_t k) {
 }
 
 }  // namespace
+
+Coupling coupling_of(const TaskData& task) {
+  return task.configuration.contains("sampling.houdayer") ? Coupling::replicas : Coupling::none;
+}
 
 IntSeries series_at(const Series<std::int64_t>& series, std::size_t temperature) {
   IntSeries out;
@@ -196,10 +206,13 @@ Value tau_of_order(const TaskData& task, std::size_t temperature) {
 
 Value tau_of_order(const TaskData& task, std::size_t temperature, const IntSeries& magnetisations) {
   const double order = units_of(task).order, every = configured(task, "sampling.every", 1);
-  const Value tau = tau_of((magnetisations.cast<double>() / order).square(), every);
+  const auto tau_of_square = [&](const IntSeries& sums) {
+    const RealSeries square = (sums.cast<double>() / order).square();
+    return tau_of(member_columns(square, coupling_of(task)), every);
+  };
+  const Value tau = tau_of_square(magnetisations);
   if (task.staggered.empty()) return tau;
-  const IntSeries staggered = series_at(task.staggered, temperature);
-  const Value other = tau_of((staggered.cast<double>() / order).square(), every);
+  const Value other = tau_of_square(series_at(task.staggered, temperature));
   return other.value > tau.value || !std::isfinite(tau.value) ? other : tau;
 }
 
@@ -242,9 +255,11 @@ Eigen::ArrayXXd cluster_rows(const TaskData& task, std::size_t temperature, std:
 
 OverlapRows overlap_rows_of(const TaskData& task, std::size_t temperature, Eigen::Index parts) {
   if (task.overlap.empty() || task.overlap.replicas() == 0) return {};
-  return overlap_rows(
+  const OverlapRows rows = overlap_rows(
       series_at(task.overlap, temperature), series_at(task.link_overlap, temperature),
       static_cast<double>(task.graph.sites), static_cast<double>(task.graph.bonds), parts);
+  const bool coupled = coupling_of(task) != Coupling::none;
+  return member_rows(rows, coupled ? Coupling::overlaps : Coupling::none, parts);
 }
 
 OverlapRows overlap_changes_of(const TaskData& task, std::size_t temperature) {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/series/coupled.hpp"
 #include "analysis/series/observables.hpp"
 #include "analysis/series/overlaps.hpp"
 #include "analysis/series/statistics.hpp"
@@ -97,6 +98,9 @@ inline constexpr const char* kNoRoundTrip =
     "no replica went from the lowest to the highest temperature and back; lengthen the run or add "
     "temperatures";
 
+// Coupling::replicas if the task has Houdayer moves.
+Coupling coupling_of(const TaskData& task);
+
 // The series of one temperature, [time, replica].
 IntSeries series_at(const Series<std::int64_t>& series, std::size_t temperature);
 // Writes to an existing array: first use of new memory costs as much as the analysis.
@@ -118,7 +122,7 @@ Value tau_of_order(const TaskData& task, std::size_t temperature, const IntSerie
 bool cluster_sums_fit(const TaskData& task, std::size_t temperature);
 ClusterMoments cluster_moments_of(const TaskData& task, std::size_t temperature);
 // Overlaps of pairs of replicas at one temperature, divided into `parts` stretches of time; no rows
-// if the task has no overlaps.
+// if the task has no overlaps. With Houdayer moves, means of the pairs of a member.
 OverlapRows overlap_rows_of(const TaskData& task, std::size_t temperature, Eigen::Index parts = 1);
 // Averages of the second half of the measurements minus those of the second quarter, [pair,
 // moment]: in equilibrium their means are 0, whatever the start (doubling windows). No rows if the

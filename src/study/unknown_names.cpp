@@ -63,6 +63,9 @@ const std::vector<Feature>& features() {
       {{"tempering", "parallel-tempering", "pt", "replica-exchange", "swap-replicas"},
        "give --exchange, with at least two temperatures",
        "give exchange = true in [sampling], with at least two temperatures"},
+      {{"icm", "isoenergetic", "cluster-moves", "houdayer-moves"},
+       "give --houdayer, with couplings or fields",
+       "give houdayer = true in [sampling], with couplings or fields in [model]"},
       {{"exchange"},
        "replica exchange is for 'rewise run', 'rewise tune', 'rewise decorrelate' and studies "
        "(exchange = true in [sampling])",
@@ -95,8 +98,9 @@ const std::vector<Feature>& features() {
 // Whether the text about a feature applies to a command with the options `known`.
 bool offers(const Feature& feature, std::span<const std::string_view> known) {
   const std::string_view text = feature.option;
-  for (const std::string_view option : {"temperature", "dim", "device", "schedule", "measure",
-                                        "local", "model", "couplings", "field", "exchange"}) {
+  for (const std::string_view option :
+       {"temperature", "dim", "device", "schedule", "measure", "local", "model", "couplings",
+        "field", "exchange", "houdayer"}) {
     if (text.find(fmt::format("--{}", option)) != std::string_view::npos) {
       return has(known, option);
     }

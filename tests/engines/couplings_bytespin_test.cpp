@@ -52,15 +52,48 @@ TEST_CASE("bytespin engine: replica exchange equals enumeration") {
   check_distribution(scores, 600);
 }
 
+TEST_CASE("bytespin engine: Houdayer moves equal enumeration") {
+  Scores scores;
+  std::uint64_t seed = 62000;
+  const auto updates = houdayer_updates();
+  for (const CoupledCase& one : coupled_cases()) {  // the updates take turns
+    if (one.model.is_potts()) continue;
+    ++seed;
+    compare_coupled(one, updates[seed % updates.size()], make_bytespin_engine, {1.9, 3.0}, seed,
+                    {256, {250, longer(50), 1}}, -1, scores);
+  }
+  CHECK(scores.checks >= 150);
+}
+
+TEST_CASE("bytespin engine: Houdayer moves conserve the energy of two replicas") {
+  for (const CoupledCase& one : coupled_cases()) {
+    if (!one.model.is_potts()) check_houdayer_conserves(make_bytespin_engine, one, -1);
+  }
+  const CoupledCase one = coupled_cases().front();
+  EngineSpec spec;
+  spec.model = one.model;
+  spec.betas = {1};
+  spec.houdayer = true;
+  spec.replicas = 2;
+  expect(ExitCode::usage, "3 replicas", [&] { make_bytespin_engine(*one.graph, spec, {}); });
+  spec.replicas = 4;
+  spec.model = {ModelKind::potts, 3};
+  spec.model.interactions = one.model.interactions;
+  expect(ExitCode::usage, "Ising", [&] { make_bytespin_engine(*one.graph, spec, {}); });
+}
+
 TEST_CASE("trajectories with replica exchange do not depend on threads, stops and restarts") {
   std::uint64_t exchanged = 0;
   for (const CoupledCase& one : coupled_cases()) {
-    for (const Schedule schedule : {Schedule{2, 3, true}, Schedule{1, 0, true}}) {
+    for (Schedule schedule : {Schedule{2, 3, true}, Schedule{1, 0, true}}) {
+      // On the first schedule also Houdayer moves; one replica has no partner.
+      schedule.houdayer = schedule.cluster > 0 && !one.model.is_potts();
       EngineSpec spec;
       spec.model = one.model;
       spec.betas = {0.3, 0.5, 0.45, 0.8};
       spec.replicas = 3;
       spec.exchange = true;
+      spec.houdayer = schedule.houdayer;
       INFO(one.name);
       const std::vector<EngineOptions> threads{with_threads(1), with_threads(2)};
       check_resume(make_bytespin_engine, *one.graph, spec, schedule, threads, 9);

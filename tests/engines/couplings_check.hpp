@@ -210,6 +210,21 @@ inline std::vector<std::vector<std::vector<double>>> sample_overlaps(Engine& eng
   return rows;
 }
 
+// The means of `count` successive rows. Houdayer moves correlate replicas 4k to 4k + 3 and their
+// two overlaps.
+template <class Row>
+std::vector<Row> group_means(const std::vector<Row>& rows, std::size_t count) {
+  std::vector<Row> means;
+  for (std::size_t first = 0; first + count <= rows.size(); first += count) {
+    means.push_back(rows[first]);
+    for (std::size_t k = 0; k < means.back().size(); ++k) {
+      for (std::size_t r = first + 1; r < first + count; ++r) means.back()[k] += rows[r][k];
+      means.back()[k] /= static_cast<double>(count);
+    }
+  }
+  return means;
+}
+
 inline void compare_coupled(const CoupledCase& one, const Update& update, EngineMaker make,
                             const std::vector<double>& temperatures, std::uint64_t seed,
                             const Effort& effort, int device, Scores& scores) {
@@ -221,6 +236,7 @@ inline void compare_coupled(const CoupledCase& one, const Update& update, Engine
   spec.local = update.local;
   spec.cluster = update.cluster;
   spec.exchange = update.schedule.exchange;
+  spec.houdayer = update.schedule.houdayer;
   EngineOptions options;
   options.threads = 1;
   options.device = device;
@@ -231,12 +247,16 @@ inline void compare_coupled(const CoupledCase& one, const Update& update, Engine
   const auto engine = make(*one.graph, spec, options);
   auto rows = sample(*engine, spec, update.schedule, instance.list.sites, effort.lengths);
   const bool potts = one.model.is_potts();
-  const auto overlaps = sample_overlaps(*engine, spec, update.schedule, instance.list,
-                                        potts ? 1 : effort.lengths.measure);
+  auto overlaps = sample_overlaps(*engine, spec, update.schedule, instance.list,
+                                  potts ? 1 : effort.lengths.measure);
   for (std::size_t t = 0; t < spec.betas.size(); ++t) {
     const CoupledAverages exact = potts ? enumerate_potts(instance, one.model.q, spec.betas[t])
                                         : enumerate_ising(instance, spec.betas[t]);
     for (auto& row : rows[t]) row[kE] *= unit;
+    if (spec.houdayer) {
+      rows[t] = group_means(rows[t], 4);
+      overlaps[t] = group_means(overlaps[t], 2);
+    }
     std::vector<std::pair<std::string, double>> z = {{"e", column(rows[t], kE).z(exact.energy)},
                                                      {"|m|", column(rows[t], kAbsM).z(exact.abs_m)},
                                                      {"m^2", column(rows[t], kM2).z(exact.m2)},
@@ -334,6 +354,71 @@ inline std::vector<Update> exchange_updates() {
   return {{"Glauber, exchange", LocalUpdate::glauber, wolff, {1, 0, true}},
           {"Metropolis : Wolff 1:2, exchange", LocalUpdate::metropolis, wolff, {1, 2, true}},
           {"Swendsen-Wang, exchange", LocalUpdate::metropolis, sw, {0, 1, true}}};
+}
+
+// Updates with Houdayer moves; for Ising spins.
+inline std::vector<Update> houdayer_updates() {
+  const auto wolff = ClusterUpdate::wolff, sw = ClusterUpdate::swendsen_wang;
+  return {{"Glauber, Houdayer", LocalUpdate::glauber, wolff, {1, 0, false, true}},
+          {"Glauber, exchange, Houdayer", LocalUpdate::glauber, wolff, {1, 0, true, true}},
+          {"Metropolis : Swendsen-Wang 1:2, exchange, Houdayer",
+           LocalUpdate::metropolis,
+           sw,
+           {1, 2, true, true}}};
+}
+
+// Houdayer moves alone: they flip some clusters, the same in both replicas of a couple, and
+// conserve the sum of their energies.
+inline void check_houdayer_conserves(EngineMaker make, const CoupledCase& one, int device) {
+  EngineSpec spec;
+  spec.model = one.model;
+  spec.betas = {0.4, 0.9};
+  spec.replicas = 32;
+  spec.houdayer = true;
+  EngineOptions options;
+  options.device = device;
+  const auto engine = make(*one.graph, spec, options);
+  engine->advance({3, 0, false, true}, 2);
+  Observation before, after;
+  engine->measure(before);
+  const auto all_spins = [&] {
+    std::vector<std::vector<std::uint8_t>> all(64, std::vector<std::uint8_t>(one.graph->sites()));
+    for (std::uint32_t who = 0; who < 64; ++who) engine->spins(who / 32, who % 32, all[who]);
+    return all;
+  };
+  // In a field spins flip only where the two replicas differ.
+  const bool field =
+      one.model.interactions.has_field() || one.model.interactions.couplings == CouplingKind::file;
+  int changed = 0, partly = 0;  // couples whose energies changed; in which some sites flipped
+  auto old = all_spins();
+  for (int move = 0; move < 4; ++move) {
+    engine->advance({0, 0, false, true}, 1);
+    engine->measure(after);
+    const auto spins = all_spins();
+    for (std::uint32_t who = 0; who < 64; ++who) {
+      if (who % 4 > 1) continue;
+      INFO(one.name << ", replica " << who << ", move " << move);
+      const auto &a = spins[who], &b = spins[who + 2];
+      std::size_t flipped = 0;
+      bool together = true, allowed = true;
+      for (std::size_t site = 0; site < a.size(); ++site) {
+        const bool flips = a[site] != old[who][site];
+        flipped += flips ? 1 : 0;
+        together = together && flips == (b[site] != old[who + 2][site]);
+        allowed = allowed && !(field && flips && a[site] == b[site]);
+      }
+      CHECK(together);
+      CHECK(allowed);
+      CHECK(after.bond_sum[who] + after.bond_sum[who + 2] ==
+            before.bond_sum[who] + before.bond_sum[who + 2]);
+      changed += after.bond_sum[who] != before.bond_sum[who] ? 1 : 0;
+      partly += flipped > 0 && flipped < a.size() ? 1 : 0;
+    }
+    before = after;
+    old = spins;
+  }
+  CHECK(changed > 5);
+  CHECK(partly > 5);
 }
 
 // Every update on every case.

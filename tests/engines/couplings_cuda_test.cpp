@@ -39,8 +39,10 @@ TEST_CASE("couplings: CUDA makes the moves of the CPU, all updates", "[gpu]") {
   auto updates = wolff_updates();
   for (const oracle::Update& update : swendsen_wang_updates()) updates.push_back(update);
   for (const oracle::Update& update : exchange_updates()) updates.push_back(update);
+  for (const oracle::Update& update : houdayer_updates()) updates.push_back(update);
   for (const CoupledCase& one : cases()) {
     for (const oracle::Update& update : updates) {
+      if (update.schedule.houdayer && one.model.is_potts()) continue;
       EngineSpec spec;
       spec.model = one.model;
       spec.betas = {0.3, 0.7, 1.2};
@@ -48,6 +50,7 @@ TEST_CASE("couplings: CUDA makes the moves of the CPU, all updates", "[gpu]") {
       spec.local = update.local;
       spec.cluster = update.cluster;
       spec.exchange = update.schedule.exchange;
+      spec.houdayer = update.schedule.houdayer;
       spec.staggered = !one.model.is_potts() && one.graph->has_sublattices();
       EngineOptions on_device;
       on_device.device = 0;
@@ -73,4 +76,10 @@ TEST_CASE("couplings on CUDA equal enumeration", "[gpu]") {
   Scores scores;
   compare_all_coupled(make_bytespin_engine, 70000, {512, {400, longer(100), 1}}, 0, scores);
   check_distribution(scores, 1000);
+}
+
+TEST_CASE("Houdayer moves on CUDA conserve the energy of two replicas", "[gpu]") {
+  for (const CoupledCase& one : coupled_cases()) {
+    if (!one.model.is_potts()) check_houdayer_conserves(make_bytespin_engine, one, 0);
+  }
 }

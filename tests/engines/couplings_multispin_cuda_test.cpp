@@ -1,7 +1,8 @@
-// The multispin engine with couplings 1 and -1 and replica exchange on CUDA makes the same moves as
-// on the CPU, alone and in a batch, and equals exact enumeration.
+// The multispin engine with couplings 1 and -1, replica exchange and Houdayer moves on CUDA makes
+// the same moves as on the CPU, alone and in a batch, and equals exact enumeration.
 #include "src/multispin/multispin.hpp"
 #include "tests/engines/couplings_check.hpp"
+#include "tests/engines/identity_check.hpp"
 #include "tests/support/same_moves.hpp"
 
 using namespace rewise;
@@ -17,15 +18,18 @@ Model pm(std::uint32_t seed = 0) {
   return model;
 }
 
-EngineSpec spec_of(const Model& model, LocalUpdate local, bool exchange) {
+EngineSpec spec_of(const Model& model, LocalUpdate local, const Schedule& schedule) {
   EngineSpec spec;
   spec.model = model;
   spec.betas = {0.3, 0.7, 1.2, 0.9};
   spec.replicas = 64;
   spec.local = local;
-  spec.exchange = exchange;
+  spec.exchange = schedule.exchange;
+  spec.houdayer = schedule.houdayer;
   return spec;
 }
+
+constexpr Schedule kSchedules[] = {{3, 0}, {3, 0, true}, {3, 0, false, true}, {3, 0, true, true}};
 
 EngineOptions on_device() {
   EngineOptions options;
@@ -48,14 +52,14 @@ TEST_CASE("multispin couplings: CUDA makes the moves of the CPU", "[gpu]") {
   graphs.push_back(irregular_graph(700, 300));
   for (const Graph& graph : graphs) {
     for (const auto local : {LocalUpdate::metropolis, LocalUpdate::glauber}) {
-      for (const bool exchange : {false, true}) {
-        EngineSpec spec = spec_of(pm(), local, exchange);
+      for (const Schedule schedule : kSchedules) {
+        EngineSpec spec = spec_of(pm(), local, schedule);
         spec.staggered = graph.has_sublattices();
         const auto cpu = make_multispin_engine(graph, spec, with_threads(4));
         const auto gpu = make_multispin_engine(graph, spec, on_device());
         INFO(graph.sites() << " sites, dim " << graph.lattice().dim << ", " << to_string(local)
-                           << ", exchange " << exchange);
-        const Schedule schedule{3, 0, exchange};
+                           << ", exchange " << schedule.exchange << ", Houdayer "
+                           << schedule.houdayer);
         for (int n = 0; n < 3; ++n) {
           cpu->advance(schedule, 3);
           gpu->advance(schedule, 3);
@@ -77,14 +81,15 @@ TEST_CASE("multispin couplings: CUDA makes the moves of the CPU", "[gpu]") {
 
 TEST_CASE("multispin couplings: each graph of a batch makes the same moves as alone", "[gpu]") {
   for (const Rule rule : {Rule::rewire, Rule::rewire_any}) {
-    for (const bool exchange : {false, true}) {
+    for (const Schedule schedule : kSchedules) {
+      if (rule == Rule::rewire_any && schedule.houdayer) continue;  // no lattice: not in a batch
       std::vector<Graph> graphs;
       for (const std::uint64_t seed : {1, 2, 3, 4}) {
         graphs.push_back(build_graph({{16, 12}, 0.2, rule, seed}));
       }
       std::vector<GroupTask> tasks;
       for (std::size_t k = 0; k < graphs.size(); ++k) {
-        EngineSpec spec = spec_of(pm(), LocalUpdate::metropolis, exchange);
+        EngineSpec spec = spec_of(pm(), LocalUpdate::metropolis, schedule);
         spec.seed = 10 + k;
         spec.staggered = true;
         for (double& beta : spec.betas) beta *= 1 + 0.1 * static_cast<double>(k);
@@ -92,7 +97,6 @@ TEST_CASE("multispin couplings: each graph of a batch makes the same moves as al
       }
       REQUIRE(share_launches(tasks[0], tasks[3]));
       const auto batch = make_multispin_batch(tasks, on_device());
-      const Schedule schedule{2, 0, exchange};
       const auto series = batch->sample(std::vector<std::size_t>{0, 1, 3}, schedule, 3, 5);
       for (const std::size_t which : {0, 1, 2}) {
         const std::size_t k = which == 2 ? 3 : which;
@@ -115,6 +119,7 @@ TEST_CASE("multispin couplings on CUDA equal enumeration", "[gpu]") {
   std::uint64_t seed = 90000;
   auto updates = wolff_updates();
   for (const oracle::Update& update : exchange_updates()) updates.push_back(update);
+  for (const oracle::Update& update : houdayer_updates()) updates.push_back(update);
   for (const CoupledCase& one : coupled_cases()) {
     if (!has(EngineKind::multispin, one.model, false)) continue;
     for (const oracle::Update& update : updates) {
@@ -124,5 +129,24 @@ TEST_CASE("multispin couplings on CUDA equal enumeration", "[gpu]") {
                       {1024, {400, longer(100), 1}}, 0, scores);
     }
   }
-  CHECK(scores.checks >= 120);
+  CHECK(scores.checks >= 300);
+}
+
+TEST_CASE("multispin Houdayer moves on CUDA conserve the energy of two replicas", "[gpu]") {
+  for (const CoupledCase& one : coupled_cases()) {
+    if (has(EngineKind::multispin, one.model, false)) {
+      check_houdayer_conserves(make_multispin_engine, one, 0);
+    }
+  }
+}
+
+TEST_CASE("multispin Houdayer moves: CUDA and the CPU continue stopped calls", "[gpu]") {
+  for (const double p : {0.0, 0.3}) {
+    const Graph graph = build_graph({{70, 36}, p, Rule::rewire, 3});
+    const Schedule schedule{2, 0, true, true};
+    const EngineSpec spec = spec_of(pm(), LocalUpdate::metropolis, schedule);
+    std::vector<EngineOptions> devices{with_threads(1), on_device(), with_threads(3)};
+    CHECK(check_stops(make_multispin_engine, graph, spec, schedule, devices, 10) > 0);
+    check_resume(make_multispin_engine, graph, spec, schedule, devices, 9);
+  }
 }

@@ -1,6 +1,6 @@
 // The multispin engine with couplings 1 and -1: exact enumeration, the slow reference bit by bit,
-// threads and restarts, replica exchange, and the antiferromagnet as a ferromagnet with one
-// sublattice flipped.
+// threads and restarts, replica exchange, Houdayer moves, and the antiferromagnet as a ferromagnet
+// with one sublattice flipped.
 #include <xxhash.h>
 
 #include <algorithm>
@@ -31,13 +31,15 @@ std::vector<int> couplings_of(const Graph& graph, const EdgeList& list, const Mo
   return signs;
 }
 
-// Bit by bit after each sweep, on one thread and three.
+// Bit by bit after each sweep, every second time followed by a Houdayer move, on one thread and
+// three.
 void compare_bits(const Graph& graph, const Model& model, LocalUpdate local, std::uint64_t seed) {
   EngineSpec spec;
   spec.model = model;
   spec.betas = {0.3, 0.9};
   spec.seed = seed;
   spec.local = local;
+  spec.houdayer = true;
   spec.staggered = graph.has_sublattices();
   const EdgeList list = edges_of(graph);
   const std::vector<int> sublattice = sublattice_signs(graph, list);
@@ -45,12 +47,13 @@ void compare_bits(const Graph& graph, const Model& model, LocalUpdate local, std
   const auto one = make_multispin_engine(graph, spec, with_threads(1));
   const auto three = make_multispin_engine(graph, spec, with_threads(3));
   for (int sweep = 0; sweep < 4; ++sweep) {
-    reference.advance({1, 0}, 1);
+    const Schedule schedule{1, 0, false, sweep % 2 == 1};
+    reference.advance(schedule, 1);
     const auto words = reference.words();
     const std::uint64_t hash = XXH3_64bits(words.data(), words.size() * sizeof(words[0]));
     const Observation expected = reference.measure();
     for (const auto& engine : {one.get(), three.get()}) {
-      engine->advance({1, 0}, 1);
+      engine->advance(schedule, 1);
       REQUIRE(engine->trajectory_hash() == hash);
       Observation seen;
       engine->measure(seen);
@@ -94,6 +97,7 @@ TEST_CASE("multispin engine: couplings 1 and -1 equal enumeration") {
   std::uint64_t seed = 80000;
   auto updates = wolff_updates();
   for (const oracle::Update& update : exchange_updates()) updates.push_back(update);
+  for (const oracle::Update& update : houdayer_updates()) updates.push_back(update);
   for (const CoupledCase& one : unit_cases()) {
     for (const oracle::Update& update : updates) {
       if (update.schedule.cluster > 0) continue;
@@ -102,8 +106,14 @@ TEST_CASE("multispin engine: couplings 1 and -1 equal enumeration") {
                       {512, {250, longer(50), 1}}, -1, scores);
     }
   }
-  CHECK(scores.checks >= 120);
+  CHECK(scores.checks >= 300);
   CHECK(scores.largest < 4);
+}
+
+TEST_CASE("multispin engine: Houdayer moves conserve the energy of two replicas") {
+  for (const CoupledCase& one : unit_cases()) {
+    check_houdayer_conserves(make_multispin_engine, one, -1);
+  }
 }
 
 TEST_CASE("multispin engine with couplings equals the reference") {
@@ -149,13 +159,15 @@ TEST_CASE("multispin engine with couplings equals the reference") {
 
 TEST_CASE("multispin trajectories with couplings do not depend on threads, stops and restarts") {
   for (const CoupledCase& one : unit_cases()) {
-    for (const Schedule schedule : {Schedule{3, 0}, Schedule{2, 0, true}}) {
+    for (const Schedule schedule : {Schedule{3, 0}, Schedule{2, 0, true},
+                                    Schedule{2, 0, false, true}, Schedule{2, 0, true, true}}) {
       EngineSpec spec;
       spec.model = one.model;
       spec.betas = {0.3, 0.8, 0.5, 1.1};
       spec.replicas = 64;
       spec.exchange = schedule.exchange;
-      INFO(one.name);
+      spec.houdayer = schedule.houdayer;
+      INFO(one.name << ", exchange " << schedule.exchange << ", Houdayer " << schedule.houdayer);
       const std::vector<EngineOptions> threads{with_threads(1), with_threads(3)};
       check_resume(make_multispin_engine, *one.graph, spec, schedule, threads, 9);
       CHECK(check_stops(make_multispin_engine, *one.graph, spec, schedule, threads, 10) > 0);
@@ -173,6 +185,22 @@ TEST_CASE("multispin trajectories with couplings do not depend on threads, stops
         std::sort(walkers.begin(), walkers.end());
         CHECK(walkers == std::vector<std::uint64_t>{0, 1, 2, 3});
       }
+    }
+  }
+}
+
+TEST_CASE("multispin Houdayer moves of one word group do not depend on threads and stops") {
+  // Threads share each move.
+  for (const double p : {0.0, 0.4}) {
+    const Graph graph = build_graph({{70, 20}, p, Rule::rewire, 5});
+    EngineSpec spec;
+    spec.model = pm();
+    spec.betas = {0.7};
+    spec.houdayer = true;
+    for (const Schedule schedule : {Schedule{1, 0, false, true}, Schedule{0, 0, false, true}}) {
+      const std::vector<EngineOptions> threads{with_threads(1), with_threads(3)};
+      check_resume(make_multispin_engine, graph, spec, schedule, threads, 11);
+      CHECK(check_stops(make_multispin_engine, graph, spec, schedule, threads, 12) > 0);
     }
   }
 }
@@ -227,4 +255,8 @@ TEST_CASE("the multispin engine refuses other couplings, fields and clusters wit
   spec.model = pm();
   const auto engine = make_multispin_engine(graph, spec, {});
   expect(ExitCode::usage, "schedule 1:1", [&] { engine->advance({1, 1}, 1); });
+  spec.model = {};
+  spec.houdayer = true;
+  expect(ExitCode::usage, "wolff and swendsen-wang",
+         [&] { make_multispin_engine(graph, spec, {}); });
 }

@@ -231,7 +231,7 @@ TEST_CASE("every key has a description and a valid example") {
     if (one.key.starts_with("few_cluster")) return "cluster = \"few-cluster\"\n";
     if (one.key == "negative" || one.key == "coupling_seed") return "couplings = \"pm\"\n";
     if (one.key == "field_width") return "field_random = \"pm\"\n";
-    if (one.key == "staggered") return "schedule = \"1:0\"\n";
+    if (one.key == "staggered" || one.key == "houdayer") return "schedule = \"1:0\"\n";
     if (one.key == "target_observables") return "target_error = 1e-3\n";
     if (one.key == "temperature_tasks") return "temperatures = [2.0, 2.25, 2.5]\n";
     return "";
@@ -249,7 +249,7 @@ TEST_CASE("every key has a description and a valid example") {
         if (one.command != "sweep" && !std::string(line).starts_with(one.key + " ")) text += line;
       }
     } else {
-      if (one.key == "staggered") text += "[model]\nfield = 0.1\n";
+      if (one.key == "staggered" || one.key == "houdayer") text += "[model]\nfield = 0.1\n";
       text += "[" + one.table + "]\n" + beside(one);
     }
     text += one.key + " = " + one.example + "\n";
@@ -332,7 +332,7 @@ TEST_CASE("couplings, fields and replica exchange of a study") {
   const StudyConfig config = read(
       "[model]\ncouplings = \"pm\"\nnegative = 0.25\non = \"shortcuts\"\nfield = 0.5\n"
       "field_random = \"gaussian\"\nfield_width = 0.1\ncoupling_seed = 7\n"
-      "[sampling]\nschedule = \"1:0\"\nexchange = true\n");
+      "[sampling]\nschedule = \"1:0\"\nexchange = true\nhoudayer = true\n");
   const Interactions& of = config.model.interactions;
   CHECK(of.couplings == CouplingKind::pm);
   CHECK(of.negative == 0.25);
@@ -342,6 +342,7 @@ TEST_CASE("couplings, fields and replica exchange of a study") {
   CHECK(of.field_width == 0.1);
   CHECK(of.seed == 7);
   CHECK(config.exchange);
+  CHECK(config.houdayer);
   CHECK(config.engine == EngineKind::bytespin);  // the engine that supports fields
   CHECK(read("[model]\ncouplings = \"pm\"\n[sampling]\nschedule = \"1:0\"\nexchange = true\n")
             .engine == EngineKind::multispin);
@@ -350,10 +351,12 @@ TEST_CASE("couplings, fields and replica exchange of a study") {
   const StudyConfig again = parse_study_config(to_toml(config), "s.toml");
   CHECK(again.model == config.model);
   CHECK(again.exchange);
+  CHECK(again.houdayer);
 
   // For the ferromagnet none of these keys is written, as in earlier versions.
   const std::string plain = to_toml(read(""));
-  for (const char* key : {"couplings", "field", "exchange", "negative", "coupling_seed"}) {
+  for (const char* key :
+       {"couplings", "field", "exchange", "houdayer", "negative", "coupling_seed"}) {
     CHECK(plain.find(key) == std::string::npos);
   }
   for (const char* wrong :

@@ -11,7 +11,7 @@ namespace {
 
 // Stream numbers of src/random/streams.hpp, restated because they must never change.
 constexpr std::uint32_t kStart = 16, kMetropolis = 17, kGlauber = 18, kWolffSeed = 19, kBond = 20,
-                        kClusterFlip = 21;
+                        kClusterFlip = 21, kHoudayer = 30;
 
 std::array<std::uint32_t, 4> philox(std::uint64_t seed, std::uint64_t item, std::size_t word_group,
                                     std::uint32_t call, std::uint32_t step, std::uint32_t stream) {
@@ -176,12 +176,41 @@ void MultispinReference::swendsen_wang() {
   ++step_;
 }
 
+void MultispinReference::houdayer() {
+  for (std::size_t first = 0; first < spins_.size(); ++first) {
+    if (first % 4 > 1) continue;
+    auto &a = spins_[first], &b = spins_[first + 2];
+    std::vector<bool> equal(list_.sites), reached(list_.sites, false);
+    for (std::uint32_t site = 0; site < list_.sites; ++site) equal[site] = a[site] == b[site];
+    for (std::uint32_t site = 0; site < list_.sites; ++site) {
+      if (reached[site]) continue;
+      std::vector<std::uint32_t> cluster{site};
+      reached[site] = true;
+      for (std::size_t next = 0; next < cluster.size(); ++next) {
+        for (const auto& [other, edge] : around_[cluster[next]]) {
+          if (reached[other] || equal[other] != equal[site]) continue;
+          reached[other] = true;
+          cluster.push_back(other);
+        }
+      }
+      const auto words = philox(spec_.seed, site / 4, first / 32, 0, step_, kHoudayer);
+      if ((words[site % 4] >> first % 32 & 1u) == 0) continue;
+      for (const std::uint32_t s : cluster) {
+        a[s] = static_cast<std::uint8_t>(1 - a[s]);
+        b[s] = static_cast<std::uint8_t>(1 - b[s]);
+      }
+    }
+  }
+  ++step_;
+}
+
 void MultispinReference::advance(const Schedule& schedule, std::uint64_t cycles) {
   for (std::uint64_t cycle = 0; cycle < cycles; ++cycle) {
     for (std::uint32_t k = 0; k < schedule.local; ++k) local_sweep();
     for (std::uint32_t k = 0; k < schedule.cluster; ++k) {
       spec_.cluster == ClusterUpdate::swendsen_wang ? swendsen_wang() : wolff();
     }
+    if (schedule.houdayer) houdayer();
   }
 }
 

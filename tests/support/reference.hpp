@@ -8,9 +8,10 @@
 // significant first, is bit r % 32 of word k % 4 of philox(counter = (item, word group << 8 | k /
 // 4, step, stream), key = seed). An event of probability P happens if fraction < round(2^32 P); P
 // is capped at 1 - 2^-32 if a draw decides. A Swendsen-Wang cluster whose smallest site is s flips
-// if bit r % 32 of word s % 4 of philox(item = s / 4, call 0, stream cluster_flip) is set. Updates
-// are numbered 0, 1, 2, ..; local sweeps visit colours in ascending order. Cost: about 2 us per
-// site or bond, word group and step.
+// if bit r % 32 of word s % 4 of philox(item = s / 4, call 0, stream cluster_flip) is set. A
+// Houdayer move flips connected regions of equal s_i s'_i in both of replicas r and r + 2, r % 4 <
+// 2, by that bit of stream houdayer. Updates are numbered 0, 1, 2, ..; local sweeps visit colours
+// in ascending order. Cost: about 2 us per site or bond, word group and step.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +32,7 @@ class MultispinReference {
   void local_sweep();
   void wolff();
   void swendsen_wang();
+  void houdayer();
   void advance(const Schedule& schedule, std::uint64_t cycles);
 
   // Spins of replica t * R + r, 0 or 1. [sites]

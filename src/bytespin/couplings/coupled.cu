@@ -179,6 +179,47 @@ __global__ void flip_trees(const __grid_constant__ CoupledPlan c,
   spins[item.index] = c.flipped(systems.key(item.who), root, spins[item.index]);
 }
 
+// The first system of a couple of replicas, numbered through all temperatures.
+__device__ __forceinline__ std::uint32_t couple_system(const DeviceSystems& systems,
+                                                       std::uint32_t couple) {
+  const std::uint32_t of_temperature = couples_of(systems.replicas);
+  return couple / of_temperature * systems.replicas + first_of_couple(couple % of_temperature);
+}
+
+// Houdayer moves; item.who: the couple.
+template <int kDim>
+__global__ void join_couples(const __grid_constant__ CoupledPlan c,
+                             const __grid_constant__ DeviceSystems systems,
+                             const __grid_constant__ CoupledScratch scratch, std::uint32_t blocks) {
+  const Item item = item_of(blocks);
+  if (item.index >= c.plan.sites) return;
+  const auto site = static_cast<Site>(item.index);
+  const std::uint32_t who = couple_system(systems, item.who);
+  const std::uint8_t* const a = systems.system(who);
+  const std::uint8_t* const b = systems.system(who + kPartnerDistance);
+  Site* const parents = scratch.queue + item.who * c.plan.sites;
+  c.plan.for_each_neighbour<kDim>(site, [&](Site neighbour, std::uint64_t) {
+    if (neighbour > site && CoupledPlan::couples_join(a, b, site, neighbour)) {
+      unite(parents, site, neighbour);
+    }
+  });
+}
+
+__global__ void flip_couples(const __grid_constant__ CoupledPlan c,
+                             const __grid_constant__ DeviceSystems systems,
+                             const __grid_constant__ CoupledScratch scratch, std::uint32_t blocks) {
+  const Item item = item_of(blocks);
+  if (item.index >= c.plan.sites) return;
+  const std::uint32_t who = couple_system(systems, item.who);
+  std::uint8_t* const a = systems.system(who) + item.index;
+  std::uint8_t* const b = systems.system(who + kPartnerDistance) + item.index;
+  const Site root =
+      find_root(scratch.queue + item.who * c.plan.sites, static_cast<Site>(item.index));
+  if (!c.couple_flips(systems.key(who), root, *a == *b)) return;
+  *a ^= 1;
+  *b ^= 1;
+}
+
 __device__ __forceinline__ void add_to(unsigned long long* sum, long long value) {
   for (int offset = 16; offset > 0; offset /= 2) {
     value += __shfl_down_sync(0xffffffffu, value, offset);
@@ -327,6 +368,18 @@ void launch_coupled_swendsen_wang(const CoupledPlan& coupled, const DeviceSystem
   });
   launch(mark_fixed, shape, stream, coupled, systems, scratch, blocks);
   launch(flip_trees, shape, stream, coupled, systems, scratch, blocks);
+}
+
+void launch_coupled_houdayer(const CoupledPlan& coupled, const DeviceSystems& systems,
+                             const CoupledScratch& scratch, cudaStream_t stream) {
+  const std::uint32_t blocks = blocks_for(coupled.plan.sites);
+  const LaunchShape shape =
+      shape_of(systems.systems / systems.replicas * couples_of(systems.replicas), blocks);
+  launch(start_trees, shape, stream, coupled, scratch, blocks);
+  with_dim(coupled.plan.lattice.dim, [&]<int kDim>() {
+    launch(join_couples<kDim>, shape, stream, coupled, systems, scratch, blocks);
+  });
+  launch(flip_couples, shape, stream, coupled, systems, scratch, blocks);
 }
 
 void launch_coupled_measure(const CoupledPlan& coupled, const DeviceSystems& systems,

@@ -8,6 +8,7 @@
 //   Swendsen-Wang    a thread joins the trees of a site and its larger neighbours (union-find by
 //             compare-and-swap, larger roots under smaller ones; Jaiganesh & Burtscher 2018), then
 //             each site flips according to its root
+//   Houdayer  likewise, with the trees of one couple of replicas
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -35,6 +36,9 @@ void launch_coupled_wolff(const CoupledPlan& coupled, const DeviceSystems& syste
                           cudaStream_t stream);
 void launch_coupled_swendsen_wang(const CoupledPlan& coupled, const DeviceSystems& systems,
                                   const CoupledScratch& scratch, cudaStream_t stream);
+// `systems`: those of all temperatures, with couples of replicas. Uses `queue`.
+void launch_coupled_houdayer(const CoupledPlan& coupled, const DeviceSystems& systems,
+                             const CoupledScratch& scratch, cudaStream_t stream);
 // One exchange step between temperatures (first, first + 1), (first + 2, first + 3) .. `energy`:
 // minus the energies of all systems. Exchanges spins and walkers; adds to the counts attempts and
 // exchanges [T]. accepted: [systems] work space.

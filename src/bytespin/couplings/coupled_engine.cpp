@@ -43,6 +43,11 @@ class Updates {
     with_dim(c_.plan.lattice.dim, [&]<int D>() { swendsen_wang_in<D>(factors, key, spins); });
   }
 
+  // `a`, `b`: the spins of a couple; `key`: of the system of `a`.
+  void houdayer(const DrawKey& key, std::uint8_t* a, std::uint8_t* b) {
+    with_dim(c_.plan.lattice.dim, [&]<int D>() { houdayer_in<D>(key, a, b); });
+  }
+
  private:
   template <int D>
   void local_in(const Boltzmann& factors, const DrawKey& key, std::uint8_t* spins) {
@@ -118,6 +123,24 @@ class Updates {
     std::fill(fixed_.begin(), fixed_.end(), std::uint8_t{0});
   }
 
+  template <int D>
+  void houdayer_in(const DrawKey& key, std::uint8_t* a, std::uint8_t* b) {
+    const auto sites = static_cast<Site>(c_.plan.sites);
+    std::iota(parent_.begin(), parent_.end(), Site{0});
+    for (Site site = 0; site < sites; ++site) {
+      c_.plan.for_each_neighbour<D>(site, [&](Site neighbour, std::uint64_t) {
+        if (neighbour < site || !CoupledPlan::couples_join(a, b, site, neighbour)) return;
+        const Site x = find(site), y = find(neighbour);
+        parent_[std::max(x, y)] = std::min(x, y);
+      });
+    }
+    for (Site site = 0; site < sites; ++site) {
+      if (!c_.couple_flips(key, find(site), a[site] == b[site])) continue;
+      a[site] ^= 1;
+      b[site] ^= 1;
+    }
+  }
+
   const CoupledPlan& c_;
   const std::span<const std::size_t> first_of_colour_;
   std::uint32_t draw_[kSlotsPerBlock] = {}, proposal_[kSlotsPerBlock] = {};
@@ -165,6 +188,13 @@ class CoupledCpuEngine final : public CoupledEngine {
   // Brings all systems to `steps` steps beyond step_. Returns false if stopped before.
   bool advance_to(const Schedule& schedule, std::uint64_t steps);
   std::vector<std::int64_t> energy_sums();
+  Updates& updates_of(int thread) {
+    Worker& worker = workers_[static_cast<std::size_t>(thread)];
+    if (!worker.updates) worker.updates = std::make_unique<Updates>(coupled_, first_of_colour_);
+    return *worker.updates;
+  }
+  // The Houdayer moves and the replica exchange with these step numbers.
+  void move_couples(std::uint32_t step);
   void exchange(std::uint32_t step);
 
   const EngineOptions options_;
@@ -207,12 +237,16 @@ std::uint32_t CoupledCpuEngine::advance_system(std::size_t who, const Schedule& 
 bool CoupledCpuEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
   check_schedule(schedule);
   const std::uint64_t steps = check_steps(schedule, cycles);
-  if (!schedule.exchange) {
+  const std::uint64_t closing = schedule.closing_steps();
+  if (closing == 0) {
     if (!advance_to(schedule, steps)) return false;
   } else {
     const auto before = [&](std::uint64_t end) { return advance_to(schedule, end); };
-    const auto then = [&](std::uint32_t step) { exchange(step); };
-    if (!advance_with_exchange(options_, schedule, steps, before, then)) return false;
+    const auto close = [&](std::uint32_t step) {
+      if (schedule.houdayer) move_couples(step++);
+      if (schedule.exchange) exchange(step);
+    };
+    if (!advance_and_close(options_, schedule, steps, closing, before, close)) return false;
   }
   if (!all_arrived(steps)) return false;
   step_ += steps;
@@ -232,6 +266,20 @@ std::vector<std::int64_t> CoupledCpuEngine::energy_sums() {
   return sums;
 }
 
+void CoupledCpuEngine::move_couples(std::uint32_t step) {
+  const double begin = now();
+  const std::size_t of_temperature = couples_of(spec_.replicas);
+  for_each_system(now_threads(), spec_.betas.size() * of_temperature,
+                  [&](std::size_t couple, int thread) {
+                    const std::size_t who =
+                        couple / of_temperature * spec_.replicas +
+                        first_of_couple(static_cast<std::uint32_t>(couple % of_temperature));
+                    updates_of(thread).houdayer({spec_.seed, static_cast<std::uint32_t>(who), step},
+                                                system(who), system(who + kPartnerDistance));
+                  });
+  work_.cluster_seconds += now() - begin;
+}
+
 void CoupledCpuEngine::exchange(std::uint32_t step) {
   exchange_.make_step(energy_sums(), step, [&](std::size_t who, std::size_t next) {
     std::swap_ranges(system(who), system(who) + plan_.sites, system(next));
@@ -244,9 +292,9 @@ bool CoupledCpuEngine::advance_to(const Schedule& schedule, std::uint64_t steps)
   for_each_system(now_threads(), systems_, [&](std::size_t who, int thread) {
     StopWatch watch(options_, stopped);
     if (watch.stopped()) return;
-    Worker& worker = workers_[static_cast<std::size_t>(thread)];
-    if (!worker.updates) worker.updates = std::make_unique<Updates>(coupled_, first_of_colour_);
-    ahead_[who] = advance_system(who, schedule, steps, watch, worker);
+    updates_of(thread);
+    ahead_[who] =
+        advance_system(who, schedule, steps, watch, workers_[static_cast<std::size_t>(thread)]);
   });
   double local = 0, cluster = 0;  // the threads' times overlap
   for (Worker& worker : workers_) {

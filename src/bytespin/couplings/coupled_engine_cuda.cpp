@@ -183,7 +183,7 @@ void CoupledCudaEngine::prepare_clusters() {
 
 void CoupledCudaEngine::run(const Schedule& schedule, std::uint64_t cycles) {
   device_.use();
-  if (schedule.cluster > 0) prepare_clusters();
+  if (schedule.cluster > 0 || schedule.houdayer) prepare_clusters();
   const cudaStream_t stream = device_.get();
   const double start = now();
   device_systems_.step = static_cast<std::uint32_t>(step_);
@@ -201,6 +201,10 @@ void CoupledCudaEngine::run(const Schedule& schedule, std::uint64_t cycles) {
       for (std::uint32_t n = 0; n < schedule.cluster; ++n, ++device_systems_.step) {
         launch_coupled_swendsen_wang(on_device_, device_systems_, scratch_, stream);
       }
+    }
+    if (schedule.houdayer) {
+      launch_coupled_houdayer(on_device_, device_systems_, scratch_, stream);
+      ++device_systems_.step;
     }
     if (schedule.exchange) {
       exchange();

@@ -13,6 +13,7 @@
 //            alternate (Hukushima & Nemoto, J. Phys. Soc. Jpn. 65, 1604 (1996))
 //   Swendsen-Wang    all clusters over such bonds; those that are not bound to the ghost spin flip
 //            with probability 1/2
+//   Houdayer move    the clusters of two replicas flip in both (src/model/partners.hpp)
 //
 // Cluster updates of Potts spins are for J >= 0.
 #pragma once
@@ -23,6 +24,7 @@
 #include "src/engine/exchange.hpp"
 #include "src/model/boltzmann.hpp"
 #include "src/model/model.hpp"
+#include "src/model/partners.hpp"
 
 namespace rewise::bytespin {
 
@@ -96,6 +98,19 @@ struct CoupledPlan {
     const Words4 words =
         random_words(key.seed, Stream::bytespin_flip, bit_item(smallest), key.who, 0, key.step);
     return static_cast<std::uint8_t>(spin ^ bit_of(words, smallest));
+  }
+
+  // Houdayer moves of replicas a and b: whether a bond joins clusters, and whether a cluster flips,
+  // by its smallest site. `key`: of the system of replica a; `equal`: q_i = 1.
+  RW_HD static bool couples_join(const std::uint8_t* a, const std::uint8_t* b, Site site,
+                                 Site neighbour) {
+    return (a[site] == b[site]) == (a[neighbour] == b[neighbour]);
+  }
+  RW_HD bool couple_flips(const DrawKey& key, Site smallest, bool equal) const {
+    if (equal && field != nullptr) return false;
+    const Words4 words =
+        random_words(key.seed, Stream::bytespin_houdayer, bit_item(smallest), key.who, 0, key.step);
+    return bit_of(words, smallest) != 0;
   }
 
   // The contribution to minus the energy of a site's field and its bonds to larger neighbours.

@@ -51,8 +51,11 @@ double gib(std::uint64_t bytes) { return static_cast<double>(bytes) / (1ull << 3
 }  // namespace
 
 SwendsenWangBatch::SwendsenWangBatch(std::span<const EngineView> engines,
-                                     const DeviceGraphs& graphs, int device, cudaStream_t stream)
-    : graphs_(graphs), has_pairs_(engines.front().spec.cluster_pairs) {
+                                     const DeviceGraphs& graphs, ClusterMove move, int device,
+                                     cudaStream_t stream)
+    : graphs_(graphs),
+      move_(move),
+      has_pairs_(!is_houdayer() && engines.front().spec.cluster_pairs) {
   pairs_.first_step = engines.front().spec.first_pair_step;
   lay_graphs(engines, stream);
   make_room(device, stream);
@@ -121,7 +124,7 @@ void SwendsenWangBatch::lay_graphs(std::span<const EngineView> engines, cudaStre
 void SwendsenWangBatch::lay_weights(std::span<const EngineView> engines, cudaStream_t stream) {
   std::size_t most = 0;
   for (const EngineView& e : engines) {
-    weighted_ = weighted_ || e.graph.is_weighted();
+    weighted_ = weighted_ || (!is_houdayer() && e.graph.is_weighted());
     most = std::max(most, e.graph.weights().size());
   }
   std::vector<TileWeights> hosts(engines.size());
@@ -156,11 +159,14 @@ void SwendsenWangBatch::make_room(int device, cudaStream_t stream) {
   group_ =
       static_cast<std::uint32_t>(std::min<std::uint64_t>({all, room, kMostItems / tiles_.count}));
   if (group_ == 0) {
-    throw Error(ExitCode::device,
-                fmt::format("cuda:{}: {:.1f} GiB are needed for the Swendsen-Wang update of {} "
-                            "sites x 32 replicas, but only {:.1f} GiB are free (reduce replicas, "
-                            "temperatures or the size, or use Wolff updates)",
-                            device, gib(fixed + each), graphs_.sites(), gib(free)));
+    throw Error(
+        ExitCode::device,
+        fmt::format("cuda:{}: {:.1f} GiB are needed for the {} of {} sites x 32 replicas, "
+                    "but only {:.1f} GiB are free (reduce replicas, temperatures or the "
+                    "size, or use {})",
+                    device, gib(fixed + each),
+                    is_houdayer() ? "Houdayer move" : "Swendsen-Wang update", graphs_.sites(),
+                    gib(free), is_houdayer() ? "no Houdayer moves" : "Wolff updates"));
   }
   // Other processes may have allocated memory since free_device_memory(): then the update processes
   // fewer word groups at a time.
@@ -180,6 +186,7 @@ void SwendsenWangBatch::make_room(int device, cudaStream_t stream) {
   pairs_.slots = slots_.data();
   pairs_.used = used_slots_.data();
   pairs_.count = used_count_.data();
+  run_.houdayer = is_houdayer();
   run_.threshold = threshold_.data();
   run_.vec = graphs_.vec();
   run_.masks = masks_.data();
@@ -227,7 +234,7 @@ std::uint64_t SwendsenWangBatch::bytes_of_pairs() const {
 
 std::uint32_t SwendsenWangBatch::launches() const {
   const std::uint32_t all = graphs_.graphs() * graphs_.word_groups();
-  const std::uint32_t own = tiles_.listed_most > 0 ? 9 : 6;
+  const std::uint32_t own = (tiles_.listed_most > 0 ? 9 : 6) - (is_houdayer() ? 1 : 0);
   return (all + group_ - 1) / group_ *
          (own + (has_pairs_ ? pair_launches(group_, pairs_.at_once) : 0));
 }

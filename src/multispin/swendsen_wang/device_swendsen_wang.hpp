@@ -1,7 +1,7 @@
 // Owns the device memory of a batch's Swendsen-Wang updates (swendsen_wang_cuda.hpp): the tiles of
 // its graphs, the cluster sums, and the working memory of as many word groups as fit at a time: 4
 // bytes per site and replica, 12 per open site and replica; and the tables of sums over pairs of
-// clusters.
+// clusters. Another object makes Houdayer moves, without sums.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 
 #include "src/cuda/device_buffer.hpp"
 #include "src/multispin/device_graphs.hpp"
+#include "src/multispin/rules.hpp"
 #include "src/multispin/swendsen_wang/cluster_pairs_cuda.hpp"
 #include "src/multispin/swendsen_wang/swendsen_wang_cuda.hpp"
 
@@ -18,8 +19,8 @@ namespace rewise::multispin {
 class SwendsenWangBatch {
  public:
   // Waits for the stream. Throws Error(device) if the free memory is too small for one word group.
-  SwendsenWangBatch(std::span<const EngineView> engines, const DeviceGraphs& graphs, int device,
-                    cudaStream_t stream);
+  SwendsenWangBatch(std::span<const EngineView> engines, const DeviceGraphs& graphs,
+                    ClusterMove move, int device, cudaStream_t stream);
 
   // Queues `updates` updates of a range of graphs, steps *first_step + step and on.
   void queue(const GraphRange& range, const std::uint32_t* first_step, std::uint32_t step,
@@ -41,7 +42,10 @@ class SwendsenWangBatch {
   std::uint64_t bytes_of_pairs() const;
   void take_memory();
 
+  bool is_houdayer() const { return move_ == ClusterMove::houdayer; }
+
   const DeviceGraphs& graphs_;
+  const ClusterMove move_;
   DeviceLabelTiles tiles_;  // of all graphs; without seeds
   DeviceLabelRun run_;
   DeviceClusterPairs pairs_;

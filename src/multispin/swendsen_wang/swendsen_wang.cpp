@@ -76,12 +76,20 @@ HWY_INLINE void draw_flips(const Geometry& g, const CallTable& calls, std::uint3
   turn(g, tile[1], g.dim, w + 1, planes);
 }
 
-void DrawPlanes(const Geometry& g, const Address& at, Threshold t, const std::uint32_t* spins,
-                std::uint32_t first, std::uint32_t last, std::uint32_t* planes) {
+// The replicas in which the ends of a bond agree, from the words where they differ. Houdayer: the
+// first replicas of the couples in which the products q_i agree; other bits have no meaning.
+HWY_INLINE std::uint32_t agreeing(ClusterMove move, std::uint32_t differ) {
+  return ~(move == ClusterMove::houdayer ? differ ^ differ >> kPartnerDistance : differ);
+}
+
+void DrawPlanes(const Geometry& g, ClusterMove move, const Address& at, Threshold t,
+                const std::uint32_t* spins, std::uint32_t first, std::uint32_t last,
+                std::uint32_t* planes) {
   const D32 d;
   const auto lanes = static_cast<std::uint32_t>(hn::Lanes(d));
+  const bool draws = move == ClusterMove::swendsen_wang;
   const CallTable bonds(at.seed, Stream::bond, at.who, at.step);
-  const CallTable flips(at.seed, Stream::cluster_flip, at.who, at.step);
+  const CallTable flips(at.seed, draws ? Stream::cluster_flip : Stream::houdayer, at.who, at.step);
   Neighbourhood near;
   for (std::uint32_t w = first; w < last; ++w) {
     if (32 * std::uint64_t{w} >= g.sites) break;
@@ -92,9 +100,9 @@ void DrawPlanes(const Geometry& g, const Address& at, Threshold t, const std::ui
       HWY_ALIGN std::uint32_t open[32];
       const std::uint32_t present = g.present[std::size_t{k} * g.plane_words + w];
       for (std::uint32_t i = 0; i < 32; ++i) {
-        open[i] = ~(near.own[i] ^ near.ahead[k][i]) & (0u - (present >> i & 1u));
+        open[i] = agreeing(move, near.own[i] ^ near.ahead[k][i]) & (0u - (present >> i & 1u));
       }
-      for (std::uint32_t i = 0; i < 32; i += lanes) {
+      for (std::uint32_t i = 0; draws && i < 32; i += lanes) {
         const V32 site = hn::Iota(d, 32 * w + i);
         const V32 bond = hn::Add(hn::Mul(site, hn::Set(d, g.dim)), hn::Set(d, k));
         hn::StoreU(drawn(bonds, bond, hn::LoadU(d, open + i), t), d, open + i);
@@ -104,15 +112,21 @@ void DrawPlanes(const Geometry& g, const Address& at, Threshold t, const std::ui
   }
 }
 
-void DrawListed(const Geometry& g, const Address& at, Threshold t, const std::uint32_t* spins,
-                std::uint32_t first, std::uint32_t last, std::uint32_t* open) {
+void DrawListed(const Geometry& g, ClusterMove move, const Address& at, Threshold t,
+                const std::uint32_t* spins, std::uint32_t first, std::uint32_t last,
+                std::uint32_t* open) {
   const D32 d;
   const hn::RebindToSigned<D32> ds;
   const CallTable calls(at.seed, Stream::bond, at.who, at.step);
   for (std::uint32_t i = first; i < last; i += static_cast<std::uint32_t>(hn::Lanes(d))) {
     const V32 a = hn::GatherIndex(d, spins, hn::BitCast(ds, hn::LoadU(d, g.a.data() + i)));
     const V32 b = hn::GatherIndex(d, spins, hn::BitCast(ds, hn::LoadU(d, g.b.data() + i)));
-    const V32 equal = hn::Xor(hn::Xor(a, b), ones());
+    const V32 differ = hn::Xor(a, b);
+    if (move == ClusterMove::houdayer) {  // agreeing()
+      hn::StoreU(hn::Not(hn::Xor(differ, hn::ShiftRight<kPartnerDistance>(differ))), d, open + i);
+      continue;
+    }
+    const V32 equal = hn::Xor(differ, ones());
     hn::StoreU(drawn(calls, hn::LoadU(d, g.bond.data() + i), equal, t), d, open + i);
   }
 }
@@ -297,15 +311,15 @@ HWY_EXPORT(DrawPlanes);
 HWY_EXPORT(DrawListed);
 HWY_EXPORT(FlipPlanes);
 
-void draw_planes(const SwendsenWangGeometry& g, const Address& at, Threshold bond,
+void draw_planes(const SwendsenWangGeometry& g, ClusterMove move, const Address& at, Threshold bond,
                  const std::uint32_t* spins, std::uint32_t first, std::uint32_t last,
                  std::uint32_t* planes) {
-  HWY_DYNAMIC_DISPATCH(DrawPlanes)(g, at, bond, spins, first, last, planes);
+  HWY_DYNAMIC_DISPATCH(DrawPlanes)(g, move, at, bond, spins, first, last, planes);
 }
-void draw_listed(const SwendsenWangGeometry& g, const Address& at, Threshold bond,
+void draw_listed(const SwendsenWangGeometry& g, ClusterMove move, const Address& at, Threshold bond,
                  const std::uint32_t* spins, std::uint32_t first, std::uint32_t last,
                  std::uint32_t* open) {
-  HWY_DYNAMIC_DISPATCH(DrawListed)(g, at, bond, spins, first, last, open);
+  HWY_DYNAMIC_DISPATCH(DrawListed)(g, move, at, bond, spins, first, last, open);
 }
 void flip_planes(const SwendsenWangGeometry& g, const std::uint32_t* planes, std::uint32_t first,
                  std::uint32_t last, std::uint32_t* spins) {
@@ -372,10 +386,22 @@ void SwendsenWangUpdate::prepare(const ThreadTeam& team, SwendsenWangScratch& sc
   team.barrier();
 }
 
-void SwendsenWangUpdate::run(const Address& at, Threshold bond, std::uint32_t count,
-                             const ThreadTeam& team, StopWatch& watch, SwendsenWangScratch& scratch,
-                             UpdatesAhead& ahead, std::uint32_t* spins) const {
+ClusterSums SwendsenWangUpdate::label(SwendsenWangScratch& scratch, std::uint32_t replica,
+                                      LabelScratch& labeller) const {
   const SwendsenWangGeometry& g = geometry_;
+  OpenBonds open{{}, scratch.open.data(), replica};
+  for (unsigned k = 0; k < g.dim; ++k) open.direction[k] = plane(scratch, k, replica);
+  return label_and_flip(g.layout.lattice, g.ends, g.weight_before, open,
+                        plane(scratch, g.dim, replica), labeller);
+}
+
+void SwendsenWangUpdate::run(ClusterMove move, const Address& at, Threshold bond,
+                             std::uint32_t count, const ThreadTeam& team, StopWatch& watch,
+                             SwendsenWangScratch& scratch, UpdatesAhead& ahead,
+                             std::uint32_t* spins) const {
+  const SwendsenWangGeometry& g = geometry_;
+  const bool houdayer = move == ClusterMove::houdayer;
+  const std::uint32_t at_once = houdayer ? 1 : at_once_;  // replicas that are labelled together
   prepare(team, scratch);
   const auto [first, last] = team.part(g.plane_words / 2);
   const auto [first_listed, last_listed] =
@@ -389,40 +415,40 @@ void SwendsenWangUpdate::run(const Address& at, Threshold bond, std::uint32_t co
     const std::uint32_t piece =
         watch.active() ? static_cast<std::uint32_t>(watch.grain() / 64 + 1) : g.plane_words;
     for (std::uint32_t w = first; w < last && !watch.stopped(); w += std::min(piece, last - w)) {
-      draw_planes(g, here, bond, spins, 2 * w, 2 * std::min(w + piece, last), planes);
+      draw_planes(g, move, here, bond, spins, 2 * w, 2 * std::min(w + piece, last), planes);
       watch.ends(std::uint64_t{64} * piece);
     }
     if (!watch.stopped()) {
-      draw_listed(g, here, bond, spins, first_listed * kGuard, last_listed * kGuard,
+      draw_listed(g, move, here, bond, spins, first_listed * kGuard, last_listed * kGuard,
                   scratch.open.data());
     }
     if (team.agrees_to_end(watch)) return;  // no spin has changed
-    for (std::uint32_t first_of;
-         (first_of = scratch.next_replica.fetch_add(at_once_)) < kReplicas;) {
-      // A pair is labelled as a whole or not at all.
-      const bool skips = ahead[first_of] > n || watch.stopped();
-      for (std::uint32_t k = 0; k < at_once_; ++k) {
-        const std::uint32_t r = first_of + k;
-        const auto plane = [&](unsigned p) {
-          return planes + (std::size_t{p} * kReplicas + r) * g.plane_words;
-        };
-        if (skips) {  // no site flips
-          std::fill_n(plane(g.dim), g.plane_words, 0u);
-          continue;
+    for (std::uint32_t next; (next = scratch.next_replica.fetch_add(at_once)) <
+                             (houdayer ? couples_of(kReplicas) : kReplicas);) {
+      const std::uint32_t first_of = houdayer ? first_of_couple(next) : next;
+      // Couples flip together, and replicas whose clusters are compared are labelled together.
+      const std::uint32_t step = houdayer ? kPartnerDistance : 1;
+      const std::uint32_t end = first_of + step * (houdayer ? 2 : at_once);
+      if (ahead[first_of] > n || watch.stopped()) {  // no site flips
+        for (std::uint32_t r = first_of; r < end; r += step) {
+          std::fill_n(plane(scratch, g.dim, r), g.plane_words, 0u);
         }
-        OpenBonds open{{}, scratch.open.data(), r};
-        for (unsigned p = 0; p < g.dim; ++p) open.direction[p] = plane(p);
-        scratch.sums[r] += label_and_flip(g.layout.lattice, g.ends, g.weight_before, open,
-                                          plane(g.dim), *labellers[k]);
+        continue;
+      }
+      for (std::uint32_t r = first_of; r < end; r += step) {
+        if (houdayer && r > first_of) {
+          std::copy_n(plane(scratch, g.dim, first_of), g.plane_words, plane(scratch, g.dim, r));
+        } else {
+          scratch.sums[r] += label(scratch, r, *labellers[r - first_of]);
+        }
         ahead[r] = n + 1;
       }
-      if (skips) continue;
-      if (at_once_ == 2 && here.step >= first_pair_step_) {
+      if (at_once == 2 && here.step >= first_pair_step_) {
         scratch.pairs[first_of / 2] +=
             labellers[0]->pairs.sums(labellers[0]->runs, labellers[1]->runs,
                                      g.weight_before.empty() ? nullptr : g.weight_before.data());
       }
-      watch.ends(std::uint64_t{at_once_} * g.sites);
+      watch.ends(std::uint64_t{houdayer ? 2 : at_once} * g.sites);
     }
     team.barrier();
     flip_planes(g, planes, 2 * first, 2 * last, spins);

@@ -132,7 +132,7 @@ constexpr unsigned kStage = kLabelRows + 1;  // words of a replica in shared mem
 
 // Step 1: open bonds and random bits, transposed. A lane draws one bond of a site for 32 replicas,
 // four digits per call, until all replicas of the warp are decided: 3.3 calls, some 130
-// instructions.
+// instructions. Houdayer moves draw no bonds.
 
 constexpr unsigned kDrawThreads = 256;
 
@@ -158,14 +158,23 @@ struct BondDrawer {
     }
     return below;
   }
+  template <bool kHoudayer>
   __device__ __forceinline__ std::uint32_t flips(std::uint32_t site) const {
+    constexpr Stream stream = kHoudayer ? Stream::houdayer : Stream::cluster_flip;
     const Words4 words =
-        random_words(std::uint64_t{high} << 32 | low, Stream::cluster_flip, site / 4, who, 0, step);
+        random_words(std::uint64_t{high} << 32 | low, stream, site / 4, who, 0, step);
     const std::uint32_t even = (site & 2u) != 0 ? words.w[2] : words.w[0];
     const std::uint32_t odd = (site & 2u) != 0 ? words.w[3] : words.w[1];
     return (site & 1u) != 0 ? odd : even;
   }
 };
+
+// Houdayer: the open bonds, from the words of both ends. Only the bits of first replicas of couples
+// have a meaning.
+__device__ __forceinline__ std::uint32_t equal_products(std::uint32_t a, std::uint32_t b) {
+  const std::uint32_t differ = a ^ b;
+  return ~(differ ^ differ >> kPartnerDistance);
+}
 
 // The words of a site and of its neighbours ahead.
 template <int kDim>
@@ -203,7 +212,7 @@ struct SiteWords {
   }
 };
 
-template <int kDim>
+template <int kDim, bool kHoudayer>
 __global__ void __launch_bounds__(kDrawThreads)
     draw_tile(const __grid_constant__ DeviceLabelTiles g,
               const __grid_constant__ DeviceLabelRun run) {
@@ -221,7 +230,7 @@ __global__ void __launch_bounds__(kDrawThreads)
   for (unsigned j = threadIdx.x / 32; j < kLabelRows; j += kDrawThreads / 32) {
     const LabelRow row = item.row(g, j);
     const std::uint32_t site = row.site + lane;
-    stage[kDim][lane * kStage + j] = turn_bits(row.count > 0 ? drawer.flips(site) : 0);
+    stage[kDim][lane * kStage + j] = turn_bits(row.count > 0 ? drawer.flips<kHoudayer>(site) : 0);
     if constexpr (kDim > 0) {
       SiteWords<kDim> words;
       if (lane < row.count) words = SiteWords<kDim>(g, run, item, j, site);
@@ -231,9 +240,14 @@ __global__ void __launch_bounds__(kDrawThreads)
 #pragma unroll
       for (int k = 0; k < kDim; ++k) {
         const bool there = (bonds[static_cast<unsigned>(k) * kLabelRows] >> lane & 1u) != 0;
-        const std::uint32_t asking = there ? ~(words.own ^ words.ahead[k]) : 0u;
-        const std::uint32_t bond = site * static_cast<unsigned>(kDim) + static_cast<unsigned>(k);
-        stage[k][lane * kStage + j] = turn_bits(drawer.open(calls, bond, asking));
+        if constexpr (kHoudayer) {
+          stage[k][lane * kStage + j] =
+              turn_bits(there ? equal_products(words.own, words.ahead[k]) : 0u);
+        } else {
+          const std::uint32_t asking = there ? ~(words.own ^ words.ahead[k]) : 0u;
+          const std::uint32_t bond = site * static_cast<unsigned>(kDim) + static_cast<unsigned>(k);
+          stage[k][lane * kStage + j] = turn_bits(drawer.open(calls, bond, asking));
+        }
       }
     }
   }
@@ -248,6 +262,7 @@ __global__ void __launch_bounds__(kDrawThreads)
 }
 
 // One thread per listed bond of a word group.
+template <bool kHoudayer>
 __global__ void __launch_bounds__(kDrawThreads)
     draw_listed(const __grid_constant__ DeviceLabelTiles g,
                 const __grid_constant__ DeviceLabelRun run, std::uint32_t blocks_per_group) {
@@ -268,10 +283,11 @@ __global__ void __launch_bounds__(kDrawThreads)
     bond = g.listed[static_cast<std::size_t>(graph) * g.listed_most + i];
     const auto vec = static_cast<std::uint32_t>(run.vec);
     const std::uint32_t* words = run.spins + first_word(all, g.lattice.words, run.vec);
-    asking = ~(words[static_cast<std::size_t>(bond.a) * vec] ^
-               words[static_cast<std::size_t>(bond.b) * vec]);
+    const std::uint32_t a = words[static_cast<std::size_t>(bond.a) * vec],
+                        b = words[static_cast<std::size_t>(bond.b) * vec];
+    asking = kHoudayer ? equal_products(a, b) : ~(a ^ b);
   }
-  const std::uint32_t open = drawer.open(calls, bond.bond, asking);
+  const std::uint32_t open = kHoudayer ? asking : drawer.open(calls, bond.bond, asking);
   if (real) run.listed_open[static_cast<std::size_t>(word_group) * g.listed_most + i] = open;
 }
 
@@ -309,11 +325,13 @@ __global__ void __launch_bounds__(kDrawThreads)
 
 void draw(const DeviceLabelTiles& g, const DeviceLabelRun& run, cudaStream_t stream) {
   with_dim(g.lattice.dim, [&]<int kDim>() {
-    launch(draw_tile<kDim>, LaunchShape{run.word_groups * g.count, kDrawThreads}, stream, g, run);
+    launch(run.houdayer ? draw_tile<kDim, true> : draw_tile<kDim, false>,
+           LaunchShape{run.word_groups * g.count, kDrawThreads}, stream, g, run);
   });
   if (g.listed_most == 0) return;
   const std::uint32_t blocks = (g.listed_most + kDrawThreads - 1) / kDrawThreads;
-  launch(draw_listed, LaunchShape{run.word_groups * blocks, kDrawThreads}, stream, g, run, blocks);
+  launch(run.houdayer ? draw_listed<true> : draw_listed<false>,
+         LaunchShape{run.word_groups * blocks, kDrawThreads}, stream, g, run, blocks);
   launch(mark_ends, LaunchShape{run.word_groups * g.count, kDrawThreads}, stream, g, run);
 }
 
@@ -856,9 +874,10 @@ __global__ void __launch_bounds__(32 * kLabelWarps)
   using Labeller = TileLabeller<kDim, kWeighted>;
   __shared__ LabelSpace<Labeller::kAcross> spaces[kLabelWarps];
   const unsigned warp = threadIdx.x / 32;
-  const LabelItem<kDim> item(g, run, blockIdx.x / (32 / kLabelWarps));
-  Labeller labeller(g, run, item, blockIdx.x % (32 / kLabelWarps) * kLabelWarps + warp,
-                    spaces[warp]);
+  const unsigned blocks = label_count(run.houdayer) / kLabelWarps;  // per item
+  const LabelItem<kDim> item(g, run, blockIdx.x / blocks);
+  const unsigned number = blockIdx.x % blocks * kLabelWarps + warp;
+  Labeller labeller(g, run, item, label_replica(run.houdayer, number), spaces[warp]);
   labeller.join();
   labeller.mark();
   labeller.hand_out();
@@ -868,8 +887,9 @@ __global__ void __launch_bounds__(32 * kLabelWarps)
 void label(const DeviceLabelTiles& g, const DeviceLabelRun& run, cudaStream_t stream) {
   with_dim(g.lattice.dim, [&]<int kDim>() {
     launch(run.weight == nullptr ? label_tiles<kDim, false> : label_tiles<kDim, true>,
-           LaunchShape{run.word_groups * g.count * (32 / kLabelWarps), 32 * kLabelWarps}, stream, g,
-           run);
+           LaunchShape{run.word_groups * g.count * (label_count(run.houdayer) / kLabelWarps),
+                       32 * kLabelWarps},
+           stream, g, run);
   });
 }
 
@@ -992,10 +1012,10 @@ class Joiner {
 struct ReplicaTile {
   std::uint32_t word_group, replica, tile;
 
-  __device__ __forceinline__ explicit ReplicaTile(const DeviceLabelTiles& g) {
+  __device__ __forceinline__ ReplicaTile(const DeviceLabelTiles& g, bool houdayer) {
     const std::uint32_t index = blockIdx.x * kNodeWarps + threadIdx.x / 32, one = index / g.count;
-    word_group = one / 32;
-    replica = one % 32;
+    word_group = one / label_count(houdayer);
+    replica = label_replica(houdayer, one % label_count(houdayer));
     tile = index - one * g.count;
   }
 };
@@ -1006,7 +1026,7 @@ __global__ void __launch_bounds__(kNodeThreads, kNodeBlocks)
     join_tiles(const __grid_constant__ DeviceLabelTiles g,
                const __grid_constant__ DeviceLabelRun run) {
   __shared__ std::uint32_t queues[kNodeWarps][kJoinQueue];
-  const ReplicaTile at(g);
+  const ReplicaTile at(g, run.houdayer);
   const LabelItem<kDim> item(g, run, at.word_group * g.count + at.tile);
   Joiner<kDim> joiner(g, run, item, at.replica, queues[threadIdx.x / 32]);
   if constexpr (kDim == 1) joiner.join_chain();
@@ -1067,8 +1087,9 @@ __global__ void __launch_bounds__(kListedThreads)
     join_listed(const __grid_constant__ DeviceLabelTiles g,
                 const __grid_constant__ DeviceLabelRun run, std::uint32_t blocks_per_replica) {
   __shared__ ListedPairs pairs;
-  const std::uint32_t one = blockIdx.x / blocks_per_replica, word_group = one / 32,
-                      replica = one % 32;
+  const std::uint32_t one = blockIdx.x / blocks_per_replica,
+                      word_group = one / label_count(run.houdayer),
+                      replica = label_replica(run.houdayer, one % label_count(run.houdayer));
   if (threadIdx.x == 0) {
     pairs.count = 0;
     pairs.next = kListedThreads;
@@ -1107,7 +1128,7 @@ __global__ void __launch_bounds__(kNodeThreads)
                const __grid_constant__ DeviceLabelRun run) {
   constexpr std::uint32_t kNone = ~0u;
   constexpr unsigned kAtOnce = 4;
-  const ReplicaTile at(g);
+  const ReplicaTile at(g, run.houdayer);
   const unsigned lane = threadIdx.x % 32;
   const std::uint32_t graph = (run.first + at.word_group) / g.word_groups;
   const std::uint32_t count =
@@ -1160,18 +1181,18 @@ __global__ void __launch_bounds__(kNodeThreads)
 }
 
 void join(const DeviceLabelTiles& g, const DeviceLabelRun& run, cudaStream_t stream) {
-  const std::uint32_t blocks = run.word_groups * g.count * (32 / kNodeWarps);
+  const std::uint32_t replicas = run.word_groups * label_count(run.houdayer);
+  const std::uint32_t blocks = replicas / kNodeWarps * g.count;
   with_dim(g.lattice.dim, [&]<int kDim>() {
     if (kDim > 0) launch(join_tiles<kDim>, LaunchShape{blocks, kNodeThreads}, stream, g, run);
   });
   if (g.listed_most == 0) return;
   const std::uint32_t listed = (g.listed_most + kListedBonds - 1) / kListedBonds;
-  launch(join_listed, LaunchShape{run.word_groups * 32 * listed, kListedThreads}, stream, g, run,
-         listed);
+  launch(join_listed, LaunchShape{replicas * listed, kListedThreads}, stream, g, run, listed);
 }
 
 void find_roots(const DeviceLabelTiles& g, const DeviceLabelRun& run, cudaStream_t stream) {
-  const std::uint32_t blocks = run.word_groups * g.count * (32 / kNodeWarps);
+  const std::uint32_t blocks = run.word_groups * label_count(run.houdayer) / kNodeWarps * g.count;
   launch(run.weight == nullptr ? root_nodes<false> : root_nodes<true>,
          LaunchShape{blocks, kNodeThreads}, stream, g, run);
 }
@@ -1259,7 +1280,8 @@ __global__ void __launch_bounds__(kFlipThreads)
   __shared__ std::uint32_t stage[32 * kStage];
   const LabelItem<kDim> item(g, run, blockIdx.x);
   const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  for (unsigned replica = warp; replica < 32; replica += kFlipWarps) {
+  for (unsigned number = warp; number < label_count(run.houdayer); number += kFlipWarps) {
+    const unsigned replica = label_replica(run.houdayer, number);
     label_flips<kDim, kWeighted>(g, run, item, replica, tables[warp]);
     const auto* labels =
         reinterpret_cast<const uint4*>(run.label + item.of_replica(replica) * kLabelSites);
@@ -1267,6 +1289,7 @@ __global__ void __launch_bounds__(kFlipThreads)
 #pragma unroll
     for (unsigned n = lane; n < kLabelSites / 8; n += 32) {
       out[n] = static_cast<std::uint8_t>(eight_flips(tables[warp], labels[n]));
+      if (run.houdayer) out[n + kPartnerDistance * kStage * 4] = out[n];
     }
     __syncwarp();
   }
@@ -1315,6 +1338,7 @@ void flip(const DeviceLabelTiles& g, const DeviceLabelRun& run, cudaStream_t str
     launch(run.weight == nullptr ? flip_tile<kDim, false> : flip_tile<kDim, true>,
            LaunchShape{run.word_groups * g.count, kFlipThreads}, stream, g, run);
   });
+  if (run.houdayer) return;
   launch(close_sums, cover(std::uint64_t{run.word_groups} * 32, 64), stream, run);
 }
 

@@ -4,11 +4,16 @@
 // the same as a Wolff update's; the flip is addressed by the cluster's smallest site (rules.hpp),
 // so that any labelling gives the same trajectory.
 //
+// A Houdayer move of replicas r and r + 2 (src/model/partners.hpp) is such an update of the
+// products q_i of their spins, with all bonds between equal q_i open and no draw; it flips both
+// replicas. This engine has no fields, so that clusters of both signs of q_i flip.
+//
 //   1 draw   32 sites at a time: which bonds are open (drawn, and between equal spins), as a word
 //            of 32 replicas per bond, transposed into a word of 32 bonds per replica; likewise a
 //            random bit per site, which flips the cluster if the site is its smallest
 //   2 label  replica by replica; the random bits are replaced by the mask of sites to flip
-//   3 flip   the mask is transposed back, 32 replicas to a word, and added to the spins
+//   3 flip   the mask is transposed back, 32 replicas to a word, and added to the spins. Houdayer
+//            moves label the first replica of each couple, and its mask flips both
 //
 // Memory per word group in progress: 4 (dim + 1) bytes per site for the masks, 13 per site and
 // thread. Cost: 4 to 7 ns per spin on one core (tests/bench/RESULTS.md), most of it labelling.
@@ -24,6 +29,7 @@
 #include "src/label/cluster_pairs.hpp"
 #include "src/label/cluster_sums.hpp"
 #include "src/label/run_table.hpp"
+#include "src/model/partners.hpp"
 #include "src/multispin/layout.hpp"
 #include "src/multispin/rules.hpp"
 #include "src/multispin/thread_team.hpp"
@@ -106,12 +112,19 @@ class SwendsenWangUpdate {
   // Makes `count` updates of all replicas by a team, starting at step at.step. Replica r has
   // already made ahead[r] of them; after a stop ahead[r] may be less than `count`. Cluster sums are
   // written to scratch.sums per replica and to scratch.pairs per pair. Ends with a barrier.
-  void run(const Address& at, Threshold bond, std::uint32_t count, const ThreadTeam& team,
-           StopWatch& watch, SwendsenWangScratch& scratch, UpdatesAhead& ahead,
-           std::uint32_t* spins) const;
+  // Houdayer moves: `bond` is not used, and the sums have no meaning.
+  void run(ClusterMove move, const Address& at, Threshold bond, std::uint32_t count,
+           const ThreadTeam& team, StopWatch& watch, SwendsenWangScratch& scratch,
+           UpdatesAhead& ahead, std::uint32_t* spins) const;
 
  private:
   void prepare(const ThreadTeam& team, SwendsenWangScratch& scratch) const;
+  std::uint32_t* plane(SwendsenWangScratch& scratch, unsigned k, std::uint32_t replica) const {
+    return scratch.planes.data() + (std::size_t{k} * kReplicas + replica) * geometry_.plane_words;
+  }
+  // Step 2 of a replica.
+  ClusterSums label(SwendsenWangScratch& scratch, std::uint32_t replica,
+                    LabelScratch& labeller) const;
 
   const SwendsenWangGeometry geometry_;
   const std::uint32_t at_once_;  // replicas that a thread labels together
@@ -120,12 +133,12 @@ class SwendsenWangUpdate {
 
 // Step 1 for words [first, last) of every plane, multiples of 2; and for listed bonds
 // [first, last), multiples of kGuard.
-void draw_planes(const SwendsenWangGeometry& geometry, const Address& at, Threshold bond,
-                 const std::uint32_t* spins, std::uint32_t first, std::uint32_t last,
-                 std::uint32_t* planes);
-void draw_listed(const SwendsenWangGeometry& geometry, const Address& at, Threshold bond,
-                 const std::uint32_t* spins, std::uint32_t first, std::uint32_t last,
-                 std::uint32_t* open);
+void draw_planes(const SwendsenWangGeometry& geometry, ClusterMove move, const Address& at,
+                 Threshold bond, const std::uint32_t* spins, std::uint32_t first,
+                 std::uint32_t last, std::uint32_t* planes);
+void draw_listed(const SwendsenWangGeometry& geometry, ClusterMove move, const Address& at,
+                 Threshold bond, const std::uint32_t* spins, std::uint32_t first,
+                 std::uint32_t last, std::uint32_t* open);
 // Step 3 for words [first, last).
 void flip_planes(const SwendsenWangGeometry& geometry, const std::uint32_t* planes,
                  std::uint32_t first, std::uint32_t last, std::uint32_t* spins);

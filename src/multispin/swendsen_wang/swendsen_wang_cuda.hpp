@@ -19,6 +19,10 @@
 // over the nodes, and step 5 sums over clusters. Sums over pairs of clusters follow step 4
 // (cluster_pairs_cuda.hpp).
 //
+// Houdayer moves (swendsen_wang.hpp) take the same steps: step 1 opens the bonds between equal
+// products of two spins, steps 2 to 5 process the first replica of each couple, and its flips are
+// those of both. Their sums have no meaning.
+//
 // A node's key is its smallest site and, in the lowest bit, that site's random bit. A root is
 // attached to a root with a smaller key, so the key of the final root decides the flip of its whole
 // cluster.
@@ -34,9 +38,11 @@
 #include <cuda_runtime_api.h>
 
 #include "src/base/hd.hpp"
+#include "src/model/partners.hpp"
 #include "src/multispin/bonds_cuda.hpp"
 #include "src/multispin/device_layout.hpp"
 #include "src/multispin/layout.hpp"
+#include "src/multispin/rules.hpp"
 #include "src/multispin/swendsen_wang/label_tile.hpp"
 
 namespace rewise::multispin {
@@ -208,6 +214,7 @@ struct DeviceLabelRun {
   std::uint32_t step = 0;
   const std::uint32_t* threshold = nullptr;  // [all word groups] of bonds; never certainty
   std::uint32_t first = 0, word_groups = 0;
+  bool houdayer = false;  // Houdayer moves; `threshold` is not used
   int vec = 1;
   std::uint32_t* spins = nullptr;              // all word groups, as in device_layout.hpp
   std::uint32_t* masks = nullptr;              // [items][label_masks()][32 replicas][64]
@@ -225,6 +232,14 @@ struct DeviceLabelRun {
   // [all replicas] += sum n w, += sum w^2, w a cluster's weight; null without weights.
   unsigned long long *cross = nullptr, *weight_square = nullptr;
 };
+
+// The replicas of a word group that steps 2 to 4 process are numbered 0 .. label_count() - 1.
+RW_HD constexpr std::uint32_t label_count(bool houdayer) {
+  return houdayer ? couples_of(kReplicas) : kReplicas;
+}
+RW_HD constexpr std::uint32_t label_replica(bool houdayer, std::uint32_t number) {
+  return houdayer ? first_of_couple(number) : number;
+}
 
 struct DeviceClusterPairs;  // cluster_pairs_cuda.hpp
 

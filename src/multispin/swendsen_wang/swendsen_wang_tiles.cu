@@ -56,7 +56,7 @@ __global__ void list_bonds(const __grid_constant__ LabelTables g) {
   const std::uint32_t graph = blockIdx.y, i = blockIdx.x * blockDim.x + threadIdx.x;
   const std::uint32_t first = g.bonds.ends.first[graph];
   if (i >= g.bonds.ends.first[graph + 1] - first) return;
-  const Slot a = g.bonds.ends.a[first + i], b = g.bonds.ends.b[first + i];
+  const Slot a = g.bonds.ends.a[first + i] & ~kNegative, b = g.bonds.ends.b[first + i];
   const LabelSpot at_a = label_spot<kDim>(g.bonds.lattice, g.along, g.bonds.site(a));
   const LabelSpot at_b = label_spot<kDim>(g.bonds.lattice, g.along, g.bonds.site(b));
   const std::size_t to = std::size_t{graph} * g.bonds.rewired_most + i;
