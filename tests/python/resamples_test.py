@@ -10,7 +10,7 @@ h5py = pytest.importorskip("h5py")
 
 CONFIG = {"study": {"name": "samples", "seed": 11},
           "lattice": {"dim": 2, "sizes": [8, 16, 32], "p": [0.3, 1.0], "graphs": [24, 20, 16]},
-          "sampling": {"schedule": "1:2", "measure": 60, "equilibrate": 40}}
+          "sampling": {"schedule": "1:2", "measure": 30, "equilibrate": 20}}
 
 
 @pytest.fixture(scope="module")
