@@ -428,7 +428,9 @@ class Stopped(Study):
 
     def setUp(self):
         super().setUp()
-        self.write("s.toml", lambda text: text.replace("graphs = 5", "graphs = 2"))
+        # Without pilot runs, which look for temperatures and equilibrium.
+        self.write("s.toml", lambda text: text.replace("graphs = 5", "graphs = 2").replace(
+            "[run]", "temperatures = [2.5, 2.6, 2.7, 2.8, 2.9, 3.0]\nequilibrate = 50\n[run]"))
 
     def start_and_stop(self, pattern, **how):
         """Starts a process and stops it while it holds a lease. Returns both."""
