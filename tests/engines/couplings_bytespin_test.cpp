@@ -13,7 +13,7 @@ using namespace rewise::oracle;
 
 TEST_CASE("bytespin engine: couplings and fields equal enumeration") {
   Scores scores;
-  compare_all_coupled(make_bytespin_engine, 50000, {256, {250, longer(50), 1}}, -1, scores);
+  compare_all_coupled(make_bytespin_engine, 51000, {256, {125, longer(50), 1}}, -1, scores);
   check_distribution(scores, 1000);
 }
 
@@ -24,9 +24,10 @@ TEST_CASE("bytespin engine: Potts couplings of both signs equal enumeration") {
     model.interactions.couplings = kind;
     const CoupledCase one{
         "potts", std::make_shared<const Graph>(build_graph({{10}, 0.6, Rule::rewire, 42})), model};
+    CoupledStates states{one};
     for (const oracle::Update& update : wolff_updates()) {
       if (update.schedule.cluster > 0) continue;
-      compare_coupled(one, update, make_bytespin_engine, {0.4, 0.9, 1.5}, 60000,
+      compare_coupled(states, update, make_bytespin_engine, {0.4, 0.9, 1.5}, 60000,
                       {256, {250, longer(50), 1}}, -1, scores);
     }
     EngineSpec spec;
@@ -44,8 +45,9 @@ TEST_CASE("bytespin engine: replica exchange equals enumeration") {
   std::uint64_t seed = 61000;
   for (const CoupledCase& one : coupled_cases()) {
     if (one.model.is_potts()) continue;
+    CoupledStates states{one};
     for (const oracle::Update& update : exchange_updates()) {
-      compare_coupled(one, update, make_bytespin_engine, {1.9, 2.3, 3.0}, ++seed,
+      compare_coupled(states, update, make_bytespin_engine, {1.9, 2.3, 3.0}, ++seed,
                       {256, {250, longer(50), 1}}, -1, scores);
     }
   }
@@ -59,7 +61,8 @@ TEST_CASE("bytespin engine: Houdayer moves equal enumeration") {
   for (const CoupledCase& one : coupled_cases()) {  // the updates take turns
     if (one.model.is_potts()) continue;
     ++seed;
-    compare_coupled(one, updates[seed % updates.size()], make_bytespin_engine, {1.9, 3.0}, seed,
+    CoupledStates states{one};
+    compare_coupled(states, updates[seed % updates.size()], make_bytespin_engine, {1.9, 3.0}, seed,
                     {256, {250, longer(50), 1}}, -1, scores);
   }
   CHECK(scores.checks >= 150);

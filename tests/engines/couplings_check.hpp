@@ -6,8 +6,10 @@
 // is the autocorrelation of P(s) under XOR, by two Walsh-Hadamard transforms.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -23,6 +25,7 @@ struct CoupledCase {
   std::shared_ptr<const Graph> graph;
   Model model;
   bool metropolis_mixes = true;
+  bool slow = false;  // two valleys at the lower temperature: equilibrates for 4 times as long
 };
 
 struct CoupledAverages {
@@ -176,42 +179,66 @@ inline CoupledAverages enumerate_potts(const Instance& on, std::uint32_t states,
   return out;
 }
 
-// Time averages of every pair of replicas, [T][pairs]: q^2, q^4, link overlap, and of the staggered
+// A case and its exact averages, each temperature of which is computed once.
+struct CoupledStates {
+  const CoupledCase& one;
+  Instance instance{one};
+  std::map<double, CoupledAverages> known{};  // by beta
+
+  const CoupledAverages& at(double beta) {
+    auto found = known.find(beta);
+    if (found == known.end()) {
+      const Model& model = one.model;
+      found = known
+                  .emplace(beta, model.is_potts() ? enumerate_potts(instance, model.q, beta)
+                                                  : enumerate_ising(instance, beta))
+                  .first;
+    }
+    return found->second;
+  }
+};
+
+// Sums over measurements for every pair of replicas: q^2, q^4, link overlap, and of the staggered
 // magnetisation of its first replica |m_s|, m_s^2, m_s^4.
-inline std::vector<std::vector<std::vector<double>>> sample_overlaps(Engine& engine,
-                                                                     const EngineSpec& spec,
-                                                                     const Schedule& schedule,
-                                                                     const EdgeList& list,
-                                                                     std::uint64_t measurements) {
-  const std::size_t pairs = spec.replicas / 2;
-  std::vector<std::vector<std::vector<double>>> rows(
-      spec.betas.size(), std::vector<std::vector<double>>(pairs, std::vector<double>(6, 0.0)));
-  Observation seen;
-  for (std::uint64_t n = 0; n < measurements; ++n) {
-    engine.advance(schedule, 1);
-    engine.measure(seen);
-    REQUIRE(seen.overlap.size() == spec.betas.size() * pairs);
-    for (std::size_t k = 0; k < seen.overlap.size(); ++k) {
-      auto& row = rows[k / pairs][k % pairs];
+struct PairSums {
+  std::size_t pairs;
+  const EdgeList& list;
+  bool staggered;
+  std::vector<std::array<double, 6>> rows;  // [T][pairs]
+  std::uint64_t measurements = 0;
+  bool houdayer = false;
+
+  void add(const Observation& seen) {
+    REQUIRE(seen.overlap.size() == rows.size());
+    REQUIRE(seen.staggered.size() == (staggered ? 2 * rows.size() : 0));
+    ++measurements;
+    for (std::size_t k = 0; k < rows.size(); ++k) {
+      auto& row = rows[k];
       const double q = static_cast<double>(seen.overlap[k]) / list.sites;
-      const auto each = static_cast<double>(measurements);
-      row[0] += q * q / each;
-      row[1] += q * q * q * q / each;
-      row[2] +=
-          static_cast<double>(seen.link_overlap[k]) / static_cast<double>(list.edges.size()) / each;
-      if (!spec.staggered) continue;
-      REQUIRE(seen.staggered.size() == 2 * seen.overlap.size());
+      row[0] += q * q;
+      row[1] += q * q * q * q;
+      row[2] += static_cast<double>(seen.link_overlap[k]) / static_cast<double>(list.edges.size());
+      if (!staggered) continue;
       const double m_s = static_cast<double>(seen.staggered[2 * k]) / list.sites;
-      row[3] += std::abs(m_s) / each;
-      row[4] += m_s * m_s / each;
-      row[5] += m_s * m_s * m_s * m_s / each;
+      row[3] += std::abs(m_s);
+      row[4] += m_s * m_s;
+      row[5] += m_s * m_s * m_s * m_s;
     }
   }
-  return rows;
-}
 
-// The means of `count` successive rows. Houdayer moves correlate replicas 4k to 4k + 3 and their
-// two overlaps.
+  // The time averages at one temperature. Houdayer moves correlate pairs 2k and 2k + 1.
+  Estimate mean(std::size_t temperature, std::size_t which) const {
+    const std::size_t together = houdayer ? 2 : 1, first = temperature * pairs;
+    std::vector<double> values;
+    for (std::size_t k = 0; k < pairs; ++k) {
+      if (k % together == 0) values.push_back(0);
+      values.back() += rows[first + k][which] / static_cast<double>(together * measurements);
+    }
+    return mean_of(values);
+  }
+};
+
+// The means of `count` successive rows. Houdayer moves correlate replicas 4k to 4k + 3.
 template <class Row>
 std::vector<Row> group_means(const std::vector<Row>& rows, std::size_t count) {
   std::vector<Row> means;
@@ -225,9 +252,12 @@ std::vector<Row> group_means(const std::vector<Row>& rows, std::size_t count) {
   return means;
 }
 
-inline void compare_coupled(const CoupledCase& one, const Update& update, EngineMaker make,
+inline void compare_coupled(CoupledStates& states, const Update& update, EngineMaker make,
                             const std::vector<double>& temperatures, std::uint64_t seed,
                             const Effort& effort, int device, Scores& scores) {
+  const CoupledCase& one = states.one;
+  const Instance& instance = states.instance;
+  const bool potts = one.model.is_potts();
   EngineSpec spec;
   spec.model = one.model;
   for (const double t : temperatures) spec.betas.push_back(1 / t);
@@ -240,41 +270,35 @@ inline void compare_coupled(const CoupledCase& one, const Update& update, Engine
   EngineOptions options;
   options.threads = 1;
   options.device = device;
-  const Instance instance(one);
   REQUIRE(one.graph->has_sublattices() == !instance.staggered.empty());
-  spec.staggered = !one.model.is_potts() && one.graph->has_sublattices();
+  spec.staggered = !potts && one.graph->has_sublattices();
   const double unit = one.model.interactions.energy_unit();
   const auto engine = make(*one.graph, spec, options);
-  auto rows = sample(*engine, spec, update.schedule, instance.list.sites, effort.lengths);
-  const bool potts = one.model.is_potts();
-  auto overlaps = sample_overlaps(*engine, spec, update.schedule, instance.list,
-                                  potts ? 1 : effort.lengths.measure);
+  const std::size_t pairs = spec.replicas / 2;
+  PairSums sums{pairs, instance.list, spec.staggered, {}};
+  sums.rows.resize(temperatures.size() * pairs);
+  sums.houdayer = spec.houdayer;
+  auto rows = sample(*engine, spec, update.schedule, instance.list.sites, effort.lengths,
+                     [&](const Observation& seen) {
+                       if (!potts) sums.add(seen);
+                     });
   for (std::size_t t = 0; t < spec.betas.size(); ++t) {
-    const CoupledAverages exact = potts ? enumerate_potts(instance, one.model.q, spec.betas[t])
-                                        : enumerate_ising(instance, spec.betas[t]);
+    const CoupledAverages& exact = states.at(spec.betas[t]);
     for (auto& row : rows[t]) row[kE] *= unit;
-    if (spec.houdayer) {
-      rows[t] = group_means(rows[t], 4);
-      overlaps[t] = group_means(overlaps[t], 2);
-    }
+    if (spec.houdayer) rows[t] = group_means(rows[t], 4);
     std::vector<std::pair<std::string, double>> z = {{"e", column(rows[t], kE).z(exact.energy)},
                                                      {"|m|", column(rows[t], kAbsM).z(exact.abs_m)},
                                                      {"m^2", column(rows[t], kM2).z(exact.m2)},
                                                      {"m^4", column(rows[t], kM4).z(exact.m4)}};
-    const auto of_pairs = [&](std::size_t which) {
-      std::vector<double> values;
-      for (const auto& row : overlaps[t]) values.push_back(row[which]);
-      return mean_of(values);
-    };
     if (!potts) {
-      z.emplace_back("q^2", of_pairs(0).z(exact.q2));
-      z.emplace_back("q^4", of_pairs(1).z(exact.q4));
-      z.emplace_back("link overlap", of_pairs(2).z(exact.link));
+      z.emplace_back("q^2", sums.mean(t, 0).z(exact.q2));
+      z.emplace_back("q^4", sums.mean(t, 1).z(exact.q4));
+      z.emplace_back("link overlap", sums.mean(t, 2).z(exact.link));
     }
     if (spec.staggered) {
-      z.emplace_back("|m_s|", of_pairs(3).z(exact.abs_staggered));
-      z.emplace_back("m_s^2", of_pairs(4).z(exact.s2));
-      z.emplace_back("m_s^4", of_pairs(5).z(exact.s4));
+      z.emplace_back("|m_s|", sums.mean(t, 3).z(exact.abs_staggered));
+      z.emplace_back("m_s^2", sums.mean(t, 4).z(exact.s2));
+      z.emplace_back("m_s^4", sums.mean(t, 5).z(exact.s4));
     }
     for (const auto& [name, value] : z) {
       scores.largest = std::max(scores.largest, std::abs(value));
@@ -317,6 +341,7 @@ inline std::vector<CoupledCase> coupled_cases() {
   Interactions field;
   field.field = 0.2;
   built({square, 0.4, Rule::rewire, 37}, field);
+  cases.back().slow = true;
   built({{14}, 0.5, Rule::swap, 38}, field);
   field.couplings = CouplingKind::pm;
   field.random_field = RandomField::gaussian;
@@ -327,6 +352,7 @@ inline std::vector<CoupledCase> coupled_cases() {
   field.field = 0;
   field.couplings = CouplingKind::ferromagnet;
   built({square, 0.3, Rule::rewire_any, 40}, field);
+  cases.back().slow = true;
 
   // Weights and fields as read from a graph file.
   Graph graph = imported_graph(hubs(8, 3, 1), "hubs");
@@ -428,6 +454,9 @@ inline void compare_all_coupled(EngineMaker make, std::uint64_t seed, const Effo
   auto updates = wolff_updates();
   for (const Update& update : swendsen_wang_updates()) updates.push_back(update);
   for (std::size_t c = 0; c < cases.size(); ++c) {
+    CoupledStates states{cases[c]};
+    Effort own = effort;
+    if (cases[c].slow) own.lengths.equilibrate *= 4;
     const bool potts = cases[c].model.is_potts();
     for (std::size_t u = 0; u < updates.size(); ++u) {
       const bool pure_metropolis = updates[u].local == LocalUpdate::metropolis &&
@@ -436,7 +465,7 @@ inline void compare_all_coupled(EngineMaker make, std::uint64_t seed, const Effo
       if (pure_metropolis && !cases[c].metropolis_mixes) continue;
       const std::vector<double> temperatures =
           potts ? std::vector<double>{0.4, 0.8} : std::vector<double>{1.9, 3.0};
-      compare_coupled(cases[c], updates[u], make, temperatures, seed + 100 * c + u, effort, device,
+      compare_coupled(states, updates[u], make, temperatures, seed + 100 * c + u, own, device,
                       scores);
     }
   }

@@ -122,10 +122,11 @@ TEST_CASE("multispin couplings on CUDA equal enumeration", "[gpu]") {
   for (const oracle::Update& update : houdayer_updates()) updates.push_back(update);
   for (const CoupledCase& one : coupled_cases()) {
     if (!has(EngineKind::multispin, one.model, false)) continue;
+    CoupledStates states{one};
     for (const oracle::Update& update : updates) {
       if (update.schedule.cluster > 0) continue;
       if (update.local == LocalUpdate::metropolis && !one.metropolis_mixes) continue;
-      compare_coupled(one, update, make_multispin_engine, {1.2, 1.9, 3.0}, ++seed,
+      compare_coupled(states, update, make_multispin_engine, {1.2, 1.9, 3.0}, ++seed,
                       {1024, {400, longer(100), 1}}, 0, scores);
     }
   }

@@ -99,10 +99,11 @@ TEST_CASE("multispin engine: couplings 1 and -1 equal enumeration") {
   for (const oracle::Update& update : exchange_updates()) updates.push_back(update);
   for (const oracle::Update& update : houdayer_updates()) updates.push_back(update);
   for (const CoupledCase& one : unit_cases()) {
+    CoupledStates states{one};
     for (const oracle::Update& update : updates) {
       if (update.schedule.cluster > 0) continue;
       if (update.local == LocalUpdate::metropolis && !one.metropolis_mixes) continue;
-      compare_coupled(one, update, make_multispin_engine, {1.2, 1.9, 3.0}, ++seed,
+      compare_coupled(states, update, make_multispin_engine, {1.2, 1.9, 3.0}, ++seed,
                       {512, {250, longer(50), 1}}, -1, scores);
     }
   }

@@ -71,7 +71,9 @@ class Place:
             "[2.5]", "[2.0, 2.5, 3.0]"))
         (self.folder / "a.toml").write_text(STUDY.replace("[4]", "[4, 6]").replace(
             "[2.5]", "[2.0, 2.5, 3.0]").replace("equilibrate = 2\n", ""))
+        # With added bonds, for which the tree condition measures least.
         (self.folder / "b.toml").write_text(STUDY.replace("[4]", "[4, 6]").replace(
+            "p = [0.1]", "p = [0.3]\nrule = 'add'").replace(
             "[2.5]", "[2.0, 2.5, 3.0]\ntarget_error = 0.05\nmethod = 'both'"))
 
     def start(self, fault=None, counts=None, limit=None, words=SWEEP, lease="10"):
@@ -264,7 +266,7 @@ class EveryCall(unittest.TestCase):
         self.refuse_memory(TC, 8, lambda place, done: (place.result(), done.stdout))
 
     def test_tc_by_two_ways_side_by_side_whose_memory_is_refused(self):
-        # (The tree condition takes ten seconds; its smallest lattices are large.)
+        # (The tree condition takes seconds; its smallest lattices are large.)
         self.refuse_memory(BOTH, 1, lambda place, done: (place.result(), done.stdout))
 
     def test_two_processes_one_of_which_fails(self):

@@ -9,8 +9,8 @@ import rewise as rw
 h5py = pytest.importorskip("h5py")
 
 CONFIG = {"study": {"name": "samples", "seed": 11},
-          "lattice": {"dim": 2, "sizes": [8, 16, 32], "p": [0.3, 1.0], "graphs": [24, 20, 16]},
-          "sampling": {"schedule": "1:2", "measure": 60, "equilibrate": 40}}
+          "lattice": {"dim": 2, "sizes": [8, 16, 24], "p": [0.3, 1.0], "graphs": [24, 20, 16]},
+          "sampling": {"schedule": "1:2", "measure": 30, "equilibrate": 20}}
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +80,7 @@ def test_tc_and_its_correlations(study):
 
 def test_pyerrors_of_a_curve(study):
     pytest.importorskip("pyerrors")
-    own = study.resamples.size(1.0, 32)
+    own = study.resamples.size(1.0, 24)
     for k, one in enumerate(own.obs("binder")):
         one.gamma_method(S=0)
         assert one.dvalue == pytest.approx(own.error("binder")[k], rel=0.05)

@@ -530,11 +530,11 @@ def test_interrupt_leaves_a_usable_object(edge, schedule):
 
 def test_interrupt_of_simulate_keeps_a_checkpoint(program, tmp_path):
     graph, path = rw.rewire(64, p=0.01, seed=1), tmp_path / "t.h5"
-    spec = dict(measure=20000, equilibrate=10, device="cpu")
-    interrupted_after(0.4, lambda: rw.simulate(graph, 2.4, out=path, **spec))
+    spec = dict(measure=8000, equilibrate=10, device="cpu")
+    interrupted_after(0.15, lambda: rw.simulate(graph, 2.4, out=path, **spec))
     assert (tmp_path / "t.part.h5").exists() and not path.exists()
     results = rw.simulate(graph, 2.4, out=path, **spec)
-    found = program("run", "--size", 64, "--p", 0.01, "--temperature", 2.4, "--measure", 20000,
+    found = program("run", "--size", 64, "--p", 0.01, "--temperature", 2.4, "--measure", 8000,
                     "--equilibrate", 10, "--device", "cpu")
     assert results.hash == found["trajectory_hash"]
 

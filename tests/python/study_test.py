@@ -12,7 +12,7 @@ import rewise as rw
 
 CONFIG = {"study": {"name": "small", "seed": 5},
           "lattice": {"dim": 2, "sizes": [8, 16, 32], "p": [0.1], "graphs": 12},
-          "sampling": {"schedule": "1:1", "measure": 60, "equilibrate": 40}}
+          "sampling": {"schedule": "1:1", "measure": 30, "equilibrate": 20}}
 
 
 @pytest.fixture(scope="module")

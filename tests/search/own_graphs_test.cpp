@@ -291,7 +291,7 @@ TEST_CASE("a sweep over imported graphs is the same in pieces and by two process
   write_graphs(graphs);
   check_pieces("sweep", own_graphs_study("[\"" + (graphs / "in/a.edges").string() + "\", \"" +
                                              (graphs / "in/ring.edges").string() + "\"]",
-                                         "[2.0, 3.0]", "60000"));
+                                         "[2.0, 3.0]", "20000"));
 }
 
 TEST_CASE("keys that do not apply to imported graphs are refused by name") {

@@ -5,7 +5,7 @@ and that the files and headings to which they link exist.
 
 README.md comes first, then the other files by name. The commands of each file run in a new folder
 that has only experiments/configs, so a reader can begin with any file. A study that an earlier file
-made by the same command is copied there first: the command finds it done.
+made by the same command, but for --no-plots, is copied there first: the command finds it done.
 
 Commands are in ```console blocks after "$ ", or in ```bash blocks, one per line (a backslash at the
 end continues a line). ```python blocks are run by PYTHON with PACKAGES on its path (the package
@@ -118,8 +118,9 @@ def run_document(root, name, program, python, studies):
             if command[0] == "python" and not python:
                 continue
             print(f"$ {line}", flush=True)
-            study = re.search(r" --out (studies/\w+)$", line)
-            copy = studies / re.sub(r"\W", "_", line)
+            made = line.removesuffix(" --no-plots")
+            study = re.search(r" --out (studies/\w+)$", made)
+            copy = studies / re.sub(r"\W", "_", made)
             if study and copy.exists():
                 shutil.copytree(copy, folder / study[1], dirs_exist_ok=True)
             begin = time.monotonic()

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,10 +33,10 @@ inline std::uint64_t longer(std::uint64_t usual, std::uint64_t factor = 20) {
   return text != nullptr && std::string(text) == "1" ? factor * usual : usual;
 }
 
-// Rows of all replicas at each temperature. [T][R][kColumns]
-inline std::vector<std::vector<std::vector<double>>> sample(Engine& engine, const EngineSpec& spec,
-                                                            const Schedule& schedule, double sites,
-                                                            const Lengths& lengths) {
+// Rows of all replicas at each temperature. [T][R][kColumns] `also` gets every measurement.
+inline std::vector<std::vector<std::vector<double>>> sample(
+    Engine& engine, const EngineSpec& spec, const Schedule& schedule, double sites,
+    const Lengths& lengths, const std::function<void(const Observation&)>& also = {}) {
   std::vector<std::vector<std::vector<double>>> rows(
       spec.betas.size(),
       std::vector<std::vector<double>>(spec.replicas, std::vector<double>(kColumns, 0.0)));
@@ -45,6 +46,7 @@ inline std::vector<std::vector<std::vector<double>>> sample(Engine& engine, cons
   for (std::uint64_t n = 0; n < lengths.measure; ++n) {
     engine.advance(schedule, lengths.every);
     engine.measure(seen);
+    if (also) also(seen);
     for (std::size_t k = 0; k < seen.bond_sum.size(); ++k) {
       auto& row = rows[k / spec.replicas][k % spec.replicas];
       const double e = -static_cast<double>(seen.bond_sum[k]) / sites;
