@@ -38,7 +38,7 @@ class GraphStock {
   };
   using Entries = std::vector<std::shared_ptr<Entry>>;
   // The state that jobs on host threads share with this object; they may outlive it.
-  struct Shelf {
+  struct State {
     std::mutex mutex;
     Entries entries;  // the most likely first
     double most_bytes = 0;
@@ -50,7 +50,7 @@ class GraphStock {
   void add_job();
 
   HostThreads& host_;
-  std::shared_ptr<Shelf> shelf_ = std::make_shared<Shelf>();
+  std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
 }  // namespace rewise

@@ -69,7 +69,7 @@ std::vector<Value> observables_at(const IntSeries& bond_sums, const IntSeries& m
                                   double temperature, std::span<const Observable> which) {
   const auto rows = block_moments(bond_sums, magnetisations, units, parts);
   std::vector<Value> values = observables_of_graph(rows, sites, temperature, which);
-  // C and chi: use the whole series. Adjacent stretches of time are correlated, replicas are not.
+  // C and chi: use the whole series. Adjacent time blocks are correlated, replicas are not.
   const Moments whole =
       parts > 1 ? mean_moments(bond_sums, magnetisations, units) : Moments(Moments::Zero());
   for (std::size_t i = 0; i < which.size(); ++i) {

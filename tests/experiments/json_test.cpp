@@ -96,7 +96,7 @@ TEST_CASE("unknown values are null: clusters without cluster updates, errors of 
   CHECK(row["energy"]["value"].is_number());
 }
 
-TEST_CASE("one replica: errors come from blocks of the time series") {
+TEST_CASE("one replica: errors come from time blocks") {
   const Workplace place;
   const json run = parsed(
       place.run("run --size 8 --temperature 2.3 --engine bytespin --replicas 1 --measure 640 "

@@ -809,7 +809,7 @@ class Numbers(unittest.TestCase):
         values = [rewise_series.jackknife([x, x**2], lambda a, b: b - a * a)[0]
                   for x in generator.normal(3.0, 1.0, (4000, 2, 4))]
         self.assertLess(abs(np.mean(values) - 1), 4 * np.std(values) / np.sqrt(4000))
-        # The error of a single replica comes from blocks of the time series.
+        # The error of a single replica comes from time blocks.
         self.assertTrue(np.isfinite(rewise_series.jackknife([values_of(generator)], np.square)[1]))
 
 
