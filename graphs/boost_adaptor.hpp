@@ -1,9 +1,9 @@
-// Adapts a Graph to Boost.Graph: models IncidenceGraph, AdjacencyGraph and VertexListGraph over the
-// stored graph, read-only and without copying. Neighbours of unmodified cells are computed as the
-// iterators move.
+// Adapts a Graph to Boost.Graph, read-only and without a copy. BoostGraph models IncidenceGraph,
+// AdjacencyGraph and VertexListGraph. The neighbours of unmodified sites are not stored but
+// computed while iterators move.
 //     BoostGraph view(graph);  boost::connected_components(view, ...);
-// The Graph must outlive the view. An iterator step costs a few ns; creating an iterator costs one
-// modified_index().
+// The Graph must outlive the view. An iterator step costs a few ns; the creation of an iterator
+// costs one call of modified_index().
 #pragma once
 
 #include <boost/graph/graph_traits.hpp>
@@ -19,14 +19,14 @@
 
 namespace rewise {
 
-// A bond seen from one of its ends. Both views of a bond are equal.
+// A bond seen from one of its sites. It equals the same bond seen from the other site.
 struct BondView {
   Site source = 0, target = 0;
   Bond bond = 0;
   friend bool operator==(const BondView& x, const BondView& y) { return x.bond == y.bond; }
 };
 
-// One place in the neighbour list of a site.
+// A position in the neighbour list of a site.
 class NeighbourCursor {
  public:
   NeighbourCursor() = default;
@@ -55,7 +55,7 @@ class NeighbourCursor {
 
  private:
   const Graph* graph_ = nullptr;
-  std::uint64_t first_ = 0;  // of the stored neighbours
+  std::uint64_t first_ = 0;  // offset of the stored neighbours
   Site site_ = 0;
   std::uint32_t place_ = 0;
   bool stored_ = false;

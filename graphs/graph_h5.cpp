@@ -1,4 +1,5 @@
-// The .h5 form of a graph (layout: graph_io.hpp). A file of its own, because only it needs HDF5.
+// Reads and writes graphs as .h5 files (layout: graph_io.hpp). Separate from the other formats
+// because it needs HDF5.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -48,7 +49,7 @@ Graph read_lattice_graph(const h5::Group& group, std::vector<std::uint32_t> exte
     throw Error(ExitCode::data, fmt::format("p = {} is not within [0, 1]", spec.p));
   }
   spec.bare = group.has_attribute("bare");
-  // Rebuilt from the seed; the hash of the result is compared with the file's.
+  // Rebuilds the graph from the seed. read_group() compares the hash with that in the file.
   if (spec.bare || parity_of(spec.rule) == Parity::any) return build_graph(spec);
   return Graph(Lattice::make(spec.extents), read_bonds(group), spec);
 }
@@ -57,7 +58,7 @@ Graph read_imported_graph(const h5::Group& group, const std::string& name) {
   const auto sites = group.get<std::uint64_t>("sites");
   std::vector<RewiredBond> bonds = read_bonds(group);
   const std::string source = group.has_attribute("source") ? group.text("source") : name;
-  if (!group.has("colour")) {  // a task file's graph
+  if (!group.has("colour")) {  // graphs in task files are stored without colours
     if (sites > kMaxLoneSites + 64 * bonds.size()) {
       throw Error(ExitCode::data, fmt::format("{} sites for {} bonds", sites, bonds.size()));
     }
@@ -66,12 +67,13 @@ Graph read_imported_graph(const h5::Group& group, const std::string& name) {
   auto colours = group.read<std::uint8_t>("colour", 1).values;
   const auto count = group.get<std::uint32_t>("colours");
   if (count < 1 || count > kMaxColours) {
-    throw Error(ExitCode::data, fmt::format("{} colours: allowed are 1 to {}", count, kMaxColours));
+    throw Error(ExitCode::data,
+                fmt::format("{} colours: must be between 1 and {}", count, kMaxColours));
   }
   return Graph(sites, std::move(bonds), std::move(colours), static_cast<int>(count), source);
 }
 
-// J or h as integers; empty if the list is absent.
+// Reads J or h as fixed-point integers; empty if the list is absent.
 std::vector<std::int32_t> read_fixed(const h5::Group& group, const std::string& name) {
   std::vector<std::int32_t> fixed;
   if (!group.has(name)) return fixed;
@@ -96,12 +98,14 @@ Graph read_group(const h5::Group& group, const std::string& name) {
                                 : read_lattice_graph(group, std::move(extents));
   if (graph.sites() != group.get<std::uint64_t>("sites") ||
       graph.bonds() != group.get<std::uint64_t>("bonds")) {
-    throw Error(ExitCode::data, "the numbers of sites and bonds do not fit the graph");
+    throw Error(ExitCode::data,
+                "the graph does not have the numbers of sites and bonds that the file states");
   }
   auto weights = read_fixed(group, "weight"), fields = read_fixed(group, "field");
   if (!weights.empty() || !fields.empty()) graph.set_weights(std::move(weights), std::move(fields));
   if (group.has_attribute("hash") && group.text("hash") != graph_hash(graph)) {
-    throw Error(ExitCode::data, "the graph is damaged: it has another hash than the file states");
+    throw Error(ExitCode::data,
+                "the graph is damaged: its hash is not the one that the file states");
   }
   graph.validate();
   return graph;
@@ -161,7 +165,7 @@ std::vector<std::byte> graph_h5_bytes(const Graph& graph, H5Bonds listed) {
 
 Graph read_graph_h5(std::istream& in, const std::string& name) {
   const std::string bytes(std::istreambuf_iterator<char>(in), {});
-  // HDF5 crashes on some damaged images, so the seal of an image is checked first.
+  // HDF5 crashes on some damaged files, so the checksum (seal.hpp) is checked first.
   const SealedRead sealed = parse_sealed(std::as_bytes(std::span(bytes)));
   if (sealed.state != SealState::good) {
     throw Error(ExitCode::data, fmt::format("{}: {}", name, sealed.problem));
@@ -169,7 +173,7 @@ Graph read_graph_h5(std::istream& in, const std::string& name) {
   try {
     const h5::File file = h5::File::open(sealed.image);
     return read_group(file.root().group("graph"), name);
-  } catch (const Error& error) {  // every error means that the file is damaged
+  } catch (const Error& error) {  // every error means that the content is invalid
     throw Error(ExitCode::data, fmt::format("{}: {}", name, error.what()));
   }
 }

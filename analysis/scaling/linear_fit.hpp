@@ -1,4 +1,4 @@
-// Generalised least squares: y = X a, errors of y with full covariance C.
+// Generalised least squares: fits y = X a, where the errors of y have the covariance matrix C.
 //
 //   a = (X^T C^-1 X)^-1 X^T C^-1 y,  Cov(a) = (X^T C^-1 X)^-1,  chi^2 = r^T C^-1 r
 #pragma once
@@ -15,8 +15,10 @@ struct LinearFit {
   Eigen::MatrixXd gain;        // [k, points]: parameters = gain * y
   double chi2 = 0;
   int dof = 0;
-  double q = 1;     // P(chi^2 at least as large); 1 for dof = 0
-  bool ok = false;  // false: fewer points than parameters, or a singular covariance; rest is NaN
+  double q = 1;  // P(chi^2 at least as large); 1 for dof = 0
+  // False if there are fewer points than parameters, if an input is not finite, or if the
+  // covariance or the design is nearly singular. All members except `dof` are then NaN.
+  bool ok = false;
 
   Value parameter(Eigen::Index i) const;
 };

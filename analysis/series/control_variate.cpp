@@ -17,15 +17,16 @@ using Eigen::Index;
 void check_controls(const Eigen::ArrayXXd& rows, const ControlVariates& controls) {
   if (controls.x.cols() == 0) return;
   if (controls.x.rows() != rows.rows() || controls.mu.size() != controls.x.cols()) {
-    throw Error(ExitCode::internal, "control variates: one row per graph and one mean each needed");
+    throw Error(ExitCode::internal,
+                "control variates: the numbers of graphs or of means do not match");
   }
 }
 
-// Columns of x that vary, centred on their known means and scaled to unit spread.
+// The columns of x that vary, minus their sample means and scaled to unit standard deviation.
 struct Centred {
-  Eigen::MatrixXd x;         // [graph, control], about the sample mean
-  Eigen::VectorXd distance;  // [control], sample mean - mu
-  std::vector<Index> varying;
+  Eigen::MatrixXd x;           // [graph, control]
+  Eigen::VectorXd distance;    // [control] (sample mean - mu) / standard deviation
+  std::vector<Index> varying;  // [control] column of ControlVariates::x
 };
 
 Centred centre(const ControlVariates& controls) {
@@ -54,9 +55,9 @@ Eigen::ArrayXXd without_row(const Eigen::ArrayXXd& rows, Index i) {
   return rest;
 }
 
-// Least-squares fit of the columns of y by those of x; x needs at least one column. It is pivoted
-// and rank-revealing, so that collinear controls are allowed. (Eigen's decomposition of a matrix
-// without columns is undefined.)
+// Least-squares fit of the columns of y by those of x, which must have at least one column (Eigen's
+// decomposition of a matrix without columns is undefined). The decomposition is rank-revealing, so
+// that controls may be collinear.
 struct Regression {
   Eigen::MatrixXd coefficients;  // [control, column of y]
   Index rank = 0;
@@ -75,11 +76,12 @@ Eigen::VectorXd corrected_mean(const Eigen::ArrayXXd& rows, const ControlVariate
   return mean - regress(c.x, y).coefficients.transpose() * c.distance;
 }
 
-// Computes all leave-one-out values at once. The corrected mean is the value of a regression at the
-// known means; without row i it is (Belsley, Kuh & Welsch, Regression Diagnostics, eq. 2.1)
-//   a + B^T x - x^T (X^T X)^-1 x_i e_i / (1 - h_i),   h_i = x_i^T (X^T X)^-1 x_i,   e_i the
-//   residual.
-// False if leaving out a row makes the regression singular; the caller then leaves out row by row.
+// Computes the corrected means without row i, for all i at once. A corrected mean is the value of
+// the regression at x = the known means of the controls. Without row i, this value is
+//   B^T x - x^T (X^T X)^-1 x_i e_i / (1 - h_i),   h_i = x_i^T (X^T X)^-1 x_i,
+// where X includes a column of ones and e_i is the residual of row i (Belsley, Kuh & Welsch,
+// Regression Diagnostics, eq. 2.1). Returns false if the regression is nearly singular, or becomes
+// so without one of the rows; the caller then repeats the regression for each row.
 bool leave_out_by_residuals(const Eigen::ArrayXXd& rows, const ControlVariates& controls,
                             Eigen::ArrayXXd& result) {
   constexpr double least = 1e-4;
@@ -120,7 +122,7 @@ Eigen::VectorXd controlled_mean(const Eigen::ArrayXXd& rows, const ControlVariat
 Eigen::ArrayXXd leave_one_out_controlled_means(const Eigen::ArrayXXd& rows,
                                                const ControlVariates& controls) {
   check_controls(rows, controls);
-  // The full sample decides whether there are enough graphs, so that all members are treated alike.
+  // The number of graphs of the full sample decides, so that the same method is used for all i.
   if (!enough_graphs(controls)) return leave_one_out_means(rows);
   Eigen::ArrayXXd result(rows.rows(), rows.cols());
   if (leave_out_by_residuals(rows, controls, result)) return result;
@@ -155,13 +157,12 @@ bool controls_help(const Jackknifed& plain, const Jackknifed& controlled,
   if (!enough_graphs(controls)) return false;
   // Negated, so that NaN returns false.
   if (!(estimate(controlled).error < estimate(plain).error)) return false;
-  // Pseudo-values of the jackknife are the contributions of single graphs to a function of
-  // averages. Their mean is the value of the function. They can therefore be regressed on the
-  // controls like the values of single graphs. Leave-one-out values are pseudo-values up to a
-  // factor.
+  // The jackknife's pseudo-values are the contributions of single graphs to a function of averages.
+  // They can therefore be regressed on the controls. Leave-one-out values are linear functions of
+  // the pseudo-values, so the regression explains the same fraction of their variance.
   const Eigen::ArrayXd& left = plain.left_out.begin()->second;
   const Centred c = centre(controls);
-  if (c.x.cols() == 0) return false;  // no control varies, such as the bonds added at p = 1
+  if (c.x.cols() == 0) return false;  // no control varies, for example with rule add at p = 1
   const Eigen::MatrixXd y = (left - left.mean()).matrix();
   const Regression fit = regress(c.x, y);
   const Eigen::MatrixXd residual = y - c.x * fit.coefficients;

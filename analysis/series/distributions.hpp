@@ -1,4 +1,4 @@
-// Distribution functions behind errors and tests: normal, chi-square, Student's t.
+// Distribution functions for errors and tests: normal, chi-square, Student's t.
 #pragma once
 
 namespace rewise {
@@ -15,7 +15,8 @@ double chi_square_q(double chi2, double dof);
 // P(|t| >= |value|) of Student's t distribution.
 double student_two_sided(double value, double dof);
 
-// Half the width of the interval of Student's t that holds 68.27%: 1 for many degrees of freedom.
+// Returns x such that |t| <= x with probability 68.27%, the probability of one standard deviation
+// of a normal variable. Tends to 1 for many degrees of freedom.
 double student_one_sigma(double dof);
 
 }  // namespace rewise

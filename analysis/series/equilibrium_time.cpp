@@ -15,7 +15,7 @@ constexpr int kBootstraps = 100;
 
 struct Windows {
   Eigen::ArrayXd start;       // [window]
-  Eigen::ArrayXXd hot, cold;  // [system, window] means over [start, 2 start]
+  Eigen::ArrayXXd hot, cold;  // [replica, window] means over [start, 2 start]
 };
 
 Windows windows_of(const Eigen::ArrayXd& x, const Eigen::ArrayXXd& hot,
@@ -33,13 +33,14 @@ Windows windows_of(const Eigen::ArrayXd& x, const Eigen::ArrayXXd& hot,
 }
 
 std::vector<double> picked(const Eigen::ArrayXXd& rows, Eigen::Index column,
-                           const std::vector<Eigen::Index>& systems) {
+                           const std::vector<Eigen::Index>& replicas) {
   std::vector<double> values;
-  for (const auto s : systems) values.push_back(rows(s, column));
+  for (const auto r : replicas) values.push_back(rows(r, column));
   return values;
 }
 
-// Index of the first window that agrees, or their number.
+// Returns the index of the first window in which hot and cold replicas agree, or the number of
+// windows if there is none.
 Eigen::Index first_agreement(const Windows& w, const std::vector<Eigen::Index>& hot,
                              const std::vector<Eigen::Index>& cold, double level) {
   for (Eigen::Index i = 0; i < w.start.size(); ++i) {
@@ -81,8 +82,8 @@ EquilibriumTime equilibrium_time(const Eigen::ArrayXd& x, const Eigen::ArrayXXd&
     times.push_back(w.start[std::min(at, w.start.size() - 1)]);
   }
   const Eigen::Map<const Eigen::ArrayXd> t(times.data(), kBootstraps);
-  // The spacing of the points adds to the error: the time lies between this point and the one
-  // before.
+  // The time lies between this point and the previous one. This adds the standard deviation of a
+  // uniform distribution over the spacing to the error.
   const double spacing = w.start[first] - result.last;
   result.time.error =
       std::sqrt((t - t.mean()).square().sum() / (kBootstraps - 1) + spacing * spacing / 12);

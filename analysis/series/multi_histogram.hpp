@@ -47,7 +47,7 @@ class MultiHistogram {
   // `blocks`: number of equal parts of the samples that can be left out one by one, for a jackknife
   // within one graph. Replica r of every temperature belongs to block r*blocks/replicas. If there
   // are fewer replicas than blocks, each replica is cut into blocks/replicas (rounded down)
-  // stretches of time. 0: no blocks, which is cheaper.
+  // time blocks. 0: no blocks, which is cheaper.
   MultiHistogram(std::span<const Input> inputs, const SampleUnits& units, Eigen::Index blocks = 0);
 
   // Thermal averages at beta, with plain squares instead of pairs. Reliable only between

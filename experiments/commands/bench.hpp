@@ -72,7 +72,7 @@ struct BenchRow {
   std::uint32_t q = 0;                      // states of Potts; 0: Ising
 };
 
-// The rows of a group; `done` is called after each. Error(interrupted) on a stop request;
+// The rows of a group; `done` is called after each. Throws Error(interrupted) on a stop request;
 // Error(device) if the task does not fit into the device.
 std::vector<BenchRow> run_bench(const BenchGroup& group, const BenchEffort& effort,
                                 const StopToken& stop,

@@ -94,7 +94,8 @@ std::vector<Device> devices_of(const BenchOptions& options, const BenchPlan& pla
   return choose(sharing_engine()).devices;
 }
 
-// The requested methods of an engine. Error(usage) for a method that none of the devices has.
+// The requested methods of an engine. Throws Error(usage) for a method that none of the devices
+// has.
 std::vector<MethodChoice> choices_of(const BenchPlan& plan, EngineKind engine) {
   const MethodSet* const own = factory(engine).methods;
   if (own == nullptr) return {};

@@ -35,8 +35,8 @@ struct BenchPlan {
   Model model;
 };
 
-// Error(usage) names the option. Error(device) if a requested device cannot be used or a requested
-// engine cannot run on it.
+// Throws Error(usage), which names the option, and Error(device) if a requested device cannot be
+// used or a requested engine cannot run on it.
 BenchPlan make_bench_plan(const BenchOptions& options);
 
 // All requested combinations, engine by engine, without those that a device cannot run.

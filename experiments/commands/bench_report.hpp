@@ -1,5 +1,5 @@
-// Output of `rewise bench`: a table, a JSON object (read by --vs of a later run), and the ratios of
-// two runs.
+// Output of `rewise bench`: a table, a JSON object, and the ratios of two runs. `--vs` of a later
+// run reads the JSON object.
 #pragma once
 
 #include <string>
@@ -22,11 +22,13 @@ struct BenchResult {
 std::string bench_table(const BenchResult& result);
 
 Json bench_json(const BenchResult& result);
-// Reads the rows of a JSON object. Error(data), naming `origin`, if the text has another format.
+// Reads the rows of a JSON object. Throws Error(data), with `origin` in the message, if the text
+// has another format.
 std::vector<BenchRow> bench_rows(const std::string& text, const std::string& origin);
 
-// Rows of two runs, matched by engine, update, method, schedule of a mix, device, lattice, p and
-// temperature; also by the number of replicas, if one run has several such numbers.
+// Rows of two runs. Rows match if engine, q, update, method, device, extents, p, temperature,
+// number of graphs and (update "mix" only) schedule are equal. If several rows match, the number of
+// replicas must be equal as well.
 struct BenchComparison {
   struct Pair {
     BenchRow now, then;

@@ -25,7 +25,7 @@ struct LabelInput {
   std::string title;  // "cells.pgm, 640x480 pixels, those of at least 128"
 };
 
-// Error(usage) for options that do not suit the file, Error(data) or Error(io) for the file.
+// Throws Error(usage) for options that do not suit the file, Error(data) or Error(io) for the file.
 LabelInput read_label_input(const LabelOptions& options);
 
 }  // namespace rewise

@@ -32,7 +32,7 @@ std::string label_text(const LabelInput& input, const LabelResult& result);
 // 0 means no site.
 void write_labels(const LabelInput& input, const LabelResult& result, const std::string& file,
                   Overwrite overwrite);
-// Error(usage) for a file that write_labels() could not write.
+// Throws Error(usage) for a file that write_labels() could not write.
 void check_label_output(const LabelInput& input, const std::string& file);
 
 }  // namespace rewise

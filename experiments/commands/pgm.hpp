@@ -14,7 +14,7 @@ struct GrayImage {
   std::vector<std::uint16_t> pixels;  // [height][width]
 };
 
-// `text`: the bytes of the file; errors contain `name`. Error(data).
+// `text`: the bytes of the file; errors contain `name`. Throws Error(data).
 GrayImage parse_pgm(const std::string& text, const std::string& name);
 
 // P5 of 8 or 16 bit, as `most` demands.

@@ -31,17 +31,17 @@ struct RunOptions : LatticeOptions, ModelOptions {
 void add_run_options(CLI::App& app, RunOptions& options);
 
 // Completes the options: one replica for the bitlattice engine unless given, and the engine for
-// --share-ranks unless given. Error(usage) for options that exclude each other.
+// --share-ranks unless given. Throws Error(usage) for options that exclude each other.
 void check_run_options(const CLI::App& app, RunOptions& options);
 
-// The cluster update; nothing if it is chosen together with the schedule. Error(usage).
+// The cluster update; nothing if it is chosen together with the schedule. Throws Error(usage).
 std::optional<ClusterUpdate> run_cluster(const RunOptions& options);
-// The task. Schedule and cluster update are not set if they are "auto". Error(usage); Error(data,
-// io) for --graph.
+// The task. Schedule and cluster update are not set if they are "auto". Throws Error(usage);
+// Error(data, io) for --graph.
 TaskSpec run_spec(const RunOptions& options);
-// Error(usage).
+// Throws Error(usage).
 FinalState run_final_state(const RunOptions& options);
-// EngineOptions::methods. Error(usage) for a method that `spec` does not use.
+// EngineOptions::methods. Throws Error(usage) for a method that `spec` does not use.
 std::any run_methods(const RunOptions& options, const TaskSpec& spec);
 
 }  // namespace rewise

@@ -19,7 +19,7 @@ namespace rewise {
 
 using AskedTasks = std::map<std::string, std::string>;  // purpose by id
 
-// Writes tasks.json. Error(io).
+// Writes tasks.json. Throws Error(io).
 void write_asked(const StudyFolder& place, const std::string& command, const AskedTasks& asked);
 
 // A message that lists unused tasks and says how to remove them; "" if there are none.

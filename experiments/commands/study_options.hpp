@@ -53,8 +53,8 @@ std::filesystem::path study_folder(const StudyOptions& options, const StudyConfi
 void print_partial(const StudyFolder& place, const StudyOptions& options,
                    const std::function<StudyOutcome()>& analysis);
 
-// Writes the files of the outcome; summary.json contains the hash of the configuration. Error(held)
-// if the folder now belongs to another configuration.
+// Writes the files of the outcome; summary.json contains the hash of the configuration. Throws
+// Error(held) if the folder now belongs to another configuration.
 void write_outcome(const StudyFolder& place, StudyOutcome outcome);
 
 // The analysis of a parameter sweep, and of `tc` by crossings of overlaps. The outcome of the

@@ -63,7 +63,7 @@ void add_text(CLI::App& app, const std::string& name, std::string& value, const 
               const std::string& help);
 
 // --profile FILE: records how the time is spent. The file is written when the command ends, also
-// after an error, with one line on standard error. Error(held) if the file exists.
+// after an error, with one line on standard error. Throws Error(held) if the file exists.
 void add_profile_option(CLI::App& app);
 void write_profile();  // does nothing without --profile
 

@@ -27,9 +27,9 @@ void add_key(CLI::App& app, const char* key, std::uint64_t& value, std::uint64_t
 void add_temperatures(CLI::App& app, std::string& value, const std::string& also = "");
 
 // The range of --temperature FROM:TO with --exchange, in which exchange_temperatures() chooses
-// temperatures (src/search/exchange_ladder.hpp); nothing for a list. Error(usage).
+// temperatures (src/search/exchange_ladder.hpp); nothing for a list. Throws Error(usage).
 std::optional<TemperatureRange> exchange_range(const std::string& temperature, bool exchange);
-// The temperatures of --temperature; of a range the two ends. Error(usage), also for one
+// The temperatures of --temperature; of a range the two ends. Throws Error(usage), also for one
 // temperature with --exchange.
 std::vector<double> read_temperatures(const std::string& temperature, bool exchange);
 
@@ -48,8 +48,8 @@ struct LatticeHelp {
 // --dim, --size, --p, --rule, --graph-seed.
 void add_lattice_options(CLI::App& app, LatticeOptions& options, const LatticeHelp& help = {});
 
-// Everything except p, which may be a list. Error(usage). `instead`: the alternative to --size, for
-// the message. The bitlattice engine has its own rules for extents.
+// Everything except p, which may be a list. Throws Error(usage). `instead`: the alternative to
+// --size, for the message. The bitlattice engine has its own rules for extents.
 GraphSpec lattice_spec(const LatticeOptions& options, const std::string& instead = "",
                        bool bitlattice = false);
 
@@ -60,7 +60,7 @@ struct GraphFileOptions {
 };
 
 // --first-site, --ignore and --merge, which need `file_option`; and their values for read_graph().
-// Error(usage).
+// Throws Error(usage).
 void add_graph_file_options(CLI::App& app, GraphFileOptions& options, const char* file_option);
 // `weights`: couplings and fields are taken.
 ReadOptions read_options(const GraphFileOptions& options, bool weights);
@@ -71,7 +71,7 @@ struct ModelOptions {
 
 // --model, --q.
 void add_model_options(CLI::App& app, ModelOptions& options);
-// The model that they name. Error(usage).
+// The model that they name. Throws Error(usage).
 Model read_model(const ModelOptions& options);
 
 // The options by which engines let users choose methods: one word each, or lists of words of which

@@ -1,4 +1,4 @@
-// Compression in zlib's format (RFC 1950), by libdeflate if it was found at build time, else by
+// Compression to the zlib format (RFC 1950), by libdeflate if it was found at build time, else by
 // zlib.
 #pragma once
 
@@ -9,7 +9,8 @@
 
 namespace rewise {
 
-// Nothing if the compressed data would not be smaller.
+// Returns the compressed data, or an empty vector if they would not be smaller. `level`: 1
+// (fastest) to 9.
 std::vector<std::byte> deflated(std::span<const std::byte> bytes, int level);
 
 std::string deflate_library();  // "libdeflate 1.14"

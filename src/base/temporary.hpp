@@ -36,7 +36,7 @@ bool is_name_of(const std::filesystem::path& path, int file);
 // Removes unlocked temporary files whose names begin with `prefix`; returns their number.
 std::size_t clear_temporaries(const std::filesystem::path& folder, std::string_view prefix = ".");
 // Removes the temporary files of OWNER, OWNER.grown, OWNER.h5 and OWNER.*.h5, even locked ones.
-// Their writers have lost the lease and cannot publish them any more. Error(io).
+// Their writers have lost the lease and cannot publish them any more. Throws Error(io).
 void remove_temporaries(const std::filesystem::path& folder, const std::string& owner);
 
 }  // namespace rewise

@@ -2,9 +2,9 @@
 // part of the CUDA kernel, also compiled for the host, where it is tested. The vectorised CPU form
 // is in local.cpp.
 //
-// Cost in 2D: eight calls of Philox for the first digits of 128 sites and one for the sites that
-// are still undecided; a warp needs 0.6 calls more on average. Each digit of a word needs one
-// selection and two operations of comparison.
+// Cost in 2D: eight calls of Philox for the first digits of 128 sites and usually one for the sites
+// that are still undecided; a warp, which waits for its slowest thread, needs 0.6 calls more on
+// average. Each digit of a word costs one selection and two operations of comparison.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@
 
 namespace rewise::bitlattice {
 
-// The number D of neighbours that disagree, for 32 sites, in the form that the comparison needs.
-// `few`: D < kDim; `equal`: D = kDim; otherwise D > kDim. p0, p1: binary digits of the index of the
-// threshold, which is D, or 2 kDim - D if D > kDim.
+// The number D of neighbours with the opposite spin, for 32 sites, encoded for the comparison.
+// `few`: D < kDim; `equal`: D = kDim; neither: D > kDim. p0, p1: binary digits of the index of the
+// threshold. The index is D, or 2 kDim - D if D > kDim.
 template <int kDim>
 struct Disagreement {
   std::uint32_t few, equal, p0, p1;
@@ -30,7 +30,7 @@ struct Disagreement {
       const std::uint32_t s = x[0] ^ x[1] ^ x[2], c = majority(x[0], x[1], x[2]);
       p0 = s ^ x[3];
       few = ~c & ~(s & x[3]);
-      equal = ~few & ~p0 & ~(c & s);  // 4 = c & s & x[3], and then p0 = 0
+      equal = ~few & ~p0 & ~(c & s);  // not D = 4, where c & s & x[3]
     } else if constexpr (kDim == 3) {
       const std::uint32_t s = x[0] ^ x[1] ^ x[2], c = majority(x[0], x[1], x[2]);
       const std::uint32_t t = x[3] ^ x[4] ^ x[5], e = majority(x[3], x[4], x[5]);
@@ -67,7 +67,7 @@ RW_HD std::uint32_t threshold_digit(const std::uint32_t* digit, std::uint32_t p0
 struct Decision {
   std::uint32_t open, below, p0, p1, invert;
 
-  // Compares one more digit: r uniform, t the threshold's.
+  // Compares one more digit: r of the random fraction, t of the threshold.
   RW_HD void compare(std::uint32_t r, std::uint32_t t) {
     below = select(open, t, below);
     open &= ~(r ^ t);
@@ -111,8 +111,9 @@ RW_HD Decision decide_quickly(const Draws& draws, const PhiloxItem& item, unsign
   return out;
 }
 
-// The sites whose turn it is: at each bit, the first word that is open there. before[w]: bits where
-// an earlier word is open.
+// The sites that use the next random words: at each bit, the site of the first word that is waiting
+// there. taken: bits at which some word is waiting. before[w]: bits at which a word before w is
+// waiting, so that w must wait longer.
 struct DigitTurn {
   std::uint32_t before[kGroupWords], taken;
 
@@ -128,12 +129,12 @@ struct DigitTurn {
   }
 };
 
-// One turn of a level: four digits. Words behind other open words stay open; a later turn
-// overwrites their `below`.
+// Compares the four digits of `level` for the sites of one turn (rules.hpp). A site that waits for
+// a later turn stays open, and that turn overwrites its `below`.
 template <int kDim>
 RW_HD void take_turn(const Draws& draws, const PhiloxItem& item, unsigned level, unsigned turn,
-                     const std::uint32_t* wait, const DigitTurn& who, Decision* of) {
-  Decision all{who.taken, 0, of[kGroupWords - 1].p0, of[kGroupWords - 1].p1, 0};
+                     const std::uint32_t* wait, const DigitTurn& now, Decision* of) {
+  Decision all{now.taken, 0, of[kGroupWords - 1].p0, of[kGroupWords - 1].p1, 0};
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
@@ -148,7 +149,7 @@ RW_HD void take_turn(const Draws& draws, const PhiloxItem& item, unsigned level,
 #endif
   for (unsigned w = 0; w < kGroupWords; ++w) {
     of[w].below = select(wait[w], all.below, of[w].below);
-    of[w].open &= ~wait[w] | who.before[w] | all.open;
+    of[w].open &= ~wait[w] | now.before[w] | all.open;
   }
 }
 
@@ -164,27 +165,27 @@ RW_HD void decide_rest(const Draws& draws, const PhiloxItem& item, Decision* of)
 #pragma unroll
 #endif
     for (unsigned w = 0; w < kGroupWords; ++w) wait[w] = of[w].open;
-    DigitTurn who(wait);
-    if (who.taken == 0) return;
-    take_turn<kDim>(draws, item, level, 0, wait, who, of);
+    DigitTurn now(wait);
+    if (now.taken == 0) return;
+    take_turn<kDim>(draws, item, level, 0, wait, now, of);
     for (unsigned turn = 1;; ++turn) {
-      std::uint32_t behind = 0;
+      std::uint32_t waiting = 0;
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
       for (unsigned w = 0; w < kGroupWords; ++w) {
-        wait[w] &= who.before[w];
-        behind |= wait[w];
+        wait[w] &= now.before[w];
+        waiting |= wait[w];
       }
-      if (behind == 0) break;
-      who = DigitTurn(wait);
-      take_turn<kDim>(draws, item, level, turn, wait, who, of);
+      if (waiting == 0) break;
+      now = DigitTurn(wait);
+      take_turn<kDim>(draws, item, level, turn, wait, now, of);
     }
   }
 }
 
-// Returns the sites of a group that flip. x: [kGroupWords][2 kDim] disagreements with the
-// neighbours. kZeros: 0 to 2, at most common_zeros(thresholds); it changes the speed only.
+// Sets the bits of the sites of a group that flip. x: [kGroupWords][2 kDim], 1 where a neighbour
+// has the opposite spin. kZeros: 0 to 2, at most common_zeros(thresholds); affects only the speed.
 template <int kDim, bool kDownhill, unsigned kZeros = 0>
 RW_HD void decide_group(const Draws& draws, std::uint32_t item,
                         const std::uint32_t (&x)[kGroupWords][2 * kDim], std::uint32_t* flips) {

@@ -1,4 +1,4 @@
-// Distributes the systems of an engine over CPU threads.
+// Distributes the replicas ("systems") of an engine over CPU threads.
 #pragma once
 
 #include <omp.h>
@@ -8,14 +8,15 @@
 
 namespace rewise::bytespin {
 
-// Calls f(system, thread index) for each of `count` systems. Rethrows one of their exceptions.
+// Calls f(system index, thread index) for each of `count` systems. If calls throw, completes the
+// others and rethrows one of the exceptions.
 template <class F>
 void for_each_system(int threads, std::size_t count, F&& f) {
   std::exception_ptr failure;
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
-  for (std::size_t who = 0; who < count; ++who) {
+  for (std::size_t replica = 0; replica < count; ++replica) {
     try {
-      f(who, omp_get_thread_num());
+      f(replica, omp_get_thread_num());
     } catch (...) {
 #pragma omp critical
       failure = std::current_exception();

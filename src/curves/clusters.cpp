@@ -13,7 +13,7 @@ namespace rewise {
 namespace {
 
 constexpr int kPerDecade = 8;
-constexpr std::uint64_t kTimeBlocks = 8;  // stretches of time per replica: rows for the covariance
+constexpr std::uint64_t kTimeBlocks = 8;  // per replica: rows for the covariance
 constexpr Eigen::Index kEqualBins = 100;
 
 struct Counts {

@@ -55,7 +55,7 @@ struct CurveSpec {
   std::uint64_t points = 60;         // points of a curve
   bool linear = false;               // points at equal distances instead of equal ratios
   std::uint32_t timings = 3;         // equilibrate: minimum number of timed runs
-  std::uint64_t origins = 10;        // decorrelate: stretches of time per replica
+  std::uint64_t origins = 10;        // decorrelate: time blocks per replica
   std::uint64_t measure = 1000;      // clusters: clusters measured per replica
   double fit_from = 10, fit_to = 0;  // clusters: range of the power law; 0: to N/50
 

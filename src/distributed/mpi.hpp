@@ -11,8 +11,8 @@ namespace rewise::distributed {
 // Nothing if MPI is available.
 std::string why_no_mpi();
 
-// Calls MPI_Init, once per process, and MPI_Finalize in the destructor. Error(device) if MPI is not
-// available.
+// Calls MPI_Init, once per process, and MPI_Finalize in the destructor. Throws Error(device) if MPI
+// is not available.
 std::unique_ptr<Transport> join_mpi();
 
 }  // namespace rewise::distributed

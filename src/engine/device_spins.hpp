@@ -24,11 +24,11 @@ class HasDeviceSpins {
  public:
   virtual ~HasDeviceSpins() = default;
   // The spins. Their address does not change during the lifetime of the engine; the content is that
-  // after the last call. Error(device) if the spins are distributed over several devices.
+  // after the last call. Throws Error(device) if the spins are distributed over several devices.
   virtual DeviceSpins device_spins() = 0;
   // Measures all replicas without a transfer to the host; cluster sums are not reset. Returns int64
   // [2][T][R] on the device of the spins, Observation::bond_sum and ::magnetisation. The address is
-  // always the same, the content is valid until the next call. Error(device) as above.
+  // always the same, the content is valid until the next call. Throws Error(device) as above.
   virtual std::int64_t* measure_on_device() = 0;
   // The slot of each site, [sites]; empty if the array has no slots.
   virtual std::vector<std::uint32_t> device_slots() const { return {}; }

@@ -36,7 +36,7 @@ inline bool starts_hot(Start start, std::uint32_t replica) {
 
 std::string_view to_string(ClusterUpdate update);
 std::string_view to_string(Start start);
-// Error(usage) with the nearest known word; `origin` is the option or key.
+// Throws Error(usage) with the nearest known word; `origin` is the option or key.
 ClusterUpdate parse_cluster_update(std::string_view text, std::string_view origin);
 Start parse_start(std::string_view text, std::string_view origin);
 
@@ -160,8 +160,8 @@ class Engine {
   virtual int threads() const = 0;
 
   // Runs `cycles` cycles of the schedule. Steps are numbered from the start of the run, so
-  // advance(s, 2) equals advance(s, 1) twice. Error(usage) for more than 2^32 steps in a run, or
-  // 2^32 steps in a call.
+  // advance(s, 2) equals advance(s, 1) twice. Throws Error(usage) for more than 2^32 steps in a
+  // run, or 2^32 steps in a call.
   //
   // Returns false if EngineOptions::stop ended the call, possibly within a cycle. save() includes
   // the position, and the same call continues from there, bit for bit. Do not measure before a call
@@ -173,7 +173,7 @@ class Engine {
   virtual void measure(Observation& out) = 0;
 
   virtual EngineState save() const = 0;
-  // Error(data) if the state belongs to another engine or size.
+  // Throws Error(data) if the state belongs to another engine or size.
   virtual void restore(const EngineState& state) = 0;
 
   // The spins of one replica, in site order: Ising 0 (down) or 1 (up), Potts 0..q-1.

@@ -36,7 +36,7 @@ RW_HD std::uint32_t exchange_draw(std::uint64_t seed, std::uint32_t who, std::ui
 // EngineSpec::exchange.
 class ReplicaExchange {
  public:
-  // Error(usage) for fewer than two temperatures.
+  // Throws Error(usage) for fewer than two temperatures.
   explicit ReplicaExchange(const EngineSpec& spec);
 
   const std::vector<ExchangeRule>& rules() const { return rules_; }

@@ -109,8 +109,8 @@ struct EngineFactory {
   // nullptr: a batch is a loop over engines.
   std::unique_ptr<EngineBatch> (*make_batch)(std::span<const GroupTask> tasks,
                                              const EngineOptions& options) = nullptr;
-  // Error(usage) for extents of a regular lattice that the engine does not support. nullptr without
-  // EngineTraits::regular_only.
+  // Throws Error(usage) for extents of a regular lattice that the engine does not support. nullptr
+  // without EngineTraits::regular_only.
   void (*check_extents)(const std::vector<std::uint32_t>& extents) = nullptr;
   EngineMemory (*memory)(const EngineLoad& load, double threads, bool on_device);
   // On CUDA, cluster updates are fastest on lattices of at least two dimensions whose extents along

@@ -47,8 +47,8 @@ EngineKind engine_with(bool EngineTraits::*capability);
 
 std::string_view to_string(EngineKind engine);
 std::string_view to_string(Update update);
-// Error(usage) for an unknown word, with the nearest known one; `origin` is the option or key. A
-// stored name, which was the name up to version 0.1, is accepted too.
+// Throws Error(usage) for an unknown word, with the nearest known one; `origin` is the option or
+// key. A stored name, which was the name up to version 0.1, is accepted too.
 EngineKind parse_engine(std::string_view word, std::string_view origin);
 Update parse_update(std::string_view word, std::string_view origin);
 

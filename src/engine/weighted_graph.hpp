@@ -7,11 +7,12 @@
 namespace rewise {
 
 // The couplings and fields of `model` on `graph` as weights of a graph without a lattice, with the
-// same sites, bonds and colours. Error(usage) as for Couplings; Error(data) for a bare lattice.
+// same sites, bonds and colours. Throws Error(usage) as for Couplings; Error(data) for a bare
+// lattice.
 Graph weighted_graph(const Graph& graph, const Model& model);
 
-// Error(usage) if a graph has fields or weights other than 1 and the model does not use them, or if
-// the model uses weights and the graph has none.
+// Throws Error(usage) if a graph has fields or weights other than 1 and the model does not use
+// them, or if the model uses weights and the graph has none.
 void check_weights(const Graph& graph, const Model& model);
 
 }  // namespace rewise

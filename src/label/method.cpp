@@ -51,19 +51,19 @@ std::string label_method_help() {
                      label_methods(&LabelTraits::whole));
 }
 
-std::uint32_t tile_edge(LabelMethod method, int dim, std::uint32_t asked, std::string_view origin) {
-  if (asked == 0) return dim <= 2 ? 16 : dim == 3 ? 8 : 4;
+std::uint32_t tile_edge(LabelMethod method, int dim, std::uint32_t edge, std::string_view origin) {
+  if (edge == 0) return dim <= 2 ? 16 : dim == 3 ? 8 : 4;
   if (!is_tiled(method)) {
     throw Error(ExitCode::usage,
                 fmt::format("{}: labelling method '{}' does not use tiles (TILE+MERGE "
                             "methods do, such as self-label+sew)",
                             origin, to_string(method)));
   }
-  if (asked < kLeastTile || asked > kMostTile) {
+  if (edge < kLeastTile || edge > kMostTile) {
     throw Error(ExitCode::usage, fmt::format("{}: tile edge {} is out of range ({}..{})", origin,
-                                             asked, kLeastTile, kMostTile));
+                                             edge, kLeastTile, kMostTile));
   }
-  return asked;
+  return edge;
 }
 
 }  // namespace rewise

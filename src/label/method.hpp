@@ -75,9 +75,9 @@ struct LabelSeconds {
 // Allowed edges B of a tile.
 inline constexpr std::uint32_t kLeastTile = 4, kMostTile = 64;
 
-// Returns the edge of tiles; `asked` 0 selects a default of about 256 sites per tile. Throws
-// Error(usage) if `asked` is out of range or the method has no tiles.
-std::uint32_t tile_edge(LabelMethod method, int dim, std::uint32_t asked,
+// Returns the edge of tiles; `edge` 0 selects a default of about 256 sites per tile. Throws
+// Error(usage) if `edge` is out of range or the method has no tiles.
+std::uint32_t tile_edge(LabelMethod method, int dim, std::uint32_t edge,
                         std::string_view origin = "tile");
 
 }  // namespace rewise

@@ -51,7 +51,7 @@ class Words {
     throw Error(ExitCode::usage, fmt::format("{}: '{}' is not a whole number in 0..{}", origin(key),
                                              word(key), std::numeric_limits<std::uint32_t>::max()));
   }
-  // Error(usage) if a key is given without the key that it depends on.
+  // Throws Error(usage) if a key is given without the key that it depends on.
   void needs(const char* key, bool fits, const char* what) const {
     if (!has(key) || fits) return;
     throw Error(ExitCode::usage, fmt::format("{}: requires {}", origin(key), what));

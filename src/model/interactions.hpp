@@ -47,8 +47,8 @@ struct Interactions {
   std::map<std::string, std::string> words() const;
 };
 
-// Error(usage) for unknown words, with the nearest known one, for numbers out of range, and for
-// keys that contradict others. Words and their origins as in parse_model().
+// Throws Error(usage) for unknown words, with the nearest known one, for numbers out of range, and
+// for keys that contradict others. Words and their origins as in parse_model().
 Interactions parse_interactions(const std::map<std::string, std::string>& words,
                                 const std::map<std::string, std::string>& origin);
 std::string_view to_string(CouplingKind kind);

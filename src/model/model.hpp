@@ -36,7 +36,7 @@ struct Model {
 
   bool is_potts() const { return kind == ModelKind::potts; }
   bool is_ferromagnet() const { return interactions == Interactions{}; }
-  // Error(usage) if q is out of range.
+  // Throws Error(usage) if q is out of range.
   void check() const;
   // The name, q, and all other keys that differ from their default.
   ModelWords words() const;
@@ -83,10 +83,10 @@ constexpr bool certain_downhill(LocalUpdate rule) { return rule == LocalUpdate::
 std::string to_string(const Model& model);
 std::string_view to_string(ModelKind kind);
 std::string_view to_string(LocalUpdate update);
-// Missing keys have their default. Error(usage) for unknown words, with the nearest known one, and
-// for a q that is invalid for the model. `origin`: the option or the position of each key.
+// Missing keys have their default. Throws Error(usage) for unknown words, with the nearest known
+// one, and for a q that is invalid for the model. `origin`: the option or the position of each key.
 Model parse_model(const ModelWords& words, const ModelWords& origin);
-// Error(usage) as above; `origin` is an option or a key.
+// Throws Error(usage) as above; `origin` is an option or a key.
 LocalUpdate parse_local_update(std::string_view text, std::string_view origin);
 
 }  // namespace rewise

@@ -35,8 +35,8 @@ namespace rewise::multispin {
 
 class DeviceBatch {
  public:
-  // Error(device) if the device's memory is too small; the text says how much is needed and what to
-  // reduce. The objects to which `engines` refer must outlive the batch.
+  // Throws Error(device) if the device's memory is too small; the text says how much is needed and
+  // what to reduce. The objects to which `engines` refer must outlive the batch.
   DeviceBatch(std::vector<EngineView> engines, const EngineOptions& options);
   ~DeviceBatch();
 

@@ -8,8 +8,8 @@
 
 namespace rewise::multispin {
 
-// Error(device) if the device does not exist or has too little memory; the message says how much
-// the task needs and what to reduce.
+// Throws Error(device) if the device does not exist or has too little memory; the message says how
+// much the task needs and what to reduce.
 std::unique_ptr<Engine> make_cuda_engine(const Graph& graph, const EngineSpec& spec,
                                          const EngineOptions& options);
 

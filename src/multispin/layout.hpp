@@ -89,8 +89,8 @@ struct Layout {
   }
 };
 
-// Error(usage) if the graph has more than 2^32 bonds, the limit of addresses of random numbers.
-// `updates` names the cluster update in the message.
+// Throws Error(usage) if the graph has more than 2^32 bonds, the limit of addresses of random
+// numbers. `updates` names the cluster update in the message.
 void check_bond_numbers(const Graph& graph, std::string_view updates);
 
 }  // namespace rewise::multispin

@@ -22,7 +22,7 @@ class Race {
   RaceResult run() {
     while (!stop_.stop_requested()) {
       drop_hopeless();
-      result_.settled = none_wanting();
+      result_.settled = all_accurate();
       const auto next = most_promising();
       if (!next) break;
       take_turn(*next);
@@ -50,14 +50,14 @@ class Race {
 
   double left() const { return rules_.budget * (comparable() ? 1 : kExtension) - result_.seconds; }
 
-  bool wanting(std::size_t k) {
+  bool needs_measurement(std::size_t k) {
     const Standing now = contenders_[k]->standing();
     return !record(k).dropped && (!now.sound || now.rate.error > rules_.enough * now.rate.value);
   }
 
-  bool none_wanting() {
+  bool all_accurate() {
     for (std::size_t k = 0; k < contenders_.size(); ++k) {
-      if (wanting(k)) return false;
+      if (needs_measurement(k)) return false;
     }
     return true;
   }
@@ -75,7 +75,7 @@ class Race {
     double highest = -1;
     for (std::size_t k = 0; k < contenders_.size(); ++k) {
       const Standing now = contenders_[k]->standing();
-      if (!wanting(k) || (result_.seconds > 0 && now.least_turn > left())) continue;
+      if (!needs_measurement(k) || (result_.seconds > 0 && now.least_turn > left())) continue;
       const double share = std::isinf(rules_.z) ? record(k).seconds + shortest_turn() : 1;
       if (bound(now) / share > highest) {
         highest = bound(now) / share;
@@ -87,9 +87,9 @@ class Race {
 
   void take_turn(std::size_t k) {
     const double longest = rules_.budget / kLongestTurns;
-    const double wished = std::max(record(k).seconds, contenders_[k]->standing().least_turn);
+    const double preferred = std::max(record(k).seconds, contenders_[k]->standing().least_turn);
     const double seconds =
-        contenders_[k]->run(std::min(std::clamp(wished, shortest_turn(), longest), left()));
+        contenders_[k]->run(std::min(std::clamp(preferred, shortest_turn(), longest), left()));
     record(k).seconds += seconds;
     ++record(k).turns;
     result_.seconds += seconds;

@@ -1,16 +1,17 @@
 // Finds the best of several contenders when each measurement takes time.
 //
 // The next turn goes to the contender with the highest optimistic bound among those whose rates are
-// not yet accurate enough. A contender is dropped if its bound lies below the leader's pessimistic
-// bound. The rate of a short series tends to be too high, because the tail of its correlations is
-// missing. A contender that is measured longer therefore falls behind better ones after about the
-// time that the best needs for a few decorrelated measurements. Each turn is as long as all
-// previous turns of the contender together.
+// not yet accurate enough. Each turn is as long as all previous turns of the contender together. A
+// contender is dropped if its optimistic bound lies below the leader's pessimistic bound.
 //
-// Bounds are rate * exp(+-z sigma), with sigma the relative error; the optimistic bound that
-// selects the next turn has z = 2. Errors of tau from short series are uncertain themselves, so z =
-// 3 is wide: the best of ten, if it is a tenth better than the next, is dropped in less than one
-// race of a hundred (measured by race_test.cpp).
+// A short series tends to overestimate the rate, because it misses the tail of the correlations.
+// Further measurement lowers the rate of a bad contender below that of better ones. This takes
+// about as long as a few decorrelated measurements of the best contender.
+//
+// Bounds are rate * exp(+-z sigma), where sigma is the relative error. The bound that selects the
+// next turn has z = 2. Contenders are dropped with z = 3, since errors of tau from short series are
+// themselves uncertain. If the best of ten contenders is 10% better than the second, it is dropped
+// in less than 1% of the races (measured by race_test.cpp).
 #pragma once
 
 #include <limits>
@@ -28,10 +29,10 @@ namespace rewise {
 struct Standing {
   Value rate{0, 0};    // larger is better; 0 if unknown
   bool sound = false;  // enough measurements for a reliable error
-  // Relative error downwards by which a short series may overestimate the rate. Infinite if
+  // Relative error of the rate downwards. It includes the bias of a short series. Infinite if
   // unknown; the contender then cannot lead.
   double doubt = std::numeric_limits<double>::infinity();
-  double least_turn = 0;                                  // seconds
+  double least_turn = 0;                                  // seconds of the shortest turn
   double most = std::numeric_limits<double>::infinity();  // bound before any measurement
 };
 
@@ -39,15 +40,15 @@ class Contender {
  public:
   virtual ~Contender() = default;
   virtual Standing standing() const = 0;
-  // Measures for about `seconds`, at least one step; returns the seconds used.
+  // Measures for about `seconds`, at least one step. Returns the seconds used.
   virtual double run(double seconds) = 0;
-  virtual void dropped() {}  // no more turns: releases its memory
+  virtual void dropped() {}  // called when it gets no more turns; may release memory
 };
 
 struct RaceRules {
-  double budget = 30;    // seconds; up to four times as many until two contenders are measured
+  double budget = 30;    // seconds; extended up to fourfold until two contenders are measured
   double z = 3;          // width of the bounds; infinite: no contender is dropped
-  double enough = 0.03;  // relative error at which a contender is known well enough
+  double enough = 0.03;  // relative error below which a rate is accurate enough
 };
 
 struct ContenderRecord {
@@ -58,16 +59,16 @@ struct ContenderRecord {
 
 struct RaceResult {
   std::vector<ContenderRecord> records;  // [contender]
-  // Remaining contenders, best first; then dropped ones, in the same order.
+  // Indices of the contenders: the remaining ones, then the dropped ones, both with the best first.
   std::vector<std::size_t> ranking;
   double seconds = 0;
-  bool settled = false;  // one contender is left, or all remaining rates are accurate enough
+  bool settled = false;  // the rates of all remaining contenders are accurate enough
 };
 
 // Whether `one` can no longer be the best, given the leader's pessimistic bound.
 bool is_hopeless(const Standing& one, double leaders_low, double z);
 
-// Needs at least one contender. A stop request ends the race early, with `settled` false.
+// Requires at least one contender. A stop request ends the race early, with `settled` false.
 RaceResult race(std::span<const std::unique_ptr<Contender>> contenders, const RaceRules& rules,
                 const StopToken& stop);
 

@@ -24,7 +24,7 @@ struct StudyNeed {
 // The number of schedules that every network is simulated with. With a schedule for each p it is 1.
 std::size_t schedules_compared(const StudyConfig& config);
 
-// Error(usage) if the tree condition alone chooses the lattices. Reads graphs from files.
+// Throws Error(usage) if the tree condition alone chooses the lattices. Reads graphs from files.
 StudyNeed study_need(const StudyConfig& config);
 
 }  // namespace rewise

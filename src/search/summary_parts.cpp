@@ -42,8 +42,8 @@ bool has_staggered(const StudyConfig& config) {
   return measures_staggered(config.staggered, config.model, nullptr, "sampling.staggered");
 }
 
-// Curves of summary.csv. Those in `first` stand before the columns of the plan; those in `last`,
-// which are newer, stand after them.
+// Names of the curves in summary.csv: `first` come before the columns of the plan (rule, schedule,
+// ..), `last` after them. New columns are appended, so that old ones keep their positions.
 struct CsvCurves {
   std::vector<std::string> first{
       "energy",        "abs_magnetisation", "m2",  "binder", "scaled_m2",
@@ -250,7 +250,7 @@ std::string csv_header(const StudyConfig& config) {
   return out + "\n";
 }
 
-// Quotes a text that contains separators (RFC 4180).
+// Quotes a text that contains a comma or a quotation mark (RFC 4180).
 std::string csv_text(const std::string& text) {
   if (text.find_first_of(",\"") == std::string::npos) return text;
   std::string quoted = "\"";

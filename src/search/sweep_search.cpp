@@ -21,7 +21,7 @@ constexpr double kFall = 0.4;  // value of U at the estimate
 constexpr double kWindow = 2;  // half-windows of `tc` on either side
 constexpr std::size_t kFewGraphs = 4;
 
-// With few replicas, errors and products of averages come from stretches of time, which must be
+// With few replicas, errors and products of averages come from time blocks, which must be
 // uncorrelated (task_results.hpp, moments.hpp).
 void warn_of_stretches(SweepPoint& point, const SizeData& size, std::uint32_t replicas,
                        const std::vector<TemperatureResult>& single) {

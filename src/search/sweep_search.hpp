@@ -1,16 +1,17 @@
 // Runs the tasks of `sweep`: every combination of dimension, rule, schedule, p and size, at given
 // temperatures or at temperatures found for each size.
 //
-// Automatic temperatures: a coarse scan (4 graphs) covers the possible range of the transition; for
-// the next size, it covers the window of the previous one. The window lies around the temperature
-// at which U falls through 0.4. "auto" numbers of cycles follow from the largest tau_int of m^2 in
-// a short run. For replica exchange over a range of temperatures, the scan gives C, from which each
-// size's temperatures follow (exchange_ladder.hpp). All this depends only on the configuration and
-// on the results of earlier tasks. With a target_error, rounds add graphs and measurements
+// Automatic temperatures: a coarse scan of 4 graphs covers the range in which the transition may
+// lie; for each next size, it covers the window of the previous one. The window is centred on the
+// temperature at which U falls below 0.4 or, for Potts models with q > 2, on the maximum of C.
+// "auto" numbers of cycles follow from the largest tau_int of m^2 in a short run. For replica
+// exchange over a range of temperatures, the temperatures of each size follow from C, which the
+// scan measures (exchange_ladder.hpp). These choices depend only on the configuration and on the
+// results of earlier tasks. With a target_error, rounds add graphs and measurements
 // (sweep_target.hpp).
 //
-// `tc` by crossings of overlaps runs the same tasks, and adds T_SG to each point (glass_tc.hpp).
-// Its target is the error of T_SG.
+// `tc` by crossings of overlaps runs the same tasks and adds T_SG to each point (glass_tc.hpp). Its
+// target_error refers to T_SG.
 #pragma once
 
 #include <functional>
@@ -25,11 +26,11 @@
 
 namespace rewise {
 
-// Progress of one size; `reached` is its largest error.
+// Progress of one size; `reached` is its largest relative error.
 struct SweepTarget : TargetProgress {
-  std::string observable;  // with that error
-  double temperature = 0;  // with that error
-  double thermal = 0;      // thermal fraction of its square, which more measurements reduce
+  std::string observable;  // that has the largest error
+  double temperature = 0;  // at which it has this error
+  double thermal = 0;      // fraction of the variance that more measurements reduce
   std::uint32_t graphs_before = 0;
   std::uint64_t measurements_before = 0;
 };
@@ -38,7 +39,7 @@ struct SweepTarget : TargetProgress {
 struct SweepPoint {
   int dim = 0;
   Rule rule = Rule::rewire;
-  std::optional<Schedule> schedule;  // nothing: rule of thumb for each size
+  std::optional<Schedule> schedule;  // nothing: chosen for each size (auto_schedule.hpp)
   double p = 0;
   std::string label;                  // distinguishes points of equal p: "2d-rewire-1-1", or ""
   std::vector<SizeData> sizes;        // ascending in sites
@@ -50,22 +51,25 @@ struct SweepPoint {
   std::vector<std::string> warnings;  // one line each
 };
 
-// What is computed from the averages; target_error refers to its error.
+// The final quantity, to which target_error refers.
 enum class SweepGoal { observables, glass_tc };
 
-// Called with the points before each round of a target.
+// Called with the current averages before each round of a target.
 using SweepInterim = std::function<void(const std::vector<SweepPoint>&)>;
 
-// In the order dimension, rule, schedule, p. Throws Error(interrupted) as Study::run(), after
-// calling `interrupted` with all sizes that are finished or have two finished graphs.
+// Returns the points in the order dimension, rule, schedule, p. On a stop request, calls
+// `interrupted` with all sizes that are finished or have two finished graphs, then throws
+// Error(interrupted) like Study::run().
 std::vector<SweepPoint> search_sweep(Study& study, const StopToken& stop, Progress& progress,
                                      SweepGoal goal, const SweepInterim& interim = {},
                                      const SweepInterim& interrupted = {});
 
-// 13 temperatures of an automatic window. The centre is rounded to 1/16 of the half width.
+// Returns the 13 temperatures of an automatic window. The centre is rounded to 1/16 of the half
+// width; the lowest temperature is at least 1/5 of the centre.
 std::vector<double> sweep_temperatures(double centre, double half_width);
 
-// Last temperature at which U, averaged over graphs, falls through 0.4; nothing if there is none.
+// Returns the highest temperature at which U, averaged over graphs, falls below 0.4; nothing if
+// there is none. Interpolates between the temperatures.
 std::optional<double> fall_of_binder(const std::vector<double>& temperatures,
                                      const std::vector<double>& binder);
 

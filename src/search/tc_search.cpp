@@ -68,9 +68,9 @@ class WindowSearch {
     }
   }
 
-  // Called before each round of a target and after the last one. `news`: there are new results;
+  // Called before each round of a target and after the last one. `new_results`: some were computed;
   // `ended`: no work is left.
-  using OnRound = std::function<void(bool news, bool ended)>;
+  using OnRound = std::function<void(bool new_results, bool ended)>;
 
   void run(const OnRound& on_round) {
     tasks_.expect_size(all_, 0);
@@ -549,20 +549,20 @@ std::vector<PointData> search_tc(Study& study, const StopToken& stop, Progress& 
     std::vector<PointData> data = searches[part]->so_far();
     for (std::size_t i = 0; i < data.size(); ++i) points[parts[part][i]] = std::move(data[i]);
   };
-  // `news` is kept until all searches have begun their first round.
+  // New results are reported once all searches have begun their first round.
   std::mutex mutex;
   std::set<std::size_t> begun;
   std::size_t ended = 0;
-  bool news = false;
+  bool new_results = false;
   const auto look = [&](std::size_t part, bool more, bool last) {
     if (!interim) return;
     const std::lock_guard lock(mutex);
     take(part);
     begun.insert(part);
     ended += last ? 1 : 0;
-    news = news || more;
-    if (!news || begun.size() < parts.size() || ended == parts.size()) return;
-    news = false;
+    new_results = new_results || more;
+    if (!new_results || begun.size() < parts.size() || ended == parts.size()) return;
+    new_results = false;
     interim(points);
   };
   std::vector<std::function<void()>> jobs;

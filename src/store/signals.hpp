@@ -17,19 +17,19 @@ namespace rewise {
 // stays ignored. SIGXFSZ is ignored, so that a file size limit becomes an error of write().
 void install_stop_signals();
 
-// Block and unblock the same signals while the program starts, also across exec(). A signal that
-// arrives in between is delivered after release_stop_signals().
+// Block and unblock the same signals, for the time in which the program starts. The block survives
+// exec(). A signal that arrives in between is delivered after release_stop_signals().
 void hold_stop_signals();
 void release_stop_signals();
 
-// The first stop signal's number, or 0.
+// The number of the first stop signal, or 0 if none has arrived.
 int stop_signal();
 
 // "SIGTERM"; "signal 64" if the number has no name here.
 std::string signal_name(int number);
 
-// The condition that a run loop checks between steps. Cost: a relaxed load and, with a time limit,
-// a read of the clock.
+// The condition that a run loop checks between steps. Cost: a few relaxed loads and, with a time
+// limit, a read of the clock.
 class StopToken {
  public:
   StopToken() = default;

@@ -37,14 +37,15 @@ Temporary::~Temporary() {
 }
 
 void Temporary::write(std::span<const std::byte> bytes) {
-  // Linux transfers at most 2^31 - 4096 bytes at once. Smaller pieces reduce the delay of signals.
+  // Linux writes at most 2^31 - 4096 bytes per call. Smaller pieces let a signal take effect
+  // sooner.
   constexpr std::size_t kPiece = 1 << 26;
   while (!bytes.empty()) {
     const ssize_t done =
         syscalls().write(file_, bytes.data(), std::min<std::size_t>(bytes.size(), kPiece));
     if (done < 0 && errno == EINTR) continue;
     if (done < 0) fail_io("write", target_, errno);
-    if (done == 0) fail_io("write", target_, EIO);  // no progress and no reason given
+    if (done == 0) fail_io("write", target_, EIO);  // nothing written, but no error either
     bytes = bytes.subspan(static_cast<std::size_t>(done));
   }
 }

@@ -16,16 +16,17 @@
 namespace rewise {
 namespace {
 
-// Reads one entry of `sizes`: a list of extents, or one edge, which gives a lattice per dimension.
+// Reads one entry of `sizes`: a list of extents, or one edge. An edge stands for one lattice of
+// each dimension in `dims`.
 std::vector<std::vector<std::uint32_t>> read_extents(const TomlSection& section,
                                                      const toml::node& node,
                                                      const std::vector<std::size_t>& dims) {
-  std::vector<std::vector<std::uint32_t>> found;
+  std::vector<std::vector<std::uint32_t>> lattices;
   const auto extent = [&](const toml::node& n) {
     return static_cast<std::uint32_t>(section.whole_at("sizes", n));
   };
   if (const auto* list = node.as_array()) {
-    auto& extents = found.emplace_back();
+    auto& extents = lattices.emplace_back();
     for (const auto& n : *list) extents.push_back(extent(n));
     if (std::find(dims.begin(), dims.end(), extents.size()) == dims.end()) {
       section.fail("sizes", node,
@@ -33,10 +34,10 @@ std::vector<std::vector<std::uint32_t>> read_extents(const TomlSection& section,
                                fmt::join(dims, ", ")));
     }
   } else {
-    for (const auto dim : dims) found.emplace_back(dim, extent(node));
+    for (const auto dim : dims) lattices.emplace_back(dim, extent(node));
   }
-  for (const auto& extents : found) check_extents(extents, section.origin("sizes", node));
-  return found;
+  for (const auto& extents : lattices) check_extents(extents, section.origin("sizes", node));
+  return lattices;
 }
 
 std::vector<std::size_t> read_dims(const TomlSection& section) {
@@ -49,20 +50,21 @@ std::vector<std::size_t> read_dims(const TomlSection& section) {
   return dims;
 }
 
-// sizes = "auto" of tc: three sizes. The smallest p > 0 that yields 200 shortcuts within 2^18 sites
-// determines the smallest size; the others are 2 and 4 times its edge (dim > 2: 1.5 and 2 times).
+// Chooses three sizes for sizes = "auto" of tc. The smallest size has 200 shortcuts at the smallest
+// p > 0 for which 2^18 sites suffice, and at least 1024 sites (dim > 2: 4096). The other two have 2
+// and 4 times its edge (dim > 2: 1.5 and 2 times).
 void choose_sizes(const TomlSection& section, const std::vector<std::size_t>& dims,
                   std::uint32_t graphs, StudyConfig& config) {
   if (dims.size() != 1) {
     section.fail("sizes", *section.find("sizes"), "\"auto\" requires a single dim");
   }
   config.auto_sizes = true;
-  constexpr double least[] = {0, 1024, 1024, 4096, 4096}, most = 1 << 18, shortcuts = 200;
+  constexpr double min_sites[] = {0, 1024, 1024, 4096, 4096}, max_sites = 1 << 18, shortcuts = 200;
   const auto dim = static_cast<double>(dims.front());
-  double sites = least[dims.front()];
+  double sites = min_sites[dims.front()];
   for (const double p : config.p) {
     const double needed = shortcuts / (dim * p);
-    if (p == 0 || needed > most) continue;
+    if (p == 0 || needed > max_sites) continue;
     sites = std::max(sites, needed);
     break;  // p ascends
   }
@@ -176,8 +178,8 @@ void read_files(const TomlSection& section, StudyConfig& config) {
        {"dim", "sizes", "p", "rule", "parity", "graphs", "most_graphs", "more_sizes"}) {
     if (!section.has(key)) continue;
     throw Error(ExitCode::usage,
-                fmt::format("{}: is for lattices and cannot be combined with lattice.files, whose "
-                            "graphs are used as they are",
+                fmt::format("{}: cannot be combined with lattice.files; it describes lattices that "
+                            "the program builds",
                             section.origin(key)));
   }
   const auto base = std::filesystem::path(section.file()).parent_path();
@@ -280,10 +282,10 @@ void read_temperature_tasks(const TomlSection& section, StudyConfig& config) {
   }
   for (const double t : config.temperatures) {
     if (std::find(all.begin(), all.end(), t) != all.end()) continue;
-    section.fail(key, *node, fmt::format("it does not have temperature {}", t));
+    section.fail(key, *node, fmt::format("temperature {} of sampling.temperatures is missing", t));
   }
   if (config.temperatures.empty()) {
-    section.fail(key, *node, "it requires explicit temperatures, not \"auto\"");
+    section.fail(key, *node, "requires a list in sampling.temperatures, not \"auto\"");
   }
 }
 

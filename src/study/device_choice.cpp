@@ -213,8 +213,8 @@ void tell_device(const DeviceChoice& choice) {
   fmt::print(stderr, "device: {} ({})\n", choice.devices.front().name, choice.reason);
 }
 
-int thread_count(int asked) {
-  return with_room_for_stacks(asked > 0 ? asked : omp_get_num_procs());
+int thread_count(int requested) {
+  return with_room_for_stacks(requested > 0 ? requested : omp_get_num_procs());
 }
 
 }  // namespace rewise

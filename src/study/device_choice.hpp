@@ -72,7 +72,7 @@ inline constexpr double kGpuStart = 0.5;
 // Prints "device: cuda:0 (NVIDIA H200; ..)" to standard error if `reason` is not empty.
 void tell_device(const DeviceChoice& choice);
 
-// Returns `asked`, or the number of cores that this process may use if `asked` is 0.
-int thread_count(int asked);
+// Returns `requested`, or the number of cores that this process may use if `requested` is 0.
+int thread_count(int requested);
 
 }  // namespace rewise

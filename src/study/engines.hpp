@@ -1,5 +1,5 @@
-// Builds every engine. Code above the engines uses these functions and EngineTraits (registry.hpp);
-// it does not name an engine.
+// Creates engines by EngineKind. Code outside of the engines uses these functions and EngineTraits
+// (registry.hpp), and does not name an engine.
 #pragma once
 
 #include <memory>
@@ -13,12 +13,12 @@
 namespace rewise {
 
 const EngineFactory& factory(EngineKind engine);
-// The first engine whose systems ranks or devices can share.
+// The first engine whose replicas can be divided among ranks or devices.
 EngineKind sharing_engine();
 
-// `graph` must outlive the engine. nullptr selects the regular lattice of `extents`, if
-// EngineTraits::regular_only. The engine spans the ranks that share replicas, if any
-// (shared_ranks.hpp).
+// `graph` must outlive the engine. nullptr selects the regular lattice of `extents`; it requires
+// EngineTraits::regular_only. If ranks share replicas (shared_ranks.hpp), the engine divides its
+// replicas among them, provided that it can.
 std::unique_ptr<Engine> make_engine(EngineKind engine, const Graph* graph,
                                     const std::vector<std::uint32_t>& extents,
                                     const EngineSpec& spec, const EngineOptions& options);
@@ -26,7 +26,7 @@ inline std::unique_ptr<Engine> make_engine(EngineKind engine, const Graph& graph
                                            const EngineSpec& spec, const EngineOptions& options) {
   return make_engine(engine, &graph, {}, spec, options);
 }
-// Engines of several graphs that share kernel launches. Requires EngineFactory::batches().
+// Creates engines for several graphs. They share kernel launches if EngineFactory::batches().
 std::unique_ptr<EngineBatch> make_batch(EngineKind engine, std::span<const GroupTask> tasks,
                                         const EngineOptions& options);
 // Parses EngineOptions::methods. Throws Error(usage) if the engine has no such option, or if a
@@ -37,21 +37,22 @@ std::any choose_methods(const MethodWords& words, EngineKind engine,
 std::string why_no_methods(EngineKind engine, const std::any& methods, bool on_cuda,
                            bool shared = false);
 
-// Builds the share of a rank from the recipe that the engine on rank 0 sends.
+// Creates the subdomain of this rank from the description ("recipe") that the engine on rank 0
+// sends.
 std::unique_ptr<Share> make_share(std::span<const std::uint8_t> recipe,
                                   distributed::Transport& ranks, const RankOptionsOf& options);
 
-// Whether a graph must be built. A regular lattice (p = 0) may be given by its extents alone, which
+// Whether the task needs a Graph. An engine of regular lattices takes their extents instead, which
 // allows more than 2^32 sites.
 inline bool needs_graph(const TaskSpec& spec) { return !traits(spec.engine).regular_only; }
 
-// Throws Error(usage), with a suitable engine in the message, if the engine cannot run the task.
-// Engines without cluster updates reject imported graphs without a lattice, Potts models, schedules
-// with cluster updates, rewired lattices shared by ranks, and extents that are odd, below 4 or too
-// large.
+// Throws Error(usage) if the engine cannot run the task; the message names a suitable engine.
+// Engines of regular lattices (EngineTraits::regular_only) reject p > 0, imported graphs, models
+// other than Ising, schedules with cluster updates, and extents that are odd, below 4 or too large.
+// All engines check the weights of an imported graph.
 void check_task_engine(const TaskSpec& spec);
 
-// The record of the regular lattice of these extents.
+// Describes the regular lattice of `spec` for the task file.
 GraphRecord regular_record(const TaskSpec& spec);
 
 }  // namespace rewise

@@ -18,7 +18,7 @@ std::shared_ptr<const Graph> GraphStock::Entry::get() {
   return graph;
 }
 
-double GraphStock::Shelf::free_bytes() const {
+double GraphStock::State::free_bytes() const {
   double bytes = most_bytes;
   for (const auto& entry : entries) bytes -= entry->begun ? entry->bytes : 0;
   return bytes;
@@ -36,7 +36,7 @@ std::shared_ptr<GraphStock::Entry> GraphStock::find(const Entries& entries,
 }
 
 // Builds the most likely missing graph if it fits beside the unused ones.
-void GraphStock::Shelf::build_next() {
+void GraphStock::State::build_next() {
   std::shared_ptr<Entry> next;
   {
     const std::lock_guard lock(mutex);
@@ -60,20 +60,20 @@ void GraphStock::Shelf::build_next() {
 }
 
 GraphStock::~GraphStock() {
-  const std::lock_guard lock(shelf_->mutex);
-  shelf_->entries.clear();
+  const std::lock_guard lock(state_->mutex);
+  state_->entries.clear();
 }
 
 void GraphStock::expect(const std::vector<TaskSpec>& likely, double most_bytes) {
   if (host_.count() == 0) return;
   std::size_t jobs = 0;
   {
-    const std::lock_guard lock(shelf_->mutex);
+    const std::lock_guard lock(state_->mutex);
     Entries entries;
     for (const TaskSpec& spec : likely) {
       if (spec.imported != nullptr || !traits(spec.engine).studies) continue;
       if (find(entries, spec.graph) != nullptr) continue;
-      std::shared_ptr<Entry> entry = find(shelf_->entries, spec.graph);
+      std::shared_ptr<Entry> entry = find(state_->entries, spec.graph);
       if (entry == nullptr) {
         entry = std::make_shared<Entry>();
         entry->spec = spec;
@@ -82,8 +82,8 @@ void GraphStock::expect(const std::vector<TaskSpec>& likely, double most_bytes) 
       }
       entries.push_back(std::move(entry));
     }
-    shelf_->entries = std::move(entries);
-    shelf_->most_bytes = most_bytes;
+    state_->entries = std::move(entries);
+    state_->most_bytes = most_bytes;
   }
   for (; jobs > 0; --jobs) add_job();
 }
@@ -92,17 +92,17 @@ std::shared_ptr<const Graph> GraphStock::take(const TaskSpec& spec) {
   std::shared_ptr<Entry> entry;
   bool more = false;
   {
-    const std::lock_guard lock(shelf_->mutex);
-    if (spec.imported == nullptr) entry = find(shelf_->entries, spec.graph);
+    const std::lock_guard lock(state_->mutex);
+    if (spec.imported == nullptr) entry = find(state_->entries, spec.graph);
     if (entry != nullptr) {
       entry->used = true;
-      if (!entry->begun && entry->bytes > shelf_->free_bytes()) {
+      if (!entry->begun && entry->bytes > state_->free_bytes()) {
         entry.reset();
       } else {
         entry->begun = true;
       }
     }
-    more = std::ranges::any_of(shelf_->entries,
+    more = std::ranges::any_of(state_->entries,
                                [](const auto& one) { return !one->begun && !one->used; });
   }
   // A used graph may be dropped, which makes room for the next one.
@@ -112,7 +112,7 @@ std::shared_ptr<const Graph> GraphStock::take(const TaskSpec& spec) {
 
 void GraphStock::add_job() {
   host_.add(
-      0, [shelf = shelf_] { shelf->build_next(); }, Urgency::ahead);
+      0, [state = state_] { state->build_next(); }, Urgency::ahead);
 }
 
 }  // namespace rewise

@@ -1,6 +1,6 @@
-// Graphs that tasks are likely to need next. Idle host threads build them ahead, because a device
-// would wait for them when a search starts its next step. Used graphs stay in the stock until their
-// memory is needed: pilot runs and measurements use the same graphs.
+// Cache of the graphs that tasks are likely to need next. Idle host threads build them in advance,
+// since otherwise a device waits for them at each step of a search. Pilot runs and measurements use
+// the same graphs, so a used graph stays in the cache until its memory is needed.
 #pragma once
 
 #include <memory>
@@ -17,16 +17,16 @@ class GraphStock {
   explicit GraphStock(HostThreads& host) : host_(host) {}
   ~GraphStock();  // `host` completes a graph in progress
 
-  // Selects the graphs of these tasks, the most likely first, up to `most_bytes`, and releases all
-  // others.
+  // Replaces the list of graphs to build by those of `likely`, the most likely task first, and
+  // releases all others. The graphs built take at most `most_bytes`.
   void expect(const std::vector<TaskSpec>& likely, double most_bytes);
 
-  // Returns the graph of a task (task_graph): from the stock, after waiting if it is being built,
-  // or built by this call.
+  // Returns the graph of a task. Waits if another thread is building it; builds it (task_graph) if
+  // it is not in the cache.
   std::shared_ptr<const Graph> take(const TaskSpec& spec);
 
  private:
-  // A graph of the stock. The thread that holds the mutex `building` builds it.
+  // A graph to build or built. The thread that holds the mutex `building` builds it.
   struct Entry {
     TaskSpec spec;
     double bytes = 0;
@@ -37,8 +37,8 @@ class GraphStock {
     std::shared_ptr<const Graph> get();
   };
   using Entries = std::vector<std::shared_ptr<Entry>>;
-  // State shared with jobs of host threads.
-  struct Shelf {
+  // The state that jobs on host threads share with this object; they may outlive it.
+  struct State {
     std::mutex mutex;
     Entries entries;  // the most likely first
     double most_bytes = 0;
@@ -50,7 +50,7 @@ class GraphStock {
   void add_job();
 
   HostThreads& host_;
-  std::shared_ptr<Shelf> shelf_ = std::make_shared<Shelf>();
+  std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
 }  // namespace rewise

@@ -16,15 +16,17 @@
 namespace rewise {
 namespace {
 
-// Limits for stuck replicas: ratio of the standard deviations of the two starts; ratio to the
-// standard deviation in time of one replica; smallest deviation in |m| with fewer than kFewTimes
-// measurements, which never determine tau_int.
-constexpr double kFrozenSpread = 10, kFrozenWithin = 3, kMacroscopic = 0.05;
+// Limits of stuck_replicas(). Replicas of one start are stuck if the standard deviation of their
+// averages exceeds kFrozenSpread times that of the other start, and kFrozenWithin times the
+// standard deviation in time of one replica.
+constexpr double kFrozenSpread = 10, kFrozenWithin = 3;
+// Fewer measurements than kFewTimes do not determine tau_int. Deviations of |m| count as stuck only
+// above kMacroscopic then.
 constexpr Eigen::Index kFewTimes = 5;
-// Distance of a stuck replica's average from the median, in robust standard deviations.
-constexpr double kFarOff = 25;
-// tau_int that must pass before the first measurement if a replica is that far off.
-constexpr double kFarTaus = 20;
+constexpr double kMacroscopic = 0.05;
+// A single replica is stuck if its average lies more than kFarOff robust standard deviations from
+// the median, unless at least kFarTaus tau_int passed before the first measurement.
+constexpr double kFarOff = 25, kFarTaus = 20;
 
 std::string_view name_of(Eigen::Index observable) {
   static constexpr std::string_view names[] = {"energy", "abs_magnetisation", "m2"};
@@ -67,7 +69,7 @@ std::string stuck_replicas(const std::array<std::vector<Eigen::Index>, 2>& of_st
   const Eigen::Index times = bond_sums.rows(), replicas = bond_sums.cols();
   if (replicas < static_cast<Eigen::Index>(kLeastGroup) || times < 1) return "";
   const Eigen::ArrayX3d means = replica_means(bond_sums, magnetisations, units, 0, times);
-  const double least = times < kFewTimes ? kMacroscopic : 0;
+  const double min_deviation = times < kFewTimes ? kMacroscopic : 0;
   const bool both = of_start[0].size() >= kLeastGroup && of_start[1].size() >= kLeastGroup;
   const auto spreads_apart = [&](Eigen::Index o) {
     RealSeries series, m;
@@ -81,7 +83,7 @@ std::string stuck_replicas(const std::array<std::vector<Eigen::Index>, 2>& of_st
     }
     const double within = std::sqrt((series.rowwise() - means.col(o).transpose()).square().mean());
     const double large = std::max(spread[0], spread[1]), small = std::min(spread[0], spread[1]);
-    return large > std::max(kFrozenSpread * small, std::max(kFrozenWithin * within, least));
+    return large > std::max(kFrozenSpread * small, std::max(kFrozenWithin * within, min_deviation));
   };
   const auto far_off = [&](Eigen::Index o) {
     const std::vector<double> values(means.col(o).begin(), means.col(o).end());
@@ -89,8 +91,8 @@ std::string stuck_replicas(const std::array<std::vector<Eigen::Index>, 2>& of_st
     std::vector<double> distances;
     for (const double v : values) distances.push_back(std::abs(v - middle));
     constexpr double normal = 1.4826, rounding = 1e-12;
-    const double most = std::max({kFarOff * normal * median(distances), least, rounding});
-    return std::ranges::count_if(distances, [&](double d) { return d > most; });
+    const double limit = std::max({kFarOff * normal * median(distances), min_deviation, rounding});
+    return std::ranges::count_if(distances, [&](double d) { return d > limit; });
   };
   for (const Eigen::Index o : {1, 0}) {
     if (o == 0 && times < kFewTimes) continue;
@@ -149,16 +151,19 @@ Halves at_temperature(const Halves& halves, Eigen::Index t) {
 HotCold compare_halves(std::span<const Halves> graphs, double level) {
   HotCold result;
   result.level = level;
-  double least = 1, largest = -1, of_dof = 0;  // |z| at the dof of the last p-value
+  double smallest = 1;                // p-value so far
+  double largest_z = -1, of_dof = 0;  // |z| and dof of the last p-value computed
   const auto compare = [&](double difference, double variance, double dof, Eigen::Index o) {
     ++result.checks;
     const double z = variance > 0 ? difference / std::sqrt(variance) : difference == 0 ? 0 : 1e9;
-    if (dof == of_dof && std::abs(z) <= largest) return;  // the p-value takes microseconds
-    largest = std::abs(z);
+    // A smaller |z| at the same dof has a larger p-value, which costs microseconds to compute.
+    if (dof == of_dof && std::abs(z) <= largest_z) return;
+    largest_z = std::abs(z);
     of_dof = dof;
     const double chance = student_two_sided(z, dof);
-    if (chance > least || (chance == least && std::abs(z) <= std::abs(result.worst_z))) return;
-    least = chance;
+    if (chance > smallest || (chance == smallest && std::abs(z) <= std::abs(result.worst_z)))
+      return;
+    smallest = chance;
     result.worst_z = z;
     result.observable = name_of(o);
   };
@@ -183,8 +188,9 @@ HotCold compare_halves(std::span<const Halves> graphs, double level) {
       for (Eigen::Index o = 0; o < 3; ++o) compare(difference(t, o), variance(t, o), dof, o);
     }
   }
-  // Bonferroni: the comparisons are correlated, so the level is an upper bound.
-  result.agree = result.checks == 0 || least * result.checks >= level;
+  // Bonferroni correction. The comparisons are correlated, so the probability of a false alarm is
+  // at most `level`.
+  result.agree = result.checks == 0 || smallest * result.checks >= level;
   return result;
 }
 

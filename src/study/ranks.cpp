@@ -18,7 +18,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Parses a whole number, or the first one of "4(x2)".
+// Parses the integer at the beginning of the text: 4 of "4" and of Slurm's "4(x2)".
 std::optional<int> number(const char* text) {
   if (text == nullptr) return std::nullopt;
   int value = 0;
@@ -27,7 +27,7 @@ std::optional<int> number(const char* text) {
   return value;
 }
 
-// Names of rank, size, local rank, local size.
+// Environment variables with the rank, the number of ranks, and both within the node.
 constexpr std::array<std::array<const char*, 4>, 3> kLaunchers{{
     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
      "OMPI_COMM_WORLD_LOCAL_SIZE"},                                  // Open MPI
@@ -35,7 +35,7 @@ constexpr std::array<std::array<const char*, 4>, 3> kLaunchers{{
     {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "SLURM_STEP_TASKS_PER_NODE"},  // srun
 }};
 
-bool anybody_at_work(const std::filesystem::path& study) {
+bool has_leases(const std::filesystem::path& study) {
   std::error_code error;
   std::filesystem::directory_iterator entry(study / "tasks", error), end;
   for (; !error && entry != end; entry.increment(error)) {
@@ -73,7 +73,7 @@ DeviceChoice share_of(const Rank& rank, DeviceChoice choice, bool listed,
     }
   }
   choice.devices = {usable[static_cast<std::size_t>(rank.local) % usable.size()]};
-  choice.reason = fmt::format("one of {} GPUs for each rank of a node", usable.size());
+  choice.reason = fmt::format("each rank of a node uses one of {} GPUs", usable.size());
   return choice;
 }
 
@@ -90,12 +90,12 @@ RanksHere::RanksHere(const Rank& rank, const std::filesystem::path& folder)
   if (lock_ < 0)
     lock_ = ::open(path.c_str(), flags | O_RDONLY);  // the file belongs to another user
   if (lock_ < 0) return;
-  struct flock own {};
-  own.l_type = F_RDLCK;
-  own.l_whence = SEEK_SET;
-  own.l_start = rank_;
-  own.l_len = 1;
-  ::fcntl(lock_, F_OFD_SETLK, &own);
+  struct flock byte {};
+  byte.l_type = F_RDLCK;
+  byte.l_whence = SEEK_SET;
+  byte.l_start = rank_;
+  byte.l_len = 1;
+  ::fcntl(lock_, F_OFD_SETLK, &byte);
   while (rank_ > 0 && led_ && std::chrono::steady_clock::now() - came_ < kMeeting) {
     led_ = !lower_at_work();
     if (led_) std::this_thread::sleep_for(10ms);
@@ -118,10 +118,10 @@ bool RanksHere::lower_at_work() const {
 }
 
 void wait_for_other_ranks(const Rank& rank, const std::filesystem::path& study) {
-  constexpr auto longest = 15s;
+  constexpr auto max_wait = 15s;
   if (rank.size == 1) return;
   const auto begin = std::chrono::steady_clock::now();
-  while (anybody_at_work(study) && std::chrono::steady_clock::now() - begin < longest) {
+  while (has_leases(study) && std::chrono::steady_clock::now() - begin < max_wait) {
     std::this_thread::sleep_for(50ms);
   }
 }

@@ -5,7 +5,7 @@
 //   - replicas with hot and cold start differ in e, |m| or m^2 (Student's t test of their time
 //     averages, halves.hpp), or
 //   - the second half of the measurements differs from the first (t test of the differences of
-//     independent replicas of equal start, or of stretches of time if there are few replicas), or
+//     independent replicas of equal start, or of time blocks if there are few replicas), or
 //   - some replicas are stuck, such as in stripes at low temperatures (stuck_replicas(),
 //     halves.hpp; the means need not differ significantly), or
 //   - the series is too short to determine tau_int, and fewer than 10 times its lower bound were
@@ -16,7 +16,7 @@
 // Replica exchange without any round trip is a warning: the checks above do not see slow changes
 // that only exchange can make.
 //
-// It is rejected as "too-short" if errors come from stretches of time below kLeastStretch tau_int.
+// It is rejected as "too-short" if errors come from time blocks shorter than kLeastStretch tau_int.
 //
 // False alarms: each t test has the level kEquilibriumLevel for all temperatures and observables of
 // a run together (Bonferroni), so the tests reject a run in equilibrium with a probability of at

@@ -186,8 +186,8 @@ std::vector<Setting> study_and_lattice() {
        .key = "parity",
        .type = "text",
        .allowed = words(Parity::any),
-       .help = "sites from which a moved end of a bond is drawn. checkerboard: sites of its "
-               "colour, so that bonds join sites of opposite colour; any: all sites",
+       .help = "sites to which a moved end of a bond may attach. checkerboard: sites of the same "
+               "colour as its old site, so that bonds join opposite colours; any: all sites",
        .more = "any: networks as in Herrero, Phys. Rev. E 77, 041102 (2008); frustrated for an "
                "antiferromagnet. Ising and Potts, multispin and bytespin engines; slower, since "
                "every site has a list of neighbours",
@@ -483,7 +483,8 @@ std::vector<Setting> model_and_sampling() {
        .type = "integer",
        .standard = "0",
        .most = 0xFFFFFFFFu,
-       .help = "edge of the tiles with one seed each; 0: a few tiles, 4 x 4 in two dimensions",
+       .help = "edge of the tiles, each of which draws one seed; 0: a few tiles, 4 x 4 in two "
+               "dimensions",
        .example = "16",
        .text = [](C c) { return of_few_cluster(c, whole(c.few_cluster.tile)); },
        .option = "--few-cluster-tile"},

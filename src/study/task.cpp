@@ -157,13 +157,13 @@ EngineSpec engine_spec(const TaskSpec& spec) {
   return engine;
 }
 
-bool measures_staggered(std::optional<bool> asked, const Model& model, const Graph* imported,
+bool measures_staggered(std::optional<bool> requested, const Model& model, const Graph* imported,
                         const std::string& origin) {
-  if (!asked) {
+  if (!requested) {
     return model.interactions.couplings == CouplingKind::antiferromagnet && !model.is_potts() &&
            (imported == nullptr || imported->has_sublattices());
   }
-  if (!*asked) return false;
+  if (!*requested) return false;
   try {
     check_staggered(model, imported);
   } catch (const Error& error) {

@@ -80,10 +80,10 @@ std::shared_ptr<const Graph> task_graph(const TaskSpec& spec);  // builds it unl
 GraphRecord graph_record(const Graph& graph);
 EngineSpec engine_spec(const TaskSpec& spec);
 
-// Whether staggered magnetisations are measured: as `asked`; by default those of antiferromagnets
-// whose sites form two sublattices. `imported`: nullptr for a graph that is built. Throws
-// Error(usage) with `origin` if they are asked for but not defined.
-bool measures_staggered(std::optional<bool> asked, const Model& model, const Graph* imported,
+// Whether staggered magnetisations are measured: as `requested`; by default those of
+// antiferromagnets whose sites form two sublattices. `imported`: nullptr for a graph that is built.
+// Throws Error(usage) with `origin` if they are requested but not defined.
+bool measures_staggered(std::optional<bool> requested, const Model& model, const Graph* imported,
                         const std::string& origin);
 
 // Number of sites of its graph, built or imported.

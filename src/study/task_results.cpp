@@ -70,7 +70,7 @@ std::vector<Value> observables_at(const IntSeries& bond_sums, const IntSeries& m
                                   std::span<const Observable> which) {
   const auto rows = block_moments(bond_sums, magnetisations, units, parts, coupling);
   std::vector<Value> values = observables_of_graph(rows, sites, temperature, which);
-  // C and chi: use the whole series. Adjacent stretches of time are correlated, replicas are not.
+  // C and chi: use the whole series. Adjacent time blocks are correlated, replicas are not.
   const Moments whole = parts > 1
                             ? mean_moments(bond_sums, magnetisations, units, nullptr, coupling)
                             : Moments(Moments::Zero());

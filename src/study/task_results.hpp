@@ -1,5 +1,5 @@
 // Converts a task's integer series to values with errors, one set per temperature
-// (analysis/README.md): means with jackknife errors over replicas (over stretches of time if there
+// (analysis/README.md): means with jackknife errors over replicas (over time blocks if there
 // are few replicas), tau_int by the Gamma method, energy = -bond sum / N.
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace rewise {
 
-// With fewer replicas, each is divided into stretches of time. Stretches of kLeastStretch tau_int
+// With fewer replicas, each is divided into time blocks. Blocks of kLeastStretch tau_int
 // underestimate errors by about 13%, longer ones by less. kFewestStretches determine an error to
 // within a quarter.
 inline constexpr int kFewReplicas = 16;
@@ -50,8 +50,8 @@ struct TemperatureResult {
   ClusterMoments clusters;
   std::vector<Value> overlaps;   // [overlap_observables()], or none
   std::vector<Value> staggered;  // [staggered_observables()], or none
-  // Length, in measurements, of the stretches that the jackknife leaves out; 0: it leaves out
-  // replicas. Errors are too small unless stretches are several tau_int long.
+  // Length, in measurements, of the time blocks that the jackknife leaves out; 0: it leaves out
+  // replicas. Errors are too small unless the blocks are several tau_int long.
   std::uint64_t stretch = 0;
 
   Value of(std::string_view name) const { return observables[observable(name)]; }
@@ -108,7 +108,8 @@ void series_at(const Series<std::int64_t>& series, std::size_t temperature, IntS
 
 std::vector<TemperatureResult> results_of(const TaskData& task);
 
-// Whether errors are too small because they come from stretches below kLeastStretch tau_int.
+// Whether errors are too small because they come from time blocks shorter than kLeastStretch
+// tau_int.
 bool stretches_too_short(const TemperatureResult& result, double every);
 
 // tau_int of m^2 at one temperature, in cycles; that of m_s^2 if it is measured and longer, because
@@ -121,8 +122,8 @@ Value tau_of_order(const TaskData& task, std::size_t temperature, const IntSerie
 // there are no moments.
 bool cluster_sums_fit(const TaskData& task, std::size_t temperature);
 ClusterMoments cluster_moments_of(const TaskData& task, std::size_t temperature);
-// Overlaps of pairs of replicas at one temperature, divided into `parts` stretches of time; no rows
-// if the task has no overlaps. With Houdayer moves, means of the pairs of a member.
+// Overlaps of pairs of replicas at one temperature, divided into `parts` time blocks; no rows if the
+// task has no overlaps. With Houdayer moves, means of the pairs of a member.
 OverlapRows overlap_rows_of(const TaskData& task, std::size_t temperature, Eigen::Index parts = 1);
 // Averages of the second half of the measurements minus those of the second quarter, [pair,
 // moment]: in equilibrium their means are 0, whatever the start (doubling windows). No rows if the

@@ -25,10 +25,11 @@ std::vector<T> through_file(const std::vector<T>& values, std::uint64_t chunk) {
   return h5::File::open(image).root().read<T>("values", 1).values;
 }
 
-// Element k of a test series. Kinds: one value, few values, random, runs, small with sign, values
-// that need Huffman codes of many lengths, increasing.
+// Returns element k of a test series. The kinds, in the order of the cases: a constant, four
+// values, random 64-bit numbers, runs of equal values, small signed numbers, numbers that need
+// Huffman codes of many lengths, and increasing numbers.
 std::int64_t value(int kind, std::size_t k, std::mt19937_64& draw) {
-  static std::int64_t held = 0;
+  static std::int64_t previous = 0;
   switch (kind) {
     case 0:
       return -7;
@@ -37,7 +38,7 @@ std::int64_t value(int kind, std::size_t k, std::mt19937_64& draw) {
     case 2:
       return static_cast<std::int64_t>(draw());
     case 3:
-      return held = draw() % 50 == 0 ? static_cast<std::int64_t>(draw()) : held;
+      return previous = draw() % 50 == 0 ? static_cast<std::int64_t>(draw()) : previous;
     case 4:
       return static_cast<std::int64_t>(draw() % 2001) - 1000;
     case 5:

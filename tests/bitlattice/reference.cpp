@@ -9,7 +9,7 @@
 namespace rewise::oracle {
 namespace {
 
-// Stream numbers of src/random/streams.hpp, restated because they must never change.
+// Stream numbers of src/random/streams.hpp. Repeated here, because they must never change.
 constexpr std::uint32_t kStart = 40, kLocal = 41;
 
 std::array<std::uint32_t, 4> philox(std::uint64_t seed, std::uint32_t item, std::size_t who,

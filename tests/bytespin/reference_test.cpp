@@ -1,6 +1,6 @@
-// The engine against a naive reference that reads the same addressed draws one by one and works on
-// an explicit bond list: same spins after every step, same sums. The reference shares rules.hpp and
-// model/ with the engine, but no geometry and no algorithm.
+// Compares the engine with a naive reference after every step: the spins and the sums must be
+// equal. The reference reads the same addressed draws one by one and works on an explicit bond
+// list. It shares rules.hpp and model/ with the engine, but no geometry and no algorithm.
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -69,11 +69,12 @@ class Reference {
         if (potts()) {  // Metropolis
           const std::uint8_t state = other_state(slot_draw(key, Stream::bytespin_proposal, slot),
                                                  spins[site], spec_.model.q);
-          int lost = 0;
+          int satisfied_bonds_lost = 0;
           for (const Link& link : links_[site]) {
-            lost += (spins[link.to] == spins[site]) - (spins[link.to] == state);
+            satisfied_bonds_lost += (spins[link.to] == spins[site]) - (spins[link.to] == state);
           }
-          const Threshold t = threshold(spec_.model.acceptance(spec_.local, beta, lost));
+          const Threshold t =
+              threshold(spec_.model.acceptance(spec_.local, beta, satisfied_bonds_lost));
           if (happens(slot_draw(key, Stream::bytespin_local, slot), t)) spins[site] = state;
           continue;
         }
@@ -85,8 +86,8 @@ class Reference {
     }
   }
 
-  // Decomposes the whole lattice. Clusters that contain the seed of a tile get another state with
-  // the flip probability.
+  // Decomposes the whole lattice into clusters. With the flip probability, each cluster that
+  // contains a seed takes another state.
   void few_cluster(const DrawKey& key, double beta) {
     std::vector<std::uint64_t> tile_sites(graph_.sites(), 0);  // [sites], tile size at its seed
     const auto coordinates = [&](Site site) {
@@ -200,18 +201,18 @@ Graph imported_graph() {
   return Graph(13, bonds, {0, 1, 0, 1, 0, 2, 1, 0, 3, 0, 0, 0, 0}, 4, "test");
 }
 
-// Sums over one system, counted naively.
+// The bond sum and the magnetisation of one replica.
 std::pair<std::int64_t, std::int64_t> sums(const Reference& reference, const EngineSpec& spec) {
   const bool potts = spec.model.is_potts();
   std::map<int, std::int64_t> count;
   for (const std::uint8_t s : reference.spins) ++count[s];
-  std::int64_t most = 0, bonds = 0;
-  for (const auto& [state, n] : count) most = std::max(most, n);
+  std::int64_t largest = 0, bonds = 0;
+  for (const auto& [state, n] : count) largest = std::max(largest, n);
   for (const RewiredBond& b : reference.bonds()) {
     bonds += reference.spins[b.a] == reference.spins[b.b] ? 1 : potts ? 0 : -1;
   }
   const auto sites = static_cast<std::int64_t>(reference.spins.size());
-  return {bonds, potts ? spec.model.q * most - sites : count[1] - count[0]};
+  return {bonds, potts ? spec.model.q * largest - sites : count[1] - count[0]};
 }
 
 void compare(const Graph& graph, const EngineSpec& spec) {

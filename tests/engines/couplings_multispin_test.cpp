@@ -1,6 +1,6 @@
-// The multispin engine with couplings 1 and -1: exact enumeration, the slow reference bit by bit,
-// threads and restarts, replica exchange, Houdayer moves, and the antiferromagnet as a ferromagnet
-// with one sublattice flipped.
+// The multispin engine with couplings 1 and -1. It is compared with exact enumeration and, bit by
+// bit, with a slow reference. Results do not depend on threads and restarts. Replica exchange and
+// Houdayer moves. The antiferromagnet equals a ferromagnet with one sublattice flipped.
 #include <xxhash.h>
 
 #include <algorithm>
@@ -31,8 +31,8 @@ std::vector<int> couplings_of(const Graph& graph, const EdgeList& list, const Mo
   return signs;
 }
 
-// Bit by bit after each sweep, every second time followed by a Houdayer move, on one thread and
-// three.
+// Compares spins and sums with the reference after each sweep, every second time followed by a
+// Houdayer move, with one thread and with three.
 void compare_bits(const Graph& graph, const Model& model, LocalUpdate local, std::uint64_t seed) {
   EngineSpec spec;
   spec.model = model;
@@ -234,7 +234,8 @@ TEST_CASE("multispin: a checkerboard antiferromagnet is a ferromagnet with a sub
   }
 }
 
-TEST_CASE("the multispin engine refuses other couplings, fields and clusters with couplings") {
+TEST_CASE(
+    "the multispin engine rejects other couplings, fields and cluster updates with couplings") {
   const Graph graph = build_graph({{8, 8}, 0.1, Rule::rewire, 4});
   const auto refused = [&](const Interactions& of) {
     EngineSpec spec;

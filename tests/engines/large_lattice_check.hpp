@@ -1,6 +1,7 @@
-// Engines on lattices too large to enumerate: Kaufman's exact e and C, identities between
-// estimators, and published autocorrelation times. Errors come from independent replicas; each
-// |z| < 4. False alarms: 6.3e-5 per check, 1 in 150 for the about 100 checks of an engine.
+// Checks of engines on lattices too large to enumerate: Kaufman's exact e and C, identities between
+// estimators, and published autocorrelation times. Errors come from independent replicas, and each
+// check requires |z| < 4. The probability of a false alarm is 6.3e-5 per check and 1/150 for the
+// about 100 checks of an engine.
 #pragma once
 
 #include <array>
@@ -61,7 +62,8 @@ inline void compare_with_kaufman(const LargeRun& run, std::uint32_t L) {
   }
 }
 
-// z of the difference of two estimators of one quantity, from the differences of each replica.
+// z of the difference between two estimators of the same quantity. The error comes from the
+// differences within each replica.
 inline double difference_z(const std::vector<std::vector<double>>& rows, Column a, Column b) {
   std::vector<double> differences;
   for (const auto& row : rows) differences.push_back(row[a] - row[b]);

@@ -84,7 +84,7 @@ TEST_CASE("the same seed gives the same trajectory on any number of threads") {
   CHECK(one["trajectory_hash"] != other["trajectory_hash"]);
 }
 
-TEST_CASE("unknown values are null: clusters without cluster updates, errors of one system") {
+TEST_CASE("unknown values are null: clusters without cluster updates, errors of one measurement") {
   const Workplace place;
   const json run = parsed(place.run(
       "run --size 8 --temperature 2.3 --schedule 1:0 --engine bytespin --replicas 1 --measure 1 "
@@ -96,7 +96,7 @@ TEST_CASE("unknown values are null: clusters without cluster updates, errors of 
   CHECK(row["energy"]["value"].is_number());
 }
 
-TEST_CASE("one replica: errors come from stretches of time") {
+TEST_CASE("one replica: errors come from time blocks") {
   const Workplace place;
   const json run = parsed(
       place.run("run --size 8 --temperature 2.3 --engine bytespin --replicas 1 --measure 640 "
@@ -116,7 +116,7 @@ TEST_CASE("JSON of a graph whose file name is not UTF-8 has replacement characte
   CHECK(parsed(place.run("tune --temperature 2 --budget 0.1s --candidates 1:0,0:1 --json --graph " +
                          file))["settings"]
             .size() == 1);
-  // The table describes an imported graph, without words on rewiring.
+  // The table says that the graph is imported, and nothing about rewiring.
   const std::string table = place.run(run).out;
   INFO(table);
   CHECK(table.starts_with("imported from " + name + ", 2 of 5 sites isolated\n5 sites, 3 bonds\n"));
@@ -153,7 +153,7 @@ TEST_CASE("tune --exchange: the best schedule by q^2, in the table and in JSON")
   CHECK(table.find("  at T  ") != std::string::npos);
   CHECK(table.find("\nbest: 1:0, with ") != std::string::npos);
   CHECK(table.find("independent measurements of q^2 per second") != std::string::npos);
-  // Far from equilibrium at the end of the budget: no number.
+  // No result if the replicas are far from equilibrium at the end of the budget.
   const Output frozen = place.run(
       "tune --dim 3 --size 8 --couplings pm --exchange --temperature 0.2,0.3 "
       "--budget 0.001s");
@@ -163,7 +163,7 @@ TEST_CASE("tune --exchange: the best schedule by q^2, in the table and in JSON")
   CHECK(frozen.err.find("after 128 cycles of 1:0 (use a larger --budget") != std::string::npos);
 }
 
-TEST_CASE("graph describes imported graphs: isolated sites, triangles, nothing rewired") {
+TEST_CASE("graph describes imported graphs: isolated sites, triangles, no rewired bonds") {
   const Workplace place;
   place.write("house.edges", "# sites 7\n0 1\n1 2\n2 3\n3 0\n2 4\n3 4\n");
   const json found = parsed(place.run("graph --from house.edges --json"));
@@ -173,7 +173,8 @@ TEST_CASE("graph describes imported graphs: isolated sites, triangles, nothing r
   CHECK(found["graph"]["source"] == "house.edges");
   CHECK(found["metrics"]["rewired_share"].is_null());
   CHECK(found["metrics"]["modified_share"].is_null());
-  // Sites 2 and 3: one of three pairs of neighbours is joined; site 4: one of one.
+  // One of the three pairs of neighbours of site 2 (and of site 3) is connected, and the only pair
+  // of site 4.
   CHECK(found["metrics"]["clustering"]["value"] == Approx((1 + 2.0 / 3) / 7));
   CHECK(found["metrics"]["clustering"]["error"] == 0);
   const std::string table = place.run("graph --from house.edges").out;
@@ -187,7 +188,7 @@ TEST_CASE("graph describes imported graphs: isolated sites, triangles, nothing r
   CHECK(place.run("graph --from alone.edges").out.find("length     - (") != std::string::npos);
 }
 
-TEST_CASE("a value without an error is printed without one") {
+TEST_CASE("a value of unknown error is printed alone") {
   const Workplace place;
   const std::string graph = "graph --size 64 --p 0.1 --sources 1";
   const std::string table = place.run(graph).out;
@@ -201,7 +202,8 @@ TEST_CASE("a value without an error is printed without one") {
 
 TEST_CASE("graphs written as edge lists are read back with the same sites") {
   const Workplace place;
-  for (const auto& [seed, isolated] : {std::pair{"5", 2}, {"10", 1}}) {  // among them 15; site 0
+  // The last site is among the isolated ones of seed 5, the first site is that of seed 10.
+  for (const auto& [seed, isolated] : {std::pair{"5", 2}, {"10", 1}}) {
     const std::string name = "g" + std::string(seed) + ".edges";
     const Output made =
         place.run("graph --dim 1 --size 16 --p 1 --seed " + std::string(seed) + " --out " + name);
@@ -239,7 +241,7 @@ TEST_CASE("graph --json describes the network") {
   CHECK(run["graph"]["sites"] == 256);
 }
 
-TEST_CASE("graphs from files are run as they are: a bare lattice, a chain") {
+TEST_CASE("run uses graphs from files without changes: a bare lattice, a chain") {
   const Workplace place;
   const std::string run = " --temperature 2.5 --measure 10 --equilibrate 10 ";
   const json bare = parsed(place.run("graph --size 16 --p 0.1 --bare --out b.h5 --json"));
@@ -292,10 +294,10 @@ TEST_CASE("graphs in task files may have many more isolated sites than bonds") {
 
 TEST_CASE("JSON of a dry run: memory, disk, seconds, tasks") {
   const Workplace place;
-  const json need = parsed(place.run("run --size 64 --temperature 2.3 --dry-run --json"));
-  CHECK(need["memory_bytes"] > 0);
-  CHECK(need["disk_bytes"] == 0);
-  CHECK(need["cpu_seconds"] > 0);
+  const json estimate = parsed(place.run("run --size 64 --temperature 2.3 --dry-run --json"));
+  CHECK(estimate["memory_bytes"] > 0);
+  CHECK(estimate["disk_bytes"] == 0);
+  CHECK(estimate["cpu_seconds"] > 0);
   CHECK(parsed(place.run(
       "run --size 64 --temperature 2.3 --schedule auto --dry-run --json"))["cpu_seconds"]
             .is_null());
@@ -313,9 +315,9 @@ TEST_CASE("JSON of a dry run: memory, disk, seconds, tasks") {
       "[lattice]\ndim = 3\nsizes = [4]\np = [0.1]\ngraphs = 2\n[model]\ncouplings = \"pm\"\n"
       "[sampling]\nschedule = \"1:0\"\nmeasure = 100\ntemperatures = [1.0, 1.5]\n";
   place.write("g.toml", glass);
-  const double alone = parsed(place.run("sweep g.toml --dry-run --json"))["disk_bytes"];
+  const double without = parsed(place.run("sweep g.toml --dry-run --json"))["disk_bytes"];
   place.write("g.toml", glass + "exchange = true\n");
-  CHECK(parsed(place.run("sweep g.toml --dry-run --json"))["disk_bytes"] > alone);  // walkers
+  CHECK(parsed(place.run("sweep g.toml --dry-run --json"))["disk_bytes"] > without);  // walkers
   place.write("t.toml",
               "[lattice]\ndim = 2\nsizes = [16, 32]\np = [0.01]\ngraphs = 3\n"
               "[sampling]\nmethod = \"tree\"\n");

@@ -1,5 +1,5 @@
-// A library to be preloaded (LD_PRELOAD). It makes one call of a C library function fail, whichever
-// code calls it. (The table of calls of the store replaces calls of the store only.)
+// A library for LD_PRELOAD that makes one call of a C library function fail, in whichever code it
+// is. (The table of system calls, src/store/syscalls.hpp, only covers calls by the store.)
 //
 //   REWISE_FAULT=NAME:K:WHAT    affects the K-th call of NAME in the process, counted from 1; "K+":
 //                               also all later calls. WHAT is one of
@@ -64,10 +64,10 @@ constexpr std::array<const char*, kNumber> kNames{
 std::array<std::atomic<long>, kNumber> counts;
 std::atomic<int> chosen{-1};
 long fault_at = 0;
-bool for_ever = false;
+bool all_later = false;
 int fault_errno = 0, fault_signal = 0;
 long fault_delay = 0;      // milliseconds
-bool fault_after = false;  // "made": the call is made before it reports the error
+bool fault_after = false;  // "made": the call succeeds, but reports the error
 
 std::atomic<bool> in_main{false};
 
@@ -83,7 +83,7 @@ __attribute__((constructor)) void read_fault() {
     }
     char* end = nullptr;
     fault_at = std::strtol(fault + length + 1, &end, 10);
-    for_ever = *end == '+';
+    all_later = *end == '+';
     const char* what = std::strchr(end, ':') + 1;
     if (std::strcmp(what, "stop") == 0) {
       fault_signal = SIGSTOP;
@@ -100,15 +100,15 @@ __attribute__((constructor)) void read_fault() {
     chosen = name;
     return;
   }
-  std::abort();  // with an unknown name every test would pass
+  std::abort();  // an unknown name would cause no fault, and every test would pass
 }
 
 // Counts a call. Returns true, with errno set, if it has to fail.
 bool fails(Name name) {
   const long count = ++counts[static_cast<std::size_t>(name)];
-  if (chosen != name || count < fault_at || (count > fault_at && !for_ever)) return false;
+  if (chosen != name || count < fault_at || (count > fault_at && !all_later)) return false;
   if (fault_signal != 0) {
-    ::raise(fault_signal);  // to this thread, which does not continue
+    ::raise(fault_signal);  // returns only after SIGCONT
     return false;
   }
   if (fault_delay > 0) {
@@ -119,7 +119,7 @@ bool fails(Name name) {
   return true;
 }
 
-// Makes the call unless it has to fail; "made" makes it and reports the error.
+// Makes the call, unless it has to fail. With "made", makes the call and reports the error.
 template <class Call>
 int with_fault(Name name, const Call& call) {
   if (!fails(name)) return call();
@@ -128,21 +128,22 @@ int with_fault(Name name, const Call& call) {
   return -1;
 }
 
-// Address ranges of the code of HDF5, of the C library (which HDF5 calls) and of libgomp.
+// Address ranges of the code of HDF5, of the C library (which HDF5 calls) and of libgomp, whose
+// allocations do not fail.
 struct Range {
   std::uintptr_t begin = 0, end = 0;
 };
-std::array<Range, 3> spared;
-int find_spared(dl_phdr_info* library, std::size_t, void*) {
-  for (std::size_t which = 0; which < spared.size(); ++which) {
+std::array<Range, 3> exempt;
+int find_exempt(dl_phdr_info* library, std::size_t, void*) {
+  for (std::size_t which = 0; which < exempt.size(); ++which) {
     constexpr std::array<const char*, 3> names{"/libhdf5", "/libc.so", "/libgomp"};
-    if (std::strstr(library->dlpi_name, names[which]) == nullptr || spared[which].end != 0)
+    if (std::strstr(library->dlpi_name, names[which]) == nullptr || exempt[which].end != 0)
       continue;
     for (int k = 0; k < library->dlpi_phnum; ++k) {
       const auto& part = library->dlpi_phdr[k];
       if (part.p_type != PT_LOAD || (part.p_flags & PF_X) == 0) continue;
-      spared[which].begin = library->dlpi_addr + part.p_vaddr;
-      spared[which].end = spared[which].begin + part.p_memsz;
+      exempt[which].begin = library->dlpi_addr + part.p_vaddr;
+      exempt[which].end = exempt[which].begin + part.p_memsz;
     }
   }
   return 0;
@@ -151,7 +152,7 @@ int find_spared(dl_phdr_info* library, std::size_t, void*) {
 bool no_memory(const void* caller) {
   if (!in_main.load(std::memory_order_relaxed)) return false;
   const auto from = reinterpret_cast<std::uintptr_t>(caller);
-  for (const Range& range : spared) {
+  for (const Range& range : exempt) {
     if (from >= range.begin && from < range.end) return false;
   }
   const bool failing = fails(kMalloc);
@@ -161,7 +162,7 @@ bool no_memory(const void* caller) {
 
 int (*real_main)(int, char**, char**) = nullptr;
 int counted_main(int count, char** words, char** environment) {
-  ::dl_iterate_phdr(find_spared, nullptr);
+  ::dl_iterate_phdr(find_exempt, nullptr);
   in_main = true;
   return real_main(count, words, environment);
 }
@@ -177,7 +178,7 @@ Function real(const char* name) {
 
 extern "C" {
 
-// The names of glibc for its allocation functions. They need no dlsym(), which would allocate.
+// glibc's own names of its allocation functions. dlsym() is not usable here, since it allocates.
 void* __libc_malloc(std::size_t size);
 void* __libc_calloc(std::size_t count, std::size_t size);
 void* __libc_realloc(void* before, std::size_t size);

@@ -1,5 +1,5 @@
-// Bare lattices (lattices without their shortcuts) against the rewired graphs of the same seed. The
-// tests have their own geometry.
+// Compares bare lattices (lattices without their shortcuts) with the rewired graphs of the same
+// seed. The tests compute the geometry independently.
 #include "graphs/bare.hpp"
 
 #include <cmath>
@@ -34,7 +34,8 @@ std::vector<oracle::Pair> bonds_of(const Graph& graph) {
 
 }  // namespace
 
-TEST_CASE("a bare lattice lacks the rewired bonds and counts their ends that did not move") {
+TEST_CASE(
+    "a bare lattice lacks the rewired bonds, and its weights count the ends that did not move") {
   for (const auto& extents :
        std::vector<std::vector<std::uint32_t>>{{30}, {10, 6}, {4, 4}, {6, 4, 8}, {4, 6, 4, 4}}) {
     for (const double p : {0.0, 0.02, 0.3, 1.0}) {
@@ -42,8 +43,8 @@ TEST_CASE("a bare lattice lacks the rewired bonds and counts their ends that did
       const Graph whole = build_graph(spec), bare = bare_of(spec);
       bare.validate();
       // Computed independently: a bond of the rewired graph with both ends at their original sites
-      // belongs to the bare lattice. If only one end is there, it counts in the weight of that
-      // site.
+      // belongs to the bare lattice. If only one end is at its original site, it adds 1 to the
+      // weight of that site (a D end).
       const auto home = oracle::lattice_bonds(extents);
       const auto now = oracle::all_bonds(whole);
       std::vector<oracle::Pair> left;
@@ -73,11 +74,11 @@ TEST_CASE("a bare lattice lacks the rewired bonds and counts their ends that did
       CHECK(counts.d_ends == static_cast<double>(sum));
       double pairs = 0, d_pairs = 0, d_removed = 0;
       for (Site site = 0; site < bare.sites(); ++site) {
-        const double lost = 2.0 * static_cast<double>(extents.size()) - degrees[site];
+        const double removed = 2.0 * static_cast<double>(extents.size()) - degrees[site];
         const double n = ends.contains(site) ? ends[site] : 0;
-        pairs += lost * (lost - 1) / 2;
+        pairs += removed * (removed - 1) / 2;
         d_pairs += n * (n - 1);
-        d_removed += n * (lost - 1);
+        d_removed += n * (removed - 1);
       }
       CHECK(counts.removed_pairs == pairs);
       CHECK(counts.d_pairs == d_pairs);
@@ -101,7 +102,7 @@ TEST_CASE("a bare lattice lacks the rewired bonds and counts their ends that did
   }
 }
 
-TEST_CASE("the counts of bare lattices have the stated means") {
+TEST_CASE("the means of the counts over bare lattices equal mean_bare_counts()") {
   const auto numbers = [](const BareCounts& c) {
     return std::vector<double>{c.removed,          c.d_ends,    c.removed_pairs,
                                c.d_pairs,          c.d_removed, c.removed_beside_removed,
@@ -145,14 +146,14 @@ TEST_CASE("the bare lattice of rule swap has one D end at each removed bond") {
   const Graph bare = bare_of({{30, 20}, 0.3, Rule::swap, 3});
   const auto removed = bare.removed_bonds();
   CHECK(bare.bonds() == 1200 - removed.size());
-  std::map<Site, std::uint32_t> room;
+  std::map<Site, std::uint32_t> removed_at;
   for (const Bond bond : removed) {
-    ++room[bare.lattice().home_a(bond)];
-    ++room[bare.lattice().home_b(bond)];
+    ++removed_at[bare.lattice().home_a(bond)];
+    ++removed_at[bare.lattice().home_b(bond)];
   }
   std::uint64_t sum = 0;
   for (const SiteWeight& w : bare.weights()) {
-    CHECK(w.weight <= room[w.site]);
+    CHECK(w.weight <= removed_at[w.site]);
     sum += w.weight;
   }
   CHECK(sum == removed.size());

@@ -1,4 +1,5 @@
-// The view for Boost.Graph: its concepts at compile time, its contents against the graph.
+// BoostGraph satisfies the concepts of Boost.Graph (checked at compile time) and has the sites and
+// bonds of the graph.
 #include <boost/concept/assert.hpp>
 #include <boost/graph/bipartite.hpp>
 #include <boost/graph/breadth_first_search.hpp>
@@ -19,7 +20,7 @@ BOOST_CONCEPT_ASSERT((boost::VertexListGraphConcept<BoostGraph>));
 BOOST_CONCEPT_ASSERT(
     (boost::ReadablePropertyGraphConcept<BoostGraph, Site, boost::vertex_index_t>));
 
-TEST_CASE("the view shows every bond from both ends") {
+TEST_CASE("BoostGraph lists every bond at both of its sites") {
   for (const Rule rule : {Rule::rewire, Rule::swap, Rule::add}) {
     const Graph graph = build_graph({{6, 8}, 0.2, rule, 5});
     const BoostGraph view(graph);
@@ -45,7 +46,7 @@ TEST_CASE("the view shows every bond from both ends") {
   }
 }
 
-TEST_CASE("iterators move by any distance, and both views of a bond are equal") {
+TEST_CASE("iterators are random access, and a bond equals itself seen from its other site") {
   const Graph graph = build_graph({{8, 8}, 0.1, Rule::rewire, 1});
   const BoostGraph view(graph);
   for (const Site site : {Site{0}, graph.modified_sites()[0]}) {
@@ -58,7 +59,7 @@ TEST_CASE("iterators move by any distance, and both views of a bond are equal") 
   }
 }
 
-TEST_CASE("Boost algorithms run on the view: breadth-first search, bipartiteness") {
+TEST_CASE("Boost algorithms accept BoostGraph: breadth-first search, bipartiteness") {
   const Graph graph = build_graph({{10, 6}, 0.3, Rule::rewire, 2});
   const BoostGraph view(graph);
   CHECK(boost::is_bipartite(view));
@@ -66,8 +67,8 @@ TEST_CASE("Boost algorithms run on the view: breadth-first search, bipartiteness
   boost::breadth_first_search(view, Site{7},
                               boost::visitor(boost::make_bfs_visitor(boost::record_distances(
                                   distance.data(), boost::on_tree_edge()))));
-  const auto own = distances_from(graph, 7);
+  const auto expected = distances_from(graph, 7);
   for (Site site = 0; site < graph.sites(); ++site) {
-    if (own[site] != 0xFFFFFFFFu) CHECK(distance[site] == own[site]);
+    if (expected[site] != 0xFFFFFFFFu) CHECK(distance[site] == expected[site]);
   }
 }

@@ -13,11 +13,11 @@ using namespace rewise;
 
 namespace {
 
-constexpr std::uint32_t kFar = 1000000;
+constexpr std::uint32_t kUnreachable = 1000000;
 
 std::vector<std::vector<std::uint32_t>> floyd_warshall(std::size_t sites,
                                                        const std::vector<oracle::Pair>& bonds) {
-  std::vector<std::vector<std::uint32_t>> d(sites, std::vector<std::uint32_t>(sites, kFar));
+  std::vector<std::vector<std::uint32_t>> d(sites, std::vector<std::uint32_t>(sites, kUnreachable));
   for (std::size_t u = 0; u < sites; ++u) d[u][u] = 0;
   for (const auto& [u, v] : bonds) d[u][v] = d[v][u] = 1;
   for (std::size_t k = 0; k < sites; ++k) {
@@ -49,7 +49,7 @@ double squares_by_definition(std::size_t site, const std::vector<std::vector<std
   return possible > 0 ? squares / possible : 0;
 }
 
-// Watts & Strogatz (1998): the fraction of pairs of neighbours that are joined.
+// Watts & Strogatz (1998): the fraction of pairs of neighbours that are neighbours of each other.
 double triangles_by_definition(std::size_t site, const std::vector<std::vector<std::uint32_t>>& d) {
   double joined = 0, pairs = 0;
   for (std::size_t v = 0; v < d.size(); ++v) {
@@ -89,9 +89,9 @@ void check_against_brute_force(const Graph& graph) {
     std::vector<bool> reached;
     std::size_t size = 0;
     for (std::size_t v = 0; v < d.size(); ++v) {
-      reached.push_back(d[u][v] < kFar);
-      size += d[u][v] < kFar;
-      if (u == v || d[u][v] >= kFar) continue;
+      reached.push_back(d[u][v] < kUnreachable);
+      size += d[u][v] < kUnreachable;
+      if (u == v || d[u][v] >= kUnreachable) continue;
       lengths += d[u][v];
       ++pairs;
       diameter = std::max(diameter, d[u][v]);

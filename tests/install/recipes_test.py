@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The recipes of experiments/cluster require exactly the packages that experiments/setup installs.
+"""The recipes in experiments/cluster require the same packages as experiments/setup.
 
 usage: recipes_test.py SOURCE
 
 The container recipes run experiments/setup and have no list of their own. The Spack package has a
-list; SPACK maps the names. A new package in experiments/setup has to be added to both.
+list; SPACK below maps the names. Add each new package of experiments/setup to both.
 """
 import pathlib
 import re
@@ -27,7 +27,7 @@ SPACK = {
     "libopenmpi-dev": "mpi", "openmpi-bin": "mpi",
     "python3": "python", "python3-h5py": "py-h5py", "python3-matplotlib": "py-matplotlib",
     "python3-numpy": "py-numpy", "python3-xxhash": "py-xxhash",
-    # tools of a developer, and tests; Spack builds with make
+    # Developer tools and tests. Spack builds with make.
     "ninja-build": None, "ca-certificates": None, "ccache": None, "git": None, "hdf5-tools": None,
     "catch2": None, "librapidcheck-dev": None,
 }
@@ -41,7 +41,7 @@ def setup_packages():
 
 
 def spack_packages():
-    """The dependencies of the Spack package. It is run with stand-ins for the modules of Spack."""
+    """Runs the Spack package with stubs for the modules of Spack; returns its dependencies."""
     found = set()
     spack = types.ModuleType("spack.package")
     spack.version = spack.variant = lambda *args, **kwargs: None

@@ -1,4 +1,4 @@
-"""The plots and readers of analysis/rewise, on made-up studies and tasks of known content."""
+"""Tests of the plots and readers of analysis/rewise with synthetic studies and tasks."""
 
 import contextlib
 import copy
@@ -70,31 +70,32 @@ class InFolder(unittest.TestCase):
 
 
 class Script(InFolder):
-    """plot.py and report.py, started as processes like by the program."""
+    """plot.py and report.py, run as separate processes, as the program does."""
 
-    def start(self, name, *arguments, limit=None, **how):
+    def start(self, name, *arguments, file_size_limit=None, **options):
         script = pathlib.Path(plot.__file__).with_name(name)
         return subprocess.Popen(
             [sys.executable, script, *arguments], text=True, stderr=subprocess.PIPE,
-            preexec_fn=limit and (lambda: resource.setrlimit(resource.RLIMIT_FSIZE, 2 * (limit,))),
-            **{"stdout": subprocess.PIPE, **how})
+            preexec_fn=file_size_limit and (
+                lambda: resource.setrlimit(resource.RLIMIT_FSIZE, 2 * (file_size_limit,))),
+            **{"stdout": subprocess.PIPE, **options})
 
-    def run_script(self, *words, **how):
+    def run_script(self, *words, **options):
         """(exit status, standard output, standard error)."""
-        process = self.start(*words, **how)
+        process = self.start(*words, **options)
         out, err = process.communicate(timeout=120)
         return process.returncode, out, err
 
-    def test_a_full_disk_names_the_file(self):
+    def test_a_write_error_names_the_file(self):
         study = self.write_study(synthetic.summary(ps=(0.1,), sizes=(16, 32)))
         for name in ("plot.py", "report.py"):
-            status, out, err = self.run_script(name, study, limit=4096)
+            status, out, err = self.run_script(name, study, file_size_limit=4096)
             self.assertEqual((status, out), (74, ""), err)
             self.assertRegex(err, rf"^{name}: cannot read or write '{study}/plots/[a-z0-9.-]+': "
                                   r"File too large\n$")
             self.assertEqual(list(study.rglob(".*.tmp")), [])
 
-    def test_standard_output_that_takes_nothing(self):
+    def test_an_error_of_standard_output_is_reported(self):
         file = self.folder / "scan.json"
         file.write_text(json.dumps(tuning(ps=(0.1,))), encoding="utf-8")
         reader, writer = os.pipe()
@@ -106,12 +107,12 @@ class Script(InFolder):
                     (status, err), (74, f"plot.py: standard output could not be written: {why}\n"))
         self.assertTrue((self.folder / "scan-tune.png").exists())
 
-    def test_names_that_no_font_has_are_no_news(self):
+    def test_characters_missing_in_the_font_cause_no_warning(self):
         summary = imported_graphs("網絡圖", "圖" * 40)
         status, _, err = self.run_script("plot.py", self.write_study(summary))
         self.assertEqual((status, err), (0, ""))
 
-    def test_a_signal_ends_it_and_leaves_nothing_behind(self):
+    def test_a_signal_stops_it_without_leftover_files_or_processes(self):
         study = self.write_study(synthetic.summary(ps=(0.1,), sizes=(16, 32)))
         for number in (signal.SIGTERM, signal.SIGINT):
             process = self.start("report.py", study, start_new_session=True)
@@ -152,8 +153,8 @@ def legend_of(axes):
 
 
 def tuning(ps=(0.0, 0.1)):
-    """The file of `rewise tune --out`. The best schedule changes from 1:1 to 1:4 with p; one
-    candidate never ran, one uses Swendsen-Wang."""
+    """The content of a file of `rewise tune --out`. The best schedule changes from 1:1 to 1:4 with
+    p. One candidate has no measurement, one uses Swendsen-Wang."""
     def candidate(schedule, rate, dropped=None, cluster="wolff"):
         error = None if rate is None else 0.05 * rate
         return {"schedule": schedule, "cluster": cluster, "dropped": dropped,
@@ -174,7 +175,7 @@ class Tuning(InFolder):
         path.write_text(json.dumps(value), encoding="utf-8")
         return path
 
-    def test_rates_and_the_map_of_a_scan_are_written(self):
+    def test_bar_chart_and_map_of_rates_are_written(self):
         status, out, err = self.plot(self.write(tuning()))
         self.assertEqual((status, err), (0, ""))
         self.assertEqual([pathlib.Path(line).name for line in out.split()],
@@ -182,12 +183,12 @@ class Tuning(InFolder):
         status, out, err = self.plot(self.write(tuning(ps=(0.1,))), "--quiet")
         self.assertEqual((status, out, err), (0, "", ""))
 
-    def test_schedules_stand_in_the_order_of_their_cluster_updates(self):
+    def test_schedules_are_sorted_by_their_fraction_of_cluster_updates(self):
         names = [plot_tune.label(c) for c in
                  sorted(tuning()["settings"][0]["candidates"], key=plot_tune.share)]
         self.assertEqual(names, ["1:0", "1:1", "1:4", "1:1024", "0:1", "0:1 SW"])
 
-    def test_the_map_frames_each_best_and_leaves_out_what_never_ran(self):
+    def test_the_map_frames_the_best_and_leaves_unmeasured_cells_empty(self):
         figure, _ = plot_tune.plot_scan(tuning()["settings"])
         panel = figure.axes[0]
         frames = [patch.get_x() + 0.5 for patch in panel.patches]
@@ -202,7 +203,7 @@ class Tuning(InFolder):
         self.assertTrue(plot_tune.setting_name(setting).startswith("own.graphml, "))
         self.assertEqual(plot_tune.row_name(setting["graph"]), "own.graphml")
 
-    def test_replica_exchange_has_the_range_of_its_temperatures(self):
+    def test_replica_exchange_is_labelled_with_its_temperature_range(self):
         value = tuning()
         for setting in value["settings"]:
             del setting["temperature"]
@@ -215,13 +216,13 @@ class Tuning(InFolder):
         status, _, err = self.plot(self.write(value))
         self.assertEqual((status, err), (0, ""))
 
-    def test_worth_counts_where_there_is_one(self):
+    def test_worth_is_used_instead_of_the_rate_if_present(self):
         candidate = {"rate": {"value": 2.0, "error": 0.1}}
         self.assertEqual(plot_tune.worth(candidate), (2.0, 0.1))
         candidate["worth"] = {"value": 3.0, "error": 0.2}
         self.assertEqual(plot_tune.worth(candidate), (3.0, 0.2))
 
-    def test_what_is_no_tuning_is_refused(self):
+    def test_files_that_are_not_of_tune_are_rejected(self):
         self.assert_refused(65, "not a result of 'rewise tune'", self.write({"format": "other"}))
         self.assert_refused(65, "format version 2",
                             self.write(dict(tuning(), format_version=2)))
@@ -241,7 +242,7 @@ class Study(InFolder):
             self.assertEqual((study / "plots" / f"{name}.pdf").read_bytes()[:5], b"%PDF-")
             self.assertEqual((study / "plots" / f"{name}.png").read_bytes()[:4], b"\x89PNG")
 
-    def test_the_tree_condition_has_its_figures_and_its_values(self):
+    def test_the_tree_condition_has_figures_and_sets_the_values_shown(self):
         plain = synthetic.summary()
         summary = synthetic.with_tree(synthetic.summary())
         trees = {"tree-p0.01", "tree-p0.03", "tree-p0.1"}  # not at p = 0
@@ -258,7 +259,7 @@ class Study(InFolder):
         self.assertEqual(shown[2]["tc"], summary["points"][2]["best"])
         self.assertIsNone(shown[3]["tc"])  # the two methods disagree: no value
 
-    def test_the_extrapolation_is_that_of_the_crossings_beside_the_tree_condition(self):
+    def test_the_tree_condition_does_not_change_the_extrapolation_of_crossings(self):
         plain = synthetic.summary()
         summary = synthetic.with_tree(synthetic.summary())
         summary["points"][0]["best"] = {"value": synthetic.TC0, "error": 1e-4,
@@ -289,7 +290,7 @@ class Study(InFolder):
                     self.assertTrue(axes.get_xlabel(), name)
             plot_style.plt.close(figure)
 
-    def test_binder_panel_shows_each_size_and_crossing_where_it_is(self):
+    def test_binder_panel_shows_every_size_and_marks_every_crossing(self):
         summary = synthetic.summary(ps=(0.1,), sizes=(16, 32, 64))
         figure, _ = plot_study.plot_crossings(summary["points"][0])
         binder = drawn(figure)[0]
@@ -310,7 +311,7 @@ class Study(InFolder):
             self.assertEqual((self.folder / "a" / f"tc.{suffix}").read_bytes(),
                              (self.folder / "b" / f"tc.{suffix}").read_bytes())
 
-    def test_a_study_with_gaps_gives_what_it_allows(self):
+    def test_an_incomplete_study_yields_the_figures_that_have_data(self):
         summary = synthetic.summary(ps=(0.0, 0.03), sizes=(16, 32))
         bare = summary["points"][1]
         for crossing in bare["crossings"]:
@@ -328,7 +329,7 @@ class Study(InFolder):
         self.assertNotIn("tc", names)
         self.assertNotIn("shift", names)
 
-    def test_one_p_stands_on_a_linear_axis_with_its_value(self):
+    def test_a_single_p_is_on_a_linear_axis_and_labelled_with_its_value(self):
         summary = synthetic.summary(ps=(0.03,), sizes=(16, 32))
         for plot_of in (plot_study.plot_tc, plot_study.plot_shift):
             panel = drawn(plot_of(summary)[0])[0]
@@ -342,7 +343,7 @@ class Study(InFolder):
         self.assertIn("0.01", [tick.get_text() for tick in panel.get_xticklabels()])
         plot_style.plt.close("all")
 
-    def test_the_extrapolation_names_both_abscissae_and_what_is_left_out(self):
+    def test_the_extrapolation_labels_both_abscissae_and_excluded_points(self):
         summary = synthetic.with_errors_of_fits(synthetic.summary(ps=(0.1,), sizes=(16, 32, 64)))
         point = summary["points"][0]
         point["tc"]["smallest"] = 256
@@ -353,8 +354,7 @@ class Study(InFolder):
         hollow = [c.lines[0] for c in panel.containers
                   if c.lines[0].get_markerfacecolor() == "white"]
         self.assertEqual(sum(len(line.get_xdata()) for line in hollow), 2)
-        # The temperature at which U of one size has its limit is drawn at another abscissa, left of
-        # 0.
+        # The temperature at which U of one size equals the limit of U has a negative abscissa.
         alone = synthetic.crossing_entry(np.random.default_rng(1), "binder", 64, 64, 2.9, 8.0)
         alone.update(extents=[[64, 64]], sites=[4096], shift=-1 / 4096)
         del alone["height_shift"]
@@ -385,7 +385,7 @@ class Study(InFolder):
             figure.draw_without_rendering()
         plot_style.plt.close("all")
 
-    def test_what_a_check_contradicts_is_drawn_hollow_and_said(self):
+    def test_values_rejected_by_a_check_have_hollow_symbols_and_a_label(self):
         summary = synthetic.summary(ps=(0.03, 0.1), sizes=(16, 32, 64))
         synthetic.refuse(summary["points"][1])
         figure, _ = plot_study.plot_tc(summary)
@@ -409,7 +409,7 @@ class Study(InFolder):
                           if c.lines[0].get_marker() == "*"])
         plot_style.plt.close("all")
 
-    def test_fits_have_lines_chi2_and_the_band_of_their_error(self):
+    def test_fits_are_shown_with_line_chi2_and_error_band(self):
         summary = synthetic.with_errors_of_fits(synthetic.summary(ps=(0.01, 0.1),
                                                                   sizes=(16, 32, 64)))
         point = summary["points"][1]
@@ -436,7 +436,7 @@ class Study(InFolder):
         self.assertIn("0.4/1", legend_of(drawn(figure)[0]))
         plot_style.plt.close("all")
 
-    def test_axes_of_the_extrapolation_are_defined(self):
+    def test_axes_of_the_extrapolation_state_their_exponents(self):
         summary = synthetic.with_errors_of_fits(synthetic.summary(ps=(0.0, 0.1), sizes=(16, 32)))
         summary["points"][0]["tc"]["method"] = "regular"
         for plot_of in (plot_study.plot_extrapolation, plot_study.plot_binder_limit):
@@ -446,7 +446,7 @@ class Study(InFolder):
             self.assertIn("N_", mean_field.get_xlabel())
         plot_style.plt.close("all")
 
-    def test_at_p_0_it_is_the_regular_power_of_m2_that_crosses(self):
+    def test_at_p_0_m2_is_scaled_with_the_exponent_of_the_regular_lattice(self):
         summary = synthetic.summary(ps=(0.0, 0.1), sizes=(16, 32))
         for point, factor, label in zip(summary["points"], (1 / 4, 1), ("L^{1/4}", "N^{1/2}")):
             figure, _ = plot_study.plot_crossings(point)
@@ -472,7 +472,7 @@ class Study(InFolder):
         self.assertIn("4/15", plot_sizes.m2_scaling(summary["points"][0], q=3)[1])
         plot_style.plt.close("all")
 
-    def test_ticks_of_small_numbers_do_not_repeat(self):
+    def test_tick_labels_of_small_numbers_differ(self):
         ticks = [plot_style.plain_number(x) for x in (1e-4, 1.5e-4, 2e-4, 2.5e-4, 3e-4)]
         self.assertEqual(len(set(ticks)), 5, ticks)
         self.assertEqual(ticks[1], r"$1.5 \times 10^{-4}$")
@@ -503,7 +503,7 @@ class Study(InFolder):
                 self.assertFalse(any("p = 0" in one for one in text), text)
             plot_style.plt.close("all")
 
-    def test_tau_int_stands_over_what_its_measurements_can_show(self):
+    def test_tau_int_is_shown_with_the_value_of_uncorrelated_measurements(self):
         summary = synthetic.summary(ps=(0.03,), sizes=(16, 32, 64))
         for size, every in zip(summary["points"][0]["sizes"], (2, 2, 3)):
             size["every"] = every
@@ -516,7 +516,7 @@ class Study(InFolder):
         self.assertIn("every 3 cycles", legend_of(panel))
         plot_style.plt.close("all")
 
-    def test_the_collapse_shows_its_numbers_or_what_speaks_against_it(self):
+    def test_the_collapse_shows_its_results_or_the_reason_against_it(self):
         summary = synthetic.summary(ps=(0.03, 0.1), sizes=(16, 32))
         good, bad = summary["points"]
         good["collapse"] = {"tc": {"value": 2.5, "error": 0.01}, "against": None,
@@ -530,13 +530,13 @@ class Study(InFolder):
         self.assertIn("0.52(2)", left)
         self.assertIn("$S = 0.3$", left)
         self.assertIn("do not fall", right)
-        self.assertIn("of the crossings", right)  # without S, which belongs to another, unknown Tc
+        self.assertIn("of the crossings", right)  # S is omitted: it refers to another Tc
         self.assertNotIn("S =", right)
         for panel in figure.axes:
             self.assertEqual(legend_of(panel), "$L = 16$ $L = 32$")
         plot_style.plt.close("all")
 
-    def test_observables_that_only_the_summary_knows_have_a_panel(self):
+    def test_unknown_observables_listed_in_the_summary_have_a_panel(self):
         summary = synthetic.summary(ps=(0.03,), sizes=(16,))
         size = summary["points"][0]["sizes"][0]
         size["abs_m3"] = size["m2"]
@@ -549,7 +549,7 @@ class Study(InFolder):
         self.assertTrue(drawn(figures["thermodynamics-p0.03"]))
         plot_style.plt.close("all")
 
-    def test_unfit_summaries_are_named(self):
+    def test_invalid_summaries_are_rejected(self):
         self.assert_refused(65, "does not exist", self.folder)
         study = self.write_study({"format": "other"})
         self.assert_refused(65, "is not a summary", study)
@@ -573,7 +573,7 @@ class Files(InFolder):
         self.assertEqual(len(jobs), count)
         return jobs
 
-    def test_processes_draw_what_one_draws_in_the_same_order(self):
+    def test_several_processes_write_the_same_files_as_one_in_the_same_order(self):
         one = plot_style.save_all(self.jobs(), self.folder / "one", processes=1)
         several = plot_style.save_all(self.jobs(), self.folder / "several", processes=3)
         self.assertEqual([path.name for path in one], [path.name for path in several])
@@ -581,7 +581,7 @@ class Files(InFolder):
         for a, b in zip(one, several):
             self.assertEqual(a.read_bytes(), b.read_bytes(), a.name)
 
-    def test_what_goes_wrong_in_another_process_is_told(self):
+    def test_an_exception_in_a_worker_process_is_raised(self):
         def broken():
             raise files.DataError("no such column")
         jobs = self.jobs(3)
@@ -605,10 +605,10 @@ class Files(InFolder):
             self.assertFalse((plots / name).is_symlink())
         self.assertEqual(sorted(path.name for path in plots.iterdir()), ["tc.pdf", "tc.png"])
 
-    def test_the_name_beside_cannot_be_taken_and_is_cleared(self):
+    def test_the_temporary_file_follows_no_link_and_old_ones_are_removed(self):
         path = self.folder / "a[1].png"
-        taken = self.folder / f".a[1].png.{'0' * 16}.tmp"
-        taken.symlink_to(self.folder / "elsewhere")
+        link = self.folder / f".a[1].png.{'0' * 16}.tmp"
+        link.symlink_to(self.folder / "elsewhere")
         with unittest.mock.patch("secrets.token_hex", return_value="0" * 16):
             with self.assertRaises(FileExistsError):
                 files.write_aside(path, b"x")
@@ -622,7 +622,7 @@ class Files(InFolder):
         self.assertFalse(old.exists())
         self.assertTrue(young.exists())  # another process may be writing it
 
-    def test_a_folder_that_cannot_be_written_is_named(self):
+    def test_an_output_folder_that_cannot_be_written_is_reported(self):
         (self.folder / "plots").write_bytes(b"no folder")
         study = self.write_study(synthetic.summary(ps=(0.01,), sizes=(16, 32)))
         self.assert_refused(74, "plots", study, "--out", self.folder / "plots")
@@ -636,7 +636,7 @@ class OneTask(InFolder):
         self.assertEqual({pathlib.Path(line).stem for line in out.split()},
                          {"t-moments", "t-series", "t-energies", "t-autocorrelation"})
 
-    def test_all_of_many_temperatures_are_drawn_or_said_to_be_left_out(self):
+    def test_many_temperatures_are_all_drawn_or_the_title_says_how_many(self):
         path = synthetic.write_task(self.folder / "t.h5", times=60, replicas=4,
                                     temperatures=[2.0 + 0.1 * k for k in range(9)])
         task = files.read_task(path)
@@ -654,16 +654,17 @@ class OneTask(InFolder):
         self.assertTrue(plot_task.title(few).startswith("own graph.graphml"))
         plot_style.plt.close("all")
 
-    def test_bins_of_the_energy_hold_as_many_energies_each(self):
+    def test_energy_bins_contain_equal_numbers_of_energy_levels(self):
         for edge, step, values in ((16, 4, 100), (16, 2, 333), (8, 1, 7)):
             sums = step * np.arange(-values // 2, values // 2)
-            energy = -np.resize(sums, (1, 9, len(sums))) / edge**2  # all equally frequent
+            # Every level occurs equally often.
+            energy = -np.resize(sums, (1, 9, len(sums))) / edge**2
             task = types.SimpleNamespace(energy=energy, sites=edge**2)
             counts = np.histogram(task.energy, plot_task.energy_edges(task))[0]
             self.assertEqual(len(set(counts[1:])), 1, counts)  # the first bin has the remainder
             self.assertEqual(counts.sum(), task.energy.size)
 
-    def test_potts_tasks_have_their_own_unit_and_exact_energies(self):
+    def test_potts_tasks_have_their_magnetisation_unit_and_exact_energies(self):
         path = synthetic.write_task(self.folder / "t.h5", temperatures=(0.701231567930, 0.75),
                                     potts=10)
         task = files.read_task(path)
@@ -696,7 +697,7 @@ class OneTask(InFolder):
         self.assertEqual(task.configuration["lattice.p"], "0.01")
         self.assertIsNone(task.cluster_size)
 
-    def test_unfit_tasks_are_named(self):
+    def test_invalid_task_files_are_rejected(self):
         path = self.folder / "t.h5"
         self.assert_refused(65, "does not exist", path)
         path.write_bytes(b"no HDF5 at all" * 100)
@@ -769,7 +770,7 @@ class Numbers(unittest.TestCase):
         self.assertEqual(files.in_formula(1.303e-7, 2.1e-9), r"1.30(2)\times 10^{-7}")
         self.assertEqual(files.in_formula(np.nan, 1), "unknown")
 
-    def test_whole_errors(self):
+    def test_total_error_of_a_value(self):
         for entry, wanted in (({"systematic": 4}, (2, 5)), ({}, (2, 3)),
                               ({"systematic": 4, "total_error": 6}, (2, 6))):
             self.assertEqual(files.whole({"value": 2, "error": 3} | entry), wanted)
@@ -802,13 +803,13 @@ class Numbers(unittest.TestCase):
         self.assertAlmostEqual(error, expected, delta=0.02 * expected)
 
     def test_variance_of_short_series_is_not_too_small(self):
-        # 2 measurements in 4 replicas, 4000 times. A plain variance would be 1/8 too small, which
-        # is more than 6 standard errors. False alarms at 4 standard errors: 6e-5.
+        # 4000 samples of 2 measurements in 4 replicas. An uncorrected variance would be too small
+        # by 1/8, more than 6 standard errors. The probability of a false alarm is 6e-5.
         generator = np.random.default_rng(13)
         values = [rewise_series.jackknife([x, x**2], lambda a, b: b - a * a)[0]
                   for x in generator.normal(3.0, 1.0, (4000, 2, 4))]
         self.assertLess(abs(np.mean(values) - 1), 4 * np.std(values) / np.sqrt(4000))
-        # One replica also has an error, from stretches of time.
+        # The error of a single replica comes from time blocks.
         self.assertTrue(np.isfinite(rewise_series.jackknife([values_of(generator)], np.square)[1]))
 
 

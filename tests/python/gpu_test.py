@@ -1,5 +1,5 @@
-"""On a GPU, the package gives the trajectories of the CPU, states move between both, and spins are
-read in place by the CUDA driver, CuPy and PyTorch (the latter two if installed).
+"""The package on a GPU. Trajectories equal those of the CPU. A state saved on the GPU continues on
+the CPU. The CUDA driver, CuPy and PyTorch (the latter two if installed) read the spins in place.
 
     python tests/python/gpu_test.py      without pytest, for machines with an installed wheel
 """
@@ -26,30 +26,30 @@ def test_same_trajectories():
     graph = rw.rewire((64, 32), p=0.1, seed=3)
     for more in RUNS:
         spec = dict(schedule="2:1", measure=30, equilibrate=20, seed=7, **more)
-        here = rw.simulate(graph, [2.3, 2.6], device="cpu", **spec)
-        there = rw.simulate(graph, [2.3, 2.6], device="cuda", **spec)
-        assert there.device.startswith("cuda") and there.hash == here.hash, more
-        np.testing.assert_array_equal(there.series["bond_sum"], here.series["bond_sum"])
+        cpu = rw.simulate(graph, [2.3, 2.6], device="cpu", **spec)
+        gpu = rw.simulate(graph, [2.3, 2.6], device="cuda", **spec)
+        assert gpu.device.startswith("cuda") and gpu.hash == cpu.hash, more
+        np.testing.assert_array_equal(gpu.series["bond_sum"], cpu.series["bond_sum"])
 
 
-def test_packed():
+def test_same_trajectory_of_bitlattice():
     spec = dict(engine="bitlattice", schedule="1:0", replicas=1, equilibrate=5, measure=20)
     graph = rw.rewire(256)
     assert (rw.simulate(graph, 3.0, device="cuda", **spec).hash ==
             rw.simulate(graph, 3.0, device="cpu", **spec).hash)
 
 
-def test_states_go_on_elsewhere():
+def test_a_state_saved_on_the_gpu_continues_on_the_cpu():
     folder = tempfile.mkdtemp()
     graph = rw.rewire(64, p=0.05, seed=1)
-    here, there = (rw.Simulation(graph, 2.4, seed=2, device=d) for d in ("cpu", "cuda"))
-    here.record(20)
-    there.record(10)
-    there.save(f"{folder}/gpu-state.h5")
-    back = rw.Simulation.restore(f"{folder}/gpu-state.h5", device="cpu")
-    back.record(10)
-    assert back.hash == here.hash
-    np.testing.assert_array_equal(back.spins, here.spins)
+    cpu, gpu = (rw.Simulation(graph, 2.4, seed=2, device=d) for d in ("cpu", "cuda"))
+    cpu.record(20)
+    gpu.record(10)
+    gpu.save(f"{folder}/gpu-state.h5")
+    continued = rw.Simulation.restore(f"{folder}/gpu-state.h5", device="cpu")
+    continued.record(10)
+    assert continued.hash == cpu.hash
+    np.testing.assert_array_equal(continued.spins, cpu.spins)
 
 
 # Spins in place
@@ -103,32 +103,32 @@ READERS = {"cupy": (by_cupy, lambda array: array.get()),
 
 def site_bytes(simulation, array):
     """Converts an array in the layout of DeviceSpins to bytes [temperature, replica, site]."""
-    times, replicas = len(simulation.temperature), simulation.replicas
+    temperatures, replicas = len(simulation.temperature), simulation.replicas
     if simulation.engine == "bytespin":
-        return array.reshape(times, replicas, -1)
+        return array.reshape(temperatures, replicas, -1)
     if simulation.engine == "multispin":
         words = np.moveaxis(array[:, simulation.spins_device.slots, :], 2, 1)  # [.., V, site]
-        words = words.reshape(times, replicas // 32, 1, -1)
+        words = words.reshape(temperatures, replicas // 32, 1, -1)
         up = (words >> np.arange(32)[:, None]) & 1
-        return up.reshape(times, replicas, -1).astype(np.uint8)
+        return up.reshape(temperatures, replicas, -1).astype(np.uint8)
     x_extent, y_extent = simulation.graph.extents
     x, y = np.meshgrid(np.arange(x_extent), np.arange(y_extent))
     colour, bit = (x + y) % 2, x // 2
-    array = array.reshape(times, replicas, *array.shape[-3:])
+    array = array.reshape(temperatures, replicas, *array.shape[-3:])
     words = array[:, :, colour, y, bit // 32]
-    return ((words >> (bit % 32)) & 1).reshape(times, replicas, -1).astype(np.uint8)
+    return ((words >> (bit % 32)) & 1).reshape(temperatures, replicas, -1).astype(np.uint8)
 
 
 def simulations():
     lattice = rw.rewire((64, 32), p=0.1, seed=3)
-    elsewhere = rw.Graph(rw.rewire((6, 4), p=0.2, seed=1).edges)
+    imported = rw.Graph(rw.rewire((6, 4), p=0.2, seed=1).edges)
     for graph, temperature, more in (
             (lattice, 2.4, dict()),                                   # V = 1
             (lattice, [2.3, 2.6], dict(replicas=64)),                 # V = 4
-            (elsewhere, [2.3, 2.6, 2.9], dict()),
+            (imported, [2.3, 2.6, 2.9], dict()),
             (lattice, 2.4, dict(engine="bytespin", replicas=3)),
             (lattice, [2.3, 2.6], dict(engine="bytespin", replicas=2, cluster="swendsen-wang")),
-            (elsewhere, 2.4, dict(engine="bytespin", replicas=2)),
+            (imported, 2.4, dict(engine="bytespin", replicas=2)),
             (lattice, 1.0, dict(model="potts", q=3, replicas=2, cluster="swendsen-wang")),
             (rw.rewire((192, 64)), [2.0, 3.0],
              dict(engine="bitlattice", schedule="1:0", replicas=2)),
@@ -144,13 +144,13 @@ def test_spins_in_place():
     for simulation in simulations():
         spins = simulation.spins_device
         assert spins.__dlpack_device__() == (2, int(spins.device.split(":")[1]))
-        held = {name: read(spins) for name, (read, _) in READERS.items()
+        views = {name: read(spins) for name, (read, _) in READERS.items()
                 if importlib.util.find_spec(name)}
         for _ in range(3):
             simulation.run(2)
             right = expected(simulation)
             np.testing.assert_array_equal(site_bytes(simulation, by_driver(spins)), right)
-            for name, arrays in held.items():  # earlier arrays show the current spins
+            for name, arrays in views.items():  # arrays made before run() show the new spins
                 for array in arrays:
                     np.testing.assert_array_equal(
                         site_bytes(simulation, READERS[name][1](array)), right)
@@ -160,7 +160,7 @@ def test_spins_in_place():
 
 def test_sums_in_place():
     for simulation in simulations():
-        held = {}
+        views = {}
         for _ in range(3):
             simulation.run(2)
             sums = simulation.measure_device()
@@ -171,17 +171,18 @@ def test_sums_in_place():
             for name, (read, copied) in READERS.items():
                 if not importlib.util.find_spec(name):
                     continue
-                for array in held.setdefault(name, read(sums)):  # sums keep their address
+                for array in views.setdefault(name, read(sums)):  # sums keep their address
                     np.testing.assert_array_equal(copied(array), right)
-    # Measuring on the device does not change spins and cluster sums.
+    # measure_device() changes neither the spins nor the cluster sums.
     graph = rw.rewire((64, 32), p=0.1, seed=3)
-    here, there = (rw.Simulation(graph, 2.4, seed=5, device="cuda") for _ in range(2))
+    plain, measured = (rw.Simulation(graph, 2.4, seed=5, device="cuda") for _ in range(2))
     for _ in range(3):
-        here.run(2)
-        there.run(2)
-        there.measure_device()
-    np.testing.assert_array_equal(there.measure()["cluster_size"], here.measure()["cluster_size"])
-    assert there.hash == here.hash
+        plain.run(2)
+        measured.run(2)
+        measured.measure_device()
+    np.testing.assert_array_equal(measured.measure()["cluster_size"],
+                                  plain.measure()["cluster_size"])
+    assert measured.hash == plain.hash
 
 
 def test_spins_outlive_their_simulation():
@@ -189,7 +190,7 @@ def test_spins_outlive_their_simulation():
     simulation.run(3)
     right, spins = simulation.spins, simulation.spins_device
     del simulation
-    for seed in range(3):  # would reuse the memory if it were free
+    for seed in range(3):  # these would reuse the memory of the spins if it had been freed
         rw.Simulation(rw.rewire(64), 2.4, engine="bytespin", replicas=2, device="cuda", seed=seed)
     np.testing.assert_array_equal(by_driver(spins), right)
     if importlib.util.find_spec("cupy"):

@@ -79,7 +79,7 @@ TEST_CASE("Philox equals r123::Philox4x32_R<7> at 10000 addresses") {
   CHECK(unequal == 0);
 }
 
-TEST_CASE("a draw depends on each part of its address (seed, stream, item, who, call, step)") {
+TEST_CASE("a draw depends on each part of its address (seed, stream, item, replica, call, step)") {
   const Words4 words = random_words(0x1122334455667788ull, Stream::bond, 0xABCDEF0123ull, 7, 3, 9);
   const Words4 by_hand =
       philox4x32(0xCDEF0123u, 7u << 8 | 3u, 9u, 20u | 0xABu << 8, 0x55667788u, 0x11223344u);
@@ -90,10 +90,10 @@ TEST_CASE("a draw depends on each part of its address (seed, stream, item, who, 
   for (const std::uint64_t seed : {0ull, 1ull, 1ull << 32}) {
     for (const Stream stream : {Stream::graph_gap, Stream::bond}) {
       for (const std::uint64_t item : {0ull, 1ull, 1ull << 32, (1ull << 40) - 1}) {
-        for (const std::uint32_t who : {0u, 1u, (1u << 24) - 1}) {
+        for (const std::uint32_t replica : {0u, 1u, (1u << 24) - 1}) {
           for (const std::uint32_t call : {0u, 1u, 255u}) {
             for (const std::uint32_t step : {0u, 1u, 0xFFFFFFFFu}) {
-              seen.insert(as_array(random_words(seed, stream, item, who, call, step)));
+              seen.insert(as_array(random_words(seed, stream, item, replica, call, step)));
               ++addresses;
             }
           }
@@ -116,7 +116,7 @@ TEST_CASE("uniform_below maps the 64-bit range onto 0 to n - 1 in order and even
   CHECK(uniform_below(0xAAAAAAAAAAAAAAABull, 3) == 2);
 }
 
-TEST_CASE("word64 joins two words, the first one is the low half") {
+TEST_CASE("word64 joins two words, of which the first one is the low half") {
   const Words4 words{{1, 2, 3, 4}};
   CHECK(word64(words, 0) == 0x0000000200000001ull);
   CHECK(word64(words, 1) == 0x0000000400000003ull);

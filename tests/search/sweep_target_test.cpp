@@ -1,5 +1,5 @@
-// target_error of a parameter sweep: graphs or measurements are added depending on the source of
-// the error, quoted errors are correct, and the result does not depend on interruptions or on the
+// target_error of a parameter sweep. The source of the error decides whether graphs or measurements
+// are added. Quoted errors are correct. The result does not depend on interruptions or on the
 // number of processes.
 #include "src/search/sweep_target.hpp"
 
@@ -17,7 +17,7 @@ using nlohmann::json;
 
 namespace {
 
-// One size without files, extended in rounds like in a study.
+// One size, extended in rounds like in a study, but without files.
 class OneSize {
  public:
   OneSize(double p, double target, std::uint64_t seed) {
@@ -80,13 +80,13 @@ double relative(const json& size, const std::string& observable, std::size_t t) 
 
 }  // namespace
 
-TEST_CASE("a round of a sweep: up to half as much work again, for graphs or measurements") {
+TEST_CASE("a round of a sweep adds at most half of the work so far, as graphs or as measurements") {
   OneSize regular(0, 1e-3, 3);
   regular.fill(16);
   const SweepStep longer = regular.next();
   CHECK(!longer.reached);
   CHECK(longer.thermal == 1);
-  CHECK(longer.measure > 5);  // graphs with p = 0 are equal
+  CHECK(longer.measure > 5);  // not more graphs: at p = 0 all are the same
   CHECK(longer.work_left > 1);
   const double before = error_source(regular.config(), regular.size()).work();
   ErrorSource after = error_source(regular.config(), regular.size());
@@ -95,7 +95,8 @@ TEST_CASE("a round of a sweep: up to half as much work again, for graphs or meas
   CHECK(after.work() > 1.2 * before);
   CHECK(after.work() <= 1.5 * before);
 
-  // Rewired graphs with so many measurements that they differ by more than noise.
+  // Rewired graphs, with so many measurements that the error comes mostly from the differences
+  // between graphs.
   OneSize rewired(0.5, 1e-3, 3);
   rewired.size().plan.measure = 200;
   rewired.fill(24);
@@ -104,7 +105,7 @@ TEST_CASE("a round of a sweep: up to half as much work again, for graphs or meas
   CHECK(more.measure == 200);
   CHECK(more.graphs == 36);
 
-  // The same with a lax target, and with the maximum number of graphs reached.
+  // A target that is reached already, and one that the maximum number of graphs does not reach.
   rewired.config().target_error = 0.5;
   CHECK(rewired.next().reached);
   rewired.config().target_error = 1e-6;
@@ -116,7 +117,8 @@ TEST_CASE("a round of a sweep: up to half as much work again, for graphs or meas
   CHECK(stuck.stopped == "lattice.most_graphs = 24 is reached");
 }
 
-TEST_CASE("every observable may have a target, and its thermal share lies within its error") {
+TEST_CASE(
+    "every observable may have a target, and the thermal fraction of its variance is at most 1") {
   OneSize one(0.5, 1e-3, 8);
   one.size().plan.measure = 20;
   one.fill(40);
@@ -132,8 +134,8 @@ TEST_CASE("every observable may have a target, and its thermal share lies within
     CHECK(step.thermal <= 1);
   }
   // Four times as many measurements give a quarter of the thermal variance, which comes from
-  // independent halves. The ratio of two variances of 40 graphs has a standard error of
-  // sqrt(4/39) = 0.32; 4 of them are allowed.
+  // independent halves. The logarithm of the ratio of two variances of 40 graphs has a standard
+  // error of sqrt(4/39) = 0.32; the test allows 4 of these.
   const Eigen::ArrayXd before = thermal_variance(one.size(), observables()[0]);
   one.size().plan.measure = 80;
   one.fill(40);
@@ -141,11 +143,12 @@ TEST_CASE("every observable may have a target, and its thermal share lies within
   CHECK(std::abs(std::log(before(0) / after(0) / 4)) < 4 * 0.32);
 }
 
-// At p = 0 deviations are those from Kaufman's exact energy of the 8 x 8 torus; at p = 0.5, where
-// graphs differ, those of seeds from their mean. With exact errors, the mean square of 30 ratios of
-// deviation to quoted error lies between 0.30 and 2.26 (29 ratios: 0.29 and 2.29), except for 1 in
-// 10^4 cases on each side. It was 1.01 over 400 seeds (1.18 if a study begins with 16 graphs, whose
-// spread has an error of 18%).
+// Tests the mean square of the ratio deviation / quoted error over 30 seeds. At p = 0 the deviation
+// is from Kaufman's exact energy of the 8 x 8 torus. At p = 0.5, where graphs differ, it is from
+// the mean over the seeds, which leaves 29 degrees of freedom. If the errors are correct, the mean
+// square lies between 0.30 and 2.26 (29 degrees of freedom: 0.29 and 2.29), except with probability
+// 1e-4 on each side. 400 seeds gave 1.01. They gave 1.18 for studies that begin with 16 graphs,
+// whose spread has an error of 18%.
 TEST_CASE("the errors that are compared with a target are correct") {
   constexpr int seeds = 30;
   const double exact = -1.3372199279;
@@ -171,7 +174,7 @@ TEST_CASE("the errors that are compared with a target are correct") {
   }
 }
 
-TEST_CASE("a sweep reaches its target, and the summary lists what was added") {
+TEST_CASE("a sweep reaches its target, and the summary lists the graphs and measurements added") {
   Workplace place;
   place.write("s.toml", study(0.012));
   const Output output = place.run("sweep s.toml --out study --no-plots");
@@ -211,8 +214,8 @@ TEST_CASE("a sweep reaches its target, and the summary lists what was added") {
   const Output again = place.run("sweep s.toml --out study --no-plots");
   CHECK(again.err.find("\n0 task(s) computed") != std::string::npos);
   CHECK(again.out == output.out);
-  // A less strict target afterwards needs no run, and tasks that its rounds would not have
-  // requested do not enter the results.
+  // A later run with a less strict target computes nothing. It uses only the tasks that its own
+  // rounds request, so that its results equal those of a new study.
   place.write("s.toml", study(0.02));
   CHECK(place.run("sweep s.toml --out study --no-plots").err.find("\n0 task(s) computed") !=
         std::string::npos);
@@ -220,11 +223,12 @@ TEST_CASE("a sweep reaches its target, and the summary lists what was added") {
   CHECK(summary_of(place) == summary_of(place, "other"));
 }
 
-TEST_CASE("a sweep with a target in pieces and by two processes equals one uninterrupted run") {
+TEST_CASE(
+    "a sweep with a target that is interrupted, or run by two processes, equals a single run") {
   check_pieces("sweep", study(0.02));
 }
 
-TEST_CASE("a sweep reports a target that it cannot reach, and refuses invalid targets") {
+TEST_CASE("a sweep reports a target that it cannot reach, and rejects invalid targets") {
   Workplace place;
   place.write("s.toml",
               "[lattice]\ndim = 2\nsizes = [4]\np = [0.5]\ngraphs = 16\nmost_graphs = 17\n"

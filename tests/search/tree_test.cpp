@@ -1,5 +1,5 @@
-// `rewise tc` by the tree condition, from end to end: the chain, whose Tc is known exactly,
-// combined with crossings, in pieces, repeated, and its errors.
+// End-to-end tests of `rewise tc` by the tree condition: the chain, whose Tc is known exactly; both
+// methods together; interrupted and repeated runs; and the errors of the command.
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -27,7 +27,7 @@ json tree_summary(const Workplace& place, const std::string& folder) {
 
 }  // namespace
 
-TEST_CASE("tc by the tree condition: Tc of the chain, in pieces and repeated") {
+TEST_CASE("tc by the tree condition: Tc of the chain, interrupted and repeated") {
   Workplace place;
   place.write("s.toml",
               study(1, "\"auto\"", "0.1, 1.0", "rewire", "method = \"tree\"\ntarget_error = 1e-3"));
@@ -47,7 +47,7 @@ TEST_CASE("tc by the tree condition: Tc of the chain, in pieces and repeated") {
     CHECK(error / known <= 1e-3);
     CHECK(tree["target"]["reached"] == true);
     CHECK(point["tc"].is_null());
-    CHECK(point["status"] == "ok");  // without crossings, which were not requested
+    CHECK(point["status"] == "ok");  // although there are no crossings: none were requested
     CHECK(point["reasons"].empty());
     CHECK(point["best"]["method"] == "tree");
     CHECK(tree["lambda"].size() >= 8);
@@ -63,8 +63,8 @@ TEST_CASE("tc by the tree condition: Tc of the chain, in pieces and repeated") {
   CHECK(tree_summary(place, "whole")["points"][0] == summary["points"][0]);
   // Only the lattices of the last step enter the result.
   std::map<std::string, int> purposes;
-  const json asked = json::parse(place.read("study/tasks.json"));
-  for (const json& purpose : asked["tasks"]) ++purposes[purpose];
+  const json listed = json::parse(place.read("study/tasks.json"));
+  for (const json& purpose : listed["tasks"]) ++purposes[purpose];
   int last = 0;
   for (const json& point : summary["points"]) last += point["tree"]["graphs"].get<int>();
   CHECK(purposes["graph"] == last);
@@ -75,7 +75,7 @@ TEST_CASE("tc by the tree condition: Tc of the chain, in pieces and repeated") {
   CHECK(again.err.find("0 task(s) computed") != std::string::npos);
 }
 
-TEST_CASE("tc by both methods: results of crossings do not change, and both are compared") {
+TEST_CASE("tc by both methods: crossings have the same results as alone, and both are compared") {
   const std::string more = "schedule = \"1:1\"\n";
   Workplace place;
   place.write("both.toml", study(2, "[8, 12, 16]", "0.3", "add", more + "method = \"both\""));
@@ -100,7 +100,7 @@ TEST_CASE("tc by both methods: results of crossings do not change, and both are 
   CHECK(point == without["points"][0]);
 }
 
-TEST_CASE("crossings and tree condition run side by side: same results as alone, in pieces, too") {
+TEST_CASE("tc by both methods at once: same results as by each method, also if interrupted") {
   const std::string more = "schedule = \"1:1\"\ntarget_error = 1.5e-2\n";
   Workplace place;
   json alone[2];
@@ -128,7 +128,7 @@ TEST_CASE("crossings and tree condition run side by side: same results as alone,
   CHECK(place.read("both/summary.csv") == place.read("crossings/summary.csv"));
 }
 
-TEST_CASE("tc refuses the tree condition where it does not apply") {
+TEST_CASE("tc rejects the tree condition where it does not apply") {
   Workplace place;
   place.write("s.toml", study(1, "[64, 128]", "0.1", "swap", "method = \"tree\""));
   const Output swap = place.run("tc s.toml --out study --no-plots");
@@ -152,13 +152,15 @@ TEST_CASE("tc of rule swap by the tree condition agrees with crossings of large 
   REQUIRE(tree["status"] == "ok");
   const double error = tree["tc"]["total_error"];
   CHECK(error < 1e-3 * 2.6684);
-  // L = 64 to 512: 2.66840(12)
+  // Crossings of L = 64 to 512 give 2.66840(12).
   CHECK(std::abs(tree["tc"]["value"].get<double>() - 2.66840) < 4 * std::hypot(error, 1.2e-4));
 }
 
-TEST_CASE("tc with couplings of shortcuts: both orders of the chain and the higher transition") {
-  // The two lines of the chain: t (1 - 2n) and t^2 for shortcuts, with correlations t^r and their
-  // squares.
+TEST_CASE(
+    "tc with random couplings of shortcuts: both transitions of the chain, the higher one is Tc") {
+  // With t = tanh(1/T) and a fraction n of negative shortcuts, a shortcut passes on t (1 - 2n) of
+  // the ferromagnetic and t^2 of the spin-glass correlation. Along the chain, these are t^r and
+  // t^(2r). The order with the higher temperature sets in first.
   const double p = 0.02;
   const auto ferromagnet = [&](double negative) {
     return rewise::chain_tc({1, p, rewise::TreeNetwork::add, rewise::TreeOrder::ferromagnet,
@@ -194,7 +196,7 @@ TEST_CASE("tc with couplings of shortcuts: both orders of the chain and the high
   }
 }
 
-TEST_CASE("a spin glass in pieces and with other threads: the same numbers") {
+TEST_CASE("a spin glass has the same results if interrupted or with another number of threads") {
   Workplace place;
   const std::string model = "[model]\ncouplings = \"antiferromagnet\"\n";
   std::string text = study(2, "\"auto\"", "1.0", "rewire", "target_error = 3e-3");
@@ -212,12 +214,12 @@ TEST_CASE("a spin glass in pieces and with other threads: the same numbers") {
   REQUIRE(tree["status"] == "ok");
   CHECK(tree["order"] == "spin-glass");
   CHECK_FALSE(tree.contains("other_order"));  // the mean of J is zero
-  // 1.7533(4) by an independent program, which sums over pairs of labels by sorting.
+  // An independent program, which sums over pairs of labels by sorting, gives 1.7533(4).
   CHECK(std::abs(tree["tc"]["value"].get<double>() - 1.7533) <
         4 * std::hypot(tree["tc"]["total_error"].get<double>(), 4e-4));
 }
 
-TEST_CASE("tc refuses couplings and methods for which it has no condition") {
+TEST_CASE("tc rejects couplings and methods for which there is no tree condition") {
   Workplace place;
   const auto refused = [&](const std::string& rule, const std::string& sampling,
                            const std::string& model) {
@@ -242,9 +244,9 @@ TEST_CASE("tc refuses couplings and methods for which it has no condition") {
   CHECK(sweep.err.find("schedules are compared") != std::string::npos);
 }
 
-TEST_CASE("a root that no lattice of the last step confirms is not accepted") {
-  // The study was stopped while the root of a last step was outside of its window: only the root of
-  // the pilots exists.
+TEST_CASE("a root that comes from pilot lattices alone is not accepted") {
+  // The study was stopped when the root of the last step lay outside of its window. Only the root
+  // of the pilot lattices exists.
   rewise::TreePoint point;
   point.root.ok = true;
   point.root.tc = {2.5, 1e-5};

@@ -24,9 +24,9 @@ TestOfFit chi_square_test(std::span<const double> observed, std::span<const doub
 // finite-n factor sqrt(n) + 0.12 + 0.11/sqrt(n) of Stephens (J. R. Stat. Soc. B 32, 115 (1970)).
 TestOfFit kolmogorov_smirnov_normal(std::span<const double> z);
 
-// The same with A^2 of Anderson and Darling, which is more sensitive in the tails. The limiting
-// distribution is that of Marsaglia & Marsaglia, J. Stat. Softw. 9 (2) (2004), accurate to 1e-3 for
-// n >= 20.
+// Anderson-Darling test (statistic A^2) of the same hypothesis; more sensitive in the tails. The
+// limiting distribution is that of Marsaglia & Marsaglia, J. Stat. Softw. 9 (2) (2004), accurate to
+// 1e-3 for n >= 20.
 TestOfFit anderson_darling_normal(std::span<const double> z);
 
 }  // namespace rewise::test

@@ -3,11 +3,13 @@
 // B. Kaufman, Phys. Rev. 76, 1232 (1949), eq. (66); the form of A. E. Ferdinand & M. E. Fisher,
 // Phys. Rev. 185, 832 (1969), eq. (2.1):
 //     Z = (1/2) (2 sinh 2K)^(N/2) (P1 + P2 + P3 + P4),
-//     P1, P2 = prod_r 2 cosh, 2 sinh (L g_(2r+1) / 2),   P3, P4 = the same with g_(2r),
+//     P1 = prod_r 2 cosh(L g_(2r+1) / 2),   P2 = prod_r 2 sinh(L g_(2r+1) / 2),
+//     P3 = prod_r 2 cosh(L g_(2r) / 2),     P4 = prod_r 2 sinh(L g_(2r) / 2),
 //     cosh g_l = cosh 2K coth 2K - cos(l pi / L),   g_0 = 2K + ln tanh K (it changes sign at Tc),
-// r = 0 .. L-1. Products are stored as logarithms, except the factor of g_0 in P4, which vanishes
-// at Tc. Derivatives are exact: each number carries its first two derivatives in K. e = -(1/N) d ln
-// Z / dK,   C = (K^2 / N) d^2 ln Z / dK^2. Cost: O(L).
+// r = 0 .. L-1, N = L^2, and
+//     e = -(1/N) d ln Z / dK,   C = (K^2 / N) d^2 ln Z / dK^2.
+// Products are stored as logarithms, except the factor of g_0 in P4, which vanishes at Tc.
+// Derivatives are exact (automatic differentiation). Cost: O(L).
 #pragma once
 
 #include <algorithm>
@@ -28,7 +30,7 @@ struct Jet {
   }
 };
 
-// f(x(K)) from f, f', f'' at x.
+// Returns f(x(K)), given f, f' and f'' at x (chain rule).
 inline Jet chain(Jet x, double f, double f1, double f2) {
   return {f, f1 * x.d, f2 * x.d * x.d + f1 * x.dd};
 }
@@ -45,7 +47,7 @@ inline Jet log_2cosh(Jet x) {
   const double a = std::abs(x.v), t = std::tanh(x.v);
   return chain(x, a + std::log1p(std::exp(-2 * a)), t, (1 - t) * (1 + t));
 }
-// x > 0.
+// Requires x > 0.
 inline Jet log_2sinh(Jet x) {
   const double s = std::sinh(x.v);
   return chain(x, x.v + std::log1p(-std::exp(-2 * x.v)), 1 / std::tanh(x.v), -1 / (s * s));

@@ -8,12 +8,12 @@ namespace rewise::oracle {
 
 inline double potts_beta(double q) { return std::log(1 + std::sqrt(q)); }
 
-// By duality: the energy of the infinite lattice for q <= 4, the mean of the energies of the two
-// phases for q > 4.
+// The energy of the infinite lattice for q <= 4; the mean of the energies of the two phases for
+// q > 4. Follows from duality.
 inline double potts_energy(double q) { return -(1 + 1 / std::sqrt(q)); }
 
-// The phases that coexist for q > 4: Baxter, J. Phys. C 6, L445 (1973), as in Wu, Rev. Mod. Phys.
-// 54, 235 (1982): with 2 cosh x = sqrt q the latent heat is
+// The energies of the two phases that coexist for q > 4: Baxter, J. Phys. C 6, L445 (1973), as in
+// Wu, Rev. Mod. Phys. 54, 235 (1982). With 2 cosh x = sqrt q, the latent heat is
 //   e_d - e_o = 2 (1 + 1 / sqrt q) tanh(x / 2) prod_(n >= 1) tanh^2(n x),
 // and duality puts e_o and e_d at equal distances from potts_energy(q).
 struct PottsPhases {

@@ -21,7 +21,8 @@ NEEDED = ("q", "p", "t", "t_error", "order")
 
 
 def table(path):
-    """{q: (p, T, error, whether of first order)}, by p."""
+    """Reads TABLE.csv. Returns {q: array [4, rows]} of p, T, its error, and 1 for a transition of
+    first order (else 0), sorted by p."""
     with open(path, encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines))
     if not rows or any(name not in rows[0] for name in NEEDED):
@@ -34,7 +35,7 @@ def table(path):
 
 
 def draw(values, folder):
-    """Draws T(p) with a broken line at T(0), and T(p) - T(0); open symbols: first order."""
+    """Draws T(p) with a dashed line at T(0), and T(p) - T(0). Open symbols: first order."""
     from . import plot_style as style
     from .plot_study import p_axis
 

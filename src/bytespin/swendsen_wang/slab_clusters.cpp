@@ -18,7 +18,8 @@ HWY_BEFORE_NAMESPACE();
 namespace rewise {
 namespace HWY_NAMESPACE {
 
-// Site numbers begin with 0 at the slab's first site. Bonds that leave the last plane are omitted.
+// The bonds within a slab. Site 0 is the first site of the slab. Bonds from the last plane to the
+// next slab are omitted.
 struct SlabBonds {
   DrawnBonds all;
   std::uint64_t first, last_plane;
@@ -43,7 +44,7 @@ void join_slab(const Lattice& slab, std::uint64_t first, std::uint64_t plane,
   for (const auto& [a, b] : joins) joiner.join_places(a, b);
 }
 
-// The occupied bonds within the slab: drawn, and between equal spins.
+// Sets the occupied bonds within the slab: those that were drawn and connect equal spins.
 void occupy_slab(const Lattice& slab, std::uint64_t first, std::uint64_t plane,
                  const std::uint64_t* drawn, const std::uint8_t* spins,
                  BondConfiguration& occupied) {
@@ -141,7 +142,8 @@ SlabClusters::SlabClusters(const Plan& plan, std::uint64_t first, std::uint64_t 
                                                      std::vector<Site>(last - first)});
 }
 
-// Converts the labels of sites to runs: here a run is a stretch of a row with one label.
+// Converts the labels of sites to runs. Here, a run consists of consecutive sites of a row with
+// equal labels.
 void SlabClusters::label_by_method(const std::uint8_t* spins) {
   auto& [occupied, labeller, label] = *labelling_;
   HWY_DYNAMIC_DISPATCH(occupy_slab)(slab_, first_, plane_, drawn_.get(), spins, occupied);

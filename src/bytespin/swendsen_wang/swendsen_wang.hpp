@@ -3,9 +3,10 @@
 // state for every cluster). The smallest site of a cluster addresses its flip, so the trajectory
 // does not depend on the labelling method.
 //
-// Labelling (src/label/method.hpp): `fast` labels runs of a row, joins them while it compares
-// spins, and flips run by run. The other methods take the occupied bonds and return a label per
-// site, by which sites are flipped.
+// Labelling (src/label/method.hpp): `fast` gives one label to each run of sites of a row that
+// occupied bonds connect, joins runs in the pass that compares spins, and flips whole runs. The
+// other methods take the occupied bonds and return a label per site, which then selects the flip of
+// that site.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,7 @@ namespace rewise::bytespin {
 
 struct SiteLabels;  // swendsen_wang_labels.hpp
 
-// A thread's work space; fits every system of the plan.
+// The work space of one thread, large enough for every replica of the plan.
 struct SwendsenWangScratch {
   struct RewiredEnds {
     std::uint64_t slot;
@@ -40,21 +41,22 @@ struct SwendsenWangScratch {
   std::vector<std::uint64_t> flip_draws;  // [sites / 64 + 2] a random bit per site
   std::vector<RewiredEnds> rewired;       // [rewired bonds]
   std::vector<std::uint8_t> rewired_on;   // [rewired bonds] drawn
-  RunTable runs;                          // parent: of a run, later its cluster's number
-  std::unique_ptr<std::uint32_t[]> size;  // [sites + 1] of a cluster
-  std::unique_ptr<std::uint8_t[]> flip;   // [sites + 1] of a cluster
+  RunTable runs;                          // `parent`: of each run; later its cluster index
+  std::unique_ptr<std::uint32_t[]> size;  // [cluster], up to sites + 1
+  std::unique_ptr<std::uint8_t[]> flip;   // [cluster], up to sites + 1
   std::unique_ptr<SiteLabels> labels;     // for methods other than `fast`
 };
 
-// Makes one update and adds the seconds of its steps. If the watch stops it, no spin is flipped.
+// Makes one update, and adds the seconds of each of its steps to `steps`. If the watch stops the
+// update, no spin is flipped and nothing is returned.
 std::optional<ClusterSums> swendsen_wang_update(const Plan& plan, const Tables& tables,
                                                 const DrawKey& key, StopWatch& watch,
                                                 SwendsenWangScratch& scratch,
                                                 std::span<std::uint8_t> spins, ClusterSteps& steps);
 
-// Wolff update (wolff.hpp) by labelling: labels all clusters, then the cluster of the seed takes
-// the new state. Costs as much as a Swendsen-Wang update, however small the cluster. Returns its
-// size, or 0 if stopped.
+// Wolff update (wolff.hpp) by labelling: labels all clusters and gives the new state to the cluster
+// that contains the seed. Costs as much as a Swendsen-Wang update, even if that cluster is small.
+// Returns the size of the cluster, or 0 if the watch stopped the update.
 std::uint64_t wolff_by_labels(const Plan& plan, const Tables& tables, const DrawKey& key,
                               StopWatch& watch, SwendsenWangScratch& scratch,
                               std::span<std::uint8_t> spins, ClusterSteps& steps);

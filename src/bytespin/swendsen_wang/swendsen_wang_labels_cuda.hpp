@@ -1,7 +1,8 @@
-// Swendsen-Wang updates of all systems on a CUDA device by a named labelling method, with the steps
-// of the papers: activate bonds, label clusters (src/label/papers/labeller_cuda.hpp), flip; cluster
-// sums are separate. The same bits as swendsen_wang_fused.hpp, which is the fast path. Memory: a
-// byte and three words per site (two words for `kalentev`).
+// Swendsen-Wang updates of all replicas on a CUDA device by one of the published labelling methods.
+// The steps are those of the papers: activate bonds, label clusters
+// (src/label/papers/labeller_cuda.hpp), flip. Sums over clusters are a further step. Trajectories
+// equal those of the faster swendsen_wang_fused.hpp, bit for bit. Memory per site: a byte and three
+// words (two words for `kalentev`), and that of the labeller.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -23,10 +24,10 @@ namespace rewise::bytespin {
 
 // Times and counts of all updates since they were last read.
 struct LabelTimes {
-  ClusterSteps steps;         // methods without tiles: all of the labelling in `merge`
-  double sums = 0;            // cluster sizes and their sums, which the papers do not compute
+  ClusterSteps steps;         // methods without tiles count the whole labelling as `merge`
+  double sums = 0;            // cluster sizes and their sums, which are not part of the papers
   std::uint64_t passes = 0;   // relaxations or scans
-  std::uint64_t updates = 0;  // of all systems
+  std::uint64_t updates = 0;  // each one updates all replicas
 };
 
 // Measures the seconds of the steps by events on a stream.
@@ -36,8 +37,8 @@ class LabelClock {
     for (std::size_t n = 0; n < kTimedUpdates * kMarks; ++n) events_.emplace_back(true);
   }
 
-  // Called six times an update: at the start, and after bonds, labels, consolidation, flip, sums.
-  // The first call may wait for the stream.
+  // Call six times per update: at the start, and after bonds, labels, consolidation, flip and sums.
+  // The first call of an update may wait for the stream.
   void mark(cudaStream_t stream) {
     if (marked_ == events_.size()) read(stream);
     events_[marked_++].record(stream);
@@ -47,7 +48,7 @@ class LabelClock {
     ++times_.updates;
   }
 
-  // Waits for the stream.
+  // Returns the times and resets them. Waits for the stream.
   LabelTimes take(cudaStream_t stream) {
     read(stream);
     return std::exchange(times_, {});
@@ -80,15 +81,16 @@ class LabelClock {
 class SwendsenWangLabelsCuda {
  public:
   // The plan's arrays and `device` must outlive this. `system_stride` is DeviceSystems::stride.
-  // `tile`: as returned by tile_edge(). LabelMethod::fast is a union-find of tile roots here.
+  // `tile`: as returned by tile_edge(). LabelMethod::fast is a
+  // union-find of tile roots here.
   SwendsenWangLabelsCuda(const DeviceStream& device, const DevicePlan& plan, std::uint32_t systems,
                          std::uint64_t system_stride, LabelMethod method, std::uint32_t tile);
 
-  // Bytes of work space. Of `plan` only the numbers are used.
+  // Bytes of work space. Does not read the arrays of `plan`.
   static std::uint64_t bytes(const DevicePlan& plan, std::uint32_t systems,
                              std::uint64_t system_stride, LabelMethod method, std::uint32_t tile);
 
-  // As FusedSwendsenWang::run(), but waits for the device from time to time.
+  // Like FusedSwendsenWang::run(), but sometimes waits for the device.
   void run(DeviceSystems systems, std::uint32_t updates, unsigned long long* quartic);
 
   // Waits for the device.
@@ -109,25 +111,29 @@ class SwendsenWangLabelsCuda {
   LabelClock clock_;
 };
 
-// Sums over clusters of one update, per system: n^2, n^4 low and high.
+// Number of sums over clusters per replica: n^2, and the low and high word of n^4.
 inline constexpr std::uint32_t kClusterSums = 3;
 
-// The steps around the labelling, queued for the field's part of all systems. Draws follow
-// rules.hpp, so the trajectory does not depend on the labelling method. (Weigel 2011, section II.)
+// The steps before and after the labelling (Weigel 2011, section II). Each one queues kernels for
+// the replicas of `field`. Draws follow rules.hpp, so the trajectory does not depend on the
+// labelling method.
 void launch_activate_lattice(const DevicePlan& plan, const DeviceSystems& systems,
                              const LabelField& field, cudaStream_t stream);
 void launch_activate_shortcuts(const DevicePlan& plan, const DeviceSystems& systems,
                                const LabelField& field, std::uint8_t* shortcut_on,
                                cudaStream_t stream);
-// II.4. Every cluster flips or not (Potts: takes a state) by the draw of its label. prepare_flip()
-// writes what each site would draw to the array of bonds; flip() reads it at the site's label.
+// Section II.4: the draw at a cluster's label decides whether the cluster flips (Potts: its new
+// state). launch_draw_orientations() draws for every site and overwrites field.bonds with the
+// results; launch_flip_sites() reads the result at the label of each site.
 void launch_draw_orientations(const DevicePlan& plan, const DeviceSystems& systems,
                               const LabelField& field, cudaStream_t stream);
 void launch_flip_sites(const DevicePlan& plan, const DeviceSystems& systems,
                        const LabelField& field, cudaStream_t stream);
-// Counts the sites of clusters in field.size at their labels (0 before and elsewhere), adds their
-// sums to systems.pending and quartic [systems][low, high]. sums [systems][kClusterSums] is work
-// space, 0 before and after.
+// Computes the sums over clusters in three steps. launch_count_clusters() counts the sites of each
+// cluster in field.size, which must be zero, at the cluster's label. launch_sum_clusters() adds the
+// powers of the sizes to `sums`, [systems][kClusterSums], which must be zero. launch_close_sums()
+// adds sum n^2 to systems.pending and 3 (sum n^2)^2 - 2 sum n^4 to `quartic`, [systems][low, high],
+// and clears `sums`.
 void launch_count_clusters(const LabelField& field, cudaStream_t stream);
 void launch_sum_clusters(const LabelField& field, unsigned long long* sums, cudaStream_t stream);
 void launch_close_sums(const DeviceSystems& systems, unsigned long long* sums,

@@ -1,14 +1,14 @@
 // Few-cluster update (Weigel 2011, section III): the lattice is cut into tiles, each tile draws a
-// seed site, and every cluster (of the whole lattice, over Swendsen-Wang's bonds) that holds a seed
-// flips with a probability below one; all others stay. This equals a full Swendsen-Wang
-// decomposition in which only the clusters of some random sites may flip. With one tile it is
-// Wolff's update, and with tiles of one site Swendsen-Wang's, except for the flip probability.
+// seed site, and every cluster that contains a seed flips with a probability below one. Clusters
+// are those of Swendsen-Wang on the whole lattice; clusters without a seed do not change. Except
+// for the flip probability, one tile gives Wolff's update, and tiles of one site give
+// Swendsen-Wang's.
 //
 // Detailed balance holds because seeds and bonds do not depend on the new states of clusters, and
 // because a change of state is as probable as its reverse. The update is ergodic only because a
 // cluster may keep its state: if all found clusters flipped, a single spin could never flip alone.
-// There is one decision per cluster, for any number of its seeds. Potts: a flipped cluster takes
-// one of the q - 1 other states.
+// A cluster with several seeds is decided once. Potts: a flipped cluster takes one of the q - 1
+// other states.
 //
 // A seed is any site of its tile with equal probability. Therefore the mean of the sum over seeds
 // of (sites of the tile) x (size of the seed's cluster) is the sum of n_c^2 over all clusters: an
@@ -16,8 +16,9 @@
 //
 // Draws (rules.hpp): bonds as for Swendsen-Wang, stream bytespin_bond by slot; the seed of tile t
 // from stream bytespin_seed, item t; the decision of a cluster from stream bytespin_flip, item =
-// its smallest site. Every method of finding the clusters therefore gives the same trajectory. On
-// the CPU, clusters grow from the seeds as in wolff.hpp; the cost is proportional to their sites.
+// its smallest site. Every method that finds the clusters therefore gives the same trajectory. On
+// the CPU, clusters grow from the seeds as in wolff.hpp; the cost is proportional to the number of
+// sites in them.
 #pragma once
 
 #include <algorithm>
@@ -40,15 +41,16 @@ struct SeedTiles {
   std::uint32_t edge[kMaxDim]{};   // of a whole tile, at most the extent
   std::uint32_t count[kMaxDim]{};  // tiles along a direction
 
-  // `edge` 0: 16 tiles in one, two and four dimensions, 8 in three ("relatively small"; with fewer
-  // tiles the update decorrelates like Wolff's: Weigel 2011).
+  // `edge` 0 chooses 16 tiles in one, two and four dimensions, and 8 in three: a "relatively small"
+  // number (Weigel 2011). With still fewer tiles, the update decorrelates like Wolff's.
   static SeedTiles make(const Lattice& lattice, std::uint64_t sites, std::uint32_t edge) {
-    constexpr std::uint32_t usual[] = {16, 16, 4, 2, 2};  // tiles along a direction, by dimension
+    constexpr std::uint32_t default_count[] = {16, 16, 4, 2,
+                                               2};  // tiles along a direction, by dimension
     SeedTiles tiles;
     for (unsigned k = 0; k < kMaxDim; ++k) {
       const bool row = lattice.dim == 0 && k == 0;
       tiles.extent[k] = row ? static_cast<std::uint32_t>(sites) : lattice.extent[k];
-      const std::uint32_t parts = usual[lattice.dim];
+      const std::uint32_t parts = default_count[lattice.dim];
       const std::uint32_t whole = edge > 0 ? edge : (tiles.extent[k] - 1) / parts + 1;
       tiles.edge[k] = std::min(whole, tiles.extent[k]);
       tiles.count[k] = (tiles.extent[k] - 1) / tiles.edge[k] + 1;
@@ -60,9 +62,9 @@ struct SeedTiles {
 
   struct Seed {
     Site site;
-    std::uint32_t tile_sites;  // of its tile
+    std::uint32_t tile_sites;  // sites of the tile that drew it
   };
-  // A random site of a tile, uniformly.
+  // Draws a site of a tile with equal probability.
   RW_HD Seed seed(std::uint32_t tile, const Words4& words) const {
     std::uint32_t length[kMaxDim], first[kMaxDim], sites = 1;
     for (unsigned k = 0; k < kMaxDim; ++k) {
@@ -71,11 +73,11 @@ struct SeedTiles {
       length[k] = extent[k] - first[k] < edge[k] ? extent[k] - first[k] : edge[k];
       sites *= length[k];
     }
-    std::uint32_t place = uniform_below(word64(words, 0), sites);
+    std::uint32_t index = uniform_below(word64(words, 0), sites);  // within the tile
     Site site = 0, stride = 1;
     for (unsigned k = 0; k < kMaxDim; ++k) {
-      site += (first[k] + place % length[k]) * stride;
-      place /= length[k];
+      site += (first[k] + index % length[k]) * stride;
+      index /= length[k];
       stride *= extent[k];
     }
     return {site, sites};
@@ -102,18 +104,18 @@ struct FewClusterRule {
         flip(threshold(spec.few_cluster.flip)) {}
 
   SeedTiles tiles;
-  Threshold flip;  // below certainty
+  Threshold flip;  // of a probability below 1
 };
 
-// A thread's work space; fits every system of the plan.
+// The work space of one thread, large enough for every replica of the plan.
 struct FewClusterScratch {
   explicit FewClusterScratch(const Plan& plan)
       : growth(plan), cluster(std::make_unique_for_overwrite<std::uint32_t[]>(plan.sites)) {}
 
   struct Cluster {
     std::uint64_t begin, end;  // its sites in growth.queue
-    std::uint64_t tile_sites;  // of the tiles whose seeds it holds
-    std::uint8_t old;          // state
+    std::uint64_t tile_sites;  // total over the tiles whose seeds it contains
+    std::uint8_t old;          // state before the update
   };
 
   WolffScratch growth;

@@ -1,6 +1,6 @@
-// Wolff updates of a batch on the device: owns the graphs in the form that they need and their
-// working memory, and decides which word groups use the sparse form (wolff_cuda.hpp) and which the
-// dense form (wolff_dense_cuda.hpp).
+// Wolff updates of a batch of graphs on the device. Owns the graphs in the layout that these
+// updates need, and their working memory. Chooses between the sparse form (wolff_cuda.hpp) and the
+// dense form (wolff_dense_cuda.hpp) for each word group.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,7 @@
 
 namespace rewise::multispin {
 
-// Owns the memory of dense updates: the tiles of the graphs, and working memory for as many word
-// groups at a time as fit. Arrays are in device memory and cover the whole batch.
+// The arguments of dense updates. Arrays are in device memory and cover the whole batch.
 struct DenseUpdates {
   const std::uint32_t* first_step = nullptr;  // the first update is step *first_step + step
   std::uint32_t step = 0, updates = 1;
@@ -28,14 +27,15 @@ struct DenseUpdates {
   unsigned long long* flipped = nullptr;  // [replicas] += flipped sites
 };
 
+// Owns the memory of dense updates: the tiles of the graphs, and working memory for as many word
+// groups at a time as fit.
 class DenseWolffBatch {
  public:
-  // Waits for the stream. Error(device) if the free memory is too small for one pack of word
-  // groups.
+  // Waits for the stream. Throws Error(device) if the free memory is less than least_bytes().
   DenseWolffBatch(std::span<const EngineView> engines, const DeviceGraphs& graphs, int device,
                   cudaStream_t stream);
 
-  // Bytes of working memory for one pack of word groups.
+  // Bytes of working memory for the few_of(vec) word groups that are updated together.
   static std::uint64_t least_bytes(const EngineView& engine, int vec);
 
   // Queues updates of a range of graphs.
@@ -46,7 +46,7 @@ class DenseWolffBatch {
   void make_room(int device, cudaStream_t stream);
 
   const DeviceGraphs& graphs_;
-  DeviceTiles tiles_;  // all graphs, without seeds
+  DeviceTiles tiles_;  // of all graphs; DeviceTiles::seeds is set per launch
   DeviceDenseRun run_;
   std::uint32_t group_ = 0;
   std::vector<std::uint64_t> seeds_;
@@ -57,35 +57,37 @@ class DenseWolffBatch {
   DeviceBuffer<ListedBond> listed_;
 };
 
-// Chooses the form of each word group, and owns the memory of sparse updates: the graphs, the
-// planes of the replicas and the pools of the blocks. Memory: that of the spins, and 64 bytes per
-// special site.
+// Chooses the form of each word group. Owns the memory of sparse updates: the graphs, the planes of
+// the replicas and the pools of the thread blocks. Memory: as much as the spins, and 64 bytes per
+// special site (wolff_cuda.hpp).
 class DeviceWolffBatch {
  public:
-  // Waits for the stream. Error(device) if the free memory is too small. `engines` must outlive
-  // this object. Of the options only the device and the form matter.
+  // Waits for the stream. Throws Error(device) if the free memory is too small. `engines` must
+  // outlive this object. Uses only the device and the form of `options`.
   DeviceWolffBatch(std::span<const EngineView> engines, const DeviceGraphs& graphs,
                    const EngineOptions& options, cudaStream_t stream);
 
-  // The forms in use. A captured graph of queue() is valid as long as this value stays the same.
+  // Which forms are in use. A CUDA graph captured from queue() is valid while this value is
+  // unchanged.
   unsigned mix() const { return mix_; }
-  // Approximate cost of the launches of these updates, in units of those of a sweep.
+  // Approximate launch overhead of these updates, in units of that of a sweep.
   std::uint32_t launches(std::uint32_t updates) const { return mix_ == kSparse ? 1 : updates; }
 
   // Queues `updates` updates of a range of graphs, beginning at step *first_step + step.
   void queue(const GraphRange& range, const std::uint32_t* first_step, std::uint32_t step,
              std::uint32_t updates, std::uint32_t* spins, cudaStream_t stream);
 
-  // Counts updates of a range of graphs that will be complete at the next call of learn().
+  // Notes that these updates of a range of graphs will be complete at the next call of learn().
   void count(const GraphRange& range, std::uint64_t updates);
-  // Chooses the forms by the number of sites, [replicas of the batch], that these updates flipped.
+  // Chooses the forms for the next updates. `flipped`, [replicas of the batch], is the number of
+  // sites that the counted updates flipped.
   void learn(std::span<const unsigned long long> flipped, cudaStream_t stream);
 
-  // [replicas of the batch] sites flipped since the last clear.
+  // [replicas of the batch] number of sites flipped since the buffer was cleared.
   DeviceBuffer<unsigned long long>& flipped() { return flipped_; }
 
  private:
-  // All word groups sparse; all dense; chosen for each word group.
+  // Values of mix(): all word groups sparse, all dense, or chosen per word group.
   static constexpr unsigned kSparse = 0, kDense = 1, kBoth = 2;
 
   void lay_graphs(cudaStream_t stream);

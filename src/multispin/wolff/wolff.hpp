@@ -37,7 +37,7 @@ struct Link {
 };
 
 // Special sites are modified cells and sites at the periodic boundary; their neighbours are listed.
-// Those of all other sites are site +- stride. Error(usage) if the graph has too many bonds.
+// Those of all other sites are site +- stride. Throws Error(usage) if the graph has too many bonds.
 struct SpecialSites {
   explicit SpecialSites(const Graph& graph);
 

@@ -127,7 +127,7 @@ TEST_CASE("leaving a block out equals an analysis of the other blocks") {
   }
 }
 
-TEST_CASE("few replicas are cut into stretches of time") {
+TEST_CASE("few replicas are divided into time blocks") {
   test::Dice dice(64);
   const Samples s = torus().sample(0.4, 100, 1, dice);
   const std::vector<MultiHistogram::Input> inputs{{0.4, s.bond_sums, s.magnetisation_sums}};

@@ -44,7 +44,7 @@ TEST_CASE("overlaps: Binder's ratio is 1 for two peaks and 0 for a normal distri
   CHECK(std::abs(of(one, "overlap_m2") - 0.01) < 5e-4);
 }
 
-TEST_CASE("overlaps: blocks of a pair are stretches of time, the oldest times are dropped") {
+TEST_CASE("overlaps: pairs are divided into time blocks, and the oldest times are dropped") {
   IntSeries overlaps(5, 1), links(5, 1);
   overlaps << 100, 1, 2, 3, 4;
   links << 100, 1, 1, 3, 3;

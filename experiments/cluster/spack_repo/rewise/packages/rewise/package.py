@@ -28,7 +28,7 @@ class Rewise(CMakePackage):
     for library in ("boost+graph", "expat", "fmt", "hdf5~mpi", "highway", "libdeflate", "xxhash"):
         depends_on(library)
     for package in ("python@3.11:", "py-h5py~mpi", "py-matplotlib", "py-numpy", "py-xxhash"):
-        depends_on(package, type=("build", "run"))  # CMake notes which Python it is
+        depends_on(package, type=("build", "run"))  # CMake stores the path of Python
     depends_on("mpi", when="+mpi")
     depends_on("cuda@12:", when="+cuda")
 
