@@ -149,8 +149,9 @@ class Study:
 
     Study(folder) opens an existing folder. Study(folder, config) creates one or continues it:
     config is the path of a TOML file, or a dict of the same tables ({"lattice": {"dim": 2, ..},
-    ..}; keys and defaults: experiments/GUIDE.md); kind is "tc" or "sweep". run() computes
-    only what is missing. Methods that read raise DataError if there is no result yet.
+    ..}; keys and defaults: experiments/KEYS.md; names of `files` must be absolute); kind is "tc" or
+    "sweep". run() computes only what is missing. Methods that read raise DataError if there is no
+    result yet.
     """
 
     def __init__(self, folder: arguments.Path, config: arguments.Path | dict | None = None,

@@ -123,6 +123,10 @@ std::string page(const CLI::App& program) {
 
 ExitCode print_help(const CLI::App& program, const std::string& name) {
   std::string text = list_of(name);
+  if (!text.empty()) {
+    text +=
+        "\n'rewise help KEY' prints the type, default, allowed values and an example of a key.\n";
+  }
   const std::string command = name.empty() ? "" : help_of(program, name);
   if (!command.empty()) {
     text += (text.empty() ? "" : "\n") + command;

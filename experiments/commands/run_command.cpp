@@ -42,7 +42,10 @@ constexpr const char* kRunExamples = R"(
 A cycle is M sweeps of --local and then W updates of --cluster in every replica. Half of
 the replicas start ordered, half random. If the two halves differ, if the run drifts, or if it
 is too short for reliable errors, the table shows "-", --json has null with "status" and
-"reasons" (and the rejected number as "candidate"), and a warning says what to do.
+"reasons" (and the rejected number as "candidate"), and a warning says what to do. A "-" in the
+column <C>/N alone is no failure: there are no cluster updates, or the model has couplings or
+fields. The last line has a hash of the final spins (trajectory). It is the same on any device
+and any number of threads, but depends on the engine.
 
 --model potts simulates spins with --q states: the energy is minus the number of bonds between
 equal states, |m| = (q N_max/N - 1)/(q - 1) with N_max sites in the most frequent state.

@@ -98,7 +98,7 @@ Examples:
 
 constexpr const char* kWhereToGo = R"(
 rewise --help              all commands
-rewise COMMAND --help      one command, with an example first
+rewise COMMAND --help      one command: an example, then its options with [defaults]
 rewise help [KEY]          the keys of a study's file, or one of them
 README.md                  first steps, and a list of the guides
 )";
