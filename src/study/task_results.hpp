@@ -122,8 +122,8 @@ Value tau_of_order(const TaskData& task, std::size_t temperature, const IntSerie
 // there are no moments.
 bool cluster_sums_fit(const TaskData& task, std::size_t temperature);
 ClusterMoments cluster_moments_of(const TaskData& task, std::size_t temperature);
-// Overlaps of pairs of replicas at one temperature, divided into `parts` time blocks; no rows if the
-// task has no overlaps. With Houdayer moves, means of the pairs of a member.
+// Overlaps of pairs of replicas at one temperature, divided into `parts` time blocks; no rows if
+// the task has no overlaps. With Houdayer moves, means of the pairs of a member.
 OverlapRows overlap_rows_of(const TaskData& task, std::size_t temperature, Eigen::Index parts = 1);
 // Averages of the second half of the measurements minus those of the second quarter, [pair,
 // moment]: in equilibrium their means are 0, whatever the start (doubling windows). No rows if the
