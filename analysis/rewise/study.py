@@ -17,6 +17,7 @@ import functools
 import html
 import json
 import operator
+import os
 import pathlib
 import re
 import tempfile
@@ -149,9 +150,9 @@ class Study:
 
     Study(folder) opens an existing folder. Study(folder, config) creates one or continues it:
     config is the path of a TOML file, or a dict of the same tables ({"lattice": {"dim": 2, ..},
-    ..}; keys and defaults: experiments/KEYS.md; names of `files` must be absolute); kind is "tc" or
-    "sweep". run() computes only what is missing. Methods that read raise DataError if there is no
-    result yet.
+    ..}; keys and defaults: experiments/KEYS.md; names of `files` are relative to the current
+    folder); kind is "tc" or "sweep". run() computes only what is missing. Methods that read raise
+    DataError if there is no result yet.
     """
 
     def __init__(self, folder: arguments.Path, config: arguments.Path | dict | None = None,
@@ -230,7 +231,12 @@ class Study:
             return self._config
         self._asked = tempfile.TemporaryDirectory(prefix="rewise-")  # lives as long as this object
         path = pathlib.Path(self._asked.name) / "study.toml"
-        path.write_text(toml_text(self._config), encoding="utf-8")
+        config = dict(self._config)
+        lattice = config.get("lattice")
+        if isinstance(lattice, dict) and "files" in lattice:
+            # Names in a study's file are relative to its folder, which is a temporary one here.
+            config["lattice"] = {**lattice, "files": _absolute(lattice["files"])}
+        path.write_text(toml_text(config), encoding="utf-8")
         return path
 
     # Reading it
@@ -535,6 +541,13 @@ class TcTable:
         rows = self.rows()
         return table_html(rows) + "".join(f"<p>{html.escape(line)}</p>"
                                           for line in self._refused(rows))
+
+
+def _absolute(names):
+    """A name or a list of names, relative to the current folder."""
+    if isinstance(names, (str, os.PathLike)):
+        return os.path.abspath(names)
+    return [_absolute(name) for name in names] if isinstance(names, (list, tuple)) else names
 
 
 def _toml_value(value):

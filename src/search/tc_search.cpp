@@ -347,7 +347,9 @@ class WindowSearch {
         done += seconds_done(tasks_.cell(i, k));
       }
       left += step.work_left * done;
-      errors.push_back(fmt::format("{:.2g} at p = {}", step.error, number_text(point(i).data.p)));
+      const std::string error =
+          std::isfinite(step.error) ? fmt::format("{:.2g}", step.error) : "unknown";
+      errors.push_back(fmt::format("{} at p = {}", error, number_text(point(i).data.p)));
     }
     tasks_.begin_round(fmt::format("{};", fmt::join(errors, ", ")), left);
     std::vector<SizeCell> cells;

@@ -267,7 +267,8 @@ void refuse_another(const Held& held, const std::string& name, const Owner& mine
     refuse(fmt::format("a study with seed {}", owner.seed), fmt::format("seed {}", mine.seed));
   }
   if (owner.model != mine.model) {
-    refuse(fmt::format("a study of the {} model", owner.model), fmt::format("of {}", mine.model));
+    refuse(fmt::format("a study of another model ({})", owner.model),
+           fmt::format("{}", mine.model));
   }
 }
 

@@ -57,6 +57,18 @@ def test_errors_are_the_programs(tmp_path):
         rw.Study(tmp_path / "d").tc
 
 
+def test_names_of_files_are_relative_to_the_current_folder(tmp_path, monkeypatch):
+    (tmp_path / "a.edges").write_text("0 1\n1 2\n2 3\n3 0\n")
+    monkeypatch.chdir(tmp_path)
+    config = {"lattice": {"files": ["a.edges"]},
+              "sampling": {"temperatures": [2.0], "schedule": "1:1", "measure": 40,
+                           "equilibrate": 20}}
+    table = rw.Study("own", config, kind="sweep").run(device="cpu").summary
+    assert table["points"]
+    with pytest.raises(rw.FileError, match="missing.edges"):
+        rw.Study("other", {**config, "lattice": {"files": "missing.edges"}}, kind="sweep").run()
+
+
 def test_followed_and_stopped(tmp_path):
     config = {**CONFIG, "sampling": {**CONFIG["sampling"], "measure": 100000}}
     long = rw.Study(tmp_path / "long", config).start(device="cpu")

@@ -72,6 +72,47 @@ TEST_CASE("runs of white noise are hardly ever refused, with any number of repli
   }
 }
 
+// Replicas r and r + 2 are equal. The error of a mean of m equal-weight values is s / sqrt(m), with
+// n - 1 degrees of freedom: 31 and 15 for 32 replicas and 16 members.
+TEST_CASE("with Houdayer moves partners count once in errors and in checks") {
+  TaskData data = made(5, 32, 60, [](std::uint32_t, int) { return 0.0; });
+  TaskData coupled = data;
+  coupled.bond_sum = coupled.magnetisation = {};
+  coupled.shape_series();
+  for (std::size_t t = 0; t < 60; ++t) {
+    std::vector<std::int64_t> energy, magnetisation, overlap, link;
+    for (std::size_t r = 0; r < 32; ++r) {
+      energy.push_back(data.bond_sum.at(0, t, r - r % 4 / 2 * 2));
+      magnetisation.push_back(data.magnetisation.at(0, t, r - r % 4 / 2 * 2));
+    }
+    for (std::size_t pair = 0; pair < 16; ++pair) {
+      overlap.push_back(energy[2 * pair]);
+      link.push_back(magnetisation[2 * pair]);
+    }
+    coupled.bond_sum.append(energy);
+    coupled.magnetisation.append(magnetisation);
+    coupled.overlap.append(overlap);
+    coupled.link_overlap.append(link);
+  }
+  coupled.graph.bonds = 2000;
+  const TemperatureResult alone = results_of(coupled).front();
+  const Halves halves = halves_of(coupled, 0, 60);
+  coupled.configuration["sampling.houdayer"] = "true";
+  const TemperatureResult members = results_of(coupled).front();
+  const Halves of_members = halves_of(coupled, 0, 60);
+  CHECK(members.observables[0].value == Approx(alone.observables[0].value));
+  CHECK(members.observables[0].error == Approx(alone.observables[0].error * std::sqrt(31. / 15)));
+  CHECK(halves.dof == 30);
+  CHECK(of_members.dof == 14);
+  CHECK(of_members.difference(0, 0) == Approx(halves.difference(0, 0)));
+  CHECK(of_members.variance(0, 0) == Approx(halves.variance(0, 0) * 15 / 7));
+  CHECK(overlap_rows_of(coupled, 0).rows() == 8);
+  CHECK(overlap_changes_of(coupled, 0).rows() == 8);
+  REQUIRE(members.overlaps.size() == alone.overlaps.size());
+  CHECK(members.overlaps[0].value == Approx(alone.overlaps[0].value));
+  CHECK(members.overlaps[0].error > alone.overlaps[0].error);
+}
+
 // 300 runs at two temperatures: at most 0.06 refusals are expected, more than 2 with probability
 // 4e-5.
 TEST_CASE("runs of a small lattice in equilibrium are hardly ever refused") {

@@ -23,7 +23,7 @@ TEST_CASE("the id of a task follows from the settings that determine its numbers
   TaskSpec more = spec;
   more.measure = 99;
   CHECK(task_id(more) == id);
-  for (int change = 0; change < 10; ++change) {
+  for (int change = 0; change < 12; ++change) {
     TaskSpec other = spec;
     if (change == 0) other.graph.seed = 4;
     if (change == 1) other.graph.p = 0.2;
@@ -35,6 +35,8 @@ TEST_CASE("the id of a task follows from the settings that determine its numbers
     if (change == 7) other.engine = EngineKind::bytespin;
     if (change == 8) other.equilibrate = 11;
     if (change == 9) other.staggered = true;
+    if (change == 10) other.schedule.exchange = true;
+    if (change == 11) other.schedule.houdayer = true;
     INFO("change " << change);
     CHECK(task_id(other) != id);
   }
