@@ -10,29 +10,29 @@ namespace rewise {
 
 // What the rows or columns of an array are: independent of each other; replicas of a run with
 // Houdayer moves; or overlaps of replicas 2k and 2k + 1 of such a run.
-enum class Coupling { none, replicas, overlaps };
+enum class Dependence { none, replicas, overlaps };
 
-inline Eigen::Index member_of(Coupling coupling, Eigen::Index k) {
-  if (coupling == Coupling::none) return k;
-  if (coupling == Coupling::overlaps) return k / 2;
+inline Eigen::Index member_of(Dependence dependence, Eigen::Index k) {
+  if (dependence == Dependence::none) return k;
+  if (dependence == Dependence::overlaps) return k / 2;
   return static_cast<Eigen::Index>(member_of_replica(static_cast<std::size_t>(k)));
 }
-inline Eigen::Index members_of(Coupling coupling, Eigen::Index count) {
-  if (coupling == Coupling::none) return count;
-  if (coupling == Coupling::overlaps) return (count + 1) / 2;
+inline Eigen::Index members_of(Dependence dependence, Eigen::Index count) {
+  if (dependence == Dependence::none) return count;
+  if (dependence == Dependence::overlaps) return (count + 1) / 2;
   return static_cast<Eigen::Index>(members_of(static_cast<std::size_t>(count)));
 }
 
 // Averages over the rows of each member. A replica or overlap has `blocks` adjacent rows, and so
 // has a member.
 template <class Rows>
-Rows member_rows(const Rows& rows, Coupling coupling, Eigen::Index blocks = 1) {
-  if (coupling == Coupling::none) return rows;
-  const Eigen::Index count = rows.rows() / blocks, members = members_of(coupling, count);
+Rows member_rows(const Rows& rows, Dependence dependence, Eigen::Index blocks = 1) {
+  if (dependence == Dependence::none) return rows;
+  const Eigen::Index count = rows.rows() / blocks, members = members_of(dependence, count);
   Rows means = Rows::Zero(members * blocks, rows.cols());
   Eigen::ArrayXd weight = Eigen::ArrayXd::Zero(members);
   for (Eigen::Index k = 0; k < count; ++k) {
-    const Eigen::Index member = member_of(coupling, k);
+    const Eigen::Index member = member_of(dependence, k);
     weight[member] += 1;
     means.middleRows(member * blocks, blocks) += rows.middleRows(k * blocks, blocks);
   }
@@ -42,14 +42,14 @@ Rows member_rows(const Rows& rows, Coupling coupling, Eigen::Index blocks = 1) {
 
 // The same for columns in groups of equal size, such as graphs or temperatures.
 template <class Series>
-Series member_columns(const Series& series, Coupling coupling, Eigen::Index groups = 1) {
-  if (coupling == Coupling::none || series.cols() == 0) return series;
-  const Eigen::Index count = series.cols() / groups, members = members_of(coupling, count);
+Series member_columns(const Series& series, Dependence dependence, Eigen::Index groups = 1) {
+  if (dependence == Dependence::none || series.cols() == 0) return series;
+  const Eigen::Index count = series.cols() / groups, members = members_of(dependence, count);
   Series means = Series::Zero(series.rows(), members * groups);
   Eigen::ArrayXd weight = Eigen::ArrayXd::Zero(members);
-  for (Eigen::Index k = 0; k < count; ++k) weight[member_of(coupling, k)] += 1;
+  for (Eigen::Index k = 0; k < count; ++k) weight[member_of(dependence, k)] += 1;
   for (Eigen::Index column = 0; column < series.cols(); ++column) {
-    const Eigen::Index member = member_of(coupling, column % count);
+    const Eigen::Index member = member_of(dependence, column % count);
     means.col(column / count * members + member) += series.col(column) / weight[member];
   }
   return means;

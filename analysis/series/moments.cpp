@@ -73,12 +73,12 @@ double mean_pair(const Eigen::ArrayXd& x, bool in_time) {
 }
 
 Moments mean_moments(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
-                     const SampleUnits& units, double* pair_of_m2, Coupling coupling) {
-  const MomentRows of_replicas = block_moments(bond_sums, magnetisation_sums, units, 1, coupling);
+                     const SampleUnits& units, double* pair_of_m2, Dependence dependence) {
+  const MomentRows of_replicas = block_moments(bond_sums, magnetisation_sums, units, 1, dependence);
   const bool alone = of_replicas.rows() == 1;
   const MomentRows parts =
       alone ? block_moments(bond_sums, magnetisation_sums, units,
-                            std::min<Eigen::Index>(kPairStretches, bond_sums.rows()), coupling)
+                            std::min<Eigen::Index>(kPairStretches, bond_sums.rows()), dependence)
             : of_replicas;
   // Use the same measurements as for the pairs: C and chi contain N times any difference.
   Moments mean = parts.colwise().mean().transpose();
@@ -90,7 +90,7 @@ Moments mean_moments(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
 
 MomentRows block_moments(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
                          const SampleUnits& units, Eigen::Index blocks_per_replica,
-                         Coupling coupling) {
+                         Dependence dependence) {
   check_series(bond_sums, magnetisation_sums, units);
   if (blocks_per_replica < 1 || blocks_per_replica > bond_sums.rows()) {
     throw Error(ExitCode::internal, "block_moments: between 1 and as many blocks as times needed");
@@ -106,8 +106,8 @@ MomentRows block_moments(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums
       rows.row(r * blocks_per_replica + b) = of_block.row(r);
     }
   }
-  if (coupling == Coupling::none) return rows;
-  rows = member_rows(rows, coupling, blocks_per_replica);
+  if (dependence == Dependence::none) return rows;
+  rows = member_rows(rows, dependence, blocks_per_replica);
   rows.col(kEnergyPair) = rows.col(kEnergy).square();
   rows.col(kAbsPair) = rows.col(kAbsMagnetisation).square();
   return rows;

@@ -54,14 +54,14 @@ double mean_pair(const Eigen::ArrayXd& x, bool in_time = false);
 // With coupled replicas, the products are of different members.
 Moments mean_moments(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
                      const SampleUnits& units, double* pair_of_m2 = nullptr,
-                     Coupling coupling = Coupling::none);
+                     Dependence dependence = Dependence::none);
 
 // One row per replica (its time average), or per block of times of a replica if there are few
 // replicas: [replicas * blocks_per_replica, moment]; the blocks of one replica are adjacent. Pairs
 // are squares of the row's own averages. With coupled replicas, one row per member.
 MomentRows block_moments(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
                          const SampleUnits& units, Eigen::Index blocks_per_replica = 1,
-                         Coupling coupling = Coupling::none);
+                         Dependence dependence = Dependence::none);
 
 double binder(const Moments& m);
 double specific_heat(const Moments& m, double sites, double temperature);

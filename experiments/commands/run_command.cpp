@@ -22,6 +22,7 @@
 #include "src/study/config.hpp"
 #include "src/study/device_choice.hpp"
 #include "src/study/engines.hpp"
+#include "src/study/ergodicity.hpp"
 #include "src/study/need.hpp"
 #include "src/study/parse.hpp"
 #include "src/study/progress.hpp"
@@ -83,52 +84,6 @@ std::string interrupted_text(const RunOptions& options, const TaskResult& result
   }
   return fmt::format("stopped by {} after {}; {}, from which the same command continues", reason,
                      result.message, result.kept ? "checkpoint written" : "no step was completed");
-}
-
-// Why Metropolis sweeps alone may not be ergodic.
-struct ErgodicityProblem {
-  bool chain = false;
-  std::uint64_t isolated = 0;  // sites without bonds
-};
-
-ErgodicityProblem unreached_on(const Graph& graph) {
-  ErgodicityProblem found{graph.lattice().dim == 1, 0};
-  const auto offsets = graph.offsets();
-  for (std::size_t k = 0; k + 1 < offsets.size(); ++k) {
-    found.isolated += offsets[k] == offsets[k + 1];
-  }
-  return found;
-}
-
-// Checkerboard Metropolis alone is not ergodic on chains, nor on graphs with several isolated
-// sites, which all flip in every sweep. The heat bath and Swendsen-Wang updates are ergodic. A
-// Wolff update picks a given isolated site only once in N updates. Such sites therefore keep their
-// initial spins and add up to the square of their share to m^2. `seen` describes the graph of the
-// run.
-std::string metropolis_warning(const TaskSpec& spec, const std::optional<ErgodicityProblem>& seen) {
-  // With more than two states, Metropolis proposes random states.
-  if (spec.local != LocalUpdate::metropolis || spec.schedule.local == 0 || spec.model.q > 2) {
-    return "";
-  }
-  const bool wolff = spec.schedule.cluster > 0;
-  if (wolff && spec.cluster != ClusterUpdate::wolff) return "";
-  const char* cure = !has_cluster_updates(spec.engine) ? "use --local glauber"
-                     : wolff ? "use --local glauber, or --cluster swendsen-wang"
-                             : "use --local glauber, or --cluster swendsen-wang and a schedule "
-                               "with cluster updates";
-  const auto [chain, isolated] = seen ? *seen
-                                 : needs_graph(spec)
-                                     ? unreached_on(*task_graph(spec))
-                                     : ErgodicityProblem{spec.graph.extents.size() == 1, 0};
-  if (chain && !wolff) {
-    return fmt::format("Metropolis sweeps alone do not reach every configuration of a chain: {}",
-                       cure);
-  }
-  const auto lone = static_cast<double>(isolated);
-  constexpr double small = 1e-4;  // of m^2 at Tc, some N^(-1/2)
-  if (isolated < 2 || (wolff && lone * lone < small * std::pow(site_count(spec), 1.5))) return "";
-  return fmt::format("{} isolated sites flip together at every Metropolis sweep{}: {}", isolated,
-                     wolff ? ", and Wolff updates rarely flip one" : " alone", cure);
 }
 
 // Chooses the schedule for --schedule auto, and the cluster update if it is not given. An existing
@@ -282,7 +237,7 @@ ExitCode run_run(const RunOptions& options) {
   job.progress = [&](std::uint64_t cycles) { progress.add(static_cast<double>(cycles)); };
   job.note = [&](const std::string& line) { progress.line(line); };
   std::optional<ErgodicityProblem> unreached;
-  job.on_graph = [&](const Graph& graph) { unreached = unreached_on(graph); };
+  job.on_graph = [&](const Graph& graph) { unreached = ergodicity_problem(graph); };
   TaskResult result;
   try {
     result = run_task(job, run);
@@ -317,7 +272,7 @@ ExitCode run_run(const RunOptions& options) {
   }
   const CheckedRun checked = checked_run(result.data);
   std::vector<std::string> warnings = warnings_of(checked);
-  if (const std::string line = metropolis_warning(spec, unreached); !line.empty()) {
+  if (const std::string line = metropolis_warning(spec, unreached, true); !line.empty()) {
     warnings.push_back(line);
   }
   for (const std::string& line : warnings) fmt::print(stderr, "warning: {}\n", line);

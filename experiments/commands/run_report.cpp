@@ -297,7 +297,9 @@ std::string run_table(const TaskData& task, const CheckedRun& run) {
       "\nPer site, J = k_B = 1; 2.3772(4) means 2.3772 +- 0.0004 (one standard error, jackknife\n"
       "over {}). tau: integrated autocorrelation time in cycles; uncorrelated\n"
       "measurements give every/2 = {}.\n",
-      results.front().stretch > 0 ? "stretches of time" : "replicas",
+      results.front().stretch > 0               ? "stretches of time"
+      : dependence_of(task) != Dependence::none ? "couples of replicas"
+                                                : "replicas",
       configured(task, "sampling.every", 1) / 2);
   const auto tau_unknown = [](const TemperatureResult& r) {
     return !std::isfinite(r.tau.at("energy").error) || !std::isfinite(r.tau.at("m2").error);

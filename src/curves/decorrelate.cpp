@@ -316,10 +316,20 @@ void conclude(CurveSet& set, const CurveSpec& spec, double temperature, std::siz
                                                    closes * known(exchange.error))};
   const Eigen::ArrayXd steps = as_array(follower.lags());
   const Eigen::ArrayXd seconds = seconds_at(cost, mix.schedule, follower.lags());
-  const auto replicas = static_cast<Eigen::Index>(spec.replicas);
+  // Couples of Houdayer moves are one member, and so are their two overlaps.
+  const auto of_members = [&](const RealSeries& series, Dependence kind) {
+    return member_columns(series, spec.houdayer ? kind : Dependence::none, spec.graphs);
+  };
+  const auto rows_of_members = [&](const Eigen::ArrayXXd& rows) -> Eigen::ArrayXXd {
+    return of_members(rows.transpose(), Dependence::replicas).transpose();
+  };
+  const Eigen::Index members = members_of(spec.houdayer ? Dependence::replicas : Dependence::none,
+                                          static_cast<Eigen::Index>(spec.replicas));
+  const Eigen::ArrayXXd correlations = rows_of_members(sums.correlation),
+                        abs_correlations = rows_of_members(sums.abs_correlation);
   Curve& curve = set.table("correlation").curves.emplace_back(Curve{keys, {}});
-  const MeanCurve plain = mean_over_groups(sums.correlation, replicas),
-                  absolute = mean_over_groups(sums.abs_correlation, replicas);
+  const MeanCurve plain = mean_over_groups(correlations, members),
+                  absolute = mean_over_groups(abs_correlations, members);
   curve.add("steps", steps);
   curve.add("seconds", seconds);
   curve.add("seconds_low",
@@ -331,16 +341,12 @@ void conclude(CurveSet& set, const CurveSpec& spec, double temperature, std::siz
   curve.add("correlation_error", plain.error);
   curve.add("abs_correlation", absolute.value);
   curve.add("abs_correlation_error", absolute.error);
-  // Couples of Houdayer moves are one member, and so are their two overlaps.
-  const auto of_members = [&](const RealSeries& series, Coupling kind) {
-    return member_columns(series, spec.houdayer ? kind : Coupling::none, spec.graphs);
-  };
-  Sums members;
-  members.energy = of_members(sums.energy, Coupling::replicas);
-  members.abs_m = of_members(sums.abs_m, Coupling::replicas);
-  members.m2 = of_members(sums.m2, Coupling::replicas);
-  members.q2 = of_members(sums.q2, Coupling::overlaps);
-  const std::vector<NamedSeries> all = series_of(members, spec.graphs);
+  Sums reduced;
+  reduced.energy = of_members(sums.energy, Dependence::replicas);
+  reduced.abs_m = of_members(sums.abs_m, Dependence::replicas);
+  reduced.m2 = of_members(sums.m2, Dependence::replicas);
+  reduced.q2 = of_members(sums.q2, Dependence::overlaps);
+  const std::vector<NamedSeries> all = series_of(reduced, spec.graphs);
   add_autocorrelation(set, keys, all, mix.schedule, cycle_seconds);
 
   MetricRow& row = set.metrics.emplace_back(MetricRow{keys, {}});
@@ -355,9 +361,9 @@ void conclude(CurveSet& set, const CurveSpec& spec, double temperature, std::siz
   for (const auto& [name, level] :
        {std::pair<const char*, double>{"e", std::exp(-1)}, {"10", 1.0 / 10}, {"30", 1.0 / 30}}) {
     row.add(std::string("steps_to_1/") + name,
-            time_to_level(steps, sums.abs_correlation, level, replicas));
+            time_to_level(steps, abs_correlations, level, members));
     row.add(std::string("seconds_to_1/") + name,
-            with_cost(time_to_level(seconds, sums.abs_correlation, level, replicas), cycle_cost));
+            with_cost(time_to_level(seconds, abs_correlations, level, members), cycle_cost));
   }
   add_times(row, all, cycle, cycle_cost, mix.schedule.exchange);
   if (!mix.schedule.exchange) return;

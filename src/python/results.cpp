@@ -136,7 +136,7 @@ nb::object left_out_of(const TaskData& task, std::size_t temperature, std::uint6
     const Eigen::Index parts =
         stretch == 0 ? 1 : bond_sums.rows() / static_cast<Eigen::Index>(stretch);
     const auto rows =
-        block_moments(bond_sums, magnetisations, units_of(task), parts, coupling_of(task));
+        block_moments(bond_sums, magnetisations, units_of(task), parts, dependence_of(task));
     const auto sites = static_cast<double>(task.graph.sites);
     const auto numbers = jackknife_means(0, rows, [&](const Eigen::VectorXd& mean) {
       const Moments m = with_squares(mean.array());

@@ -23,7 +23,7 @@ enum class Stream : std::uint32_t {
   glauber = 18,
   wolff_seed = 19,           // item replica: the seed site
   bond = 20,                 // item bond: one draw per undirected bond and step
-  cluster_flip = 21,         // Swendsen-Wang: item a quarter of the cluster's smallest site
+  cluster_flip = 21,         // Swendsen-Wang: item that of the cluster's smallest site
   bytespin_start = 22,       // bytespin engine: item site
   bytespin_local = 23,       // bytespin engine, Metropolis and Glauber: item site
   bytespin_bond = 24,        // bytespin engine: item bond

@@ -11,6 +11,7 @@
 #include "src/search/exchange_ladder.hpp"
 #include "src/search/sweep_target.hpp"
 #include "src/search/sweep_tasks.hpp"
+#include "src/study/ergodicity.hpp"
 #include "src/study/parse.hpp"
 #include "src/study/task_results.hpp"
 
@@ -23,8 +24,9 @@ constexpr std::size_t kFewGraphs = 4;
 
 // With few replicas, errors and products of averages come from time blocks, which must be
 // uncorrelated (task_results.hpp, moments.hpp).
-void warn_of_stretches(SweepPoint& point, const SizeData& size, std::uint32_t replicas,
+void warn_of_stretches(SweepPoint& point, const SizeData& size, const StudyConfig& config,
                        const std::vector<TemperatureResult>& single) {
+  const std::uint32_t replicas = config.replicas;
   constexpr std::uint64_t of_pairs = 8;
   constexpr double apart = 2;  // tau_int
   const auto every = static_cast<double>(size.plan.every);
@@ -35,7 +37,8 @@ void warn_of_stretches(SweepPoint& point, const SizeData& size, std::uint32_t re
         "{} cycles, but tau_int is at least {:.2g} cycles; raise sampling.measure or use {} "
         "replicas",
         size_text(size), count_text(replicas, "replica"),
-        static_cast<double>(result.stretch) * every, result.longest_tau.value, kFewReplicas));
+        static_cast<double>(result.stretch) * every, result.longest_tau.value,
+        few_replicas(config.houdayer)));
     break;
   }
   const double tau = longest_tau(size);
@@ -61,6 +64,19 @@ std::string round_trip_warning(const SizeData& size) {
   return fmt::format("{}: replica exchange: {}{}", size_text(size), where, kNoRoundTrip);
 }
 
+// Of a graph from a file.
+std::string ergodicity_warning(const SweepWork& work, const SizeData& size,
+                               const StudyConfig& config) {
+  TaskSpec spec;
+  spec.imported = work.imported;
+  spec.engine = config.engine;
+  spec.model = config.model;
+  spec.local = config.local;
+  spec.cluster = size.plan.cluster;
+  spec.schedule = size.plan.schedule;
+  return metropolis_warning(spec, ergodicity_problem(*work.imported), false);
+}
+
 // Computes the averages over the graphs so far, and warnings.
 void average(SweepWork& work, std::size_t k, const StudyConfig& config) {
   SweepPoint& point = work.point;
@@ -84,7 +100,12 @@ void average(SweepWork& work, std::size_t k, const StudyConfig& config) {
   if (std::string line = round_trip_warning(size); !line.empty()) {
     point.warnings.push_back(std::move(line));
   }
-  if (one) warn_of_stretches(point, size, config.replicas, work.single[k]);
+  if (work.imported) {
+    if (std::string line = ergodicity_warning(work, size, config); !line.empty()) {
+      point.warnings.push_back(fmt::format("{}: {}", size_text(size), line));
+    }
+  }
+  if (one) warn_of_stretches(point, size, config, work.single[k]);
   if (const std::size_t graphs = size.samples.graphs.size(); graphs > 1 && graphs < kFewGraphs) {
     point.warnings.push_back(
         fmt::format("{}: errors come from the spread between {} graphs and may be too small by "

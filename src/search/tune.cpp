@@ -59,8 +59,8 @@ class Tuner {
 
  private:
   bool exchange() const { return setting_.spec.schedule.exchange; }
-  Coupling coupling() const {  // of overlaps
-    return setting_.spec.schedule.houdayer ? Coupling::overlaps : Coupling::none;
+  Dependence dependence() const {  // of overlaps
+    return setting_.spec.schedule.houdayer ? Dependence::overlaps : Dependence::none;
   }
 
   void check_stop() const {
@@ -80,7 +80,7 @@ class Tuner {
       const GroupTask task[] = {{*graph_, spec}};
       engine = std::make_unique<TuneEngine>(make_batch(setting_.spec.engine, task, options),
                                             graph_->sites(), spec.replicas, spec.model,
-                                            exchange() ? spec.betas.size() : 0, coupling());
+                                            exchange() ? spec.betas.size() : 0, dependence());
     }
     return *engine;
   }
@@ -171,8 +171,8 @@ RealSeries q2_of(const TaskData& run) {
     all.middleCols(static_cast<Eigen::Index>(t) * one.cols(), one.cols()) =
         (one.cast<double>() / sites).square();
   }
-  const bool coupled = coupling_of(run) != Coupling::none;
-  return member_columns(all, coupled ? Coupling::overlaps : Coupling::none,
+  const bool coupled = dependence_of(run) != Dependence::none;
+  return member_columns(all, coupled ? Dependence::overlaps : Dependence::none,
                         static_cast<Eigen::Index>(run.temperature.size()));
 }
 
@@ -424,7 +424,9 @@ TuneResult tune(const TuneSetting& setting, const StopToken& stop,
 }
 
 std::uint32_t tuning_replicas(const TaskSpec& spec, int device) {
-  if (spec.schedule.exchange && traits(spec.engine).word == 1) return kFewReplicas;
+  if (spec.schedule.exchange && traits(spec.engine).word == 1) {
+    return few_replicas(spec.schedule.houdayer);
+  }
   if (traits(spec.engine).word == 1) return device < 0 ? 8 : 4;
   if (device < 0) return 32;
   constexpr double most = 256;

@@ -166,7 +166,9 @@ std::string winner_text(const TuneResult& result) {
   std::string text =
       fmt::format("{}, with {} independent measurements of {} per second",
                   candidate_text(best.candidate), shown(best.figures.worth), measured(result));
-  const Candidate usual{{1, result.exchange() ? 0u : 1u, result.exchange()}, ClusterUpdate::wolff};
+  const Candidate usual{
+      {1, result.exchange() ? 0u : 1u, result.exchange(), result.spec.schedule.houdayer},
+      ClusterUpdate::wolff};
   const auto plain = std::find_if(result.rows.begin(), result.rows.end(),
                                   [&](const TuneRow& row) { return row.candidate == usual; });
   if (plain != result.rows.end() && &*plain != &best && plain->figures.worth.value > 0) {

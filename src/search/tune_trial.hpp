@@ -46,25 +46,26 @@ inline constexpr double kLeastTau = 2, kMostTau = 14;  // samples
 // One engine shared by the candidates of one cluster update.
 class TuneEngine {
  public:
-  // `exchanged`: number of temperatures with replica exchange, or 0. `coupling`: of overlaps.
+  // `exchanged`: number of temperatures with replica exchange, or 0. `dependence`: of overlaps.
   TuneEngine(std::unique_ptr<EngineBatch> batch, std::uint64_t sites, std::uint32_t replicas,
-             const Model& model = {}, std::size_t exchanged = 0, Coupling coupling = Coupling::none)
+             const Model& model = {}, std::size_t exchanged = 0,
+             Dependence dependence = Dependence::none)
       : batch_(std::move(batch)),
         sites_(sites),
         replicas_(replicas),
         model_(model),
         exchanged_(exchanged),
-        coupling_(coupling) {}
+        dependence_(dependence) {}
 
   std::uint64_t sites() const { return sites_; }
   std::uint32_t replicas() const { return replicas_; }
   std::size_t exchanged() const { return exchanged_; }
-  Coupling coupling() const { return coupling_; }
+  Dependence dependence() const { return dependence_; }
   // What times and rates refer to: replicas, or pairs of them with replica exchange; with Houdayer
   // moves the two pairs of a member.
   std::uint32_t members() const {
     if (exchanged_ == 0) return replicas_;
-    return static_cast<std::uint32_t>(members_of(coupling_, replicas_ / 2));
+    return static_cast<std::uint32_t>(members_of(dependence_, replicas_ / 2));
   }
   // Columns of a series: [replica], or [temperature][pair] with replica exchange.
   std::uint32_t columns() const {
@@ -90,7 +91,7 @@ class TuneEngine {
   std::uint32_t replicas_;
   Model model_;
   std::size_t exchanged_;
-  Coupling coupling_;
+  Dependence dependence_;
   const void* user_ = nullptr;  // user of the last turn
   Eigen::ArrayXd q2_sum_;
   double samples_ = 0;

@@ -1,7 +1,9 @@
 #include "src/study/graph_sample.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <deque>
+#include <vector>
 
 #include "graphs/moments.hpp"
 #include "src/study/task_results.hpp"
@@ -10,13 +12,27 @@ namespace rewise {
 namespace {
 
 // Half the difference of the moments of the first half of the replicas and of the second half.
+// With Houdayer moves the halves share no couple: a group of four replicas has two couples.
 Moments half_difference(const IntSeriesRef& bond_sums, const IntSeriesRef& magnetisations,
-                        const SampleUnits& units, Coupling coupling) {
-  const Eigen::Index half = bond_sums.cols() / 2, rest = bond_sums.cols() - half;
+                        const SampleUnits& units, Dependence dependence) {
+  const Eigen::Index count = bond_sums.cols();
+  if (dependence != Dependence::none && count <= 4) {  // the two couples, or one and a replica
+    const auto some = [&](const std::vector<Eigen::Index>& columns) {
+      const IntSeries energies = bond_sums(Eigen::all, columns),
+                      moments = magnetisations(Eigen::all, columns);
+      return mean_moments(energies, moments, units);
+    };
+    const std::vector<Eigen::Index> last =
+        count > 3 ? std::vector<Eigen::Index>{1, 3} : std::vector<Eigen::Index>{1};
+    return (some({0, 2}) - some(last)) / 2;
+  }
+  const Eigen::Index half =
+      dependence == Dependence::none ? count / 2 : std::max<Eigen::Index>(count / 8, 1) * 4;
+  const Eigen::Index rest = count - half;
   return (mean_moments(bond_sums.leftCols(half), magnetisations.leftCols(half), units, nullptr,
-                       coupling) -
+                       dependence) -
           mean_moments(bond_sums.rightCols(rest), magnetisations.rightCols(rest), units, nullptr,
-                       coupling)) /
+                       dependence)) /
          2;
 }
 
@@ -68,7 +84,7 @@ GraphSample reduce(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& gr
   if (const auto exchange = exchange_result(data)) sample.round_trips = exchange->round_trips;
   sample.cluster_fraction.resize(count);
   const auto of_start = replicas_by_start(data);
-  const Coupling coupling = coupling_of(data);
+  const Dependence dependence = dependence_of(data);
   const double dropped = configured(data, "sampling.warm_up", 0) +
                          configured(data, "sampling.equilibrate", 0) +
                          static_cast<double>(discard) * configured(data, "sampling.every", 1);
@@ -84,12 +100,13 @@ GraphSample reduce(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& gr
     series_at(data.bond_sum, k, bond_sums);
     series_at(data.magnetisation, k, magnetisations);
     sample.simulated.row(row) =
-        mean_moments(bond_sums, magnetisations, units, &sample.m2_pair(row), coupling).transpose();
+        mean_moments(bond_sums, magnetisations, units, &sample.m2_pair(row), dependence)
+            .transpose();
     const Value tau = tau_of_order(data, k, magnetisations);
     if (!data.staggered.empty()) {
       sample.staggered.conservativeResize(count, Eigen::NoChange);
       sample.staggered.row(row) =
-          mean_moments(bond_sums, series_at(data.staggered, k), units, nullptr, coupling)
+          mean_moments(bond_sums, series_at(data.staggered, k), units, nullptr, dependence)
               .transpose();
     }
     sample.tau(row) = tau.value;
@@ -117,7 +134,7 @@ GraphSample reduce(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& gr
     if (thermal && bond_sums.cols() > 1) {
       sample.simulated_thermal.conservativeResize(count, kMomentCount);
       sample.simulated_thermal.row(row) =
-          half_difference(bond_sums, magnetisations, units, coupling).transpose();
+          half_difference(bond_sums, magnetisations, units, dependence).transpose();
     }
   }
   sample.fine.resize(grid.size(), kMomentCount);

@@ -37,7 +37,7 @@ std::string_view name_of(Eigen::Index observable) {
 
 Eigen::ArrayX3d replica_means(const IntSeries& bond_sums, const IntSeries& magnetisations,
                               const SampleUnits& units, Eigen::Index first, Eigen::Index count,
-                              Coupling coupling) {
+                              Dependence dependence) {
   Eigen::ArrayX3d means(bond_sums.cols(), 3);
   for (Eigen::Index r = 0; r < bond_sums.cols(); ++r) {
     Eigen::ArrayXd e, m;
@@ -45,16 +45,16 @@ Eigen::ArrayX3d replica_means(const IntSeries& bond_sums, const IntSeries& magne
                    magnetisations.col(r).segment(first, count).cast<double>(), e, m);
     means.row(r) << e.mean(), m.abs().mean(), m.square().mean();
   }
-  return member_rows(means, coupling);
+  return member_rows(means, dependence);
 }
 
 std::array<std::vector<Eigen::Index>, 2> replicas_by_start(const TaskData& data,
-                                                           Coupling coupling) {
+                                                           Dependence dependence) {
   const auto key = data.configuration.find("sampling.start");
   const Start start =
       key == data.configuration.end() ? Start::mixed : parse_start(key->second, "task file");
   std::array<std::vector<Eigen::Index>, 2> of_start;
-  const Eigen::Index members = members_of(coupling, static_cast<Eigen::Index>(data.replicas));
+  const Eigen::Index members = members_of(dependence, static_cast<Eigen::Index>(data.replicas));
   for (Eigen::Index r = 0; r < members; ++r) {  // members alternate as replicas do
     of_start[starts_hot(start, static_cast<std::uint32_t>(r))].push_back(r);
   }
@@ -114,8 +114,8 @@ std::string stuck_replicas(const std::array<std::vector<Eigen::Index>, 2>& of_st
 Halves halves_of(const TaskData& data, std::uint64_t first, std::uint64_t count) {
   const SampleUnits units = units_of(data);
   const auto begin = static_cast<Eigen::Index>(first), length = static_cast<Eigen::Index>(count);
-  const Coupling coupling = coupling_of(data);
-  const auto of_start = replicas_by_start(data, coupling);
+  const Dependence dependence = dependence_of(data);
+  const auto of_start = replicas_by_start(data, dependence);
   Halves halves;
   if (of_start[0].size() < 2 || of_start[1].size() < 2 || count == 0) return halves;
   halves.dof = static_cast<double>(of_start[0].size() + of_start[1].size() - 2);
@@ -128,7 +128,7 @@ Halves halves_of(const TaskData& data, std::uint64_t first, std::uint64_t count)
     series_at(data.bond_sum, at, bond_sums);
     series_at(data.magnetisation, at, magnetisations);
     const Eigen::ArrayX3d means =
-        replica_means(bond_sums, magnetisations, units, begin, length, coupling);
+        replica_means(bond_sums, magnetisations, units, begin, length, dependence);
     for (Eigen::Index o = 0; o < 3; ++o) {
       Value of[2];
       for (const std::size_t hot : {0, 1}) {

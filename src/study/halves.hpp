@@ -39,11 +39,11 @@ struct Halves {
 // [member, 3] of coupled replicas.
 Eigen::ArrayX3d replica_means(const IntSeries& bond_sums, const IntSeries& magnetisations,
                               const SampleUnits& units, Eigen::Index first, Eigen::Index count,
-                              Coupling coupling = Coupling::none);
+                              Dependence dependence = Dependence::none);
 
 // Indices of the replicas, or members, with cold start, and of those with hot start.
-std::array<std::vector<Eigen::Index>, 2> replicas_by_start(const TaskData& data,
-                                                           Coupling coupling = Coupling::none);
+std::array<std::vector<Eigen::Index>, 2> replicas_by_start(
+    const TaskData& data, Dependence dependence = Dependence::none);
 
 // Minimum number of replicas of one start, or of both, for a comparison among themselves.
 inline constexpr std::size_t kLeastGroup = 8;

@@ -52,13 +52,13 @@ Drift drift_of(const TaskData& task, const Measured& s, const TemperatureResult&
                double level) {
   Drift drift;
   const Eigen::Index times = s.bond_sums.rows(), half = times / 2;
-  const Coupling coupling = coupling_of(task);
+  const Dependence dependence = dependence_of(task);
   if (half < 1) return drift;
   if (result.stretch == 0) {
     const Eigen::ArrayX3d change =
-        replica_means(s.bond_sums, s.magnetisations, s.units, times - half, half, coupling) -
-        replica_means(s.bond_sums, s.magnetisations, s.units, 0, half, coupling);
-    const auto of_start = replicas_by_start(task, coupling);
+        replica_means(s.bond_sums, s.magnetisations, s.units, times - half, half, dependence) -
+        replica_means(s.bond_sums, s.magnetisations, s.units, 0, half, dependence);
+    const auto of_start = replicas_by_start(task, dependence);
     for (const auto& group : of_start) {
       if (group.size() < kLeastGroup) continue;
       for (Eigen::Index o = 0; o < 3; ++o) {
@@ -69,7 +69,8 @@ Drift drift_of(const TaskData& task, const Measured& s, const TemperatureResult&
     }
   } else if (!stretches_too_short(result, s.every)) {
     const Eigen::Index parts = times / static_cast<Eigen::Index>(result.stretch);
-    const MomentRows rows = block_moments(s.bond_sums, s.magnetisations, s.units, parts, coupling);
+    const MomentRows rows =
+        block_moments(s.bond_sums, s.magnetisations, s.units, parts, dependence);
     constexpr Eigen::Index columns[] = {kEnergy, kAbsMagnetisation, kM2};
     for (std::size_t o = 0; o < 3; ++o) {
       std::vector<double> first, second;
@@ -119,8 +120,8 @@ RunCheck check_temperature(const TaskData& task, const Measured& s, const Temper
                     "first in {} by {:.1f} standard errors; raise --equilibrate",
                     drift.observable, std::abs(drift.z)));
   }
-  const bool compared =
-      check.halves.checks > 0 && task.replicas >= static_cast<std::uint32_t>(kFewReplicas);
+  const int few = few_replicas(dependence_of(task) != Dependence::none);
+  const bool compared = check.halves.checks > 0 && task.replicas >= static_cast<std::uint32_t>(few);
   const double length = static_cast<double>(result.measurements) * s.every;
   const double likely = known ? tau.value : kUnknownTaus * length;
   if (check.ok() && !compared && dropped < kStartTaus * likely) {
@@ -133,10 +134,10 @@ RunCheck check_temperature(const TaskData& task, const Measured& s, const Temper
             ? fmt::format("all replicas started {}", of_start[0].empty() ? "hot" : "cold")
             : fmt::format("{} replicas are too few to compare hot and cold starts", task.replicas),
         dropped, tau_text(tau),
-        alike && task.replicas >= static_cast<std::uint32_t>(kFewReplicas)
+        alike && task.replicas >= static_cast<std::uint32_t>(few)
             ? "--start mixed, which compares both starts"
             : fmt::format("{} replicas or more with --start mixed, which compares both starts",
-                          kFewReplicas)));
+                          few)));
   }
   if (check.ok() && compared && !known && dropped < kStartTaus * tau.value) {
     refuse(fmt::format(
@@ -156,7 +157,7 @@ RunCheck check_temperature(const TaskData& task, const Measured& s, const Temper
         fmt::format("errors are too small: with {} they come from stretches of {} cycles, and tau "
                     "is {}; raise --measure, or use {} replicas",
                     count_text(result.replicas, "replica"),
-                    static_cast<double>(result.stretch) * s.every, tau_text(tau), kFewReplicas));
+                    static_cast<double>(result.stretch) * s.every, tau_text(tau), few));
   }
   return check;
 }

@@ -65,14 +65,14 @@ ClusterMoments cluster_moments_in(const TaskData& task, std::size_t temperature,
 
 // Observables of the energies and magnetisations of one temperature; `parts` stretches per replica.
 std::vector<Value> observables_at(const IntSeries& bond_sums, const IntSeries& magnetisations,
-                                  const SampleUnits& units, Eigen::Index parts, Coupling coupling,
-                                  double sites, double temperature,
+                                  const SampleUnits& units, Eigen::Index parts,
+                                  Dependence dependence, double sites, double temperature,
                                   std::span<const Observable> which) {
-  const auto rows = block_moments(bond_sums, magnetisations, units, parts, coupling);
+  const auto rows = block_moments(bond_sums, magnetisations, units, parts, dependence);
   std::vector<Value> values = observables_of_graph(rows, sites, temperature, which);
   // C and chi: use the whole series. Adjacent time blocks are correlated, replicas are not.
   const Moments whole = parts > 1
-                            ? mean_moments(bond_sums, magnetisations, units, nullptr, coupling)
+                            ? mean_moments(bond_sums, magnetisations, units, nullptr, dependence)
                             : Moments(Moments::Zero());
   for (std::size_t i = 0; i < which.size(); ++i) {
     const bool of_pairs = which[i].name == "specific_heat" || which[i].symbol.starts_with("chi");
@@ -96,9 +96,9 @@ TemperatureResult result_at(const TaskData& task, std::size_t k) {
   RealSeries e, m;
   units.per_site(bond_sums.cast<double>(), magnetisations.cast<double>(), e, m);
   const RealSeries abs_m = m.abs(), m2 = abs_m.square();
-  const Coupling coupling = coupling_of(task);
+  const Dependence dependence = dependence_of(task);
   const auto tau = [&](const RealSeries& series) {
-    return tau_of(member_columns(series, coupling), every);
+    return tau_of(member_columns(series, dependence), every);
   };
   result.tau = {{"energy", tau(e)},
                 {"abs_magnetisation", tau(abs_m)},
@@ -124,13 +124,13 @@ TemperatureResult result_at(const TaskData& task, std::size_t k) {
       }
     }
   }
-  const Eigen::Index parts = stretches(members_of(coupling, bond_sums.cols()), bond_sums.rows(),
+  const Eigen::Index parts = stretches(members_of(dependence, bond_sums.cols()), bond_sums.rows(),
                                        result.longest_tau.value / every);
   if (parts > 1) result.stretch = static_cast<std::uint64_t>(bond_sums.rows() / parts);
-  result.observables = observables_at(bond_sums, magnetisations, units, parts, coupling, sites,
+  result.observables = observables_at(bond_sums, magnetisations, units, parts, dependence, sites,
                                       result.temperature, observables());
   if (staggered.size() > 0) {
-    result.staggered = observables_at(bond_sums, staggered, units, parts, coupling, sites,
+    result.staggered = observables_at(bond_sums, staggered, units, parts, dependence, sites,
                                       result.temperature, staggered_observables());
   }
   result.clusters = cluster_moments_in(task, k, static_cast<std::size_t>(parts));
@@ -147,8 +147,8 @@ TemperatureResult result_at(const TaskData& task, std::size_t k) {
 
 }  // namespace
 
-Coupling coupling_of(const TaskData& task) {
-  return task.configuration.contains("sampling.houdayer") ? Coupling::replicas : Coupling::none;
+Dependence dependence_of(const TaskData& task) {
+  return task.configuration.contains("sampling.houdayer") ? Dependence::replicas : Dependence::none;
 }
 
 IntSeries series_at(const Series<std::int64_t>& series, std::size_t temperature) {
@@ -208,7 +208,7 @@ Value tau_of_order(const TaskData& task, std::size_t temperature, const IntSerie
   const double order = units_of(task).order, every = configured(task, "sampling.every", 1);
   const auto tau_of_square = [&](const IntSeries& sums) {
     const RealSeries square = (sums.cast<double>() / order).square();
-    return tau_of(member_columns(square, coupling_of(task)), every);
+    return tau_of(member_columns(square, dependence_of(task)), every);
   };
   const Value tau = tau_of_square(magnetisations);
   if (task.staggered.empty()) return tau;
@@ -258,8 +258,8 @@ OverlapRows overlap_rows_of(const TaskData& task, std::size_t temperature, Eigen
   const OverlapRows rows = overlap_rows(
       series_at(task.overlap, temperature), series_at(task.link_overlap, temperature),
       static_cast<double>(task.graph.sites), static_cast<double>(task.graph.bonds), parts);
-  const bool coupled = coupling_of(task) != Coupling::none;
-  return member_rows(rows, coupled ? Coupling::overlaps : Coupling::none, parts);
+  const bool coupled = dependence_of(task) != Dependence::none;
+  return member_rows(rows, coupled ? Dependence::overlaps : Dependence::none, parts);
 }
 
 OverlapRows overlap_changes_of(const TaskData& task, std::size_t temperature) {

@@ -21,6 +21,8 @@ namespace rewise {
 // underestimate errors by about 13%, longer ones by less. kFewestStretches determine an error to
 // within a quarter.
 inline constexpr int kFewReplicas = 16;
+// As many, if Houdayer moves make two replicas one member of a sample.
+constexpr int few_replicas(bool houdayer) { return houdayer ? 2 * kFewReplicas : kFewReplicas; }
 inline constexpr double kLeastStretch = 4;
 inline constexpr int kFewestStretches = 8;
 
@@ -98,8 +100,8 @@ inline constexpr const char* kNoRoundTrip =
     "no replica went from the lowest to the highest temperature and back; lengthen the run or add "
     "temperatures";
 
-// Coupling::replicas if the task has Houdayer moves.
-Coupling coupling_of(const TaskData& task);
+// Dependence::replicas if the task has Houdayer moves.
+Dependence dependence_of(const TaskData& task);
 
 // The series of one temperature, [time, replica].
 IntSeries series_at(const Series<std::int64_t>& series, std::size_t temperature);

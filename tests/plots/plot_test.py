@@ -636,6 +636,16 @@ class OneTask(InFolder):
         self.assertEqual({pathlib.Path(line).stem for line in out.split()},
                          {"t-moments", "t-series", "t-energies", "t-autocorrelation"})
 
+    def test_replicas_that_houdayer_moves_couple_are_averaged_first(self):
+        task = files.read_task(synthetic.write_task(self.folder / "t.h5", times=60, replicas=8))
+        plain = plot_task.moments(task, 0)["energy"]
+        task.configuration["sampling.houdayer"] = "true"
+        value, error = plot_task.moments(task, 0)["energy"]
+        means = task.energy[0].mean(axis=0)
+        couples = (means[[0, 1, 4, 5]] + means[[2, 3, 6, 7]]) / 2
+        self.assertAlmostEqual(value, plain[0])
+        self.assertAlmostEqual(error, couples.std(ddof=1) / 2)
+
     def test_many_temperatures_are_all_drawn_or_the_title_says_how_many(self):
         path = synthetic.write_task(self.folder / "t.h5", times=60, replicas=4,
                                     temperatures=[2.0 + 0.1 * k for k in range(9)])

@@ -39,6 +39,25 @@ void write_graphs(const Workplace& place) {
 
 }  // namespace
 
+TEST_CASE("a sweep warns of Metropolis sweeps alone on a frustrated triangle") {
+  const Workplace place;
+  fs::create_directories(place / "in");
+  place.write("in/t.edges", "0 1 -1\n1 2 -1\n2 0 -1\n");
+  const auto warned = [&](const std::string& more) {
+    place.write("in/s.toml",
+                "[lattice]\nfiles = \"t.edges\"\n[model]\ncouplings = \"file\"\n"
+                "[sampling]\nschedule = \"1:0\"\ntemperatures = 2.0\n"
+                "equilibrate = 50\nmeasure = 50\n" +
+                    more);
+    const Output said = place.run("sweep in/s.toml --no-plots --out " +
+                                  std::string(more.empty() ? "metropolis" : "glauber"));
+    REQUIRE(said.status == 0);
+    return said.out.find("may not reach every configuration") != std::string::npos;
+  };
+  CHECK(warned(""));
+  CHECK_FALSE(warned("local = \"glauber\"\n"));
+}
+
 TEST_CASE("a parameter sweep has imported graphs as sizes") {
   Workplace place;
   write_graphs(place);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 #include <utility>
+#include <vector>
 
 #include "src/study/task_results.hpp"
 #include "tests/study/small_task.hpp"
@@ -138,4 +139,34 @@ TEST_CASE("improved estimators differ from plain ones only by noise and lower th
   // Wolff updates give no improved estimators.
   spec.cluster = ClusterUpdate::wolff;
   CHECK(reduce(spec, run_task({spec}, one_thread()).data, samples.grid).improved.rows() == 0);
+}
+
+// The energies of one couple differ by opposite amounts: half the difference of two halves that
+// share no couple is 0.
+TEST_CASE("with Houdayer moves, the two halves of the replicas share no couple") {
+  for (const std::uint32_t replicas : {3u, 4u, 5u, 6u, 12u, 16u, 20u, 33u, 34u}) {
+    for (std::uint32_t first = 0; first + 2 < replicas; ++first) {
+      if (first % 4 > 1) continue;
+      TaskSpec spec = small_task();
+      spec.temperatures = {2.5};
+      TaskData data;
+      data.configuration = task_configuration(spec);
+      data.configuration["sampling.houdayer"] = "true";
+      data.graph.sites = 48;
+      data.temperature = spec.temperatures;
+      data.replicas = replicas;
+      data.shape_series();
+      for (int t = 0; t < 10; ++t) {
+        std::vector<std::int64_t> energy(replicas, 50), magnetisation(replicas, 10);
+        energy[first] += 20;
+        energy[first + 2] -= 20;
+        data.bond_sum.append(energy);
+        data.magnetisation.append(magnetisation);
+      }
+      const GraphSample sample = reduce(spec, data, {}, true);
+      INFO(replicas << " replicas, couple " << first);
+      REQUIRE(sample.simulated_thermal.rows() == 1);
+      CHECK(std::abs(sample.simulated_thermal(0, kEnergy)) < 1e-12);
+    }
+  }
 }

@@ -158,17 +158,28 @@ def plot_energies(task):
     return figure, "energies"
 
 
+def of_members(task, series):
+    """Averages series [time, replica] over the replicas r and r + 2, r % 4 < 2, that Houdayer moves
+    couple: their spread is not that of independent replicas."""
+    if "sampling.houdayer" not in task.configuration:
+        return series
+    replica = np.arange(series.shape[1])
+    member = replica // 4 * 2 + replica % 2
+    return np.stack([series[:, member == k].mean(axis=1) for k in np.unique(member)], axis=1)
+
+
 def moments(task, index):
     """{quantity: (value, error)} at one temperature, errors over replicas."""
     e, m = task.energy[index], task.magnetisation[index]
     t, n = task.temperature[index], task.sites
-    squares = m**2
+    e, e2, size, squares, fourth = (of_members(task, series)
+                                    for series in (e, e**2, np.abs(m), m**2, m**4))
     return {
         "energy": mean_and_error(e),
-        "abs_magnetisation": mean_and_error(np.abs(m)),
-        "specific_heat": jackknife([e, e**2], lambda a, b: n * (b - a * a) / t**2),
-        "susceptibility": jackknife([np.abs(m), squares], lambda a, b: n * (b - a * a) / t),
-        "binder": jackknife([squares, squares**2], lambda a, b: 1 - b / (3 * a * a)),
+        "abs_magnetisation": mean_and_error(size),
+        "specific_heat": jackknife([e, e2], lambda a, b: n * (b - a * a) / t**2),
+        "susceptibility": jackknife([size, squares], lambda a, b: n * (b - a * a) / t),
+        "binder": jackknife([squares, fourth], lambda a, b: 1 - b / (3 * a * a)),
         "m2": mean_and_error(squares),
     }
 

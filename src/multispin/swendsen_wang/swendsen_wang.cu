@@ -357,7 +357,6 @@ void draw(const DeviceLabelTiles& g, const DeviceLabelRun& run, cudaStream_t str
 // and, above, its weight. In the end the words of nodes, and of local roots under them, are labels.
 // Lanes alternate between reading and writing shared words, with a barrier of the warp in between.
 // Writes are atomic where several lanes may write the same word.
-// these are atomic.
 
 // The input of step 2 for a row.
 template <int kAcross>

@@ -1,0 +1,109 @@
+#include "src/study/ergodicity.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <vector>
+
+#include "src/base/count_text.hpp"
+#include "src/study/engines.hpp"
+
+namespace rewise {
+namespace {
+
+// Whether the graph's file gives couplings of one size and no fields, so that they can cancel.
+bool cancels(const Graph& graph) {
+  const auto weights = graph.bond_weights();
+  const auto differs = [&](std::int32_t j) { return std::abs(j) != std::abs(weights.front()); };
+  return std::ranges::none_of(weights, differs) &&
+         std::ranges::all_of(graph.site_fields(), [](std::int32_t h) { return h == 0; });
+}
+
+// Of a graph without a lattice.
+std::uint64_t even_parts_of(const Graph& graph) {
+  const auto offsets = graph.offsets();
+  const auto neighbours = graph.neighbours();
+  std::uint64_t parts = 0;
+  std::vector<bool> seen(offsets.size() - 1, false);
+  std::vector<std::size_t> part;
+  for (std::size_t first = 0; first < seen.size(); ++first) {
+    if (seen[first]) continue;
+    bool even = offsets[first] != offsets[first + 1];
+    part.assign(1, first);
+    seen[first] = true;
+    for (std::size_t k = 0; k < part.size(); ++k) {
+      const std::size_t site = part[k];
+      even = even && (offsets[site + 1] - offsets[site]) % 2 == 0;
+      for (std::uint64_t n = offsets[site]; n < offsets[site + 1]; ++n) {
+        const auto next = static_cast<std::size_t>(neighbours[n]);
+        if (seen[next]) continue;
+        seen[next] = true;
+        part.push_back(next);
+      }
+    }
+    parts += even && part.size() <= kSmallPart ? 1 : 0;
+  }
+  return parts;
+}
+
+}  // namespace
+
+ErgodicityProblem ergodicity_problem(const Graph& graph) {
+  ErgodicityProblem found;
+  found.chain = graph.lattice().dim == 1;
+  const auto offsets = graph.offsets();
+  for (std::size_t k = 0; k + 1 < offsets.size(); ++k) {
+    found.isolated += offsets[k] == offsets[k + 1];
+  }
+  if (graph.spec().rule == Rule::imported && cancels(graph)) {
+    found.even_parts = even_parts_of(graph);
+  }
+  return found;
+}
+
+// A Wolff update picks a given isolated site only once in N updates. Such sites therefore keep
+// their initial spins and add up to the square of their share to m^2.
+std::string metropolis_warning(const TaskSpec& spec, const std::optional<ErgodicityProblem>& seen,
+                               bool options) {
+  // With more than two states, Metropolis proposes random states.
+  if (spec.local != LocalUpdate::metropolis || spec.schedule.local == 0 || spec.model.q > 2) {
+    return "";
+  }
+  const bool wolff = spec.schedule.cluster > 0;
+  if (wolff && spec.cluster != ClusterUpdate::wolff) return "";
+  std::string cure = options ? "use --local glauber" : "use local = \"glauber\"";
+  const std::string labels = options ? "--cluster swendsen-wang" : "cluster = \"swendsen-wang\"";
+  if (has_cluster_updates(spec.engine)) {
+    cure += fmt::format(", or {}{}", labels, wolff ? "" : " and a schedule with cluster updates");
+  }
+  ErgodicityProblem problem{spec.graph.extents.size() == 1, 0, 0};
+  if (seen) {
+    problem = *seen;
+  } else if (needs_graph(spec)) {
+    problem = ergodicity_problem(*task_graph(spec));
+  }
+  if (problem.chain && !wolff) {
+    return fmt::format("Metropolis sweeps alone do not reach every configuration of a chain: {}",
+                       cure);
+  }
+  const Interactions& model = spec.model.interactions;
+  if (problem.even_parts > 0 && !wolff && !model.has_field() &&
+      model.couplings != CouplingKind::gaussian) {
+    return fmt::format(
+        "Metropolis sweeps alone may not reach every configuration of {} of at most {} sites, all "
+        "with an even number of bonds: {}",
+        count_text(problem.even_parts, "connected part"), kSmallPart, cure);
+  }
+  const auto lone = static_cast<double>(problem.isolated);
+  constexpr double small = 1e-4;  // of m^2 at Tc, some N^(-1/2)
+  if (problem.isolated < 2 || (wolff && lone * lone < small * std::pow(site_count(spec), 1.5))) {
+    return "";
+  }
+  return fmt::format("{} isolated sites flip together at every Metropolis sweep{}: {}",
+                     problem.isolated, wolff ? ", and Wolff updates rarely flip one" : " alone",
+                     cure);
+}
+
+}  // namespace rewise

@@ -1,0 +1,34 @@
+// Metropolis sweeps accept every move that costs no energy. On chains, isolated sites and small
+// networks whose sites all have an even number of bonds, so many moves are certain that sweeps
+// alone do not reach every configuration. The heat bath (Glauber) and Swendsen-Wang updates do.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "graphs/graph.hpp"
+#include "src/study/task.hpp"
+
+namespace rewise {
+
+// What Metropolis sweeps alone may not reach on a graph.
+struct ErgodicityProblem {
+  bool chain = false;
+  std::uint64_t isolated = 0;  // sites without bonds
+  // Connected parts of at most kSmallPart sites, all of which have an even number of bonds, at
+  // least two: rings, complete graphs of five sites, .. A chain of configurations that visits
+  // larger ones is random enough in practice. Graphs from files only.
+  std::uint64_t even_parts = 0;
+};
+inline constexpr std::uint64_t kSmallPart = 32;
+
+ErgodicityProblem ergodicity_problem(const Graph& graph);
+
+// A warning if the updates of a task may not reach every configuration; else "". `seen` describes
+// the graph of the task; without it, the graph is built if needed. `options`: names options of the
+// command line, not keys of a study.
+std::string metropolis_warning(const TaskSpec& spec, const std::optional<ErgodicityProblem>& seen,
+                               bool options);
+
+}  // namespace rewise
