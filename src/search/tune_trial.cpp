@@ -379,7 +379,7 @@ void TuneTrial::add(const Observation& observation) {
   const RealSeries all =
       squared_overlaps(observation, static_cast<double>(engine_.sites())).transpose();
   const Eigen::ArrayXd q2 =
-      member_columns(all, engine_.coupling(), static_cast<Eigen::Index>(engine_.exchanged()))
+      member_columns(all, engine_.dependence(), static_cast<Eigen::Index>(engine_.exchanged()))
           .transpose();
   series_.add_overlaps(q2);
   engine_.add_q2(q2);
