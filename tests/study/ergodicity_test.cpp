@@ -46,7 +46,7 @@ Pairs complete(Site sites) {
   return pairs;
 }
 
-constexpr std::int32_t kOne = 1 << 20;  // J = 1 and h = 1 of a file
+constexpr std::int32_t kUnitCoupling = 1 << 20;  // J = 1 and h = 1 of a file
 const Pairs kTriangle{{0, 1}, {1, 2}, {2, 0}};
 
 }  // namespace
@@ -74,9 +74,9 @@ TEST_CASE("small connected parts with an even number of bonds at every site are 
 TEST_CASE("couplings of different size and fields make sweeps ergodic") {
   for (const auto& [weights, fields, parts] :
        {std::tuple<std::vector<std::int32_t>, std::vector<std::int32_t>, std::uint64_t>{
-            {-kOne, kOne, -kOne}, {}, 1},
-        {{-kOne, kOne, -kOne / 2}, {}, 0},
-        {{}, {0, 0, kOne}, 0}}) {
+            {-kUnitCoupling, kUnitCoupling, -kUnitCoupling}, {}, 1},
+        {{-kUnitCoupling, kUnitCoupling, -kUnitCoupling / 2}, {}, 0},
+        {{}, {0, 0, kUnitCoupling}, 0}}) {
     Graph graph = graph_of(3, kTriangle);
     graph.set_weights(weights, fields);
     CHECK(ergodicity_problem(graph).even_parts == parts);
