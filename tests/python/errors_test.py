@@ -81,7 +81,7 @@ def test_names_and_places_that_are_not_there(run, study):
     bad = [
         (rw.AbsentError, "there are energy, magn", lambda: results.series["spins"]),
         (rw.AbsentError, "temperature, energy", lambda: results.columns()["e"]),
-        (rw.AbsentError, "of which there are 2", lambda: results.energy[2]),
+        (rw.AbsentError, "one of the 2 temperatures", lambda: results.energy[2]),
         (AttributeError, "observables: energy", lambda: results.chi),
         (rw.UsageError, "allowed: energy", lambda: results.plot("chi")),
         (rw.UsageError, "there are 2", lambda: results.left_out(2)),
