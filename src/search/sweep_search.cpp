@@ -74,7 +74,7 @@ std::string ergodicity_warning(const SweepWork& work, const SizeData& size,
   spec.local = config.local;
   spec.cluster = size.plan.cluster;
   spec.schedule = size.plan.schedule;
-  return metropolis_warning(spec, ergodicity_problem(*work.imported), false);
+  return metropolis_warning(spec, std::nullopt, false);
 }
 
 // Computes the averages over the graphs so far, and warnings.

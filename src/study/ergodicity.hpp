@@ -16,9 +16,9 @@ namespace rewise {
 struct ErgodicityProblem {
   bool chain = false;
   std::uint64_t isolated = 0;  // sites without bonds
-  // Connected parts of at most kSmallPart sites, all of which have an even number of bonds, at
-  // least two: rings, complete graphs of five sites, .. A chain of configurations that visits
-  // larger ones is random enough in practice. Graphs from files only.
+  // Connected parts of at most kSmallPart sites, each with two bonds or another even number: rings,
+  // complete graphs of five sites, .. Larger parts are not counted, because many of their moves
+  // cost energy and are therefore random. Graphs from files only.
   std::uint64_t even_parts = 0;
 };
 inline constexpr std::uint64_t kSmallPart = 32;

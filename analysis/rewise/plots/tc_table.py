@@ -162,7 +162,7 @@ def limiting_amplitude(dim, rule):
 
 def draw(rows, folder):
     """Draws Tc(p), its shift, the shift over its power law and the local exponents. Colours
-    distinguish rules, markers dimensions; each has a legend of its own. Broken lines: theory for
+    distinguish rules, markers dimensions; each has its own legend. Broken lines: theory for
     small p; dotted lines: fits of Hawick & James over all p, for rule swap."""
     from . import plot_style as style
     from .plot_study import ONE_OVER_GAMMA, p_axis
