@@ -13,6 +13,7 @@
 #include "src/store/syscalls.hpp"
 #include "src/study/config.hpp"
 #include "src/study/engines.hpp"
+#include "src/study/ergodicity.hpp"
 #include "src/study/schema.hpp"
 #include "src/study/shared_ranks.hpp"
 
@@ -173,6 +174,9 @@ TaskSpec run_spec(const RunOptions& options) {
   }
   const int dim = spec.imported ? spec.imported->lattice().dim : static_cast<int>(options.dim);
   spec.local = choose_local_update(options.local, dim, "--local");
+  if (spec.imported && options.local == "auto") {
+    spec.local = local_update_for(*spec.imported, spec.model);
+  }
   spec.cluster = run_cluster(options).value_or(ClusterUpdate::wolff);
   spec.few_cluster.tile = static_cast<std::uint32_t>(options.seed_tile);
   spec.few_cluster.flip = parse_number(options.flip, "--few-cluster-flip");

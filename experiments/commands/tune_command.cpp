@@ -23,6 +23,7 @@
 #include "src/study/config.hpp"
 #include "src/study/device_choice.hpp"
 #include "src/study/engines.hpp"
+#include "src/study/ergodicity.hpp"
 #include "src/study/parse.hpp"
 #include "src/study/progress.hpp"
 #include "src/study/schema.hpp"
@@ -205,6 +206,7 @@ std::vector<TaskSpec> specs(const TuneOptions& options) {
     spec.imported = std::make_shared<const Graph>(
         read_graph(options.graph, read_options(options.reading, weights)));
     check_weights(*spec.imported, spec.model);
+    if (options.local == "auto") spec.local = local_update_for(*spec.imported, spec.model);
     if (weights && !options.exchange) {
       check_compares_schedules(*spec.imported, "tune", kUseExchange);
     }

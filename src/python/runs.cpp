@@ -11,6 +11,7 @@
 #include "src/study/device_choice.hpp"
 #include "src/study/engine_choice.hpp"
 #include "src/study/engines.hpp"
+#include "src/study/ergodicity.hpp"
 #include "src/study/need.hpp"
 #include "src/study/run_check.hpp"
 
@@ -34,6 +35,7 @@ TaskSpec task_spec(const GraphSpec& lattice, const std::shared_ptr<const Graph>&
   spec.model = parse_model(settings.model, origin);
   spec.staggered = measures_staggered(settings.staggered, spec.model, graph.get(), "staggered");
   spec.local = choose_local_update(settings.local, dim, "local");
+  if (graph && settings.local == "auto") spec.local = local_update_for(*graph, spec.model);
   const auto schedule = parse_schedule(settings.schedule, "schedule");
   spec.cluster = choose_cluster(settings.cluster, schedule, "cluster").value();
   spec.engine = choose_engine(settings.engine, spec.model, needed_cluster(schedule, spec.cluster),

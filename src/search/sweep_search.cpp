@@ -71,7 +71,7 @@ std::string ergodicity_warning(const SweepWork& work, const SizeData& size,
   spec.imported = work.imported;
   spec.engine = config.engine;
   spec.model = config.model;
-  spec.local = config.local;
+  spec.local = work.local;
   spec.cluster = size.plan.cluster;
   spec.schedule = size.plan.schedule;
   return metropolis_warning(spec, std::nullopt, false);

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "graphs/graph_io.hpp"
+#include "src/study/ergodicity.hpp"
 #include "src/study/parse.hpp"
 
 namespace rewise {
@@ -128,6 +129,7 @@ void SweepTasks::open_graph(const std::shared_ptr<const Graph>& graph, const std
   work.point = {0, Rule::imported, schedule, 0, label, {}, {}, {}, {}, {}, {}, {}};
   work.range = range_of({});
   work.imported = graph;
+  work.local = config().local_by_graph ? local_update_for(*graph, config().model) : config().local;
   SizeData size;
   size.name = name;
   size.hash = graph_hash(*work.imported);
@@ -152,6 +154,7 @@ StudyTask SweepTasks::task_of(SweepWork& work, std::size_t size, std::uint32_t g
   if (work.imported != nullptr) {  // independent of the file's name
     task.spec.graph = {};
     task.spec.imported = work.imported;
+    task.spec.local = work.local;
     task.spec.staggered =
         measures_staggered(own.staggered, own.model, work.imported.get(), "sampling.staggered");
     task.spec.seed =

@@ -16,7 +16,8 @@ struct SweepWork {
   std::vector<std::uint32_t> graphs;                   // [size], initial number
   std::vector<std::vector<TemperatureResult>> single;  // [size], for sizes with one graph
   Range range;                                         // range of the next scan
-  std::shared_ptr<const Graph> imported;  // an imported graph: the only size of the point
+  std::shared_ptr<const Graph> imported;        // an imported graph: the only size of the point
+  LocalUpdate local = LocalUpdate::metropolis;  // on `imported`
   TaskSpeed speed;
 };
 

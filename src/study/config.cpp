@@ -88,6 +88,7 @@ void read_model(const TomlSection& model, const TomlSection& sampling, bool note
 void read_sampling(const TomlSection& section, StudyConfig& config) {
   read_schedules(section, config);
   config.local = choose_local_update(section.text("local"), config.dim(), section.origin("local"));
+  config.local_by_graph = section.text("local") == "auto";
   read_clusters(section, config);
   config.engine =
       choose_engine(section.text("engine"), config.model,

@@ -48,6 +48,7 @@ struct StudyConfig {
   bool schedule_per_p = false;       // tc, after one_per_p(): `schedules` is [p]
   Model model;
   LocalUpdate local = LocalUpdate::metropolis;
+  bool local_by_graph = false;           // local_update_for() decides for graphs from files
   std::optional<ClusterUpdate> cluster;  // nullopt only with schedule = "auto"
   std::vector<ClusterUpdate> clusters;   // tc: [p], `cluster` is the first; empty: one for all p
   FewCluster few_cluster;

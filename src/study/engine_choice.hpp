@@ -29,7 +29,8 @@ std::optional<ClusterUpdate> choose_cluster(const std::string& text,
 std::optional<ClusterUpdate> needed_cluster(const std::optional<Schedule>& schedule,
                                             ClusterUpdate cluster);
 // Resolves "metropolis", "glauber" or "auto". Auto is glauber on chains (dim 1), where checkerboard
-// Metropolis cannot reach every configuration, and metropolis otherwise (dim 0: no lattice).
+// Metropolis cannot reach every configuration, and metropolis otherwise (dim 0: no lattice; see
+// local_update_for()).
 LocalUpdate choose_local_update(const std::string& text, int dim, const std::string& origin);
 
 // Throws Error(usage), with `origin` in front, unless every extent is even and at least 4 and their

@@ -21,6 +21,13 @@ bool cancels(const Graph& graph) {
          std::ranges::all_of(graph.site_fields(), [](std::int32_t h) { return h == 0; });
 }
 
+// Whether every move of Metropolis sweeps can be certain on a part with even numbers of bonds.
+bool cancels(const Model& model) {
+  // With more than two states, Metropolis proposes random states.
+  return model.q <= 2 && !model.interactions.has_field() &&
+         model.interactions.couplings != CouplingKind::gaussian;
+}
+
 // Of a graph without a lattice.
 std::uint64_t even_parts_of(const Graph& graph) {
   const auto offsets = graph.offsets();
@@ -63,6 +70,12 @@ ErgodicityProblem ergodicity_problem(const Graph& graph) {
   return found;
 }
 
+LocalUpdate local_update_for(const Graph& graph, const Model& model) {
+  const ErgodicityProblem problem = ergodicity_problem(graph);
+  const bool reaches_all = !problem.chain && (problem.even_parts == 0 || !cancels(model));
+  return reaches_all ? LocalUpdate::metropolis : LocalUpdate::glauber;
+}
+
 // A Wolff update picks a given isolated site only once in N updates. Such sites therefore keep
 // their initial spins and add up to the square of their share to m^2.
 std::string metropolis_warning(const TaskSpec& spec, const std::optional<ErgodicityProblem>& seen,
@@ -88,9 +101,7 @@ std::string metropolis_warning(const TaskSpec& spec, const std::optional<Ergodic
     return fmt::format("Metropolis sweeps alone do not reach every configuration of a chain: {}",
                        cure);
   }
-  const Interactions& model = spec.model.interactions;
-  if (problem.even_parts > 0 && !wolff && !model.has_field() &&
-      model.couplings != CouplingKind::gaussian) {
+  if (problem.even_parts > 0 && !wolff && cancels(spec.model)) {
     return fmt::format(
         "Metropolis sweeps alone may not reach every configuration of {} of at most {} sites, all "
         "with an even number of bonds: {}",

@@ -25,6 +25,10 @@ inline constexpr std::uint64_t kSmallPart = 32;
 
 ErgodicityProblem ergodicity_problem(const Graph& graph);
 
+// The update of single sites that "auto" means for a graph from a file: the heat bath if Metropolis
+// sweeps alone may not reach every configuration of the chain or of a small part, else Metropolis.
+LocalUpdate local_update_for(const Graph& graph, const Model& model);
+
 // A warning if the updates of a task may not reach every configuration; else "". `seen` describes
 // the graph of the task; without it, the graph is built if needed. `options`: names options of the
 // command line, not keys of a study.

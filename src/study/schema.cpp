@@ -456,7 +456,8 @@ std::vector<Setting> model_and_sampling() {
        .standard = "\"auto\"",
        .allowed = "auto, " + local_updates(),
        .help = "update of single sites: " + local_updates() +
-               ", or auto: glauber in one dimension, metropolis elsewhere",
+               ", or auto: glauber in one dimension and for graph files with small parts that "
+               "Metropolis sweeps may not explore; metropolis elsewhere",
        .example = "\"glauber\"",
        .text = [](C c) { return quoted_name(c.local); },
        .option = "--local",

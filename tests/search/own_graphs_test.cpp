@@ -50,12 +50,23 @@ TEST_CASE("a sweep warns of Metropolis sweeps alone on a frustrated triangle") {
                 "equilibrate = 50\nmeasure = 50\n" +
                     more);
     const Output said = place.run("sweep in/s.toml --no-plots --out " +
-                                  std::string(more.empty() ? "metropolis" : "glauber"));
+                                  std::string(more.empty() ? "auto" : more.substr(9, 4)));
     REQUIRE(said.status == 0);
     return said.out.find("may not reach every configuration") != std::string::npos;
   };
-  CHECK(warned(""));
+  CHECK(warned("local = \"metropolis\"\n"));
   CHECK_FALSE(warned("local = \"glauber\"\n"));
+  CHECK_FALSE(warned(""));  // auto: the heat bath
+
+  // Two of the eight states have the energy 3, the others -1.
+  const double up = 2 * std::exp(-1.5), down = 6 * std::exp(0.5);
+  const double exact = (3 * up - down) / (up + down) / 3;
+  const Output run = place.run(
+      "run --graph in/t.edges --couplings file --temperature 2 --schedule 1:0 --replicas 1024 "
+      "--equilibrate 100 --measure 400 --device cpu --json");
+  REQUIRE(run.status == 0);
+  const json energy = json::parse(run.out)["results"][0]["energy"];
+  CHECK(std::abs(energy["value"].get<double>() - exact) < 4 * energy["error"].get<double>());
 }
 
 TEST_CASE("a parameter sweep has imported graphs as sizes") {

@@ -71,6 +71,22 @@ TEST_CASE("small connected parts with an even number of bonds at every site are 
   CHECK(even_parts(40, ring) == 0);  // large
 }
 
+TEST_CASE("auto means the heat bath where Metropolis sweeps may not reach every configuration") {
+  Model model;
+  const Graph triangle = graph_of(3, kTriangle);
+  CHECK(local_update_for(triangle, model) == LocalUpdate::glauber);
+  CHECK(local_update_for(graph_of(4, complete(4)), model) == LocalUpdate::metropolis);
+  CHECK(local_update_for(graph_of(3, {{0, 1}}), model) == LocalUpdate::metropolis);
+  model.interactions.field = 0.1;
+  CHECK(local_update_for(triangle, model) == LocalUpdate::metropolis);
+  model.interactions.field = 0;
+  model.q = 3;
+  CHECK(local_update_for(triangle, model) == LocalUpdate::metropolis);
+  GraphSpec chain;
+  chain.extents = {8};
+  CHECK(local_update_for(build_graph(chain), model) == LocalUpdate::glauber);
+}
+
 TEST_CASE("couplings of different size and fields make sweeps ergodic") {
   for (const auto& [weights, fields, parts] :
        {std::tuple<std::vector<std::int32_t>, std::vector<std::int32_t>, std::uint64_t>{
