@@ -33,7 +33,9 @@ double held(const EngineLoad& load, const GraphSizes& s) {
   bytes += 8 * s.modified + 4 * s.ends + kGrowing * 16 * (s.rewired + s.removed);
   if (load.coupled) bytes += s.sites;  // signs
   if (labels(load)) {
-    return bytes + s.dim * s.sites / 8 + kGrowing * 28 * s.rewired + (s.bare ? 4 * s.sites : 0);
+    const double masks = load.coupled ? 2 : 1;  // present bonds, negative ones
+    return bytes + masks * s.dim * s.sites / 8 + kGrowing * 28 * s.rewired +
+           (s.bare ? 4 * s.sites : 0);
   }
   if (load.cluster_per_cycle == 0) return bytes;
   return bytes + s.sites / 4 + kGrowing * (8 * s.modified + 8 * s.ends) +
@@ -93,7 +95,8 @@ double device_working(const EngineLoad& load) {
   const double groups = word_groups(load);
   const double tables = groups * (t.tiles * (multispin::kLabelSites * (4 * masks + 64) + 128) +
                                   128 * words * t.open + 4 * s.rewired) +
-                        256 * s.dim * t.tiles + 40 * s.rewired + 4 * weights + pair_tables(load);
+                        (load.coupled ? 512 : 256) * s.dim * t.tiles + 40 * s.rewired +
+                        4 * weights + pair_tables(load);
   if (load.houdayer || load.cluster == ClusterUpdate::swendsen_wang) return tables;
   const double wolff = groups * (4 * (4 + s.dim) * s.sites + 24 * s.rewired) + 96 * s.modified;
   return warms ? std::max(tables, wolff) : wolff;

@@ -12,6 +12,9 @@
 //
 // The sparse form is faster for small clusters (at and above Tc on rewired lattices), the dense
 // form below Tc. The mean fraction of sites that a cluster flips decides.
+//
+// With couplings, bonds are drawn where they are satisfied, and only the dense form is used: the
+// sparse one recognises the sites of a cluster by their spins, which then differ.
 #pragma once
 
 #include <array>
@@ -104,6 +107,9 @@ struct WolffScratch {
   std::array<std::uint64_t, kReplicas> flipped{};  // sites flipped in this call, per replica
 };
 
+// Throws Error(usage) for the sparse form with couplings.
+void check_wolff_form(WolffForm form, bool has_signs);
+
 class WolffUpdate {
  public:
   WolffUpdate(const Graph& graph, const Layout& layout, const EngineOptions& options);
@@ -129,7 +135,7 @@ class WolffUpdate {
 
   const WolffForm form_;
   const Layout& layout_;
-  const WolffGeometry sparse_;
+  const std::optional<WolffGeometry> sparse_;  // none with couplings
   const DenseGeometry dense_;
   const double dense_fraction_, plane_fraction_;
 };
