@@ -287,7 +287,7 @@ class CpuEngine final : public MultispinEngine {
     if (is_swendsen_wang()) {
       if (!swendsen_wang_) swendsen_wang_.emplace(graph_, layout_, spec_);
     } else if (!wolff_) {
-      wolff_.emplace(graph_, layout_, options_);
+      wolff_.emplace(graph_, layout_, spec_.model, options_);
     }
   }
 

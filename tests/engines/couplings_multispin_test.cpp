@@ -33,8 +33,14 @@ std::vector<int> couplings_of(const Graph& graph, const EdgeList& list, const Mo
   return signs;
 }
 
+EngineOptions with_form(int threads, WolffForm form) {
+  EngineOptions options = with_threads(threads);
+  options.methods = MultispinMethods{form};
+  return options;
+}
+
 // Compares spins and sums with the reference after each part of a schedule with sweeps, cluster
-// updates and Houdayer moves, with one thread and with three.
+// updates and Houdayer moves, for several numbers of threads and each form of Wolff updates.
 void compare_bits(const Graph& graph, const Model& model, LocalUpdate local, ClusterUpdate cluster,
                   std::uint64_t seed) {
   EngineSpec spec;
@@ -48,15 +54,20 @@ void compare_bits(const Graph& graph, const Model& model, LocalUpdate local, Clu
   const EdgeList list = edges_of(graph);
   const std::vector<int> sublattice = sublattice_signs(graph, list);
   MultispinReference reference(list, colours_of(graph), spec, couplings_of(graph, list, model));
-  const auto one = make_multispin_engine(graph, spec, with_threads(1));
-  const auto three = make_multispin_engine(graph, spec, with_threads(3));
+  std::vector<std::unique_ptr<Engine>> engines;
+  for (const EngineOptions& options :
+       {with_form(1, WolffForm::automatic), with_form(3, WolffForm::dense),
+        with_form(2, WolffForm::sparse), with_form(1, WolffForm::sparse)}) {
+    engines.push_back(make_multispin_engine(graph, spec, options));
+    if (engines.size() == 2 && cluster != ClusterUpdate::wolff) break;
+  }
   for (const Schedule schedule :
        {Schedule{1, 0}, Schedule{1, 0, false, true}, Schedule{1, 1}, Schedule{0, 2, false, true}}) {
     reference.advance(schedule, 1);
     const auto words = reference.words();
     const std::uint64_t hash = XXH3_64bits(words.data(), words.size() * sizeof(words[0]));
     const Observation expected = reference.measure();
-    for (const auto& engine : {one.get(), three.get()}) {
+    for (const auto& engine : engines) {
       engine->advance(schedule, 1);
       REQUIRE(engine->trajectory_hash() == hash);
       Observation seen;
@@ -115,7 +126,7 @@ TEST_CASE("multispin engine: couplings 1 and -1 equal enumeration") {
       // Clusters alone leave a valley of a frustrated graph slowly.
       const bool slow = update.schedule.local == 0 && !update.schedule.exchange;
       compare_coupled(states, update, make_multispin_engine, {1.2, 1.9, 3.0}, ++seed,
-                      {512, {slow ? 2000u : 250u, longer(50), 1}}, -1, scores);
+                      {384, {slow ? 1500u : 250u, longer(50), 1}}, -1, scores);
     }
   }
   check_distribution(scores, 1000);
@@ -225,7 +236,10 @@ TEST_CASE("multispin updates of clusters of one word group do not depend on thre
       spec.cluster = cluster;
       for (const Schedule schedule : {Schedule{1, 0, false, true}, Schedule{0, 0, false, true},
                                       Schedule{1, 2}, Schedule{0, 3}}) {
-        const std::vector<EngineOptions> threads{with_threads(1), with_threads(3)};
+        // Options take turns.
+        const std::vector<EngineOptions> threads{with_form(1, WolffForm::sparse),
+                                                 with_form(3, WolffForm::dense),
+                                                 with_form(3, WolffForm::sparse)};
         check_resume(make_multispin_engine, graph, spec, schedule, threads, 11);
         CHECK(check_stops(make_multispin_engine, graph, spec, schedule, threads, 12) > 0);
       }
@@ -293,10 +307,6 @@ TEST_CASE("the multispin engine rejects other couplings and fields") {
   expect(ExitCode::usage, "no cluster update 'few-cluster'",
          [&] { make_multispin_engine(graph, spec, {}); });
   spec.cluster = ClusterUpdate::wolff;
-  EngineOptions sparse;
-  sparse.methods = MultispinMethods{WolffForm::sparse};
-  const auto engine = make_multispin_engine(graph, spec, sparse);
-  expect(ExitCode::usage, "sparse form", [&] { engine->advance({1, 1}, 1); });
   spec.model = {};
   spec.houdayer = true;
   expect(ExitCode::usage, "wolff and swendsen-wang",

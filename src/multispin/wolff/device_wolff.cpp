@@ -348,12 +348,11 @@ struct CrowdedSites {
   }
 };
 
-// With couplings only the dense form is used (wolff.hpp).
+// With couplings only the dense form is used: the sparse one recognises the sites of a cluster by
+// their spins, which then differ.
 WolffForm form_of(std::span<const EngineView> engines, const EngineOptions& options) {
-  const WolffForm form = methods_from<MultispinMethods>(options.methods).wolff_form;
-  const bool signs = engines.front().layout.has_signs;
-  check_wolff_form(form, signs);
-  return signs ? WolffForm::dense : form;
+  if (engines.front().layout.has_signs) return WolffForm::dense;
+  return methods_from<MultispinMethods>(options.methods).wolff_form;
 }
 
 }  // namespace

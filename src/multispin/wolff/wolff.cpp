@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "src/base/error.hpp"
 #include "src/multispin/local/measure.hpp"
 
 namespace rewise::multispin {
@@ -23,44 +22,29 @@ double dense_fraction(const Graph& graph, const Layout& layout) {
 // is larger than this. The limit is smaller if a word group does not fit into the cache of a core.
 double plane_fraction(const Graph& graph) { return graph.sites() > 1u << 19 ? 0.05 : 0.2; }
 
-std::optional<WolffGeometry> make_sparse(const Graph& graph, const Layout& layout) {
-  std::optional<WolffGeometry> geometry;
-  if (!layout.has_signs) geometry.emplace(graph, layout);
-  return geometry;
-}
-
 }  // namespace
 
-void check_wolff_form(WolffForm form, bool has_signs) {
-  if (form != WolffForm::sparse || !has_signs) return;
-  throw Error(ExitCode::usage,
-              "the sparse form of Wolff updates supports the ferromagnet only (use automatic or "
-              "dense)");
-}
-
-WolffUpdate::WolffUpdate(const Graph& graph, const Layout& layout, const EngineOptions& options)
+WolffUpdate::WolffUpdate(const Graph& graph, const Layout& layout, const Model& model,
+                         const EngineOptions& options)
     : form_(methods_from<MultispinMethods>(options.methods).wolff_form),
       layout_(layout),
-      sparse_(make_sparse(graph, layout)),
+      sparse_(graph, layout, model),
       dense_(graph, layout),
       dense_fraction_(dense_fraction(graph, layout)),
-      plane_fraction_(plane_fraction(graph)) {
-  check_bond_numbers(graph, "Wolff");
-  check_wolff_form(form_, layout.has_signs);
-}
+      plane_fraction_(plane_fraction(graph)) {}
 
 void WolffUpdate::run(const Address& at, Threshold bond, std::uint32_t count, double fraction,
                       const ThreadTeam& team, StopWatch& watch, WolffScratch& scratch,
                       UpdatesAhead& ahead, std::uint32_t* spins) const {
   if (team.first()) {
-    while (sparse_ && scratch.queues.size() < static_cast<std::size_t>(team.size)) {
-      scratch.queues.push_back(std::make_unique<WolffQueue>(layout_.sites));
+    while (scratch.queues.size() < static_cast<std::size_t>(team.size)) {
+      scratch.queues.push_back(std::make_unique<WolffQueue>(layout_.sites, layout_.has_signs));
     }
     scratch.flipped.fill(0);
   }
   team.barrier();
-  const bool is_dense = form_ == WolffForm::dense || layout_.has_signs ||
-                        (form_ == WolffForm::automatic && fraction > dense_fraction_);
+  const bool is_dense =
+      form_ == WolffForm::dense || (form_ == WolffForm::automatic && fraction > dense_fraction_);
   if (!is_dense && fraction * count > plane_fraction_) {
     in_planes(at, bond, count, team, watch, scratch, ahead, spins);
     return;
@@ -78,26 +62,26 @@ void WolffUpdate::in_planes(const Address& at, Threshold bond, std::uint32_t cou
                             const ThreadTeam& team, StopWatch& watch, WolffScratch& scratch,
                             UpdatesAhead& ahead, std::uint32_t* spins) const {
   if (team.first()) {
-    scratch.planes.resize(std::size_t{kReplicas} * sparse_->plane_words);
+    scratch.planes.resize(std::size_t{kReplicas} * sparse_.plane_words);
     scratch.next_replica = 0;
   }
   team.barrier();
-  const auto [first, last] = team.part(sparse_->plane_words);
-  words_to_planes(*sparse_, spins, first, last, scratch.planes.data());
+  const auto [first, last] = team.part(sparse_.plane_words);
+  words_to_planes(sparse_, spins, first, last, scratch.planes.data());
   team.barrier();
   WolffQueue& queue = *scratch.queues[static_cast<std::size_t>(team.member)];
   for (std::uint32_t r; (r = scratch.next_replica.fetch_add(1)) < kReplicas;) {
-    std::uint32_t* plane = scratch.planes.data() + std::size_t{r} * sparse_->plane_words;
+    std::uint32_t* plane = scratch.planes.data() + std::size_t{r} * sparse_.plane_words;
     Address here = at;
     for (here.step += ahead[r]; ahead[r] < count && !watch.stopped(); ++ahead[r], ++here.step) {
-      const std::uint64_t size = wolff_in_plane(*sparse_, here, bond, r, watch, plane, queue);
+      const std::uint64_t size = wolff_in_plane(sparse_, here, bond, r, watch, plane, queue);
       if (size == 0) break;
       scratch.flipped[r] += size;
       watch.ends(size);
     }
   }
   team.barrier();
-  planes_to_words(*sparse_, scratch.planes.data(), first, last, spins);
+  planes_to_words(sparse_, scratch.planes.data(), first, last, spins);
   team.barrier();
 }
 
@@ -112,7 +96,7 @@ bool WolffUpdate::in_words(const Address& at, std::uint32_t w, Threshold bond,
   for (std::uint32_t r; (r = scratch.next_replica.fetch_add(1)) < kReplicas;) {
     if (ahead[r] > w || watch.stopped()) continue;
     const std::uint64_t size =
-        wolff_in_words(*sparse_, at, bond, r, spins, team.size > 1, watch, queue);
+        wolff_in_words(sparse_, at, bond, r, spins, team.size > 1, watch, queue);
     if (size == 0) continue;
     scratch.flipped[r] += size;
     ahead[r] = w + 1;
@@ -135,8 +119,7 @@ bool WolffUpdate::dense(const Address& at, std::uint32_t w, Threshold bond, cons
   if (team.first()) {
     scratch.seed_spin = 0;
     for (std::uint32_t r = 0; r < kReplicas; ++r) {
-      const auto seed =
-          layout_.slot(wolff_seed_site(at, r, static_cast<std::uint32_t>(layout_.sites)));
+      const auto seed = layout_.slot(wolff_seed_site(at, r, sparse_.sites));
       scratch.seed_spin |= spins[seed] & 1u << r;
       dense.reached[seed] |= active & 1u << r;
     }
