@@ -38,7 +38,8 @@ double held(const EngineLoad& load, const GraphSizes& s) {
            (s.bare ? 4 * s.sites : 0);
   }
   if (load.cluster_per_cycle == 0) return bytes;
-  return bytes + s.sites / 4 + kGrowing * (8 * s.modified + 8 * s.ends) +
+  const double signs = load.coupled ? s.sites + 4 * s.rewired : 0;
+  return bytes + signs + s.sites / 4 + kGrowing * (8 * s.modified + 8 * s.ends) +
          (kGrowing * 12 + 32 + kGrowing * 4) * s.rewired;
 }
 
@@ -53,7 +54,8 @@ double working(const EngineLoad& load, const GraphSizes& s, double threads) {
            threads * label * s.sites;
   }
   if (load.cluster_per_cycle == 0) return bytes;
-  return bytes + threads * 4 * s.sites + at_once * (4 * (1 + s.dim) * s.sites + 4 * s.rewired);
+  const double queue = load.coupled ? 4.125 : 4;  // bytes per site: keys, with couplings a bit
+  return bytes + threads * queue * s.sites + at_once * (4 * (1 + s.dim) * s.sites + 4 * s.rewired);
 }
 
 // Number of label tiles on a device, and of sites that may belong to clusters of several tiles.
