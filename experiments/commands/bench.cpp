@@ -117,7 +117,7 @@ class GroupTimer {
 
   void equilibrate() {
     const bool words = traits(group_.engine).word > 1;
-    const bool local = regular() || !has(group_.engine, group_.model, true);
+    const bool local = regular() || (words && !group_.model.is_ferromagnet());
     BenchUpdate update{local   ? Update(LocalUpdate::metropolis)
                        : words ? ClusterUpdate::wolff
                                : ClusterUpdate::swendsen_wang};

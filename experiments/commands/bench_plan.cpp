@@ -35,7 +35,7 @@ std::vector<EngineKind> engines_of(const BenchOptions& options, const Model& mod
   }
   if (options.engine.empty()) {
     for (const EngineTraits& engine : engine_registry()) {
-      if (has(engine.kind, model, false)) engines.push_back(engine.kind);
+      if (has(engine.kind, model)) engines.push_back(engine.kind);
     }
     return engines;
   }
@@ -46,7 +46,7 @@ std::vector<EngineKind> engines_of(const BenchOptions& options, const Model& mod
           ExitCode::usage,
           fmt::format("--share-ranks: requires --engine bitlattice or bytespin, not {}", word));
     }
-    if (has(engines.back(), model, false)) continue;
+    if (has(engines.back(), model)) continue;
     throw Error(
         ExitCode::usage,
         fmt::format("--engine: the {} engine supports Ising only (use bytespin for potts)", word));
@@ -116,15 +116,13 @@ std::vector<BenchUpdate> updates_of(const BenchPlan& plan, const EngineTraits& e
   std::vector<BenchUpdate> updates;
   for (const Update update : engine.updates) {
     if (!holds(plan.updates, update)) continue;
-    if (!update.local && !has(engine.kind, plan.model, true)) continue;
     const std::size_t before = updates.size();
     for (const MethodChoice& choice : choices) {
       if (update == choice.update) updates.push_back({update, choice.name, choice.methods});
     }
     if (updates.size() == before) updates.push_back({update});
   }
-  const bool wolff = has(engine.kind, ClusterUpdate::wolff) && has(engine.kind, plan.model, true);
-  if (plan.effort.mix && wolff) updates.emplace_back();
+  if (plan.effort.mix && has(engine.kind, ClusterUpdate::wolff)) updates.emplace_back();
   return updates;
 }
 

@@ -65,7 +65,8 @@ CurveSpec make_spec(const CurveOptions& o) {
   spec.replicas = static_cast<std::uint32_t>(o.replicas);
   if (o.houdayer) check_houdayer(spec.model, spec.replicas, "--houdayer");
   spec.seed = o.seed;
-  const char* usual = has(spec.engine, spec.model, true) ? "1:8" : "1:0";
+  const bool words = traits(spec.engine).word > 1;
+  const char* usual = words && !spec.model.is_ferromagnet() ? "1:0" : "1:8";
   spec.prepare = parse_mix(o.prepare.empty() ? usual : o.prepare, "--prepare");
   spec.prepare.schedule.exchange = o.exchange;
   spec.prepare.schedule.houdayer = o.houdayer;
@@ -165,8 +166,7 @@ void add_curve_options(CLI::App& app, CurveOptions& o, const std::string& schedu
 
 void add_prepare_options(CLI::App& app, CurveOptions& o) {
   add_text(app, "--prepare", o.prepare, "MIX",
-           "schedule of the equilibration [1:8, or 1:0 where the\nengine has no cluster updates of "
-           "the model]");
+           "schedule of the equilibration [1:8; 1:0 with couplings in\nthe multispin engine]");
   add_whole(app, "--equilibrate", o.equilibrate, 0, std::uint64_t{1} << 32,
             "cycles with the schedule --prepare before the curves\nbegin");
 }

@@ -81,36 +81,16 @@ ClusterUpdate wanted_cluster(const TuneOptions& options) {
   return cluster_or_auto(options.cluster, "--cluster").value_or(ClusterUpdate::wolff);
 }
 
-// With replica exchange, cluster updates are compared if the engine has them for the model. Only if
-// they are named, the engine must have them.
 EngineKind engine_of(const TuneOptions& options) {
-  const Model model = read_model(options);
-  if (!options.exchange) {
-    return choose_engine(options.engine, model, wanted_cluster(options), "--engine");
-  }
-  bool named = options.cluster != "auto";
-  for (const std::string& part : split_list(options.candidates)) {
-    if (!options.candidates.empty() && parse_schedule(part, "--candidates").cluster > 0)
-      named = true;
-  }
-  const auto needed = named ? std::optional(wanted_cluster(options)) : std::nullopt;
-  return engine_with_exchange(choose_engine(options.engine, model, needed, "--engine"),
-                              options.engine, "--engine");
+  const EngineKind engine =
+      choose_engine(options.engine, read_model(options), wanted_cluster(options), "--engine");
+  return options.exchange ? engine_with_exchange(engine, options.engine, "--engine") : engine;
 }
 
 std::vector<ClusterUpdate> clusters(const TuneOptions& options) {
   const EngineKind engine = engine_of(options);
-  const auto offered =
-      has(engine, read_model(options), true) ? clusters_of(engine) : std::vector<ClusterUpdate>{};
-  if (options.cluster == "auto") return offered;
-  const ClusterUpdate one = wanted_cluster(options);
-  if (one == ClusterUpdate::few_cluster) return {one};  // checked by choose_engine()
-  if (std::find(offered.begin(), offered.end(), one) == offered.end()) {
-    throw Error(ExitCode::usage, fmt::format("--cluster: the {} engine has no {} updates for this "
-                                             "model",
-                                             to_string(engine), options.cluster));
-  }
-  return {one};
+  if (options.cluster == "auto") return clusters_of(engine);
+  return {wanted_cluster(options)};
 }
 
 std::vector<Candidate> candidates(const TuneOptions& options) {
@@ -121,12 +101,12 @@ std::vector<Candidate> candidates(const TuneOptions& options) {
     for (Candidate& one : list) one.schedule.houdayer = options.houdayer;
     return list;
   }
-  for (const ClusterUpdate kind : kinds.empty() ? std::vector{ClusterUpdate::wolff} : kinds) {
+  for (const ClusterUpdate kind : kinds) {
     for (const std::string& part : split_list(options.candidates)) {
       Candidate one{parse_schedule(part, "--candidates"), kind};
       one.schedule.exchange = options.exchange;
       one.schedule.houdayer = options.houdayer;
-      if (one.schedule.cluster == 0 && !kinds.empty() && kind != kinds.front()) continue;
+      if (one.schedule.cluster == 0 && kind != kinds.front()) continue;
       append_once(list, one, "--candidates", part);
     }
   }
@@ -473,8 +453,7 @@ void add_setting_options(CLI::App& app, TuneOptions& o) {
            "schedules to compare [1:0, 64:1, 16:1, 8:1, .., 1:1,\n"
            "1:2, .., 1:16, 1:64, 1:256, 1:1024, 0:1; with\n"
            "Swendsen-Wang 64:1, 16:1, 4:1, 1:1, 0:1; with\n"
-           "--exchange 1:0, 2:0, 4:0, .., 64:0, and 16:1, 4:1,\n"
-           "1:1 where the engine has cluster updates of the model]");
+           "--exchange 1:0, 2:0, 4:0, .., 64:0, 16:1, 4:1, 1:1]");
   add_whole(app, "--replicas", o.replicas, 0, 1u << 20,
             "even with --exchange; 0: 32 of the multispin engine, on\n"
             "CUDA as many as fill the device; 8 of the bytespin\n"

@@ -48,12 +48,6 @@ std::uint64_t EngineBase::check_steps(const Schedule& schedule, std::uint64_t cy
   if (schedule.houdayer && !spec_.houdayer) {
     throw Error(ExitCode::internal, "Houdayer moves in an engine that was made without them");
   }
-  if (schedule.cluster > 0 && !has(kind_, spec_.model, true)) {
-    throw Error(ExitCode::usage,
-                fmt::format("schedule {}: the {} engine has no cluster updates of {} (use the "
-                            "bytespin engine, or schedule 1:0)",
-                            to_string(schedule), name(), to_string(spec_.model)));
-  }
   const std::uint64_t each = schedule.steps_per_cycle();
   if (cycles > (kMostSteps - step_) / each || cycles * each == kMostSteps) {
     throw Error(ExitCode::usage,
@@ -126,7 +120,7 @@ bool EngineBase::advance_on(std::unique_ptr<Engine> cpu, const Schedule& schedul
 void EngineBase::count(const Schedule& schedule, std::uint64_t cycles, std::uint64_t visited) {
   const std::uint64_t updates = schedule.cluster * cycles;
   step_ += schedule.steps_per_cycle() * cycles;
-  cluster_updates_ += updates;
+  if (has_cluster_sums()) cluster_updates_ += updates;
   work_.local_attempts += schedule.local * cycles * replicas_ * sites_;
   work_.cluster_updates += updates * replicas_;
   work_.cluster_sites += is_swendsen_wang() ? updates * replicas_ * sites_ : visited;

@@ -71,9 +71,11 @@ class EngineBase : public Engine {
   std::size_t parts() const { return ahead_.size(); }
   bool is_wolff() const { return spec_.cluster == ClusterUpdate::wolff; }
   bool is_swendsen_wang() const { return spec_.cluster == ClusterUpdate::swendsen_wang; }
+  // Whether measurements have sums over clusters. With couplings or fields the spins of a cluster
+  // differ, and its size says nothing about m.
+  bool has_cluster_sums() const { return spec_.model.is_ferromagnet(); }
 
-  // Number of steps of these cycles. Throws Error(usage) if there would be more than 2^32 steps, or
-  // cluster updates that the engine does not have for its model.
+  // Number of steps of these cycles. Throws Error(usage) if there would be more than 2^32 steps.
   std::uint64_t check_steps(const Schedule& schedule, std::uint64_t cycles) const;
   // True if all parts are at the beginning of the same step.
   bool in_step() const;

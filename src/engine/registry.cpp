@@ -97,12 +97,11 @@ bool has(EngineKind engine, Update update) {
   return std::find(own.begin(), own.end(), update) != own.end();
 }
 
-bool has(EngineKind engine, const Model& model, bool clusters) {
+bool has(EngineKind engine, const Model& model) {
   const EngineTraits& own = traits(engine);
   if (model == Model{} || own.all_models) return true;
   const Interactions& of = model.interactions;
-  return own.unit_couplings && !clusters && !model.is_potts() && of.has_unit_couplings() &&
-         !of.has_field();
+  return own.unit_couplings && !model.is_potts() && of.has_unit_couplings() && !of.has_field();
 }
 
 bool has_cluster_updates(EngineKind engine) {

@@ -31,7 +31,7 @@ struct EngineTraits {
   std::string_view stored_name;  // in files, task identifiers and saved states; never changes
   std::span<const Update> updates;
   bool all_models;       // false: only Ising spins without a field
-  bool unit_couplings;   // if not all_models: couplings 1 and -1 in local updates, else only J = 1
+  bool unit_couplings;   // if not all_models: couplings 1 and -1, else only J = 1
   bool studies;          // runs tasks of studies; false: only `run` and `bench`
   bool exchanges;        // has replica exchange between temperatures
   bool regular_only;     // runs only regular lattices, given by their extents, without a graph
@@ -54,8 +54,7 @@ Update parse_update(std::string_view word, std::string_view origin);
 
 bool has(EngineKind engine, Update update);
 bool has_cluster_updates(EngineKind engine);
-// `clusters`: with cluster updates.
-bool has(EngineKind engine, const Model& model, bool clusters);
+bool has(EngineKind engine, const Model& model);
 // Names of the local rules, or of all of these updates, for messages and --help.
 std::string local_updates();
 std::span<const Update> all_updates();

@@ -287,7 +287,7 @@ class CpuEngine final : public MultispinEngine {
     if (is_swendsen_wang()) {
       if (!swendsen_wang_) swendsen_wang_.emplace(graph_, layout_, spec_);
     } else if (!wolff_) {
-      wolff_.emplace(graph_, layout_, options_);
+      wolff_.emplace(graph_, layout_, spec_.model, options_);
     }
   }
 
@@ -295,6 +295,8 @@ class CpuEngine final : public MultispinEngine {
     std::uint64_t sum = 0;
     for (std::size_t r = 0; r < kReplicas; ++r) {
       const std::size_t replica = std::size_t{b} * kReplicas + r;
+      if (!is_swendsen_wang()) sum += scratch.wolff.flipped[r];
+      if (!has_cluster_sums()) continue;
       if (is_swendsen_wang()) {
         cluster_size_[replica] += scratch.swendsen_wang.sums[r].square;
         cluster_quartic_[replica] += scratch.swendsen_wang.sums[r].quartic;
@@ -304,7 +306,6 @@ class CpuEngine final : public MultispinEngine {
         }
       } else {
         cluster_size_[replica] += scratch.wolff.flipped[r];
-        sum += scratch.wolff.flipped[r];
       }
     }
     for (std::size_t k = 0; is_swendsen_wang() && k < kReplicas / 2; ++k) {
@@ -387,8 +388,7 @@ std::unique_ptr<Engine> make_multispin_engine(const Graph& graph, const EngineSp
 
 bool share_launches(const GroupTask& a, const GroupTask& b) {
   const Lattice &one = a.graph.lattice(), &other = b.graph.lattice();
-  // Graphs without a lattice cannot share launches of cluster updates. With couplings of -1 there
-  // are no cluster updates, but there may be Houdayer moves.
+  // Graphs without a lattice share launches with couplings only, and without Houdayer moves.
   const bool alike = one.dim > 0 || (!a.spec.model.is_ferromagnet() && !a.spec.houdayer);
   return alike && one.dim == other.dim && one.extent == other.extent &&
          a.graph.sites() == b.graph.sites() && a.spec.local == b.spec.local &&

@@ -363,6 +363,7 @@ std::uint64_t CudaEngine::take_clusters(const DeviceBatch::Sums& sums) {
   std::uint64_t sites = 0;
   for (std::size_t k = 0; k < replicas_; ++k) {
     sites += some.cluster_size[k];
+    if (!has_cluster_sums()) continue;
     cluster_size_[k] += some.cluster_size[k];
     if (is_swendsen_wang()) {
       cluster_quartic_[k] +=

@@ -33,10 +33,13 @@ double held(const EngineLoad& load, const GraphSizes& s) {
   bytes += 8 * s.modified + 4 * s.ends + kGrowing * 16 * (s.rewired + s.removed);
   if (load.coupled) bytes += s.sites;  // signs
   if (labels(load)) {
-    return bytes + s.dim * s.sites / 8 + kGrowing * 28 * s.rewired + (s.bare ? 4 * s.sites : 0);
+    const double masks = load.coupled ? 2 : 1;  // present bonds, negative ones
+    return bytes + masks * s.dim * s.sites / 8 + kGrowing * 28 * s.rewired +
+           (s.bare ? 4 * s.sites : 0);
   }
   if (load.cluster_per_cycle == 0) return bytes;
-  return bytes + s.sites / 4 + kGrowing * (8 * s.modified + 8 * s.ends) +
+  const double signs = load.coupled ? s.sites + 4 * s.rewired : 0;
+  return bytes + signs + s.sites / 4 + kGrowing * (8 * s.modified + 8 * s.ends) +
          (kGrowing * 12 + 32 + kGrowing * 4) * s.rewired;
 }
 
@@ -51,7 +54,8 @@ double working(const EngineLoad& load, const GraphSizes& s, double threads) {
            threads * label * s.sites;
   }
   if (load.cluster_per_cycle == 0) return bytes;
-  return bytes + threads * 4 * s.sites + at_once * (4 * (1 + s.dim) * s.sites + 4 * s.rewired);
+  const double queue = load.coupled ? 4.125 : 4;  // bytes per site: keys, with couplings a bit
+  return bytes + threads * queue * s.sites + at_once * (4 * (1 + s.dim) * s.sites + 4 * s.rewired);
 }
 
 // Number of label tiles on a device, and of sites that may belong to clusters of several tiles.
@@ -93,7 +97,8 @@ double device_working(const EngineLoad& load) {
   const double groups = word_groups(load);
   const double tables = groups * (t.tiles * (multispin::kLabelSites * (4 * masks + 64) + 128) +
                                   128 * words * t.open + 4 * s.rewired) +
-                        256 * s.dim * t.tiles + 40 * s.rewired + 4 * weights + pair_tables(load);
+                        (load.coupled ? 512 : 256) * s.dim * t.tiles + 40 * s.rewired +
+                        4 * weights + pair_tables(load);
   if (load.houdayer || load.cluster == ClusterUpdate::swendsen_wang) return tables;
   const double wolff = groups * (4 * (4 + s.dim) * s.sites + 24 * s.rewired) + 96 * s.modified;
   return warms ? std::max(tables, wolff) : wolff;

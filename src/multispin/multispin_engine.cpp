@@ -13,7 +13,7 @@ namespace {
 
 const EngineSpec& checked(const Graph& graph, const EngineSpec& spec) {
   check_spec(graph, spec);
-  if (!has(EngineKind::multispin, spec.model, false)) {
+  if (!has(EngineKind::multispin, spec.model)) {
     throw Error(ExitCode::usage,
                 fmt::format("the multispin engine does not support {}: it has Ising spins, "
                             "couplings 1 and -1 and no field (use the bytespin engine)",
@@ -99,10 +99,11 @@ MultispinEngine::MultispinEngine(const Graph& graph, const EngineSpec& spec, boo
 }
 
 void MultispinEngine::make_weighted_sums() {
-  const bool weighted = is_swendsen_wang() && graph_.is_weighted();
+  const bool sums = is_swendsen_wang() && has_cluster_sums();
+  const bool weighted = sums && graph_.is_weighted();
   cluster_cross_.assign(weighted ? replicas_ : 0, 0);
   cluster_weight_.assign(weighted ? replicas_ : 0, 0);
-  const bool pairs = is_swendsen_wang() && spec_.cluster_pairs;
+  const bool pairs = sums && spec_.cluster_pairs;
   pair_sums_[0].assign(pairs ? replicas_ / 2 : 0, 0);
   for (std::size_t k : {1, 2}) pair_sums_[k].assign(pairs && weighted ? replicas_ / 2 : 0, 0);
 }

@@ -136,7 +136,6 @@ class Trial {
   // >= 0.
   bool has_swendsen_wang() const {
     return has(config_.engine, ClusterUpdate::swendsen_wang) &&
-           has(config_.engine, config_.model, true) &&
            (config_.model.is_ferromagnet() || !config_.model.is_potts()) &&
            search_.plan->cluster != ClusterUpdate::swendsen_wang;
   }

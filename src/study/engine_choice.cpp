@@ -119,7 +119,7 @@ EngineKind choose_engine(const std::string& text, const Model& model,
                          std::optional<ClusterUpdate> cluster, const std::string& origin,
                          bool bitlattice) {
   const auto able = [&](EngineKind engine) {
-    return has(engine, model, cluster.has_value()) && (!cluster || has(engine, *cluster));
+    return has(engine, model) && (!cluster || has(engine, *cluster));
   };
   const auto named = engine_word(text, origin, bitlattice, true);
   if (!named) {
@@ -128,15 +128,9 @@ EngineKind choose_engine(const std::string& text, const Model& model,
     }
     throw Error(ExitCode::internal, "no engine has this model and cluster update");
   }
-  if (!has(*named, model, false)) {
+  if (!has(*named, model)) {
     throw Error(ExitCode::usage, fmt::format("{}: the {} engine does not support {} (use bytespin)",
                                              origin, text, to_string(model)));
-  }
-  if (cluster && traits(*named).studies && !has(*named, model, true)) {
-    throw Error(ExitCode::usage,
-                fmt::format("{}: the {} engine has no cluster updates of {} (use bytespin, or "
-                            "schedule 1:0)",
-                            origin, text, to_string(model)));
   }
   if (traits(*named).studies && !able(*named)) {
     throw Error(ExitCode::usage, fmt::format("{}: the {} engine has no {} updates (use {})", origin,

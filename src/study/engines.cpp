@@ -89,7 +89,7 @@ void check_task_engine(const TaskSpec& spec) {
   const char* const others = shared_ranks() != nullptr ? "bytespin" : "multispin or bytespin";
   if (spec.graph.p > 0) refuse(fmt::format("p = {}", spec.graph.p), others);
   if (spec.imported != nullptr) refuse("an imported graph", others);
-  if (!has(spec.engine, spec.model, spec.schedule.cluster > 0)) {
+  if (!has(spec.engine, spec.model)) {
     refuse(fmt::format("model {}", to_string(spec.model.kind)), "bytespin");
   }
   if (spec.schedule.cluster > 0) {

@@ -1,5 +1,6 @@
-// The multispin engine with couplings 1 and -1, replica exchange and Houdayer moves on CUDA makes
-// the same moves as on the CPU, alone and in a batch, and equals exact enumeration.
+// The multispin engine with couplings 1 and -1, local and cluster updates, replica exchange and
+// Houdayer moves on CUDA makes the same moves as on the CPU, alone and in a batch, and equals exact
+// enumeration.
 #include "src/multispin/multispin.hpp"
 #include "tests/engines/couplings_check.hpp"
 #include "tests/engines/identity_check.hpp"
@@ -18,9 +19,17 @@ Model pm(std::uint32_t seed = 0) {
   return model;
 }
 
-EngineSpec spec_of(const Model& model, LocalUpdate local, const Schedule& schedule) {
+// Schedules and the updates of their clusters.
+struct Moves {
+  Schedule schedule;
+  ClusterUpdate cluster = ClusterUpdate::wolff;
+};
+
+EngineSpec spec_of(const Model& model, LocalUpdate local, const Moves& moves) {
+  const Schedule& schedule = moves.schedule;
   EngineSpec spec;
   spec.model = model;
+  spec.cluster = moves.cluster;
   spec.betas = {0.3, 0.7, 1.2, 0.9};
   spec.replicas = 64;
   spec.local = local;
@@ -29,7 +38,16 @@ EngineSpec spec_of(const Model& model, LocalUpdate local, const Schedule& schedu
   return spec;
 }
 
-constexpr Schedule kSchedules[] = {{3, 0}, {3, 0, true}, {3, 0, false, true}, {3, 0, true, true}};
+constexpr Moves kMoves[] = {{{3, 0}},
+                            {{3, 0, true}},
+                            {{3, 0, false, true}},
+                            {{3, 0, true, true}},
+                            {{1, 2}},
+                            {{1, 2}, ClusterUpdate::swendsen_wang},
+                            {{0, 3}},
+                            {{0, 3}, ClusterUpdate::swendsen_wang},
+                            {{2, 1, true, true}},
+                            {{2, 1, true, true}, ClusterUpdate::swendsen_wang}};
 
 EngineOptions on_device() {
   EngineOptions options;
@@ -52,12 +70,14 @@ TEST_CASE("multispin couplings: CUDA makes the moves of the CPU", "[gpu]") {
   graphs.push_back(irregular_graph(700, 300));
   for (const Graph& graph : graphs) {
     for (const auto local : {LocalUpdate::metropolis, LocalUpdate::glauber}) {
-      for (const Schedule schedule : kSchedules) {
-        EngineSpec spec = spec_of(pm(), local, schedule);
+      for (const Moves& moves : kMoves) {
+        const Schedule& schedule = moves.schedule;
+        EngineSpec spec = spec_of(pm(), local, moves);
         spec.staggered = graph.has_sublattices();
         const auto cpu = make_multispin_engine(graph, spec, with_threads(4));
         const auto gpu = make_multispin_engine(graph, spec, on_device());
         INFO(graph.sites() << " sites, dim " << graph.lattice().dim << ", " << to_string(local)
+                           << ", " << to_string(schedule) << " " << to_string(moves.cluster)
                            << ", exchange " << schedule.exchange << ", Houdayer "
                            << schedule.houdayer);
         for (int n = 0; n < 3; ++n) {
@@ -81,15 +101,17 @@ TEST_CASE("multispin couplings: CUDA makes the moves of the CPU", "[gpu]") {
 
 TEST_CASE("multispin couplings: each graph of a batch makes the same moves as alone", "[gpu]") {
   for (const Rule rule : {Rule::rewire, Rule::rewire_any}) {
-    for (const Schedule schedule : kSchedules) {
+    for (const Moves& moves : kMoves) {
+      const Schedule& schedule = moves.schedule;
       if (rule == Rule::rewire_any && schedule.houdayer) continue;  // no lattice: not in a batch
+      INFO(to_string(rule) << ", " << to_string(schedule) << " " << to_string(moves.cluster));
       std::vector<Graph> graphs;
       for (const std::uint64_t seed : {1, 2, 3, 4}) {
         graphs.push_back(build_graph({{16, 12}, 0.2, rule, seed}));
       }
       std::vector<GroupTask> tasks;
       for (std::size_t k = 0; k < graphs.size(); ++k) {
-        EngineSpec spec = spec_of(pm(), LocalUpdate::metropolis, schedule);
+        EngineSpec spec = spec_of(pm(), LocalUpdate::metropolis, moves);
         spec.seed = 10 + k;
         spec.staggered = true;
         for (double& beta : spec.betas) beta *= 1 + 0.1 * static_cast<double>(k);
@@ -118,36 +140,91 @@ TEST_CASE("multispin couplings on CUDA equal enumeration", "[gpu]") {
   Scores scores;
   std::uint64_t seed = 90000;
   auto updates = wolff_updates();
+  for (const oracle::Update& update : swendsen_wang_updates()) updates.push_back(update);
   for (const oracle::Update& update : exchange_updates()) updates.push_back(update);
   for (const oracle::Update& update : houdayer_updates()) updates.push_back(update);
   for (const CoupledCase& one : coupled_cases()) {
-    if (!has(EngineKind::multispin, one.model, false)) continue;
+    if (!has(EngineKind::multispin, one.model)) continue;
     CoupledStates states{one};
     for (const oracle::Update& update : updates) {
-      if (update.schedule.cluster > 0) continue;
-      if (update.local == LocalUpdate::metropolis && !one.metropolis_mixes) continue;
+      const bool sweeps_alone = update.schedule.cluster == 0;
+      if (update.local == LocalUpdate::metropolis && sweeps_alone && !one.metropolis_mixes)
+        continue;
+      // Clusters alone leave a valley of a frustrated graph slowly.
+      const bool slow = update.schedule.local == 0 && !update.schedule.exchange;
       compare_coupled(states, update, make_multispin_engine, {1.2, 1.9, 3.0}, ++seed,
-                      {1024, {400, longer(100), 1}}, 0, scores);
+                      {1024, {slow ? 2000u : 400u, longer(100), 1}}, 0, scores);
     }
   }
-  CHECK(scores.checks >= 300);
+  check_distribution(scores, 1000);
 }
 
 TEST_CASE("multispin Houdayer moves on CUDA conserve the energy of two replicas", "[gpu]") {
   for (const CoupledCase& one : coupled_cases()) {
-    if (has(EngineKind::multispin, one.model, false)) {
+    if (has(EngineKind::multispin, one.model)) {
       check_houdayer_conserves(make_multispin_engine, one, 0);
     }
   }
 }
 
-TEST_CASE("multispin Houdayer moves: CUDA and the CPU continue stopped calls", "[gpu]") {
+TEST_CASE("multispin couplings: CUDA and the CPU continue stopped calls", "[gpu]") {
   for (const double p : {0.0, 0.3}) {
-    const Graph graph = build_graph({{70, 36}, p, Rule::rewire, 3});
-    const Schedule schedule{2, 0, true, true};
-    const EngineSpec spec = spec_of(pm(), LocalUpdate::metropolis, schedule);
-    std::vector<EngineOptions> devices{with_threads(1), on_device(), with_threads(3)};
-    CHECK(check_stops(make_multispin_engine, graph, spec, schedule, devices, 10) > 0);
-    check_resume(make_multispin_engine, graph, spec, schedule, devices, 9);
+    for (const Moves& moves :
+         {Moves{{2, 0, true, true}}, Moves{{2, 2}}, Moves{{2, 2}, ClusterUpdate::swendsen_wang}}) {
+      const Graph graph = build_graph({{70, 36}, p, Rule::rewire, 3});
+      const EngineSpec spec = spec_of(pm(), LocalUpdate::metropolis, moves);
+      std::vector<EngineOptions> devices{with_threads(1), on_device(), with_threads(3)};
+      CHECK(check_stops(make_multispin_engine, graph, spec, moves.schedule, devices, 10) > 0);
+      check_resume(make_multispin_engine, graph, spec, moves.schedule, devices, 9);
+    }
+  }
+}
+
+TEST_CASE("multispin couplings: wide packs of words flip the same clusters on CUDA", "[gpu]") {
+  const Graph graph = build_graph({{1024, 600}, 0.05, Rule::rewire, 7});
+  for (const auto cluster : {ClusterUpdate::wolff, ClusterUpdate::swendsen_wang}) {
+    const Moves moves{{1, 1}, cluster};
+    const EngineSpec spec = spec_of(pm(), LocalUpdate::metropolis, moves);
+    const auto cpu = make_multispin_engine(graph, spec, with_threads(8));
+    const auto gpu = make_multispin_engine(graph, spec, on_device());
+    INFO(to_string(cluster));
+    cpu->advance(moves.schedule, 2);
+    gpu->advance(moves.schedule, 2);
+    check_same(*cpu, *gpu);
+  }
+}
+
+TEST_CASE("multispin couplings: a checkerboard antiferromagnet is a ferromagnet on CUDA", "[gpu]") {
+  // The rule add, with more bonds than the lattice, and rows that are no multiple of a tile.
+  for (const std::vector<std::uint32_t>& shape :
+       {std::vector<std::uint32_t>{70, 38}, {34, 6, 10}}) {
+    const Graph graph = build_graph({shape, 0.2, Rule::add, 4});
+    for (const auto cluster : {ClusterUpdate::wolff, ClusterUpdate::swendsen_wang}) {
+      INFO(to_string(cluster) << ", dim " << shape.size());
+      EngineSpec spec;
+      spec.betas = {0.3, 0.5};
+      spec.cluster = cluster;
+      const auto ferromagnet = make_multispin_engine(graph, spec, on_device());
+      spec.model.interactions.couplings = CouplingKind::antiferromagnet;
+      spec.staggered = true;
+      const auto antiferromagnet = make_multispin_engine(graph, spec, on_device());
+      EngineState state = ferromagnet->save();
+      for (std::size_t k = 0; k < 2 * 4 * graph.sites(); ++k) {  // 4 bytes per site
+        if (graph.colour(static_cast<Site>(k / 4 % graph.sites())) == 1) {
+          state.bytes[k] = static_cast<std::uint8_t>(~state.bytes[k]);
+        }
+      }
+      antiferromagnet->restore(state);
+      for (int cycle = 0; cycle < 10; ++cycle) {
+        ferromagnet->advance({1, 3}, 1);
+        antiferromagnet->advance({1, 3}, 1);
+        Observation a, b;
+        ferromagnet->measure(a);
+        antiferromagnet->measure(b);
+        CHECK(a.bond_sum == b.bond_sum);
+        CHECK(a.magnetisation == b.staggered);
+        CHECK(b.cluster_updates == 0);
+      }
+    }
   }
 }

@@ -1,11 +1,13 @@
 // The multispin engine with couplings 1 and -1. It is compared with exact enumeration and, bit by
-// bit, with a slow reference. Results do not depend on threads and restarts. Replica exchange and
-// Houdayer moves. The antiferromagnet equals a ferromagnet with one sublattice flipped.
+// bit, with a slow reference: local and cluster updates. Results do not depend on threads and
+// restarts. Replica exchange and Houdayer moves. The antiferromagnet equals a ferromagnet with one
+// sublattice flipped.
 #include <xxhash.h>
 
 #include <algorithm>
 #include <array>
 
+#include "src/multispin/methods.hpp"
 #include "src/multispin/multispin.hpp"
 #include "tests/engines/couplings_check.hpp"
 #include "tests/engines/identity_check.hpp"
@@ -31,10 +33,18 @@ std::vector<int> couplings_of(const Graph& graph, const EdgeList& list, const Mo
   return signs;
 }
 
-// Compares spins and sums with the reference after each sweep, every second time followed by a
-// Houdayer move, with one thread and with three.
-void compare_bits(const Graph& graph, const Model& model, LocalUpdate local, std::uint64_t seed) {
+EngineOptions with_form(int threads, WolffForm form) {
+  EngineOptions options = with_threads(threads);
+  options.methods = MultispinMethods{form};
+  return options;
+}
+
+// Compares spins and sums with the reference after each part of a schedule with sweeps, cluster
+// updates and Houdayer moves, for several numbers of threads and each form of Wolff updates.
+void compare_bits(const Graph& graph, const Model& model, LocalUpdate local, ClusterUpdate cluster,
+                  std::uint64_t seed) {
   EngineSpec spec;
+  spec.cluster = cluster;
   spec.model = model;
   spec.betas = {0.3, 0.9};
   spec.seed = seed;
@@ -44,21 +54,29 @@ void compare_bits(const Graph& graph, const Model& model, LocalUpdate local, std
   const EdgeList list = edges_of(graph);
   const std::vector<int> sublattice = sublattice_signs(graph, list);
   MultispinReference reference(list, colours_of(graph), spec, couplings_of(graph, list, model));
-  const auto one = make_multispin_engine(graph, spec, with_threads(1));
-  const auto three = make_multispin_engine(graph, spec, with_threads(3));
-  for (int sweep = 0; sweep < 4; ++sweep) {
-    const Schedule schedule{1, 0, false, sweep % 2 == 1};
+  std::vector<std::unique_ptr<Engine>> engines;
+  for (const EngineOptions& options :
+       {with_form(1, WolffForm::automatic), with_form(3, WolffForm::dense),
+        with_form(2, WolffForm::sparse), with_form(1, WolffForm::sparse)}) {
+    engines.push_back(make_multispin_engine(graph, spec, options));
+    if (engines.size() == 2 && cluster != ClusterUpdate::wolff) break;
+  }
+  for (const Schedule schedule :
+       {Schedule{1, 0}, Schedule{1, 0, false, true}, Schedule{1, 1}, Schedule{0, 2, false, true}}) {
     reference.advance(schedule, 1);
     const auto words = reference.words();
     const std::uint64_t hash = XXH3_64bits(words.data(), words.size() * sizeof(words[0]));
     const Observation expected = reference.measure();
-    for (const auto& engine : {one.get(), three.get()}) {
+    for (const auto& engine : engines) {
       engine->advance(schedule, 1);
       REQUIRE(engine->trajectory_hash() == hash);
       Observation seen;
       engine->measure(seen);
       CHECK(seen.bond_sum == expected.bond_sum);
       CHECK(seen.magnetisation == expected.magnetisation);
+      CHECK(seen.cluster_updates == 0);  // no cluster sums
+      CHECK(seen.cluster_size.empty());
+      CHECK(seen.cluster_quartic_low.empty());
       REQUIRE(seen.overlap.size() == 32);
       for (std::size_t pair = 0; pair < 32; ++pair) {
         const auto &a = reference.spins(2 * pair), &b = reference.spins(2 * pair + 1);
@@ -85,7 +103,7 @@ void compare_bits(const Graph& graph, const Model& model, LocalUpdate local, std
 std::vector<CoupledCase> unit_cases() {
   std::vector<CoupledCase> cases;
   for (const CoupledCase& one : coupled_cases()) {
-    if (has(EngineKind::multispin, one.model, false)) cases.push_back(one);
+    if (has(EngineKind::multispin, one.model)) cases.push_back(one);
   }
   return cases;
 }
@@ -96,19 +114,22 @@ TEST_CASE("multispin engine: couplings 1 and -1 equal enumeration") {
   Scores scores;
   std::uint64_t seed = 80000;
   auto updates = wolff_updates();
+  for (const oracle::Update& update : swendsen_wang_updates()) updates.push_back(update);
   for (const oracle::Update& update : exchange_updates()) updates.push_back(update);
   for (const oracle::Update& update : houdayer_updates()) updates.push_back(update);
   for (const CoupledCase& one : unit_cases()) {
     CoupledStates states{one};
     for (const oracle::Update& update : updates) {
-      if (update.schedule.cluster > 0) continue;
-      if (update.local == LocalUpdate::metropolis && !one.metropolis_mixes) continue;
+      const bool sweeps_alone = update.schedule.cluster == 0;
+      if (update.local == LocalUpdate::metropolis && sweeps_alone && !one.metropolis_mixes)
+        continue;
+      // Clusters alone leave a valley of a frustrated graph slowly.
+      const bool slow = update.schedule.local == 0 && !update.schedule.exchange;
       compare_coupled(states, update, make_multispin_engine, {1.2, 1.9, 3.0}, ++seed,
-                      {512, {250, longer(50), 1}}, -1, scores);
+                      {384, {slow ? 1500u : 250u, longer(50), 1}}, -1, scores);
     }
   }
-  CHECK(scores.checks >= 300);
-  CHECK(scores.largest < 4);
+  check_distribution(scores, 1000);
 }
 
 TEST_CASE("multispin engine: Houdayer moves conserve the energy of two replicas") {
@@ -119,6 +140,7 @@ TEST_CASE("multispin engine: Houdayer moves conserve the energy of two replicas"
 
 TEST_CASE("multispin engine with couplings equals the reference") {
   std::uint64_t seed = 1;
+  const auto wolff = ClusterUpdate::wolff, sw = ClusterUpdate::swendsen_wang;
   for (const std::vector<std::uint32_t>& shape : {std::vector<std::uint32_t>{10},
                                                   {70},
                                                   {4, 6},
@@ -134,36 +156,48 @@ TEST_CASE("multispin engine with couplings equals the reference") {
       if (shape == std::vector<std::uint32_t>{10} && p > 0) continue;
       const Graph graph = build_graph({shape, p, rule, seed});
       INFO(to_string(rule) << ", p = " << p << ", dim " << shape.size() << ", " << shape[0]);
-      compare_bits(graph, pm(), LocalUpdate::metropolis, 500 + seed);
-      compare_bits(graph, pm(0.2), LocalUpdate::glauber, 600 + seed);
+      compare_bits(graph, pm(), LocalUpdate::metropolis, sw, 500 + seed);
+      compare_bits(graph, pm(0.2), LocalUpdate::glauber, wolff, 600 + seed);
       Model shortcuts = pm();
       shortcuts.interactions.on_shortcuts = true;
       shortcuts.interactions.shortcut_strength = -1;
-      compare_bits(graph, shortcuts, LocalUpdate::metropolis, 700 + seed);
+      compare_bits(graph, shortcuts, LocalUpdate::metropolis, seed % 2 == 0 ? wolff : sw,
+                   700 + seed);
       ++seed;
     }
   }
   for (const Rule rule : {Rule::rewire_any, Rule::add_any, Rule::swap_any}) {
     INFO(to_string(rule));
-    compare_bits(build_graph({{22, 10}, 0.3, rule, 9}), pm(), LocalUpdate::metropolis, 800);
+    for (const auto cluster : {wolff, sw}) {
+      compare_bits(build_graph({{22, 10}, 0.3, rule, 9}), pm(), LocalUpdate::metropolis, cluster,
+                   800);
+    }
   }
   for (const Rule rule : {Rule::rewire_any, Rule::swap_any}) {
     Model antiferromagnet;
     antiferromagnet.interactions.couplings = CouplingKind::antiferromagnet;
     INFO(to_string(rule));
-    compare_bits(build_graph({{8, 6, 4}, 0.4, rule, 9}), antiferromagnet, LocalUpdate::glauber,
-                 803);
+    for (const auto cluster : {wolff, sw}) {
+      compare_bits(build_graph({{8, 6, 4}, 0.4, rule, 9}), antiferromagnet, LocalUpdate::glauber,
+                   cluster, 803);
+    }
   }
-  compare_bits(imported_graph(star(20), "star"), pm(), LocalUpdate::glauber, 801);
-  compare_bits(irregular_graph(400, 300), pm(), LocalUpdate::metropolis, 802);
+  for (const auto cluster : {wolff, sw}) {
+    compare_bits(imported_graph(star(20), "star"), pm(), LocalUpdate::glauber, cluster, 801);
+    compare_bits(irregular_graph(400, 300), pm(), LocalUpdate::metropolis, cluster, 802);
+  }
 }
 
 TEST_CASE("multispin trajectories with couplings do not depend on threads, stops and restarts") {
   for (const CoupledCase& one : unit_cases()) {
-    for (const Schedule schedule : {Schedule{3, 0}, Schedule{2, 0, true},
-                                    Schedule{2, 0, false, true}, Schedule{2, 0, true, true}}) {
+    for (const Schedule schedule :
+         {Schedule{3, 0}, Schedule{2, 3}, Schedule{0, 2}, Schedule{2, 1, true},
+          Schedule{2, 0, false, true}, Schedule{2, 1, true, true}}) {
       EngineSpec spec;
       spec.model = one.model;
+      // Both cluster updates take turns.
+      spec.cluster = schedule.local == 0 || schedule.houdayer ? ClusterUpdate::swendsen_wang
+                                                              : ClusterUpdate::wolff;
       spec.betas = {0.3, 0.8, 0.5, 1.1};
       spec.replicas = 64;
       spec.exchange = schedule.exchange;
@@ -190,52 +224,66 @@ TEST_CASE("multispin trajectories with couplings do not depend on threads, stops
   }
 }
 
-TEST_CASE("multispin Houdayer moves of one word group do not depend on threads and stops") {
-  // Threads share each move.
+TEST_CASE("multispin updates of clusters of one word group do not depend on threads and stops") {
+  // Threads share each update.
   for (const double p : {0.0, 0.4}) {
     const Graph graph = build_graph({{70, 20}, p, Rule::rewire, 5});
     EngineSpec spec;
     spec.model = pm();
     spec.betas = {0.7};
     spec.houdayer = true;
-    for (const Schedule schedule : {Schedule{1, 0, false, true}, Schedule{0, 0, false, true}}) {
-      const std::vector<EngineOptions> threads{with_threads(1), with_threads(3)};
-      check_resume(make_multispin_engine, graph, spec, schedule, threads, 11);
-      CHECK(check_stops(make_multispin_engine, graph, spec, schedule, threads, 12) > 0);
+    for (const auto cluster : {ClusterUpdate::wolff, ClusterUpdate::swendsen_wang}) {
+      spec.cluster = cluster;
+      for (const Schedule schedule : {Schedule{1, 0, false, true}, Schedule{0, 0, false, true},
+                                      Schedule{1, 2}, Schedule{0, 3}}) {
+        // Options take turns.
+        const std::vector<EngineOptions> threads{with_form(1, WolffForm::sparse),
+                                                 with_form(3, WolffForm::dense),
+                                                 with_form(3, WolffForm::sparse)};
+        check_resume(make_multispin_engine, graph, spec, schedule, threads, 11);
+        CHECK(check_stops(make_multispin_engine, graph, spec, schedule, threads, 12) > 0);
+      }
     }
   }
 }
 
 TEST_CASE("multispin: a checkerboard antiferromagnet is a ferromagnet with a sublattice flipped") {
   for (const std::vector<std::uint32_t>& shape : {std::vector<std::uint32_t>{40, 36}, {8, 6, 10}}) {
-    const Graph graph = build_graph({shape, 0.1, Rule::rewire, 4});
-    EngineSpec spec;
-    spec.betas = {0.3, 0.5};
-    const auto ferromagnet = make_multispin_engine(graph, spec, {});
-    spec.model.interactions.couplings = CouplingKind::antiferromagnet;
-    spec.staggered = true;
-    const auto antiferromagnet = make_multispin_engine(graph, spec, {});
-    EngineState state = ferromagnet->save();
-    for (std::size_t k = 0; k < 2 * 4 * graph.sites(); ++k) {  // 4 bytes per site
-      if (graph.colour(static_cast<Site>(k / 4 % graph.sites())) == 1) {
-        state.bytes[k] = static_cast<std::uint8_t>(~state.bytes[k]);
+    const Rule rule = shape.size() == 2 ? Rule::rewire : Rule::add;
+    const Graph graph = build_graph({shape, 0.1, rule, 4});
+    for (const auto cluster : {ClusterUpdate::wolff, ClusterUpdate::swendsen_wang}) {
+      INFO(to_string(cluster) << ", dim " << shape.size());
+      EngineSpec spec;
+      spec.betas = {0.3, 0.5};
+      spec.cluster = cluster;
+      const auto ferromagnet = make_multispin_engine(graph, spec, {});
+      spec.model.interactions.couplings = CouplingKind::antiferromagnet;
+      spec.staggered = true;
+      const auto antiferromagnet = make_multispin_engine(graph, spec, {});
+      EngineState state = ferromagnet->save();
+      for (std::size_t k = 0; k < 2 * 4 * graph.sites(); ++k) {  // 4 bytes per site
+        if (graph.colour(static_cast<Site>(k / 4 % graph.sites())) == 1) {
+          state.bytes[k] = static_cast<std::uint8_t>(~state.bytes[k]);
+        }
       }
-    }
-    antiferromagnet->restore(state);
-    for (int cycle = 0; cycle < 10; ++cycle) {
-      ferromagnet->advance({2, 0}, 1);
-      antiferromagnet->advance({2, 0}, 1);
-      Observation a, b;
-      ferromagnet->measure(a);
-      antiferromagnet->measure(b);
-      CHECK(a.bond_sum == b.bond_sum);
-      CHECK(a.magnetisation == b.staggered);
+      antiferromagnet->restore(state);
+      for (int cycle = 0; cycle < 10; ++cycle) {
+        const Schedule schedule{cycle < 5 ? 2u : 1u, cycle < 5 ? 0u : 3u};
+        ferromagnet->advance(schedule, 1);
+        antiferromagnet->advance(schedule, 1);
+        Observation a, b;
+        ferromagnet->measure(a);
+        antiferromagnet->measure(b);
+        CHECK(a.bond_sum == b.bond_sum);
+        CHECK(a.magnetisation == b.staggered);
+        CHECK(a.cluster_updates == schedule.cluster);
+        CHECK(b.cluster_updates == 0);
+      }
     }
   }
 }
 
-TEST_CASE(
-    "the multispin engine rejects other couplings, fields and cluster updates with couplings") {
+TEST_CASE("the multispin engine rejects other couplings and fields") {
   const Graph graph = build_graph({{8, 8}, 0.1, Rule::rewire, 4});
   const auto refused = [&](const Interactions& of) {
     EngineSpec spec;
@@ -255,8 +303,10 @@ TEST_CASE(
   EngineSpec spec;
   spec.betas = {0.5};
   spec.model = pm();
-  const auto engine = make_multispin_engine(graph, spec, {});
-  expect(ExitCode::usage, "schedule 1:1", [&] { engine->advance({1, 1}, 1); });
+  spec.cluster = ClusterUpdate::few_cluster;
+  expect(ExitCode::usage, "no cluster update 'few-cluster'",
+         [&] { make_multispin_engine(graph, spec, {}); });
+  spec.cluster = ClusterUpdate::wolff;
   spec.model = {};
   spec.houdayer = true;
   expect(ExitCode::usage, "wolff and swendsen-wang",

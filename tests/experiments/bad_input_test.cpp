@@ -178,8 +178,8 @@ TEST_CASE("unknown options: the error suggests the nearest one or an alternative
            Bad{"tune --size 4 --exchange --temperature 2,3 --study s", 64,
                "--study and --exchange exclude each other"},
            Bad{"tune --size 4 --couplings pm --exchange --temperature 2,3 --engine multispin "
-               "--candidates 1:1",
-               64, "no cluster updates of ising with couplings = pm"},
+               "--cluster few-cluster",
+               64, "the multispin engine has no few-cluster updates"},
            Bad{run + "--tempering", 64, "(give --exchange, with at least two temperatures"},
            Bad{run + "--temp=2", 64, "unknown option '--temp' (did you mean '--temperature'?)"},
            Bad{run + "--temperatures 2", 64, "did you mean '--temperature'?"},

@@ -347,7 +347,7 @@ TEST_CASE("couplings, fields and replica exchange of a study") {
   CHECK(read("[model]\ncouplings = \"pm\"\n[sampling]\nschedule = \"1:0\"\nexchange = true\n")
             .engine == EngineKind::multispin);
   CHECK(read("[model]\ncouplings = \"pm\"\n[sampling]\nschedule = \"1:1\"\n").engine ==
-        EngineKind::bytespin);  // it has cluster updates with couplings
+        EngineKind::multispin);
   const StudyConfig again = parse_study_config(to_toml(config), "s.toml");
   CHECK(again.model == config.model);
   CHECK(again.exchange);
@@ -363,7 +363,9 @@ TEST_CASE("couplings, fields and replica exchange of a study") {
        {"[model]\ncouplings = \"file\"\non = \"shortcuts\"\n", "[model]\nnegative = 0.5\n",
         "[model]\nname = \"potts\"\nq = 3\nfield = 0.1\n", "[model]\ncoupling_seed = 1\n",
         "[model]\ncouplings = \"gaussian\"\n[sampling]\nengine = \"multispin\"\n",
-        "[model]\ncouplings = \"pm\"\n[sampling]\nschedule = \"1:1\"\nengine = \"multispin\"\n"}) {
+        "[model]\ncouplings = \"pm\"\nfield = 0.1\n[sampling]\nengine = \"multispin\"\n",
+        "[model]\ncouplings = \"pm\"\n[sampling]\nschedule = \"1:1\"\n"
+        "cluster = \"few-cluster\"\nengine = \"multispin\"\n"}) {
     INFO(wrong);
     CHECK_THROWS_AS(read(wrong), Error);
   }

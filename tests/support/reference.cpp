@@ -117,7 +117,7 @@ std::vector<std::uint32_t> MultispinReference::cluster_of(
   for (std::size_t next = 0; next < cluster.size(); ++next) {
     const std::uint32_t here = cluster[next];
     for (const auto& [other, edge] : around_[here]) {
-      if (reached[other] || spin[other] != spin[here]) continue;
+      if (reached[other] || couplings_[edge] * (spin[other] == spin[here] ? 1 : -1) < 0) continue;
       if (fraction[edge][replica % 32] >= bond) continue;
       reached[other] = true;
       cluster.push_back(other);

@@ -7,7 +7,8 @@
 // replica has a uniform fraction per item (site or bond) and step. Its binary digit k, most
 // significant first, is bit r % 32 of word k % 4 of philox(counter = (item, word group << 8 | k /
 // 4, step, stream), key = seed). An event of probability P happens if fraction < round(2^32 P); P
-// is capped at 1 - 2^-32 if a draw decides. A Swendsen-Wang cluster whose smallest site is s flips
+// is capped at 1 - 2^-32 if a draw decides. Bonds are drawn between equal spins, if J = -1 between
+// unequal ones. A Swendsen-Wang cluster whose smallest site is s flips
 // if bit r % 32 of word s % 4 of philox(item = s / 4, call 0, stream cluster_flip) is set. A
 // Houdayer move flips connected regions of equal s_i s'_i in both of replicas r and r + 2, r % 4 <
 // 2, by that bit of stream houdayer. Updates are numbered 0, 1, 2, ..; local sweeps visit colours
@@ -24,8 +25,7 @@ namespace rewise::oracle {
 
 class MultispinReference {
  public:
-  // Colours [sites]; list and colours are copied. `couplings`: [edges], 1 or -1, used by local
-  // updates; empty = all are 1.
+  // Colours [sites]; list and colours are copied. `couplings`: [edges], 1 or -1; empty = all are 1.
   MultispinReference(const EdgeList& list, std::vector<std::uint8_t> colours,
                      const EngineSpec& spec, std::vector<int> couplings = {});
 

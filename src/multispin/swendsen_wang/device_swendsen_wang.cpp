@@ -89,6 +89,9 @@ void SwendsenWangBatch::lay_graphs(std::span<const EngineView> engines, cudaStre
   const std::size_t graphs = engines.size(), count = tiles_.count;
   tiles_.listed_most = bonds.view().rewired_most;
   bonds_ = Words(graphs * count * static_cast<unsigned>(dim) * kLabelRows);
+  run_.signs = layout.has_signs;
+  const bool signs = layout.has_signs && dim > 0 && !is_houdayer();
+  if (signs) negative_ = Words(bonds_.size());
   node_first_ = Words(graphs * (count + 1));
   ends_first_ = Words(graphs * (count + 1));
   listed_ = DeviceBuffer<LabelBond>(graphs * tiles_.listed_most);
@@ -102,6 +105,7 @@ void SwendsenWangBatch::lay_graphs(std::span<const EngineView> engines, cudaStre
   std::copy_n(tiles_.along, 4, tables.along);
   tables.count = tiles_.count;
   tables.bond_words = bonds_.data();
+  if (signs) tables.negative = negative_.data();
   tables.node_first = node_first_.data();
   tables.listed = listed_.data();
   tables.ends = ends_.data();
@@ -113,6 +117,7 @@ void SwendsenWangBatch::lay_graphs(std::span<const EngineView> engines, cudaStre
   launch_label_tables(tables, stream);
   tiles_.nodes_most = std::ranges::max(nodes.to_host(stream));
   tiles_.bonds = bonds_.data();
+  tiles_.negative = tables.negative;
   tiles_.node_first = node_first_.data();
   tiles_.listed_count = listed_count_.data();
   tiles_.listed = listed_.data();
@@ -246,7 +251,9 @@ void SwendsenWangBatch::queue(const GraphRange& range, const std::uint32_t* firs
   const std::uint32_t all = range.count * graphs_.word_groups();
   DeviceLabelTiles tiles = tiles_;
   const auto dim = static_cast<std::size_t>(tiles.lattice.dim);
-  tiles.bonds += std::size_t{range.first} * tiles.count * dim * kLabelRows;
+  const std::size_t rows = std::size_t{range.first} * tiles.count * dim * kLabelRows;
+  tiles.bonds += rows;
+  if (tiles.negative != nullptr) tiles.negative += rows;
   tiles.node_first += std::size_t{range.first} * (tiles.count + 1);
   tiles.listed_count += range.first;
   tiles.listed += std::size_t{range.first} * tiles.listed_most;

@@ -53,8 +53,8 @@ class SwendsenWangBatch {
   bool weighted_ = false;   // at least one of the graphs
   bool has_pairs_ = false;  // sums over pairs of clusters
   std::vector<std::uint64_t> seeds_;
-  DeviceBuffer<std::uint32_t> bonds_, node_first_, listed_count_, threshold_, masks_, nodes_,
-      parent_, key_, size_, weight_, listed_open_, ends_first_, weight_first_, weights_,
+  DeviceBuffer<std::uint32_t> bonds_, negative_, node_first_, listed_count_, threshold_, masks_,
+      nodes_, parent_, key_, size_, weight_, listed_open_, ends_first_, weight_first_, weights_,
       used_slots_, used_count_;
   DeviceBuffer<std::uint16_t> label_;
   DeviceBuffer<LabelBond> listed_;

@@ -87,7 +87,7 @@ void DrawPlanes(const Geometry& g, ClusterMove move, const Address& at, Threshol
                 std::uint32_t* planes) {
   const D32 d;
   const auto lanes = static_cast<std::uint32_t>(hn::Lanes(d));
-  const bool draws = move == ClusterMove::swendsen_wang;
+  const bool draws = move == ClusterMove::swendsen_wang, signs = draws && !g.negative.empty();
   const CallTable bonds(at.seed, Stream::bond, at.who, at.step);
   const CallTable flips(at.seed, draws ? Stream::cluster_flip : Stream::houdayer, at.who, at.step);
   Neighbourhood near;
@@ -99,8 +99,17 @@ void DrawPlanes(const Geometry& g, ClusterMove move, const Address& at, Threshol
     for (unsigned k = 0; k < g.dim; ++k) {
       HWY_ALIGN std::uint32_t open[32];
       const std::uint32_t present = g.present[std::size_t{k} * g.plane_words + w];
-      for (std::uint32_t i = 0; i < 32; ++i) {
-        open[i] = agreeing(move, near.own[i] ^ near.ahead[k][i]) & (0u - (present >> i & 1u));
+      if (signs) {
+        const std::uint32_t negative = g.negative[std::size_t{k} * g.plane_words + w];
+        for (std::uint32_t i = 0; i < 32; ++i) {
+          const std::uint32_t unsatisfied =
+              near.own[i] ^ near.ahead[k][i] ^ (0u - (negative >> i & 1u));
+          open[i] = ~unsatisfied & (0u - (present >> i & 1u));
+        }
+      } else {
+        for (std::uint32_t i = 0; i < 32; ++i) {
+          open[i] = agreeing(move, near.own[i] ^ near.ahead[k][i]) & (0u - (present >> i & 1u));
+        }
       }
       for (std::uint32_t i = 0; draws && i < 32; i += lanes) {
         const V32 site = hn::Iota(d, 32 * w + i);
@@ -116,12 +125,12 @@ void DrawListed(const Geometry& g, ClusterMove move, const Address& at, Threshol
                 const std::uint32_t* spins, std::uint32_t first, std::uint32_t last,
                 std::uint32_t* open) {
   const D32 d;
-  const hn::RebindToSigned<D32> ds;
   const CallTable calls(at.seed, Stream::bond, at.who, at.step);
+  const bool signs = g.layout.has_signs;
   for (std::uint32_t i = first; i < last; i += static_cast<std::uint32_t>(hn::Lanes(d))) {
-    const V32 a = hn::GatherIndex(d, spins, hn::BitCast(ds, hn::LoadU(d, g.a.data() + i)));
-    const V32 b = hn::GatherIndex(d, spins, hn::BitCast(ds, hn::LoadU(d, g.b.data() + i)));
-    const V32 differ = hn::Xor(a, b);
+    // In the products of Houdayer moves the signs cancel.
+    const V32 a = signs ? gather_signed(spins, g.a.data(), i, true) : gather(spins, g.a.data(), i);
+    const V32 differ = hn::Xor(a, gather(spins, g.b.data(), i));
     if (move == ClusterMove::houdayer) {  // agreeing()
       hn::StoreU(hn::Not(hn::Xor(differ, hn::ShiftRight<kPartnerDistance>(differ))), d, open + i);
       continue;
@@ -343,13 +352,19 @@ SwendsenWangGeometry::SwendsenWangGeometry(const Graph& graph, const Layout& l)
     const std::uint64_t site = index / dim;
     present[index % dim * plane_words + site / 32] &= ~(1u << site % 32);
   });
-  const RunTable runs(l.lattice, sites);
   StopCheck check;
+  if (l.has_signs) negative.assign(present.size(), 0);
+  for (Site site = 0; !negative.empty() && site < sites; ++site) {
+    check();
+    const std::uint32_t bits = l.sign[l.lattice.colour(site)][site / 2];
+    for (unsigned k = 0; k < dim; ++k) {
+      negative[std::size_t{k} * plane_words + site / 32] |= (bits >> 2 * k & 1u) << site % 32;
+    }
+  }
+  const RunTable runs(l.lattice, sites);
   for (const RewiredBond& r : graph.rewired_bonds()) {
     check();
     bond.push_back(static_cast<std::uint32_t>(r.bond));
-    a.push_back(l.slot(r.a));
-    b.push_back(l.slot(r.b));
     ends.push_back({runs.place(r.a), runs.place(r.b)});
   }
   if (!graph.weights().empty()) {
@@ -357,10 +372,9 @@ SwendsenWangGeometry::SwendsenWangGeometry(const Graph& graph, const Layout& l)
     for (const SiteWeight& w : graph.weights()) weight_before[w.site + 1] = w.weight;
     std::partial_sum(weight_before.begin(), weight_before.end(), weight_before.begin());
   }
-  const std::size_t padded = (bond.size() + kGuard - 1) / kGuard * kGuard;
-  bond.resize(padded, 0);
-  a.resize(padded, kGuard);
-  b.resize(padded, kGuard);
+  a = l.rewired.a;
+  b = l.rewired.b;
+  bond.resize(a.size(), 0);
 }
 
 ClusterSums label_and_flip(const Lattice& lattice, const std::vector<PlacePair>& listed,

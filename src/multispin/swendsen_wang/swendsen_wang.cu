@@ -212,7 +212,11 @@ struct SiteWords {
   }
 };
 
-template <int kDim, bool kHoudayer>
+// What step 1 opens: bonds drawn between equal spins, bonds drawn where they are satisfied, or all
+// bonds between equal products.
+enum class Opens { equal, satisfied, products };
+
+template <int kDim, Opens kOpens>
 __global__ void __launch_bounds__(kDrawThreads)
     draw_tile(const __grid_constant__ DeviceLabelTiles g,
               const __grid_constant__ DeviceLabelRun run) {
@@ -230,21 +234,27 @@ __global__ void __launch_bounds__(kDrawThreads)
   for (unsigned j = threadIdx.x / 32; j < kLabelRows; j += kDrawThreads / 32) {
     const LabelRow row = item.row(g, j);
     const std::uint32_t site = row.site + lane;
-    stage[kDim][lane * kStage + j] = turn_bits(row.count > 0 ? drawer.flips<kHoudayer>(site) : 0);
+    stage[kDim][lane * kStage + j] =
+        turn_bits(row.count > 0 ? drawer.flips<kOpens == Opens::products>(site) : 0);
     if constexpr (kDim > 0) {
       SiteWords<kDim> words;
       if (lane < row.count) words = SiteWords<kDim>(g, run, item, j, site);
-      const std::uint32_t* bonds =
-          g.bonds +
+      const std::size_t first =
           (static_cast<std::size_t>(item.graph) * g.count + item.tile) * kDim * kLabelRows + j;
+      const std::uint32_t* bonds = g.bonds + first;
 #pragma unroll
       for (int k = 0; k < kDim; ++k) {
         const bool there = (bonds[static_cast<unsigned>(k) * kLabelRows] >> lane & 1u) != 0;
-        if constexpr (kHoudayer) {
+        if constexpr (kOpens == Opens::products) {
           stage[k][lane * kStage + j] =
               turn_bits(there ? equal_products(words.own, words.ahead[k]) : 0u);
         } else {
-          const std::uint32_t asking = there ? ~(words.own ^ words.ahead[k]) : 0u;
+          std::uint32_t asking = there ? ~(words.own ^ words.ahead[k]) : 0u;
+          if constexpr (kOpens == Opens::satisfied) {
+            const std::uint32_t negative =
+                g.negative[first + static_cast<unsigned>(k) * kLabelRows] >> lane & 1u;
+            if (there) asking ^= 0u - negative;
+          }
           const std::uint32_t bond = site * static_cast<unsigned>(kDim) + static_cast<unsigned>(k);
           stage[k][lane * kStage + j] = turn_bits(drawer.open(calls, bond, asking));
         }
@@ -262,7 +272,7 @@ __global__ void __launch_bounds__(kDrawThreads)
 }
 
 // One thread per listed bond of a word group.
-template <bool kHoudayer>
+template <Opens kOpens>
 __global__ void __launch_bounds__(kDrawThreads)
     draw_listed(const __grid_constant__ DeviceLabelTiles g,
                 const __grid_constant__ DeviceLabelRun run, std::uint32_t blocks_per_group) {
@@ -283,11 +293,14 @@ __global__ void __launch_bounds__(kDrawThreads)
     bond = g.listed[static_cast<std::size_t>(graph) * g.listed_most + i];
     const auto vec = static_cast<std::uint32_t>(run.vec);
     const std::uint32_t* words = run.spins + first_word(all, g.lattice.words, run.vec);
-    const std::uint32_t a = words[static_cast<std::size_t>(bond.a) * vec],
+    const Slot first = kOpens == Opens::equal ? bond.a : listed_slot(bond.a);
+    const std::uint32_t a = words[static_cast<std::size_t>(first) * vec],
                         b = words[static_cast<std::size_t>(bond.b) * vec];
-    asking = kHoudayer ? equal_products(a, b) : ~(a ^ b);
+    asking = kOpens == Opens::products ? equal_products(a, b) : ~(a ^ b);
+    if constexpr (kOpens == Opens::satisfied) asking ^= listed_sign(bond.a);
   }
-  const std::uint32_t open = kHoudayer ? asking : drawer.open(calls, bond.bond, asking);
+  const std::uint32_t open =
+      kOpens == Opens::products ? asking : drawer.open(calls, bond.bond, asking);
   if (real) run.listed_open[static_cast<std::size_t>(word_group) * g.listed_most + i] = open;
 }
 
@@ -323,16 +336,23 @@ __global__ void __launch_bounds__(kDrawThreads)
   }
 }
 
-void draw(const DeviceLabelTiles& g, const DeviceLabelRun& run, cudaStream_t stream) {
+template <Opens kOpens>
+void draw_as(const DeviceLabelTiles& g, const DeviceLabelRun& run, cudaStream_t stream) {
   with_dim(g.lattice.dim, [&]<int kDim>() {
-    launch(run.houdayer ? draw_tile<kDim, true> : draw_tile<kDim, false>,
-           LaunchShape{run.word_groups * g.count, kDrawThreads}, stream, g, run);
+    launch(draw_tile<kDim, kOpens>, LaunchShape{run.word_groups * g.count, kDrawThreads}, stream, g,
+           run);
   });
   if (g.listed_most == 0) return;
   const std::uint32_t blocks = (g.listed_most + kDrawThreads - 1) / kDrawThreads;
-  launch(run.houdayer ? draw_listed<true> : draw_listed<false>,
-         LaunchShape{run.word_groups * blocks, kDrawThreads}, stream, g, run, blocks);
+  launch(draw_listed<kOpens>, LaunchShape{run.word_groups * blocks, kDrawThreads}, stream, g, run,
+         blocks);
   launch(mark_ends, LaunchShape{run.word_groups * g.count, kDrawThreads}, stream, g, run);
+}
+
+void draw(const DeviceLabelTiles& g, const DeviceLabelRun& run, cudaStream_t stream) {
+  if (run.houdayer) return draw_as<Opens::products>(g, run, stream);
+  if (run.signs) return draw_as<Opens::satisfied>(g, run, stream);
+  draw_as<Opens::equal>(g, run, stream);
 }
 
 // Step 2: the clusters of every tile.

@@ -1,16 +1,16 @@
-// Swendsen-Wang updates of a word group (Swendsen & Wang 1987): in every replica, bonds between
-// equal spins are drawn with probability 1 - exp(-2 beta), and every cluster that they join flips
-// with probability 1/2. One draw per undirected bond and step, shared by all replicas bit by bit,
-// the same as a Wolff update's; the flip is addressed by the cluster's smallest site (rules.hpp),
-// so that any labelling gives the same trajectory.
+// Swendsen-Wang updates of a word group (Swendsen & Wang 1987): in every replica, satisfied bonds
+// (between equal spins, or unequal ones if J = -1) are drawn with probability 1 - exp(-2 beta), and
+// every cluster that they join flips with probability 1/2. One draw per undirected bond and step,
+// shared by all replicas bit by bit, the same as a Wolff update's; the flip is addressed by the
+// cluster's smallest site (rules.hpp), so that any labelling gives the same trajectory.
 //
 // A Houdayer move of replicas r and r + 2 (src/model/partners.hpp) is such an update of the
 // products q_i of their spins, with all bonds between equal q_i open and no draw; it flips both
 // replicas. This engine has no fields, so that clusters of both signs of q_i flip.
 //
-//   1 draw   32 sites at a time: which bonds are open (drawn, and between equal spins), as a word
-//            of 32 replicas per bond, transposed into a word of 32 bonds per replica; likewise a
-//            random bit per site, which flips the cluster if the site is its smallest
+//   1 draw   32 sites at a time: which bonds are open (drawn and satisfied), as a word of 32
+//            replicas per bond, transposed into a word of 32 bonds per replica; likewise a random
+//            bit per site, which flips the cluster if the site is its smallest
 //   2 label  replica by replica; the random bits are replaced by the mask of sites to flip
 //   3 flip   the mask is transposed back, 32 replicas to a word, and added to the spins. Houdayer
 //            moves label the first replica of each couple, and its mask flips both
@@ -83,10 +83,13 @@ struct SwendsenWangGeometry {
   unsigned dim = 0;
   std::uint32_t plane_words = 0;       // 32-bit words per plane, padded to kGuard and two more
   std::vector<std::uint32_t> present;  // [dim][plane_words] lattice bonds that were not rewired
+  // Likewise, those with J = -1; empty if all couplings are 1 or there is no lattice.
+  std::vector<std::uint32_t> negative;
   // Listed bonds: the rewired bonds, or all bonds of an imported graph.
   std::vector<std::uint32_t> bond;  // [padded] index
-  std::vector<Slot> a, b;           // [padded] slots of its ends; padding joins a slot with itself
-  std::vector<PlacePair> ends;      // [bonds]
+  // [padded] slots of its ends, a | kNegative if J = -1; padding joins a slot with itself.
+  std::vector<Slot> a, b;
+  std::vector<PlacePair> ends;  // [bonds]
   // [sites + 1] sum of the weights of all sites before one, modulo 2^32; empty without weights.
   std::vector<std::uint32_t> weight_before;
 };

@@ -124,7 +124,7 @@ struct LabelTile {
 // A rewired bond, or one of an imported graph: its number and slots for the draw, and its ends.
 struct LabelBond {
   std::uint32_t bond;
-  Slot a, b;
+  Slot a, b;  // a | kNegative
 };
 struct LabelEnds {
   std::uint32_t tile_a, tile_b, places;  // place of a; place of b in the upper half
@@ -164,6 +164,7 @@ struct DeviceLabelTiles {
   std::uint32_t count = 0;                        // tiles
   std::uint32_t nodes_most = 0, listed_most = 0;  // of a graph, maximum
   const std::uint32_t* bonds = nullptr;           // [graphs][count][dim][64] existing bonds, bit x
+  const std::uint32_t* negative = nullptr;        // likewise J = -1; null if all couplings are 1
   const std::uint32_t* node_first = nullptr;      // [graphs][count + 1] room for nodes
   const std::uint32_t* listed_count = nullptr;    // [graphs]
   const LabelBond* listed = nullptr;              // [graphs][listed_most]
@@ -181,6 +182,7 @@ struct LabelTables {
   DeviceBonds bonds;
   std::uint32_t along[4]{1, 1, 1, 1}, count = 0;
   std::uint32_t* bond_words = nullptr;
+  std::uint32_t* negative = nullptr;  // null if it is not needed
   std::uint32_t* node_first = nullptr;
   LabelBond* listed = nullptr;
   LabelEnds* ends = nullptr;
@@ -215,6 +217,7 @@ struct DeviceLabelRun {
   const std::uint32_t* threshold = nullptr;  // [all word groups] of bonds; never certainty
   std::uint32_t first = 0, word_groups = 0;
   bool houdayer = false;  // Houdayer moves; `threshold` is not used
+  bool signs = false;     // couplings may be -1; Houdayer moves do not depend on signs
   int vec = 1;
   std::uint32_t* spins = nullptr;              // all word groups, as in device_layout.hpp
   std::uint32_t* masks = nullptr;              // [items][label_masks()][32 replicas][64]

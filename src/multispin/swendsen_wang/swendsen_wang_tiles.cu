@@ -38,6 +38,18 @@ __global__ void lay_rows(const __grid_constant__ LabelTables g) {
       g.bond_words[((std::size_t{graph} * g.count + tile) * kDim + direction) * kLabelRows + j] =
           word;
     }
+    if (g.negative != nullptr) {
+      const std::uint8_t* sign = g.bonds.places.sign[lattice.colour(site)];
+      const bool negative =
+          there &&
+          (sign[std::size_t{graph} * (g.bonds.places.sites / 2) + site / 2] >> 2 * direction &
+           1u) != 0;
+      const unsigned negatives = __ballot_sync(~0u, negative);
+      if (lane == 0) {
+        g.negative[((std::size_t{graph} * g.count + tile) * kDim + direction) * kLabelRows + j] =
+            negatives;
+      }
+    }
     if (!there) continue;
     const Site next = lattice.forward(site, k);
     const LabelSpot ahead = label_spot<kDim>(lattice, g.along, next);
@@ -56,8 +68,8 @@ __global__ void list_bonds(const __grid_constant__ LabelTables g) {
   const std::uint32_t graph = blockIdx.y, i = blockIdx.x * blockDim.x + threadIdx.x;
   const std::uint32_t first = g.bonds.ends.first[graph];
   if (i >= g.bonds.ends.first[graph + 1] - first) return;
-  const Slot a = g.bonds.ends.a[first + i] & ~kNegative, b = g.bonds.ends.b[first + i];
-  const LabelSpot at_a = label_spot<kDim>(g.bonds.lattice, g.along, g.bonds.site(a));
+  const Slot a = g.bonds.ends.a[first + i], b = g.bonds.ends.b[first + i];
+  const LabelSpot at_a = label_spot<kDim>(g.bonds.lattice, g.along, g.bonds.site(listed_slot(a)));
   const LabelSpot at_b = label_spot<kDim>(g.bonds.lattice, g.along, g.bonds.site(b));
   const std::size_t to = std::size_t{graph} * g.bonds.rewired_most + i;
   g.listed[to] = {g.bonds.rewired[first + i], a, b};

@@ -44,11 +44,12 @@ Place place_of(const WolffTiles& tiles, const Lattice& lattice, Site site) {
 struct Pair {
   std::uint32_t bond;
   Site a, b;
+  Slot sign = 0;  // kNegative if J = -1
 };
 
 // Marks the bonds of the lattice. Returns those that lead out of a tile.
 template <int kDim>
-std::vector<Pair> lay_lattice_bonds(const Graph& graph, WolffTiles& tiles) {
+std::vector<Pair> lay_lattice_bonds(const Graph& graph, const Layout& layout, WolffTiles& tiles) {
   const Lattice& lattice = graph.lattice();
   constexpr unsigned dim = kDim;
   tiles.bonds.assign(std::size_t{tiles.count} * dim * 32, 0);
@@ -63,6 +64,18 @@ std::vector<Pair> lay_lattice_bonds(const Graph& graph, WolffTiles& tiles) {
     const Place at = place_of<kDim>(tiles, lattice, lattice.home_a(bond));
     word(at, static_cast<unsigned>(bond % dim)) &= ~(1u << at.local % 32);
   });
+  const auto is_negative = [&](Site site, unsigned k) {
+    return (layout.sign[lattice.colour(site)][site / 2] >> 2 * k & 1u) != 0;
+  };
+  if (layout.has_signs) tiles.negative.assign(tiles.bonds.size(), 0);
+  for (std::uint64_t s = 0; layout.has_signs && s < graph.sites(); ++s) {
+    const auto site = static_cast<Site>(s);
+    const Place at = place_of<kDim>(tiles, lattice, site);
+    for (unsigned k = 0; k < dim; ++k) {
+      if (!is_negative(site, k)) continue;
+      tiles.negative[(std::size_t{at.tile} * dim + k) * 32 + at.local / 32] |= 1u << at.local % 32;
+    }
+  }
   std::vector<Pair> between;
   for (std::uint32_t tile = 0; dim == 1 && tile < tiles.count; ++tile) {
     const auto last =
@@ -70,7 +83,8 @@ std::vector<Pair> lay_lattice_bonds(const Graph& graph, WolffTiles& tiles) {
     const Place at = place_of<kDim>(tiles, lattice, last);
     if ((word(at, 0) >> at.local % 32 & 1u) == 0) continue;
     word(at, 0) &= ~(1u << at.local % 32);
-    between.push_back({last, last, lattice.forward(last, 0)});
+    const Slot sign = layout.has_signs && is_negative(last, 0) ? kNegative : 0;
+    between.push_back({last, last, lattice.forward(last, 0), sign});
   }
   return between;
 }
@@ -105,7 +119,7 @@ void file_ends(const Lattice& lattice, const Layout& layout, const std::vector<P
   for (auto place = places.begin(); const Pair& p : pairs) {
     const auto [near, far] = *place++;
     const auto [a, b] = lists_of(near, far);
-    ListedBond bond{p.bond, layout.slot(p.a), layout.slot(p.b), 0, 0};
+    ListedBond bond{p.bond, layout.slot(p.a) | p.sign, layout.slot(p.b), 0, 0};
     bond.end_a = bond.end_b = next[a]++;
     if (a != b) {
       bond.end_b = next[b]++;
@@ -131,10 +145,11 @@ WolffTiles::WolffTiles(const Graph& graph, const Layout& layout) {
   for (const std::uint32_t n : along) count *= n;
   with_dim(lattice.dim, [&]<int kDim>() {
     std::vector<Pair> pairs;
-    if constexpr (kDim > 0) pairs = lay_lattice_bonds<kDim>(graph, *this);
+    if constexpr (kDim > 0) pairs = lay_lattice_bonds<kDim>(graph, layout, *this);
     pairs.reserve(pairs.size() + graph.rewired_bonds().size());
+    auto entry = layout.rewired.a.begin();
     for (const RewiredBond& r : graph.rewired_bonds()) {
-      pairs.push_back({static_cast<std::uint32_t>(r.bond), r.a, r.b});
+      pairs.push_back({static_cast<std::uint32_t>(r.bond), r.a, r.b, *entry++ & kNegative});
     }
     file_ends<kDim>(lattice, layout, pairs, *this);
   });
@@ -185,6 +200,8 @@ void DenseWolffBatch::lay_graphs(std::span<const EngineView> engines, cudaStream
     host.listed.resize(tiles_.listed_most, {0, 0, 0, 0, 0});
   }
   bonds_ = joined(hosts, &WolffTiles::bonds, stream);
+  tiles_.signs = engines.front().layout.has_signs;
+  if (tiles_.signs) negative_ = joined(hosts, &WolffTiles::negative, stream);
   end_first_ = joined(hosts, &WolffTiles::end_first, stream);
   end_ = joined(hosts, &WolffTiles::end, stream);
   listed_ = joined(hosts, &WolffTiles::listed, stream);
@@ -199,6 +216,7 @@ void DenseWolffBatch::lay_graphs(std::span<const EngineView> engines, cudaStream
   tiles_.along3 = first.along[3];
   tiles_.count = first.count;
   tiles_.bonds = bonds_.data();
+  tiles_.negative = negative_.data();
   tiles_.end_first = end_first_.data();
   tiles_.end = end_.data();
   tiles_.listed_count = listed_count_.data();
@@ -260,6 +278,7 @@ void DenseWolffBatch::queue(const GraphRange& range, const DenseUpdates& updates
   const std::uint32_t all = range.count * graphs_.word_groups();
   DeviceTiles tiles = tiles_;
   tiles.bonds += bonds_.size() / seeds_.size() * range.first;
+  if (tiles.signs) tiles.negative += negative_.size() / seeds_.size() * range.first;
   tiles.end_first += end_first_.size() / seeds_.size() * range.first;
   tiles.end += std::size_t{tiles_.ends} * range.first;
   tiles.listed_count += range.first;
@@ -329,6 +348,13 @@ struct CrowdedSites {
   }
 };
 
+// With couplings only the dense form is used: the sparse one recognises the sites of a cluster by
+// their spins, which then differ.
+WolffForm form_of(std::span<const EngineView> engines, const EngineOptions& options) {
+  if (engines.front().layout.has_signs) return WolffForm::dense;
+  return methods_from<MultispinMethods>(options.methods).wolff_form;
+}
+
 }  // namespace
 
 DeviceWolffBatch::DeviceWolffBatch(std::span<const EngineView> engines, const DeviceGraphs& graphs,
@@ -336,18 +362,31 @@ DeviceWolffBatch::DeviceWolffBatch(std::span<const EngineView> engines, const De
     : engines_(engines),
       graphs_(graphs),
       device_(options.device),
-      form_(methods_from<MultispinMethods>(options.methods).wolff_form),
+      form_(form_of(engines, options)),
       replicas_(graphs.graphs() * graphs.word_groups() * kReplicas),
       updates_(graphs.graphs(), 0),
       dense_groups_(replicas_ / kReplicas, 0) {
   flipped_ = DeviceBuffer<unsigned long long>(replicas_);
   flipped_.clear(stream);
   if (form_ == WolffForm::dense) mix_ = kDense;
-  lay_graphs(stream);
+  lay_thresholds(stream);
+  if (!engines.front().layout.has_signs) lay_graphs(stream);
   if (mix_ != kDense) make_room(stream);
   if (mix_ == kDense) {
     dense_ = std::make_unique<DenseWolffBatch>(engines_, graphs_, device_, stream);
   }
+}
+
+void DeviceWolffBatch::lay_thresholds(cudaStream_t stream) {
+  std::vector<std::uint32_t> bond;
+  for (const EngineView& e : engines_) {
+    check_bond_numbers(e.graph, "Wolff");
+    for (std::uint32_t b = 0; b < e.word_groups; ++b) {
+      bond.push_back(static_cast<std::uint32_t>(e.bond[b / e.groups]));
+    }
+  }
+  bond_threshold_ = DeviceBuffer<std::uint32_t>(std::span<const std::uint32_t>(bond), stream);
+  check_cuda(cudaStreamSynchronize(stream), "copying thresholds to the device");
 }
 
 void DeviceWolffBatch::lay_graphs(cudaStream_t stream) {
@@ -380,7 +419,6 @@ void DeviceWolffBatch::lay_graphs(cudaStream_t stream) {
                       first.back(), stream);
     check_cuda(cudaStreamSynchronize(stream), "laying out links");
   }
-  std::vector<std::uint32_t> bond;
   std::vector<DeviceWolffGraph> graphs;
   std::uint64_t bonds = 0, shortcuts = 0;
   for (std::size_t more = 0, k = 0; k < engines_.size(); ++k) {
@@ -388,13 +426,9 @@ void DeviceWolffBatch::lay_graphs(cudaStream_t stream) {
     graphs.push_back({e.spec.seed, special_.data() + specials.first(k),
                       row_.data() + first[k] * width, more_.data() + more});
     more += crowded[k].more.size();
-    for (std::uint32_t b = 0; b < e.word_groups; ++b) {
-      bond.push_back(static_cast<std::uint32_t>(e.bond[b / e.groups]));
-    }
     bonds = std::max(bonds, e.graph.bonds());
     shortcuts += e.layout.rewired.count;
   }
-  bond_threshold_ = DeviceBuffer<std::uint32_t>(std::span<const std::uint32_t>(bond), stream);
   wolff_graphs_ = DeviceBuffer<DeviceWolffGraph>(std::span<const DeviceWolffGraph>(graphs), stream);
   check_cuda(cudaStreamSynchronize(stream), "copying graphs to the device");
   wolff_.lattice = graphs_.lattice({});

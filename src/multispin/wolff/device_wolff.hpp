@@ -50,16 +50,16 @@ class DenseWolffBatch {
   DeviceDenseRun run_;
   std::uint32_t group_ = 0;
   std::vector<std::uint64_t> seeds_;
-  DeviceBuffer<std::uint32_t> bonds_, end_first_, listed_count_, seed_spin_, reached_, edge_, open_,
-      open_end_, sent_, mail_, state_, entry_;
+  DeviceBuffer<std::uint32_t> bonds_, negative_, end_first_, listed_count_, seed_spin_, reached_,
+      edge_, open_, open_end_, sent_, mail_, state_, entry_;
   DeviceBuffer<unsigned long long> counters_;
   DeviceBuffer<TileEnd> end_;
   DeviceBuffer<ListedBond> listed_;
 };
 
-// Chooses the form of each word group. Owns the memory of sparse updates: the graphs, the planes of
-// the replicas and the pools of the thread blocks. Memory: as much as the spins, and 64 bytes per
-// special site (wolff_cuda.hpp).
+// Chooses the form of each word group; with couplings all are dense. Owns the memory of sparse
+// updates: the graphs, the planes of the replicas and the pools of the thread blocks. Memory: as
+// much as the spins, and 64 bytes per special site (wolff_cuda.hpp).
 class DeviceWolffBatch {
  public:
   // Waits for the stream. Throws Error(device) if the free memory is too small. `engines` must
@@ -90,6 +90,7 @@ class DeviceWolffBatch {
   // Values of mix(): all word groups sparse, all dense, or chosen per word group.
   static constexpr unsigned kSparse = 0, kDense = 1, kBoth = 2;
 
+  void lay_thresholds(cudaStream_t stream);
   void lay_graphs(cudaStream_t stream);
   void make_room(cudaStream_t stream);
   void queue_sparse(const GraphRange& range, const std::uint32_t* first_step, std::uint32_t step,

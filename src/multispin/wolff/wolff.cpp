@@ -24,10 +24,11 @@ double plane_fraction(const Graph& graph) { return graph.sites() > 1u << 19 ? 0.
 
 }  // namespace
 
-WolffUpdate::WolffUpdate(const Graph& graph, const Layout& layout, const EngineOptions& options)
+WolffUpdate::WolffUpdate(const Graph& graph, const Layout& layout, const Model& model,
+                         const EngineOptions& options)
     : form_(methods_from<MultispinMethods>(options.methods).wolff_form),
       layout_(layout),
-      sparse_(graph, layout),
+      sparse_(graph, layout, model),
       dense_(graph, layout),
       dense_fraction_(dense_fraction(graph, layout)),
       plane_fraction_(plane_fraction(graph)) {}
@@ -37,7 +38,7 @@ void WolffUpdate::run(const Address& at, Threshold bond, std::uint32_t count, do
                       UpdatesAhead& ahead, std::uint32_t* spins) const {
   if (team.first()) {
     while (scratch.queues.size() < static_cast<std::size_t>(team.size)) {
-      scratch.queues.push_back(std::make_unique<WolffQueue>(layout_.sites));
+      scratch.queues.push_back(std::make_unique<WolffQueue>(layout_.sites, layout_.has_signs));
     }
     scratch.flipped.fill(0);
   }

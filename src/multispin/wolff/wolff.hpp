@@ -12,6 +12,8 @@
 //
 // The sparse form is faster for small clusters (at and above Tc on rewired lattices), the dense
 // form below Tc. The mean fraction of sites that a cluster flips decides.
+//
+// With couplings, bonds are drawn where they are satisfied.
 #pragma once
 
 #include <array>
@@ -32,7 +34,7 @@ namespace rewise::multispin {
 
 // A neighbour in the sparse form.
 struct Link {
-  Site site;
+  Site site;  // | kNegative if J = -1
   std::uint32_t bond;
 };
 
@@ -61,19 +63,23 @@ struct SpecialSites {
 
 // A graph in the form that the growth of clusters needs.
 struct WolffGeometry : SpecialSites {
-  WolffGeometry(const Graph& graph, const Layout& layout);
+  WolffGeometry(const Graph& graph, const Layout& layout, const Model& model);
 
   const Layout& layout;
   Lattice lattice;
   std::uint32_t sites = 0;
   std::vector<std::uint64_t> offset;  // [special + 1]
   std::vector<Link> link;             // [offset.back()], followed by padding
+  // [sites / 4 + 1] Layout::sign in the order of sites, a byte each; empty without couplings.
+  std::vector<std::uint32_t> sign;
 };
 
 // The sites of a cluster in the order of their discovery; working memory of one thread.
 struct WolffQueue {
-  explicit WolffQueue(std::uint64_t sites) : key(new std::uint32_t[sites + 2 * kGuard]) {}
+  WolffQueue(std::uint64_t sites, bool has_signs)
+      : key(new std::uint32_t[sites + 2 * kGuard]), visited(has_signs ? sites / 32 + 1 : 0, 0) {}
   std::unique_ptr<std::uint32_t[]> key;  // uninitialised: pages are used as clusters need them
+  std::vector<std::uint32_t> visited;    // with couplings: a bit per site, 0 between clusters
 };
 
 // Copy the words of sites [32 first, 32 last) to planes, planes[r * plane_words + w], and back.
@@ -106,7 +112,8 @@ struct WolffScratch {
 
 class WolffUpdate {
  public:
-  WolffUpdate(const Graph& graph, const Layout& layout, const EngineOptions& options);
+  WolffUpdate(const Graph& graph, const Layout& layout, const Model& model,
+              const EngineOptions& options);
 
   // Makes updates of all replicas up to `count`, beginning at step at.step. Replica r has made
   // ahead[r] of them already; if the team is stopped, ahead[r] may be less than `count` at the end.

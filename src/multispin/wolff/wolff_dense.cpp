@@ -1,8 +1,8 @@
 // The dense form of the Wolff update (wolff.hpp): all replicas of a word group at once.
 //
 // Step 1 determines, for every lattice bond and every shortcut, the replicas in which the bond is
-// open: it is drawn, and both ends have the spin of the seed. A lattice bond is stored at its
-// colour-0 end.
+// open: it is drawn, and both ends have the spin of the seed (with couplings: it is drawn and
+// satisfied). A lattice bond is stored at its colour-0 end.
 //
 // Step 2 first opens bonds between neighbours that open bonds already connect, so that paths get
 // straighter. Then it grows the reached sets. A visit to a row adds what is reached from its
@@ -51,7 +51,7 @@ struct RowBonds {
   }
 };
 
-template <int kDim>
+template <int kDim, bool kSigns>
 void draw_rows(const DenseGeometry& g, const Address& at, Threshold t, const std::uint32_t* spins,
                std::uint32_t seed_spin, std::uint32_t active, std::uint32_t first,
                std::uint32_t last, DenseScratch& scratch) {
@@ -65,13 +65,24 @@ void draw_rows(const DenseGeometry& g, const Address& at, Threshold t, const std
   for (std::uint32_t r = first; r < last; ++r) {
     const Row<kDim> row(layout, r, 0);
     const auto vector = [&](std::uint32_t h) HWY_ATTR {
-      const V32 own = hn::And(hn::Xor(hn::LoadU(d, own_field + row.start + h), unlike), all);
-      const V32 site = row.items(h);
+      const V32 spin = hn::LoadU(d, own_field + row.start + h), site = row.items(h);
+      const V32 own = hn::And(hn::Xor(spin, unlike), all);
+      V32 unsatisfied[2 * kDim];
+      if constexpr (kSigns) {
+        for (int k = 0; k < 2 * kDim; ++k) {
+          unsatisfied[k] = hn::Xor(spin, row.neighbour(other_field, k, h));
+        }
+        invert<2 * kDim>(layout.sign[0].data() + row.start + h, unsatisfied);
+      }
       for (int k = 0; k < 2 * kDim; ++k) {
-        const V32 other = hn::Xor(row.neighbour(other_field, k, h), unlike);
+        V32 asking;
+        if constexpr (kSigns) {
+          asking = hn::AndNot(unsatisfied[k], all);
+        } else {
+          asking = hn::And(own, hn::Xor(row.neighbour(other_field, k, h), unlike));
+        }
         const V32 bond = RowBonds<kDim>::index(row, site, k, h);
-        hn::StoreU(drawn(calls, bond, hn::And(own, other), t), d,
-                   scratch.bond_field(k) + row.start + h);
+        hn::StoreU(drawn(calls, bond, asking, t), d, scratch.bond_field(k) + row.start + h);
       }
     };
     for (std::uint32_t h = 0; h + lanes <= layout.half_row; h += lanes) vector(h);
@@ -83,7 +94,9 @@ void DrawRows(const DenseGeometry& g, const Address& at, Threshold t, const std:
               std::uint32_t seed_spin, std::uint32_t active, std::uint32_t first,
               std::uint32_t last, DenseScratch& scratch) {
   with_lattice_dim(g.layout.lattice.dim, [&]<int kDim>() {
-    draw_rows<kDim>(g, at, t, spins, seed_spin, active, first, last, scratch);
+    (g.layout.has_signs ? draw_rows<kDim, true> : draw_rows<kDim, false>)(g, at, t, spins,
+                                                                          seed_spin, active, first,
+                                                                          last, scratch);
   });
 }
 
@@ -98,7 +111,9 @@ void DrawList(const DenseGeometry& bonds, const Address& at, Threshold t,
   for (std::uint32_t i = first; i < last; i += static_cast<std::uint32_t>(hn::Lanes(d))) {
     const V32 a = hn::GatherIndex(d, spins, hn::BitCast(ds, hn::LoadU(d, bonds.a.data() + i)));
     const V32 b = hn::GatherIndex(d, spins, hn::BitCast(ds, hn::LoadU(d, bonds.b.data() + i)));
-    const V32 asking = hn::And(hn::And(hn::Xor(a, unlike), hn::Xor(b, unlike)), all);
+    const V32 asking = bonds.negative.empty()
+                           ? hn::And(hn::And(hn::Xor(a, unlike), hn::Xor(b, unlike)), all)
+                           : hn::AndNot(xor3(a, b, hn::LoadU(d, bonds.negative.data() + i)), all);
     hn::StoreU(drawn(calls, hn::LoadU(d, bonds.bond.data() + i), asking, t), d, open + i);
   }
 }
@@ -405,10 +420,11 @@ namespace rewise::multispin {
 DenseGeometry::DenseGeometry(const Graph& graph, const Layout& l)
     : layout(l), by_rows(l.lattice.dim > 0 && !l.by_table) {
   const Lattice& lattice = l.lattice;
-  const auto list = [&](Bond index, Site from, Site to) {
+  const auto list = [&](Bond index, Site from, Site to, bool is_negative) {
     bond.push_back(static_cast<std::uint32_t>(index));
     a.push_back(l.slot(from));
     b.push_back(l.slot(to));
+    if (l.has_signs) negative.push_back(is_negative ? ~0u : 0u);
   };
   if (!by_rows && lattice.dim > 0) {
     const auto dim = static_cast<unsigned>(lattice.dim);
@@ -416,7 +432,9 @@ DenseGeometry::DenseGeometry(const Graph& graph, const Layout& l)
     const auto list_up_to = [&](Bond end) {  // lattice bonds [next, end), all of which exist
       for (; next < end; ++next) {
         const auto site = static_cast<Site>(next / dim);
-        list(next, site, lattice.forward(site, static_cast<int>(next % dim)));
+        const auto k = static_cast<unsigned>(next % dim);
+        list(next, site, lattice.forward(site, static_cast<int>(k)),
+             l.has_signs && (l.sign[lattice.colour(site)][site / 2] >> 2 * k & 1u) != 0);
       }
     };
     graph.for_each_gone([&](Bond gone) {
@@ -426,15 +444,17 @@ DenseGeometry::DenseGeometry(const Graph& graph, const Layout& l)
     list_up_to(lattice.bonds());
   }
   StopCheck check;
+  auto entry = l.rewired.a.begin();
   for (const RewiredBond& r : graph.rewired_bonds()) {
     check();
-    list(r.bond, r.a, r.b);
+    list(r.bond, r.a, r.b, (*entry++ & kNegative) != 0);
   }
   count = static_cast<std::uint32_t>(bond.size());
   const std::size_t padded = (bond.size() + kGuard - 1) / kGuard * kGuard;
   bond.resize(padded, 0);
   a.resize(padded, kGuard);
   b.resize(padded, kGuard);
+  if (l.has_signs) negative.resize(padded, 0);
   if (!by_rows) return;
 
   std::vector<std::vector<ShortcutEnd>> ends(l.rows);

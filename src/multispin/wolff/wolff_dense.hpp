@@ -28,6 +28,7 @@ struct DenseGeometry {
   std::uint32_t count = 0;                // listed bonds
   std::vector<std::uint32_t> bond;        // [padded] bond index
   std::vector<Slot> a, b;                 // [padded] ends; padding joins a slot with itself
+  std::vector<std::uint32_t> negative;    // [padded] ~0 if J = -1, else 0; empty without couplings
   std::vector<std::uint32_t> row_ends;    // [rows + 1] into shortcut_end
   std::vector<ShortcutEnd> shortcut_end;  // [2 count]
   // (neighbour k, index in its bond field) of each removed lattice bond, at its colour-0 end.

@@ -4,7 +4,8 @@
 //
 //   begin  determines the seeds, marks them as reached and queues their tiles.
 //   draw   determines, for every lattice bond and every listed bond, the replicas in which the bond
-//          is open: it is drawn, and both ends have the spin of the seed.
+//          is open: it is drawn, and both ends have the spin of the seed (with couplings: it is
+//          drawn and satisfied).
 //   grow   A warp takes a tile (WolffTiles) from a queue, adds what is reached from neighbouring
 //          tiles and over listed bonds, propagates it within the tile to the fixed point, and
 //          queues the tiles that gain from it. Growth ends when no tile is queued or in progress.
@@ -57,7 +58,7 @@ struct TileEnd {
 
 struct ListedBond {
   std::uint32_t bond;
-  Slot a, b;
+  Slot a, b;                   // a | kNegative
   std::uint32_t end_a, end_b;  // indices of its ends; equal for a bond within a tile
 };
 
@@ -70,7 +71,8 @@ struct WolffTiles {
 
   std::uint32_t along[kMaxDim]{1, 1, 1, 1};  // number of tiles along each direction
   std::uint32_t count = 0;                   // number of tiles
-  std::vector<std::uint32_t> bonds;  // [count][dim][32 rows] bit x: the bond of this site exists
+  std::vector<std::uint32_t> bonds;     // [count][dim][32 rows] bit x: the bond of this site exists
+  std::vector<std::uint32_t> negative;  // likewise J = -1; empty if all couplings are 1
   // [2 count + 1] per tile: first end of a bond within the tile, first end of other bonds
   std::vector<std::uint32_t> end_first;
   std::vector<TileEnd> end;
@@ -86,6 +88,8 @@ struct DeviceTiles {
   std::uint32_t count = 0;                      // number of tiles
   std::uint32_t listed_most = 0, ends = 0;      // largest numbers of listed bonds and of ends
   const std::uint32_t* bonds = nullptr;         // [graphs][count][dim][32]
+  const std::uint32_t* negative = nullptr;      // likewise; null if there is none
+  bool signs = false;                           // couplings may be -1
   const std::uint32_t* end_first = nullptr;     // [graphs][2 count + 1]
   const TileEnd* end = nullptr;                 // [graphs][ends]
   const std::uint32_t* listed_count = nullptr;  // [graphs]

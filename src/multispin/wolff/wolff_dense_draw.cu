@@ -133,7 +133,7 @@ __device__ void decide_waiting(const DeviceTiles& g, const DeviceDenseRun& run,
   __syncthreads();
 }
 
-template <int kDim, int kVec>
+template <int kDim, int kVec, bool kSigns>
 __global__ void __launch_bounds__(kDrawThreads, 8)
     draw_lattice(const __grid_constant__ DeviceTiles g,
                  const __grid_constant__ DeviceDenseRun run) {
@@ -156,26 +156,34 @@ __global__ void __launch_bounds__(kDrawThreads, 8)
     const bool inside = sites.find(j, lane, site, slot, ahead);
     Pack<kVec> own{};
     if (inside) own = load<kVec>(spins + slot * vec);
+    if constexpr (!kSigns) {
 #pragma unroll
-    for (int v = 0; v < kVec; ++v) {
-      own.w[v] = ~(own.w[v] ^ block.drawer.seed_spin[v]) & block.drawer.active[v];
+      for (int v = 0; v < kVec; ++v) {
+        own.w[v] = ~(own.w[v] ^ block.drawer.seed_spin[v]) & block.drawer.active[v];
+      }
     }
 #pragma unroll
     for (int k = 0; k < kDim; ++k) {
-      const std::uint32_t rows =
-          g.bonds[((static_cast<std::size_t>(graph) * g.count + tile) * kDim +
-                   static_cast<unsigned>(k)) *
-                      32 +
-                  j];
+      const std::size_t at_row =
+          ((static_cast<std::size_t>(graph) * g.count + tile) * kDim + static_cast<unsigned>(k)) *
+              32 +
+          j;
+      const std::uint32_t rows = g.bonds[at_row];
       const bool exists = (rows >> lane & 1u) != 0;
+      std::uint32_t sign = 0;
+      if constexpr (kSigns) sign = 0u - (g.negative[at_row] >> lane & 1u);
       Pack<kVec> other{};
       if (exists) other = load<kVec>(spins + ahead[k] * vec);
       const std::uint32_t bond = site * static_cast<unsigned>(kDim) + static_cast<unsigned>(k);
       const SharedItem shared = block.drawer.item(key, bond);
 #pragma unroll
       for (int v = 0; v < kVec; ++v) {
-        std::uint32_t undecided =
-            exists ? own.w[v] & ~(other.w[v] ^ block.drawer.seed_spin[v]) : 0u;
+        std::uint32_t undecided = 0;
+        if constexpr (kSigns) {
+          if (exists) undecided = ~(own.w[v] ^ other.w[v] ^ sign) & block.drawer.active[v];
+        } else {
+          undecided = exists ? own.w[v] & ~(other.w[v] ^ block.drawer.seed_spin[v]) : 0u;
+        }
         std::uint32_t below = 0;
 #pragma unroll
         for (unsigned call = 0; call < kDrawQuick; ++call) {
@@ -218,7 +226,7 @@ __global__ void __launch_bounds__(kDrawThreads, 8)
 }
 
 // Draws the listed bonds. A thread per bond and pack of word groups.
-template <int kVec>
+template <int kVec, bool kSigns>
 __global__ void __launch_bounds__(kDrawThreads)
     draw_listed(const __grid_constant__ DeviceTiles g, const __grid_constant__ DeviceDenseRun run) {
   __shared__ Drawer<kVec> drawer;
@@ -233,13 +241,15 @@ __global__ void __launch_bounds__(kDrawThreads)
   const std::uint32_t* spins =
       run.spins + first_word(run.first + word_group, g.lattice.words, run.vec);
   const auto vec = static_cast<std::size_t>(run.vec);
-  const Pack<kVec> a = load<kVec>(spins + listed.a * vec);
+  const Slot first = kSigns ? listed_slot(listed.a) : listed.a;
+  const Pack<kVec> a = load<kVec>(spins + first * vec);
   const Pack<kVec> b = load<kVec>(spins + listed.b * vec);
   const SharedItem shared = drawer.item(key, listed.bond);
 #pragma unroll
   for (int v = 0; v < kVec; ++v) {
-    std::uint32_t undecided =
-        ~(a.w[v] ^ drawer.seed_spin[v]) & ~(b.w[v] ^ drawer.seed_spin[v]) & drawer.active[v];
+    std::uint32_t undecided = kSigns ? ~(a.w[v] ^ b.w[v] ^ listed_sign(listed.a)) & drawer.active[v]
+                                     : ~(a.w[v] ^ drawer.seed_spin[v]) &
+                                           ~(b.w[v] ^ drawer.seed_spin[v]) & drawer.active[v];
     std::uint32_t below = 0;
     for (unsigned call = 0; call < 8 && undecided != 0; ++call) {
       below |= drawer.four_digits(key, shared, v, call, undecided);
@@ -251,23 +261,26 @@ __global__ void __launch_bounds__(kDrawThreads)
   }
 }
 
-template <int kVec>
+template <int kVec, bool kSigns>
 void draw_pack(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream) {
   LaunchShape shape{g.count, kDrawThreads};
   shape.blocks_y = run.word_groups / kVec;
   if (g.lattice.dim > 0) {
-    with_lattice_dim(g.lattice.dim,
-                     [&]<int kDim>() { launch(draw_lattice<kDim, kVec>, shape, stream, g, run); });
+    with_lattice_dim(g.lattice.dim, [&]<int kDim>() {
+      launch(draw_lattice<kDim, kVec, kSigns>, shape, stream, g, run);
+    });
   }
   if (g.listed_most == 0) return;
   shape.blocks = (g.listed_most + kDrawThreads - 1) / kDrawThreads;
-  launch(draw_listed<kVec>, shape, stream, g, run);
+  launch(draw_listed<kVec, kSigns>, shape, stream, g, run);
 }
 
 }  // namespace
 
 void launch_dense_draw(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream) {
-  with_few(run.vec, [&]<int kVec>() { draw_pack<kVec>(g, run, stream); });
+  with_few(run.vec, [&]<int kVec>() {
+    (g.signs ? draw_pack<kVec, true> : draw_pack<kVec, false>)(g, run, stream);
+  });
 }
 
 }  // namespace rewise::multispin

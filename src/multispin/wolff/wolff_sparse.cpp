@@ -7,13 +7,18 @@
 // drawn a vector at a time with four digits. The candidates that are still undecided, one in
 // sixteen, wait until they fill a vector or until no other work is left. The queue keeps every
 // visited site, so that a cluster can be undone if the growth is stopped.
+//
+// With couplings the spins of a cluster differ, and a bit per site marks those visited. A neighbour
+// is a candidate if its spin satisfies the bond to the former spin of its site.
 #include <hwy/cache_control.h>
 
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <optional>
 
 #include "src/base/stop.hpp"
+#include "src/engine/couplings.hpp"
 #include "src/multispin/wolff/wolff.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -134,8 +139,8 @@ struct WordSpins {
   }
 };
 
-// The growth of one cluster.
-template <class Spins>
+// The growth of one cluster. kSigns: couplings may be -1.
+template <class Spins, bool kSigns>
 class Growth {
  public:
   Growth(const WolffGeometry& geometry, const Address& at, Threshold bond, unsigned replica,
@@ -147,13 +152,15 @@ class Growth {
         replica_(1u << replica),
         watch_(watch),
         stretch_(watch.active() ? std::min(kStretch, watch.grain()) : geometry.sites),
-        queue_(queue.key.get()) {}
+        queue_(queue.key.get()),
+        visited_(queue.visited.data()) {}
 
   // Grows and flips the cluster of a seed. Returns its size, or 0 if it was stopped and undone.
   template <int kDim>
   std::uint64_t run(Site seed, int seed_colour) {
     const std::uint32_t key = spins_.key(seed, seed_colour);
     up_ = spins_.up(key);
+    if constexpr (kSigns) visit(seed);
     spins_.flip(key);
     queue_[tail_++] = key;
     while (true) {
@@ -168,6 +175,7 @@ class Growth {
         } else if (waiting_ > 0) {
           resolve(waiting_);
         } else if (head_ == tail_) {
+          if constexpr (kSigns) forget();
           return tail_;
         }
       }
@@ -185,6 +193,18 @@ class Growth {
 
   void take_back() {
     for (std::size_t i = 0; i < tail_; ++i) spins_.flip(queue_[i]);
+    if constexpr (kSigns) forget();
+  }
+
+  // With couplings: returns whether a site is new, and marks it.
+  HWY_INLINE bool visit(Site site) {
+    std::uint32_t& word = visited_[site / 32];
+    const std::uint32_t before = word;
+    word |= 1u << site % 32;
+    return before != word;
+  }
+  void forget() {
+    for (std::size_t i = 0; i < tail_; ++i) visited_[Spins::site(queue_[i]) / 32] = 0;
   }
 
   // Takes up to a vector of sites from the queue and appends their unvisited neighbours to the
@@ -209,11 +229,21 @@ class Growth {
       if (specials < n) {
         regular = hn::AndNot(special, regular);
         std::uint32_t stride = 1;
+        V32 signs = hn::Zero(d);
+        M32 own = regular;
+        if constexpr (kSigns) {
+          signs = signs_at(site);
+          own = spins_.ups(d, key);
+        }
         for (unsigned k = 0; k < kDim; ++k) {
           const V32 step = hn::IfThenElseZero(regular, hn::Set(d, stride));
           const V32 back = hn::Sub(hn::Zero(d), step);
-          offer_equal<kDim>(regular, Spins::step(key, step), site, k);
-          offer_equal<kDim>(regular, Spins::step(key, back), hn::Add(site, back), k);
+          const auto inverts = [&](unsigned neighbour) HWY_ATTR {
+            return hn::Xor(own, hn::TestBit(signs, hn::Set(d, 1u << neighbour)));
+          };
+          offer_equal<kDim>(regular, Spins::step(key, step), site, k, inverts(2 * k));
+          offer_equal<kDim>(regular, Spins::step(key, back), hn::Add(site, back), k,
+                            inverts(2 * k + 1));
           stride *= g_.lattice.extent[k];
         }
       }
@@ -221,11 +251,27 @@ class Growth {
     }
   }
 
+  // The signs of the bonds of regular sites: bit k is that of neighbour k.
+  HWY_INLINE V32 signs_at(V32 site) const {
+    const D32 d;
+    const hn::RebindToSigned<D32> ds;
+    const V32 word = hn::GatherIndex(d, g_.sign.data(), hn::BitCast(ds, hn::ShiftRight<2>(site)));
+    return hn::Shr(word, hn::ShiftLeft<3>(hn::And(site, hn::Set(d, 3))));
+  }
+
+  // Adds the neighbours of regular sites that have the spin of the cluster. With couplings, those
+  // whose spin differs from `inverts`: the present spin of the site, which is flipped, times J.
   template <int kDim>
-  HWY_INLINE void offer_equal(M32 regular, V32 neighbour, V32 owner, unsigned direction) {
+  HWY_INLINE void offer_equal(M32 regular, V32 neighbour, V32 owner, unsigned direction,
+                              M32 inverts) {
     const D32 d;
     const M32 ups = spins_.ups(d, neighbour);
-    const M32 equal = up_ ? hn::And(ups, regular) : hn::AndNot(ups, regular);
+    M32 equal;
+    if constexpr (kSigns) {
+      equal = hn::And(hn::Xor(ups, inverts), regular);
+    } else {
+      equal = up_ ? hn::And(ups, regular) : hn::AndNot(ups, regular);
+    }
     const V32 bond = hn::Add(hn::Mul(owner, hn::Set(d, static_cast<std::uint32_t>(kDim))),
                              hn::Set(d, direction));
     store_packed(neighbour, equal, d, key_.data() + candidates_);
@@ -257,9 +303,18 @@ class Growth {
         hn::VFromD<DLinks> neighbour, bond;
         hn::LoadInterleaved2(d, reinterpret_cast<const std::uint32_t*>(links + k), neighbour, bond);
         const auto mine = hn::FirstN(d, static_cast<std::size_t>(end - k));
-        const auto key = spins.neighbour_keys(neighbour, own);
-        const auto ups = spins.ups(d, key);
-        const auto equal = up ? hn::And(ups, mine) : hn::AndNot(ups, mine);
+        hn::Mask<DLinks> equal;
+        hn::VFromD<DLinks> key;
+        if constexpr (kSigns) {
+          const auto negative = hn::Set(d, kNegative);
+          key = spins.neighbour_keys(hn::AndNot(negative, neighbour), own);
+          const auto unlike = hn::Xor(spins.ups(d, key), hn::TestBit(neighbour, negative));
+          equal = spins.up(own) ? hn::AndNot(unlike, mine) : hn::And(unlike, mine);
+        } else {
+          key = spins.neighbour_keys(neighbour, own);
+          const auto ups = spins.ups(d, key);
+          equal = up ? hn::And(ups, mine) : hn::AndNot(ups, mine);
+        }
         store_packed(key, equal, d, key_.data() + candidates_);
         candidates_ += store_packed(bond, equal, d, bond_index_.data() + candidates_);
         if (candidates_ >= kRoom / 2) draw(lanes_);  // hubs
@@ -325,7 +380,11 @@ class Growth {
     std::size_t tail = tail_;
     for (std::size_t i = 0; i < n; ++i) {
       const std::uint32_t one = accepted_[i];
-      if (spins.up(one) != up) continue;
+      if constexpr (kSigns) {
+        if (!visit(Spins::site(one))) continue;
+      } else {
+        if (spins.up(one) != up) continue;
+      }
       spins.flip(one);
       queue[tail++] = one;
     }
@@ -340,6 +399,7 @@ class Growth {
   StopWatch& watch_;
   const std::uint64_t stretch_;
   std::uint32_t* queue_;
+  std::uint32_t* const visited_;  // with couplings: a bit per site, 0 between clusters
   std::size_t head_ = 0, tail_ = 0;
   bool up_ = false;
   const std::size_t lanes_ = hn::Lanes(D32());
@@ -349,18 +409,26 @@ class Growth {
 };
 
 template <class Spins>
-std::uint64_t grow(const WolffGeometry& g, Growth<Spins>& growth, Site seed, int colour) {
-  return with_dim(g.lattice.dim, [&]<int kDim>() {
-    return growth.template run<kDim>(seed, kDim == 0 ? 0 : colour);
-  });
+std::uint64_t grow(const WolffGeometry& g, const Address& at, Threshold bond, unsigned replica,
+                   const Spins& spins, StopWatch& watch, WolffQueue& queue, Site seed, int colour) {
+  const auto run = [&](auto& growth) {
+    return with_dim(g.lattice.dim, [&]<int kDim>() {
+      return growth.template run<kDim>(seed, kDim == 0 ? 0 : colour);
+    });
+  };
+  if (g.layout.has_signs) {
+    Growth<Spins, true> growth(g, at, bond, replica, spins, watch, queue);
+    return run(growth);
+  }
+  Growth<Spins, false> growth(g, at, bond, replica, spins, watch, queue);
+  return run(growth);
 }
 
 std::uint64_t WolffInPlane(const WolffGeometry& g, const Address& at, Threshold bond,
                            unsigned replica, StopWatch& watch, std::uint32_t* plane,
                            WolffQueue& queue) {
   const Site seed = wolff_seed_site(at, replica, g.sites);
-  Growth<PlaneSpins> growth(g, at, bond, replica, PlaneSpins{plane}, watch, queue);
-  return grow(g, growth, seed, 0);
+  return grow(g, at, bond, replica, PlaneSpins{plane}, watch, queue, seed, 0);
 }
 
 std::uint64_t WolffInWords(const WolffGeometry& g, const Address& at, Threshold bond,
@@ -375,8 +443,8 @@ std::uint64_t WolffInWords(const WolffGeometry& g, const Address& at, Threshold 
                         lattice ? 1u : 0u,
                         1u << replica,
                         shared};
-  Growth<WordSpins> growth(g, at, bond, replica, spins, watch, queue);
-  return grow(g, growth, seed, lattice ? layout.lattice.colour(seed) : 0);
+  return grow(g, at, bond, replica, spins, watch, queue, seed,
+              lattice ? layout.lattice.colour(seed) : 0);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -426,19 +494,28 @@ SpecialSites::SpecialSites(const Graph& graph) {
   }
 }
 
-WolffGeometry::WolffGeometry(const Graph& graph, const Layout& l)
+WolffGeometry::WolffGeometry(const Graph& graph, const Layout& l, const Model& model)
     : SpecialSites(graph),
       layout(l),
       lattice(graph.lattice()),
       sites(static_cast<std::uint32_t>(graph.sites())) {
   offset.reserve(std::size_t{count} + 1);
   offset.push_back(0);
+  std::optional<Couplings> couplings;
+  if (l.has_signs) couplings.emplace(model, graph);
   for_each_special([&](Site site) {
     graph.for_each_neighbour(site, [&](Site neighbour, Bond bond) {
-      link.push_back({neighbour, static_cast<std::uint32_t>(bond)});
+      const bool negative = couplings && couplings->coupling(bond) < 0;
+      link.push_back({neighbour | (negative ? kNegative : 0), static_cast<std::uint32_t>(bond)});
     });
     offset.push_back(link.size());
   });
+  if (l.has_signs && lattice.dim > 0) sign.assign(sites / 4 + 1, 0);
+  StopCheck check;
+  for (Site site = 0; !sign.empty() && site < sites; ++site) {
+    check();
+    sign[site / 4] |= std::uint32_t{l.sign[lattice.colour(site)][site / 2]} << site % 4 * 8;
+  }
   link.resize(link.size() + kGuard, {0, 0});  // padding for vector loads
 }
 
