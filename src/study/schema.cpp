@@ -581,7 +581,7 @@ std::vector<Setting> model_and_sampling() {
        .lowest = 1e-3,
        .highest = 1e6,
        .unit = "J/k_B",
-       .help = "temperatures that share a task; written by the program",
+       .help = "temperatures that are simulated together; written by the program",
        .example = "[[2.0, 2.5], [2.25]]",
        .text =
            [](C c) {
@@ -666,7 +666,7 @@ std::vector<Setting> machine() {
        .allowed = "auto, cpu, cuda, cuda:N, cuda:0,1",
        .help = "auto, cpu, cuda or cuda:N; cuda is an error if it cannot be used; auto uses a "
                "GPU if there is one, unless the CPU would finish before the GPU has started",
-       .more = "cuda:0,1 and so on: several GPUs, one task at a time on each",
+       .more = "cuda:0,1 and so on: several GPUs, each for other networks",
        .example = "\"cuda\"",
        .text = [](C c) { return in_quotes(c.device); },
        .option = "--device",
