@@ -132,7 +132,7 @@ std::string lower_case(std::string_view text) {
 }
 
 // Words for the sign of a coupling.
-bool says_minus(std::string_view text) {
+bool is_word_for_minus(std::string_view text) {
   constexpr std::array<std::string_view, 12> words{"-",
                                                    "\xE2\x88\x92" /* U+2212 */,
                                                    "\xE2\x80\x93" /* U+2013 */,
@@ -149,7 +149,7 @@ bool says_minus(std::string_view text) {
   return is_one_of(word, words) || plain(word).starts_with("antiferro");
 }
 
-bool says_plus(std::string_view text) {
+bool is_word_for_plus(std::string_view text) {
   constexpr std::array<std::string_view, 8> words{"+",    "+j", "pos", "positive",
                                                   "plus", "fm", "yes", "attractive"};
   const std::string word = lower_case(text);
@@ -164,8 +164,8 @@ std::optional<double> coupling_in(Coupling coupling, std::string_view value) {
     if (number == 1.0 || lower_case(value) == "yes") return -1;
     return std::nullopt;
   }
-  if (!number && says_plus(value)) return 1;
-  if (!number && says_minus(value)) return -1;
+  if (!number && is_word_for_plus(value)) return 1;
+  if (!number && is_word_for_minus(value)) return -1;
   // A truth value states that a coupling exists, not its value: "false" is not a number.
   if (number == 0.0 && is_truth_value(plain_number(value))) return std::nullopt;
   return number;
@@ -273,7 +273,7 @@ Meaning Attributes::see(std::string_view owner, std::string_view name, std::stri
       fault = fixed ? Fault::weight_not_taken : Fault::not_a_weight;
     }
   } else if (owner == "edge" &&
-             (says_minus(value) || (word.ends_with("label") && number_in(value) == -1.0))) {
+             (is_word_for_minus(value) || (word.ends_with("label") && number_in(value) == -1.0))) {
     harmless = false;
   } else {
     harmless = is_harmless(word) || !holds_numbers(value);

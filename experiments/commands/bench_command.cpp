@@ -121,10 +121,11 @@ void add_what_options(CLI::App& app, BenchOptions& o) {
            "all (the CPU and every GPU), auto, cpu, cuda,\ncuda:N, cuda:0,1 (each), or cuda:0+1 "
            "(GPUs that share\nevery lattice: bytespin and bitlattice engine)");
   add_whole(app, "--dim", o.dim, 1, kMaxDim, "dimension of the lattices, 1..4");
-  add_text(app, "--size", o.size, "L[,L..]", "edges, each even and 4 or more");
+  add_text(app, "--size", o.size, "L[,L..]", "edges, one lattice each: even, 4 or more");
   add_text(app, "--p", o.p, "P[,P..]", "rewiring probabilities");
   add_text(app, "--temperature", o.temperature, "T[,T..]",
-           "temperatures, or FROM:TO:COUNT, or FROM:TO:STEP with a\nfraction [near Tc(p)]");
+           "such as 2.2,2.3; or FROM:TO:COUNT, such as 2:3:11; or\nFROM:TO:STEP, such as 2:3:0.1 "
+           "[near Tc(p)]");
   add_text(app, "--replicas", o.replicas, "N[,N..]",
            "of the multispin engine, multiples of 32 [CPU: 32 per\nthread; CUDA: 1024]");
   add_text(app, "--graphs", o.graphs, "N[,N..]",
@@ -143,7 +144,7 @@ void add_what_options(CLI::App& app, BenchOptions& o) {
 void add_how_options(CLI::App& app, BenchOptions& o) {
   begin_group(app, "How");
   add_whole(app, "--repeats", o.repeats, 1, 1000, "timed intervals per row");
-  add_text(app, "--seconds", o.seconds, "TIME", "least duration of an interval");
+  add_text(app, "--seconds", o.seconds, "TIME", "least duration of an interval, such as 0.5s");
   add_whole(app, "--equilibrate", o.equilibrate, 0, 1u << 30,
             "mixed cycles before the timing: a sweep and 4 Wolff\nupdates (multispin), or a sweep "
             "and a Swendsen-Wang\nupdate (bytespin)");
@@ -151,7 +152,7 @@ void add_how_options(CLI::App& app, BenchOptions& o) {
   add_share_ranks(app, o.share_ranks, o.share_route);
   add_whole(app, "--seed", o.seed, 0, kMostSeed, "seed of graphs and runs");
   begin_group(app, "Output");
-  add_text(app, "--vs", o.vs, "FILE.json", "print speeds relative to this saved run");
+  add_text(app, "--vs", o.vs, "FILE.json", "print speeds relative to this file, saved from --json");
   add_flag(app, "--json", o.json, "print one JSON object, nothing else");
 }
 

@@ -42,7 +42,7 @@ AddedCommand add_decorrelate_command(CLI::App& program) {
   add_key(app, "sampling.exchange", options->exchange);
   add_key(app, "sampling.houdayer", options->houdayer);
   add_prepare_options(app, *options);
-  add_whole(app, "--steps", options->steps, 1, std::uint64_t{1} << 31, "longest lag");
+  add_whole(app, "--steps", options->steps, 1, std::uint64_t{1} << 31, "longest lag, in steps");
   add_whole(app, "--points", options->points, 2, 100000,
             "number of lags on a curve, "
             "logarithmically spaced");

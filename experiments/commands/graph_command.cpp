@@ -285,16 +285,14 @@ AddedCommand add_graph_command(CLI::App& program) {
   auto options = std::make_shared<GraphOptions>();
   CLI::App& app = add_command(program, "graph", kGraphAbout, kGraphExamples);
   add_text(app, "--from", options->from, "FILE",
-           "read this graph (.edges, .graphml, .h5 or a\n"
-           "task file) instead of building one");
+           "read this graph (.edges, .graphml, .h5, also a file of\n"
+           "'rewise run --out') instead of building one");
   add_graph_file_options(app, options->reading, "--from");
   add_whole(app, "--dim", options->dim, 1, kMaxDim, "dimension of the lattice, 1..4");
   add_text(app, "--size", options->size, "L[,L..]",
-           "edge, or one extent per direction: even, 4 or more");
+           "edge, or one extent per direction, such as 64,32:\neven, 4 or more");
   add_text(app, "--p", options->p, "P", "rewiring probability, 0..1");
-  add_text(app, "--rule", options->rule, "RULE",
-           "rewire: each end of a bond moves with probability p/2;\nswap: bonds exchange ends, "
-           "every degree stays 2d;\nadd: each bond adds a bond with probability p");
+  add_key(app, "lattice.rule", options->rule);
   add_key(app, "lattice.parity", options->parity);
   add_whole(app, "--seed", options->seed, 0, kMostSeed, "the same seed gives the same graph");
   for (const char* key : kWeightKeys) {

@@ -1,7 +1,10 @@
-// `rewise help`: describes the keys of a study's file, from the schema of settings.
+// `rewise help`: describes the keys of a study's file and their values, from the schema of
+// settings.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cctype>
 #include <memory>
 #include <string>
 #include <vector>
@@ -9,20 +12,23 @@
 #include "experiments/console/commands.hpp"
 #include "experiments/console/shared_options.hpp"
 #include "src/base/error.hpp"
+#include "src/study/parse.hpp"
 #include "src/study/schema.hpp"
 
 namespace rewise {
 namespace {
 
 constexpr const char* kHelpAbout =
-    "Explain a key of a study's file, or list all of them.\n\n"
+    "Explain a key or value of a study's file, or list all keys.\n\n"
     "Example: rewise help temperatures\n\n"
-    "KEY is a key, with or without its table (measure, sampling.measure), a table (lattice),\n"
-    "or a command, whose --help is printed.";
+    "KEY is a key, with or without its table (measure, sampling.measure), a value of a key\n"
+    "(swap, wolff), a table, whose keys are listed (lattice), or a command, whose --help is\n"
+    "printed.";
 constexpr const char* kHelpExamples = R"(
 More examples:
   rewise help
   rewise help sampling
+  rewise help swap
   rewise help tc)";
 
 // The option of a key and its commands, e.g. "--measure of run, decorrelate"; "" if there is none.
@@ -70,6 +76,72 @@ std::string explanation(const CLI::App& program, const Setting& one) {
   }
   return text +
          fmt::format("  example  [{}]\n           {} = {}\n", one.table, one.key, one.example);
+}
+
+// The words that a study's file allows as values of a key: the parts of its range that are one
+// word, and a default that is a text of one word.
+std::vector<std::string> values_of(const Setting& one) {
+  std::vector<std::string> values;
+  std::string range = one.range();
+  std::ranges::replace(range, ';', ',');
+  const std::string standard = one.standard.starts_with('"') ? one.standard : "";
+  for (const std::string& list : {range, standard}) {
+    for (std::string word : split_list(list)) {
+      word.erase(0, word.find_first_not_of(" \""));
+      word.erase(word.find_last_not_of(" \"") + 1);
+      if (!word.empty() && std::isalpha(static_cast<unsigned char>(word[0])) &&
+          word.find_first_of(" .\"") == std::string::npos) {
+        values.push_back(word);
+      }
+    }
+  }
+  return values;
+}
+
+// Explains the keys that have this value; "" if there is none. Words of many keys, such as auto,
+// give a list of the keys.
+std::string explanation_of_value(const CLI::App& program, const std::string& value) {
+  std::vector<const Setting*> keys;
+  for (const Setting& one : settings()) {
+    if (std::ranges::count(values_of(one), value) > 0) keys.push_back(&one);
+  }
+  if (keys.empty()) return "";
+  if (keys.size() > 2) {
+    std::string text = fmt::format("'{}' is a value of these keys:\n", value);
+    for (const Setting* one : keys) {
+      text += fmt::format("  {:<29}{}", fmt::format("{} in [{}]", one->key, one->table),
+                          column(31, one->help));
+    }
+    return text + "\n'rewise help KEY' explains a key.\n";
+  }
+  std::string text;
+  for (const Setting* one : keys) {
+    text += fmt::format("{}'{}' is a value of {} in [{}].\n\n{}", text.empty() ? "" : "\n", value,
+                        one->key, one->table, explanation(program, *one));
+  }
+  return text;
+}
+
+// Names the commands whose --help contains a word, for words that are not of studies; "" if there
+// is none.
+std::string mention(const CLI::App& program, const std::string& word) {
+  std::vector<std::string> found;
+  for (const std::string& name : commands_with(program, "--help")) {
+    const std::string help = help_of(program, name);
+    const auto goes_on = [&](std::size_t at) {
+      return at < help.size() && (std::isalnum(static_cast<unsigned char>(help[at])) ||
+                                  help[at] == '_' || help[at] == '-');
+    };
+    for (auto at = help.find(word); at != std::string::npos; at = help.find(word, at + 1)) {
+      const bool option = at >= 2 && help.compare(at - 2, 2, "--") == 0;
+      if ((at > 0 && goes_on(at - 1) && !option) || goes_on(at + word.size())) continue;
+      found.push_back(name);
+      break;
+    }
+  }
+  return found.empty() ? ""
+                       : fmt::format("it is explained by 'rewise {} --help'",
+                                     fmt::join(found, " --help', 'rewise "));
 }
 
 std::string list_of(const std::string& table) {
@@ -121,7 +193,10 @@ std::string page(const CLI::App& program) {
          "speed of the device.\n";
 }
 
-ExitCode print_help(const CLI::App& program, const std::string& name) {
+ExitCode print_help(const CLI::App& program, std::string name) {
+  if (name.size() > 2 && name.front() == '[' && name.back() == ']') {
+    name = name.substr(1, name.size() - 2);
+  }
   std::string text = list_of(name);
   if (!text.empty()) {
     text +=
@@ -143,12 +218,14 @@ ExitCode print_help(const CLI::App& program, const std::string& name) {
       }
     }
   }
+  if (text.empty()) text = explanation_of_value(program, name);
   if (text.empty()) {
-    std::vector<std::string_view> known;
-    for (const Setting& one : settings()) known.push_back(one.key);
-    std::string advice = key_advice(name, known, {});
+    std::vector<std::string_view> keys;
+    for (const Setting& one : settings()) keys.push_back(one.key);
+    std::string advice = key_advice(name, keys, {});
+    if (advice.empty()) advice = mention(program, name);
     if (advice.empty()) advice = "'rewise help' lists all keys";
-    throw Error(ExitCode::usage, fmt::format("help: unknown key '{}' ({})", name, advice));
+    throw Error(ExitCode::usage, fmt::format("help: unknown key or value '{}' ({})", name, advice));
   }
   fmt::print("{}", text);
   return ExitCode::done;

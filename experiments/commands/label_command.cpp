@@ -62,7 +62,9 @@ AddedCommand add_label_command(CLI::App& program) {
   add_graph_file_options(app, o.reading, "file");
   add_text(app, "--occupy", o.occupy, "P", "fraction of bonds that are occupied, at random [1]");
   add_whole(app, "--seed", o.seed, 0, kMostSeed, "seed of the occupied bonds");
-  add_text(app, "--bonds", o.bonds, "FILE", "text file with the numbers of the occupied bonds");
+  add_text(app, "--bonds", o.bonds, "FILE",
+           "text file with the numbers of the occupied bonds, from 0,\nseparated by blanks, line "
+           "ends or commas");
   begin_group(app, "How");
   add_text(app, "--method", o.method, "WORD", label_method_help());
   add_whole(app, "--tile", o.tile, 0, kMostTile,

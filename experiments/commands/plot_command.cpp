@@ -13,10 +13,10 @@ namespace rewise {
 namespace {
 
 constexpr const char* kPlotAbout =
-    "Draw a study, a task file or curves.\n\n"
+    "Draw a study, a run or curves.\n\n"
     "Example: rewise plot studies/quickstart\n\n"
     "Draws every plot that the data allow, as PNG and PDF, into the study's folder\n"
-    "plots/ (or beside the task file). Needs Python 3 with matplotlib and h5py; the\n"
+    "plots/ (or beside the file of a run). Needs Python 3 with matplotlib and h5py; the\n"
     "environment variable REWISE_PYTHON names another interpreter.";
 constexpr const char* kPlotExamples = R"(
 More examples:
@@ -28,8 +28,10 @@ ExitCode run_plot(const std::string& what, const std::string& out) {
   if (!file_exists(path)) {
     // The script also finds task files in the archives of a study.
     if (path.extension() != ".h5" || !file_exists(folder_of(path) / "../study.toml")) {
-      throw Error(ExitCode::io,
-                  fmt::format("'{}' does not exist (a study's folder or a task file)", what));
+      throw Error(
+          ExitCode::io,
+          fmt::format("'{}' does not exist (a study's folder, or a file of 'rewise run --out')",
+                      what));
     }
   } else if (path.extension() == ".h5" && !folder_exists(path)) {
     std::uint64_t length = 0;
@@ -49,7 +51,8 @@ AddedCommand add_plot_command(CLI::App& program) {
   auto what = std::make_shared<std::string>();
   auto out = std::make_shared<std::string>();
   CLI::App& app = add_command(program, "plot", kPlotAbout, kPlotExamples);
-  add_argument(app, "what", *what, "DIR|FILE", "a study's folder, or a task file");
+  add_argument(app, "what", *what, "DIR|FILE",
+               "a study's folder, a file of 'rewise run --out', or a\nfolder of curves");
   add_text(app, "--out", *out, "DIR", "folder for the plots");
   return {&app, [what, out] { return run_plot(*what, *out); }};
 }

@@ -10,6 +10,7 @@
 
 #include "experiments/console/commands.hpp"
 #include "experiments/console/python.hpp"
+#include "experiments/console/shared_options.hpp"
 #include "src/base/words.hpp"
 #include "src/store/signals.hpp"
 #include "src/study/build_info.hpp"
@@ -91,7 +92,7 @@ AddedCommand add_reproduce_command(CLI::App& program) {
   add_text(app, "--out", options->out, "DIR", "folder for the results [studies/NAME-SCALE]");
   add_text(app, "--device", options->device, "DEVICE", "auto, cpu, cuda or cuda:N");
   add_threads(app, options->threads, "0: choose automatically");
-  add_text(app, "--time-limit", options->time_limit, "TIME", "stop after this time with status 75");
+  add_key(app, "run.time_limit", options->time_limit);
   add_off_flag(app, "--no-plots", options->plots, "do not draw plots");
   add_flag(app, "--json", options->json, "print one JSON object, nothing else");
   return {&app, [options] { return run_reproduce(*options); }};

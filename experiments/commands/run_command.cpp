@@ -141,8 +141,8 @@ void check_device(const EngineOptions& engine, const RunOptions& options, const 
 }
 
 // --dry-run: prints the time and memory that the run needs.
-ExitCode tell_needs(const TaskSpec& spec, const EngineOptions& engine, const MemoryNeed& need,
-                    bool on_device, const RunOptions& options) {
+ExitCode print_needs(const TaskSpec& spec, const EngineOptions& engine, const MemoryNeed& need,
+                     bool on_device, const RunOptions& options) {
   const MemoryRoom room = memory_room();
   if (options.json) {
     const bool known = options.schedule != "auto" || !has_cluster_updates(spec.engine);
@@ -163,7 +163,7 @@ ExitCode tell_needs(const TaskSpec& spec, const EngineOptions& engine, const Mem
   fmt::print("disk:   {}\n",
              options.out.empty()
                  ? "none (no --out)"
-                 : fmt::format("at most {}, twice that during writing",
+                 : fmt::format("about {}, twice that during writing",
                                bytes_text(disk_need(spec, run_final_state(options)))));
   if (options.schedule == "auto" && has_cluster_updates(spec.engine)) {
     fmt::print("time:   unknown until the schedule is tuned\n");
@@ -212,7 +212,7 @@ ExitCode run_run(const RunOptions& options) {
   MemoryNeed need = memory_need(spec, run.engine.threads, on_device, !options.out.empty());
   share_need(need, options.out.empty() ? 0 : state_bytes(spec),
              !options.out.empty() && gathers_state(spec, job.final_state));
-  if (options.dry_run) return tell_needs(spec, run.engine, need, on_device, options);
+  if (options.dry_run) return print_needs(spec, run.engine, need, on_device, options);
   if (const std::string line = check_memory(need); !line.empty()) {
     fmt::print(stderr, "{}\n", line);
   }
@@ -263,7 +263,7 @@ ExitCode run_run(const RunOptions& options) {
       throw Error(ExitCode::interrupted, interrupted_text(options, result, run.stop.reason()));
     case TaskOutcome::already:
       fmt::print(stderr,
-                 "'{}' already contains this task, with {} measurements; nothing was computed "
+                 "'{}' already contains this run, with {} measurements; nothing was computed "
                  "(a larger --measure adds to it)\n",
                  options.out, result.data.bond_sum.time());
       break;

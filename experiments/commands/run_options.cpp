@@ -67,7 +67,7 @@ void add_machine_options(CLI::App& app, RunOptions& o) {
   add_share_ranks(app, o.share_ranks, o.share_route);
   add_method_options(app, o.methods, MethodHelp::full);
   begin_group(app, "Output");
-  add_text(app, "--out", o.out, "FILE.h5", "write series and state to this task file");
+  add_text(app, "--out", o.out, "FILE.h5", "write the series and the final state to this file");
   add_text(app, "--state", o.state, "WORD",
            "the final state, from which a larger --measure continues:\nwhole (in FILE.h5), apart "
            "(--share-ranks: one file per\nrank, FILE.h5.*), none, or auto: whole up to 1 GiB, "

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "experiments/console/commands.hpp"
+#include "src/base/count_text.hpp"
 #include "src/base/error.hpp"
 #include "src/base/table.hpp"
 #include "src/search/study_need.hpp"
@@ -35,25 +36,25 @@ constexpr const char* kFile = "tasks.json";
 
 struct LastRun {
   std::string command, configuration;  // of the last complete run
-  AskedTasks tasks;
+  RequestedTasks tasks;
 };
 
 // Nothing if there is no such file or its content is invalid.
-std::optional<LastRun> read_asked(const fs::path& folder) {
+std::optional<LastRun> read_last_run(const fs::path& folder) {
   const fs::path file = folder / kFile;
   if (!file_exists(file)) return std::nullopt;
   const Json json = Json::parse(read_text_file(file), nullptr, false);
   if (!json.is_object() || !json.contains("tasks") || !json["tasks"].is_object()) {
     return std::nullopt;
   }
-  LastRun asked;
-  asked.command = json.value("command", "");
-  asked.configuration = json.value("configuration", "");
+  LastRun requested;
+  requested.command = json.value("command", "");
+  requested.configuration = json.value("configuration", "");
   for (const auto& [id, purpose] : json["tasks"].items()) {
     if (!purpose.is_string()) return std::nullopt;
-    asked.tasks[id] = purpose.get<std::string>();
+    requested.tasks[id] = purpose.get<std::string>();
   }
-  return asked;
+  return requested;
 }
 
 // A description of a task: "8x8, p = 0.1, T = 2.5,3, 1:1".
@@ -100,23 +101,26 @@ TaskDescription describe(const StoredTask& stored) {
   }
 }
 
-std::vector<StoredTask> unasked(const std::vector<StoredTask>& stored, const AskedTasks& asked) {
+std::vector<StoredTask> unrequested(const std::vector<StoredTask>& stored,
+                                    const RequestedTasks& requested) {
   std::vector<StoredTask> left;
   for (const StoredTask& task : stored) {
-    if (!asked.contains(task.id)) left.push_back(task);
+    if (!requested.contains(task.id)) left.push_back(task);
   }
   return left;
 }
 
 // The tasks of the last complete run that have no file, one per line; "" if there are none.
-std::string missing_text(const std::vector<StoredTask>& stored, const AskedTasks& asked,
+std::string missing_text(const std::vector<StoredTask>& stored, const RequestedTasks& requested,
                          bool damaged) {
-  AskedTasks missing = asked;
+  RequestedTasks missing = requested;
   for (const StoredTask& task : stored) missing.erase(task.id);
   if (missing.empty()) return "";
-  std::string text = fmt::format(
-      "\n{} task(s) of the last run are missing; running the study again{} computes them:\n",
-      missing.size(), damaged ? " with --recompute-damaged" : "");
+  const bool one = missing.size() == 1;
+  std::string text =
+      fmt::format("\n{} of the last run {} missing; running the study again{} computes {}:\n",
+                  count_text(missing.size(), "task"), one ? "is" : "are",
+                  damaged ? " with --recompute-damaged" : "", one ? "it" : "them");
   for (const auto& [id, purpose] : missing) text += fmt::format("  {}.h5 ({})\n", id, purpose);
   return text;
 }
@@ -146,7 +150,7 @@ std::string progress_text(const StudyConfig& config, const std::vector<TaskDescr
                        known);
   };
   if (!config.files.empty() || config.method == TcMethod::tree) {
-    return not_completed(fmt::format("{} tasks are stored", stored.size()));
+    return not_completed(fmt::format("it has stored {}", count_text(stored.size(), "task")));
   }
   std::set<std::string> of_results;
   std::size_t requested = 0;
@@ -175,10 +179,11 @@ std::string progress_text(const StudyConfig& config, const std::vector<TaskDescr
     }
   }
   const double part = std::min(1.0, done / static_cast<double>(requested));
-  return not_completed(
-      fmt::format("about {:.0f} % of the {}{} tasks for results are done, and {} other tasks "
-                  "(pilots, scans, tuning) are stored",
-                  std::floor(100 * part), config.target_error ? "first " : "", requested, others));
+  return not_completed(fmt::format(
+      "about {:.0f} % of the {}{} for results {} done, and it has stored {} "
+      "(pilots, scans, tuning)",
+      std::floor(100 * part), config.target_error ? "first " : "", count_text(requested, "task"),
+      requested == 1 ? "is" : "are", count_text(others, "other task")));
 }
 
 std::uint64_t bytes_of(const std::vector<StoredTask>& tasks) {
@@ -188,7 +193,8 @@ std::uint64_t bytes_of(const std::vector<StoredTask>& tasks) {
 }
 
 // Checkpoints of unused tasks.
-std::vector<std::string> unasked_checkpoints(const fs::path& folder, const AskedTasks& asked) {
+std::vector<std::string> unrequested_checkpoints(const fs::path& folder,
+                                                 const RequestedTasks& requested) {
   std::vector<std::string> ids;
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
@@ -197,7 +203,7 @@ std::vector<std::string> unasked_checkpoints(const fs::path& folder, const Asked
     constexpr std::string_view ending = ".part.h5";
     if (name.starts_with(".") || !name.ends_with(ending)) continue;
     name.resize(name.size() - ending.size());
-    if (!asked.contains(name)) ids.push_back(name);
+    if (!requested.contains(name)) ids.push_back(name);
   }
   return ids;
 }
@@ -236,7 +242,7 @@ std::string contents_table(const std::vector<StoredTask>& stored,
                            const std::optional<LastRun>& last, bool list,
                            std::vector<std::string>& problems,
                            std::vector<TaskDescription>& described) {
-  const AskedTasks asked = last ? last->tasks : AskedTasks{};
+  const RequestedTasks requested = last ? last->tasks : RequestedTasks{};
   struct Row {
     std::map<std::string, std::size_t> counts;
     std::uint64_t bytes = 0;
@@ -248,8 +254,8 @@ std::string contents_table(const std::vector<StoredTask>& stored,
     const TaskDescription words = describe(task);
     if (words.lattice == kMisplaced) problems.push_back(words.rest);
     described.push_back(words);
-    const auto found = asked.find(task.id);
-    const std::string purpose = found == asked.end() ? "-" : found->second;
+    const auto found = requested.find(task.id);
+    const std::string purpose = found == requested.end() ? "-" : found->second;
     Row& row = lattices[words.lattice];
     ++row.counts[purpose];
     row.bytes += task.bytes;
@@ -290,28 +296,29 @@ ExitCode run_study_contents(const ContentOptions& options) {
   }
   std::optional<ExclusiveFolder> alone;
   if (options.prune) alone.emplace(folder);
-  const auto asked = read_asked(folder);
+  const auto requested = read_last_run(folder);
   std::vector<std::string> problems;
   const std::vector<StoredTask> stored =
       folder_exists(tasks) ? stored_tasks(tasks, problems) : std::vector<StoredTask>{};
   std::string table;
   std::vector<TaskDescription> described;
-  if (!options.prune) table = contents_table(stored, asked, options.list, problems, described);
+  if (!options.prune) table = contents_table(stored, requested, options.list, problems, described);
   for (const auto& problem : problems) fmt::print(stderr, "warning: {}\n", problem);
   if (!options.prune) {
     fmt::print("{}", table);
     try {
       const StudyConfig present = read_study_config(folder / "study.toml");
-      if (!asked || asked->configuration != StudyFolder(folder, present, asked->command).hash()) {
+      if (!requested ||
+          requested->configuration != StudyFolder(folder, present, requested->command).hash()) {
         fmt::print("{}", progress_text(present, described));
       }
     } catch (const Error& error) {
       fmt::print(stderr, "warning: the requested tasks are unknown: {}\n", error.what());
     }
-    if (!asked) return ExitCode::done;
-    fmt::print("{}", missing_text(stored, asked->tasks, !problems.empty()));
-    const auto left = unasked(stored, asked->tasks);
-    fmt::print("\n{} tasks, {}; {} ({}) not requested\n", stored.size(),
+    if (!requested) return ExitCode::done;
+    fmt::print("{}", missing_text(stored, requested->tasks, !problems.empty()));
+    const auto left = unrequested(stored, requested->tasks);
+    fmt::print("\n{}, {}; {} ({}) not requested\n", count_text(stored.size(), "task"),
                bytes_text(static_cast<double>(bytes_of(stored))), left.size(),
                bytes_text(static_cast<double>(bytes_of(left))));
     return ExitCode::done;
@@ -319,8 +326,8 @@ ExitCode run_study_contents(const ContentOptions& options) {
 
   // Only tasks that a complete run with this very configuration did not use.
   const StudyConfig config = read_study_config(folder / "study.toml");
-  const StudyFolder place(folder, config, asked ? asked->command : "");
-  if (!asked || asked->configuration != place.hash()) {
+  const StudyFolder place(folder, config, requested ? requested->command : "");
+  if (!requested || requested->configuration != place.hash()) {
     throw Error(ExitCode::data,
                 fmt::format("'{}': its last run was not completed, so the requested tasks are "
                             "unknown; run the study again first",
@@ -328,20 +335,22 @@ ExitCode run_study_contents(const ContentOptions& options) {
   }
   place.clear_leftovers();
   const bool finished = place.is_finished();
-  std::vector<std::string> ids = unasked_checkpoints(tasks, asked->tasks);
-  for (const StoredTask& task : unasked(stored, asked->tasks)) ids.push_back(task.id);
+  std::vector<std::string> ids = unrequested_checkpoints(tasks, requested->tasks);
+  for (const StoredTask& task : unrequested(stored, requested->tasks)) ids.push_back(task.id);
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   const std::uint64_t freed = remove_tasks(tasks, ids);
   if (finished) place.mark_finished();
-  fmt::print("{} task(s) removed, {}\n", ids.size(), bytes_text(static_cast<double>(freed)));
+  fmt::print("{} removed, {}\n", count_text(ids.size(), "task"),
+             bytes_text(static_cast<double>(freed)));
   return ExitCode::done;
 }
 
 constexpr const char* kStudyAbout =
     "List the tasks of a study's folder, or remove tasks that are not requested.\n\n"
     "Example: rewise study studies/sweep\n\n"
-    "A study whose sizes, p, temperatures or sampling were edited keeps its earlier tasks.\n"
+    "A task is the simulation of one network at its temperatures. A study whose sizes, p,\n"
+    "temperatures or sampling were edited keeps its earlier tasks.\n"
     "For each lattice, prints the number of tasks for results, of other tasks (pilots, scans,\n"
     "tuning), and of tasks that the last complete run did not request. Then lists requested\n"
     "tasks that are missing. For a study that was not completed, prints how many tasks are done.";
@@ -353,35 +362,39 @@ More examples:
 
 }  // namespace
 
-void write_asked(const StudyFolder& place, const std::string& command, const AskedTasks& asked) {
+void write_requested(const StudyFolder& place, const std::string& command,
+                     const RequestedTasks& requested) {
   Json json;
   json["format"] = "rewise tasks";
   json["format_version"] = 1;
   json["command"] = command;
   json["configuration"] = place.hash();
-  json["tasks"] = asked;
+  json["tasks"] = requested;
   write_text_file(place.path() / kFile, json.dump(1) + "\n");
 }
 
-std::string unasked_text(const fs::path& folder, const AskedTasks& asked) {
+std::string unrequested_text(const fs::path& folder, const RequestedTasks& requested) {
   constexpr std::size_t kLooked = 200, kNamed = 3;
   std::vector<std::string> problems;
-  const auto left = unasked(stored_tasks(folder / "tasks", problems), asked);
+  const auto left = unrequested(stored_tasks(folder / "tasks", problems), requested);
   if (left.empty()) return "";
   std::map<std::string, std::size_t> kinds;
   for (std::size_t k = 0; k < std::min(left.size(), kLooked); ++k) {
     const TaskDescription words = describe(left[k]);
     ++kinds[words.lattice + (words.rest.empty() ? "" : ", ") + words.rest];
   }
-  std::string text = fmt::format("{} task(s) of this folder ({}) are no longer requested:\n",
-                                 left.size(), bytes_text(static_cast<double>(bytes_of(left))));
+  const bool one = left.size() == 1;
+  std::string text = fmt::format(
+      "{} of this folder ({}) {} no longer requested:\n", count_text(left.size(), "task"),
+      bytes_text(static_cast<double>(bytes_of(left))), one ? "is" : "are");
   std::size_t named = 0;
   for (const auto& [kind, count] : kinds) {
     if (named++ == kNamed) break;
     text += fmt::format("  {} of {}\n", count, kind);
   }
   if (kinds.size() > kNamed || left.size() > kLooked) text += "  .. and other tasks\n";
-  return text + fmt::format("'rewise study {} --prune' removes them\n", folder.string());
+  return text + fmt::format("'rewise study {} --prune' removes {}\n", folder.string(),
+                            one ? "it" : "them");
 }
 
 AddedCommand add_study_command(CLI::App& program) {

@@ -17,12 +17,13 @@
 
 namespace rewise {
 
-using AskedTasks = std::map<std::string, std::string>;  // purpose by id
+using RequestedTasks = std::map<std::string, std::string>;  // purpose by id
 
 // Writes tasks.json. Throws Error(io).
-void write_asked(const StudyFolder& place, const std::string& command, const AskedTasks& asked);
+void write_requested(const StudyFolder& place, const std::string& command,
+                     const RequestedTasks& requested);
 
 // A message that lists unused tasks and says how to remove them; "" if there are none.
-std::string unasked_text(const std::filesystem::path& folder, const AskedTasks& asked);
+std::string unrequested_text(const std::filesystem::path& folder, const RequestedTasks& requested);
 
 }  // namespace rewise

@@ -87,7 +87,7 @@ void add_study_options(CLI::App& app, StudyOptions& options) {
   add_argument(app, "study", options.study, "STUDY.toml", "the study's configuration");
   add_text(app, "--out", options.out, "DIR", "the study's folder [studies/NAME]");
   add_key(app, "run.device", options.device,
-          "replaces run.device; cuda:0,1 and so on: one task at a time on each");
+          "replaces run.device; cuda:0,1 and so on: several GPUs, each for other networks");
   add_threads(app, options.threads,
               help_lines(setting("run.threads").help + "; replaces run.threads"));
   add_key(app, "run.time_limit", options.time_limit, "replaces run.time_limit");
@@ -98,7 +98,8 @@ void add_study_options(CLI::App& app, StudyOptions& options) {
   add_off_flag(app, "--no-plots", options.plots, "draw no plots, write no report.html");
   add_flag(app, "--json", options.json, "print summary.json instead of the table");
   add_flag(app, "--dry-run", options.dry_run,
-           "only print the initial tasks, and the memory, disk space\nand time that they need");
+           "only print the initial tasks (a task: one network at its\ntemperatures), and the "
+           "memory, disk space and time that\nthey need");
 }
 
 StudyConfig configure(const StudyOptions& options) {
@@ -134,11 +135,11 @@ void print_partial(const StudyFolder& place, const StudyOptions& options,
     if (!options.json)
       fmt::print(
           "\nPARTIAL: the study was stopped; this table has the finished "
-          "tasks only\n");
+          "networks only\n");
     fmt::print("{}", options.json ? so_far.summary.dump(2) + "\n" : so_far.text);
     std::fflush(stdout);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "no table of finished tasks: {}\n", error.what());
+    fmt::print(stderr, "no table of the finished networks: {}\n", error.what());
   }
 }
 
@@ -175,7 +176,7 @@ StudyAnalysis sweep_analysis(
 
 namespace {
 
-ExitCode tell_study_needs(const StudyConfig& config, bool as_json) {
+ExitCode print_study_needs(const StudyConfig& config, bool as_json) {
   const StudyNeed need = study_need(config);
   const MemoryRoom room = memory_room();
   const bool known = config.measure.has_value() && !config.temperatures.empty();
@@ -193,9 +194,8 @@ ExitCode tell_study_needs(const StudyConfig& config, bool as_json) {
     return ExitCode::done;
   }
   fmt::print("{}", cells_table(need.rows));
-  fmt::print("\n{} tasks, {} {} on disk; {} leaves {} of memory\n", need.tasks,
-             known ? "at most" : "about", bytes_text(need.disk), room.limit,
-             bytes_text(room.bytes));
+  fmt::print("\n{}, about {} on disk; {} leaves {} of memory\n", count_text(need.tasks, "task"),
+             bytes_text(need.disk), room.limit, bytes_text(room.bytes));
   if (std::isfinite(need.cpu_seconds)) {
     fmt::print("about {} on {} of the CPU\n", duration_text(need.cpu_seconds),
                count_text(need.threads, "thread"));
@@ -225,11 +225,11 @@ ExitCode run_study(const std::string& command, const StudyOptions& options,
   StudyFolder place(folder, config, command);
   if (options.dry_run) {
     place.check_free();
-    return tell_study_needs(config, options.json);
+    return print_study_needs(config, options.json);
   }
   // Locked until the end, so that the printed results belong to this configuration.
   if (place.holds_study()) place.claim();
-  std::string unasked;
+  std::string unrequested;
   std::optional<Progress> progress;
   std::optional<Study> study;  // may still write files in the background
   if (!config.recompute_damaged && place.is_finished()) {
@@ -250,8 +250,8 @@ ExitCode run_study(const std::string& command, const StudyOptions& options,
     if (outcome.summary.is_null()) return ExitCode::done;  // a lower rank analyses the results
     outcome.summary["seconds"] = now() - begin;
     write_outcome(study->place(), std::move(outcome));
-    write_asked(study->place(), command, study->asked());
-    unasked = unasked_text(folder, study->asked());
+    write_requested(study->place(), command, study->requested());
+    unrequested = unrequested_text(folder, study->requested());
     study->place().mark_finished();
     computed = study->computed();
   }
@@ -261,11 +261,12 @@ ExitCode run_study(const std::string& command, const StudyOptions& options,
   ExitCode status = ExitCode::done;
   if (options.plots && !is_up_to_date(folder / "report.html", folder / "summary.json")) {
     const profile::Span span(profile::Work::plots);
-    status = leave_report(folder);
+    status = draw_report(folder);
   }
-  fmt::print(stderr, "{}{}", unasked.empty() ? "" : "\n", unasked);
-  fmt::print(stderr, "\n{} task(s) computed, {}; results in {}\n", computed, duration_text(seconds),
-             folder.string());
+  fmt::print(stderr, "{}{}", unrequested.empty() ? "" : "\n", unrequested);
+  fmt::print(stderr, "\n{} computed{}, {}; results in {}\n", count_text(computed, "task"),
+             computed > 0 ? " (a task: one network at its temperatures)" : "",
+             duration_text(seconds), folder.string());
   return status;
 }
 

@@ -45,8 +45,8 @@ time left. If the target cannot be reached, the output says so and why. A time l
 the summary of the last round.
 
 Temperatures can be added to a finished study: only the new ones are computed. DIR/study.toml
-then lists in temperature_tasks which temperatures share a task, so that this file gives the
-same results in another folder. Tasks that are no longer needed are listed at the end;
+then lists in temperature_tasks which temperatures are simulated together, so that this file
+gives the same results in another folder. Tasks that are no longer needed are listed at the end;
 'rewise study DIR --prune' removes them.
 
 )";

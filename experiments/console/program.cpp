@@ -165,7 +165,7 @@ void occupy_standard_descriptors() {
 
 // Errors in writing to standard error are ignored (a full disk under a batch log, a pipe without a
 // reader): losing a message is better than losing the run.
-ssize_t write_or_lose(void*, const char* text, std::size_t size) {
+ssize_t write_if_possible(void*, const char* text, std::size_t size) {
   sigset_t broken_pipe, before;
   sigemptyset(&broken_pipe);
   sigaddset(&broken_pipe, SIGPIPE);
@@ -185,10 +185,10 @@ ssize_t write_or_lose(void*, const char* text, std::size_t size) {
 }
 
 // After this call no output to stderr fails, neither ours nor that of a library.
-void let_messages_be_lost() {
+void ignore_stderr_errors() {
 #ifdef __GLIBC__  // elsewhere stderr cannot be replaced, and fmt::print may throw
   cookie_io_functions_t functions{};
-  functions.write = write_or_lose;
+  functions.write = write_if_possible;
   if (FILE* const stream = ::fopencookie(nullptr, "w", functions)) {
     std::setvbuf(stream, nullptr, _IONBF, 0);
     stderr = stream;
@@ -235,7 +235,7 @@ class Refusal : public std::bad_alloc {
   }
   if (refused) {
     constexpr std::string_view message = "rewise: not enough memory\n";
-    static_cast<void>(write_or_lose(nullptr, message.data(), message.size()));
+    static_cast<void>(write_if_possible(nullptr, message.data(), message.size()));
     ::_exit(static_cast<int>(ExitCode::device));
   }
   terminate_before();
@@ -378,7 +378,7 @@ int report_failure() {
 
 int program_main(int argc, char** argv) {
   occupy_standard_descriptors();
-  let_messages_be_lost();
+  ignore_stderr_errors();
   terminate_before = std::set_terminate(end_without_memory);
   std::set_new_handler(refuse_memory);
   std::signal(SIGXFSZ, SIG_IGN);  // a file size limit is an error of write()

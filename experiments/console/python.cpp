@@ -142,7 +142,7 @@ ExitCode draw_plots(const std::vector<std::string>& arguments) {
   return run_beside("no plots", [&] { return run_plot_script(arguments); });
 }
 
-ExitCode leave_report(const std::filesystem::path& folder) {
+ExitCode draw_report(const std::filesystem::path& folder) {
   return run_beside("no plots and no report", [&] { return run_report_script(folder); });
 }
 

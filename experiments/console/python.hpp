@@ -24,6 +24,6 @@ ExitCode run_reproduce_script(std::vector<std::string> arguments);
 // if files could not be written, interrupted after a stop signal, otherwise done, also if Python or
 // matplotlib are missing.
 ExitCode draw_plots(const std::vector<std::string>& arguments);
-ExitCode leave_report(const std::filesystem::path& folder);
+ExitCode draw_report(const std::filesystem::path& folder);
 
 }  // namespace rewise

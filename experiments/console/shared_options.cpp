@@ -51,7 +51,9 @@ void add_key(CLI::App& app, const char* key, bool& value) {
 
 void add_temperatures(CLI::App& app, std::string& value, const std::string& also) {
   add_key(app, "sampling.temperatures", value,
-          "or FROM:TO:COUNT, such as 2:3:11, or FROM:TO:STEP, such as 2:3:0.1" + also);
+          "such as 2.2,2.3; or FROM:TO:COUNT, such as 2:3:11; or FROM:TO:STEP, a step with a "
+          "decimal point, such as 2:3:0.1" +
+              also);
 }
 
 std::optional<TemperatureRange> exchange_range(const std::string& temperature, bool exchange) {
@@ -84,7 +86,7 @@ std::vector<double> read_temperatures(const std::string& temperature, bool excha
 
 void add_lattice_options(CLI::App& app, LatticeOptions& o, const LatticeHelp& help) {
   add_key(app, "lattice.dim", o.dim);
-  add_key(app, "lattice.sizes", o.size);
+  add_key(app, "lattice.sizes", o.size, "such as 64, or 64,32 in two dimensions");
   add_key(app, "lattice.p", o.p, help.p);
   add_key(app, "lattice.rule", o.rule);
   add_key(app, "lattice.parity", o.parity);

@@ -53,7 +53,8 @@ std::string unique_image_name() {
 
 static_assert(std::endian::native == std::endian::little, "arrays are stored as they lie here");
 
-using Place = std::vector<std::uint64_t>;
+// One number for each dimension of an array: extents, or a position.
+using Indices = std::vector<std::uint64_t>;
 
 // Values in memory and the element size in the file, which may be larger (sign extension).
 struct Elements {
@@ -91,20 +92,20 @@ void shuffle(const std::byte* values, const Elements& of, std::size_t first, std
   shuffle<1>(values, of, first, count, chunk);
 }
 
-std::vector<PackedChunk> pack_chunks(const Elements& values, const Place& dims,
+std::vector<PackedChunk> pack_chunks(const Elements& values, const Indices& dims,
                                      const Packing& packing) {
   const std::size_t rank = dims.size();
-  const Place extents(dims.begin(), dims.end()), ones(rank, 1);
-  const Place chunk(packing.chunk.begin(), packing.chunk.end());
+  const Indices extents(dims.begin(), dims.end()), ones(rank, 1);
+  const Indices chunk(packing.chunk.begin(), packing.chunk.end());
   std::uint64_t elements = 1;
   for (const auto extent : chunk) elements *= extent;
-  Place strides(packing.strides.begin(), packing.strides.end());
+  Indices strides(packing.strides.begin(), packing.strides.end());
   if (strides.empty()) {
     strides = ones;
     for (std::size_t i = rank - 1; i-- > 0;) strides[i] = strides[i + 1] * extents[i + 1];
   }
   // Advances the first `digits` indices like an odometer. Returns false after the last position.
-  const auto next = [](Place& at, const Place& step, const Place& end, std::size_t digits) {
+  const auto next = [](Indices& at, const Indices& step, const Indices& end, std::size_t digits) {
     for (std::size_t i = digits; i-- > 0; at[i] = 0) {
       at[i] += step[i];
       if (at[i] < end[i]) return true;
@@ -113,12 +114,12 @@ std::vector<PackedChunk> pack_chunks(const Elements& values, const Place& dims,
   };
   std::vector<PackedChunk> packed;
   std::vector<std::byte> shuffled(values.element * elements);
-  Place offset(rank, 0);
+  Indices offset(rank, 0);
   do {
     std::fill(shuffled.begin(), shuffled.end(), std::byte{0});  // padding beyond the array
-    Place within(rank);  // extents of the chunk, within the array
+    Indices within(rank);  // extents of the chunk, within the array
     for (std::size_t i = 0; i < rank; ++i) within[i] = std::min(chunk[i], extents[i] - offset[i]);
-    Place row(rank, 0);  // start of a row: elements along the last index are contiguous
+    Indices row(rank, 0);  // start of a row: elements along the last index are contiguous
     do {
       std::uint64_t from = 0, to = 0;
       for (std::size_t i = 0; i < rank; ++i) {
@@ -230,7 +231,7 @@ herr_t close_memory(H5FD_t* file) {
   delete reinterpret_cast<MemoryFile*>(file);
   return 0;
 }
-herr_t say_features(const H5FD_t*, unsigned long* flags) {
+herr_t get_features(const H5FD_t*, unsigned long* flags) {
   *flags = H5FD_FEAT_AGGREGATE_METADATA | H5FD_FEAT_ACCUMULATE_METADATA | H5FD_FEAT_DATA_SIEVE |
            H5FD_FEAT_AGGREGATE_SMALLDATA;
   return 0;
@@ -270,7 +271,7 @@ hid_t memory_driver() {
     made.fapl_size = sizeof(MemoryInfo);
     made.open = open_memory;
     made.close = close_memory;
-    made.query = say_features;
+    made.query = get_features;
     made.get_eoa = end_of_layout;
     made.set_eoa = lay_out_to;
     made.get_eof = end_of_bytes;
@@ -352,12 +353,12 @@ File File::create() {
 
 namespace {
 
-// Callbacks that lend an image to the library for reading. By default the library copies it twice,
+// Callbacks with which the library reads an image in place. By default it copies the image twice,
 // which takes longer than everything else.
-void* lend(std::size_t, H5FD_file_image_op_t, void* image) { return image; }
-void* leave_as_it_is(void* to, const void*, std::size_t, H5FD_file_image_op_t, void*) { return to; }
-void* refuse_to_grow(void*, std::size_t, H5FD_file_image_op_t, void*) { return nullptr; }
-herr_t give_back(void*, H5FD_file_image_op_t, void*) { return 0; }
+void* borrow_image(std::size_t, H5FD_file_image_op_t, void* image) { return image; }
+void* no_copy(void* to, const void*, std::size_t, H5FD_file_image_op_t, void*) { return to; }
+void* no_growth(void*, std::size_t, H5FD_file_image_op_t, void*) { return nullptr; }
+herr_t no_free(void*, H5FD_file_image_op_t, void*) { return 0; }
 void* same_image(void* image) { return image; }
 herr_t keep_image(void*) { return 0; }
 
@@ -371,10 +372,10 @@ File File::open(std::span<const std::byte> image) {
   const Id access = file_access();
   // Opened read-only, the library never writes to these bytes.
   auto* const bytes = const_cast<std::byte*>(image.data());
-  H5FD_file_image_callbacks_t lent{lend,       leave_as_it_is, refuse_to_grow, give_back,
-                                   same_image, keep_image,     bytes};
+  H5FD_file_image_callbacks_t callbacks{borrow_image, no_copy,    no_growth, no_free,
+                                        same_image,   keep_image, bytes};
   if (H5Pset_fapl_core(access.get(), 1 << 16, 0) < 0 ||
-      H5Pset_file_image_callbacks(access.get(), &lent) < 0 ||
+      H5Pset_file_image_callbacks(access.get(), &callbacks) < 0 ||
       H5Pset_file_image(access.get(), bytes, image.size()) < 0) {
     failed("take over an image");
   }
@@ -523,7 +524,7 @@ std::size_t element_bytes(Kind kind) {
   }
 }
 
-std::uint64_t product(const Place& dims) {
+std::uint64_t product(const Indices& dims) {
   return std::accumulate(dims.begin(), dims.end(), std::uint64_t{1}, std::multiplies<>());
 }
 
@@ -536,7 +537,7 @@ Id layout_list(const std::string& name) {
   return list;
 }
 
-Id create_dataset(hid_t group, const std::string& name, Kind kind, const Place& dims,
+Id create_dataset(hid_t group, const std::string& name, Kind kind, const Indices& dims,
                   const Id& list) {
   const Id space = simple_space(dims);
   if (!space.valid()) failed(fmt::format("lay out {}", name));
@@ -560,7 +561,7 @@ void set_chunks(const Id& list, const std::string& name, const Packing& packing)
 
 }  // namespace
 
-PackedArray detail::pack(Kind kind, const Values& values, std::size_t size, const Place& dims,
+PackedArray detail::pack(Kind kind, const Values& values, std::size_t size, const Indices& dims,
                          const Packing& packing) {
   const bool packs = packing.chunk.size() == dims.size() && packing.level > 0;
   if (product(dims) != size || (size > 0 && !packs)) {

@@ -139,12 +139,12 @@ bool BitlatticeEngine::restore_way(std::uint64_t step, Bytes way) {
 
 // A saved state has the same layout as the words in memory. Bytes of a vector are aligned for any
 // type.
-void BitlatticeEngine::read_part(std::size_t who, std::span<std::uint8_t> out) const {
-  read_words(who, 0, {reinterpret_cast<std::uint32_t*>(out.data()), out.size() / 4});
+void BitlatticeEngine::read_part(std::size_t system, std::span<std::uint8_t> out) const {
+  read_words(system, 0, {reinterpret_cast<std::uint32_t*>(out.data()), out.size() / 4});
 }
 
-void BitlatticeEngine::write_part(std::size_t who, Bytes spins) {
-  write_words(who, 0, {reinterpret_cast<const std::uint32_t*>(spins.data()), spins.size() / 4});
+void BitlatticeEngine::write_part(std::size_t system, Bytes spins) {
+  write_words(system, 0, {reinterpret_cast<const std::uint32_t*>(spins.data()), spins.size() / 4});
 }
 
 void BitlatticeEngine::check_spins(Bytes spins) const {
@@ -161,7 +161,7 @@ void BitlatticeEngine::check_spins(Bytes spins) const {
 }
 
 // Processes several rows at a time.
-void BitlatticeEngine::hash_part(std::size_t who, const std::function<void(Bytes)>& hash) const {
+void BitlatticeEngine::hash_part(std::size_t system, const std::function<void(Bytes)>& hash) const {
   const std::uint32_t stride = layout_.stride();
   const std::uint32_t chunk =
       std::clamp<std::uint32_t>((1u << 18) / stride, 1u, layout_.rows);  // rows
@@ -172,7 +172,7 @@ void BitlatticeEngine::hash_part(std::size_t who, const std::function<void(Bytes
        first += std::min(chunk, layout_.rows - first)) {
     const std::uint32_t rows = std::min(chunk, layout_.rows - first);
     for (std::uint64_t colour = 0; colour < 2; ++colour) {
-      read_words(who, colour * layout_.colour_words() + std::uint64_t{first} * stride,
+      read_words(system, colour * layout_.colour_words() + std::uint64_t{first} * stride,
                  std::span(colours[colour]).first(std::size_t{rows} * stride));
     }
     for (std::uint32_t r = 0; r < rows; ++r) {
@@ -186,9 +186,9 @@ void BitlatticeEngine::hash_part(std::size_t who, const std::function<void(Bytes
   }
 }
 
-void BitlatticeEngine::read_replica(std::size_t who, std::span<std::uint8_t> out) const {
+void BitlatticeEngine::read_replica(std::size_t system, std::span<std::uint8_t> out) const {
   auto next = out.begin();
-  hash_part(who, [&](Bytes spins) { next = std::copy(spins.begin(), spins.end(), next); });
+  hash_part(system, [&](Bytes spins) { next = std::copy(spins.begin(), spins.end(), next); });
 }
 
 }  // namespace rewise::bitlattice

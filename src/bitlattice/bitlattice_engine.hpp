@@ -27,9 +27,9 @@ class BitlatticeEngine : public EngineBase {
 
  protected:
   // Copies words of one system, [2][colour_words], starting at `first`, to the host and back.
-  virtual void read_words(std::size_t who, std::uint64_t first,
+  virtual void read_words(std::size_t system, std::uint64_t first,
                           std::span<std::uint32_t> out) const = 0;
-  virtual void write_words(std::size_t who, std::uint64_t first,
+  virtual void write_words(std::size_t system, std::uint64_t first,
                            std::span<const std::uint32_t> words) = 0;
 
   // Advances all systems by calls of run(first, last, step, steps), which makes `steps` steps of
@@ -37,15 +37,15 @@ class BitlatticeEngine : public EngineBase {
   bool advance_systems(const EngineOptions& options, const Schedule& schedule, std::uint64_t cycles,
                        const std::function<void(std::size_t first, std::size_t last,
                                                 std::uint64_t step, std::uint64_t steps)>& run);
-  Draws draws(std::size_t who, std::uint32_t step) const { return rules_.draws(who, step); }
-  bool hot(std::size_t who) const { return rules_.hot(who); }
+  Draws draws(std::size_t system, std::uint32_t step) const { return rules_.draws(system, step); }
+  bool hot(std::size_t system) const { return rules_.hot(system); }
   // sums: [systems][2] unequal bonds, sites up.
   template <class Sums>
   void report_sums(const Sums& sums, Observation& out) {
     std::vector<unsigned long long> unequal(systems_), up(systems_);
-    for (std::size_t who = 0; who < systems_; ++who) {
-      unequal[who] = sums[2 * who];
-      up[who] = sums[2 * who + 1];
+    for (std::size_t system = 0; system < systems_; ++system) {
+      unequal[system] = sums[2 * system];
+      up[system] = sums[2 * system + 1];
     }
     report(unequal.data(), up.data(), out);
   }
@@ -56,11 +56,11 @@ class BitlatticeEngine : public EngineBase {
   const std::size_t systems_;  // T * R
 
  private:
-  void read_part(std::size_t who, std::span<std::uint8_t> out) const final;
-  void write_part(std::size_t who, Bytes spins) final;
-  void hash_part(std::size_t who, const std::function<void(Bytes)>& hash) const final;
+  void read_part(std::size_t system, std::span<std::uint8_t> out) const final;
+  void write_part(std::size_t system, Bytes spins) final;
+  void hash_part(std::size_t system, const std::function<void(Bytes)>& hash) const final;
   bool hashed_as_saved() const final { return false; }
-  void read_replica(std::size_t who, std::span<std::uint8_t> out) const final;
+  void read_replica(std::size_t system, std::span<std::uint8_t> out) const final;
   std::vector<std::uint64_t> save_sums() const final { return {}; }
   bool restore_sums(std::span<const std::uint64_t> words) final { return words.empty(); }
   bool under_way() const final { return sweeps_ahead_ > 0; }

@@ -27,14 +27,14 @@ class CpuEngine final : public BitlatticeEngine {
   void measure(Observation& out) override;
 
  private:
-  std::uint32_t* system(std::size_t who) { return spins_.get() + who * layout_.words(); }
-  void read_words(std::size_t who, std::uint64_t first,
+  std::uint32_t* spins_of(std::size_t system) { return spins_.get() + system * layout_.words(); }
+  void read_words(std::size_t system, std::uint64_t first,
                   std::span<std::uint32_t> out) const override {
-    std::copy_n(spins_.get() + who * layout_.words() + first, out.size(), out.begin());
+    std::copy_n(spins_.get() + system * layout_.words() + first, out.size(), out.begin());
   }
-  void write_words(std::size_t who, std::uint64_t first,
+  void write_words(std::size_t system, std::uint64_t first,
                    std::span<const std::uint32_t> words) override {
-    std::copy(words.begin(), words.end(), system(who) + first);
+    std::copy(words.begin(), words.end(), spins_of(system) + first);
   }
   void start();
 
@@ -62,7 +62,7 @@ void CpuEngine::start() {
   for (int colour = 0; colour < 2; ++colour) {
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (std::uint64_t k = 0; k < systems_ * each; ++k) {
-      start_strip(layout_, rules_, k / each, colour, strip_of(all, k % each), system(k / each));
+      start_strip(layout_, rules_, k / each, colour, strip_of(all, k % each), spins_of(k / each));
     }
   }
 }
@@ -76,14 +76,14 @@ bool CpuEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
 #pragma omp parallel num_threads(threads_now(options_, threads_))
         for (std::uint64_t n = 0; n < steps; ++n) {
 #pragma omp for schedule(static)
-          for (std::size_t who = begin; who < end; ++who) {
-            draws_[who] = draws(who, static_cast<std::uint32_t>(step + n));
+          for (std::size_t system = begin; system < end; ++system) {
+            draws_[system] = draws(system, static_cast<std::uint32_t>(step + n));
           }
           for (int colour = 0; colour < 2; ++colour) {
 #pragma omp for schedule(static)
             for (std::uint64_t k = begin * each; k < end * each; ++k) {
               update_strip(layout_, draws_[k / each], spec_.local, colour, strip_of(all, k % each),
-                           system(k / each));
+                           spins_of(k / each));
             }
           }
         }
@@ -96,16 +96,16 @@ void CpuEngine::measure(Observation& out) {
   std::vector<unsigned long long> unequal(systems_), up(systems_);
   const Words all{0, layout_.colour_words()};
   const std::uint64_t each = strips(all);
-  for (std::size_t who = 0; who < systems_; ++who) {
+  for (std::size_t system = 0; system < systems_; ++system) {
     unsigned long long bonds = 0, sites = 0;
 #pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : bonds, sites)
     for (std::uint64_t k = 0; k < each; ++k) {
-      const Counts counts = count_strip(layout_, strip_of(all, k), system(who));
+      const Counts counts = count_strip(layout_, strip_of(all, k), spins_of(system));
       bonds += counts.unequal;
       sites += counts.up;
     }
-    unequal[who] = bonds;
-    up[who] = sites;
+    unequal[system] = bonds;
+    up[system] = sites;
   }
   report(unequal.data(), up.data(), out);
   work_.measure_seconds += now() - begin;

@@ -32,12 +32,12 @@ class CudaEngine final : public BitlatticeEngine, public HasDeviceSpins {
 
  private:
   void use() const { check_cuda(cudaSetDevice(device_), "choosing the device"); }
-  void sweep(std::size_t who, std::uint32_t step);  // queued
-  void count_systems();                             // queued
-  std::uint32_t* system(std::size_t who) { return spins_.data() + who * layout_.words(); }
-  void read_words(std::size_t who, std::uint64_t first,
+  void sweep(std::size_t system, std::uint32_t step);  // queued
+  void count_systems();                                // queued
+  std::uint32_t* spins_of(std::size_t system) { return spins_.data() + system * layout_.words(); }
+  void read_words(std::size_t system, std::uint64_t first,
                   std::span<std::uint32_t> out) const override;
-  void write_words(std::size_t who, std::uint64_t first,
+  void write_words(std::size_t system, std::uint64_t first,
                    std::span<const std::uint32_t> words) override;
 
   const EngineOptions options_;
@@ -57,9 +57,9 @@ CudaEngine::CudaEngine(const Layout& layout, const EngineSpec& spec, const Engin
   check_device_memory(layout_, systems_, device_, free_device_memory());
   spins_ = DeviceBuffer<std::uint32_t>(systems_ * layout_.words());
   measured_ = DeviceBuffer<unsigned long long>(2 * systems_);
-  for (std::size_t who = 0; who < systems_; ++who) {
-    launch_start(layout_, layout_.all_rows(), spec_.seed, static_cast<std::uint32_t>(who), hot(who),
-                 system(who), stream_.get());
+  for (std::size_t system = 0; system < systems_; ++system) {
+    launch_start(layout_, layout_.all_rows(), spec_.seed, static_cast<std::uint32_t>(system),
+                 hot(system), spins_of(system), stream_.get());
   }
   stream_.wait();
 }
@@ -70,26 +70,26 @@ bool CudaEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
       options_, schedule, cycles,
       [&](std::size_t begin, std::size_t end, std::uint64_t step, std::uint64_t steps) {
         for (std::uint64_t n = 0; n < steps; ++n) {
-          for (std::size_t who = begin; who < end; ++who) {
-            sweep(who, static_cast<std::uint32_t>(step + n));
+          for (std::size_t system = begin; system < end; ++system) {
+            sweep(system, static_cast<std::uint32_t>(step + n));
           }
         }
         stream_.wait();
       });
 }
 
-void CudaEngine::sweep(std::size_t who, std::uint32_t step) {
-  const Draws drawn = draws(who, step);
+void CudaEngine::sweep(std::size_t system, std::uint32_t step) {
+  const Draws drawn = draws(system, step);
   for (const int colour : {0, 1}) {
-    launch_update(layout_, layout_.all_rows(), drawn, spec_.local, colour, system(who),
+    launch_update(layout_, layout_.all_rows(), drawn, spec_.local, colour, spins_of(system),
                   stream_.get());
   }
 }
 
 void CudaEngine::count_systems() {
   measured_.clear(stream_.get());
-  for (std::size_t who = 0; who < systems_; ++who) {
-    launch_count(layout_, layout_.all_rows(), system(who), measured_.data() + 2 * who,
+  for (std::size_t system = 0; system < systems_; ++system) {
+    launch_count(layout_, layout_.all_rows(), spins_of(system), measured_.data() + 2 * system,
                  stream_.get());
   }
 }
@@ -123,17 +123,17 @@ DeviceSpins CudaEngine::device_spins() {
           {static_cast<std::int64_t>(replicas) * 2 * colour, 2 * colour, colour, row, 1}};
 }
 
-void CudaEngine::read_words(std::size_t who, std::uint64_t first,
+void CudaEngine::read_words(std::size_t system, std::uint64_t first,
                             std::span<std::uint32_t> out) const {
   use();
-  spins_.copy_out(out, stream_.get(), who * layout_.words() + first);
+  spins_.copy_out(out, stream_.get(), system * layout_.words() + first);
   stream_.wait();
 }
 
-void CudaEngine::write_words(std::size_t who, std::uint64_t first,
+void CudaEngine::write_words(std::size_t system, std::uint64_t first,
                              std::span<const std::uint32_t> words) {
   use();
-  spins_.copy_in(words, stream_.get(), who * layout_.words() + first);
+  spins_.copy_in(words, stream_.get(), system * layout_.words() + first);
   stream_.wait();
 }
 

@@ -10,8 +10,8 @@
 namespace rewise::bitlattice {
 
 // Initialises some rows of a system, ordered or random. spins: [2][colour_words].
-void launch_start(const Layout& layout, Rows rows, std::uint64_t seed, std::uint32_t who, bool hot,
-                  std::uint32_t* spins, cudaStream_t stream);
+void launch_start(const Layout& layout, Rows rows, std::uint64_t seed, std::uint32_t system,
+                  bool hot, std::uint32_t* spins, cudaStream_t stream);
 
 // Updates one colour of some rows of one system.
 void launch_update(const Layout& layout, Rows rows, const Draws& draws, LocalUpdate rule,

@@ -51,14 +51,14 @@ __global__ void __launch_bounds__(kThreads, kBlocks<kDim, !kDownhill || kPadded>
   });
 }
 
-__device__ __forceinline__ void start_group(const Layout& g, std::uint64_t seed, std::uint32_t who,
-                                            bool hot, std::uint32_t row, std::uint32_t j,
-                                            std::uint32_t* spins) {
+__device__ __forceinline__ void start_group(const Layout& g, std::uint64_t seed,
+                                            std::uint32_t system, bool hot, std::uint32_t row,
+                                            std::uint32_t j, std::uint32_t* spins) {
   for (int colour = 0; colour < 2; ++colour) {
     Words4 random{{~0u, ~0u, ~0u, ~0u}};
     if (hot) {
       random = random_words(seed, Stream::bitlattice_start,
-                            item_of(g.first_group + row * g.groups + j, colour), who, 0, 0);
+                            item_of(g.first_group + row * g.groups + j, colour), system, 0, 0);
     }
     Group own;
 #pragma unroll
@@ -72,10 +72,10 @@ __device__ __forceinline__ void start_group(const Layout& g, std::uint64_t seed,
 }
 
 __global__ void __launch_bounds__(kThreads)
-    start_groups(const __grid_constant__ Layout g, Rows rows, std::uint64_t seed, std::uint32_t who,
-                 bool hot, std::uint32_t* spins) {
+    start_groups(const __grid_constant__ Layout g, Rows rows, std::uint64_t seed,
+                 std::uint32_t system, bool hot, std::uint32_t* spins) {
   for_my_groups(g, rows, [&](std::uint32_t row, std::uint32_t j) {
-    start_group(g, seed, who, hot, row, j, spins);
+    start_group(g, seed, system, hot, row, j, spins);
   });
 }
 
@@ -93,9 +93,9 @@ auto kernel_of(const Layout& g, const Draws& draws) {
 
 }  // namespace
 
-void launch_start(const Layout& g, Rows rows, std::uint64_t seed, std::uint32_t who, bool hot,
+void launch_start(const Layout& g, Rows rows, std::uint64_t seed, std::uint32_t system, bool hot,
                   std::uint32_t* spins, cudaStream_t stream) {
-  launch(start_groups, shape_of(g, rows, kThreads), stream, g, rows, seed, who, hot, spins);
+  launch(start_groups, shape_of(g, rows, kThreads), stream, g, rows, seed, system, hot, spins);
 }
 
 void launch_update(const Layout& g, Rows rows, const Draws& draws, LocalUpdate rule, int colour,

@@ -9,8 +9,8 @@
 
 namespace rewise::bitlattice {
 
-// Initialises a strip (strip_of) of one colour of system `who`.
-void start_strip(const Layout& layout, const Systems& systems, std::size_t who, int colour,
+// Initialises a strip (strip_of) of one colour of a system.
+void start_strip(const Layout& layout, const Systems& systems, std::size_t system, int colour,
                  Words words, std::uint32_t* spins);
 
 // Updates a strip (strip_of) of one colour. Strips of a colour may be updated in any order or

@@ -11,9 +11,9 @@
 //
 // Binary digits are compared one after the other, most significant first, until one differs from
 // the digit of the threshold; at most 32 are used. The counter of a call has stream
-// bitlattice_local, who = the system and item = 2 group + colour, where `group` numbers the groups
-// of words of one colour (layout.hpp). Bit b of a random word decides about the site at bit b of a
-// word of the group:
+// bitlattice_local, the number of the system, and item = 2 group + colour, where `group` numbers
+// the groups of words of one colour (layout.hpp). Bit b of a random word decides about the site at
+// bit b of a word of the group:
 //   digits 0 .. 7   word w of the group uses the random words of calls 2 w and 2 w + 1
 //   later digits    come in levels l = 0 .. 5 of four digits each. Up to four sites at bit b, one
 //                   per word of the group, are undecided. In the order of their words they use
@@ -79,12 +79,12 @@ inline unsigned common_zeros(const Draws& draws) {
   return zeros;
 }
 
-inline Draws make_draws(const ThresholdDigits& digits, std::uint64_t seed, std::uint32_t who,
+inline Draws make_draws(const ThresholdDigits& digits, std::uint64_t seed, std::uint32_t system,
                         std::uint32_t step) {
   Draws draws;
   draws.update = PhiloxUpdate(seed, Stream::bitlattice_local, step);
   for (std::uint32_t call = 0; call < kCalls; ++call) {
-    draws.call[call] = PhiloxCall(seed, who, call, step);
+    draws.call[call] = PhiloxCall(seed, system, call, step);
   }
   std::copy(&digits.digit[0][0], &digits.digit[0][0] + 32 * kMaxDim, &draws.digit[0][0]);
   return draws;

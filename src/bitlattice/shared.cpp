@@ -29,12 +29,12 @@ struct SlabSpec {
   }
 };
 
-std::unique_ptr<Slab> make_slab(const SlabSpec& recipe, Transport& transport,
+std::unique_ptr<Slab> make_slab(const SlabSpec& slab, Transport& transport,
                                 const EngineOptions& options) {
-  const Layout lattice = Layout::make(recipe.extents);
-  if (!recipe.cuda) return make_cpu_slab(lattice, recipe.spec, transport, options.threads);
+  const Layout lattice = Layout::make(slab.extents);
+  if (!slab.cuda) return make_cpu_slab(lattice, slab.spec, transport, options.threads);
 #if defined(REWISE_HAVE_CUDA)
-  return make_cuda_slab(lattice, recipe.spec, transport, options.device);
+  return make_cuda_slab(lattice, slab.spec, transport, options.device);
 #else
   throw Error(ExitCode::device, "this build has no CUDA engines (configure with --preset cuda)");
 #endif
@@ -42,12 +42,12 @@ std::unique_ptr<Slab> make_slab(const SlabSpec& recipe, Transport& transport,
 
 class SharedEngine final : public BitlatticeEngine, public SavesApart {
  public:
-  SharedEngine(Transport& transport, SlabSpec recipe, const EngineOptions& options,
+  SharedEngine(Transport& transport, SlabSpec slab, const EngineOptions& options,
                std::unique_ptr<Crew> crew = nullptr)
-      : BitlatticeEngine(Layout::make(recipe.extents), recipe.spec),
+      : BitlatticeEngine(Layout::make(slab.extents), slab.spec),
         crew_(std::move(crew)),
         options_(options),
-        shares_(transport, written(EngineKind::bitlattice, recipe),
+        shares_(transport, written(EngineKind::bitlattice, slab),
                 [&](std::span<const std::uint8_t> bytes) {
                   return make_bitlattice_share(bytes, transport, [&](bool) { return options; });
                 }),
@@ -93,20 +93,20 @@ class SharedEngine final : public BitlatticeEngine, public SavesApart {
     }
   }
 
-  void read_words(std::size_t who, std::uint64_t first,
+  void read_words(std::size_t system, std::uint64_t first,
                   std::span<std::uint32_t> out) const override {
     for_colours(first, out.size(), [&](std::uint64_t colour, std::uint64_t byte, Words words) {
       const auto part = out.subspan(words.first, words.last - words.first);
-      shares_.read(who, colour, byte,
+      shares_.read(system, colour, byte,
                    {reinterpret_cast<std::uint8_t*>(part.data()), part.size_bytes()});
     });
   }
 
-  void write_words(std::size_t who, std::uint64_t first,
+  void write_words(std::size_t system, std::uint64_t first,
                    std::span<const std::uint32_t> from) override {
     for_colours(first, from.size(), [&](std::uint64_t colour, std::uint64_t byte, Words words) {
       const auto part = from.subspan(words.first, words.last - words.first);
-      shares_.write(who, colour, byte,
+      shares_.write(system, colour, byte,
                     {reinterpret_cast<const std::uint8_t*>(part.data()), part.size_bytes()});
     });
   }
@@ -121,8 +121,8 @@ class SharedEngine final : public BitlatticeEngine, public SavesApart {
 
 std::unique_ptr<Share> make_bitlattice_share(std::span<const std::uint8_t> bytes,
                                              Transport& transport, const RankOptionsOf& options) {
-  const auto recipe = read_recipe<SlabSpec>(bytes);
-  return make_slab(recipe, transport, options(recipe.cuda));
+  const auto slab = read_recipe<SlabSpec>(bytes);
+  return make_slab(slab, transport, options(slab.cuda));
 }
 
 std::unique_ptr<Engine> make_shared_bitlattice_engine(Transport& transport,
@@ -144,8 +144,8 @@ std::unique_ptr<Engine> make_bitlattice_team(const std::vector<std::uint32_t>& e
   const auto maker_of = [&](Transport& transport) -> ShareMaker {
     EngineOptions own;
     own.device = options.devices[static_cast<std::size_t>(transport.rank())];
-    return [own, &transport](std::span<const std::uint8_t> recipe) {
-      return make_bitlattice_share(recipe, transport, [&](bool) { return own; });
+    return [own, &transport](std::span<const std::uint8_t> bytes) {
+      return make_bitlattice_share(bytes, transport, [&](bool) { return own; });
     };
   };
   auto crew = std::make_unique<Crew>(static_cast<int>(options.devices.size()), maker_of);

@@ -21,7 +21,7 @@ std::unique_ptr<Engine> make_bitlattice_team(const std::vector<std::uint32_t>& e
                                              const EngineSpec& spec, const EngineOptions& options);
 
 // Creates a rank's slab on request of the engine on rank 0.
-std::unique_ptr<Share> make_bitlattice_share(std::span<const std::uint8_t> recipe,
+std::unique_ptr<Share> make_bitlattice_share(std::span<const std::uint8_t> bytes,
                                              distributed::Transport& transport,
                                              const RankOptionsOf& options);
 

@@ -21,25 +21,27 @@ class CpuSlab final : public Slab {
   int threads() const override { return threads_; }
   void sweep(std::size_t first, std::size_t last, std::uint64_t step, std::uint64_t steps) override;
   void count(std::span<std::uint64_t> sums) override;
-  void read_words(std::size_t who, int colour, std::uint64_t first,
+  void read_words(std::size_t system, int colour, std::uint64_t first,
                   std::span<std::uint32_t> out) const override {
-    std::copy_n(words(who, colour) + own_.first + first, out.size(), out.begin());
+    std::copy_n(words(system, colour) + own_.first + first, out.size(), out.begin());
   }
-  void write_words(std::size_t who, int colour, std::uint64_t first,
+  void write_words(std::size_t system, int colour, std::uint64_t first,
                    std::span<const std::uint32_t> from) override {
-    std::copy(from.begin(), from.end(), words(who, colour) + own_.first + first);
+    std::copy(from.begin(), from.end(), words(system, colour) + own_.first + first);
   }
-  void fetch(std::uint64_t who) override {
-    for (int colour = 0; colour < 2; ++colour) post_planes(who, colour);
+  void fetch(std::uint64_t system) override {
+    for (int colour = 0; colour < 2; ++colour) post_planes(system, colour);
     transport_.wait();
   }
 
  private:
-  std::uint32_t* system(std::size_t who) const { return spins_.get() + who * layout_.words(); }
-  std::uint32_t* words(std::size_t who, int colour) const {
-    return system(who) + (colour == 0 ? 0 : layout_.colour_words());
+  std::uint32_t* spins_of(std::size_t system) const {
+    return spins_.get() + system * layout_.words();
   }
-  void post_planes(std::size_t who, int colour);
+  std::uint32_t* words(std::size_t system, int colour) const {
+    return spins_of(system) + (colour == 0 ? 0 : layout_.colour_words());
+  }
+  void post_planes(std::size_t system, int colour);
   void update(std::size_t first, std::size_t last, int colour, std::span<const Words> parts);
 
   const int threads_;
@@ -66,14 +68,15 @@ CpuSlab::CpuSlab(const Layout& lattice, const EngineSpec& spec, distributed::Tra
   for (int colour = 0; colour < 2; ++colour) {
 #pragma omp parallel for schedule(static) num_threads(threads_)
     for (std::uint64_t k = 0; k < systems_.count() * each; ++k) {
-      start_strip(layout_, systems_, k / each, colour, strip_of(own_, k % each), system(k / each));
+      start_strip(layout_, systems_, k / each, colour, strip_of(own_, k % each),
+                  spins_of(k / each));
     }
   }
 }
 
-void CpuSlab::post_planes(std::size_t who, int colour) {
+void CpuSlab::post_planes(std::size_t system, int colour) {
   const std::uint64_t plane = layout_.plane_words();
-  std::uint32_t* all = words(who, colour);
+  std::uint32_t* all = words(system, colour);
   const auto bytes = [&](std::uint64_t first) {
     return std::span(reinterpret_cast<std::uint8_t*>(all + first), 4 * plane);
   };
@@ -89,23 +92,23 @@ void CpuSlab::update(std::size_t first, std::size_t last, int colour,
   for (const Words part : parts) each += strips(part);
 #pragma omp parallel for schedule(static) num_threads(threads_)
   for (std::uint64_t k = first * each; k < last * each; ++k) {
-    const std::size_t who = k / each;
+    const std::size_t system = k / each;
     std::uint64_t which = k % each;
     std::size_t part = 0;
     for (; which >= strips(parts[part]); ++part) which -= strips(parts[part]);
-    update_strip(layout_, draws_[who], systems_.spec().local, colour, strip_of(parts[part], which),
-                 system(who));
+    update_strip(layout_, draws_[system], systems_.spec().local, colour,
+                 strip_of(parts[part], which), spins_of(system));
   }
 }
 
 void CpuSlab::sweep(std::size_t first, std::size_t last, std::uint64_t step, std::uint64_t steps) {
   for (std::uint64_t n = 0; n < steps; ++n) {
-    for (std::size_t who = first; who < last; ++who) {
-      draws_[who] = systems_.draws(who, static_cast<std::uint32_t>(step + n));
+    for (std::size_t system = first; system < last; ++system) {
+      draws_[system] = systems_.draws(system, static_cast<std::uint32_t>(step + n));
     }
     for (int colour = 0; colour < 2; ++colour) {
       update(first, last, colour, outer_);
-      for (std::size_t who = first; who < last; ++who) post_planes(who, colour);
+      for (std::size_t system = first; system < last; ++system) post_planes(system, colour);
       update(first, last, colour, inner_);
       transport_.wait();
     }
@@ -114,16 +117,16 @@ void CpuSlab::sweep(std::size_t first, std::size_t last, std::uint64_t step, std
 
 void CpuSlab::count(std::span<std::uint64_t> sums) {
   const std::uint64_t each = strips(own_);
-  for (std::size_t who = 0; who < systems_.count(); ++who) {
+  for (std::size_t system = 0; system < systems_.count(); ++system) {
     std::uint64_t unequal = 0, up = 0;
 #pragma omp parallel for schedule(static) num_threads(threads_) reduction(+ : unequal, up)
     for (std::uint64_t k = 0; k < each; ++k) {
-      const Counts counts = count_strip(layout_, strip_of(own_, k), system(who));
+      const Counts counts = count_strip(layout_, strip_of(own_, k), spins_of(system));
       unequal += counts.unequal;
       up += counts.up;
     }
-    sums[2 * who] = unequal;
-    sums[2 * who + 1] = up;
+    sums[2 * system] = unequal;
+    sums[2 * system + 1] = up;
   }
 }
 

@@ -41,14 +41,14 @@ class Slab : public Share {
     const Extent planes = planes_of(all_planes_, rank, transport_.size());
     return {planes.first * plane_bytes(), planes.last * plane_bytes()};
   }
-  void read(std::uint64_t who, std::uint64_t colour, std::uint64_t first,
+  void read(std::uint64_t system, std::uint64_t colour, std::uint64_t first,
             std::span<std::uint8_t> out) const final {
-    read_words(who, static_cast<int>(colour), word(first),
+    read_words(system, static_cast<int>(colour), word(first),
                {reinterpret_cast<std::uint32_t*>(out.data()), out.size() / 4});
   }
-  void write(std::uint64_t who, std::uint64_t colour, std::uint64_t first,
+  void write(std::uint64_t system, std::uint64_t colour, std::uint64_t first,
              std::span<const std::uint8_t> bytes) final {
-    write_words(who, static_cast<int>(colour), word(first),
+    write_words(system, static_cast<int>(colour), word(first),
                 {reinterpret_cast<const std::uint32_t*>(bytes.data()), bytes.size() / 4});
   }
 
@@ -57,9 +57,9 @@ class Slab : public Share {
   virtual void sweep(std::size_t first, std::size_t last, std::uint64_t step,
                      std::uint64_t steps) = 0;
   // Copies words of a colour, counted from the slab's own first word, to the host and back.
-  virtual void read_words(std::size_t who, int colour, std::uint64_t first,
+  virtual void read_words(std::size_t system, int colour, std::uint64_t first,
                           std::span<std::uint32_t> out) const = 0;
-  virtual void write_words(std::size_t who, int colour, std::uint64_t first,
+  virtual void write_words(std::size_t system, int colour, std::uint64_t first,
                            std::span<const std::uint32_t> words) = 0;
   int before() const { return (transport_.rank() + transport_.size() - 1) % transport_.size(); }
   int after() const { return (transport_.rank() + 1) % transport_.size(); }

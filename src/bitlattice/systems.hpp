@@ -19,12 +19,12 @@ class Systems {
 
   std::size_t count() const { return digits_.size() * spec_.replicas; }  // T * R
   const EngineSpec& spec() const { return spec_; }
-  Draws draws(std::size_t who, std::uint32_t step) const {
-    return make_draws(digits_[who / spec_.replicas], spec_.seed, static_cast<std::uint32_t>(who),
-                      step);
+  Draws draws(std::size_t system, std::uint32_t step) const {
+    return make_draws(digits_[system / spec_.replicas], spec_.seed,
+                      static_cast<std::uint32_t>(system), step);
   }
-  bool hot(std::size_t who) const {
-    return starts_hot(spec_.start, static_cast<std::uint32_t>(who % spec_.replicas));
+  bool hot(std::size_t system) const {
+    return starts_hot(spec_.start, static_cast<std::uint32_t>(system % spec_.replicas));
   }
 
  private:

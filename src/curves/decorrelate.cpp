@@ -185,10 +185,10 @@ class Follower {
     const SampleUnits units = spec_.units();
     for (std::uint32_t r = 0; r < spec_.replicas; ++r) {
       const auto column = static_cast<Eigen::Index>(g * spec_.replicas + r);
-      const std::size_t who = t * spec_.replicas + r;
+      const std::size_t index = t * spec_.replicas + r;
       double m = 0;
-      units.per_site(static_cast<double>(seen_.bond_sum[who]),
-                     static_cast<double>(seen_.magnetisation[who]), sums.energy(time, column), m);
+      units.per_site(static_cast<double>(seen_.bond_sum[index]),
+                     static_cast<double>(seen_.magnetisation[index]), sums.energy(time, column), m);
       sums.abs_m(time, column) = std::abs(m);
       sums.m2(time, column) = m * m;
     }

@@ -79,10 +79,10 @@ std::vector<double> correlations(const Snapshot& then, const Snapshot& now) {
     count_bits(std::span(then.words_).subspan(first, now.sites_),
                std::span(now.words_).subspan(first, now.sites_), differ);
     for (std::size_t r = 0; r < kReplicas; ++r) {
-      const std::size_t who = b * kReplicas + r;
+      const std::size_t index = b * kReplicas + r;
       result.push_back(
-          pearson_of(static_cast<double>(now.sites_), static_cast<double>(then.up_[who]),
-                     static_cast<double>(now.up_[who]), static_cast<double>(differ[r])));
+          pearson_of(static_cast<double>(now.sites_), static_cast<double>(then.up_[index]),
+                     static_cast<double>(now.up_[index]), static_cast<double>(differ[r])));
     }
   }
   return result;

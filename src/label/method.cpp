@@ -47,8 +47,9 @@ std::string label_methods(bool LabelTraits::*trait, std::string_view between) {
 }
 
 std::string label_method_help() {
-  return fmt::format("{}, or TILE+MERGE:\nbfs, union-find or self-label + relax or sew",
-                     label_methods(&LabelTraits::whole));
+  return fmt::format(
+      "{}, or TILE+MERGE:\nbfs, union-find or self-label, then relax or sew, such as\nbfs+sew",
+      label_methods(&LabelTraits::whole));
 }
 
 std::uint32_t tile_edge(LabelMethod method, int dim, std::uint32_t edge, std::string_view origin) {

@@ -64,8 +64,8 @@ HWY_INLINE Vec4 philox(Vec4 c, std::uint32_t k0, std::uint32_t k1) {
   return c;
 }
 
-// The uniform half of the counters of several calls at vectors of items: who, step and stream are
-// fixed; the calls 0 .. 7 differ in their lane word. Made once per update.
+// The uniform half of the counters of several calls at vectors of items: system, step and stream
+// are fixed; the calls 0 .. 7 differ in their lane word. Made once per update.
 struct CallTable {
   std::uint32_t seed_low, seed_high;
   std::uint32_t stream;        // stream word (items below 2^32)
@@ -74,13 +74,13 @@ struct CallTable {
                                // with its key
   std::uint32_t second_lo[8];  // per call: its lower half
 
-  CallTable(std::uint64_t seed, Stream stream_id, std::uint32_t who, std::uint32_t step)
+  CallTable(std::uint64_t seed, Stream stream_id, std::uint32_t system, std::uint32_t step)
       : seed_low(static_cast<std::uint32_t>(seed)),
         seed_high(static_cast<std::uint32_t>(seed >> 32)),
         stream(stream_word(stream_id, 0)),
         step_low(kPhiloxM1 * step) {
     for (std::uint32_t call = 0; call < 8; ++call) {
-      const std::uint32_t c0 = mulhi32(kPhiloxM1, step) ^ lane_word(who, call) ^ seed_low;
+      const std::uint32_t c0 = mulhi32(kPhiloxM1, step) ^ lane_word(system, call) ^ seed_low;
       second_hi[call] = mulhi32(kPhiloxM0, c0) ^ (seed_high + kPhiloxW1);
       second_lo[call] = kPhiloxM0 * c0;
     }

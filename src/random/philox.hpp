@@ -70,13 +70,15 @@ RW_HD std::uint32_t stream_word(Stream stream, std::uint64_t item) {
   return static_cast<std::uint32_t>(stream) | (static_cast<std::uint32_t>(item >> 32) << 8);
 }
 
-// `lane` packs the word group or system (< 2^24) and the index of the call within a draw (< 256).
-RW_HD std::uint32_t lane_word(std::uint32_t who, std::uint32_t call) { return who << 8 | call; }
+// Packs the system, or the word group (< 2^24), and the index of the call within a draw (< 256).
+RW_HD std::uint32_t lane_word(std::uint32_t system, std::uint32_t call) {
+  return system << 8 | call;
+}
 
 // The four random words at one address.
-RW_HD Words4 random_words(std::uint64_t seed, Stream stream, std::uint64_t item, std::uint32_t who,
-                          std::uint32_t call, std::uint32_t step) {
-  return philox4x32(static_cast<std::uint32_t>(item), lane_word(who, call), step,
+RW_HD Words4 random_words(std::uint64_t seed, Stream stream, std::uint64_t item,
+                          std::uint32_t system, std::uint32_t call, std::uint32_t step) {
+  return philox4x32(static_cast<std::uint32_t>(item), lane_word(system, call), step,
                     stream_word(stream, item), static_cast<std::uint32_t>(seed),
                     static_cast<std::uint32_t>(seed >> 32));
 }

@@ -48,9 +48,9 @@ struct PhiloxCall {
   std::uint32_t hi, lo;
 
   PhiloxCall() = default;
-  PhiloxCall(std::uint64_t seed, std::uint32_t who, std::uint32_t call, std::uint32_t step) {
+  PhiloxCall(std::uint64_t seed, std::uint32_t system, std::uint32_t call, std::uint32_t step) {
     const std::uint32_t c0 =
-        mulhi32(kPhiloxM1, step) ^ lane_word(who, call) ^ static_cast<std::uint32_t>(seed);
+        mulhi32(kPhiloxM1, step) ^ lane_word(system, call) ^ static_cast<std::uint32_t>(seed);
     hi = mulhi32(kPhiloxM0, c0) ^ (static_cast<std::uint32_t>(seed >> 32) + kPhiloxW1);
     lo = kPhiloxM0 * c0;
   }

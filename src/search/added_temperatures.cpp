@@ -88,12 +88,12 @@ StudyConfig keep_temperature_tasks(StudyConfig config, const fs::path& folder,
   if (tasks.size() == 1 && tasks.front() == config.temperatures) return config;
   if (!added.empty()) {
     said.push_back(
-        fmt::format("T = {}: added as new tasks; existing tasks are kept", list_text(added)));
+        fmt::format("T = {}: simulated in addition; existing results are kept", list_text(added)));
   }
   if (!dropped.empty()) {
     said.push_back(
-        fmt::format("T = {}: no longer requested, but kept, because its tasks contain requested "
-                    "temperatures",
+        fmt::format("T = {}: no longer requested, but kept, because it was simulated together "
+                    "with requested temperatures",
                     list_text(dropped)));
   }
   config.temperature_tasks = std::move(tasks);

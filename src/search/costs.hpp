@@ -9,7 +9,7 @@ namespace rewise {
 
 // Likely results of "auto" in a study's plan.
 inline constexpr std::uint64_t kLikelyEquilibrate = 60, kLikelyMeasure = 60, kLikelyEvery = 2;
-inline constexpr std::size_t kLikelyTemperatures = 10;
+inline constexpr std::size_t kLikelyTemperatures = 7;
 
 // All cycles of a task.
 double cpu_seconds(const TaskSpec& spec, int threads);

@@ -24,8 +24,8 @@ constexpr std::size_t kFewGraphs = 4;
 
 // With few replicas, errors and products of averages come from time blocks, which must be
 // uncorrelated (task_results.hpp, moments.hpp).
-void warn_of_stretches(SweepPoint& point, const SizeData& size, const StudyConfig& config,
-                       const std::vector<TemperatureResult>& single) {
+void warn_of_short_blocks(SweepPoint& point, const SizeData& size, const StudyConfig& config,
+                          const std::vector<TemperatureResult>& single) {
   const std::uint32_t replicas = config.replicas;
   constexpr std::uint64_t of_pairs = 8;
   constexpr double apart = 2;  // tau_int
@@ -33,7 +33,7 @@ void warn_of_stretches(SweepPoint& point, const SizeData& size, const StudyConfi
   for (const TemperatureResult& result : single) {
     if (!stretches_too_short(result, every)) continue;
     point.warnings.push_back(fmt::format(
-        "{}: errors are too small: with {} of one graph, they come from stretches of "
+        "{}: errors are too small: with {} of one graph, they come from time blocks of "
         "{} cycles, but tau_int is at least {:.2g} cycles; raise sampling.measure or use {} "
         "replicas",
         size_text(size), count_text(replicas, "replica"),
@@ -105,7 +105,7 @@ void average(SweepWork& work, std::size_t k, const StudyConfig& config) {
       point.warnings.push_back(fmt::format("{}: {}", size_text(size), line));
     }
   }
-  if (one) warn_of_stretches(point, size, config, work.single[k]);
+  if (one) warn_of_short_blocks(point, size, config, work.single[k]);
   if (const std::size_t graphs = size.samples.graphs.size(); graphs > 1 && graphs < kFewGraphs) {
     point.warnings.push_back(
         fmt::format("{}: errors come from the spread between {} graphs and may be too small by "

@@ -14,6 +14,7 @@
 #include <system_error>
 #include <utility>
 
+#include "src/base/count_text.hpp"
 #include "src/base/error.hpp"
 #include "src/base/h5.hpp"
 #include "src/base/temporary.hpp"
@@ -642,9 +643,9 @@ std::vector<std::string> repair_packs(const fs::path& folder) {
     write_sealed(path, encode_pack(tasks), &lease);
     // `.prev` is now the damaged file that was replaced.
     const fs::path aside = set_aside(path, previous_path(path));
-    said.push_back(fmt::format(
-        "{}; it is written again with its {} undamaged task(s), and the old file is kept as {}",
-        problem_of(path, now->second), tasks.size(), aside.string()));
+    said.push_back(fmt::format("{}; it is written again with {}, and the old file is kept as {}",
+                               problem_of(path, now->second),
+                               count_text(tasks.size(), "undamaged task"), aside.string()));
   }
   return said;
 }

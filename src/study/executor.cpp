@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "src/base/count_text.hpp"
 #include "src/base/error.hpp"
 #include "src/base/profile.hpp"
 #include "src/cuda/devices.hpp"
@@ -749,9 +750,9 @@ void Executor::wait_for_holders(List& list) {
     if (now - list.told < (list.told == *list.waiting_since ? kFirstWord : kNextWords)) return;
     list.told = now;
     const std::chrono::duration<double> waited = now - *list.waiting_since;
-    word = fmt::format("waiting for {} ({} so far): other processes hold {} task(s), such as {}",
-                       list.holder, duration_text(waited.count()), list.pending.size(),
-                       list.waits_for);
+    word = fmt::format("waiting for {} ({} so far): other processes compute {}, such as {}",
+                       list.holder, duration_text(waited.count()),
+                       count_text(list.pending.size(), "task"), list.waits_for);
   }
   list.progress.line(word);
 }

@@ -30,7 +30,7 @@ MemoryNeed memory_need(const TaskSpec& spec, int threads, bool on_device, bool k
 double state_bytes(const TaskSpec& spec);
 // Whether the final state is gathered from the ranks into the task's own file.
 bool gathers_state(const TaskSpec& spec, FinalState wanted);
-// Uncompressed bytes of its files.
+// Bytes of its files, within a factor of 2.
 double disk_need(const TaskSpec& spec, FinalState wanted = FinalState::automatic);
 
 // Memory that this process may still allocate, and the limit that determines it: the machine's free

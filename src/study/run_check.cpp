@@ -153,11 +153,11 @@ RunCheck check_temperature(const TaskData& task, const Measured& s, const Temper
   }
   if (stretches_too_short(result, s.every)) {
     if (check.ok()) check.status = RunStatus::too_short;
-    check.reasons.push_back(
-        fmt::format("errors are too small: with {} they come from stretches of {} cycles, and tau "
-                    "is {}; raise --measure, or use {} replicas",
-                    count_text(result.replicas, "replica"),
-                    static_cast<double>(result.stretch) * s.every, tau_text(tau), few));
+    check.reasons.push_back(fmt::format(
+        "errors are too small: with {} they come from time blocks of {} cycles, and tau "
+        "is {}; raise --measure, or use {} replicas",
+        count_text(result.replicas, "replica"), static_cast<double>(result.stretch) * s.every,
+        tau_text(tau), few));
   }
   return check;
 }

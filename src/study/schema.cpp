@@ -16,6 +16,8 @@ namespace rewise {
 namespace {
 
 constexpr std::uint64_t kMostSeedOfFile = std::numeric_limits<std::int64_t>::max();
+// What parse_duration() reads (src/store/signals.hpp).
+constexpr const char* kTimes = "a time such as 90s, 5min, 1.5h, 2d or 1:30:00 (h:min:s)";
 constexpr std::uint64_t kMostCycles = std::uint64_t{1} << 32;
 
 // Values as TOML.
@@ -143,7 +145,7 @@ std::vector<Setting> study_and_lattice() {
        .key = "sizes",
        .type = "list",
        .standard = "required",
-       .allowed = "even, 4 or more",
+       .allowed = "even numbers from 4; auto (tc)",
        .least = 4,
        .most = 0xFFFFFFFFu,
        .help = "edge, or one extent per direction: even, 4 or more",
@@ -172,7 +174,9 @@ std::vector<Setting> study_and_lattice() {
        .key = "rule",
        .type = "text",
        .allowed = words(Rule::add),
-       .help = "how bonds are rewired: rewire, swap or add (see 'rewise graph --help')",
+       .help = "how bonds are rewired. rewire: each end of a bond moves with probability p/2; "
+               "swap: bonds exchange ends, every degree stays 2d; add: each bond adds a bond with "
+               "probability p",
        .more = "sweep: also a list",
        .example = "\"swap\"",
        .text =
@@ -556,7 +560,7 @@ std::vector<Setting> model_and_sampling() {
        .lowest = 1e-3,
        .highest = 1e6,
        .unit = "J/k_B",
-       .help = "temperatures, J = k_B = 1",
+       .help = "temperatures in units of J/k_B",
        .more =
            "A number, a list, {from, to, count} with count up to 4096, or \"auto\": around each "
            "transition (sweep: 13). With exchange, {from, to} without a count chooses "
@@ -578,7 +582,7 @@ std::vector<Setting> model_and_sampling() {
        .lowest = 1e-3,
        .highest = 1e6,
        .unit = "J/k_B",
-       .help = "temperatures that share a task; written by the program",
+       .help = "temperatures that are simulated together; written by the program",
        .example = "[[2.0, 2.5], [2.25]]",
        .text =
            [](C c) {
@@ -663,7 +667,7 @@ std::vector<Setting> machine() {
        .allowed = "auto, cpu, cuda, cuda:N, cuda:0,1",
        .help = "auto, cpu, cuda or cuda:N; cuda is an error if it cannot be used; auto uses a "
                "GPU if there is one, unless the CPU would finish before the GPU has started",
-       .more = "cuda:0,1 and so on: several GPUs, one task at a time on each",
+       .more = "cuda:0,1 and so on: several GPUs, each for other networks",
        .example = "\"cuda\"",
        .text = [](C c) { return in_quotes(c.device); },
        .option = "--device",
@@ -679,8 +683,8 @@ std::vector<Setting> machine() {
       {.table = "run",
        .key = "checkpoint",
        .type = "text",
-       .allowed = "a time: 90s, 5min, 1h, 2d",
-       .help = "time between checkpoints: 90s, 5min, 1h",
+       .allowed = kTimes,
+       .help = "time between checkpoints, such as 90s, 5min or 1h",
        .example = "\"10min\"",
        .text = [](C c) { return seconds(c.checkpoint); },
        .option = "--checkpoint",
@@ -688,8 +692,9 @@ std::vector<Setting> machine() {
       {.table = "run",
        .key = "time_limit",
        .type = "text",
-       .allowed = "a time: 90s, 5min, 1h, 2d; none",
-       .help = "stop after this time, with status 75",
+       .allowed = fmt::format("{}; none", kTimes),
+       .help = "stop after this time, such as 90s, 30min, 12h, 2d or 1:30:00 (hours), with status "
+               "75",
        .more = "The same command continues from the checkpoints",
        .example = "\"2h\"",
        .text = [](C c) { return c.time_limit ? seconds(*c.time_limit) : "\"none\""; },

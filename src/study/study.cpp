@@ -72,7 +72,7 @@ void Study::complete_files(const StopToken& stop, Progress& progress) {
     std::vector<StudyTask> missing;
     for (const std::string& id : unwritten) missing.push_back(asked_.at(id));
     progress.line(
-        fmt::format("{} task(s) still have no file, such as {}; waiting for other processes, or "
+        fmt::format("results without a file: {}, such as {}; waiting for other processes, or "
                     "computing them again",
                     missing.size(), missing.front().label));
     run(std::move(missing), stop, progress, [](std::size_t, TaskData&&) {});
@@ -80,7 +80,7 @@ void Study::complete_files(const StopToken& stop, Progress& progress) {
   }
 }
 
-std::map<std::string, std::string> Study::asked() const {
+std::map<std::string, std::string> Study::requested() const {
   const std::lock_guard lock(mutex_);
   std::map<std::string, std::string> purposes;
   for (const auto& [id, task] : asked_) purposes[id] = task.purpose;

@@ -50,7 +50,7 @@ class Study {
 
   std::size_t computed() const { return computed_; }  // tasks that had no result file before
   // The purpose of every task requested so far, by id.
-  std::map<std::string, std::string> asked() const;
+  std::map<std::string, std::string> requested() const;
 
  private:
   StudyFolder place_;

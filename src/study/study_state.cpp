@@ -418,7 +418,7 @@ void StudyFolder::write_configuration() {
     if (held) {
       refuse_another(*held, config_.name, mine, folder_);
       if (held->owner.hash != hash_ && lines_of_held(text) != configuration_lines(resolved_)) {
-        fmt::print(stderr, "the study's configuration was edited ({}); its tasks are kept\n",
+        fmt::print(stderr, "the study's configuration was edited ({}); its results are kept\n",
                    first_difference(text, resolved_));
       }
     }

@@ -15,8 +15,8 @@ class BitlatticeReference {
   BitlatticeReference(std::vector<std::uint32_t> extents, const EngineSpec& spec);
 
   void sweep();
-  // Spins of system `who` = t * R + r: [sites], 0 or 1, x fastest.
-  const std::vector<std::uint8_t>& spins(std::size_t who) const { return spins_[who]; }
+  // Spins of system t * R + r: [sites], 0 or 1, x fastest.
+  const std::vector<std::uint8_t>& spins(std::size_t system) const { return spins_[system]; }
   std::size_t systems() const { return spins_.size(); }
   Observation measure() const;
 
@@ -26,7 +26,7 @@ class BitlatticeReference {
     std::vector<std::size_t> around;
   };
 
-  void update_column(std::size_t who, const std::vector<std::size_t>& sites, std::uint32_t item,
+  void update_column(std::size_t system, const std::vector<std::size_t>& sites, std::uint32_t item,
                      unsigned bit);
 
   std::vector<std::uint32_t> extents_;

@@ -37,11 +37,11 @@ std::string name_of(const std::vector<std::uint32_t>& extents, LocalUpdate local
 void compare(const BitlatticeReference& reference, Engine& engine, std::size_t sites) {
   std::vector<std::uint8_t> spins(sites);
   const std::size_t replicas = 2;
-  for (std::size_t who = 0; who < reference.systems(); ++who) {
-    engine.spins(static_cast<std::uint32_t>(who / replicas),
-                 static_cast<std::uint32_t>(who % replicas), spins);
-    INFO("system " << who);
-    REQUIRE(spins == reference.spins(who));
+  for (std::size_t system = 0; system < reference.systems(); ++system) {
+    engine.spins(static_cast<std::uint32_t>(system / replicas),
+                 static_cast<std::uint32_t>(system % replicas), spins);
+    INFO("system " << system);
+    REQUIRE(spins == reference.spins(system));
   }
   Observation seen;
   engine.measure(seen);

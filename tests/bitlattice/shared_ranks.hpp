@@ -17,8 +17,8 @@ inline void with_ranks(int ranks, const std::vector<std::uint32_t>& extents, con
                        distributed::DeviceRoute route = distributed::DeviceRoute::automatic) {
   run_routed(ranks, route, [&](distributed::Transport& transport) {
     if (transport.rank() > 0) {
-      return follow(transport, [&](std::span<const std::uint8_t> recipe) {
-        return make_bitlattice_share(recipe, transport, [&](bool) { return options; });
+      return follow(transport, [&](std::span<const std::uint8_t> bytes) {
+        return make_bitlattice_share(bytes, transport, [&](bool) { return options; });
       });
     }
     {

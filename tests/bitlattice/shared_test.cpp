@@ -130,8 +130,8 @@ TEST_CASE("bitlattice over ranks: several engines, one after the other and at on
   const EngineSpec spec = spec_of(2, LocalUpdate::metropolis);
   distributed::run_ranks(3, [&](distributed::Transport& transport) {
     if (transport.rank() > 0) {
-      return follow(transport, [&](std::span<const std::uint8_t> recipe) {
-        return make_bitlattice_share(recipe, transport, [](bool) { return with_threads(1); });
+      return follow(transport, [&](std::span<const std::uint8_t> bytes) {
+        return make_bitlattice_share(bytes, transport, [](bool) { return with_threads(1); });
       });
     }
     for (int round = 0; round < 2; ++round) {

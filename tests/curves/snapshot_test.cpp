@@ -84,16 +84,16 @@ TEST_CASE("snapshots of several temperatures hold the replicas of each") {
     many->restore(curve_engine(spec, graph, 0, temperatures, mix, Start::mixed)->save());
     std::vector<std::vector<std::uint8_t>> before;
     std::vector<std::uint8_t> spins(spec.sites());
-    for (std::uint32_t who = 0; who < 2 * spec.replicas; ++who) {
-      many->spins(who / spec.replicas, who % spec.replicas, spins);
+    for (std::uint32_t index = 0; index < 2 * spec.replicas; ++index) {
+      many->spins(index / spec.replicas, index % spec.replicas, spins);
       before.push_back(spins);
     }
     many->advance(mix.schedule, 2);
-    for (std::uint32_t who = 0; who < 2 * spec.replicas; ++who) {
-      many->spins(who / spec.replicas, who % spec.replicas, spins);
-      INFO(who);
-      CHECK(found[who] ==
-            Approx(pearson(SpinBits(before[who], 2), SpinBits(spins, 2))).margin(1e-12));
+    for (std::uint32_t index = 0; index < 2 * spec.replicas; ++index) {
+      many->spins(index / spec.replicas, index % spec.replicas, spins);
+      INFO(index);
+      CHECK(found[index] ==
+            Approx(pearson(SpinBits(before[index], 2), SpinBits(spins, 2))).margin(1e-12));
     }
   }
 }

@@ -36,8 +36,8 @@ class Stub final : public Share {
 };
 
 ShareMaker maker(Transport& transport) {
-  return [&transport](std::span<const std::uint8_t> recipe) {
-    return std::make_unique<Stub>(transport, recipe[0]);
+  return [&transport](std::span<const std::uint8_t> bytes) {
+    return std::make_unique<Stub>(transport, bytes[0]);
   };
 }
 

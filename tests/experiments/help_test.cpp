@@ -164,6 +164,34 @@ TEST_CASE("help lists all keys or those of a table, and prints the help of subco
   CHECK(has(part, "\n  most_graphs "));
   CHECK(!has(part, "keep_states"));
   CHECK(place.run("help tc").out == place.run("tc --help").out);
+  CHECK(place.run("help [lattice]").out == part);
+}
+
+TEST_CASE("help explains a value with the key that it belongs to") {
+  const Workplace place;
+  struct Known {
+    const char *value, *key, *table;
+  };
+  for (const Known& known :
+       {Known{"swap", "rule", "lattice"}, Known{"checkerboard", "parity", "lattice"},
+        Known{"potts", "name", "model"}, Known{"antiferromagnet", "couplings", "model"},
+        Known{"shortcuts", "on", "model"}, Known{"multispin", "engine", "sampling"},
+        Known{"glauber", "local", "sampling"}, Known{"few-cluster", "cluster", "sampling"},
+        Known{"tree", "method", "sampling"}, Known{"binder", "target_observables", "sampling"}}) {
+    const std::string text = place.run(std::string("help ") + known.value).out;
+    INFO(text);
+    const std::string name = std::string(known.key) + " in [" + known.table + "]";
+    CHECK(text == "'" + std::string(known.value) + "' is a value of " + name + ".\n\n" +
+                      place.run(std::string("help ") + known.table + "." + known.key).out);
+  }
+  const std::string two = place.run("help pm").out;  // of the couplings, and of the random field
+  CHECK(has(two, "'pm' is a value of couplings in [model].\n"));
+  CHECK(has(two, "\n'pm' is a value of field_random in [model].\n"));
+  const std::string many = place.run("help auto").out;
+  CHECK(many.starts_with("'auto' is a value of these keys:\n"));
+  for (const char* key : {"engine", "schedule", "cluster", "temperatures", "measure", "device"}) {
+    CHECK(has(many, std::string("\n  ") + key + " in ["));
+  }
 }
 
 TEST_CASE("help of a name of a command and of a key or table shows both") {
@@ -185,6 +213,9 @@ TEST_CASE("help of an unknown key suggests a near one") {
   };
   for (const Bad& bad : {Bad{"help mesure", "'mesure' (did you mean 'measure'?)"},
                          Bad{"help temperature", "(did you mean 'temperatures'?)"},
+                         Bad{"help kalentev",
+                             "key or value 'kalentev' (it is explained by "
+                             "'rewise run --help', 'rewise bench --help', 'rewise label --help')"},
                          Bad{"help xyzzy", "('rewise help' lists all keys)"}}) {
     const Output output = place.run(bad.line);
     INFO(output.err);

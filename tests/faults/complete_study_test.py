@@ -122,7 +122,7 @@ class Lost(InFolder):
         self.assertNotIn("missing", self.look())
         status, again, err = self.sweep()
         self.assertEqual((status, again), (0, out), err)
-        self.assertIn("\n0 task(s) computed", err)
+        self.assertIn("\n0 tasks computed", err)
         shutil.rmtree(self.study)
         self.assertEqual(self.done(), (out, left))
 
@@ -158,11 +158,11 @@ class Lost(InFolder):
         gone = self.own_files()[1]
         gone.unlink()
         text = self.look()
-        self.assertIn("1 task(s) of the last run are missing", text)
+        self.assertIn("1 task of the last run is missing", text)
         self.assertIn(f"{gone.name} (graph)", text)
         status, again, err = self.sweep()
         self.assertEqual((status, again), (0, out), err)
-        self.assertIn("\n1 task(s) computed", err)
+        self.assertIn("\n1 task computed", err)
         self.assertEqual(contents(self.tasks), expected)
         self.assertNotIn("missing", self.look())
 
@@ -223,7 +223,7 @@ class Misplaced(InFolder):
         for pack, other in ((first, second), (second, first)):
             self.assertIn(f"{pack.name} is misplaced: its tasks belong to "
                           f"{other.name.removesuffix('.1.pack.h5')}\n", said)
-        self.assertIn("20 task(s) of the last run are missing; running the study again with "
+        self.assertIn("20 tasks of the last run are missing; running the study again with "
                       "--recompute-damaged computes them", text)
         self.check_damaged(out, expected, (first.name, second.name, "misplaced"))
 
@@ -282,7 +282,7 @@ class Leftovers(InFolder):
                 if options[0] == "sweep":
                     status, again, err = self.sweep()
                     self.assertEqual((status, again), (0, out), err)
-                    self.assertIn("\n0 task(s) computed", err)
+                    self.assertIn("\n0 tasks computed", err)
                 else:
                     self.look("--prune")
                 self.assertEqual(sorted(self.study.rglob("*")),

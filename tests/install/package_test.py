@@ -71,7 +71,11 @@ class Package(unittest.TestCase):
         listed = {line.split()[5] for line in
                   output("dpkg-deb", "--contents", str(self.deb)).splitlines()}
         for name in ("bin/rewise", "share/rewise/plots/plot.py", "share/rewise/reproduce.py",
-                     "share/rewise/configs/small.toml", "share/doc/rewise/README.md"):
+                     "share/rewise/configs/small.toml", "share/rewise/cluster/study.sbatch",
+                     "share/doc/rewise/README.md", "share/doc/rewise/experiments/GUIDE.md",
+                     "share/doc/rewise/experiments/cluster/README.md",
+                     "share/doc/rewise/analysis/PYTHON.md",
+                     "share/doc/rewise/src/store/FORMATS.md"):
             self.assertIn(f"./usr/{name}", listed)
         self.assertFalse([name for name in listed if re.search(r"\.(a|hpp|cmake|pyc)$", name)])
         archive, = self.folder.glob("*.tar.gz")

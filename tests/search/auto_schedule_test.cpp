@@ -151,7 +151,7 @@ TEST_CASE("rewise tune --study: tc uses the stored winner") {
   // A second run computes and tunes nothing.
   const Output again = place.run("tc s.toml --out st --no-plots");
   CHECK(again.status == 0);
-  CHECK(again.err.find("\n0 task(s) computed") != std::string::npos);
+  CHECK(again.err.find("\n0 tasks computed") != std::string::npos);
 
   const std::string tune = "tune --p 0.1 --device cpu --candidates 1:5 --budget 1s --study st ";
   const Output held = place.run(tune + "--size 8");
@@ -170,9 +170,9 @@ TEST_CASE("rewise tune --study: tc uses the stored winner") {
                   tuned["cluster"].get<std::string>() + ".json"));
   const Output other = place.run("tc s.toml --out st --no-plots");
   CHECK(other.status == 0);
-  CHECK(other.err.find("\n0 task(s) computed") == std::string::npos);
+  CHECK(other.err.find("\n0 tasks computed") == std::string::npos);
   const Output settled = place.run("tc s.toml --out st --no-plots");
-  CHECK(settled.err.find("\n0 task(s) computed") != std::string::npos);
+  CHECK(settled.err.find("\n0 tasks computed") != std::string::npos);
 }
 
 TEST_CASE("rewise run --schedule auto: tuned, printed, and stored in the task file") {

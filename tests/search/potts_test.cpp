@@ -277,7 +277,7 @@ TEST_CASE("tc of ten states: temperature, order and latent heat by peaks") {
     CHECK(size["peaks"]["specific_heat"]["inside"] == true);
     CHECK(size["histogram"]["energy"].size() == size["histogram"]["density"].size());
   }
-  CHECK(place.run("tc s.toml --out study --no-plots").err.find("\n0 task(s) computed") !=
+  CHECK(place.run("tc s.toml --out study --no-plots").err.find("\n0 tasks computed") !=
         std::string::npos);
 }
 
@@ -326,7 +326,7 @@ TEST_CASE("tc of Potts models chooses schedule, temperatures and times by itself
       CHECK(size["hot_cold"]["agree"] == true);
       CHECK(size["peaks"]["specific_heat"]["inside"] == true);
     }
-    CHECK(place.run(line).err.find("\n0 task(s) computed") != std::string::npos);
+    CHECK(place.run(line).err.find("\n0 tasks computed") != std::string::npos);
   }
 }
 

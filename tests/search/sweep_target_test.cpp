@@ -212,12 +212,12 @@ TEST_CASE("a sweep reaches its target, and the summary lists the graphs and meas
   CHECK(rounds >= 2);
 
   const Output again = place.run("sweep s.toml --out study --no-plots");
-  CHECK(again.err.find("\n0 task(s) computed") != std::string::npos);
+  CHECK(again.err.find("\n0 tasks computed") != std::string::npos);
   CHECK(again.out == output.out);
   // A later run with a less strict target computes nothing. It uses only the tasks that its own
   // rounds request, so that its results equal those of a new study.
   place.write("s.toml", study(0.02));
-  CHECK(place.run("sweep s.toml --out study --no-plots").err.find("\n0 task(s) computed") !=
+  CHECK(place.run("sweep s.toml --out study --no-plots").err.find("\n0 tasks computed") !=
         std::string::npos);
   REQUIRE(place.run("sweep s.toml --out other --no-plots").status == 0);
   CHECK(summary_of(place) == summary_of(place, "other"));

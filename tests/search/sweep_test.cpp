@@ -238,9 +238,9 @@ TEST_CASE("a grid: every combination once, an added p needs only its own tasks")
   place.write("s.toml", text("[0.0, 0.1, 0.2]"));
   const Output more = place.run("sweep s.toml --out study --no-plots");
   CHECK(more.status == 0);
-  CHECK(more.err.find("16 task(s) computed") != std::string::npos);
+  CHECK(more.err.find("16 tasks computed") != std::string::npos);
   CHECK(more.out.find("rows more in summary.csv") != std::string::npos);
-  CHECK(place.run("sweep s.toml --out study --no-plots").err.find("\n0 task(s) computed") !=
+  CHECK(place.run("sweep s.toml --out study --no-plots").err.find("\n0 tasks computed") !=
         std::string::npos);
 }
 

@@ -70,7 +70,7 @@ TEST_CASE("a warning for few replicas with few measurements compared with tau_in
                    "--device cpu --replicas 2 --equilibrate 20 --measure 640");
   CHECK(brief.err.find("warning: T = 2.3: errors are too small: with 2 replicas they") !=
         std::string::npos);
-  CHECK(brief.out.find("jackknife\nover stretches of time") != std::string::npos);
+  CHECK(brief.out.find("jackknife\nover time blocks") != std::string::npos);
   CHECK(hot.err.find("warning") == std::string::npos);
 }
 

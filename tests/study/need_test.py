@@ -1,6 +1,6 @@
 """Memory of a run and interruptions within cycles. A run that is stopped within its cycles and
-continued gives the numbers of an uninterrupted one. Memory agrees with --dry-run, and too large
-runs are refused before memory is allocated.
+continued gives the numbers of an uninterrupted one. Memory and disk space agree with --dry-run, and
+too large runs are refused before memory is allocated.
 
     need_test.py REWISE [TEST ..]
 """
@@ -137,6 +137,48 @@ class Memory(unittest.TestCase):
             self.assertEqual([one.returncode for one in said], [73, 73], said)
             self.assertEqual(said[0].stderr.splitlines()[-1], said[1].stderr.splitlines()[-1])
             self.assertEqual(os.listdir(folder), ["s.toml"])
+
+
+class Disk(unittest.TestCase):
+    """Estimates of the disk space of a study are within a factor of 2 of the files."""
+    LATTICE = "[lattice]\ndim = 2\nsizes = [{size}]\np = [{p}]\ngraphs = 4\n"
+    GLASS = ("[lattice]\ndim = 3\nsizes = [{size}]\np = [0.0]\ngraphs = 4\n"
+             "[model]\ncouplings = \"{couplings}\"\n[sampling]\nexchange = true\n"
+             "schedule = \"1:0\"\ntemperatures = [0.9, 1.1, 1.3, 1.6, 2.0]\nmeasure = 200\n")
+    SAMPLING = "[sampling]\nmeasure = {measure}\ntemperatures = [2.2, 2.4, 2.6, 2.8]\n"
+    CASES = {
+        "Wolff": LATTICE.format(size=16, p=0.1) + SAMPLING.format(measure=100) +
+                 "schedule = \"1:1\"\n",
+        "Swendsen-Wang": LATTICE.format(size=32, p=0.1) + SAMPLING.format(measure=400) +
+                         "schedule = \"1:1\"\ncluster = \"swendsen-wang\"\n",
+        "sweeps": LATTICE.format(size=32, p=0.1) + SAMPLING.format(measure=400) +
+                  "schedule = \"1:0\"\n[run]\nkeep_states = false\n",
+        "states": LATTICE.format(size=256, p=0.1) + SAMPLING.format(measure=4) +
+                  "schedule = \"1:0\"\n",
+        "Potts": LATTICE.format(size=32, p=0.1) + "[model]\nname = \"potts\"\nq = 3\n" +
+                 SAMPLING.format(measure=400) + "schedule = \"1:1\"\nreplicas = 8\n",
+        "+-1 couplings": GLASS.format(size=4, couplings="pm"),
+        "larger": GLASS.format(size=8, couplings="pm"),
+        "Gaussian couplings": GLASS.format(size=4, couplings="gaussian"),
+    }
+
+    def test_estimates(self):
+        for name, text in self.CASES.items():
+            text = text.replace("[sampling]\n", "[sampling]\nequilibrate = 4\nevery = 1\n")
+            with tempfile.TemporaryDirectory() as folder, self.subTest(name):
+                place = pathlib.Path(folder)
+                (place / "s.toml").write_text(text)
+                words = [REWISE, "sweep", "s.toml", "--out", "study", "--device", "cpu",
+                         "--no-plots", "--json"]
+                estimate, _ = (subprocess.run([*words, *more], cwd=place, capture_output=True,
+                                              text=True, timeout=300, check=True).stdout
+                               for more in (["--dry-run"], []))
+                taken = sum(file.stat().st_size for file in (place / "study/tasks").iterdir())
+                ratio = json.loads(estimate)["disk_bytes"] / taken
+                print(f"{name}: {taken / 2**20:.2f} MiB, estimate / taken {ratio:.2f}",
+                      file=sys.stderr)
+                self.assertGreater(ratio, 0.5)
+                self.assertLess(ratio, 2)
 
 
 if __name__ == "__main__":

@@ -178,7 +178,7 @@ TEST_CASE("a log has a line per stage, none per graph") {
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
   INFO(output.err);
   REQUIRE(output.status == 0);
-  CHECK(output.err.find("600 task(s) computed") != std::string::npos);
+  CHECK(output.err.find("600 tasks computed") != std::string::npos);
   // 3 lines: device, an empty line, the last line. 6: scan, times and graphs of two sizes. One per
   // half minute.
   CHECK(static_cast<double>(lines(output.err)) <= 3 + 6 + wall.count() / 30);

@@ -173,7 +173,7 @@ TEST_CASE("a finished study is not written again unless something changes") {
   SECTION("a missing task is computed again") {
     std::filesystem::remove(place / task);
     const Output again = place.run(line);
-    CHECK(again.err.find("\n1 task(s) computed") != std::string::npos);
+    CHECK(again.err.find("\n1 task computed") != std::string::npos);
     CHECK(again.out == first.out);
   }
   SECTION("a damaged task is detected") {

@@ -106,7 +106,7 @@ TEST_CASE("a finished task is kept, a larger --measure adds to it, other physics
 
   const Output again = place.run(kRun + "--measure 20 --out t.h5 --json");
   CHECK(again.status == 0);
-  CHECK(again.err.find("already contains this task") != std::string::npos);
+  CHECK(again.err.find("already contains this run") != std::string::npos);
   CHECK(nlohmann::json::parse(again.out)["results"].size() == 2);
   CHECK(place.run(kRun + "--measure 10 --out t.h5").status == 0);
 

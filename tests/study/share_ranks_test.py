@@ -196,7 +196,7 @@ class Shared(Place):
         (pathlib.Path(self.folder.name) / self.final_parts()[1]).unlink()
         for ranks in (0, 2):
             done = self.run_line(kept + " --measure 6 --json", ranks)
-            self.assertIn("already contains this task", done.stderr)
+            self.assertIn("already contains this run", done.stderr)
             self.assertEqual(json.loads(done.stdout)["results"], expected[1])
         refused = self.run_line(kept + " --measure 9 --json", 2)
         self.assertEqual(refused.returncode, 65, refused.stderr)

@@ -240,7 +240,7 @@ TEST_CASE("two threads run tasks of one study at the same time: same results as 
     CHECK(beside == 20);
     CHECK(runs.hashes(60) == hashes);
     CHECK(runs.study.computed() == 60);
-    CHECK(runs.study.asked().size() == 60);
+    CHECK(runs.study.requested().size() == 60);
   }
 }
 

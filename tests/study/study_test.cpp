@@ -119,7 +119,7 @@ TEST_CASE("a tiny study: Tc near the exact value, nothing computed twice, more g
   const std::size_t before = tasks();
   const Output again = place.run("tc s.toml --out study --no-plots --threads 1");
   CHECK(again.status == 0);
-  CHECK(says(again, "0 task(s) computed"));
+  CHECK(says(again, "0 tasks computed"));
   CHECK(again.out == first.out);
   CHECK(place.files() == files);
 
@@ -159,7 +159,7 @@ TEST_CASE("tc with a schedule for each p: same results as separate studies") {
   }
   CHECK(both["points"][0]["sizes"][2]["schedule"] == "1:2");
   CHECK(both["points"][1]["sizes"][2]["cluster"] == "swendsen-wang");
-  CHECK(place.run("tc both.toml --no-plots --out both").err.find("0 task(s) computed") !=
+  CHECK(place.run("tc both.toml --no-plots --out both").err.find("0 tasks computed") !=
         std::string::npos);
 
   place.write("long.toml", text("0.1", "schedule = [\"2:1\", \"1:2\"]\n"));
@@ -244,7 +244,7 @@ TEST_CASE("a folder of a version without the table model is continued with the s
   const Output now = place.run(line);
   CHECK(now.status == 0);
   CHECK(now.err.find("sampling.model") == std::string::npos);
-  CHECK(now.err.find("\n0 task(s) computed") != std::string::npos);
+  CHECK(now.err.find("\n0 tasks computed") != std::string::npos);
 }
 
 TEST_CASE("a damaged study.toml is set aside with a warning, and the study is resumed") {
@@ -262,7 +262,7 @@ TEST_CASE("a damaged study.toml is set aside with a warning, and the study is re
     INFO(resumed.err);
     CHECK(resumed.status == 0);
     CHECK(says(resumed, "warning: study/study.toml:"));
-    CHECK(says(resumed, "\n0 task(s) computed"));
+    CHECK(says(resumed, "\n0 tasks computed"));
     CHECK(place.read("study/study.toml") == toml);
     CHECK(place.read("study/study.toml.damaged-" + std::to_string(++n)) == damaged);
     std::filesystem::remove(place / "study/.finished");

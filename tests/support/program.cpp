@@ -114,6 +114,11 @@ std::vector<Output> run_in_pieces(const Workplace& place, const std::string& lin
   return outputs;
 }
 
+bool computed(const Output& output, int tasks) {
+  const std::string noun = tasks == 1 ? " task" : " tasks";
+  return output.err.find("\n" + std::to_string(tasks) + noun + " computed") != std::string::npos;
+}
+
 std::size_t lines(const std::string& text) {
   return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
 }

@@ -46,6 +46,9 @@ class Workplace {
 std::vector<Output> run_in_pieces(const Workplace& place, const std::string& line, double limit,
                                   double factor, int most_threads);
 
+// Whether a study says at its end that it computed this number of tasks.
+bool computed(const Output& output, int tasks);
+
 // Number of lines that end in a newline.
 std::size_t lines(const std::string& text);
 

@@ -174,7 +174,9 @@ def checks(summary):
             agreement = ("not checked", "") if not halves.get("checks") else \
                 (("agree", "good") if halves["agree"] else ("DISAGREE", "bad"))
             if halves.get("refused") and halves.get("agree"):  # stuck replicas
-                agreement = (f"agree; {len(halves['refused'])} temperature(s) rejected", "bad")
+                rejected = len(halves["refused"])
+                noun = "temperature" if rejected == 1 else "temperatures"
+                agreement = (f"agree; {rejected} {noun} rejected", "bad")
             rows.append([
                 name_of(point), extents(size), schedule_label(size, "–"), agreement,
                 f"{z:+.1f} ({halves['checks']})" if halves.get("checks") and z is not None else "–",

@@ -45,8 +45,8 @@ struct Equivalences {
 };
 
 __device__ __forceinline__ Equivalences equivalences(const LabelField& field, bool references,
-                                                     std::uint32_t who) {
-  return {field.of(field.label, who), field.of(references ? field.parent : field.label, who)};
+                                                     std::uint32_t system) {
+  return {field.of(field.label, system), field.of(references ? field.parent : field.label, system)};
 }
 
 // The smallest label of a site's neighbours.

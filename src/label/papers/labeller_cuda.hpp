@@ -38,8 +38,8 @@ struct LabelField {
 
   // The first element of a replica in an array of sites.
   template <class T>
-  RW_HD T* of(T* array, std::uint32_t who) const {
-    return array + who * stride;
+  RW_HD T* of(T* array, std::uint32_t system) const {
+    return array + system * stride;
   }
 };
 

@@ -52,9 +52,9 @@ __device__ __forceinline__ Ends border_ends(const LabelField& field, const Label
 
 // Lists the roots of a bond's ends if they differ, unless the lane before has the same pair.
 __device__ __forceinline__ void note(const LabelField& field, const RootPairs& pairs,
-                                     std::uint32_t who, const Ends& ends) {
+                                     std::uint32_t system, const Ends& ends) {
   const unsigned lane = threadIdx.x % 32;
-  const std::uint32_t* parent = field.of(field.parent, who);
+  const std::uint32_t* parent = field.of(field.parent, system);
   const Site a = ends.joined ? parent[ends.a] : 0, b = ends.joined ? parent[ends.b] : 0;
   const Site left_a = __shfl_up_sync(~0u, a, 1), left_b = __shfl_up_sync(~0u, b, 1);
   const bool known = lane != 0 && left_a == a && left_b == b;
@@ -62,12 +62,12 @@ __device__ __forceinline__ void note(const LabelField& field, const RootPairs& p
   if (all == 0) return;
   unsigned long long begin = 0;
   if (lane == 0) {
-    begin = atomicAdd(pairs.count + who, static_cast<unsigned long long>(__popc(all)));
+    begin = atomicAdd(pairs.count + system, static_cast<unsigned long long>(__popc(all)));
   }
   begin = __shfl_sync(~0u, begin, 0);
   if ((all >> lane & 1u) == 0) return;
   const auto before = static_cast<unsigned>(__popc(all & ((1u << lane) - 1)));
-  Site* pair = pairs.pairs + 2 * (who * pairs.capacity + begin + before);
+  Site* pair = pairs.pairs + 2 * (system * pairs.capacity + begin + before);
   pair[0] = a;
   pair[1] = b;
 }
@@ -116,11 +116,11 @@ __device__ __forceinline__ bool relax_pair(std::uint32_t* label, const Site* pai
 
 // The threads of a replica stride over its pairs.
 __device__ __forceinline__ bool relax_system(const LabelField& field, const RootPairs& pairs,
-                                             std::uint32_t who, std::uint64_t thread,
+                                             std::uint32_t system, std::uint64_t thread,
                                              std::uint64_t threads) {
-  std::uint32_t* label = field.of(field.label, who);
-  const Site* list = pairs.pairs + 2 * who * pairs.capacity;
-  const std::uint64_t count = pairs.count[who];
+  std::uint32_t* label = field.of(field.label, system);
+  const Site* list = pairs.pairs + 2 * system * pairs.capacity;
+  const std::uint64_t count = pairs.count[system];
   bool changed = false;
   for (std::uint64_t i = thread; i < count; i += threads) {
     changed = relax_pair(label, list + 2 * i) || changed;

@@ -79,8 +79,8 @@ struct SewTrees {
   }
 };
 
-__device__ __forceinline__ SewTrees trees_of(const LabelField& field, std::uint32_t who) {
-  return {field.of(field.parent, who), field.of(field.size, who)};
+__device__ __forceinline__ SewTrees trees_of(const LabelField& field, std::uint32_t system) {
+  return {field.of(field.parent, system), field.of(field.size, system)};
 }
 
 // A seam: the bonds in direction k of the sites with begin[j] <= c[j] < begin[j] + length[j].
@@ -136,12 +136,12 @@ __device__ __forceinline__ Seam<kDim> seam_of(const LabelField& field, const Sew
 // Inserts the bonds of `seams` independent seams, seam_at(part). `seams` is a power of two; the
 // first seam is the longest.
 template <int kDim, class F>
-__device__ __forceinline__ void insert_seams(const LabelField& field, std::uint32_t who,
+__device__ __forceinline__ void insert_seams(const LabelField& field, std::uint32_t system,
                                              unsigned seams, const F& seam_at) {
   __shared__ std::uint32_t one[kSewThreads], two[kSewThreads];
   const unsigned each = blockDim.x / seams, warp = threadIdx.x / 32;
-  const std::uint8_t* bonds = field.of(field.bonds, who);
-  const SewTrees trees = trees_of(field, who);
+  const std::uint8_t* bonds = field.of(field.bonds, system);
+  const SewTrees trees = trees_of(field, system);
   const Seam<kDim> mine = seam_at(threadIdx.x / each);
   const std::uint64_t count = mine.count(), most = seam_at(0).count();
   for (std::uint64_t begin = 0; begin < most; begin += each) {
@@ -159,7 +159,7 @@ __device__ __forceinline__ void insert_seams(const LabelField& field, std::uint3
 
 template <int kDim>
 __device__ __forceinline__ void sew_box(const LabelField& field, const SewLevel& level,
-                                        std::uint32_t who, std::uint32_t box) {
+                                        std::uint32_t system, std::uint32_t box) {
   std::uint32_t corner[kDim];
 #pragma unroll
   for (int k = 0; k < kDim; ++k) {
@@ -168,7 +168,7 @@ __device__ __forceinline__ void sew_box(const LabelField& field, const SewLevel&
     box = rest;
   }
   for (int k = 0; k < kDim; ++k) {
-    insert_seams<kDim>(field, who, 1u << (kDim - 1 - k),
+    insert_seams<kDim>(field, system, 1u << (kDim - 1 - k),
                        [&](unsigned part) { return seam_of<kDim>(field, level, corner, k, part); });
   }
 }
@@ -177,13 +177,13 @@ template <int kDim>
 __global__ void __launch_bounds__(kSewThreads)
     sew_boxes(const __grid_constant__ LabelField field, const __grid_constant__ SewLevel level,
               FastDiv boxes_per_system) {
-  const std::uint32_t who = boxes_per_system.quotient(blockIdx.x);
-  sew_box<kDim>(field, level, who, blockIdx.x - who * boxes_per_system.divisor);
+  const std::uint32_t system = boxes_per_system.quotient(blockIdx.x);
+  sew_box<kDim>(field, level, system, blockIdx.x - system * boxes_per_system.divisor);
 }
 
 // One block inserts the bonds around the lattice.
 template <int kDim>
-__device__ __forceinline__ void sew_around(const LabelField& field, std::uint32_t who) {
+__device__ __forceinline__ void sew_around(const LabelField& field, std::uint32_t system) {
   for (int k = 0; k < kDim; ++k) {
     Seam<kDim> seam;
     seam.direction = k;
@@ -192,7 +192,7 @@ __device__ __forceinline__ void sew_around(const LabelField& field, std::uint32_
       seam.begin[j] = j == k ? field.geometry.extent[j] - 1 : 0;
       seam.length[j] = j == k ? 1 : field.geometry.extent[j];
     }
-    insert_seams<kDim>(field, who, 1, [&](unsigned) { return seam; });
+    insert_seams<kDim>(field, system, 1, [&](unsigned) { return seam; });
   }
 }
 

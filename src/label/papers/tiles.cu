@@ -29,9 +29,9 @@ __device__ __forceinline__ TileSpace tile_space(std::uint32_t* shared, TileMetho
 
 template <int kDim, TileMethod kMethod>
 __device__ __forceinline__ void load_tile(const LabelField& field, const LabelTiles& tiles,
-                                          const TileCorner& corner, std::uint32_t who,
+                                          const TileCorner& corner, std::uint32_t system,
                                           const TileSpace& space) {
-  const std::uint8_t* bonds = field.of(field.bonds, who);
+  const std::uint8_t* bonds = field.of(field.bonds, system);
   for (std::uint32_t place = threadIdx.x; place < tiles.places; place += blockDim.x) {
     const TileSite at = tile_site<kDim>(tiles, field.geometry, corner, place);
     const std::uint32_t ahead = at.valid ? bonds[at.site] & at.inside : 0;
@@ -75,11 +75,11 @@ __device__ __forceinline__ void label_places(const LabelTiles& tiles, const Tile
 
 template <int kDim, TileMethod kMethod>
 __device__ __forceinline__ void store_tile(const LabelField& field, const LabelTiles& tiles,
-                                           const TileCorner& corner, std::uint32_t who,
+                                           const TileCorner& corner, std::uint32_t system,
                                            const TileSpace& space) {
-  std::uint32_t* label = field.of(field.label, who);
-  std::uint32_t* parent = field.of(field.parent, who);
-  std::uint32_t* size = field.of(field.size, who);
+  std::uint32_t* label = field.of(field.label, system);
+  std::uint32_t* parent = field.of(field.parent, system);
+  std::uint32_t* size = field.of(field.size, system);
   for (std::uint32_t place = threadIdx.x; place < tiles.places; place += blockDim.x) {
     const TileSite at = tile_site<kDim>(tiles, field.geometry, corner, place);
     if (!at.valid) continue;
@@ -97,13 +97,13 @@ __global__ void __launch_bounds__(1024)
     label_tiles(const __grid_constant__ LabelField field, const __grid_constant__ LabelTiles tiles,
                 FastDiv tiles_per_system) {
   extern __shared__ std::uint32_t shared[];
-  const std::uint32_t who = tiles_per_system.quotient(blockIdx.x);
-  const std::uint32_t tile = blockIdx.x - who * tiles_per_system.divisor;
+  const std::uint32_t system = tiles_per_system.quotient(blockIdx.x);
+  const std::uint32_t tile = blockIdx.x - system * tiles_per_system.divisor;
   const TileSpace space = tile_space(shared, kMethod, tiles.places);
   const TileCorner corner = tile_corner<kDim>(tiles, tile);
-  load_tile<kDim, kMethod>(field, tiles, corner, who, space);
+  load_tile<kDim, kMethod>(field, tiles, corner, system, space);
   label_places<kDim, kMethod>(tiles, space);
-  store_tile<kDim, kMethod>(field, tiles, corner, who, space);
+  store_tile<kDim, kMethod>(field, tiles, corner, system, space);
 }
 
 __device__ __forceinline__ void start_site(const LabelField& field, const Item& item) {

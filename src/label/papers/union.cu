@@ -13,11 +13,11 @@ namespace {
 
 // The threads of a replica stride over its pairs.
 __device__ __forceinline__ void unite_system(const LabelField& field, const RootPairs& pairs,
-                                             std::uint32_t who, std::uint64_t thread,
+                                             std::uint32_t system, std::uint64_t thread,
                                              std::uint64_t threads) {
-  const ParentForest forest{field.of(field.parent, who)};
-  const Site* list = pairs.pairs + 2 * who * pairs.capacity;
-  const std::uint64_t count = pairs.count[who];
+  const ParentForest forest{field.of(field.parent, system)};
+  const Site* list = pairs.pairs + 2 * system * pairs.capacity;
+  const std::uint64_t count = pairs.count[system];
   for (std::uint64_t i = thread; i < count; i += threads)
     forest.unite(list[2 * i], list[2 * i + 1]);
 }
