@@ -27,6 +27,12 @@ struct GlassTc {
   }
 };
 
+// What crossings of the overlaps of consecutive sizes mean for the couplings of a study: nothing
+// (without couplings of both signs or with a field, the spins order without a glass, and overlaps
+// scale otherwise), T_SG (couplings of mean 0), or the first order of any kind.
+enum class OverlapCrossings { none, glass, any_order };
+OverlapCrossings overlap_crossings_of(const StudyConfig& config);
+
 // Why T_SG cannot be found by crossings, or "".
 std::string glass_crossings_refusal(const StudyConfig& config);
 

@@ -8,6 +8,7 @@
 
 #include "src/base/count_text.hpp"
 #include "src/base/table.hpp"
+#include "src/search/glass_tc.hpp"
 #include "src/search/summary_parts.hpp"
 #include "src/search/tune_trial.hpp"
 #include "src/study/record.hpp"
@@ -137,7 +138,8 @@ Json crossings_json(const SweepPoint& point) {
 
 }  // namespace
 
-std::string overlap_crossings_text(const std::vector<SweepPoint>& points, std::size_t most) {
+std::string overlap_crossings_text(const std::vector<SweepPoint>& points, bool glass,
+                                   std::size_t most) {
   std::vector<Cells> rows;
   for (const SweepPoint& point : points) {
     for (const Crossing& crossing : point.crossings) {
@@ -157,8 +159,10 @@ std::string overlap_crossings_text(const std::vector<SweepPoint>& points, std::s
   const std::size_t more = rows.size() > most ? rows.size() - most : 0;
   rows.resize(rows.size() - more);
   std::string out =
-      "\nCrossings of the overlaps of consecutive sizes, which tend to T_SG as the sizes "
-      "grow:\n\n" +
+      fmt::format(
+          "\nCrossings of the overlaps of consecutive sizes, which tend to {} as the sizes "
+          "grow:\n\n",
+          glass ? "T_SG" : "T_SG or, with magnetic order, to its Tc") +
       cells_table(rows);
   if (more > 0) out += fmt::format("  .. and {} more in summary.json\n", more);
   return out;
@@ -235,7 +239,8 @@ std::string sweep_text(const StudyConfig& config, const std::vector<SweepPoint>&
   }
   std::string out = fmt::format("\n{}: thermal averages\n\n", config.name) + cells_table(rows);
   if (all > most) out += fmt::format("  .. and {} rows more in summary.csv\n", all - most);
-  out += overlap_crossings_text(points, most);
+  const bool glass = overlap_crossings_of(config) == OverlapCrossings::glass;
+  out += overlap_crossings_text(points, glass, most);
   out += target_text(config, points, most);
   out +=
       "\n2.3772(4) means 2.3772 +- 0.0004: one standard error, by jackknife over graphs "

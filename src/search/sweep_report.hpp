@@ -15,8 +15,10 @@ std::string sweep_csv(const StudyConfig& config, const std::vector<SweepPoint>& 
 // One row per point, size and temperature; at most `most` rows. Ends in a newline.
 std::string sweep_text(const StudyConfig& config, const std::vector<SweepPoint>& points,
                        std::size_t most = 60);
-// Parts of it: the table of crossings of overlaps ("" if there are none), and the warnings.
-std::string overlap_crossings_text(const std::vector<SweepPoint>& points, std::size_t most);
+// Parts of it: the table of crossings of overlaps ("" if there are none; `glass`: they tend to
+// T_SG), and the warnings.
+std::string overlap_crossings_text(const std::vector<SweepPoint>& points, bool glass,
+                                   std::size_t most);
 std::string sweep_warnings(const std::vector<SweepPoint>& points);
 
 }  // namespace rewise

@@ -120,7 +120,11 @@ std::vector<SweepPoint> averaged(std::vector<SweepWork> works, const StudyConfig
   for (SweepWork& work : works) {
     for (std::size_t k = 0; k < work.point.sizes.size(); ++k) average(work, k, config);
     SweepPoint& point = work.point;
-    point.crossings = overlap_crossings(point.p, point.sizes, point.curves);
+    StudyConfig own = config;
+    own.rule = point.rule;
+    if (overlap_crossings_of(own) != OverlapCrossings::none) {
+      point.crossings = overlap_crossings(point.p, point.sizes, point.curves);
+    }
     if (goal == SweepGoal::glass_tc) {
       const auto target = point.glass ? point.glass->target : std::nullopt;
       point.glass = locate_glass(point.p, point.sizes, point.crossings);

@@ -107,6 +107,13 @@ class Curves(InFolder):
         self.assertLess(axes.get_ylim()[0], 0.01)
         plot_curves.style.plt.close(figure)
 
+    def test_a_legend_beside_an_error_bar_without_a_value(self):
+        axes = plot_curves.style.plt.figure(layout="constrained").add_subplot()
+        axes.errorbar([1.0, 2.0], [np.nan, 0.5], yerr=[np.nan, 0.1], label="one refused value")
+        legend = axes.legend(loc="lower left")
+        self.assertFalse(plot_curves.style.covers_data(legend, axes))
+        plot_curves.style.plt.close(axes.figure)
+
     def test_the_papers_points_are_drawn_beside_ours(self):
         panel = {"table": "energy", "x": "steps", "y": "energy_hot", "only": "schedule=1:1",
                  "theirs": [{"label": "GTX 480", "x": [8.0, 16.0], "y": [0.1, 0.3]}]}

@@ -308,6 +308,26 @@ TEST_CASE("a sweep with couplings warms up by Swendsen-Wang updates where sweeps
   CHECK(size["warm_up"] > 0);
 }
 
+TEST_CASE("a sweep prints crossings of overlaps only for couplings of both signs without a field") {
+  const auto crossings = [](const std::string& model) {
+    Workplace place;
+    place.write("s.toml",
+                "[lattice]\ndim = 2\nsizes = [4, 6]\np = [0.5]\ngraphs = 4\n[model]\n" + model +
+                    "[sampling]\nschedule = \"1:0\"\nequilibrate = 50\nmeasure = 20\nevery = 2\n"
+                    "temperatures = [1.0, 1.5, 2.0, 2.5]\n[run]\ndevice = \"cpu\"\n");
+    const Output said = place.run("sweep s.toml --no-plots --out study");
+    REQUIRE(said.status == 0);
+    const auto at = said.out.find("Crossings of the overlaps");
+    return at == std::string::npos ? "" : said.out.substr(at, said.out.find(':', at) - at);
+  };
+  const std::string glass =
+      "Crossings of the overlaps of consecutive sizes, which tend to T_SG as the sizes grow";
+  CHECK(crossings("couplings = \"pm\"\n") == glass);
+  CHECK(crossings("couplings = \"pm\"\nnegative = 0.2\n").find("its Tc") != std::string::npos);
+  CHECK(crossings("couplings = \"antiferromagnet\"\n").empty());
+  CHECK(crossings("couplings = \"pm\"\nfield = 0.2\n").empty());
+}
+
 TEST_CASE("the staggered magnetisation in sweep and run") {
   Workplace place;
   const std::string lattice = "[lattice]\ndim = 2\nsizes = [8]\np = [0.1]\ngraphs = 2\n",
