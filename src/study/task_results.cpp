@@ -70,13 +70,12 @@ std::vector<Value> observables_at(const IntSeries& bond_sums, const IntSeries& m
                                   std::span<const Observable> which) {
   const auto rows = block_moments(bond_sums, magnetisations, units, parts, dependence);
   std::vector<Value> values = observables_of_graph(rows, sites, temperature, which);
-  // C and chi: use the whole series. Adjacent time blocks are correlated, replicas are not.
+  // Variances: use the whole series. Adjacent time blocks are correlated, replicas are not.
   const Moments whole = parts > 1
                             ? mean_moments(bond_sums, magnetisations, units, nullptr, dependence)
                             : Moments(Moments::Zero());
   for (std::size_t i = 0; i < which.size(); ++i) {
-    const bool of_pairs = which[i].name == "specific_heat" || which[i].symbol.starts_with("chi");
-    if (parts > 1 && of_pairs) values[i].value = which[i].of(whole, sites, temperature);
+    if (parts > 1 && which[i].is_variance) values[i].value = which[i].of(whole, sites, temperature);
     values[i] = unless_alike(values[i]);
   }
   return values;
