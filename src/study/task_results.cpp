@@ -430,9 +430,7 @@ SampleUnits units_of(const TaskData& task) {
 }
 
 double configured(const TaskData& task, const std::string& key, double otherwise) {
-  const auto found = task.configuration.find(key);
-  return found == task.configuration.end() ? otherwise
-                                           : std::strtod(found->second.c_str(), nullptr);
+  return number_at(task.configuration, key, otherwise);
 }
 
 }  // namespace rewise
