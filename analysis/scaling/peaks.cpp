@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <optional>
 #include <tuple>
 
 #include "analysis/scaling/linear_fit.hpp"
+#include "src/base/constants.hpp"
 #include "src/base/error.hpp"
 
 namespace rewise {
@@ -18,7 +18,6 @@ namespace {
 
 using Eigen::Index;
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr Index kTemperatures = 61;     // temperatures at which C of a graph is computed
 constexpr double kEmpty = 1e-3;         // relative to the peak; a lower valley contains no samples
 constexpr double kLeastBarrier = 0.1;   // between two peaks
@@ -209,10 +208,10 @@ void find_two_peaks(int sample, const Eigen::ArrayXXd& rows, const EnergyGrid& g
   const auto number = [&](double value) {
     Jackknifed n;
     n.value = value;
-    n.left_out[sample] = Eigen::ArrayXd::Constant(graphs, kNan);
+    n.left_out[sample] = Eigen::ArrayXd::Constant(graphs, kNaN);
     return n;
   };
-  result.ordered = result.disordered = number(kNan);
+  result.ordered = result.disordered = number(kNaN);
   result.barrier = number(0);
   result.barrier.left_out[sample].setZero();
   const auto valley = deepest_valley(result.histogram);
@@ -261,7 +260,7 @@ void find_order(const std::vector<const SizePeaks*>& sizes, PottsTransition& res
   // If a quantity falls more slowly than 1/N, its limit lies below that of a fit in 1/N.
   const double stretch = std::sqrt(std::max(1.0, fast.chi2 / std::max(1, fast.dof)));
   const double most = std::sqrt(std::max(fast.limit.value + 2 * stretch * fast.limit.error, 0.0));
-  result.latent_below = fast.dof > 0 ? most : kNan;
+  result.latent_below = fast.dof > 0 ? most : kNaN;
   const SizePeaks &last = *sizes[sizes.size() - 1], &before = *sizes[sizes.size() - 2],
                   &two_before = *sizes[sizes.size() - 3];
   const Value deep = estimate(last.barrier),
@@ -533,7 +532,7 @@ MeetingFit extrapolate_to_meeting(const std::string& quantity, const std::vector
 
 PottsTransition find_transition(const std::vector<SizePeaks>& all) {
   PottsTransition result;
-  result.latent_below = kNan;
+  result.latent_below = kNaN;
   std::vector<const SizePeaks*> sizes;
   for (const SizePeaks& size : all) {
     if (size.usable && size.outside <= kMostOutside) sizes.push_back(&size);

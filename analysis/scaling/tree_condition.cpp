@@ -3,12 +3,11 @@
 #include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
-#include <limits>
+
+#include "src/base/constants.hpp"
 
 namespace rewise {
 namespace {
-
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 // Probability that neither end of a lattice bond is rewired, so that the bond remains in the bare
 // lattice (swap: or more, since some exchanged bonds are kept).
@@ -75,10 +74,10 @@ double falling_zero(const Eigen::VectorXd& c, double most) {
   for (int step = 0; step < 60; ++step) {
     const double h = 1e-6;
     const double slope = (polynomial(c, u + h) - polynomial(c, u - h)) / (2 * h);
-    if (!(slope < 0)) return kNone;
+    if (!(slope < 0)) return kNaN;
     const double move = -polynomial(c, u) / slope;
     u += std::clamp(move, -most, most);
-    if (!(std::abs(u) <= most)) return kNone;
+    if (!(std::abs(u) <= most)) return kNaN;
     if (std::abs(move) < 1e-14) break;
   }
   return u;
@@ -103,7 +102,7 @@ class Curve {
   // Returns Tc, slope, curvature, size and bond at Tc, then lambda at every temperature.
   Eigen::VectorXd operator()(const Eigen::VectorXd& means) const {
     const Eigen::Index count = u_.size();
-    Eigen::VectorXd out = Eigen::VectorXd::Constant(5 + count, kNone);
+    Eigen::VectorXd out = Eigen::VectorXd::Constant(5 + count, kNaN);
     Eigen::ArrayXd y(count), size(count), bond(count);
     for (Eigen::Index t = 0; t < count; ++t) {
       const double beta = 1 / temperature_[static_cast<std::size_t>(t)];

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "analysis/series/jackknife.hpp"
@@ -11,7 +10,6 @@
 namespace rewise {
 namespace {
 
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 constexpr Eigen::Index kFewGroups = 4;  // with fewer groups, their spread is uncertain
 
 // The x where y falls to the level between points i - 1 and i.
@@ -42,7 +40,7 @@ Eigen::ArrayXd over_groups(const Eigen::ArrayXXd& rows, Eigen::Index members, co
   const Eigen::ArrayXd of_groups = errors(group_means(rows, members));
   if (groups >= kFewGroups || members == 1) return of_groups;
   const Eigen::ArrayXd of_rows = errors(rows);
-  return (of_groups.isFinite() && of_rows.isFinite()).select(of_groups.max(of_rows), kUnknown);
+  return (of_groups.isFinite() && of_rows.isFinite()).select(of_groups.max(of_rows), kNaN);
 }
 
 // Jackknife error over groups of f(mean row).
@@ -64,7 +62,7 @@ Value time_of(const F& passage, const Eigen::ArrayXd& x, const Eigen::ArrayXXd& 
     return Eigen::VectorXd::Constant(1, passage(x, mean.array(), level)).eval();
   };
   const double value = time(rows.colwise().mean().transpose())[0];
-  return {value, std::isfinite(value) ? jackknife_errors(rows, members, time)[0] : kUnknown};
+  return {value, std::isfinite(value) ? jackknife_errors(rows, members, time)[0] : kNaN};
 }
 
 // For each replica and lag t: the mean of x(s) x(s + t), about the mean of all replicas.
@@ -85,7 +83,7 @@ MeanCurve mean_curve(const Eigen::ArrayXXd& rows) {
   const auto n = static_cast<double>(rows.rows());
   MeanCurve curve;
   curve.value = rows.colwise().mean().transpose();
-  curve.error = Eigen::ArrayXd::Constant(rows.cols(), kUnknown);
+  curve.error = Eigen::ArrayXd::Constant(rows.cols(), kNaN);
   if (rows.rows() < 2) return curve;
   const Eigen::ArrayXXd off = rows.rowwise() - curve.value.transpose();
   curve.error = (off.square().colwise().sum().transpose() / (n * (n - 1))).sqrt();

@@ -28,13 +28,7 @@ double covariance_of(const Jackknifed& a, const Jackknifed& b) {
   return sum;
 }
 
-}  // namespace
-
-Value Estimates::operator[](Eigen::Index i) const {
-  return {value[i], std::sqrt(covariance(i, i))};
-}
-
-double jackknife_bias(const Jackknifed& number) {
+double bias_of(const Jackknifed& number) {
   double bias = 0;
   for (const auto& [sample, left] : number.left_out) {
     if (left.size() < 2) continue;
@@ -43,8 +37,14 @@ double jackknife_bias(const Jackknifed& number) {
   return bias;
 }
 
+}  // namespace
+
+Value Estimates::operator[](Eigen::Index i) const {
+  return {value[i], std::sqrt(covariance(i, i))};
+}
+
 Value estimate(const Jackknifed& number) {
-  const double bias = jackknife_bias(number);
+  const double bias = bias_of(number);
   return {std::isfinite(bias) ? number.value - bias : number.value,
           std::sqrt(covariance_of(number, number))};
 }

@@ -37,7 +37,6 @@ struct Jackknifed {
 // Bias-corrected value and error. Error NaN where a leave-one-out value is not finite or a sample
 // has one member.
 Value estimate(const Jackknifed& number);
-double jackknife_bias(const Jackknifed& number);
 Estimates estimates(const std::vector<Jackknifed>& numbers);
 // One sample's part of their covariance: [k, k], zero where it has none.
 Eigen::MatrixXd covariance_within(int sample, const std::vector<Jackknifed>& numbers);

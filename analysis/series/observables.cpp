@@ -26,8 +26,16 @@ std::span<const Observable> observables() {
        [](const Moments& m, double, double) { return binder(m); }},
       {"scaled_m2", "", R"($N^{1/2}\,\langle m^2\rangle$)",
        [](const Moments& m, double sites, double) { return scaled_m2(m, sites); }, true},
-      {"specific_heat", "C", R"(specific heat $C$ ($k_{\mathrm{B}}$))", specific_heat},
-      {"susceptibility", "chi", R"(susceptibility $\chi$ ($1/J$))", susceptibility}};
+      {.name = "specific_heat",
+       .symbol = "C",
+       .label = R"(specific heat $C$ ($k_{\mathrm{B}}$))",
+       .of = specific_heat,
+       .is_variance = true},
+      {.name = "susceptibility",
+       .symbol = "chi",
+       .label = R"(susceptibility $\chi$ ($1/J$))",
+       .of = susceptibility,
+       .is_variance = true}};
   return all;
 }
 
@@ -39,8 +47,11 @@ std::span<const Observable> staggered_observables() {
       {"staggered_m4", "", R"($\langle m_s^4\rangle$)", moment_of<kM4>},
       {"staggered_binder", "U_s", R"(staggered Binder ratio $U_s$)",
        [](const Moments& m, double, double) { return binder(m); }},
-      {"staggered_susceptibility", "chi_s", R"(staggered susceptibility $\chi_s$ ($1/J$))",
-       susceptibility}};
+      {.name = "staggered_susceptibility",
+       .symbol = "chi_s",
+       .label = R"(staggered susceptibility $\chi_s$ ($1/J$))",
+       .of = susceptibility,
+       .is_variance = true}};
   return all;
 }
 

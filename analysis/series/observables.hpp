@@ -17,8 +17,9 @@ struct Observable {
   std::string_view symbol;  // heads the columns of tables; "": not in the tables of `run`
   std::string_view label;   // of an axis, LaTeX, with the unit; J = k_B = 1
   double (*of)(const Moments& m, double sites, double temperature);
-  bool compares_sizes =
-      false;  // meaningful only in comparison with other sizes: not in the output of `run`
+  // Meaningful only in comparison with other sizes: not in the output of `run`.
+  bool compares_sizes = false;
+  bool is_variance = false;  // in time: correlated parts of a series each give too small a value
 };
 
 std::span<const Observable> observables();

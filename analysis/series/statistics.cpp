@@ -86,12 +86,6 @@ Value mean_and_error(std::span<const double> values) {
   return {mean, std::sqrt(sum / (n * (n - 1)))};
 }
 
-Agreement compare(Value first, Value second, double level) {
-  const Value difference{second.value - first.value, std::hypot(first.error, second.error)};
-  const double z = difference.value == 0 ? 0 : difference.value / difference.error;
-  return judge(difference, std::erfc(std::abs(z) / std::sqrt(2.0)), level);
-}
-
 Agreement compare_groups(std::span<const double> first, std::span<const double> second,
                          double level) {
   const Value a = mean_and_error(first), b = mean_and_error(second);

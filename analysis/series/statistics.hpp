@@ -1,4 +1,4 @@
-// A number with its error, its printed form, and the comparison of two such numbers.
+// A number with its error, its printed form, and comparisons of means.
 #pragma once
 
 #include <Eigen/Core>
@@ -36,9 +36,6 @@ struct Agreement {
 
 // 6.3e-5 is |z| = 4 in the normal distribution.
 inline constexpr double kAgreementLevel = 6.3e-5;
-
-// Normal errors.
-Agreement compare(Value first, Value second, double level = kAgreementLevel);
 
 // Means of two groups of independent numbers, such as the time averages of hot-started and of
 // cold-started replicas: Welch's t test (unequal variances). Needs 2 numbers in each group.

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
 #include "src/base/count_text.hpp"
 #include "src/base/table.hpp"
@@ -18,19 +17,9 @@ EngineKind engine_of(const TaskData& task) {
   return parse_engine(task.configuration.at("sampling.engine"), "sampling.engine");
 }
 
-double provenance_number(const TaskData& task, const std::string& key) {
-  const auto found = task.provenance.find(key);
-  return found == task.provenance.end() ? 0 : std::strtod(found->second.c_str(), nullptr);
-}
-
-std::string provenance_text(const TaskData& task, const std::string& key) {
-  const auto found = task.provenance.find(key);
-  return found == task.provenance.end() ? "" : found->second;
-}
-
 double updates_per_ns(const TaskData& task) {
-  const double seconds = provenance_number(task, "work.update_seconds");
-  return seconds > 0 ? provenance_number(task, "work.updates") / seconds * 1e-9 : 0;
+  const double seconds = number_at(task.provenance, "work.update_seconds");
+  return seconds > 0 ? number_at(task.provenance, "work.updates") / seconds * 1e-9 : 0;
 }
 
 // Seconds of the steps of cluster updates that label clusters; null without such updates.
@@ -38,7 +27,7 @@ Json steps_json(const TaskData& task) {
   Json json;
   double sum = 0;
   for (const char* step : {"activate", "label", "merge", "flip"}) {
-    const double seconds = provenance_number(task, fmt::format("work.{}_seconds", step));
+    const double seconds = number_at(task.provenance, fmt::format("work.{}_seconds", step));
     json[step] = seconds;
     sum += seconds;
   }
@@ -48,14 +37,14 @@ Json steps_json(const TaskData& task) {
 // Estimates at one temperature, by name.
 Json estimates_json(const TemperatureResult& r) {
   Json row;
-  for (std::size_t k = 0; k < observables().size(); ++k) {
-    const auto name = observables()[k].name;
-    if (observables()[k].compares_sizes) continue;
-    Json& json_of = row[std::string(name)] = value_json(r.observables[k]);
+  const auto add = [&](std::string_view name, Value value) {
+    Json& json_of = row[std::string(name)] = value_json(value);
     if (const auto tau = r.tau.find(name); tau != r.tau.end()) {
-      const bool known = std::isfinite(tau->second.error);
-      json_of["tau"] = known ? Json(tau->second.value) : Json(nullptr);
+      json_of["tau"] = std::isfinite(tau->second.error) ? Json(tau->second.value) : Json(nullptr);
     }
+  };
+  for (std::size_t k = 0; k < observables().size(); ++k) {
+    if (!observables()[k].compares_sizes) add(observables()[k].name, r.observables[k]);
   }
   row["cluster_fraction"] = value_json(r.cluster_fraction);
   if (std::isfinite(r.clusters.m4.value)) {
@@ -64,14 +53,10 @@ Json estimates_json(const TemperatureResult& r) {
                        {"binder", value_json(r.clusters.binder)}};
   }
   for (std::size_t k = 0; k < r.overlaps.size(); ++k) {
-    row[std::string(overlap_observables()[k].name)] = value_json(r.overlaps[k]);
+    add(overlap_observables()[k].name, r.overlaps[k]);
   }
   for (std::size_t k = 0; k < r.staggered.size(); ++k) {
-    const auto name = staggered_observables()[k].name;
-    Json& json_of = row[std::string(name)] = value_json(r.staggered[k]);
-    if (const auto tau = r.tau.find(name); tau != r.tau.end()) {
-      json_of["tau"] = std::isfinite(tau->second.error) ? Json(tau->second.value) : Json(nullptr);
-    }
+    add(staggered_observables()[k].name, r.staggered[k]);
   }
   return row;
 }
@@ -220,15 +205,15 @@ Json run_json(const TaskData& task, const CheckedRun& run,
                         {"trips_per_1000_cycles", exchange->trips_per_1000}};
   }
   json["warnings"] = warnings;
-  json["trajectory_hash"] = provenance_text(task, "trajectory_hash");
+  json["trajectory_hash"] = text_at(task.provenance, "trajectory_hash");
   if (model_of(task.configuration).is_potts()) {
     json["model"] = "potts";
     json["q"] = model_of(task.configuration).q;
   }
   json["engine"] = to_string(engine_of(task));
-  json["device"] = provenance_text(task, "device");
-  json["threads"] = static_cast<int>(provenance_number(task, "threads"));
-  json["seconds"] = provenance_number(task, "work.seconds");
+  json["device"] = text_at(task.provenance, "device");
+  json["threads"] = static_cast<int>(number_at(task.provenance, "threads"));
+  json["seconds"] = number_at(task.provenance, "work.seconds");
   json["updates_per_ns"] = updates_per_ns(task);
   if (const Json steps = steps_json(task); !steps.is_null()) json["cluster_steps"] = steps;
   return json;
@@ -248,31 +233,25 @@ std::string run_table(const TaskData& task, const CheckedRun& run) {
   } else if (model.is_potts()) {
     out += fmt::format("Potts model with {} states\n", model.q);
   }
-  const std::string threads = provenance_text(task, "threads");
+  const std::string threads = text_at(task.provenance, "threads");
   out += fmt::format(
       "{} engine, {} with {}; {}, seed {}\n{}\n", to_string(engine_of(task)),
-      provenance_text(task, "device"), threads == "1" ? "1 thread" : threads + " threads",
+      text_at(task.provenance, "device"), threads == "1" ? "1 thread" : threads + " threads",
       count_text(task.replicas, "replica"), key.at("sampling.seed"), cycle_text(task));
   const std::string& every = key.at("sampling.every");
   out += fmt::format(
       "{} cycles to equilibrate, then {}, one every {}\n\n", key.at("sampling.equilibrate"),
       count_text(task.bond_sum.time(), "measurement"), every == "1" ? "cycle" : every + " cycles");
 
-  std::vector<std::vector<std::string>> rows{{"T"}};
-  for (const Observable& o : observables()) {
-    if (!o.symbol.empty()) rows.front().emplace_back(o.symbol);
-  }
+  auto rows = observable_rows(run, observables(), &TemperatureResult::observables);
   rows.front().insert(rows.front().end(), {"<C>/N", "tau(e)", "tau(m^2)"});
   const auto& results = run.results;
   for (std::size_t t = 0; t < results.size(); ++t) {
     const TemperatureResult& r = results[t];
-    const RunCheck& check = run.checks[t];
-    auto& row = rows.emplace_back(1, fmt::format("{}", r.temperature));
-    for (std::size_t k = 0; k < observables().size(); ++k) {
-      if (!observables()[k].symbol.empty()) row.push_back(shown(r.observables[k], check));
+    rows[t + 1].push_back(shown(r.cluster_fraction, run.checks[t]));
+    for (const char* name : {"energy", "m2"}) {
+      rows[t + 1].push_back(shown_tau(r.tau.at(name), run.checks[t]));
     }
-    row.push_back(shown(r.cluster_fraction, check));
-    for (const char* name : {"energy", "m2"}) row.push_back(shown_tau(r.tau.at(name), check));
   }
   out += aligned_table(rows);
   out += improved_table(run, model_of(task.configuration).q);
@@ -311,8 +290,8 @@ std::string run_table(const TaskData& task, const CheckedRun& run) {
     out += "\"(nan)\": the error is unknown, because all measurements are equal or too few.\n";
   }
   out += fmt::format("{:.3g} s, {:.3g} spin updates/ns, trajectory {}\n",
-                     provenance_number(task, "work.seconds"), updates_per_ns(task),
-                     provenance_text(task, "trajectory_hash"));
+                     number_at(task.provenance, "work.seconds"), updates_per_ns(task),
+                     text_at(task.provenance, "trajectory_hash"));
   return out;
 }
 

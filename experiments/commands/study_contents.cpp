@@ -72,10 +72,7 @@ TaskDescription describe(const StoredTask& stored) {
     const auto loaded = load_stored(stored);
     if (!loaded) return {.lattice = "gone"};
     const TextMap& map = loaded->task.configuration;
-    const auto value = [&map](const char* key) {
-      const auto found = map.find(key);
-      return found == map.end() ? std::string() : found->second;
-    };
+    const auto value = [&map](const char* key) { return text_at(map, key); };
     if (const std::string id = task_id(map, kMayGrow); id != stored.id) {
       return {.lattice = kMisplaced,
               .rest = fmt::format("{} contains task {}, but has the name of another task",

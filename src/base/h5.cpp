@@ -503,10 +503,9 @@ void Group::set_raw(const std::string& name, Kind kind, const void* values, std:
   quiet();
   const Id space = scalar ? scalar_space() : simple_space({size});
   const Id attribute(
-      H5Acreate2(id_.get(), name.c_str(), file_type(kind), space.get(), H5P_DEFAULT, H5P_DEFAULT),
+      H5Acreate2(id_.get(), name.c_str(), type_of(kind), space.get(), H5P_DEFAULT, H5P_DEFAULT),
       H5Aclose);
-  if (!attribute.valid() ||
-      (size > 0 && H5Awrite(attribute.get(), memory_type(kind), values) < 0)) {
+  if (!attribute.valid() || (size > 0 && H5Awrite(attribute.get(), type_of(kind), values) < 0)) {
     failed(fmt::format("write the attribute {}", name));
   }
 }
@@ -541,7 +540,7 @@ Id create_dataset(hid_t group, const std::string& name, Kind kind, const Indices
                   const Id& list) {
   const Id space = simple_space(dims);
   if (!space.valid()) failed(fmt::format("lay out {}", name));
-  Id dataset(H5Dcreate2(group, name.c_str(), file_type(kind), space.get(), H5P_DEFAULT, list.get(),
+  Id dataset(H5Dcreate2(group, name.c_str(), type_of(kind), space.get(), H5P_DEFAULT, list.get(),
                         H5P_DEFAULT),
              H5Dclose);
   if (!dataset.valid()) failed(fmt::format("create {}", name));
@@ -622,7 +621,7 @@ void Group::write_raw(const std::string& name, Kind kind, const detail::Values& 
   if (!packing.chunk.empty() && size > 0) set_chunks(list, name, packing);
   const Id dataset = create_dataset(id_.get(), name, kind, dims, list);
   if (size > 0 &&
-      H5Dwrite(dataset.get(), memory_type(kind), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data) < 0) {
+      H5Dwrite(dataset.get(), type_of(kind), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data) < 0) {
     failed(fmt::format("write {}", name));
   }
 }

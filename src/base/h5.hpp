@@ -25,6 +25,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -35,27 +36,13 @@ namespace rewise::h5 {
 enum class Kind { i64, u64, u32, u8, f64 };
 
 template <class T>
-struct KindOf;
-template <>
-struct KindOf<std::int64_t> {
-  static constexpr Kind value = Kind::i64;
-};
-template <>
-struct KindOf<std::uint64_t> {
-  static constexpr Kind value = Kind::u64;
-};
-template <>
-struct KindOf<std::uint32_t> {
-  static constexpr Kind value = Kind::u32;
-};
-template <>
-struct KindOf<std::uint8_t> {
-  static constexpr Kind value = Kind::u8;
-};
-template <>
-struct KindOf<double> {
-  static constexpr Kind value = Kind::f64;
-};
+consteval Kind kind_of() {
+  if constexpr (std::is_same_v<T, std::int64_t>) return Kind::i64;
+  if constexpr (std::is_same_v<T, std::uint64_t>) return Kind::u64;
+  if constexpr (std::is_same_v<T, std::uint32_t>) return Kind::u32;
+  if constexpr (std::is_same_v<T, std::uint8_t>) return Kind::u8;
+  if constexpr (std::is_same_v<T, double>) return Kind::f64;
+}
 
 // Owns one HDF5 identifier.
 class Id {
@@ -119,13 +106,13 @@ struct Memory;  // the image of a file being written
 template <class T>
 PackedArray pack(std::span<const T> values, const std::vector<std::uint64_t>& dims,
                  const Packing& packing) {
-  return detail::pack(KindOf<T>::value, {values.data(), sizeof(T)}, values.size(), dims, packing);
+  return detail::pack(kind_of<T>(), {values.data(), sizeof(T)}, values.size(), dims, packing);
 }
 // Stores narrow values as 64-bit integers.
 template <class T>
 PackedArray pack_narrow(const NarrowSpan<T>& values, const std::vector<std::uint64_t>& dims,
                         const Packing& packing) {
-  return detail::pack(KindOf<T>::value, {values.data(), values.bytes_each()}, values.size(), dims,
+  return detail::pack(kind_of<T>(), {values.data(), values.bytes_each()}, values.size(), dims,
                       packing);
 }
 
@@ -136,16 +123,16 @@ class Group {
   void set_text(const std::string& name, std::string_view value);
   template <class T>
   void set(const std::string& name, T value) {
-    set_raw(name, KindOf<T>::value, &value, 1, true);
+    set_raw(name, kind_of<T>(), &value, 1, true);
   }
   template <class T>
   void set_array(const std::string& name, std::span<const T> values) {
-    set_raw(name, KindOf<T>::value, values.data(), values.size(), false);
+    set_raw(name, kind_of<T>(), values.data(), values.size(), false);
   }
   template <class T>
   void write(const std::string& name, std::span<const T> values,
              const std::vector<std::uint64_t>& dims, const Packing& packing = {}) {
-    write_raw(name, KindOf<T>::value, {values.data(), sizeof(T)}, values.size(), dims, packing);
+    write_raw(name, kind_of<T>(), {values.data(), sizeof(T)}, values.size(), dims, packing);
   }
   void write(const std::string& name, const PackedArray& array);
   // A contiguous dataset whose bytes are copied without the lock when the image is made. They must
@@ -163,25 +150,25 @@ class Group {
   template <class T>
   T get(const std::string& name) const {
     T value{};
-    get_raw(name, KindOf<T>::value, &value, 1);
+    get_raw(name, kind_of<T>(), &value, 1);
     return value;
   }
   template <class T>
   std::vector<T> get_array(const std::string& name, std::size_t max_size) const {
     std::vector<T> values(array_size(name, max_size));
-    get_raw(name, KindOf<T>::value, values.data(), values.size());
+    get_raw(name, kind_of<T>(), values.data(), values.size());
     return values;
   }
   // A whole dataset of exactly `rank` dimensions.
   template <class T>
   Array<T> read(const std::string& name, std::size_t rank) const {
-    const Id dataset = open_dataset(name, KindOf<T>::value);
+    const Id dataset = open_dataset(name, kind_of<T>());
     Array<T> array;
     array.dims = dataset_dims(dataset, name, rank, sizeof(T));
     std::uint64_t size = 1;
     for (const auto extent : array.dims) size *= extent;
     array.values.resize(static_cast<std::size_t>(size));
-    read_raw(dataset, name, KindOf<T>::value, array.values.data(), array.values.size());
+    read_raw(dataset, name, kind_of<T>(), array.values.data(), array.values.size());
     return array;
   }
   std::string read_text(const std::string& name) const;

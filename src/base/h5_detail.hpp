@@ -56,7 +56,8 @@ inline void quiet() {
   static_cast<void>(no_plugins);
 }
 
-inline hid_t file_type(Kind kind) {
+// The type of an element in the file, and in memory (h5.cpp requires little-endian numbers).
+inline hid_t type_of(Kind kind) {
   switch (kind) {
     case Kind::i64:
       return H5T_STD_I64LE;
@@ -68,22 +69,6 @@ inline hid_t file_type(Kind kind) {
       return H5T_STD_U8LE;
     case Kind::f64:
       return H5T_IEEE_F64LE;
-  }
-  failed("name an element type");
-}
-
-inline hid_t memory_type(Kind kind) {
-  switch (kind) {
-    case Kind::i64:
-      return H5T_NATIVE_INT64;
-    case Kind::u64:
-      return H5T_NATIVE_UINT64;
-    case Kind::u32:
-      return H5T_NATIVE_UINT32;
-    case Kind::u8:
-      return H5T_NATIVE_UINT8;
-    case Kind::f64:
-      return H5T_NATIVE_DOUBLE;
   }
   failed("name an element type");
 }

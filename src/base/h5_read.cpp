@@ -193,11 +193,11 @@ void Group::get_raw(const std::string& name, Kind kind, void* values, std::size_
   const Id attribute = open_attribute(name);
   const Id type(H5Aget_type(attribute.get()), H5Tclose);
   const Id space(H5Aget_space(attribute.get()), H5Sclose);
-  if (!type.valid() || !space.valid() || H5Tequal(type.get(), file_type(kind)) <= 0 ||
+  if (!type.valid() || !space.valid() || H5Tequal(type.get(), type_of(kind)) <= 0 ||
       H5Sget_simple_extent_npoints(space.get()) != static_cast<hssize_t>(size)) {
     unfit(fmt::format("the attribute {} has another type or size", name));
   }
-  if (size > 0 && H5Aread(attribute.get(), memory_type(kind), values) < 0) {
+  if (size > 0 && H5Aread(attribute.get(), type_of(kind), values) < 0) {
     unfit(fmt::format("cannot read the attribute {}", name));
   }
 }
@@ -213,7 +213,7 @@ Id Group::open_dataset(const std::string& name) const {
 Id Group::open_dataset(const std::string& name, Kind kind) const {
   Id dataset = open_dataset(name);
   const Id type(H5Dget_type(dataset.get()), H5Tclose);
-  if (!type.valid() || H5Tequal(type.get(), file_type(kind)) <= 0) {
+  if (!type.valid() || H5Tequal(type.get(), type_of(kind)) <= 0) {
     unfit(fmt::format("{} has another element type", name));
   }
   return dataset;
@@ -258,7 +258,7 @@ std::pair<std::uint64_t, std::uint64_t> Group::place_of_bytes(const std::string&
 void Group::read_raw(const Id& dataset, const std::string& name, Kind kind, void* values,
                      std::size_t size) const {
   if (size > 0 &&
-      H5Dread(dataset.get(), memory_type(kind), H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0) {
+      H5Dread(dataset.get(), type_of(kind), H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0) {
     unfit(fmt::format("cannot read {}", name));
   }
 }

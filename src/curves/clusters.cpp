@@ -150,9 +150,7 @@ CurveSet measure_clusters(const CurveSpec& spec, const StopToken& stop, Progress
   CurveSet set;
   set.kind = "clusters";
   set.about = spec_json(spec);
-  std::vector<Graph> graphs;
-  for (std::uint32_t g = 0; g < spec.graphs; ++g)
-    graphs.push_back(build_graph(graph_spec(spec, g)));
+  const std::vector<Graph> graphs = curve_graphs(spec);
   for (const double temperature : spec.temperatures) {
     for (const Mix& mix : spec.mixes) {
       measure_mix(set, spec, graphs, temperature, mix, stop, progress);

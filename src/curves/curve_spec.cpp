@@ -83,6 +83,14 @@ GraphSpec graph_spec(const CurveSpec& spec, std::uint32_t graph) {
   return g;
 }
 
+std::vector<Graph> curve_graphs(const CurveSpec& spec) {
+  std::vector<Graph> graphs;
+  for (std::uint32_t g = 0; g < spec.graphs; ++g) {
+    graphs.push_back(build_graph(graph_spec(spec, g)));
+  }
+  return graphs;
+}
+
 std::uint64_t curve_seed(const CurveSpec& spec, std::uint32_t graph,
                          std::span<const double> temperatures) {
   return derived_seed(spec.seed, fmt::format("graph {} T {}", graph, fmt::join(temperatures, " ")));
@@ -123,6 +131,12 @@ int curve_threads(const CurveSpec& spec, int available) {
   task.temperatures.assign(spec.exchange ? spec.temperatures.size() : 1, 1.0);
   task.replicas = spec.replicas;
   return useful_threads(task, available);
+}
+
+Eigen::ArrayXd as_array(const std::vector<std::uint64_t>& numbers) {
+  const Eigen::Map<const Eigen::Array<std::uint64_t, Eigen::Dynamic, 1>> whole(numbers.data(),
+                                                                               std::ssize(numbers));
+  return whole.cast<double>();
 }
 
 std::vector<std::uint64_t> step_grid(std::uint64_t last, std::uint64_t points, bool linear) {

@@ -65,6 +65,7 @@ struct CurveSpec {
 
 Json spec_json(const CurveSpec& spec);
 GraphSpec graph_spec(const CurveSpec& spec, std::uint32_t graph);
+std::vector<Graph> curve_graphs(const CurveSpec& spec);  // [spec.graphs]
 
 // Seed of the run on graph number `graph` at one or more temperatures.
 std::uint64_t curve_seed(const CurveSpec& spec, std::uint32_t graph,
@@ -84,6 +85,7 @@ void warm_up(Engine& engine, const Schedule& schedule, const EngineState& start)
 // Number of useful threads for this run.
 int curve_threads(const CurveSpec& spec, int available);
 
+Eigen::ArrayXd as_array(const std::vector<std::uint64_t>& numbers);
 // At most `points` integers from 1 to `last`, at equal ratios or distances; ends in `last`.
 std::vector<std::uint64_t> step_grid(std::uint64_t last, std::uint64_t points, bool linear);
 

@@ -226,14 +226,6 @@ Eigen::ArrayXd seconds_at(const StepCost& cost, const Schedule& schedule,
   return seconds;
 }
 
-Eigen::ArrayXd as_array(const std::vector<std::uint64_t>& numbers) {
-  Eigen::ArrayXd x(static_cast<Eigen::Index>(numbers.size()));
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    x[static_cast<Eigen::Index>(i)] = static_cast<double>(numbers[i]);
-  }
-  return x;
-}
-
 void add_autocorrelation(CurveSet& set, const CurveKeys& keys, const std::vector<NamedSeries>& all,
                          const Schedule& schedule, double cycle_seconds) {
   const Eigen::Index times = all.front().series->rows();
@@ -403,10 +395,7 @@ CurveSet measure_decorrelation(const CurveSpec& spec, const StopToken& stop, Pro
   CurveSet set;
   set.kind = "decorrelate";
   set.about = spec_json(spec);
-  std::vector<Graph> graphs;
-  for (std::uint32_t g = 0; g < spec.graphs; ++g) {
-    graphs.push_back(build_graph(graph_spec(spec, g)));
-  }
+  const std::vector<Graph> graphs = curve_graphs(spec);
   // With replica exchange one engine holds all temperatures, else each engine holds one.
   const std::size_t together = spec.exchange ? spec.temperatures.size() : 1;
   for (std::size_t first = 0; first < spec.temperatures.size(); first += together) {

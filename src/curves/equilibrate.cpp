@@ -161,13 +161,8 @@ CurveSet measure_equilibration(const CurveSpec& spec, const StopToken& stop, Pro
   set.kind = "equilibrate";
   set.about = spec_json(spec);
   const auto grid = step_grid(spec.steps, spec.points, spec.linear);
-  Eigen::ArrayXd steps(static_cast<Eigen::Index>(grid.size()));
-  for (std::size_t i = 0; i < grid.size(); ++i) {
-    steps[static_cast<Eigen::Index>(i)] = static_cast<double>(grid[i]);
-  }
-  std::vector<Graph> graphs;
-  for (std::uint32_t g = 0; g < spec.graphs; ++g)
-    graphs.push_back(build_graph(graph_spec(spec, g)));
+  const Eigen::ArrayXd steps = as_array(grid);
+  const std::vector<Graph> graphs = curve_graphs(spec);
   for (const double temperature : spec.temperatures) {
     for (const Mix& mix : spec.mixes) {
       const auto hot = follow(spec, graphs, temperature, mix, Start::hot, grid, stop);

@@ -2,28 +2,21 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+
+#include "src/base/constants.hpp"
 
 namespace rewise {
-namespace {
-
-double median_of(std::vector<double>& x) {
-  std::sort(x.begin(), x.end());
-  return 0.5 * (x[(x.size() - 1) / 2] + x[x.size() / 2]);
-}
-
-}  // namespace
 
 // Factors for normal noise: 1.4826 from the median deviation to the standard deviation, 1.2533 from
 // the error of a mean to that of a median.
 Timing timing_of(std::vector<double> repeats) {
   const auto [least, most] = std::minmax_element(repeats.begin(), repeats.end());
-  Timing timing{{0, std::numeric_limits<double>::quiet_NaN()}, *least, *most};
-  timing.median.value = median_of(repeats);
+  Timing timing{{0, kNaN}, *least, *most};
+  timing.median.value = median(repeats);
   if (repeats.size() < 2) return timing;
   for (double& x : repeats) x = std::abs(x - timing.median.value);
   timing.median.error =
-      1.4826 * 1.2533 * median_of(repeats) / std::sqrt(static_cast<double>(repeats.size()));
+      1.4826 * 1.2533 * median(repeats) / std::sqrt(static_cast<double>(repeats.size()));
   return timing;
 }
 

@@ -42,10 +42,7 @@ void keep(const std::filesystem::path& file, const ChosenSchedule& chosen, Json 
   }
 }
 
-// Reads a stored choice. Files of versions that supported only Wolff do not name the cluster
-// update: `unnamed` is used for them, and without it the file counts as damaged.
-ChosenSchedule read_choice(const std::filesystem::path& file, const std::string& name,
-                           std::optional<ClusterUpdate> unnamed) {
+ChosenSchedule read_choice(const std::filesystem::path& file, const std::string& name) {
   const std::string where = fmt::format("'{}'", file.string());
   const auto damaged = [&](const std::string& what) {
     return Error(
@@ -67,9 +64,7 @@ ChosenSchedule read_choice(const std::filesystem::path& file, const std::string&
   ChosenSchedule chosen;
   try {
     chosen.schedule = parse_schedule(text("schedule"), where);
-    chosen.cluster = unnamed && !json.contains("cluster")
-                         ? *unnamed
-                         : parse_cluster_update(text("cluster"), where);
+    chosen.cluster = parse_cluster_update(text("cluster"), where);
   } catch (const Error& error) {
     throw Error(ExitCode::data, error.what());
   }
@@ -170,17 +165,6 @@ ChosenSchedule decide(const std::filesystem::path& file, const ScheduleWish& wis
   return chosen;
 }
 
-// For a class with an open cluster update, reads the choice of versions without such classes.
-std::optional<ChosenSchedule> stored_before(const std::filesystem::path& folder, TaskSpec spec) {
-  spec.cluster = ClusterUpdate::wolff;
-  const std::string name = schedule_class(spec);
-  const auto file = class_file(folder, name);
-  if (!file_exists(file)) return std::nullopt;
-  const KeptJson kept = parse_kept(read_text_file(file));
-  if (kept.state == KeptState::damaged || kept.json.contains("cluster")) return std::nullopt;
-  return read_choice(file, name, spec.cluster);
-}
-
 }  // namespace
 
 bool sweeps_alone(const TaskSpec& spec) { return isolated_sites(spec) <= kMostIsolated; }
@@ -198,12 +182,8 @@ std::optional<ChosenSchedule> stored_schedule(const std::filesystem::path& folde
                                               const TaskSpec& spec, bool any_cluster) {
   const std::string name = schedule_class(spec, any_cluster);
   const auto file = class_file(folder, name);
-  if (file_exists(file)) {
-    return read_choice(file, name,
-                       any_cluster ? std::nullopt : std::optional<ClusterUpdate>(spec.cluster));
-  }
-  if (any_cluster) return stored_before(folder, spec);
-  return std::nullopt;
+  if (!file_exists(file)) return std::nullopt;
+  return read_choice(file, name);
 }
 
 std::filesystem::path store_schedule(const std::filesystem::path& folder,

@@ -5,8 +5,7 @@
 //                                update, with the tuner's figures if it was tuned
 //
 // If the cluster update is also "auto", Wolff and Swendsen-Wang are compared; the name of this
-// class has "auto" in place of the cluster update. Choices of versions that supported only Wolff
-// remain valid, so that their tasks need not be computed again.
+// class has "auto" in place of the cluster update.
 //
 // The schedule is part of a task's identity, but the result of tuning depends on measured times.
 // Therefore the first process that needs a class's schedule chooses it, under a lease, and all

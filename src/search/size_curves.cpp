@@ -5,20 +5,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "src/base/constants.hpp"
 #include "src/study/parse.hpp"
 
 namespace rewise {
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
 // A single graph has no spread: its values have no error.
 std::vector<Value> values_of(const JackknifeCurve& curve, bool with_errors) {
   std::vector<Value> values;
   for (Eigen::Index k = 0; k < curve.value.size(); ++k) {
-    values.push_back(with_errors ? curve.at(k) : Value{curve.value(k), kNan});
+    values.push_back(with_errors ? curve.at(k) : Value{curve.value(k), kNaN});
   }
   return values;
 }
@@ -116,7 +114,7 @@ SizeCurves simulated_curves(const SizeData& size) {
     if (staggered.temperature.size() == 0) break;
     curves.staggered.push_back(values_of(curve_over_graphs(0, staggered, o.of), several));
   }
-  curves.absent.assign(curves.temperatures.size(), {kNan, kNan});
+  curves.absent.assign(curves.temperatures.size(), {kNaN, kNaN});
   curves.cluster_fraction = means_over_graphs(size, &GraphSample::cluster_fraction);
   curves.tau = means_over_graphs(size, &GraphSample::tau);
   return curves;
@@ -170,9 +168,9 @@ namespace {
 void blank(SizeCurves& curves, std::size_t t) {
   curves.refused.push_back(curves.temperatures[t]);
   for (auto* list : {&curves.observables, &curves.plain, &curves.overlaps, &curves.staggered}) {
-    for (auto& curve : *list) curve[t] = {kNan, kNan};
+    for (auto& curve : *list) curve[t] = {kNaN, kNaN};
   }
-  curves.cluster_fraction[t] = curves.tau[t] = {kNan, kNan};
+  curves.cluster_fraction[t] = curves.tau[t] = {kNaN, kNaN};
 }
 
 }  // namespace
@@ -266,7 +264,7 @@ SizeCurves curves_of_one_graph(const std::vector<TemperatureResult>& results) {
   }
   curves.overlaps = as_curves(overlaps);
   curves.staggered = as_curves(staggered);
-  curves.absent.assign(curves.temperatures.size(), {kNan, kNan});
+  curves.absent.assign(curves.temperatures.size(), {kNaN, kNaN});
   return curves;
 }
 

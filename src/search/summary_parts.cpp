@@ -215,19 +215,14 @@ Json summary_head(const StudyConfig& config, const std::string& kind) {
       {"dim", one_or_list(config.dims(), [](int dim) { return Json(dim); })},
       {"rule", one_or_list(config.rules, [](Rule rule) { return Json(to_string(rule)); })}};
   json["observables"] = Json::array();
-  for (const Observable& o : observables()) {
-    json["observables"].push_back({{"name", o.name}, {"label", o.label}});
-  }
-  if (has_overlaps(config)) {
-    for (const OverlapObservable& o : overlap_observables()) {
+  const auto describe = [&json](const auto& all) {
+    for (const auto& o : all) {
       json["observables"].push_back({{"name", o.name}, {"label", o.label}});
     }
-  }
-  if (has_staggered(config)) {
-    for (const Observable& o : staggered_observables()) {
-      json["observables"].push_back({{"name", o.name}, {"label", o.label}});
-    }
-  }
+  };
+  describe(observables());
+  if (has_overlaps(config)) describe(overlap_observables());
+  if (has_staggered(config)) describe(staggered_observables());
   json["model"] = to_string(config.model.kind);
   json["q"] = config.model.q;
   json["sampling"] = {{"engine", to_string(config.engine)},

@@ -90,12 +90,11 @@ void TaskSpeed::note(std::size_t size, const TaskData& data) {
   const double cycles =
       configured(data, "sampling.warm_up", 0) + configured(data, "sampling.equilibrate", 0) +
       configured(data, "sampling.measure", 0) * configured(data, "sampling.every", 1);
-  const auto seconds = data.provenance.find("work.seconds");
-  if (seconds == data.provenance.end()) return;
+  if (!data.provenance.contains("work.seconds")) return;
   const double units = cycles * static_cast<double>(data.graph.sites * data.temperature.size());
   const std::lock_guard lock(*mutex_);
   if (known_.size() <= size) known_.resize(size + 1, known(size));
-  known_[size] = std::strtod(seconds->second.c_str(), nullptr) / units;
+  known_[size] = number_at(data.provenance, "work.seconds") / units;
 }
 
 void TaskRunner::run(const std::vector<StudyTask>& tasks, const TaskHandler& handle) {

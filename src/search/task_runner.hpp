@@ -100,8 +100,6 @@ class TaskRunner {
   // Whether any task was computed, not only read, since the last call.
   bool computed_some() { return computed_.exchange(0) > 0; }
   const StudyConfig& config() const { return study_.config(); }
-  // See Study.
-  void expect_graphs(const std::vector<TaskSpec>& likely) { study_.expect_graphs(likely); }
   void stage(const std::string& name) { progress_.stage(name, part_); }
 
  private:

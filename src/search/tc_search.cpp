@@ -73,7 +73,6 @@ class WindowSearch {
   using OnRound = std::function<void(bool new_results, bool ended)>;
 
   void run(const OnRound& on_round) {
-    tasks_.expect_size(all_, 0);
     if (config_.temperatures.empty()) scan();
     grow(0, config_.sizes.size(), all_);
     if (config_.target_error) run_target(on_round);
@@ -177,7 +176,6 @@ class WindowSearch {
     bool held = !config_.temperatures.empty() && criterion_->windows_last();
     for (std::size_t k = first; k < end; ++k) {
       tasks_.stage(extents_text(tasks_.extents(k)));
-      tasks_.expect_size(who, k);
       for (const auto i : who) open_size(i, k);
       std::vector<std::function<void()>> jobs = {
           [&, later = tasks_.seconds_from(k, who), whole = held && k + 1 == end] {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "src/search/equilibrium.hpp"
 #include "src/study/parse.hpp"
 
 namespace rewise {
@@ -77,29 +76,6 @@ std::vector<SizeCell> TcTasks::cells(std::span<const std::size_t> which, std::si
   std::vector<SizeCell> all;
   for (const std::size_t i : which) all.push_back(cell(i, size, graphs));
   return all;
-}
-
-void TcTasks::expect_size(std::span<const std::size_t> which, std::size_t size) {
-  std::vector<TaskSpec> likely;
-  const auto add = [&](std::size_t k, std::uint32_t graphs, const std::string& purpose,
-                       std::uint32_t first = 0) {
-    for (std::uint32_t g = first; g < graphs; ++g) {
-      for (const std::size_t i : which) {
-        likely.push_back(task_of(points[i], k, g, first_plan(points[i], k), purpose).spec);
-      }
-    }
-  };
-  const auto pilots = [&](std::size_t k) {
-    return config().equilibrate ? 1 : std::min(kPilots, first_graphs(k));
-  };
-  add(size, pilots(size), "pilot");
-  if (size > 0) add(size - 1, first_graphs(size - 1), "graph", kPilotGraphs);
-  add(size, first_graphs(size), "graph");
-  if (size + 1 < config().sizes.size()) {
-    add(size + 1, pilots(size + 1), "pilot");
-    add(size + 1, std::min(first_graphs(size + 1), kPilotGraphs), "graph");
-  }
-  expect_graphs(likely);
 }
 
 void TcTasks::tune(std::size_t point, std::size_t size, std::uint64_t measure) {

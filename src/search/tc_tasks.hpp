@@ -45,10 +45,6 @@ class TcTasks : public TaskRunner {
 
   // A plan with the point's schedule and cluster update, or with provisional ones until tuning.
   SizePlan first_plan(const TcPoint& point, std::size_t size);
-  // Announces the graphs that the search is about to start at these points: those of this size, the
-  // missing ones of the previous size and the first ones of the next size.
-  void expect_size(std::span<const std::size_t> which, std::size_t size);
-
   // Chooses schedule = "auto", with a likely plan of `measure` measurements.
   void tune(std::size_t point, std::size_t size, std::uint64_t measure);
 

@@ -13,6 +13,7 @@
 #include "src/base/clock.hpp"
 #include "src/base/error.hpp"
 #include "src/study/engines.hpp"
+#include "src/study/ergodicity.hpp"
 #include "src/study/parse.hpp"
 #include "src/study/run_check.hpp"
 #include "src/study/task_group.hpp"
@@ -92,7 +93,6 @@ class Tuner {
   std::string drift() const;
   double seconds_per_cycle(TuneEngine& engine, const Schedule& schedule);
   void make_trials();
-  std::size_t isolated_sites() const;
   void report(const RaceResult& result);
 
   const TuneSetting& setting_;
@@ -313,13 +313,6 @@ void Tuner::make_trials() {
   }
 }
 
-std::size_t Tuner::isolated_sites() const {
-  const auto offsets = graph_->offsets();
-  std::size_t isolated = 0;
-  for (std::size_t k = 0; k + 1 < offsets.size(); ++k) isolated += offsets[k] == offsets[k + 1];
-  return isolated;
-}
-
 void Tuner::report(const RaceResult& race) {
   result_.spec = setting_.spec;
   result_.graph = graph_record(*graph_);
@@ -350,8 +343,9 @@ void Tuner::report(const RaceResult& race) {
     result_.warnings.push_back(
         "tau of the best candidate comes from a short series: use a larger budget to confirm it");
   }
-  if (result_.best().candidate.schedule.cluster == 0 && isolated_sites() > 1 &&
-      setting_.spec.local == LocalUpdate::metropolis && setting_.spec.model.q == 2) {
+  if (result_.best().candidate.schedule.cluster == 0 &&
+      setting_.spec.local == LocalUpdate::metropolis && setting_.spec.model.q == 2 &&
+      ergodicity_problem(*graph_).isolated > 1) {
     result_.warnings.push_back(
         "the best candidate has Metropolis sweeps only, in which isolated sites flip together at "
         "every sweep: use --local glauber, or the best schedule with cluster updates");

@@ -12,13 +12,13 @@
 #include "analysis/series/autocorrelation.hpp"
 #include "analysis/series/decorrelation.hpp"
 #include "src/base/clock.hpp"
+#include "src/base/constants.hpp"
 #include "src/base/error.hpp"
 #include "src/study/halves.hpp"
 
 namespace rewise {
 namespace {
 
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t kFirstSamples = 16;
 constexpr double kLeastSamples = 4;         // in a first turn
 constexpr std::size_t kEnoughToJudge = 64;  // samples required to choose `every`
@@ -485,7 +485,7 @@ void TuneTrial::dropped() {
 TrialFigures TuneTrial::figures() const {
   if (is_dropped_) return last_;
   TrialFigures f;
-  const Value unknown{kUnknown, kUnknown};
+  const Value unknown{kNaN, kNaN};
   f.seconds = f.seconds_measured = f.rate = f.worth = unknown;
   f.tau_energy = f.tau_abs_m = f.tau_m2 = f.tau_binder = f.tau_configuration = f.tau_q2 = unknown;
   f.every = every_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <map>
 #include <optional>
 #include <utility>
@@ -338,6 +339,16 @@ std::vector<std::byte> build_image(const TaskData& task) {
 }
 
 }  // namespace
+
+std::string text_at(const TextMap& map, const std::string& key) {
+  const auto found = map.find(key);
+  return found == map.end() ? "" : found->second;
+}
+
+double number_at(const TextMap& map, const std::string& key, double otherwise) {
+  const auto found = map.find(key);
+  return found == map.end() ? otherwise : std::strtod(found->second.c_str(), nullptr);
+}
 
 void TaskRecord::shape_series() {
   for_each_column(

@@ -32,6 +32,10 @@
 namespace rewise {
 
 using TextMap = std::map<std::string, std::string>;
+// The text of a key, or "".
+std::string text_at(const TextMap& map, const std::string& key);
+// The number of a key, or `otherwise`.
+double number_at(const TextMap& map, const std::string& key, double otherwise = 0);
 
 struct GraphRecord {
   std::vector<std::uint32_t> extents;  // [dim]; empty for an imported graph

@@ -316,13 +316,10 @@ std::optional<LoadedTask> load_packed(const TaskPaths& paths) {
 }  // namespace
 
 std::string archive_name(const TextMap& configuration) {
-  const auto value = [&](const char* key) {
-    const auto found = configuration.find(key);
-    return found == configuration.end() ? std::string() : found->second;
-  };
-  if (configuration.contains("graph.hash")) return "graph_" + value("graph.hash");
+  if (configuration.contains("graph.hash")) return "graph_" + text_at(configuration, "graph.hash");
   if (!configuration.contains("lattice.size")) return "";
-  return fmt::format("{}_p{}_{}", value("lattice.size"), value("lattice.p"), value("lattice.rule"));
+  return fmt::format("{}_p{}_{}", text_at(configuration, "lattice.size"),
+                     text_at(configuration, "lattice.p"), text_at(configuration, "lattice.rule"));
 }
 
 std::optional<LoadedTask> load_finished(const TaskPaths& paths, OpenAs as) {

@@ -17,15 +17,6 @@
 #include "src/study/task_check.hpp"
 
 namespace rewise {
-namespace {
-
-// Reads a number that provenance keeps across restarts.
-double kept_number(const TextMap& provenance, const std::string& key) {
-  const auto found = provenance.find(key);
-  return found == provenance.end() ? 0 : std::strtod(found->second.c_str(), nullptr);
-}
-
-}  // namespace
 
 // Loads `file` or its `.prev`; a finished task may also be in a results archive. If no good copy is
 // left, throws Error(data), or sets the file aside if the task may be recomputed. Throws
@@ -411,7 +402,7 @@ void ClaimedTask::note_provenance(std::optional<std::uint64_t> hash) {
   TextMap& note = data_.provenance;
   const Work work = engine_->work();
   const auto add = [&](const char* key, double now, double& counted) {
-    note[key] = fmt::format("{:.17g}", kept_number(note, key) + now - counted);
+    note[key] = fmt::format("{:.17g}", number_at(note, key) + now - counted);
     counted = now;
   };
   add("work.seconds", seconds_, counted_.seconds);

@@ -156,8 +156,7 @@ Executor::Executor(const StudyFolder& folder, std::vector<int> devices, int thre
       devices_(std::move(devices)),
       on_cpu_(devices_.front() < 0),
       budget_(devices_, threads),
-      host_(host_threads(threads)),
-      graphs_(host_) {}
+      host_(host_threads(threads)) {}
 
 Executor::~Executor() {
   {
@@ -582,12 +581,6 @@ void Executor::end_kept(const std::set<std::string>& ids) {
   changed_.notify_all();
 }
 
-void Executor::expect_graphs(const std::vector<TaskSpec>& likely) {
-  constexpr double most = 1u << 30;  // bytes
-  if (on_cpu_) return;               // engines use all threads
-  graphs_.expect(likely, std::min(most, memory_room().bytes / 16));
-}
-
 // Passes on the result of a finished file. Returns false if there is none.
 bool Executor::look_for_result(List& list, std::size_t index) {
   const StudyTask& task = list.tasks[index];
@@ -633,7 +626,6 @@ TaskJob Executor::job(const ListPtr& list, std::size_t index) {
   if (!config.keep_states || !task.extends) job.final_state = FinalState::none;
   job.awaited = task.purpose == "pilot";  // a pilot's file is read again soon
   job.keep_alive = task.keep_alive && shared_ranks() == nullptr;
-  job.graph_of = [this](const TaskSpec& spec) { return graphs_.take(spec); };
   job.on_graph = task.on_graph;
   job.ready = [this, list, index, reported](TaskRecord&& record) {
     guarded([&] {

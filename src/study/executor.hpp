@@ -42,7 +42,6 @@
 #include <vector>
 
 #include "src/study/budget.hpp"
-#include "src/study/graph_stock.hpp"
 #include "src/study/host_threads.hpp"
 #include "src/study/progress.hpp"
 #include "src/study/study_state.hpp"
@@ -84,9 +83,6 @@ class Executor {
   // Error(device) if a single task exceeds the memory; Error(data) listing damaged results.
   std::size_t run(std::vector<StudyTask> tasks, const StopToken& stop, Progress& progress,
                   const TaskHandler& handle);
-  // Sets the tasks that are likely to come next, the most likely first. Their graphs are built
-  // while a device works.
-  void expect_graphs(const std::vector<TaskSpec>& likely);
   // Ends these kept tasks (by id), because no more measurements follow. Their files are written.
   void end_kept(const std::set<std::string>& ids);
   // Stops all workers after the groups in flight and makes run() rethrow this exception.
@@ -166,7 +162,6 @@ class Executor {
   bool packing_ = false, pack_due_ = false;
   std::string pack_warning_;
   HostThreads host_;
-  GraphStock graphs_;
   std::vector<std::jthread> workers_;  // last member: workers use all others
 };
 

@@ -55,12 +55,9 @@ void HostThreads::start_thread() {
 
 // Returns the urgency class of the next job, or jobs_.size() if no job may start.
 std::size_t HostThreads::next() const {
-  const bool crowded = running(Urgency::ahead) + running(Urgency::file) >= most_ - most_ / 4;
-  const bool few_ahead = running(Urgency::ahead) < std::max<std::size_t>(most_ / 4, 1);
+  const bool crowded = running(Urgency::file) >= most_ - most_ / 4;
   const auto may = [&](std::size_t k) {
-    const auto urgency = static_cast<Urgency>(k);
-    return !jobs_[k].empty() && (urgency < Urgency::ahead || !crowded) &&
-           (urgency != Urgency::ahead || few_ahead);
+    return !jobs_[k].empty() && (static_cast<Urgency>(k) != Urgency::file || !crowded);
   };
   std::size_t k = 0;
   while (k < jobs_.size() && !may(k)) ++k;

@@ -16,10 +16,9 @@
 namespace rewise {
 
 // Urgency classes, the most urgent first. `awaited`: files that are read again soon. `file`: other
-// files, which wait for the disk and for each other within HDF5. `ahead`: graphs built ahead, which
-// use at most a quarter of the threads. `file` and `ahead` together leave a quarter of the threads
-// free.
-enum class Urgency { graph, result, awaited, ahead, file };
+// files, which wait for the disk and for each other within HDF5. They leave a quarter of the
+// threads free.
+enum class Urgency { graph, result, awaited, file };
 
 class HostThreads {
  public:
@@ -56,8 +55,8 @@ class HostThreads {
   const double most_bytes_;
   std::mutex mutex_;
   std::condition_variable wake_, room_;
-  std::array<Jobs, 5> jobs_;              // [urgency]
-  std::array<std::size_t, 5> running_{};  // [urgency]
+  std::array<Jobs, 4> jobs_;              // [urgency]
+  std::array<std::size_t, 4> running_{};  // [urgency]
   std::size_t waiting_ = 0;               // number of waiting jobs
   std::vector<std::thread> threads_;
   std::size_t idle_ = 0;

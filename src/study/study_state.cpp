@@ -173,19 +173,8 @@ std::string first_difference(const std::string& there, const std::string& here) 
                      b == new_lines.end() ? none : *b);
 }
 
-std::string digest_text(std::uint64_t bytes, const XXH128_hash_t& hash) {
-  return fmt::format("{} {:016x}{:016x}", bytes, hash.high64, hash.low64);
-}
-
-// Content of a small file, "" if there is none.
+// Size and digest of a file; "" if it is missing, unreadable or not a regular file.
 std::string content(const fs::path& file) {
-  if (!file_exists(file)) return "";
-  const std::string text = read_text_file(file);
-  return digest_text(text.size(), XXH3_128bits(text.data(), text.size()));
-}
-
-// The same for a file of any size; also "" if it is unreadable or not a regular file.
-std::string large_content(const fs::path& file) {
   std::error_code ignored;
   if (!fs::is_regular_file(file, ignored)) return "";
   std::ifstream in(file, std::ios::binary);
@@ -201,7 +190,8 @@ std::string large_content(const fs::path& file) {
     bytes += count;
   }
   if (!in.eof()) return "";
-  return digest_text(bytes, XXH3_128bits_digest(state.get()));
+  const XXH128_hash_t hash = XXH3_128bits_digest(state.get());
+  return fmt::format("{} {:016x}{:016x}", bytes, hash.high64, hash.low64);
 }
 
 // "size time" of a file, "" if there is none.
@@ -280,7 +270,7 @@ StudyFolder::StudyFolder(fs::path folder, const StudyConfig& config, std::string
       command_(std::move(command)),
       resolved_(to_toml(config)) {
   hash_ = configuration_hash(command_, resolved_);
-  for (const fs::path& file : config_.files) graph_files_.push_back(large_content(file));
+  for (const fs::path& file : config_.files) graph_files_.push_back(content(file));
 }
 
 StudyFolder::StudyFolder(StudyFolder&& other) noexcept

@@ -4,32 +4,29 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <limits>
 #include <span>
 #include <utility>
 
 #include "analysis/series/autocorrelation.hpp"
 #include "analysis/series/jackknife.hpp"
+#include "src/base/constants.hpp"
 #include "src/engine/engine.hpp"
 #include "src/study/task.hpp"
 
 namespace rewise {
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
 // A series shorter than this many tau_int gives only a lower bound of tau_int.
 constexpr double kKnownTaus = 10;
 
 Value tau_of(RealSeries series, double every) {
   const Eigen::Index times = series.rows();
-  if (times < 2) return {kNan, kNan};
+  if (times < 2) return {kNaN, kNaN};
   const GammaResult found = gamma_method(std::move(series));
   const Value tau = found.tau;
   const bool known = found.window_found && tau.error > 0 &&  // 0: constant series
                      static_cast<double>(times) >= kKnownTaus * std::max(tau.value, 0.5);
-  return {tau.value * every, known ? tau.error * every : kNan};
+  return {tau.value * every, known ? tau.error * every : kNaN};
 }
 
 // Number of stretches that each replica is divided into: about 2 kFewReplicas in all, or fewer that
@@ -51,14 +48,14 @@ Eigen::Index stretches(Eigen::Index replicas, Eigen::Index times, double tau) {
 // The error is unknown if all measurements are equal.
 Value unless_alike(Value v) {
   constexpr double rounding = 1e-13;
-  return {v.value, v.error > rounding * std::abs(v.value) ? v.error : kNan};
+  return {v.value, v.error > rounding * std::abs(v.value) ? v.error : kNaN};
 }
 
 // The longer of two tau_int; a lower bound if either is one.
 Value longer(Value a, Value b) {
   const bool known = std::isfinite(a.error) && std::isfinite(b.error);
   const Value& longest = a.value > b.value || !std::isfinite(b.value) ? a : b;
-  return {longest.value, known ? longest.error : kNan};
+  return {longest.value, known ? longest.error : kNaN};
 }
 
 ClusterMoments cluster_moments_in(const TaskData& task, std::size_t temperature, std::size_t parts);
@@ -70,13 +67,12 @@ std::vector<Value> observables_at(const IntSeries& bond_sums, const IntSeries& m
                                   std::span<const Observable> which) {
   const auto rows = block_moments(bond_sums, magnetisations, units, parts, dependence);
   std::vector<Value> values = observables_of_graph(rows, sites, temperature, which);
-  // C and chi: use the whole series. Adjacent time blocks are correlated, replicas are not.
+  // Variances: use the whole series. Adjacent time blocks are correlated, replicas are not.
   const Moments whole = parts > 1
                             ? mean_moments(bond_sums, magnetisations, units, nullptr, dependence)
                             : Moments(Moments::Zero());
   for (std::size_t i = 0; i < which.size(); ++i) {
-    const bool of_pairs = which[i].name == "specific_heat" || which[i].symbol.starts_with("chi");
-    if (parts > 1 && of_pairs) values[i].value = which[i].of(whole, sites, temperature);
+    if (parts > 1 && which[i].is_variance) values[i].value = which[i].of(whole, sites, temperature);
     values[i] = unless_alike(values[i]);
   }
   return values;
@@ -181,7 +177,7 @@ std::optional<ExchangeResult> exchange_result(const TaskData& task) {
       accepted += task.exchanges.at(t, time, 0);
     }
     result.accepted.push_back(
-        attempts == 0 ? kNan : static_cast<double>(accepted) / static_cast<double>(attempts));
+        attempts == 0 ? kNaN : static_cast<double>(accepted) / static_cast<double>(attempts));
   }
   RoundTrips trips(temperatures, replicas);
   for (std::size_t time = 0; time < walkers.time(); ++time) {
@@ -317,7 +313,7 @@ namespace {
 ClusterMoments cluster_moments_in(const TaskData& task, std::size_t temperature,
                                   std::size_t parts) {
   const auto& sizes = task.cluster_size;
-  const Value none{kNan, kNan};
+  const Value none{kNaN, kNaN};
   if (sizes.empty() || !cluster_sums_fit(task, temperature)) return {none, none, none};
   const Eigen::ArrayXXd rows = cluster_rows(task, temperature, parts);
   const VectorFunction all = [](const Eigen::VectorXd& mean) {
@@ -431,9 +427,7 @@ SampleUnits units_of(const TaskData& task) {
 }
 
 double configured(const TaskData& task, const std::string& key, double otherwise) {
-  const auto found = task.configuration.find(key);
-  return found == task.configuration.end() ? otherwise
-                                           : std::strtod(found->second.c_str(), nullptr);
+  return number_at(task.configuration, key, otherwise);
 }
 
 }  // namespace rewise

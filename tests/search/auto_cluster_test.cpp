@@ -1,5 +1,4 @@
-// cluster = "auto": the cluster update is chosen and stored together with the schedule, and choices
-// of older studies remain valid.
+// cluster = "auto": the cluster update is chosen and stored together with the schedule.
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -38,7 +37,7 @@ TEST_CASE("automatic cluster update: Swendsen-Wang and Wolff are compared, the c
   CHECK(little.cluster == ClusterUpdate::wolff);
 }
 
-TEST_CASE("a stored schedule without a cluster update is valid, one tuned for Wolff only is not") {
+TEST_CASE("a stored schedule needs a cluster update, and is valid for its own class only") {
   const Workplace place;
   const auto folder = place / "study";
   const ScheduleWish w = open_wish(0.1, 1);
@@ -47,15 +46,13 @@ TEST_CASE("a stored schedule without a cluster update is valid, one tuned for Wo
                              "\", \"schedule\": \"1:32\", \"reason\": \"tuned long ago\"";
   std::filesystem::create_directories(folder / "schedules");
   place.write("study/schedules/" + name + ".json", before + "}");
-  const ChosenSchedule kept = choose_schedule(folder, w, StopToken());
+  CHECK_THROWS_AS(choose_schedule(folder, wish(0.1, 1), StopToken()), Error);
+  place.write("study/schedules/" + name + ".json", before + ", \"cluster\": \"wolff\"}");
+  CHECK(choose_schedule(folder, w, StopToken()).schedule == Schedule{1, 7});
+  const ChosenSchedule kept = choose_schedule(folder, wish(0.1, 1), StopToken());
   CHECK(kept.schedule == Schedule{1, 32});
   CHECK(kept.cluster == ClusterUpdate::wolff);
   CHECK(kept.reason == "tuned long ago");
-  CHECK(choose_schedule(folder, wish(0.1, 1), StopToken()).schedule == Schedule{1, 32});
-
-  place.write("study/schedules/" + name + ".json", before + ", \"cluster\": \"wolff\"}");
-  CHECK(choose_schedule(folder, w, StopToken()).schedule == Schedule{1, 7});
-  CHECK(choose_schedule(folder, wish(0.1, 1), StopToken()).schedule == Schedule{1, 32});
 }
 
 TEST_CASE("rewise run: the cluster update is automatic with the schedule and kept in the file") {

@@ -36,27 +36,19 @@ TEST_CASE("host threads run every job before they end, and start jobs in order")
 TEST_CASE("host threads reserve a quarter for urgent jobs and run urgent jobs first") {
   std::mutex mutex;
   std::condition_variable changed;
-  std::size_t running = 0, most = 0, ahead = 0, most_ahead = 0;
+  std::size_t running = 0, most = 0;
   bool open = false;
   std::string order;
   {
     HostThreads host(8);
-    const auto job = [&](bool is_ahead) {
+    const auto job = [&] {
       std::unique_lock lock(mutex);
       most = std::max(most, ++running);
-      ahead += is_ahead;
-      most_ahead = std::max(most_ahead, ahead);
       changed.notify_all();
       changed.wait(lock, [&] { return open; });
       --running;
-      ahead -= is_ahead;
     };
-    for (int k = 0; k < 20; ++k)
-      host.add(
-          0, [&] { job(false); }, Urgency::file);
-    for (int k = 0; k < 20; ++k)
-      host.add(
-          0, [&] { job(true); }, Urgency::ahead);
+    for (int k = 0; k < 20; ++k) host.add(0, job, Urgency::file);
     {
       std::unique_lock lock(mutex);
       changed.wait(lock, [&] { return running == 6; });
@@ -80,7 +72,6 @@ TEST_CASE("host threads reserve a quarter for urgent jobs and run urgent jobs fi
     changed.notify_all();
   }
   CHECK(most == 6);
-  CHECK(most_ahead <= 2);
   {
     HostThreads one(1);
     bool begun = false, go = false;
@@ -94,7 +85,6 @@ TEST_CASE("host threads reserve a quarter for urgent jobs and run urgent jobs fi
     changed.wait(lock, [&] { return begun; });
     lock.unlock();
     const std::pair<Urgency, char> all[] = {{Urgency::file, 'f'},
-                                            {Urgency::ahead, 'a'},
                                             {Urgency::awaited, 'w'},
                                             {Urgency::result, 'r'},
                                             {Urgency::graph, 'g'}};
@@ -106,7 +96,7 @@ TEST_CASE("host threads reserve a quarter for urgent jobs and run urgent jobs fi
     go = true;
     changed.notify_all();
   }
-  CHECK(order == "grwaf");
+  CHECK(order == "grwf");
 }
 
 TEST_CASE("host threads limit the bytes of pending jobs: add() waits") {
