@@ -6,10 +6,14 @@ usage: recipes_test.py SOURCE
 The container recipes run experiments/setup and have no list of their own. The Spack package has a
 list; SPACK below maps the names. Add each new package of experiments/setup to both.
 """
+import os
 import pathlib
 import re
 import runpy
+import signal
+import subprocess
 import sys
+import tempfile
 import types
 import unittest
 
@@ -74,6 +78,39 @@ class Recipes(unittest.TestCase):
             installed = re.findall(r"apt(?:-get)? install (.*?)(?: \\)?\n", text)
             self.assertEqual([pathlib.Path(one.split()[-1]).name for one in installed],
                              ["rewise.deb"], name)
+
+
+class Jobs(unittest.TestCase):
+    """The job scripts with a fake Slurm: srun runs the program, which ends with 75 by a signal."""
+
+    def run_script(self, name, send=None,
+                   program="trap 'exit 75' USR1 TERM; echo up; while :; do sleep 0.1; done"):
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            for tool, text in {
+                    "srun": 'while [ "$1" != "$REWISE" ]; do shift; done; exec "$@"',
+                    "scontrol": 'echo "scontrol $*"', "program": program}.items():
+                (folder / tool).write_text(f"#!/usr/bin/env bash\n{text}\n")
+                (folder / tool).chmod(0o755)
+            env = os.environ | {"PATH": f"{folder}:{os.environ['PATH']}", "SLURM_JOB_ID": "7",
+                                "REWISE": str(folder / "program")}
+            job = subprocess.Popen(["bash", CLUSTER / name, "tc"], env=env, text=True,
+                                   stdout=subprocess.PIPE, start_new_session=True)
+            said = job.stdout.readline()
+            if send == "limit":  # Slurm signals the script alone
+                job.send_signal(signal.SIGUSR1)
+            elif send == "cancel":  # every process of the job
+                os.killpg(job.pid, signal.SIGTERM)
+            said += job.communicate(timeout=30)[0]
+            return job.returncode, "scontrol requeue 7" in said
+
+    def test_a_time_limit_requeues_and_a_cancelled_job_does_not_return(self):
+        for name in ("study.sbatch", "lattice.sbatch"):
+            with self.subTest(name):
+                self.assertEqual(self.run_script(name, "limit"), (75, True))
+                self.assertFalse(self.run_script(name, "cancel")[1])
+                self.assertEqual(self.run_script(name, program="echo done; exit 0"), (0, False))
+                self.assertEqual(self.run_script(name, program="echo bad; exit 64"), (64, False))
 
 
 if __name__ == "__main__":
