@@ -177,12 +177,29 @@ void publish_over(Temporary& temporary, const fs::path& path, const Lease* lease
               fmt::format("{} already exists and is not overwritten", path.string()));
 }
 
-// For file systems with neither hard links nor RENAME_NOREPLACE (FAT, some FUSE). Two processes
-// without a lease may overtake each other between check and rename. Returns 0, or -1 with errno.
-int rename_if_absent(const fs::path& from, const fs::path& path) {
-  if (!is_there(path)) return rename_file(from, path);
-  errno = EEXIST;
-  return -1;
+// For file systems with neither hard links nor RENAME_NOREPLACE (FAT, some FUSE): the process that
+// creates the marker file may check and rename. Returns 0, or -1 with errno.
+int rename_by_marker(const fs::path& from, const fs::path& path) {
+  const fs::path marker =
+      folder_of(path) / fmt::format(".{}.0.tmp", path.filename().string());  // a temporary
+  int file = -1;
+  for (int attempt = 0; attempt < 2 && file < 0; ++attempt) {
+    file = syscalls().open(marker.c_str(), kTemporaryFlags, 0666);
+    if (file < 0 && errno != EEXIST) return -1;
+    if (file < 0) clear_temporaries(folder_of(path), marker.filename().string());  // a leftover
+  }
+  if (file < 0) return -1;
+  int result = -1;
+  if (!hold_temporary(file, folder_of(path)) || is_there(path)) {
+    errno = EEXIST;
+  } else {
+    result = rename_file(from, path);
+  }
+  const int error = errno;
+  syscalls().unlink(marker.c_str());
+  syscalls().close(file);
+  errno = error;
+  return result;
 }
 
 void publish_new(Temporary& temporary, const fs::path& path, const Lease* lease) {
@@ -192,9 +209,8 @@ void publish_new(Temporary& temporary, const fs::path& path, const Lease* lease)
     int result = link_file(from, path);
     if (result != 0 && links_unsupported(errno)) {
       result = rename_file_new(from, path);
-      if (result != 0 && (errno == EINVAL || errno == ENOSYS)) {
-        result = rename_if_absent(from, path);
-      }
+      if (result != 0 && (errno == EINVAL || errno == ENOSYS))
+        result = rename_by_marker(from, path);
       if (result == 0) temporary.published();
     }
     if (result != 0) {

@@ -139,8 +139,9 @@ TEST_CASE("without hard links a new file never replaces an existing one either")
   CHECK(read_sealed(folder / "t.h5").image == kOldImage);
 }
 
-TEST_CASE("without hard links and exclusive renames, existing files are protected too") {
+TEST_CASE("without hard links and exclusive renames, a marker protects existing files") {
   const TempFolder folder;
+  const fs::path marker = folder / ".t.h5.0.tmp";
   const auto without = [](Faults& faults) {
     faults.fail_always(Call::link, EPERM);
     faults.fail_always(Call::rename_new, EINVAL);
@@ -152,6 +153,17 @@ TEST_CASE("without hard links and exclusive renames, existing files are protecte
     CHECK(folder.files() == std::vector<std::string>{"t.h5"});
     CHECK_THROWS_AS(write_new_sealed(folder / "t.h5", kNewImage), Error);
     CHECK(read_sealed(folder / "t.h5").image == kOldImage);
+    fs::remove(folder / "t.h5");
+    // The marker of a killed process is removed, that of a living process is respected.
+    put_bytes(marker, bytes_of("1"));
+    write_new_sealed(folder / "t.h5", kNewImage);
+    CHECK(folder.files() == std::vector<std::string>{"t.h5"});
+    fs::remove(folder / "t.h5");
+    put_bytes(marker, bytes_of("1"));
+    const int file = ::open(marker.c_str(), O_RDWR);
+    REQUIRE(::flock(file, LOCK_EX) == 0);
+    CHECK_THROWS_AS(write_new_sealed(folder / "t.h5", kNewImage), Error);
+    ::close(file);
   }
   // A kill at any call leaves no file or the complete file, and the next process can write.
   bool finished = false;
@@ -170,6 +182,11 @@ TEST_CASE("without hard links and exclusive renames, existing files are protecte
     const SealedRead read = read_sealed(folder / "t.h5");
     CHECK((read.state == SealState::missing || read.state == SealState::good));
     fs::remove(folder / "t.h5");
+    for (const auto& name : folder.files()) {  // an empty marker must be old to be removed
+      const timespec then{::time(nullptr) - 100, 0};
+      const timespec times[2] = {then, then};
+      REQUIRE(::utimensat(AT_FDCWD, (folder / name).c_str(), times, 0) == 0);
+    }
     Faults faults;
     without(faults);
     write_new_sealed(folder / "t.h5", kNewImage);
