@@ -454,16 +454,11 @@ void add_setting_options(CLI::App& app, TuneOptions& o) {
            "1:2, .., 1:16, 1:64, 1:256, 1:1024, 0:1; with\n"
            "Swendsen-Wang 64:1, 16:1, 4:1, 1:1, 0:1; with\n"
            "--exchange 1:0, 2:0, 4:0, .., 64:0, 16:1, 4:1, 1:1]");
-  add_whole(app, "--replicas", o.replicas, 0, 1u << 20,
-            "replicas per temperature, an even number with --exchange;
-            0 : 32 of the multispin
-            "
-            "engine, on CUDA as many as fill
-            the device;
-            8 of the bytespin engine, on CUDA 4,
-            with
-            "
-            "--exchange 16");
+  add_whole(
+      app, "--replicas", o.replicas, 0, 1u << 20,
+      "replicas per temperature, an even number with --exchange;\n0: 32 of the multispin "
+      "engine, on CUDA as many as fill\nthe device; 8 of the bytespin engine, on CUDA 4, with\n"
+      "--exchange 16");
   add_key(app, "study.seed", o.seed, 0, kMostSeed, "for spins and updates (graphs: --graph-seed)");
 }
 
