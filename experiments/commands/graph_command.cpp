@@ -257,8 +257,13 @@ ExitCode run_graph(const GraphOptions& options) {
   fmt::print("sites                {}\nisolated sites       {}\n", record.sites, isolated);
   fmt::print("bonds                {}", record.bonds);
   if (!record.extents.empty()) {
-    fmt::print(", rewired {} ({:.3g} %)", record.rewired(),
-               percent(record.rewired(), record.bonds));
+    const std::uint64_t shortcuts = record.rewired();
+    if (base_rule(parse_rule(record.rule)) == Rule::add) {
+      fmt::print(", added {} ({:.3g} % of the lattice's bonds)", shortcuts,
+                 percent(shortcuts, record.bonds - shortcuts));
+    } else {
+      fmt::print(", rewired {} ({:.3g} %)", shortcuts, percent(shortcuts, record.bonds));
+    }
   }
   if (options.bare) {
     fmt::print(", removed {}\nends that remained   {} (on {} sites)", graph.removed_bonds().size(),

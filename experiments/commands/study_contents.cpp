@@ -66,11 +66,12 @@ struct TaskDescription {
 };
 const std::vector<std::string> kMayGrow{"sampling.measure"};  // not part of the id (task.hpp)
 constexpr const char* kMisplaced = "misplaced";
+constexpr const char* kMoved = "moved";  // its file is gone since the folder was listed
 
 TaskDescription describe(const StoredTask& stored) {
   try {
     const auto loaded = load_stored(stored);
-    if (!loaded) return {.lattice = "gone"};
+    if (!loaded) return {.lattice = kMoved};
     const TextMap& map = loaded->task.configuration;
     const auto value = [&map](const char* key) { return text_at(map, key); };
     if (const std::string id = task_id(map, kMayGrow); id != stored.id) {
@@ -263,7 +264,7 @@ std::string contents_table(const std::vector<StoredTask>& stored,
   }
   if (list) return aligned_table(rows);
   if (last) {
-    rows.push_back({"lattice", "graphs", "others", "not requested", "size"});
+    rows.push_back({"lattice", "results", "others", "not requested", "size"});
   } else {
     rows.push_back({"lattice", "tasks", "size"});
   }
@@ -295,11 +296,19 @@ ExitCode run_study_contents(const ContentOptions& options) {
   if (options.prune) alone.emplace(folder);
   const auto requested = read_last_run(folder);
   std::vector<std::string> problems;
-  const std::vector<StoredTask> stored =
-      folder_exists(tasks) ? stored_tasks(tasks, problems) : std::vector<StoredTask>{};
+  std::vector<StoredTask> stored;
   std::string table;
   std::vector<TaskDescription> described;
-  if (!options.prune) table = contents_table(stored, requested, options.list, problems, described);
+  // A running study moves tasks into packs: then the folder is listed again.
+  for (int attempt = 0; attempt < 5; ++attempt) {
+    problems.clear();
+    described.clear();
+    if (folder_exists(tasks)) stored = stored_tasks(tasks, problems);
+    if (options.prune) break;
+    table = contents_table(stored, requested, options.list, problems, described);
+    const auto moved = [](const TaskDescription& task) { return task.lattice == kMoved; };
+    if (std::ranges::none_of(described, moved)) break;
+  }
   for (const auto& problem : problems) fmt::print(stderr, "warning: {}\n", problem);
   if (!options.prune) {
     fmt::print("{}", table);

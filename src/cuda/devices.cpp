@@ -7,7 +7,7 @@ namespace rewise {
 
 CudaReport cuda_report(const TriedDevices&) {
   CudaReport report;
-  report.reason_none = "this build has no CUDA code (configure with --preset cuda)";
+  report.reason_none = "this build has no CUDA code";
   return report;
 }
 

@@ -244,10 +244,8 @@ std::string sweep_text(const StudyConfig& config, const std::vector<SweepPoint>&
   out += target_text(config, points, most);
   out +=
       "\n2.3772(4) means 2.3772 +- 0.0004: one standard error, by jackknife over graphs "
-      "(over\nreplicas if there is one graph). tau is tau_int of m^2 in cycles of the schedule. J "
-      "= "
-      "k_B "
-      "= 1.\n";
+      "(over\nreplicas if there is one graph). tau is tau_int of m^2 in cycles of the schedule, at "
+      "least\nhalf of the cycles between two measurements. J = k_B = 1.\n";
   if (staggered) out += "Where tau_int of m_s^2 is longer, tau is that one.\n";
   if (controls) {
     out +=

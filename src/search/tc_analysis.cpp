@@ -220,9 +220,12 @@ void collapse(const PointData& point, PointResult& result) {
   constexpr double errors = 3;
   if (!(found.quality <= limit)) {
     result.collapse_against = "the sizes do not fall on one curve";
-  } else if (!result.accepted() || !(std::abs(found.tc.value - tc.value) <=
-                                     errors * std::hypot(found.tc.error, tc.error))) {
-    result.collapse_against = "its Tc differs from that of the crossings";
+  } else if (!result.accepted()) {
+    result.collapse_against = "the crossings have no Tc to compare with";
+  } else if (!(std::abs(found.tc.value - tc.value) <=
+               errors * std::hypot(found.tc.error, tc.error))) {
+    result.collapse_against =
+        fmt::format("its Tc, {}, differs from that of the crossings", format_value(found.tc));
   }
 }
 

@@ -152,7 +152,11 @@ void ClaimedTask::claim() {
       return close(TaskOutcome::already);
     }
     if (!replaces_) {  // no message if a finished task is extended
-      say(fmt::format("continuing after {} of {} measurements", measurements(), spec().measure));
+      say(measurements() > spec().measure
+              ? fmt::format("the checkpoint has {} measurements, more than the {} requested",
+                            measurements(), spec().measure)
+              : fmt::format("continuing after {} of {} measurements", measurements(),
+                            spec().measure));
     }
   }
   if (needs_graph(spec())) {
