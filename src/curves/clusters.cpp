@@ -147,6 +147,11 @@ void measure_mix(CurveSet& set, const CurveSpec& spec, const std::vector<Graph>&
 
 CurveSet measure_clusters(const CurveSpec& spec, const StopToken& stop, Progress& progress) {
   for (const Mix& mix : spec.mixes) check_mix(mix);
+  if (!spec.model.is_ferromagnet()) {
+    throw Error(ExitCode::usage,
+                "clusters: with couplings or fields, engines do not record the sizes of clusters, "
+                "whose spins differ; leave these options out");
+  }
   CurveSet set;
   set.kind = "clusters";
   set.about = spec_json(spec);

@@ -28,16 +28,20 @@ bool labels(const EngineLoad& load) {
          (load.cluster_per_cycle > 0 && load.cluster == ClusterUpdate::swendsen_wang);
 }
 
+// Whether single clusters grow: Wolff updates.
+bool grows(const EngineLoad& load) {
+  return load.cluster_per_cycle > 0 && load.cluster == ClusterUpdate::wolff;
+}
+
 double held(const EngineLoad& load, const GraphSizes& s) {
   double bytes = 4 * s.sites * word_groups(load);
   bytes += 8 * s.modified + 4 * s.ends + kGrowing * 16 * (s.rewired + s.removed);
   if (load.coupled) bytes += s.sites;  // signs
   if (labels(load)) {
     const double masks = load.coupled ? 2 : 1;  // present bonds, negative ones
-    return bytes + masks * s.dim * s.sites / 8 + kGrowing * 28 * s.rewired +
-           (s.bare ? 4 * s.sites : 0);
+    bytes += masks * s.dim * s.sites / 8 + kGrowing * 28 * s.rewired + (s.bare ? 4 * s.sites : 0);
   }
-  if (load.cluster_per_cycle == 0) return bytes;
+  if (!grows(load)) return bytes;
   const double signs = load.coupled ? s.sites + 4 * s.rewired : 0;
   return bytes + signs + s.sites / 4 + kGrowing * (8 * s.modified + 8 * s.ends) +
          (kGrowing * 12 + 32 + kGrowing * 4) * s.rewired;
@@ -50,10 +54,9 @@ double working(const EngineLoad& load, const GraphSizes& s, double threads) {
     // Bytes per site. Sums over pairs of clusters need the labels of two replicas and at most 44
     // bytes, which grow by an eighth (cluster_pairs.hpp).
     const double one = s.bare ? 13 : 5, label = load.cluster_pairs ? 2 * one + 50 : one;
-    return bytes + at_once * (4 * (s.dim + 1) * s.sites + 4 * s.rewired) +
-           threads * label * s.sites;
+    bytes += at_once * (4 * (s.dim + 1) * s.sites + 4 * s.rewired) + threads * label * s.sites;
   }
-  if (load.cluster_per_cycle == 0) return bytes;
+  if (!grows(load)) return bytes;
   const double queue = load.coupled ? 4.125 : 4;  // bytes per site: keys, with couplings a bit
   return bytes + threads * queue * s.sites + at_once * (4 * (1 + s.dim) * s.sites + 4 * s.rewired);
 }
@@ -99,8 +102,9 @@ double device_working(const EngineLoad& load) {
                                   128 * words * t.open + 4 * s.rewired) +
                         (load.coupled ? 512 : 256) * s.dim * t.tiles + 40 * s.rewired +
                         4 * weights + pair_tables(load);
-  if (load.houdayer || load.cluster == ClusterUpdate::swendsen_wang) return tables;
   const double wolff = groups * (4 * (4 + s.dim) * s.sites + 24 * s.rewired) + 96 * s.modified;
+  if (load.houdayer) return tables + (grows(load) ? wolff : 0);
+  if (load.cluster == ClusterUpdate::swendsen_wang) return tables;
   return warms ? std::max(tables, wolff) : wolff;
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "analysis/series/statistics.hpp"
+#include "src/search/tree_search.hpp"
 #include "src/study/task_results.hpp"
 
 namespace rewise {
@@ -74,7 +75,7 @@ class Trial {
     if (has_swendsen_wang() && wrong_by_lone_sites(config, search.p, search.sites) > kLoneSites) {
       first_ = {kLoneUpdates, {1, 1}, ClusterUpdate::swendsen_wang};
     }
-    if (search.sites >= kLarge && !mean_field && has_swendsen_wang()) {
+    if (search.sites >= kLarge && !mean_field && equilibrates_by_swendsen_wang()) {
       begin_swendsen_wang();
     } else {
       begin(search.plan->schedule, search.plan->cluster, first_);
@@ -108,7 +109,7 @@ class Trial {
     // Requires three windows, two of which do not overlap, so that an accidental agreement of the
     // last window alone does not suffice.
     if (agreed + 3 <= checks.size() && seen) return found(2 * all[agreed].first, tau);
-    const bool sweeping = stage_ == Stage::measuring && has_swendsen_wang();
+    const bool sweeping = stage_ == Stage::measuring && equilibrates_by_swendsen_wang();
     const bool far = std::abs(checks.back().worst_z) > kFar;
     if (sweeping && (far || pilot_.measure >= kMostLength)) {
       return begin_swendsen_wang();
@@ -138,6 +139,12 @@ class Trial {
     return has(config_.engine, ClusterUpdate::swendsen_wang) &&
            (config_.model.is_ferromagnet() || !config_.model.is_potts()) &&
            search_.plan->cluster != ClusterUpdate::swendsen_wang;
+  }
+
+  // Whether some of these updates equilibrate any start. With frustration a cluster may contain
+  // nearly all spins, and they take as long as sweeps do.
+  bool equilibrates_by_swendsen_wang() const {
+    return has_swendsen_wang() && !is_frustrated(config_);
   }
 
   void begin_swendsen_wang() {

@@ -43,20 +43,22 @@ GrowthStep more_graphs(const StudyConfig& config, const GlassTc& glass,
 }  // namespace
 
 OverlapCrossings overlap_crossings_of(const StudyConfig& config) {
-  const Interactions& of = config.model.interactions;
-  if (config.model.kind != ModelKind::ising || of.has_field()) return OverlapCrossings::none;
+  if (config.model.kind != ModelKind::ising || config.model.interactions.has_field() ||
+      !is_frustrated(config)) {
+    return OverlapCrossings::none;
+  }
   const ShortcutCouplings shortcuts = shortcut_couplings(config);
-  if (shortcuts.gaussian || shortcuts.negative == 0.5) return OverlapCrossings::glass;
-  const bool one_sign = of.couplings == CouplingKind::ferromagnet || shortcuts.negative == 0 ||
-                        (shortcuts.negative == 1 && !of.on_shortcuts);
-  return one_sign ? OverlapCrossings::none : OverlapCrossings::any_order;
+  const bool mean_zero = shortcuts.gaussian || shortcuts.negative == 0.5;
+  return mean_zero ? OverlapCrossings::glass : OverlapCrossings::any_order;
 }
 
 std::string glass_crossings_refusal(const StudyConfig& config) {
   if (config.model.kind != ModelKind::ising) return "crossings of overlaps require Ising spins";
   const Interactions& of = config.model.interactions;
   if (of.has_field()) return "with a field, overlaps do not vanish above T_SG";
-  if (of.couplings == CouplingKind::ferromagnet) return "all bonds have J > 0";
+  if (of.couplings == CouplingKind::ferromagnet && of.shortcut_strength > 0) {
+    return "all bonds have J > 0";
+  }
   // If the mean of J is above 0, the spins may order above T_SG, with other exponents.
   if (overlap_crossings_of(config) != OverlapCrossings::glass) {
     return "crossings of overlaps require couplings of mean 0 (of all bonds, or of the "

@@ -261,6 +261,14 @@ ShortcutCouplings shortcut_couplings(const StudyConfig& config) {
   return shortcuts;
 }
 
+bool is_frustrated(const StudyConfig& config) {
+  const Interactions& of = config.model.interactions;
+  const ShortcutCouplings shortcuts = shortcut_couplings(config);
+  if (of.has_field() || shortcuts.gaussian || of.couplings == CouplingKind::file) return true;
+  if (of.couplings == CouplingKind::pm && !of.on_shortcuts && of.negative > 0) return true;
+  return shortcuts.negative != (shortcuts.strength > 0 ? 0 : 1);
+}
+
 std::vector<TreeOrder> tree_orders(const ShortcutCouplings& couplings) {
   std::vector<TreeOrder> orders;
   const bool none_negative = couplings.negative == (couplings.strength > 0 ? 0 : 1);

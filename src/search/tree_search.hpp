@@ -60,6 +60,9 @@ std::string tree_refusal(const StudyConfig& config);
 // J of the shortcuts in units of the J of the lattice bonds. The antiferromagnet is first mapped to
 // the ferromagnet by a gauge transformation. Requires that tree_refusal() returns "".
 ShortcutCouplings shortcut_couplings(const StudyConfig& config);
+// Whether the spins may not be able to satisfy all bonds and fields: false for ferromagnets, and
+// for what a gauge transformation turns into one.
+bool is_frustrated(const StudyConfig& config);
 // Orders that these couplings allow: the ferromagnet if J is positive in the mean, the spin glass
 // if some J are negative.
 std::vector<TreeOrder> tree_orders(const ShortcutCouplings& couplings);

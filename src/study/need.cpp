@@ -118,7 +118,7 @@ double file_series_bytes(const TaskSpec& spec, const Sizes& s) {
   double bytes = file_bytes(values, bonds / unit, false) +
                  file_bytes(values, s.sites * (spec.model.q - 1), !spec.model.is_potts());
   if (spec.staggered) bytes += file_bytes(values, s.sites, true);
-  if (spec.schedule.cluster > 0) {
+  if (spec.schedule.cluster > 0 && spec.model.is_ferromagnet()) {
     const bool wolff = spec.cluster == ClusterUpdate::wolff;
     const double squares = updates * s.sites * s.sites;
     bytes += file_bytes(values, wolff ? updates * s.sites : squares, false);

@@ -463,7 +463,11 @@ std::vector<Setting> model_and_sampling() {
                ", or auto: glauber in one dimension and for graph files with small parts that "
                "Metropolis sweeps may not explore; metropolis elsewhere",
        .example = "\"glauber\"",
-       .text = [](C c) { return quoted_name(c.local); },
+       // Of graph files, where "auto" depends on the graph, the word itself.
+       .text =
+           [](C c) {
+             return c.local_by_graph && !c.files.empty() ? "\"auto\"" : quoted_name(c.local);
+           },
        .option = "--local",
        .option_type = "WORD"},
       {.table = "sampling",

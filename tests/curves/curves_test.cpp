@@ -334,6 +334,12 @@ TEST_CASE("clusters: the mean cluster size over N is <m^2>, and the densities ad
   CHECK(sum == Approx(1));
   CHECK(place.has("c/sizes.csv"));
   CHECK(place.run("clusters --size 8 --temperature 2 --schedule 1:2 --device cpu").status == 64);
+  for (const char* model : {"--couplings pm", "--field 0.1"}) {
+    const Output refused = place.run(
+        "clusters --size 8 --temperature 2 --schedule 0:1 --device cpu " + std::string(model));
+    CHECK(refused.status == 64);
+    CHECK(refused.err.find("clusters: with couplings or fields") != std::string::npos);
+  }
 }
 
 TEST_CASE("curves: invalid input gives one line of error and status 64") {

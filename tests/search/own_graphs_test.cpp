@@ -57,6 +57,8 @@ TEST_CASE("a sweep warns of Metropolis sweeps alone on a frustrated triangle") {
   CHECK(warned("local = \"metropolis\"\n"));
   CHECK_FALSE(warned("local = \"glauber\"\n"));
   CHECK_FALSE(warned(""));  // auto: the heat bath
+  // study.toml is the same study, for other graphs as well.
+  CHECK(place.read("auto/study.toml").find("local = \"auto\"") != std::string::npos);
 
   // Two of the eight states have the energy 3, the others -1.
   const double up = 2 * std::exp(-1.5), down = 6 * std::exp(0.5);

@@ -297,7 +297,7 @@ TEST_CASE("tc accepts one dimension and rule, sweep each schedule once, with cle
         "rewise: s.toml: sampling.method: tc only, because a sweep does not search for Tc\n");
 }
 
-TEST_CASE("a sweep with couplings warms up by Swendsen-Wang updates where sweeps are slow") {
+TEST_CASE("a sweep of a frustrated model equilibrates by its own updates, not by Swendsen-Wang") {
   Workplace place;
   const json summary = sweep(place,
                              "[lattice]\ndim = 2\nsizes = [12]\np = [0.1]\ngraphs = 2\n[model]\n"
@@ -305,7 +305,8 @@ TEST_CASE("a sweep with couplings warms up by Swendsen-Wang updates where sweeps
                              "temperatures = [0.6]\n[run]\ndevice = \"cpu\"\n");
   CHECK(summary["sampling"]["engine"] == "multispin");
   const json& size = summary["points"][0]["sizes"][0];
-  CHECK(size["warm_up"] > 0);
+  CHECK(size["warm_up"] == 0);
+  CHECK(size["equilibrate"] > 0);
 }
 
 TEST_CASE("a sweep prints crossings of overlaps only for couplings of both signs without a field") {
@@ -324,6 +325,7 @@ TEST_CASE("a sweep prints crossings of overlaps only for couplings of both signs
       "Crossings of the overlaps of consecutive sizes, which tend to T_SG as the sizes grow";
   CHECK(crossings("couplings = \"pm\"\n") == glass);
   CHECK(crossings("couplings = \"pm\"\nnegative = 0.2\n").find("its Tc") != std::string::npos);
+  CHECK(crossings("shortcut_strength = -1.0\n").find("its Tc") != std::string::npos);
   CHECK(crossings("couplings = \"antiferromagnet\"\n").empty());
   CHECK(crossings("couplings = \"pm\"\nfield = 0.2\n").empty());
 }
