@@ -58,7 +58,7 @@ struct TreePoint {
 std::string tree_refusal(const StudyConfig& config);
 
 // J of the shortcuts in units of the J of the lattice bonds. The antiferromagnet is first mapped to
-// the ferromagnet by a gauge transformation. Requires that tree_refusal() returns "".
+// the ferromagnet by a gauge transformation. Says nothing about random J of lattice bonds.
 ShortcutCouplings shortcut_couplings(const StudyConfig& config);
 // Whether the spins may not be able to satisfy all bonds and fields: false for ferromagnets, and
 // for what a gauge transformation turns into one.

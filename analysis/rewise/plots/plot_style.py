@@ -192,7 +192,8 @@ def covers_data(legend, axes):
               if isinstance(bars, matplotlib.collections.LineCollection)
               for bar in bars.get_segments()]
     for transform, data in drawn:
-        ends = transform.transform(np.reshape(data, (-1, 2)))  # no ends: of an invalid error bar
+        # The segment of an error bar with NaN is empty and has no second axis.
+        ends = transform.transform(np.reshape(data, (-1, 2)))
         ends = ends[np.isfinite(ends).all(axis=1)]
         steps = np.linspace(0, 1, 20, endpoint=False)[:, None]
         between = [a + steps * (b - a) for a, b in zip(ends[:-1], ends[1:])]
