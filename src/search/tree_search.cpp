@@ -261,19 +261,21 @@ ShortcutCouplings shortcut_couplings(const StudyConfig& config) {
   return shortcuts;
 }
 
+static bool some_negative(const ShortcutCouplings& couplings) {
+  return couplings.gaussian || couplings.negative != (couplings.strength > 0 ? 0 : 1);
+}
+
 bool is_frustrated(const StudyConfig& config) {
   const Interactions& of = config.model.interactions;
-  const ShortcutCouplings shortcuts = shortcut_couplings(config);
-  if (of.has_field() || shortcuts.gaussian || of.couplings == CouplingKind::file) return true;
+  if (of.has_field() || of.couplings == CouplingKind::file) return true;
   if (of.couplings == CouplingKind::pm && !of.on_shortcuts && of.negative > 0) return true;
-  return shortcuts.negative != (shortcuts.strength > 0 ? 0 : 1);
+  return some_negative(shortcut_couplings(config));
 }
 
 std::vector<TreeOrder> tree_orders(const ShortcutCouplings& couplings) {
   std::vector<TreeOrder> orders;
-  const bool none_negative = couplings.negative == (couplings.strength > 0 ? 0 : 1);
   if (couplings.mean_tanh(1) > 0) orders.push_back(TreeOrder::ferromagnet);
-  if (couplings.gaussian || !none_negative) orders.push_back(TreeOrder::spin_glass);
+  if (some_negative(couplings)) orders.push_back(TreeOrder::spin_glass);
   return orders;
 }
 
