@@ -1,6 +1,7 @@
 // Couplings and fields are integers in units of 2^-20, so that energies are exact integers.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -22,6 +23,13 @@ inline std::optional<std::int32_t> to_fixed(double value) {
   if (!(std::fabs(units) < kMostCoupling / kFixedUnit)) return std::nullopt;
   if (value != 0 && std::fabs(value) < kLeastCoupling) return std::nullopt;
   return static_cast<std::int32_t>(units);
+}
+
+// The nearest multiple of the unit, at most kMostCoupling.
+inline std::int32_t nearest_fixed(double value) {
+  const double most = kMostCoupling;
+  return static_cast<std::int32_t>(
+      std::nearbyint(std::clamp(value, -most, most) * (1 / kFixedUnit)));
 }
 
 }  // namespace rewise

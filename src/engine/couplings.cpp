@@ -88,12 +88,6 @@ double normal_of(const Words4& words) {
   return normal_deviate((static_cast<double>(word64(words, 0) >> 11) + 0.5) * 0x1p-53);
 }
 
-std::int32_t fixed(double value) {
-  const double most = kMostCoupling;
-  return static_cast<std::int32_t>(
-      std::nearbyint(std::clamp(value, -most, most) * (1 / kFixedUnit)));
-}
-
 }  // namespace
 
 Couplings::Couplings(const Model& model, const Graph& graph)
@@ -135,7 +129,7 @@ std::int32_t Couplings::coupling(Bond bond) const {
                                                              : 1;
     }
   }
-  return fixed(shortcut ? of_.shortcut_strength * value : value);
+  return nearest_fixed(shortcut ? of_.shortcut_strength * value : value);
 }
 
 std::int32_t Couplings::field(Site site) const {
@@ -150,7 +144,7 @@ std::int32_t Couplings::field(Site site) const {
                                                                      : 1;
     value += of_.field_width * deviate;
   }
-  return fixed(value);
+  return nearest_fixed(value);
 }
 
 }  // namespace rewise

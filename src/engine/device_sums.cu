@@ -14,7 +14,7 @@ __global__ void report(DeviceCounts counts, SumUnits units, std::uint32_t replic
     const unsigned long long one = counts.up[who * counts.up_pitch + s];
     if (one > most) most = one;
   }
-  sums[who] = units.bond_sum(counts.unequal[who * counts.unequal_pitch]);
+  sums[who] = units.energy_sum(counts.unequal[who * counts.unequal_pitch], most);
   sums[replicas + who] = units.magnetisation(most);
 }
 

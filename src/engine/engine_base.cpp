@@ -137,7 +137,7 @@ void EngineBase::report(const unsigned long long* unequal, const unsigned long l
   out.bond_sum.resize(replicas_);
   out.magnetisation.resize(replicas_);
   for (std::size_t r = 0; r < replicas_; ++r) {
-    out.bond_sum[r] = units.bond_sum(unequal[r]);
+    out.bond_sum[r] = units.energy_sum(unequal[r], up[r]);
     out.magnetisation[r] = units.magnetisation(up[r]);
   }
   report_sums(out);

@@ -31,7 +31,8 @@ struct GraphSizes {
 struct EngineLoad {
   GraphSizes graph;
   double temperatures = 0, replicas = 0;
-  bool coupled = false;  // with couplings, fields or replica exchange
+  bool coupled = false;   // with couplings, fields or replica exchange
+  bool in_field = false;  // with fields
   std::uint32_t cluster_per_cycle = 0;
   ClusterUpdate cluster = ClusterUpdate::wolff;
   bool warms_up = false;  // with `warm_up_cluster` updates

@@ -101,7 +101,8 @@ bool has(EngineKind engine, const Model& model) {
   const EngineTraits& own = traits(engine);
   if (model == Model{} || own.all_models) return true;
   const Interactions& of = model.interactions;
-  return own.unit_couplings && !model.is_potts() && of.has_unit_couplings() && !of.has_field();
+  return own.unit_couplings && !model.is_potts() && of.has_unit_couplings() &&
+         of.has_one_magnitude();
 }
 
 bool has_cluster_updates(EngineKind engine) {

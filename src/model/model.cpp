@@ -25,7 +25,7 @@ void Model::check() const {
   }
 }
 
-double Model::acceptance(LocalUpdate rule, double beta, int lost) const {
+double Model::acceptance(LocalUpdate rule, double beta, double lost) const {
   const double cost = beta * (bond_energy() * lost);
   if (rule == LocalUpdate::glauber) return 1.0 / (1.0 + std::exp(cost));
   return lost <= 0 ? 1.0 : std::exp(-cost);

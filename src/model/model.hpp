@@ -49,12 +49,13 @@ struct Model {
   //   Metropolis et al. 1953: min(1, exp(-beta E))
   //   Glauber 1963: 1 / (1 + exp(beta E)), the heat bath of two states. Its result does not depend
   //   on the old state. With more states the heat bath draws by heat_bath_weight() instead.
-  double acceptance(LocalUpdate rule, double beta, int lost) const;
+  // In a field, `lost` is s h of all fields, which is not an integer.
+  double acceptance(LocalUpdate rule, double beta, double lost) const;
   Threshold flip_threshold(LocalUpdate rule, double beta, int lost) const {
     return threshold(acceptance(rule, beta, lost));
   }
   // The same for engines that compare 32 binary digits.
-  Threshold flip_digits(LocalUpdate rule, double beta, int lost) const {
+  Threshold flip_digits(LocalUpdate rule, double beta, double lost) const {
     return digits(acceptance(rule, beta, lost));
   }
 
@@ -68,7 +69,12 @@ struct Model {
 
   // The definition of the integer sums of a measurement, and their conversion to values per site.
   SumUnits sum_units(std::uint64_t bonds, std::uint64_t sites) const {
-    return {static_cast<std::int64_t>(bonds), static_cast<std::int64_t>(sites), q, bond_energy()};
+    SumUnits units{static_cast<std::int64_t>(bonds), static_cast<std::int64_t>(sites), q,
+                   bond_energy()};
+    if (interactions.energy_unit() == 1) return units;
+    units.unit = kFixedOne;
+    units.field = nearest_fixed(interactions.field_of_all());
+    return units;
   }
   SampleUnits sample_units(double sites) const {
     return {sites, sites * (q - 1), interactions.energy_unit()};

@@ -9,14 +9,20 @@
 namespace rewise {
 
 // Counts: bonds between unequal spins (modulo 2^64); spins up, for Potts the sites in the most
-// frequent state.
+// frequent state. `unit`: the energy of a bond of J = 1, and `field`: the field h of all sites,
+// both in units of SampleUnits::energy.
 struct SumUnits {
   std::int64_t bonds, sites, states, bond_energy;
+  std::int64_t unit = 1, field = 0;
   RW_HD std::int64_t bond_sum(unsigned long long unequal) const {
     return bonds - bond_energy * static_cast<std::int64_t>(unequal);
   }
   RW_HD std::int64_t magnetisation(unsigned long long most) const {
     return states * static_cast<std::int64_t>(most) - sites;
+  }
+  // Minus the energy, for couplings of 1 and -1 and the same field at all sites.
+  RW_HD std::int64_t energy_sum(unsigned long long unequal, unsigned long long up) const {
+    return unit * bond_sum(unequal) + field * magnetisation(up);
   }
 };
 

@@ -34,6 +34,20 @@ __global__ void start_group(std::uint32_t* packed, int vec,
       start_word(start.seed, start.who, site, start.hot_replicas);
 }
 
+__device__ __forceinline__ void put(const SumLayout& layout, std::byte* sums, std::uint32_t slot,
+                                    std::uint32_t graph, std::uint32_t kind, std::uint32_t which,
+                                    std::int64_t value) {
+  std::byte* const first = sums + layout.place(graph, kind);
+  const std::size_t at = std::size_t{slot} * layout.values(kind) + which;
+  if (layout.bytes[kind] == 2) {
+    reinterpret_cast<std::int16_t*>(first)[at] = static_cast<std::int16_t>(value);
+  } else if (layout.bytes[kind] == 4) {
+    reinterpret_cast<std::int32_t*>(first)[at] = static_cast<std::int32_t>(value);
+  } else {
+    reinterpret_cast<std::int64_t*>(first)[at] = value;
+  }
+}
+
 // One value per thread; blockIdx.y is slot and kind, blockIdx.z the graph.
 __global__ void lay_out(const __grid_constant__ SumLayout layout, SumUnits units,
                         const std::int64_t* bonds, unsigned long long* counts, std::byte* sums) {
@@ -43,21 +57,21 @@ __global__ void lay_out(const __grid_constant__ SumLayout layout, SumUnits units
   unsigned long long& count =
       counts[(std::size_t{blockIdx.y} * layout.graphs + graph) * layout.replicas + r];
   units.bonds = bonds[graph];
-  const std::int64_t value = kind == 0   ? units.bond_sum(count)
-                             : kind == 1 ? units.magnetisation(count)
-                                         : static_cast<std::int64_t>(count);
+  std::int64_t value = kind == 0   ? units.bond_sum(count)
+                       : kind == 1 ? units.magnetisation(count)
+                                   : static_cast<std::int64_t>(count);
+  if (units.field != 0 && kind < 2) {
+    // The energy needs both counts: one thread clears them.
+    if (kind == 1) return;
+    unsigned long long& up = (&count)[std::size_t{layout.graphs} * layout.replicas];
+    value = units.energy_sum(count, up);
+    put(layout, sums, slot, graph, 1, r, units.magnetisation(up));
+    up = 0;
+  }
   count = 0;
   const bool of_pair = kind >= layout.pairs_from;
   if (of_pair && r % 2 != 0) return;
-  std::byte* const first = sums + layout.place(graph, kind);
-  const std::size_t at = std::size_t{slot} * layout.values(kind) + (of_pair ? r / 2 : r);
-  if (layout.bytes[kind] == 2) {
-    reinterpret_cast<std::int16_t*>(first)[at] = static_cast<std::int16_t>(value);
-  } else if (layout.bytes[kind] == 4) {
-    reinterpret_cast<std::int32_t*>(first)[at] = static_cast<std::int32_t>(value);
-  } else {
-    reinterpret_cast<std::int64_t*>(first)[at] = value;
-  }
+  put(layout, sums, slot, graph, kind, of_pair ? r / 2 : r, value);
 }
 
 }  // namespace

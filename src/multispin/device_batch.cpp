@@ -103,7 +103,7 @@ void DeviceBatch::check_memory() const {
     const std::uint64_t spins = std::uint64_t{e.word_groups} * e.layout.words * 4;
     const std::uint64_t graph = e.layout.modified_cells * 64 + e.layout.rewired.count * 24 +
                                 e.layout.sites * 4 + e.layout.rows * 32ull;
-    need += 2 * spins + graph + 4 * e.second_sublattice.size();
+    need += 2 * spins + graph + 4 * (e.second_sublattice.size() + e.layout.turned.size());
     replicas += e.word_groups * kReplicas;
   }
   if (replicas > kMostGroups * kReplicas) {
@@ -377,22 +377,25 @@ void DeviceBatch::measure_products(const GraphRange& range) {
   queue_changed(range);
 }
 
-void DeviceBatch::measure_staggered(const GraphRange& range) {
+void DeviceBatch::measure_turned(const GraphRange& range, Turned what) {
   choose();
   begin_piece();
   make_shelves();
   const PooledMemory pooled;
   if (products_.empty()) products_ = DeviceBuffer<std::uint32_t>(spins_.size());
+  const auto mask_of = [&](const EngineView& e) -> const std::vector<std::uint32_t>& {
+    return what == Turned::spins ? e.layout.turned : e.second_sublattice;
+  };
   const Layout& layout = engines_.front().layout;
   const DeviceLattice lattice = graphs_->lattice({});
-  const bool has_lattice = layout.lattice.dim > 0;
-  if (!has_lattice && sublattices_.empty()) {
+  const bool has_masks = !mask_of(engines_.front()).empty();  // else the colours are sublattices
+  DeviceBuffer<std::uint32_t>& on_device = masks_[static_cast<std::size_t>(what)];
+  if (has_masks && on_device.empty()) {
     std::vector<std::uint32_t> masks;
     for (const EngineView& e : engines_) {
-      masks.insert(masks.end(), e.second_sublattice.begin(), e.second_sublattice.end());
+      masks.insert(masks.end(), mask_of(e).begin(), mask_of(e).end());
     }
-    sublattices_ =
-        DeviceBuffer<std::uint32_t>(std::span<const std::uint32_t>(masks), stream_.get());
+    on_device = DeviceBuffer<std::uint32_t>(std::span<const std::uint32_t>(masks), stream_.get());
     stream_.wait();
   }
   const std::size_t first = range.first * graphs_->words();
@@ -402,7 +405,7 @@ void DeviceBatch::measure_staggered(const GraphRange& range) {
   plan.slots = lattice.words;
   plan.vec = graphs_->vec();
   plan.second = static_cast<std::uint32_t>(layout.colour_base[1]);
-  if (!has_lattice) plan.mask = sublattices_.data() + std::size_t{range.first} * lattice.words;
+  if (has_masks) plan.mask = on_device.data() + std::size_t{range.first} * lattice.words;
   launch_turned(plan, spins_.data() + first, products_.data() + first, stream_.get());
   queue_changed(range);
 }
@@ -458,7 +461,9 @@ void DeviceBatch::queue_exchange(const GraphRange& range) {
   e.first_step = step_.data();
   e.seeds = graphs_->seeds(range);
   e.unequal = m.disagreeing;
+  e.up = m.up;
   e.bonds = bonds_.data() + range.first;
+  e.units = one.spec.model.sum_units(0, graphs_->sites());
   e.rules = exchange_.rules.data() + range.first * (temperatures - 1);
   e.mask = exchange_.mask.data() + first / kReplicas;
   e.walker = exchange_.walker.data() + first;
@@ -505,9 +510,9 @@ void DeviceBatch::close_clusters(const GraphRange& range) {
   queue_clusters(range, 0, 0);
 }
 
-DeviceBatch::Sums DeviceBatch::fetch(std::uint64_t updates) {
+DeviceBatch::Sums DeviceBatch::fetch(std::uint64_t updates, bool energies) {
   begin_group(0);
-  end_group(1, 0, updates);
+  end_group(1, 0, updates, energies);
   const Sums sums = take_group(0);
   for (std::size_t graph = 0; graph < graphs(); ++graph) take_flipped(graph, sums);
   end_groups();
@@ -540,7 +545,8 @@ void DeviceBatch::sample(const GraphRange& range, std::uint32_t step, const Sche
   }
 }
 
-void DeviceBatch::end_group(std::size_t slots, std::size_t shelf, std::uint64_t updates) {
+void DeviceBatch::end_group(std::size_t slots, std::size_t shelf, std::uint64_t updates,
+                            bool energies) {
   Shelf& on = shelves_[shelf];
   on.ended.record(stream_.get());
   on.layout = layout(slots, updates);
@@ -554,7 +560,8 @@ void DeviceBatch::end_group(std::size_t slots, std::size_t shelf, std::uint64_t 
     pinned_stock().give(std::move(on.fetched));
     on.fetched = pinned_stock().take(bytes);
   }
-  const SumUnits units = Model{}.sum_units(0, graphs_->sites());
+  const Model model = energies ? engines_.front().spec.model : Model{};
+  const SumUnits units = model.sum_units(0, graphs_->sites());
   launch_lay_out(on.layout, units, bonds_.data(), on.counts.data(), on.sums.data(), stream_.get());
   on.sums.copy_out(on.fetched.view().first(bytes), stream_.get());
   on.copied.record(stream_.get());
@@ -572,13 +579,17 @@ SumLayout DeviceBatch::layout(std::size_t slots, std::uint64_t updates) const {
   };
   const auto sites = static_cast<double>(graphs_->sites()), many = static_cast<double>(updates);
   const double per_update = is_swendsen_wang() ? sites * sites : sites;
+  const SumUnits units = engines_.front().spec.model.sum_units(0, graphs_->sites());
+  const std::int64_t most_energy =
+      units.unit * most_bonds_ +
+      std::abs(units.field) * static_cast<std::int64_t>(graphs_->sites());
   SumLayout plan{
       graphs(),
       graphs_->word_groups() * kReplicas,
       static_cast<std::uint32_t>(slots),
       static_cast<std::uint32_t>(kinds_),
       kPairSize,
-      {either_sign(most_bonds_), either_sign(static_cast<std::int64_t>(graphs_->sites())),
+      {either_sign(most_energy), either_sign(static_cast<std::int64_t>(graphs_->sites())),
        at_most(many * per_update), 8, at_most(3 * many * std::ldexp(std::pow(sites, 4), -64)), 8, 8,
        8, 8, 8},
       {}};

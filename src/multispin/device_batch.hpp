@@ -84,13 +84,16 @@ class DeviceBatch {
   // taken as 1. For replica 2k the sum over bonds is then their link overlap, and the magnetisation
   // is minus their overlap.
   void measure_products(const GraphRange& range);
-  // Queues a measurement with the spins of the second sublattice turned over: its magnetisation is
-  // the staggered one. For engines with EngineSpec::staggered.
-  void measure_staggered(const GraphRange& range);
+  // Queue a measurement of words that are turned over where a mask says: its magnetisation is that
+  // of the spins, for engines with Layout::turned, or the staggered one, with
+  // EngineSpec::staggered.
+  enum class Turned { spins, staggered };
+  void measure_turned(const GraphRange& range, Turned what);
   // Queues a measurement of the cluster sums alone.
   void close_clusters(const GraphRange& range);
   // Waits for the measurements and returns their sums. `updates`: cluster updates in cluster sums.
-  Sums fetch(std::uint64_t updates);
+  // `energies`: in a field, kBondSum is minus the energy; else always the sum over bonds.
+  Sums fetch(std::uint64_t updates, bool energies = true);
 
   // Groups of measurements. A group fills the slots of a shelf, one per measurement. There are two
   // shelves: the device fills one while the host reads the other.
@@ -101,7 +104,7 @@ class DeviceBatch {
   void sample(const GraphRange& range, std::uint32_t step, const Schedule& schedule,
               std::uint64_t every, std::size_t slots, std::size_t shelf, bool again);
   // `updates`: number of cluster updates before each measurement.
-  void end_group(std::size_t slots, std::size_t shelf, std::uint64_t updates);
+  void end_group(std::size_t slots, std::size_t shelf, std::uint64_t updates, bool energies = true);
   Sums take_group(std::size_t shelf);  // waits for the group
   // Number of sites that Wolff updates flipped in one graph of a group returned by take_group().
   // Call it once per graph.
@@ -222,8 +225,8 @@ class DeviceBatch {
   DeviceBuffer<unsigned long long> counted_;
   DeviceBuffer<std::int64_t> of_graph_;
   // Spins that were changed for a measurement, allocated by the first measure_products() or
-  // measure_staggered(); of the latter, the masks of graphs without a lattice [graphs][slots].
-  DeviceBuffer<std::uint32_t> products_, sublattices_;
+  // measure_turned(); of the latter, the masks [graphs][slots].
+  DeviceBuffer<std::uint32_t> products_, masks_[2];
   struct Exchange {
     DeviceBuffer<ExchangeRule> rules;               // [graphs][T - 1]
     DeviceBuffer<std::uint32_t> mask, walker;       // DeviceExchange

@@ -64,7 +64,8 @@ DeviceGraphs::DeviceGraphs(std::span<const EngineView> engines, cudaStream_t str
                       static_cast<unsigned>(engines.front().layout.colours),
                   engines.front().spec.cluster == ClusterUpdate::swendsen_wang)),
       colours_(most_colours(engines)),
-      rule_(engines.front().spec.local) {
+      rule_(engines.front().spec.local),
+      model_(engines.front().spec.model) {
   for (const EngineView& e : engines) seeds_.push_back(e.spec.seed);
   lay_lattice(engines, stream);
   lay_signs(engines, stream);
@@ -101,7 +102,9 @@ DeviceSweep DeviceGraphs::sweep(const GraphRange& range, std::uint32_t* spins,
   sweep.first_step = first_step;
   sweep.step = step;
   sweep.stream = static_cast<std::uint32_t>(local_stream(rule_));
-  sweep.downhill = certain_downhill(rule_);
+  sweep.rule = cell_rule(model_, rule_);
+  sweep.field = nearest_fixed(model_.interactions.field_of_all());
+  sweep.heat_bath = rule_ == LocalUpdate::glauber;
   sweep.graphs = range.count;
   sweep.word_groups = word_groups_;
   sweep.vec = vec_;

@@ -61,6 +61,7 @@ class DeviceGraphs {
   std::uint32_t word_groups_ = 0;
   int vec_ = 1, colours_ = 2;
   LocalUpdate rule_;
+  Model model_;
   std::vector<std::uint64_t> seeds_;
   DeviceLattice lattice_;
   DeviceCells cells_;

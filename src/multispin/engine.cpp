@@ -75,6 +75,9 @@ class CpuEngine final : public MultispinEngine {
     const double start = now();
     const Counts counts = count_all(Count::spins, spec_.staggered);
     report(counts.unequal.data(), counts.up.data(), out);
+    for (std::size_t r = 0; r < counts.spins_up.size(); ++r) {
+      out.magnetisation[r] = sum_units().magnetisation(counts.spins_up[r]);
+    }
     for (const auto up : counts.staggered_up) {
       out.staggered.push_back(sum_units().magnetisation(up));
     }
@@ -98,6 +101,8 @@ class CpuEngine final : public MultispinEngine {
     std::vector<unsigned long long> unequal, up;  // [T * R]; of products only even replicas count
     // Up spins once those of the second sublattice are turned over; empty if not needed.
     std::vector<unsigned long long> staggered_up;
+    // Spins that are up, where they are not the bits of the words (Layout::turned).
+    std::vector<unsigned long long> spins_up;
   };
 
   // Advances all word groups to step_ + steps. Returns false if they were stopped earlier.
@@ -140,15 +145,22 @@ class CpuEngine final : public MultispinEngine {
   }
 
   Counts count_all(Count what, bool staggered = false) const {
-    Counts counts{
-        std::vector<unsigned long long>(replicas_), std::vector<unsigned long long>(replicas_), {}};
+    Counts counts{std::vector<unsigned long long>(replicas_),
+                  std::vector<unsigned long long>(replicas_),
+                  {},
+                  {}};
     if (staggered) counts.staggered_up.resize(replicas_);
+    if (what == Count::spins && !layout_.turned.empty()) counts.spins_up.resize(replicas_);
 #pragma omp parallel for schedule(dynamic) num_threads(threads_now(options_, threads_))
     for (std::uint32_t b = 0; b < word_groups_; ++b) {
       unsigned long long* unequal = counts.unequal.data() + std::size_t{b} * kReplicas;
       unsigned long long* up = counts.up.data() + std::size_t{b} * kReplicas;
       if (what == Count::spins) {
         count_group(words_[b], layout_.has_signs, unequal, up);
+        if (!counts.spins_up.empty()) {
+          count_turned(words_[b], layout_.turned,
+                       counts.spins_up.data() + std::size_t{b} * kReplicas);
+        }
         if (staggered) {
           count_staggered(words_[b], counts.staggered_up.data() + std::size_t{b} * kReplicas);
         }
@@ -167,7 +179,7 @@ class CpuEngine final : public MultispinEngine {
     const SumUnits units = sum_units();
     std::vector<std::int64_t> sums(replicas_);
     for (std::size_t r = 0; r < replicas_; ++r) {
-      sums[r] = units.bond_sum(counts.unequal[r]) * kFixedOne;
+      sums[r] = units.energy_sum(counts.unequal[r], counts.up[r]) * (kFixedOne / units.unit);
     }
     std::vector<std::uint32_t> mask(word_groups_,
                                     0);  // indexed by the word group at the lower temperature
@@ -254,11 +266,11 @@ class CpuEngine final : public MultispinEngine {
                                 const ThreadTeam& team, StopWatch& watch, Scratch& scratch) {
     UpdatesAhead& ahead = places_[b].ahead;
     if (is_swendsen_wang()) {
-      swendsen_wang_->run(ClusterMove::swendsen_wang, at, bond_[b / groups_], count, team, watch,
-                          scratch.swendsen_wang, ahead, words_[b].data());
+      swendsen_wang_->run(ClusterMove::swendsen_wang, at, bond_[b / groups_], ghost_[b / groups_],
+                          count, team, watch, scratch.swendsen_wang, ahead, words_[b].data());
     } else {
-      wolff_->run(at, bond_[b / groups_], count, recent_fraction_[b], team, watch, scratch.wolff,
-                  ahead, words_[b].data());
+      wolff_->run(at, bond_[b / groups_], ghost_[b / groups_], count, recent_fraction_[b], team,
+                  watch, scratch.wolff, ahead, words_[b].data());
     }
     const std::uint32_t done = std::min(count, *std::min_element(ahead.begin(), ahead.end()));
     team.barrier();
@@ -274,8 +286,8 @@ class CpuEngine final : public MultispinEngine {
   bool move_couples(std::uint32_t b, const Address& at, const ThreadTeam& team, StopWatch& watch,
                     Scratch& scratch) {
     UpdatesAhead& ahead = places_[b].ahead;
-    swendsen_wang_->run(ClusterMove::houdayer, at, 0, 1, team, watch, scratch.swendsen_wang, ahead,
-                        words_[b].data());
+    swendsen_wang_->run(ClusterMove::houdayer, at, 0, ghost_[b / groups_], 1, team, watch,
+                        scratch.swendsen_wang, ahead, words_[b].data());
     const bool done = *std::min_element(ahead.begin(), ahead.end()) > 0;
     team.barrier();
     if (done && team.first()) ahead.fill(0);
@@ -327,14 +339,10 @@ class CpuEngine final : public MultispinEngine {
                    unsigned long long* ups) const {
     const std::uint32_t* spins = words.data();
     ReplicaSums up{}, lattice{}, removed{}, rewired{};
+    count_sites(words, up);
     if (layout_.lattice.dim > 0) {
-      for (const std::uint64_t base : layout_.colour_base) {
-        count_bits(spins, base, base + layout_.sites / 2, up);
-      }
       const std::uint32_t parts = layout_.by_table ? layout_.table_stride / kGuard : layout_.rows;
       count_unsatisfied_lattice(layout_, spins, with_signs, 0, parts, lattice);
-    } else {
-      count_bits(spins, kGuard, kGuard + layout_.sites, up);
     }
     count_unsatisfied_list(layout_.removed, spins, with_signs, removed);
     count_unsatisfied_list(layout_.rewired, spins, with_signs, rewired);
@@ -345,20 +353,32 @@ class CpuEngine final : public MultispinEngine {
   }
 
   void count_staggered(const Words& words, unsigned long long* ups) const {
+    if (!second_sublattice_.empty()) return count_turned(words, second_sublattice_, ups);
     ReplicaSums first{}, second{};
-    if (layout_.lattice.dim > 0) {
-      const std::uint64_t half = layout_.sites / 2;
-      count_bits(words.data(), layout_.colour_base[0], layout_.colour_base[0] + half, first);
-      count_bits(words.data(), layout_.colour_base[1], layout_.colour_base[1] + half, second);
-      for (std::size_t r = 0; r < kReplicas; ++r) ups[r] = first[r] + half - second[r];
-      return;
-    }
+    const std::uint64_t half = layout_.sites / 2;
+    count_bits(words.data(), layout_.colour_base[0], layout_.colour_base[0] + half, first);
+    count_bits(words.data(), layout_.colour_base[1], layout_.colour_base[1] + half, second);
+    for (std::size_t r = 0; r < kReplicas; ++r) ups[r] = first[r] + half - second[r];
+  }
+
+  // Counts the set bits of the words of all sites, XOR a mask of slots.
+  void count_turned(const Words& words, const std::vector<std::uint32_t>& mask,
+                    unsigned long long* ups) const {
     Words turned(layout_.words);
-    for (std::size_t slot = 0; slot < turned.size(); ++slot) {
-      turned[slot] = words[slot] ^ second_sublattice_[slot];
+    for (std::size_t slot = 0; slot < turned.size(); ++slot)
+      turned[slot] = words[slot] ^ mask[slot];
+    ReplicaSums sums{};
+    count_sites(turned, sums);
+    std::copy(sums.begin(), sums.end(), ups);
+  }
+
+  void count_sites(const Words& words, ReplicaSums& up) const {
+    if (layout_.lattice.dim == 0) {
+      return count_bits(words.data(), kGuard, kGuard + layout_.sites, up);
     }
-    count_bits(turned.data(), kGuard, kGuard + layout_.sites, first);
-    std::copy(first.begin(), first.end(), ups);
+    for (const std::uint64_t base : layout_.colour_base) {
+      count_bits(words.data(), base, base + layout_.sites / 2, up);
+    }
   }
 
   const EngineOptions options_;

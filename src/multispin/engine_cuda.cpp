@@ -36,6 +36,10 @@ class CudaEngine final : public MultispinEngine, public HasDeviceSpins {
   }
 
   void start() {
+    if (!layout_.turned.empty()) {
+      for (std::uint32_t who = 0; who < word_groups_; ++who) write_words(who, start_words(who));
+      return;
+    }
     GroupStart from{layout_.lattice,
                     {layout_.colour_base[0], layout_.colour_base[1]},
                     static_cast<std::uint32_t>(layout_.sites),
@@ -76,8 +80,19 @@ class CudaEngine final : public MultispinEngine, public HasDeviceSpins {
     batch_->send_exchanges({&own, 1});
   }
 
-  DeviceSpins device_spins() override { return batch_->device_spins(member_); }
+  // The words on the device are the spins.
+  void check_device_spins() const {
+    if (layout_.turned.empty()) return;
+    throw Error(ExitCode::usage,
+                "the multispin engine does not give spins on the device with fields of random sign "
+                "(use the bytespin engine, or spins on the host)");
+  }
+  DeviceSpins device_spins() override {
+    check_device_spins();
+    return batch_->device_spins(member_);
+  }
   std::int64_t* measure_on_device() override {
+    check_device_spins();
     return batch_->measure_on_device(member_, sum_units());
   }
   std::vector<std::uint32_t> device_slots() const override {
@@ -104,7 +119,7 @@ class CudaEngine final : public MultispinEngine, public HasDeviceSpins {
   template <class F>
   static void measure_all(Members members, const F& take);
   static void measure_overlaps(Members members, std::span<Observation> out);
-  static void measure_staggered(Members members, std::span<Observation> out);
+  static void measure_turned(Members members, DeviceBatch::Turned what, std::span<Observation> out);
   static void sample_groups(Members members, const Schedule& schedule, std::uint64_t every,
                             std::size_t count, const SampleSink& sink);
 
@@ -207,8 +222,10 @@ void CudaEngine::measure_all(Members members, const F& take) {
     all[k].magnetisation = sums.of<std::int64_t>(e.member_, DeviceBatch::kMagnetisation).wide();
     e.report_sums(all[k]);
   }
-  if (members.front()->spec_.staggered) measure_staggered(members, all);
-  if (members.front()->has_overlaps()) measure_overlaps(members, all);
+  const CudaEngine& one = *members.front();
+  if (!one.layout_.turned.empty()) measure_turned(members, DeviceBatch::Turned::spins, all);
+  if (one.spec_.staggered) measure_turned(members, DeviceBatch::Turned::staggered, all);
+  if (one.has_overlaps()) measure_overlaps(members, all);
   const double seconds = (now() - start) / static_cast<double>(members.size());
   for (std::size_t k = 0; k < members.size(); ++k) {
     members[k]->work_.measure_seconds += seconds;
@@ -216,12 +233,13 @@ void CudaEngine::measure_all(Members members, const F& take) {
   }
 }
 
-void CudaEngine::measure_staggered(Members members, std::span<Observation> out) {
+void CudaEngine::measure_turned(Members members, DeviceBatch::Turned what,
+                                std::span<Observation> out) {
   DeviceBatch& batch = *members.front()->batch_;
-  for (const Run& run : runs_of(members)) batch.measure_staggered(run.range);
-  const DeviceBatch::Sums sums = batch.fetch(0);
+  for (const Run& run : runs_of(members)) batch.measure_turned(run.range, what);
+  const DeviceBatch::Sums sums = batch.fetch(0, false);
   for (std::size_t k = 0; k < members.size(); ++k) {
-    out[k].staggered =
+    (what == DeviceBatch::Turned::spins ? out[k].magnetisation : out[k].staggered) =
         sums.of<std::int64_t>(members[k]->member_, DeviceBatch::kMagnetisation).wide();
   }
 }
@@ -229,7 +247,7 @@ void CudaEngine::measure_staggered(Members members, std::span<Observation> out) 
 void CudaEngine::measure_overlaps(Members members, std::span<Observation> out) {
   DeviceBatch& batch = *members.front()->batch_;
   for (const Run& run : runs_of(members)) batch.measure_products(run.range);
-  const DeviceBatch::Sums sums = batch.fetch(0);
+  const DeviceBatch::Sums sums = batch.fetch(0, false);
   std::vector<std::pair<std::uint32_t, ReplicaExchange*>> exchanges;
   for (CudaEngine* e : members) {
     if (e->spec_.exchange) exchanges.emplace_back(e->member_, &e->exchange_);

@@ -21,9 +21,11 @@ __global__ void decide_exchanges(const __grid_constant__ DeviceExchange e) {
     return;
   }
   const std::size_t first = std::size_t{graph} * e.temperatures * of_temperature;
+  SumUnits units = e.units;
+  units.bonds = e.bonds[graph];
   const auto sum = [&](std::uint32_t system) {
-    const auto unequal = static_cast<std::int64_t>(e.unequal[first + system]);
-    return (e.bonds[graph] - 2 * unequal) * kFixedOne;
+    return units.energy_sum(e.unequal[first + system], e.up[first + system]) *
+           (kFixedOne / units.unit);
   };
   const std::uint32_t next = who + of_temperature;
   const std::uint64_t seed =

@@ -8,6 +8,7 @@
 #include <cuda_runtime_api.h>
 
 #include "src/engine/exchange.hpp"
+#include "src/model/sums.hpp"
 #include "src/multispin/device_layout.hpp"
 
 namespace rewise::multispin {
@@ -23,7 +24,9 @@ struct DeviceExchange {
   std::uint32_t step = 0;
   DeviceSeeds seeds;
   const unsigned long long* unequal = nullptr;  // [graphs][replicas] unsatisfied bonds
+  const unsigned long long* up = nullptr;       // likewise, spins that are up
   const std::int64_t* bonds = nullptr;          // [graphs]
+  SumUnits units{};                             // except for the number of bonds
   const ExchangeRule* rules = nullptr;          // [graphs][T - 1]
   std::uint32_t* mask = nullptr;                // [graphs][word groups]
   std::uint32_t* walker = nullptr;              // [graphs][replicas]

@@ -36,7 +36,8 @@ bool grows(const EngineLoad& load) {
 double held(const EngineLoad& load, const GraphSizes& s) {
   double bytes = 4 * s.sites * word_groups(load);
   bytes += 8 * s.modified + 4 * s.ends + kGrowing * 16 * (s.rewired + s.removed);
-  if (load.coupled) bytes += s.sites;  // signs
+  if (load.coupled) bytes += s.sites;       // signs
+  if (load.in_field) bytes += 4 * s.sites;  // masks of sites of field -h
   if (labels(load)) {
     const double masks = load.coupled ? 2 : 1;  // present bonds, negative ones
     bytes += masks * s.dim * s.sites / 8 + kGrowing * 28 * s.rewired + (s.bare ? 4 * s.sites : 0);
@@ -54,7 +55,8 @@ double working(const EngineLoad& load, const GraphSizes& s, double threads) {
     // Bytes per site. Sums over pairs of clusters need the labels of two replicas and at most 44
     // bytes, which grow by an eighth (cluster_pairs.hpp).
     const double one = s.bare ? 13 : 5, label = load.cluster_pairs ? 2 * one + 50 : one;
-    bytes += at_once * (4 * (s.dim + 1) * s.sites + 4 * s.rewired) + threads * label * s.sites;
+    const double planes = s.dim + (load.in_field ? 2 : 1);
+    bytes += at_once * (4 * planes * s.sites + 4 * s.rewired) + threads * label * s.sites;
   }
   if (!grows(load)) return bytes;
   const double queue = load.coupled ? 4.125 : 4;  // bytes per site: keys, with couplings a bit
@@ -96,7 +98,8 @@ double device_working(const EngineLoad& load) {
   const Tiles t = tiles_of(s);
   const bool warms = load.warms_up && load.warm_up_cluster == ClusterUpdate::swendsen_wang;
   const double weights = s.bare ? s.removed : 0;
-  const double masks = s.dim + (s.rewired > 0 ? 2 : 1), words = weights > 0 ? 4 : 3;
+  const double masks = s.dim + (s.rewired > 0 ? 2 : 1) + (load.in_field ? 1 : 0),
+               words = weights > 0 ? 4 : 3;
   const double groups = word_groups(load);
   const double tables = groups * (t.tiles * (multispin::kLabelSites * (4 * masks + 64) + 128) +
                                   128 * words * t.open + 4 * s.rewired) +

@@ -14,6 +14,26 @@
 namespace rewise::multispin {
 namespace {
 
+// The couplings of the spins that the words hold.
+class Signs {
+ public:
+  Signs(const Model& model, const Graph& graph) : couplings_(model, graph) {
+    if (model.interactions.random_field == RandomField::none) return;
+    turned_.resize(graph.sites());
+    for (Site site = 0; site < graph.sites(); ++site) turned_[site] = couplings_.field(site) < 0;
+  }
+  // `a`, `b`: the ends of the bond, in its graph or before it was moved.
+  bool is_negative(Bond bond, Site a, Site b) const {
+    const bool negative = couplings_.coupling(bond) < 0;
+    return turned_.empty() ? negative : negative != (turned_[a] != turned_[b]);
+  }
+  const std::vector<bool>& turned() const { return turned_; }
+
+ private:
+  const Couplings couplings_;
+  std::vector<bool> turned_;  // sites of field -h; empty if there are none
+};
+
 std::uint32_t round_up(std::uint64_t n) {
   return static_cast<std::uint32_t>((n + kGuard - 1) / kGuard * kGuard);
 }
@@ -62,7 +82,7 @@ void lay_tables(Layout& layout) {
 }
 
 // Signs of the lattice bonds that were not removed.
-void lay_signs(Layout& layout, const Graph& graph, const Couplings& couplings) {
+void lay_signs(Layout& layout, const Graph& graph, const Signs& couplings) {
   const Lattice& lattice = layout.lattice;
   for (auto& signs : layout.sign) signs.assign(round_up(layout.sites / 2) + kGuard, 0);
   const auto flip = [&](Bond bond) {
@@ -75,7 +95,7 @@ void lay_signs(Layout& layout, const Graph& graph, const Couplings& couplings) {
   StopCheck check;
   const auto flip_negative = [&](Bond bond) {
     check();
-    if (couplings.coupling(bond) < 0) flip(bond);
+    if (couplings.is_negative(bond, lattice.home_a(bond), lattice.home_b(bond))) flip(bond);
   };
   for (Bond bond = 0; bond < lattice.bonds(); ++bond) flip_negative(bond);
   graph.for_each_gone(flip_negative);  // restores the bits of removed bonds
@@ -83,7 +103,7 @@ void lay_signs(Layout& layout, const Graph& graph, const Couplings& couplings) {
 
 // Groups cells by colour and degree. Members are indices of modified cells or, with every_cell,
 // sites.
-void group_modified(Layout& layout, const Graph& graph, const Couplings* couplings) {
+void group_modified(Layout& layout, const Graph& graph, const Signs* couplings) {
   const auto cells = graph.modified_sites();
   const auto offsets = graph.offsets();
   layout.modified_cells = cells.size();
@@ -134,7 +154,7 @@ void group_modified(Layout& layout, const Graph& graph, const Couplings* couplin
       if (layout.every_cell || group.has_signs) {
         graph.for_each_neighbour(site, [&](Site neighbour, Bond bond) {
           put(neighbour);
-          if (group.has_signs && couplings->coupling(bond) < 0) {
+          if (group.has_signs && couplings->is_negative(bond, site, neighbour)) {
             group.neighbour[at - group.padded] |= kNegative;
           }
         });
@@ -146,7 +166,7 @@ void group_modified(Layout& layout, const Graph& graph, const Couplings* couplin
   }
 }
 
-void list_bonds(Layout& layout, const Graph& graph, const Couplings* couplings) {
+void list_bonds(Layout& layout, const Graph& graph, const Signs* couplings) {
   const Lattice& lattice = layout.lattice;
   StopCheck check;
   const auto open = [](BondList& list, std::size_t count) {
@@ -164,7 +184,8 @@ void list_bonds(Layout& layout, const Graph& graph, const Couplings* couplings) 
   open(layout.rewired, rewired.size());
   for (std::size_t i = 0; i < rewired.size(); ++i) {
     put(layout.rewired, i, rewired[i].a, rewired[i].b);
-    if (couplings != nullptr && couplings->coupling(rewired[i].bond) < 0) {
+    if (couplings != nullptr &&
+        couplings->is_negative(rewired[i].bond, rewired[i].a, rewired[i].b)) {
       layout.rewired.a[i] |= kNegative;
     }
   }
@@ -193,15 +214,22 @@ Layout::Layout(const Graph& graph, const Model& model, bool every)
     words = round_up(sites) + 2 * std::uint64_t{kGuard};
   }
   const Interactions& of = model.interactions;
-  if (!of.has_unit_couplings() || of.has_field()) {
-    throw Error(ExitCode::internal,
-                "the multispin engine supports couplings 1 and -1 without a "
-                "field only");
+  if (!of.has_unit_couplings() || !of.has_one_magnitude()) {
+    throw Error(
+        ExitCode::internal,
+        "the multispin engine supports couplings 1 and -1 and fields of one magnitude only");
   }
-  std::optional<Couplings> couplings;
-  if (!model.is_ferromagnet()) couplings.emplace(model, graph);
+  std::optional<Signs> couplings;
+  Model without_field = model;
+  without_field.interactions.field = 0;
+  if (!without_field.is_ferromagnet()) couplings.emplace(model, graph);
   has_signs = couplings.has_value();
-  const Couplings* const signs = couplings ? &*couplings : nullptr;
+  const Signs* const signs = couplings ? &*couplings : nullptr;
+  if (has_signs && !signs->turned().empty()) {
+    turned.assign(words, 0);
+    for_each_slot(0, sites,
+                  [&](Site site, Slot at) { turned[at] = signs->turned()[site] ? ~0u : 0; });
+  }
   if (signs != nullptr && lattice.dim > 0) lay_signs(*this, graph, *signs);
   group_modified(*this, graph, signs);
   list_bonds(*this, graph, signs);

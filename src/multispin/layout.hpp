@@ -13,10 +13,14 @@
 // lattice row, 8 + 4 k per modified cell of degree k, 16 per rewired bond, and 1 per site with
 // couplings.
 //
+// Fields of random sign: where the field is -h, the word holds the opposite spins, and the
+// couplings are those of these spins. Then all sites have the field h.
+//
 // Couplings are 1 or -1. Those of lattice bonds are bits of a byte per site, those of listed
 // neighbours and bonds the highest bit of their slot.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -48,7 +52,7 @@ struct BondList {
 };
 
 struct Layout {
-  // Couplings are 1 or -1, there is no field.
+  // Couplings are 1 or -1; fields have one magnitude.
   Layout(const Graph& graph, const Model& model, bool every_cell = false);
 
   Lattice lattice;  // dim 0: no lattice
@@ -78,11 +82,36 @@ struct Layout {
   std::vector<std::uint8_t> sign[2];
   bool has_signs = false;  // whether couplings may be -1
 
+  // [words] ~0 where the word holds the opposite spins, else 0; empty without random fields.
+  std::vector<std::uint32_t> turned;
+  // Converts the word of a slot to spins, and back.
+  std::uint32_t turn(Slot slot, std::uint32_t word) const {
+    return turned.empty() ? word : word ^ turned[slot];
+  }
+
   Slot slot(Site site) const { return slot(site, lattice.dim == 0 ? 0 : lattice.colour(site)); }
   // Faster, for callers that know the colour.
   Slot slot(Site site, int colour) const {
     if (lattice.dim == 0) return kGuard + site;
     return static_cast<Slot>(colour_base[colour] + site / 2);
+  }
+  // Calls f(site, slot) for sites [first, last) in ascending order.
+  template <class F>
+  void for_each_slot(std::uint64_t first, std::uint64_t last, const F& f) const {
+    const std::uint64_t length = 2 * std::uint64_t{half_row};
+    for (std::uint64_t site = first; site < last;) {
+      if (lattice.dim == 0) {
+        f(static_cast<Site>(site), static_cast<Slot>(kGuard + site));
+        ++site;
+        continue;
+      }
+      const std::uint64_t row = site / length, end = std::min(last, (row + 1) * length);
+      const unsigned parity = row_parity[row];
+      const std::uint64_t base[2] = {colour_base[parity], colour_base[1 - parity]};
+      for (; site < end; ++site) {
+        f(static_cast<Site>(site), static_cast<Slot>(base[site % 2] + site / 2));
+      }
+    }
   }
   Site first_site(std::uint32_t row, int colour) const {
     return row * 2 * half_row + ((static_cast<unsigned>(colour) + row_parity[row]) & 1u);

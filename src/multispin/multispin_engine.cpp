@@ -14,10 +14,11 @@ namespace {
 const EngineSpec& checked(const Graph& graph, const EngineSpec& spec) {
   check_spec(graph, spec);
   if (!has(EngineKind::multispin, spec.model)) {
-    throw Error(ExitCode::usage,
-                fmt::format("the multispin engine does not support {}: it has Ising spins, "
-                            "couplings 1 and -1 and no field (use the bytespin engine)",
-                            to_string(spec.model)));
+    throw Error(
+        ExitCode::usage,
+        fmt::format("the multispin engine does not support {}: it has Ising spins, "
+                    "couplings 1 and -1 and a field of one magnitude (use the bytespin engine)",
+                    to_string(spec.model)));
   }
   if (spec.cluster == ClusterUpdate::few_cluster) {
     throw Error(ExitCode::usage,
@@ -48,29 +49,14 @@ std::set<std::uint32_t> degrees_of(const Layout& layout) {
 }
 
 LocalTables make_tables(const Layout& layout, const EngineSpec& spec, double beta) {
-  LocalTables tables{{}, local_stream(spec.local), certain_downhill(spec.local)};
+  LocalTables tables{{},
+                     local_stream(spec.local),
+                     cell_rule(spec.model, spec.local),
+                     spec.local == LocalUpdate::glauber};
   for (const std::uint32_t degree : degrees_of(layout)) {
     tables.by_degree.emplace_back(degree, spec.model, beta, spec.local);
   }
   return tables;
-}
-
-// Calls f(site, slot) for every site, in the order of saved states and trajectory hashes.
-template <class F>
-void for_each_word(const Layout& layout, const F& f) {
-  if (layout.lattice.dim == 0) {
-    for (Site s = 0; s < layout.sites; ++s) f(s, kGuard + s);
-    return;
-  }
-  Site site = 0;
-  for (std::uint32_t row = 0; row < layout.rows; ++row) {
-    const unsigned parity = layout.row_parity[row];
-    const std::uint64_t even = layout.colour_base[parity], odd = layout.colour_base[1 - parity];
-    for (std::uint32_t h = 0; h < layout.half_row; ++h, site += 2) {
-      f(site, static_cast<Slot>(even + site / 2));
-      f(site + 1, static_cast<Slot>(odd + site / 2));
-    }
-  }
 }
 
 }  // namespace
@@ -85,16 +71,17 @@ MultispinEngine::MultispinEngine(const Graph& graph, const EngineSpec& spec, boo
       places_(word_groups_),
       exchange_(spec) {
   make_weighted_sums();
-  if (spec.staggered && layout_.lattice.dim == 0) {
+  if (spec.staggered && (layout_.lattice.dim == 0 || !layout_.turned.empty())) {
     const std::vector<std::uint8_t> of = graph.sublattices();
     second_sublattice_.assign(layout_.words, 0);
-    for (Site site = 0; site < layout_.sites; ++site) {
-      second_sublattice_[layout_.slot(site)] = of[site] != 0 ? ~0u : 0;
-    }
+    layout_.for_each_slot(0, layout_.sites, [&](Site site, Slot slot) {
+      second_sublattice_[slot] = layout_.turn(slot, of[site] != 0 ? ~0u : 0);
+    });
   }
   for (const double beta : spec.betas) {
     tables_.push_back(make_tables(layout_, spec, beta));
     bond_.push_back(digits(spec.model.bond_probability(beta)));
+    ghost_.emplace_back(spec.model, beta);
   }
 }
 
@@ -124,8 +111,8 @@ std::uint32_t MultispinEngine::hot_replicas() const {
 MultispinEngine::Words MultispinEngine::start_words(std::uint32_t word_group) const {
   const std::uint32_t hot = hot_replicas();
   Words words(layout_.words, 0);
-  for_each_word(layout_, [&](Site site, Slot slot) {
-    words[slot] = start_word(spec_.seed, word_group, site, hot);
+  layout_.for_each_slot(0, graph_.sites(), [&](Site site, Slot slot) {
+    words[slot] = layout_.turn(slot, start_word(spec_.seed, word_group, site, hot));
   });
   return words;
 }
@@ -134,8 +121,9 @@ std::vector<std::uint32_t> MultispinEngine::words() const {
   Words all(parts() * graph_.sites()), words;
   for (std::uint32_t group = 0; group < word_groups_; ++group) {
     read_words(group, words);
-    for_each_word(layout_,
-                  [&](Site site, Slot slot) { all[group * graph_.sites() + site] = words[slot]; });
+    layout_.for_each_slot(0, graph_.sites(), [&](Site site, Slot slot) {
+      all[group * graph_.sites() + site] = layout_.turn(slot, words[slot]);
+    });
   }
   return all;
 }
@@ -143,15 +131,17 @@ std::vector<std::uint32_t> MultispinEngine::words() const {
 void MultispinEngine::read_part(std::size_t word_group, std::span<std::uint8_t> out) const {
   Words words;
   read_words(static_cast<std::uint32_t>(word_group), words);
-  for_each_word(layout_, [&](Site site, Slot slot) {
-    std::memcpy(out.data() + std::size_t{site} * 4, &words[slot], 4);
+  layout_.for_each_slot(0, graph_.sites(), [&](Site site, Slot slot) {
+    const std::uint32_t spins = layout_.turn(slot, words[slot]);
+    std::memcpy(out.data() + std::size_t{site} * 4, &spins, 4);
   });
 }
 
 void MultispinEngine::write_part(std::size_t word_group, Bytes spins) {
   Words words(layout_.words, 0);
-  for_each_word(layout_, [&](Site site, Slot slot) {
+  layout_.for_each_slot(0, graph_.sites(), [&](Site site, Slot slot) {
     std::memcpy(&words[slot], spins.data() + std::size_t{site} * 4, 4);
+    words[slot] = layout_.turn(slot, words[slot]);
   });
   write_words(static_cast<std::uint32_t>(word_group), words);
 }
@@ -159,8 +149,9 @@ void MultispinEngine::write_part(std::size_t word_group, Bytes spins) {
 void MultispinEngine::read_replica(std::size_t replica, std::span<std::uint8_t> out) const {
   Words words;
   read_words(static_cast<std::uint32_t>(replica / kReplicas), words);
-  for_each_word(layout_, [&](Site site, Slot slot) {
-    out[site] = static_cast<std::uint8_t>(words[slot] >> replica % kReplicas & 1u);
+  layout_.for_each_slot(0, graph_.sites(), [&](Site site, Slot slot) {
+    const std::uint32_t spins = layout_.turn(slot, words[slot]);
+    out[site] = static_cast<std::uint8_t>(spins >> replica % kReplicas & 1u);
   });
 }
 

@@ -18,6 +18,7 @@ struct EngineView {
   const EngineSpec& spec;
   const std::vector<LocalTables>& tables;  // [T]
   const std::vector<Threshold>& bond;      // [T]
+  const std::vector<GhostBonds>& ghost;    // [T]
   std::uint32_t groups, word_groups;
   ReplicaExchange& exchange;
   const std::vector<std::uint32_t>& second_sublattice;
@@ -28,8 +29,8 @@ class MultispinEngine : public EngineBase {
   MultispinEngine(const Graph& graph, const EngineSpec& spec, bool every_cell = false);
 
   EngineView view() const {
-    return {graph_,  layout_,      spec_,     tables_,           bond_,
-            groups_, word_groups_, exchange_, second_sublattice_};
+    return {graph_, layout_, spec_,        tables_,   bond_,
+            ghost_, groups_, word_groups_, exchange_, second_sublattice_};
   }
 
   std::vector<std::uint32_t> words() const final;
@@ -62,10 +63,11 @@ class MultispinEngine : public EngineBase {
   const std::uint32_t groups_, word_groups_;  // R / 32; T * R / 32
   std::vector<LocalTables> tables_;           // [T]
   std::vector<Threshold> bond_;               // [T]
+  std::vector<GhostBonds> ghost_;             // [T]
   std::vector<Place> places_;                 // [word groups]
   mutable ReplicaExchange exchange_;
-  // With EngineSpec::staggered and without a lattice (whose sublattices are the layout's colours):
-  // ~0 for sites of the second sublattice, else 0. [slots]
+  // With EngineSpec::staggered, unless the sublattices are the colours of the layout: what turns
+  // the words into spins and those of the second sublattice over. [slots]
   std::vector<std::uint32_t> second_sublattice_;
 
  private:

@@ -11,13 +11,19 @@
 //   local update   item site, stream metropolis or glauber; once per site and step
 //   bond           item bond, stream bond; once per undirected bond and step
 //   Wolff seed     item replica bit r, stream wolff_seed: words 0, 1 give the site
+//   ghost          cluster updates in a field h: item site, stream ghost. A site that the field
+//                  favours is bound to a fixed ghost spin with probability 1 - exp(-2 beta |h|); a
+//                  cluster with such a site does not flip
 //   cluster flip   (Swendsen-Wang) item s / 4, s the cluster's smallest site, stream cluster_flip:
 //                  bit r of word s % 4
-//   Houdayer move  likewise, for replicas r and r + 2: bit r % 32 of a word of stream houdayer
+//   Houdayer move  likewise, for replicas r and r + 2: bit r % 32 of a word of stream houdayer; in
+//   a
+//                  field only clusters of opposite spins flip
 //   start          item site, stream start, step 0: word 0 is the hot replicas' spins
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 
 #include "src/model/model.hpp"
@@ -36,6 +42,31 @@ enum class ClusterMove { swendsen_wang, houdayer };
 
 constexpr Stream local_stream(LocalUpdate rule) {
   return rule == LocalUpdate::glauber ? Stream::glauber : Stream::metropolis;
+}
+
+// How local updates draw.
+enum class CellRule {
+  downhill,  // Metropolis: flips; a draw only if the energy rises, D < k / 2
+  always,    // Glauber: flips; always a draw, by D
+  in_field   // both, by the number of neighbours that are up (local/local.hpp)
+};
+inline CellRule cell_rule(const Model& model, LocalUpdate update) {
+  if (model.interactions.has_field()) return CellRule::in_field;
+  return certain_downhill(update) ? CellRule::downhill : CellRule::always;
+}
+
+// Calls f.template operator()<kRule>() with a rule.
+template <class F>
+auto with_rule(CellRule rule, F&& f) {
+  switch (rule) {
+    case CellRule::downhill:
+      return f.template operator()<CellRule::downhill>();
+    case CellRule::always:
+      return f.template operator()<CellRule::always>();
+    case CellRule::in_field:
+      break;
+  }
+  return f.template operator()<CellRule::in_field>();
 }
 
 // The address of a draw, without its item.
@@ -64,6 +95,42 @@ RW_HD bool replica_draw(const Address& at, Stream stream, std::uint64_t item, un
   }
   return false;
 }
+
+// The same for all replicas of `asking` at once: those in which the event happens.
+RW_HD std::uint32_t replicas_drawn(const Address& at, Stream stream, std::uint64_t item,
+                                   std::uint32_t asking, Threshold t) {
+  std::uint32_t happens = 0;
+  for (unsigned call = 0; call < 8 && asking != 0; ++call) {
+    const Words4 words = random_words(at.seed, stream, item, at.who, call, at.step);
+    for (unsigned word = 0; word < 4; ++word) {
+      const std::uint32_t digit = 0u - threshold_digit(t, 4 * call + word);
+      happens |= asking & digit & ~words.w[word];
+      asking &= ~(digit ^ words.w[word]);
+    }
+  }
+  return happens;
+}
+
+// Cluster updates in a field: which sites are bound to the ghost spin.
+struct GhostBonds {
+  bool any = false;  // whether there is a field
+  bool up = true;    // it favours spins that are up
+  Threshold threshold = 0;
+
+  GhostBonds() = default;
+  GhostBonds(const Model& model, double beta)
+      : any(field_of(model) != 0),
+        up(field_of(model) > 0),
+        threshold(digits(-std::expm1(-2 * beta * std::fabs(field_of(model))))) {}
+  static double field_of(const Model& model) {
+    return nearest_fixed(model.interactions.field_of_all()) * kFixedUnit;
+  }
+  // The replicas of `asking` in which a site of these spins is bound.
+  RW_HD std::uint32_t bound(const Address& at, std::uint64_t site, std::uint32_t spins,
+                            std::uint32_t asking) const {
+    return replicas_drawn(at, Stream::ghost, site, asking & (up ? spins : ~spins), threshold);
+  }
+};
 
 // The first site of the Wolff cluster of replica r.
 RW_HD std::uint32_t wolff_seed_site(const Address& at, unsigned replica, std::uint32_t sites) {

@@ -34,6 +34,7 @@ enum class Stream : std::uint32_t {
   exchange = 29,             // replica exchange: item t R + r of the first of two temperatures
   houdayer = 30,             // Houdayer moves: item a quarter of the cluster's smallest site
   bytespin_houdayer = 31,    // bytespin engine, likewise: item the smallest site
+  ghost = 32,                // multispin engine, cluster updates in a field: item site
   bitlattice_start = 40,     // bitlattice engine: item 2 group + colour; src/bitlattice/rules.hpp
   bitlattice_local = 41,     // bitlattice engine, Metropolis and Glauber: the same item
   bitlattice_modified = 42,  // retired: earlier versions, rewired lattices

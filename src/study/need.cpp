@@ -91,6 +91,7 @@ EngineLoad load_of(const TaskSpec& spec, const GraphSizes& sizes) {
           static_cast<double>(spec.temperatures.size()),
           static_cast<double>(spec.replicas),
           !spec.model.is_ferromagnet() || spec.schedule.exchange,
+          spec.model.interactions.has_field(),
           spec.schedule.cluster,
           spec.cluster,
           spec.warm_up.cycles > 0,

@@ -447,6 +447,44 @@ inline void check_houdayer_conserves(EngineMaker make, const CoupledCase& one, i
   CHECK(partly > 5);
 }
 
+// The cases and updates of the multispin engine.
+inline std::vector<CoupledCase> unit_cases() {
+  std::vector<CoupledCase> cases;
+  for (const CoupledCase& one : coupled_cases()) {
+    if (has(EngineKind::multispin, one.model)) cases.push_back(one);
+  }
+  return cases;
+}
+
+// `slow`: the number of sweeps or cluster updates by which clusters alone, and updates in a field,
+// equilibrate.
+inline void compare_unit_cases(EngineMaker make, std::uint64_t seed, const Effort& effort,
+                               std::uint32_t slow, int device, Scores& scores) {
+  auto updates = wolff_updates();
+  for (const Update& update : swendsen_wang_updates()) updates.push_back(update);
+  for (const Update& update : exchange_updates()) updates.push_back(update);
+  for (const Update& update : houdayer_updates()) updates.push_back(update);
+  for (const CoupledCase& one : unit_cases()) {
+    CoupledStates states{one};
+    for (const Update& update : updates) {
+      const bool sweeps_alone = update.schedule.cluster == 0;
+      if (update.local == LocalUpdate::metropolis && sweeps_alone && !one.metropolis_mixes)
+        continue;
+      Effort own = effort;
+      // Clusters alone leave a valley of a frustrated graph slowly.
+      if (update.schedule.local == 0 && !update.schedule.exchange) own.lengths.equilibrate = slow;
+      // The two valleys of a field at the lowest temperature need exchange.
+      std::vector<double> temperatures{1.2, 1.9, 3.0};
+      if (one.slow && !update.schedule.exchange) {
+        own.lengths.equilibrate = slow;
+        temperatures.erase(temperatures.begin());
+      }
+      compare_coupled(states, update, make, temperatures, ++seed, own, device, scores);
+    }
+  }
+  check_distribution(scores, 1000);
+}
+
 // Every update on every case.
 inline void compare_all_coupled(EngineMaker make, std::uint64_t seed, const Effort& effort,
                                 int device, Scores& scores) {

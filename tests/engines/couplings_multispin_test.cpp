@@ -1,7 +1,7 @@
-// The multispin engine with couplings 1 and -1. It is compared with exact enumeration and, bit by
-// bit, with a slow reference: local and cluster updates. Results do not depend on threads and
-// restarts. Replica exchange and Houdayer moves. The antiferromagnet equals a ferromagnet with one
-// sublattice flipped.
+// The multispin engine with couplings 1 and -1 and fields of one magnitude. It is compared with
+// exact enumeration and, bit by bit, with a slow reference: local and cluster updates. Results do
+// not depend on threads and restarts. Replica exchange and Houdayer moves. The antiferromagnet
+// equals a ferromagnet with one sublattice flipped.
 #include <xxhash.h>
 
 #include <algorithm>
@@ -33,6 +33,28 @@ std::vector<int> couplings_of(const Graph& graph, const EdgeList& list, const Mo
   return signs;
 }
 
+std::vector<std::int32_t> fields_of(const Graph& graph, const Model& model) {
+  if (!model.interactions.has_field()) return {};
+  const Couplings couplings(model, graph);
+  std::vector<std::int32_t> fields;
+  for (Site site = 0; site < graph.sites(); ++site) fields.push_back(couplings.field(site));
+  return fields;
+}
+
+Model in_field(double field, CouplingKind couplings = CouplingKind::ferromagnet) {
+  Model model;
+  model.interactions.couplings = couplings;
+  model.interactions.field = field;
+  return model;
+}
+
+Model in_random_field(double width, CouplingKind couplings = CouplingKind::ferromagnet) {
+  Model model = in_field(0, couplings);
+  model.interactions.random_field = RandomField::pm;
+  model.interactions.field_width = width;
+  return model;
+}
+
 EngineOptions with_form(int threads, WolffForm form) {
   EngineOptions options = with_threads(threads);
   options.methods = MultispinMethods{form};
@@ -53,7 +75,8 @@ void compare_bits(const Graph& graph, const Model& model, LocalUpdate local, Clu
   spec.staggered = graph.has_sublattices();
   const EdgeList list = edges_of(graph);
   const std::vector<int> sublattice = sublattice_signs(graph, list);
-  MultispinReference reference(list, colours_of(graph), spec, couplings_of(graph, list, model));
+  MultispinReference reference(list, colours_of(graph), spec, couplings_of(graph, list, model),
+                               fields_of(graph, model));
   std::vector<std::unique_ptr<Engine>> engines;
   for (const EngineOptions& options :
        {with_form(1, WolffForm::automatic), with_form(3, WolffForm::dense),
@@ -100,36 +123,11 @@ void compare_bits(const Graph& graph, const Model& model, LocalUpdate local, Clu
   }
 }
 
-std::vector<CoupledCase> unit_cases() {
-  std::vector<CoupledCase> cases;
-  for (const CoupledCase& one : coupled_cases()) {
-    if (has(EngineKind::multispin, one.model)) cases.push_back(one);
-  }
-  return cases;
-}
-
 }  // namespace
 
-TEST_CASE("multispin engine: couplings 1 and -1 equal enumeration") {
+TEST_CASE("multispin engine: couplings 1 and -1 and fields equal enumeration") {
   Scores scores;
-  std::uint64_t seed = 80000;
-  auto updates = wolff_updates();
-  for (const oracle::Update& update : swendsen_wang_updates()) updates.push_back(update);
-  for (const oracle::Update& update : exchange_updates()) updates.push_back(update);
-  for (const oracle::Update& update : houdayer_updates()) updates.push_back(update);
-  for (const CoupledCase& one : unit_cases()) {
-    CoupledStates states{one};
-    for (const oracle::Update& update : updates) {
-      const bool sweeps_alone = update.schedule.cluster == 0;
-      if (update.local == LocalUpdate::metropolis && sweeps_alone && !one.metropolis_mixes)
-        continue;
-      // Clusters alone leave a valley of a frustrated graph slowly.
-      const bool slow = update.schedule.local == 0 && !update.schedule.exchange;
-      compare_coupled(states, update, make_multispin_engine, {1.2, 1.9, 3.0}, ++seed,
-                      {384, {slow ? 1500u : 250u, longer(50), 1}}, -1, scores);
-    }
-  }
-  check_distribution(scores, 1000);
+  compare_unit_cases(make_multispin_engine, 80000, {384, {250, longer(50), 1}}, 1500, -1, scores);
 }
 
 TEST_CASE("multispin engine: Houdayer moves conserve the energy of two replicas") {
@@ -186,6 +184,37 @@ TEST_CASE("multispin engine with couplings equals the reference") {
     compare_bits(imported_graph(star(20), "star"), pm(), LocalUpdate::glauber, cluster, 801);
     compare_bits(irregular_graph(400, 300), pm(), LocalUpdate::metropolis, cluster, 802);
   }
+}
+
+TEST_CASE("multispin engine in a field equals the reference") {
+  std::uint64_t seed = 1;
+  const auto wolff = ClusterUpdate::wolff, sw = ClusterUpdate::swendsen_wang;
+  const auto metropolis = LocalUpdate::metropolis, glauber = LocalUpdate::glauber;
+  for (const std::vector<std::uint32_t>& shape : {std::vector<std::uint32_t>{70},
+                                                  {4, 6},
+                                                  {34, 6},
+                                                  {36, 10},
+                                                  {6, 4, 8},
+                                                  {34, 4, 4},
+                                                  {34, 4, 4, 4}}) {
+    for (const double p : {0.0, 0.05, 0.6}) {
+      const auto rule = std::array{Rule::rewire, Rule::add_any, Rule::add}[seed % 3];
+      const Graph graph = build_graph({shape, p, rule, seed});
+      INFO(to_string(rule) << ", p = " << p << ", dim " << shape.size() << ", " << shape[0]);
+      compare_bits(graph, in_field(0.3), metropolis, sw, 500 + seed);
+      compare_bits(graph, in_field(-1.7), glauber, wolff, 600 + seed);
+      compare_bits(graph, in_field(2), metropolis, wolff, 650 + seed);  // flips of equal energy
+      compare_bits(graph, in_field(0.02, CouplingKind::pm), metropolis, wolff, 700 + seed);
+      compare_bits(graph, in_random_field(0.4), glauber, sw, 800 + seed);
+      compare_bits(graph, in_random_field(1, CouplingKind::antiferromagnet), metropolis,
+                   seed % 2 == 0 ? sw : wolff, 900 + seed);
+      ++seed;
+    }
+  }
+  compare_bits(imported_graph(star(20), "star"), in_field(0.2), glauber, wolff, 801);
+  compare_bits(imported_graph(star(20), "star"), in_random_field(3), metropolis, sw, 802);
+  compare_bits(irregular_graph(400, 300), in_field(-0.4), metropolis, sw, 803);
+  compare_bits(irregular_graph(400, 300), in_random_field(0.5), metropolis, wolff, 804);
 }
 
 TEST_CASE("multispin trajectories with couplings do not depend on threads, stops and restarts") {
@@ -296,6 +325,10 @@ TEST_CASE("the multispin engine rejects other couplings and fields") {
   refused(of);
   of = {};
   of.field = 0.1;
+  of.random_field = RandomField::pm;
+  refused(of);
+  of = {};
+  of.random_field = RandomField::gaussian;
   refused(of);
   of = {};
   of.shortcut_strength = 0.5;

@@ -18,10 +18,10 @@ using Words = std::vector<std::uint32_t>;
 struct Sweeper {
   Sweeper(const Graph& graph, const Model& model, bool every_cell, LocalUpdate update)
       : layout(graph, model, every_cell),
-        tables{{}, local_stream(update), certain_downhill(update)},
+        tables{{}, local_stream(update), cell_rule(model, update), update == LocalUpdate::glauber},
         aside(modified_room(layout)) {
     for (std::uint32_t k = 0; k <= std::max(graph.max_degree(), 8u); ++k) {
-      tables.by_degree.emplace_back(k, Model{}, 0.4, update);
+      tables.by_degree.emplace_back(k, model, 0.4, update);
     }
   }
   void sweep(Words& words, SweepPlace place) {

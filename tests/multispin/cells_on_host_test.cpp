@@ -175,9 +175,9 @@ class Arrays {
 
 // A block of modified cells whose threads run one after the other. Each thread reads its digits
 // from memory, as in sweeps within blocks.
-template <int kVec, bool kDownhill>
-struct LoneThreads : Block<kVec, 1, most_quick(kDownhill)> {
-  static constexpr int kMost = most_quick(kDownhill);
+template <int kVec, CellRule kRule>
+struct LoneThreads : Block<kVec, 1, most_quick(kRule)> {
+  static constexpr int kMost = most_quick(kRule);
 
   DigitsInMemory<kVec> digits(const BlockUpdate& s, const DeviceWarp& warp) const {
     return {s, warp};
@@ -226,7 +226,9 @@ class HostCells final : public MultispinEngine {
     sweep.thresholds = arrays_.thresholds;
     sweep.first_step = &first_step_;
     sweep.stream = static_cast<std::uint32_t>(local_stream(spec_.local));
-    sweep.downhill = certain_downhill(spec_.local);
+    sweep.rule = cell_rule(spec_.model, spec_.local);
+    sweep.field = nearest_fixed(spec_.model.interactions.field_of_all());
+    sweep.heat_bath = spec_.local == LocalUpdate::glauber;
     sweep.word_groups = word_groups_;
     sweep.vec = vec_;
     sweep.seeds.low[0] = static_cast<std::uint32_t>(spec_.seed);
@@ -236,35 +238,35 @@ class HostCells final : public MultispinEngine {
     gridDim.y = word_groups_ / static_cast<unsigned>(vec_);
     for (blockIdx.y = 0; blockIdx.y < gridDim.y; ++blockIdx.y) {
       with_vec(vec_, [&]<int kVec>() {
-        const auto cells = [&]<bool kDownhill>() {
+        with_rule(sweep.rule, [&]<CellRule kRule>() {
           const auto cell = [&](const BlockUpdate& s, auto& block, std::uint32_t k,
                                 std::uint32_t* spins) {
-            return any_modified_cell<kVec, kDownhill>(arrays_.cells, s, block,
-                                                      arrays_.cells.first[c] + k, spins);
+            return any_modified_cell<kVec, kRule>(arrays_.cells, s, block,
+                                                  arrays_.cells.first[c] + k, spins);
           };
           if (by_warps_) {
-            blocks<kVec, ModifiedBlock<kVec, kDownhill>, false>(sweep, listed, cell);
+            blocks<kVec, ModifiedBlock<kVec, kRule>, false>(sweep, listed, cell);
           } else {
-            blocks<kVec, LoneThreads<kVec, kDownhill>, false>(sweep, listed, cell);
+            blocks<kVec, LoneThreads<kVec, kRule>, false>(sweep, listed, cell);
           }
           if (layout_.lattice.dim == 0) return;
           with_lattice_dim(layout_.lattice.dim, [&]<int kDim>() {
-            constexpr int kClasses = regular_classes(kDim, kDownhill);
+            constexpr int kClasses = regular_classes(kDim, kRule);
             const auto cells_of = [&]<bool kSigned>() {
               blocks<kVec, Block<kVec, kClasses, kClasses>, true>(
                   sweep, arrays_.lattice.regular_most[colour],
                   [&](const BlockUpdate& s, const auto& block, std::uint32_t k,
                       std::uint32_t* spins) {
-                    return regular_cell<kDim, kVec, kDownhill, kSigned>(
+                    return regular_cell<kDim, kVec, kRule, kSigned>(
                         arrays_.lattice, s, block, colour,
                         regular_place(arrays_.lattice, colour, k), spins);
                   });
             };
-            layout_.has_signs ? cells_of.template operator()<true>()
-                              : cells_of.template operator()<false>();
+            layout_.has_signs || kRule == CellRule::in_field
+                ? cells_of.template operator()<true>()
+                : cells_of.template operator()<kRule == CellRule::in_field>();
           });
-        };
-        sweep.downhill ? cells.template operator()<true>() : cells.template operator()<false>();
+        });
       });
     }
   }
@@ -322,10 +324,9 @@ class HostCells final : public MultispinEngine {
 };
 
 void compare(const Graph& graph, LocalUpdate local, std::size_t temperatures,
-             std::uint32_t replicas, bool by_warps = false,
-             CouplingKind couplings = CouplingKind::ferromagnet) {
+             std::uint32_t replicas, bool by_warps = false, const Interactions& interactions = {}) {
   EngineSpec spec;
-  spec.model.interactions.couplings = couplings;
+  spec.model.interactions = interactions;
   spec.local = local;
   for (std::size_t t = 0; t < temperatures; ++t) {
     spec.betas.push_back(0.25 + 0.13 * static_cast<double>(t));
@@ -341,6 +342,23 @@ void compare(const Graph& graph, LocalUpdate local, std::size_t temperatures,
   cpu->advance({1, 0}, sweeps);
   cells.advance({1, 0}, sweeps);
   CHECK(cells.trajectory_hash() == cpu->trajectory_hash());
+}
+
+Interactions couplings_pm() {
+  Interactions of;
+  of.couplings = CouplingKind::pm;
+  return of;
+}
+Interactions in_field(double field) {
+  Interactions of;
+  of.field = field;
+  return of;
+}
+Interactions in_random_field(double width) {
+  Interactions of;
+  of.random_field = RandomField::pm;
+  of.field_width = width;
+  return of;
 }
 
 }  // namespace
@@ -360,7 +378,10 @@ TEST_CASE("device code of sweeps, run on the host, makes the moves of the CPU on
           compare(graph, local, 2, 64);
           compare(graph, local, 3, 64);
           compare(graph, local, 8, 32);
-          compare(graph, local, 2, 64, false, CouplingKind::pm);
+          compare(graph, local, 2, 64, false, couplings_pm());
+          compare(graph, local, 2, 64, false, in_field(-0.3));
+          compare(graph, local, 1, 32, false, in_field(2));
+          compare(graph, local, 2, 32, false, in_random_field(0.8));
         }
       }
     }
@@ -372,7 +393,10 @@ TEST_CASE("device code of sweeps, run on the host, makes the moves of the CPU at
     for (const LocalUpdate local : {LocalUpdate::metropolis, LocalUpdate::glauber}) {
       for (const std::uint32_t replicas : {32u, 64u, 96u, 128u, 192u, 256u}) {
         compare(graph, local, 1, replicas);
-        compare(graph, local, 1, replicas, false, CouplingKind::pm);
+        compare(graph, local, 1, replicas, false, couplings_pm());
+        compare(graph, local, 1, replicas, false, in_field(0.4));
+        compare(graph, local, 1, replicas, false, in_field(-3));
+        compare(graph, local, 1, replicas, false, in_random_field(1.5));
       }
       compare(graph, local, 1, 128, true);
     }
@@ -386,6 +410,7 @@ TEST_CASE("device code of sweeps, run on the host by warps, makes the moves of t
     for (const LocalUpdate local : {LocalUpdate::metropolis, LocalUpdate::glauber}) {
       for (const std::uint32_t replicas : {32u, 128u, 192u, 256u}) {
         compare(graph, local, 1, replicas, true);
+        compare(graph, local, 1, replicas, true, in_field(0.4));
       }
     }
   }

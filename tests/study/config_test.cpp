@@ -343,7 +343,7 @@ TEST_CASE("couplings, fields and replica exchange of a study") {
   CHECK(of.seed == 7);
   CHECK(config.exchange);
   CHECK(config.houdayer);
-  CHECK(config.engine == EngineKind::bytespin);  // the engine that supports fields
+  CHECK(config.engine == EngineKind::bytespin);  // the engine that supports all fields
   CHECK(read("[model]\ncouplings = \"pm\"\n[sampling]\nschedule = \"1:0\"\nexchange = true\n")
             .engine == EngineKind::multispin);
   CHECK(read("[model]\ncouplings = \"pm\"\n[sampling]\nschedule = \"1:1\"\n").engine ==
@@ -363,7 +363,7 @@ TEST_CASE("couplings, fields and replica exchange of a study") {
        {"[model]\ncouplings = \"file\"\non = \"shortcuts\"\n", "[model]\nnegative = 0.5\n",
         "[model]\nname = \"potts\"\nq = 3\nfield = 0.1\n", "[model]\ncoupling_seed = 1\n",
         "[model]\ncouplings = \"gaussian\"\n[sampling]\nengine = \"multispin\"\n",
-        "[model]\ncouplings = \"pm\"\nfield = 0.1\n[sampling]\nengine = \"multispin\"\n",
+        "[model]\nfield = 0.1\nfield_random = \"pm\"\n[sampling]\nengine = \"multispin\"\n",
         "[model]\ncouplings = \"pm\"\n[sampling]\nschedule = \"1:1\"\n"
         "cluster = \"few-cluster\"\nengine = \"multispin\"\n"}) {
     INFO(wrong);

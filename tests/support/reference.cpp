@@ -11,7 +11,7 @@ namespace {
 
 // Stream numbers of src/random/streams.hpp, restated because they must never change.
 constexpr std::uint32_t kStart = 16, kMetropolis = 17, kGlauber = 18, kWolffSeed = 19, kBond = 20,
-                        kClusterFlip = 21, kHoudayer = 30;
+                        kClusterFlip = 21, kHoudayer = 30, kGhost = 32;
 
 std::array<std::uint32_t, 4> philox(std::uint64_t seed, std::uint64_t item, std::size_t word_group,
                                     std::uint32_t call, std::uint32_t step, std::uint32_t stream) {
@@ -34,11 +34,13 @@ std::uint32_t rounded(double probability) {
 }  // namespace
 
 MultispinReference::MultispinReference(const EdgeList& list, std::vector<std::uint8_t> colours,
-                                       const EngineSpec& spec, std::vector<int> couplings)
+                                       const EngineSpec& spec, std::vector<int> couplings,
+                                       std::vector<std::int32_t> field)
     : spec_(spec),
       list_(list),
       colours_(std::move(colours)),
       couplings_(std::move(couplings)),
+      field_(std::move(field)),
       around_(list.sites) {
   if (couplings_.empty()) couplings_.assign(list.edges.size(), 1);
   for (std::size_t k = 0; k < list.edges.size(); ++k) {
@@ -87,7 +89,18 @@ void MultispinReference::local_sweep() {
             sh += couplings_[edge] * (spin[other] == spin[site] ? 1 : -1);
           }
           bool flip = false;
-          if (glauber) {
+          if (const double h = field_at(site); h != 0) {
+            // Random fields: in terms of spins turned over where the field is negative.
+            const bool turned = h < 0 && spec_.model.interactions.random_field != RandomField::none;
+            const bool up = (spin[site] != 0) != turned;
+            const double local = (up ? sh : -sh) + (turned ? -h : h);
+            if (glauber) {
+              flip = (fraction[r] < rounded(1 / (1 + std::exp(-2 * beta * local)))) != up;
+            } else {
+              const double rise = up ? local : -local;
+              flip = rise <= 0 || fraction[r] < rounded(std::exp(-2 * beta * rise));
+            }
+          } else if (glauber) {
             flip = fraction[r] < rounded(1 / (1 + std::exp(2 * beta * sh)));
           } else {
             flip = sh <= 0 || fraction[r] < rounded(std::exp(-2 * beta * sh));
@@ -126,6 +139,17 @@ std::vector<std::uint32_t> MultispinReference::cluster_of(
   return cluster;
 }
 
+bool MultispinReference::is_bound(const std::vector<std::uint32_t>& cluster,
+                                  std::size_t replica) const {
+  return std::any_of(cluster.begin(), cluster.end(), [&](std::uint32_t site) {
+    const double h = field_at(site);
+    if (h == 0 || (spins_[replica][site] != 0) != (h > 0)) return false;
+    const double beta = spec_.betas[replica / spec_.replicas];
+    return fractions(kGhost, site, replica / 32)[replica % 32] <
+           rounded(-std::expm1(-2 * beta * std::abs(h)));
+  });
+}
+
 void MultispinReference::wolff() {
   for (std::size_t word_group = 0; word_group < spins_.size() / 32; ++word_group) {
     const auto fraction = bond_fractions(word_group);
@@ -138,6 +162,7 @@ void MultispinReference::wolff() {
       std::vector<bool> reached(list_.sites, false);
       const auto cluster = cluster_of(static_cast<std::uint32_t>(high >> 32), 32 * word_group + r,
                                       fraction, reached);
+      if (is_bound(cluster, 32 * word_group + r)) continue;
       for (const std::uint32_t site : cluster) {
         spin[site] = static_cast<std::uint8_t>(1 - spin[site]);
       }
@@ -164,7 +189,7 @@ void MultispinReference::swendsen_wang() {
         square += n * n;
         fourth += static_cast<Wide>(n * n) * (n * n);
         const auto words = philox(spec_.seed, site / 4, word_group, 0, step_, kClusterFlip);
-        if ((words[site % 4] >> r & 1u) == 0) continue;
+        if ((words[site % 4] >> r & 1u) == 0 || is_bound(cluster, 32 * word_group + r)) continue;
         for (const std::uint32_t s : cluster) next[s] = static_cast<std::uint8_t>(1 - next[s]);
       }
       spins_[32 * word_group + r] = next;
@@ -195,6 +220,7 @@ void MultispinReference::houdayer() {
       }
       const auto words = philox(spec_.seed, site / 4, first / 32, 0, step_, kHoudayer);
       if ((words[site % 4] >> first % 32 & 1u) == 0) continue;
+      if (!field_.empty() && equal[site]) continue;
       for (const std::uint32_t s : cluster) {
         a[s] = static_cast<std::uint8_t>(1 - a[s]);
         b[s] = static_cast<std::uint8_t>(1 - b[s]);
@@ -223,6 +249,11 @@ Observation MultispinReference::measure() {
       bonds += couplings_[k] * (spin[edge.a] == spin[edge.b] ? 1 : -1);
     }
     for (const std::uint8_t s : spin) up += s;
+    if (!field_.empty()) {  // minus the energy, in units of 2^-20
+      bonds <<= 20;
+      for (std::uint32_t k = 0; k < list_.sites; ++k)
+        bonds += spin[k] != 0 ? field_[k] : -field_[k];
+    }
     out.bond_sum.push_back(bonds);
     out.magnetisation.push_back(2 * up - std::int64_t{list_.sites});
   }

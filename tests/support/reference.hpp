@@ -11,8 +11,14 @@
 // unequal ones. A Swendsen-Wang cluster whose smallest site is s flips
 // if bit r % 32 of word s % 4 of philox(item = s / 4, call 0, stream cluster_flip) is set. A
 // Houdayer move flips connected regions of equal s_i s'_i in both of replicas r and r + 2, r % 4 <
-// 2, by that bit of stream houdayer. Updates are numbered 0, 1, 2, ..; local sweeps visit colours
-// in ascending order. Cost: about 2 us per site or bond, word group and step.
+// 2, by that bit of stream houdayer. In a field h, s h is that of neighbours and field for
+// Metropolis, a Glauber update draws spin up with probability 1 / (1 + exp(-2 beta h')), h' the sum
+// of all fields, clusters with a site that is bound to the ghost spin, s h > 0 and fraction <
+// round(2^32 (1
+// - exp(-2 beta |h|))), do not flip, and Houdayer moves flip regions of unequal spins only. (With
+// random fields, all that holds for the opposite spins where the field is negative.) Updates are
+// numbered 0, 1, 2, ..; local sweeps visit colours in ascending order. Cost: about 2 us per site or
+// bond, word group and step.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +32,10 @@ namespace rewise::oracle {
 class MultispinReference {
  public:
   // Colours [sites]; list and colours are copied. `couplings`: [edges], 1 or -1; empty = all are 1.
+  // `field`: [sites] in units of 2^-20; empty = none.
   MultispinReference(const EdgeList& list, std::vector<std::uint8_t> colours,
-                     const EngineSpec& spec, std::vector<int> couplings = {});
+                     const EngineSpec& spec, std::vector<int> couplings = {},
+                     std::vector<std::int32_t> field = {});
 
   void local_sweep();
   void wolff();
@@ -56,7 +64,12 @@ class MultispinReference {
   EngineSpec spec_;
   EdgeList list_;
   std::vector<std::uint8_t> colours_;
+  // Whether a cluster has a site that is bound to the ghost spin.
+  bool is_bound(const std::vector<std::uint32_t>& cluster, std::size_t replica) const;
+  double field_at(std::uint32_t site) const { return field_.empty() ? 0 : field_[site] * 0x1p-20; }
+
   std::vector<int> couplings_;                                              // [edges]
+  std::vector<std::int32_t> field_;                                         // [sites] or empty
   std::vector<std::vector<std::pair<std::uint32_t, std::size_t>>> around_;  // neighbour, edge
   std::vector<std::vector<std::uint8_t>> spins_;                            // [T R][sites]
   std::vector<std::uint64_t> cluster_size_;                                 // [T R]

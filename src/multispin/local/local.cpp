@@ -14,21 +14,39 @@ HWY_BEFORE_NAMESPACE();
 namespace rewise::multispin {
 namespace HWY_NAMESPACE {
 
+// Replicas whose spin `own` needs a draw, and flips from those whose fraction is below the
+// threshold (DegreeTable).
+HWY_INLINE V32 needs_draw(V32 own, V32 up_draws, V32 down_draws) {
+  return select(own, up_draws, down_draws);
+}
+HWY_INLINE V32 flips_in_field(bool heat_bath, V32 own, V32 below) {
+  return heat_bath ? hn::Xor(own, below) : below;
+}
+
 // Returns the flips of a vector of sites of degree K <= 8. x[k]: replicas in which neighbour k
-// disagrees.
-template <int K, bool kDownhill>
-HWY_INLINE V32 flips_of_degree(const V32* x, V32 item, const DegreeTable& table,
-                               const CallTable& calls) {
+// disagrees; in a field, is up.
+template <int K, CellRule kRule>
+HWY_INLINE V32 flips_of_degree(const V32* x, V32 own, V32 item, const DegreeTable& table,
+                               bool heat_bath, const CallTable& calls) {
   // Metropolis draws only if fewer than K / 2 neighbours disagree (the energy rises), Glauber
   // always.
-  constexpr unsigned kClasses = kDownhill ? (K + 1) / 2 : K + 1;
+  constexpr unsigned kClasses = kRule == CellRule::downhill ? (K + 1) / 2 : K + 1;
   const Planes<K> planes(x);
   const std::uint32_t* bits = table.bit.data();
   const auto digit = [&](unsigned n) HWY_ATTR {
     return planes.template pick<kClasses>([&](unsigned j) { return bits[n * kClasses + j]; });
   };
+  const SharedItems shared(calls, item);
+  if constexpr (kRule == CellRule::in_field) {
+    const auto of = [&](const std::vector<std::uint32_t>& words) HWY_ATTR {
+      return planes.template pick<kClasses>([&](unsigned j) { return words[j]; });
+    };
+    const V32 draw = needs_draw(own, of(table.up_draws), of(table.down_draws));
+    return flips_in_field(heat_bath, own,
+                          draw_below(calls, shared, draw, hn::Xor(draw, ones()), digit));
+  }
   const V32 certain = planes.template at_least<kClasses>();
-  return draw_below(calls, SharedItems(calls, item), hn::Xor(certain, ones()), certain, digit);
+  return draw_below(calls, shared, hn::Xor(certain, ones()), certain, digit);
 }
 
 // Counts any number of words per bit position, with a ripple-carry adder.
@@ -63,7 +81,8 @@ HWY_INLINE V32 neighbours(const std::uint32_t* spins, const ModifiedGroup& group
 
 // Returns the flips of a vector of modified cells of any degree, from cell i on. Hubs have many
 // classes; only those that occur in the vector are compared.
-HWY_INLINE V32 flips_hub(const ModifiedGroup& group, const DegreeTable& table,
+template <CellRule kRule>
+HWY_INLINE V32 flips_hub(const ModifiedGroup& group, const DegreeTable& table, bool heat_bath,
                          const CallTable& calls, const std::uint32_t* spins, V32 own,
                          std::uint32_t i) {
   const D32 d;
@@ -72,7 +91,8 @@ HWY_INLINE V32 flips_hub(const ModifiedGroup& group, const DegreeTable& table,
     count.plane[count.planes++] = hn::Zero(d);
   }
   for (std::uint32_t j = 0; j < group.degree; ++j) {
-    count.add(hn::Xor(own, neighbours(spins, group, j, i)));
+    const V32 neighbour = neighbours(spins, group, j, i);
+    count.add(kRule == CellRule::in_field ? neighbour : hn::Xor(own, neighbour));
   }
   // Classes are processed in blocks, so that the arrays suffice for any degree. All classes of a
   // cell use the same random digits.
@@ -86,7 +106,11 @@ HWY_INLINE V32 flips_hub(const ModifiedGroup& group, const DegreeTable& table,
     unsigned present = 0;
     V32 undecided = hn::Zero(d);
     for (std::uint32_t c = begin; c < end; ++c) {
-      const V32 m = count.equal(c);
+      V32 m = count.equal(c);
+      if constexpr (kRule == CellRule::in_field) {
+        m = hn::And(
+            m, needs_draw(own, hn::Set(d, table.up_draws[c]), hn::Set(d, table.down_draws[c])));
+      }
       if (all_zero(m)) continue;
       mask[present] = m;
       which[present++] = c;
@@ -104,43 +128,46 @@ HWY_INLINE V32 flips_hub(const ModifiedGroup& group, const DegreeTable& table,
     };
     drawn = hn::Or(drawn, draw_below(calls, shared, undecided, hn::Zero(d), digit));
   }
-  return hn::Or(drawn, certain);
+  const V32 below = hn::Or(drawn, certain);
+  return kRule == CellRule::in_field ? flips_in_field(heat_bath, own, below) : below;
 }
 
 // Updates cells of degree K; K = 0: of any degree.
-template <int K, bool kDownhill>
-void update_cells(const ModifiedGroup& group, const DegreeTable& table, const CallTable& calls,
-                  const std::uint32_t* spins, std::uint32_t first, std::uint32_t last,
-                  std::uint32_t* fresh) {
+template <int K, CellRule kRule>
+void update_cells(const ModifiedGroup& group, const DegreeTable& table, bool heat_bath,
+                  const CallTable& calls, const std::uint32_t* spins, std::uint32_t first,
+                  std::uint32_t last, std::uint32_t* fresh) {
   const D32 d;
   for (std::uint32_t i = first; i < last; i += static_cast<std::uint32_t>(hn::Lanes(d))) {
     const V32 own = gather(spins, group.slot.data(), i);
     V32 flips;
     if constexpr (K == 0) {
-      flips = flips_hub(group, table, calls, spins, own, i);
+      flips = flips_hub<kRule>(group, table, heat_bath, calls, spins, own, i);
     } else {
       V32 x[K];
       for (std::size_t j = 0; j < K; ++j) {
-        x[j] = hn::Xor(own, neighbours(spins, group, j, i));
+        x[j] = neighbours(spins, group, j, i);
+        if constexpr (kRule != CellRule::in_field) x[j] = hn::Xor(own, x[j]);
       }
-      flips = flips_of_degree<K, kDownhill>(x, hn::LoadU(d, group.site.data() + i), table, calls);
+      flips = flips_of_degree<K, kRule>(x, own, hn::LoadU(d, group.site.data() + i), table,
+                                        heat_bath, calls);
     }
     hn::StoreU(hn::Xor(own, flips), d, fresh + i);
   }
 }
 
-template <bool kDownhill>
+template <CellRule kRule>
 auto update_of_degree(std::uint32_t degree) {
-  constexpr auto any = update_cells<0, kDownhill>;
+  constexpr auto any = update_cells<0, kRule>;
   constexpr decltype(any) by_degree[] = {any,
-                                         update_cells<1, kDownhill>,
-                                         update_cells<2, kDownhill>,
-                                         update_cells<3, kDownhill>,
-                                         update_cells<4, kDownhill>,
-                                         update_cells<5, kDownhill>,
-                                         update_cells<6, kDownhill>,
-                                         update_cells<7, kDownhill>,
-                                         update_cells<8, kDownhill>};
+                                         update_cells<1, kRule>,
+                                         update_cells<2, kRule>,
+                                         update_cells<3, kRule>,
+                                         update_cells<4, kRule>,
+                                         update_cells<5, kRule>,
+                                         update_cells<6, kRule>,
+                                         update_cells<7, kRule>,
+                                         update_cells<8, kRule>};
   return degree < std::size(by_degree) ? by_degree[degree] : any;
 }
 
@@ -148,12 +175,12 @@ void UpdateModified(const ModifiedGroup& group, const LocalTables& tables, const
                     const std::uint32_t* spins, std::uint32_t first, std::uint32_t last,
                     std::uint32_t* fresh) {
   const CallTable calls(at.seed, tables.stream, at.who, at.step);
-  const auto update =
-      (tables.downhill ? update_of_degree<true> : update_of_degree<false>)(group.degree);
-  update(group, tables.of(group.degree), calls, spins, first, last, fresh);
+  const auto update = with_rule(
+      tables.rule, [&]<CellRule kRule>() { return update_of_degree<kRule>(group.degree); });
+  update(group, tables.of(group.degree), tables.heat_bath, calls, spins, first, last, fresh);
 }
 
-template <int kDim, bool kDownhill>
+template <int kDim, CellRule kRule>
 void update_rows(const Layout& layout, const LocalTables& tables, const Address& at, int colour,
                  std::uint32_t first, std::uint32_t last, std::uint32_t* spins) {
   const D32 d;
@@ -171,9 +198,13 @@ void update_rows(const Layout& layout, const LocalTables& tables, const Address&
     const auto fresh = [&](std::uint32_t h) HWY_ATTR {
       const V32 own = hn::LoadU(d, own_row + h);
       V32 x[kDegree];
-      for (int k = 0; k < kDegree; ++k) x[k] = hn::Xor(own, place.neighbour(other_field, k, h));
+      for (int k = 0; k < kDegree; ++k) {
+        x[k] = place.neighbour(other_field, k, h);
+        if constexpr (kRule != CellRule::in_field) x[k] = hn::Xor(own, x[k]);
+      }
       if (has_signs) invert<kDegree>(signs.data() + place.start + h, x);
-      return hn::Xor(own, flips_of_degree<kDegree, kDownhill>(x, place.items(h), table, calls));
+      return hn::Xor(own, flips_of_degree<kDegree, kRule>(x, own, place.items(h), table,
+                                                          tables.heat_bath, calls));
     };
     // The last vector may overlap the one before it. It is computed first, from the old words, and
     // stored last.
@@ -186,7 +217,7 @@ void update_rows(const Layout& layout, const LocalTables& tables, const Address&
   }
 }
 
-template <int kDim, bool kDownhill>
+template <int kDim, CellRule kRule>
 void update_by_table(const Layout& layout, const LocalTables& tables, const Address& at, int colour,
                      std::uint32_t first, std::uint32_t last, std::uint32_t* spins) {
   const D32 d;
@@ -201,30 +232,33 @@ void update_by_table(const Layout& layout, const LocalTables& tables, const Addr
     V32 x[kDegree];
     for (std::size_t k = 0; k < kDegree; ++k) {
       const Slot* slots = layout.table[c].data() + k * layout.table_stride;
-      x[k] = hn::Xor(own, gather(spins, slots, i));
+      x[k] = gather(spins, slots, i);
+      if constexpr (kRule != CellRule::in_field) x[k] = hn::Xor(own, x[k]);
     }
     if (!layout.sign[c].empty()) invert<kDegree>(layout.sign[c].data() + i, x);
     const V32 item = hn::LoadU(d, layout.table_site[c].data() + i);
-    hn::StoreU(hn::Xor(own, flips_of_degree<kDegree, kDownhill>(x, item, degree_table, calls)), d,
-               own_words + i);
+    hn::StoreU(hn::Xor(own, flips_of_degree<kDegree, kRule>(x, own, item, degree_table,
+                                                            tables.heat_bath, calls)),
+               d, own_words + i);
   }
 }
 
-template <int kDim, bool kDownhill>
+template <int kDim, CellRule kRule>
 void update_dim(const Layout& layout, const LocalTables& tables, const Address& at, int colour,
                 std::uint32_t first, std::uint32_t last, std::uint32_t* spins) {
   if (layout.by_table) {
-    update_by_table<kDim, kDownhill>(layout, tables, at, colour, first, last, spins);
+    update_by_table<kDim, kRule>(layout, tables, at, colour, first, last, spins);
   } else {
-    update_rows<kDim, kDownhill>(layout, tables, at, colour, first, last, spins);
+    update_rows<kDim, kRule>(layout, tables, at, colour, first, last, spins);
   }
 }
 
 void UpdateRegular(const Layout& layout, const LocalTables& tables, const Address& at, int colour,
                    std::uint32_t first, std::uint32_t last, std::uint32_t* spins) {
   with_lattice_dim(layout.lattice.dim, [&]<int kDim>() {
-    (tables.downhill ? update_dim<kDim, true> : update_dim<kDim, false>)(layout, tables, at, colour,
-                                                                         first, last, spins);
+    with_rule(tables.rule, [&]<CellRule kRule>() {
+      update_dim<kDim, kRule>(layout, tables, at, colour, first, last, spins);
+    });
   });
 }
 

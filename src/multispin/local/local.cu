@@ -18,11 +18,11 @@ constexpr unsigned modified_blocks(int vec) {
   return vec == 8 ? 4 : vec == 6 ? 5 : vec > 1 ? 7 : 1;
 }
 
-template <int kDim, int kVec, bool kDownhill, bool kSigned>
+template <int kDim, int kVec, CellRule kRule, bool kSigned>
 __global__ void __launch_bounds__(kThreads, regular_blocks(kDim, kVec))
     update_regular_cells(const __grid_constant__ DeviceLattice g,
                          const __grid_constant__ DeviceSweep sweep, int colour) {
-  constexpr int kClasses = regular_classes(kDim, kDownhill);
+  constexpr int kClasses = regular_classes(kDim, kRule);
   __shared__ Block<kVec, kClasses, kClasses> block;
   const BlockUpdate s = block_update<kVec>(sweep);
   load_regular_digits(s, block.regular);
@@ -31,18 +31,18 @@ __global__ void __launch_bounds__(kThreads, regular_blocks(kDim, kVec))
   const std::uint32_t i = regular_place(g, colour, blockIdx.x * kThreads + threadIdx.x);
   OpenCell<kVec> open;
   if (i != kNoPlace) {
-    open = regular_cell<kDim, kVec, kDownhill, kSigned>(g, s, block, colour, i, spins);
+    open = regular_cell<kDim, kVec, kRule, kSigned>(g, s, block, colour, i, spins);
   }
   queue_up(block, open);
   decide_queue<true>(s, block, spins);
 }
 
-template <int kVec, bool kDownhill>
+template <int kVec, CellRule kRule>
 __global__ void __launch_bounds__(kThreads, modified_blocks(kVec))
     update_modified_cells(const __grid_constant__ DeviceCells cells,
                           const __grid_constant__ DeviceSweep sweep, std::uint32_t words,
                           int colour) {
-  __shared__ ModifiedBlock<kVec, kDownhill> block;
+  __shared__ ModifiedBlock<kVec, kRule> block;
   const std::uint32_t* range = cells.first + blockIdx.z * (cells.colours + 1) + colour;
   const std::uint32_t cell = range[0] + blockIdx.x * kThreads + threadIdx.x;
   const std::uint32_t last = range[1];
@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(kThreads, modified_blocks(kVec))
   open_block(s, block);
   std::uint32_t* spins = sweep.spins + static_cast<std::size_t>(s.quad) * words * kVec;
   OpenCell<kVec> open;
-  if (cell < last) open = any_modified_cell<kVec, kDownhill>(cells, s, block, cell, spins);
+  if (cell < last) open = any_modified_cell<kVec, kRule>(cells, s, block, cell, spins);
   queue_up(block, open);
   decide_queue<false>(s, block, spins);
 }
@@ -62,14 +62,18 @@ LaunchShape shape_for(std::uint32_t items, const DeviceSweep& sweep) {
   return shape;
 }
 
-template <int kDim, int kVec, bool kSigned>
-auto regular_kernel(bool downhill) {
-  return downhill ? update_regular_cells<kDim, kVec, true, kSigned>
-                  : update_regular_cells<kDim, kVec, false, kSigned>;
+// In a field one kernel serves lattices with and without signs.
+template <int kDim, int kVec>
+auto regular_kernel(CellRule rule, bool is_signed) {
+  return with_rule(rule, [&]<CellRule kRule>() {
+    return is_signed || kRule == CellRule::in_field
+               ? update_regular_cells<kDim, kVec, kRule, true>
+               : update_regular_cells<kDim, kVec, kRule, kRule == CellRule::in_field>;
+  });
 }
 template <int kVec>
-auto modified_kernel(bool downhill) {
-  return downhill ? update_modified_cells<kVec, true> : update_modified_cells<kVec, false>;
+auto modified_kernel(CellRule rule) {
+  return with_rule(rule, [&]<CellRule kRule>() { return update_modified_cells<kVec, kRule>; });
 }
 
 }  // namespace
@@ -79,8 +83,7 @@ void launch_regular(const DeviceLattice& g, const DeviceSweep& sweep, int colour
   if (g.dim == 0 || g.regular_most[colour] == 0) return;
   with_lattice_dim(g.dim, [&]<int kDim>() {
     with_vec(sweep.vec, [&]<int kVec>() {
-      const auto kernel = g.sign[0] != nullptr ? regular_kernel<kDim, kVec, true>(sweep.downhill)
-                                               : regular_kernel<kDim, kVec, false>(sweep.downhill);
+      const auto kernel = regular_kernel<kDim, kVec>(sweep.rule, g.sign[0] != nullptr);
       launch(kernel, shape_for(g.regular_most[colour], sweep), stream, g, sweep, colour);
     });
   });
@@ -90,8 +93,8 @@ void launch_modified(const DeviceLattice& g, const DeviceCells& cells, const Dev
                      int colour, std::uint32_t most, cudaStream_t stream) {
   if (most == 0) return;
   with_vec(sweep.vec, [&]<int kVec>() {
-    launch(modified_kernel<kVec>(sweep.downhill), shape_for(most, sweep), stream, cells, sweep,
-           g.words, colour);
+    launch(modified_kernel<kVec>(sweep.rule), shape_for(most, sweep), stream, cells, sweep, g.words,
+           colour);
   });
 }
 

@@ -1,7 +1,7 @@
 // Local updates of a word group: Metropolis (Metropolis et al. 1953) and heat bath (Glauber 1963).
 // A sweep updates one colour after the other and each site once. A site with k neighbours, of which
 // D disagree, flips if its binary fraction (rules.hpp) is below the threshold for s h = k - 2 D
-// (DegreeTable).
+// (DegreeTable). In a field the number of neighbours that are up takes the place of D.
 //
 // Unmodified and modified cells are updated separately (Hawick, Leist & Playne 2010, section 5).
 // For each colour, the new words of the modified cells are first computed into a side array, from
@@ -12,6 +12,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -30,15 +31,32 @@ namespace rewise::multispin {
 // of the thresholds of all replicas is the OR over classes of (replicas in the class) &
 // bit[n][class]. The classes are D = 0 .. ceil(k/2) - 1 for Metropolis and D = 0 .. k for Glauber,
 // in this order.
+//
+// In a field h, the classes are u = 0 .. k neighbours whose coupling favours spin up, so that the
+// energy of a flip is 2 s h', h' = 2 u - k + h. Glauber: the spin is up with probability
+// 1 / (1 + exp(-2 beta h')). Metropolis: where the energy rises, s h' > 0, the spin flips with
+// probability exp(-2 beta |h'|), else always. One threshold per class serves both spins, because
+// the energy rises for only one of them.
 struct DegreeTable {
   std::uint32_t degree = 0;
-  std::vector<Threshold> acceptance;  // [degree + 1], by D
+  std::vector<Threshold> acceptance;  // [degree + 1], by D or u
   std::uint32_t classes = 0;          // D = 0 .. classes - 1 need a draw
   std::vector<std::uint32_t> bit;     // [32][classes]: 0 or ~0
+  // In a field [classes]: ~0 if a spin that is up, or down, needs a draw.
+  std::vector<std::uint32_t> up_draws, down_draws;
 
   DegreeTable() = default;
   DegreeTable(std::uint32_t k, const Model& model, double beta, LocalUpdate update) : degree(k) {
-    for (std::uint32_t d = 0; d <= k; ++d) {
+    const bool in_field = model.interactions.has_field();
+    const double h = GhostBonds::field_of(model);
+    for (std::uint32_t u = 0; in_field && u <= k; ++u, ++classes) {
+      const double local = 2.0 * u - k + h;
+      const bool metropolis = update == LocalUpdate::metropolis;
+      acceptance.push_back(model.flip_digits(update, beta, metropolis ? std::fabs(local) : -local));
+      up_draws.push_back(!metropolis || local > 0 ? ~0u : 0u);
+      down_draws.push_back(!metropolis || local < 0 ? ~0u : 0u);
+    }
+    for (std::uint32_t d = 0; !in_field && d <= k; ++d) {
       const int sh = static_cast<int>(k) - 2 * static_cast<int>(d);
       if (certain_downhill(update) && sh <= 0) {
         acceptance.push_back(kCertain);
@@ -61,7 +79,8 @@ struct DegreeTable {
 struct LocalTables {
   std::vector<DegreeTable> by_degree;
   Stream stream;
-  bool downhill;
+  CellRule rule;
+  bool heat_bath;  // Glauber
 
   const DegreeTable& of(std::uint32_t degree) const {
     return *std::lower_bound(

@@ -77,6 +77,7 @@ __device__ __forceinline__ std::uint32_t is_below(const std::uint32_t* p) {
 // Whether a count of this number of planes is below n.
 __device__ __forceinline__ std::uint32_t is_below(const std::uint32_t* p, unsigned planes,
                                                   unsigned n) {
+  if (n >> planes != 0) return ~0u;
   std::uint32_t below = 0, equal = ~0u;
   for (unsigned k = planes; k-- > 0;) {
     if ((n >> k & 1u) != 0) below |= equal & ~p[k];
@@ -117,13 +118,73 @@ __device__ __forceinline__ void count_bits(const std::uint32_t* x, std::uint32_t
   }
 }
 
+// The work of a thread block: kVec word groups of one graph in one sweep.
+struct Draw {
+  std::uint32_t seed_low, seed_high, stream, step;
+  std::uint32_t who;  // first word group, within the graph
+};
+
+// Updates in a field (DegreeTable).
+struct InField {
+  std::int32_t field;
+  bool heat_bath;
+
+  // The spins that need a draw, by the number of neighbours that are up.
+  __device__ __forceinline__ std::uint32_t draws(std::uint32_t own, const std::uint32_t* up,
+                                                 unsigned planes, std::uint32_t degree) const {
+    if (heat_bath) return ~0u;
+    return select(own, ~is_below(up, planes, least_up(degree)),
+                  is_below(up, planes, most_down(degree)));
+  }
+  // Spins that are up need a draw from this number of neighbours on, 2 u - degree + h > 0.
+  __device__ __forceinline__ std::uint32_t least_up(std::uint32_t degree) const {
+    return in_range((twice(degree) >> (kFixedBits + 1)) + 1, degree);
+  }
+  // Spins that are down need a draw below this number, 2 u - degree + h < 0.
+  __device__ __forceinline__ std::uint32_t most_down(std::uint32_t degree) const {
+    return in_range(-(-twice(degree) >> (kFixedBits + 1)), degree);
+  }
+  // The old spins that flips are added to: none if the draw gives the spin.
+  __device__ __forceinline__ std::uint32_t kept(std::uint32_t own) const {
+    return heat_bath ? 0 : own;
+  }
+
+ private:
+  __device__ __forceinline__ std::int64_t twice(std::uint32_t degree) const {
+    return (static_cast<std::int64_t>(degree) << kFixedBits) - field;
+  }
+  static __device__ __forceinline__ std::uint32_t in_range(std::int64_t n, std::uint32_t degree) {
+    const std::int64_t most = std::int64_t{degree} + 1;
+    return static_cast<std::uint32_t>(n < 0 ? 0 : n > most ? most : n);
+  }
+};
+
+// Likewise, with the thresholds.
+struct BlockUpdate {
+  DeviceThresholds thresholds;
+  Draw draw;
+  InField in_field;
+  std::uint32_t quad;  // index of the pack in the batch, for words and thresholds
+};
+
+// The spins that flips are added to.
+template <CellRule kRule>
+__device__ __forceinline__ std::uint32_t kept(const BlockUpdate& s, std::uint32_t own) {
+  return kRule == CellRule::in_field ? s.in_field.kept(own) : own;
+}
+
 // The count of a regular cell. If only the first kDim counts need a draw, up neighbours are counted
 // instead, which saves comparing each with the cell: n up neighbours disagree with a spin that is
 // down, 2 kDim - n with one that is up.
-template <int kDim, bool kDownhill>
-__device__ __forceinline__ Count count_around(std::uint32_t own, const std::uint32_t* near) {
+template <int kDim, CellRule kRule>
+__device__ __forceinline__ Count count_around(std::uint32_t own, const std::uint32_t* near,
+                                              const BlockUpdate& update) {
+  constexpr bool kDownhill = kRule == CellRule::downhill;
   Count n;
-  if constexpr (kDownhill && kDim == 1) {
+  if constexpr (kRule == CellRule::in_field) {
+    count_bits<2 * kDim>(near, n.plane);
+    n.open = update.in_field.draws(own, n.plane, kPlanes, 2 * kDim);
+  } else if constexpr (kDownhill && kDim == 1) {
     n.open = ~((near[0] ^ own) | (near[1] ^ own));
   } else if constexpr (kDownhill && kDim == 2) {
     const std::uint32_t s = xor3(near[0], near[1], near[2]);
@@ -167,8 +228,10 @@ constexpr unsigned kAllCalls = 8;
 // Number of classes of regular cells, and the largest number of classes of modified cells whose
 // words may wait in the queue. Cells with more classes are rare and decided at once, because planes
 // for them would slow down all others.
-constexpr int regular_classes(int dim, bool downhill) { return downhill ? dim : 2 * dim + 1; }
-constexpr int most_quick(bool downhill) { return downhill ? 4 : 8; }
+constexpr int regular_classes(int dim, CellRule rule) {
+  return rule == CellRule::downhill ? dim : 2 * dim + 1;
+}
+constexpr int most_quick(CellRule rule) { return rule == CellRule::downhill ? 4 : 8; }
 
 // The words of a cell that are undecided after the first digits. All lanes of a warp queue theirs
 // together.
@@ -212,25 +275,13 @@ struct Block {
   unsigned waiting;
 };
 
-// The work of a thread block: kVec word groups of one graph in one sweep.
-struct Draw {
-  std::uint32_t seed_low, seed_high, stream, step;
-  std::uint32_t who;  // first word group, within the graph
-};
-
-// Likewise, with the thresholds.
-struct BlockUpdate {
-  DeviceThresholds thresholds;
-  Draw draw;
-  std::uint32_t quad;  // index of the pack in the batch, for words and thresholds
-};
-
 template <int kVec>
 __device__ __forceinline__ BlockUpdate block_update(const DeviceSweep& sweep) {
   const unsigned graph = blockIdx.z;
   return {sweep.thresholds,
           {sweep.seeds.low[graph], sweep.seeds.high[graph], sweep.stream,
            *sweep.first_step + sweep.step, blockIdx.y * kVec},
+          {sweep.field, sweep.heat_bath},
           graph * gridDim.y + blockIdx.y};
 }
 
@@ -448,11 +499,12 @@ __device__ __forceinline__ void decide_queue(const BlockUpdate& s,
   }
 }
 
-template <int kDim, int kVec, bool kDownhill, bool kSigned, class Known>
+// In a field g.sign may be null although kSigned.
+template <int kDim, int kVec, CellRule kRule, bool kSigned, class Known>
 __device__ __forceinline__ OpenCell<kVec> regular_cell(const DeviceLattice& g, const BlockUpdate& s,
                                                        const Known& block, int colour,
                                                        std::uint32_t i, std::uint32_t* spins) {
-  constexpr int kDegree = 2 * kDim, kClasses = regular_classes(kDim, kDownhill);
+  constexpr int kDegree = 2 * kDim, kClasses = regular_classes(kDim, kRule);
   const Around<kDim> around(g, colour, i);
   std::uint32_t at[kDegree];
   around.places(g, at);
@@ -468,8 +520,9 @@ __device__ __forceinline__ OpenCell<kVec> regular_cell(const DeviceLattice& g, c
     const std::uint32_t slot = g.colour_base[1 - colour] + at[k];
     neighbour[k] = load<kVec>(spins + static_cast<std::size_t>(slot) * kVec);
   }
+  const bool signed_here = kSigned && (kRule != CellRule::in_field || g.sign[colour] != nullptr);
   const std::uint32_t signs =
-      kSigned ? g.sign[colour][std::size_t{blockIdx.z} * (g.sites / 2) + i] : 0;
+      signed_here ? g.sign[colour][std::size_t{blockIdx.z} * (g.sites / 2) + i] : 0;
   const SharedItem shared(s.draw.seed_low, s.draw.seed_high, s.draw.stream, s.draw.step, cell.site);
 #pragma unroll
   for (int v = 0; v < kVec; ++v) {
@@ -478,10 +531,10 @@ __device__ __forceinline__ OpenCell<kVec> regular_cell(const DeviceLattice& g, c
     for (int k = 0; k < kDegree; ++k) {
       near[k] = neighbour[k].w[v] ^ (kSigned ? 0u - (signs >> k & 1u) : 0u);
     }
-    const Count count = count_around<kDim, kDownhill>(own.w[v], near);
+    const Count count = count_around<kDim, kRule>(own.w[v], near, s);
     const auto digit = [&](int c, unsigned call) { return block.regular[v][c][call]; };
-    own.w[v] ^=
-        decide_quickly<kClasses>(s, shared, block.call_words[v], count, digit, cell.undecided[v]);
+    own.w[v] = kept<kRule>(s, own.w[v]) ^ decide_quickly<kClasses>(s, shared, block.call_words[v],
+                                                                   count, digit, cell.undecided[v]);
 #pragma unroll
     for (unsigned p = 0; p < kPlanes; ++p) cell.plane[v][p] = count.plane[p];
   }
@@ -517,9 +570,9 @@ struct DigitsInMemory {
 };
 
 // A block of modified cells, with the first digits of the classes of its warps.
-template <int kVec, bool kDownhill>
-struct ModifiedBlock : Block<kVec, 1, most_quick(kDownhill)> {
-  static constexpr int kMost = most_quick(kDownhill);
+template <int kVec, CellRule kRule>
+struct ModifiedBlock : Block<kVec, 1, most_quick(kRule)> {
+  static constexpr int kMost = most_quick(kRule);
   uint4 digit[kThreads / 32][kVec][kMost][kQuickCalls];
 
   // Must be called by all lanes of a warp.
@@ -536,14 +589,26 @@ struct ModifiedBlock : Block<kVec, 1, most_quick(kDownhill)> {
   }
 };
 
+// The spins that need a draw.
+template <CellRule kRule>
+__device__ __forceinline__ std::uint32_t who_draws(const BlockUpdate& s, std::uint32_t own,
+                                                   const std::uint32_t* plane, unsigned planes,
+                                                   const DeviceWarp& warp) {
+  if constexpr (kRule == CellRule::in_field) {
+    return s.in_field.draws(own, plane, planes, warp.degree);
+  }
+  return kRule == CellRule::downhill ? is_below(plane, planes, warp.classes) : ~0u;
+}
+
 // A modified cell of degree below 16. Counts its neighbours eight or four at a time, then decides
 // by the number of classes. `digit` gives the first digits of a class.
-template <int kVec, bool kDownhill, class Known, class Digit>
+template <int kVec, CellRule kRule, class Known, class Digit>
 __device__ __forceinline__ OpenCell<kVec> modified_cell(const DeviceCells& cells,
                                                         const DeviceWarp& warp,
                                                         const BlockUpdate& s, const Known& known,
                                                         const Digit& digit, std::uint32_t number,
                                                         std::uint32_t* spins) {
+  constexpr bool kDownhill = kRule == CellRule::downhill, kField = kRule == CellRule::in_field;
   OpenCell<kVec> cell;
   cell.slot = cells.slot[number];
   cell.site = cells.site[number];
@@ -556,13 +621,13 @@ __device__ __forceinline__ OpenCell<kVec> modified_cell(const DeviceCells& cells
     std::uint32_t entry[kMany];
 #pragma unroll
     for (unsigned k = 0; k < kMany; ++k) {
-      entry[k] = cell.slot;  // padding that agrees
+      entry[k] = cell.slot;  // padding that does not count
       if (j + k < warp.degree) entry[k] = column[(j + k) * std::size_t{warp.padded}];
     }
     Pack<kVec> far[kMany];
 #pragma unroll
     for (unsigned k = 0; k < kMany; ++k) {
-      far[k] = own;
+      far[k] = kField ? Pack<kVec>{} : own;
       if (j + k < warp.degree) {
         far[k] = load<kVec>(spins + static_cast<std::size_t>(listed_slot(entry[k])) * kVec);
       }
@@ -574,7 +639,7 @@ __device__ __forceinline__ OpenCell<kVec> modified_cell(const DeviceCells& cells
         std::uint32_t x[4];
 #pragma unroll
         for (unsigned k = 0; k < 4; ++k) {
-          x[k] = xor3(own.w[v], far[four + k].w[v], listed_sign(entry[four + k]));
+          x[k] = xor3(kField ? 0 : own.w[v], far[four + k].w[v], listed_sign(entry[four + k]));
         }
         add_four(x, count[v].plane);
       }
@@ -593,11 +658,13 @@ __device__ __forceinline__ OpenCell<kVec> modified_cell(const DeviceCells& cells
       const auto mine = [&](int c, unsigned call) { return digit(v, c, call); };
       if constexpr (kDownhill) {
         count[v].open = is_below<C>(count[v].plane);
+      } else if constexpr (kField) {
+        count[v].open = s.in_field.draws(own.w[v], count[v].plane, kPlanes, warp.degree);
       } else {
         count[v].open = ~0u;
       }
-      own.w[v] ^=
-          decide_quickly<C>(s, shared, known.call_words[v], count[v], mine, cell.undecided[v]);
+      own.w[v] = kept<kRule>(s, own.w[v]) ^ decide_quickly<C>(s, shared, known.call_words[v],
+                                                              count[v], mine, cell.undecided[v]);
 #pragma unroll
       for (unsigned p = 0; p < kPlanes; ++p) cell.plane[v][p] = count[v].plane[p];
     }
@@ -607,8 +674,8 @@ __device__ __forceinline__ OpenCell<kVec> modified_cell(const DeviceCells& cells
 #pragma unroll
     for (int v = 0; v < kVec; ++v) {
       std::uint32_t* plane = count[v].plane;
-      std::uint32_t undecided = kDownhill ? is_below(plane, kPlanes, warp.classes) : ~0u;
-      own.w[v] ^= ~undecided;
+      std::uint32_t undecided = who_draws<kRule>(s, own.w[v], plane, kPlanes, warp);
+      own.w[v] = kept<kRule>(s, own.w[v]) ^ ~undecided;
       own.w[v] ^= decide_any(
           s, shared, known.call_words[v], s.quad * kVec + static_cast<unsigned>(v), plane, kPlanes,
           warp.thresholds, warp.classes, 0, may_wait ? kQuickCalls : kAllCalls, undecided);
@@ -653,7 +720,7 @@ __device__ __forceinline__ OpenCell<kVec> modified_cell(const DeviceCells& cells
 
 // Degree 16 to 255: counts in eight planes; word groups one by one, decided completely.
 constexpr unsigned kWidePlanes = 8;
-template <int kVec, bool kDownhill, class Known>
+template <int kVec, CellRule kRule, class Known>
 __device__ void wide_cell(const DeviceCells& cells, const DeviceWarp& warp, const BlockUpdate& s,
                           const Known& known, std::uint32_t number, std::uint32_t* spins) {
   std::uint32_t* own = spins + static_cast<std::size_t>(cells.slot[number]) * kVec;
@@ -667,7 +734,8 @@ __device__ void wide_cell(const DeviceCells& cells, const DeviceWarp& warp, cons
     for (std::uint32_t j = 0; j < warp.degree; ++j) {
       const std::uint32_t entry = neighbour[static_cast<std::size_t>(j) * warp.padded];
       const std::size_t far = listed_slot(entry);
-      std::uint32_t carry = xor3(spins[far * kVec + v], own[v], listed_sign(entry));
+      std::uint32_t carry =
+          xor3(spins[far * kVec + v], kRule == CellRule::in_field ? 0 : own[v], listed_sign(entry));
 #pragma unroll
       for (unsigned p = 0; p < kWidePlanes; ++p) {
         const std::uint32_t both = plane[p] & carry;
@@ -675,16 +743,17 @@ __device__ void wide_cell(const DeviceCells& cells, const DeviceWarp& warp, cons
         carry = both;
       }
     }
-    std::uint32_t undecided = kDownhill ? is_below(plane, kWidePlanes, warp.classes) : ~0u;
+    std::uint32_t undecided = who_draws<kRule>(s, own[v], plane, kWidePlanes, warp);
     const std::uint32_t at_once = ~undecided;
-    own[v] ^=
-        at_once | decide_any(s, shared, known.call_words[v], s.quad * kVec + v, plane, kWidePlanes,
-                             warp.thresholds, warp.classes, 0, kAllCalls, undecided);
+    own[v] =
+        kept<kRule>(s, own[v]) ^
+        (at_once | decide_any(s, shared, known.call_words[v], s.quad * kVec + v, plane, kWidePlanes,
+                              warp.thresholds, warp.classes, 0, kAllCalls, undecided));
   }
 }
 
 // Any degree, one replica at a time; degrees above 255 are rare.
-template <int kVec>
+template <int kVec, CellRule kRule>
 __device__ void hub(const DeviceCells& cells, const DeviceWarp& warp, const BlockUpdate& s,
                     std::uint32_t number, std::uint32_t* spins) {
   const std::size_t slot = cells.slot[number];
@@ -696,21 +765,29 @@ __device__ void hub(const DeviceCells& cells, const DeviceWarp& warp, const Bloc
     const std::uint32_t own = spins[slot * kVec + v];
     std::uint32_t flips = 0;
     for (unsigned r = 0; r < kReplicas; ++r) {
-      std::uint32_t disagreeing = 0;
+      std::uint32_t count = 0;  // of neighbours that disagree; in a field, that are up
       for (std::uint32_t j = 0; j < warp.degree; ++j) {
         const std::uint32_t entry = neighbour[static_cast<std::size_t>(j) * warp.padded];
         const std::size_t far = listed_slot(entry);
-        disagreeing += xor3(spins[far * kVec + v], own, listed_sign(entry)) >> r & 1u;
+        count += xor3(spins[far * kVec + v], kRule == CellRule::in_field ? 0 : own,
+                      listed_sign(entry)) >>
+                     r &
+                 1u;
+      }
+      bool certain = count >= warp.classes;
+      if (kRule == CellRule::in_field && !s.in_field.heat_bath) {
+        certain = (own >> r & 1u) != 0 ? count < s.in_field.least_up(warp.degree)
+                                       : count >= s.in_field.most_down(warp.degree);
       }
       const bool accepted =
-          disagreeing >= warp.classes ||
+          certain ||
           replica_draw(
               at, static_cast<Stream>(s.draw.stream), cells.site[number], r,
               s.thresholds.table[static_cast<std::size_t>(word_group) * s.thresholds.stride +
-                                 warp.thresholds + disagreeing]);
+                                 warp.thresholds + count]);
       flips |= (accepted ? 1u : 0u) << r;
     }
-    spins[slot * kVec + v] = own ^ flips;
+    spins[slot * kVec + v] = kept<kRule>(s, own) ^ flips;
   }
 }
 
@@ -724,7 +801,7 @@ __device__ __forceinline__ std::uint32_t regular_place(const DeviceLattice& g, i
 
 // A modified cell of any degree, given by its index in the list; does nothing for padding. Must be
 // called by all lanes of a warp.
-template <int kVec, bool kDownhill, class Known>
+template <int kVec, CellRule kRule, class Known>
 __device__ __forceinline__ OpenCell<kVec> any_modified_cell(const DeviceCells& cells,
                                                             const BlockUpdate& s, Known& known,
                                                             std::uint32_t number,
@@ -733,12 +810,12 @@ __device__ __forceinline__ OpenCell<kVec> any_modified_cell(const DeviceCells& c
   const auto digit = known.digits(s, warp);
   if (number % 32 >= warp.cells) return {};
   if (warp.degree < 1u << kPlanes) {
-    return modified_cell<kVec, kDownhill>(cells, warp, s, known, digit, number, spins);
+    return modified_cell<kVec, kRule>(cells, warp, s, known, digit, number, spins);
   }
   if (warp.degree < 1u << kWidePlanes) {
-    wide_cell<kVec, kDownhill>(cells, warp, s, known, number, spins);
+    wide_cell<kVec, kRule>(cells, warp, s, known, number, spins);
   } else {
-    hub<kVec>(cells, warp, s, number, spins);
+    hub<kVec, kRule>(cells, warp, s, number, spins);
   }
   return {};
 }

@@ -15,6 +15,7 @@
 #include <cuda_runtime_api.h>
 
 #include "src/multispin/device_layout.hpp"
+#include "src/multispin/rules.hpp"
 #include "src/random/streams.hpp"
 
 namespace rewise::multispin {
@@ -35,8 +36,10 @@ struct DeviceSweep {
   std::uint32_t* spins;
   const std::uint32_t* first_step;  // on the device; the sweep is step *first_step + step
   std::uint32_t step;
-  std::uint32_t stream;       // random stream: local_stream()
-  bool downhill;              // certain_downhill()
+  std::uint32_t stream;  // random stream: local_stream()
+  CellRule rule;
+  std::int32_t field;         // h in units of 2^-20
+  bool heat_bath;             // CellRule::in_field: Glauber, else Metropolis
   std::uint32_t graphs;       // at most kMostGraphs
   std::uint32_t word_groups;  // of each graph
   int vec;

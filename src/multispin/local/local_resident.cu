@@ -24,8 +24,8 @@ constexpr unsigned kMostWarps = 24;  // of a block, and of a multiprocessor: 80 
 template <int kMost>
 using WarpQueue = Queue<64, planes_of(kMost)>;
 
-constexpr int most_classes(int dim, bool downhill) {
-  return std::max(dim == 0 ? 1 : regular_classes(dim, downhill), most_quick(downhill));
+constexpr int most_classes(int dim, CellRule rule) {
+  return std::max(dim == 0 ? 1 : regular_classes(dim, rule), most_quick(rule));
 }
 
 // Shared memory of a block, followed by its words. kClasses: classes of regular cells.
@@ -91,7 +91,7 @@ __device__ __forceinline__ void queue_up(const BlockUpdate& s, const AnyKnown& k
   }
 }
 
-template <int kDim, int kVec, bool kDownhill, bool kSigned, class AnyKnown, class AnyQueue>
+template <int kDim, int kVec, CellRule kRule, bool kSigned, class AnyKnown, class AnyQueue>
 __device__ __forceinline__ void update_colour(const DeviceLattice& g, const DeviceCells& cells,
                                               const BlockUpdate& s, const AnyKnown& known,
                                               unsigned colour, AnyQueue& queue,
@@ -104,13 +104,13 @@ __device__ __forceinline__ void update_colour(const DeviceLattice& g, const Devi
   for (std::uint32_t task = threadIdx.x / 32; task < modified + regular; task += warps) {
     OpenCell<kVec> open;
     if (task < modified) {
-      open = any_modified_cell<kVec, kDownhill>(cells, s, known, first + task * 32 + lane, spins);
+      open = any_modified_cell<kVec, kRule>(cells, s, known, first + task * 32 + lane, spins);
     } else if constexpr (kDim > 0) {
       const std::uint32_t i =
           regular_place(g, static_cast<int>(colour), (task - modified) * 32 + lane);
       if (i != kNoPlace) {
-        open = regular_cell<kDim, kVec, kDownhill, kSigned>(g, s, known, static_cast<int>(colour),
-                                                            i, spins);
+        open = regular_cell<kDim, kVec, kRule, kSigned>(g, s, known, static_cast<int>(colour), i,
+                                                        spins);
       }
     }
     queue_up(s, known, open, queue, waiting, spins);
@@ -118,16 +118,16 @@ __device__ __forceinline__ void update_colour(const DeviceLattice& g, const Devi
   decide_warp<kVec>(s, known, queue, waiting, 1, spins);
 }
 
-template <int kDim, int kVec, bool kDownhill, bool kSigned>
+template <int kDim, int kVec, CellRule kRule, bool kSigned>
 __global__ void __launch_bounds__(kMostWarps * 32)
     sweep_resident(const __grid_constant__ DeviceLattice g,
                    const __grid_constant__ DeviceCells cells,
                    const __grid_constant__ DeviceSweep sweep, std::uint32_t sweeps) {
-  constexpr int kClasses = kDim == 0 ? 1 : regular_classes(kDim, kDownhill);
+  constexpr int kClasses = kDim == 0 ? 1 : regular_classes(kDim, kRule);
   extern __shared__ uint4 dynamic[];
   auto& common = *reinterpret_cast<Common<kVec, kClasses>*>(dynamic);
   auto* words = reinterpret_cast<std::uint32_t*>(&common + 1);
-  constexpr int kMost = most_classes(kDim, kDownhill);
+  constexpr int kMost = most_classes(kDim, kRule);
   using AnyQueue = WarpQueue<kMost>;
   auto* queues = reinterpret_cast<AnyQueue*>(words + g.words * kVec);
   BlockUpdate s = block_update<kVec>(sweep);
@@ -145,8 +145,8 @@ __global__ void __launch_bounds__(kMostWarps * 32)
     make_calls<kVec>(s, step + n + 1, common.call_words[(n + 1) % 2]);
     const Known<kVec, kClasses, kMost> known{common.call_words[n % 2], common.regular};
     for (unsigned colour = 0; colour < cells.colours; ++colour) {
-      update_colour<kDim, kVec, kDownhill, kSigned>(g, cells, s, known, colour,
-                                                    queues[threadIdx.x / 32], words);
+      update_colour<kDim, kVec, kRule, kSigned>(g, cells, s, known, colour,
+                                                queues[threadIdx.x / 32], words);
       __syncthreads();
     }
   }
@@ -167,11 +167,10 @@ Device device_now() {
   return now;
 }
 
-template <int kDim, int kVec, bool kSigned>
+template <int kDim, int kVec, CellRule kRule, bool kSigned>
 void launch_vec(const DeviceLattice& g, const DeviceCells& cells, const DeviceSweep& sweep,
                 const Residence& r, std::uint32_t sweeps, cudaStream_t stream) {
-  const auto kernel = sweep.downhill ? sweep_resident<kDim, kVec, true, kSigned>
-                                     : sweep_resident<kDim, kVec, false, kSigned>;
+  const auto kernel = sweep_resident<kDim, kVec, kRule, kSigned>;
   allow_shared_memory(kernel);
   LaunchShape shape{1, r.threads, r.shared_bytes};
   shape.blocks_y = sweep.word_groups / kVec;
@@ -182,7 +181,7 @@ void launch_vec(const DeviceLattice& g, const DeviceCells& cells, const DeviceSw
 // For the update with the most classes.
 template <int kVec>
 std::size_t shared_bytes(std::uint32_t words, unsigned warps) {
-  constexpr int most = regular_classes(kMaxDim, false);
+  constexpr int most = regular_classes(kMaxDim, CellRule::always);
   return sizeof(Common<kVec, most>) + std::size_t{words} * kVec * 4 +
          warps * sizeof(WarpQueue<most>);
 }
@@ -234,12 +233,15 @@ void launch_resident(const DeviceLattice& g, const DeviceCells& cells, const Dev
                      const Residence& r, std::uint32_t sweeps, cudaStream_t stream) {
   with_dim(g.dim, [&]<int kDim>() {
     with_few(r.vec, [&]<int kVec>() {
-      constexpr bool kMayBeSigned = kDim > 0;  // without a lattice all cells are listed
-      if (kMayBeSigned && g.sign[0] != nullptr) {
-        launch_vec<kDim, kVec, kMayBeSigned>(g, cells, sweep, r, sweeps, stream);
-      } else {
-        launch_vec<kDim, kVec, false>(g, cells, sweep, r, sweeps, stream);
-      }
+      with_rule(sweep.rule, [&]<CellRule kRule>() {
+        constexpr bool kMayBeSigned = kDim > 0;  // without a lattice all cells are listed
+        constexpr bool kOne = kRule == CellRule::in_field;  // one kernel for both
+        if (kMayBeSigned && (kOne || g.sign[0] != nullptr)) {
+          launch_vec<kDim, kVec, kRule, kMayBeSigned>(g, cells, sweep, r, sweeps, stream);
+        } else {
+          launch_vec<kDim, kVec, kRule, kMayBeSigned && kOne>(g, cells, sweep, r, sweeps, stream);
+        }
+      });
     });
   });
 }

@@ -37,16 +37,14 @@ struct DeviceMeasurement {
 void launch_products(const std::uint32_t* spins, std::uint32_t* products, std::size_t words,
                      cudaStream_t stream);
 
-// Copies the words of graphs and inverts those of the second sublattice: turned up spins of a copy
-// are then the spins that are up on the first and down on the second sublattice.
+// Copies the words of graphs and inverts those of a mask, or of the second sublattice.
 struct DeviceTurned {
   std::size_t words = 0;        // in all
   std::size_t graph_words = 0;  // of a graph
   std::uint32_t slots = 0;      // of a word group
   int vec = 1;
-  std::uint32_t second = 0;  // lattice graphs: the first slot of the second sublattice
-  // Otherwise [graphs][slots]: ~0 on the second sublattice, else 0.
-  const std::uint32_t* mask = nullptr;
+  const std::uint32_t* mask = nullptr;  // [graphs][slots] ~0 or 0
+  std::uint32_t second = 0;             // without a mask: the first slot of the second sublattice
 };
 void launch_turned(const DeviceTurned& plan, const std::uint32_t* spins, std::uint32_t* turned,
                    cudaStream_t stream);

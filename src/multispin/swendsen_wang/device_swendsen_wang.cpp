@@ -38,9 +38,9 @@ struct TileWeights {
 constexpr std::uint64_t kMostItems = 1u << 26;  // a launch has up to 8 blocks per item
 
 // Working memory of one word group: masks, labels, ranks; nodes; listed bonds; sums.
-std::uint64_t bytes_of_multispin(const DeviceLabelTiles& g, bool weighted) {
+std::uint64_t bytes_of_multispin(const DeviceLabelTiles& g, bool weighted, bool in_field) {
   const std::uint64_t tile =
-      std::uint64_t{kLabelSites} * 4 * label_masks(g.lattice.dim, g.listed_most > 0) +
+      std::uint64_t{kLabelSites} * 4 * label_masks(g.lattice.dim, g.listed_most > 0, in_field) +
       32 * (kLabelSites * 2 + 4);
   return g.count * tile + 32 * std::uint64_t{g.nodes_most} * (weighted ? 16 : 12) +
          std::uint64_t{g.listed_most} * 4 + 32 * sizeof(LabelSums);
@@ -74,17 +74,27 @@ void SwendsenWangBatch::lay_graphs(std::span<const EngineView> engines, cudaStre
   }
   lay_weights(engines, stream);
   std::vector<std::uint32_t> listed_count, threshold;
+  std::vector<GhostBonds> ghost;
   for (const EngineView& e : engines) {
     check_bond_numbers(e.graph, "Swendsen-Wang");
     seeds_.push_back(e.spec.seed);
     listed_count.push_back(static_cast<std::uint32_t>(e.layout.rewired.count));
     for (std::uint32_t k = 0; k < e.word_groups; ++k) {
       threshold.push_back(static_cast<std::uint32_t>(e.bond[k / e.groups]));
+      ghost.push_back(e.ghost[k / e.groups]);
     }
   }
   using Words = DeviceBuffer<std::uint32_t>;
   listed_count_ = Words(std::span<const std::uint32_t>(listed_count), stream);
   threshold_ = Words(std::span<const std::uint32_t>(threshold), stream);
+  if (ghost.front().any) {
+    if (layout.sites >= kFree / 2) {
+      throw Error(ExitCode::usage,
+                  fmt::format("{} sites are too many for cluster updates in a field (below 2^30)",
+                              layout.sites));
+    }
+    ghost_ = DeviceBuffer<GhostBonds>(std::span<const GhostBonds>(ghost), stream);
+  }
   const BondsOnDevice bonds(engines, graphs_, stream);
   const std::size_t graphs = engines.size(), count = tiles_.count;
   tiles_.listed_most = bonds.view().rewired_most;
@@ -148,7 +158,8 @@ void SwendsenWangBatch::make_room(int device, cudaStream_t stream) {
   const std::uint32_t all = graphs_.graphs() * graphs_.word_groups();
   totals_ = DeviceBuffer<unsigned long long>(kinds() * all * kReplicas);
   totals_.clear(stream);
-  const std::uint64_t each = bytes_of_multispin(tiles_, weighted_), driver = 64ull << 20;
+  const std::uint64_t each = bytes_of_multispin(tiles_, weighted_, !ghost_.empty()),
+                      driver = 64ull << 20;
   const std::size_t free = free_device_memory();
   if (has_pairs_) {
     // The tables of pairs take at most a quarter of the free memory, or those of one pair.
@@ -193,6 +204,7 @@ void SwendsenWangBatch::make_room(int device, cudaStream_t stream) {
   pairs_.count = used_count_.data();
   run_.houdayer = is_houdayer();
   run_.threshold = threshold_.data();
+  run_.ghost = ghost_.data();
   run_.vec = graphs_.vec();
   run_.masks = masks_.data();
   run_.label = label_.data();
@@ -216,7 +228,8 @@ void SwendsenWangBatch::take_memory() {
   label_ = {};
   slots_ = {};
   const std::size_t items = std::size_t{group_} * tiles_.count;
-  const std::size_t masks = label_masks(tiles_.lattice.dim, tiles_.listed_most > 0);
+  const std::size_t masks =
+      label_masks(tiles_.lattice.dim, tiles_.listed_most > 0, !ghost_.empty());
   masks_ = Words(items * masks * kLabelSites);
   label_ = DeviceBuffer<std::uint16_t>(items * 32 * kLabelSites);
   nodes_ = Words(items * 32);
@@ -239,7 +252,8 @@ std::uint64_t SwendsenWangBatch::bytes_of_pairs() const {
 
 std::uint32_t SwendsenWangBatch::launches() const {
   const std::uint32_t all = graphs_.graphs() * graphs_.word_groups();
-  const std::uint32_t own = (tiles_.listed_most > 0 ? 9 : 6) - (is_houdayer() ? 1 : 0);
+  const std::uint32_t own =
+      (tiles_.listed_most > 0 ? 9 : 6) - (is_houdayer() ? 1 : 0) + (ghost_.empty() ? 0 : 1);
   return (all + group_ - 1) / group_ *
          (own + (has_pairs_ ? pair_launches(group_, pairs_.at_once) : 0));
 }
@@ -269,6 +283,7 @@ void SwendsenWangBatch::queue(const GraphRange& range, const std::uint32_t* firs
   DeviceLabelRun run = run_;
   run.first_step = first_step;
   run.threshold += from;
+  if (run.ghost != nullptr) run.ghost += from;
   run.spins = spins + range.first * graphs_.words();
   run.square = totals_.data() + from * kReplicas;
   const std::size_t kind = totals_.size() / kinds();

@@ -56,6 +56,7 @@ class SwendsenWangBatch {
   DeviceBuffer<std::uint32_t> bonds_, negative_, node_first_, listed_count_, threshold_, masks_,
       nodes_, parent_, key_, size_, weight_, listed_open_, ends_first_, weight_first_, weights_,
       used_slots_, used_count_;
+  DeviceBuffer<GhostBonds> ghost_;
   DeviceBuffer<std::uint16_t> label_;
   DeviceBuffer<LabelBond> listed_;
   DeviceBuffer<LabelEnds> ends_;

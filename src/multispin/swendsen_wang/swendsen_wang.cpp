@@ -35,6 +35,11 @@ struct Neighbourhood {
   HWY_INLINE void load(const Geometry& g, const std::uint32_t* spins, std::uint32_t first) {
     const Layout& l = g.layout;
     const std::uint32_t length = 2 * l.half_row, last = std::min(first + 32, g.sites);
+    if (g.dim == 0) {
+      std::copy(spins + kGuard + first, spins + kGuard + last, own);
+      std::fill(own + (last - first), own + 32, 0u);
+      return;
+    }
     const std::size_t others = 2 * (g.dim - 1);
     for (std::uint32_t site = first; site < last;) {
       const std::uint32_t row = site / length, end = std::min(last, (row + 1) * length);
@@ -82,20 +87,47 @@ HWY_INLINE std::uint32_t agreeing(ClusterMove move, std::uint32_t differ) {
   return ~(move == ClusterMove::houdayer ? differ ^ differ >> kPartnerDistance : differ);
 }
 
+// The sites that are bound to the ghost spin.
+HWY_INLINE void draw_bound(const Geometry& g, const GhostBonds& ghost, const CallTable& calls,
+                           const std::uint32_t* own, std::uint32_t w, std::uint32_t* planes) {
+  const D32 d;
+  HWY_ALIGN std::uint32_t bound[32];
+  for (std::uint32_t i = 0; i < 32; i += static_cast<std::uint32_t>(hn::Lanes(d))) {
+    const V32 spins = hn::Load(d, own + i);
+    const V32 asking = ghost.up ? spins : hn::Not(spins);
+    hn::Store(drawn(calls, hn::Iota(d, 32 * w + i), asking, ghost.threshold), d, bound + i);
+  }
+  turn(g, bound, g.dim + 1, w, planes);
+}
+
+// Houdayer moves in a field: removes the random bits of sites where the spins of a couple are
+// equal.
+HWY_INLINE void flip_opposite(const Geometry& g, const std::uint32_t* own, std::uint32_t w,
+                              std::uint32_t* planes) {
+  std::uint32_t opposite[32];
+  for (unsigned i = 0; i < 32; ++i) opposite[i] = own[i] ^ own[i] >> kPartnerDistance;
+  transpose(opposite);
+  std::uint32_t* flips = planes + std::size_t{g.dim} * kReplicas * g.plane_words + w;
+  for (std::size_t r = 0; r < kReplicas; ++r) flips[r * g.plane_words] &= opposite[r];
+}
+
 void DrawPlanes(const Geometry& g, ClusterMove move, const Address& at, Threshold t,
-                const std::uint32_t* spins, std::uint32_t first, std::uint32_t last,
-                std::uint32_t* planes) {
+                const GhostBonds& ghost, const std::uint32_t* spins, std::uint32_t first,
+                std::uint32_t last, std::uint32_t* planes) {
   const D32 d;
   const auto lanes = static_cast<std::uint32_t>(hn::Lanes(d));
   const bool draws = move == ClusterMove::swendsen_wang, signs = draws && !g.negative.empty();
   const CallTable bonds(at.seed, Stream::bond, at.who, at.step);
+  const CallTable ghosts(at.seed, Stream::ghost, at.who, at.step);
   const CallTable flips(at.seed, draws ? Stream::cluster_flip : Stream::houdayer, at.who, at.step);
   Neighbourhood near;
   for (std::uint32_t w = first; w < last; ++w) {
     if (32 * std::uint64_t{w} >= g.sites) break;
     if (w % 2 == 0) draw_flips(g, flips, w, planes);
-    if (g.dim == 0) continue;
+    if (g.dim == 0 && !ghost.any) continue;
     near.load(g, spins, 32 * w);
+    if (ghost.any && draws) draw_bound(g, ghost, ghosts, near.own, w, planes);
+    if (ghost.any && !draws) flip_opposite(g, near.own, w, planes);
     for (unsigned k = 0; k < g.dim; ++k) {
       HWY_ALIGN std::uint32_t open[32];
       const std::uint32_t present = g.present[std::size_t{k} * g.plane_words + w];
@@ -267,6 +299,35 @@ HWY_INLINE ClusterSums sum_clusters(const Size* sizes, std::uint32_t count) {
   return sums;
 }
 
+// Clears the random bits that decide for clusters with a bound site. Parents become roots.
+HWY_INLINE void keep_bound(multispin::LabelScratch& scratch, const std::uint32_t* bound,
+                           std::uint32_t* flips) {
+  const RunTable& runs = scratch.runs;
+  std::uint32_t* const parent = runs.parent.get();
+  std::uint32_t* const start = scratch.size.get();  // [runs] the first site
+  std::uint32_t next = 0, root = 0;                 // of the run that is open
+  for (std::uint64_t row = 0; row < runs.rows; ++row) {
+    for (std::uint64_t w = 0; w < runs.row_words; ++w) {
+      const std::uint64_t first = row * runs.length + 64 * w, count = runs.count_in(w);
+      std::uint64_t rest = mask_from(bound, first) & ~std::uint64_t{0} >> (64 - count);
+      const auto keep = [&](std::uint64_t bits) {
+        if ((rest & bits) == 0) return;
+        rest &= ~bits;
+        flips[start[root] / 32] &= ~(1u << start[root] % 32);
+      };
+      for (std::uint64_t starts = runs.words[row * runs.row_words + w].starts; starts != 0;
+           starts &= starts - 1) {
+        keep((starts & (0 - starts)) - 1);  // sites before this start
+        start[next] = static_cast<std::uint32_t>(first) +
+                      static_cast<std::uint32_t>(std::countr_zero(starts));
+        parent[next] = parent[parent[next]];
+        root = parent[next++];
+      }
+      keep(~std::uint64_t{0});
+    }
+  }
+}
+
 ClusterSums label_masks(const Lattice& lattice, const std::vector<multispin::PlacePair>& listed,
                         const std::uint32_t* weight_before, const multispin::OpenBonds& open,
                         std::uint32_t* flips, multispin::LabelScratch& scratch) {
@@ -287,6 +348,7 @@ ClusterSums label_masks(const Lattice& lattice, const std::vector<multispin::Pla
       joiner.join_places(listed[chosen[k]].a, listed[chosen[k]].b);
     }
   }
+  if (open.bound != nullptr) keep_bound(scratch, open.bound, flips);
   MaskWriter out(flips);  // writes only bits that have been read
   const auto draws = [&](std::uint64_t first) HWY_ATTR { return mask_from(flips, first); };
   const auto flip = [&](std::uint64_t, std::uint64_t bits, std::uint64_t count)
@@ -321,9 +383,9 @@ HWY_EXPORT(DrawListed);
 HWY_EXPORT(FlipPlanes);
 
 void draw_planes(const SwendsenWangGeometry& g, ClusterMove move, const Address& at, Threshold bond,
-                 const std::uint32_t* spins, std::uint32_t first, std::uint32_t last,
-                 std::uint32_t* planes) {
-  HWY_DYNAMIC_DISPATCH(DrawPlanes)(g, move, at, bond, spins, first, last, planes);
+                 const GhostBonds& ghost, const std::uint32_t* spins, std::uint32_t first,
+                 std::uint32_t last, std::uint32_t* planes) {
+  HWY_DYNAMIC_DISPATCH(DrawPlanes)(g, move, at, bond, ghost, spins, first, last, planes);
 }
 void draw_listed(const SwendsenWangGeometry& g, ClusterMove move, const Address& at, Threshold bond,
                  const std::uint32_t* spins, std::uint32_t first, std::uint32_t last,
@@ -388,7 +450,7 @@ ClusterSums label_and_flip(const Lattice& lattice, const std::vector<PlacePair>&
 
 void SwendsenWangUpdate::prepare(const ThreadTeam& team, SwendsenWangScratch& scratch) const {
   if (team.first()) {
-    scratch.planes.resize(std::size_t{geometry_.dim + 1} * kReplicas * geometry_.plane_words);
+    scratch.planes.resize(std::size_t{planes_} * kReplicas * geometry_.plane_words);
     scratch.open.resize(geometry_.a.size());
     while (scratch.labellers.size() < static_cast<std::size_t>(team.size) * at_once_) {
       scratch.labellers.push_back(
@@ -401,17 +463,18 @@ void SwendsenWangUpdate::prepare(const ThreadTeam& team, SwendsenWangScratch& sc
 }
 
 ClusterSums SwendsenWangUpdate::label(SwendsenWangScratch& scratch, std::uint32_t replica,
-                                      LabelScratch& labeller) const {
+                                      bool has_bound, LabelScratch& labeller) const {
   const SwendsenWangGeometry& g = geometry_;
-  OpenBonds open{{}, scratch.open.data(), replica};
+  OpenBonds open{
+      {}, scratch.open.data(), has_bound ? plane(scratch, g.dim + 1, replica) : nullptr, replica};
   for (unsigned k = 0; k < g.dim; ++k) open.direction[k] = plane(scratch, k, replica);
   return label_and_flip(g.layout.lattice, g.ends, g.weight_before, open,
                         plane(scratch, g.dim, replica), labeller);
 }
 
 void SwendsenWangUpdate::run(ClusterMove move, const Address& at, Threshold bond,
-                             std::uint32_t count, const ThreadTeam& team, StopWatch& watch,
-                             SwendsenWangScratch& scratch, UpdatesAhead& ahead,
+                             const GhostBonds& ghost, std::uint32_t count, const ThreadTeam& team,
+                             StopWatch& watch, SwendsenWangScratch& scratch, UpdatesAhead& ahead,
                              std::uint32_t* spins) const {
   const SwendsenWangGeometry& g = geometry_;
   const bool houdayer = move == ClusterMove::houdayer;
@@ -429,7 +492,7 @@ void SwendsenWangUpdate::run(ClusterMove move, const Address& at, Threshold bond
     const std::uint32_t piece =
         watch.active() ? static_cast<std::uint32_t>(watch.grain() / 64 + 1) : g.plane_words;
     for (std::uint32_t w = first; w < last && !watch.stopped(); w += std::min(piece, last - w)) {
-      draw_planes(g, move, here, bond, spins, 2 * w, 2 * std::min(w + piece, last), planes);
+      draw_planes(g, move, here, bond, ghost, spins, 2 * w, 2 * std::min(w + piece, last), planes);
       watch.ends(std::uint64_t{64} * piece);
     }
     if (!watch.stopped()) {
@@ -453,7 +516,7 @@ void SwendsenWangUpdate::run(ClusterMove move, const Address& at, Threshold bond
         if (houdayer && r > first_of) {
           std::copy_n(plane(scratch, g.dim, first_of), g.plane_words, plane(scratch, g.dim, r));
         } else {
-          scratch.sums[r] += label(scratch, r, *labellers[r - first_of]);
+          scratch.sums[r] += label(scratch, r, ghost.any && !houdayer, *labellers[r - first_of]);
         }
         ahead[r] = n + 1;
       }

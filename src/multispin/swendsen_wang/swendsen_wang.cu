@@ -31,7 +31,7 @@ struct LabelItem {
         tile(n - word_group * g.count),
         all(run.first + word_group),
         graph(all / g.word_groups),
-        masks(label_masks(kDim, g.listed_most > 0)),
+        masks(label_masks(kDim, g.listed_most > 0, run.ghost != nullptr)),
         extent{g.lattice.extent0, g.lattice.extent1, g.lattice.extent2, g.lattice.extent3},
         at(extent, g.along, tile) {}
 
@@ -56,6 +56,12 @@ struct LabelItem {
     return static_cast<std::size_t>(item) * 32 + replica;
   }
 };
+
+// The number of the mask of bound sites.
+template <int kDim>
+__device__ __forceinline__ int bound_mask(const DeviceLabelTiles& g) {
+  return static_cast<int>(label_masks(kDim, g.listed_most > 0, false));
+}
 
 // The start of the run that contains the highest bit of `up_to`. `starts`: the bits where runs
 // start.
@@ -328,11 +334,48 @@ __global__ void __launch_bounds__(kDrawThreads)
     word = turn_bits(word);
   }
   __syncthreads();
-  const std::uint32_t masks = label_masks(g.lattice.dim, true);
+  const std::uint32_t masks = label_masks(g.lattice.dim, true, run.ghost != nullptr);
+  const std::uint32_t own = label_masks(g.lattice.dim, true, false) - 1;
   std::uint32_t* out =
-      run.masks + (static_cast<std::size_t>(blockIdx.x) * masks + masks - 1) * kLabelSites;
+      run.masks + (static_cast<std::size_t>(blockIdx.x) * masks + own) * kLabelSites;
   for (unsigned n = threadIdx.x; n < kLabelSites; n += kDrawThreads) {
     out[n] = stage[n / kLabelRows * kStage + n % kLabelRows];
+  }
+}
+
+// In a field. One block per tile of a word group: the sites that are bound to the ghost spin,
+// transposed. Houdayer moves: clears the random bits of sites with equal spins.
+template <int kDim, bool kHoudayer>
+__global__ void __launch_bounds__(kDrawThreads)
+    draw_bound(const __grid_constant__ DeviceLabelTiles g,
+               const __grid_constant__ DeviceLabelRun run) {
+  __shared__ std::uint32_t stage[32 * kStage];
+  const LabelItem<kDim> item(g, run, blockIdx.x);
+  const Address at{std::uint64_t{g.seeds.high[item.graph]} << 32 | g.seeds.low[item.graph],
+                   item.all % g.word_groups, *run.first_step + run.step};
+  const GhostBonds ghost = run.ghost[item.all];
+  const std::uint32_t* words = run.spins + first_word(item.all, g.lattice.words, run.vec);
+  const unsigned lane = threadIdx.x % 32;
+  for (unsigned j = threadIdx.x / 32; j < kLabelRows; j += kDrawThreads / 32) {
+    const LabelRow row = item.row(g, j);
+    const std::uint32_t site = row.site + lane;
+    std::uint32_t own = 0, marked = 0;
+    if (lane < row.count) {
+      if constexpr (kDim > 0) {
+        own = SiteWords<kDim>(g, run, item, j, site).own;
+      } else {
+        own =
+            words[(g.lattice.colour_base[0] + std::size_t{site}) * static_cast<unsigned>(run.vec)];
+      }
+      marked = kHoudayer ? own ^ own >> kPartnerDistance : ghost.bound(at, site, own, ~0u);
+    }
+    stage[lane * kStage + j] = turn_bits(marked);
+  }
+  __syncthreads();
+  std::uint32_t* out = item.mask(run, item.tile, kHoudayer ? kDim : bound_mask<kDim>(g), 0);
+  for (unsigned n = threadIdx.x; n < kLabelSites; n += kDrawThreads) {
+    const std::uint32_t word = stage[n / kLabelRows * kStage + n % kLabelRows];
+    out[n] = kHoudayer ? out[n] & word : word;
   }
 }
 
@@ -341,6 +384,10 @@ void draw_as(const DeviceLabelTiles& g, const DeviceLabelRun& run, cudaStream_t 
   with_dim(g.lattice.dim, [&]<int kDim>() {
     launch(draw_tile<kDim, kOpens>, LaunchShape{run.word_groups * g.count, kDrawThreads}, stream, g,
            run);
+    if (run.ghost != nullptr) {
+      launch(draw_bound<kDim, kOpens == Opens::products>,
+             LaunchShape{run.word_groups * g.count, kDrawThreads}, stream, g, run);
+    }
   });
   if (g.listed_most == 0) return;
   const std::uint32_t blocks = (g.listed_most + kDrawThreads - 1) / kDrawThreads;
@@ -403,8 +450,13 @@ struct LabelSpace {
   };
 };
 
-template <int kDim, bool kWeighted>
+// What clusters have besides their sizes: weights of sites, or in a field bound sites.
+enum class Extra { none, weights, bound };
+
+template <int kDim, Extra kExtra>
 class TileLabeller {
+  static constexpr bool kWeighted = kExtra == Extra::weights;
+
  public:
   static constexpr int kAcross = kDim > 1 ? kDim - 1 : 1;  // directions in which rows are joined
 
@@ -508,6 +560,7 @@ class TileLabeller {
       closed_[h] = local_[h] & ~hooked & ~nodes_[h] & ~lone_[h];
     }
     if constexpr (kWeighted) weigh();
+    if constexpr (kExtra == Extra::bound) keep_bound();
   }
 
   // Step 5.
@@ -807,6 +860,31 @@ class TileLabeller {
     }
   }
 
+  // Clears the random bits of the first places of clusters with a bound site.
+  __device__ __forceinline__ void keep_bound() {
+    std::uint32_t* kept = space_.roots.queue;  // those places, by row
+    const std::uint32_t* bound = item_.mask(run_, item_.tile, bound_mask<kDim>(g_), replica_);
+#pragma unroll
+    for (int h = 0; h < 2; ++h) kept[row(h)] = 0;
+    __syncwarp();
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      for (std::uint32_t rest = first_of_runs(starts_[h], bound[row(h)]); rest != 0;
+           rest &= rest - 1) {
+        const std::uint32_t root =
+            climb(32 * row(h) + last_start(starts_[h], (rest & (0u - rest)) * 2 - 1));
+        atomicOr(kept + root / 32, 1u << root % 32);
+      }
+    }
+    __syncwarp();
+    std::uint32_t* flips = item_.mask(run_, item_.tile, kDim, replica_);
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      bound_[h] = kept[row(h)];
+      flips[row(h)] &= ~bound_[h];
+    }
+  }
+
   // Adds the sums over clusters that are not nodes. Bounds: sum n^2 below 2^22, sum n^4 below 2^44,
   // sums with weights below 2^28.
   __device__ __forceinline__ void add_sums(std::uint32_t square, std::uint64_t fourth) const {
@@ -853,6 +931,7 @@ class TileLabeller {
           const std::uint32_t word = forest_[32 * row(h) + x];
           parent[number] = first + number;
           key[number] = (site_[h] + x) << 1 | (flips >> x & 1u);
+          if (kExtra == Extra::bound && (bound_[h] >> x & 1u) == 0) key[number] |= kFree;
           size[number] = word & kSize;
           if (kWeighted) weight[number] = (word & ~kRoot) / kOneWeight;
           forest_[32 * row(h) + x] = kNodeLabel + number;
@@ -881,16 +960,17 @@ class TileLabeller {
   std::uint32_t open_[2];    // sites with an open bond that leaves the tile, or a listed one
   std::uint32_t lone_[2];    // clusters of one site; from step 4 on without nodes
   std::uint32_t nodes_[2], closed_[2];  // roots of nodes; roots of other clusters of several sites
+  std::uint32_t bound_[2];              // first places of clusters with a bound site
   std::uint32_t cross_ = 0, weight_square_ = 0;
 };
 
 constexpr unsigned kLabelWarps = 4;  // per block, of neighbouring replicas
 
-template <int kDim, bool kWeighted>
+template <int kDim, Extra kExtra>
 __global__ void __launch_bounds__(32 * kLabelWarps)
     label_tiles(const __grid_constant__ DeviceLabelTiles g,
                 const __grid_constant__ DeviceLabelRun run) {
-  using Labeller = TileLabeller<kDim, kWeighted>;
+  using Labeller = TileLabeller<kDim, kExtra>;
   __shared__ LabelSpace<Labeller::kAcross> spaces[kLabelWarps];
   const unsigned warp = threadIdx.x / 32;
   const unsigned blocks = label_count(run.houdayer) / kLabelWarps;  // per item
@@ -905,7 +985,10 @@ __global__ void __launch_bounds__(32 * kLabelWarps)
 
 void label(const DeviceLabelTiles& g, const DeviceLabelRun& run, cudaStream_t stream) {
   with_dim(g.lattice.dim, [&]<int kDim>() {
-    launch(run.weight == nullptr ? label_tiles<kDim, false> : label_tiles<kDim, true>,
+    const bool bound = run.ghost != nullptr && !run.houdayer;
+    launch(bound                   ? label_tiles<kDim, Extra::bound>
+           : run.weight == nullptr ? label_tiles<kDim, Extra::none>
+                                   : label_tiles<kDim, Extra::weights>,
            LaunchShape{run.word_groups * g.count * (label_count(run.houdayer) / kLabelWarps),
                        32 * kLabelWarps},
            stream, g, run);

@@ -6,7 +6,10 @@
 //
 // A Houdayer move of replicas r and r + 2 (src/model/partners.hpp) is such an update of the
 // products q_i of their spins, with all bonds between equal q_i open and no draw; it flips both
-// replicas. This engine has no fields, so that clusters of both signs of q_i flip.
+// replicas; in a field only clusters of q_i = -1 do.
+//
+// In a field, sites are bound to the ghost spin (rules.hpp); clusters with a bound site do not
+// flip.
 //
 //   1 draw   32 sites at a time: which bonds are open (drawn and satisfied), as a word of 32
 //            replicas per bond, transposed into a word of 32 bonds per replica; likewise a random
@@ -15,8 +18,9 @@
 //   3 flip   the mask is transposed back, 32 replicas to a word, and added to the spins. Houdayer
 //            moves label the first replica of each couple, and its mask flips both
 //
-// Memory per word group in progress: 4 (dim + 1) bytes per site for the masks, 13 per site and
-// thread. Cost: 4 to 7 ns per spin on one core (tests/bench/RESULTS.md), most of it labelling.
+// Memory per word group in progress: 4 (dim + 1) bytes per site for the masks, 4 more in a field,
+// and 13 per site and thread. Cost: 4 to 7 ns per spin on one core (tests/bench/RESULTS.md), most
+// of it labelling.
 #pragma once
 
 #include <array>
@@ -48,6 +52,7 @@ using WeightedSize = std::uint64_t;
 struct OpenBonds {
   const std::uint32_t* direction[kMaxDim];  // of a site's bond ahead
   const std::uint32_t* listed;              // [listed bonds] bit `replica`
+  const std::uint32_t* bound;               // sites that keep their spins; null without a field
   unsigned replica;
 };
 
@@ -74,7 +79,8 @@ ClusterSums label_and_flip(const Lattice& lattice, const std::vector<PlacePair>&
                            std::uint32_t* flips, LabelScratch& scratch);
 
 // Bit planes in site order: plane k of replica r is [(k * 32 + r) * plane_words], bit s % 32 of
-// word s / 32 belongs to site s. Planes 0 .. dim - 1 hold open bonds by direction, plane dim flips.
+// word s / 32 belongs to site s. Planes 0 .. dim - 1 hold open bonds by direction, plane dim flips,
+// and in a field plane dim + 1 the sites that are bound to the ghost spin.
 struct SwendsenWangGeometry {
   SwendsenWangGeometry(const Graph& graph, const Layout& layout);
 
@@ -96,7 +102,7 @@ struct SwendsenWangGeometry {
 
 // Working memory of one word group in progress.
 struct SwendsenWangScratch {
-  std::vector<std::uint32_t> planes;                     // [dim + 1][32][plane_words]
+  std::vector<std::uint32_t> planes;                     // [dim + 1 or 2][32][plane_words]
   std::vector<std::uint32_t> open;                       // [padded] listed bonds
   std::vector<std::unique_ptr<LabelScratch>> labellers;  // two per team member, if pairs, else one
   std::atomic<std::uint32_t> next_replica{0};
@@ -109,6 +115,7 @@ class SwendsenWangUpdate {
   // EngineSpec::cluster_pairs: also sums over pairs of clusters of replicas 2k and 2k + 1.
   SwendsenWangUpdate(const Graph& graph, const Layout& layout, const EngineSpec& spec)
       : geometry_(graph, layout),
+        planes_(geometry_.dim + (spec.model.interactions.has_field() ? 2 : 1)),
         at_once_(spec.cluster_pairs ? 2 : 1),
         first_pair_step_(spec.first_pair_step) {}
 
@@ -116,9 +123,9 @@ class SwendsenWangUpdate {
   // already made ahead[r] of them; after a stop ahead[r] may be less than `count`. Cluster sums are
   // written to scratch.sums per replica and to scratch.pairs per pair. Ends with a barrier.
   // Houdayer moves: `bond` is not used, and the sums have no meaning.
-  void run(ClusterMove move, const Address& at, Threshold bond, std::uint32_t count,
-           const ThreadTeam& team, StopWatch& watch, SwendsenWangScratch& scratch,
-           UpdatesAhead& ahead, std::uint32_t* spins) const;
+  void run(ClusterMove move, const Address& at, Threshold bond, const GhostBonds& ghost,
+           std::uint32_t count, const ThreadTeam& team, StopWatch& watch,
+           SwendsenWangScratch& scratch, UpdatesAhead& ahead, std::uint32_t* spins) const;
 
  private:
   void prepare(const ThreadTeam& team, SwendsenWangScratch& scratch) const;
@@ -126,10 +133,11 @@ class SwendsenWangUpdate {
     return scratch.planes.data() + (std::size_t{k} * kReplicas + replica) * geometry_.plane_words;
   }
   // Step 2 of a replica.
-  ClusterSums label(SwendsenWangScratch& scratch, std::uint32_t replica,
+  ClusterSums label(SwendsenWangScratch& scratch, std::uint32_t replica, bool has_bound,
                     LabelScratch& labeller) const;
 
   const SwendsenWangGeometry geometry_;
+  const unsigned planes_;        // of a replica
   const std::uint32_t at_once_;  // replicas that a thread labels together
   const std::uint64_t first_pair_step_;
 };
@@ -137,8 +145,8 @@ class SwendsenWangUpdate {
 // Step 1 for words [first, last) of every plane, multiples of 2; and for listed bonds
 // [first, last), multiples of kGuard.
 void draw_planes(const SwendsenWangGeometry& geometry, ClusterMove move, const Address& at,
-                 Threshold bond, const std::uint32_t* spins, std::uint32_t first,
-                 std::uint32_t last, std::uint32_t* planes);
+                 Threshold bond, const GhostBonds& ghost, const std::uint32_t* spins,
+                 std::uint32_t first, std::uint32_t last, std::uint32_t* planes);
 void draw_listed(const SwendsenWangGeometry& geometry, ClusterMove move, const Address& at,
                  Threshold bond, const std::uint32_t* spins, std::uint32_t first,
                  std::uint32_t last, std::uint32_t* open);

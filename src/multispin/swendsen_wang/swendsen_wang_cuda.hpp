@@ -23,6 +23,11 @@
 // products of two spins, steps 2 to 5 process the first replica of each couple, and its flips are
 // those of both. Their sums have no meaning.
 //
+// In a field (rules.hpp) a Swendsen-Wang update also draws the sites that are bound to the ghost
+// spin. Step 2 clears the random bit of a cluster with a bound site. A node with one has a key
+// without kFree and with random bit 0, so that it comes before all other nodes. A Houdayer move
+// clears the random bits of the sites where the two replicas have equal spins.
+//
 // A node's key is its smallest site and, in the lowest bit, that site's random bit. A root is
 // attached to a root with a smaller key, so the key of the final root decides the flip of its whole
 // cluster.
@@ -198,11 +203,13 @@ void launch_label_tables(const LabelTables& g, cudaStream_t stream);
 // the node's number in the tile plus this bit.
 inline constexpr std::uint32_t kNodeLabel = kLabelSites;
 
-// Masks of a tile: open bonds by direction, random bits and, if there are listed bonds, the sites
-// with an open listed bond.
-RW_HD constexpr std::uint32_t label_masks(int dim, bool listed) {
-  return static_cast<std::uint32_t>(dim) + (listed ? 2 : 1);
+// Masks of a tile: open bonds by direction, random bits, if there are listed bonds the sites with
+// an open listed bond, and in a field the sites that are bound to the ghost spin.
+RW_HD constexpr std::uint32_t label_masks(int dim, bool listed, bool in_field) {
+  return static_cast<std::uint32_t>(dim) + (listed ? 2 : 1) + (in_field ? 1 : 0);
 }
+// In a field: set in the keys of nodes that are not bound. Sites are below 2^30.
+inline constexpr std::uint32_t kFree = 1u << 31;
 
 // Sums over the clusters of an update.
 struct LabelSums {
@@ -215,6 +222,7 @@ struct DeviceLabelRun {
   const std::uint32_t* first_step = nullptr;  // on the device; the step is *first_step + step
   std::uint32_t step = 0;
   const std::uint32_t* threshold = nullptr;  // [all word groups] of bonds; never certainty
+  const GhostBonds* ghost = nullptr;         // [all word groups]; null: no field
   std::uint32_t first = 0, word_groups = 0;
   bool houdayer = false;  // Houdayer moves; `threshold` is not used
   bool signs = false;     // couplings may be -1; Houdayer moves do not depend on signs

@@ -247,6 +247,7 @@ void DenseWolffBatch::make_room(int device, cudaStream_t stream) {
   const auto dim = static_cast<std::size_t>(tiles_.lattice.dim);
   using Words = DeviceBuffer<std::uint32_t>;
   seed_spin_ = Words(group_);
+  bound_ = Words(group_);
   reached_ = Words(items * kTileSites);
   edge_ = Words(items * 64);
   open_ = Words(items * kTileSites * dim);
@@ -260,6 +261,7 @@ void DenseWolffBatch::make_room(int device, cudaStream_t stream) {
   run_.vec = graphs_.vec();
   run_.grow_blocks = dense_grow_blocks(tiles_.lattice.dim);
   run_.seed_spin = seed_spin_.data();
+  run_.bound = bound_.data();
   run_.reached = reached_.data();
   run_.edge = edge_.data();
   run_.open = open_.data();
@@ -291,6 +293,7 @@ void DenseWolffBatch::queue(const GraphRange& range, const DenseUpdates& updates
   run.first_step = updates.first_step;
   run.active = updates.active == nullptr ? nullptr : updates.active + from;
   run.threshold = updates.threshold + from;
+  run.ghost = updates.ghost == nullptr ? nullptr : updates.ghost + from;
   run.spins = updates.spins + range.first * graphs_.words();
   run.flipped = updates.flipped + from * kReplicas;
   for (std::uint32_t first = 0; first < all; first += group_) {
@@ -348,10 +351,13 @@ struct CrowdedSites {
   }
 };
 
-// With couplings only the dense form is used: the sparse one recognises the sites of a cluster by
-// their spins, which then differ.
+// With couplings or a field only the dense form is used: the sparse one recognises the sites of a
+// cluster by their spins, which differ with couplings, and flips while the cluster grows.
+bool only_dense(const EngineView& engine) {
+  return engine.layout.has_signs || engine.ghost.front().any;
+}
 WolffForm form_of(std::span<const EngineView> engines, const EngineOptions& options) {
-  if (engines.front().layout.has_signs) return WolffForm::dense;
+  if (only_dense(engines.front())) return WolffForm::dense;
   return methods_from<MultispinMethods>(options.methods).wolff_form;
 }
 
@@ -370,7 +376,7 @@ DeviceWolffBatch::DeviceWolffBatch(std::span<const EngineView> engines, const De
   flipped_.clear(stream);
   if (form_ == WolffForm::dense) mix_ = kDense;
   lay_thresholds(stream);
-  if (!engines.front().layout.has_signs) lay_graphs(stream);
+  if (!only_dense(engines.front())) lay_graphs(stream);
   if (mix_ != kDense) make_room(stream);
   if (mix_ == kDense) {
     dense_ = std::make_unique<DenseWolffBatch>(engines_, graphs_, device_, stream);
@@ -379,12 +385,16 @@ DeviceWolffBatch::DeviceWolffBatch(std::span<const EngineView> engines, const De
 
 void DeviceWolffBatch::lay_thresholds(cudaStream_t stream) {
   std::vector<std::uint32_t> bond;
+  std::vector<GhostBonds> ghost;
   for (const EngineView& e : engines_) {
     check_bond_numbers(e.graph, "Wolff");
     for (std::uint32_t b = 0; b < e.word_groups; ++b) {
       bond.push_back(static_cast<std::uint32_t>(e.bond[b / e.groups]));
+      ghost.push_back(e.ghost[b / e.groups]);
     }
   }
+  if (ghost.front().any)
+    ghost_ = DeviceBuffer<GhostBonds>(std::span<const GhostBonds>(ghost), stream);
   bond_threshold_ = DeviceBuffer<std::uint32_t>(std::span<const std::uint32_t>(bond), stream);
   check_cuda(cudaStreamSynchronize(stream), "copying thresholds to the device");
 }
@@ -467,6 +477,7 @@ void DeviceWolffBatch::queue(const GraphRange& range, const std::uint32_t* first
   dense.step = step;
   dense.updates = updates;
   dense.threshold = bond_threshold_.data();
+  dense.ghost = ghost_.data();
   dense.spins = spins;
   dense.flipped = flipped_.data();
   if (mix_ == kDense) return dense_->queue(range, dense, stream);

@@ -23,6 +23,7 @@ struct DenseUpdates {
   std::uint32_t step = 0, updates = 1;
   const std::uint32_t* active = nullptr;  // [word groups] bits of the replicas to update; null: all
   const std::uint32_t* threshold = nullptr;  // [word groups] threshold of bonds, below kCertain
+  const GhostBonds* ghost = nullptr;         // [word groups]; null: no field
   std::uint32_t* spins = nullptr;
   unsigned long long* flipped = nullptr;  // [replicas] += flipped sites
 };
@@ -50,16 +51,16 @@ class DenseWolffBatch {
   DeviceDenseRun run_;
   std::uint32_t group_ = 0;
   std::vector<std::uint64_t> seeds_;
-  DeviceBuffer<std::uint32_t> bonds_, negative_, end_first_, listed_count_, seed_spin_, reached_,
-      edge_, open_, open_end_, sent_, mail_, state_, entry_;
+  DeviceBuffer<std::uint32_t> bonds_, negative_, end_first_, listed_count_, seed_spin_, bound_,
+      reached_, edge_, open_, open_end_, sent_, mail_, state_, entry_;
   DeviceBuffer<unsigned long long> counters_;
   DeviceBuffer<TileEnd> end_;
   DeviceBuffer<ListedBond> listed_;
 };
 
-// Chooses the form of each word group; with couplings all are dense. Owns the memory of sparse
-// updates: the graphs, the planes of the replicas and the pools of the thread blocks. Memory: as
-// much as the spins, and 64 bytes per special site (wolff_cuda.hpp).
+// Chooses the form of each word group; with couplings or a field all are dense. Owns the memory of
+// sparse updates: the graphs, the planes of the replicas and the pools of the thread blocks.
+// Memory: as much as the spins, and 64 bytes per special site (wolff_cuda.hpp).
 class DeviceWolffBatch {
  public:
   // Waits for the stream. Throws Error(device) if the free memory is too small. `engines` must
@@ -106,6 +107,7 @@ class DeviceWolffBatch {
   WolffLaunch plan_;
   double dense_share_ = 0;  // word groups whose clusters flip a larger share of the sites are dense
   DeviceBuffer<std::uint32_t> bond_threshold_, planes_;
+  DeviceBuffer<GhostBonds> ghost_;
   DeviceBuffer<uint2> special_, row_, more_, pool_;
   DeviceBuffer<DeviceWolffGraph> wolff_graphs_;
   DeviceBuffer<unsigned long long> flipped_;

@@ -33,9 +33,10 @@ WolffUpdate::WolffUpdate(const Graph& graph, const Layout& layout, const Model& 
       dense_fraction_(dense_fraction(graph, layout)),
       plane_fraction_(plane_fraction(graph)) {}
 
-void WolffUpdate::run(const Address& at, Threshold bond, std::uint32_t count, double fraction,
-                      const ThreadTeam& team, StopWatch& watch, WolffScratch& scratch,
-                      UpdatesAhead& ahead, std::uint32_t* spins) const {
+void WolffUpdate::run(const Address& at, Threshold bond, const GhostBonds& ghost,
+                      std::uint32_t count, double fraction, const ThreadTeam& team,
+                      StopWatch& watch, WolffScratch& scratch, UpdatesAhead& ahead,
+                      std::uint32_t* spins) const {
   if (team.first()) {
     while (scratch.queues.size() < static_cast<std::size_t>(team.size)) {
       scratch.queues.push_back(std::make_unique<WolffQueue>(layout_.sites, layout_.has_signs));
@@ -43,15 +44,15 @@ void WolffUpdate::run(const Address& at, Threshold bond, std::uint32_t count, do
     scratch.flipped.fill(0);
   }
   team.barrier();
-  const bool is_dense =
-      form_ == WolffForm::dense || (form_ == WolffForm::automatic && fraction > dense_fraction_);
+  const bool is_dense = form_ == WolffForm::dense || ghost.any ||
+                        (form_ == WolffForm::automatic && fraction > dense_fraction_);
   if (!is_dense && fraction * count > plane_fraction_) {
     in_planes(at, bond, count, team, watch, scratch, ahead, spins);
     return;
   }
   Address here = at;
   for (std::uint32_t w = 0; w < count; ++w, ++here.step) {
-    const bool done = is_dense ? dense(here, w, bond, team, watch, scratch, ahead, spins)
+    const bool done = is_dense ? dense(here, w, bond, ghost, team, watch, scratch, ahead, spins)
                                : in_words(here, w, bond, team, watch, scratch, ahead, spins);
     if (!done) return;
   }
@@ -106,11 +107,28 @@ bool WolffUpdate::in_words(const Address& at, std::uint32_t w, Threshold bond,
   return std::all_of(ahead.begin(), ahead.end(), [&](std::uint32_t done) { return done > w; });
 }
 
+// Removes the clusters that are bound to the ghost spin from dense.reached.
+void WolffUpdate::keep_bound(const Address& at, const GhostBonds& ghost, const ThreadTeam& team,
+                             DenseScratch& dense, const std::uint32_t* spins) const {
+  if (team.first()) dense.bound = 0;
+  team.barrier();
+  const auto [first, last] = team.part(sparse_.sites);
+  std::uint32_t bound = 0;
+  layout_.for_each_slot(first, last, [&](Site site, Slot slot) {
+    bound |= ghost.bound(at, site, spins[slot], dense.reached[slot] & ~bound);
+  });
+  dense.bound |= bound;
+  team.barrier();
+  const std::uint32_t free = ~dense.bound;
+  layout_.for_each_slot(first, last, [&](Site, Slot slot) { dense.reached[slot] &= free; });
+  team.barrier();
+}
+
 // Dense form: makes update `w` of all replicas that have not made it yet. If the team is stopped,
 // returns false and leaves the spins unchanged.
-bool WolffUpdate::dense(const Address& at, std::uint32_t w, Threshold bond, const ThreadTeam& team,
-                        StopWatch& watch, WolffScratch& scratch, UpdatesAhead& ahead,
-                        std::uint32_t* spins) const {
+bool WolffUpdate::dense(const Address& at, std::uint32_t w, Threshold bond, const GhostBonds& ghost,
+                        const ThreadTeam& team, StopWatch& watch, WolffScratch& scratch,
+                        UpdatesAhead& ahead, std::uint32_t* spins) const {
   if (team.first() && !scratch.dense) scratch.dense.emplace(dense_);
   team.barrier();
   DenseScratch& dense = *scratch.dense;
@@ -137,6 +155,7 @@ bool WolffUpdate::dense(const Address& at, std::uint32_t w, Threshold bond, cons
     team.barrier();
     return false;
   }
+  if (ghost.any) keep_bound(at, ghost, team, dense, spins);
   if (team.first()) {
     ReplicaSums size{};
     count_bits(dense.reached.data(), 0, dense.reached.size(), size);

@@ -13,7 +13,8 @@
 // The sparse form is faster for small clusters (at and above Tc on rewired lattices), the dense
 // form below Tc. The mean fraction of sites that a cluster flips decides.
 //
-// With couplings, bonds are drawn where they are satisfied.
+// With couplings, bonds are drawn where they are satisfied. In a field, the dense form is used, and
+// a cluster that is bound to the ghost spin (rules.hpp) keeps its spins.
 #pragma once
 
 #include <array>
@@ -119,9 +120,9 @@ class WolffUpdate {
   // ahead[r] of them already; if the team is stopped, ahead[r] may be less than `count` at the end.
   // `fraction`: recent mean share of sites flipped by a cluster, which affects the speed only.
   // scratch.flipped receives the number of flipped sites per replica. Ends with a barrier.
-  void run(const Address& at, Threshold bond, std::uint32_t count, double fraction,
-           const ThreadTeam& team, StopWatch& watch, WolffScratch& scratch, UpdatesAhead& ahead,
-           std::uint32_t* spins) const;
+  void run(const Address& at, Threshold bond, const GhostBonds& ghost, std::uint32_t count,
+           double fraction, const ThreadTeam& team, StopWatch& watch, WolffScratch& scratch,
+           UpdatesAhead& ahead, std::uint32_t* spins) const;
 
  private:
   void in_planes(const Address& at, Threshold bond, std::uint32_t count, const ThreadTeam& team,
@@ -130,9 +131,12 @@ class WolffUpdate {
   bool in_words(const Address& at, std::uint32_t w, Threshold bond, const ThreadTeam& team,
                 StopWatch& watch, WolffScratch& scratch, UpdatesAhead& ahead,
                 std::uint32_t* spins) const;
-  bool dense(const Address& at, std::uint32_t w, Threshold bond, const ThreadTeam& team,
-             StopWatch& watch, WolffScratch& scratch, UpdatesAhead& ahead,
+  bool dense(const Address& at, std::uint32_t w, Threshold bond, const GhostBonds& ghost,
+             const ThreadTeam& team, StopWatch& watch, WolffScratch& scratch, UpdatesAhead& ahead,
              std::uint32_t* spins) const;
+
+  void keep_bound(const Address& at, const GhostBonds& ghost, const ThreadTeam& team,
+                  DenseScratch& dense, const std::uint32_t* spins) const;
 
   const WolffForm form_;
   const Layout& layout_;

@@ -1,4 +1,4 @@
-// The first and the last step of dense Wolff updates (wolff_dense_cuda.hpp). The flip moves 16
+// The first and the last two steps of dense Wolff updates (wolff_dense_cuda.hpp). The flip moves 16
 // bytes per reached word and is limited by memory bandwidth.
 #include "src/cuda/bits.cuh"
 #include "src/cuda/launch.hpp"
@@ -58,13 +58,44 @@ __global__ void begin_update(const __grid_constant__ DeviceTiles g,
       run.spins[first_word(all, g.lattice.words, run.vec) +
                 static_cast<std::size_t>(place.slot) * static_cast<unsigned>(run.vec)];
   const std::uint32_t seed_spin = __ballot_sync(~0u, (word >> lane & 1u) != 0);
-  if (lane == 0) run.seed_spin[b] = seed_spin;
+  if (lane == 0) {
+    run.seed_spin[b] = seed_spin;
+    run.bound[b] = 0;
+  }
   const bool takes_part = (active >> lane & 1u) != 0;
   const std::uint32_t item = b * g.count + place.tile;
   if (takes_part) {
     atomicOr(run.reached + static_cast<std::size_t>(item) * kTileSites + place.local, 1u << lane);
   }
   TileWorker(run.queue, run.state).wake(takes_part, item, kTileFresh);
+}
+
+// Finds the bound clusters. A block per tile and word group, a thread per eight sites.
+template <int kDim>
+__global__ void __launch_bounds__(kWarps * 32)
+    keep_bound(const __grid_constant__ DeviceTiles g, const __grid_constant__ DeviceDenseRun run) {
+  const unsigned lane = threadIdx.x % 32;
+  const std::uint32_t tile = blockIdx.x, b = blockIdx.y, all = run.first + b;
+  const std::size_t item = static_cast<std::size_t>(b) * g.count + tile;
+  if (run.state[item] == 0) return;
+  const std::uint32_t graph = all / g.word_groups;
+  const Address at{std::uint64_t{g.seeds.high[graph]} << 32 | g.seeds.low[graph],
+                   all % g.word_groups, step_of(run)};
+  const GhostBonds ghost = run.ghost[all];
+  const std::uint32_t* spins = run.spins + first_word(all, g.lattice.words, run.vec);
+  const TileSites<kDim> sites(g, tile);
+  std::uint32_t bound = 0;
+  for (unsigned j = threadIdx.x / 32; j < 32; j += kWarps) {
+    std::uint32_t site, slot;
+    if (!sites.find(j, lane, site, slot)) continue;
+    const std::uint32_t reached = __ldcg(run.reached + item * kTileSites + j * 32 + lane) & ~bound;
+    if (reached == 0) continue;
+    const std::uint32_t own =
+        spins[static_cast<std::size_t>(slot) * static_cast<unsigned>(run.vec)];
+    bound |= ghost.bound(at, site, own, reached);
+  }
+  bound = __reduce_or_sync(~0u, bound);
+  if (lane == 0 && bound != 0) atomicOr(run.bound + b, bound);
 }
 
 // Flips and counts the reached spins. A block per tile and pack of word groups, a warp per eight
@@ -93,6 +124,9 @@ __global__ void __launch_bounds__(kWarps * 32)
   std::uint32_t* spins = run.spins + first_word(run.first + b, g.lattice.words, run.vec);
   const auto vec = static_cast<std::size_t>(run.vec);
   Counter<4> count[kVec];
+  std::uint32_t free[kVec];
+#pragma unroll
+  for (int v = 0; v < kVec; ++v) free[v] = ~run.bound[b + static_cast<unsigned>(v)];
   const TileSites<kDim> sites(g, tile);
 #pragma unroll
   for (unsigned j = first_row; j < first_row + kRows; ++j) {
@@ -103,6 +137,7 @@ __global__ void __launch_bounds__(kWarps * 32)
       std::uint32_t* at = run.reached + item(v) * kTileSites + j * 32 + lane;
       gain.w[v] = touched[v] ? __ldcg(at) : 0;
       if (gain.w[v] != 0) *at = 0;
+      gain.w[v] &= free[v];
       any_gain |= gain.w[v];
     }
     std::uint32_t site, slot;
@@ -150,6 +185,13 @@ void launch_dense_begin(const DeviceTiles& g, const DeviceDenseRun& run, cudaStr
   launch(begin_update, cover(std::uint64_t{run.word_groups} * 32, 128), stream, g, run);
 }
 
+void launch_dense_keep(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream) {
+  if (run.ghost == nullptr) return;
+  LaunchShape shape{g.count, kWarps * 32};
+  shape.blocks_y = run.word_groups;
+  with_dim(g.lattice.dim, [&]<int kDim>() { launch(keep_bound<kDim>, shape, stream, g, run); });
+}
+
 void launch_dense_flip(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream) {
   with_dim(g.lattice.dim, [&]<int kDim>() { flip<kDim>(g, run, stream); });
 }
@@ -158,6 +200,7 @@ void launch_dense_wolff(const DeviceTiles& g, const DeviceDenseRun& run, cudaStr
   launch_dense_begin(g, run, stream);
   launch_dense_draw(g, run, stream);
   launch_dense_grow(g, run, stream);
+  launch_dense_keep(g, run, stream);
   launch_dense_flip(g, run, stream);
 }
 

@@ -2,6 +2,7 @@
 // three steps.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -45,6 +46,7 @@ struct DenseScratch {
   std::size_t field_stride = 0;
   // [rows] awake: to be visited; fresh: sites were reached over shortcuts since the last visit
   std::vector<std::uint8_t> awake, fresh;
+  std::atomic<std::uint32_t> bound{0};  // replicas whose cluster is bound to the ghost spin
 
   std::uint32_t* bond_field(int k) {
     return bond_fields.data() + static_cast<std::size_t>(k) * field_stride + kGuard;

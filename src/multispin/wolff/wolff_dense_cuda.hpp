@@ -12,7 +12,9 @@
 //          The first visit to a tile opens every bond whose ends are joined by the other three
 //          bonds of a plaquette. That makes paths straighter and halves the number of rounds; the
 //          clusters remain the same.
-//   flip   flips and counts the reached spins, and clears the reached sets and the tile states.
+//   keep   in a field: finds the clusters that are bound to the ghost spin (rules.hpp).
+//   flip   flips and counts the reached spins, except for those clusters, and clears the reached
+//          sets and the tile states.
 //
 // The words of a tile are written only by the warp that holds the tile. Other warps may read them
 // at any time and may see old values. No gain is lost: reached sets only grow, and a warp that has
@@ -32,6 +34,7 @@
 #include "graphs/graph.hpp"
 #include "src/multispin/device_layout.hpp"
 #include "src/multispin/layout.hpp"
+#include "src/multispin/rules.hpp"
 
 namespace rewise::multispin {
 
@@ -113,10 +116,12 @@ struct DeviceDenseRun {
   std::uint32_t step = 0;
   const std::uint32_t* active = nullptr;     // [all word groups] replicas that take part; null: all
   const std::uint32_t* threshold = nullptr;  // [all word groups] below certainty
+  const GhostBonds* ghost = nullptr;         // [all word groups]; null: no field
   std::uint32_t first = 0, word_groups = 0;  // first is a multiple of few_of(vec)
   int vec = 1;
   std::uint32_t* spins = nullptr;      // all word groups, as in device_layout.hpp
   std::uint32_t* seed_spin = nullptr;  // [word groups]
+  std::uint32_t* bound = nullptr;      // [word groups] replicas whose cluster is bound
   std::uint32_t* reached = nullptr;    // [items][32 rows][32], zero between updates
   // [word groups][dim][count][1024] replicas in which lattice bonds are open; direction 0 is stored
   // by columns
@@ -135,12 +140,13 @@ struct DeviceDenseRun {
 // called during stream capture.
 unsigned dense_grow_blocks(int dim);
 
-// Makes a complete update: the four steps below.
+// Makes a complete update: the steps below.
 void launch_dense_wolff(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream);
 
 void launch_dense_begin(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream);
 void launch_dense_draw(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream);
 void launch_dense_grow(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream);
+void launch_dense_keep(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream);
 void launch_dense_flip(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream);
 
 }  // namespace rewise::multispin
