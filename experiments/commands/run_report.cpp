@@ -259,7 +259,9 @@ std::string run_table(const TaskData& task, const CheckedRun& run) {
   out += overlap_table(run);
   out += exchange_text(task);
   for (std::size_t t = 0; t < results.size(); ++t) {
-    for (const std::string& reason : run.checks[t].reasons) {
+    for (std::string_view reason : run.checks[t].reasons) {
+      // The status says it already.
+      if (reason.starts_with(kNotInEquilibrium)) reason.remove_prefix(kNotInEquilibrium.size());
       out += fmt::format("\nT = {}: no values ({}): {}", results[t].temperature,
                          to_string(run.checks[t].status), reason);
     }

@@ -102,23 +102,23 @@ RunCheck check_temperature(const TaskData& task, const Measured& s, const Temper
   check.halves = compare_halves(std::span(&halves, 1), level);
   if (!check.halves.agree) {
     refuse(
-        fmt::format("not in equilibrium: replicas that started hot and cold differ in {} by "
-                    "{:.1f} standard errors; raise --equilibrate, or use another schedule",
-                    check.halves.observable, std::abs(check.halves.worst_z)));
+        fmt::format("{}replicas that started hot and cold differ in {} by {:.1f} standard errors; "
+                    "raise --equilibrate, or use another schedule",
+                    kNotInEquilibrium, check.halves.observable, std::abs(check.halves.worst_z)));
   } else if (const std::string stuck = stuck_replicas(replicas_by_start(task), s.bond_sums,
                                                       s.magnetisations, s.units, tau, dropped);
              !stuck.empty()) {
     refuse(fmt::format(
-        "not in equilibrium: some replicas are stuck ({}), and tau is {}; raise --equilibrate, or "
-        "use another schedule",
-        stuck, tau_text(tau)));
+        "{}some replicas are stuck ({}), and tau is {}; raise --equilibrate, or use another "
+        "schedule",
+        kNotInEquilibrium, stuck, tau_text(tau)));
   }
   const Drift drift = drift_of(task, s, result, level);
   if (check.ok() && drift.found) {
     refuse(
-        fmt::format("not in equilibrium: the second half of the measurements differs from the "
-                    "first in {} by {:.1f} standard errors; raise --equilibrate",
-                    drift.observable, std::abs(drift.z)));
+        fmt::format("{}the second half of the measurements differs from the first in {} by {:.1f} "
+                    "standard errors; raise --equilibrate",
+                    kNotInEquilibrium, drift.observable, std::abs(drift.z)));
   }
   const int few = few_replicas(dependence_of(task) != Dependence::none);
   const bool compared = check.halves.checks > 0 && task.replicas >= static_cast<std::uint32_t>(few);
@@ -195,7 +195,8 @@ CheckedRun checked_run(const TaskData& task) {
     if (const std::string why = overlap_drift(overlap_changes_of(task, k), level);
         check.ok() && !why.empty()) {
       check.status = RunStatus::not_equilibrated;
-      check.reasons.push_back(why + ": not in equilibrium; raise --equilibrate, or use --exchange");
+      check.reasons.push_back(
+          fmt::format("{}{}; raise --equilibrate, or use --exchange", kNotInEquilibrium, why));
     }
     if (cluster_sums_fit(task, k)) continue;
     run.checks.back().warnings.emplace_back(

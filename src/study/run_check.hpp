@@ -37,6 +37,9 @@ enum class RunStatus { ok, not_equilibrated, too_short };
 // "ok", "not-equilibrated", "too-short".
 std::string_view to_string(RunStatus status);
 
+// Begins a reason of not_equilibrated that does not say so itself.
+inline constexpr std::string_view kNotInEquilibrium = "not in equilibrium: ";
+
 // The check of one temperature. Each text is one line that explains the problem and suggests a
 // remedy.
 struct RunCheck {
