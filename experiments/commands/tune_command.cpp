@@ -172,7 +172,6 @@ std::vector<TaskSpec> specs(const TuneOptions& options) {
   spec.seed = options.seed;
   const bool imported = !options.graph.empty();
   const int dim = imported ? 0 : static_cast<int>(options.dim);
-  spec.local = choose_local_update(options.local, dim, "--local");
   std::vector<double> temperatures;
   if (options.exchange && options.temperature.empty()) {
     throw Error(ExitCode::usage,
@@ -186,7 +185,7 @@ std::vector<TaskSpec> specs(const TuneOptions& options) {
     spec.imported = std::make_shared<const Graph>(
         read_graph(options.graph, read_options(options.reading, weights)));
     check_weights(*spec.imported, spec.model);
-    if (options.local == "auto") spec.local = local_update_for(*spec.imported, spec.model);
+    spec.local = choose_local_update(options.local, *spec.imported, spec.model, "--local");
     if (weights && !options.exchange) {
       check_compares_schedules(*spec.imported, "tune", kUseExchange);
     }
@@ -218,6 +217,7 @@ std::vector<TaskSpec> specs(const TuneOptions& options) {
       list.push_back(spec);
     }
   }
+    spec.local = choose_local_update(options.local, dim, "--local");
   return list;
 }
 
