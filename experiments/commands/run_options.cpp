@@ -137,6 +137,7 @@ void add_run_options(CLI::App& app, RunOptions& options) {
 
 void check_run_options(const CLI::App& app, RunOptions& options) {
   refuse_beside(app, "--graph", {"--dim", "--size", "--p", "--rule", "--parity", "--graph-seed"});
+  take_updates(options.schedule, options.local, options.cluster, "--schedule");
   if (options.share_ranks && options.exchange) {
     throw Error(ExitCode::usage, "--share-ranks: ranks cannot share systems with --exchange");
   }

@@ -23,7 +23,7 @@ std::string curve_text(Value v) {
                                   : "-";
 }
 
-// "1:4", or "1:4 SW". tau is in cycles of this schedule.
+// "1:4", or "swendsen-wang/1:4". tau is in cycles of this schedule.
 std::string schedule_of(const SizeData& size) {
   return candidate_text({size.plan.schedule, size.plan.cluster});
 }

@@ -14,6 +14,7 @@
 #include "src/base/clock.hpp"
 #include "src/base/constants.hpp"
 #include "src/base/error.hpp"
+#include "src/engine/registry.hpp"
 #include "src/study/halves.hpp"
 
 namespace rewise {
@@ -68,9 +69,9 @@ std::vector<std::uint32_t> watched_replicas(std::uint64_t sites, std::uint32_t r
 }  // namespace
 
 std::string candidate_text(const Candidate& candidate) {
-  const bool alone = candidate.schedule.cluster == 0 || candidate.cluster == ClusterUpdate::wolff;
-  const char* name = candidate.cluster == ClusterUpdate::swendsen_wang ? " SW" : " few";
-  return to_string(candidate.schedule) + (alone ? "" : name);
+  const bool has_clusters = candidate.schedule.cluster > 0;
+  return schedule_text(LocalUpdate::metropolis,
+                       has_clusters ? candidate.cluster : ClusterUpdate::wolff, candidate.schedule);
 }
 
 void TuneEngine::advance(const Schedule& schedule, std::uint64_t cycles) {

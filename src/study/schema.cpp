@@ -443,9 +443,10 @@ std::vector<Setting> model_and_sampling() {
       {.table = "sampling",
        .key = "schedule",
        .type = "text or list",
-       .allowed = "\"M:W\", auto",
-       .help = "a cycle: M local sweeps, then W cluster updates; auto: tuned first (see 'rewise "
-               "tune')",
+       .allowed = "\"M:W\", \"UPDATE/M:W\", auto",
+       .help = "a cycle: M local sweeps, then W cluster updates. M:W, with the updates of local "
+               "and cluster, or with named ones: swendsen-wang/4:1, glauber/1:0. auto: tuned "
+               "first (see 'rewise tune')",
        .more = "tc: a list gives one for each p, in the order of p. sweep: a list is part of the "
                "grid",
        .example = "\"4:1\"",
