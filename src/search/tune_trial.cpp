@@ -75,14 +75,14 @@ std::string candidate_text(const Candidate& candidate) {
 }
 
 void TuneEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
-  const std::size_t who[] = {0};
-  if (!batch_->advance(who, schedule, cycles).front()) throw_stopped();
+  const std::size_t first[] = {0};
+  if (!batch_->advance(first, schedule, cycles).front()) throw_stopped();
 }
 
 std::vector<Observation> TuneEngine::sample(const Schedule& schedule, std::uint64_t every,
                                             std::size_t count) {
-  const std::size_t who[] = {0};
-  auto taken = std::move(batch_->sample(who, schedule, every, count).front());
+  const std::size_t first[] = {0};
+  auto taken = std::move(batch_->sample(first, schedule, every, count).front());
   if (taken.size() < count) throw_stopped();
   return taken;
 }

@@ -54,7 +54,7 @@ Drift drift_of(const TaskData& task, const Measured& s, const TemperatureResult&
   const Eigen::Index times = s.bond_sums.rows(), half = times / 2;
   const Dependence dependence = dependence_of(task);
   if (half < 1) return drift;
-  if (result.stretch == 0) {
+  if (result.block_length == 0) {
     const Eigen::ArrayX3d change =
         replica_means(s.bond_sums, s.magnetisations, s.units, times - half, half, dependence) -
         replica_means(s.bond_sums, s.magnetisations, s.units, 0, half, dependence);
@@ -67,8 +67,8 @@ Drift drift_of(const TaskData& task, const Measured& s, const TemperatureResult&
         drift.note(compare_to_zero(values, 0), static_cast<std::size_t>(o));
       }
     }
-  } else if (!stretches_too_short(result, s.every)) {
-    const Eigen::Index parts = times / static_cast<Eigen::Index>(result.stretch);
+  } else if (!blocks_too_short(result, s.every)) {
+    const Eigen::Index parts = times / static_cast<Eigen::Index>(result.block_length);
     const MomentRows rows =
         block_moments(s.bond_sums, s.magnetisations, s.units, parts, dependence);
     constexpr Eigen::Index columns[] = {kEnergy, kAbsMagnetisation, kM2};
@@ -151,12 +151,12 @@ RunCheck check_temperature(const TaskData& task, const Measured& s, const Temper
         "{} cycles before the first measurement are few for a tau of {}: raise --equilibrate",
         dropped, tau_text(tau)));
   }
-  if (stretches_too_short(result, s.every)) {
+  if (blocks_too_short(result, s.every)) {
     if (check.ok()) check.status = RunStatus::too_short;
     check.reasons.push_back(fmt::format(
         "errors are too small: with {} they come from time blocks of {} cycles, and tau "
         "is {}; raise --measure, or use {} replicas",
-        count_text(result.replicas, "replica"), static_cast<double>(result.stretch) * s.every,
+        count_text(result.replicas, "replica"), static_cast<double>(result.block_length) * s.every,
         tau_text(tau), few));
   }
   return check;
