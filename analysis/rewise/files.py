@@ -127,10 +127,12 @@ def size_label(size):
 
 
 def schedule_label(size, otherwise=""):
-    """Label of the schedule of a size in a summary: "1:4", or "1:4 SW" for Swendsen-Wang."""
-    schedule = size.get("schedule") or otherwise
-    short = {"swendsen-wang": " SW", "few-cluster": " few"}.get(size.get("cluster"), "")
-    return schedule + (short if schedule and not schedule.endswith(":0") else "")
+    """Label of the schedule of a size in a summary, or of a candidate of `rewise tune`: "1:4" with
+    Wolff updates, else "swendsen-wang/1:4", as in the tables of the program."""
+    schedule, cluster = size.get("schedule") or otherwise, size.get("cluster")
+    if not schedule or schedule.endswith(":0") or cluster in (None, "wolff"):
+        return schedule
+    return f"{cluster}/{schedule}"
 
 
 class Named(dict):

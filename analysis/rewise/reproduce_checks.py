@@ -122,8 +122,8 @@ def error_of(value):
 
 
 def less(left, right):
-    """Verdict on left < right. A side that is a lower bound may be larger than it, so that the
-    smaller side must not be a bound."""
+    """Verdict on left < right. If only a lower bound of a side is known, the side may be larger.
+    The verdict is therefore undecided if the smaller value is such a bound."""
     a, b = left.value, right.value
     if math.isnan(a.value) or math.isnan(b.value):
         return "undecided"

@@ -67,8 +67,9 @@ class SizeSamples:
 
 
 class Number:
-    """An extrapolated number, such as Tc: `value`, `error` (statistical), `systematic` (not in the
-    samples). `left_out` is a dict of samples [graphs] by the name of each size that was used."""
+    """An extrapolated number, such as Tc. `error` is its statistical error, `systematic` the other
+    one, which the samples do not contain. `left_out` is a dict: for the name of each size that was
+    used, the samples [graphs]."""
 
     def __init__(self, group, names):
         self.value, self.error = float(group.attrs["value"]), float(group.attrs["error"])

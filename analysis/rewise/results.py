@@ -274,7 +274,7 @@ class Results:
         leaves out one replica (or one block of time). They are not corrected for bias. The
         covariance of two functions f, g of them is (n - 1)/n sum (f_i - f)(g_i - g)."""
         index = arguments.index("temperature", temperature, len(self.temperature))
-        return self._data.left_out(index, int(self._estimates["stretch"][index]))
+        return self._data.left_out(index, int(self._estimates["block_length"][index]))
 
     def covariance(self, temperature: int = 0) -> np.ndarray:
         """Covariance at the temperature with this index, [SAMPLED, SAMPLED], in the order of

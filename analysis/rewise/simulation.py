@@ -87,7 +87,8 @@ def simulate(graph: Graph, temperature: Temperatures, *, schedule: str = "1:1",
     temperature: J = k_B = 1; a number or a list. With exchange also {"from": 0.8, "to": 2.0}:
         chooses temperatures between these, from a short scan of the specific heat, so that a
         fraction of 0.3 or more of the exchanges is accepted.
-    schedule: "M:W", a cycle of M local sweeps and W cluster updates.
+    schedule: "M:W", a cycle of M local sweeps and W cluster updates. It may name its updates:
+        "swendsen-wang/1:4", "glauber/1:0".
     exchange: replica exchange (Hukushima & Nemoto, J. Phys. Soc. Jpn. 65, 1604 (1996)): at the end
         of each cycle, replicas of neighbouring temperatures may change places. For spin glasses.
         Results.exchange has acceptance and round trips.

@@ -79,14 +79,15 @@ class Purposes:
                 self._sizes.append((point["p"], {key: str(value) for key, value in wanted.items()
                                                  if isinstance(value, (int, str))}, size))
 
-    def size_of(self, configuration, temperatures, asked=False):
-        """The summary's entry of the size that uses a task of this configuration, or None. With
-        `asked` (tasks.json lists the task), the summary need not have all of its temperatures."""
+    def size_of(self, configuration, temperatures, listed=False):
+        """The summary's entry of the size that uses a task of this configuration, or None. If
+        tasks.json lists the task (`listed`), one common temperature is enough; otherwise the
+        summary must have all temperatures of the task."""
         for p, wanted, size in self._sizes:
             same = all(configuration.get(key, value) == value for key, value in wanted.items())
             if (same and float(configuration.get("lattice.p", p)) == p
                     and (set(temperatures) <= set(size["temperatures"]) or
-                         asked and not set(temperatures).isdisjoint(size["temperatures"]))
+                         listed and not set(temperatures).isdisjoint(size["temperatures"]))
                     and int(configuration.get("sampling.measure", 0)) >=
                     size.get("discarded", 0) + size.get("measurements", 0)):
                 return size
@@ -116,11 +117,11 @@ class Purposes:
             tree = self.tree_of(configuration, temperatures)
             if tree is not None:
                 return "result", tree
-            # Earlier versions named pilots "graph", too. Tasks of the last step have at most two
-            # temperatures.
+            # In files of earlier versions, pilots are also named "graph". They have more than two
+            # temperatures, tasks of the last step at most two.
             return "pilot" if len(temperatures) > 2 else "abandoned", None
-        asked = self._named is not None and self._named.get(name) == "graph"
-        size = self.size_of(configuration, temperatures, asked)
+        listed = self._named is not None and self._named.get(name) == "graph"
+        size = self.size_of(configuration, temperatures, listed)
         if self._named is not None:
             named = self._named.get(name, "abandoned")
             if named != "graph":
@@ -131,8 +132,8 @@ class Purposes:
         times = tuple(configuration.get(f"sampling.{key}") for key in ("measure", "every"))
         if times in (("100", "1"), ("100", "2")) and len(temperatures) > 6:
             return "scan", None
-        # Pilots start from ordered and random states without equilibration; older ones, and those
-        # of a fixed equilibration, are plain series.
+        # A pilot has no cycles before its measurements, which follow both starts to equilibrium. In
+        # earlier versions, and with a given `equilibrate`, it is a series of known length instead.
         if times[1] == "1" and (configuration.get("sampling.equilibrate") == "0" or
                                 times[0] == ("400" if len(temperatures) == 1 else "200")):
             return "pilot", None
@@ -164,7 +165,7 @@ class Study:
         if kind not in (None, "tc", "sweep"):
             raise UsageError(f"kind: {kind!r} (tc or sweep)")
 
-    # Making it
+    # Computing the results
 
     def run(self, device: str | None = None, threads: int | None = None,
             time_limit: str | None = None, plots: bool = False,
@@ -209,7 +210,7 @@ class Study:
             if not isinstance(self._config, dict):
                 raise
             # The file is temporary: name the caller's argument instead.
-            written = re.escape(str(pathlib.Path(self._asked.name) / "study.toml"))
+            written = re.escape(str(pathlib.Path(self._written.name) / "study.toml"))
             raise UsageError(re.sub(rf"{written}(:\d+:\d+)?", "config", str(error))) from None
         finally:
             self.__dict__.pop("summary", None)
@@ -229,8 +230,8 @@ class Study:
             return path
         if not isinstance(self._config, dict):
             return self._config
-        self._asked = tempfile.TemporaryDirectory(prefix="rewise-")  # lives as long as this object
-        path = pathlib.Path(self._asked.name) / "study.toml"
+        self._written = tempfile.TemporaryDirectory(prefix="rewise-")  # lives as long as this
+        path = pathlib.Path(self._written.name) / "study.toml"
         config = dict(self._config)
         lattice = config.get("lattice")
         if isinstance(lattice, dict) and "files" in lattice:
@@ -239,7 +240,7 @@ class Study:
         path.write_text(toml_text(config), encoding="utf-8")
         return path
 
-    # Reading it
+    # Reading the results
 
     @functools.cached_property
     def summary(self) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from . import couplings as _couplings
 from .command import call
 from .display import Picture, aligned, table_html
 from .errors import UsageError, module
-from .files import value_and_error, with_error
+from .files import schedule_label, value_and_error, with_error
 from .graph import Graph
 from .simulation import temperature_range
 
@@ -44,7 +44,7 @@ def tune(graph: Graph, temperature: arguments.Reals | Mapping[str, float], *,
         replicas, at the temperature where it decorrelates most slowly. `replicas` must be even.
         UsageError where the budget is too short to reach equilibrium.
     houdayer: Houdayer's cluster moves in all schedules, as in simulate(); needs exchange.
-    schedules: those to compare, such as ["1:0", "1:1", "1:16"]; default: about twenty.
+    schedules: those to compare, such as ["1:0", "1:1", "swendsen-wang/4:1"]; default: about twenty.
     cluster: "wolff", "swendsen-wang" or "few-cluster"; None: the first two.
     couplings, field, on, negative, shortcut_strength, coupling_seed, field_random, field_width: as
         simulate().
@@ -100,11 +100,6 @@ def tune(graph: Graph, temperature: arguments.Reals | Mapping[str, float], *,
         return Tuning(json.loads(call([*words, "--graph", f"{folder}/graph.h5"], progress)))
 
 
-def _name(candidate):
-    short = {"swendsen-wang": " SW", "few-cluster": " few"}.get(candidate["cluster"], "")
-    return candidate["schedule"] + ("" if candidate["schedule"].endswith(":0") else short)
-
-
 class Tuning:
     """The result of tune(). `json` contains everything."""
 
@@ -132,13 +127,14 @@ class Tuning:
     def rows(self) -> list[list[str]]:
         """A table of strings: a heading, and a row per candidate, the best first."""
         name, symbol = ("q2", "tau(q^2)") if "exchange" in self._setting else ("m2", "tau(m^2)")
-        table = [["M:W", "worth", "per second", "us/cycle", symbol]]
+        table = [["schedule", "worth", "per second", "us/cycle", symbol]]
         for c in self.candidates:  # candidates that were dropped early have no numbers
             cycle = value_and_error(c["seconds_per_cycle"])
             numbers = (value_and_error(c["worth"]), value_and_error(c["rate"]),
                        (1e6 * cycle[0], 1e6 * cycle[1]), value_and_error(c["tau"][name]))
-            table.append([_name(c)] + [with_error(*number) if math.isfinite(number[0]) else "-"
-                                       for number in numbers])
+            table.append([schedule_label(c)] +
+                         [with_error(*number) if math.isfinite(number[0]) else "-"
+                          for number in numbers])
         return table
 
     def plot(self, folder: arguments.Path | None = None) -> Picture:
@@ -156,7 +152,7 @@ class Tuning:
         return aligned(self.rows())
 
     def __repr__(self):
-        return f"<rewise.Tuning: best {_name(self._setting['winner'])}>"
+        return f"<rewise.Tuning: best {schedule_label(self._setting['winner'])}>"
 
     def _repr_html_(self):
         return table_html(self.rows())

@@ -9,9 +9,8 @@
 namespace rewise {
 namespace {
 
-constexpr double kMemberStep = 0.02;  // of the members, but at least one
-constexpr double kMeasurementStep =
-    0.25;                               // of the measurements; larger, since all members continue
+// A step adds this fraction of the members (at least one), or of the measurements of all members.
+constexpr double kMemberStep = 0.02, kMeasurementStep = 0.25;
 constexpr double kLeastThermal = 0.02;  // thermal share below which measurements are not raised
 
 class Allocator {
@@ -49,7 +48,8 @@ class Allocator {
     double to = 0, work = 0;
   };
 
-  // The factors by which a source's thermal and other variance have fallen.
+  // The variance that is left of a source, as a fraction of its present variance: the thermal part,
+  // which falls with the measurements, and the whole.
   double thermal_left(std::size_t s) const {
     return sources_[s].thermal * sources_[s].measurements / result_.measurements[s];
   }
@@ -78,7 +78,7 @@ class Allocator {
     }
   }
 
-  // A source's part of the variance.
+  // The part of the result's variance that comes from a source.
   double variance_of(std::size_t s) const {
     double sum = 0;
     for (const auto& gain : gains_) sum += gain.dot(sources_[s].covariance * gain);
@@ -115,7 +115,8 @@ class Allocator {
 
   const std::vector<WeighedFit>& fits_;
   const std::vector<ErrorSource>& sources_;
-  std::vector<Eigen::VectorXd> gains_;  // [fit] of the data on its number, times sqrt(weight)
+  // [fit]: derivatives of the fit's result with respect to the data, times sqrt(weight).
+  std::vector<Eigen::VectorXd> gains_;
   Allocation result_;
 };
 
@@ -131,7 +132,7 @@ Allocation meet_goals(const ErrorSource& source, const std::vector<Goal>& goals,
   bool met = false;
   for (double n = source.measurements; n <= source.most_measurements;
        n += std::ceil(kMeasurementStep * n)) {
-    double distance = 0;  // of the farthest number, with the present members
+    double distance = 0;  // largest variance over its goal, with the present members
     for (const Goal& goal : goals) {
       const double left = 1 - goal.thermal + goal.thermal * source.measurements / n;
       distance = std::max(distance, left * goal.variance / goal.wanted);

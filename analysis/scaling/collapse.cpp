@@ -42,7 +42,7 @@ class PolynomialQuality {
       x = (d.temperature - at[0]) * std::pow(d.sites, at[1]);
       widest = std::max(widest, x.abs().maxCoeff());
       y_.segment(row, n) = d.value / d.error;
-      // Chebyshev polynomials over the errors
+      // Chebyshev polynomials, divided by the errors.
       basis_.col(0).segment(row, n) = 1 / d.error;
       row += n;
     }
@@ -75,7 +75,8 @@ Minimum best_collapse(const std::vector<SizeCurve>& data, const VectorXd& start,
   return minimise([&](const VectorXd& x) { return quality(x); }, start, step);
 }
 
-// Curves cut to |x| <= range at the start values; the cut must not move while parameters do.
+// The points of a curve with |x| <= range for the start values of Tc and y. They stay the same
+// while the fit changes Tc and y, so that the quality is smooth.
 JackknifeCurve cut(const JackknifeCurve& curve, double tc, double y, double range) {
   const Eigen::ArrayXd x = (curve.temperature - tc) * std::pow(curve.sites, y);
   std::vector<Index> kept;
@@ -120,7 +121,7 @@ Collapse fit_collapse(const std::vector<JackknifeCurve>& all_curves, double tc, 
   for (std::size_t i = 0; i < curves.size(); ++i) {
     Eigen::ArrayXXd left_out(curves[i].left_out.rows(), 2);
     std::vector<char> all_converged(static_cast<std::size_t>(left_out.rows()));
-    constexpr std::size_t work = 10000;  // of a fit
+    constexpr std::size_t work = 10000;  // operations of a fit, about
     on_all_cores(all_converged.size(), all_converged.size() * work, [&](std::size_t one) {
       const auto g = static_cast<Index>(one);
       std::vector<SizeCurve> without = data;

@@ -145,9 +145,11 @@ void add_how_options(CLI::App& app, BenchOptions& o) {
   begin_group(app, "How");
   add_whole(app, "--repeats", o.repeats, 1, 1000, "timed intervals per row");
   add_text(app, "--seconds", o.seconds, "TIME", "least duration of an interval, such as 0.5s");
-  add_whole(app, "--equilibrate", o.equilibrate, 0, 1u << 30,
-            "mixed cycles before the timing: a sweep and 4 Wolff\nupdates (multispin), or a sweep "
-            "and a Swendsen-Wang\nupdate (bytespin)");
+  add_whole(
+      app, "--equilibrate", o.equilibrate, 0, 1u << 30,
+      "cycles before the timing. multispin: a sweep and 4 Wolff\nupdates, but with couplings "
+      "or fields a sweep alone;\nbytespin: a sweep and a Swendsen-Wang update;\nbitlattice: a "
+      "sweep");
   add_threads(app, o.threads, "CPU threads; 0: all cores");
   add_share_ranks(app, o.share_ranks, o.share_route);
   add_whole(app, "--seed", o.seed, 0, kMostSeed, "seed of graphs and runs");

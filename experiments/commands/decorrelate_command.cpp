@@ -17,9 +17,9 @@ constexpr const char* kDecorrelateAbout =
 constexpr const char* kDecorrelateExamples = R"(
 The tables show the cost of an update; the time after which the mean absolute correlation stays
 below 1/e, 1/10 and 1/30 (small lattices never reach 1/30: uncorrelated spins have |rho| of
-N^(-1/2) or more); and tau_int, which is 1/2 cycle for white noise ("> 20": the series is too
-short, and 20 is a lower bound). Times are those of one replica and unreliable on a busy machine.
---json and --out contain everything in seconds.
+N^(-1/2) or more); and tau_int in steps. A cycle M:W has M + W steps; tau_int of white noise is
+1/2 cycle. "> 20": the series is too short, and 20 is a lower bound. Times are those of one
+replica, and unreliable on a busy machine. --json and --out contain everything in seconds.
 
 With --exchange, replicas of neighbouring temperatures change places at the end of each
 cycle, and everything is that of a place: of a replica of one temperature, whichever spins

@@ -1,5 +1,5 @@
 // `rewise help`: describes the keys of a study's file and their values, from the schema of
-// settings.
+// settings, and the quantities of tables.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/commands/help_symbols.hpp"
 #include "experiments/console/commands.hpp"
 #include "experiments/console/shared_options.hpp"
 #include "src/base/error.hpp"
@@ -19,23 +20,38 @@ namespace rewise {
 namespace {
 
 constexpr const char* kHelpAbout =
-    "Explain a key or value of a study's file, or list all keys.\n\n"
+    "Explain a key or value of a study's file or a quantity, or list all keys.\n\n"
     "Example: rewise help temperatures\n\n"
     "KEY is a key, with or without its table (measure, sampling.measure), a value of a key\n"
-    "(swap, wolff), a table, whose keys are listed (lattice), or a command, whose --help is\n"
-    "printed.";
+    "(swap, wolff), a quantity in tables and files (U, chi, tau, m2), a table, whose keys are\n"
+    "listed (lattice), or a command, whose --help is printed.";
 constexpr const char* kHelpExamples = R"(
 More examples:
   rewise help
   rewise help sampling
   rewise help swap
+  rewise help U
   rewise help tc)";
 
-// The option of a key and its commands, e.g. "--measure of run, decorrelate"; "" if there is none.
+// The option of a key and its commands, with defaults that are not those of a study's file, e.g.
+// "--dim [2] of graph, run" or "--measure of run [1000], clusters [500]"; "" if there is none.
 std::string option_text(const CLI::App& program, const Setting& one) {
   if (one.option.empty()) return "";
-  const auto names = commands_with(program, one.option);
-  return names.empty() ? "" : fmt::format("{} of {}", one.option, fmt::join(names, ", "));
+  auto names = commands_with(program, one.option);
+  if (names.empty()) return "";
+  std::vector<std::string> defaults;
+  for (const std::string& name : names) {
+    const std::string standard = option_default(program, name, one.option);
+    const bool is_known = standard == one.standard || '"' + standard + '"' == one.standard;
+    defaults.push_back(standard.empty() || is_known ? "" : fmt::format(" [{}]", standard));
+  }
+  std::string option = one.option;
+  if (std::ranges::count(defaults, defaults.front()) == std::ssize(defaults)) {
+    option += defaults.front();
+  } else {
+    for (std::size_t k = 0; k < names.size(); ++k) names[k] += defaults[k];
+  }
+  return fmt::format("{} of {}", option, fmt::join(names, ", "));
 }
 
 std::string readers(const Setting& one) { return one.command.empty() ? "tc, sweep" : one.command; }
@@ -122,6 +138,45 @@ std::string explanation_of_value(const CLI::App& program, const std::string& val
   return text;
 }
 
+// Explains the quantities of this name; "" if there is none.
+std::string explanation_of_symbol(const std::string& name) {
+  std::string text;
+  for (const Symbol& one : symbols()) {
+    if (!is_called(one, name)) continue;
+    text += fmt::format("{}{}: {}\n", text.empty() ? "" : "\n", one.symbol, one.meaning);
+    const auto line = [&](const char* what, std::string_view value) {
+      if (!value.empty()) text += fmt::format("  {:<12}{}", what, column(14, std::string(value)));
+    };
+    line("definition", one.definition);
+    line("unit", one.unit == "1" ? "none (a pure number)" : one.unit);
+    line("other names", one.names);
+    line("source", one.source);
+  }
+  return text.empty() ? ""
+                      : text +
+                            "J = k_B = 1; <.> is a thermal average, [.] an average over "
+                            "networks.\n";
+}
+
+// Names the keys and values that begin with these letters; "" if there is none.
+std::string beginnings(const std::string& letters) {
+  std::vector<std::string> found;
+  const auto add = [&](const std::string& word) {
+    if (word.starts_with(letters) && std::ranges::count(found, word) == 0) found.push_back(word);
+  };
+  for (const Setting& one : settings()) {
+    add(one.key);
+    for (const std::string& value : values_of(one)) add(value);
+  }
+  if (found.empty()) return "";
+  if (found.size() == 1) return fmt::format("did you mean '{}'?", found.front());
+  constexpr std::size_t most = 6;
+  const bool more = found.size() > most;
+  found.resize(std::min(found.size(), most));
+  return fmt::format("there are {}{}; 'rewise help' lists all keys", fmt::join(found, ", "),
+                     more ? ", .." : "");
+}
+
 // Names the commands whose --help contains a word, for words that are not of studies; "" if there
 // is none.
 std::string mention(const CLI::App& program, const std::string& word) {
@@ -139,9 +194,10 @@ std::string mention(const CLI::App& program, const std::string& word) {
       break;
     }
   }
-  return found.empty() ? ""
-                       : fmt::format("it is explained by 'rewise {} --help'",
-                                     fmt::join(found, " --help', 'rewise "));
+  constexpr std::size_t most = 4;  // a word of more commands means nothing special in any of them
+  return found.empty() || found.size() > most ? ""
+                                              : fmt::format("it is explained by 'rewise {} --help'",
+                                                            fmt::join(found, " --help', 'rewise "));
 }
 
 std::string list_of(const std::string& table) {
@@ -169,7 +225,8 @@ std::string page(const CLI::App& program) {
       "# Keys of a study's file\n\n"
       "Written by `rewise help --markdown`. `rewise help KEY` prints the same about one key. "
       "[GUIDE.md](GUIDE.md) explains\nwhat a study does. Defaults are written as in a file. Only "
-      "`dim`, `sizes` and `p` are required; an unknown key is an error.\n";
+      "`dim`, `sizes` and `p` are required; an unknown key is an error.\nThe last column has the "
+      "option of commands that do not read a file, in brackets its default if it is another one.\n";
   for (const KeyTable& table : study_keys()) {
     text += fmt::format(
         "\n## [{}]\n\n| key | type | default | allowed | meaning | option "
@@ -218,14 +275,19 @@ ExitCode print_help(const CLI::App& program, std::string name) {
       }
     }
   }
-  if (text.empty()) text = explanation_of_value(program, name);
+  std::string value = text.empty() ? explanation_of_value(program, name) : "";
+  for (const std::string& part : {explanation_of_symbol(name), std::move(value)}) {
+    if (!part.empty()) text += (text.empty() ? "" : "\n") + part;
+  }
   if (text.empty()) {
     std::vector<std::string_view> keys;
     for (const Setting& one : settings()) keys.push_back(one.key);
     std::string advice = key_advice(name, keys, {});
-    if (advice.empty()) advice = mention(program, name);
+    if (advice.empty() && name.size() > 2) advice = mention(program, name);
+    if (advice.empty()) advice = beginnings(name);
     if (advice.empty()) advice = "'rewise help' lists all keys";
-    throw Error(ExitCode::usage, fmt::format("help: unknown key or value '{}' ({})", name, advice));
+    throw Error(ExitCode::usage,
+                fmt::format("help: unknown key, value or quantity '{}' ({})", name, advice));
   }
   fmt::print("{}", text);
   return ExitCode::done;

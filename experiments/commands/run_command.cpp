@@ -67,7 +67,8 @@ ranks can continue. With --state apart, or above 1 GiB, the final state is also 
 (FILE.h5.*, which belong to FILE.h5). Without --share-ranks every rank runs the same command.
 
 Memory is estimated at the start: a run that does not fit ends with status 69, and a run that
-needs much memory prints its estimate. --dry-run only prints the estimates.
+needs much memory prints its estimate. --dry-run only prints the estimates, and ends with
+status 69, too, if the run does not fit.
 
 More examples:
   rewise run --size 128 --temperature 2.269185 --schedule 1:1 --measure 5000 --json
@@ -140,7 +141,8 @@ void check_device(const EngineOptions& engine, const RunOptions& options, const 
   }
 }
 
-// --dry-run: prints the time and memory that the run needs.
+// --dry-run: prints the time and memory that the run needs. Like the run, throws Error(device) if
+// memory is too short.
 ExitCode print_needs(const TaskSpec& spec, const EngineOptions& engine, const MemoryNeed& need,
                      bool on_device, const RunOptions& options) {
   const MemoryRoom room = memory_room();
@@ -155,6 +157,8 @@ ExitCode print_needs(const TaskSpec& spec, const EngineOptions& engine, const Me
         {"cpu_seconds", known ? Json(cpu_seconds(spec, engine.threads)) : Json(nullptr)},
         {"threads", engine.threads}};
     fmt::print("{}\n", json.dump(2));
+    std::fflush(stdout);
+    check_memory(need);
     return ExitCode::done;
   }
   fmt::print("memory: {}; {} leaves {}{}\n", need_text(need), room.limit, bytes_text(room.bytes),
@@ -175,6 +179,8 @@ ExitCode print_needs(const TaskSpec& spec, const EngineOptions& engine, const Me
                duration_text(cpu_seconds(spec, engine.threads)),
                count_text(engine.threads, "thread"));
   }
+  std::fflush(stdout);
+  check_memory(need);
   return ExitCode::done;
 }
 
@@ -209,6 +215,13 @@ ExitCode run_run(const RunOptions& options) {
     }
     if (options.threads == 0) run.engine.threads = useful_threads(spec, threads_of_rank(0));
   }
+  const bool tunes = options.schedule == "auto" && has_cluster_updates(spec.engine);
+  if (tunes) {
+    check_compares_schedules(spec.model, "--schedule");
+    if (spec.imported && spec.model.interactions.couplings == CouplingKind::file) {
+      check_compares_schedules(*spec.imported, "--schedule");
+    }
+  }
   MemoryNeed need = memory_need(spec, run.engine.threads, on_device, !options.out.empty());
   share_need(need, options.out.empty() ? 0 : state_bytes(spec),
              !options.out.empty() && gathers_state(spec, job.final_state));
@@ -217,11 +230,7 @@ ExitCode run_run(const RunOptions& options) {
     fmt::print(stderr, "{}\n", line);
   }
   tell_device(device);
-  if (options.schedule == "auto" && has_cluster_updates(spec.engine)) {
-    check_compares_schedules(spec.model, "--schedule");
-    if (spec.imported && spec.model.interactions.couplings == CouplingKind::file) {
-      check_compares_schedules(*spec.imported, "--schedule");
-    }
+  if (tunes) {
     const Candidate best = automatic_schedule(job, !run_cluster(options), run);
     spec.schedule = best.schedule;
     spec.schedule.exchange = options.exchange;

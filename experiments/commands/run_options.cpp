@@ -137,6 +137,7 @@ void add_run_options(CLI::App& app, RunOptions& options) {
 
 void check_run_options(const CLI::App& app, RunOptions& options) {
   refuse_beside(app, "--graph", {"--dim", "--size", "--p", "--rule", "--parity", "--graph-seed"});
+  take_updates(options.schedule, options.local, options.cluster, "--schedule");
   if (options.share_ranks && options.exchange) {
     throw Error(ExitCode::usage, "--share-ranks: ranks cannot share systems with --exchange");
   }
@@ -172,11 +173,9 @@ TaskSpec run_spec(const RunOptions& options) {
     spec.graph = lattice_spec(options, ", or --graph FILE", runs_regular_only(options));
     spec.graph.p = parse_p(options.p, "--p");
   }
-  const int dim = spec.imported ? spec.imported->lattice().dim : static_cast<int>(options.dim);
-  spec.local = choose_local_update(options.local, dim, "--local");
-  if (spec.imported && options.local == "auto") {
-    spec.local = local_update_for(*spec.imported, spec.model);
-  }
+  spec.local = spec.imported
+                   ? choose_local_update(options.local, *spec.imported, spec.model, "--local")
+                   : choose_local_update(options.local, static_cast<int>(options.dim), "--local");
   spec.cluster = run_cluster(options).value_or(ClusterUpdate::wolff);
   spec.few_cluster.tile = static_cast<std::uint32_t>(options.seed_tile);
   spec.few_cluster.flip = parse_number(options.flip, "--few-cluster-flip");

@@ -30,7 +30,8 @@ struct RunOptions : LatticeOptions, ModelOptions {
 
 void add_run_options(CLI::App& app, RunOptions& options);
 
-// Completes the options: one replica for the bitlattice engine unless given, and the engine for
+// Completes the options: the updates that --schedule names, one replica for the bitlattice engine
+// unless given, and the engine for
 // --share-ranks unless given. Throws Error(usage) for options that exclude each other.
 void check_run_options(const CLI::App& app, RunOptions& options);
 

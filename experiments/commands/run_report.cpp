@@ -259,7 +259,9 @@ std::string run_table(const TaskData& task, const CheckedRun& run) {
   out += overlap_table(run);
   out += exchange_text(task);
   for (std::size_t t = 0; t < results.size(); ++t) {
-    for (const std::string& reason : run.checks[t].reasons) {
+    for (std::string_view reason : run.checks[t].reasons) {
+      // The status says it already.
+      if (reason.starts_with(kNotInEquilibrium)) reason.remove_prefix(kNotInEquilibrium.size());
       out += fmt::format("\nT = {}: no values ({}): {}", results[t].temperature,
                          to_string(run.checks[t].status), reason);
     }
@@ -276,7 +278,7 @@ std::string run_table(const TaskData& task, const CheckedRun& run) {
       "\nPer site, J = k_B = 1; 2.3772(4) means 2.3772 +- 0.0004 (one standard error, jackknife\n"
       "over {}). tau: integrated autocorrelation time in cycles; uncorrelated\n"
       "measurements give every/2 = {}.\n",
-      results.front().stretch > 0               ? "time blocks"
+      results.front().block_length > 0          ? "time blocks"
       : dependence_of(task) != Dependence::none ? "couples of replicas"
                                                 : "replicas",
       configured(task, "sampling.every", 1) / 2);

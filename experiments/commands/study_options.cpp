@@ -76,12 +76,12 @@ Running the same command again computes only what is missing. If `measure` was r
 tasks continue from their final states (with keep_states = false in [run] there are none, and
 they start again). On SIGINT, SIGTERM or a time limit the study writes checkpoints, prints the
 table of finished tasks and ends with status 75.
-Several processes may work on the same DIR, for example the ranks of `mpirun -n K` or srun
-(one GPU each on a node). Ranks with different DIRs run separate studies.
+Several processes may work on the same DIR, for example the ranks of `mpirun -n K` or srun;
+each rank uses one GPU of its node. Ranks with different DIRs run separate studies.
 device "auto" uses a GPU unless the CPU would finish the whole study before a GPU has started.
-Averages over at least 8 graphs use control variates, which reduce errors: they are corrected
-for the deviation of the number of rewired ends and of the sum of squared degrees from their
-exact means. Uncorrected averages are also listed (energy_plain and so on).)";
+Averages over 8 graphs or more use control variates, which reduce errors. The number of rewired
+ends and the sum of squared degrees of these graphs differ from their exact means; the averages
+are corrected for this. Averages without correction are also listed (energy_plain and so on).)";
 
 void add_study_options(CLI::App& app, StudyOptions& options) {
   add_argument(app, "study", options.study, "STUDY.toml", "the study's configuration");
@@ -139,7 +139,7 @@ void print_partial(const StudyFolder& place, const StudyOptions& options,
     fmt::print("{}", options.json ? so_far.summary.dump(2) + "\n" : so_far.text);
     std::fflush(stdout);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "no table of the finished networks: {}\n", error.what());
+    fmt::print(stderr, "cannot print the table of the finished networks: {}\n", error.what());
   }
 }
 

@@ -93,6 +93,21 @@ std::vector<ClusterUpdate> clusters(const TuneOptions& options) {
   return {wanted_cluster(options)};
 }
 
+// The updates that a candidate names have to be among those of --local and --cluster.
+void check_updates(const std::string& candidate, const std::vector<ClusterUpdate>& kinds) {
+  const ScheduleParts parts = split_schedule(candidate, "--candidates");
+  if (!parts.local.empty()) {
+    throw Error(ExitCode::usage,
+                fmt::format("--candidates: '{}': all candidates have the same local update (give "
+                            "{}, and --local {})",
+                            candidate, candidate.substr(parts.local.size() + 1), parts.local));
+  }
+  const auto is_named = [&](ClusterUpdate kind) { return parts.cluster == to_string(kind); };
+  if (parts.cluster.empty() || std::ranges::any_of(kinds, is_named)) return;
+  throw Error(ExitCode::usage,
+              fmt::format("--candidates: '{}' requires --cluster {}", candidate, parts.cluster));
+}
+
 std::vector<Candidate> candidates(const TuneOptions& options) {
   const auto kinds = clusters(options);
   std::vector<Candidate> list;
@@ -101,13 +116,17 @@ std::vector<Candidate> candidates(const TuneOptions& options) {
     for (Candidate& one : list) one.schedule.houdayer = options.houdayer;
     return list;
   }
+  for (const std::string& text : split_list(options.candidates)) check_updates(text, kinds);
   for (const ClusterUpdate kind : kinds) {
-    for (const std::string& part : split_list(options.candidates)) {
-      Candidate one{parse_schedule(part, "--candidates"), kind};
+    for (const std::string& text : split_list(options.candidates)) {
+      const ScheduleParts parts = split_schedule(text, "--candidates");
+      Candidate one{parse_schedule(parts.schedule, "--candidates"), kind};
       one.schedule.exchange = options.exchange;
       one.schedule.houdayer = options.houdayer;
-      if (one.schedule.cluster == 0 && kind != kinds.front()) continue;
-      append_once(list, one, "--candidates", part);
+      const bool belongs = one.schedule.cluster == 0
+                               ? kind == kinds.front()
+                               : parts.cluster.empty() || parts.cluster == to_string(kind);
+      if (belongs) append_once(list, one, "--candidates", text);
     }
   }
   return list;
@@ -172,7 +191,6 @@ std::vector<TaskSpec> specs(const TuneOptions& options) {
   spec.seed = options.seed;
   const bool imported = !options.graph.empty();
   const int dim = imported ? 0 : static_cast<int>(options.dim);
-  spec.local = choose_local_update(options.local, dim, "--local");
   std::vector<double> temperatures;
   if (options.exchange && options.temperature.empty()) {
     throw Error(ExitCode::usage,
@@ -186,7 +204,7 @@ std::vector<TaskSpec> specs(const TuneOptions& options) {
     spec.imported = std::make_shared<const Graph>(
         read_graph(options.graph, read_options(options.reading, weights)));
     check_weights(*spec.imported, spec.model);
-    if (options.local == "auto") spec.local = local_update_for(*spec.imported, spec.model);
+    spec.local = choose_local_update(options.local, *spec.imported, spec.model, "--local");
     if (weights && !options.exchange) {
       check_compares_schedules(*spec.imported, "tune", kUseExchange);
     }
@@ -199,6 +217,7 @@ std::vector<TaskSpec> specs(const TuneOptions& options) {
     if (temperatures.empty()) throw Error(ExitCode::usage, "--temperature is missing");
   } else {
     spec.graph = lattice_spec(options, ", or --graph FILE");
+    spec.local = choose_local_update(options.local, dim, "--local");
   }
   std::vector<TaskSpec> list;
   std::vector<double> given;
@@ -450,9 +469,10 @@ void add_setting_options(CLI::App& app, TuneOptions& o) {
   add_key(app, "sampling.local", o.local);
   add_key(app, "sampling.cluster", o.cluster);
   add_text(app, "--candidates", o.candidates, "M:W[,..]",
-           "schedules to compare [1:0, 64:1, 16:1, 8:1, .., 1:1,\n"
-           "1:2, .., 1:16, 1:64, 1:256, 1:1024, 0:1; with\n"
-           "Swendsen-Wang 64:1, 16:1, 4:1, 1:1, 0:1; with\n"
+           "schedules to compare, M:W with every update of --cluster,\n"
+           "or with one update, such as swendsen-wang/4:1 [1:0, 64:1,\n"
+           "16:1, 8:1, .., 1:1, 1:2, .., 1:16, 1:64, 1:256, 1:1024,\n"
+           "0:1; with Swendsen-Wang 64:1, 16:1, 4:1, 1:1, 0:1; with\n"
            "--exchange 1:0, 2:0, 4:0, .., 64:0, 16:1, 4:1, 1:1]");
   add_whole(
       app, "--replicas", o.replicas, 0, 1u << 20,

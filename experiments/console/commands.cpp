@@ -56,6 +56,11 @@ std::vector<std::string> commands_with(const CLI::App& program, const std::strin
   return names;
 }
 
+std::string option_default(const CLI::App& program, const std::string& command,
+                           const std::string& option) {
+  return program.get_subcommand(command)->get_option(option)->get_default_str();
+}
+
 std::string help_of(const CLI::App& program, const std::string& command) {
   for (const CLI::App* one : program.get_subcommands({})) {
     if (one->get_name() == command) return one->help(program.get_name());

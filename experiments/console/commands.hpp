@@ -44,6 +44,9 @@ void require(CLI::App& app, const char* option, const char* other);  // `option`
 bool is_given(const CLI::App& app, const std::string& option);
 // The names of the subcommands with this option.
 std::vector<std::string> commands_with(const CLI::App& program, const std::string& option);
+// The default of an option that the command has; "" if there is none.
+std::string option_default(const CLI::App& program, const std::string& command,
+                           const std::string& option);
 // The --help text of a subcommand; "" if there is no such subcommand.
 std::string help_of(const CLI::App& program, const std::string& command);
 

@@ -43,21 +43,21 @@ std::unique_ptr<Slab> make_slab(const SlabSpec& slab, Transport& transport,
 class SharedEngine final : public BitlatticeEngine, public SavesApart {
  public:
   SharedEngine(Transport& transport, SlabSpec slab, const EngineOptions& options,
-               std::unique_ptr<Crew> crew = nullptr)
+               std::unique_ptr<FollowerThreads> followers = nullptr)
       : BitlatticeEngine(Layout::make(slab.extents), slab.spec),
-        crew_(std::move(crew)),
+        followers_(std::move(followers)),
         options_(options),
         shares_(transport, written(EngineKind::bitlattice, slab),
                 [&](std::span<const std::uint8_t> bytes) {
                   return make_bitlattice_share(bytes, transport, [&](bool) { return options; });
                 }),
-        device_(crew_ ? fmt::format("cuda:{}", fmt::join(options.devices, "+"))
-                      : shares_.device()) {}
+        device_(followers_ ? fmt::format("cuda:{}", fmt::join(options.devices, "+"))
+                           : shares_.device()) {}
 
   std::string_view device() const override { return device_; }
   int threads() const override { return shares_.threads(); }
 
-  bool has_ranks() const override { return !crew_; }
+  bool has_ranks() const override { return !followers_; }
   SavedApart save_apart(const std::string& name, const FileWriter& write) const override {
     return shares_.save(2, name, write, save_state(false));
   }
@@ -111,7 +111,7 @@ class SharedEngine final : public BitlatticeEngine, public SavesApart {
     });
   }
 
-  const std::unique_ptr<Crew> crew_;  // destroyed last
+  const std::unique_ptr<FollowerThreads> followers_;  // destroyed last
   const EngineOptions options_;
   Shares shares_;
   const std::string device_;
@@ -121,7 +121,7 @@ class SharedEngine final : public BitlatticeEngine, public SavesApart {
 
 std::unique_ptr<Share> make_bitlattice_share(std::span<const std::uint8_t> bytes,
                                              Transport& transport, const RankOptionsOf& options) {
-  const auto slab = read_recipe<SlabSpec>(bytes);
+  const auto slab = read_spec<SlabSpec>(bytes);
   return make_slab(slab, transport, options(slab.cuda));
 }
 
@@ -148,11 +148,13 @@ std::unique_ptr<Engine> make_bitlattice_team(const std::vector<std::uint32_t>& e
       return make_bitlattice_share(bytes, transport, [&](bool) { return own; });
     };
   };
-  auto crew = std::make_unique<Crew>(static_cast<int>(options.devices.size()), maker_of);
+  auto followers =
+      std::make_unique<FollowerThreads>(static_cast<int>(options.devices.size()), maker_of);
   EngineOptions own = options;
   own.device = options.devices.front();
-  Transport& first = crew->first();
-  return std::make_unique<SharedEngine>(first, SlabSpec{extents, spec, true}, own, std::move(crew));
+  Transport& first = followers->first();
+  return std::make_unique<SharedEngine>(first, SlabSpec{extents, spec, true}, own,
+                                        std::move(followers));
 }
 
 }  // namespace rewise

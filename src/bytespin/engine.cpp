@@ -268,13 +268,13 @@ std::unique_ptr<Engine> make_bytespin_engine(const Graph& graph, const EngineSpe
   if (options.device >= 0 || !options.devices.empty()) {
 #if defined(REWISE_HAVE_CUDA)
     if (coupled) return make_coupled_cuda_engine(graph, spec, options);
-    if (!options.devices.empty()) return make_bytespin_crew(graph, spec, options);
+    if (!options.devices.empty()) return make_bytespin_on_threads(graph, spec, options);
     return make_cuda_engine(graph, spec, options);
 #else
     throw Error(ExitCode::device, "this build has no CUDA engines (configure with --preset cuda)");
 #endif
   }
-  if (options.ranks > 1) return make_bytespin_crew(graph, spec, options);
+  if (options.ranks > 1) return make_bytespin_on_threads(graph, spec, options);
   if (const std::string why = kMethods.why_not(options.methods, false, false); !why.empty()) {
     throw Error(ExitCode::usage, why);
   }

@@ -199,7 +199,7 @@ void BytespinShare::add_update(std::uint64_t who, std::uint64_t square, WideSum 
 
 void BytespinShare::sum_up(std::uint64_t who, const SlabClusters::Sums& own,
                            const std::vector<LabelPair>& parts) {
-  RecipeWriter writer;
+  ByteWriter writer;
   writer(own)(parts);
   std::uint64_t square = 0;
   WideSum fourth = 0;
@@ -207,7 +207,7 @@ void BytespinShare::sum_up(std::uint64_t who, const SlabClusters::Sums& own,
   for (const auto& bytes : transport_.gather(writer.bytes)) {
     SlabClusters::Sums of_rank;
     std::vector<LabelPair> of_others;
-    RecipeReader reader(bytes);
+    ByteReader reader(bytes);
     reader(of_rank)(of_others);
     square += of_rank.square;
     fourth += of_rank.fourth;

@@ -156,8 +156,8 @@ class CudaShare final : public BytespinShare {
   std::unique_ptr<SlabLabelsCuda> slab_labels_;  // for kalentev, instead of all that follows
   std::vector<JoiningBonds> joining_;            // [ranks]
   SlabBorders slab_;
-  DeviceBuffer<RewiredSlot> inside_, told_, asked_;  // both ends here; one end here
-  DeviceBuffer<std::uint32_t> told_places_;
+  DeviceBuffer<RewiredSlot> inside_, incoming_, outgoing_;  // both ends here; one end here
+  DeviceBuffer<std::uint32_t> incoming_places_;
   DevicePlan joined_;  // with the bonds of inside_ only
   DeviceBuffer<unsigned long long> ends_out_, ends_in_;
   DeviceBuffer<std::uint64_t> ends_first_;  // as RankEnds
@@ -423,18 +423,18 @@ void CudaShare::prepare_clusters() {
   fused_ = std::make_unique<FusedSwendsenWang>(device_, graph_->plan(),
                                                static_cast<std::uint32_t>(systems_), rows());
   joining_ = joining_bonds();
-  std::vector<RewiredSlot> told, asked;
+  std::vector<RewiredSlot> incoming, outgoing;
   for (const JoiningBonds& with : joining_) {
-    told.insert(told.end(), with.to.begin(), with.to.end());
-    asked.insert(asked.end(), with.from.begin(), with.from.end());
+    incoming.insert(incoming.end(), with.to.begin(), with.to.end());
+    outgoing.insert(outgoing.end(), with.from.begin(), with.from.end());
   }
-  std::vector<std::uint32_t> places(told.size());
+  std::vector<std::uint32_t> places(incoming.size());
   std::iota(places.begin(), places.end(), 0u);
   std::sort(places.begin(), places.end(), [&](std::uint32_t x, std::uint32_t y) {
-    return std::pair(told[x].b, x) < std::pair(told[y].b, y);
+    return std::pair(incoming[x].b, x) < std::pair(incoming[y].b, y);
   });
   std::vector<RewiredSlot> by_end;
-  for (const std::uint32_t place : places) by_end.push_back(told[place]);
+  for (const std::uint32_t place : places) by_end.push_back(incoming[place]);
   std::vector<RewiredSlot> inside;
   for (const RewiredSlot& r : plan_->rewired) {
     if (has(r.a) && has(r.b)) inside.push_back(r);
@@ -443,14 +443,15 @@ void CudaShare::prepare_clusters() {
   joined_ = graph_->plan();
   joined_.rewired = inside_.data();
   joined_.rewired_count = inside.size();
-  told_ = DeviceBuffer<RewiredSlot>(by_end, stream());
-  told_places_ = DeviceBuffer<std::uint32_t>(places, stream());
-  asked_ = DeviceBuffer<RewiredSlot>(asked, stream());
+  incoming_ = DeviceBuffer<RewiredSlot>(by_end, stream());
+  incoming_places_ = DeviceBuffer<std::uint32_t>(places, stream());
+  outgoing_ = DeviceBuffer<RewiredSlot>(outgoing, stream());
   device_.wait();
   part_sums_ = DeviceBuffer<unsigned long long>(3 * kUpdatesPerBatch * systems_);
   border_sums_ = DeviceBuffer<unsigned long long>(3 * kUpdatesPerBatch * systems_);
-  slab_ = {own_.first,          own_.last,   plane_,        told_.data(),
-           told_places_.data(), told.size(), asked_.data(), asked.size()};
+  slab_ = {
+      own_.first,      own_.last,        plane_,         incoming_.data(), incoming_places_.data(),
+      incoming.size(), outgoing_.data(), outgoing.size()};
   most_labels_ = slab_.ends_in() + slab_.ends_out();
   if (transport_.size() == 1) return;
   ends_out_ = DeviceBuffer<unsigned long long>(slab_.ends_out());
@@ -525,13 +526,13 @@ void CudaShare::cluster_updates(std::uint64_t step, std::uint64_t updates) {
 void CudaShare::label_updates(std::uint64_t step, std::uint64_t updates) {
   if (!slab_labels_) {
     joining_ = joining_bonds();
-    std::vector<RewiredSlot> told, asked;
+    std::vector<RewiredSlot> incoming, outgoing;
     for (const JoiningBonds& with : joining_) {
-      told.insert(told.end(), with.to.begin(), with.to.end());
-      asked.insert(asked.end(), with.from.begin(), with.from.end());
+      incoming.insert(incoming.end(), with.to.begin(), with.to.end());
+      outgoing.insert(outgoing.end(), with.from.begin(), with.from.end());
     }
     slab_labels_ = std::make_unique<SlabLabelsCuda>(device_, *plan_, graph_->plan(), on_device_,
-                                                    own_, told, asked);
+                                                    own_, incoming, outgoing);
   }
   for (std::uint64_t n = 0; n < updates; ++n) {
     on_device_.step = static_cast<std::uint32_t>(step + n);
@@ -563,9 +564,9 @@ void CudaShare::label_updates(std::uint64_t step, std::uint64_t updates) {
 // Labels of the plane behind the slab, then of the far ends of bonds that begin here.
 std::vector<Site> CudaShare::labels_beyond(std::uint64_t who) {
   std::vector<Site> own = slab_labels_->border_labels(who);
-  std::size_t asked = 0;
-  for (const JoiningBonds& with : joining_) asked += with.from.size();
-  std::vector<Site> beyond(plane_ + asked);
+  std::size_t outgoing = 0;
+  for (const JoiningBonds& with : joining_) outgoing += with.from.size();
+  std::vector<Site> beyond(plane_ + outgoing);
   transport_.post_receive(after(), kLabels, bytes_of(std::span(beyond).first(plane_)));
   transport_.post_send(before(), kLabels, bytes_of(std::span(own).first(plane_)));
   std::size_t at_own = plane_, at_beyond = plane_;

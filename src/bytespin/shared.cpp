@@ -166,25 +166,25 @@ std::vector<std::vector<LabelPair>> CpuShare::joined_labels(const Tables& tables
   }
   transport_.post_receive(after(), kLabels, bytes_of(behind));
   transport_.post_send(before(), kLabels, bytes_of(front));
-  std::vector<std::vector<Site>> asked(joining_.size()), told(joining_.size());
+  std::vector<std::vector<Site>> outgoing(joining_.size()), incoming(joining_.size());
   for (std::size_t r = 0; r < joining_.size(); ++r) {
     for (const RewiredSlot& bond : joining_[r].to) {
-      told[r].push_back(clusters_->label_of(bond.b));
+      incoming[r].push_back(clusters_->label_of(bond.b));
     }
-    asked[r].resize(joining_[r].from.size());
+    outgoing[r].resize(joining_[r].from.size());
     const auto rank = static_cast<int>(r);
-    if (!asked[r].empty()) transport_.post_receive(rank, kFarLabels, bytes_of(asked[r]));
-    if (!told[r].empty()) transport_.post_send(rank, kFarLabels, bytes_of(told[r]));
+    if (!outgoing[r].empty()) transport_.post_receive(rank, kFarLabels, bytes_of(outgoing[r]));
+    if (!incoming[r].empty()) transport_.post_send(rank, kFarLabels, bytes_of(incoming[r]));
   }
   transport_.wait();
   std::vector<std::vector<LabelPair>> edges(joining_.size());
   clusters_->join_behind(spins, behind, edges[static_cast<std::size_t>(after())]);
   for (std::size_t r = 0; r < joining_.size(); ++r) {
-    for (std::size_t k = 0; k < asked[r].size(); ++k) {
+    for (std::size_t k = 0; k < outgoing[r].size(); ++k) {
       const RewiredSlot& bond = joining_[r].from[k];
       if (spins[bond.a] != spins[bond.b]) continue;
       if (!happens(slot_draw(key, Stream::bytespin_bond, bond.slot), tables.bond)) continue;
-      edges[r].push_back({clusters_->label_of(bond.a), asked[r][k]});
+      edges[r].push_back({clusters_->label_of(bond.a), outgoing[r][k]});
     }
   }
   return edges;
@@ -370,10 +370,10 @@ std::unique_ptr<BytespinShare> make_share(std::shared_ptr<const Plan> plan, cons
 class SharedEngine final : private RankGraph, public BytespinEngine, public SavesApart {
  public:
   SharedEngine(Transport& transport, const Graph& graph, const EngineSpec& spec,
-               const EngineOptions& options, std::unique_ptr<Crew> crew = nullptr)
+               const EngineOptions& options, std::unique_ptr<FollowerThreads> followers = nullptr)
       : RankGraph{own_graph(graph, transport.size())},
         BytespinEngine(of_rank, spec),
-        crew_(std::move(crew)),
+        followers_(std::move(followers)),
         options_(options),
         shares_(transport,
                 written(EngineKind::bytespin,
@@ -394,7 +394,7 @@ class SharedEngine final : private RankGraph, public BytespinEngine, public Save
   std::string_view device() const override { return device_; }
   int threads() const override { return shares_.threads(); }
 
-  bool has_ranks() const override { return !crew_; }
+  bool has_ranks() const override { return !followers_; }
   SavedApart save_apart(const std::string& name, const FileWriter& write) const override {
     return shares_.save(1, name, write, save_state(false));
   }
@@ -457,7 +457,7 @@ class SharedEngine final : private RankGraph, public BytespinEngine, public Save
   }
   void write_part(std::size_t who, Bytes spins) override { shares_.write(who, 0, 0, spins); }
 
-  const std::unique_ptr<Crew> crew_;  // destroyed last
+  const std::unique_ptr<FollowerThreads> followers_;  // destroyed last
   const EngineOptions options_;
   BytespinShare* own_ = nullptr;
   Shares shares_;
@@ -486,18 +486,18 @@ void check_shared(const Graph& graph, const EngineSpec& spec, const EngineOption
 
 std::unique_ptr<Share> make_bytespin_share(std::span<const std::uint8_t> bytes,
                                            Transport& transport, const RankOptionsOf& options) {
-  const auto recipe = read_recipe<ShareSpec>(bytes);
+  const auto settings = read_spec<ShareSpec>(bytes);
   struct Part {
-    Part(const ShareSpec& recipe, Transport& transport)
-        : graph(Graph::part(Lattice::make(recipe.graph.extents), receive_bonds(transport),
-                            recipe.graph, recipe.bonds)),
-          plan(graph, recipe.spec) {}
+    Part(const ShareSpec& settings, Transport& transport)
+        : graph(Graph::part(Lattice::make(settings.graph.extents), receive_bonds(transport),
+                            settings.graph, settings.bonds)),
+          plan(graph, settings.spec) {}
     const Graph graph;
     const Plan plan;
   };
-  const auto part = std::make_shared<const Part>(recipe, transport);
-  return make_share(std::shared_ptr<const Plan>(part, &part->plan), recipe.spec, transport,
-                    recipe.label, recipe.cuda, options(recipe.cuda));
+  const auto part = std::make_shared<const Part>(settings, transport);
+  return make_share(std::shared_ptr<const Plan>(part, &part->plan), settings.spec, transport,
+                    settings.label, settings.cuda, options(settings.cuda));
 }
 
 std::unique_ptr<Engine> make_shared_bytespin_engine(Transport& transport, const Graph& graph,
@@ -507,8 +507,8 @@ std::unique_ptr<Engine> make_shared_bytespin_engine(Transport& transport, const 
   return std::make_unique<SharedEngine>(transport, graph, spec, options);
 }
 
-std::unique_ptr<Engine> make_bytespin_crew(const Graph& graph, const EngineSpec& spec,
-                                           const EngineOptions& options) {
+std::unique_ptr<Engine> make_bytespin_on_threads(const Graph& graph, const EngineSpec& spec,
+                                                 const EngineOptions& options) {
   const auto options_of = [options](int rank) {
     EngineOptions own = options;
     own.devices.clear();
@@ -519,13 +519,14 @@ std::unique_ptr<Engine> make_bytespin_crew(const Graph& graph, const EngineSpec&
   const int size =
       options.devices.empty() ? options.ranks : static_cast<int>(options.devices.size());
   check_shared(graph, spec, options_of(0), size);
-  auto crew = std::make_unique<Crew>(size, [&](Transport& transport) -> ShareMaker {
-    return [own = options_of(transport.rank()), &transport](std::span<const std::uint8_t> recipe) {
-      return make_bytespin_share(recipe, transport, [&](bool) { return own; });
-    };
+  auto followers = std::make_unique<FollowerThreads>(size, [&](Transport& transport) -> ShareMaker {
+    return
+        [own = options_of(transport.rank()), &transport](std::span<const std::uint8_t> spec_bytes) {
+          return make_bytespin_share(spec_bytes, transport, [&](bool) { return own; });
+        };
   });
-  Transport& first = crew->first();
-  return std::make_unique<SharedEngine>(first, graph, spec, options_of(0), std::move(crew));
+  Transport& first = followers->first();
+  return std::make_unique<SharedEngine>(first, graph, spec, options_of(0), std::move(followers));
 }
 
 }  // namespace rewise

@@ -19,12 +19,12 @@ std::unique_ptr<Engine> make_shared_bytespin_engine(distributed::Transport& tran
 
 // The same over ranks within this process: one for each of `options.devices` (CUDA devices, which
 // may be repeated), or else `options.ranks` of `options.threads` threads each.
-std::unique_ptr<Engine> make_bytespin_crew(const Graph& graph, const EngineSpec& spec,
-                                           const EngineOptions& options);
+std::unique_ptr<Engine> make_bytespin_on_threads(const Graph& graph, const EngineSpec& spec,
+                                                 const EngineOptions& options);
 
 // Creates a rank's subdomain on request of the engine on rank 0, which sends the rank's part of the
 // graph.
-std::unique_ptr<Share> make_bytespin_share(std::span<const std::uint8_t> recipe,
+std::unique_ptr<Share> make_bytespin_share(std::span<const std::uint8_t> spec_bytes,
                                            distributed::Transport& transport,
                                            const RankOptionsOf& options);
 

@@ -72,7 +72,7 @@ const MetricBlock kBlocks[] = {
       {"seconds_to_1/e", "1/e, us", 1e6},
       {"seconds_to_1/10", "1/10, us", 1e6},
       {"seconds_to_1/30", "1/30, us", 1e6}}},
-    {"Autocorrelation times tau_int, in steps and in microseconds:",
+    {"Autocorrelation times tau_int in steps, and in microseconds (a cycle M:W has M + W steps):",
      {{"tau_e_steps", "e"},
       {"tau_abs_m_steps", "|m|"},
       {"tau_m2_steps", "m^2"},

@@ -14,18 +14,11 @@
 namespace rewise {
 
 Mix parse_mix(std::string_view text, std::string_view origin) {
+  const ScheduleParts parts = split_schedule(text, origin);
   Mix mix;
-  std::string_view rest = text;
-  for (auto slash = rest.find('/'); slash != std::string_view::npos; slash = rest.find('/')) {
-    const auto word = rest.substr(0, slash);
-    if (parse_update(word, origin).local) {
-      mix.local = parse_local_update(word, origin);
-    } else {
-      mix.cluster = parse_cluster_update(word, origin);
-    }
-    rest.remove_prefix(slash + 1);
-  }
-  mix.schedule = parse_schedule(rest, origin);
+  if (!parts.local.empty()) mix.local = parse_local_update(parts.local, origin);
+  if (!parts.cluster.empty()) mix.cluster = parse_cluster_update(parts.cluster, origin);
+  mix.schedule = parse_schedule(parts.schedule, origin);
   return mix;
 }
 
@@ -43,13 +36,7 @@ std::vector<Mix> parse_mixes(std::string_view text, std::string_view origin) {
   }
 }
 
-std::string mix_text(const Mix& mix) {
-  const std::string local =
-      mix.local == LocalUpdate::metropolis ? "" : std::string(to_string(mix.local)) + "/";
-  const std::string cluster =
-      mix.cluster == ClusterUpdate::wolff ? "" : std::string(to_string(mix.cluster)) + "/";
-  return local + cluster + to_string(mix.schedule);
-}
+std::string mix_text(const Mix& mix) { return schedule_text(mix.local, mix.cluster, mix.schedule); }
 
 std::uint64_t CurveSpec::sites() const {
   std::uint64_t sites = 1;

@@ -422,7 +422,7 @@ CurveSet measure_decorrelation(const CurveSpec& spec, const StopToken& stop, Pro
         "replicas change places at the end of each cycle; values are those of a temperature");
     set.notes.emplace_back("times are means over the temperatures");
   }
-  set.notes.push_back("tau_int: 1/2 cycle for white noise; a step is one sweep or cluster update");
+  set.notes.push_back("tau_int of white noise is 1/2 cycle; a step is one sweep or cluster update");
   return set;
 }
 

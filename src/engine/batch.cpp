@@ -29,39 +29,39 @@ class PlainBatch final : public EngineBatch {
 
 }  // namespace
 
-std::vector<bool> EngineBatch::advance(std::span<const std::size_t> who, const Schedule& schedule,
-                                       std::uint64_t cycles) {
-  std::vector<bool> done(who.size(), false);
-  for (std::size_t i = 0; i < who.size(); ++i) {
-    done[i] = engine(who[i]).advance(schedule, cycles);
+std::vector<bool> EngineBatch::advance(std::span<const std::size_t> engines,
+                                       const Schedule& schedule, std::uint64_t cycles) {
+  std::vector<bool> done(engines.size(), false);
+  for (std::size_t i = 0; i < engines.size(); ++i) {
+    done[i] = engine(engines[i]).advance(schedule, cycles);
     if (!done[i]) break;
   }
   return done;
 }
 
-std::vector<std::size_t> EngineBatch::sample(std::span<const std::size_t> who,
+std::vector<std::size_t> EngineBatch::sample(std::span<const std::size_t> engines,
                                              const Schedule& schedule, std::uint64_t every,
                                              std::size_t count, const SampleSink& sink) {
-  std::vector<std::size_t> made(who.size(), 0);
+  std::vector<std::size_t> made(engines.size(), 0);
   Observation one;
-  for (std::size_t i = 0; i < who.size(); ++i) {
+  for (std::size_t i = 0; i < engines.size(); ++i) {
     for (; made[i] < count; ++made[i]) {
-      if (!engine(who[i]).advance(schedule, every)) return made;
-      engine(who[i]).measure(one);
+      if (!engine(engines[i]).advance(schedule, every)) return made;
+      engine(engines[i]).measure(one);
       sink(i, one);
     }
   }
   return made;
 }
 
-std::vector<std::vector<Observation>> EngineBatch::sample(std::span<const std::size_t> who,
+std::vector<std::vector<Observation>> EngineBatch::sample(std::span<const std::size_t> engines,
                                                           const Schedule& schedule,
                                                           std::uint64_t every, std::size_t count) {
-  std::vector<std::vector<Observation>> taken(who.size());
+  std::vector<std::vector<Observation>> taken(engines.size());
   const auto take = [&](std::size_t i, const Samples& some) {
     for (std::size_t n = 0; n < some.count; ++n) taken[i].push_back(measurement(some, n));
   };
-  sample(who, schedule, every, count, take);
+  sample(engines, schedule, every, count, take);
   return taken;
 }
 

@@ -28,7 +28,7 @@ struct Samples : Columns<NarrowSpan> {
   std::uint64_t cluster_updates = 0;  // per measurement
 };
 
-// Receives the measurements of the engine with index `i` in `who`, in order, while the engines
+// Receives the measurements of the engine with index `i` in `engines`, in order, while the engines
 // compute the next ones.
 using SampleSink = std::function<void(std::size_t i, const Samples& some)>;
 
@@ -56,17 +56,17 @@ class EngineBatch {
   // otherwise.
   virtual void prepare(const Schedule&) {}
 
-  // Runs `cycles` cycles of the engines with indices `who` (ascending). Returns which of them
+  // Runs `cycles` cycles of the engines with indices `engines` (ascending). Returns which of them
   // finished. After one engine has been stopped, others may not start.
-  virtual std::vector<bool> advance(std::span<const std::size_t> who, const Schedule& schedule,
+  virtual std::vector<bool> advance(std::span<const std::size_t> engines, const Schedule& schedule,
                                     std::uint64_t cycles);
-  // Runs `every` cycles and a measurement, `count` times, of the engines with indices `who`.
+  // Runs `every` cycles and a measurement, `count` times, of the engines with indices `engines`.
   // Returns the number of measurements of each, which is less than `count` if it was stopped.
-  virtual std::vector<std::size_t> sample(std::span<const std::size_t> who,
+  virtual std::vector<std::size_t> sample(std::span<const std::size_t> engines,
                                           const Schedule& schedule, std::uint64_t every,
                                           std::size_t count, const SampleSink& sink);
-  // The same, with the measurements returned as [who][number].
-  std::vector<std::vector<Observation>> sample(std::span<const std::size_t> who,
+  // The same, with the measurements returned as [engines][number].
+  std::vector<std::vector<Observation>> sample(std::span<const std::size_t> engines,
                                                const Schedule& schedule, std::uint64_t every,
                                                std::size_t count);
 };

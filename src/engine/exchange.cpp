@@ -17,8 +17,8 @@ ReplicaExchange::ReplicaExchange(const EngineSpec& spec)
     const double rise = spec.betas[t + 1] - spec.betas[t];
     rules_.push_back({Boltzmann(std::abs(rise)), rise > 0});
   }
-  for (std::size_t who = 0; who < temperatures_ * replicas_; ++who) {
-    walker.push_back(static_cast<std::uint32_t>(who / replicas_));
+  for (std::size_t system = 0; system < temperatures_ * replicas_; ++system) {
+    walker.push_back(static_cast<std::uint32_t>(system / replicas_));
   }
   attempts.assign(temperatures_, 0);
   exchanges = attempts;

@@ -99,7 +99,7 @@ struct EngineFactory {
                                          const std::vector<std::uint32_t>& extents,
                                          const EngineSpec& spec,
                                          const EngineOptions& options) = nullptr;
-  std::unique_ptr<Share> (*make_share)(std::span<const std::uint8_t> recipe,
+  std::unique_ptr<Share> (*make_share)(std::span<const std::uint8_t> spec_bytes,
                                        distributed::Transport& ranks,
                                        const RankOptionsOf& options) = nullptr;
   // "" if several CUDA devices can make such cluster updates together; otherwise the reason, for a

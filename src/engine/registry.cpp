@@ -7,6 +7,7 @@
 #include <array>
 #include <iterator>
 
+#include "src/base/error.hpp"
 #include "src/base/words.hpp"
 
 namespace rewise {
@@ -90,6 +91,31 @@ Update parse_update(std::string_view word, std::string_view origin) {
   std::transform(std::begin(kOfBytespin), std::end(kOfBytespin), known.begin(),
                  [](Update update) { return to_string(update); });
   return kOfBytespin[parse_word(word, known, "update", origin)];
+}
+
+ScheduleParts split_schedule(std::string_view text, std::string_view origin) {
+  ScheduleParts parts;
+  std::string_view rest = text;
+  for (auto slash = rest.find('/'); slash != std::string_view::npos; slash = rest.find('/')) {
+    const std::string_view word = rest.substr(0, slash);
+    const bool is_local = parse_update(word, origin).local;
+    std::string& part = is_local ? parts.local : parts.cluster;
+    if (!part.empty()) {
+      throw Error(ExitCode::usage, fmt::format("{}: '{}' names two {} updates ({} and {})", origin,
+                                               text, is_local ? "local" : "cluster", part, word));
+    }
+    part = word;
+    rest.remove_prefix(slash + 1);
+  }
+  parts.schedule = rest;
+  return parts;
+}
+
+std::string schedule_text(LocalUpdate local, ClusterUpdate cluster, const Schedule& schedule) {
+  std::string text;
+  if (local != LocalUpdate::metropolis) text += fmt::format("{}/", to_string(local));
+  if (cluster != ClusterUpdate::wolff) text += fmt::format("{}/", to_string(cluster));
+  return text + to_string(schedule);
 }
 
 bool has(EngineKind engine, Update update) {

@@ -52,6 +52,16 @@ std::string_view to_string(Update update);
 EngineKind parse_engine(std::string_view word, std::string_view origin);
 Update parse_update(std::string_view word, std::string_view origin);
 
+// A schedule as users write and see it, in its parts: "glauber/swendsen-wang/1:4" is {"glauber",
+// "swendsen-wang", "1:4"}. Updates that the text does not name are "".
+struct ScheduleParts {
+  std::string local, cluster, schedule;
+};
+// The schedule itself is not parsed. Throws Error(usage) for unknown updates, or two of a kind.
+ScheduleParts split_schedule(std::string_view text, std::string_view origin);
+// The text of a schedule; metropolis and wolff are not named.
+std::string schedule_text(LocalUpdate local, ClusterUpdate cluster, const Schedule& schedule);
+
 bool has(EngineKind engine, Update update);
 bool has_cluster_updates(EngineKind engine);
 bool has(EngineKind engine, const Model& model);

@@ -23,10 +23,10 @@ enum class What : std::uint64_t { make, advance, count, read, write, save, drop,
 // A command of rank 0 to all ranks.
 struct Order {
   What what{};
-  std::uint64_t engine = 0;  // number of the engine
-  std::uint64_t recipe = 0;  // make, save: number of bytes that follow
+  std::uint64_t engine = 0;   // number of the engine
+  std::uint64_t payload = 0;  // make, save: number of bytes that follow
   Advance advance{};
-  std::uint64_t who = 0,
+  std::uint64_t system = 0,
                 block = 0;  // read, write; save: `block` is the number of blocks per system
   Extent bytes{};           // range within the block
 };
@@ -52,12 +52,12 @@ void guarded(Transport& transport, const F& f) {
 // Makes the shares of all ranks. If a rank has an error or another model of device than rank 0,
 // rank 0 throws the error of the first such rank and the other ranks return nullptr.
 std::unique_ptr<Share> make_together(Transport& transport, const ShareMaker& make,
-                                     std::span<const std::uint8_t> recipe, int& threads) {
+                                     std::span<const std::uint8_t> spec_bytes, int& threads) {
   std::unique_ptr<Share> share;
   std::string text, model;  // error message; model of the device
   ExitCode code = ExitCode::done;
   try {
-    share = make(recipe);
+    share = make(spec_bytes);
     threads = share->threads();
     model = share->model();
   } catch (const Error& error) {
@@ -67,7 +67,7 @@ std::unique_ptr<Share> make_together(Transport& transport, const ShareMaker& mak
     code = ExitCode::device;
     text = fmt::format("not enough memory: {}", error.what());
   }
-  RecipeWriter report;
+  ByteWriter report;
   report(code)(threads)(std::vector<char>(text.begin(), text.end()));
   report(std::vector<char>(model.begin(), model.end()));
   const auto all = transport.gather(report.bytes);
@@ -77,7 +77,7 @@ std::unique_ptr<Share> make_together(Transport& transport, const ShareMaker& mak
   for (std::size_t r = 0; r < all.size(); ++r) {
     std::vector<char> words, its_model;
     int of_rank = 0;
-    RecipeReader reader(all[r]);
+    ByteReader reader(all[r]);
     reader(code)(of_rank)(words)(its_model);
     if (r > 0) threads += of_rank;
     if (well == 0) continue;
@@ -99,7 +99,7 @@ std::unique_ptr<Share> make_together(Transport& transport, const ShareMaker& mak
   std::exception_ptr of_all;
   guarded(transport, [&] {
     try {
-      for (std::uint64_t who = 0; who < share->systems(); ++who) share->fetch(who);
+      for (std::uint64_t system = 0; system < share->systems(); ++system) share->fetch(system);
     } catch (const distributed::ErrorOfAll&) {
       of_all = std::current_exception();
     }
@@ -130,12 +130,12 @@ void save_together(Transport& transport, const Share& share, std::uint64_t block
     code = ExitCode::device;
     text = "not enough memory for its part of the state";
   }
-  RecipeWriter report;
+  ByteWriter report;
   report(code)(std::vector<char>(text.begin(), text.end()));
   const auto all = transport.gather(report.bytes);
   for (std::size_t r = 0; r < all.size(); ++r) {
     std::vector<char> words;
-    RecipeReader reader(all[r]);
+    ByteReader reader(all[r]);
     reader(code)(words);
     if (code == ExitCode::done) continue;
     throw Error(code, fmt::format("rank {}: {}", r, std::string(words.begin(), words.end())));
@@ -173,7 +173,7 @@ class Follower {
         move(order);
         break;
       case What::save: {
-        std::vector<std::uint8_t> name(order.recipe);
+        std::vector<std::uint8_t> name(order.payload);
         transport_.broadcast(std::span(name));
         save_together(transport_, share(order), order.block, std::string(name.begin(), name.end()),
                       write_);
@@ -192,10 +192,10 @@ class Follower {
   Share& share(const Order& order) { return *shares_.at(order.engine); }
 
   void make(const Order& order) {
-    std::vector<std::uint8_t> recipe(order.recipe);
-    transport_.broadcast(std::span(recipe));
+    std::vector<std::uint8_t> spec_bytes(order.payload);
+    transport_.broadcast(std::span(spec_bytes));
     int threads = 0;
-    auto share = make_together(transport_, make_, recipe, threads);
+    auto share = make_together(transport_, make_, spec_bytes, threads);
     if (share) shares_.emplace(order.engine, std::move(share));
   }
 
@@ -204,7 +204,7 @@ class Follower {
     buffer_.resize(part.size());
     if (order.what == What::read) {
       if (part.size() == 0) return;
-      share(order).read(order.who, order.block, part.first, buffer_);
+      share(order).read(order.system, order.block, part.first, buffer_);
       transport_.post_send(0, kBytes, buffer_);
       transport_.wait();
       return;
@@ -212,9 +212,9 @@ class Follower {
     if (part.size() > 0) {
       transport_.post_receive(0, kBytes, buffer_);
       transport_.wait();
-      share(order).write(order.who, order.block, part.first, buffer_);
+      share(order).write(order.system, order.block, part.first, buffer_);
     }
-    share(order).fetch(order.who);
+    share(order).fetch(order.system);
   }
 
   Transport& transport_;
@@ -267,7 +267,8 @@ void follow(Transport& transport, const ShareMaker& make, const FileWriter& writ
   });
 }
 
-Crew::Crew(int size, const std::function<ShareMaker(Transport&)>& maker_of) : ranks_(size) {
+FollowerThreads::FollowerThreads(int size, const std::function<ShareMaker(Transport&)>& maker_of)
+    : ranks_(size) {
   guarded(first(), [&] {  // otherwise threads that have started would wait for orders for ever
     for (int r = 1; r < size; ++r) {
       followers_.emplace_back([&transport = ranks_.rank(r), make = maker_of(ranks_.rank(r))] {
@@ -280,7 +281,7 @@ Crew::Crew(int size, const std::function<ShareMaker(Transport&)>& maker_of) : ra
   });
 }
 
-Crew::~Crew() {
+FollowerThreads::~FollowerThreads() {
   try {
     dismiss_followers(first());
   } catch (const Error&) {  // a rank has failed, which ended all ranks
@@ -289,14 +290,14 @@ Crew::~Crew() {
 
 void dismiss_followers(Transport& transport) { tell(transport, {.what = What::dismiss}); }
 
-Shares::Shares(Transport& transport, const std::vector<std::uint8_t>& recipe,
+Shares::Shares(Transport& transport, const std::vector<std::uint8_t>& spec_bytes,
                const ShareMaker& make)
     : transport_(transport), number_([] {
         static std::atomic<std::uint64_t> last = 0;
         return ++last;
       }()) {
-  std::vector<std::uint8_t> bytes = recipe;
-  tell(transport_, {.what = What::make, .engine = number_, .recipe = bytes.size()});
+  std::vector<std::uint8_t> bytes = spec_bytes;
+  tell(transport_, {.what = What::make, .engine = number_, .payload = bytes.size()});
   transport_.broadcast(std::span(bytes));
   own_ = make_together(transport_, make, bytes, threads_);
 }
@@ -319,7 +320,7 @@ SavedApart Shares::save(std::uint64_t blocks, const std::string& name, const Fil
                         EngineState rest) const {
   std::vector<std::uint8_t> bytes(name.begin(), name.end());
   tell(transport_,
-       {.what = What::save, .engine = number_, .recipe = bytes.size(), .block = blocks});
+       {.what = What::save, .engine = number_, .payload = bytes.size(), .block = blocks});
   transport_.broadcast(std::span(bytes));
   save_together(transport_, *own_, blocks, name, write);
   SavedApart saved{std::move(rest), own_->systems() * blocks, 0, {}};
@@ -356,24 +357,24 @@ std::vector<std::uint64_t> Shares::count() const {
   return sums;
 }
 
-void Shares::read(std::uint64_t who, std::uint64_t block, std::uint64_t first,
+void Shares::read(std::uint64_t system, std::uint64_t block, std::uint64_t first,
                   std::span<std::uint8_t> out) const {
-  const Order order{.what = What::read, .engine = number_, .who = who, .block = block};
+  const Order order{.what = What::read, .engine = number_, .system = system, .block = block};
   order_pieces(transport_, order, first, out.size(), [&](Extent bytes) {
     for_others(transport_, *own_, bytes, [&](int r, Extent part) {
       transport_.post_receive(r, kBytes, out.subspan(part.first - first, part.size()));
     });
     const Extent own = common(bytes, own_->part(0));
     if (own.size() > 0) {
-      own_->read(who, block, own.first, out.subspan(own.first - first, own.size()));
+      own_->read(system, block, own.first, out.subspan(own.first - first, own.size()));
     }
     transport_.wait();
   });
 }
 
-void Shares::write(std::uint64_t who, std::uint64_t block, std::uint64_t first,
+void Shares::write(std::uint64_t system, std::uint64_t block, std::uint64_t first,
                    std::span<const std::uint8_t> from) const {
-  const Order order{.what = What::write, .engine = number_, .who = who, .block = block};
+  const Order order{.what = What::write, .engine = number_, .system = system, .block = block};
   order_pieces(transport_, order, first, from.size(), [&](Extent bytes) {
     for_others(transport_, *own_, bytes, [&](int r, Extent part) {
       transport_.post_send(r, kBytes, from.subspan(part.first - first, part.size()));
@@ -381,9 +382,9 @@ void Shares::write(std::uint64_t who, std::uint64_t block, std::uint64_t first,
     transport_.wait();
     const Extent own = common(bytes, own_->part(0));
     if (own.size() > 0) {
-      own_->write(who, block, own.first, from.subspan(own.first - first, own.size()));
+      own_->write(system, block, own.first, from.subspan(own.first - first, own.size()));
     }
-    own_->fetch(who);
+    own_->fetch(system);
   });
 }
 

@@ -54,9 +54,9 @@ class Share {
 
   // All ranks call the following three functions together.
   //
-  // Fetches the halo of system `who` from neighbouring ranks. Call after initialisation and
+  // Fetches the halo of system `system` from neighbouring ranks. Call after initialisation and
   // write().
-  virtual void fetch(std::uint64_t who) = 0;
+  virtual void fetch(std::uint64_t system) = 0;
   virtual void advance(const Advance& what) = 0;
   // This rank's contribution to sums over all ranks, [sums()].
   virtual void count(std::span<std::uint64_t> sums) = 0;
@@ -68,41 +68,42 @@ class Share {
   virtual Extent part(int rank) const = 0;
   // Copy some of the bytes that this rank holds to the host and back. `first` counts from the
   // beginning of the block.
-  virtual void read(std::uint64_t who, std::uint64_t block, std::uint64_t first,
+  virtual void read(std::uint64_t system, std::uint64_t block, std::uint64_t first,
                     std::span<std::uint8_t> out) const = 0;
-  virtual void write(std::uint64_t who, std::uint64_t block, std::uint64_t first,
+  virtual void write(std::uint64_t system, std::uint64_t block, std::uint64_t first,
                      std::span<const std::uint8_t> bytes) = 0;
 };
 
-// Serialises a recipe: the settings from which the ranks make their shares.
-class RecipeWriter {
+// Converts values to bytes, one after the other.
+class ByteWriter {
  public:
   template <class T>
-  RecipeWriter& operator()(const T& value) {
+  ByteWriter& operator()(const T& value) {
     static_assert(std::is_trivially_copyable_v<T>);
     const auto* from = reinterpret_cast<const std::uint8_t*>(&value);
     bytes.insert(bytes.end(), from, from + sizeof value);
     return *this;
   }
   template <class T>
-  RecipeWriter& operator()(const std::vector<T>& values) {
+  ByteWriter& operator()(const std::vector<T>& values) {
     (*this)(std::uint64_t{values.size()});
     for (const T& value : values) (*this)(value);
     return *this;
   }
   std::vector<std::uint8_t> bytes;
 };
-class RecipeReader {
+// Reads such bytes in the same order.
+class ByteReader {
  public:
-  explicit RecipeReader(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
+  explicit ByteReader(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
   template <class T>
-  RecipeReader& operator()(T& value) {
+  ByteReader& operator()(T& value) {
     std::memcpy(&value, bytes_.data(), sizeof value);
     bytes_ = bytes_.subspan(sizeof value);
     return *this;
   }
   template <class T>
-  RecipeReader& operator()(std::vector<T>& values) {
+  ByteReader& operator()(std::vector<T>& values) {
     std::uint64_t count = 0;
     (*this)(count);
     values.resize(count);
@@ -114,27 +115,27 @@ class RecipeReader {
   std::span<const std::uint8_t> bytes_;
 };
 
-// Converts the recipe of an engine to bytes, which begin with the engine, and back. The struct
-// Recipe lists its members in pass(stream).
-template <class Recipe>
-std::vector<std::uint8_t> written(EngineKind engine, Recipe recipe) {
-  RecipeWriter writer;
+// The bytes of a specification, the settings from which all ranks make their shares of an engine.
+// They begin with the engine. Spec::pass(stream) lists the members of the struct Spec.
+template <class Spec>
+std::vector<std::uint8_t> written(EngineKind engine, Spec spec) {
+  ByteWriter writer;
   writer(engine);
-  recipe.pass(writer);
+  spec.pass(writer);
   return writer.bytes;
 }
-template <class Recipe>
-Recipe read_recipe(std::span<const std::uint8_t> bytes) {
-  RecipeReader reader(bytes);
+template <class Spec>
+Spec read_spec(std::span<const std::uint8_t> bytes) {
+  ByteReader reader(bytes);
   EngineKind engine{};
-  Recipe recipe;
-  recipe.pass(reader(engine));
-  return recipe;
+  Spec spec;
+  spec.pass(reader(engine));
+  return spec;
 }
 
 // The options of a rank: its threads, and its device if `cuda`.
 using RankOptionsOf = std::function<EngineOptions(bool cuda)>;
-using ShareMaker = std::function<std::unique_ptr<Share>(std::span<const std::uint8_t> recipe)>;
+using ShareMaker = std::function<std::unique_ptr<Share>(std::span<const std::uint8_t> spec_bytes)>;
 
 // Writes a new file completely and durably, or not at all; throws Error.
 using FileWriter =
@@ -148,11 +149,11 @@ void follow(distributed::Transport& transport, const ShareMaker& make,
 void dismiss_followers(distributed::Transport& transport);
 
 // Ranks within this process. Each rank except 0 is a thread that makes its shares by its own maker
-// and follows rank 0, which is the owner of the Crew. Must outlive all engines that use it.
-class Crew {
+// and follows rank 0, the owner of this object. Must outlive all engines that use it.
+class FollowerThreads {
  public:
-  Crew(int ranks, const std::function<ShareMaker(distributed::Transport&)>& maker_of);
-  ~Crew();
+  FollowerThreads(int ranks, const std::function<ShareMaker(distributed::Transport&)>& maker_of);
+  ~FollowerThreads();
   distributed::Transport& first() { return ranks_.rank(0); }
 
  private:
@@ -190,7 +191,7 @@ class Shares {
  public:
   // Makes the shares on all ranks, that of rank 0 by `make`. Throws the error of the first rank
   // that fails, Error(device) if a rank has another model of device than rank 0.
-  Shares(distributed::Transport& transport, const std::vector<std::uint8_t>& recipe,
+  Shares(distributed::Transport& transport, const std::vector<std::uint8_t>& spec_bytes,
          const ShareMaker& make);
   ~Shares();
   Shares(const Shares&) = delete;
@@ -205,9 +206,9 @@ class Shares {
   void advance(const Advance& what) const;
   std::vector<std::uint64_t> count() const;  // sums over all ranks
   // Any range of bytes of a block, copied from and to the ranks that hold them.
-  void read(std::uint64_t who, std::uint64_t block, std::uint64_t first,
+  void read(std::uint64_t system, std::uint64_t block, std::uint64_t first,
             std::span<std::uint8_t> out) const;
-  void write(std::uint64_t who, std::uint64_t block, std::uint64_t first,
+  void write(std::uint64_t system, std::uint64_t block, std::uint64_t first,
              std::span<const std::uint8_t> bytes) const;
   // Saves all blocks of all systems as SavesApart does; `rest` becomes part of the result.
   SavedApart save(std::uint64_t blocks, const std::string& name, const FileWriter& write,

@@ -5,7 +5,7 @@
 namespace rewise {
 namespace {
 
-constexpr std::uint32_t kNotOfTheLattice = 255;  // "call" in the address of a rewired bond's draw
+constexpr std::uint32_t kRewiredCall = 255;  // `call` of random_words() for rewired bonds
 
 // Returns 64 draws: bit x is set if the draw of site 64 * word + x is below the probability.
 std::uint64_t draw_word(std::uint64_t word, Threshold probability, const SampleKey& key,
@@ -52,7 +52,7 @@ void draw_bonds(const Graph& graph, Threshold probability, const SampleKey& key,
   remove_gone(graph, out);
   for (const RewiredBond& r : graph.rewired_bonds()) {
     const Words4 words =
-        random_words(key.seed, stream, r.bond / 4, key.series, kNotOfTheLattice, key.sample);
+        random_words(key.seed, stream, r.bond / 4, key.series, kRewiredCall, key.sample);
     if (happens(words.w[r.bond % 4], probability)) out.extra.push_back({r.a, r.b});
   }
 }

@@ -105,11 +105,11 @@ nb::dict estimates_of(const TaskData& task) {
   put("improved_m4", of_clusters(&ClusterMoments::m4));
   put("improved_binder", of_clusters(&ClusterMoments::binder));
   std::vector<double> z;
-  std::vector<std::uint64_t> stretch;
+  std::vector<std::uint64_t> block_length;
   nb::list status, reasons;
   for (std::size_t k = 0; k < count; ++k) {
     z.push_back(run.checks[k].halves.worst_z);
-    stretch.push_back(results[k].stretch);
+    block_length.push_back(results[k].block_length);
     status.append(std::string(to_string(run.checks[k].status)));
     nb::list lines;
     for (const std::string& line : run.checks[k].reasons) lines.append(line);
@@ -118,13 +118,13 @@ nb::dict estimates_of(const TaskData& task) {
   all["status"] = std::move(status);
   all["reasons"] = std::move(reasons);
   all["hot_cold_z"] = array_of(std::move(z));
-  all["stretch"] = array_of(std::move(stretch));
+  all["block_length"] = array_of(std::move(block_length));
   return all;
 }
 
-// [members][observables()] with each replica (or couple, or stretch of time) left out, as for the
+// [members][observables()] with each replica (or couple, or block of time) left out, as for the
 // errors of estimates_of().
-nb::object left_out_of(const TaskData& task, std::size_t temperature, std::uint64_t stretch) {
+nb::object left_out_of(const TaskData& task, std::size_t temperature, std::uint64_t block_length) {
   if (temperature >= task.temperature.size()) throw nb::index_error("temperature");
   const auto all_of_them = observables();
   std::vector<double> values;
@@ -134,7 +134,7 @@ nb::object left_out_of(const TaskData& task, std::size_t temperature, std::uint6
     const auto bond_sums = series_at(task.bond_sum, temperature);
     const auto magnetisations = series_at(task.magnetisation, temperature);
     const Eigen::Index parts =
-        stretch == 0 ? 1 : bond_sums.rows() / static_cast<Eigen::Index>(stretch);
+        block_length == 0 ? 1 : bond_sums.rows() / static_cast<Eigen::Index>(block_length);
     const auto rows =
         block_moments(bond_sums, magnetisations, units_of(task), parts, dependence_of(task));
     const auto sites = static_cast<double>(task.graph.sites);

@@ -34,10 +34,12 @@ TaskSpec task_spec(const GraphSpec& lattice, const std::shared_ptr<const Graph>&
   origin["name"] = "model";
   spec.model = parse_model(settings.model, origin);
   spec.staggered = measures_staggered(settings.staggered, spec.model, graph.get(), "staggered");
-  spec.local = choose_local_update(settings.local, dim, "local");
-  if (graph && settings.local == "auto") spec.local = local_update_for(*graph, spec.model);
-  const auto schedule = parse_schedule(settings.schedule, "schedule");
-  spec.cluster = choose_cluster(settings.cluster, schedule, "cluster").value();
+  std::string cycle = settings.schedule, local = settings.local, cluster = settings.cluster;
+  take_updates(cycle, local, cluster, "schedule");
+  spec.local = graph ? choose_local_update(local, *graph, spec.model, "local")
+                     : choose_local_update(local, dim, "local");
+  const auto schedule = parse_schedule(cycle, "schedule");
+  spec.cluster = choose_cluster(cluster, schedule, "cluster").value();
   spec.engine = choose_engine(settings.engine, spec.model, needed_cluster(schedule, spec.cluster),
                               "engine", true);
   if (settings.exchange) {

@@ -20,7 +20,8 @@ inline Threshold threshold(double probability) {
   return static_cast<Threshold>(std::nearbyint(probability * 4294967296.0));
 }
 
-// For engines that compare 32 binary digits: certainty is represented with an error of 2^-32.
+// The same for engines that compare the 32 binary digits of the threshold one by one: certainty
+// does not fit, so that it becomes 1 - 2^-32.
 inline Threshold digits(double probability) {
   const Threshold t = threshold(probability);
   return t < kCertain ? t : kCertain - 1;

@@ -11,11 +11,10 @@
 
 namespace rewise {
 
-// An observable of overlaps, its symbol in tables and x (0: U_q); Crossing::observable is its
-// index.
+// An observable whose curves cross. Crossing::observable is its index in crossing_observables().
 struct CrossingObservable {
-  std::string_view name, symbol;
-  double power;
+  std::string_view name, symbol;  // in files; in tables
+  double power;                   // x of N^x [<q^2>]; 0 for U_q
 };
 const std::vector<CrossingObservable>& crossing_observables();
 

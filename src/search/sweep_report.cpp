@@ -23,7 +23,7 @@ std::string curve_text(Value v) {
                                   : "-";
 }
 
-// "1:4", or "1:4 SW". tau is in cycles of this schedule.
+// "1:4", or "swendsen-wang/1:4". tau is in cycles of this schedule.
 std::string schedule_of(const SizeData& size) {
   return candidate_text({size.plan.schedule, size.plan.cluster});
 }
@@ -35,13 +35,24 @@ std::string place_of(const SweepPoint& point) {
   return fmt::format("p = {}{}{}", point.p, point.label.empty() ? "" : ", ", point.label);
 }
 
-// The table row of one temperature of one size.
-Cells sweep_cells(const SweepPoint& point, std::size_t k, std::size_t t, bool labels,
-                  bool schedules, bool staggered) {
-  const SizeData& size = point.sizes[k];
-  const SizeCurves& curves = point.curves[k];
-  const auto of = [&](const char* name) { return curve_text(curves.of(name)[t]); };
+// The tables of a sweep, each narrow enough for a terminal. summary.csv has all columns.
+enum class SweepTable { thermal, staggered, overlaps };
+
+// One temperature of one size as a row.
+struct SweepRow {
+  const SweepPoint* point;
+  std::size_t size, temperature;  // indices
+};
+
+Cells sweep_cells(const SweepRow& row, SweepTable table, bool labels, bool schedules) {
+  const SweepPoint& point = *row.point;
+  const SizeData& size = point.sizes[row.size];
+  const SizeCurves& curves = point.curves[row.size];
+  const std::size_t t = row.temperature;
   Cells cells;
+  const auto add = [&](std::string_view symbol, const std::string& name) {
+    cells.push_back(text_cell(std::string(symbol), curve_text(curves.of(name)[t])));
+  };
   if (labels) cells.push_back(text_cell("variant", point.label));
   if (is_own(point)) {
     cells.push_back(text_cell("graph", size.name));
@@ -50,25 +61,27 @@ Cells sweep_cells(const SweepPoint& point, std::size_t k, std::size_t t, bool la
     cells.push_back({"", "p", point.p});
     cells.push_back(text_cell("size", size_text(size)));
   }
-  const Cells more{{"", "T", curves.temperatures[t]},
-                   text_cell("e", of("energy")),
-                   text_cell("|m|", of("abs_magnetisation")),
-                   text_cell("m2", of("m2")),
-                   text_cell("U", of("binder")),
-                   text_cell("C", of("specific_heat")),
-                   text_cell("chi", of("susceptibility")),
-                   text_cell("<C>/N", of("cluster_fraction")),
-                   text_cell("tau", of("tau"))};
-  cells.insert(cells.end(), more.begin(), more.end());
-  for (std::size_t o = 0; o < curves.overlaps.size(); ++o) {
-    const std::string symbol(overlap_observables()[o].symbol);
-    if (!symbol.empty()) cells.push_back(text_cell(symbol, curve_text(curves.overlaps[o][t])));
+  cells.push_back({"", "T", curves.temperatures[t]});
+  switch (table) {
+    case SweepTable::thermal:
+      for (const Observable& o : observables()) {
+        if (!o.symbol.empty() && o.name != "m2") add(o.symbol, std::string(o.name));
+      }
+      add("tau", "tau");
+      if (schedules) cells.push_back(text_cell("schedule", schedule_of(size)));
+      break;
+    case SweepTable::staggered:
+      for (const Observable& o : staggered_observables()) {
+        if (!o.symbol.empty()) add(o.symbol, std::string(o.name));
+      }
+      break;
+    case SweepTable::overlaps:
+      for (std::size_t o = 0; o < curves.overlaps.size(); ++o) {
+        const std::string symbol(overlap_observables()[o].symbol);
+        if (!symbol.empty()) cells.push_back(text_cell(symbol, curve_text(curves.overlaps[o][t])));
+      }
+      break;
   }
-  for (const Observable& o : staggered_observables()) {
-    if (!staggered || o.symbol.empty()) continue;
-    cells.push_back(text_cell(std::string(o.symbol), curve_text(curves.of(o.name)[t])));
-  }
-  if (schedules) cells.push_back(text_cell("schedule", schedule_of(size)));
   return cells;
 }
 
@@ -217,35 +230,42 @@ std::string sweep_csv(const StudyConfig& config, const std::vector<SweepPoint>& 
 std::string sweep_text(const StudyConfig& config, const std::vector<SweepPoint>& points,
                        std::size_t most) {
   const bool own = !points.empty() && is_own(points.front());
-  bool labels = false, controls = false, staggered = false;
+  bool labels = false, controls = false, staggered = false, overlaps = false;
   std::set<std::string> schedules;  // tau is in cycles of these schedules
+  std::vector<SweepRow> rows;
   for (const SweepPoint& point : points) {
     labels = labels || (!own && !point.label.empty());
-    for (const SizeData& size : point.sizes) schedules.insert(schedule_of(size));
-    for (const SizeCurves& curves : point.curves) {
+    for (std::size_t k = 0; k < point.sizes.size(); ++k) {
+      schedules.insert(schedule_of(point.sizes[k]));
+      const SizeCurves& curves = point.curves[k];
       controls = controls || !curves.controls.empty();
       staggered = staggered || !curves.staggered.empty();
+      overlaps = overlaps || !curves.overlaps.empty();
+      for (std::size_t t = 0; t < curves.temperatures.size(); ++t) rows.push_back({&point, k, t});
     }
   }
-  std::vector<Cells> rows;
-  std::size_t all = 0;
-  for (const SweepPoint& point : points) {
-    for (std::size_t k = 0; k < point.sizes.size(); ++k) {
-      for (std::size_t t = 0; t < point.curves[k].temperatures.size(); ++t, ++all) {
-        if (all >= most) continue;
-        rows.push_back(sweep_cells(point, k, t, labels, schedules.size() > 1, staggered));
-      }
+  const std::size_t more = rows.size() > most ? rows.size() - most : 0;
+  rows.resize(rows.size() - more);
+  const auto table = [&](SweepTable kind) {
+    std::vector<Cells> cells;
+    for (const SweepRow& row : rows) {
+      cells.push_back(sweep_cells(row, kind, labels, schedules.size() > 1));
     }
-  }
-  std::string out = fmt::format("\n{}: thermal averages\n\n", config.name) + cells_table(rows);
-  if (all > most) out += fmt::format("  .. and {} rows more in summary.csv\n", all - most);
+    return cells_table(cells) +
+           (more > 0 ? fmt::format("  .. and {} rows more in summary.csv\n", more) : "");
+  };
+  std::string out = fmt::format("\n{}: thermal averages\n\n", config.name);
+  out += table(SweepTable::thermal);
+  if (staggered) out += "\nStaggered magnetisation:\n\n" + table(SweepTable::staggered);
+  if (overlaps) out += "\nOverlaps of two replicas:\n\n" + table(SweepTable::overlaps);
   const bool glass = overlap_crossings_of(config) == OverlapCrossings::glass;
   out += overlap_crossings_text(points, glass, most);
   out += target_text(config, points, most);
   out +=
       "\n2.3772(4) means 2.3772 +- 0.0004: one standard error, by jackknife over graphs "
       "(over\nreplicas if there is one graph). tau is tau_int of m^2 in cycles of the schedule, at "
-      "least\nhalf of the cycles between two measurements. J = k_B = 1.\n";
+      "least\nhalf of the cycles between two measurements. J = k_B = 1. <m^2>, <C>/N and more:\n"
+      "summary.csv and summary.json. 'rewise help U' explains U, and so on.\n";
   if (staggered) out += "Where tau_int of m_s^2 is longer, tau is that one.\n";
   if (controls) {
     out +=

@@ -31,13 +31,13 @@ void warn_of_short_blocks(SweepPoint& point, const SizeData& size, const StudyCo
   constexpr double apart = 2;  // tau_int
   const auto every = static_cast<double>(size.plan.every);
   for (const TemperatureResult& result : single) {
-    if (!stretches_too_short(result, every)) continue;
+    if (!blocks_too_short(result, every)) continue;
     point.warnings.push_back(fmt::format(
         "{}: errors are too small: with {} of one graph, they come from time blocks of "
         "{} cycles, but tau_int is at least {:.2g} cycles; raise sampling.measure or use {} "
         "replicas",
         size_text(size), count_text(replicas, "replica"),
-        static_cast<double>(result.stretch) * every, result.longest_tau.value,
+        static_cast<double>(result.block_length) * every, result.longest_tau.value,
         few_replicas(config.houdayer)));
     break;
   }

@@ -87,7 +87,7 @@ class WindowSearch {
   }
 
  private:
-  using Who = std::vector<std::size_t>;  // numbers of points
+  using Points = std::vector<std::size_t>;  // numbers of points
 
   TcPoint& point(std::size_t i) { return tasks_.points[i]; }
 
@@ -98,7 +98,7 @@ class WindowSearch {
     tasks_.stage("coarse scan");
     const auto whole = [&](double p) { return scan_range(config_, p); };
     const auto likely = [&](double p) { return likely_range(config_, p); };
-    Who lost;
+    Points lost;
     if (!criterion_->adaptive_scan()) {
       lost = scan(all_, whole, false, false).lost;
     } else {
@@ -111,7 +111,7 @@ class WindowSearch {
         std::erase_if(lost, [&](std::size_t i) {
           return std::ranges::find(first.unsettled, i) != first.unsettled.end();
         });
-        const Who still = scan(first.unsettled, likely, true, true).lost;
+        const Points still = scan(first.unsettled, likely, true, true).lost;
         lost.insert(lost.end(), still.begin(), still.end());
         std::ranges::sort(lost);
       }
@@ -124,17 +124,17 @@ class WindowSearch {
   }
 
   struct ScanOutcome {
-    Who lost;       // no estimate was found
-    Who unsettled;  // hot and cold starts disagree at the estimate
+    Points lost;       // no estimate was found
+    Points unsettled;  // hot and cold starts disagree at the estimate
   };
 
   // `warm`: uses Swendsen-Wang updates, which equilibrate at any temperature. `brief`: fewer
   // cycles, because unsettled points will be scanned again.
-  ScanOutcome scan(const Who& who, const std::function<Range(double p)>& range, bool warm,
+  ScanOutcome scan(const Points& points, const std::function<Range(double p)>& range, bool warm,
                    bool brief) {
     const std::size_t sizes = criterion_->scan_sizes();
     std::vector<ScanCell> cells;
-    for (const std::size_t i : who) {
+    for (const std::size_t i : points) {
       for (std::size_t k = 0; k < sizes; ++k) {
         SizePlan plan =
             scan_plan(tasks_.first_plan(point(i), k), range(point(i).data.p), scan_sites());
@@ -152,14 +152,14 @@ class WindowSearch {
         cells.push_back({plan, tasks_.task_at(i, k)});
       }
     }
-    const std::vector<ScanResult> results = tasks_.scan(cells, tasks_.seconds_from(0, who));
+    const std::vector<ScanResult> results = tasks_.scan(cells, tasks_.seconds_from(0, points));
     ScanOutcome outcome;
-    for (std::size_t n = 0; n < who.size(); ++n) {
+    for (std::size_t n = 0; n < points.size(); ++n) {
       const std::span of_point(&results[n * sizes], sizes);
       const ScanDecision decision = criterion_->locate(of_point);
-      point(who[n]).window.centre = decision.centre;
-      if (!decision.found) outcome.lost.push_back(who[n]);
-      if (!starts_agree(of_point, decision.centre)) outcome.unsettled.push_back(who[n]);
+      point(points[n]).window.centre = decision.centre;
+      if (!decision.found) outcome.lost.push_back(points[n]);
+      if (!starts_agree(of_point, decision.centre)) outcome.unsettled.push_back(points[n]);
     }
     return outcome;
   }
@@ -171,46 +171,46 @@ class WindowSearch {
   // window of a size is known, its remaining graphs do not affect the next window. They run
   // together with the next size's pilots and first graphs and use otherwise idle threads. The last
   // size runs all its graphs at once if earlier windows did not have to move.
-  void grow(std::size_t first, std::size_t end, const Who& who) {
-    const auto rest = [&](std::size_t k) { fill(k, tasks_.first_graphs(k), who); };
+  void grow(std::size_t first, std::size_t end, const Points& points) {
+    const auto rest = [&](std::size_t k) { fill(k, tasks_.first_graphs(k), points); };
     bool held = !config_.temperatures.empty() && criterion_->windows_last();
     for (std::size_t k = first; k < end; ++k) {
       tasks_.stage(extents_text(tasks_.extents(k)));
-      for (const auto i : who) open_size(i, k);
+      for (const auto i : points) open_size(i, k);
       std::vector<std::function<void()>> jobs = {
-          [&, later = tasks_.seconds_from(k, who), whole = held && k + 1 == end] {
-            begin_size(k, who, later, whole);
+          [&, later = tasks_.seconds_from(k, points), whole = held && k + 1 == end] {
+            begin_size(k, points, later, whole);
           }};
       if (k > first) jobs.emplace_back([&] { rest(k - 1); });
       side_by_side(study_, jobs);
-      if (config_.temperatures.empty()) held = settle(k, who) && criterion_->windows_last();
+      if (config_.temperatures.empty()) held = settle(k, points) && criterion_->windows_last();
     }
     if (end > first) rest(end - 1);
   }
 
   // Determines the times of an open size and runs the graphs that test its window, or all initial
   // graphs. `later`: seconds of all following work, on one core.
-  void begin_size(std::size_t k, const Who& who, double later, bool whole) {
+  void begin_size(std::size_t k, const Points& points, double later, bool whole) {
     const std::uint32_t graphs = tasks_.first_graphs(k);
-    tasks_.find_times(tasks_.cells(who, k, graphs), later, 400, TaskRunner::At::middle);
-    for (const auto i : who) {
+    tasks_.find_times(tasks_.cells(points, k, graphs), later, 400, TaskRunner::At::middle);
+    for (const auto i : points) {
       criterion_->adjust(point(i).data.sizes[k].plan, point(i).data.p);
     }
-    tasks_.expect(tasks_.seconds_of_size(k, who), tasks_.seconds_from(k + 1, who));
-    fill(k, whole ? graphs : std::min(graphs, kPilotGraphs), who);
+    tasks_.expect(tasks_.seconds_of_size(k, points), tasks_.seconds_from(k + 1, points));
+    fill(k, whole ? graphs : std::min(graphs, kPilotGraphs), points);
   }
 
   // Adds a size larger than those of the study. Tc, or the last crossing, determines its window.
-  void add_size(std::size_t k, const Who& who) {
-    for (const auto i : who) {
+  void add_size(std::size_t k, const Points& points) {
+    for (const auto i : points) {
       const auto found = locate_tc(config_, point(i).data).candidate();
       if (found) point(i).window.centre = found->value;
     }
-    grow(k, k + 1, who);
+    grow(k, k + 1, points);
   }
 
-  void fill(std::size_t k, std::uint32_t graphs, const Who& who) {
-    tasks_.fill(tasks_.cells(who, k, graphs));
+  void fill(std::size_t k, std::uint32_t graphs, const Points& points) {
+    tasks_.fill(tasks_.cells(points, k, graphs));
   }
 
   void open_size(std::size_t i, std::size_t k) {
@@ -240,20 +240,20 @@ class WindowSearch {
   }
 
   // Moves windows until the criterion accepts them. Returns whether no window had to move.
-  bool settle(std::size_t k, const Who& who) {
+  bool settle(std::size_t k, const Points& points) {
     if (k < criterion_->first_decided()) return false;
     for (int move = 0; move <= criterion_->most_moves(); ++move) {
-      std::vector<WindowDecision> decisions(who.size());
+      std::vector<WindowDecision> decisions(points.size());
       {
         const profile::Span span(profile::Work::analysis, "windows");
-        for_each_point(who, [&](std::size_t n) {
-          const TcPoint& at = point(who[n]);
+        for_each_point(points, [&](std::size_t n) {
+          const TcPoint& at = point(points[n]);
           decisions[n] = criterion_->decide(at.data, k, at.window, move);
         });
       }
-      Who moved;
-      for (std::size_t n = 0; n < who.size(); ++n) {
-        TcPoint& at = point(who[n]);
+      Points moved;
+      for (std::size_t n = 0; n < points.size(); ++n) {
+        TcPoint& at = point(points[n]);
         if (decisions[n].settled) {
           at.window = decisions[n].next;
           at.data.window.clear();
@@ -264,7 +264,7 @@ class WindowSearch {
           const auto before = k > 0 ? criterion_->follow(at.data, k, at.window) : std::nullopt;
           if (before) lay_window(at.data, k - 1, *before);
           lay_window(at.data, k, at.window);
-          moved.push_back(who[n]);
+          moved.push_back(points[n]);
         }
       }
       if (moved.empty()) return move == 0;
@@ -275,7 +275,7 @@ class WindowSearch {
 
   // Runs the pilot graphs of moved windows, and all graphs of the previous size, whose windows may
   // have moved as well.
-  void refill(std::size_t k, const Who& moved) {
+  void refill(std::size_t k, const Points& moved) {
     const std::uint32_t pilots = std::min(tasks_.first_graphs(k), kPilotGraphs);
     tasks_.expect_more(tasks_.seconds_to_fill(tasks_.cells(moved, k, pilots)));
     if (k > 0 && k < config_.sizes.size()) {
@@ -351,7 +351,7 @@ class WindowSearch {
     }
     tasks_.begin_round(fmt::format("{};", fmt::join(errors, ", ")), left);
     std::vector<SizeCell> cells;
-    std::map<std::size_t, Who> growing;  // size -> points
+    std::map<std::size_t, Points> growing;  // size -> points
     for (const auto& [i, step] : open) {
       PointData& at = point(i).data;
       ++at.target->rounds;
@@ -373,7 +373,7 @@ class WindowSearch {
   TcTasks tasks_;
   const StudyConfig& config_;
   std::unique_ptr<WindowCriterion> criterion_;
-  Who all_;
+  Points all_;
 };
 
 // Divides the p among concurrent searches. Only on a CPU, whose threads would otherwise be idle

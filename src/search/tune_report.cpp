@@ -192,9 +192,9 @@ std::string tune_table(const TuneResult& result) {
       temperatures_text(result), to_string(result.spec.engine), result.device,
       count_text(result.threads, "thread"), count_text(result.spec.replicas, "replica"),
       to_string(result.spec.local), result.seconds);
-  std::vector<std::string> head{"M:W",      "us/cycle", "measured",  "tau(e)",     "tau(|m|)",
+  std::vector<std::string> head{"schedule", "us/cycle", "measured",  "tau(e)",     "tau(|m|)",
                                 "tau(m^2)", "tau(U)",   "tau(conf)", "per second", "worth"};
-  if (result.exchange()) head = {"M:W", "us/cycle", "measured", "tau(q^2)", "at T", "worth"};
+  if (result.exchange()) head = {"schedule", "us/cycle", "measured", "tau(q^2)", "at T", "worth"};
   head.insert(head.end(), {"of best", ""});
   std::vector<std::vector<std::string>> rows{std::move(head)};
   for (const std::size_t k : by_rank(result)) {

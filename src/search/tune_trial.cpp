@@ -14,6 +14,7 @@
 #include "src/base/clock.hpp"
 #include "src/base/constants.hpp"
 #include "src/base/error.hpp"
+#include "src/engine/registry.hpp"
 #include "src/study/halves.hpp"
 
 namespace rewise {
@@ -68,20 +69,20 @@ std::vector<std::uint32_t> watched_replicas(std::uint64_t sites, std::uint32_t r
 }  // namespace
 
 std::string candidate_text(const Candidate& candidate) {
-  const bool alone = candidate.schedule.cluster == 0 || candidate.cluster == ClusterUpdate::wolff;
-  const char* name = candidate.cluster == ClusterUpdate::swendsen_wang ? " SW" : " few";
-  return to_string(candidate.schedule) + (alone ? "" : name);
+  const bool has_clusters = candidate.schedule.cluster > 0;
+  return schedule_text(LocalUpdate::metropolis,
+                       has_clusters ? candidate.cluster : ClusterUpdate::wolff, candidate.schedule);
 }
 
 void TuneEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
-  const std::size_t who[] = {0};
-  if (!batch_->advance(who, schedule, cycles).front()) throw_stopped();
+  const std::size_t first[] = {0};
+  if (!batch_->advance(first, schedule, cycles).front()) throw_stopped();
 }
 
 std::vector<Observation> TuneEngine::sample(const Schedule& schedule, std::uint64_t every,
                                             std::size_t count) {
-  const std::size_t who[] = {0};
-  auto taken = std::move(batch_->sample(who, schedule, every, count).front());
+  const std::size_t first[] = {0};
+  auto taken = std::move(batch_->sample(first, schedule, every, count).front());
   if (taken.size() < count) throw_stopped();
   return taken;
 }

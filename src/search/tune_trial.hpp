@@ -38,7 +38,8 @@ struct Candidate {
   bool operator==(const Candidate&) const = default;
 };
 
-// "1:4"; "1:4 SW" for Swendsen-Wang instead of Wolff; "1:4 few" for few-cluster.
+// "1:4" with Wolff updates, else "swendsen-wang/1:4" or "few-cluster/1:4". The local update, which
+// all candidates share, is not named.
 std::string candidate_text(const Candidate& candidate);
 
 inline constexpr double kLeastTau = 2, kMostTau = 14;  // samples

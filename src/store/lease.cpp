@@ -98,14 +98,15 @@ bool is_dead(const fs::path& path, const LeaseOwner& owner, double now,
 // "pid 123 on host", with a note if the lease file is unusual.
 std::string describe(const fs::path& path, const LeaseOwner& owner, double now,
                      const LeaseOptions& options) {
-  const std::string who = owner.describe();
+  const std::string holder = owner.describe();
   struct stat status;
-  if (::lstat(path.c_str(), &status) != 0) return who;
+  if (::lstat(path.c_str(), &status) != 0) return holder;
   const double silent = now - seconds(status.st_mtim);
   if (silent > 2 * seconds(options.heartbeat))
-    return fmt::format("{}, last heartbeat {:.0f} s ago", who, silent);
-  if (silent < -1) return fmt::format("{}, lease file dated {:.0f} s in the future", who, -silent);
-  return who;
+    return fmt::format("{}, last heartbeat {:.0f} s ago", holder, silent);
+  if (silent < -1)
+    return fmt::format("{}, lease file dated {:.0f} s in the future", holder, -silent);
+  return holder;
 }
 
 // A new lease of this process, written to a temporary file. A link or a rename publishes it.
@@ -409,15 +410,15 @@ LeaseClaim claim_lease(const fs::path& path, const LeaseOptions& options) {
     if (create_exclusively(candidate, path)) return mine("");
     const auto holder = read_owner(path);
     if (!holder) continue;
-    const std::string who = describe(path, *holder, candidate.now(), options);
-    if (!is_dead(path, *holder, candidate.now(), options)) return {{}, who, ""};
+    const std::string text = describe(path, *holder, candidate.now(), options);
+    if (!is_dead(path, *holder, candidate.now(), options)) return {{}, text, ""};
     me.term = holder->term + 1;
     if (take_over(path, *holder, me, options)) {
       // The id of a task, the file of a schedule, or the group of an archive.
       std::string owned = path.stem().string();
       remove_temporaries(folder_of(path), owned.substr(0, owned.rfind(".pack")));
       clear_temporaries(folder_of(path), fmt::format(".{}.", owned));
-      return mine(fmt::format("{} is dead; its lease {} was taken over", who, path.string()));
+      return mine(fmt::format("{} is dead; its lease {} was taken over", text, path.string()));
     }
   }
   const auto holder = read_owner(path);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <charconv>
 #include <cmath>
@@ -80,6 +81,18 @@ double clock_seconds(std::string_view text) {
   return parts <= 3 ? total : std::nan("");
 }
 
+// Slurm's "days-hours[:minutes[:seconds]]" in seconds, else NaN.
+double day_seconds(std::string_view text, std::size_t dash) {
+  const std::string_view clock = text.substr(dash + 1);
+  const auto colons = std::ranges::count(clock, ':');
+  if (colons > 2) return std::nan("");
+  const double days = number_of(text.substr(0, dash));
+  const double seconds = clock_seconds(std::string(clock) + (colons == 0   ? ":00:00"
+                                                             : colons == 1 ? ":00"
+                                                                           : ""));
+  return 86400 * days + seconds;
+}
+
 double unit_seconds(std::string_view unit) {
   if (unit.empty() || unit == "s" || unit == "sec") return 1;
   if (unit == "m" || unit == "min") return 60;
@@ -148,7 +161,10 @@ std::string StopToken::reason() const {
 
 std::chrono::duration<double> parse_duration(std::string_view text, std::string_view origin) {
   double value;
-  if (text.find(':') != std::string_view::npos) {
+  const std::size_t days = text.find_first_not_of("0123456789");
+  if (days != 0 && days != std::string_view::npos && text[days] == '-') {
+    value = day_seconds(text, days);
+  } else if (text.find(':') != std::string_view::npos) {
     value = clock_seconds(text);
   } else {
     const std::size_t digits = std::min(text.find_first_not_of("0123456789.eE+-"), text.size());
@@ -158,7 +174,8 @@ std::chrono::duration<double> parse_duration(std::string_view text, std::string_
   }
   if (!(value >= 0) || !std::isfinite(value)) {
     throw Error(ExitCode::usage,
-                fmt::format("{}: \"{}\" is not a duration (such as 90s, 5min, 12h, 2d or 1:30:00)",
+                fmt::format("{}: \"{}\" is not a duration (such as 90s, 5min, 12h, 2d, 1:30:00 or "
+                            "1-12:00:00; without a unit: seconds)",
                             origin, text));
   }
   return std::chrono::duration<double>(value);

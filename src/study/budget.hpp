@@ -1,8 +1,8 @@
 // Admission control of the executor: decides from memory estimates (need.hpp) which groups of tasks
 // may exist at the same time. A group reserves host memory from its claim until its files are
-// written, device memory while its engines exist, and a CPU thread while they advance. A group that
-// would be alone is always admitted, because estimates may be too high and plan() has checked that
-// one task fits.
+// written, device memory while its engines exist, and a CPU thread while they advance. If no other
+// group exists, a group is always admitted: plan() has checked that one task fits, and estimates
+// may be too high.
 //
 // Not thread-safe: the executor calls it under its lock.
 #pragma once
@@ -52,8 +52,9 @@ class Budget {
 
  private:
   struct Device {
-    std::size_t running = 0, groups = 0;  // groups with advancing engines; groups with engines
-    double reserved = 0, room = 0;        // bytes reserved; upper limit
+    std::size_t running = 0;        // groups whose engines advance
+    std::size_t groups = 0;         // groups that have engines
+    double reserved = 0, room = 0;  // bytes reserved; upper limit
   };
   void count(int device, int more);
 

@@ -23,22 +23,65 @@ namespace {
 // Cluster updates that a list may contain; every engine for studies supports them.
 constexpr std::array<std::string_view, 2> kClustersOfList{"wolff", "swendsen-wang"};
 
-void read_schedules(const TomlSection& section, StudyConfig& config) {
-  const auto words = read_words(section, "schedule", "auto", true);
+// Reads the schedules. Returns the updates that they name ("swendsen-wang/1:4"), one per schedule.
+std::vector<ScheduleParts> read_schedules(const TomlSection& section, StudyConfig& config) {
+  auto words = read_words(section, "schedule", "auto", true);
   const std::string origin = section.origin("schedule");
+  std::vector<ScheduleParts> named;
+  for (std::string& word : words) {
+    named.push_back(split_schedule(word, origin));
+    word = named.back().schedule;
+  }
   if (words.size() == 1) {
     const auto one = schedule_or_auto(words.front(), origin);
-    if (!one) return;
+    if (!one) return named;
     config.schedules.push_back(*one);
   } else {
     for (const auto& word : words) config.schedules.push_back(parse_schedule(word, origin));
   }
   config.schedule = config.schedules.front();
+  return named;
 }
 
-void read_clusters(const TomlSection& section, StudyConfig& config) {
-  const std::string origin = section.origin("cluster");
-  const auto words = read_words(section, "cluster", "", true);
+// The local update: that of the schedules, if they name one, or the key `local`.
+std::string local_word(const TomlSection& section, const std::vector<ScheduleParts>& named) {
+  std::string word = section.text("local");
+  for (const ScheduleParts& parts : named) {
+    if (parts.local.empty() && named.front().local.empty()) continue;
+    if (parts.local == named.front().local && (word == "auto" || word == parts.local)) {
+      continue;
+    }
+    throw Error(ExitCode::usage,
+                fmt::format("{}: all schedules of a study have the same local update (give M:W, "
+                            "and the key `local`)",
+                            section.origin("schedule")));
+  }
+  return named.front().local.empty() ? word : named.front().local;
+}
+
+// The cluster updates: those of the schedules, if they name any, or the key `cluster`.
+std::vector<std::string> cluster_words(const TomlSection& section,
+                                       const std::vector<ScheduleParts>& named) {
+  auto words = read_words(section, "cluster", "", true);
+  if (std::ranges::all_of(named, &std::string::empty, &ScheduleParts::cluster)) return words;
+  if (section.has("cluster")) {
+    throw Error(ExitCode::usage,
+                fmt::format("{}: the schedules name their cluster updates already (remove this "
+                            "key, or give schedules M:W)",
+                            section.origin("cluster")));
+  }
+  words.clear();
+  for (const ScheduleParts& parts : named) {
+    words.push_back(parts.cluster.empty() ? "wolff" : parts.cluster);
+  }
+  if (std::ranges::count(words, words.front()) == std::ssize(words)) words.resize(1);
+  return words;
+}
+
+void read_clusters(const TomlSection& section, const std::vector<ScheduleParts>& named,
+                   StudyConfig& config) {
+  const auto words = cluster_words(section, named);
+  const std::string origin = section.origin(section.has("cluster") ? "cluster" : "schedule");
   if (words.size() == 1) {
     config.cluster = choose_cluster(words.front(), config.schedule, origin);
     return;
@@ -86,10 +129,11 @@ void read_model(const TomlSection& model, const TomlSection& sampling, bool note
 }
 
 void read_sampling(const TomlSection& section, StudyConfig& config) {
-  read_schedules(section, config);
-  config.local = choose_local_update(section.text("local"), config.dim(), section.origin("local"));
-  config.local_by_graph = section.text("local") == "auto";
-  read_clusters(section, config);
+  const std::vector<ScheduleParts> named = read_schedules(section, config);
+  const std::string local = local_word(section, named);
+  config.local = choose_local_update(local, config.dim(), section.origin("local"));
+  config.local_by_graph = local == "auto";
+  read_clusters(section, named, config);
   config.engine =
       choose_engine(section.text("engine"), config.model,
                     needed_cluster(config.schedule, config.cluster.value_or(ClusterUpdate::wolff)),

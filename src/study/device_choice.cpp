@@ -21,10 +21,10 @@ namespace {
 
 constexpr std::string_view kPrefix = "cuda:";
 
-enum class Asked { automatic, cpu, cuda, listed };
+enum class Kind { automatic, cpu, cuda, listed };
 
-struct Wish {
-  Asked asked;
+struct DeviceRequest {
+  Kind kind;
   std::vector<std::vector<int>> listed;  // indices as given; each inner list is a team
 
   bool has_team() const {
@@ -33,10 +33,11 @@ struct Wish {
   }
 };
 
-// Parses a device. `more`: one more word that error messages list as allowed.
-Wish parse_wish(std::string_view text, std::string_view origin, std::string_view more = "") {
+// Parses the text of a device. `more` is a further word that error messages list as allowed.
+DeviceRequest parse_request(std::string_view text, std::string_view origin,
+                            std::string_view more = "") {
   if (text.starts_with(kPrefix)) {
-    Wish wish{Asked::listed, {}};
+    DeviceRequest request{Kind::listed, {}};
     std::vector<int> all;
     bool joins = false;
     for (auto rest = text.substr(kPrefix.size());;) {
@@ -44,9 +45,9 @@ Wish parse_wish(std::string_view text, std::string_view origin, std::string_view
       const auto index = static_cast<int>(
           parse_whole(rest.substr(0, mark), 0, 1023, fmt::format("{}: {}", origin, text)));
       append_once(all, index, fmt::format("{}: {}", origin, text), fmt::format("{}", index));
-      if (!joins) wish.listed.emplace_back();
-      wish.listed.back().push_back(index);
-      if (mark == std::string_view::npos) return wish;
+      if (!joins) request.listed.emplace_back();
+      request.listed.back().push_back(index);
+      if (mark == std::string_view::npos) return request;
       joins = rest[mark] == '+';
       rest.remove_prefix(mark + 1);
     }
@@ -58,7 +59,7 @@ Wish parse_wish(std::string_view text, std::string_view origin, std::string_view
                 fmt::format("{}: unknown device '{}' (did you mean 'cuda'? known: {})", origin,
                             text, fmt::join(known, ", ")));
   }
-  return {static_cast<Asked>(parse_word(text, known, "device", origin)), {}};
+  return {static_cast<Kind>(parse_word(text, known, "device", origin)), {}};
 }
 
 void check_team(std::string_view text, EngineKind engine, std::string_view origin, Teams teams) {
@@ -96,7 +97,7 @@ void check_listed(int index, std::string_view origin, const CudaReport& report) 
           ? fmt::format("there is no cuda:{} here", index)
           : fmt::format("cuda:{} ({}) cannot be used: {}", index, found->name, found->reason_unfit);
   throw Error(ExitCode::device,
-              fmt::format("{}: {} (there is: {})", origin, why, usable_text(report)));
+              fmt::format("{}: {} (usable: {})", origin, why, usable_text(report)));
 }
 
 DeviceChoice choose_automatically(const std::string& why_not, const CudaReport& report,
@@ -148,27 +149,27 @@ std::vector<int> DeviceChoice::indices() const {
 }
 
 void check_device_words(std::string_view text, std::string_view origin, std::string_view more) {
-  parse_wish(text, origin, more);
+  parse_request(text, origin, more);
 }
 
 DeviceChoice choose_devices(std::string_view text, EngineKind engine, std::string_view origin,
                             const CudaReport& report, Teams teams, double cpu_seconds) {
-  const Wish wish = parse_wish(text, origin);
-  if (wish.has_team()) check_team(text, engine, origin, teams);
-  if (wish.asked == Asked::cpu) return {{{"cpu", -1}}, ""};
+  const DeviceRequest request = parse_request(text, origin);
+  if (request.has_team()) check_team(text, engine, origin, teams);
+  if (request.kind == Kind::cpu) return {{{"cpu", -1}}, ""};
   std::string why_not;
   if (!report.reason_none.empty()) why_not = "no CUDA device: " + report.reason_none;
-  if (wish.asked == Asked::automatic) return choose_automatically(why_not, report, cpu_seconds);
+  if (request.kind == Kind::automatic) return choose_automatically(why_not, report, cpu_seconds);
   if (!why_not.empty()) {
     throw Error(ExitCode::device,
                 fmt::format("{}: {} cannot be used: {} (use cpu or auto)", origin, text, why_not));
   }
-  if (wish.asked == Asked::cuda) {
+  if (request.kind == Kind::cuda) {
     return {{cuda_device(std::find_if(report.devices.begin(), report.devices.end(), fit)->index)},
             ""};
   }
   DeviceChoice choice;
-  for (const auto& team : wish.listed) {
+  for (const auto& team : request.listed) {
     for (const int index : team) check_listed(index, origin, report);
     choice.devices.push_back(cuda_team(team));
   }
@@ -177,12 +178,12 @@ DeviceChoice choose_devices(std::string_view text, EngineKind engine, std::strin
 
 DeviceChoice choose_device(std::string_view text, EngineKind engine, std::string_view origin,
                            double cpu_seconds, const CudaReport& report, Teams teams) {
-  const Wish wish = parse_wish(text, origin);
-  if (wish.listed.size() > 1) {
+  const DeviceRequest request = parse_request(text, origin);
+  if (request.listed.size() > 1) {
     throw Error(ExitCode::usage,
                 fmt::format("{}: {} lists {} devices, but this command runs one task on one "
                             "device ('rewise tc' and 'rewise sweep' distribute tasks)",
-                            origin, text, wish.listed.size()));
+                            origin, text, request.listed.size()));
   }
   return choose_devices(text, engine, origin, report, teams, cpu_seconds);
 }
@@ -198,7 +199,7 @@ CudaReport report_for(std::string_view text, bool all) {
   if (text.starts_with(kPrefix)) {
     tried.which = TriedDevices::Which::listed;
     try {
-      for (const auto& team : parse_wish(text, "").listed) {
+      for (const auto& team : parse_request(text, "").listed) {
         tried.listed.insert(tried.listed.end(), team.begin(), team.end());
       }
     } catch (const Error&) {

@@ -90,6 +90,23 @@ void check_extents(const std::vector<std::uint32_t>& extents, const std::string&
   }
 }
 
+void take_updates(std::string& schedule, std::string& local, std::string& cluster,
+                  const std::string& origin) {
+  ScheduleParts parts = split_schedule(schedule, origin);
+  const auto take = [&](std::string& known, std::string& named, const char* what) {
+    if (named.empty() || known == named) return;
+    if (!known.empty() && known != "auto") {
+      throw Error(ExitCode::usage,
+                  fmt::format("{}: '{}' has another {} update than the one that is also given, {}",
+                              origin, schedule, what, known));
+    }
+    known = std::move(named);
+  };
+  take(local, parts.local, "local");
+  take(cluster, parts.cluster, "cluster");
+  schedule = std::move(parts.schedule);
+}
+
 std::optional<ClusterUpdate> choose_cluster(const std::string& text,
                                             const std::optional<Schedule>& schedule,
                                             const std::string& origin) {

@@ -18,6 +18,10 @@ Rule choose_rule(const std::string& text, const std::string& origin);
 // Parses a schedule M:W or a cluster update. Returns nothing for "auto".
 std::optional<Schedule> schedule_or_auto(const std::string& text, const std::string& origin);
 std::optional<ClusterUpdate> cluster_or_auto(const std::string& text, const std::string& origin);
+// Moves the updates that a schedule names ("swendsen-wang/1:4") to `local` and `cluster`. Throws
+// Error(usage) if these name another one already ("" and "auto" name none).
+void take_updates(std::string& schedule, std::string& local, std::string& cluster,
+                  const std::string& origin);
 // Resolves the cluster update for `schedule` (nothing: "auto"). "" means auto with an auto
 // schedule, which chooses both together, and Wolff otherwise. Throws Error(usage) for "auto" with a
 // fixed schedule.

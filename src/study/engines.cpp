@@ -52,12 +52,12 @@ std::unique_ptr<EngineBatch> make_batch(EngineKind engine, std::span<const Group
   return make_plain_batch(std::move(engines));
 }
 
-std::unique_ptr<Share> make_share(std::span<const std::uint8_t> recipe,
+std::unique_ptr<Share> make_share(std::span<const std::uint8_t> spec_bytes,
                                   distributed::Transport& ranks, const RankOptionsOf& options) {
   EngineKind engine{};
-  RecipeReader reader(recipe);
+  ByteReader reader(spec_bytes);
   reader(engine);
-  return factory(engine).make_share(recipe, ranks, options);
+  return factory(engine).make_share(spec_bytes, ranks, options);
 }
 
 std::any choose_methods(const MethodWords& words, EngineKind engine,

@@ -37,9 +37,9 @@ std::any choose_methods(const MethodWords& words, EngineKind engine,
 std::string why_no_methods(EngineKind engine, const std::any& methods, bool on_cuda,
                            bool shared = false);
 
-// Creates the subdomain of this rank from the description ("recipe") that the engine on rank 0
+// Creates the subdomain of this rank from the description that the engine on rank 0
 // sends.
-std::unique_ptr<Share> make_share(std::span<const std::uint8_t> recipe,
+std::unique_ptr<Share> make_share(std::span<const std::uint8_t> spec_bytes,
                                   distributed::Transport& ranks, const RankOptionsOf& options);
 
 // Whether the task needs a Graph. An engine of regular lattices takes their extents instead, which

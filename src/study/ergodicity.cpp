@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "src/base/count_text.hpp"
+#include "src/study/engine_choice.hpp"
 #include "src/study/engines.hpp"
 
 namespace rewise {
@@ -74,6 +75,12 @@ LocalUpdate local_update_for(const Graph& graph, const Model& model) {
   const ErgodicityProblem problem = ergodicity_problem(graph);
   const bool reaches_all = !problem.chain && (problem.even_parts == 0 || !cancels(model));
   return reaches_all ? LocalUpdate::metropolis : LocalUpdate::glauber;
+}
+
+LocalUpdate choose_local_update(const std::string& text, const Graph& graph, const Model& model,
+                                const std::string& origin) {
+  const LocalUpdate named = choose_local_update(text, graph.lattice().dim, origin);
+  return text == "auto" ? local_update_for(graph, model) : named;
 }
 
 // A Wolff update picks a given isolated site only once in N updates. Such sites therefore keep

@@ -54,7 +54,7 @@ Drift drift_of(const TaskData& task, const Measured& s, const TemperatureResult&
   const Eigen::Index times = s.bond_sums.rows(), half = times / 2;
   const Dependence dependence = dependence_of(task);
   if (half < 1) return drift;
-  if (result.stretch == 0) {
+  if (result.block_length == 0) {
     const Eigen::ArrayX3d change =
         replica_means(s.bond_sums, s.magnetisations, s.units, times - half, half, dependence) -
         replica_means(s.bond_sums, s.magnetisations, s.units, 0, half, dependence);
@@ -67,8 +67,8 @@ Drift drift_of(const TaskData& task, const Measured& s, const TemperatureResult&
         drift.note(compare_to_zero(values, 0), static_cast<std::size_t>(o));
       }
     }
-  } else if (!stretches_too_short(result, s.every)) {
-    const Eigen::Index parts = times / static_cast<Eigen::Index>(result.stretch);
+  } else if (!blocks_too_short(result, s.every)) {
+    const Eigen::Index parts = times / static_cast<Eigen::Index>(result.block_length);
     const MomentRows rows =
         block_moments(s.bond_sums, s.magnetisations, s.units, parts, dependence);
     constexpr Eigen::Index columns[] = {kEnergy, kAbsMagnetisation, kM2};
@@ -102,23 +102,23 @@ RunCheck check_temperature(const TaskData& task, const Measured& s, const Temper
   check.halves = compare_halves(std::span(&halves, 1), level);
   if (!check.halves.agree) {
     refuse(
-        fmt::format("not in equilibrium: replicas that started hot and cold differ in {} by "
-                    "{:.1f} standard errors; raise --equilibrate, or use another schedule",
-                    check.halves.observable, std::abs(check.halves.worst_z)));
+        fmt::format("{}replicas that started hot and cold differ in {} by {:.1f} standard errors; "
+                    "raise --equilibrate, or use another schedule",
+                    kNotInEquilibrium, check.halves.observable, std::abs(check.halves.worst_z)));
   } else if (const std::string stuck = stuck_replicas(replicas_by_start(task), s.bond_sums,
                                                       s.magnetisations, s.units, tau, dropped);
              !stuck.empty()) {
     refuse(fmt::format(
-        "not in equilibrium: some replicas are stuck ({}), and tau is {}; raise --equilibrate, or "
-        "use another schedule",
-        stuck, tau_text(tau)));
+        "{}some replicas are stuck ({}), and tau is {}; raise --equilibrate, or use another "
+        "schedule",
+        kNotInEquilibrium, stuck, tau_text(tau)));
   }
   const Drift drift = drift_of(task, s, result, level);
   if (check.ok() && drift.found) {
     refuse(
-        fmt::format("not in equilibrium: the second half of the measurements differs from the "
-                    "first in {} by {:.1f} standard errors; raise --equilibrate",
-                    drift.observable, std::abs(drift.z)));
+        fmt::format("{}the second half of the measurements differs from the first in {} by {:.1f} "
+                    "standard errors; raise --equilibrate",
+                    kNotInEquilibrium, drift.observable, std::abs(drift.z)));
   }
   const int few = few_replicas(dependence_of(task) != Dependence::none);
   const bool compared = check.halves.checks > 0 && task.replicas >= static_cast<std::uint32_t>(few);
@@ -151,12 +151,12 @@ RunCheck check_temperature(const TaskData& task, const Measured& s, const Temper
         "{} cycles before the first measurement are few for a tau of {}: raise --equilibrate",
         dropped, tau_text(tau)));
   }
-  if (stretches_too_short(result, s.every)) {
+  if (blocks_too_short(result, s.every)) {
     if (check.ok()) check.status = RunStatus::too_short;
     check.reasons.push_back(fmt::format(
         "errors are too small: with {} they come from time blocks of {} cycles, and tau "
         "is {}; raise --measure, or use {} replicas",
-        count_text(result.replicas, "replica"), static_cast<double>(result.stretch) * s.every,
+        count_text(result.replicas, "replica"), static_cast<double>(result.block_length) * s.every,
         tau_text(tau), few));
   }
   return check;
@@ -195,7 +195,8 @@ CheckedRun checked_run(const TaskData& task) {
     if (const std::string why = overlap_drift(overlap_changes_of(task, k), level);
         check.ok() && !why.empty()) {
       check.status = RunStatus::not_equilibrated;
-      check.reasons.push_back(why + ": not in equilibrium; raise --equilibrate, or use --exchange");
+      check.reasons.push_back(
+          fmt::format("{}{}; raise --equilibrate, or use --exchange", kNotInEquilibrium, why));
     }
     if (cluster_sums_fit(task, k)) continue;
     run.checks.back().warnings.emplace_back(

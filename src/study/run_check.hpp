@@ -16,7 +16,8 @@
 // Replica exchange without any round trip is a warning: the checks above do not see slow changes
 // that only exchange can make.
 //
-// It is rejected as "too-short" if errors come from time blocks shorter than kLeastStretch tau_int.
+// It is rejected as "too-short" if errors come from time blocks shorter than kLeastBlockTaus
+// tau_int.
 //
 // False alarms: each t test has the level kEquilibriumLevel for all temperatures and observables of
 // a run together (Bonferroni), so the tests reject a run in equilibrium with a probability of at
@@ -36,6 +37,9 @@ enum class RunStatus { ok, not_equilibrated, too_short };
 
 // "ok", "not-equilibrated", "too-short".
 std::string_view to_string(RunStatus status);
+
+// Begins a reason of not_equilibrated that does not say so itself.
+inline constexpr std::string_view kNotInEquilibrium = "not in equilibrium: ";
 
 // The check of one temperature. Each text is one line that explains the problem and suggests a
 // remedy.

@@ -17,7 +17,9 @@ namespace {
 
 constexpr std::uint64_t kMostSeedOfFile = std::numeric_limits<std::int64_t>::max();
 // What parse_duration() reads (src/store/signals.hpp).
-constexpr const char* kTimes = "a time such as 90s, 5min, 1.5h, 2d or 1:30:00 (h:min:s)";
+constexpr const char* kTimes =
+    "a time such as 90s, 5min, 1.5h, 2d, 1:30:00 (h:min:s) or 1-12:00:00 (days-h:min:s); a number "
+    "without a unit: seconds";
 constexpr std::uint64_t kMostCycles = std::uint64_t{1} << 32;
 
 // Values as TOML.
@@ -441,9 +443,10 @@ std::vector<Setting> model_and_sampling() {
       {.table = "sampling",
        .key = "schedule",
        .type = "text or list",
-       .allowed = "\"M:W\", auto",
-       .help = "a cycle: M local sweeps, then W cluster updates; auto: tuned first (see 'rewise "
-               "tune')",
+       .allowed = "\"M:W\", \"UPDATE/M:W\", auto",
+       .help = "a cycle: M local sweeps, then W cluster updates. M:W, with the updates of local "
+               "and cluster, or with named ones: swendsen-wang/4:1, glauber/1:0. auto: tuned "
+               "first (see 'rewise tune')",
        .more = "tc: a list gives one for each p, in the order of p. sweep: a list is part of the "
                "grid",
        .example = "\"4:1\"",
@@ -688,7 +691,8 @@ std::vector<Setting> machine() {
        .key = "checkpoint",
        .type = "text",
        .allowed = kTimes,
-       .help = "time between checkpoints, such as 90s, 5min or 1h",
+       .help =
+           "time between checkpoints, such as 90s, 5min or 1h; a number without a unit: seconds",
        .example = "\"10min\"",
        .text = [](C c) { return seconds(c.checkpoint); },
        .option = "--checkpoint",
@@ -697,8 +701,9 @@ std::vector<Setting> machine() {
        .key = "time_limit",
        .type = "text",
        .allowed = fmt::format("{}; none", kTimes),
-       .help = "stop after this time, such as 90s, 30min, 12h, 2d or 1:30:00 (hours), with status "
-               "75",
+       .help =
+           "stop with status 75 after this time, such as 90s, 30min, 12h, 2d, 1:30:00 (h:min:s) "
+           "or 1-12:00:00 (days-h:min:s); a number without a unit: seconds",
        .more = "The same command continues from the checkpoints",
        .example = "\"2h\"",
        .text = [](C c) { return c.time_limit ? seconds(*c.time_limit) : "\"none\""; },

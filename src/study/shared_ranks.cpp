@@ -115,8 +115,8 @@ ExitCode with_ranks(const RankOptions& options, const std::function<ExitCode()>&
     own.device = device_of_rank(text, sharing_engine(), "--device", 0).devices.front().index;
     return own;
   };
-  const auto make = [&](std::span<const std::uint8_t> recipe) {
-    return make_share(recipe, *transport, on);
+  const auto make = [&](std::span<const std::uint8_t> spec_bytes) {
+    return make_share(spec_bytes, *transport, on);
   };
   follow(*transport, make, write_part_file);
   return ExitCode::done;

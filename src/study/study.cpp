@@ -41,16 +41,16 @@ std::size_t Study::run(std::vector<StudyTask> tasks, const StopToken& stop, Prog
   {
     const std::lock_guard lock(mutex_);
     for (const StudyTask& task : tasks) {
-      const auto [known, is_new] = asked_.try_emplace(task_id(task.spec), task);
-      StudyTask& asked = known->second;
+      const auto [known, is_new] = requested_.try_emplace(task_id(task.spec), task);
+      StudyTask& requested = known->second;
       if (!is_new) {
-        const std::uint64_t measure = std::max(asked.spec.measure, task.spec.measure);
-        asked = task;
-        asked.spec.measure = measure;
+        const std::uint64_t measure = std::max(requested.spec.measure, task.spec.measure);
+        requested = task;
+        requested.spec.measure = measure;
       }
-      asked.keep_alive = false;
-      asked.on_graph = {};  // these may refer to objects that are destroyed before the study
-      asked.on_result = {};
+      requested.keep_alive = false;
+      requested.on_graph = {};  // these may refer to objects that are destroyed before the study
+      requested.on_result = {};
     }
   }
   const std::size_t computed = executor_.run(std::move(tasks), stop, progress, handle);
@@ -65,12 +65,12 @@ void Study::complete_files(const StopToken& stop, Progress& progress) {
   std::set<std::string> stored;
   for (const StoredTask& task : stored_tasks(folder() / "tasks", problems)) stored.insert(task.id);
   std::set<std::string> unwritten = executor_.take_unwritten();
-  for (const auto& [id, task] : asked_) {
+  for (const auto& [id, task] : requested_) {
     if (!stored.contains(id)) unwritten.insert(id);
   }
   for (; !unwritten.empty(); unwritten = executor_.take_unwritten()) {
     std::vector<StudyTask> missing;
-    for (const std::string& id : unwritten) missing.push_back(asked_.at(id));
+    for (const std::string& id : unwritten) missing.push_back(requested_.at(id));
     progress.line(
         fmt::format("results without a file: {}, such as {}; waiting for other processes, or "
                     "computing them again",
@@ -83,7 +83,7 @@ void Study::complete_files(const StopToken& stop, Progress& progress) {
 std::map<std::string, std::string> Study::requested() const {
   const std::lock_guard lock(mutex_);
   std::map<std::string, std::string> purposes;
-  for (const auto& [id, task] : asked_) purposes[id] = task.purpose;
+  for (const auto& [id, task] : requested_) purposes[id] = task.purpose;
   return purposes;
 }
 

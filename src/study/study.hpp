@@ -56,9 +56,9 @@ class Study {
   const std::vector<int> devices_;
   int threads_ = 1;
   std::atomic<std::size_t> computed_ = 0;
-  mutable std::mutex mutex_;                // of asked_
-  std::map<std::string, StudyTask> asked_;  // by id, with the most measurements requested
-  Executor executor_;                       // refers to place_
+  mutable std::mutex mutex_;                    // of requested_
+  std::map<std::string, StudyTask> requested_;  // by id, with the most measurements requested
+  Executor executor_;                           // refers to place_
 };
 
 // Derives an independent seed for a purpose from the study's seed and the words of `purpose`. It

@@ -3,11 +3,11 @@
 // A folder belongs to one study, given by its command (tc, sweep), name, seed and model; other
 // studies are rejected. Grid and sampling of the study may be edited: the tasks remain, the summary
 // is replaced. Several processes may use the folder if they have the same resolved configuration
-// (without [run]). Each holds DIR/.study.lock shared; a process with another configuration needs
-// the lock exclusively. The first line of study.toml states command, seed, model and the hash of
-// the configuration. It is written only under the exclusive lock. The kernel releases the lock of a
-// process that ends. If the file system has no such locks, the line alone decides, before each
-// summary is written.
+// (without [run]). Each holds a shared lock of DIR/.study.lock; a process with another
+// configuration needs an exclusive one. The kernel releases the lock of a process that ends. The
+// first line of study.toml states command, seed, model and the hash of the configuration. It is
+// written only under the exclusive lock. On file systems without locks, each process reads this
+// line before it writes a summary, and stops if the line is that of another configuration.
 //
 // DIR/.finished makes repeated runs of a finished study fast. It holds the hash of the
 // configuration of the summary, and a digest of the program (version, revision, its file), the

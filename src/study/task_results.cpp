@@ -29,16 +29,16 @@ Value tau_of(RealSeries series, double every) {
   return {tau.value * every, known ? tau.error * every : kNaN};
 }
 
-// Number of stretches that each replica is divided into: about 2 kFewReplicas in all, or fewer that
-// are kLeastStretch tau_int long, but at least kFewestStretches in all. `tau` in measurements.
-Eigen::Index stretches(Eigen::Index replicas, Eigen::Index times, double tau) {
+// Number of blocks that each replica is divided into: about 2 kFewReplicas in all, or fewer that
+// are kLeastBlockTaus tau_int long, but at least kFewestBlocks in all. `tau` in measurements.
+Eigen::Index block_count(Eigen::Index replicas, Eigen::Index times, double tau) {
   if (replicas >= kFewReplicas || times < 1) return 1;
   const auto per_replica = [&](Eigen::Index all) {
     return std::clamp<Eigen::Index>((all + replicas - 1) / replicas, 1, times);
   };
   const Eigen::Index most = std::clamp<Eigen::Index>(2 * kFewReplicas / replicas, 1, times);
-  const Eigen::Index fewest = std::min(per_replica(kFewestStretches), most);
-  const double fitting = static_cast<double>(times) / (kLeastStretch * std::max(tau, 0.5));
+  const Eigen::Index fewest = std::min(per_replica(kFewestBlocks), most);
+  const double fitting = static_cast<double>(times) / (kLeastBlockTaus * std::max(tau, 0.5));
   const Eigen::Index wanted = fitting < static_cast<double>(most)
                                   ? std::max(fewest, static_cast<Eigen::Index>(std::floor(fitting)))
                                   : most;
@@ -60,7 +60,7 @@ Value longer(Value a, Value b) {
 
 ClusterMoments cluster_moments_in(const TaskData& task, std::size_t temperature, std::size_t parts);
 
-// Observables of the energies and magnetisations of one temperature; `parts` stretches per replica.
+// Observables of the energies and magnetisations of one temperature; `parts` blocks per replica.
 std::vector<Value> observables_at(const IntSeries& bond_sums, const IntSeries& magnetisations,
                                   const SampleUnits& units, Eigen::Index parts,
                                   Dependence dependence, double sites, double temperature,
@@ -120,9 +120,9 @@ TemperatureResult result_at(const TaskData& task, std::size_t k) {
       }
     }
   }
-  const Eigen::Index parts = stretches(members_of(dependence, bond_sums.cols()), bond_sums.rows(),
-                                       result.longest_tau.value / every);
-  if (parts > 1) result.stretch = static_cast<std::uint64_t>(bond_sums.rows() / parts);
+  const Eigen::Index parts = block_count(members_of(dependence, bond_sums.cols()), bond_sums.rows(),
+                                         result.longest_tau.value / every);
+  if (parts > 1) result.block_length = static_cast<std::uint64_t>(bond_sums.rows() / parts);
   result.observables = observables_at(bond_sums, magnetisations, units, parts, dependence, sites,
                                       result.temperature, observables());
   if (staggered.size() > 0) {
@@ -214,7 +214,7 @@ Value tau_of_order(const TaskData& task, std::size_t temperature, const IntSerie
 
 namespace {
 
-// Improved estimators of m^2 and, if available, m^4, averaged over time in `parts` stretches per
+// Improved estimators of m^2 and, if available, m^4, averaged over time in `parts` blocks per
 // replica. [replica * parts, 1 or 2].
 Eigen::ArrayXXd cluster_rows(const TaskData& task, std::size_t temperature, std::size_t parts) {
   const auto& sizes = task.cluster_size;
@@ -302,10 +302,10 @@ bool cluster_sums_fit(const TaskData& task, std::size_t temperature) {
 }
 
 ClusterMoments cluster_moments_of(const TaskData& task, std::size_t temperature) {
-  return cluster_moments_in(
-      task, temperature,
-      static_cast<std::size_t>(stretches(static_cast<Eigen::Index>(task.cluster_size.replicas()),
-                                         static_cast<Eigen::Index>(task.cluster_size.time()), 0)));
+  return cluster_moments_in(task, temperature,
+                            static_cast<std::size_t>(block_count(
+                                static_cast<Eigen::Index>(task.cluster_size.replicas()),
+                                static_cast<Eigen::Index>(task.cluster_size.time()), 0)));
 }
 
 namespace {
@@ -330,10 +330,11 @@ ClusterMoments cluster_moments_in(const TaskData& task, std::size_t temperature,
 
 }  // namespace
 
-bool stretches_too_short(const TemperatureResult& result, double every) {
-  if (result.stretch == 0 || result.longest_tau.value == 0) return false;
+bool blocks_too_short(const TemperatureResult& result, double every) {
+  if (result.block_length == 0 || result.longest_tau.value == 0) return false;
   return !std::isfinite(result.longest_tau.error) ||
-         static_cast<double>(result.stretch) * every < kLeastStretch * result.longest_tau.value;
+         static_cast<double>(result.block_length) * every <
+             kLeastBlockTaus * result.longest_tau.value;
 }
 
 Eigen::ArrayX2d improved_less_plain(const TaskData& task, std::size_t temperature) {

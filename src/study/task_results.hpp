@@ -17,14 +17,14 @@
 
 namespace rewise {
 
-// With fewer replicas, each is divided into time blocks. Blocks of kLeastStretch tau_int
-// underestimate errors by about 13%, longer ones by less. kFewestStretches determine an error to
+// With fewer replicas, each is divided into time blocks. Blocks of kLeastBlockTaus tau_int
+// underestimate errors by about 13%, longer ones by less. kFewestBlocks determine an error to
 // within a quarter.
 inline constexpr int kFewReplicas = 16;
 // As many, if Houdayer moves make two replicas one member of a sample.
 constexpr int few_replicas(bool houdayer) { return houdayer ? 2 * kFewReplicas : kFewReplicas; }
-inline constexpr double kLeastStretch = 4;
-inline constexpr int kFewestStretches = 8;
+inline constexpr double kLeastBlockTaus = 4;
+inline constexpr int kFewestBlocks = 8;
 
 // Moments of the order parameter from cluster sizes; NaN if the update does not measure them. For
 // Potts models, they are moments of a vector (q = 2: of m itself):
@@ -54,7 +54,7 @@ struct TemperatureResult {
   std::vector<Value> staggered;  // [staggered_observables()], or none
   // Length, in measurements, of the time blocks that the jackknife leaves out; 0: it leaves out
   // replicas. Errors are too small unless the blocks are several tau_int long.
-  std::uint64_t stretch = 0;
+  std::uint64_t block_length = 0;
 
   Value of(std::string_view name) const { return observables[observable(name)]; }
 };
@@ -110,9 +110,9 @@ void series_at(const Series<std::int64_t>& series, std::size_t temperature, IntS
 
 std::vector<TemperatureResult> results_of(const TaskData& task);
 
-// Whether errors are too small because they come from time blocks shorter than kLeastStretch
+// Whether errors are too small because they come from time blocks shorter than kLeastBlockTaus
 // tau_int.
-bool stretches_too_short(const TemperatureResult& result, double every);
+bool blocks_too_short(const TemperatureResult& result, double every);
 
 // tau_int of m^2 at one temperature, in cycles; that of m_s^2 if it is measured and longer, because
 // the order parameter is the slowest observable. The second form has the magnetisations at hand.

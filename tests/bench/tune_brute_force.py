@@ -64,7 +64,7 @@ def rates(result):
 
 
 def name(candidate):
-    return candidate[0] + (" SW" if candidate[1] == "swendsen-wang" else "")
+    return ("swendsen-wang/" if candidate[1] == "swendsen-wang" else "") + candidate[0]
 
 
 def check(options, dim, p, wheres):

@@ -74,7 +74,7 @@ TEST_CASE("one call or several make the same moves") {
   }
 }
 
-TEST_CASE("saved, restored and continued equals uninterrupted") {
+TEST_CASE("a run that is saved, restored and continued equals an uninterrupted one") {
   const Graph graph = small_graph();
   for (const ClusterUpdate cluster : kClusters) {
     const EngineSpec spec = small_spec(cluster);

@@ -15,8 +15,8 @@ inline void with_ranks(int ranks, const Graph& graph, const EngineSpec& spec,
                        distributed::DeviceRoute route = distributed::DeviceRoute::automatic) {
   run_routed(ranks, route, [&](distributed::Transport& transport) {
     if (transport.rank() > 0) {
-      return follow(transport, [&](std::span<const std::uint8_t> recipe) {
-        return make_bytespin_share(recipe, transport, [&](bool) { return options; });
+      return follow(transport, [&](std::span<const std::uint8_t> spec_bytes) {
+        return make_bytespin_share(spec_bytes, transport, [&](bool) { return options; });
       });
     }
     f(*make_shared_bytespin_engine(transport, graph, spec, options));

@@ -91,5 +91,5 @@ TEST_CASE("ranks: an error in the setup of one rank leaves no rank waiting") {
     if (t.rank() == 2) throw Error(ExitCode::device, "no third");
     return maker(t);
   };
-  CHECK_THROWS_AS(Crew(3, maker_of), Error);
+  CHECK_THROWS_AS(FollowerThreads(3, maker_of), Error);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -146,7 +147,7 @@ TEST_CASE("help explains a key: type, default, allowed values, options, example"
     CHECK(has(output.out, "type     integer\n"));
     CHECK(has(output.out, "default  32\n"));
     CHECK(has(output.out, "allowed  1 .. 2^20\n"));
-    CHECK(has(output.out, "--replicas of run, tune,"));
+    CHECK(has(output.out, "--replicas of run, tune [0],"));
     CHECK(has(output.out, "[sampling]\n           replicas = 64\n"));
   }
   const std::string names = place.run("help name").out;  // of the study, and of the model
@@ -177,7 +178,7 @@ TEST_CASE("help explains a value with the key that it belongs to") {
         Known{"potts", "name", "model"}, Known{"antiferromagnet", "couplings", "model"},
         Known{"shortcuts", "on", "model"}, Known{"multispin", "engine", "sampling"},
         Known{"glauber", "local", "sampling"}, Known{"few-cluster", "cluster", "sampling"},
-        Known{"tree", "method", "sampling"}, Known{"binder", "target_observables", "sampling"}}) {
+        Known{"tree", "method", "sampling"}}) {
     const std::string text = place.run(std::string("help ") + known.value).out;
     INFO(text);
     const std::string name = std::string(known.key) + " in [" + known.table + "]";
@@ -192,6 +193,43 @@ TEST_CASE("help explains a value with the key that it belongs to") {
   for (const char* key : {"engine", "schedule", "cluster", "temperatures", "measure", "device"}) {
     CHECK(has(many, std::string("\n  ") + key + " in ["));
   }
+}
+
+TEST_CASE("help explains the quantities of tables and files") {
+  const Workplace place;
+  struct Known {
+    const char *word, *title, *definition;
+  };
+  for (const Known& known :
+       {Known{"U", "U: Binder's ratio\n", "1 - [<m^4>]/(3 [<m^2>]^2)"},
+        Known{"C", "C: specific heat per site\n", "N (<e^2> - <e>^2)/T^2"},
+        Known{"chi", "chi: susceptibility per site\n", "N (<m^2> - <|m|>^2)/T"},
+        Known{"tau", "tau: integrated autocorrelation time\n", "cycles"},
+        Known{"m2", "m^2: square of the magnetisation\n", "<m^2>"},
+        Known{"q", "q: overlap of two replicas", "s_i^a s_i^b"}}) {
+    const Output output = place.run(std::string("help ") + known.word);
+    INFO(output.out);
+    CHECK(output.status == 0);
+    CHECK(has(output.out, known.title));
+    CHECK(has(output.out, known.definition));
+    CHECK(has(output.out, "\n  unit "));
+  }
+  CHECK(has(place.run("help q").out, "q in [model]\n"));
+  CHECK(has(place.run("help binder").out, "target_observables in [sampling]\n"));
+  // All observables of `run --json` have an explanation: those of m, of m_s and of overlaps.
+  const auto run = nlohmann::json::parse(
+      place
+          .run("run --size 4 --couplings antiferromagnet --temperature 5 --equilibrate 10 "
+               "--measure 10 --schedule 1:0 --json")
+          .out);
+  std::size_t observables = 0;
+  for (const auto& [name, value] : run["results"][0].items()) {
+    if (!value.is_object() || !value.contains("error")) continue;
+    INFO(name);
+    CHECK(has(place.run("help " + name).out, "\n  definition  "));
+    ++observables;
+  }
+  CHECK(observables > 12);
 }
 
 TEST_CASE("help of a name of a command and of a key or table shows both") {
@@ -211,18 +249,20 @@ TEST_CASE("help of an unknown key suggests a near one") {
   struct Bad {
     const char *line, *says;
   };
-  for (const Bad& bad : {Bad{"help mesure", "'mesure' (did you mean 'measure'?)"},
-                         Bad{"help temperature", "(did you mean 'temperatures'?)"},
-                         Bad{"help kalentev",
-                             "key or value 'kalentev' (it is explained by "
-                             "'rewise run --help', 'rewise bench --help', 'rewise label --help')"},
-                         Bad{"help xyzzy", "('rewise help' lists all keys)"}}) {
+  for (const Bad& bad :
+       {Bad{"help mesure", "'mesure' (did you mean 'measure'?)"},
+        Bad{"help temperature", "(did you mean 'temperatures'?)"},
+        Bad{"help kalentev",
+            "key, value or quantity 'kalentev' (it is explained by "
+            "'rewise run --help', 'rewise bench --help', 'rewise label --help')"},
+        Bad{"help a", "(there are add, "}, Bad{"help xyzzy", "('rewise help' lists all keys)"}}) {
     const Output output = place.run(bad.line);
     INFO(output.err);
     CHECK(output.status == 64);
     CHECK(output.out.empty());
     CHECK(lines(output.err) == 1);
     CHECK(has(output.err, bad.says));
+    CHECK(output.err.size() < 200);
   }
 }
 

@@ -83,7 +83,22 @@ class Package(unittest.TestCase):
             inside = {name.partition("/")[2] for name in tar.getnames()}
         self.assertEqual({name.removeprefix("./usr/") for name in listed
                           if name.startswith("./usr/") and not name.endswith("/")},
-                         {name for name in inside if (self.usr / name).is_file()})
+                         {name for name in inside
+                          if (self.usr / name).is_file() or (self.usr / name).is_symlink()})
+
+    def test_links_of_guides(self):
+        """Figures, tables, studies and other guides are in the package; source code is not."""
+        doc = self.usr / "share" / "doc" / "rewise"
+        source = re.compile(r"src/(?!store/FORMATS)|tests(?!/bench/RESULTS)|graphs|analysis"
+                            r"(?!/(README|PYTHON|SUMMARY|tutorial))|experiments/co(mmands|nsole)")
+        absent = []
+        for guide in sorted(doc.rglob("*.md")):
+            for link in re.findall(r"\]\((?!http)([^)#]+)", guide.read_text(encoding="utf-8")):
+                target = pathlib.Path(os.path.normpath(guide.parent / link))
+                name = target.relative_to(doc).as_posix()
+                if not target.exists() and not source.match(name):
+                    absent.append(f"{guide.relative_to(doc)}: {link}")
+        self.assertEqual(absent, [])
 
     def test_a_study_with_plots(self):
         text = (self.usr / "share" / "rewise" / "configs" / "small.toml").read_text()

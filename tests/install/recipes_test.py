@@ -70,6 +70,14 @@ class Recipes(unittest.TestCase):
         self.assertEqual(spack_packages() - BESIDES,
                          {SPACK[name] for name in packages} - {None})
 
+    def test_table_of_libraries(self):
+        """The table of the cluster guide has every package of experiments/setup."""
+        guide = (CLUSTER / "README.md").read_text(encoding="utf-8")
+        table = guide.split("### Libraries and versions")[1].split("\n\nClusters")[0]
+        rows = [line.split(" | ") for line in table.splitlines() if line.startswith("| ")]
+        self.assertEqual({name for row in rows for name in re.findall(r"`([^`]+)`", row[2])},
+                         setup_packages())
+
     def test_containers(self):
         for name in ("Dockerfile", "rewise.def"):
             text = (CLUSTER / name).read_text()

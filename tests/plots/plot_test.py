@@ -184,9 +184,9 @@ class Tuning(InFolder):
         self.assertEqual((status, out, err), (0, "", ""))
 
     def test_schedules_are_sorted_by_their_fraction_of_cluster_updates(self):
-        names = [plot_tune.label(c) for c in
+        names = [files.schedule_label(c) for c in
                  sorted(tuning()["settings"][0]["candidates"], key=plot_tune.share)]
-        self.assertEqual(names, ["1:0", "1:1", "1:4", "1:1024", "0:1", "0:1 SW"])
+        self.assertEqual(names, ["1:0", "1:1", "1:4", "1:1024", "0:1", "swendsen-wang/0:1"])
 
     def test_the_map_frames_the_best_and_leaves_unmeasured_cells_empty(self):
         figure, _ = plot_tune.plot_scan(tuning()["settings"])
@@ -211,7 +211,8 @@ class Tuning(InFolder):
             setting["candidates"].append(dict(setting["candidates"][1], schedule="16:0"))
             setting["candidates"].append(dict(setting["candidates"][1], schedule="4:0"))
         self.assertIn("$T = 0.8", plot_tune.setting_name(setting))
-        names = [plot_tune.label(c) for c in sorted(setting["candidates"], key=plot_tune.share)]
+        names = [files.schedule_label(c)
+                 for c in sorted(setting["candidates"], key=plot_tune.share)]
         self.assertEqual(names[:4], ["1:0", "4:0", "16:0", "1:1"])
         status, _, err = self.plot(self.write(value))
         self.assertEqual((status, err), (0, ""))
@@ -363,7 +364,7 @@ class Study(InFolder):
         panel = drawn(plot_study.plot_extrapolation([point])[0])[0]
         self.assertIn("one size: $s = -1/N$", panel.get_xlabel())
         self.assertIn("one size", legend_of(panel))
-        self.assertIn("none found: $U$ of 16, 32", legend_of(panel))
+        self.assertIn("no crossing found: $U$ of 16, 32", legend_of(panel))
         self.assertLess(panel.get_xlim()[0], -1 / 4096)
         for crossing in point["crossings"]:
             crossing["used"] = True

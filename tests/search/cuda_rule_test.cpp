@@ -22,9 +22,9 @@ std::string rule(std::vector<std::uint32_t> extents, double p, bool any_cluster 
 TEST_CASE("rule of thumb on CUDA: results of the tuner, and the nearest one for other lattices") {
   CHECK(rule({64, 64}, 0) == "4:1");
   CHECK(rule({256, 256}, 0) == "4:1");
-  CHECK(rule({256, 256}, 0.01) == "4:1 SW");
+  CHECK(rule({256, 256}, 0.01) == "swendsen-wang/4:1");
   CHECK(rule({1024, 1024}, 0.01) == "1:32");
-  CHECK(rule({320, 200}, 0.008) == "4:1 SW");
+  CHECK(rule({320, 200}, 0.008) == "swendsen-wang/4:1");
   CHECK(rule({4096, 4096}, 0.02) == "1:32");
   CHECK(rule({64, 64}, 1e-6) == "4:1");  // no shortcuts expected
   CHECK(rule({24, 24, 24}, 0.01) == "1:0");
@@ -38,7 +38,7 @@ TEST_CASE("rule of thumb on CUDA: the requested cluster update, sweeps only if a
   TaskSpec spec;
   spec.graph = {{256, 256}, 0.01, Rule::rewire, 1};
   spec.cluster = ClusterUpdate::swendsen_wang;
-  CHECK(candidate_text(cuda_candidate(spec, false, true)) == "4:1 SW");
+  CHECK(candidate_text(cuda_candidate(spec, false, true)) == "swendsen-wang/4:1");
   CHECK(rule({256, 256}, 0.1) == "64:1");  // a third of an isolated site expected
   spec.graph.p = 0.1;
   CHECK(candidate_text(cuda_candidate(spec, false, true)) == "1:0");

@@ -47,10 +47,11 @@ TEST_CASE("candidates: the range of the papers and far beyond, with Wolff and Sw
                          [&](const Candidate& c) { return candidate_text(c) == text; });
   };
   CHECK(count("1:0") == 1);  // the same with both cluster updates
-  CHECK(count("0:1 SW") == 1);
-  CHECK(count("1:1 SW") == 1);
+  CHECK(count("swendsen-wang/0:1") == 1);
+  CHECK(count("swendsen-wang/1:1") == 1);
   CHECK(count("1:1") == 1);
-  CHECK(count("1:2 SW") == 0);  // one update more expensive than 1:1, with hardly smaller tau
+  CHECK(count("swendsen-wang/1:2") ==
+        0);  // one update more expensive than 1:1, with hardly smaller tau
 }
 
 TEST_CASE("tune: figures are consistent, for both engines") {

@@ -99,10 +99,16 @@ TEST_CASE("durations in the notation of users") {
   CHECK(seconds("2d") == 172800);
   CHECK(seconds("1:30:00") == 5400);
   CHECK(seconds("10:30") == 630);
+  CHECK(seconds("1-12:00:00") == 129600);
+  CHECK(seconds("1-12:30") == 131400);
+  CHECK(seconds("2-0") == 172800);
+  CHECK(seconds("0-00:01:30") == 90);
+  CHECK(seconds("1e-3") == 1e-3);
   CHECK(seconds("0") == 0);
   CHECK(seconds("1e3s") == 1000);
-  for (const char* text : {"", "s", "-1", "5 fortnights", "1:2:3:4", "1:75", ":", "nan", "inf",
-                           "1h30", "1e999", "--5s", "1:-5"}) {
+  for (const char* text :
+       {"", "s", "-1", "5 fortnights", "1:2:3:4", "1:75", ":", "nan", "inf", "1h30", "1e999",
+        "--5s", "1:-5", "1-", "1-2:3:4:5", "1--2", "1-12:75", "-1-2", "1-12h"}) {
     INFO(text);
     try {
       parse_duration(text, "--time-limit");

@@ -145,7 +145,7 @@ TEST_CASE("long series span many chunks") {
   check_equal(decode_task(image), task);
 }
 
-TEST_CASE("the digest sees everything but provenance") {
+TEST_CASE("the digest covers everything but provenance") {
   const TaskData task = sample_task();
   const std::string digest = test::content_digest(task);
   CHECK(digest.size() == 32);

@@ -148,6 +148,27 @@ TEST_CASE("the cluster update is automatic if the schedule is") {
   CHECK_THROWS_AS(cluster("cluster = \"auto\"\nschedule = \"1:8\"\n"), Error);
 }
 
+TEST_CASE("a schedule may name its updates, as tables do") {
+  const auto read = [](const std::string& sampling) {
+    return one_per_p(parse_study_config(kLeast + "[sampling]\n" + sampling, "s.toml"), "s.toml");
+  };
+  const std::string keys = "local = \"glauber\"\ncluster = \"swendsen-wang\"\nschedule = \"4:1\"\n";
+  CHECK(to_toml(read("schedule = \"glauber/swendsen-wang/4:1\"\n")) == to_toml(read(keys)));
+  CHECK(
+      to_toml(read("schedule = [\"16:1\", \"swendsen-wang/4:1\"]\n")) ==
+      to_toml(read("schedule = [\"16:1\", \"4:1\"]\ncluster = [\"wolff\", \"swendsen-wang\"]\n")));
+  CHECK(read("schedule = [\"swendsen-wang/2:1\", \"swendsen-wang/4:1\"]\n").clusters.empty());
+  for (const char* text :
+       {"schedule = \"swendsen-wang/1:1\"\ncluster = \"swendsen-wang\"\n",
+        "schedule = \"wolff/swendsen-wang/1:1\"\n", "schedule = \"heat/1:1\"\n",
+        "schedule = \"glauber/1:1\"\nlocal = \"metropolis\"\n",
+        "schedule = [\"glauber/1:1\", \"1:1\"]\n", "schedule = [\"1:1\", \"glauber/1:1\"]\n",
+        "schedule = [\"wolff/1:1\", \"few-cluster/1:1\"]\n"}) {
+    INFO(text);
+    CHECK_THROWS_AS(read(text), Error);
+  }
+}
+
 TEST_CASE("tc accepts lists of schedules and cluster updates, one per p in any order of p") {
   const auto read = [](const std::string& sampling) {
     return one_per_p(parse_study_config(kLeast + "[sampling]\n" + sampling, "s.toml"), "s.toml");

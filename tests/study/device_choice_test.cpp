@@ -94,7 +94,7 @@ TEST_CASE("cuda and cuda:N choose the named device or end with status 69") {
       failure([] { choose_devices("cuda:7", EngineKind::multispin, "--device", three()); });
   CHECK(index.code == ExitCode::device);
   CHECK(index.text ==
-        "--device: there is no cuda:7 here (there is: cuda:1 (Fast), cuda:2 (Fast too))");
+        "--device: there is no cuda:7 here (usable: cuda:1 (Fast), cuda:2 (Fast too))");
   const Failure unfit =
       failure([] { choose_devices("cuda:1,0", EngineKind::multispin, "--device", three()); });
   CHECK(unfit.code == ExitCode::device);

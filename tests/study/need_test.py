@@ -110,6 +110,12 @@ class Memory(unittest.TestCase):
         said = run("--size", "30000", "--p", "0.1", "--temperature", "2", preexec_fn=limit)
         self.assertEqual(said.returncode, 69, said.stderr)
         self.assertRegex(said.stderr, r"memory: about .* GiB .* ulimit -v leaves .* GiB")
+        for more in ([], ["--json"]):
+            dry = run("--size", "30000", "--p", "0.1", "--temperature", "2", "--dry-run", *more,
+                      preexec_fn=limit)
+            self.assertEqual(dry.returncode, 69, dry.stderr)
+            self.assertIn("memory", dry.stdout)
+            self.assertRegex(dry.stderr, r"memory: about .* GiB .* ulimit -v leaves .* GiB")
 
     def test_dry_run(self):
         """Nothing is computed or written."""

@@ -34,7 +34,7 @@ void check_same(const Workplace& place, const std::string& a, const std::string&
   CHECK(first.provenance.at("trajectory_hash") == second.provenance.at("trajectory_hash"));
 }
 
-// Waits until the program is close to its run loop: it holds its lease.
+// Waits until the program holds its lease, which is shortly before its first cycle.
 void wait_for(const Workplace& place, const std::string& name) {
   for (int k = 0; k < 2000 && !place.has(name); ++k) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -99,7 +99,7 @@ TEST_CASE("without --out nothing is kept, and a message says so") {
   CHECK(place.files().empty());
 }
 
-TEST_CASE("a finished task is kept, a larger --measure adds to it, other physics is refused") {
+TEST_CASE("a finished task is kept, a larger --measure adds to it, other settings are refused") {
   const Workplace place;
   REQUIRE(place.run(kRun + "--measure 20 --out t.h5").status == 0);
   const std::string before = place.read("t.h5");
@@ -120,7 +120,7 @@ TEST_CASE("a finished task is kept, a larger --measure adds to it, other physics
   check_same(place, "whole.h5", "t.h5");
 }
 
-TEST_CASE("a checkpoint of other physics is refused with the differing key") {
+TEST_CASE("a checkpoint of other settings is refused with the differing key") {
   const Workplace place;
   REQUIRE(place.run(kRun + "--measure 1000000 --time-limit 0.05s --out t.h5").status == 75);
   const std::string before = place.read("t.part.h5");
@@ -174,7 +174,7 @@ TEST_CASE("a run with damaged files is refused, and --recompute-damaged computes
   CHECK(place.run(tuned + " --recompute-damaged").status == 0);
   CHECK((place.read("t.h5.damaged-1") == flipped));
 
-  // Other physics is no damage: such a checkpoint is kept.
+  // A checkpoint of other settings is not damaged: it is kept.
   REQUIRE(place.run(kRun + "--measure 1000000 --time-limit 0.05s --out u.h5").status == 75);
   const std::string kept = place.read("u.part.h5");
   const Output other =

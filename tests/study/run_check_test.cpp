@@ -207,6 +207,7 @@ TEST_CASE("run prints values only at temperatures in equilibrium") {
   CHECK(table.out.find("\n  0.8  -  ") != std::string::npos);
   CHECK(table.out.find("\n  2.6  -1.") != std::string::npos);
   CHECK(table.out.find("T = 0.8: no values (not-equilibrated): ") != std::string::npos);
+  CHECK(table.out.find("not in equilibrium") == std::string::npos);  // the status says it
 }
 
 // 1 to 5 of 32 replicas are stuck in stripes. The exact |m| is 0.9999, chi is far below 1.

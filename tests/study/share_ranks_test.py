@@ -83,7 +83,7 @@ class Shared(Place):
                 self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
                 self.assertIn(f"{size} = 4, but MPI sees 1 rank", done.stderr)
 
-    def test_every_number_of_ranks_leaves_what_one_process_leaves(self):
+    def test_any_number_of_ranks_gives_the_files_of_one_process(self):
         expected = self.results(PLANE)
         for ranks in (1, 2, 3, 4, 7):
             with self.subTest(ranks=ranks):
@@ -102,7 +102,7 @@ class Shared(Place):
             with self.subTest(model=model):
                 self.assertEqual(self.results(line, 3), self.results(line))
 
-    def test_checkpoint_of_three_ranks_goes_on_with_two_and_with_one(self):
+    def test_two_ranks_or_one_continue_a_checkpoint_of_three(self):
         line = f"{LATTICE} --size 512,512 --temperature 2.3 --equilibrate 100 --measure 4000"
         expected = self.results(line)
         kept = line + " --out t.h5"
@@ -144,7 +144,7 @@ class Shared(Place):
     def final_parts(self):
         return sorted(path.name for path in pathlib.Path(self.folder.name).glob("t.h5.*-*.*"))
 
-    def test_final_states_that_lie_apart_go_on_with_any_number_of_ranks(self):
+    def test_any_number_of_ranks_continues_final_states_in_parts(self):
         lines = (f"{LATTICE} --size 258,34 --temperature 2.3,2.5 --equilibrate 4 --every 3",
                  "--engine bytespin --device cpu --threads 1 --schedule 1:1 "
                  "--cluster swendsen-wang --size 64,70 --p 0.05 --temperature 1.1,2.5 "
@@ -164,14 +164,14 @@ class Shared(Place):
                                  self.results(line + " --measure 12"))
                 self.assertEqual(len(self.final_parts()), 2)
 
-    def test_parts_of_final_states_go_with_what_named_them(self):
+    def test_parts_of_a_final_state_are_removed_with_the_file_that_names_them(self):
         line = f"{LATTICE} --size 258,34 --temperature 2.3 --equilibrate 4 --every 3 --out t.h5"
         self.results(line + " --measure 6 --state apart", 3)
         for measure, left in ((9, 3), (12, 0)):  # after the first run, `.prev` still names them
             self.run_line(f"{line} --measure {measure}", 0)
             self.assertEqual(len(self.final_parts()), left)
 
-    def test_parts_that_are_elsewhere_for_a_while_cost_no_checkpoint(self):
+    def test_parts_that_are_missing_for_a_while_cost_no_checkpoint(self):
         line = (f"{LATTICE} --size 1024,1024 --temperature 2.3 --equilibrate 10 --measure 200000 "
                 "--out t.h5 --checkpoint 0.001s")
         folder = pathlib.Path(self.folder.name)
@@ -236,7 +236,7 @@ class Shared(Place):
         self.assertEqual((answer["trajectory_hash"], answer["results"]), expected)
         self.assertEqual(self.parts(), [])
 
-    def test_a_killed_rank_ends_the_run_and_the_last_checkpoint_stands(self):
+    def test_a_killed_rank_ends_the_run_and_the_last_checkpoint_stays(self):
         kept = (f"{LATTICE} --size 1024,1024 --temperature 2.3 --equilibrate 1000 "
                 "--measure 10000000 --out t.h5 --checkpoint 0.1s")
         mpirun = subprocess.Popen(
@@ -310,7 +310,7 @@ class Shared(Place):
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual(json.loads(done.stdout)["engine"], engine)
 
-    def test_what_cannot_be_is_told_once(self):
+    def test_an_unsupported_run_has_one_error_message(self):
         few = self.run_line(f"{LATTICE} --size 64,4 --temperature 2.3", 5)
         self.assertEqual(few.returncode, 64)
         self.assertEqual(few.stderr.count("5 ranks cannot share size 64,4: it has 4 rows"), 1)

@@ -62,8 +62,8 @@ LEFT_OUT = "left out of the fit"
 
 
 def draw_crossings(panel, group, abscissa, ordinate, used, index, label):
-    """Draws crossings with errors: filled if the fit used them, else hollow. Returns the abscissa
-    farthest from 0."""
+    """Draws crossings with errors, as filled symbols if the fit used them, else as hollow ones.
+    Returns the abscissa with the largest absolute value."""
     widest = 0.0
     for which in (True, False):
         chosen = [c for c in group if c.get(abscissa) is not None and c.get(used, True) == which]
@@ -91,7 +91,7 @@ def explain(panel, point, group, used):
             sizes = "; ".join(", ".join(size_name(extents) for extents in c["extents"])
                               for c in missing)
             panel.plot([], [], linestyle="none",
-                       label=f"none found: {quantity_label(quantity, point)} of {sizes}")
+                       label=f"no crossing found: {quantity_label(quantity, point)} of {sizes}")
 
 
 def size_name(extents):
@@ -147,7 +147,7 @@ def from_zero(panel, widest, least=0.0):
 
 
 def is_regular(point):
-    """Whether the sizes follow the exponents of the regular lattice: at p = 0."""
+    """Whether the exponents are those of the regular lattice (p = 0), not those of mean field."""
     limit = point.get("tc") or point.get("candidate") or {}
     return limit.get("method", "regular" if point["p"] == 0 else "mean-field") == "regular"
 
@@ -210,8 +210,8 @@ REGULAR_ETA = {(1, 2): 1.0, (2, 2): 1 / 4, (2, 3): 4 / 15, (2, 4): 1 / 4, (3, 2)
 
 
 def m2_scaling(point, q=2):
-    """(x, label) of the combination N^x <m^2> whose curves cross at Tc. x is None if scaled_m2 of
-    the summary is this combination already ("scaled_m2_power"), or is N^(1/2) <m^2>."""
+    """(x, label) of the quantity N^x <m^2> whose curves cross at Tc. x is None if this quantity is
+    scaled_m2 of the summary, so that nothing has to be rescaled."""
     sizes = point.get("sizes", [])
     dims = {len(size["extents"]) for size in sizes}
     dim = dims.pop() if len(dims) == 1 else None

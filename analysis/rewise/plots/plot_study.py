@@ -64,7 +64,7 @@ def draw_curve(axes, size, quantity, index, window, label=None):
 def mark_crossings(axes, point, quantity):
     for crossing in point.get("crossings", []):
         if (crossing["quantity"] != quantity or crossing["status"] != "found"
-                or len(crossing["sites"]) == 1):  # U with its limit: not on the curves
+                or len(crossing["sites"]) == 1):  # where U of one size has its limit: no crossing
             continue
         t, t_error = value_and_error(crossing["temperature"])
         height, height_error = value_and_error(crossing["height"])
@@ -109,7 +109,8 @@ def plot_crossings(point, q=2):
         for index, size in enumerate(point["sizes"]):
             shown = size if quantity == "binder" else scaled_size(size, exponent)
             draw_curve(panel, shown, quantity, index, window)
-        if quantity == "binder" or exponent is None:  # the crossings are those of N^(1/2) m^2
+        # The crossings of the summary are those of N^(1/2) m^2, not of N^exponent m^2.
+        if quantity == "binder" or exponent is None:
             mark_crossings(panel, point, quantity)
         mark_tc(panel, point)
         panel.set_xlim(window)
@@ -378,7 +379,8 @@ def by_best(summary):
 
 
 def jobs(summary):
-    """A function for every possible figure of the summary, which returns (figure, name)."""
+    """Yields a function for each figure that the summary allows. The function draws the figure and
+    returns (figure, name)."""
     yield from jobs_of_study(by_best(summary), summary.get("points", []))
     for point in summary.get("points", []):
         if (point.get("tree") or {}).get("lambda"):
@@ -386,9 +388,9 @@ def jobs(summary):
 
 
 def jobs_of_study(summary, by_crossings):
-    """As jobs(), for studies whose Tc comes from crossings, alone or combined with the tree
-    condition. `by_crossings`: the same points with results of the crossings only, for the figures
-    of the extrapolation."""
+    """As jobs(), without the figures of the tree condition. `summary` has the best Tc of each
+    point. `by_crossings` has the same points with the results of the crossings alone, which the
+    figures of the extrapolation show."""
     points, more = summary.get("points", []), style.learn(summary)
     yield from plot_sweep.jobs(points)
     if any(point["p"] > 0 and (np.isfinite(tc_of(point)[0]) or refused(point)) for point in points):

@@ -8,15 +8,9 @@ from functools import partial
 import numpy as np
 
 from . import plot_style as style
-from ..files import size_label, value_and_error
+from ..files import schedule_label, size_label, value_and_error
 
 MOST_PANELS = 8
-
-
-def label(candidate):
-    """'1:4', or '1:4 SW' with Swendsen-Wang."""
-    labels = candidate["cluster"] == "swendsen-wang" and not candidate["schedule"].endswith(":0")
-    return candidate["schedule"] + (" SW" if labels else "")
 
 
 def worth(candidate):
@@ -28,7 +22,7 @@ def share(candidate):
     """Sort key of schedules: by cluster updates per sweep, from 1:0 to 0:1, and without cluster
     updates by sweeps (2:0 and so on). Swendsen-Wang comes last."""
     sweeps, updates = (int(part) for part in candidate["schedule"].split(":"))
-    return (label(candidate).endswith("SW"), updates / sweeps if sweeps else math.inf,
+    return ("/" in schedule_label(candidate), updates / sweeps if sweeps else math.inf,
             0 if updates else sweeps)
 
 
@@ -78,11 +72,12 @@ def plot_rates(settings):
         best = [k for k, c in enumerate(candidates) if same(c, setting["winner"])][0]
         panel.plot(best, worth(candidates[best])[0], marker="*", markersize=9,
                    color=style.COLOURS[1], linestyle="none", zorder=5,
-                   label=f"best: {label(candidates[best])}")
+                   label=f"best: {schedule_label(candidates[best])}")
         panel.set_yscale("log")
         style.plain_log_ticks(panel.yaxis, [worth(c)[0] for c in candidates
                                             if c["rate"]["value"]])
-        panel.set_xticks(range(len(candidates)), [label(c) for c in candidates], rotation=90)
+        panel.set_xticks(range(len(candidates)), [schedule_label(c) for c in candidates],
+                         rotation=90)
         panel.set_xticks([], minor=True)
         panel.set_xlim(-0.6, len(candidates) - 0.4)
         panel.set_xlabel("schedule, sweeps : cluster updates")
@@ -99,13 +94,14 @@ def row_name(graph):
 
 def plot_scan(settings):
     """A row per p: the worth of each schedule over that of the best one, which has a frame."""
-    columns = sorted({label(c): c for s in settings for c in s["candidates"]}.values(), key=share)
-    names = [label(c) for c in columns]
+    columns = sorted({schedule_label(c): c for s in settings for c in s["candidates"]}.values(),
+                     key=share)
+    names = [schedule_label(c) for c in columns]
     ratio = np.full((len(settings), len(columns)), np.nan)
     best = []
     for row, setting in enumerate(settings):
-        rates = {label(c): worth(c)[0] for c in setting["candidates"]}
-        best.append(names.index(label(setting["winner"])))
+        rates = {schedule_label(c): worth(c)[0] for c in setting["candidates"]}
+        best.append(names.index(schedule_label(setting["winner"])))
         for column, name in enumerate(names):
             ratio[row, column] = rates.get(name, np.nan) / rates[names[best[-1]]]
     figure, axes = style.new_figure(columns=1, width=style.TWO_COLUMNS,
@@ -125,7 +121,7 @@ def plot_scan(settings):
     for row, column in enumerate(best):
         panel.add_patch(style.plt.Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False,
                                             edgecolor=style.COLOURS[1], linewidth=1.6, zorder=4))
-    panel.set_xticks(range(len(names)), names, rotation=90 if len(names) > 14 else 0)
+    panel.set_xticks(range(len(names)), names, rotation=90 if len("".join(names)) > 56 else 0)
     texts = [temperature_text(s) for s in settings]
     several = len(set(texts)) > 1
     at = [f", $T={text}$" if several else "" for text in texts]

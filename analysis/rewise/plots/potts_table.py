@@ -63,7 +63,7 @@ def draw(values, folder):
 
 
 def main(arguments):
-    parser = argparse.ArgumentParser(prog="potts_table", description="Figure of T(p), Potts.")
+    parser = argparse.ArgumentParser(prog="potts_table", description="Draws T(p) of Potts models.")
     parser.add_argument("table", type=pathlib.Path, help="table of transition temperatures")
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("."))
     options = parser.parse_args(arguments)

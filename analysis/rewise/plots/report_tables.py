@@ -114,7 +114,7 @@ def target(summary):
 
 
 def sweep_target(summary):
-    """As target(), for a sweep: the target is an error of observables, for each size."""
+    """As target(), for a sweep, in which each size has a target for the errors of observables."""
     rows = []
     for point in summary["points"]:
         for size in point["sizes"]:
@@ -152,8 +152,8 @@ def overview(summary):
 
 
 def size_check(size):
-    """Equilibrium and autocorrelation of a size: (tau, equilibration in units of tau, length of the
-    series in units of 2 tau). The second is None if the summary does not contain it."""
+    """(tau, cycles before the first measurement in units of tau, cycles of the series in units of 2
+    tau) of a size. The second is None if the summary does not contain it."""
     tau = array((size.get("tau") or {}).get("value", []))
     longest = float(np.nanmax(tau)) if np.isfinite(tau).any() else np.nan
     cycles = size.get("equilibrate", 0) + size.get("discarded", 0) * size.get("every", 1)

@@ -20,8 +20,8 @@ LabelField outline(const DevicePlan& plan, const DeviceSystems& systems) {
 
 SlabLabelsCuda::SlabLabelsCuda(const DeviceStream& device, const Plan& plan,
                                const DevicePlan& on_device, const DeviceSystems& systems,
-                               Extent own, const std::vector<RewiredSlot>& told,
-                               const std::vector<RewiredSlot>& asked)
+                               Extent own, const std::vector<RewiredSlot>& incoming,
+                               const std::vector<RewiredSlot>& outgoing)
     : device_(device),
       own_(own),
       plane_(plan.sites / plan.lattice.extent[static_cast<unsigned>(plan.lattice.dim - 1)]),
@@ -43,14 +43,14 @@ SlabLabelsCuda::SlabLabelsCuda(const DeviceStream& device, const Plan& plan,
   for (const RewiredSlot& r : rewired) ends.push_back({counted(r.a), counted(r.b)});
   std::vector<Site> sites(plane_);
   for (std::uint64_t k = 0; k < plane_; ++k) sites[k] = static_cast<Site>(k);
-  for (const RewiredSlot& r : told) sites.push_back(counted(r.b));
+  for (const RewiredSlot& r : incoming) sites.push_back(counted(r.b));
   rewired_ = DeviceBuffer<RewiredSlot>(rewired, stream);
   shortcuts_ = DeviceBuffer<SitePair>(ends, stream);
-  asked_sites_ = DeviceBuffer<Site>(sites, stream);
-  asked_ = DeviceBuffer<RewiredSlot>(asked, stream);
+  counted_sites_ = DeviceBuffer<Site>(sites, stream);
+  outgoing_ = DeviceBuffer<RewiredSlot>(outgoing, stream);
   labels_ = DeviceBuffer<Site>(sites.size());
-  beyond_ = DeviceBuffer<Site>(plane_ + asked.size());
-  pairs_ = DeviceBuffer<std::uint64_t>(plane_ + asked.size());
+  beyond_ = DeviceBuffer<Site>(plane_ + outgoing.size());
+  pairs_ = DeviceBuffer<std::uint64_t>(plane_ + outgoing.size());
   adopted_ = DeviceBuffer<SitePair>(labels_.size() + pairs_.size());
   shortcut_on_ = DeviceBuffer<std::uint8_t>(systems_ * rewired.size());
   bonds_ = DeviceBuffer<std::uint8_t>(systems_ * systems.stride);
@@ -101,7 +101,7 @@ void SlabLabelsCuda::label(const DeviceSystems& systems) {
 
 std::vector<Site> SlabLabelsCuda::border_labels(std::uint64_t who) {
   const cudaStream_t stream = device_.get();
-  launch_read_labels(of_system(who), asked_sites_.data(), asked_sites_.size(), labels_.data(),
+  launch_read_labels(of_system(who), counted_sites_.data(), counted_sites_.size(), labels_.data(),
                      stream);
   std::vector<Site> labels = labels_.to_host(stream);
   for (Site& label : labels) label = static_cast<Site>(label + own_.first);
@@ -113,8 +113,8 @@ std::vector<std::uint64_t> SlabLabelsCuda::joined(const DeviceSystems& systems, 
   const cudaStream_t stream = device_.get();
   beyond_.copy_in(beyond, stream);
   launch_join_slab(plan_, systems, static_cast<std::uint32_t>(who), of_system(who),
-                   {own_.first, plane_, leaving_.data() + who * plane_, asked_.data(),
-                    asked_.size(), beyond_.data(), pairs_.data()},
+                   {own_.first, plane_, leaving_.data() + who * plane_, outgoing_.data(),
+                    outgoing_.size(), beyond_.data(), pairs_.data()},
                    stream);
   return pairs_.to_host(stream);
 }

@@ -23,18 +23,18 @@ namespace rewise::bytespin {
 
 class SlabLabelsCuda {
  public:
-  // The slab is sites [own.first, own.last) of a lattice, whole planes. `told`: rewired bonds that
-  // begin elsewhere and end here, `asked`: those that begin here and end elsewhere.
+  // The slab is sites [own.first, own.last) of a lattice, whole planes. `incoming`: rewired bonds
+  // that begin elsewhere and end here, `outgoing`: those that begin here and end elsewhere.
   SlabLabelsCuda(const DeviceStream& device, const Plan& plan, const DevicePlan& on_device,
-                 const DeviceSystems& systems, Extent own, const std::vector<RewiredSlot>& told,
-                 const std::vector<RewiredSlot>& asked);
+                 const DeviceSystems& systems, Extent own, const std::vector<RewiredSlot>& incoming,
+                 const std::vector<RewiredSlot>& outgoing);
 
   // Draws the bonds of the systems' step and labels all of them.
   void label(const DeviceSystems& systems);
-  // Labels of one system: the first plane, then `told`. [plane + told]
+  // Labels of one system: the first plane, then `incoming`. [plane + incoming]
   std::vector<Site> border_labels(std::uint64_t who);
   // Pairs of labels that occupied bonds join. `beyond`: labels of the plane behind the slab, then
-  // of `asked`. kNoPair marks bonds that are not occupied. [plane + asked]
+  // of `outgoing`. kNoPair marks bonds that are not occupied. [plane + outgoing]
   static constexpr std::uint64_t kNoPair = ~std::uint64_t{0};
   std::vector<std::uint64_t> joined(const DeviceSystems& systems, std::uint64_t who,
                                     const std::vector<Site>& beyond);
@@ -55,8 +55,8 @@ class SlabLabelsCuda {
   DeviceBuffer<SitePair> shortcuts_;   // likewise
   DeviceBuffer<std::uint8_t> shortcut_on_, bonds_, leaving_;
   DeviceBuffer<std::uint32_t> label_, size_;
-  DeviceBuffer<Site> asked_sites_;  // of the first plane, then `told`
-  DeviceBuffer<RewiredSlot> asked_;
+  DeviceBuffer<Site> counted_sites_;  // of the first plane, then `incoming`
+  DeviceBuffer<RewiredSlot> outgoing_;
   DeviceBuffer<Site> labels_, beyond_;
   DeviceBuffer<std::uint64_t> pairs_;
   DeviceBuffer<SitePair> adopted_;
@@ -74,10 +74,10 @@ void launch_read_labels(const LabelField& slab, const Site* sites, std::uint64_t
 struct SlabJoins {
   std::uint64_t first = 0, plane = 0;     // of the slab, of a plane, in sites
   const std::uint8_t* leaving = nullptr;  // [plane] of this system
-  const RewiredSlot* asked = nullptr;     // [asked_count]
-  std::uint64_t asked_count = 0;
-  const Site* beyond = nullptr;    // [plane + asked_count]
-  std::uint64_t* pairs = nullptr;  // [plane + asked_count]
+  const RewiredSlot* outgoing = nullptr;  // [outgoing_count]
+  std::uint64_t outgoing_count = 0;
+  const Site* beyond = nullptr;    // [plane + outgoing_count]
+  std::uint64_t* pairs = nullptr;  // [plane + outgoing_count]
 };
 void launch_join_slab(const DevicePlan& plan, const DeviceSystems& systems, std::uint32_t who,
                       const LabelField& slab, const SlabJoins& joins, cudaStream_t stream);

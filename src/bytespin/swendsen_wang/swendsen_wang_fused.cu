@@ -1122,9 +1122,9 @@ __global__ void __launch_bounds__(kThreads)
   std::uint64_t place = k;
   bool drawn = true;
   if (k >= slab.plane && k < slab.ends_out()) {
-    const RewiredSlot bond = slab.told[k - slab.plane];
+    const RewiredSlot bond = slab.incoming[k - slab.plane];
     site = bond.b;
-    place = slab.plane + slab.told_place[k - slab.plane];
+    place = slab.plane + slab.incoming_place[k - slab.plane];
     drawn = rewired_drawn(plan, systems, who, bond);
   }
   wait_for_kernel_before();
@@ -1182,7 +1182,7 @@ __global__ void __launch_bounds__(kThreads)
     a = static_cast<Site>(slab.last - slab.plane + k);
     joined = bit_at(system.drawn, DevicePlan::slot_of<kDim>(a, kDim - 1));
   } else if (k < slab.ends_in()) {
-    const RewiredSlot bond = slab.asked[k - slab.plane];
+    const RewiredSlot bond = slab.outgoing[k - slab.plane];
     a = bond.a;
     joined = rewired_drawn(plan, systems, who, bond);
   }

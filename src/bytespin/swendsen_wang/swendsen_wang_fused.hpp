@@ -9,20 +9,22 @@
 //          nodes of a forest over the whole lattice.
 //   join   bonds across tile borders and rewired bonds join that forest
 //
-// Ising spins are bytes only before and after a run. In between a site is a two-byte label: bit 15
-// is the spin; the bits below are the number of the site's node in its tile, or kClosed plus the
-// flip. Potts spins are always bytes, and a label is a node or kClosed plus the new state; the
-// models differ in nothing else. Other tiles read a site's label only between the two kernels. They
-// read the forest until the next labelling is done, so there are two forests, used alternately.
+// Ising spins are bytes only before and after a run. Between updates, a site is a two-byte label:
+// bit 15 is the spin; the bits below are the number of the site's node in its tile, or kClosed plus
+// the flip. Potts spins are always bytes, and a label is a node or kClosed plus the new state; the
+// models differ in nothing else. Labels of other tiles are read only after
+// the first kernel of an update and before that of the next one. The tiles of the next update read
+// the forest of this one while they build their own, so that there are two forests, used
+// alternately.
 //
 // Ranks (src/distributed): each has only the tiles of its slab, whole rows of them, and its join
-// omits the bonds to other slabs. After these have been gathered and united (share_cuda.cpp), the
-// roots of clusters of several slabs get the smallest site of the whole cluster, which addresses
-// the draw.
+// omits the bonds to other slabs. These bonds are then gathered and united (share_cuda.cpp), and
+// the root of a cluster in several slabs gets the smallest site of the whole cluster.
 //
-// A root's site, the smallest of its cluster, addresses the draw. Cost per site: label read and
-// written and the draws of its bonds (d/4 Philox calls); other memory is accessed only at tile
-// borders and modified cells. Potts: a quarter of a Philox call and a byte more.
+// The smallest site of a cluster, which its root holds, addresses the cluster's draw. Cost per
+// site: label read and written and the draws of its bonds (d/4 Philox calls); other memory is
+// accessed only at tile borders and modified cells. Potts: a quarter of a Philox call and a byte
+// more.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -57,8 +59,8 @@ struct FusedLabels {
 
 class FusedSwendsenWang {
  public:
-  // Whether the fast path supports such a system. Only the numbers of `plan` are used, here and
-  // below.
+  // Whether the fast path supports such a system. This function and bytes() use the numbers of
+  // `plan`, not its arrays.
   static bool takes(const DevicePlan& plan);
   // Bytes of work space.
   static std::uint64_t bytes(const DevicePlan& plan, std::uint32_t systems,
@@ -101,18 +103,18 @@ void launch_fused_masks(const DevicePlan& plan, std::uint32_t* gone, std::uint32
 struct SlabBorders {
   std::uint64_t first = 0, last = 0;  // its sites
   std::uint64_t plane = 0;            // sites of a plane
-  // [told_count] rewired bonds that begin elsewhere and end here, sorted by their ends here for
+  // [incoming_count] rewired bonds that begin elsewhere and end here, sorted by their ends here for
   // sequential reads, with the index of each in the order of exchange.
-  const RewiredSlot* told = nullptr;
-  const std::uint32_t* told_place = nullptr;
-  std::uint64_t told_count = 0;
-  const RewiredSlot* asked =
-      nullptr;  // [asked_count] rewired bonds that begin here and end elsewhere
-  std::uint64_t asked_count = 0;
+  const RewiredSlot* incoming = nullptr;
+  const std::uint32_t* incoming_place = nullptr;
+  std::uint64_t incoming_count = 0;
+  const RewiredSlot* outgoing =
+      nullptr;  // [outgoing_count] rewired bonds that begin here and end elsewhere
+  std::uint64_t outgoing_count = 0;
 
   RW_HD bool has(Site site) const { return site >= first && site < last; }
-  RW_HD std::uint64_t ends_out() const { return plane + told_count; }
-  RW_HD std::uint64_t ends_in() const { return plane + asked_count; }
+  RW_HD std::uint64_t ends_out() const { return plane + incoming_count; }
+  RW_HD std::uint64_t ends_in() const { return plane + outgoing_count; }
 };
 // An end of a bond between slabs: its cluster's label, the smallest site in the slab, and its spin.
 RW_HD std::uint64_t border_end(Site label, std::uint32_t spin) {
@@ -127,15 +129,15 @@ struct SlabEdges {
   std::uint32_t met_size = 1;         // a power of 2
 };
 
-// Ends of bonds on other ranks: of the plane behind the slab, then of `asked`, which is sorted by
-// the rank where a bond ends.
+// Ends of bonds on other ranks: of the plane behind the slab, then of `outgoing`, which is sorted
+// by the rank where a bond ends.
 struct RankEnds {
   const unsigned long long* const* ends = nullptr;  // [1 + ranks]
   const std::uint64_t* first = nullptr;             // [2 + ranks] where each of these begins
 };
 
 // After the join of an update, for one system: writes the ends of bonds on the slab's first plane,
-// then of `told` [ends_out]. Rewired bonds that are not drawn give 0.
+// then of `incoming` [ends_out]. Rewired bonds that are not drawn give 0.
 void launch_border_ends(const DevicePlan& plan, const FusedLabels& labels,
                         const DeviceSystems& systems, const SlabBorders& slab, std::uint32_t update,
                         std::uint32_t who, unsigned long long* ends, cudaStream_t stream);
@@ -145,7 +147,8 @@ void launch_border_edges(const DevicePlan& plan, const FusedLabels& labels,
                          const DeviceSystems& systems, const SlabBorders& slab,
                          std::uint32_t update, std::uint32_t who, const RankEnds& ends,
                          const SlabEdges& edges, cudaStream_t stream);
-// Lists of all ranks, in place if this device can read there: the number of words, then the words.
+// The lists of all ranks, each as the number of words, then the words. A list stays in the memory
+// of its rank's device if this device can read it there.
 struct RankLists {
   const unsigned long long* const* lists = nullptr;  // [ranks]
   std::uint32_t ranks = 0;
@@ -175,10 +178,11 @@ void launch_border_unite(const DevicePlan& plan, const FusedLabels& labels, cons
                          std::uint32_t update, std::uint32_t who, const RankLists& pairs,
                          const LabelTable& table, const AdoptedLabels& adopted,
                          cudaStream_t stream);
-// After the next update's tiles, or the flip: lists, for these clusters, the smallest label and the
-// number of sites in the slab, label << 32 | sites, after their count. Adds their squares and
-// fourth powers (low, high) to sums [3], because the device has summed them as if each were a
-// cluster.
+// After the next update's tiles, or the flip, for these clusters: writes their number to `parts`,
+// then for each of them its smallest label and its sites in the slab, label << 32 | sites. The sums
+// of the device contain the part of such a cluster in this slab as if it were a whole cluster. Adds
+// the squares and fourth powers (low, high) of these parts to sums [3], from which they are
+// subtracted later.
 void launch_border_sizes(const FusedLabels& labels, std::uint32_t update, std::uint32_t who,
                          const AdoptedLabels& adopted, unsigned long long* parts,
                          unsigned long long* sums, cudaStream_t stream);

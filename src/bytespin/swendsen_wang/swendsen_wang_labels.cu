@@ -374,7 +374,7 @@ __device__ __forceinline__ std::uint64_t joined_pair(const DevicePlan& plan,
   std::uint64_t site = slab.sites - joins.plane + k;  // counted from the slab's first
   bool joined = k < joins.plane && joins.leaving[k] != 0;
   if (k >= joins.plane) {
-    const RewiredSlot bond = joins.asked[k - joins.plane];
+    const RewiredSlot bond = joins.outgoing[k - joins.plane];
     const std::uint8_t* spins = systems.system(who);
     site = bond.a - joins.first;
     joined = spins[bond.a] == spins[bond.b] &&
@@ -390,7 +390,7 @@ __global__ void __launch_bounds__(kItemThreads)
               const __grid_constant__ DeviceSystems systems, std::uint32_t who,
               const __grid_constant__ LabelField slab, const __grid_constant__ SlabJoins joins) {
   const std::uint64_t k = std::uint64_t{blockIdx.x} * kItemThreads + threadIdx.x;
-  if (k < joins.plane + joins.asked_count) {
+  if (k < joins.plane + joins.outgoing_count) {
     joins.pairs[k] = joined_pair(plan, systems, who, slab, joins, k);
   }
 }
@@ -429,7 +429,7 @@ void launch_read_labels(const LabelField& slab, const Site* sites, std::uint64_t
 
 void launch_join_slab(const DevicePlan& plan, const DeviceSystems& systems, std::uint32_t who,
                       const LabelField& slab, const SlabJoins& joins, cudaStream_t stream) {
-  launch(join_slab, cover(joins.plane + joins.asked_count, kItemThreads), stream, plan, systems,
+  launch(join_slab, cover(joins.plane + joins.outgoing_count, kItemThreads), stream, plan, systems,
          who, slab, joins);
 }
 
