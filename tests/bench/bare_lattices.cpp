@@ -78,11 +78,12 @@ void write(const TaskSpec& spec, std::uint32_t graph, const TaskData& data,
       }
     }
     m4 /= std::pow(sites, 4);
-    dd -= counts[2] / sites;
-    fmt::print("{},{:.12g},{},{:.12g},{:.12g},{:.12g},{:.12g},{:.12g},{:.12g},{:.12g},{:.12g},"
-               "{:.12g},{:.12g}",
-               spec.graph.extents[0], spec.graph.p, graph, data.temperature[t], bond, m2, m4,
-               plain, hot, cold, mm, md, dd);
+    if (spec.cluster_pairs) dd -= counts[2] / sites;
+    fmt::print(
+        "{},{:.12g},{},{:.12g},{:.12g},{:.12g},{:.12g},{:.12g},{:.12g},{:.12g},{:.12g},"
+        "{:.12g},{:.12g}",
+        spec.graph.extents[0], spec.graph.p, graph, data.temperature[t], bond, m2, m4, plain, hot,
+        cold, mm, md, dd);
     for (Eigen::Index k = 0; k < counts.size(); ++k) fmt::print(",{:.12g}", counts[k]);
     fmt::print("\n");
   }
@@ -93,7 +94,8 @@ void write(const TaskSpec& spec, std::uint32_t graph, const TaskData& data,
 
 int main(int argc, char** argv) {
   if (argc < 12) {
-    fmt::print(stderr, "usage: {} DIM EDGE P GRAPHS FIRST EQUILIBRATE MEASURE PAIRS DEVICE SEED T..\n",
+    fmt::print(stderr,
+               "usage: {} DIM EDGE P GRAPHS FIRST EQUILIBRATE MEASURE PAIRS DEVICE SEED T..\n",
                argv[0]);
     return 2;
   }
@@ -101,8 +103,9 @@ int main(int argc, char** argv) {
   TaskRun run;
   run.engine.device = std::atoi(argv[9]);
   const Eigen::VectorXd mean = control_counts(mean_bare_counts(request.spec.graph));
-  fmt::print("edge,p,graph,temperature,bond,m2,m4,plain,hot,cold,mm,md,dd,removed,removed_pairs,"
-             "d_ends,d_pairs,d_removed,removed_beside_removed,d_beside_removed,d_beside_d\n");
+  fmt::print(
+      "edge,p,graph,temperature,bond,m2,m4,plain,hot,cold,mm,md,dd,removed,removed_pairs,"
+      "d_ends,d_pairs,d_removed,removed_beside_removed,d_beside_removed,d_beside_d\n");
   // A line of their known means, with graph = -1.
   fmt::print("{},{:.12g},-1,0,0,0,0,0,0,0,0,0,0", request.spec.graph.extents[0],
              request.spec.graph.p);
