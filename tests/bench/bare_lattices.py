@@ -122,7 +122,8 @@ def tsg(name):
         pairs = [(a, b) for a in curves for b in curves if a < b]
         found = {pair: crossing_with_error(curves, *pair) for pair in pairs}
         for pair, (value, error) in found.items():
-            print(f"p = {p:g}: U of L = {pair[0]:.0f} and {pair[1]:.0f} cross at {value:.5f}({error:.5f})")
+            print(f"p = {p:g}: U of L = {pair[0]:.0f} and {pair[1]:.0f} cross at {value:.5f}"
+                  f"({error:.5f})")
         best, error = found[pairs[1] if len(pairs) > 1 else pairs[0]]  # the widest pair
         c, c_error = (-math.log(best / TC0) - first_order() * q) / q**2, error / best / q**2
         print(f"   second order: {c:.3f}({c_error:.3f})")
@@ -163,7 +164,7 @@ def added_size(p, tsg):
 
 
 def add(name):
-    """X2 = B t^-POWER (1 + b t^CORRECTION) through T_SG at p = 0.3 and 1, and lambda = 1 with it."""
+    """lambda = 1 with X2 = B t^-POWER (1 + b t^CORRECTION) through T_SG at p = 0.3 and 1."""
     with open(name, encoding="utf-8", newline="") as text:
         known = {float(row["p"]): (float(row["tsg"]), float(row["tsg_error"]))
                  for row in csv.DictReader(text) if (row["dim"], row["rule"]) == ("3", "add")}
@@ -188,8 +189,9 @@ def add(name):
         shift, amplitude, slope = solve(a, b, p)
         error = math.hypot(solve(a + a_error, b, p)[0] - shift, solve(a, b + b_error, p)[0] - shift,
                            0.05 * shift)  # 5%: next corrections
-        print(f"p = {p:g}: T_SG - Tc(0) = {shift:.3e} +- {error:.1e}, T_SG = {TC0 + shift:.6f}"
-              f" (X2 = {amplitude:.3f} t^-{POWER:.3f} (1 + {slope / amplitude:.2f} t^{CORRECTION:.3f}))")
+        print(f"p = {p:g}: T_SG - Tc(0) = {shift:.3e} +- {error:.1e}, T_SG = {TC0 + shift:.6f}, "
+              f"X2 = {amplitude:.3f} t^-{POWER:.3f} (1 + {slope / amplitude:.2f} "
+              f"t^{CORRECTION:.3f})")
 
 
 if __name__ == "__main__":
