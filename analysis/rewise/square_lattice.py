@@ -134,9 +134,8 @@ def sizes():
 
 def tc_with_error(rule, p):
     """Tc and its error: of the series (from a version with two terms less) and, for `rewire` and
-    `swap`, of the first order in p. Its neglected terms lower Tc by 0.27 p (Tc - Tc(0)) at
-    p = 0.003 and 0.33 p (Tc - Tc(0)) at p = 0.01, compared with simulations, and by less at
-    smaller p; 0.5 p (Tc - Tc(0)) is given as error."""
+    `swap`, of the first order in p. Compared with simulations, its neglected terms raise Tc by
+    0.3 p (Tc - Tc(0)) at p = 0.003 and 0.01; 0.5 p (Tc - Tc(0)) is given as error."""
     value, shorter = (critical_temperature(rule, p, size) for size in sizes())
     of_series = abs(value - shorter)
     of_order = 0 if rule == "add" else 0.5 * p * (value - 1 / CRITICAL)
