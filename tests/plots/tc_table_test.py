@@ -15,6 +15,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 RESULTS = HERE.parents[1] / "experiments" / "results"
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "analysis")]
 
+from rewise import square_lattice  # noqa: E402
 from rewise.plots import potts_table, tc_table, tsg_table  # noqa: E402
 
 
@@ -35,6 +36,66 @@ FIRST = study(2, "rewire", {0.0: (2.0, 1e-3, None, None), 0.01: (2.1, 3e-3, 2.10
                             0.1: (2.2, 1e-3, None, None)})
 SECOND = study(2, "rewire", {0.01: (None, None, 2.1, 1e-4), 1.0: (None, None, None, None)})
 THIRD = study(3, "add", {0.1: (4.9, 1e-3, 4.903, 1e-3)}, tc0=4.5)
+
+
+class SquareLattice(unittest.TestCase):
+    def test_quantities_of_the_plain_lattice(self):
+        # Kaufman's energies of the 128 x 128 torus, far from Tc.
+        for temperature, energy in ((2.4, -1.2039748021), (3.0, -0.8173095925)):
+            self.assertAlmostEqual(square_lattice.bond_energy(1 / temperature), -energy / 2,
+                                   places=6 if temperature < 3 else 9)
+        size = square_lattice.Susceptibility()
+        for beta in (0.02, 0.1, 0.2):  # here the series converges
+            v = math.tanh(beta)
+            series = sum(c * v**n for n, c in enumerate(square_lattice.SERIES))
+            self.assertAlmostEqual(size(beta) / series, 1, places=5)
+        # The critical amplitude, and what coefficients beyond the singular terms leave.
+        t = 1e-6
+        self.assertAlmostEqual(size(square_lattice.CRITICAL * (1 - t)) * t**1.75,
+                               square_lattice.AMPLITUDE, places=5)
+        for n in range(12, len(square_lattice.SERIES)):
+            self.assertLess(abs(size.rest[n]) * n**2, 0.3)
+
+    def test_table_of_results(self):
+        rows = tc_table.rows_of(tc_table.summaries_of_table(RESULTS / "tc-table.csv"))
+        square = [row for row in rows if row["dim"] == 2]
+        # The values of the table, and crossings, which are independent of the tree condition.
+        computed = [row for row in square
+                    if row["rule"] == "add" or row["p"] < square_lattice.LARGEST]
+        self.assertGreater(len(computed), 20)
+        for row in computed:
+            with self.subTest(rule=row["rule"], p=row["p"]):
+                value, error = square_lattice.tc_with_error(row["rule"], row["p"])
+                self.assertAlmostEqual(row["tree"], value, places=8)
+                self.assertAlmostEqual(row["tree_error"], error, places=8)
+                if math.isfinite(row["z"]):
+                    self.assertLess(abs(row["z"]), 3)
+        # What the first order neglects is within the error that is given.
+        size = square_lattice.Susceptibility()
+        for row in square:
+            if row["rule"] != "add" and square_lattice.LARGEST < row["p"] < 0.011:
+                with self.subTest(rule=row["rule"], p=row["p"]):
+                    value = square_lattice.critical_temperature(row["rule"], row["p"], size)
+                    self.assertLess(abs(value - row["tree"]),
+                                    0.5 * row["p"] * row["shift"] + 2 * row["tree_error"])
+
+    def test_limit_of_small_p(self):
+        size = square_lattice.Susceptibility()
+        for rule, p in (("add", 1e-8), ("rewire", 1e-8), ("swap", 1e-8)):
+            shift = square_lattice.critical_temperature(rule, p, size) - 2 / math.log(1 + 2**0.5)
+            self.assertAlmostEqual(shift / p**(4 / 7) / tc_table.limiting_amplitude(2, rule), 1,
+                                   places=3)
+
+    def test_a_table_for_tc_table(self):
+        with tempfile.TemporaryDirectory() as folder:
+            out = pathlib.Path(folder, "exact.csv")
+            with contextlib.redirect_stdout(io.StringIO()) as said:
+                square_lattice.main([str(RESULTS / "tc-table.csv"), "--p", "2e-6",
+                                     "--out", str(out)])
+            self.assertIn("swap 2e-06: 2.27", said.getvalue())
+            rows = tc_table.rows_of(tc_table.summaries_of_table(out))
+            self.assertEqual({row["dim"] for row in rows}, {2})
+            self.assertEqual(sum(row["p"] == 2e-6 for row in rows), 3)
 
 
 class TcTable(unittest.TestCase):
