@@ -2,8 +2,8 @@
 
     PYTHONPATH=analysis python3 tests/bench/gpu_scaling.py tests/bench/gpu-scaling.csv --out FOLDER
 
-The table has speeds in updates of sites per ns (`rewise bench --device cuda:0` and `cuda:0+1`). The
-model of one update of a lattice of N sites on G GPUs is
+The table has speeds in updates of sites per ns (`rewise bench --device cuda:0`, `cuda:0+1` and
+`cuda:0+1+2+3`). The model of one update of a lattice of N sites on G GPUs is
 
     time = N / (G v) + t0 + N p c (G - 1) / G^2
 
@@ -71,11 +71,13 @@ def draw(found, folder):
         line = np.geomspace(4096, 524288, 100)
         size_axis.plot(line, [model.speed(size, 2) / model.alone for size in line], "-",
                        color=colour, linewidth=0.8)
-        largest = sizes[-1]
+        # The size that most numbers of GPUs were measured at, of these the largest.
+        largest = max(sizes, key=lambda size: (len(measured[size]), size))
         gpus = np.array([1, 2, 4, 8])
         gpu_axis.plot(gpus, [model.speed(largest, g) / model.alone for g in gpus], "-",
                       color=colour, linewidth=0.8)
-        gpu_axis.plot([1, 2], [1, measured[largest][2] / measured[largest][1]],
+        gpu_axis.plot(list(measured[largest]),
+                      [speed / measured[largest][1] for speed in measured[largest].values()],
                       style.MARKERS[index], color=colour, label=f"{label}, L = {largest}")
         print(f"{label}: {model.alone:g} per ns on one GPU, t0 = {model.fixed / 1000:.1f} us, "
               f"c = {model.crossing:.2f} ns; L = {largest}: "
