@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "src/engine/couplings.hpp"
+#include "src/engine/registry.hpp"
 #include "tests/engines/enumeration_check.hpp"
 
 namespace rewise::oracle {
