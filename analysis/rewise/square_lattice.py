@@ -135,10 +135,11 @@ def sizes():
 def tc_with_error(rule, p):
     """Tc and its error: of the series (from a version with two terms less) and, for `rewire` and
     `swap`, of the first order in p. Compared with simulations, its neglected terms raise Tc by
-    0.3 p (Tc - Tc(0)) at p = 0.003 and 0.01; 0.5 p (Tc - Tc(0)) is given as error."""
+    0.3 p (Tc - Tc(0)) at p = 0.003 and 0.01. The error is p (Tc - Tc(0)), since the factor may grow
+    slowly as p falls."""
     value, shorter = (critical_temperature(rule, p, size) for size in sizes())
     of_series = abs(value - shorter)
-    of_order = 0 if rule == "add" else 0.5 * p * (value - 1 / CRITICAL)
+    of_order = 0 if rule == "add" else p * (value - 1 / CRITICAL)
     return value, max(math.hypot(of_series, of_order), 1e-8)
 
 

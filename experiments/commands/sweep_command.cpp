@@ -74,14 +74,16 @@ void check_files(const StudyConfig& config, const std::string& file) {
 void check_sweep_config(const StudyConfig& config, const std::string& file) {
   check_files(config, file);
   if (!config.schedule) check_compares_schedules(config.model, file + ": sampling.schedule");
+  if (!config.clusters.empty()) {
+    throw Error(ExitCode::usage,
+                fmt::format("{}: sampling.schedule: all schedules of a sweep have the same cluster "
+                            "update, and sampling.cluster is no list (only tc accepts one update "
+                            "for each p; make a sweep of each)",
+                            file));
+  }
   std::vector<Schedule> all;
   for (const Schedule& one : config.schedules) {
     append_once(all, one, file + ": sampling.schedule", to_string(one));
-  }
-  if (!config.clusters.empty()) {
-    throw Error(
-        ExitCode::usage,
-        fmt::format("{}: sampling.cluster: only tc accepts a list (one entry for each p)", file));
   }
   if (config.method) {
     throw Error(

@@ -33,6 +33,7 @@ struct EngineLoad {
   double temperatures = 0, replicas = 0;
   bool coupled = false;   // with couplings, fields or replica exchange
   bool in_field = false;  // with fields
+  bool random_field = false;
   std::uint32_t cluster_per_cycle = 0;
   ClusterUpdate cluster = ClusterUpdate::wolff;
   bool warms_up = false;  // with `warm_up_cluster` updates

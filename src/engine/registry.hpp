@@ -30,8 +30,9 @@ struct EngineTraits {
   std::string_view name;
   std::string_view stored_name;  // in files, task identifiers and saved states; never changes
   std::span<const Update> updates;
-  bool all_models;       // false: only Ising spins without a field
-  bool unit_couplings;   // if not all_models: couplings 1 and -1, else only J = 1
+  bool all_models;  // false: only Ising spins
+  // If not all_models: couplings 1 and -1 and fields of one magnitude; else only J = 1, no field.
+  bool unit_couplings;
   bool studies;          // runs tasks of studies; false: only `run` and `bench`
   bool exchanges;        // has replica exchange between temperatures
   bool regular_only;     // runs only regular lattices, given by their extents, without a graph

@@ -60,7 +60,7 @@ __global__ void lay_out(const __grid_constant__ SumLayout layout, SumUnits units
   std::int64_t value = kind == 0   ? units.bond_sum(count)
                        : kind == 1 ? units.magnetisation(count)
                                    : static_cast<std::int64_t>(count);
-  if (units.field != 0 && kind < 2) {
+  if (units.unit != 1 && kind < 2) {  // with a field
     // The energy needs both counts: one thread clears them.
     if (kind == 1) return;
     unsigned long long& up = (&count)[std::size_t{layout.graphs} * layout.replicas];

@@ -36,8 +36,8 @@ bool grows(const EngineLoad& load) {
 double held(const EngineLoad& load, const GraphSizes& s) {
   double bytes = 4 * s.sites * word_groups(load);
   bytes += 8 * s.modified + 4 * s.ends + kGrowing * 16 * (s.rewired + s.removed);
-  if (load.coupled) bytes += s.sites;       // signs
-  if (load.in_field) bytes += 4 * s.sites;  // masks of sites of field -h
+  if (load.coupled) bytes += s.sites;           // signs
+  if (load.random_field) bytes += 8 * s.sites;  // masks of sites of field -h
   if (labels(load)) {
     const double masks = load.coupled ? 2 : 1;  // present bonds, negative ones
     bytes += masks * s.dim * s.sites / 8 + kGrowing * 28 * s.rewired + (s.bare ? 4 * s.sites : 0);
@@ -51,6 +51,7 @@ double held(const EngineLoad& load, const GraphSizes& s) {
 double working(const EngineLoad& load, const GraphSizes& s, double threads) {
   const double at_once = word_groups(load) >= threads ? threads : 1;
   double bytes = at_once * 4 * s.modified;
+  if (load.random_field) bytes += threads * 4 * s.sites;  // the words of a measurement
   if (labels(load)) {
     // Bytes per site. Sums over pairs of clusters need the labels of two replicas and at most 44
     // bytes, which grow by an eighth (cluster_pairs.hpp).
@@ -120,8 +121,8 @@ EngineMemory memory(const EngineLoad& load, double threads, bool on_device) {
   const double state = spin_bytes(EngineKind::multispin, load);
   // Host memory is what the engine needs besides the spins, which are on the device.
   return {held(load, s) - state, state,
-          (load.coupled ? 3 : 2) * state + 4 * s.sites + 64 * s.modified + 24 * s.rewired +
-              device_working(load)};
+          (load.coupled ? 3 : 2) * state + (load.random_field ? 12 : 4) * s.sites +
+              64 * s.modified + 24 * s.rewired + device_working(load)};
 }
 
 double cuda_seconds(const Schedule& schedule, ClusterUpdate cluster, double p, double sites) {

@@ -17,8 +17,7 @@
 //   cluster flip   (Swendsen-Wang) item s / 4, s the cluster's smallest site, stream cluster_flip:
 //                  bit r of word s % 4
 //   Houdayer move  likewise, for replicas r and r + 2: bit r % 32 of a word of stream houdayer; in
-//   a
-//                  field only clusters of opposite spins flip
+//                  a field only clusters of opposite spins flip
 //   start          item site, stream start, step 0: word 0 is the hot replicas' spins
 #pragma once
 

@@ -84,13 +84,14 @@ double clock_seconds(std::string_view text) {
 // Slurm's "days-hours[:minutes[:seconds]]" in seconds, else NaN.
 double day_seconds(std::string_view text, std::size_t dash) {
   const std::string_view clock = text.substr(dash + 1);
+  if (clock.find_first_not_of("0123456789:") != std::string_view::npos) return std::nan("");
   const auto colons = std::ranges::count(clock, ':');
   if (colons > 2) return std::nan("");
   const double days = number_of(text.substr(0, dash));
   const double seconds = clock_seconds(std::string(clock) + (colons == 0   ? ":00:00"
                                                              : colons == 1 ? ":00"
                                                                            : ""));
-  return 86400 * days + seconds;
+  return seconds < 86400 ? 86400 * days + seconds : std::nan("");
 }
 
 double unit_seconds(std::string_view unit) {

@@ -64,6 +64,10 @@ std::vector<std::string> cluster_words(const TomlSection& section,
                                        const std::vector<ScheduleParts>& named) {
   auto words = read_words(section, "cluster", "", true);
   if (std::ranges::all_of(named, &std::string::empty, &ScheduleParts::cluster)) return words;
+  const auto same = [&](const ScheduleParts& parts) {
+    return words.size() == 1 && parts.cluster == words.front();
+  };
+  if (section.has("cluster") && std::ranges::all_of(named, same)) return words;
   if (section.has("cluster")) {
     throw Error(ExitCode::usage,
                 fmt::format("{}: the schedules name their cluster updates already (remove this "
@@ -71,8 +75,11 @@ std::vector<std::string> cluster_words(const TomlSection& section,
                             section.origin("cluster")));
   }
   words.clear();
+  // A schedule M:0 has the update of the others.
   for (const ScheduleParts& parts : named) {
-    words.push_back(parts.cluster.empty() ? "wolff" : parts.cluster);
+    if (!parts.cluster.empty() || !parts.schedule.ends_with(":0")) {
+      words.push_back(parts.cluster.empty() ? "wolff" : parts.cluster);
+    }
   }
   if (std::ranges::count(words, words.front()) == std::ssize(words)) words.resize(1);
   return words;

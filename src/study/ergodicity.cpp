@@ -116,7 +116,10 @@ std::string metropolis_warning(const TaskSpec& spec, const std::optional<Ergodic
   }
   const auto lone = static_cast<double>(problem.isolated);
   constexpr double small = 1e-4;  // of m^2 at Tc, some N^(-1/2)
-  if (problem.isolated < 2 || (wolff && lone * lone < small * std::pow(site_count(spec), 1.5))) {
+  // In a field isolated sites draw.
+  const bool field = spec.model.interactions.has_field();
+  if (field || problem.isolated < 2 ||
+      (wolff && lone * lone < small * std::pow(site_count(spec), 1.5))) {
     return "";
   }
   return fmt::format("{} isolated sites flip together at every Metropolis sweep{}: {}",

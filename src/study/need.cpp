@@ -92,6 +92,7 @@ EngineLoad load_of(const TaskSpec& spec, const GraphSizes& sizes) {
           static_cast<double>(spec.replicas),
           !spec.model.is_ferromagnet() || spec.schedule.exchange,
           spec.model.interactions.has_field(),
+          spec.model.interactions.random_field != RandomField::none,
           spec.schedule.cluster,
           spec.cluster,
           spec.warm_up.cycles > 0,

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/math/distributions/fisher_f.hpp>
 #include <cmath>
 
 #include "analysis/series/autocorrelation.hpp"
 #include "analysis/series/moments.hpp"
 #include "analysis/series/statistics.hpp"
 #include "src/base/count_text.hpp"
+#include "src/study/task.hpp"
 
 namespace rewise {
 namespace {
@@ -87,6 +89,48 @@ Drift drift_of(const TaskData& task, const Measured& s, const TemperatureResult&
   return drift;
 }
 
+// Whether replicas stay in different valleys (analysis of variance, as Gelman & Rubin, Stat. Sci.
+// 7, 457 (1992)): divides each series into kBlocks blocks and compares the variance of the
+// replicas' averages with that which the averages of the blocks predict. The prediction holds if
+// the blocks of a replica are independent, that is, if nothing within the series changes slowly:
+// then a large ratio shows that replicas hardly ever leave their valley. Returns a description, ""
+// if the averages agree. (autocorrelation() takes the valleys for a tau_int that may look short.)
+constexpr Eigen::Index kBlocks = 10;
+constexpr double kMostScatter = 4;        // of the variances
+constexpr double kMostCorrelation = 0.2;  // of consecutive blocks; independent ones: -1/kBlocks
+
+std::string valleys_of(const TaskData& task, const Measured& s, double level) {
+  const Eigen::Index length = s.bond_sums.rows() / kBlocks;
+  if (length < 1) return "";
+  std::vector<Eigen::ArrayX3d> blocks;
+  for (Eigen::Index k = 0; k < kBlocks; ++k) {
+    blocks.push_back(replica_means(s.bond_sums, s.magnetisations, s.units, k * length, length,
+                                   dependence_of(task)));
+  }
+  const Eigen::Index replicas = blocks.front().rows();
+  if (replicas < 4) return "";
+  Eigen::ArrayX3d average = Eigen::ArrayX3d::Zero(replicas, 3), square = average, next = average;
+  for (const auto& block : blocks) average += block / kBlocks;
+  for (std::size_t k = 0; k < blocks.size(); ++k) {
+    const Eigen::ArrayX3d change = blocks[k] - average;
+    square += change.square() / (kBlocks - 1);
+    if (k > 0) next += change * (blocks[k - 1] - average) / (kBlocks - 1);
+  }
+  const auto free = static_cast<double>(replicas - 1);
+  for (Eigen::Index o = 0; o < 3; ++o) {
+    const double between = (average.col(o) - average.col(o).mean()).square().sum() / free;
+    const double within = square.col(o).mean(), expected = within / kBlocks;
+    if (!(within > 0) || !(between > kMostScatter * expected)) continue;
+    if (next.col(o).mean() > kMostCorrelation * within) continue;
+    const boost::math::fisher_f_distribution<double> ratio(
+        free, static_cast<double>(replicas * (kBlocks - 1)));
+    if (3 * boost::math::cdf(boost::math::complement(ratio, between / expected)) > level) continue;
+    return fmt::format("averages of replicas differ in {} by {:.1f} times what they fluctuate",
+                       kNames[static_cast<std::size_t>(o)], std::sqrt(between / expected));
+  }
+  return "";
+}
+
 RunCheck check_temperature(const TaskData& task, const Measured& s, const TemperatureResult& result,
                            const Halves& halves, double level) {
   RunCheck check;
@@ -96,22 +140,32 @@ RunCheck check_temperature(const TaskData& task, const Measured& s, const Temper
   };
   const Value tau = result.longest_tau;
   const bool known = std::isfinite(tau.error);
+  const std::string_view remedy = model_of(task.configuration).is_ferromagnet()
+                                      ? "another schedule"
+                                      : "--exchange with temperatures up to where tau is short";
   const double dropped =
       configured(task, "sampling.warm_up", 0) + configured(task, "sampling.equilibrate", 0);
 
   check.halves = compare_halves(std::span(&halves, 1), level);
   if (!check.halves.agree) {
-    refuse(
-        fmt::format("{}replicas that started hot and cold differ in {} by {:.1f} standard errors; "
-                    "raise --equilibrate, or use another schedule",
-                    kNotInEquilibrium, check.halves.observable, std::abs(check.halves.worst_z)));
+    refuse(fmt::format(
+        "{}replicas that started hot and cold differ in {} by {:.1f} standard errors; "
+        "raise --equilibrate, or use {}",
+        kNotInEquilibrium, check.halves.observable, std::abs(check.halves.worst_z), remedy));
   } else if (const std::string stuck = stuck_replicas(replicas_by_start(task), s.bond_sums,
                                                       s.magnetisations, s.units, tau, dropped);
              !stuck.empty()) {
+    refuse(
+        fmt::format("{}some replicas are stuck ({}), and tau is {}; raise --equilibrate, or use {}",
+                    kNotInEquilibrium, stuck, tau_text(tau), remedy));
+  }
+  const double length = static_cast<double>(result.measurements) * s.every;
+  if (const std::string valleys = valleys_of(task, s, level);
+      check.ok() && dropped < kStartTaus * length && !valleys.empty()) {
     refuse(fmt::format(
-        "{}some replicas are stuck ({}), and tau is {}; raise --equilibrate, or use another "
-        "schedule",
-        kNotInEquilibrium, stuck, tau_text(tau)));
+        "{}{}: they are in different valleys and do not leave them; use --exchange with "
+        "temperatures up to where tau is short, or another schedule",
+        kNotInEquilibrium, valleys));
   }
   const Drift drift = drift_of(task, s, result, level);
   if (check.ok() && drift.found) {
@@ -122,7 +176,6 @@ RunCheck check_temperature(const TaskData& task, const Measured& s, const Temper
   }
   const int few = few_replicas(dependence_of(task) != Dependence::none);
   const bool compared = check.halves.checks > 0 && task.replicas >= static_cast<std::uint32_t>(few);
-  const double length = static_cast<double>(result.measurements) * s.every;
   const double likely = known ? tau.value : kUnknownTaus * length;
   if (check.ok() && !compared && dropped < kStartTaus * likely) {
     const auto of_start = replicas_by_start(task);

@@ -125,6 +125,12 @@ TEST_CASE("multispin fields: CUDA makes the moves of the CPU", "[gpu]") {
   graphs.push_back(build_graph({{130, 64}, 0.1, Rule::add, 5}));
   graphs.push_back(build_graph({{36, 22}, 0.3, Rule::rewire_any, 4}));
   graphs.push_back(irregular_graph(700, 300));
+  // Fields that are rounded to 0.
+  for (const Model& model : {in_field(1e-7), in_random_field(0)}) {
+    for (const Moves& moves : kMoves) {
+      compare_cpu_and_gpu(graphs[1], spec_of(model, LocalUpdate::metropolis, moves), moves);
+    }
+  }
   for (const Graph& graph : graphs) {
     for (const Model& model : {in_field(0.05), in_field(-2), in_random_field(0.4)}) {
       const LocalUpdate local = model.interactions.field == 0.05 || graph.sites() % 4 == 0

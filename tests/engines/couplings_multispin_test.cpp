@@ -211,6 +211,10 @@ TEST_CASE("multispin engine in a field equals the reference") {
       ++seed;
     }
   }
+  // Fields that are rounded to 0.
+  const Graph chain = build_graph({{70}, 0.3, Rule::rewire, 5});
+  compare_bits(chain, in_field(1e-7), metropolis, sw, 799);
+  compare_bits(chain, in_random_field(0), glauber, wolff, 800);
   compare_bits(imported_graph(star(20), "star"), in_field(0.2), glauber, wolff, 801);
   compare_bits(imported_graph(star(20), "star"), in_random_field(3), metropolis, sw, 802);
   compare_bits(irregular_graph(400, 300), in_field(-0.4), metropolis, sw, 803);

@@ -153,8 +153,9 @@ TEST_CASE("unknown options: the error suggests the nearest one or an alternative
                "--houdayer: no Houdayer moves: they are for couplings or fields"},
            Bad{run + "--temperature 2 --schedule 1:0 --couplings pm --model potts --q 3 --houdayer",
                64, "--houdayer: no Houdayer moves: they are for Ising spins"},
-           Bad{run + "--temperature 2 --schedule 1:0 --field 1 --replicas 2 --houdayer", 64,
-               "(3 replicas or more)"},
+           Bad{run + "--temperature 2 --schedule 1:0 --field 1 --replicas 2 --houdayer --engine "
+                     "bytespin",
+               64, "(3 replicas or more)"},
            Bad{"decorrelate --size 8 --temperature 2 --schedule 1:0 --houdayer", 64,
                "--houdayer: no Houdayer moves: they are for couplings or fields"},
            Bad{"tune --size 4 --temperature 2 --houdayer", 64, "--houdayer: needs --exchange"},

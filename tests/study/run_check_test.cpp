@@ -55,8 +55,8 @@ json results_of_run(const Workplace& place, const std::string& line) {
 
 }  // namespace
 
-// Two t tests of level 1e-4 each: more than 2 refusals of 1500 runs in equilibrium have a
-// probability below 4e-3.
+// Three tests of level 1e-4 each: more than 2 refusals of 1500 runs in equilibrium have a
+// probability of about 0.01.
 TEST_CASE("runs of white noise are hardly ever refused, with any number of replicas") {
   const auto none = [](std::uint32_t, int) { return 0.0; };
   for (const std::uint32_t replicas : {1u, 8u, 32u}) {
@@ -70,6 +70,25 @@ TEST_CASE("runs of white noise are hardly ever refused, with any number of repli
     CHECK(refused <= 2);
     CHECK(warned == 0);
   }
+}
+
+TEST_CASE("a run whose replicas stay in different valleys is refused, with all starts alike") {
+  const auto reasons = [](const TaskData& data) {
+    std::string all;
+    for (const std::string& reason : check_of(data).reasons) all += reason + "\n";
+    return all;
+  };
+  // Half of the replicas of each start lie higher by 0.8 standard deviations.
+  const auto valley = [](std::uint32_t r, int) { return r / 2 % 2 == 0 ? 0.8 : 0.0; };
+  TaskData stuck = made(7, 16, 400, valley);
+  CHECK(check_of(stuck).status == RunStatus::not_equilibrated);
+  CHECK(reasons(stuck).find("in different valleys") != std::string::npos);
+  // After a much longer equilibration they are a sample of the valleys.
+  stuck.configuration["sampling.equilibrate"] = "4000";
+  CHECK(reasons(stuck) == "");
+  // A slow change within the series is no valley.
+  const auto slow = [](std::uint32_t r, int t) { return 0.8 * std::sin((t + 25. * r) / 64); };
+  CHECK(reasons(made(8, 16, 400, slow)).find("valleys") == std::string::npos);
 }
 
 // Replicas r and r + 2 are equal. The error of a mean of m equal-weight values is s / sqrt(m), with

@@ -89,7 +89,7 @@ void MultispinReference::local_sweep() {
             sh += couplings_[edge] * (spin[other] == spin[site] ? 1 : -1);
           }
           bool flip = false;
-          if (const double h = field_at(site); h != 0) {
+          if (const double h = field_at(site); !field_.empty()) {
             // Random fields: in terms of spins turned over where the field is negative.
             const bool turned = h < 0 && spec_.model.interactions.random_field != RandomField::none;
             const bool up = (spin[site] != 0) != turned;
@@ -220,7 +220,7 @@ void MultispinReference::houdayer() {
       }
       const auto words = philox(spec_.seed, site / 4, first / 32, 0, step_, kHoudayer);
       if ((words[site % 4] >> first % 32 & 1u) == 0) continue;
-      if (!field_.empty() && equal[site]) continue;
+      if (field_at(site) != 0 && equal[site]) continue;
       for (const std::uint32_t s : cluster) {
         a[s] = static_cast<std::uint8_t>(1 - a[s]);
         b[s] = static_cast<std::uint8_t>(1 - b[s]);
