@@ -151,8 +151,11 @@ std::uint64_t measurements_to_drop(const SizeData& size) {
 }
 
 std::string equilibrium_cure(const StudyConfig& config) {
-  return config.equilibrate ? "raise sampling.equilibrate, or set it to \"auto\""
-                            : "raise sampling.measure";
+  const std::string_view exchange =
+      config.model.is_ferromagnet() || config.exchange ? "" : ", or use exchange = true";
+  if (!config.equilibrate) return fmt::format("raise sampling.measure{}", exchange);
+  return fmt::format("raise sampling.equilibrate{}",
+                     config.model.is_ferromagnet() ? ", or set it to \"auto\"" : exchange);
 }
 
 std::vector<std::string> equilibrium_warnings(const StudyConfig& config, const SizeData& size) {

@@ -172,9 +172,10 @@ std::string winner_text(const TuneResult& result) {
   const auto plain = std::find_if(result.rows.begin(), result.rows.end(),
                                   [&](const TuneRow& row) { return row.candidate == usual; });
   if (plain != result.rows.end() && &*plain != &best && plain->figures.worth.value > 0) {
-    text +=
-        fmt::format(", {:.2g} times as many as {}",
-                    best.figures.worth.value / plain->figures.worth.value, candidate_text(usual));
+    const double ratio = best.figures.worth.value / plain->figures.worth.value;
+    text += ratio < 1.05
+                ? fmt::format(", about as many as {}", candidate_text(usual))
+                : fmt::format(", {:.2g} times as many as {}", ratio, candidate_text(usual));
   }
   if (!result.tied.empty()) {
     std::vector<std::string> tied;

@@ -92,7 +92,9 @@ double parse_number(std::string_view text, std::string_view origin) {
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
   if (error != std::errc{} || stop != end || !std::isfinite(value)) {
-    throw Error(ExitCode::usage, fmt::format("{}: '{}' is not a finite number", origin, text));
+    const bool comma = text.find(',') != std::string_view::npos;
+    throw Error(ExitCode::usage, fmt::format("{}: '{}' is not a finite number{}", origin, text,
+                                             comma ? " (decimals with a point: 0.1)" : ""));
   }
   return value;
 }

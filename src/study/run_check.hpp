@@ -8,9 +8,9 @@
 //     independent replicas of equal start, or of time blocks if there are few replicas), or
 //   - some replicas are stuck, such as in stripes at low temperatures (stuck_replicas(),
 //     halves.hpp; the means need not differ significantly), or
-//   - replicas stay in different valleys, such as in a random field or a spin glass: the variance of
-//     their time averages is more than 4 times what independent blocks of each series predict (an F
-//     test), and fewer than 10 times the cycles of the series were dropped before it, or
+//   - replicas stay in different valleys, such as in a random field or a spin glass: the variance
+//     of their time averages is more than 4 times what independent blocks of each series predict
+//     (an F test), and fewer than 10 times the cycles of the series were dropped before it, or
 //   - the series is too short to determine tau_int, and fewer than 10 times its lower bound were
 //     dropped before the first measurement, or
 //   - no two starts can be compared (one start, or fewer than kFewReplicas replicas), and fewer
