@@ -75,12 +75,13 @@ std::vector<std::string> cluster_words(const TomlSection& section,
                             section.origin("cluster")));
   }
   words.clear();
-  // A schedule M:0 has the update of the others.
   for (const ScheduleParts& parts : named) {
-    if (!parts.cluster.empty() || !parts.schedule.ends_with(":0")) {
-      words.push_back(parts.cluster.empty() ? "wolff" : parts.cluster);
-    }
+    const bool any = parts.cluster.empty() && parts.schedule.ends_with(":0");
+    words.push_back(any ? "" : parts.cluster.empty() ? "wolff" : parts.cluster);
   }
+  // A schedule M:0 has the update of the others.
+  const auto first = std::ranges::find_if_not(words, &std::string::empty);
+  std::ranges::replace(words, "", std::string(*first));
   if (std::ranges::count(words, words.front()) == std::ssize(words)) words.resize(1);
   return words;
 }

@@ -160,13 +160,6 @@ RunCheck check_temperature(const TaskData& task, const Measured& s, const Temper
                     kNotInEquilibrium, stuck, tau_text(tau), remedy));
   }
   const double length = static_cast<double>(result.measurements) * s.every;
-  if (const std::string valleys = valleys_of(task, s, level);
-      check.ok() && dropped < kStartTaus * length && !valleys.empty()) {
-    refuse(fmt::format(
-        "{}{}: they are in different valleys and do not leave them; use --exchange with "
-        "temperatures up to where tau is short, or another schedule",
-        kNotInEquilibrium, valleys));
-  }
   const Drift drift = drift_of(task, s, result, level);
   if (check.ok() && drift.found) {
     refuse(
@@ -198,6 +191,13 @@ RunCheck check_temperature(const TaskData& task, const Measured& s, const Temper
         "which is {}, and {} cycles before the first one are few; raise --measure and "
         "--equilibrate, or use another schedule",
         result.measurements, tau_text(tau), dropped));
+  }
+  if (const std::string valleys = valleys_of(task, s, level);
+      check.ok() && dropped < kStartTaus * length && !valleys.empty()) {
+    refuse(fmt::format(
+        "{}{}: they are in different valleys and do not leave them; use --exchange with "
+        "temperatures up to where tau is short, or another schedule",
+        kNotInEquilibrium, valleys));
   }
   if (check.ok() && compared && dropped < kLeastTaus * tau.value) {
     check.warnings.push_back(fmt::format(

@@ -158,8 +158,14 @@ TEST_CASE("a schedule may name its updates, as tables do") {
       to_toml(read("schedule = [\"16:1\", \"swendsen-wang/4:1\"]\n")) ==
       to_toml(read("schedule = [\"16:1\", \"4:1\"]\ncluster = [\"wolff\", \"swendsen-wang\"]\n")));
   CHECK(read("schedule = [\"swendsen-wang/2:1\", \"swendsen-wang/4:1\"]\n").clusters.empty());
+  CHECK(to_toml(read("schedule = \"swendsen-wang/1:1\"\ncluster = \"swendsen-wang\"\n")) ==
+        to_toml(read("schedule = \"swendsen-wang/1:1\"\n")));
+  // Sweeps alone have the update of the others.
+  const StudyConfig alone = read("schedule = [\"swendsen-wang/2:1\", \"4:0\"]\n");
+  CHECK(alone.clusters.empty());
+  CHECK(alone.cluster == ClusterUpdate::swendsen_wang);
   for (const char* text :
-       {"schedule = \"swendsen-wang/1:1\"\ncluster = \"swendsen-wang\"\n",
+       {"schedule = \"swendsen-wang/1:1\"\ncluster = \"wolff\"\n",
         "schedule = \"wolff/swendsen-wang/1:1\"\n", "schedule = \"heat/1:1\"\n",
         "schedule = \"glauber/1:1\"\nlocal = \"metropolis\"\n",
         "schedule = [\"glauber/1:1\", \"1:1\"]\n", "schedule = [\"1:1\", \"glauber/1:1\"]\n",
