@@ -89,12 +89,13 @@ Drift drift_of(const TaskData& task, const Measured& s, const TemperatureResult&
   return drift;
 }
 
-// Whether replicas stay in different valleys (analysis of variance, as Gelman & Rubin, Stat. Sci.
-// 7, 457 (1992)): divides each series into kBlocks blocks and compares the variance of the
-// replicas' averages with that which the averages of the blocks predict. The prediction holds if
-// the blocks of a replica are independent, that is, if nothing within the series changes slowly:
-// then a large ratio shows that replicas hardly ever leave their valley. Returns a description, ""
-// if the averages agree. (autocorrelation() takes the valleys for a tau_int that may look short.)
+// Whether replicas stay in different valleys: an analysis of variance, as in Gelman & Rubin, Stat.
+// Sci. 7, 457 (1992). Each series is divided into kBlocks blocks. If the averages of its blocks are
+// independent, their scatter predicts the variance of the replicas' averages; a much larger
+// variance shows that replicas hardly ever leave their valley. If the blocks of a replica are
+// correlated, something changes slowly within the series, and there is no prediction. tau_int does
+// not tell the two cases apart: differences between valleys enter it. Returns a description, or ""
+// if the averages agree.
 constexpr Eigen::Index kBlocks = 10;
 constexpr double kMostScatter = 4;        // of the variances
 constexpr double kMostCorrelation = 0.2;  // of consecutive blocks; independent ones: -1/kBlocks
