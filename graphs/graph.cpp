@@ -4,17 +4,15 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
 #include <limits>
-#include <memory>
-#include <new>
 #include <unordered_map>
 #include <utility>
 
+#include "src/base/digest.hpp"
 #include "src/base/error.hpp"
 #include "src/base/fixed_point.hpp"
 #include "src/base/stop.hpp"
@@ -365,10 +363,6 @@ namespace {
 // Hashes numbers as little-endian bytes on every machine.
 class Hasher {
  public:
-  Hasher() : state_(XXH3_createState(), &XXH3_freeState) {
-    if (!state_) throw std::bad_alloc();
-    XXH3_64bits_reset(state_.get());
-  }
   template <class T>
   void add(T value) {
     unsigned char bytes[sizeof(T)];
@@ -376,12 +370,12 @@ class Hasher {
       byte = static_cast<unsigned char>(value & 0xFFu);
       value = static_cast<T>(static_cast<std::uint64_t>(value) >> 8);
     }
-    XXH3_64bits_update(state_.get(), bytes, sizeof bytes);
+    digest_.add(bytes, sizeof bytes);
   }
-  std::uint64_t digest() const { return XXH3_64bits_digest(state_.get()); }
+  std::uint64_t digest() const { return digest_.value(); }
 
  private:
-  std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state_;
+  Digest64 digest_;
 };
 
 }  // namespace

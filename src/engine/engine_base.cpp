@@ -7,8 +7,8 @@
 #include <atomic>
 #include <bit>
 #include <cstring>
-#include <new>
 
+#include "src/base/digest.hpp"
 #include "src/base/error.hpp"
 #include "src/engine/stop_watch.hpp"
 
@@ -264,15 +264,11 @@ std::uint64_t EngineBase::trajectory_hash(const EngineState* saved) const {
   if (saved != nullptr && hashed_as_saved()) {
     return XXH3_64bits(saved->bytes.data(), parts() * part_bytes_);
   }
-  const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> hash(XXH3_createState(),
-                                                                      &XXH3_freeState);
-  if (!hash) throw std::bad_alloc();
-  XXH3_64bits_reset(hash.get());
+  Digest64 hash;
   for (std::size_t part = 0; part < parts(); ++part) {
-    hash_part(part,
-              [&](Bytes spins) { XXH3_64bits_update(hash.get(), spins.data(), spins.size()); });
+    hash_part(part, [&](Bytes spins) { hash.add(spins.data(), spins.size()); });
   }
-  return XXH3_64bits_digest(hash.get());
+  return hash.value();
 }
 
 }  // namespace rewise

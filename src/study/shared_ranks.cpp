@@ -1,14 +1,12 @@
 #include "src/study/shared_ranks.hpp"
 
 #include <fmt/format.h>
-#include <xxhash.h>
 
 #include <fstream>
-#include <memory>
-#include <new>
 #include <thread>
 
 #include "src/base/count_text.hpp"
+#include "src/base/digest.hpp"
 #include "src/base/words.hpp"
 #include "src/distributed/mpi.hpp"
 #include "src/store/state_parts.hpp"
@@ -24,17 +22,14 @@ distributed::Transport* sharing = nullptr;
 // Identity of the program. Ranks must run the same binary, so that they exchange compatible
 // messages and make the same moves.
 std::string build_identity() {
-  const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> hash(XXH3_createState(),
-                                                                      &XXH3_freeState);
-  if (!hash) throw std::bad_alloc();
-  XXH3_64bits_reset(hash.get());
+  Digest64 hash;
   std::ifstream program("/proc/self/exe", std::ios::binary);
   for (std::vector<char> piece(std::size_t{1} << 20); program;) {
     program.read(piece.data(), static_cast<std::streamsize>(piece.size()));
-    XXH3_64bits_update(hash.get(), piece.data(), static_cast<std::size_t>(program.gcount()));
+    hash.add(piece.data(), static_cast<std::size_t>(program.gcount()));
   }
   return fmt::format("{}, {}, {}, {:016x}", build_info().version, build_info().revision,
-                     build_info().compiler, XXH3_64bits_digest(hash.get()));
+                     build_info().compiler, hash.value());
 }
 
 // Ends the job if a rank runs another program than rank 0.

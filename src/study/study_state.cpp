@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/base/digest.hpp"
 #include "src/base/error.hpp"
 #include "src/base/temporary.hpp"
 #include "src/store/lease.hpp"
@@ -178,19 +179,17 @@ std::string content(const fs::path& file) {
   std::error_code ignored;
   if (!fs::is_regular_file(file, ignored)) return "";
   std::ifstream in(file, std::ios::binary);
-  const std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> state(XXH3_createState(),
-                                                                              XXH3_freeState);
-  XXH3_128bits_reset(state.get());
+  Digest128 digest;
   std::vector<char> part(std::size_t{1} << 20);
   std::uint64_t bytes = 0;
   while (in) {
     in.read(part.data(), static_cast<std::streamsize>(part.size()));
     const auto count = static_cast<std::size_t>(in.gcount());
-    XXH3_128bits_update(state.get(), part.data(), count);
+    digest.add(part.data(), count);
     bytes += count;
   }
   if (!in.eof()) return "";
-  const XXH128_hash_t hash = XXH3_128bits_digest(state.get());
+  const XXH128_hash_t hash = digest.value();
   return fmt::format("{} {:016x}{:016x}", bytes, hash.high64, hash.low64);
 }
 

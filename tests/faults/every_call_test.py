@@ -209,6 +209,11 @@ class EveryCall(unittest.TestCase):
         self.check_all([f"pthread_create:{k}:{errno.EAGAIN}"
                         for k in self.places("pthread_create", 6)], (0, 69, 74))
 
+    def test_a_library_in_c_that_is_refused_memory(self):
+        """Each allocation of a digest or a compressor; they are few."""
+        self.check_all([f"c_malloc:{k}:{errno.ENOMEM}" for k in self.places("c_malloc", 60)],
+                       (0, 69))
+
     def refuse_memory(self, words, most, result):
         """Lets single allocations of a command fail, and all from a given one on. `most` = 1: the
         one in the middle."""

@@ -13,7 +13,8 @@
 // NAME is one of kNames. A close() that fails closes the file nevertheless, as on Linux. "malloc"
 // stands for all allocations, including operator new, after the start of main(). Excluded are
 // allocations by HDF5 (also through the C library), because HDF5 1.10 crashes if they fail, and by
-// libgomp, which then ends the process with its own message and status.
+// libgomp, which then ends the process with its own message and status. "c_malloc" stands for those
+// among them by libraries in C (c_libraries), which return a null pointer that rewise has to check.
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -54,12 +55,13 @@ enum Name {
   kFlock,
   kThread,
   kMalloc,
+  kCMalloc,
   kNumber
 };
 constexpr std::array<const char*, kNumber> kNames{
-    "open",    "fopen",   "read",      "write", "fsync",          "close",
-    "link",    "rename",  "unlink",    "stat",  "fstat",          "mkdir",
-    "opendir", "readdir", "utimensat", "flock", "pthread_create", "malloc"};
+    "open",      "fopen",  "read",           "write",  "fsync",   "close",   "link",
+    "rename",    "unlink", "stat",           "fstat",  "mkdir",   "opendir", "readdir",
+    "utimensat", "flock",  "pthread_create", "malloc", "c_malloc"};
 
 std::array<std::atomic<long>, kNumber> counts;
 std::atomic<int> chosen{-1};
@@ -128,41 +130,54 @@ int with_fault(Name name, const Call& call) {
   return -1;
 }
 
-// Address ranges of the code of HDF5, of the C library (which HDF5 calls) and of libgomp, whose
-// allocations do not fail.
-struct Range {
-  std::uintptr_t begin = 0, end = 0;
-};
-std::array<Range, 3> exempt;
-int find_exempt(dl_phdr_info* library, std::size_t, void*) {
-  for (std::size_t which = 0; which < exempt.size(); ++which) {
-    constexpr std::array<const char*, 3> names{"/libhdf5", "/libc.so", "/libgomp"};
-    if (std::strstr(library->dlpi_name, names[which]) == nullptr || exempt[which].end != 0)
-      continue;
-    for (int k = 0; k < library->dlpi_phnum; ++k) {
-      const auto& part = library->dlpi_phdr[k];
-      if (part.p_type != PT_LOAD || (part.p_flags & PF_X) == 0) continue;
-      exempt[which].begin = library->dlpi_addr + part.p_vaddr;
-      exempt[which].end = exempt[which].begin + part.p_memsz;
+// Libraries, and the address ranges of their code.
+template <std::size_t kCount>
+struct Libraries {
+  std::array<const char*, kCount> names;
+  std::array<std::uintptr_t, kCount> begin{}, end{};
+
+  void find(const dl_phdr_info& library) {
+    for (std::size_t which = 0; which < kCount; ++which) {
+      if (std::strstr(library.dlpi_name, names[which]) == nullptr || end[which] != 0) continue;
+      for (int k = 0; k < library.dlpi_phnum; ++k) {
+        const auto& part = library.dlpi_phdr[k];
+        if (part.p_type != PT_LOAD || (part.p_flags & PF_X) == 0) continue;
+        begin[which] = library.dlpi_addr + part.p_vaddr;
+        end[which] = begin[which] + part.p_memsz;
+      }
     }
   }
+  bool contain(const void* address) const {
+    const auto at = reinterpret_cast<std::uintptr_t>(address);
+    for (std::size_t which = 0; which < kCount; ++which) {
+      if (at >= begin[which] && at < end[which]) return true;
+    }
+    return false;
+  }
+};
+
+// Their allocations do not fail; HDF5 calls the C library.
+Libraries<3> exempt{{"/libhdf5", "/libc.so", "/libgomp"}};
+Libraries<3> c_libraries{{"/libxxhash", "/libdeflate", "/libexpat"}};
+
+int find_libraries(dl_phdr_info* library, std::size_t, void*) {
+  exempt.find(*library);
+  c_libraries.find(*library);
   return 0;
 }
 
 bool no_memory(const void* caller) {
   if (!in_main.load(std::memory_order_relaxed)) return false;
-  const auto from = reinterpret_cast<std::uintptr_t>(caller);
-  for (const Range& range : exempt) {
-    if (from >= range.begin && from < range.end) return false;
-  }
-  const bool failing = fails(kMalloc);
+  if (exempt.contain(caller)) return false;
+  bool failing = fails(kMalloc);
+  if (c_libraries.contain(caller)) failing = fails(kCMalloc) || failing;
   if (failing) errno = ENOMEM;
   return failing;
 }
 
 int (*real_main)(int, char**, char**) = nullptr;
 int counted_main(int count, char** words, char** environment) {
-  ::dl_iterate_phdr(find_exempt, nullptr);
+  ::dl_iterate_phdr(find_libraries, nullptr);
   in_main = true;
   return real_main(count, words, environment);
 }
