@@ -88,6 +88,7 @@ GraphSample reduce(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& gr
   const double dropped = configured(data, "sampling.warm_up", 0) +
                          configured(data, "sampling.equilibrate", 0) +
                          static_cast<double>(discard) * configured(data, "sampling.every", 1);
+  const bool travelled = travelled_before(data, dropped);
   std::vector<MultiHistogram::Input> inputs;
   std::deque<IntSeries>
       series;  // data for the references; without a grid, one temperature at a time
@@ -111,7 +112,7 @@ GraphSample reduce(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& gr
     }
     sample.tau(row) = tau.value;
     sample.stuck.push_back(
-        stuck_replicas(of_start, bond_sums, magnetisations, units, tau, dropped));
+        stuck_replicas(of_start, bond_sums, magnetisations, units, tau, dropped, travelled));
     sample.cluster_fraction(row) = cluster_fraction_of(data, k).value;
     if (const Eigen::ArrayX2d difference = improved_less_plain(data, k); difference.rows() > 1) {
       const Eigen::Index half = difference.rows() / 2, rest = difference.rows() - half;

@@ -63,7 +63,7 @@ std::array<std::vector<Eigen::Index>, 2> replicas_by_start(const TaskData& data,
 
 std::string stuck_replicas(const std::array<std::vector<Eigen::Index>, 2>& of_start,
                            const IntSeries& bond_sums, const IntSeries& magnetisations,
-                           const SampleUnits& units, Value tau, double dropped) {
+                           const SampleUnits& units, Value tau, double dropped, bool travelled) {
   const bool known = std::isfinite(tau.error);
   if (known && dropped >= kFarTaus * tau.value) return "";
   const Eigen::Index times = bond_sums.rows(), replicas = bond_sums.cols();
@@ -102,13 +102,18 @@ std::string stuck_replicas(const std::array<std::vector<Eigen::Index>, 2>& of_st
           "other start",
           o == 1 ? "|m|" : "e", kFrozenSpread);
     }
-    if (const auto count = far_off(o); count > 0) {
+    if (const auto count = travelled ? 0 : far_off(o); count > 0) {
       return fmt::format(
           "{} of {} of {} replicas is more than {:.0f} standard deviations from the median",
           o == 1 ? "|m|" : "e", count, replicas, kFarOff);
     }
   }
   return "";
+}
+
+bool travelled_before(const TaskData& task, double dropped) {
+  const auto exchange = exchange_result(task);
+  return exchange && exchange->trips_per_1000 * dropped >= 1000;
 }
 
 Halves halves_of(const TaskData& data, std::uint64_t first, std::uint64_t count) {

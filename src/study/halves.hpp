@@ -57,11 +57,19 @@ inline constexpr std::size_t kLeastGroup = 8;
 //     `tau` passed in the `dropped` cycles. Small systems make short excursions in equilibrium, but
 //     then `tau` is known and short.
 //
+// The second is not tested if `travelled` (travelled_before()): at low temperatures of glasses some
+// replica is in a rare valley, which replica exchange brought there and takes away.
+//
 // In equilibrium, the standard deviations of 8 + 8 normal averages differ by a factor of 10 with
 // probability 4e-6; that one of 32 lies 25 robust standard deviations off is far less probable.
 std::string stuck_replicas(const std::array<std::vector<Eigen::Index>, 2>& of_start,
                            const IntSeries& bond_sums, const IntSeries& magnetisations,
-                           const SampleUnits& units, Value tau, double dropped);
+                           const SampleUnits& units, Value tau, double dropped, bool travelled);
+
+// Whether, at the rate of the round trips that replica exchange made in the task, each
+// configuration made one or more of them in the `dropped` cycles before the first measurement.
+// False without exchange.
+bool travelled_before(const TaskData& task, double dropped);
 
 // The halves over the measurements [first, first + count).
 Halves halves_of(const TaskData& data, std::uint64_t first, std::uint64_t count);

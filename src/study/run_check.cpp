@@ -153,8 +153,9 @@ RunCheck check_temperature(const TaskData& task, const Measured& s, const Temper
         "{}replicas that started hot and cold differ in {} by {:.1f} standard errors; "
         "raise --equilibrate, or use {}",
         kNotInEquilibrium, check.halves.observable, std::abs(check.halves.worst_z), remedy));
-  } else if (const std::string stuck = stuck_replicas(replicas_by_start(task), s.bond_sums,
-                                                      s.magnetisations, s.units, tau, dropped);
+  } else if (const std::string stuck =
+                 stuck_replicas(replicas_by_start(task), s.bond_sums, s.magnetisations, s.units,
+                                tau, dropped, travelled_before(task, dropped));
              !stuck.empty()) {
     refuse(
         fmt::format("{}some replicas are stuck ({}), and tau is {}; raise --equilibrate, or use {}",

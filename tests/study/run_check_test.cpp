@@ -91,6 +91,40 @@ TEST_CASE("a run whose replicas stay in different valleys is refused, with all s
   CHECK(reasons(made(8, 16, 400, slow)).find("valleys") == std::string::npos);
 }
 
+// One replica lies 60 standard deviations off throughout, at the lower of two temperatures.
+TEST_CASE("a replica far from all others is stuck, unless replica exchange takes it to and fro") {
+  const auto far = [](std::uint32_t r, int) { return r == 3 ? 60.0 : 0.0; };
+  TaskData data = made(6, 16, 40, far);
+  const auto stuck = [&](bool travelled) {
+    return stuck_replicas(replicas_by_start(data), series_at(data.bond_sum, 0),
+                          series_at(data.magnetisation, 0), units_of(data), Value{0.5, 0.1}, 5,
+                          travelled);
+  };
+  CHECK(stuck(false).find("|m| of 1 of 16 replicas") == 0);
+  CHECK(stuck(true) == "");
+
+  CHECK(!travelled_before(data, 1e9));  // there is no replica exchange
+  data.temperature = {0.5, 2.5};
+  data.shape_series();
+  // The two configurations of each replica change places at every `period`-th measurement, of 60.
+  const auto exchanged = [&](int period) {
+    data.walker = data.exchanges = data.exchange_attempts = {};
+    data.shape_series();
+    for (int t = 0; t < 60; ++t) {
+      std::vector<std::uint64_t> walker(32, t / period % 2 == 0 ? 0 : 1);
+      for (std::size_t r = 16; r < 32; ++r) walker[r] = 1 - walker[r];
+      data.walker.append(walker);
+      data.exchange_attempts.append(std::vector<std::uint64_t>(2, 1));
+      data.exchanges.append(std::vector<std::uint64_t>(2, 1));
+    }
+  };
+  exchanged(60);  // never
+  CHECK(!travelled_before(data, 1e9));
+  exchanged(3);  // a round trip takes 6 cycles
+  CHECK(travelled_before(data, 10));
+  CHECK(!travelled_before(data, 4));
+}
+
 // Replicas r and r + 2 are equal. The error of a mean of m equal-weight values is s / sqrt(m), with
 // n - 1 degrees of freedom: 31 and 15 for 32 replicas and 16 members.
 TEST_CASE("with Houdayer moves partners count once in errors and in checks") {
