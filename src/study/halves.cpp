@@ -92,7 +92,15 @@ std::string stuck_replicas(const std::array<std::vector<Eigen::Index>, 2>& of_st
     for (const double v : values) distances.push_back(std::abs(v - middle));
     constexpr double normal = 1.4826, rounding = 1e-12;
     const double limit = std::max({kFarOff * normal * median(distances), min_deviation, rounding});
-    return std::ranges::count_if(distances, [&](double d) { return d > limit; });
+    const auto stays_off = [&](Eigen::Index r) {
+      if (!(distances[static_cast<std::size_t>(r)] > limit)) return false;
+      Eigen::ArrayXd e, m;
+      units.per_site(bond_sums.col(r).cast<double>(), magnetisations.col(r).cast<double>(), e, m);
+      return 2 * (((o == 1 ? m.abs() : e) - middle).abs() > limit).count() > times;
+    };
+    Eigen::Index count = 0;
+    for (Eigen::Index r = 0; r < replicas; ++r) count += stays_off(r) ? 1 : 0;
+    return count;
   };
   for (const Eigen::Index o : {1, 0}) {
     if (o == 0 && times < kFewTimes) continue;

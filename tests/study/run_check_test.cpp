@@ -103,6 +103,22 @@ TEST_CASE("a replica far from all others is stuck, unless replica exchange takes
   CHECK(stuck(false).find("|m| of 1 of 16 replicas") == 0);
   CHECK(stuck(true) == "");
 
+  // In the ground state the averages of replicas do not differ. An excitation now and then is
+  // within equilibrium; one that lasts is not.
+  const auto excited = [&](int measurements) {
+    data.bond_sum = data.magnetisation = {};
+    data.shape_series();
+    for (int t = 0; t < 40; ++t) {
+      std::vector<std::int64_t> energy(16, 1000);
+      if (t < measurements) energy[3] -= 4;
+      data.bond_sum.append(energy);
+      data.magnetisation.append(std::vector<std::int64_t>(16, 500));
+    }
+    return stuck(false);
+  };
+  CHECK(excited(3) == "");
+  CHECK(excited(30).find("e of 1 of 16 replicas") == 0);
+
   CHECK(!travelled_before(data, 1e9));  // there is no replica exchange
   data.temperature = {0.5, 2.5};
   data.shape_series();
