@@ -121,9 +121,11 @@ class GroupTimer {
     BenchUpdate update{local   ? Update(LocalUpdate::metropolis)
                        : words ? ClusterUpdate::wolff
                                : ClusterUpdate::swendsen_wang};
-    if (const MethodSet* const own = factory(group_.engine).methods;
-        own != nullptr && !group_.device.team.empty()) {
-      const MethodChoice choice = own->on_any_lattice();
+    const EngineFactory& engine = factory(group_.engine);
+    if (engine.methods != nullptr && !group_.device.team.empty() &&
+        !engine.why_no_team(group_.graph.extents, ClusterUpdate::swendsen_wang, update.methods)
+             .empty()) {
+      const MethodChoice choice = engine.methods->on_any_lattice();
       update = {choice.update, choice.name, choice.methods};
     }
     auto batch = make(update);
