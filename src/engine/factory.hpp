@@ -122,8 +122,8 @@ struct EngineFactory {
   bool batches() const { return make_batch != nullptr; }
   EngineCosts costs;
   // Seconds per cycle and replica on a fully used CUDA device. nullptr: unknown.
-  double (*cuda_seconds)(const Schedule& schedule, ClusterUpdate cluster, double p,
-                         double sites) = nullptr;
+  double (*cuda_seconds)(const Model& model, const Schedule& schedule, ClusterUpdate cluster,
+                         double p, double sites) = nullptr;
 };
 
 // Bytes of the spins of all replicas.

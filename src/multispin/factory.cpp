@@ -125,16 +125,19 @@ EngineMemory memory(const EngineLoad& load, double threads, bool on_device) {
               64 * s.modified + 24 * s.rewired + device_working(load)};
 }
 
-double cuda_seconds(const Schedule& schedule, ClusterUpdate cluster, double p, double sites) {
+double cuda_seconds(const Model& model, const Schedule& schedule, ClusterUpdate cluster, double p,
+                    double sites) {
   // Microseconds per replica. The cost of a sweep is proportional to the number of sites; that of a
   // Swendsen-Wang update also has a part proportional to the number of rewired bonds. A Wolff
   // update costs the smaller of its two forms: the dense one is proportional to the number of
   // sites; the sparse one has a constant part and one proportional to the cluster, which at Tc is a
-  // share 4 N^(-1/2) of the sites of a rewired lattice.
+  // share 4 N^(-1/2) of the sites of a rewired lattice. With couplings or a field there is only the
+  // dense form.
   constexpr double sweep = 4e-7, labels = 1e-5, per_rewired = 1.1e-4, dense = 6e-6, wait = 0.42,
                    per_flip = 3.5e-5;
   const double share = p > 0 ? std::min(1.0, 4 / std::sqrt(sites)) : 1;
-  const double wolff = std::min(dense * sites, wait + per_flip * share * sites);
+  const double sparse = wait + per_flip * share * sites;
+  const double wolff = model.is_ferromagnet() ? std::min(dense * sites, sparse) : dense * sites;
   const double labelling = (labels + per_rewired * p) * sites;
   const double update = cluster == ClusterUpdate::swendsen_wang ? labelling : wolff;
   const double moves = schedule.houdayer ? labelling / 2 : 0;  // label half of the replicas
