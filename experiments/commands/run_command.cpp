@@ -203,7 +203,7 @@ ExitCode run_run(const RunOptions& options) {
   check_device(run.engine, options, spec);
   run.checkpoint = parse_duration(options.checkpoint, "--checkpoint").count();
   std::optional<std::chrono::duration<double>> limit;
-  if (!options.time_limit.empty()) limit = parse_duration(options.time_limit, "--time-limit");
+  if (!options.time_limit.empty()) limit = parse_time_limit(options.time_limit, "--time-limit");
   run.stop = StopToken(limit);
   const bool on_device = !run.engine.devices.empty() || run.engine.device >= 0;
   if (const auto range = exchange_range(options.temperature, options.exchange)) {
