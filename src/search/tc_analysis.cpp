@@ -142,9 +142,9 @@ void judge(const StudyConfig& config, const PointData& point, PointResult& resul
     if (halves.agree) continue;
     against(TcStatus::not_equilibrated,
             fmt::format("{}: replicas that started hot and cold differ in {} by {:.1f} standard "
-                        "errors; {}",
+                        "errors{}; {}",
                         extents_text(size.extents), halves.observable, std::abs(halves.worst_z),
-                        equilibrium_cure(config)));
+                        on_differing_graphs(size), equilibrium_cure(config)));
   }
   if (last_crossing(result) == nullptr) {
     against(TcStatus::no_window,
