@@ -180,7 +180,7 @@ ExitCode run_curves(const CurveOptions& options, const std::string& name,
                                             std::numeric_limits<double>::infinity());
   spec.device = device.devices.front().index;
   std::optional<std::chrono::duration<double>> limit;
-  if (!options.time_limit.empty()) limit = parse_duration(options.time_limit, "--time-limit");
+  if (!options.time_limit.empty()) limit = parse_time_limit(options.time_limit, "--time-limit");
   const StopToken stop(limit);
   if (!options.out.empty()) {
     make_output_folder(options.out);

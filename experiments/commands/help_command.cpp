@@ -1,5 +1,5 @@
 // `rewise help`: describes the keys of a study's file and their values, from the schema of
-// settings, and the quantities of tables.
+// settings, and the quantities and words of tables.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -10,9 +10,11 @@
 #include <vector>
 
 #include "experiments/commands/help_symbols.hpp"
+#include "experiments/commands/help_words.hpp"
 #include "experiments/console/commands.hpp"
 #include "experiments/console/shared_options.hpp"
 #include "src/base/error.hpp"
+#include "src/engine/registry.hpp"
 #include "src/study/parse.hpp"
 #include "src/study/schema.hpp"
 
@@ -20,17 +22,19 @@ namespace rewise {
 namespace {
 
 constexpr const char* kHelpAbout =
-    "Explain a key or value of a study's file or a quantity, or list all keys.\n\n"
+    "Explain a key or value of a study's file, or a quantity or word of tables; list all keys.\n\n"
     "Example: rewise help temperatures\n\n"
     "KEY is a key, with or without its table (measure, sampling.measure), a value of a key\n"
-    "(swap, wolff), a quantity in tables and files (U, chi, tau, m2), a table, whose keys are\n"
-    "listed (lattice), or a command, whose --help is printed.";
+    "(swap, wolff), a quantity in tables and files (U, chi, tau, m2), a word that stands there\n"
+    "instead of a value (not-equilibrated, too-short), a table, whose keys are listed (lattice),\n"
+    "or a command, whose --help is printed.";
 constexpr const char* kHelpExamples = R"(
 More examples:
   rewise help
   rewise help sampling
   rewise help swap
   rewise help U
+  rewise help not-converged
   rewise help tc)";
 
 // The option of a key and its commands, with defaults that are not those of a study's file, e.g.
@@ -158,6 +162,22 @@ std::string explanation_of_symbol(const std::string& name) {
                             "networks.\n";
 }
 
+// Explains a word of tables and result files; "" if it is none.
+std::string explanation_of_word(const std::string& word) {
+  std::string text;
+  for (const ResultWord& one : result_words()) {
+    if (word != one.word && "(" + word + ")" != one.word) continue;
+    text += fmt::format("{}{}: {}\n", text.empty() ? "" : "\n", one.word, one.where);
+    const auto line = [&](const char* what, std::string value) {
+      std::erase(value, '`');
+      if (!value.empty()) text += fmt::format("  {:<12}{}", what, column(14, value));
+    };
+    line("meaning", std::string(one.meaning));
+    line("what to do", std::string(one.remedy));
+  }
+  return text;
+}
+
 // Names the keys and values that begin with these letters; "" if there is none.
 std::string beginnings(const std::string& letters) {
   std::vector<std::string> found;
@@ -198,6 +218,19 @@ std::string mention(const CLI::App& program, const std::string& word) {
   return found.empty() || found.size() > most ? ""
                                               : fmt::format("it is explained by 'rewise {} --help'",
                                                             fmt::join(found, " --help', 'rewise "));
+}
+
+// Explains the former name of an engine; "" if it is none.
+std::string explanation_of_old_engine(const CLI::App& program, const std::string& name) {
+  for (const EngineTraits& engine : engine_registry()) {
+    if (name != engine.stored_name) continue;
+    const std::string now(engine.name), value = explanation_of_value(program, now);
+    return fmt::format(
+        "'{}' is the former name of the engine '{}'. Options still accept it.\n"
+        "Task files and the names of files in schedules/ keep it.\n{}",
+        name, now, value.empty() ? "See --engine in 'rewise run --help'.\n" : "\n" + value);
+  }
+  return "";
 }
 
 std::string list_of(const std::string& table) {
@@ -276,12 +309,15 @@ ExitCode print_help(const CLI::App& program, std::string name) {
     }
   }
   std::string value = text.empty() ? explanation_of_value(program, name) : "";
-  for (const std::string& part : {explanation_of_symbol(name), std::move(value)}) {
+  for (const std::string& part :
+       {explanation_of_symbol(name), std::move(value), explanation_of_word(name),
+        explanation_of_old_engine(program, name)}) {
     if (!part.empty()) text += (text.empty() ? "" : "\n") + part;
   }
   if (text.empty()) {
     std::vector<std::string_view> keys;
     for (const Setting& one : settings()) keys.push_back(one.key);
+    for (const ResultWord& one : result_words()) keys.push_back(one.word);
     std::string advice = key_advice(name, keys, {});
     if (advice.empty() && name.size() > 2) advice = mention(program, name);
     if (advice.empty()) advice = beginnings(name);

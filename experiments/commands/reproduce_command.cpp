@@ -67,8 +67,9 @@ ExitCode run_reproduce(const ReproduceOptions& options) {
       options.out.empty() ? "studies/" + name + "-" + options.scale : options.out;
   words.insert(words.end(), {"--out", out});
   if (!options.time_limit.empty()) {
-    const double seconds = parse_duration(options.time_limit, "--time-limit").count();
-    words.insert(words.end(), {"--time-limit", number_text(seconds)});
+    if (const auto limit = parse_time_limit(options.time_limit, "--time-limit")) {
+      words.insert(words.end(), {"--time-limit", number_text(limit->count())});
+    }
   }
   if (options.json) words.emplace_back("--json");
   ExitCode status = run_reproduce_script(std::move(words));

@@ -42,11 +42,11 @@ constexpr const char* kRunAbout =
 constexpr const char* kRunExamples = R"(
 A cycle is M sweeps of --local and then W updates of --cluster in every replica. Half of
 the replicas start ordered, half random. If the two halves differ, if the run drifts, or if it
-is too short for reliable errors, the table shows "-", --json has null with "status" and
-"reasons" (and the rejected number as "candidate"), and a warning says what to do. A "-" in the
-column <C>/N alone is no failure: there are no cluster updates, or the model has couplings or
-fields. The last line has a hash of the final spins (trajectory). It is the same on any device
-and any number of threads, but depends on the engine.
+is too short for reliable errors, the table shows "-", and lines below it say why and what to
+do; --json has null with "status" and "reasons" (and the rejected number as "candidate"). The
+column <C>/N is left out if there are no cluster updates, or couplings or fields. The last line
+has a hash of the final spins (trajectory). It is the same on any device and any number of
+threads, but depends on the engine.
 
 --model potts simulates spins with --q states: the energy is minus the number of bonds between
 equal states, |m| = (q N_max/N - 1)/(q - 1) with N_max sites in the most frequent state.
@@ -203,7 +203,7 @@ ExitCode run_run(const RunOptions& options) {
   check_device(run.engine, options, spec);
   run.checkpoint = parse_duration(options.checkpoint, "--checkpoint").count();
   std::optional<std::chrono::duration<double>> limit;
-  if (!options.time_limit.empty()) limit = parse_duration(options.time_limit, "--time-limit");
+  if (!options.time_limit.empty()) limit = parse_time_limit(options.time_limit, "--time-limit");
   run.stop = StopToken(limit);
   const bool on_device = !run.engine.devices.empty() || run.engine.device >= 0;
   if (const auto range = exchange_range(options.temperature, options.exchange)) {
@@ -245,6 +245,11 @@ ExitCode run_run(const RunOptions& options) {
   Progress progress("run", static_cast<double>(spec.cycles()));
   job.progress = [&](std::uint64_t cycles) { progress.add(static_cast<double>(cycles)); };
   job.note = [&](const std::string& line) { progress.line(line); };
+  std::optional<CheckedRun> of_file;
+  job.add_results = [&](TaskData& data) {
+    of_file = checked_run(data);
+    data.results = result_record(data, *of_file);
+  };
   std::optional<ErgodicityProblem> unreached;
   job.on_graph = [&](const Graph& graph) { unreached = ergodicity_problem(graph); };
   TaskResult result;
@@ -279,16 +284,17 @@ ExitCode run_run(const RunOptions& options) {
     case TaskOutcome::finished:
       break;
   }
-  const CheckedRun checked = checked_run(result.data);
-  std::vector<std::string> warnings = warnings_of(checked);
+  const CheckedRun checked = of_file ? *std::move(of_file) : checked_run(result.data);
+  std::vector<std::string> warnings = warnings_of(checked, options.json);
   if (const std::string line = metropolis_warning(spec, unreached, true); !line.empty()) {
     warnings.push_back(line);
   }
-  for (const std::string& line : warnings) fmt::print(stderr, "warning: {}\n", line);
   if (options.json) {
+    for (const std::string& line : warnings) fmt::print(stderr, "warning: {}\n", line);
     fmt::print("{}\n", run_json(result.data, checked, warnings).dump(2));
   } else {
-    fmt::print("{}", run_table(result.data, checked));
+    fmt::print("{}", run_table(result.data, checked, warnings));
+    std::fflush(stdout);  // before the lines below
   }
   if (!options.out.empty() && result.outcome == TaskOutcome::finished) {
     fmt::print(stderr, "written to {}\n", options.out);

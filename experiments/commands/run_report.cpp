@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "experiments/commands/help_symbols.hpp"
 #include "src/base/count_text.hpp"
 #include "src/base/table.hpp"
 #include "src/engine/registry.hpp"
@@ -155,8 +156,13 @@ std::string staggered_table(const CheckedRun& run) {
 // Overlaps of pairs of replicas; empty without couplings.
 std::string overlap_table(const CheckedRun& run) {
   if (run.results.front().overlaps.empty()) return "";
+  auto rows = observable_rows(run, overlap_observables(), &TemperatureResult::overlaps);
+  rows.front().emplace_back("tau(q^2)");
+  for (std::size_t t = 0; t < run.results.size(); ++t) {
+    rows[t + 1].push_back(shown_tau(run.results[t].tau.at("overlap_m2"), run.checks[t]));
+  }
   return "\nOverlaps q of replicas 2k and 2k + 1, and of their bonds, q_l:\n\n" +
-         aligned_table(observable_rows(run, overlap_observables(), &TemperatureResult::overlaps));
+         aligned_table(rows);
 }
 
 std::string exchange_text(const TaskData& task) {
@@ -173,6 +179,31 @@ std::string exchange_text(const TaskData& task) {
              "\n{} round trips between the first and the last temperature, {:.2g} per "
              "replica and 1000 cycles.\n",
              exchange->round_trips, exchange->trips_per_1000);
+}
+
+// Why temperatures have no values, and warnings; what was checked if all values are accepted. Ends
+// with an empty line unless there is nothing to say.
+std::string checks_text(const CheckedRun& run, const std::vector<std::string>& warnings) {
+  std::string out;
+  for (std::size_t t = 0; t < run.results.size(); ++t) {
+    for (std::string_view reason : run.checks[t].reasons) {
+      // The status says it already.
+      if (reason.starts_with(kNotInEquilibrium)) reason.remove_prefix(kNotInEquilibrium.size());
+      out += fmt::format("T = {}: no values ({}): {}\n", run.results[t].temperature,
+                         to_string(run.checks[t].status), reason);
+    }
+  }
+  if (std::ranges::all_of(run.checks, &RunCheck::ok)) {
+    std::vector<std::string> passed = run.checks.front().passed;
+    std::erase_if(passed, [&](const std::string& text) {
+      return !std::ranges::all_of(run.checks, [&](const RunCheck& check) {
+        return std::ranges::find(check.passed, text) != check.passed.end();
+      });
+    });
+    if (!passed.empty()) out += fmt::format("All checks passed: {}.\n", fmt::join(passed, ", "));
+  }
+  for (const std::string& line : warnings) out += fmt::format("warning: {}\n", line);
+  return out.empty() ? out : "\n" + out;
 }
 
 }  // namespace
@@ -219,7 +250,41 @@ Json run_json(const TaskData& task, const CheckedRun& run,
   return json;
 }
 
-std::string run_table(const TaskData& task, const CheckedRun& run) {
+ResultRecord result_record(const TaskData& task, const CheckedRun& run) {
+  ResultRecord record;
+  record.energy_unit = units_of(task).energy;
+  const auto put = [&](std::string name, const std::string& unit_of, const Json& from) {
+    ResultColumn& column = record.columns[std::move(name)];
+    for (const Symbol& symbol : symbols()) {
+      if (is_called(symbol, unit_of)) column.unit = symbol.unit;
+    }
+    const auto add = [&from](std::vector<double>& values, const char* what) {
+      values.push_back(from[what].is_null() ? std::nan("") : from[what].get<double>());
+    };
+    add(column.value, "value");
+    add(column.error, "error");
+    if (from.contains("tau")) add(column.tau, "tau");
+  };
+  for (std::size_t k = 0; k < run.results.size(); ++k) {
+    if (k > 0) record.status += ',';
+    record.status += to_string(run.checks[k].status);
+    Json estimates = estimates_json(run.results[k]);
+    if (!run.checks[k].ok()) estimates = without_numbers(estimates);
+    for (const auto& [name, value] : estimates.items()) {
+      if (value.contains("value")) {
+        put(name, name, value);
+        continue;
+      }
+      for (const auto& [moment, of_moment] : value.items()) {
+        put(fmt::format("{}_{}", name, moment), moment, of_moment);
+      }
+    }
+  }
+  return record;
+}
+
+std::string run_table(const TaskData& task, const CheckedRun& run,
+                      const std::vector<std::string>& warnings) {
   const auto& key = task.configuration;
   std::string out = fmt::format("{}\n{} sites, {} bonds", graph_title(task.graph), task.graph.sites,
                                 task.graph.bonds);
@@ -244,11 +309,14 @@ std::string run_table(const TaskData& task, const CheckedRun& run) {
       count_text(task.bond_sum.time(), "measurement"), every == "1" ? "cycle" : every + " cycles");
 
   auto rows = observable_rows(run, observables(), &TemperatureResult::observables);
-  rows.front().insert(rows.front().end(), {"<C>/N", "tau(e)", "tau(m^2)"});
   const auto& results = run.results;
+  const bool has_clusters = std::ranges::any_of(
+      results, [](const TemperatureResult& r) { return std::isfinite(r.cluster_fraction.value); });
+  if (has_clusters) rows.front().emplace_back("<C>/N");
+  rows.front().insert(rows.front().end(), {"tau(e)", "tau(m^2)"});
   for (std::size_t t = 0; t < results.size(); ++t) {
     const TemperatureResult& r = results[t];
-    rows[t + 1].push_back(shown(r.cluster_fraction, run.checks[t]));
+    if (has_clusters) rows[t + 1].push_back(shown(r.cluster_fraction, run.checks[t]));
     for (const char* name : {"energy", "m2"}) {
       rows[t + 1].push_back(shown_tau(r.tau.at(name), run.checks[t]));
     }
@@ -258,17 +326,7 @@ std::string run_table(const TaskData& task, const CheckedRun& run) {
   out += staggered_table(run);
   out += overlap_table(run);
   out += exchange_text(task);
-  for (std::size_t t = 0; t < results.size(); ++t) {
-    for (std::string_view reason : run.checks[t].reasons) {
-      // The status says it already.
-      if (reason.starts_with(kNotInEquilibrium)) reason.remove_prefix(kNotInEquilibrium.size());
-      out += fmt::format("\nT = {}: no values ({}): {}", results[t].temperature,
-                         to_string(run.checks[t].status), reason);
-    }
-  }
-  if (std::any_of(run.checks.begin(), run.checks.end(), [](const auto& c) { return !c.ok(); })) {
-    out += "\n";
-  }
+  out += checks_text(run, warnings);
   if (model_of(task.configuration).is_potts()) {
     out +=
         "\n|m| = (q N_max/N - 1)/(q - 1), N_max sites in the most frequent state; e = -(bonds "

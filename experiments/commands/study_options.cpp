@@ -114,7 +114,8 @@ StudyConfig configure(const StudyOptions& options) {
     warn_beyond_cores(static_cast<std::uint64_t>(config.threads), "run.threads");
   }
   if (!options.time_limit.empty()) {
-    config.time_limit = parse_duration(options.time_limit, "--time-limit").count();
+    const auto limit = parse_time_limit(options.time_limit, "--time-limit");
+    config.time_limit = limit ? std::optional(limit->count()) : std::nullopt;
   }
   config.recompute_damaged = options.recompute_damaged;
   return config;

@@ -37,7 +37,7 @@ void check_extents(const std::vector<std::uint32_t>& extents) { packed_bytes(ext
 const EngineFactory kBitlatticeFactory{
     .make = make,
     .make_shared = make_shared,
-    .make_share = make_bitlattice_share,
+    .make_subdomain = make_bitlattice_subdomain,
     .why_no_team = why_no_team,
     .check_extents = check_extents,
     .memory = memory,

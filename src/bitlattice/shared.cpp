@@ -47,37 +47,38 @@ class SharedEngine final : public BitlatticeEngine, public SavesApart {
       : BitlatticeEngine(Layout::make(slab.extents), slab.spec),
         followers_(std::move(followers)),
         options_(options),
-        shares_(transport, written(EngineKind::bitlattice, slab),
-                [&](std::span<const std::uint8_t> bytes) {
-                  return make_bitlattice_share(bytes, transport, [&](bool) { return options; });
-                }),
+        subdomains_(transport, written(EngineKind::bitlattice, slab),
+                    [&](std::span<const std::uint8_t> bytes) {
+                      return make_bitlattice_subdomain(bytes, transport,
+                                                       [&](bool) { return options; });
+                    }),
         device_(followers_ ? fmt::format("cuda:{}", fmt::join(options.devices, "+"))
-                           : shares_.device()) {}
+                           : subdomains_.device()) {}
 
   std::string_view device() const override { return device_; }
-  int threads() const override { return shares_.threads(); }
+  int threads() const override { return subdomains_.threads(); }
 
   bool has_ranks() const override { return !followers_; }
   SavedApart save_apart(const std::string& name, const FileWriter& write) const override {
-    return shares_.save(2, name, write, save_state(false));
+    return subdomains_.save(2, name, write, save_state(false));
   }
   void restore_apart(const EngineState& rest, std::uint64_t spin_bytes,
                      const SpinReader& read) override {
     restore_rest(rest, spin_bytes);
-    shares_.restore(2, 4 * layout_.stride(), read, [this](Bytes rows) { check_spins(rows); });
+    subdomains_.restore(2, 4 * layout_.stride(), read, [this](Bytes rows) { check_spins(rows); });
   }
 
   bool advance(const Schedule& schedule, std::uint64_t cycles) override {
     return advance_systems(
         options_, schedule, cycles,
         [&](std::size_t first, std::size_t last, std::uint64_t step, std::uint64_t steps) {
-          shares_.advance({{first, last}, step, steps, {1, 0}});
+          subdomains_.advance({{first, last}, step, steps, {1, 0}});
         });
   }
 
   void measure(Observation& out) override {
     const double begin = now();
-    report_sums(shares_.count(), out);
+    report_sums(subdomains_.count(), out);
     work_.measure_seconds += now() - begin;
   }
 
@@ -97,8 +98,8 @@ class SharedEngine final : public BitlatticeEngine, public SavesApart {
                   std::span<std::uint32_t> out) const override {
     for_colours(first, out.size(), [&](std::uint64_t colour, std::uint64_t byte, Words words) {
       const auto part = out.subspan(words.first, words.last - words.first);
-      shares_.read(system, colour, byte,
-                   {reinterpret_cast<std::uint8_t*>(part.data()), part.size_bytes()});
+      subdomains_.read(system, colour, byte,
+                       {reinterpret_cast<std::uint8_t*>(part.data()), part.size_bytes()});
     });
   }
 
@@ -106,21 +107,22 @@ class SharedEngine final : public BitlatticeEngine, public SavesApart {
                    std::span<const std::uint32_t> from) override {
     for_colours(first, from.size(), [&](std::uint64_t colour, std::uint64_t byte, Words words) {
       const auto part = from.subspan(words.first, words.last - words.first);
-      shares_.write(system, colour, byte,
-                    {reinterpret_cast<const std::uint8_t*>(part.data()), part.size_bytes()});
+      subdomains_.write(system, colour, byte,
+                        {reinterpret_cast<const std::uint8_t*>(part.data()), part.size_bytes()});
     });
   }
 
   const std::unique_ptr<FollowerThreads> followers_;  // destroyed last
   const EngineOptions options_;
-  Shares shares_;
+  Subdomains subdomains_;
   const std::string device_;
 };
 
 }  // namespace
 
-std::unique_ptr<Share> make_bitlattice_share(std::span<const std::uint8_t> bytes,
-                                             Transport& transport, const RankOptionsOf& options) {
+std::unique_ptr<Subdomain> make_bitlattice_subdomain(std::span<const std::uint8_t> bytes,
+                                                     Transport& transport,
+                                                     const RankOptionsOf& options) {
   const auto slab = read_spec<SlabSpec>(bytes);
   return make_slab(slab, transport, options(slab.cuda));
 }
@@ -131,7 +133,7 @@ std::unique_ptr<Engine> make_shared_bitlattice_engine(Transport& transport,
                                                       const EngineOptions& options) {
   Layout::make(extents);
   check_bitlattice_spec(spec, options);
-  check_shares(extents, transport.size());
+  check_subdomains(extents, transport.size());
   return std::make_unique<SharedEngine>(transport, SlabSpec{extents, spec, options.device >= 0},
                                         options);
 }
@@ -140,12 +142,12 @@ std::unique_ptr<Engine> make_bitlattice_team(const std::vector<std::uint32_t>& e
                                              const EngineSpec& spec, const EngineOptions& options) {
   Layout::make(extents);
   check_bitlattice_spec(spec, options);
-  check_shares(extents, static_cast<int>(options.devices.size()));
-  const auto maker_of = [&](Transport& transport) -> ShareMaker {
+  check_subdomains(extents, static_cast<int>(options.devices.size()));
+  const auto maker_of = [&](Transport& transport) -> SubdomainMaker {
     EngineOptions own;
     own.device = options.devices[static_cast<std::size_t>(transport.rank())];
     return [own, &transport](std::span<const std::uint8_t> bytes) {
-      return make_bitlattice_share(bytes, transport, [&](bool) { return own; });
+      return make_bitlattice_subdomain(bytes, transport, [&](bool) { return own; });
     };
   };
   auto followers =

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "src/bitlattice/bitlattice.hpp"
-#include "src/engine/share.hpp"
+#include "src/engine/subdomain.hpp"
 
 namespace rewise {
 
@@ -21,8 +21,8 @@ std::unique_ptr<Engine> make_bitlattice_team(const std::vector<std::uint32_t>& e
                                              const EngineSpec& spec, const EngineOptions& options);
 
 // Creates a rank's slab on request of the engine on rank 0.
-std::unique_ptr<Share> make_bitlattice_share(std::span<const std::uint8_t> bytes,
-                                             distributed::Transport& transport,
-                                             const RankOptionsOf& options);
+std::unique_ptr<Subdomain> make_bitlattice_subdomain(std::span<const std::uint8_t> bytes,
+                                                     distributed::Transport& transport,
+                                                     const RankOptionsOf& options);
 
 }  // namespace rewise

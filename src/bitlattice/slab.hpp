@@ -13,11 +13,11 @@
 
 #include "src/bitlattice/systems.hpp"
 #include "src/distributed/transport.hpp"
-#include "src/engine/share.hpp"
+#include "src/engine/subdomain.hpp"
 
 namespace rewise::bitlattice {
 
-class Slab : public Share {
+class Slab : public Subdomain {
  public:
   Slab(const Layout& lattice, const EngineSpec& spec, distributed::Transport& transport)
       : planes_(planes_of(lattice.planes(), transport.rank(), transport.size())),

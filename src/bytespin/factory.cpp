@@ -56,7 +56,7 @@ std::unique_ptr<Engine> make_shared(distributed::Transport& ranks, const Graph* 
 const EngineFactory kBytespinFactory{
     .make = make,
     .make_shared = make_shared,
-    .make_share = make_bytespin_share,
+    .make_subdomain = make_bytespin_subdomain,
     .why_no_team = bytespin::why_no_team,
     .methods = &bytespin::kMethods,
     .memory = memory,

@@ -22,7 +22,7 @@
 #include "src/bytespin/local/local.hpp"
 #include "src/bytespin/local/observe.hpp"
 #include "src/bytespin/methods.hpp"
-#include "src/bytespin/share.hpp"
+#include "src/bytespin/subdomain.hpp"
 #include "src/engine/registry.hpp"
 
 namespace rewise {
@@ -31,10 +31,10 @@ namespace {
 using namespace bytespin;
 using distributed::Transport;
 
-class CpuShare final : public BytespinShare {
+class CpuSubdomain final : public BytespinSubdomain {
  public:
-  CpuShare(std::shared_ptr<const Plan> plan, const EngineSpec& spec, Transport& transport,
-           int threads, LabelMethod method);
+  CpuSubdomain(std::shared_ptr<const Plan> plan, const EngineSpec& spec, Transport& transport,
+               int threads, LabelMethod method);
 
   std::string device() const override { return "cpu"; }
   int threads() const override { return threads_; }
@@ -74,9 +74,9 @@ class CpuShare final : public BytespinShare {
   std::unique_ptr<std::uint8_t[]> spins_;  // [systems][sites]
 };
 
-CpuShare::CpuShare(std::shared_ptr<const Plan> plan, const EngineSpec& spec, Transport& transport,
-                   int threads, LabelMethod method)
-    : BytespinShare(std::move(plan), spec, transport, 1),
+CpuSubdomain::CpuSubdomain(std::shared_ptr<const Plan> plan, const EngineSpec& spec,
+                           Transport& transport, int threads, LabelMethod method)
+    : BytespinSubdomain(std::move(plan), spec, transport, 1),
       threads_(threads > 0 ? threads : omp_get_max_threads()),
       label_method_(method),
       far_messages_(far_.size()),
@@ -90,7 +90,7 @@ CpuShare::CpuShare(std::shared_ptr<const Plan> plan, const EngineSpec& spec, Tra
 }
 
 // If the neighbour before is also the one after, a slab of a single plane sends it once.
-void CpuShare::exchange(Extent systems, int colour) {
+void CpuSubdomain::exchange(Extent systems, int colour) {
   if (transport_.size() == 1) return;
   const auto plane = [&](std::uint64_t who, std::uint64_t first) {
     return std::span(system(who) + first, plane_);
@@ -125,7 +125,7 @@ void CpuShare::exchange(Extent systems, int colour) {
   }
 }
 
-void CpuShare::sweep(Extent systems, std::uint64_t step) {
+void CpuSubdomain::sweep(Extent systems, std::uint64_t step) {
   const std::uint64_t length = plan_->lattice.extent[0];
   const std::uint64_t first = own_.first / length, rows = own_.size() / length;
   const std::uint64_t parts = std::min(rows, static_cast<std::uint64_t>(threads_));
@@ -143,7 +143,7 @@ void CpuShare::sweep(Extent systems, std::uint64_t step) {
   }
 }
 
-void CpuShare::advance(const Advance& what) {
+void CpuSubdomain::advance(const Advance& what) {
   std::uint64_t step = what.step;
   for (std::uint64_t cycle = 0; cycle < what.cycles; ++cycle) {
     for (std::uint32_t m = 0; m < what.schedule.local; ++m) sweep(what.systems, step++);
@@ -157,9 +157,9 @@ void CpuShare::advance(const Advance& what) {
 
 // Pairs of labels that bonds between slabs join, for bonds with end a, or the lower end, here; by
 // the other rank.
-std::vector<std::vector<LabelPair>> CpuShare::joined_labels(const Tables& tables,
-                                                            const DrawKey& key,
-                                                            const std::uint8_t* spins) {
+std::vector<std::vector<LabelPair>> CpuSubdomain::joined_labels(const Tables& tables,
+                                                                const DrawKey& key,
+                                                                const std::uint8_t* spins) {
   std::vector<Site> front(plane_), behind(plane_);
   for (std::uint64_t k = 0; k < plane_; ++k) {
     front[k] = clusters_->label_of(static_cast<Site>(own_.first + k));
@@ -190,7 +190,7 @@ std::vector<std::vector<LabelPair>> CpuShare::joined_labels(const Tables& tables
   return edges;
 }
 
-void CpuShare::swendsen_wang(std::uint64_t who, std::uint64_t step) {
+void CpuSubdomain::swendsen_wang(std::uint64_t who, std::uint64_t step) {
   if (!clusters_) {
     clusters_ = std::make_unique<SlabClusters>(*plan_, own_.first, own_.last,
                                                static_cast<std::uint32_t>(own_.size() / plane_),
@@ -214,7 +214,7 @@ void CpuShare::swendsen_wang(std::uint64_t who, std::uint64_t step) {
   fetch(who);
 }
 
-void CpuShare::count(std::span<std::uint64_t> sums) {
+void CpuSubdomain::count(std::span<std::uint64_t> sums) {
   const std::uint64_t each = 1 + plan_->states;
 #pragma omp parallel for schedule(static) num_threads(threads_)
   for (std::uint64_t who = 0; who < systems_; ++who) {
@@ -337,7 +337,7 @@ struct RankGraph {
 };
 
 // The data from which the ranks' subdomains are made.
-struct ShareSpec {
+struct SubdomainSpec {
   GraphSpec graph;
   std::uint64_t bonds = 0;  // of the whole graph
   EngineSpec spec;
@@ -352,14 +352,15 @@ struct ShareSpec {
   }
 };
 
-std::unique_ptr<BytespinShare> make_share(std::shared_ptr<const Plan> plan, const EngineSpec& spec,
-                                          Transport& transport, LabelMethod label, bool cuda,
-                                          const EngineOptions& options) {
+std::unique_ptr<BytespinSubdomain> make_subdomain(std::shared_ptr<const Plan> plan,
+                                                  const EngineSpec& spec, Transport& transport,
+                                                  LabelMethod label, bool cuda,
+                                                  const EngineOptions& options) {
   if (!cuda) {
-    return std::make_unique<CpuShare>(std::move(plan), spec, transport, options.threads, label);
+    return std::make_unique<CpuSubdomain>(std::move(plan), spec, transport, options.threads, label);
   }
 #if defined(REWISE_HAVE_CUDA)
-  return make_cuda_share(std::move(plan), spec, transport, label, options.device);
+  return make_cuda_subdomain(std::move(plan), spec, transport, label, options.device);
 #else
   throw Error(ExitCode::device, "this build has no CUDA engines (configure with --preset cuda)");
 #endif
@@ -375,33 +376,34 @@ class SharedEngine final : private RankGraph, public BytespinEngine, public Save
         BytespinEngine(of_rank, spec),
         followers_(std::move(followers)),
         options_(options),
-        shares_(transport,
-                written(EngineKind::bytespin,
-                        ShareSpec{graph.spec(), graph.bonds(), spec,
-                                  methods_from<BytespinMethods>(options.methods).label,
-                                  options.device >= 0}),
-                [&](std::span<const std::uint8_t>) {
-                  send_bonds(graph, transport);
-                  const std::shared_ptr<const Plan> plan(std::shared_ptr<void>(), &plan_);
-                  auto own = make_share(plan, spec_, transport,
-                                        methods_from<BytespinMethods>(options.methods).label,
-                                        options.device >= 0, options);
-                  own_ = own.get();
-                  return own;
-                }),
-        device_(shares_.device()) {}
+        subdomains_(transport,
+                    written(EngineKind::bytespin,
+                            SubdomainSpec{graph.spec(), graph.bonds(), spec,
+                                          methods_from<BytespinMethods>(options.methods).label,
+                                          options.device >= 0}),
+                    [&](std::span<const std::uint8_t>) {
+                      send_bonds(graph, transport);
+                      const std::shared_ptr<const Plan> plan(std::shared_ptr<void>(), &plan_);
+                      auto own =
+                          make_subdomain(plan, spec_, transport,
+                                         methods_from<BytespinMethods>(options.methods).label,
+                                         options.device >= 0, options);
+                      own_ = own.get();
+                      return own;
+                    }),
+        device_(subdomains_.device()) {}
 
   std::string_view device() const override { return device_; }
-  int threads() const override { return shares_.threads(); }
+  int threads() const override { return subdomains_.threads(); }
 
   bool has_ranks() const override { return !followers_; }
   SavedApart save_apart(const std::string& name, const FileWriter& write) const override {
-    return shares_.save(1, name, write, save_state(false));
+    return subdomains_.save(1, name, write, save_state(false));
   }
   void restore_apart(const EngineState& rest, std::uint64_t spin_bytes,
                      const SpinReader& read) override {
     restore_rest(rest, spin_bytes);
-    shares_.restore(1, 1, read, [this](Bytes spins) { check_spins(spins); });
+    subdomains_.restore(1, 1, read, [this](Bytes spins) { check_spins(spins); });
   }
 
   bool advance(const Schedule& schedule, std::uint64_t cycles) override {
@@ -423,7 +425,7 @@ class SharedEngine final : private RankGraph, public BytespinEngine, public Save
     return advance_systems(
         options_, schedule, cycles, [&](const Schedule& piece, std::uint64_t count_of) {
           const double begin = now();
-          shares_.advance({{0, systems_}, step_, count_of, piece});
+          subdomains_.advance({{0, systems_}, step_, count_of, piece});
           (piece.cluster > 0 ? work_.cluster_seconds : work_.local_seconds) += now() - begin;
           count(piece, count_of, 0);
           if (piece.cluster > 0) take_sums();
@@ -432,7 +434,7 @@ class SharedEngine final : private RankGraph, public BytespinEngine, public Save
 
   void measure(Observation& out) override {
     const double begin = now();
-    const std::vector<std::uint64_t> sums = shares_.count();
+    const std::vector<std::uint64_t> sums = subdomains_.count();
     std::vector<unsigned long long> unequal(systems_), most(systems_);
     for (std::size_t who = 0; who < systems_; ++who) {
       const auto of = std::span(sums).subspan(who * (1 + plan_.states), 1 + plan_.states);
@@ -453,14 +455,14 @@ class SharedEngine final : private RankGraph, public BytespinEngine, public Save
     }
   }
   void read_part(std::size_t who, std::span<std::uint8_t> out) const override {
-    shares_.read(who, 0, 0, out);
+    subdomains_.read(who, 0, 0, out);
   }
-  void write_part(std::size_t who, Bytes spins) override { shares_.write(who, 0, 0, spins); }
+  void write_part(std::size_t who, Bytes spins) override { subdomains_.write(who, 0, 0, spins); }
 
   const std::unique_ptr<FollowerThreads> followers_;  // destroyed last
   const EngineOptions options_;
-  BytespinShare* own_ = nullptr;
-  Shares shares_;
+  BytespinSubdomain* own_ = nullptr;
+  Subdomains subdomains_;
   const std::string device_;
 };
 
@@ -479,16 +481,17 @@ void check_shared(const Graph& graph, const EngineSpec& spec, const EngineOption
   }
   const std::string why = kMethods.why_not(options.methods, options.device >= 0, true);
   if (!why.empty()) throw Error(ExitCode::usage, why);
-  check_shares(graph.spec().extents, ranks);
+  check_subdomains(graph.spec().extents, ranks);
 }
 
 }  // namespace
 
-std::unique_ptr<Share> make_bytespin_share(std::span<const std::uint8_t> bytes,
-                                           Transport& transport, const RankOptionsOf& options) {
-  const auto settings = read_spec<ShareSpec>(bytes);
+std::unique_ptr<Subdomain> make_bytespin_subdomain(std::span<const std::uint8_t> bytes,
+                                                   Transport& transport,
+                                                   const RankOptionsOf& options) {
+  const auto settings = read_spec<SubdomainSpec>(bytes);
   struct Part {
-    Part(const ShareSpec& settings, Transport& transport)
+    Part(const SubdomainSpec& settings, Transport& transport)
         : graph(Graph::part(Lattice::make(settings.graph.extents), receive_bonds(transport),
                             settings.graph, settings.bonds)),
           plan(graph, settings.spec) {}
@@ -496,8 +499,8 @@ std::unique_ptr<Share> make_bytespin_share(std::span<const std::uint8_t> bytes,
     const Plan plan;
   };
   const auto part = std::make_shared<const Part>(settings, transport);
-  return make_share(std::shared_ptr<const Plan>(part, &part->plan), settings.spec, transport,
-                    settings.label, settings.cuda, options(settings.cuda));
+  return make_subdomain(std::shared_ptr<const Plan>(part, &part->plan), settings.spec, transport,
+                        settings.label, settings.cuda, options(settings.cuda));
 }
 
 std::unique_ptr<Engine> make_shared_bytespin_engine(Transport& transport, const Graph& graph,
@@ -519,12 +522,13 @@ std::unique_ptr<Engine> make_bytespin_on_threads(const Graph& graph, const Engin
   const int size =
       options.devices.empty() ? options.ranks : static_cast<int>(options.devices.size());
   check_shared(graph, spec, options_of(0), size);
-  auto followers = std::make_unique<FollowerThreads>(size, [&](Transport& transport) -> ShareMaker {
-    return
-        [own = options_of(transport.rank()), &transport](std::span<const std::uint8_t> spec_bytes) {
-          return make_bytespin_share(spec_bytes, transport, [&](bool) { return own; });
+  auto followers =
+      std::make_unique<FollowerThreads>(size, [&](Transport& transport) -> SubdomainMaker {
+        return [own = options_of(transport.rank()),
+                &transport](std::span<const std::uint8_t> spec_bytes) {
+          return make_bytespin_subdomain(spec_bytes, transport, [&](bool) { return own; });
         };
-  });
+      });
   Transport& first = followers->first();
   return std::make_unique<SharedEngine>(first, graph, spec, options_of(0), std::move(followers));
 }

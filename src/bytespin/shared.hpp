@@ -5,7 +5,7 @@
 #pragma once
 
 #include "src/bytespin/bytespin.hpp"
-#include "src/engine/share.hpp"
+#include "src/engine/subdomain.hpp"
 
 namespace rewise {
 
@@ -24,8 +24,8 @@ std::unique_ptr<Engine> make_bytespin_on_threads(const Graph& graph, const Engin
 
 // Creates a rank's subdomain on request of the engine on rank 0, which sends the rank's part of the
 // graph.
-std::unique_ptr<Share> make_bytespin_share(std::span<const std::uint8_t> spec_bytes,
-                                           distributed::Transport& transport,
-                                           const RankOptionsOf& options);
+std::unique_ptr<Subdomain> make_bytespin_subdomain(std::span<const std::uint8_t> spec_bytes,
+                                                   distributed::Transport& transport,
+                                                   const RankOptionsOf& options);
 
 }  // namespace rewise

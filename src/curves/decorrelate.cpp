@@ -80,7 +80,7 @@ class Follower {
     for (std::uint64_t origin = 0; origin < spec_.origins; ++origin) {
       const Work before = engine.work();
       seconds_ = 0;
-      stretch(engine, g, static_cast<Eigen::Index>(origin), trips, stop);
+      measure_from(engine, g, static_cast<Eigen::Index>(origin), trips, stop);
       const Work after = engine.work();
       const StepCost cost = step_cost(before, after, spec_.sites());
       local_.push_back(cost.local);
@@ -104,7 +104,7 @@ class Follower {
 
   const Sums& sums(std::size_t temperature) const { return sums_[temperature]; }
   const std::vector<std::uint64_t>& lags() const { return lags_; }
-  // Seconds per step and per exchange in each stretch.
+  // Seconds per step and per exchange, from each origin.
   const std::vector<double>& local() const { return local_; }
   const std::vector<double>& cluster() const { return cluster_; }
   const std::vector<double>& exchange() const { return exchange_; }
@@ -119,8 +119,8 @@ class Follower {
  private:
   Eigen::Index times() const { return static_cast<Eigen::Index>(spec_.origins * cycles_); }
 
-  void stretch(Engine& engine, std::uint32_t g, Eigen::Index origin, RoundTrips& trips,
-               const StopToken& stop) {
+  void measure_from(Engine& engine, std::uint32_t g, Eigen::Index origin, RoundTrips& trips,
+                    const StopToken& stop) {
     const auto snapshot = [&] {
       return std::make_shared<Snapshot>(engine, spec_.sites(),
                                         static_cast<std::uint32_t>(sums_.size()), spec_.replicas,
@@ -212,7 +212,7 @@ class Follower {
   std::uint64_t cycles_ = 0;
   std::vector<Sums> sums_;  // [T]
   std::vector<double> local_, cluster_, exchange_;
-  double seconds_ = 0;  // of the steps of this stretch
+  double seconds_ = 0;  // of the steps since the origin
   std::uint64_t trips_ = 0;
   Observation seen_;
 };

@@ -13,11 +13,11 @@ constexpr std::size_t kReplicas = 32;
 // four 8-bit counters, which are emptied before they overflow.
 void count_bits(std::span<const std::uint32_t> x, std::span<const std::uint32_t> y,
                 std::uint64_t* sums) {
-  constexpr std::size_t stretch = 255, lanes = 16;
+  constexpr std::size_t most_words = 255, lanes = 16;
   constexpr std::uint32_t every_eighth = 0x01010101u;
   const std::size_t whole = x.size() / lanes * lanes;
-  for (std::size_t begin = 0; begin < whole; begin += stretch * lanes) {
-    const std::size_t end = std::min(begin + stretch * lanes, whole);
+  for (std::size_t begin = 0; begin < whole; begin += most_words * lanes) {
+    const std::size_t end = std::min(begin + most_words * lanes, whole);
     std::uint32_t counters[8][lanes]{};
     for (std::size_t i = begin; i < end; i += lanes) {
       for (std::size_t k = 0; k < lanes; ++k) {

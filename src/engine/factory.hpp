@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "src/engine/batch.hpp"
-#include "src/engine/share.hpp"
+#include "src/engine/subdomain.hpp"
 
 namespace rewise {
 
@@ -94,15 +94,16 @@ struct EngineFactory {
   // regular lattice of `extents`.
   std::unique_ptr<Engine> (*make)(const Graph* graph, const std::vector<std::uint32_t>& extents,
                                   const EngineSpec& spec, const EngineOptions& options);
-  // make_shared() makes the engine on rank 0 if ranks or devices share every system, make_share()
-  // the share of any rank. If the engine cannot be shared, these and why_no_team are nullptr.
+  // make_shared() makes the engine on rank 0 if ranks or devices share every system,
+  // make_subdomain() the subdomain of any rank. If the engine cannot be shared, these and
+  // why_no_team are nullptr.
   std::unique_ptr<Engine> (*make_shared)(distributed::Transport& ranks, const Graph* graph,
                                          const std::vector<std::uint32_t>& extents,
                                          const EngineSpec& spec,
                                          const EngineOptions& options) = nullptr;
-  std::unique_ptr<Share> (*make_share)(std::span<const std::uint8_t> spec_bytes,
-                                       distributed::Transport& ranks,
-                                       const RankOptionsOf& options) = nullptr;
+  std::unique_ptr<Subdomain> (*make_subdomain)(std::span<const std::uint8_t> spec_bytes,
+                                               distributed::Transport& ranks,
+                                               const RankOptionsOf& options) = nullptr;
   // "" if several CUDA devices can make such cluster updates together; otherwise the reason, for a
   // message that begins with the devices.
   std::string (*why_no_team)(std::span<const std::uint32_t> extents, ClusterUpdate cluster,

@@ -21,8 +21,8 @@ void ClusterPairs::list(const RunTable& a, const RunTable& b) {
   for (std::size_t at = 0; at < a.words.size(); ++at) {
     most += static_cast<std::size_t>(std::popcount(a.words[at].starts | b.words[at].starts));
   }
-  make_room(stretches_, most);
-  Stretch* out = stretches_.data();
+  make_room(segments_, most);
+  Segment* out = segments_.data();
   const std::uint32_t *of_a = a.parent.get(), *of_b = b.parent.get();
   std::uint32_t most_a = 0, most_b = 0;
   for (std::uint64_t row = 0; row < a.rows; ++row) {
@@ -43,7 +43,7 @@ void ClusterPairs::list(const RunTable& a, const RunTable& b) {
     }
   }
   *out = {0, 0, static_cast<std::uint32_t>(a.rows * a.length)};
-  count_ = static_cast<std::size_t>(out - stretches_.data());
+  count_ = static_cast<std::size_t>(out - segments_.data());
   labels_a_ = most_a + 1;
   labels_b_ = most_b + 1;
 }
@@ -53,11 +53,11 @@ void ClusterPairs::sort(const std::uint32_t* weight_before) {
   make_room(next_, std::size_t{labels_a_} + 1);
   make_room(parts_, count_);
   std::fill_n(next_.data(), std::size_t{labels_a_} + 1, 0u);
-  for (std::size_t i = 0; i < count_; ++i) ++next_[stretches_[i].a + 1];
+  for (std::size_t i = 0; i < count_; ++i) ++next_[segments_[i].a + 1];
   for (std::uint32_t k = 0; k < labels_a_; ++k) next_[k + 1] += next_[k];
   for (std::size_t i = 0; i < count_; ++i) {
-    const Stretch& one = stretches_[i];
-    const std::uint32_t end = stretches_[i + 1].first_site;
+    const Segment& one = segments_[i];
+    const std::uint32_t end = segments_[i + 1].first_site;
     std::uint32_t weight = 0;
     if constexpr (kWeighted) weight = weight_before[end] - weight_before[one.first_site];
     parts_[next_[one.a]++] = {one.a, one.b, end - one.first_site, weight};

@@ -12,11 +12,11 @@
 
 namespace rewise {
 
-// Lists the stretches of rows with the same two labels, sorts them by the first label (a counting
+// Lists the segments of rows with the same two labels, sorts them by the first label (a counting
 // sort), and adds the common sites of each cluster of the first configuration with those of the
-// second one in an array over these. All loops but that over the starts of stretches in a word are
+// second one in an array over these. All loops but that over the starts of segments in a word are
 // free of branches: a hash table of pairs took three times as long, because of branches that cannot
-// be predicted. Keeps its memory: at most 28 bytes per stretch, 4 per cluster of the first
+// be predicted. Keeps its memory: at most 28 bytes per segment, 4 per cluster of the first
 // configuration and 12 per cluster of the second one.
 class ClusterPairs {
  public:
@@ -26,7 +26,7 @@ class ClusterPairs {
   ClusterSums sums(const RunTable& a, const RunTable& b, const std::uint32_t* weight_before);
 
  private:
-  struct Stretch {  // of sites of a row with the same two labels
+  struct Segment {  // of sites of a row with the same two labels
     std::uint32_t a, b, first_site;
   };
   struct Part {  // the same, with its sites and the sum of their weights
@@ -42,7 +42,7 @@ class ClusterPairs {
   template <bool kWeighted>
   ClusterSums add_up();
 
-  std::vector<Stretch> stretches_;   // [count_ + 1], the last one marks the end
+  std::vector<Segment> segments_;    // [count_ + 1], the last one marks the end
   std::vector<std::uint32_t> next_;  // [labels of a + 1] place of a cluster's next part
   std::vector<Part> parts_;          // [count_] by a
   std::vector<Common> common_;       // [labels of b]

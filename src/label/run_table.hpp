@@ -1,5 +1,5 @@
 // The runs of a lattice's rows, for labelling by union-find over runs (runs-inl.hpp). A run is a
-// stretch of a row (along x) that occupied bonds join. Runs are numbered in site order, so the
+// segment of a row (along x) that occupied bonds join. Runs are numbered in site order, so the
 // smallest run of a component starts at its smallest site.
 #pragma once
 

@@ -150,6 +150,28 @@ std::uint64_t measurements_to_drop(const SizeData& size) {
   return dropped >= wanted ? 0 : static_cast<std::uint64_t>(std::ceil((wanted - dropped) / every));
 }
 
+std::string on_graphs(const SizeData& size, const std::vector<std::size_t>& graphs) {
+  constexpr std::size_t most = 3;
+  const auto& all = size.samples.graphs;
+  if (graphs.empty() || all.size() == 1) return "";
+  if (graphs.size() == all.size()) return fmt::format(" on all {} graphs", all.size());
+  std::vector<std::uint64_t> seeds;
+  for (std::size_t k = 0; k < std::min(most, graphs.size()); ++k) {
+    seeds.push_back(all[graphs[k]].seed);
+  }
+  return fmt::format(" on {} of {} graphs (graph seed{} {}{})", graphs.size(), all.size(),
+                     seeds.size() == 1 ? "" : "s", fmt::join(seeds, ", "),
+                     graphs.size() > most ? ", .." : "");
+}
+
+std::string on_differing_graphs(const SizeData& size) {
+  std::vector<std::size_t> differing;
+  for (std::size_t g = 0; g < size.samples.graphs.size(); ++g) {
+    if (!compare_halves(std::span(&size.samples.graphs[g].halves, 1)).agree) differing.push_back(g);
+  }
+  return on_graphs(size, differing);
+}
+
 std::string equilibrium_cure(const StudyConfig& config) {
   const std::string_view exchange =
       config.model.is_ferromagnet() || config.exchange ? "" : ", or use exchange = true";
@@ -199,13 +221,15 @@ std::vector<std::string> blank_stuck(const StudyConfig& config, const SizeData& 
     const double temperature = curves.temperatures[t], tau = curves.tau[t].value;
     if (std::ranges::find(curves.refused, temperature) != curves.refused.end()) continue;
     std::string why;
-    std::size_t stuck = 0;
-    for (const auto& graph : size.samples.graphs) {
+    std::vector<std::size_t> stuck;
+    for (std::size_t g = 0; g < size.samples.graphs.size(); ++g) {
+      const GraphSample& graph = size.samples.graphs[g];
       if (t >= graph.stuck.size() || graph.stuck[t].empty()) continue;
-      if (stuck++ == 0) why = "some replicas are stuck: " + graph.stuck[t];
+      if (stuck.empty()) why = graph.stuck[t];
+      stuck.push_back(g);
     }
-    if (stuck > 0 && size.samples.graphs.size() > 1) {
-      why += fmt::format(" ({} of {} graphs)", stuck, size.samples.graphs.size());
+    if (!stuck.empty()) {
+      why = fmt::format("some replicas are stuck{}: {}", on_graphs(size, stuck), why);
     }
     if (why.empty() && tau > length) {
       why = fmt::format("tau_int of m^2, {:.2g} cycles, is longer than the {} measured cycles", tau,

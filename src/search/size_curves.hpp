@@ -69,6 +69,12 @@ SizeCurves simulated_curves(const SizeData& size);
 Eigen::ArrayXd thermal_variance(const SizeData& size, const Observable& observable);
 HotCold compare_halves(const SizeData& size);
 
+// " on 2 of 8 graphs (graph seeds 17, 23)", " on all 8 graphs": where something was found; "" for
+// one graph, or if `graphs` is empty. A seed is what `run --graph-seed` needs.
+std::string on_graphs(const SizeData& size, const std::vector<std::size_t>& graphs);
+// The same for the graphs whose halves differ by themselves.
+std::string on_differing_graphs(const SizeData& size);
+
 // Maximum over temperatures of tau_int of m^2, averaged over graphs, in cycles; 0: unknown.
 double longest_tau(const SizeData& size);
 // Number of further measurements to drop until kLeastTaus tau_int have passed.

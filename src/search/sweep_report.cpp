@@ -230,7 +230,7 @@ std::string sweep_csv(const StudyConfig& config, const std::vector<SweepPoint>& 
 std::string sweep_text(const StudyConfig& config, const std::vector<SweepPoint>& points,
                        std::size_t most) {
   const bool own = !points.empty() && is_own(points.front());
-  bool labels = false, controls = false, staggered = false, overlaps = false;
+  bool labels = false, controls = false, staggered = false, overlaps = false, refused = false;
   std::set<std::string> schedules;  // tau is in cycles of these schedules
   std::vector<SweepRow> rows;
   for (const SweepPoint& point : points) {
@@ -239,6 +239,7 @@ std::string sweep_text(const StudyConfig& config, const std::vector<SweepPoint>&
       schedules.insert(schedule_of(point.sizes[k]));
       const SizeCurves& curves = point.curves[k];
       controls = controls || !curves.controls.empty();
+      refused = refused || (point.sizes[k].samples.graphs.size() > 1 && !curves.refused.empty());
       staggered = staggered || !curves.staggered.empty();
       overlaps = overlaps || !curves.overlaps.empty();
       for (std::size_t t = 0; t < curves.temperatures.size(); ++t) rows.push_back({&point, k, t});
@@ -271,6 +272,11 @@ std::string sweep_text(const StudyConfig& config, const std::vector<SweepPoint>&
     out +=
         "Control variates correct averages over graphs where they lower the error (F test);\n"
         "without them: energy_plain and so on in summary.csv.\n";
+  }
+  if (refused) {
+    out +=
+        "A row has no values (-) if some of its graphs are not in equilibrium. Averages over the "
+        "others\nwould be biased: graphs that are slow differ from those that are fast.\n";
   }
   return out + sweep_warnings(points);
 }

@@ -88,8 +88,9 @@ void average(SweepWork& work, std::size_t k, const StudyConfig& config) {
   if (!halves.agree) {
     point.warnings.push_back(fmt::format(
         "{}: not in equilibrium: replicas that started hot and cold differ in {} by {:.1f} "
-        "standard errors; {}",
-        size_text(size), halves.observable, std::abs(halves.worst_z), equilibrium_cure(config)));
+        "standard errors{}; {}",
+        size_text(size), halves.observable, std::abs(halves.worst_z), on_differing_graphs(size),
+        equilibrium_cure(config)));
     blank_refused(size, point.curves.back());
   }
   std::ranges::move(blank_stuck(config, size, point.curves.back()),

@@ -142,9 +142,9 @@ void judge(const StudyConfig& config, const PointData& point, PointResult& resul
     if (halves.agree) continue;
     against(TcStatus::not_equilibrated,
             fmt::format("{}: replicas that started hot and cold differ in {} by {:.1f} standard "
-                        "errors; {}",
+                        "errors{}; {}",
                         extents_text(size.extents), halves.observable, std::abs(halves.worst_z),
-                        equilibrium_cure(config)));
+                        on_differing_graphs(size), equilibrium_cure(config)));
   }
   if (last_crossing(result) == nullptr) {
     against(TcStatus::no_window,
@@ -219,7 +219,8 @@ void collapse(const PointData& point, PointResult& result) {
   const double limit = 1 + 2 * std::sqrt(2 / std::max(dof, 1.0));
   constexpr double errors = 3;
   if (!(found.quality <= limit)) {
-    result.collapse_against = "the sizes do not fall on one curve";
+    result.collapse_against =
+        fmt::format("the sizes do not fall on one curve (S above {:.2g})", limit);
   } else if (!result.accepted()) {
     result.collapse_against = "the crossings have no Tc to compare with";
   } else if (!(std::abs(found.tc.value - tc.value) <=

@@ -231,9 +231,10 @@ std::string collapse_text(const std::vector<PointResult>& points) {
                         : result.collapse_against});
   }
   if (rows.empty()) return "";
-  return "\nCollapse of U on (T - Tc) N^y, without corrections to scaling (S: mean squared "
-         "distance\n"
-         "from one curve in units of the errors):\n" +
+  return "\nData collapse of U on (T - Tc) N^y, a rough check beside the Tc above. It neglects "
+         "corrections\n"
+         "to scaling, and often fails for small sizes. S: mean squared distance from one curve in "
+         "units of\nthe errors, near 1 if the sizes are large enough.\n" +
          aligned_table(rows);
 }
 

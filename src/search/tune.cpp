@@ -118,7 +118,7 @@ void Tuner::equilibrate() {
   const double end = now() + kEquilibriumShare * setting_.budget;
   bool done = false;
   std::uint64_t cycles = 0;
-  // Each stretch is as long as all previous ones, which are discarded.
+  // Each segment is as long as all previous ones, which are discarded.
   for (std::size_t length = 32; !done && now() < end; length *= 2) {
     TuneSeries series(engine.replicas());
     while (series.times() < length && now() < end) {
@@ -270,7 +270,7 @@ std::string Tuner::drift() const {
   return "";
 }
 
-// Estimate from one short stretch.
+// Estimate from one short segment.
 double Tuner::seconds_per_cycle(TuneEngine& engine, const Schedule& schedule) {
   engine.advance(schedule, 1);  // includes the setup of the first use
   std::uint64_t cycles = 0;

@@ -107,7 +107,7 @@ void TuneSeries::interrupt() {
   if (starts_.empty() || starts_.back() != start) starts_.push_back(start);
 }
 
-std::size_t TuneSeries::longest_stretch() const {
+std::size_t TuneSeries::longest_segment() const {
   std::size_t longest = 0, end = times();
   for (std::size_t k = starts_.size(); k-- > 0; end = static_cast<std::size_t>(starts_[k])) {
     longest = std::max(longest, end - static_cast<std::size_t>(starts_[k]));
@@ -221,8 +221,8 @@ namespace {
 // overestimated rather than underestimated.
 constexpr double kLikelyLeft = 0.35;
 
-// Averages over stretches of equal length, for each replica: [stretch * replica].
-Eigen::ArrayXd stretch_means(const TuneSeries& series, const RealSeries& values,
+// Averages over segments of equal length, for each replica: [segment * replica].
+Eigen::ArrayXd segment_means(const TuneSeries& series, const RealSeries& values,
                              Eigen::Index length) {
   std::vector<double> means;
   const auto starts = series.starts();
@@ -243,17 +243,17 @@ std::optional<double> share_left(const TuneSeries& series, const RealSeries& obs
   // A length beyond which little of the observable's correlations extends; half of it is
   // sufficient.
   const double wished = std::max(4.0, std::ceil(6 * tau));
-  const auto longest = static_cast<double>(series.longest_stretch());
+  const auto longest = static_cast<double>(series.longest_segment());
   if (longest < wished / 2) return std::nullopt;
   const auto length = static_cast<Eigen::Index>(std::min(wished, longest));
-  Eigen::ArrayXd y = stretch_means(series, observable, length);
+  Eigen::ArrayXd y = segment_means(series, observable, length);
   constexpr Eigen::Index few = 64;
   const Eigen::Index count = y.size(), k = static_cast<Eigen::Index>(controls.size());
   if (count < few) return std::nullopt;
   y -= y.mean();
   Eigen::MatrixXd x(count, k);
   for (Eigen::Index c = 0; c < k; ++c) {
-    Eigen::ArrayXd one = stretch_means(series, controls[static_cast<std::size_t>(c)], length);
+    Eigen::ArrayXd one = segment_means(series, controls[static_cast<std::size_t>(c)], length);
     one -= one.mean();
     x.col(c) = one / std::max(std::sqrt(one.square().mean()), 1e-300);
   }
@@ -418,13 +418,13 @@ double TuneTrial::sample_seconds() const {
 }
 
 void TuneTrial::refresh() {
-  if (series_.longest_stretch() < 4) return;
+  if (series_.longest_segment() < 4) return;
   if (engine_.exchanged() > 0) return judge();
   noise_ = series_noise(series_, improved_);
 }
 
 void TuneTrial::judge() {
-  if (series_.longest_stretch() < 4) return;
+  if (series_.longest_segment() < 4) return;
   if (engine_.exchanged() > 0) {
     const SlowestTau slowest = slowest_tau(series_, engine_.exchanged());
     noise_.m2 = noise_.binder = slowest.tau;
@@ -435,7 +435,7 @@ void TuneTrial::judge() {
 }
 
 void TuneTrial::adapt() {
-  if (series_.longest_stretch() < kEnoughToJudge) return;
+  if (series_.longest_segment() < kEnoughToJudge) return;
   judge();
   if (noise_.m2.tau.value > kMostTau || !noise_.m2.found) {
     series_.halve();

@@ -3,8 +3,8 @@
 //
 // All candidates share the same equilibrium, so each continues from the state in which the previous
 // one left the engine. No state is stored per candidate (128 MiB at L = 1024 with 1024 replicas,
-// which take 0.25 s to restore). A series consists of stretches, one per uninterrupted sequence of
-// turns, and no lag crosses stretches.
+// which take 0.25 s to restore). A series consists of segments, one per uninterrupted sequence of
+// turns, and no lag crosses segments.
 //
 // Measurements are `every` cycles apart. If tau_int of m^2 exceeds kMostTau samples, every second
 // sample is dropped and `every` doubles. If it is below kLeastTau samples (only after a wrong early
@@ -101,21 +101,21 @@ class TuneEngine {
 // Squared overlaps of a measurement, [temperature][pair].
 Eigen::ArrayXd squared_overlaps(const Observation& observation, double sites);
 
-// Series of one temperature, [time][replica], divided into stretches.
+// Series of one temperature, [time][replica], divided into segments.
 class TuneSeries {
  public:
   explicit TuneSeries(std::uint32_t columns) : replicas_(columns) {}
 
-  void interrupt();  // the next time begins a stretch
+  void interrupt();  // the next time begins a segment
   void add(const Observation& observation, const SampleUnits& units);
   // With replica exchange: the columns are squared overlaps, and m2() has them.
   void add_overlaps(const Eigen::ArrayXd& q2);
-  // Keeps every second time of each stretch, including the last one. Improved estimators then cover
+  // Keeps every second time of each segment, including the last one. Improved estimators then cover
   // the updates since the previous kept time.
   void halve();
   void clear();
   std::size_t times() const { return m2_.size() / replicas_; }
-  std::size_t longest_stretch() const;
+  std::size_t longest_segment() const;
   std::span<const Eigen::Index> starts() const { return starts_; }
 
   using View = Eigen::Map<const RealSeries>;
@@ -134,7 +134,7 @@ class TuneSeries {
   }
   std::uint32_t replicas_;
   std::vector<double> energy_, abs_m_, m2_, improved_m2_, improved_m4_;
-  std::vector<Eigen::Index> starts_;  // beginnings of stretches; the last stretch may be empty
+  std::vector<Eigen::Index> starts_;  // beginnings of segments; the last segment may be empty
 };
 
 // tau_int of an observable of a series. If the automatic window did not close (with many replicas

@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstdint>
 #include <ctime>
+#include <limits>
 
 #include "src/base/error.hpp"
 #include "src/base/stop.hpp"
@@ -102,6 +103,26 @@ double unit_seconds(std::string_view unit) {
   return std::nan("");
 }
 
+// "1d12h", "5 min" or "90" in seconds, else NaN. Each unit is smaller than the one before it.
+double sum_of_units(std::string_view text) {
+  double total = 0, last = std::numeric_limits<double>::infinity();
+  do {
+    const std::size_t digits = std::min(text.find_first_not_of("0123456789.eE+-"), text.size());
+    const std::string_view number = text.substr(0, digits);
+    text.remove_prefix(digits);
+    std::string_view unit =
+        text.substr(0, std::min(text.find_first_of("0123456789."), text.size()));
+    text.remove_prefix(unit.size());
+    while (unit.starts_with(' ')) unit.remove_prefix(1);
+    while (unit.ends_with(' ')) unit.remove_suffix(1);
+    const double seconds = unit_seconds(unit);
+    if (!(seconds < last) || (unit.empty() && std::isfinite(last))) return std::nan("");
+    total += number_of(number) * seconds;
+    last = seconds;
+  } while (!text.empty());
+  return total;
+}
+
 }  // namespace
 
 void hold_stop_signals() {
@@ -168,18 +189,27 @@ std::chrono::duration<double> parse_duration(std::string_view text, std::string_
   } else if (text.find(':') != std::string_view::npos) {
     value = clock_seconds(text);
   } else {
-    const std::size_t digits = std::min(text.find_first_not_of("0123456789.eE+-"), text.size());
-    std::string_view unit = text.substr(digits);
-    while (unit.starts_with(' ')) unit.remove_prefix(1);
-    value = number_of(text.substr(0, digits)) * unit_seconds(unit);
+    value = sum_of_units(text);
   }
   if (!(value >= 0) || !std::isfinite(value)) {
     throw Error(ExitCode::usage,
-                fmt::format("{}: \"{}\" is not a duration (such as 90s, 5min, 12h, 2d, 1:30:00 or "
+                fmt::format("{}: \"{}\" is not a duration (such as 90s, 5min, 1d12h, 1:30:00 or "
                             "1-12:00:00; without a unit: seconds)",
                             origin, text));
   }
   return std::chrono::duration<double>(value);
+}
+
+std::optional<std::chrono::duration<double>> parse_time_limit(std::string_view text,
+                                                              std::string_view origin) {
+  if (text == "none") return std::nullopt;
+  const auto limit = parse_duration(text, origin);
+  if (limit.count() > 0) return limit;
+  throw Error(
+      ExitCode::usage,
+      fmt::format("{}: a limit of 0 would stop at once (for Slurm it means no limit); leave "
+                  "it out, or give \"none\"",
+                  origin));
 }
 
 }  // namespace rewise

@@ -43,9 +43,13 @@ class StopToken {
   std::optional<std::chrono::steady_clock::time_point> end_;
 };
 
-// "90" (seconds), "90s", "5min", "12h", "1.5h", "2d", "10:30" (min:s), "1:30:00" (h:min:s), and
+// "90" (seconds), "90s", "5min", "12h", "1.5h", "1d12h", "10:30" (min:s), "1:30:00" (h:min:s), and
 // Slurm's "1-12", "1-12:30", "1-12:30:00" (days-h:min:s) -> seconds. Throws Error(usage) naming
 // `origin` (an option, or file:line:column and key).
 std::chrono::duration<double> parse_duration(std::string_view text, std::string_view origin);
+// The same for a time limit; nothing for "none". A limit of 0 is an error: it would stop at once,
+// but means "no limit" for Slurm.
+std::optional<std::chrono::duration<double>> parse_time_limit(std::string_view text,
+                                                              std::string_view origin);
 
 }  // namespace rewise

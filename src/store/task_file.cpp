@@ -303,6 +303,19 @@ std::vector<std::uint8_t> widen(const NarrowState& narrow) {
   return state;
 }
 
+void write_results(h5::Group group, const ResultRecord& results) {
+  group.set_text("status", results.status);
+  group.set("energy_unit", results.energy_unit);
+  for (const auto& [name, column] : results.columns) {
+    h5::Group one = group.create_group(name);
+    one.set_text("unit", column.unit);
+    for (const auto& [what, values] :
+         {std::pair{"value", &column.value}, {"error", &column.error}, {"tau", &column.tau}}) {
+      if (!values->empty()) one.write<double>(what, *values, {values->size()});
+    }
+  }
+}
+
 void write_all(h5::Group root, const TaskData& task, const Packed& bonds, const Packed& all_series,
                const std::optional<NarrowState>& narrow_state) {
   root.set_text("format", kFormat);
@@ -328,6 +341,7 @@ void write_all(h5::Group root, const TaskData& task, const Packed& bonds, const 
     if (!task.state.parts.empty()) write_parts(state, task.state);
   }
   write_texts(root.create_group("provenance"), task.provenance);
+  if (!task.results.columns.empty()) write_results(root.create_group("results"), task.results);
 }
 
 std::vector<std::byte> build_image(const TaskData& task) {

@@ -13,6 +13,8 @@
 //                    If the spins are in parts (state_parts.hpp): attributes rows and row_bytes,
 //                    and in /state/parts the file name, first and last of each part
 //   /provenance      text attributes: place, time, device and program of the computation
+//   /results         of `rewise run`, ignored on reading: attributes status and energy_unit; per
+//                    quantity a group with the attribute unit and value, error and tau, each [T]
 // A text that is too long for an attribute is a scalar string dataset of the same name.
 #pragma once
 
@@ -96,8 +98,21 @@ struct TaskRecord : Columns<Series> {
   void shape_series();
 };
 
+// Averages for readers of the file; the program computes its own from the series.
+struct ResultColumn {
+  std::string unit;
+  std::vector<double> value, error;  // [T], NaN if unknown
+  std::vector<double> tau;           // [T] in cycles, or empty
+};
+struct ResultRecord {
+  std::map<std::string, ResultColumn> columns;
+  std::string status;      // one word per temperature, separated by commas
+  double energy_unit = 1;  // e = -energy_unit x series/energy / N
+};
+
 struct TaskData : TaskRecord {
   StateRecord state;
+  ResultRecord results = {};  // not written without columns
 };
 
 // Conversion to and from the image of a task file. decode_task: Error(data) if the image is

@@ -310,6 +310,7 @@ void ClaimedTask::write_finished() {
     const profile::Span span(profile::Work::files, "finished task");
     try {
       wait_for_checkpoint();
+      if (job_.add_results) job_.add_results(data_);
       if (replaces_) {
         save_task(job_.paths->finished, data_, &*lease_);
       } else {

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "src/base/error.hpp"
-#include "src/engine/share.hpp"
+#include "src/engine/subdomain.hpp"
 #include "src/store/lease.hpp"
 #include "src/study/host_threads.hpp"
 #include "src/study/task.hpp"

@@ -215,9 +215,9 @@ void read_run(const TomlSection& section, StudyConfig& config) {
   config.checkpoint =
       parse_duration(section.text("checkpoint"), section.origin("checkpoint")).count();
   config.keep_states = section.flag("keep_states", config.keep_states);
-  const std::string limit = section.text("time_limit");
-  if (limit != "none") {
-    config.time_limit = parse_duration(limit, section.origin("time_limit")).count();
+  if (const auto limit =
+          parse_time_limit(section.text("time_limit"), section.origin("time_limit"))) {
+    config.time_limit = limit->count();
   }
 }
 

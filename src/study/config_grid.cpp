@@ -252,6 +252,11 @@ void read_temperature_list(const TomlSection& section, StudyConfig& config) {
   }
   for (const toml::node* entry :
        need_list(section, "temperatures", "\"auto\", a number, a list, or {from, to, count}")) {
+    if (entry->is_string()) {
+      section.fail("temperatures", *entry,
+                   "text where \"auto\", a number, a list such as [2.0, 2.5], or a range such as "
+                   "{from = 2.0, to = 3.0, count = 11} is expected");
+    }
     const double t = section.number_at("temperatures", *entry);
     append_once(config.temperatures, t, section.origin("temperatures", *entry),
                 fmt::format("{}", t));

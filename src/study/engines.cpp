@@ -52,12 +52,13 @@ std::unique_ptr<EngineBatch> make_batch(EngineKind engine, std::span<const Group
   return make_plain_batch(std::move(engines));
 }
 
-std::unique_ptr<Share> make_share(std::span<const std::uint8_t> spec_bytes,
-                                  distributed::Transport& ranks, const RankOptionsOf& options) {
+std::unique_ptr<Subdomain> make_subdomain(std::span<const std::uint8_t> spec_bytes,
+                                          distributed::Transport& ranks,
+                                          const RankOptionsOf& options) {
   EngineKind engine{};
   ByteReader reader(spec_bytes);
   reader(engine);
-  return factory(engine).make_share(spec_bytes, ranks, options);
+  return factory(engine).make_subdomain(spec_bytes, ranks, options);
 }
 
 std::any choose_methods(const MethodWords& words, EngineKind engine,

@@ -39,8 +39,9 @@ std::string why_no_methods(EngineKind engine, const std::any& methods, bool on_c
 
 // Creates the subdomain of this rank from the description that the engine on rank 0
 // sends.
-std::unique_ptr<Share> make_share(std::span<const std::uint8_t> spec_bytes,
-                                  distributed::Transport& ranks, const RankOptionsOf& options);
+std::unique_ptr<Subdomain> make_subdomain(std::span<const std::uint8_t> spec_bytes,
+                                          distributed::Transport& ranks,
+                                          const RankOptionsOf& options);
 
 // Whether the task needs a Graph. An engine of regular lattices takes their extents instead, which
 // allows more than 2^32 sites.

@@ -75,6 +75,7 @@ GraphSample reduce(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& gr
   const SampleUnits units = units_of(data);
   const auto count = static_cast<Eigen::Index>(data.temperature.size());
   GraphSample sample;
+  sample.seed = spec.graph.seed;
   sample.measurements = data.bond_sum.time();
   sample.simulated.resize(count, kMomentCount);
   sample.m2_pair.resize(count);

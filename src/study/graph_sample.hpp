@@ -16,8 +16,9 @@
 namespace rewise {
 
 struct GraphSample {
-  MomentRows simulated;  // [T, moment]
-  MomentRows fine;       // [grid, moment]
+  std::uint64_t seed = 0;  // of the graph
+  MomentRows simulated;    // [T, moment]
+  MomentRows fine;         // [grid, moment]
   // Half the difference between two halves of the replicas, for `fine` and `simulated`: a sample of
   // the thermal noise. May be empty.
   MomentRows thermal;                   // [grid, moment]

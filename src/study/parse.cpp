@@ -205,10 +205,34 @@ std::vector<double> parse_steps(std::string_view text, std::string_view origin) 
   return equal_steps(from, to, step_count(from, to, parts[2], text, origin));
 }
 
+namespace {
+
+// Refuses "1.5-3.5", "1.5..3.5", "1.5 to 3.5", "1.5;3.5" and "1.5 3.5" with the right spelling.
+void refuse_other_ranges(const std::string& text, std::string_view origin) {
+  const auto is_number = [](std::string_view part) {
+    double value = 0;
+    const char* end = part.data() + part.size();
+    return std::from_chars(part.data(), end, value).ptr == end && !part.empty();
+  };
+  for (const std::string_view between : {"..", " to ", "-", ";", " "}) {
+    const auto at = text.find(between, 1);
+    if (at == std::string::npos) continue;
+    const std::string low = text.substr(0, at), high = text.substr(at + between.size());
+    if (!is_number(low) || !is_number(high)) continue;
+    throw Error(ExitCode::usage,
+                fmt::format("{}: '{}' is not a number; two values: {},{}; a range: {}:{}:11 (11 "
+                            "values) or {}:{}:0.1 (steps of 0.1)",
+                            origin, text, low, high, low, high, low, high));
+  }
+}
+
+}  // namespace
+
 std::vector<double> parse_temperatures(std::string_view text, std::string_view origin) {
   std::vector<double> temperatures;
   for (const std::string& part : split_list(text)) {
     const bool range = part.find(':') != std::string::npos;
+    if (!range && part.size() > 2) refuse_other_ranges(part, origin);
     for (const double t :
          range ? parse_steps(part, origin) : std::vector<double>{parse_number(part, origin)}) {
       if (!(t > 0)) {

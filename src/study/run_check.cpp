@@ -214,6 +214,15 @@ RunCheck check_temperature(const TaskData& task, const Measured& s, const Temper
         count_text(result.replicas, "replica"), static_cast<double>(result.block_length) * s.every,
         tau_text(tau), few));
   }
+  if (!check.ok()) return check;
+  if (check.halves.checks > 0) {
+    check.passed.emplace_back("ordered and random starts agree");
+  } else {
+    check.passed.emplace_back("10 tau or more passed before the first measurement");
+  }
+  if (drift.comparisons > 0) {
+    check.passed.emplace_back("the measurements do not drift");
+  }
   return check;
 }
 
@@ -250,6 +259,7 @@ CheckedRun checked_run(const TaskData& task) {
     if (const std::string why = overlap_drift(overlap_changes_of(task, k), level);
         check.ok() && !why.empty()) {
       check.status = RunStatus::not_equilibrated;
+      check.passed.clear();
       check.reasons.push_back(
           fmt::format("{}{}; raise --equilibrate, or use --exchange", kNotInEquilibrium, why));
     }
@@ -264,14 +274,16 @@ CheckedRun checked_run(const TaskData& task) {
   return run;
 }
 
-std::vector<std::string> warnings_of(const CheckedRun& run) {
+std::vector<std::string> warnings_of(const CheckedRun& run, bool reasons) {
   std::vector<std::string> lines;
   for (std::size_t k = 0; k < run.checks.size(); ++k) {
-    for (const auto* list : {&run.checks[k].reasons, &run.checks[k].warnings}) {
-      for (const std::string& text : *list) {
+    const auto add = [&](const std::vector<std::string>& texts) {
+      for (const std::string& text : texts) {
         lines.push_back(fmt::format("T = {}: {}", run.results[k].temperature, text));
       }
-    }
+    };
+    if (reasons) add(run.checks[k].reasons);
+    add(run.checks[k].warnings);
   }
   lines.insert(lines.end(), run.warnings.begin(), run.warnings.end());
   return lines;

@@ -51,6 +51,7 @@ struct RunCheck {
   HotCold halves;
   std::vector<std::string> reasons;   // why the run is rejected
   std::vector<std::string> warnings;  // problems that do not reject it
+  std::vector<std::string> passed;    // what was tested and found in order; empty if rejected
 
   bool ok() const { return status == RunStatus::ok; }
 };
@@ -67,7 +68,8 @@ CheckedRun checked_run(const TaskData& task);
 // "0.52", "9.7", "104": formats a lower bound without an exponent.
 std::string two_digits(double x);
 
-// "T = 0.8: ..": reasons and warnings of all temperatures, and those of the run.
-std::vector<std::string> warnings_of(const CheckedRun& run);
+// "T = 0.8: ..": warnings of all temperatures, and those of the run; with `reasons`, the reasons
+// for which values are rejected, too.
+std::vector<std::string> warnings_of(const CheckedRun& run, bool reasons = true);
 
 }  // namespace rewise

@@ -18,7 +18,7 @@ namespace {
 constexpr std::uint64_t kMostSeedOfFile = std::numeric_limits<std::int64_t>::max();
 // What parse_duration() reads (src/store/signals.hpp).
 constexpr const char* kTimes =
-    "a time such as 90s, 5min, 1.5h, 2d, 1:30:00 (h:min:s) or 1-12:00:00 (days-h:min:s); a number "
+    "a time such as 90s, 5min, 1d12h, 1:30:00 (h:min:s) or 1-12:00:00 (days-h:min:s); a number "
     "without a unit: seconds";
 constexpr std::uint64_t kMostCycles = std::uint64_t{1} << 32;
 
@@ -701,9 +701,8 @@ std::vector<Setting> machine() {
        .key = "time_limit",
        .type = "text",
        .allowed = fmt::format("{}; none", kTimes),
-       .help =
-           "stop with status 75 after this time, such as 90s, 30min, 12h, 2d, 1:30:00 (h:min:s) "
-           "or 1-12:00:00 (days-h:min:s); a number without a unit: seconds",
+       .help = "stop with status 75 after this time, such as 90s, 30min, 1d12h, 1:30:00 (h:min:s) "
+               "or 1-12:00:00 (days-h:min:s); a number without a unit: seconds",
        .more = "The same command continues from the checkpoints",
        .example = "\"2h\"",
        .text = [](C c) { return c.time_limit ? seconds(*c.time_limit) : "\"none\""; },

@@ -111,7 +111,7 @@ ExitCode with_ranks(const RankOptions& options, const std::function<ExitCode()>&
     return own;
   };
   const auto make = [&](std::span<const std::uint8_t> spec_bytes) {
-    return make_share(spec_bytes, *transport, on);
+    return make_subdomain(spec_bytes, *transport, on);
   };
   follow(*transport, make, write_part_file);
   return ExitCode::done;

@@ -154,6 +154,8 @@ struct TaskJob {
   bool keep_alive = false;
   std::function<std::shared_ptr<const Graph>(const TaskSpec& spec)> graph_of = task_graph;
   std::function<void(const Graph& graph)> on_graph = {};  // called before the task runs
+  // Called on any thread before a finished task is written: may add results for its readers.
+  std::function<void(TaskData& data)> add_results = {};
   // Receives the result of a computed task, on any thread, possibly before the final state is
   // fetched, the file is written and `done` is called. Must not throw.
   std::function<void(TaskRecord&& record)> ready = {};

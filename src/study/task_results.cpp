@@ -135,6 +135,10 @@ TemperatureResult result_at(const TaskData& task, std::size_t k) {
   }
   result.cluster_fraction = result.clusters.m2;
   if (const OverlapRows overlaps = overlap_rows_of(task, k, parts); overlaps.rows() > 0) {
+    const RealSeries q2 = (series_at(task.overlap, k).cast<double>() / sites).square();
+    result.tau["overlap_m2"] = tau_of(
+        member_columns(q2, dependence == Dependence::none ? dependence : Dependence::overlaps),
+        every);
     result.overlaps = overlap_values(overlaps, sites);
     for (Value& v : result.overlaps) v = unless_alike(v);
   }

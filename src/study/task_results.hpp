@@ -47,7 +47,8 @@ struct TemperatureResult {
   // tau_int, in cycles, of the observables with a series; uncorrelated measurements give every/2.
   // Error NaN: the value is a lower bound because the series is too short.
   std::map<std::string_view, Value> tau;
-  Value longest_tau;  // of e, |m|, m^2, |m_s| and m_s^2; {0, 0} if none of them ever changed
+  Value longest_tau;  // of e, |m|, m^2, |m_s| and m_s^2, not of q^2; {0, 0} if none of them ever
+                      // changed
   Value cluster_fraction;
   ClusterMoments clusters;
   std::vector<Value> overlaps;   // [overlap_observables()], or none

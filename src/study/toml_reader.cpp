@@ -152,7 +152,11 @@ std::string TomlSection::text(std::string_view key, std::string_view otherwise) 
   if (node == nullptr) return std::string(otherwise);
   const auto* value = node->as_string();
   if (value == nullptr) {
-    fail(key, *node, fmt::format("{} where text is expected", toml_type(*node)));
+    const Setting* known = find_setting(path_, key);
+    const bool quoted = known != nullptr && known->example.starts_with('"');
+    fail(key, *node,
+         fmt::format("{} where text is expected{}", toml_type(*node),
+                     quoted ? fmt::format(" (in quotes, such as {})", known->example) : ""));
   }
   return printable(value->get());
 }

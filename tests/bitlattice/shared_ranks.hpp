@@ -18,7 +18,7 @@ inline void with_ranks(int ranks, const std::vector<std::uint32_t>& extents, con
   run_routed(ranks, route, [&](distributed::Transport& transport) {
     if (transport.rank() > 0) {
       return follow(transport, [&](std::span<const std::uint8_t> bytes) {
-        return make_bitlattice_share(bytes, transport, [&](bool) { return options; });
+        return make_bitlattice_subdomain(bytes, transport, [&](bool) { return options; });
       });
     }
     {

@@ -131,7 +131,7 @@ TEST_CASE("bitlattice over ranks: several engines, one after the other and at on
   distributed::run_ranks(3, [&](distributed::Transport& transport) {
     if (transport.rank() > 0) {
       return follow(transport, [&](std::span<const std::uint8_t> bytes) {
-        return make_bitlattice_share(bytes, transport, [](bool) { return with_threads(1); });
+        return make_bitlattice_subdomain(bytes, transport, [](bool) { return with_threads(1); });
       });
     }
     for (int round = 0; round < 2; ++round) {

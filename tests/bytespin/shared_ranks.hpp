@@ -16,7 +16,7 @@ inline void with_ranks(int ranks, const Graph& graph, const EngineSpec& spec,
   run_routed(ranks, route, [&](distributed::Transport& transport) {
     if (transport.rank() > 0) {
       return follow(transport, [&](std::span<const std::uint8_t> spec_bytes) {
-        return make_bytespin_share(spec_bytes, transport, [&](bool) { return options; });
+        return make_bytespin_subdomain(spec_bytes, transport, [&](bool) { return options; });
       });
     }
     f(*make_shared_bytespin_engine(transport, graph, spec, options));

@@ -156,9 +156,9 @@ TEST_CASE("bytespin over ranks: errors of unsupported settings") {
 }
 
 TEST_CASE("ranks on devices of different kinds refuse each other") {
-  class NoShare final : public Share {
+  class NoSubdomain final : public Subdomain {
    public:
-    explicit NoShare(std::string model) : model_(std::move(model)) {}
+    explicit NoSubdomain(std::string model) : model_(std::move(model)) {}
     std::string device() const override { return "cuda"; }
     std::string model() const override { return model_; }
     int threads() const override { return 1; }
@@ -178,12 +178,12 @@ TEST_CASE("ranks on devices of different kinds refuse each other") {
   };
   const auto meet = [](const std::vector<std::string>& models) {
     distributed::run_ranks(static_cast<int>(models.size()), [&](distributed::Transport& transport) {
-      const ShareMaker make = [&](std::span<const std::uint8_t>) {
-        return std::make_unique<NoShare>(models[static_cast<std::size_t>(transport.rank())]);
+      const SubdomainMaker make = [&](std::span<const std::uint8_t>) {
+        return std::make_unique<NoSubdomain>(models[static_cast<std::size_t>(transport.rank())]);
       };
       if (transport.rank() > 0) return follow(transport, make);
-      const Shares shares(transport, {}, make);
-      CHECK(shares.threads() == static_cast<int>(models.size()));
+      const Subdomains subdomains(transport, {}, make);
+      CHECK(subdomains.threads() == static_cast<int>(models.size()));
     });
   };
   expect(ExitCode::device, "rank 2 uses H100, but rank 0 uses H200: ranks that share a system",

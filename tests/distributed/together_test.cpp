@@ -4,7 +4,7 @@
 #include <atomic>
 #include <string>
 
-#include "src/engine/share.hpp"
+#include "src/engine/subdomain.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/run_ranks.hpp"
 
@@ -13,7 +13,7 @@ using namespace rewise::distributed;
 
 namespace {
 
-class Stub final : public Share {
+class Stub final : public Subdomain {
  public:
   Stub(const Transport& transport, int fails) : transport_(transport), fails_(fails) {}
   std::string device() const override { return "cpu"; }
@@ -35,7 +35,7 @@ class Stub final : public Share {
   const int fails_;  // 1: at all ranks, 2: at rank 0 alone
 };
 
-ShareMaker maker(Transport& transport) {
+SubdomainMaker maker(Transport& transport) {
   return [&transport](std::span<const std::uint8_t> bytes) {
     return std::make_unique<Stub>(transport, bytes[0]);
   };
@@ -53,13 +53,13 @@ TEST_CASE("ranks: an error common to all is reported once, and all continue") {
     }
     for (int turn = 0; turn < 2; ++turn) {
       try {
-        const Shares none(t, {1}, maker(t));
+        const Subdomains none(t, {1}, maker(t));
         FAIL("no error");
       } catch (const ErrorOfAll& error) {
         CHECK(std::string(error.what()) == "no way");
       }
-      const Shares shares(t, {0}, maker(t));
-      CHECK(shares.count() == std::vector<std::uint64_t>{3});
+      const Subdomains subdomains(t, {0}, maker(t));
+      CHECK(subdomains.count() == std::vector<std::uint64_t>{3});
     }
     dismiss_followers(t);
   });
@@ -72,7 +72,7 @@ TEST_CASE("ranks: an error of rank 0 while parts are created leaves no rank wait
   try {
     run_ranks(3, [&](Transport& t) {
       if (t.rank() == 0) {
-        const Shares none(t, {2}, maker(t));
+        const Subdomains none(t, {2}, maker(t));
       } else {
         CHECK_THROWS_AS(follow(t, maker(t)), Error);
         ++ended;

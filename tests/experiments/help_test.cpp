@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/support/catch.hpp"
@@ -232,6 +233,55 @@ TEST_CASE("help explains the quantities of tables and files") {
   CHECK(observables > 12);
 }
 
+TEST_CASE("help explains the statuses of the guide with its words, and former names of engines") {
+  const Workplace place;
+  const auto plain = [](std::string text) {  // on one line, without marks of code
+    std::string out;
+    for (const char c : text) {
+      if (c == '`' || c == '\\') continue;
+      const bool blank = c == ' ' || c == '\n';
+      if (!blank || (!out.empty() && out.back() != ' ')) out += blank ? ' ' : c;
+    }
+    return out.substr(0, out.find_last_not_of(' ') + 1);
+  };
+  std::ifstream guide(std::string(REWISE_CONFIGS) + "/../GUIDE.md");
+  std::size_t statuses = 0;
+  bool inside = false;
+  for (std::string line; std::getline(guide, line);) {
+    if (line == "| status | meaning | what to do |") {
+      inside = true;
+      continue;
+    }
+    inside = inside && line.starts_with("|");
+    if (!inside || !line.starts_with("| `")) continue;  // exit statuses have no such mark
+    std::istringstream cells(line);
+    std::string none, word, meaning, remedy;
+    std::getline(cells, none, '|');
+    std::getline(cells, word, '|');
+    std::getline(cells, meaning, '|');
+    std::getline(cells, remedy, '|');
+    const std::string help = plain(place.run("help " + plain(word)).out);
+    INFO(line << "\n" << help);
+    CHECK(has(help, "meaning " + plain(meaning)));
+    CHECK(has(help, "what to do " + plain(remedy)));
+    ++statuses;
+  }
+  CHECK(statuses == 11);
+  for (const char* word :
+       {"ok", "MISSED", "first", "agrees", "unstable", "dropped", "-", "(nan)"}) {
+    INFO(word);
+    const Output output = place.run(std::string("help ") + word);
+    CHECK(output.status == 0);
+    CHECK(output.out.starts_with(std::string(word) + ": "));
+  }
+  for (const auto& [old_name, name] :
+       {std::pair{"bundle", "multispin"}, {"single", "bytespin"}, {"packed", "bitlattice"}}) {
+    const std::string help = place.run(std::string("help ") + old_name).out;
+    INFO(help);
+    CHECK(has(help, std::string("is the former name of the engine '") + name + "'"));
+  }
+}
+
 TEST_CASE("help of a name of a command and of a key or table shows both") {
   const Workplace place;
   CHECK(place.run("help equilibrate").out ==
@@ -251,6 +301,7 @@ TEST_CASE("help of an unknown key suggests a near one") {
   };
   for (const Bad& bad :
        {Bad{"help mesure", "'mesure' (did you mean 'measure'?)"},
+        Bad{"help not-converge", "(did you mean 'not-converged'?)"},
         Bad{"help temperature", "(did you mean 'temperatures'?)"},
         Bad{"help kalentev",
             "key, value or quantity 'kalentev' (it is explained by "

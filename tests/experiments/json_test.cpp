@@ -2,13 +2,16 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <span>
 #include <string>
 
+#include "src/base/h5.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/program.hpp"
 
 using namespace rewise::oracle;
 using nlohmann::json;
+namespace h5 = rewise::h5;
 
 namespace {
 
@@ -71,6 +74,46 @@ TEST_CASE("run --json has exactly the documented fields") {
   CHECK(run["device"] == "cpu");
   CHECK(run["threads"] == 1);
   CHECK(run["trajectory_hash"].get<std::string>().size() == 16);
+}
+
+TEST_CASE("the file of a run has its averages, with the names of run --json and units") {
+  const Workplace place;
+  // Not in equilibrium at the first temperature; longer at the second call.
+  const std::string line =
+      "run --size 16 --couplings pm --temperature 0.3,2.8 --schedule 1:0 --equilibrate 100 "
+      "--device cpu --out t.h5 --json --measure ";
+  REQUIRE(place.run(line + "60").status == 0);
+  const json run = parsed(place.run(line + "120"));
+  const std::string content = place.read("t.h5");
+  const h5::File file = h5::File::open(std::as_bytes(std::span(content)));
+  const h5::Group results = file.root().group("results");
+  CHECK(results.text("status") == "not-equilibrated,ok");
+  CHECK(results.get<double>("energy_unit") == 1);
+  std::set<std::string> names;
+  for (const auto& [name, value] : run["results"][1].items()) {
+    if (!value.is_object() || !value.contains("error")) continue;
+    INFO(name);
+    names.insert(name);
+    const h5::Group one = results.group(name);
+    CHECK(!one.text("unit").empty());
+    for (const char* what : {"value", "error", "tau"}) {
+      CHECK(one.has(what) == value.contains(what));
+      if (!one.has(what)) continue;
+      const auto values = one.read<double>(what, 1).values;
+      REQUIRE(values.size() == 2);
+      CHECK(std::isnan(values[0]));
+      if (value[what].is_null()) {
+        CHECK(std::isnan(values[1]));
+      } else {
+        CHECK(values[1] == value[what].get<double>());
+      }
+    }
+  }
+  CHECK(names.contains("overlap_m2"));
+  const auto stored = results.names();
+  CHECK(std::set<std::string>(stored.begin(), stored.end()) == names);
+  CHECK(results.group("energy").text("unit") == "J");
+  CHECK(results.group("overlap_m2").has("tau"));
 }
 
 TEST_CASE("the same seed gives the same trajectory on any number of threads") {
@@ -269,7 +312,7 @@ TEST_CASE("a warning if Metropolis flips isolated sites together and Wolff skips
   const auto warned = [&](const std::string& more) {
     const Output said = place.run(run + more);
     REQUIRE(said.status == 0);
-    return said.err.find("isolated sites flip together") != std::string::npos;
+    return said.out.find("isolated sites flip together") != std::string::npos;
   };
   CHECK(warned("--p 1"));
   CHECK(warned("--p 1 --schedule 1:0"));

@@ -88,6 +88,49 @@ class Recipes(unittest.TestCase):
                              ["rewise.deb"], name)
 
 
+class Unpack(unittest.TestCase):
+    """`experiments/setup --unpack` with stand-ins for apt-get, dpkg and dpkg-query."""
+
+    def test_unpack(self):
+        stand_ins = {
+            "g++": "echo triplet",
+            "dpkg-query": "exit 1",
+            "apt-get": """case "$*" in
+                *install*) echo "$*" >>"$LOG"; echo 'Inst cmake (3.25 Debian [amd64])'
+                           echo 'Inst libc6 [2.35] (2.36 Debian [amd64])' ;;
+                *download*) echo "$*" >>"$LOG"; touch cmake.deb ;;
+                *) exit 1 ;;
+              esac""",
+            "dpkg": 'mkdir -p "$3/usr/bin"; touch "$3/usr/bin/$(basename "$2" .deb)"',
+        }
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            (folder / "bin").mkdir()
+            for tool, text in stand_ins.items():
+                (folder / "bin" / tool).write_text(f"#!/bin/sh\n{text}\n")
+                (folder / "bin" / tool).chmod(0o755)
+            subprocess.run(
+                [SOURCE.resolve() / "experiments" / "setup", "--unpack", "some where/libraries"],
+                check=True, cwd=folder, capture_output=True, timeout=60,
+                env={"PATH": f"{folder}/bin:{os.environ['PATH']}", "LOG": f"{folder}/log"})
+            place = folder / "some where" / "libraries"
+            simulated, downloaded = (folder / "log").read_text().splitlines()
+            asked = simulated.split("--no-install-recommends ")[1].split()
+            self.assertEqual(
+                setup_packages() - set(asked),
+                {"ca-certificates", "g++", "git", "libopenmpi-dev", "openmpi-bin"} |
+                {name for name in setup_packages() if name.startswith("python3")})
+            self.assertEqual(downloaded.split(" download ")[1], "cmake")  # not a newer C library
+            self.assertEqual(sorted(os.listdir(place)), ["environment", "usr"])
+            paths = subprocess.run(
+                ["sh", "-c", '. "$1"; echo "$PATH"; echo "$LD_LIBRARY_PATH"; '
+                 'echo "$CMAKE_PREFIX_PATH"', "sh", place / "environment"],
+                check=True, capture_output=True, text=True, env={"PATH": "/bin"}).stdout.split("\n")
+            self.assertEqual(paths[:3], [
+                f"{place}/usr/bin:/bin",
+                f"{place}/usr/lib/triplet:{place}/lib/triplet", f"{place}/usr"])
+
+
 class Jobs(unittest.TestCase):
     """The job scripts with a fake Slurm: srun runs the program, which ends with 75 by a signal."""
 

@@ -98,6 +98,40 @@ TEST_CASE("a sweep with fixed times has no values at temperatures with stuck rep
   CHECK(point["warnings"].dump().find("some replicas are stuck: ") != std::string::npos);
 }
 
+TEST_CASE("messages on equilibrium name the graphs by the seeds that run --graph-seed needs") {
+  SizeData size;
+  for (const std::uint64_t seed : {11u, 22u, 33u, 44u, 55u}) {
+    size.samples.graphs.emplace_back().seed = seed;
+  }
+  CHECK(on_graphs(size, {}) == "");
+  CHECK(on_graphs(size, {1}) == " on 1 of 5 graphs (graph seed 22)");
+  CHECK(on_graphs(size, {0, 4}) == " on 2 of 5 graphs (graph seeds 11, 55)");
+  CHECK(on_graphs(size, {0, 1, 2, 3}) == " on 4 of 5 graphs (graph seeds 11, 22, 33, ..)");
+  CHECK(on_graphs(size, {0, 1, 2, 3, 4}) == " on all 5 graphs");
+  // The third graph is out of equilibrium by 30 standard errors, the others by none.
+  for (auto& graph : size.samples.graphs) {
+    graph.halves = {Eigen::ArrayXXd::Zero(2, 3), Eigen::ArrayXXd::Ones(2, 3), 30};
+  }
+  size.samples.graphs[2].halves.difference(1, 2) = 30;
+  CHECK(on_differing_graphs(size) == " on 1 of 5 graphs (graph seed 33)");
+
+  // One graph that is out of equilibrium takes the values of its temperature, and says so.
+  Workplace place;
+  place.write("s.toml",
+              "[lattice]\ndim = 2\nsizes = [32]\np = [0.02]\ngraphs = 8\n[sampling]\n"
+              "schedule = \"1:0\"\nevery = 2\nequilibrate = 300\nmeasure = 200\n"
+              "temperatures = [0.8, 3.0]\n[run]\ndevice = \"cpu\"\n");
+  const Output output = place.run("sweep s.toml --out study --no-plots");
+  INFO(output.out);
+  CHECK(output.status == 0);
+  const auto has = [&](const std::string& text) {
+    return output.out.find(text) != std::string::npos;
+  };
+  CHECK(has("some replicas are stuck on "));
+  CHECK(has(" of 8 graphs (graph seed"));
+  CHECK(has("Averages over the others\nwould be biased"));
+}
+
 TEST_CASE("the table of a sweep has the schedule of each row if tau has several units") {
   const auto table = [](const char* schedule) {
     Workplace place;

@@ -390,7 +390,7 @@ TEST_CASE("series: halving keeps every second time, including the last") {
   }
 }
 
-TEST_CASE("series: halving keeps the ends of stretches") {
+TEST_CASE("series: halving keeps the ends of segments") {
   TuneSeries series(1);
   Observation o;
   for (int t = 0; t < 12; ++t) {  // times 0 to 2, 3 to 6, 7, 8 to 11
@@ -399,7 +399,7 @@ TEST_CASE("series: halving keeps the ends of stretches") {
     o.magnetisation = {0};
     series.add(o, 1);
   }
-  CHECK(series.longest_stretch() == 4);
+  CHECK(series.longest_segment() == 4);
   series.halve();
   std::vector<double> kept;
   for (std::size_t t = 0; t < series.times(); ++t) {
@@ -408,12 +408,12 @@ TEST_CASE("series: halving keeps the ends of stretches") {
   CHECK(kept == std::vector<double>{0, 2, 4, 6, 7, 9, 11});
   const std::vector<Eigen::Index> starts(series.starts().begin(), series.starts().end());
   CHECK(starts == std::vector<Eigen::Index>{0, 2, 4, 5});
-  CHECK(series.longest_stretch() == 2);
+  CHECK(series.longest_segment() == 2);
   CHECK_FALSE(series.has_improved());
   series.interrupt();
-  CHECK(series.longest_stretch() == 2);
+  CHECK(series.longest_segment() == 2);
   series.clear();
-  CHECK(series.longest_stretch() == 0);
+  CHECK(series.longest_segment() == 0);
 }
 
 TEST_CASE("series: the gain by improved estimators is unknown from a short series") {

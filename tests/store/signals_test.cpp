@@ -88,6 +88,21 @@ TEST_CASE("a time limit ends a run") {
   CHECK_FALSE(StopToken(std::nullopt).stop_requested());
 }
 
+TEST_CASE("a time limit may be \"none\"; 0 is refused, because Slurm reads it as no limit") {
+  CHECK(parse_time_limit("1:30", "--time-limit")->count() == 90);
+  CHECK_FALSE(parse_time_limit("none", "--time-limit"));
+  for (const char* zero : {"0", "0s", "0:00", "0-0"}) {
+    INFO(zero);
+    try {
+      parse_time_limit(zero, "--time-limit");
+      FAIL("accepted");
+    } catch (const Error& error) {
+      CHECK(error.exit_code() == ExitCode::usage);
+      CHECK(std::string(error.what()).starts_with("--time-limit: a limit of 0 would stop at once"));
+    }
+  }
+}
+
 TEST_CASE("durations in the notation of users") {
   const auto seconds = [](const char* text) { return parse_duration(text, "x").count(); };
   CHECK(seconds("90") == 90);
@@ -97,6 +112,8 @@ TEST_CASE("durations in the notation of users") {
   CHECK(seconds("12h") == 43200);
   CHECK(seconds("1.5h") == 5400);
   CHECK(seconds("2d") == 172800);
+  CHECK(seconds("1d12h") == 129600);
+  CHECK(seconds("1h 30min 5s") == 5405);
   CHECK(seconds("1:30:00") == 5400);
   CHECK(seconds("10:30") == 630);
   CHECK(seconds("1-12:00:00") == 129600);
@@ -107,8 +124,8 @@ TEST_CASE("durations in the notation of users") {
   CHECK(seconds("0") == 0);
   CHECK(seconds("1e3s") == 1000);
   for (const char* text :
-       {"",          "s",    "-1",      "5 fortnights", "1:2:3:4", "1:75", ":",
-        "nan",       "inf",  "1h30",    "1e999",        "--5s",    "1:-5", "1-",
+       {"",          "s",    "-1",      "5 fortnights", "1:2:3:4", "1:75", ":",    "nan",
+        "inf",       "1h30", "1h2h",    "30min1h",      "1e999",   "--5s", "1:-5", "1-",
         "1-2:3:4:5", "1--2", "1-12:75", "-1-2",         "1-12h",   "1-24", "1-1e1"}) {
     INFO(text);
     try {

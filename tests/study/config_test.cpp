@@ -249,6 +249,12 @@ TEST_CASE("the model has its own table, and its keys are also read from their ol
   CHECK(says("[model]\nname = \"pots\"\n").find("s.toml:6:8: model.name: unknown model 'pots'") ==
         0);
   CHECK(says("[model]\nq = 3\n").find("s.toml:6:5: model.q: 3 states") == 0);
+  CHECK(says("[run]\ntime_limit = 36\n") ==
+        "s.toml:6:14: run.time_limit: a whole number where text is expected (in quotes, such as "
+        "\"2h\")");
+  CHECK(says(old + "temperatures = \"1.5-3.5\"\n") ==
+        "s.toml:8:16: sampling.temperatures: text where \"auto\", a number, a list such as [2.0, "
+        "2.5], or a range such as {from = 2.0, to = 3.0, count = 11} is expected");
 }
 
 TEST_CASE("every key has a description and a valid example") {

@@ -1,6 +1,8 @@
 // Parsing of lists and ranges of temperatures.
 #include "src/study/parse.hpp"
 
+#include <fmt/format.h>
+
 #include <string>
 #include <vector>
 
@@ -52,6 +54,24 @@ TEST_CASE("the third part of a range is the number of values if whole, and a ste
       CHECK(std::string(error.what()).find(says) != std::string::npos);
     }
   }
+}
+
+TEST_CASE("temperatures written as a range of other programs: the error has the right spelling") {
+  for (const char* text : {"1.5-3.5", "1.5..3.5", "1.5 to 3.5", "1.5;3.5", "1.5 3.5"}) {
+    INFO(text);
+    try {
+      parse_temperatures(text, "--temperature");
+      FAIL("accepted");
+    } catch (const Error& error) {
+      CHECK(error.exit_code() == ExitCode::usage);
+      CHECK(std::string(error.what()) ==
+            fmt::format("--temperature: '{}' is not a number; two values: 1.5,3.5; a range: "
+                        "1.5:3.5:11 (11 values) or 1.5:3.5:0.1 (steps of 0.1)",
+                        text));
+    }
+  }
+  CHECK(parse_temperatures("1e-1", "x") == std::vector<double>{0.1});
+  CHECK_THROWS(parse_temperatures("2.3-", "x"));
 }
 
 TEST_CASE("every command with temperatures accepts a range") {

@@ -56,9 +56,10 @@ CAPTIONS = {
     "crossings": "Binder's U and scaled m^2 (N^(1/2) m^2; at p = 0 L^(d-2+eta) m^2) against "
                  "temperature; circles mark crossings.",
     "collapse": "Binder's U of all sizes against (T - Tc) N^y: one curve if the sizes are large "
-                "enough. Tc and y are those of the best collapse. If it was not found or was "
-                "rejected, the title states which Tc was used, and S, the distance of the best "
-                "collapse from one curve, is missing.",
+                "enough. It is a check; the Tc of the table does not depend on it. Tc and y are "
+                "those of the best collapse, and S is the mean squared distance of the points "
+                "from one curve in units of their errors, near 1 if they collapse. If no collapse "
+                "was found or it was rejected, the title states which Tc was used and why.",
     "thermodynamics": "Energy, magnetisation, specific heat and susceptibility per site.",
     "tau": "Integrated autocorrelation time of m^2, in cycles of the schedule. Uncorrelated "
            "measurements, one every n cycles, give n/2 (dotted): points on this line are only "

@@ -16,7 +16,7 @@
 #include "src/bytespin/swendsen_wang/swendsen_wang_labels_cuda.hpp"
 #include "src/cuda/device_buffer.hpp"
 #include "src/cuda/device_stream.hpp"
-#include "src/engine/share.hpp"
+#include "src/engine/subdomain.hpp"
 #include "src/label/papers/labeller_cuda.hpp"
 
 namespace rewise::bytespin {

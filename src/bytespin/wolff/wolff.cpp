@@ -43,7 +43,7 @@ class Growth {
       : plan_(plan),
         source_(source),
         watch_(watch),
-        stretch_(std::min<std::uint64_t>(1 << 12, watch.grain())),
+        check_interval_(std::min<std::uint64_t>(1 << 12, watch.grain())),
         blocks_(scratch.blocks.data()),
         epoch_(scratch.epoch),
         groups_(plan.groups.data()),
@@ -66,12 +66,12 @@ class Growth {
     *end_++ = seed;
     spins_[seed] = state;
     change_ = static_cast<std::uint8_t>(old_ ^ state);
-    const Site* look = queue_ + stretch_;
+    const Site* look = queue_ + check_interval_;
     for (const Site* head = queue_; head != end_; ++head) {
       visit(*head);
       if (kWatched && HWY_UNLIKELY(head == look)) {
-        look += stretch_;
-        if (watch_.ends(stretch_)) return take_back();
+        look += check_interval_;
+        if (watch_.ends(check_interval_)) return take_back();
       }
     }
     return static_cast<std::uint64_t>(end_ - queue_);
@@ -143,7 +143,7 @@ class Growth {
   const Plan& plan_;
   BlockSource& source_;
   StopWatch& watch_;
-  const std::uint64_t stretch_;  // sites between two checks of the watch
+  const std::uint64_t check_interval_;  // sites between two checks of the watch
   WolffScratch::Block* const blocks_;
   const std::uint64_t epoch_;
   const bytespin::SiteGroup* const groups_;

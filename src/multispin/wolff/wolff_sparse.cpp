@@ -151,7 +151,7 @@ class Growth {
         bond_(bond),
         replica_(1u << replica),
         watch_(watch),
-        stretch_(watch.active() ? std::min(kStretch, watch.grain()) : geometry.sites),
+        check_interval_(watch.active() ? std::min(kCheckInterval, watch.grain()) : geometry.sites),
         queue_(queue.key.get()),
         visited_(queue.visited.data()) {}
 
@@ -164,7 +164,7 @@ class Growth {
     spins_.flip(key);
     queue_[tail_++] = key;
     while (true) {
-      const std::uint64_t look = tail_ + stretch_;
+      const std::uint64_t look = tail_ + check_interval_;
       while (tail_ <= look) {
         while (head_ < tail_ && tail_ <= look) {
           expand<kDim>();
@@ -179,7 +179,7 @@ class Growth {
           return tail_;
         }
       }
-      if (watch_.ends(stretch_)) {
+      if (watch_.ends(check_interval_)) {
         take_back();
         return 0;
       }
@@ -189,7 +189,7 @@ class Growth {
  private:
   static constexpr std::size_t kMaxLanes = kGuard;
   static constexpr std::size_t kRoom = 64 * kMaxLanes;
-  static constexpr std::uint64_t kStretch = 1 << 16;  // sites between two checks of the watch
+  static constexpr std::uint64_t kCheckInterval = 1 << 16;  // sites between two checks of the watch
 
   void take_back() {
     for (std::size_t i = 0; i < tail_; ++i) spins_.flip(queue_[i]);
@@ -397,7 +397,7 @@ class Growth {
   Threshold bond_;
   std::uint32_t replica_;
   StopWatch& watch_;
-  const std::uint64_t stretch_;
+  const std::uint64_t check_interval_;
   std::uint32_t* queue_;
   std::uint32_t* const visited_;  // with couplings: a bit per site, 0 between clusters
   std::size_t head_ = 0, tail_ = 0;

@@ -1,4 +1,4 @@
-#include "src/bytespin/share.hpp"
+#include "src/bytespin/subdomain.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -16,16 +16,16 @@ std::vector<T> values_of(std::span<const std::uint8_t> bytes) {
 }
 
 // Maps sites to ranks.
-int rank_of(const Share& share, Site site) {
+int rank_of(const Subdomain& subdomain, Site site) {
   int rank = 0;
-  while (share.part(rank).last <= site) ++rank;
+  while (subdomain.part(rank).last <= site) ++rank;
   return rank;
 }
 
 }  // namespace
 
-BytespinShare::BytespinShare(std::shared_ptr<const Plan> plan, const EngineSpec& spec,
-                             distributed::Transport& transport, std::uint32_t thickness)
+BytespinSubdomain::BytespinSubdomain(std::shared_ptr<const Plan> plan, const EngineSpec& spec,
+                                     distributed::Transport& transport, std::uint32_t thickness)
     : plan_(std::move(plan)),
       spec_(spec),
       transport_(transport),
@@ -37,7 +37,7 @@ BytespinShare::BytespinShare(std::shared_ptr<const Plan> plan, const EngineSpec&
       far_(far_ends()),
       cluster_sums_(systems_) {}
 
-Extent BytespinShare::part(int rank) const {
+Extent BytespinSubdomain::part(int rank) const {
   const std::uint64_t layers = (all_planes_ + thickness_ - 1) / thickness_;
   const Extent own = planes_of(layers, rank, transport_.size());
   return {std::min(own.first * thickness_, all_planes_) * plane_,
@@ -47,7 +47,7 @@ Extent BytespinShare::part(int rank) const {
 // Lists, for own modified cells, the neighbours on another rank, except those in planes that are
 // exchanged completely; and the cells themselves, which that rank also lists as neighbours of its
 // own.
-std::vector<BytespinShare::FarSites> BytespinShare::far_ends() const {
+std::vector<BytespinSubdomain::FarSites> BytespinSubdomain::far_ends() const {
   const Graph& graph = plan_->graph;
   std::vector<FarSites> far(static_cast<std::size_t>(transport_.size())), some;
   const auto in_halo = [&](Site site, Extent of) {
@@ -83,7 +83,7 @@ std::vector<BytespinShare::FarSites> BytespinShare::far_ends() const {
   return some;
 }
 
-std::vector<BytespinShare::JoiningBonds> BytespinShare::joining_bonds() const {
+std::vector<BytespinSubdomain::JoiningBonds> BytespinSubdomain::joining_bonds() const {
   std::vector<JoiningBonds> joining(static_cast<std::size_t>(transport_.size()));
   for (const RewiredSlot& r : plan_->rewired) {
     if (has(r.a) == has(r.b)) continue;
@@ -105,7 +105,7 @@ std::vector<BytespinShare::JoiningBonds> BytespinShare::joining_bonds() const {
   return joining;
 }
 
-std::vector<LabelPair> BytespinShare::unite(std::vector<LabelPair> edges) {
+std::vector<LabelPair> BytespinSubdomain::unite(std::vector<LabelPair> edges) {
   std::sort(edges.begin(), edges.end());
   edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
   std::vector<LabelPair> gathered;
@@ -121,7 +121,7 @@ std::vector<LabelPair> BytespinShare::unite(std::vector<LabelPair> edges) {
 
 // First both ranks of a bond exchange the labels of its ends. Each pass then sends one label per
 // pair in either direction. `least` maps each label of this slab to the smallest label met so far.
-std::vector<LabelPair> BytespinShare::relax(std::vector<std::vector<LabelPair>> edges) {
+std::vector<LabelPair> BytespinSubdomain::relax(std::vector<std::vector<LabelPair>> edges) {
   const auto ranks = static_cast<std::size_t>(transport_.size());
   std::vector<std::uint64_t> go(ranks), come(ranks);
   const auto exchange_all = [&](int tag, const auto& out, const auto& in) {
@@ -190,15 +190,15 @@ std::vector<LabelPair> BytespinShare::relax(std::vector<std::vector<LabelPair>> 
   return least;
 }
 
-void BytespinShare::add_update(std::uint64_t who, std::uint64_t square, WideSum fourth) {
+void BytespinSubdomain::add_update(std::uint64_t who, std::uint64_t square, WideSum fourth) {
   ClusterSums update;
   update.square = square;
   update.quartic = 3 * (WideSum{square} * square) - 2 * fourth;
   cluster_sums_[who] += update;
 }
 
-void BytespinShare::sum_up(std::uint64_t who, const SlabClusters::Sums& own,
-                           const std::vector<LabelPair>& parts) {
+void BytespinSubdomain::sum_up(std::uint64_t who, const SlabClusters::Sums& own,
+                               const std::vector<LabelPair>& parts) {
   ByteWriter writer;
   writer(own)(parts);
   std::uint64_t square = 0;

@@ -1,5 +1,5 @@
-// One engine distributed over several ranks (src/distributed). Each rank holds a share of every
-// replica. Rank 0 holds the engine, which is used like any other; the other ranks execute its
+// One engine distributed over several ranks (src/distributed). Each rank holds a subdomain of
+// every replica. Rank 0 holds the engine, which is used like any other; the other ranks execute its
 // orders in the same sequence, so an order may exchange messages between all ranks.
 #pragma once
 
@@ -32,7 +32,7 @@ inline Extent planes_of(std::uint64_t planes, int r, int size) {
 }
 // Throws Error(usage) if a lattice has fewer planes along its slowest extent than there are ranks.
 // A one-dimensional lattice counts as one plane.
-void check_shares(const std::vector<std::uint32_t>& extents, int ranks);
+void check_subdomains(const std::vector<std::uint32_t>& extents, int ranks);
 
 // An order to all ranks: run `cycles` cycles of a schedule from step `step` on a range of systems.
 struct Advance {
@@ -41,10 +41,10 @@ struct Advance {
   Schedule schedule;
 };
 
-// A rank's share of all replicas of an engine.
-class Share {
+// A rank's subdomain of all replicas of an engine.
+class Subdomain {
  public:
-  virtual ~Share() = default;
+  virtual ~Subdomain() = default;
   virtual std::string device() const = 0;  // "cpu", "cuda"
   // Must be equal on all ranks: "cpu", or the model name of the device.
   virtual std::string model() const { return device(); }
@@ -115,8 +115,8 @@ class ByteReader {
   std::span<const std::uint8_t> bytes_;
 };
 
-// The bytes of a specification, the settings from which all ranks make their shares of an engine.
-// They begin with the engine. Spec::pass(stream) lists the members of the struct Spec.
+// The bytes of a specification, the settings from which all ranks make their subdomains of an
+// engine. They begin with the engine. Spec::pass(stream) lists the members of the struct Spec.
 template <class Spec>
 std::vector<std::uint8_t> written(EngineKind engine, Spec spec) {
   ByteWriter writer;
@@ -135,7 +135,8 @@ Spec read_spec(std::span<const std::uint8_t> bytes) {
 
 // The options of a rank: its threads, and its device if `cuda`.
 using RankOptionsOf = std::function<EngineOptions(bool cuda)>;
-using ShareMaker = std::function<std::unique_ptr<Share>(std::span<const std::uint8_t> spec_bytes)>;
+using SubdomainMaker =
+    std::function<std::unique_ptr<Subdomain>(std::span<const std::uint8_t> spec_bytes)>;
 
 // Writes a new file completely and durably, or not at all; throws Error.
 using FileWriter =
@@ -143,16 +144,17 @@ using FileWriter =
 
 // Runs on every rank except 0: executes rank 0's orders until it is dismissed. An error ends all
 // ranks. `write` writes files on orders of rank 0.
-void follow(distributed::Transport& transport, const ShareMaker& make,
+void follow(distributed::Transport& transport, const SubdomainMaker& make,
             const FileWriter& write = {});
 // Runs on rank 0 once all engines are destroyed.
 void dismiss_followers(distributed::Transport& transport);
 
-// Ranks within this process. Each rank except 0 is a thread that makes its shares by its own maker
-// and follows rank 0, the owner of this object. Must outlive all engines that use it.
+// Ranks within this process. Each rank except 0 is a thread that makes its subdomains by its own
+// maker and follows rank 0, the owner of this object. Must outlive all engines that use it.
 class FollowerThreads {
  public:
-  FollowerThreads(int ranks, const std::function<ShareMaker(distributed::Transport&)>& maker_of);
+  FollowerThreads(int ranks,
+                  const std::function<SubdomainMaker(distributed::Transport&)>& maker_of);
   ~FollowerThreads();
   distributed::Transport& first() { return ranks_.rank(0); }
 
@@ -161,8 +163,9 @@ class FollowerThreads {
   std::vector<std::jthread> followers_;
 };
 
-// A state for which each rank has written the spins of its own share to a file. The spins are rows
-// (blocks of replicas) of row_bytes; parts[rank] is the range of bytes of each row on that rank.
+// A state for which each rank has written the spins of its own subdomain to a file. The spins are
+// rows (blocks of replicas) of row_bytes; parts[rank] is the range of bytes of each row on that
+// rank.
 struct SavedApart {
   EngineState rest;  // including the data that follow the spins
   std::uint64_t rows = 0, row_bytes = 0;
@@ -172,7 +175,7 @@ struct SavedApart {
 // Reads spins of such a state, with all rows one after the other, from byte `first`.
 using SpinReader = std::function<void(std::uint64_t first, std::span<std::uint8_t> out)>;
 
-// An engine whose ranks can save their shares separately.
+// An engine whose ranks can save their subdomains separately.
 class SavesApart {
  public:
   virtual ~SavesApart() = default;
@@ -186,18 +189,18 @@ class SavesApart {
                              const SpinReader& read) = 0;
 };
 
-// Rank 0's interface to the shares of one engine.
-class Shares {
+// Rank 0's interface to the subdomains of one engine.
+class Subdomains {
  public:
-  // Makes the shares on all ranks, that of rank 0 by `make`. Throws the error of the first rank
+  // Makes the subdomains on all ranks, that of rank 0 by `make`. Throws the error of the first rank
   // that fails, Error(device) if a rank has another model of device than rank 0.
-  Shares(distributed::Transport& transport, const std::vector<std::uint8_t>& spec_bytes,
-         const ShareMaker& make);
-  ~Shares();
-  Shares(const Shares&) = delete;
-  Shares& operator=(const Shares&) = delete;
+  Subdomains(distributed::Transport& transport, const std::vector<std::uint8_t>& spec_bytes,
+             const SubdomainMaker& make);
+  ~Subdomains();
+  Subdomains(const Subdomains&) = delete;
+  Subdomains& operator=(const Subdomains&) = delete;
 
-  Share& own() { return *own_; }
+  Subdomain& own() { return *own_; }
   int ranks() const { return transport_.size(); }
   int threads() const { return threads_; }  // sum over all ranks
   // "4 x cpu", "2 x cuda by peer"
@@ -221,7 +224,7 @@ class Shares {
  private:
   distributed::Transport& transport_;
   const std::uint64_t number_;
-  std::unique_ptr<Share> own_;
+  std::unique_ptr<Subdomain> own_;
   int threads_ = 0;
 };
 

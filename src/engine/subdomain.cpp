@@ -1,4 +1,4 @@
-#include "src/engine/share.hpp"
+#include "src/engine/subdomain.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -49,17 +49,17 @@ void guarded(Transport& transport, const F& f) {
   }
 }
 
-// Makes the shares of all ranks. If a rank has an error or another model of device than rank 0,
+// Makes the subdomains of all ranks. If a rank has an error or another model of device than rank 0,
 // rank 0 throws the error of the first such rank and the other ranks return nullptr.
-std::unique_ptr<Share> make_together(Transport& transport, const ShareMaker& make,
-                                     std::span<const std::uint8_t> spec_bytes, int& threads) {
-  std::unique_ptr<Share> share;
+std::unique_ptr<Subdomain> make_together(Transport& transport, const SubdomainMaker& make,
+                                         std::span<const std::uint8_t> spec_bytes, int& threads) {
+  std::unique_ptr<Subdomain> subdomain;
   std::string text, model;  // error message; model of the device
   ExitCode code = ExitCode::done;
   try {
-    share = make(spec_bytes);
-    threads = share->threads();
-    model = share->model();
+    subdomain = make(spec_bytes);
+    threads = subdomain->threads();
+    model = subdomain->model();
   } catch (const Error& error) {
     code = error.exit_code();
     text = error.what();
@@ -99,27 +99,28 @@ std::unique_ptr<Share> make_together(Transport& transport, const ShareMaker& mak
   std::exception_ptr of_all;
   guarded(transport, [&] {
     try {
-      for (std::uint64_t system = 0; system < share->systems(); ++system) share->fetch(system);
+      for (std::uint64_t system = 0; system < subdomain->systems(); ++system)
+        subdomain->fetch(system);
     } catch (const distributed::ErrorOfAll&) {
       of_all = std::current_exception();
     }
   });
   if (of_all && transport.rank() == 0) std::rethrow_exception(of_all);
   if (of_all) return nullptr;
-  return share;
+  return subdomain;
 }
 
 // Writes the spins of this rank to its file. Rank 0 throws the error of the first rank that failed.
-void save_together(Transport& transport, const Share& share, std::uint64_t blocks,
+void save_together(Transport& transport, const Subdomain& subdomain, std::uint64_t blocks,
                    const std::string& name, const FileWriter& write) {
   std::string text;
   ExitCode code = ExitCode::done;
   try {
-    const Extent part = share.part(transport.rank());
-    std::vector<std::uint8_t> bytes(share.systems() * blocks * part.size());
-    for (std::uint64_t row = 0; row < share.systems() * blocks && part.size() > 0; ++row) {
-      share.read(row / blocks, row % blocks, part.first,
-                 std::span(bytes).subspan(row * part.size(), part.size()));
+    const Extent part = subdomain.part(transport.rank());
+    std::vector<std::uint8_t> bytes(subdomain.systems() * blocks * part.size());
+    for (std::uint64_t row = 0; row < subdomain.systems() * blocks && part.size() > 0; ++row) {
+      subdomain.read(row / blocks, row % blocks, part.first,
+                     std::span(bytes).subspan(row * part.size(), part.size()));
     }
     if (!write) throw Error(ExitCode::internal, "nobody writes files here");
     write(fmt::format("{}.{}", name, transport.rank()), bytes);
@@ -149,7 +150,7 @@ Extent common(Extent a, Extent b) {
 
 class Follower {
  public:
-  Follower(Transport& transport, const ShareMaker& make, const FileWriter& write)
+  Follower(Transport& transport, const SubdomainMaker& make, const FileWriter& write)
       : transport_(transport), make_(make), write_(write) {}
 
   // Executes one order. Returns false after the order `dismiss`.
@@ -161,11 +162,11 @@ class Follower {
         make(order);
         break;
       case What::advance:
-        share(order).advance(order.advance);
+        subdomain(order).advance(order.advance);
         break;
       case What::count:
-        sums_.assign(share(order).sums(), 0);
-        share(order).count(sums_);
+        sums_.assign(subdomain(order).sums(), 0);
+        subdomain(order).count(sums_);
         transport_.sum(sums_);
         break;
       case What::read:
@@ -175,12 +176,12 @@ class Follower {
       case What::save: {
         std::vector<std::uint8_t> name(order.payload);
         transport_.broadcast(std::span(name));
-        save_together(transport_, share(order), order.block, std::string(name.begin(), name.end()),
-                      write_);
+        save_together(transport_, subdomain(order), order.block,
+                      std::string(name.begin(), name.end()), write_);
         break;
       }
       case What::drop:
-        shares_.erase(order.engine);
+        subdomains_.erase(order.engine);
         break;
       case What::dismiss:
         return false;
@@ -189,22 +190,22 @@ class Follower {
   }
 
  private:
-  Share& share(const Order& order) { return *shares_.at(order.engine); }
+  Subdomain& subdomain(const Order& order) { return *subdomains_.at(order.engine); }
 
   void make(const Order& order) {
     std::vector<std::uint8_t> spec_bytes(order.payload);
     transport_.broadcast(std::span(spec_bytes));
     int threads = 0;
-    auto share = make_together(transport_, make_, spec_bytes, threads);
-    if (share) shares_.emplace(order.engine, std::move(share));
+    auto subdomain = make_together(transport_, make_, spec_bytes, threads);
+    if (subdomain) subdomains_.emplace(order.engine, std::move(subdomain));
   }
 
   void move(const Order& order) {
-    const Extent part = common(order.bytes, share(order).part(transport_.rank()));
+    const Extent part = common(order.bytes, subdomain(order).part(transport_.rank()));
     buffer_.resize(part.size());
     if (order.what == What::read) {
       if (part.size() == 0) return;
-      share(order).read(order.system, order.block, part.first, buffer_);
+      subdomain(order).read(order.system, order.block, part.first, buffer_);
       transport_.post_send(0, kBytes, buffer_);
       transport_.wait();
       return;
@@ -212,15 +213,15 @@ class Follower {
     if (part.size() > 0) {
       transport_.post_receive(0, kBytes, buffer_);
       transport_.wait();
-      share(order).write(order.system, order.block, part.first, buffer_);
+      subdomain(order).write(order.system, order.block, part.first, buffer_);
     }
-    share(order).fetch(order.system);
+    subdomain(order).fetch(order.system);
   }
 
   Transport& transport_;
-  const ShareMaker& make_;
+  const SubdomainMaker& make_;
   const FileWriter& write_;
-  std::map<std::uint64_t, std::unique_ptr<Share>> shares_;
+  std::map<std::uint64_t, std::unique_ptr<Subdomain>> subdomains_;
   std::vector<std::uint8_t> buffer_;
   std::vector<std::uint64_t> sums_;
 };
@@ -239,7 +240,7 @@ void order_pieces(Transport& transport, Order order, std::uint64_t first, std::u
 
 // Calls f(rank, part) for each part of `bytes` that another rank holds.
 template <class F>
-void for_others(const Transport& transport, const Share& own, Extent bytes, const F& f) {
+void for_others(const Transport& transport, const Subdomain& own, Extent bytes, const F& f) {
   for (int r = 1; r < transport.size(); ++r) {
     const Extent part = common(bytes, own.part(r));
     if (part.size() > 0) f(r, part);
@@ -248,7 +249,7 @@ void for_others(const Transport& transport, const Share& own, Extent bytes, cons
 
 }  // namespace
 
-void check_shares(const std::vector<std::uint32_t>& extents, int ranks) {
+void check_subdomains(const std::vector<std::uint32_t>& extents, int ranks) {
   const std::uint32_t planes = extents.size() > 1 ? extents.back() : 1;
   if (static_cast<std::uint32_t>(ranks) <= planes) return;
   throw Error(ExitCode::usage,
@@ -259,7 +260,7 @@ void check_shares(const std::vector<std::uint32_t>& extents, int ranks) {
                           extents.size() == 1 ? "only extent" : "last extent", planes));
 }
 
-void follow(Transport& transport, const ShareMaker& make, const FileWriter& write) {
+void follow(Transport& transport, const SubdomainMaker& make, const FileWriter& write) {
   Follower follower(transport, make, write);
   guarded(transport, [&] {
     while (follower.follow()) {
@@ -267,7 +268,8 @@ void follow(Transport& transport, const ShareMaker& make, const FileWriter& writ
   });
 }
 
-FollowerThreads::FollowerThreads(int size, const std::function<ShareMaker(Transport&)>& maker_of)
+FollowerThreads::FollowerThreads(int size,
+                                 const std::function<SubdomainMaker(Transport&)>& maker_of)
     : ranks_(size) {
   guarded(first(), [&] {  // otherwise threads that have started would wait for orders for ever
     for (int r = 1; r < size; ++r) {
@@ -290,8 +292,8 @@ FollowerThreads::~FollowerThreads() {
 
 void dismiss_followers(Transport& transport) { tell(transport, {.what = What::dismiss}); }
 
-Shares::Shares(Transport& transport, const std::vector<std::uint8_t>& spec_bytes,
-               const ShareMaker& make)
+Subdomains::Subdomains(Transport& transport, const std::vector<std::uint8_t>& spec_bytes,
+                       const SubdomainMaker& make)
     : transport_(transport), number_([] {
         static std::atomic<std::uint64_t> last = 0;
         return ++last;
@@ -303,21 +305,21 @@ Shares::Shares(Transport& transport, const std::vector<std::uint8_t>& spec_bytes
 }
 
 // If a rank has failed, no rank is left to receive the order.
-Shares::~Shares() {
+Subdomains::~Subdomains() {
   try {
     tell(transport_, {.what = What::drop, .engine = number_});
   } catch (const Error&) {
   }
 }
 
-std::string Shares::device() const {
+std::string Subdomains::device() const {
   const std::string route = own_->route();
   return fmt::format("{} x {}{}{}", transport_.size(), own_->device(), route.empty() ? "" : " by ",
                      route);
 }
 
-SavedApart Shares::save(std::uint64_t blocks, const std::string& name, const FileWriter& write,
-                        EngineState rest) const {
+SavedApart Subdomains::save(std::uint64_t blocks, const std::string& name, const FileWriter& write,
+                            EngineState rest) const {
   std::vector<std::uint8_t> bytes(name.begin(), name.end());
   tell(transport_,
        {.what = What::save, .engine = number_, .payload = bytes.size(), .block = blocks});
@@ -329,8 +331,8 @@ SavedApart Shares::save(std::uint64_t blocks, const std::string& name, const Fil
   return saved;
 }
 
-void Shares::restore(std::uint64_t blocks, std::uint64_t unit, const SpinReader& read,
-                     const std::function<void(std::span<const std::uint8_t>)>& check) const {
+void Subdomains::restore(std::uint64_t blocks, std::uint64_t unit, const SpinReader& read,
+                         const std::function<void(std::span<const std::uint8_t>)>& check) const {
   const std::uint64_t row_bytes = own_->part(ranks() - 1).last;
   const std::uint64_t most = std::max(kMostBytes / unit, std::uint64_t{1}) * unit;
   std::vector<std::uint8_t> bytes;
@@ -344,12 +346,12 @@ void Shares::restore(std::uint64_t blocks, std::uint64_t unit, const SpinReader&
   }
 }
 
-void Shares::advance(const Advance& what) const {
+void Subdomains::advance(const Advance& what) const {
   tell(transport_, {.what = What::advance, .engine = number_, .advance = what});
   guarded(transport_, [&] { own_->advance(what); });
 }
 
-std::vector<std::uint64_t> Shares::count() const {
+std::vector<std::uint64_t> Subdomains::count() const {
   std::vector<std::uint64_t> sums(own_->sums(), 0);
   tell(transport_, {.what = What::count, .engine = number_});
   guarded(transport_, [&] { own_->count(sums); });
@@ -357,8 +359,8 @@ std::vector<std::uint64_t> Shares::count() const {
   return sums;
 }
 
-void Shares::read(std::uint64_t system, std::uint64_t block, std::uint64_t first,
-                  std::span<std::uint8_t> out) const {
+void Subdomains::read(std::uint64_t system, std::uint64_t block, std::uint64_t first,
+                      std::span<std::uint8_t> out) const {
   const Order order{.what = What::read, .engine = number_, .system = system, .block = block};
   order_pieces(transport_, order, first, out.size(), [&](Extent bytes) {
     for_others(transport_, *own_, bytes, [&](int r, Extent part) {
@@ -372,8 +374,8 @@ void Shares::read(std::uint64_t system, std::uint64_t block, std::uint64_t first
   });
 }
 
-void Shares::write(std::uint64_t system, std::uint64_t block, std::uint64_t first,
-                   std::span<const std::uint8_t> from) const {
+void Subdomains::write(std::uint64_t system, std::uint64_t block, std::uint64_t first,
+                       std::span<const std::uint8_t> from) const {
   const Order order{.what = What::write, .engine = number_, .system = system, .block = block};
   order_pieces(transport_, order, first, from.size(), [&](Extent bytes) {
     for_others(transport_, *own_, bytes, [&](int r, Extent part) {

@@ -31,7 +31,7 @@
 #include "src/bytespin/device_graph.hpp"
 #include "src/bytespin/local/local_cuda.hpp"
 #include "src/bytespin/local/observe_cuda.hpp"
-#include "src/bytespin/share.hpp"
+#include "src/bytespin/subdomain.hpp"
 #include "src/bytespin/swendsen_wang/slab_labels_cuda.hpp"
 #include "src/bytespin/swendsen_wang/swendsen_wang_fused.hpp"
 #include "src/cuda/device_stream.hpp"
@@ -62,11 +62,11 @@ std::uint32_t thickness_of(const Plan& plan, const EngineSpec& spec, LabelMethod
   return spec.cluster == ClusterUpdate::swendsen_wang && fits ? tile : 1;
 }
 
-class CudaShare final : public BytespinShare {
+class CudaSubdomain final : public BytespinSubdomain {
  public:
-  CudaShare(std::shared_ptr<const Plan> plan, const EngineSpec& spec, Transport& transport,
-            LabelMethod method, int device);
-  ~CudaShare() override {
+  CudaSubdomain(std::shared_ptr<const Plan> plan, const EngineSpec& spec, Transport& transport,
+                LabelMethod method, int device);
+  ~CudaSubdomain() override {
     device_.finish();
     cudaStreamSynchronize(urgent_.get());
   }
@@ -190,9 +190,9 @@ class CudaShare final : public BytespinShare {
   std::unique_ptr<DeviceMail> mail_;  // destroyed first
 };
 
-CudaShare::CudaShare(std::shared_ptr<const Plan> plan, const EngineSpec& spec, Transport& transport,
-                     LabelMethod method, int device)
-    : BytespinShare(plan, spec, transport, thickness_of(*plan, spec, method, transport.size())),
+CudaSubdomain::CudaSubdomain(std::shared_ptr<const Plan> plan, const EngineSpec& spec,
+                             Transport& transport, LabelMethod method, int device)
+    : BytespinSubdomain(plan, spec, transport, thickness_of(*plan, spec, method, transport.size())),
       method_(method),
       device_(device),
       stride_(system_stride(plan_->sites)),
@@ -220,7 +220,7 @@ CudaShare::CudaShare(std::shared_ptr<const Plan> plan, const EngineSpec& spec, T
   device_.wait();
 }
 
-DevicePart CudaShare::rows() const {
+DevicePart CudaSubdomain::rows() const {
   const std::uint64_t row = thickness_ * plane_;
   const auto rows_to = [&](std::uint64_t site) {
     return static_cast<std::uint32_t>((site + row - 1) / row);
@@ -228,7 +228,7 @@ DevicePart CudaShare::rows() const {
   return {rows_to(own_.first), rows_to(plan_->sites), rows_to(own_.last) - rows_to(own_.first)};
 }
 
-std::string CudaShare::why_no_clusters() const {
+std::string CudaSubdomain::why_no_clusters() const {
   if (method_ == LabelMethod::kalentev) return "";
   const bool takes = FusedSwendsenWang::takes(outline(*plan_));
   const std::uint32_t tile = tile_planes(lattice_);
@@ -240,7 +240,7 @@ std::string CudaShare::why_no_clusters() const {
       transport_.size(), kWordSites, tile * static_cast<std::uint32_t>(transport_.size() - 1));
 }
 
-void CudaShare::check_memory() const {
+void CudaSubdomain::check_memory() const {
   const DevicePlan plan = outline(*plan_);
   const auto systems = static_cast<std::uint32_t>(systems_);
   std::uint64_t need = DeviceGraph::bytes(*plan_) + LocalCuda::bytes(*plan_) +
@@ -262,7 +262,7 @@ void CudaShare::check_memory() const {
 }
 
 // Both ranks list the sites in the same order.
-void CudaShare::upload_exchanged() {
+void CudaSubdomain::upload_exchanged() {
   if (transport_.size() == 1) return;
   std::vector<FarSites> all(static_cast<std::size_t>(transport_.size()));
   const auto of = [&](int rank) -> FarSites& { return all[static_cast<std::size_t>(rank)]; };
@@ -307,7 +307,7 @@ void CudaShare::upload_exchanged() {
 // The correction of a count for rewired bonds. Each rewired bond is counted by the slab where it
 // begins, the removed lattice bond by the slab where that begins. An entry of the list holds both:
 // if only one of them begins here, the other is replaced by a bond of a site with itself.
-void CudaShare::upload_measured_bonds() {
+void CudaSubdomain::upload_measured_bonds() {
   const BondSlots& slots = plan_->bond_slots;
   std::vector<RewiredSlot> bonds;
   for (const RewiredSlot& r : plan_->rewired) {
@@ -321,7 +321,7 @@ void CudaShare::upload_measured_bonds() {
 }
 
 // On the urgent stream.
-void CudaShare::exchange(Extent systems, int colour) {
+void CudaSubdomain::exchange(Extent systems, int colour) {
   if (transport_.size() == 1) return;
   const bool bits = !plan_->potts;
   ColourExchange &sent = sent_[colour], &received = received_[colour];
@@ -351,7 +351,7 @@ void CudaShare::exchange(Extent systems, int colour) {
   }
 }
 
-void CudaShare::fetch(std::uint64_t who) {
+void CudaSubdomain::fetch(std::uint64_t who) {
   device_.use();
   device_.wait();
   if (transport_.size() == 1) return;
@@ -364,7 +364,7 @@ void CudaShare::fetch(std::uint64_t who) {
 }
 
 // Each half of a colour reads results of both halves of the other colour.
-void CudaShare::sweep(std::uint64_t step) {
+void CudaSubdomain::sweep(std::uint64_t step) {
   on_device_.step = static_cast<std::uint32_t>(step);
   for (int colour = 0; colour < 2; ++colour) {
     urgent_done_.hold(stream());
@@ -378,7 +378,7 @@ void CudaShare::sweep(std::uint64_t step) {
 }
 
 // Fetches all systems at once, because the engine requests them together.
-void CudaShare::advance(const Advance& what) {
+void CudaSubdomain::advance(const Advance& what) {
   device_.use();
   std::uint64_t step = what.step;
   const Schedule& schedule = what.schedule;
@@ -393,7 +393,7 @@ void CudaShare::advance(const Advance& what) {
   if (schedule.cluster == 0 && mail_) mail_->finish(urgent_.get());
 }
 
-void CudaShare::count(std::span<std::uint64_t> sums) {
+void CudaSubdomain::count(std::span<std::uint64_t> sums) {
   device_.use();
   DevicePlan plan = graph_->plan();
   plan.rewired = measured_bonds_.data();
@@ -418,7 +418,7 @@ void CudaShare::count(std::span<std::uint64_t> sums) {
 
 // Clusters
 
-void CudaShare::prepare_clusters() {
+void CudaSubdomain::prepare_clusters() {
   if (fused_) return;
   fused_ = std::make_unique<FusedSwendsenWang>(device_, graph_->plan(),
                                                static_cast<std::uint32_t>(systems_), rows());
@@ -485,7 +485,7 @@ void CudaShare::prepare_clusters() {
   lend(parts_);
 }
 
-CudaShare::GatheredLists CudaShare::gathered(std::uint64_t own_most) {
+CudaSubdomain::GatheredLists CudaSubdomain::gathered(std::uint64_t own_most) {
   std::vector<std::uint64_t> most(static_cast<std::size_t>(transport_.size()));
   most[static_cast<std::size_t>(transport_.rank())] = own_most;
   transport_.sum(most);
@@ -499,8 +499,8 @@ CudaShare::GatheredLists CudaShare::gathered(std::uint64_t own_most) {
 }
 
 // Buffers are reused between exchanges of equal size, which is the usual case.
-const CudaShare::Address* CudaShare::on_device(std::uint64_t row,
-                                               std::span<const Address> addresses) {
+const CudaSubdomain::Address* CudaSubdomain::on_device(std::uint64_t row,
+                                                       std::span<const Address> addresses) {
   const std::uint64_t first = row * (1 + joining_.size());
   const auto there = std::span(addresses_).subspan(first, addresses.size());
   if (!std::equal(addresses.begin(), addresses.end(), there.begin())) {
@@ -511,7 +511,7 @@ const CudaShare::Address* CudaShare::on_device(std::uint64_t row,
   return addresses_on_device_.data() + first;
 }
 
-void CudaShare::cluster_updates(std::uint64_t step, std::uint64_t updates) {
+void CudaSubdomain::cluster_updates(std::uint64_t step, std::uint64_t updates) {
   if (updates == 0) return;
   if (method_ == LabelMethod::kalentev) return label_updates(step, updates);
   prepare_clusters();
@@ -523,7 +523,7 @@ void CudaShare::cluster_updates(std::uint64_t step, std::uint64_t updates) {
 }
 
 // Label equivalence in two stages, system by system.
-void CudaShare::label_updates(std::uint64_t step, std::uint64_t updates) {
+void CudaSubdomain::label_updates(std::uint64_t step, std::uint64_t updates) {
   if (!slab_labels_) {
     joining_ = joining_bonds();
     std::vector<RewiredSlot> incoming, outgoing;
@@ -562,7 +562,7 @@ void CudaShare::label_updates(std::uint64_t step, std::uint64_t updates) {
 }
 
 // Labels of the plane behind the slab, then of the far ends of bonds that begin here.
-std::vector<Site> CudaShare::labels_beyond(std::uint64_t who) {
+std::vector<Site> CudaSubdomain::labels_beyond(std::uint64_t who) {
   std::vector<Site> own = slab_labels_->border_labels(who);
   std::size_t outgoing = 0;
   for (const JoiningBonds& with : joining_) outgoing += with.from.size();
@@ -583,7 +583,7 @@ std::vector<Site> CudaShare::labels_beyond(std::uint64_t who) {
   return beyond;
 }
 
-void CudaShare::cluster_batch(std::uint64_t step, std::uint32_t updates) {
+void CudaSubdomain::cluster_batch(std::uint64_t step, std::uint32_t updates) {
   const DevicePlan& plan = graph_->plan();
   const FusedLabels& labels = fused_->labels();
   DeviceSystems tiles = on_device_;
@@ -610,7 +610,7 @@ void CudaShare::cluster_batch(std::uint64_t step, std::uint32_t updates) {
   sum_batch(updates);
 }
 
-void CudaShare::join_slabs(std::uint64_t who, std::uint32_t update) {
+void CudaSubdomain::join_slabs(std::uint64_t who, std::uint32_t update) {
   const DevicePlan& plan = graph_->plan();
   const FusedLabels& labels = fused_->labels();
   const auto of_system = static_cast<std::uint32_t>(who);
@@ -631,20 +631,20 @@ void CudaShare::join_slabs(std::uint64_t who, std::uint32_t update) {
   add_parts(who, update);
 }
 
-AdoptedLabels CudaShare::adopted(std::uint64_t who) {
+AdoptedLabels CudaSubdomain::adopted(std::uint64_t who) {
   return {nodes_.data() + who * most_labels_, smallest_.data() + who * most_labels_,
           adopted_count_.data() + who, most_labels_};
 }
 
-unsigned long long* CudaShare::pairs() {
+unsigned long long* CudaSubdomain::pairs() {
   return pairs_.data() + pairs_turn_ * (1 + slab_.ends_in());
 }
 
-unsigned long long* CudaShare::parts(std::uint64_t who, std::uint32_t update) {
+unsigned long long* CudaSubdomain::parts(std::uint64_t who, std::uint32_t update) {
   return parts_.data() + (update % 2 * systems_ + who) * (1 + most_labels_);
 }
 
-RankEnds CudaShare::exchange_ends() {
+RankEnds CudaSubdomain::exchange_ends() {
   std::vector<Message> out, in;
   auto* at_out = reinterpret_cast<std::uint8_t*>(ends_out_.data());
   auto* at_in = reinterpret_cast<std::uint8_t*>(ends_in_.data());
@@ -663,7 +663,7 @@ RankEnds CudaShare::exchange_ends() {
 }
 
 // Exchanges the pairs of all ranks and the parts of the previous update.
-void CudaShare::exchange_lists(std::uint64_t who, std::uint32_t update, bool pairs) {
+void CudaSubdomain::exchange_lists(std::uint64_t who, std::uint32_t update, bool pairs) {
   std::vector<Message> out, in;
   const auto add = [&](unsigned long long* own, GatheredLists& all) {
     const auto bytes = [&](int rank) {
@@ -691,8 +691,8 @@ void CudaShare::exchange_lists(std::uint64_t who, std::uint32_t update, bool pai
   }
 }
 
-std::vector<CudaShare::Address> CudaShare::reached(std::span<const Message> out,
-                                                   std::span<const Message> in) {
+std::vector<CudaSubdomain::Address> CudaSubdomain::reached(std::span<const Message> out,
+                                                           std::span<const Message> in) {
   std::vector<Address> at;
   for (const std::uint8_t* from : mail_->reach(out, in, stream())) {
     at.push_back(reinterpret_cast<Address>(from));
@@ -701,7 +701,7 @@ std::vector<CudaShare::Address> CudaShare::reached(std::span<const Message> out,
 }
 
 // Sums of the previous update, from the lists just received.
-void CudaShare::add_parts(std::uint64_t who, std::uint32_t update) {
+void CudaSubdomain::add_parts(std::uint64_t who, std::uint32_t update) {
   if (update == 0) return;
   launch_border_sums(static_cast<std::uint32_t>(transport_.rank()), parts_lists_, {table_.data()},
                      border_sums_.data() + 3 * ((update - 1) * systems_ + who), urgent_.get());
@@ -709,7 +709,7 @@ void CudaShare::add_parts(std::uint64_t who, std::uint32_t update) {
 }
 
 // Queues the sizes for all systems, after the stream's current work.
-void CudaShare::size_parts(std::uint32_t update) {
+void CudaSubdomain::size_parts(std::uint32_t update) {
   urgent_follows();
   for (std::uint64_t who = 0; who < systems_; ++who) {
     launch_border_sizes(fused_->labels(), update, static_cast<std::uint32_t>(who), adopted(who),
@@ -721,7 +721,7 @@ void CudaShare::size_parts(std::uint32_t update) {
 
 // The device has summed every part as if it were a cluster. The parts of clusters of several slabs
 // are subtracted, and one rank adds the combined clusters.
-void CudaShare::sum_batch(std::uint32_t updates) {
+void CudaSubdomain::sum_batch(std::uint32_t updates) {
   if (mail_) mail_->wait(stream());
   const DeviceLabels& labels = fused_->labels().common;
   const std::uint64_t rows = updates * systems_;
@@ -761,10 +761,10 @@ void CudaShare::sum_batch(std::uint32_t updates) {
 
 }  // namespace
 
-std::unique_ptr<BytespinShare> make_cuda_share(std::shared_ptr<const Plan> plan,
-                                               const EngineSpec& spec, Transport& transport,
-                                               LabelMethod method, int device) {
-  return std::make_unique<CudaShare>(std::move(plan), spec, transport, method, device);
+std::unique_ptr<BytespinSubdomain> make_cuda_subdomain(std::shared_ptr<const Plan> plan,
+                                                       const EngineSpec& spec, Transport& transport,
+                                                       LabelMethod method, int device) {
+  return std::make_unique<CudaSubdomain>(std::move(plan), spec, transport, method, device);
 }
 
 }  // namespace rewise::bytespin

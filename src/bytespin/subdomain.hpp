@@ -11,7 +11,7 @@
 
 #include "src/bytespin/plan.hpp"
 #include "src/bytespin/swendsen_wang/slab_clusters.hpp"
-#include "src/engine/share.hpp"
+#include "src/engine/subdomain.hpp"
 #include "src/label/cluster_sums.hpp"
 #include "src/label/method.hpp"
 
@@ -33,7 +33,7 @@ std::span<std::uint8_t> bytes_of(std::vector<T>& values) {
   return bytes_of(std::span<T>(values));
 }
 
-class BytespinShare : public Share {
+class BytespinSubdomain : public Subdomain {
  public:
   std::uint64_t systems() const final { return systems_; }
   // Per system: bonds between unequal spins, and the sites in each state.
@@ -48,8 +48,8 @@ class BytespinShare : public Share {
 
  protected:
   // Slabs are cut at multiples of `thickness` planes; the last slab may have fewer.
-  BytespinShare(std::shared_ptr<const Plan> plan, const EngineSpec& spec,
-                distributed::Transport& transport, std::uint32_t thickness);
+  BytespinSubdomain(std::shared_ptr<const Plan> plan, const EngineSpec& spec,
+                    distributed::Transport& transport, std::uint32_t thickness);
 
   int before() const { return (transport_.rank() + transport_.size() - 1) % transport_.size(); }
   int after() const { return (transport_.rank() + 1) % transport_.size(); }
@@ -104,10 +104,10 @@ class BytespinShare : public Share {
 #if defined(REWISE_HAVE_CUDA)
 // On a CUDA device, which several ranks may share. Throws Error(device) if there is no such device
 // or its memory is too small.
-std::unique_ptr<BytespinShare> make_cuda_share(std::shared_ptr<const Plan> plan,
-                                               const EngineSpec& spec,
-                                               distributed::Transport& transport,
-                                               LabelMethod method, int device);
+std::unique_ptr<BytespinSubdomain> make_cuda_subdomain(std::shared_ptr<const Plan> plan,
+                                                       const EngineSpec& spec,
+                                                       distributed::Transport& transport,
+                                                       LabelMethod method, int device);
 #endif
 
 }  // namespace rewise::bytespin

@@ -1,0 +1,74 @@
+#include "experiments/commands/help_words.hpp"
+
+namespace rewise {
+
+std::span<const ResultWord> result_words() {
+  static constexpr std::string_view tc = "status of a Tc (tc)", potts = "a Potts model (tc)",
+                                    tree = "status of the tree condition (tc)",
+                                    run = "status of a temperature (run)",
+                                    target = "a target_error (tc, sweep)",
+                                    claims = "verdict on a claim of a paper (reproduce)",
+                                    crossing = "crossing of two sizes (summary.json)",
+                                    tune = "a schedule (last column of tune)",
+                                    cell = "an entry of a table";
+  static constexpr ResultWord all[] = {
+      {"ok", "status (tc, run)", "all checks accept the value", ""},
+      {"not-equilibrated", tc, "replicas that started ordered and random still differ",
+       "leave `equilibrate` at `\"auto\"`, or raise it; with `\"auto\"`, raise `measure`"},
+      {"no-window", tc, "U of the two largest sizes does not cross within the temperatures",
+       "remove `temperatures`, or choose others; use more `graphs`"},
+      {"too-few-graphs", tc, "fewer than 8 networks of a size, or too few for an error",
+       "raise `graphs`"},
+      {"not-converged", tc,
+       "U at the crossing is far from its limit, or there are fewer than three sizes",
+       "use larger sizes (p N >= 100), or `method = \"tree\"`"},
+      {"not-converged", potts,
+       "the peaks of two or more sizes do not determine one temperature, or the sizes have too few "
+       "shortcuts",
+       "see the reasons below the table; use more or larger sizes"},
+      {"out-of-reach", tc,
+       "no crossings were computed, because `sizes = \"auto\"` and p is too small",
+       "use the Tc of the tree condition: its own table, `tree_tc` in tc.csv"},
+      {"no-result", tc, "a spin glass has no T_SG", "see the reasons below the table"},
+      {"no-transition", tc, "one dimension, p = 0: Tc = 0", "nothing"},
+      {"not-found", tree, "lambda = 1 was not found",
+       "see the reasons; use `method = \"crossings\"` if they remain"},
+      {"does-not-apply", tree, "p = 0: there are no shortcuts", "use `method = \"crossings\"`"},
+      {"not-equilibrated", run,
+       "replicas with an ordered and a random start differ, the measurements drift, or nothing "
+       "shows that the run is in equilibrium",
+       "raise `--equilibrate` and `--measure`, or use `--start mixed` or a schedule with cluster "
+       "updates; \"auto\" finds the number in studies and in Python"},
+      {"too-short", run,
+       "errors are too small: they come from time blocks that are shorter than a few "
+       "autocorrelation times",
+       "raise `--measure`, or use more `--replicas`"},
+      {"MISSED", target, "the error is larger than the target, and the study stopped",
+       "the reason stands behind it; raise the limit that it names, or `target_error`"},
+      {"not yet", target, "the study adds networks or measurements until the target is reached",
+       "let it continue, or run the same command again"},
+      {"first", potts, "the transition is of first order: there is a latent heat", ""},
+      {"second", potts, "the transition is continuous: there is no latent heat", ""},
+      {"undecided", potts, "these sizes do not show whether the transition is of first order",
+       "use larger sizes"},
+      {"agrees", claims, "our numbers confirm what the paper says", ""},
+      {"disagrees", claims, "our numbers show the opposite of what the paper says", ""},
+      {"undecided", claims, "the errors of our numbers are too large for a verdict",
+       "use `--scale paper`"},
+      {"found", crossing, "the curves cross, and the crossing has an error", ""},
+      {"none", crossing, "the curves do not cross at the simulated temperatures",
+       "choose other `temperatures`, or use more `graphs`"},
+      {"unstable", crossing, "the curves cross or not, depending on which networks are left out",
+       "use more `graphs`"},
+      {"dropped", tune, "the schedule was much slower than the best one after some turns", ""},
+      {"left out", tune, "a single cycle of the schedule takes too long for the budget",
+       "raise `--budget` if you need its numbers"},
+      {"-", cell, "there is no value: it does not exist, was not measured, or was rejected",
+       "the lines below the table say why a value was rejected"},
+      {"(nan)", cell, "the error is unknown, because all measurements are equal or too few",
+       "measure more, or use more replicas or networks"},
+  };
+  return all;
+}
+
+}  // namespace rewise
