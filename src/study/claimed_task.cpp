@@ -35,7 +35,7 @@ std::optional<TaskData> ClaimedTask::load(const std::filesystem::path& file) {
                          file.string());
     } catch (const Error& error) {
       // In a study, the file name identifies the task, so a file with another task is damaged.
-      same_physics = !job_.paths->group.empty();
+      same_physics = job_.paths->of_study;
       if (same_physics) {
         throw Error(ExitCode::data,
                     fmt::format("{}: the file has the name of another task", error.what()));
@@ -318,7 +318,7 @@ void ClaimedTask::write_finished() {
       remove_sealed(job_.paths->checkpoint, &*lease_);
       // Earlier runs of a single file may have left parts that `.prev` referred to until now.
       for (const auto& file : {job_.paths->checkpoint, job_.paths->finished}) {
-        if (in_parts_ || job_.paths->group.empty()) remove_unnamed_parts(file, *lease_);
+        if (in_parts_ || !job_.paths->of_study) remove_unnamed_parts(file, *lease_);
       }
     } catch (const LeaseLost& lost) {
       if (!job_.ready) throw;
