@@ -9,9 +9,9 @@
 // thrown and nothing has changed. A killed writer may leave a temporary file
 // (src/base/temporary.hpp), which the next owner of the lease removes.
 //
-// Checkpoints are removed by name. If a process is suspended during a removal for longer than the
-// lifetime of a lease, it may therefore remove the file of its successor. That task is then
-// computed again.
+// Checkpoints and packed tasks are removed by name. If a process is suspended during a removal for
+// longer than the lifetime of a lease, it may therefore remove the file of its successor. That task
+// is then computed again.
 #pragma once
 
 #include <cstddef>

@@ -18,7 +18,6 @@
 #include "src/base/count_text.hpp"
 #include "src/base/error.hpp"
 #include "src/base/h5.hpp"
-#include "src/base/temporary.hpp"
 #include "src/store/input_file.hpp"
 #include "src/store/lease.hpp"
 #include "src/store/syscalls.hpp"
@@ -396,20 +395,6 @@ void remove_file(const fs::path& path) {
   if (syscalls().unlink(path.c_str()) != 0 && errno != ENOENT) fail_io("remove", path, errno);
 }
 
-// Removes a file if it is the one that was packed. It is renamed first, because another file may
-// have taken the name while this process was suspended.
-void remove_own(const UnpackedTask& one) {
-  const fs::path aside = temporary_path(one.path);
-  if (rename_file(one.path, aside) != 0) fail_io("remove", one.path, errno);
-  struct stat status {};
-  const bool there = ::lstat(aside.c_str(), &status) == 0;
-  if (there && !one.identity.same_content(FileIdentity(status)) &&
-      rename_file_new(aside, one.path) == 0) {
-    return;
-  }
-  remove_file(aside);
-}
-
 // Writes a pack, if any of these tasks is not packed yet, and removes their own files.
 void write_pack(const fs::path& folder, const std::vector<UnpackedTask>& own, const Lease& lease) {
   const std::vector<Pack> all = packs().known(folder);
@@ -427,7 +412,7 @@ void write_pack(const fs::path& folder, const std::vector<UnpackedTask>& own, co
       if (::lstat(one.path.c_str(), &status) != 0 || FileIdentity(status) != one.identity) continue;
       // Removes the older version first: if it were left alone, it would count as the latest.
       remove_file(previous_path(one.path));
-      remove_own(one);
+      remove_file(one.path);
     }
   });
 }
@@ -496,17 +481,12 @@ std::optional<LoadedTask> load_stored(const StoredTask& task) {
 
 namespace {
 
-// Acquires the lease for packing, waiting for another packer, which finishes within seconds.
-Lease wait_for_lease(const fs::path& folder) {
-  const fs::path path = pack_lease(folder);
-  for (int attempt = 0;; ++attempt) {
-    LeaseClaim claim = claim_lease(path);
-    if (claim.lease) return std::move(*claim.lease);
-    if (attempt >= 100) {
-      throw Error(ExitCode::held, fmt::format("{} is held by {}", path.string(), claim.holder));
-    }
-    ::usleep(100'000);
-  }
+// The lease for packing. Throws Error(held) if another process packs, which takes seconds.
+Lease packing_lease(const fs::path& folder) {
+  LeaseClaim claim = claim_lease(pack_lease(folder));
+  if (claim.lease) return std::move(*claim.lease);
+  throw Error(ExitCode::held,
+              fmt::format("{} is held by {}", pack_lease(folder).string(), claim.holder));
 }
 
 }  // namespace
@@ -516,7 +496,7 @@ std::vector<std::string> repair_packs(const fs::path& folder) {
   for (const fs::path& path : Packs::pack_files(folder)) {
     auto now = read_pack(path);
     if (!now || now->second.state == SealState::good) continue;
-    Lease lease = wait_for_lease(folder);
+    Lease lease = packing_lease(folder);
     now = read_pack(path);
     if (!now || now->second.state == SealState::good) continue;  // repaired meanwhile
     const Tasks tasks = tasks_of(now->first, now->second);
@@ -554,7 +534,7 @@ std::uint64_t remove_tasks(const fs::path& folder, std::span<const std::string> 
     const std::size_t count = tasks.size();
     std::erase_if(tasks, [&](const auto& task) { return !drop.insert(task.first).second; });
     if (tasks.size() == count) continue;
-    Lease lease = wait_for_lease(folder);
+    Lease lease = packing_lease(folder);
     lease.outgrow(before->second.term);
     if (tasks.empty()) {
       remove_sealed(path, &lease);

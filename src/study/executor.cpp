@@ -687,9 +687,6 @@ void Executor::close(List& list, std::size_t index, double reported, TaskResult&
         if (written) {
           ++unpacked_;
           measured_[id] = task.spec.measure;
-          unwritten_.erase(id);
-        } else {
-          unwritten_.insert(id);
         }
         changed_.notify_all();
       }
@@ -817,11 +814,6 @@ void Executor::finish_files(Progress& progress) {
   }
   rethrow();
   if (!pack_warning_.empty()) progress.line(std::exchange(pack_warning_, ""));
-}
-
-std::set<std::string> Executor::take_unwritten() {
-  const std::lock_guard lock(mutex_);
-  return std::exchange(unwritten_, {});
 }
 
 }  // namespace rewise

@@ -89,8 +89,6 @@ class Executor {
   void fail(std::exception_ptr what);
   // Waits until the files of all results so far are written and packed. Rethrows the first error.
   void finish_files(Progress& progress);
-  // Returns and clears the ids of tasks that lost their lease between result and file.
-  std::set<std::string> take_unwritten();
 
  private:
   struct List;
@@ -152,7 +150,6 @@ class Executor {
   std::list<Entry> ready_, kept_, ending_;
   std::set<std::string> not_kept_;                 // tasks that end_kept() ended
   std::multiset<std::string> writing_;             // tasks with a result but no file yet
-  std::set<std::string> unwritten_;                // those that then lost their lease
   std::map<std::string, std::uint64_t> measured_;  // by this process; avoids reading files
   std::size_t idle_ = 0;                           // workers
   std::size_t unpacked_ = 0;                       // task files since the last packing
