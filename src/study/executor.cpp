@@ -625,7 +625,6 @@ TaskJob Executor::job(const ListPtr& list, std::size_t index) {
   };
   job.recompute_damaged = config.recompute_damaged;
   if (!config.keep_states || !task.extends) job.final_state = FinalState::none;
-  job.awaited = task.purpose == "pilot";  // a pilot's file is read again soon
   job.keep_alive = task.keep_alive && shared_ranks() == nullptr;
   job.on_graph = task.on_graph;
   job.ready = [this, list, index, reported](TaskRecord&& record) {

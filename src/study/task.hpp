@@ -146,7 +146,6 @@ struct TaskJob {
   // Sets damaged results and checkpoints aside and restarts the task.
   bool recompute_damaged = false;
   FinalState final_state = FinalState::automatic;
-  bool awaited = false;  // its files will be read again soon
   // Keeps lease and engine after completion for further requests. Requires `ready`.
   bool keep_alive = false;
   std::function<std::shared_ptr<const Graph>(const TaskSpec& spec)> graph_of = task_graph;
