@@ -297,11 +297,11 @@ def task_files(folder):
 
 
 def pack_files(tasks):
-    """The results archives GROUP.<n>.pack.h5 in a folder of tasks, the latest of each group first:
-    if two contain a task, the latest is valid."""
-    found = [(name[1], int(name[2]), path) for path in pathlib.Path(tasks).glob("*.pack.h5")
-             if (name := re.fullmatch(r"([^.].*)\.(\d+)\.pack\.h5", path.name))]
-    return [path for _, _, path in sorted(found, key=lambda entry: (entry[0], -entry[1]))]
+    """The results archives NAME.<n>.pack.h5 in a folder of tasks, the latest first: if two contain
+    a task, the latest is valid."""
+    found = [(-int(name[1]), path) for path in pathlib.Path(tasks).glob("*.pack.h5")
+             if (name := re.fullmatch(r"[^.].*\.(\d+)\.pack\.h5", path.name))]
+    return [path for _, path in sorted(found)]
 
 
 _known_places = {}  # archive -> (its state, {task: (offset, size)})

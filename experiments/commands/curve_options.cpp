@@ -1,7 +1,6 @@
 #include "experiments/commands/curve_options.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <cmath>
 #include <filesystem>
@@ -9,7 +8,6 @@
 #include <tuple>
 
 #include "src/base/count_text.hpp"
-#include "src/search/exchange_ladder.hpp"
 #include "src/study/config.hpp"
 #include "src/study/device_choice.hpp"
 #include "src/study/engine_choice.hpp"
@@ -38,19 +36,16 @@ std::pair<double, double> parse_fit(const std::string& text) {
 }
 
 CurveSpec make_spec(const CurveOptions& o) {
-  const GraphSpec graph = lattice_spec(o);
+  CurveSpec spec;
+  spec.graph = lattice_spec(o);
   if (o.temperature.empty()) {
     throw Error(ExitCode::usage, "--temperature is missing (one or more, such as 2.3,2.4)");
   }
-  CurveSpec spec;
-  spec.extents = graph.extents;
-  spec.p = parse_p(o.p, "--p");
-  spec.rule = graph.rule;
-  spec.graph_seed = graph.seed;
+  spec.graph.p = parse_p(o.p, "--p");
   spec.graphs = static_cast<std::uint32_t>(o.graphs);
   spec.temperatures = read_temperatures(o.temperature, o.exchange);
-  spec.exchange = o.exchange;
-  spec.houdayer = o.houdayer;
+  spec.schedule.exchange = o.exchange;
+  spec.schedule.houdayer = o.houdayer;
   spec.mixes = parse_mixes(o.schedule, "--schedule");
   spec.model = read_model(o);
   // All schedules use one engine: the default one or, if it does not support a schedule, the engine
@@ -83,27 +78,6 @@ CurveSpec make_spec(const CurveOptions& o) {
   spec.measure = o.measure;
   std::tie(spec.fit_from, spec.fit_to) = parse_fit(o.fit);
   return spec;
-}
-
-// The temperatures between the ends of a range for replica exchange, as `run` has them on the first
-// graph under the first schedule.
-void choose_temperatures(CurveSpec& spec, const TemperatureRange& range, const StopToken& stop) {
-  TaskSpec task;
-  task.graph = graph_spec(spec, 0);
-  task.model = spec.model;
-  task.engine = spec.engine;
-  task.replicas = spec.replicas;
-  task.seed = spec.seed;
-  task.local = spec.mixes.front().local;
-  task.cluster = spec.mixes.front().cluster;
-  task.schedule = spec.mixes.front().schedule;
-  task.temperatures = spec.temperatures;
-  TaskRun run;
-  run.engine.threads = spec.threads;
-  run.engine.device = spec.device;
-  run.stop = stop;
-  spec.temperatures = exchange_temperatures(task, range, run);
-  fmt::print(stderr, "temperatures: {}\n", fmt::join(spec.temperatures, ", "));
 }
 
 std::string metrics_csv(const CurveSet& set) {
@@ -188,7 +162,11 @@ ExitCode run_curves(const CurveOptions& options, const std::string& name,
   }
   tell_device(device);
   if (const auto range = exchange_range(options.temperature, options.exchange)) {
-    choose_temperatures(spec, *range, stop);
+    TaskRun run;
+    run.engine.threads = spec.threads;
+    run.engine.device = spec.device;
+    run.stop = stop;
+    spec.temperatures = choose_temperatures(with_mix(spec, spec.mixes.front()), *range, run);
     if (options.threads == 0) spec.threads = curve_threads(spec, thread_count(0));
   }
 

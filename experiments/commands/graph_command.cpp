@@ -15,7 +15,6 @@
 #include "src/study/config.hpp"
 #include "src/study/json_output.hpp"
 #include "src/study/parse.hpp"
-#include "src/study/schema.hpp"
 #include "src/study/task.hpp"
 
 namespace rewise {
@@ -62,20 +61,12 @@ More examples:
 // The keys of couplings and fields. Model name and q do not change a graph.
 constexpr std::span kWeightKeys = std::span(kModelKeys).subspan(2);
 
-struct GraphOptions {
-  std::uint64_t dim = 2, seed = 1, sources = 16;
-  std::string size, p = "0", rule = "rewire", parity = "checkerboard", from, out, metrics = "auto";
+struct GraphOptions : LatticeOptions, ModelOptions {
+  std::uint64_t sources = 16;
+  std::string from, out, metrics = "auto";
   GraphFileOptions reading;
-  ModelWords model = Model{}.words();
   bool json = false, overwrite = false, full = false, bare = false;
 };
-
-// The model given by the options for couplings and fields.
-Model weights_of(const GraphOptions& options) {
-  ModelWords origin;
-  for (const char* key : kModelKeys) origin[key] = setting(fmt::format("model.{}", key)).option;
-  return parse_model(options.model, origin);
-}
 
 Graph make_graph(const GraphOptions& options, const Model& model) {
   if (!options.from.empty()) {
@@ -83,18 +74,8 @@ Graph make_graph(const GraphOptions& options, const Model& model) {
         !model.is_ferromagnet() && model.interactions.couplings != CouplingKind::file;
     return read_graph(options.from, read_options(options.reading, !other));
   }
-  if (options.size.empty()) {
-    throw Error(ExitCode::usage,
-                "--size is missing (give an even edge such as 64, or --from "
-                "FILE)");
-  }
-  GraphSpec spec;
-  spec.extents = parse_extents(options.size, static_cast<int>(options.dim), "--size");
-  check_extents(spec.extents, "--size");
+  GraphSpec spec = lattice_spec(options, ", or --from FILE");
   spec.p = parse_p(options.p, "--p");
-  spec.rule =
-      with_parity(choose_rule(options.rule, "--rule"), parse_parity(options.parity, "--parity"));
-  spec.seed = options.seed;
   spec.bare = options.bare;
   return build_graph(spec);
 }
@@ -218,7 +199,7 @@ ExitCode run_graph(const GraphOptions& options) {
     throw Error(ExitCode::usage,
                 "--full: requires --out FILE.h5 (.graphml and .edges always list every bond)");
   }
-  const Model model = weights_of(options);
+  const Model model = read_model(options);
   if (options.bare && !model.is_ferromagnet()) {
     throw Error(ExitCode::usage, "--bare: a lattice without its shortcuts has no couplings");
   }
@@ -299,7 +280,7 @@ AddedCommand add_graph_command(CLI::App& program) {
   add_text(app, "--p", options->p, "P", "rewiring probability, 0..1");
   add_key(app, "lattice.rule", options->rule);
   add_key(app, "lattice.parity", options->parity);
-  add_whole(app, "--seed", options->seed, 0, kMostSeed, "the same seed gives the same graph");
+  add_whole(app, "--seed", options->graph_seed, 0, kMostSeed, "the same seed gives the same graph");
   for (const char* key : kWeightKeys) {
     add_key(app, fmt::format("model.{}", key).c_str(), options->model[key]);
   }

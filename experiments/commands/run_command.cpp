@@ -1,7 +1,6 @@
 // `rewise run`: simulates one graph at some temperatures with one seed. Prints averages with errors
 // and writes a task file; a run can be interrupted, resumed and extended.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -16,7 +15,6 @@
 #include "src/base/temporary.hpp"
 #include "src/search/auto_schedule.hpp"
 #include "src/search/costs.hpp"
-#include "src/search/exchange_ladder.hpp"
 #include "src/search/tc_plan.hpp"
 #include "src/store/syscalls.hpp"
 #include "src/study/config.hpp"
@@ -209,10 +207,7 @@ ExitCode run_run(const RunOptions& options) {
   if (const auto range = exchange_range(options.temperature, options.exchange)) {
     spec.temperatures = options.dry_run
                             ? scan_temperatures({range->from, range->to}, site_count(spec))
-                            : exchange_temperatures(spec, *range, run);
-    if (!options.dry_run) {
-      fmt::print(stderr, "temperatures: {}\n", fmt::join(spec.temperatures, ", "));
-    }
+                            : choose_temperatures(spec, *range, run);
     if (options.threads == 0) run.engine.threads = useful_threads(spec, threads_of_rank(0));
   }
   const bool tunes = options.schedule == "auto" && has_cluster_updates(spec.engine);

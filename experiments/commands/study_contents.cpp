@@ -18,7 +18,7 @@
 #include "src/base/count_text.hpp"
 #include "src/base/error.hpp"
 #include "src/base/table.hpp"
-#include "src/search/study_need.hpp"
+#include "src/search/costs.hpp"
 #include "src/search/tc_plan.hpp"
 #include "src/store/sealed_file.hpp"
 #include "src/store/syscalls.hpp"

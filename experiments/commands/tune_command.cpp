@@ -16,7 +16,6 @@
 #include "src/base/profile.hpp"
 #include "src/engine/weighted_graph.hpp"
 #include "src/search/auto_schedule.hpp"
-#include "src/search/exchange_ladder.hpp"
 #include "src/search/known_tc.hpp"
 #include "src/search/tune_report.hpp"
 #include "src/store/syscalls.hpp"
@@ -245,19 +244,6 @@ std::any methods(const TuneOptions& options, int dim) {
                         cluster_or_auto(options.cluster, "--cluster"), dim);
 }
 
-// The temperatures between the ends of a range for replica exchange, as `run` has them.
-void choose_temperatures(TuneSetting& setting, const TemperatureRange& range,
-                         const StopToken& stop) {
-  TaskRun run;
-  run.engine = setting.options;
-  run.stop = stop;
-  TaskSpec task = setting.spec;
-  task.schedule = setting.candidates.front().schedule;
-  task.cluster = setting.candidates.front().cluster;
-  setting.spec.temperatures = exchange_temperatures(task, range, run);
-  fmt::print(stderr, "temperatures: {}\n", fmt::join(setting.spec.temperatures, ", "));
-}
-
 TuneSetting setting_of(const TuneOptions& options, TaskSpec spec, const DeviceChoice& device,
                        const StopToken& stop) {
   TuneSetting setting;
@@ -278,7 +264,13 @@ TuneSetting setting_of(const TuneOptions& options, TaskSpec spec, const DeviceCh
   setting.improved = spec.model.kind == ModelKind::ising;
   setting.spec = std::move(spec);
   if (const auto range = exchange_range(options.temperature, options.exchange)) {
-    choose_temperatures(setting, *range, stop);
+    TaskRun run;
+    run.engine = setting.options;
+    run.stop = stop;
+    TaskSpec task = setting.spec;
+    task.schedule = setting.candidates.front().schedule;
+    task.cluster = setting.candidates.front().cluster;
+    setting.spec.temperatures = choose_temperatures(task, *range, run);
   }
   return setting;
 }

@@ -1,7 +1,9 @@
 #include "experiments/console/shared_options.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "src/search/exchange_ladder.hpp"
 #include "src/study/engine_choice.hpp"
 #include "src/study/engines.hpp"
 #include "src/study/parse.hpp"
@@ -69,6 +71,13 @@ std::optional<TemperatureRange> exchange_range(const std::string& temperature, b
         fmt::format("--temperature: '{}' is not a range FROM:TO with 0 < FROM < TO", temperature));
   }
   return range;
+}
+
+std::vector<double> choose_temperatures(const TaskSpec& task, const TemperatureRange& range,
+                                        const TaskRun& run) {
+  std::vector<double> temperatures = exchange_temperatures(task, range, run);
+  fmt::print(stderr, "temperatures: {}\n", fmt::join(temperatures, ", "));
+  return temperatures;
 }
 
 std::vector<double> read_temperatures(const std::string& temperature, bool exchange) {

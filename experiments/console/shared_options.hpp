@@ -10,6 +10,7 @@
 #include "graphs/graph_io.hpp"
 #include "src/engine/factory.hpp"
 #include "src/study/config.hpp"
+#include "src/study/task.hpp"
 
 namespace rewise {
 
@@ -29,6 +30,9 @@ void add_temperatures(CLI::App& app, std::string& value, const std::string& also
 // The range of --temperature FROM:TO with --exchange, in which exchange_temperatures() chooses
 // temperatures (src/search/exchange_ladder.hpp); nothing for a list. Throws Error(usage).
 std::optional<TemperatureRange> exchange_range(const std::string& temperature, bool exchange);
+// exchange_temperatures(); prints them to standard error.
+std::vector<double> choose_temperatures(const TaskSpec& task, const TemperatureRange& range,
+                                        const TaskRun& run);
 // The temperatures of --temperature; of a range the two ends. Throws Error(usage), also for one
 // temperature with --exchange.
 std::vector<double> read_temperatures(const std::string& temperature, bool exchange);

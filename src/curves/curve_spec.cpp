@@ -38,42 +38,39 @@ std::vector<Mix> parse_mixes(std::string_view text, std::string_view origin) {
 
 std::string mix_text(const Mix& mix) { return schedule_text(mix.local, mix.cluster, mix.schedule); }
 
-std::uint64_t CurveSpec::sites() const {
-  std::uint64_t sites = 1;
-  for (const auto extent : extents) sites *= extent;
-  return sites;
-}
-
 Json spec_json(const CurveSpec& spec) {
   Json json;
-  json["lattice"] = {
-      {"dim", spec.extents.size()},   {"extents", spec.extents},       {"p", spec.p},
-      {"rule", to_string(spec.rule)}, {"graph_seed", spec.graph_seed}, {"graphs", spec.graphs}};
+  json["lattice"] = {{"dim", spec.graph.extents.size()},
+                     {"extents", spec.graph.extents},
+                     {"p", spec.graph.p},
+                     {"rule", to_string(spec.graph.rule)},
+                     {"graph_seed", spec.graph.seed},
+                     {"graphs", spec.graphs}};
   json["model"] = to_string(spec.model.kind);
   json["q"] = spec.model.q;
   json["engine"] = to_string(spec.engine);
   json["device"] = spec.device < 0 ? "cpu" : fmt::format("cuda:{}", spec.device);
   json["threads"] = spec.threads;
   json["replicas"] = spec.replicas;
-  if (spec.exchange) json["exchange"] = true;
-  if (spec.houdayer) json["houdayer"] = true;
+  if (spec.schedule.exchange) json["exchange"] = true;
+  if (spec.schedule.houdayer) json["houdayer"] = true;
   json["seed"] = spec.seed;
   return json;
 }
 
-GraphSpec graph_spec(const CurveSpec& spec, std::uint32_t graph) {
-  GraphSpec g;
-  g.extents = spec.extents;
-  g.p = spec.p;
-  g.rule = spec.rule;
-  g.seed = spec.graph_seed + graph;
-  return g;
+TaskSpec with_mix(const CurveSpec& spec, const Mix& mix) {
+  TaskSpec task = spec;
+  task.local = mix.local;
+  task.cluster = mix.cluster;
+  task.schedule = mix.schedule;
+  return task;
 }
 
 std::vector<Graph> curve_graphs(const CurveSpec& spec) {
   std::vector<Graph> graphs;
-  for (std::uint32_t g = 0; g < spec.graphs; ++g) {
-    graphs.push_back(build_graph(graph_spec(spec, g)));
+  GraphSpec graph = spec.graph;
+  for (std::uint32_t g = 0; g < spec.graphs; ++g, ++graph.seed) {
+    graphs.push_back(build_graph(graph));
   }
   return graphs;
 }
@@ -86,22 +83,16 @@ std::uint64_t curve_seed(const CurveSpec& spec, std::uint32_t graph,
 std::unique_ptr<Engine> curve_engine(const CurveSpec& spec, const Graph& g, std::uint32_t graph,
                                      std::span<const double> temperatures, const Mix& mix,
                                      Start start) {
-  EngineSpec engine;
-  engine.model = spec.model;
-  for (const double temperature : temperatures) engine.betas.push_back(1 / temperature);
-  engine.replicas = spec.replicas;
-  engine.exchange = mix.schedule.exchange;
-  engine.houdayer = mix.schedule.houdayer;
-  engine.seed = curve_seed(spec, graph, temperatures);
+  TaskSpec task = with_mix(spec, mix);
+  task.temperatures.assign(temperatures.begin(), temperatures.end());
+  task.seed = curve_seed(spec, graph, temperatures);
   // Equal random numbers would make both starts identical even before equilibrium.
-  if (start == Start::hot) engine.seed = derived_seed(engine.seed, "hot");
-  engine.local = mix.local;
-  engine.cluster = mix.cluster;
-  engine.start = start;
+  if (start == Start::hot) task.seed = derived_seed(task.seed, "hot");
+  task.start = start;
   EngineOptions options;
   options.threads = spec.threads;
   options.device = spec.device;
-  return make_engine(spec.engine, g, engine, options);
+  return make_engine(spec.engine, g, engine_spec(task), options);
 }
 
 void warm_up(Engine& engine, const Schedule& schedule, const EngineState& start) {
@@ -112,11 +103,8 @@ void warm_up(Engine& engine, const Schedule& schedule, const EngineState& start)
 }
 
 int curve_threads(const CurveSpec& spec, int available) {
-  TaskSpec task;
-  task.graph.extents = spec.extents;
-  task.engine = spec.engine;
-  task.temperatures.assign(spec.exchange ? spec.temperatures.size() : 1, 1.0);
-  task.replicas = spec.replicas;
+  TaskSpec task = spec;
+  if (!spec.schedule.exchange) task.temperatures.resize(1);
   return useful_threads(task, available);
 }
 

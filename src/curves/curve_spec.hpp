@@ -33,38 +33,32 @@ Mix parse_mix(std::string_view text, std::string_view origin);
 std::vector<Mix> parse_mixes(std::string_view text, std::string_view origin);
 std::string mix_text(const Mix& mix);
 
-struct CurveSpec {
-  std::vector<std::uint32_t> extents;
-  double p = 0;
-  Rule rule = Rule::rewire;
-  std::uint64_t graph_seed = 1;
-  std::uint32_t graphs = 1;  // with seeds graph_seed, graph_seed + 1, ..
-  std::vector<double> temperatures;
-  bool exchange = false;  // decorrelate: between these temperatures, in all schedules
-  bool houdayer = false;  // decorrelate: Houdayer moves in all schedules
+// The task that all curves have in common: the first graph, model, engine, replicas, seed and
+// temperatures. The schedule says only whether replicas are exchanged between these temperatures
+// and whether there are Houdayer moves (decorrelate). `equilibrate`: cycles of `prepare`;
+// `measure`: clusters measured per replica (clusters).
+struct CurveSpec : TaskSpec {
+  CurveSpec() { equilibrate = 200; }
+
+  std::uint32_t graphs = 1;  // with seeds graph.seed, graph.seed + 1, ..
   std::vector<Mix> mixes;
-  Model model;
-  EngineKind engine = kDefaultEngine;
-  std::uint32_t replicas = 32;  // per graph, temperature and mix
-  std::uint64_t seed = 1;
   int threads = 1;
   int device = -1;                   // CUDA device; -1: the CPU
   Mix prepare{{}, {}, {1, 8}};       // schedule that equilibrates before curves start
-  std::uint64_t equilibrate = 200;   // cycles of `prepare`
   std::uint64_t steps = 100;         // the longest time or lag
   std::uint64_t points = 60;         // points of a curve
   bool linear = false;               // points at equal distances instead of equal ratios
   std::uint32_t timings = 3;         // equilibrate: minimum number of timed runs
   std::uint64_t origins = 10;        // decorrelate: time blocks per replica
-  std::uint64_t measure = 1000;      // clusters: clusters measured per replica
   double fit_from = 10, fit_to = 0;  // clusters: range of the power law; 0: to N/50
 
-  std::uint64_t sites() const;
-  SampleUnits units() const { return model.sample_units(static_cast<double>(sites())); }
+  std::uint64_t sites() const { return static_cast<std::uint64_t>(site_count(*this)); }
+  SampleUnits units() const { return model.sample_units(site_count(*this)); }
 };
 
 Json spec_json(const CurveSpec& spec);
-GraphSpec graph_spec(const CurveSpec& spec, std::uint32_t graph);
+// The task with the updates of a mix.
+TaskSpec with_mix(const CurveSpec& spec, const Mix& mix);
 std::vector<Graph> curve_graphs(const CurveSpec& spec);  // [spec.graphs]
 
 // Seed of the run on graph number `graph` at one or more temperatures.

@@ -310,13 +310,14 @@ void conclude(CurveSet& set, const CurveSpec& spec, double temperature, std::siz
   const Eigen::ArrayXd seconds = seconds_at(cost, mix.schedule, follower.lags());
   // Couples of Houdayer moves are one member, and so are their two overlaps.
   const auto of_members = [&](const RealSeries& series, Dependence kind) {
-    return member_columns(series, spec.houdayer ? kind : Dependence::none, spec.graphs);
+    return member_columns(series, spec.schedule.houdayer ? kind : Dependence::none, spec.graphs);
   };
   const auto rows_of_members = [&](const Eigen::ArrayXXd& rows) -> Eigen::ArrayXXd {
     return of_members(rows.transpose(), Dependence::replicas).transpose();
   };
-  const Eigen::Index members = members_of(spec.houdayer ? Dependence::replicas : Dependence::none,
-                                          static_cast<Eigen::Index>(spec.replicas));
+  const Eigen::Index members =
+      members_of(spec.schedule.houdayer ? Dependence::replicas : Dependence::none,
+                 static_cast<Eigen::Index>(spec.replicas));
   const Eigen::ArrayXXd correlations = rows_of_members(sums.correlation),
                         abs_correlations = rows_of_members(sums.abs_correlation);
   Curve& curve = set.table("correlation").curves.emplace_back(Curve{keys, {}});
@@ -397,7 +398,7 @@ CurveSet measure_decorrelation(const CurveSpec& spec, const StopToken& stop, Pro
   set.about = spec_json(spec);
   const std::vector<Graph> graphs = curve_graphs(spec);
   // With replica exchange one engine holds all temperatures, else each engine holds one.
-  const std::size_t together = spec.exchange ? spec.temperatures.size() : 1;
+  const std::size_t together = spec.schedule.exchange ? spec.temperatures.size() : 1;
   for (std::size_t first = 0; first < spec.temperatures.size(); first += together) {
     const auto temperatures = std::span(spec.temperatures).subspan(first, together);
     std::vector<Follower> followers;
@@ -411,13 +412,13 @@ CurveSet measure_decorrelation(const CurveSpec& spec, const StopToken& stop, Pro
       }
     }
     for (std::size_t k = 0; k < spec.mixes.size(); ++k) {
-      if (!spec.exchange || followers[k].round_trips() > 0) continue;
+      if (!spec.schedule.exchange || followers[k].round_trips() > 0) continue;
       set.notes.push_back(
           fmt::format("warning: {}: replica exchange: {}", mix_text(spec.mixes[k]), kNoRoundTrip));
     }
   }
   set.notes.push_back(kTimingNote);
-  if (spec.exchange) {
+  if (spec.schedule.exchange) {
     set.notes.push_back(
         "replicas change places at the end of each cycle; values are those of a temperature");
     set.notes.emplace_back("times are means over the temperatures");

@@ -7,13 +7,12 @@
 #include <system_error>
 
 #include "src/study/engines.hpp"
-#include "src/study/parse.hpp"
 
 namespace rewise {
 namespace {
 
 // The scan for temperatures, in `sweep` and in `tc` with unknown Tc.
-constexpr double kScanTasks = 4, kScanTemperatures = 30, kScanCycles = 400;
+constexpr std::size_t kScanTasks = 4, kScanTemperatures = 30, kScanCycles = 400;
 
 // Nanoseconds per site of a cycle: a cautious estimate. The cost of sweeps is per attempted update,
 // that of cluster updates per site of the lattice, for clusters as large as near Tc.
@@ -29,45 +28,58 @@ double cycle_nanoseconds(EngineKind engine, const Model& model, ClusterUpdate cl
 
 }  // namespace
 
+std::size_t schedules_compared(const StudyConfig& config) {
+  return config.schedule_per_p ? 1 : std::max<std::size_t>(1, config.schedules.size());
+}
+
 double cpu_seconds(const TaskSpec& spec, int threads) {
   return 1e-9 * site_count(spec) * static_cast<double>(spec.temperatures.size()) * spec.replicas *
          static_cast<double>(spec.cycles()) *
          cycle_nanoseconds(spec.engine, spec.model, spec.cluster, spec.schedule) / threads;
 }
 
+SizePlan likely_plan(const StudyConfig& config, std::size_t at) {
+  SizePlan plan;
+  plan.temperatures = config.temperatures;
+  if (plan.temperatures.empty()) plan.temperatures.assign(kLikelyTemperatures, 1);
+  plan.schedule = config.schedule_of(at).value_or(Schedule{1, 1});
+  plan.cluster = config.cluster_of(at).value_or(ClusterUpdate::wolff);
+  plan.equilibrate = config.equilibrate.value_or(kLikelyEquilibrate);
+  plan.measure = config.measure.value_or(kLikelyMeasure);
+  plan.every = config.every.value_or(kLikelyEvery);
+  return plan;
+}
+
 double cpu_seconds(const StudyConfig& config, int threads) {
   if (config.target_error) return std::numeric_limits<double>::infinity();
+  std::vector<std::vector<std::uint32_t>> sizes = config.sizes;
   // Estimate for imported graphs: about 10 bytes per line (bond) and two bonds per site.
-  std::vector<double> sites;
-  for (const auto& extents : config.sizes) sites.push_back(site_count(extents));
   for (const auto& file : config.files) {
     std::error_code error;
     const auto bytes = std::filesystem::file_size(file, error);
-    sites.push_back(error ? 0 : static_cast<double>(bytes) / 20);
+    sizes.push_back({error ? 0 : static_cast<std::uint32_t>(bytes / 20)});
   }
-  std::vector<Schedule> schedules(config.schedules.begin(), config.schedules.end());
-  if (schedules.empty()) schedules.push_back(config.schedule.value_or(Schedule{1, 1}));
-  for (Schedule& schedule : schedules) schedule.houdayer = config.houdayer;
-  const double given = static_cast<double>(config.temperatures.size());
-  const double cycles = static_cast<double>(config.equilibrate.value_or(kLikelyEquilibrate)) +
-                        static_cast<double>(config.measure.value_or(kLikelyMeasure)) *
-                            static_cast<double>(config.every.value_or(kLikelyEvery));
   double seconds = 0;
-  for (std::size_t s = 0; s < schedules.size(); ++s) {
-    const auto cluster = config.schedule_per_p ? config.cluster_of(s) : config.cluster;
-    const double nanoseconds =
-        cycle_nanoseconds(config.engine, config.model, cluster.value_or(ClusterUpdate::wolff),
-                          schedules[s]) /
-        (config.schedule_per_p ? static_cast<double>(config.p.size()) : 1);
-    for (std::size_t k = 0; k < sites.size(); ++k) {
-      const double graphs = config.graphs[std::min(k, config.graphs.size() - 1)];
-      const double temperatures = given > 0 ? given : static_cast<double>(kLikelyTemperatures);
-      const double scan = given > 0 ? 0 : kScanTasks * kScanTemperatures * kScanCycles;
-      seconds += 1e-9 * sites[k] * nanoseconds * (graphs * temperatures * cycles + scan);
+  for (std::size_t at = 0; at < config.p.size(); ++at) {
+    std::vector<SizePlan> plans{likely_plan(config, at)};
+    for (std::size_t k = 1; k < schedules_compared(config); ++k) {
+      plans.push_back(plans.front());
+      plans.back().schedule = config.schedules[k];
+    }
+    for (SizePlan& plan : plans) {
+      for (std::size_t k = 0; k < sizes.size(); ++k) {
+        const double graphs = config.graphs[std::min(k, config.graphs.size() - 1)];
+        seconds += graphs * cpu_seconds(plan_task(config, 0, sizes[k], 0, plan, ""), threads);
+        if (!config.temperatures.empty()) continue;
+        SizePlan scan = plan;
+        scan.temperatures.assign(kScanTemperatures, 1);
+        scan.equilibrate = kScanCycles;
+        scan.measure = 0;
+        seconds += kScanTasks * cpu_seconds(plan_task(config, 0, sizes[k], 0, scan, ""), threads);
+      }
     }
   }
-  return seconds * config.replicas * static_cast<double>(config.p.size() * config.rules.size()) /
-         threads;
+  return seconds * static_cast<double>(config.rules.size());
 }
 
 }  // namespace rewise

@@ -2,6 +2,7 @@
 // (EngineCosts). Used to decide whether to start a GPU and whether to tune.
 #pragma once
 
+#include "src/search/tc_plan.hpp"
 #include "src/study/config.hpp"
 #include "src/study/task.hpp"
 
@@ -13,6 +14,11 @@ inline constexpr std::size_t kLikelyTemperatures = 7;
 
 // All cycles of a task.
 double cpu_seconds(const TaskSpec& spec, int threads);
+
+// The plan of all sizes at p number `at`, with kLikely.. for "auto".
+SizePlan likely_plan(const StudyConfig& config, std::size_t at);
+// The number of schedules that every network is simulated with. With a schedule for each p it is 1.
+std::size_t schedules_compared(const StudyConfig& config);
 
 // All tasks of a study. "auto" counts as kLikely..; infinite with a target_error.
 double cpu_seconds(const StudyConfig& config, int threads);

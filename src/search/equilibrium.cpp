@@ -71,6 +71,12 @@ std::vector<double> some_of(const std::vector<double>& temperatures) {
 class Trial {
  public:
   Trial(const StudyConfig& config, EquilibriumSearch& search) : config_(config), search_(search) {
+    if (config.equilibrate) {
+      search.plan->equilibrate = *config.equilibrate;
+      stage_ = Stage::times;
+      begin(search.plan->schedule, search.plan->cluster, {});
+      return;
+    }
     const bool mean_field = config.model.kind == ModelKind::ising && search.p >= kManyShortcuts;
     if (has_swendsen_wang() && wrong_by_lone_sites(config, search.p, search.sites) > kLoneSites) {
       first_ = {kLoneUpdates, {1, 1}, ClusterUpdate::swendsen_wang};
@@ -154,11 +160,14 @@ class Trial {
 
   void begin(const Schedule& schedule, ClusterUpdate cluster, const WarmUp& warm_up) {
     pilot_ = *search_.plan;
-    pilot_.temperatures = some_of(pilot_.temperatures);
+    // Replicas of fixed equilibration are exchanged between all temperatures, as in the study.
+    if (!config_.equilibrate || !config_.exchange) {
+      pilot_.temperatures = some_of(pilot_.temperatures);
+    }
     pilot_.schedule = schedule;
     pilot_.cluster = cluster;
     pilot_.warm_up = warm_up;
-    pilot_.equilibrate = 0;
+    pilot_.equilibrate = config_.equilibrate.value_or(0);
     pilot_.discard = 0;
     pilot_.measure = kFirstLength;
     pilot_.every = 1;
@@ -210,10 +219,7 @@ class Trial {
   }
 
   void take_tau(double tau) {
-    SizePlan& plan = *search_.plan;
-    const std::uint64_t equilibrate = plan.equilibrate;
-    choose_times(config_, search_.p, tau, plan);
-    plan.equilibrate = equilibrate;
+    choose_times(config_, search_.p, tau, *search_.plan);
     stage_ = Stage::done;
   }
 

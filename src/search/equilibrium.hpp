@@ -14,6 +14,8 @@
 // updates are slow. If many sites have no bond left, two Swendsen-Wang updates come first, because
 // Metropolis sweeps never randomise such sites.
 //
+// With a fixed `equilibrate` there is one pilot, which only measures tau_int of m^2.
+//
 // The full set of graphs may show a dependence on the start that the pilots did not show. Then
 // discard_more() drops all measurements so far and requests twice as many, and discard() drops some
 // measurements if tau_int is longer than in the pilots. All decisions are functions of measured
@@ -47,8 +49,7 @@ using RunPilots =
 
 inline constexpr std::uint32_t kPilots = 4;  // graphs of a size; fewer if it has fewer
 
-// Sets warm_up, equilibrate, every and measure of each plan. The configuration must not fix
-// `equilibrate`.
+// Sets warm_up, equilibrate, every and measure of each plan.
 void establish_equilibrium(const StudyConfig& config, std::span<EquilibriumSearch> searches,
                            const RunPilots& run);
 

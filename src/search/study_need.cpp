@@ -16,19 +16,6 @@
 namespace rewise {
 namespace {
 
-// The plan of all sizes at p number `at`, with likely values for "auto".
-SizePlan likely_plan(const StudyConfig& config, std::size_t at) {
-  SizePlan plan;
-  plan.temperatures = config.temperatures;
-  if (plan.temperatures.empty()) plan.temperatures.assign(kLikelyTemperatures, 1);
-  plan.schedule = config.schedule_of(at).value_or(Schedule{1, 1});
-  plan.cluster = config.cluster_of(at).value_or(ClusterUpdate::wolff);
-  plan.equilibrate = config.equilibrate.value_or(kLikelyEquilibrate);
-  plan.measure = config.measure.value_or(kLikelyMeasure);
-  plan.every = config.every.value_or(kLikelyEvery);
-  return plan;
-}
-
 std::string assumptions(const StudyConfig& config) {
   std::string text;
   const auto assume = [&](bool automatic, const std::string& what) {
@@ -43,10 +30,6 @@ std::string assumptions(const StudyConfig& config) {
 }
 
 }  // namespace
-
-std::size_t schedules_compared(const StudyConfig& config) {
-  return config.schedule_per_p ? 1 : std::max<std::size_t>(1, config.schedules.size());
-}
 
 StudyNeed study_need(const StudyConfig& config) {
   if (config.method == TcMethod::tree) {

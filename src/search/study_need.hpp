@@ -21,9 +21,6 @@ struct StudyNeed {
   std::string assumed;  // in place of "auto": "schedule 1:1, measure 60"
 };
 
-// The number of schedules that every network is simulated with. With a schedule for each p it is 1.
-std::size_t schedules_compared(const StudyConfig& config);
-
 // Throws Error(usage) if the tree condition alone chooses the lattices. Reads graphs from files.
 StudyNeed study_need(const StudyConfig& config);
 

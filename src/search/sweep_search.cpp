@@ -246,7 +246,7 @@ class Sweep {
   void choose_plans(const std::vector<SweepWork*>& works, std::size_t k) {
     if (!config_.equilibrate || !config_.every) {
       stage("times of", works, k);
-      tasks_.find_times(cells_of(works, k), tasks_.seconds_after(k), 200, TaskRunner::At::all);
+      tasks_.find_times(cells_of(works, k), tasks_.seconds_after(k));
     }
     for (SweepWork* work : works) {
       SizePlan& plan = work->point.sizes[k].plan;

@@ -135,60 +135,34 @@ std::vector<ScanResult> TaskRunner::scan(std::span<const ScanCell> cells, double
   return results;
 }
 
-void TaskRunner::find_times(std::span<const SizeCell> cells, double later, std::uint64_t measure,
-                            At at) {
-  const RunPilots pilots = [&](const std::vector<StudyTask>& tasks, const TaskHandler& handle) {
-    expect(seconds_of(tasks), later);
-    run(tasks, handle);
-  };
-  if (!config().equilibrate) {
-    std::vector<EquilibriumSearch> searches;
-    for (const SizeCell& cell : cells) {
-      searches.push_back({&cell.size->plan, cell.p, cell.size->samples.sites, cell.graphs,
-                          [&cell](std::uint32_t graph, const SizePlan& plan) {
-                            StudyTask pilot = cell.task(graph, plan, "pilot");
-                            pilot.keep_alive = true;
-                            return pilot;
-                          },
-                          ""});
-    }
-    std::set<std::string> kept;  // tasks kept in the last step by this and other searches
-    establish_equilibrium(
-        config(), searches, [&](const std::vector<StudyTask>& tasks, const TaskHandler& handle) {
-          std::set<std::string> asked;
-          for (const StudyTask& task : tasks) asked.insert(task_id(task.spec));
-          std::set<std::string> left;
-          std::ranges::set_difference(kept, asked, std::inserter(left, left.end()));
-          study_.end_kept(left);
-          kept = std::move(asked);
-          pilots(tasks, handle);
-        });
-    study_.end_kept(kept);
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-      if (searches[i].failed.empty()) continue;
-      cells[i].warnings->push_back(fmt::format("{}: no equilibrium by pilots: {}",
-                                               size_text(*cells[i].size), searches[i].failed));
-    }
-    return;
-  }
-  std::vector<StudyTask> tasks;
+void TaskRunner::find_times(std::span<const SizeCell> cells, double later) {
+  std::vector<EquilibriumSearch> searches;
   for (const SizeCell& cell : cells) {
-    SizePlan plan = cell.size->plan;
-    if (at == At::middle) plan.temperatures = {plan.temperatures[plan.temperatures.size() / 2]};
-    plan.equilibrate = *config().equilibrate;
-    plan.measure = measure;
-    plan.every = 1;
-    tasks.push_back(cell.task(0, plan, "pilot"));
+    searches.push_back({&cell.size->plan, cell.p, cell.size->samples.sites, cell.graphs,
+                        [&cell](std::uint32_t graph, const SizePlan& plan) {
+                          StudyTask pilot = cell.task(graph, plan, "pilot");
+                          pilot.keep_alive = true;
+                          return pilot;
+                        },
+                        ""});
   }
-  std::vector<double> tau(tasks.size(), at == At::middle ? std::nan("") : 0);
-  pilots(tasks, [&](std::size_t index, TaskData&& data) {
-    for (std::size_t t = 0; t < data.temperature.size(); ++t) {
-      const double here = tau_of_order(data, t).value;
-      tau[index] = at == At::middle ? here : std::max(tau[index], here);
-    }
-  });
+  std::set<std::string> kept;  // tasks kept in the last step by this and other searches
+  establish_equilibrium(config(), searches,
+                        [&](const std::vector<StudyTask>& tasks, const TaskHandler& handle) {
+                          std::set<std::string> asked;
+                          for (const StudyTask& task : tasks) asked.insert(task_id(task.spec));
+                          std::set<std::string> left;
+                          std::ranges::set_difference(kept, asked, std::inserter(left, left.end()));
+                          study_.end_kept(left);
+                          kept = std::move(asked);
+                          expect(seconds_of(tasks), later);
+                          run(tasks, handle);
+                        });
+  study_.end_kept(kept);
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    choose_times(config(), cells[i].p, tau[i], cells[i].size->plan);
+    if (searches[i].failed.empty()) continue;
+    cells[i].warnings->push_back(fmt::format("{}: no equilibrium by pilots: {}",
+                                             size_text(*cells[i].size), searches[i].failed));
   }
 }
 

@@ -74,11 +74,8 @@ class TaskRunner {
   std::vector<ScanResult> scan(std::span<const ScanCell> cells, double later);
 
   // Determines equilibration, cycles per measurement and number of measurements of each cell's plan
-  // by pilot runs from both starts. With a fixed equilibration they follow from tau_int of m^2 in a
-  // run of `measure` measurements, at the middle temperature or at all temperatures. `later`:
-  // seconds of the following work.
-  enum class At { middle, all };
-  void find_times(std::span<const SizeCell> cells, double later, std::uint64_t measure, At at);
+  // by pilot runs (equilibrium.hpp). `later`: seconds of the following work.
+  void find_times(std::span<const SizeCell> cells, double later);
 
   // Measures all graphs of every cell according to its plan; returns the expected seconds. With
   // equilibrate = "auto", a size whose hot and cold halves disagree drops measurements and makes

@@ -134,8 +134,6 @@ SizePlan first_plan(const std::optional<Schedule>& schedule,
 
 void choose_times(const StudyConfig& config, double p, double tau, SizePlan& plan) {
   const double cycles = std::isfinite(tau) ? std::max(tau, 0.5) : 10;
-  plan.equilibrate =
-      config.equilibrate.value_or(static_cast<std::uint64_t>(std::ceil(12 * cycles)) + 20);
   plan.every = config.every.value_or(static_cast<std::uint64_t>(std::ceil(cycles)));
   plan.measure = config.measure.value_or(p > 0 ? 20 : 60);
 }

@@ -80,9 +80,9 @@ Schedule automatic_schedule(double p, double sites);
 SizePlan first_plan(const std::optional<Schedule>& schedule,
                     const std::optional<ClusterUpdate>& cluster, double p, double sites);
 
-// Sets the numbers of cycles from `tau`, tau_int of m^2 in cycles: 12 tau for equilibration, then
-// one measurement per tau. At p > 0 there are 20 measurements: with 32 replicas, the thermal error
-// of U per graph is then about half of the spread between graphs (about 0.04). To reduce the error
+// Sets cycles per measurement and measurements from `tau`, tau_int of m^2 in cycles: one
+// measurement per tau. At p > 0 there are 20 measurements: with 32 replicas, the thermal error of U
+// per graph is then about half of the spread between graphs (about 0.04). To reduce the error
 // further, more graphs cost less than more cycles. At p = 0 all graphs are equal, so that only
 // cycles reduce the error: 60 measurements.
 void choose_times(const StudyConfig& config, double p, double tau, SizePlan& plan);

@@ -192,7 +192,7 @@ class WindowSearch {
   // graphs. `later`: seconds of all following work, on one core.
   void begin_size(std::size_t k, const Points& points, double later, bool whole) {
     const std::uint32_t graphs = tasks_.first_graphs(k);
-    tasks_.find_times(tasks_.cells(points, k, graphs), later, 400, TaskRunner::At::middle);
+    tasks_.find_times(tasks_.cells(points, k, graphs), later);
     for (const auto i : points) {
       criterion_->adjust(point(i).data.sizes[k].plan, point(i).data.p);
     }

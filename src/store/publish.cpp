@@ -68,7 +68,6 @@ class SecondName {
     remove();
     if (lock_ >= 0) ::close(lock_);
   }
-  bool is_made() const { return !path_.empty(); }
   // Returns 0 or errno. Renaming one hard link of a file to another one of the same file does
   // nothing.
   int rename_to(const fs::path& path) {
@@ -150,56 +149,12 @@ void publish_over(Temporary& temporary, const fs::path& path, const Lease* lease
     temporary.published();
   };
   under(lease, path, prepare, publish);
-  try {
-    sync_folder(folder_of(path));
-  } catch (const Error&) {
-    // An error must leave everything unchanged, so restore the previous file.
-    SecondName back;
-    const auto name = [&] {
-      if (kept == PreviousFile::linked) static_cast<void>(back.make(previous, path));
-    };
-    const auto restore = [&] {
-      if (kept == PreviousFile::none) {
-        syscalls().unlink(path.c_str());
-      } else if (back.is_made()) {
-        static_cast<void>(back.rename_to(path));
-      } else {
-        rename_file(previous, path);
-      }
-    };
-    under(lease, path, name, restore);
-    throw;
-  }
+  sync_folder(folder_of(path));
 }
 
 [[noreturn]] void refuse(const fs::path& path) {
   throw Error(ExitCode::held,
               fmt::format("{} already exists and is not overwritten", path.string()));
-}
-
-// For file systems with neither hard links nor RENAME_NOREPLACE (FAT, some FUSE): the process that
-// creates the marker file may check and rename. Returns 0, or -1 with errno.
-int rename_by_marker(const fs::path& from, const fs::path& path) {
-  const fs::path marker =
-      folder_of(path) / fmt::format(".{}.0.tmp", path.filename().string());  // a temporary
-  int file = -1;
-  for (int attempt = 0; attempt < 2 && file < 0; ++attempt) {
-    file = syscalls().open(marker.c_str(), kTemporaryFlags, 0666);
-    if (file < 0 && errno != EEXIST) return -1;
-    if (file < 0) clear_temporaries(folder_of(path), marker.filename().string());  // a leftover
-  }
-  if (file < 0) return -1;
-  int result = -1;
-  if (!hold_temporary(file, folder_of(path)) || is_there(path)) {
-    errno = EEXIST;
-  } else {
-    result = rename_file(from, path);
-  }
-  const int error = errno;
-  syscalls().unlink(marker.c_str());
-  syscalls().close(file);
-  errno = error;
-  return result;
 }
 
 void publish_new(Temporary& temporary, const fs::path& path, const Lease* lease) {
@@ -209,8 +164,10 @@ void publish_new(Temporary& temporary, const fs::path& path, const Lease* lease)
     int result = link_file(from, path);
     if (result != 0 && links_unsupported(errno)) {
       result = rename_file_new(from, path);
-      if (result != 0 && (errno == EINVAL || errno == ENOSYS))
-        result = rename_by_marker(from, path);
+      if (result != 0 && (errno == EINVAL || errno == ENOSYS)) {  // neither is supported
+        if (is_there(path)) refuse(path);
+        result = rename_file(from, path);
+      }
       if (result == 0) temporary.published();
     }
     if (result != 0) {
@@ -220,13 +177,7 @@ void publish_new(Temporary& temporary, const fs::path& path, const Lease* lease)
   };
   under(
       lease, path, [] {}, publish);
-  try {
-    sync_folder(folder_of(path));
-  } catch (const Error&) {
-    under(
-        lease, path, [] {}, [&] { syscalls().unlink(path.c_str()); });
-    throw;
-  }
+  sync_folder(folder_of(path));
 }
 
 // Writes and syncs a temporary file, then publishes it. The lease is checked before and after

@@ -2,16 +2,16 @@
 //
 // Publishing: create a temporary file (O_EXCL), write, fsync, link the old file to `.prev`, rename,
 // fsync the folder. At every instant `path` (or, on file systems without links, `.prev`) is a good
-// file. After an error the previous file is unchanged and no temporary is left.
+// file. After an error the previous file or the new one is there, and no temporary is left.
 //
 // There is one writer per path at a time (lease.hpp); readers need no lock. With a `lease`, a file
 // changes only while the lease is held and no file of a later term exists. Otherwise LeaseLost is
 // thrown and nothing has changed. A killed writer may leave a temporary file
 // (src/base/temporary.hpp), which the next owner of the lease removes.
 //
-// Files are removed by name (a checkpoint, or a file whose folder could not be synced). If a
-// process is suspended during a removal for longer than the lifetime of a lease, it may therefore
-// remove the file of its successor. That task is then computed again.
+// Checkpoints and packed tasks are removed by name. If a process is suspended during a removal for
+// longer than the lifetime of a lease, it may therefore remove the file of its successor. That task
+// is then computed again.
 #pragma once
 
 #include <cstddef>

@@ -153,10 +153,9 @@ struct TaskPaths {
   std::filesystem::path finished;    // tasks/<id>.h5
   std::filesystem::path checkpoint;  // tasks/<id>.part.h5
   std::filesystem::path lease;       // tasks/<id>.lease
-  std::string group = {};            // of its results archives (task_pack.hpp); "": none
+  bool of_study = false;             // may be in a results archive instead (task_pack.hpp)
 };
-TaskPaths task_paths(const std::filesystem::path& study, const std::string& id,
-                     const std::string& group = "");
+TaskPaths task_paths(const std::filesystem::path& study, const std::string& id);
 
 // Throws Error(data) naming the first key that has different values or exists on one side only,
 // except the keys in `may_differ`. `where` names the file in the message.

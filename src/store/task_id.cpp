@@ -25,9 +25,9 @@ std::string task_id(const TextMap& configuration, std::span<const std::string> b
   return fmt::format("{:016x}", XXH3_128bits(all.data(), all.size()).low64);
 }
 
-TaskPaths task_paths(const fs::path& study, const std::string& id, const std::string& group) {
+TaskPaths task_paths(const fs::path& study, const std::string& id) {
   const fs::path folder = study / "tasks";
-  return {folder / (id + ".h5"), folder / (id + ".part.h5"), folder / (id + ".lease"), group};
+  return {folder / (id + ".h5"), folder / (id + ".part.h5"), folder / (id + ".lease"), true};
 }
 
 void check_same_physics(const TextMap& stored, const TextMap& wanted,

@@ -1,28 +1,29 @@
-// Results archives ("packs"): many finished tasks of one group in one file, so that a study of
-// thousands of small tasks does not need thousands of files.
+// Results archives ("packs"): many finished tasks in one file, so that a study of thousands of
+// small tasks does not need thousands of files.
 //
-//   tasks/GROUP.1.pack.h5, GROUP.2.pack.h5 ..   sealed files (sealed_file.hpp); in their HDF5
+//   tasks/tasks.1.pack.h5, tasks.2.pack.h5 ..   sealed files (sealed_file.hpp); in their HDF5
 //     /        attributes format = "rewise task pack", format_version
 //     /<id>    uint8 [bytes]: the task's own sealed file, byte for byte, with its digest and term
 //
-// Reading: a task is read from its own file if there is one (it is the newer copy), otherwise from
-// the packs of its group, the last pack first.
+// Files with another first word, as earlier versions wrote them, are read alike.
 //
-// Packing, under the group's lease: good task files are copied into a new version of the pack,
-// which is published like every sealed file. Then, under the folder's lock, each task file that has
-// not changed since is removed. At every instant each task is therefore in its own file or in a
-// pack; after a kill it may be in both. On a file system without locks nothing is packed.
+// Reading: a task is read from its own file if there is one (it is the newer copy), otherwise from
+// the pack with the highest number that has it.
+//
+// Packing, under the lease of the folder's packs: good task files are copied into a new pack. Then,
+// under the folder's lock, each task file that has not changed since is removed. At every instant
+// each task is therefore in its own file or in a pack; after a kill it may be in both. A pack does
+// not change any more, except in repair_packs() and remove_tasks(). On a file system without locks
+// nothing is packed.
 //
 // Damage: if the digest of a pack is wrong, only the tasks whose own digests are wrong are lost.
 // The other tasks are read as before, and only repair_packs() writes to the pack. A task that is
-// not found but may be one of the lost ones is an error; it does not count as not yet computed. A
-// pack whose name belongs to another group than its tasks counts as damaged and empty.
+// not found but may be one of the lost ones is an error; it does not count as not yet computed.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -32,29 +33,24 @@
 
 namespace rewise {
 
-// The group of a task: its lattice, p and rule ("64x64_p0.1_rewire") or its own graph
-// ("graph_0123456789abcdef"); "" if the configuration has neither.
-std::string archive_name(const TextMap& configuration);
-
-// The conditions for packing. Groups with fewer tasks, and larger tasks, keep their own files. A
-// full pack is followed by a new one.
+// The conditions for packing. Fewer tasks, and larger tasks, keep their own files. A full pack is
+// followed by another one.
 struct PackLimits {
   std::size_t least = 8;
   std::uint64_t largest_task = 1u << 20, full = 32u << 20;  // bytes
   std::size_t most_tasks = 4096;
 };
 
-// Loads a finished task from its own file (without the parts of a state) or from a pack of its
-// group; then `source` is "PACK.h5:/ID". Errors as load_task(), and Error(data) if the task may
-// have been lost with a damaged pack.
+// Loads a finished task from its own file (without the parts of a state) or, if it is of a study,
+// from a pack; then `source` is "PACK.h5:/ID". Errors as load_task(), and Error(data) if the task
+// may have been lost with a damaged pack.
 std::optional<LoadedTask> load_finished(const TaskPaths& paths, OpenAs as);
 // Whether the task has a file or is in a pack, good or damaged.
 bool has_finished(const TaskPaths& paths);
 
-// Packs the good files of these tasks and returns their number. Does not wait: returns 0 if another
-// process is packing this group. After Error(io) nothing has moved. Throws LeaseLost.
-std::size_t pack_tasks(const std::filesystem::path& folder, const std::string& group,
-                       std::span<const std::string> ids, const PackLimits& limits = {});
+// Packs the good task files of a folder and returns their number. Does not wait: returns 0 if
+// another process is packing. After Error(io) nothing has moved. Throws LeaseLost.
+std::size_t pack_tasks(const std::filesystem::path& folder, const PackLimits& limits = {});
 
 // A finished task in a folder: its own file, or its entry in a pack.
 struct StoredTask {
@@ -71,12 +67,12 @@ std::vector<StoredTask> stored_tasks(const std::filesystem::path& folder,
 // Loads such a task; nothing if it has been removed meanwhile. Errors as load_finished().
 std::optional<LoadedTask> load_stored(const StoredTask& task);
 
-// Rewrites damaged packs with the good tasks in them. The damaged files are kept under other names,
-// as are packs named after another group. Returns one line per pack.
+// Rewrites damaged packs with the good tasks in them. The damaged files are kept under other names.
+// Returns one line per pack.
 std::vector<std::string> repair_packs(const std::filesystem::path& folder);
 
-// Removes finished tasks and their checkpoints, also from packs, and returns the number of bytes
-// freed. No other process may use the folder meanwhile.
+// Removes finished tasks and their checkpoints, also from packs, and copies in packs that newer
+// ones replace. Returns the number of bytes freed. No other process may use the folder meanwhile.
 std::uint64_t remove_tasks(const std::filesystem::path& folder, std::span<const std::string> ids);
 
 }  // namespace rewise

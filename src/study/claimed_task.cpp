@@ -35,7 +35,7 @@ std::optional<TaskData> ClaimedTask::load(const std::filesystem::path& file) {
                          file.string());
     } catch (const Error& error) {
       // In a study, the file name identifies the task, so a file with another task is damaged.
-      same_physics = !job_.paths->group.empty();
+      same_physics = job_.paths->of_study;
       if (same_physics) {
         throw Error(ExitCode::data,
                     fmt::format("{}: the file has the name of another task", error.what()));
@@ -209,7 +209,7 @@ void ClaimedTask::attach(Engine& engine) {
 
 // Separates the task from its warm-up engine.
 void ClaimedTask::detach() {
-  pack(Saved::whole);
+  pack(FinalState::whole);
   resumes_ = warmed_up_ = true;
 }
 
@@ -237,16 +237,17 @@ void ClaimedTask::take(std::uint64_t cycles) {
   if (job_.progress) job_.progress(cycles);
 }
 
-ClaimedTask::Saved ClaimedTask::saved_at_end() const {
+FinalState ClaimedTask::saved_at_end() const {
   const auto* ranks = dynamic_cast<const SavesApart*>(engine_);
   const bool have_ranks = ranks != nullptr && ranks->has_ranks();
-  if (job_.final_state == FinalState::none || (have_ranks && !job_.paths)) return Saved::no;
-  return have_ranks && !gathers_state(spec(), job_.final_state) ? Saved::apart : Saved::whole;
+  if (job_.final_state == FinalState::none || (have_ranks && !job_.paths)) return FinalState::none;
+  return have_ranks && !gathers_state(spec(), job_.final_state) ? FinalState::apart
+                                                                : FinalState::whole;
 }
 
 void ClaimedTask::hand_over_result() {
   // If the state is written in parts, the lease may still turn out to be lost.
-  if (!job_.ready || handed_over_ || saved_at_end() == Saved::apart) return;
+  if (!job_.ready || handed_over_ || saved_at_end() == FinalState::apart) return;
   note_measured();
   note_provenance(std::nullopt);
   handed_over_ = true;
@@ -284,7 +285,7 @@ void ClaimedTask::finish() {
 
 void ClaimedTask::interrupt() {
   if (!job_.paths) return close(TaskOutcome::interrupted, progress_text());
-  pack(Saved::apart, job_.paths->checkpoint);
+  pack(FinalState::apart, job_.paths->checkpoint);
   leave(&ClaimedTask::write_interrupted);
 }
 
@@ -301,7 +302,7 @@ void ClaimedTask::leave(void (ClaimedTask::*write)()) {
   open_ = false;
   // The factor 2 includes the image of the file.
   hand_over_(
-      2 * bytes(), [this, write] { guarded([&] { (this->*write)(); }); }, file_urgency());
+      2 * bytes(), [this, write] { guarded([&] { (this->*write)(); }); }, Urgency::file);
 }
 
 void ClaimedTask::write_finished() {
@@ -319,7 +320,7 @@ void ClaimedTask::write_finished() {
       remove_sealed(job_.paths->checkpoint, &*lease_);
       // Earlier runs of a single file may have left parts that `.prev` referred to until now.
       for (const auto& file : {job_.paths->checkpoint, job_.paths->finished}) {
-        if (in_parts_ || job_.paths->group.empty()) remove_unnamed_parts(file, *lease_);
+        if (in_parts_ || !job_.paths->of_study) remove_unnamed_parts(file, *lease_);
       }
     } catch (const LeaseLost& lost) {
       if (!job_.ready) throw;
@@ -352,13 +353,13 @@ void ClaimedTask::write_checkpoint(const TaskData& data) {
 }
 
 // Stores state and provenance in data_.
-void ClaimedTask::pack(Saved how, const std::filesystem::path& file) {
+void ClaimedTask::pack(FinalState how, const std::filesystem::path& file) {
   note_measured();
   data_.state = {};
   const auto* ranks = dynamic_cast<const SavesApart*>(engine_);
-  if (how == Saved::apart && ranks != nullptr && ranks->has_ranks()) save_apart(*ranks, file);
+  if (how == FinalState::apart && ranks != nullptr && ranks->has_ranks()) save_apart(*ranks, file);
   std::optional<std::uint64_t> hash;
-  if (how != Saved::no && data_.state.parts.empty()) {
+  if (how != FinalState::none && data_.state.parts.empty()) {
     EngineState state = engine_->save();
     hash = engine_->trajectory_hash(&state);
     data_.state = {std::move(state.engine), state.step, cycles_, std::move(state.bytes)};
@@ -431,7 +432,7 @@ void ClaimedTask::checkpoint_after(double seconds) {
     if (checkpoint_.under_way || age.count() < seconds) return;
   }
   saved_ = std::chrono::steady_clock::now();
-  pack(Saved::apart, job_.paths->checkpoint);
+  pack(FinalState::apart, job_.paths->checkpoint);
   // The engine continues to add to data_, so a copy is written.
   StateRecord state = std::move(data_.state);
   const double held = 2 * bytes() + 2 * static_cast<double>(state.bytes.size());
@@ -452,7 +453,7 @@ void ClaimedTask::checkpoint_after(double seconds) {
   };
   checkpoint_.under_way = true;  // no other thread reads it before the job is handed over
   try {
-    hand_over_(held, std::move(write), file_urgency());
+    hand_over_(held, std::move(write), Urgency::file);
   } catch (...) {  // no job was started
     checkpoint_.under_way = false;
     throw;

@@ -115,7 +115,6 @@ class ClaimedTask {
   }
   void hand_over_record();
   void leave(void (ClaimedTask::*write)());
-  Urgency file_urgency() const { return job_.awaited ? Urgency::awaited : Urgency::file; }
   void write_finished();
   void write_interrupted();
   void wait_for_checkpoint();
@@ -123,12 +122,11 @@ class ClaimedTask {
   std::optional<TaskData> load(const std::filesystem::path& file);
   std::optional<TaskData> load_furthest();
   void check_source(const std::function<void()>& check) const;
-  // How data_ stores the state: without spins, complete, or in part files that the ranks have
-  // already written beside the task file.
-  enum class Saved { no, whole, apart };
-  void pack(Saved how, const std::filesystem::path& file = {});
+  // `how` data_ stores the state: none, whole, or apart, in part files that the ranks write beside
+  // `file`.
+  void pack(FinalState how, const std::filesystem::path& file = {});
   void save_apart(const SavesApart& engine, const std::filesystem::path& file);
-  Saved saved_at_end() const;
+  FinalState saved_at_end() const;
   bool take_parts(TaskData& finished);
   void write_checkpoint(const TaskData& data);
   void note_measured();

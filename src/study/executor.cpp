@@ -43,6 +43,9 @@ constexpr std::size_t kGroupsPerThread = 2;
 // All groups that are kept alive may use at most this share of the free memory.
 constexpr double kKeptOfHost = 1.0 / 16, kKeptOfDevice = 0.1;
 
+// Packing starts while the study runs once there are so many new files.
+constexpr std::size_t kManyFiles = 1000;
+
 constexpr int kNoDevice = -2;
 
 // Host threads need stacks: returns 0 if less than 1 GiB is free.
@@ -239,7 +242,6 @@ std::size_t Executor::run(std::vector<StudyTask> tasks, const StopToken& stop, P
   lists_.remove(list);
   if (list->missing == 0) {
     const std::size_t computed = list->computed;
-    pack_due_ = true;
     lock.unlock();
     start_packing();
     return computed;
@@ -585,7 +587,7 @@ void Executor::end_kept(const std::set<std::string>& ids) {
 bool Executor::look_for_result(List& list, std::size_t index) {
   const StudyTask& task = list.tasks[index];
   const std::string& id = list.ids[index];
-  const TaskPaths paths = task_paths(folder_.path(), id, archive_name(task.spec));
+  const TaskPaths paths = task_paths(folder_.path(), id);
   {
     // Another process may have measured more in the meantime; the claim detects this.
     const std::lock_guard lock(mutex_);
@@ -601,7 +603,6 @@ bool Executor::look_for_result(List& list, std::size_t index) {
   }
   if (!data) return false;
   clear_leftovers(paths, *data);
-  pack_later(task.spec);
   take_result(list, index, 0, std::move(*data));
   return true;
 }
@@ -624,7 +625,6 @@ TaskJob Executor::job(const ListPtr& list, std::size_t index) {
   };
   job.recompute_damaged = config.recompute_damaged;
   if (!config.keep_states || !task.extends) job.final_state = FinalState::none;
-  job.awaited = task.purpose == "pilot";  // a pilot's file is read again soon
   job.keep_alive = task.keep_alive && shared_ranks() == nullptr;
   job.on_graph = task.on_graph;
   job.ready = [this, list, index, reported](TaskRecord&& record) {
@@ -675,7 +675,6 @@ void Executor::close(List& list, std::size_t index, double reported, TaskResult&
     case TaskOutcome::finished:
     case TaskOutcome::unwritten: {
       const bool written = result.outcome == TaskOutcome::finished;
-      if (written) pack_later(task.spec);  // before finish_files() may return
       {
         const std::lock_guard lock(mutex_);
         const std::string& id = list.ids[index];
@@ -685,10 +684,8 @@ void Executor::close(List& list, std::size_t index, double reported, TaskResult&
           list.written.insert(index);
         }
         if (written) {
+          ++unpacked_;
           measured_[id] = task.spec.measure;
-          unwritten_.erase(id);
-        } else {
-          unwritten_.insert(id);
         }
         changed_.notify_all();
       }
@@ -697,7 +694,6 @@ void Executor::close(List& list, std::size_t index, double reported, TaskResult&
     }
     case TaskOutcome::already:
       result.data.state = {};
-      pack_later(task.spec);
       return take_result(list, index, reported, std::move(result.data));
   }
 }
@@ -749,23 +745,13 @@ void Executor::wait_for_holders(List& list) {
   list.progress.line(word);
 }
 
-// Schedules a task file for the results archive of its lattice (task_pack.hpp): thousands of small
-// files burden a file system.
-void Executor::pack_later(const TaskSpec& spec) {
-  const std::string archive = archive_name(spec);
-  const std::lock_guard lock(mutex_);
-  archives_[archive].insert(task_id(spec));
-  to_pack_.insert(archive);
-}
-
-// Packs results archives after a list has ended and its files are written. Among several processes,
-// only the one that marks the study as finished does this, so that nothing changes afterwards.
+// Packs the task files (task_pack.hpp) when no file is being written. Among several processes, only
+// the one that marks the study as finished does this, so that nothing changes afterwards.
 void Executor::start_packing() {
   if (!folder_.leads()) return;
   {
     const std::lock_guard lock(mutex_);
-    if (packing_ || failed_ || !pack_due_ || !writing_.empty() || to_pack_.empty()) return;
-    pack_due_ = false;
+    if (packing_ || failed_ || unpacked_ < kManyFiles || !writing_.empty()) return;
     packing_ = true;
   }
   try {
@@ -779,29 +765,26 @@ void Executor::start_packing() {
 }
 
 void Executor::pack() {
-  std::unique_lock lock(mutex_);
-  const std::shared_ptr<void> ended(nullptr, [this, &lock](void*) {
-    if (!lock.owns_lock()) lock.lock();
+  std::string warning;
+  const std::shared_ptr<void> ended(nullptr, [this, &warning](void*) {
+    const std::lock_guard lock(mutex_);
     packing_ = false;
+    pack_warning_ = std::move(warning);
     changed_.notify_all();
   });
-  while (!failed_ && !to_pack_.empty()) {
-    const std::string archive = to_pack_.extract(to_pack_.begin()).value();
-    // Includes earlier tasks that were too few for an archive.
-    const std::vector<std::string> ids(archives_[archive].begin(), archives_[archive].end());
-    lock.unlock();
-    std::string warning;
-    try {
-      const profile::Span span(profile::Work::files, "pack tasks");
-      pack_tasks(folder_.path() / "tasks", archive, ids);
-    } catch (const LeaseLost&) {
-      // Another process is writing this archive.
-    } catch (const Error& error) {
-      if (error.exit_code() != ExitCode::io && error.exit_code() != ExitCode::data) throw;
-      warning = fmt::format("warning: finished tasks remain in separate files: {}", error.what());
-    }
-    lock.lock();
-    if (!warning.empty()) pack_warning_ = std::move(warning);
+  {
+    const std::lock_guard lock(mutex_);
+    unpacked_ = 0;
+  }
+  try {
+    const profile::Span span(profile::Work::files, "pack tasks");
+    pack_tasks(folder_.path() / "tasks");
+  } catch (const LeaseLost&) {
+    // Another process is packing.
+  } catch (const Error& error) {
+    if (error.exit_code() == ExitCode::held) return;  // likewise
+    if (error.exit_code() != ExitCode::io && error.exit_code() != ExitCode::data) throw;
+    warning = fmt::format("warning: finished tasks remain in separate files: {}", error.what());
   }
 }
 
@@ -822,19 +805,14 @@ void Executor::finish_files(Progress& progress) {
   rethrow();
   const profile::Span span(profile::Work::wait, "packs");
   changed_.wait(lock, [this] { return !packing_; });
-  packing_ = true;
-  lock.unlock();
-  const bool leads = folder_.leads();
-  if (leads) pack();
-  lock.lock();
-  if (!leads) packing_ = false;
+  if (folder_.leads()) {
+    packing_ = true;
+    lock.unlock();
+    pack();
+    lock.lock();
+  }
   rethrow();
   if (!pack_warning_.empty()) progress.line(std::exchange(pack_warning_, ""));
-}
-
-std::set<std::string> Executor::take_unwritten() {
-  const std::lock_guard lock(mutex_);
-  return std::exchange(unwritten_, {});
 }
 
 }  // namespace rewise

@@ -89,8 +89,6 @@ class Executor {
   void fail(std::exception_ptr what);
   // Waits until the files of all results so far are written and packed. Rethrows the first error.
   void finish_files(Progress& progress);
-  // Returns and clears the ids of tasks that lost their lease between result and file.
-  std::set<std::string> take_unwritten();
 
  private:
   struct List;
@@ -136,7 +134,6 @@ class Executor {
   void take_result(List& list, std::size_t index, double reported, TaskData&& data);
   void give_back(List& list, std::size_t index, const std::string& holder);
   void wait_for_holders(List& list);
-  void pack_later(const TaskSpec& spec);
   void start_packing();
   void pack();
 
@@ -153,13 +150,10 @@ class Executor {
   std::list<Entry> ready_, kept_, ending_;
   std::set<std::string> not_kept_;                 // tasks that end_kept() ended
   std::multiset<std::string> writing_;             // tasks with a result but no file yet
-  std::set<std::string> unwritten_;                // those that then lost their lease
   std::map<std::string, std::uint64_t> measured_;  // by this process; avoids reading files
   std::size_t idle_ = 0;                           // workers
-  // Results archives: their task ids, those with new tasks, whether a thread is writing them.
-  std::map<std::string, std::set<std::string>> archives_;
-  std::set<std::string> to_pack_;
-  bool packing_ = false, pack_due_ = false;
+  std::size_t unpacked_ = 0;                       // task files since the last packing
+  bool packing_ = false;
   std::string pack_warning_;
   HostThreads host_;
   std::vector<std::jthread> workers_;  // last member: workers use all others

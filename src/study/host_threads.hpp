@@ -15,10 +15,9 @@
 
 namespace rewise {
 
-// Urgency classes, the most urgent first. `awaited`: files that are read again soon. `file`: other
-// files, which wait for the disk and for each other within HDF5. They leave a quarter of the
-// threads free.
-enum class Urgency { graph, result, awaited, file };
+// Urgency classes, the most urgent first. Files wait for the disk and for each other within HDF5.
+// They leave a quarter of the threads free.
+enum class Urgency { graph, result, file };
 
 class HostThreads {
  public:
@@ -55,8 +54,8 @@ class HostThreads {
   const double most_bytes_;
   std::mutex mutex_;
   std::condition_variable wake_, room_;
-  std::array<Jobs, 4> jobs_;              // [urgency]
-  std::array<std::size_t, 4> running_{};  // [urgency]
+  std::array<Jobs, 3> jobs_;              // [urgency]
+  std::array<std::size_t, 3> running_{};  // [urgency]
   std::size_t waiting_ = 0;               // number of waiting jobs
   std::vector<std::thread> threads_;
   std::size_t idle_ = 0;

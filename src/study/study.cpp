@@ -62,15 +62,15 @@ void Study::complete_files(const StopToken& stop, Progress& progress) {
   finish_files(progress);
   if (!place_.leads()) return;
   std::vector<std::string> problems;  // damaged archives; their content counts as missing
-  std::set<std::string> stored;
-  for (const StoredTask& task : stored_tasks(folder() / "tasks", problems)) stored.insert(task.id);
-  std::set<std::string> unwritten = executor_.take_unwritten();
-  for (const auto& [id, task] : requested_) {
-    if (!stored.contains(id)) unwritten.insert(id);
-  }
-  for (; !unwritten.empty(); unwritten = executor_.take_unwritten()) {
+  while (true) {
+    std::set<std::string> stored;
+    for (const StoredTask& task : stored_tasks(folder() / "tasks", problems))
+      stored.insert(task.id);
     std::vector<StudyTask> missing;
-    for (const std::string& id : unwritten) missing.push_back(requested_.at(id));
+    for (const auto& [id, task] : requested_) {
+      if (!stored.contains(id)) missing.push_back(task);
+    }
+    if (missing.empty()) return;
     progress.line(
         fmt::format("results without a file: {}, such as {}; waiting for other processes, or "
                     "computing them again",

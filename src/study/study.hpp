@@ -2,8 +2,7 @@
 //
 //   study.toml                  the resolved configuration
 //   tasks/<id>.h5, .part.h5     finished tasks, checkpoints
-//   tasks/<group>.<n>.pack.h5   results archives: many finished tasks of one lattice and p
-//                               (task_pack.hpp)
+//   tasks/tasks.<n>.pack.h5     results archives: many finished tasks (task_pack.hpp)
 //   summary.json, summary.csv   results of `tc`; `plot` draws plots/ from them
 //
 // The settings that determine a task's numbers identify it. A repeated run therefore computes only

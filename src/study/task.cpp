@@ -81,10 +81,8 @@ Model model_of(const TextMap& configuration) {
 
 std::string task_id(const TaskSpec& spec) { return task_id(task_configuration(spec), kMayGrow); }
 
-std::string archive_name(const TaskSpec& spec) { return archive_name(task_configuration(spec)); }
-
 TaskPaths task_paths(const std::filesystem::path& study, const TaskSpec& spec) {
-  return task_paths(study, task_id(spec), archive_name(spec));
+  return task_paths(study, task_id(spec));
 }
 
 std::optional<TaskPaths> paths_beside(const std::string& out) {

@@ -67,9 +67,6 @@ TextMap task_configuration(const TaskSpec& spec);
 Model model_of(const TextMap& configuration);
 // 16 hex digits from the configuration, independent of the number of measurements.
 std::string task_id(const TaskSpec& spec);
-// Name of its results archive (task_pack.hpp), one per lattice, p and rule, or per imported graph:
-// "64x64_p0.01_rewire".
-std::string archive_name(const TaskSpec& spec);
 // Paths of the task in a study's folder.
 TaskPaths task_paths(const std::filesystem::path& study, const TaskSpec& spec);
 // Paths of a task with a file of its own (--out): t.h5, t.part.h5, t.lease. Empty for an empty
@@ -149,7 +146,6 @@ struct TaskJob {
   // Sets damaged results and checkpoints aside and restarts the task.
   bool recompute_damaged = false;
   FinalState final_state = FinalState::automatic;
-  bool awaited = false;  // its files will be read again soon
   // Keeps lease and engine after completion for further requests. Requires `ready`.
   bool keep_alive = false;
   std::function<std::shared_ptr<const Graph>(const TaskSpec& spec)> graph_of = task_graph;

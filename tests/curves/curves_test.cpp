@@ -35,9 +35,9 @@ json row(const json& set, const std::string& schedule) {
 TEST_CASE("single steps through a cycle make the same moves as whole cycles") {
   using namespace rewise;
   CurveSpec spec;
-  spec.extents = {8, 6};
-  spec.p = 0.1;
-  const Graph graph = build_graph(graph_spec(spec, 0));
+  spec.graph.extents = {8, 6};
+  spec.graph.p = 0.1;
+  const Graph graph = build_graph(spec.graph);
   const Mix mix = parse_mix("glauber/3:2", "test");
   CHECK(mix_text(mix) == "glauber/3:2");
   const auto whole = curve_engine(spec, graph, 0, 2.4, mix, Start::mixed);
@@ -52,9 +52,9 @@ TEST_CASE("single steps through a cycle make the same moves as whole cycles") {
 TEST_CASE("single steps make the same replica exchanges as whole cycles") {
   using namespace rewise;
   CurveSpec spec;
-  spec.extents = {8, 6};
-  spec.p = 0.1;
-  const Graph graph = build_graph(graph_spec(spec, 0));
+  spec.graph.extents = {8, 6};
+  spec.graph.p = 0.1;
+  const Graph graph = build_graph(spec.graph);
   const std::vector<double> temperatures{2.2, 2.4, 2.7};
   for (const char* text : {"3:2", "2:0", "0:2"}) {
     Mix mix = parse_mix(text, "test");

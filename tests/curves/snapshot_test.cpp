@@ -19,7 +19,7 @@ std::vector<SpinBits> one_by_one(const Engine& engine, const CurveSpec& spec) {
 }
 
 void compare(const CurveSpec& spec, double temperature, Start start) {
-  const Graph graph = build_graph(graph_spec(spec, 0));
+  const Graph graph = build_graph(spec.graph);
   const Mix mix = parse_mix("1:1", "test");
   const auto engine = curve_engine(spec, graph, 0, temperature, mix, start);
   Snapshot then(*engine, spec.sites(), 1, spec.replicas, spec.model.q);
@@ -45,18 +45,18 @@ void compare(const CurveSpec& spec, double temperature, Start start) {
 TEST_CASE("snapshots: correlations of the replicas of a word equal those of single replicas") {
   CurveSpec spec;
   spec.replicas = 64;
-  spec.p = 0.1;
+  spec.graph.p = 0.1;
   // Fewer, about as many and more words than fit into the counters before a flush (4080).
   for (const auto& extents :
        std::vector<std::vector<std::uint32_t>>{{4, 4}, {6, 10}, {64, 66}, {4, 6, 8}, {128, 64}}) {
-    spec.extents = extents;
+    spec.graph.extents = extents;
     compare(spec, 2.5, Start::hot);
   }
 }
 
 TEST_CASE("snapshots: correlation 1 for equal spins without variance, and other engines") {
   CurveSpec spec;
-  spec.extents = {8, 8};
+  spec.graph.extents = {8, 8};
   compare(spec, 0.5, Start::cold);  // all spins remain equal, or nearly so
   spec.engine = EngineKind::bytespin;
   spec.replicas = 5;
@@ -67,8 +67,8 @@ TEST_CASE("snapshots: correlation 1 for equal spins without variance, and other 
 
 TEST_CASE("snapshots of several temperatures hold the replicas of each") {
   CurveSpec spec;
-  spec.extents = {8, 8};
-  const Graph graph = build_graph(graph_spec(spec, 0));
+  spec.graph.extents = {8, 8};
+  const Graph graph = build_graph(spec.graph);
   const Mix mix = parse_mix("1:1", "test");
   const std::vector<double> temperatures{1.5, 3.0};
   for (const EngineKind engine : {EngineKind::multispin, EngineKind::bytespin}) {

@@ -210,23 +210,6 @@ class Misplaced(InFolder):
             (self.tasks / f"{name}.h5").write_bytes(task)
         self.check_damaged(out, expected, (first, second))
 
-    def test_two_packs_with_each_others_names(self):
-        (self.place / "s.toml").write_text(STUDY.replace("graphs = 4", "graphs = 10")
-                                           .replace("p = [0.1]", "p = [0.1, 0.3]"))
-        out, expected = self.done()
-        first, second = self.own_files()
-        aside = self.place / "aside"
-        first.rename(aside)
-        second.rename(first)
-        aside.rename(second)
-        text, said = self.look_at_both()
-        for pack, other in ((first, second), (second, first)):
-            self.assertIn(f"{pack.name} is misplaced: its tasks belong to "
-                          f"{other.name.removesuffix('.1.pack.h5')}\n", said)
-        self.assertIn("20 tasks of the last run are missing; running the study again with "
-                      "--recompute-damaged computes them", text)
-        self.check_damaged(out, expected, (first.name, second.name, "misplaced"))
-
     def test_the_first_line_of_a_study(self):
         out, _ = self.done()
         toml = self.study / "study.toml"
@@ -269,7 +252,7 @@ class Leftovers(InFolder):
             files = [self.study / f".summary.json.{TOKEN}.tmp",
                      self.study / f"plots/.tc.png.{TOKEN}.tmp",
                      self.tasks / f".{'a' * 16}.h5.{TOKEN}.tmp",
-                     self.tasks / "6x6_p0.1_rewire.pack.lease", self.tasks / f"{'b' * 16}.lease",
+                     self.tasks / "tasks.pack.lease", self.tasks / f"{'b' * 16}.lease",
                      self.study / "schedules/x.lease"]
             for file in files:
                 file.write_text(dead)

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "src/search/sweep_search.hpp"
+#include "src/store/task_pack.hpp"
 #include "tests/study/study_pieces.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/kaufman.hpp"
@@ -264,9 +265,8 @@ TEST_CASE("a grid: every combination once, an added p needs only its own tasks")
   CHECK(points.size() == 16);
   CHECK(points.count("3d-swap-0-2 0.1") == 1);
   // 2D: one graph of 4x4, two of 6x4; 3D: one of 4x4x4; for each p, rule and schedule.
-  std::size_t tasks = 0;
-  for (const auto& file : place.files()) tasks += file.find("tasks/") != std::string::npos;
-  CHECK(tasks == 8 * (1 + 2 + 1));
+  std::vector<std::string> problems;
+  CHECK(stored_tasks(place / "study/tasks", problems).size() == 8 * (1 + 2 + 1));
   CHECK(lines(place.read("study/summary.csv")) == 1 + 8 * 3 * 3);
 
   place.write("s.toml", text("[0.0, 0.1, 0.2]"));

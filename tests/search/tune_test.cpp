@@ -191,10 +191,10 @@ TEST_CASE("tune with replica exchange: tau of q^2 equals that of decorrelate") {
   INFO(result.refused);
   REQUIRE(result.has_best());
   CurveSpec curves;
-  curves.extents = s.spec.graph.extents;
-  curves.graph_seed = s.spec.graph.seed;
+  curves.graph.extents = s.spec.graph.extents;
+  curves.graph.seed = s.spec.graph.seed;
   curves.temperatures = s.spec.temperatures;
-  curves.exchange = true;
+  curves.schedule.exchange = true;
   curves.model = s.spec.model;
   curves.seed = 77;
   curves.prepare.schedule = {1, 0, true};

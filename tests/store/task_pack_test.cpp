@@ -27,7 +27,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const std::string kGroup = "4x6_p0.125_rewire";
 const std::vector<std::string> kGrows{"sampling.measure"};
 
 // A folder of tasks in single files, and the expected contents.
@@ -57,13 +56,13 @@ struct Stock {
     expected[id] = test::content_digest(task);
   }
   TaskPaths paths(const std::string& id) const {
-    return {folder / (id + ".h5"), folder / (id + ".part.h5"), folder / (id + ".lease"), kGroup};
+    return {folder / (id + ".h5"), folder / (id + ".part.h5"), folder / (id + ".lease"), true};
   }
   std::size_t pack(const PackLimits& limits = {}) const {
-    return pack_tasks(folder.path(), kGroup, ids, limits);
+    return pack_tasks(folder.path(), limits);
   }
   fs::path pack_file(int number = 1) const {
-    return folder / (kGroup + "." + std::to_string(number) + ".pack.h5");
+    return folder / ("tasks." + std::to_string(number) + ".pack.h5");
   }
   // "" if every task has its expected content, else the first fault.
   std::string fault() const {
@@ -101,15 +100,20 @@ int end_of(pid_t pid) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-std::vector<std::string> only_pack() { return {kGroup + ".1.pack.h5"}; }
+// The names of `count` packs.
+std::vector<std::string> packs(int count) {
+  std::vector<std::string> names;
+  for (int n = 1; n <= count; ++n) names.push_back("tasks." + std::to_string(n) + ".pack.h5");
+  return names;
+}
 
 }  // namespace
 
-TEST_CASE("the tasks of a group are moved into one pack, which grows") {
+TEST_CASE("tasks are moved into packs") {
   Stock stock(12);
   const auto before = file_bytes(stock.folder / (stock.ids[3] + ".h5"));
   CHECK(stock.pack() == 12);
-  CHECK(stock.folder.files() == only_pack());
+  CHECK(stock.folder.files() == packs(1));
   CHECK(stock.fault().empty());
   CHECK(load_finished(stock.paths(stock.ids[0]), OpenAs::reader)->source ==
         stock.pack_file().string() + ":/" + stock.ids[0]);
@@ -127,12 +131,12 @@ TEST_CASE("the tasks of a group are moved into one pack, which grows") {
   CHECK(stock.pack() == 0);  // too few
   CHECK(stock.fault().empty());
   CHECK(stock.pack({.least = 1}) == 3);
-  CHECK(stock.folder.files() == only_pack());
+  CHECK(stock.folder.files() == packs(2));
   CHECK(stock.fault().empty());
   CHECK_FALSE(load_finished(stock.paths("0123456789abcdef"), OpenAs::reader));
   CHECK_FALSE(has_finished(stock.paths("0123456789abcdef")));
   CHECK(has_finished(stock.paths(stock.ids[0])));
-  // Without the name of a group no pack is searched.
+  // The packs of a study are not searched for a file of its own.
   CHECK_FALSE(load_finished({stock.paths(stock.ids[0]).finished, {}, {}}, OpenAs::reader));
 }
 
@@ -142,23 +146,21 @@ TEST_CASE("packs are bounded, and large tasks remain single files") {
   PackLimits limits;
   limits.full = 4 * size + 100;
   CHECK(stock.pack(limits) == 9);
-  CHECK(stock.folder.files() == std::vector<std::string>{kGroup + ".1.pack.h5",
-                                                         kGroup + ".2.pack.h5",
-                                                         kGroup + ".3.pack.h5"});
+  CHECK(stock.folder.files() == packs(3));
   CHECK(stock.fault().empty());
   stock.add(9);
   limits = {};
   limits.most_tasks = 5;
   CHECK(stock.pack(limits) == 9);
-  CHECK(stock.folder.files().size() == 4);
+  CHECK(stock.folder.files() == packs(5));
   stock.add(9);
   limits.largest_task = size / 2;
   CHECK(stock.pack(limits) == 0);
-  CHECK(stock.folder.files().size() == 13);
+  CHECK(stock.folder.files().size() == 14);
   CHECK(stock.fault().empty());
 }
 
-TEST_CASE("an extended task replaces the earlier one in its pack") {
+TEST_CASE("an extended task counts instead of the packed one") {
   Stock stock(10);
   stock.pack();
   stock.extend(stock.ids[4]);
@@ -167,14 +169,30 @@ TEST_CASE("an extended task replaces the earlier one in its pack") {
   stock.extend(stock.ids[4]);    // now it has a `.prev`
   stock.extend(stock.ids[7]);
   CHECK(stock.pack({.least = 1}) == 2);
-  CHECK(stock.folder.files() == only_pack());
+  CHECK(stock.folder.files() == packs(2));
   CHECK(stock.fault().empty());
-  // A single file that equals the packed task is removed without a change of the pack.
-  fs::copy(stock.pack_file(), stock.folder / "copy");
+  // A single file that equals the packed task is removed.
   const auto loaded = load_finished(stock.paths(stock.ids[4]), OpenAs::reader);
   save_task(stock.folder / (stock.ids[4] + ".h5"), loaded->task);
   CHECK(stock.pack({.least = 1}) == 1);
-  CHECK(file_bytes(stock.pack_file()) == file_bytes(stock.folder / "copy"));
+  CHECK(stock.folder.files() == packs(2));
+}
+
+TEST_CASE("packs of earlier versions, one series for each lattice and p, are read") {
+  Stock stock(12);
+  stock.pack({.most_tasks = 6});
+  fs::rename(stock.pack_file(1), stock.folder / "4x6_p0.1_rewire.1.pack.h5");
+  fs::rename(stock.pack_file(2), stock.folder / "4x6_p0.2_rewire.1.pack.h5");
+  CHECK(stock.fault().empty());
+  stock.extend(stock.ids[3]);
+  stock.extend(stock.ids[9]);
+  CHECK(stock.pack({.least = 1}) == 2);
+  CHECK(fs::exists(stock.pack_file(2)));
+  CHECK(stock.fault().empty());
+  const std::vector<std::string> unwanted{stock.ids[0]};
+  remove_tasks(stock.folder.path(), unwanted);
+  stock.expected.erase(stock.ids[0]);
+  CHECK(stock.fault().empty());
 }
 
 TEST_CASE("a kill at any call during packing loses no task, and the next process completes it") {
@@ -199,8 +217,7 @@ TEST_CASE("a kill at any call during packing loses no task, and the next process
       stock.pack({.least = 1});
       clear_temporaries(stock.folder.path());  // as at the start of every study
       REQUIRE(stock.fault() == "");
-      const auto left = stock.folder.files();
-      REQUIRE(left == only_pack());
+      REQUIRE(stock.folder.files() == packs(packed > 0 ? 2 : 1));
     }
     CHECK(finished);
     CHECK(n > 20);
@@ -230,7 +247,7 @@ TEST_CASE("any failing call during packing leaves every task in its file or in t
         clear_temporaries(stock.folder.path());
         fs::remove(stock.folder / ".leases.lock");  // exists if the folder could not be locked
         REQUIRE(stock.fault() == "");
-        REQUIRE(stock.folder.files() == only_pack());
+        REQUIRE(stock.folder.files() == packs(2));
       }
     }
   }
@@ -273,7 +290,7 @@ TEST_CASE("a task that is extended while the pack is written is not removed") {
   CHECK(fs::exists(stock.folder / (stock.ids[2] + ".h5")));
   CHECK(stock.fault().empty());
   stock.pack({.least = 1});
-  CHECK(stock.folder.files() == only_pack());
+  CHECK(stock.folder.files() == packs(2));
   CHECK(stock.fault().empty());
 }
 
@@ -285,13 +302,13 @@ TEST_CASE("nothing is packed without locks or while another process packs") {
     CHECK(stock.pack() == 0);
   }
   CHECK(stock.folder.files().size() == 10);
-  Holder other(stock.folder / (kGroup + ".pack.lease"));
+  Holder other(stock.folder / "tasks.pack.lease");
   REQUIRE(other.got_it);
   CHECK(stock.pack() == 0);
   other.kill();
   other.bury();
   CHECK(stock.pack() == 10);  // takes over the lease of the dead process
-  CHECK(stock.folder.files() == only_pack());
+  CHECK(stock.folder.files() == packs(1));
   CHECK(stock.fault().empty());
 }
 
@@ -410,7 +427,7 @@ TEST_CASE("a damaged pack: undamaged tasks are read, others are errors, not miss
   // pack aside.
   stock.add(10);
   CHECK(stock.pack() == 10);
-  CHECK(fs::exists(stock.pack_file(2)));
+  CHECK(stock.folder.files() == packs(2));
   const auto said = repair_packs(stock.folder.path());
   REQUIRE(said.size() == 1);
   CHECK(said.front().find(stock.pack_file().string() + ".damaged-1") != std::string::npos);
@@ -469,6 +486,10 @@ TEST_CASE("tasks in packs and in single files are listed and removed") {
   }
   CHECK(stock.fault().empty());
   CHECK(stored_tasks(stock.folder.path(), problems).size() == 9);
+  stock.extend(stock.ids[2]);
+  stock.pack({.least = 1});
+  CHECK(remove_tasks(stock.folder.path(), {}) > 0);  // the shorter copy of the extended task
+  CHECK(stock.fault().empty());
   remove_tasks(stock.folder.path(), stock.ids);
   CHECK(stock.folder.files().empty());
 }

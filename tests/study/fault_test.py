@@ -268,7 +268,7 @@ keep_states = {states}
         status, out, err = self.sweep()
         self.assertEqual(status, 0, err)
         self.assertEqual([path.name for path in (self.place / "study/tasks").iterdir()],
-                         ["6x6_p0.1_rewire.1.pack.h5"])
+                         ["tasks.1.pack.h5"])
         expected = self.contents("study")
         self.assertEqual(len(expected), 10)
         self.unpack()

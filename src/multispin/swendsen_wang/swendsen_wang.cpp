@@ -182,8 +182,8 @@ void FlipPlanes(const Geometry& g, const std::uint32_t* planes, std::uint32_t fi
     if (begin >= end) break;
     for (std::size_t r = 0; r < kReplicas; ++r) tile[r] = flips[r * g.plane_words + w];
     transpose(tile);
-    walk_sites(g.layout, begin, end,
-               [&](std::uint64_t i, std::uint64_t slot) HWY_ATTR { spins[slot] ^= tile[i]; });
+    g.layout.for_each_slot(
+        begin, end, [&](Site site, Slot slot) HWY_ATTR { spins[slot] ^= tile[site - begin]; });
   }
 }
 

@@ -29,26 +29,6 @@ HWY_INLINE void transpose(std::uint32_t* x) {
   }
 }
 
-// Calls f(slot of the site) for sites [first, last) in order, by rows.
-template <class F>
-HWY_INLINE void walk_sites(const Layout& layout, std::uint64_t first, std::uint64_t last,
-                           const F& f) {
-  if (layout.lattice.dim == 0) {
-    for (std::uint64_t s = first; s < last; ++s) f(s - first, kGuard + s);
-    return;
-  }
-  const std::uint64_t length = 2 * std::uint64_t{layout.half_row};
-  std::uint64_t site = first;
-  while (site < last) {
-    const auto row = static_cast<std::uint32_t>(site / length);
-    const std::uint64_t end = std::min(last, (row + std::uint64_t{1}) * length);
-    const unsigned parity = layout.row_parity[row];
-    // Even sites of the row have colour parity, odd ones the other.
-    const std::uint64_t base[2] = {layout.colour_base[parity], layout.colour_base[1 - parity]};
-    for (; site < end; ++site) f(site - first, base[site & 1] + site / 2);
-  }
-}
-
 }  // namespace HWY_NAMESPACE
 }  // namespace rewise::multispin
 HWY_AFTER_NAMESPACE();

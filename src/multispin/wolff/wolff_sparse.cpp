@@ -39,8 +39,8 @@ void WordsToPlanes(const WolffGeometry& g, const std::uint32_t* spins, std::uint
     const std::uint64_t end = std::min<std::uint64_t>(begin + 32, g.sites);
     if (begin >= end) break;
     if (end < begin + 32) std::fill(tile, tile + 32, 0u);
-    walk_sites(g.layout, begin, end,
-               [&](std::uint64_t i, std::uint64_t slot) HWY_ATTR { tile[i] = spins[slot]; });
+    g.layout.for_each_slot(
+        begin, end, [&](Site site, Slot slot) HWY_ATTR { tile[site - begin] = spins[slot]; });
     transpose(tile);
     for (std::size_t r = 0; r < kReplicas; ++r) planes[r * g.plane_words + w] = tile[r];
   }
@@ -55,8 +55,8 @@ void PlanesToWords(const WolffGeometry& g, const std::uint32_t* planes, std::uin
     if (begin >= end) break;
     for (std::size_t r = 0; r < kReplicas; ++r) tile[r] = planes[r * g.plane_words + w];
     transpose(tile);
-    walk_sites(g.layout, begin, end,
-               [&](std::uint64_t i, std::uint64_t slot) HWY_ATTR { spins[slot] = tile[i]; });
+    g.layout.for_each_slot(
+        begin, end, [&](Site site, Slot slot) HWY_ATTR { spins[slot] = tile[site - begin]; });
   }
 }
 
