@@ -18,7 +18,7 @@
 // alternately.
 //
 // Ranks (src/distributed): each has only the tiles of its slab, whole rows of them, and its join
-// omits the bonds to other slabs. These bonds are then gathered and united (share_cuda.cpp), and
+// omits the bonds to other slabs. These bonds are then gathered and united (subdomain_cuda.cpp), and
 // the root of a cluster in several slabs gets the smallest site of the whole cluster.
 //
 // The smallest site of a cluster, which its root holds, addresses the cluster's draw. Cost per
