@@ -200,7 +200,20 @@ std::string checks_text(const CheckedRun& run, const std::vector<std::string>& w
         return std::ranges::find(check.passed, text) != check.passed.end();
       });
     });
-    if (!passed.empty()) out += fmt::format("All checks passed: {}.\n", fmt::join(passed, ", "));
+    std::vector<double> short_at;  // temperatures at which a tau is only a lower bound
+    for (const TemperatureResult& result : run.results) {
+      const auto is_bound = [](const auto& tau) {
+        return std::isfinite(tau.second.value) && !std::isfinite(tau.second.error);
+      };
+      if (std::ranges::any_of(result.tau, is_bound)) short_at.push_back(result.temperature);
+    }
+    if (!passed.empty() && short_at.empty()) {
+      out += fmt::format("All checks passed: {}.\n", fmt::join(passed, ", "));
+    } else if (!passed.empty()) {
+      out += fmt::format(
+          "No check failed ({}), but the measurements are too few to determine tau at T = {}.\n",
+          fmt::join(passed, ", "), fmt::join(short_at, ", "));
+    }
   }
   for (const std::string& line : warnings) out += fmt::format("warning: {}\n", line);
   return out.empty() ? out : "\n" + out;

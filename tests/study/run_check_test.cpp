@@ -279,6 +279,25 @@ TEST_CASE("run prints values only at temperatures in equilibrium") {
   CHECK(table.out.find("not in equilibrium") == std::string::npos);  // the status says it
 }
 
+TEST_CASE("run says that its checks passed only if every tau is known") {
+  Workplace place;
+  const auto lines = [&](const std::string& measure) {
+    return place
+        .run(
+            "run --device cpu --threads 1 --dim 3 --size 6 --couplings pm --exchange "
+            "--temperature 0.6,0.9,1.3,1.8 --schedule 1:0 --equilibrate 3000 --measure " +
+            measure)
+        .out;
+  };
+  const std::string few = lines("300");
+  CHECK(few.find("All checks passed") == std::string::npos);
+  CHECK(few.find("No check failed (ordered and random starts agree, the measurements do not "
+                 "drift), but the measurements are too few to determine tau at T = 0.6.\n") !=
+        std::string::npos);
+  CHECK(lines("30000").find("All checks passed: ordered and random starts agree") !=
+        std::string::npos);
+}
+
 // 1 to 5 of 32 replicas are stuck in stripes. The exact |m| is 0.9999, chi is far below 1.
 TEST_CASE("runs with few stuck replicas have no values, short and long ones") {
   const Workplace place;
