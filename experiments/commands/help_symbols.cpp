@@ -64,9 +64,17 @@ std::span<const Symbol> symbols() {
        "1/(t [tau(m^2) left(m^2) + tau(U) left(U)]), t the time of a cycle of one replica with its "
        "share of a measurement, `left` the fraction of the variance that control variates leave",
        "1/s", "analysis/README.md, \"What a schedule is worth\""},
-      {"M:W", "cycle", "a cycle of a schedule",
-       "M sweeps of the local update (N attempts each), then W cluster updates", "1",
-       "Hawick, Leist & Playne (2010)"},
+      {"M:W", "cycle, step", "a cycle of a schedule",
+       "M sweeps of the local update (N attempts each), then W cluster updates. Each of these M + "
+       "W "
+       "is a step, the unit of time of `decorrelate` and `equilibrate`",
+       "", "Hawick, Leist & Playne (2010)"},
+      {"jackknife", "", "how standard errors are computed",
+       "each of n replicas, networks or blocks of time is left out in turn; the square of the "
+       "error "
+       "is (n - 1)/n times the sum of squared deviations of the n results, also for ratios such as "
+       "U",
+       "", "Efron, The Jackknife, SIAM (1982)"},
       {"J", "coupling, J_ij", "coupling of two neighbours",
        "1, unless `couplings` in [model] says otherwise; J > 0 favours equal spins", "J", ""},
       {"h", "field, h_i", "field of a site",

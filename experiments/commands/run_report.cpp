@@ -354,7 +354,11 @@ std::string run_table(const TaskData& task, const CheckedRun& run,
                                                 : "replicas",
       configured(task, "sampling.every", 1) / 2);
   const auto tau_unknown = [](const TemperatureResult& r) {
-    return !std::isfinite(r.tau.at("energy").error) || !std::isfinite(r.tau.at("m2").error);
+    const auto bounded = [&](std::string_view name) {
+      const auto tau = r.tau.find(name);
+      return tau != r.tau.end() && !std::isfinite(tau->second.error);
+    };
+    return bounded("energy") || bounded("m2") || bounded("overlap_m2");
   };
   if (std::any_of(results.begin(), results.end(), tau_unknown)) {
     out += "\"> x\": tau is longer than x; measure at least 10 tau.\n";

@@ -102,7 +102,10 @@ void check_listed(int index, std::string_view origin, const CudaReport& report) 
 
 DeviceChoice choose_automatically(const std::string& why_not, const CudaReport& report,
                                   double cpu_seconds) {
-  if (!why_not.empty()) return {{{"cpu", -1}}, fmt::format("auto: {}", why_not)};
+  // Without what to do about it, which is for a user who asks for a GPU.
+  if (!why_not.empty()) {
+    return {{{"cpu", -1}}, fmt::format("auto: {}", why_not.substr(0, why_not.find(" (")))};
+  }
   const auto first = std::find_if(report.devices.begin(), report.devices.end(), fit);
   if (cpu_seconds < kGpuStart) {
     return {{{"cpu", -1}},
@@ -157,8 +160,7 @@ DeviceChoice choose_devices(std::string_view text, EngineKind engine, std::strin
   const DeviceRequest request = parse_request(text, origin);
   if (request.has_team()) check_team(text, engine, origin, teams);
   if (request.kind == Kind::cpu) return {{{"cpu", -1}}, ""};
-  std::string why_not;
-  if (!report.reason_none.empty()) why_not = "no CUDA device: " + report.reason_none;
+  const std::string& why_not = report.reason_none;
   if (request.kind == Kind::automatic) return choose_automatically(why_not, report, cpu_seconds);
   if (!why_not.empty()) {
     throw Error(ExitCode::device,

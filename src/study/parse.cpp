@@ -104,7 +104,8 @@ std::uint64_t parse_whole(std::string_view text, std::uint64_t least, std::uint6
   const auto value = whole_number(text);
   if (!value || *value < least || *value > most) {
     throw Error(ExitCode::usage,
-                fmt::format("{}: '{}' is not a whole number in {}..{}", origin, text, least, most));
+                fmt::format("{}: '{}' is not a whole number in {}..{}{}", origin, text, least, most,
+                            text == "auto" ? " (only studies and Python have 'auto' here)" : ""));
   }
   return *value;
 }

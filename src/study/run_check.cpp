@@ -141,9 +141,12 @@ RunCheck check_temperature(const TaskData& task, const Measured& s, const Temper
   };
   const Value tau = result.longest_tau;
   const bool known = std::isfinite(tau.error);
-  const std::string_view remedy = model_of(task.configuration).is_ferromagnet()
+  const std::string_view with_exchange = "--exchange with temperatures up to where tau is short";
+  const bool exchange = task.configuration.contains("sampling.exchange");
+  const std::string_view remedy = exchange ? "more temperatures, up to where tau is short"
+                                  : model_of(task.configuration).is_ferromagnet()
                                       ? "another schedule"
-                                      : "--exchange with temperatures up to where tau is short";
+                                      : with_exchange;
   const double dropped =
       configured(task, "sampling.warm_up", 0) + configured(task, "sampling.equilibrate", 0);
 
@@ -196,10 +199,10 @@ RunCheck check_temperature(const TaskData& task, const Measured& s, const Temper
   }
   if (const std::string valleys = valleys_of(task, s, level);
       check.ok() && dropped < kStartTaus * length && !valleys.empty()) {
-    refuse(fmt::format(
-        "{}{}: they are in different valleys and do not leave them; use --exchange with "
-        "temperatures up to where tau is short, or another schedule",
-        kNotInEquilibrium, valleys));
+    refuse(fmt::format("{}{}: they are in different valleys and do not leave them; {}",
+                       kNotInEquilibrium, valleys,
+                       exchange ? "raise --equilibrate and --measure"
+                                : fmt::format("use {}, or another schedule", with_exchange)));
   }
   if (check.ok() && compared && dropped < kLeastTaus * tau.value) {
     check.warnings.push_back(fmt::format(
@@ -260,8 +263,9 @@ CheckedRun checked_run(const TaskData& task) {
         check.ok() && !why.empty()) {
       check.status = RunStatus::not_equilibrated;
       check.passed.clear();
-      check.reasons.push_back(
-          fmt::format("{}{}; raise --equilibrate, or use --exchange", kNotInEquilibrium, why));
+      check.reasons.push_back(fmt::format(
+          "{}{}; raise --equilibrate{}", kNotInEquilibrium, why,
+          task.configuration.contains("sampling.exchange") ? "" : ", or use --exchange"));
     }
     if (cluster_sums_fit(task, k)) continue;
     run.checks.back().warnings.emplace_back(

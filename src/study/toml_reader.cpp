@@ -31,6 +31,11 @@ class CharacterCheck {
 
   // Returns the text for toml++.
   std::string run() {
+    if (text_.starts_with("\x89")) {  // as HDF5 files, also sealed ones, and PNG
+      throw Error(ExitCode::usage, fmt::format("{}: a binary file, not a study in TOML ('rewise "
+                                               "plot' draws results)",
+                                               file_));
+    }
     std::string ascii;
     std::size_t copied = 0;  // bytes of the text copied so far
     if (text_.size() > kMostText) {
