@@ -18,8 +18,8 @@
 // alternately.
 //
 // Ranks (src/distributed): each has only the tiles of its slab, whole rows of them, and its join
-// omits the bonds to other slabs. subdomain_cuda.cpp then gathers and unites them, and the root of a
-// cluster in several slabs gets the smallest site of the whole cluster.
+// omits the bonds to other slabs. subdomain_cuda.cpp then gathers and unites them, and the root of
+// a cluster in several slabs gets the smallest site of the whole cluster.
 //
 // The smallest site of a cluster, which its root holds, addresses the cluster's draw. Cost per
 // site: label read and written and the draws of its bonds (d/4 Philox calls); other memory is
