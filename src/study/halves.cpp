@@ -96,7 +96,10 @@ std::string stuck_replicas(const std::array<std::vector<Eigen::Index>, 2>& of_st
       if (!(distances[static_cast<std::size_t>(r)] > limit)) return false;
       Eigen::ArrayXd e, m;
       units.per_site(bond_sums.col(r).cast<double>(), magnetisations.col(r).cast<double>(), e, m);
-      return 2 * (((o == 1 ? m.abs() : e) - middle).abs() > limit).count() > times;
+      const Eigen::Array<bool, Eigen::Dynamic, 1> off =
+          ((o == 1 ? m.abs() : e) - middle).abs() > limit;
+      const bool from_the_start = times > 1 && off(0) && off(1);
+      return from_the_start || 2 * off.count() > times;
     };
     Eigen::Index count = 0;
     for (Eigen::Index r = 0; r < replicas; ++r) count += stays_off(r) ? 1 : 0;

@@ -52,11 +52,11 @@ inline constexpr std::size_t kLeastGroup = 8;
 //
 //   - the time averages of |m| or e of one start spread 10 times as far as those of the other, and
 //     3 times as far as a replica fluctuates, and `tau` is only a lower bound; or
-//   - the average of a replica, and more than half of its measurements, lie more than 25 robust
-//     standard deviations (1.4826 times the median distance of the averages) from their median,
-//     and `tau` is only a lower bound or fewer than 20 `tau` passed in the `dropped` cycles. Small
-//     systems make short excursions in equilibrium; near T = 0, where almost all averages are
-//     equal, an excited spin in a single measurement is as far off.
+//   - the average of a replica, and its first two measurements or more than half of all, lie more
+//     than 25 robust standard deviations (1.4826 times the median distance of the averages) from
+//     their median, and `tau` is only a lower bound or fewer than 20 `tau` passed in the `dropped`
+//     cycles. Small systems make short excursions in equilibrium; near T = 0, where almost all
+//     averages are equal, an excited spin in a single measurement is as far off.
 //
 // The second is not tested if `travelled` (travelled_before()): at low temperatures of glasses some
 // replica is in a rare valley, which replica exchange brought there and takes away.
