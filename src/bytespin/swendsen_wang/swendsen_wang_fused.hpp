@@ -18,8 +18,8 @@
 // alternately.
 //
 // Ranks (src/distributed): each has only the tiles of its slab, whole rows of them, and its join
-// omits the bonds to other slabs. These bonds are then gathered and united (share_cuda.cpp), and
-// the root of a cluster in several slabs gets the smallest site of the whole cluster.
+// omits the bonds to other slabs. These bonds are then gathered and united (subdomain_cuda.cpp),
+// and the root of a cluster in several slabs gets the smallest site of the whole cluster.
 //
 // The smallest site of a cluster, which its root holds, addresses the cluster's draw. Cost per
 // site: label read and written and the draws of its bonds (d/4 Philox calls); other memory is
@@ -129,7 +129,7 @@ struct SlabEdges {
   std::uint32_t met_size = 1;         // a power of 2
 };
 
-// Ends of bonds on other ranks: of the plane behind the slab, then of `outgoing`, which is sorted
+// Ends of bonds on other ranks: of the next slab's first plane, then of `outgoing`, which is sorted
 // by the rank where a bond ends.
 struct RankEnds {
   const unsigned long long* const* ends = nullptr;  // [1 + ranks]
