@@ -94,8 +94,8 @@ bool are_joined(const Lattice& lattice, const Shortcuts& shortcuts, Site u, Site
 // probability p/2 to a uniformly drawn other site of its original colour; with parity `any`, to any
 // other site.
 //
-// Ends are processed in bond order (end 2 bond: at the bond's own site; 2 bond + 1: at the site
-// forward of it). A target is redrawn if it is already joined to the bond's other end, or if it is
+// Ends are processed in bond order. Bond b has end 2b at its own site and end 2b + 1 at the site
+// forward of it. A target is redrawn if it is already joined to the bond's other end, or if it is
 // the original site of the end. So a moved end has really moved: the number of moved ends is
 // exactly Binomial(2B, p/2), and a bond is rewired with probability exactly p - p^2/4, at any N. An
 // end whose other end is joined to every site of the colour (graphs of a few sites only) stays in
@@ -457,7 +457,7 @@ Colouring lattice_colouring(const Graph& graph) {
   return colouring;
 }
 
-// A graph of parity `any`: every bond is in its list.
+// A graph of parity `any`. It has no implicit lattice: all bonds are stored.
 Graph without_lattice(const GraphSpec& spec) {
   const Graph rewired(Lattice::make(spec.extents), rewired_bonds(spec), spec);
   Colouring colouring = lattice_colouring(rewired);
@@ -593,10 +593,10 @@ GraphMoments exact_means(const GraphSpec& spec) {
   const double n = sites / 2, q = p / 2, r = 1 / (n - 1);
   switch (spec.rule) {
     case Rule::rewire: {
-      const double born_together = n * d * (2 * d - 1);  // n C(2d, 2)
-      const double born_apart = bonds * (bonds - 1) / 2 - born_together;
-      const double pairs = born_together * ((1 - q) * (1 - q) + q * q * r) +
-                           born_apart * (2 * q * (1 - q) * r + q * q * (n - 2) * r * r);
+      const double same_site_pairs = n * d * (2 * d - 1);  // of ends: n C(2d, 2)
+      const double other_pairs = bonds * (bonds - 1) / 2 - same_site_pairs;
+      const double pairs = same_site_pairs * ((1 - q) * (1 - q) + q * q * r) +
+                           other_pairs * (2 * q * (1 - q) * r + q * q * (n - 2) * r * r);
       const double excess = (2 - q) * q * ((1 - q) * (d - 0.5 + q / 4) + d * q);
       return {2 * bonds * q, 2 * bonds + 4 * pairs - 8 * d * q * excess};
     }

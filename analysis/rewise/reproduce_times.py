@@ -34,8 +34,7 @@ def timing_of(repeats):
     middle = statistics.median(repeats)
     error = math.nan
     if len(repeats) > 1:
-        # For normal noise, 1.4826 converts a median absolute deviation into a standard deviation,
-        # and 1.2533 the error of a mean into that of a median.
+        # As median_and_error() of analysis/series/decorrelation.cpp.
         deviation = statistics.median(abs(x - middle) for x in repeats)
         error = 1.4826 * 1.2533 * deviation / math.sqrt(len(repeats))
     return Timing(middle, error, min(repeats), max(repeats))

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
+#include "src/base/constants.hpp"
 #include "src/base/error.hpp"
 
 namespace rewise {
@@ -13,14 +15,23 @@ Value decorrelated_rate(Value tau, Value seconds_per_cycle) {
                                   seconds_per_cycle.error / seconds_per_cycle.value)};
 }
 
+// Factors for normal noise: 1.4826 from the median absolute deviation to the standard deviation,
+// 1.2533 from the error of a mean to that of a median.
+Value median_and_error(std::vector<double> timings) {
+  const double middle = median(timings);
+  if (timings.size() < 2) return {middle, kNaN};
+  for (double& x : timings) x = std::abs(x - middle);
+  const double n = static_cast<double>(timings.size());
+  return {middle, 1.4826 * 1.2533 * median(std::move(timings)) / std::sqrt(n)};
+}
+
 Value typical_cost(std::vector<double> pieces, double least) {
   if (pieces.empty()) throw Error(ExitCode::internal, "typical_cost: nothing was timed");
-  constexpr double median_error = 1.2533, mad_to_sigma = 1.4826;
-  const double n = static_cast<double>(pieces.size());
-  const double middle = median(pieces);
-  for (double& piece : pieces) piece = std::abs(piece - middle);
-  const double error = median_error * mad_to_sigma * median(std::move(pieces)) / std::sqrt(n);
-  return {middle, std::max(error, (n < 3 ? 0.2 : least) * middle)};
+  if (pieces.size() < 3) least = 0.2;
+  Value cost = median_and_error(std::move(pieces));
+  const double least_error = least * cost.value;
+  if (!(cost.error > least_error)) cost.error = least_error;  // also if it is NaN
+  return cost;
 }
 
 Value with_tail(Value summed, double window) {

@@ -17,9 +17,12 @@ namespace rewise {
 // 1 / (2 tau seconds); relative errors are added in quadrature.
 Value decorrelated_rate(Value tau, Value seconds_per_cycle);
 
-// The median of several timings and its standard error from the median absolute deviation (for a
-// normal distribution: 1.2533 x 1.4826 MAD / sqrt(n)). Both are robust against single timings that
-// other processes disturbed. The relative error is at least `least`, and 20% with fewer than three
+// The median of one or more timings and its standard error from the median absolute deviation; the
+// error of one timing is NaN. Both are robust against single timings that other processes
+// disturbed.
+Value median_and_error(std::vector<double> timings);
+
+// The same, with a relative error of at least `least`, and at least 20% with fewer than three
 // timings.
 Value typical_cost(std::vector<double> pieces, double least = 0.01);
 

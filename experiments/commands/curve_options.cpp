@@ -162,6 +162,7 @@ ExitCode run_curves(const CurveOptions& options, const std::string& name,
   }
   tell_device(device);
   if (const auto range = exchange_range(options.temperature, options.exchange)) {
+    // Chosen as by `run`, for the first graph and the first schedule.
     TaskRun run;
     run.engine.threads = spec.threads;
     run.engine.device = spec.device;

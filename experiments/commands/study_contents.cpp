@@ -57,25 +57,47 @@ std::optional<LastRun> read_last_run(const fs::path& folder) {
   return requested;
 }
 
+enum class TaskCondition {
+  readable,
+  misplaced,  // the file has the name of another task
+  moved,      // the file is gone since the folder was listed
+  damaged
+};
+
 // A description of a task: "8x8, p = 0.1, T = 2.5,3, 1:1".
 struct TaskDescription {
-  std::string lattice = {}, rest = {};
+  TaskCondition condition = TaskCondition::readable;
+  std::string lattice = {};  // only of a readable task
+  std::string rest = {};     // of a misplaced or damaged one: what is wrong
   std::uint64_t measurements = 0;
   std::string seed = {};  // of the random numbers of its updates
   std::vector<double> temperatures = {};
+
+  // The lattice, or the reason for having none.
+  std::string lattice_text() const {
+    switch (condition) {
+      case TaskCondition::readable:
+        break;
+      case TaskCondition::misplaced:
+        return "misplaced";
+      case TaskCondition::moved:
+        return "moved";
+      case TaskCondition::damaged:
+        return "damaged";
+    }
+    return lattice;
+  }
 };
 const std::vector<std::string> kMayGrow{"sampling.measure"};  // not part of the id (task.hpp)
-constexpr const char* kMisplaced = "misplaced";
-constexpr const char* kMoved = "moved";  // its file is gone since the folder was listed
 
 TaskDescription describe(const StoredTask& stored) {
   try {
     const auto loaded = load_stored(stored);
-    if (!loaded) return {.lattice = kMoved};
+    if (!loaded) return {.condition = TaskCondition::moved};
     const TextMap& map = loaded->task.configuration;
     const auto value = [&map](const char* key) { return text_at(map, key); };
     if (const std::string id = task_id(map, kMayGrow); id != stored.id) {
-      return {.lattice = kMisplaced,
+      return {.condition = TaskCondition::misplaced,
               .rest = fmt::format("{} contains task {}, but has the name of another task",
                                   loaded->source.string(), id)};
     }
@@ -95,7 +117,7 @@ TaskDescription describe(const StoredTask& stored) {
     return words;
   } catch (const Error& error) {
     if (error.exit_code() != ExitCode::data) throw;
-    return {.lattice = "damaged", .rest = error.what()};
+    return {.condition = TaskCondition::damaged, .rest = error.what()};
   }
 }
 
@@ -250,15 +272,15 @@ std::string contents_table(const std::vector<StoredTask>& stored,
   if (list) rows.push_back({"task", "for", "lattice", "", "measured", "size", "file"});
   for (const StoredTask& task : stored) {
     const TaskDescription words = describe(task);
-    if (words.lattice == kMisplaced) problems.push_back(words.rest);
+    if (words.condition == TaskCondition::misplaced) problems.push_back(words.rest);
     described.push_back(words);
     const auto found = requested.find(task.id);
     const std::string purpose = found == requested.end() ? "-" : found->second;
-    Row& row = lattices[words.lattice];
+    Row& row = lattices[words.lattice_text()];
     ++row.counts[purpose];
     row.bytes += task.bytes;
     if (!list) continue;
-    rows.push_back({task.id, purpose, words.lattice, words.rest,
+    rows.push_back({task.id, purpose, words.lattice_text(), words.rest,
                     fmt::format("{}", words.measurements),
                     bytes_text(static_cast<double>(task.bytes)), task.file.filename().string()});
   }
@@ -306,7 +328,9 @@ ExitCode run_study_contents(const ContentOptions& options) {
     if (folder_exists(tasks)) stored = stored_tasks(tasks, problems);
     if (options.prune) break;
     table = contents_table(stored, requested, options.list, problems, described);
-    const auto moved = [](const TaskDescription& task) { return task.lattice == kMoved; };
+    const auto moved = [](const TaskDescription& task) {
+      return task.condition == TaskCondition::moved;
+    };
     if (std::ranges::none_of(described, moved)) break;
   }
   for (const auto& problem : problems) fmt::print(stderr, "warning: {}\n", problem);
@@ -387,7 +411,7 @@ std::string unrequested_text(const fs::path& folder, const RequestedTasks& reque
   std::map<std::string, std::size_t> kinds;
   for (std::size_t k = 0; k < std::min(left.size(), kLooked); ++k) {
     const TaskDescription words = describe(left[k]);
-    ++kinds[words.lattice + (words.rest.empty() ? "" : ", ") + words.rest];
+    ++kinds[words.lattice_text() + (words.rest.empty() ? "" : ", ") + words.rest];
   }
   const bool one = left.size() == 1;
   std::string text = fmt::format(

@@ -80,10 +80,10 @@ void CpuSlab::post_planes(std::size_t system, int colour) {
   const auto bytes = [&](std::uint64_t first) {
     return std::span(reinterpret_cast<std::uint8_t*>(all + first), 4 * plane);
   };
-  transport_.post_receive(before(), kToAfter, bytes(0));
-  transport_.post_receive(after(), kToBefore, bytes(own_.last));
-  transport_.post_send(after(), kToAfter, bytes(own_.last - plane));
-  transport_.post_send(before(), kToBefore, bytes(own_.first));
+  transport_.post_receive(previous_rank(), kToNext, bytes(0));
+  transport_.post_receive(next_rank(), kToPrevious, bytes(own_.last));
+  transport_.post_send(next_rank(), kToNext, bytes(own_.last - plane));
+  transport_.post_send(previous_rank(), kToPrevious, bytes(own_.first));
 }
 
 void CpuSlab::update(std::size_t first, std::size_t last, int colour,

@@ -61,8 +61,10 @@ class Slab : public Subdomain {
                           std::span<std::uint32_t> out) const = 0;
   virtual void write_words(std::size_t system, int colour, std::uint64_t first,
                            std::span<const std::uint32_t> words) = 0;
-  int before() const { return (transport_.rank() + transport_.size() - 1) % transport_.size(); }
-  int after() const { return (transport_.rank() + 1) % transport_.size(); }
+  int previous_rank() const {
+    return (transport_.rank() + transport_.size() - 1) % transport_.size();
+  }
+  int next_rank() const { return (transport_.rank() + 1) % transport_.size(); }
   std::uint32_t own_planes() const { return static_cast<std::uint32_t>(planes_.size()); }
 
   const Extent planes_;
@@ -81,7 +83,7 @@ class Slab : public Subdomain {
 };
 
 // Message tags of planes sent to the next and the previous rank.
-inline constexpr int kToAfter = distributed::kFirstTag, kToBefore = distributed::kFirstTag + 1;
+inline constexpr int kToNext = distributed::kFirstTag, kToPrevious = distributed::kFirstTag + 1;
 
 // On the CPU. Throws Error(device) if the memory is too small.
 std::unique_ptr<Slab> make_cpu_slab(const Layout& lattice, const EngineSpec& spec,

@@ -91,10 +91,10 @@ void CudaSlab::exchange(std::size_t first, std::size_t last, int colour) {
                                               of_planes * plane),
               4 * plane};
     };
-    out.push_back(message(before(), 1));
-    out.push_back(message(after(), own_planes()));
-    in.push_back(message(after(), own_planes() + 1));
-    in.push_back(message(before(), 0));
+    out.push_back(message(previous_rank(), 1));
+    out.push_back(message(next_rank(), own_planes()));
+    in.push_back(message(next_rank(), own_planes() + 1));
+    in.push_back(message(previous_rank(), 0));
   }
   mail_->exchange(out, in, urgent_.get());
 }

@@ -97,13 +97,13 @@ void CpuSubdomain::exchange(Extent systems, int colour) {
   };
   const bool two = transport_.size() == 2;
   for (std::uint64_t who = systems.first; who < systems.last; ++who) {
-    transport_.post_receive(before(), kToAfter, plane(who, plane_before(own_.first)));
-    transport_.post_send(after(), kToAfter, plane(who, own_.last - plane_));
-    if (!two || part(after()).size() > plane_) {
-      transport_.post_receive(after(), kToBefore, plane(who, plane_after(own_.last)));
+    transport_.post_receive(previous_rank(), kToNext, plane(who, previous_plane(own_.first)));
+    transport_.post_send(next_rank(), kToNext, plane(who, own_.last - plane_));
+    if (!two || part(next_rank()).size() > plane_) {
+      transport_.post_receive(next_rank(), kToPrevious, plane(who, next_plane(own_.last)));
     }
     if (!two || own_.size() > plane_) {
-      transport_.post_send(before(), kToBefore, plane(who, own_.first));
+      transport_.post_send(previous_rank(), kToPrevious, plane(who, own_.first));
     }
   }
   for (std::size_t k = 0; k < far_.size(); ++k) {
@@ -160,12 +160,12 @@ void CpuSubdomain::advance(const Advance& what) {
 std::vector<std::vector<LabelPair>> CpuSubdomain::joined_labels(const Tables& tables,
                                                                 const DrawKey& key,
                                                                 const std::uint8_t* spins) {
-  std::vector<Site> front(plane_), behind(plane_);
+  std::vector<Site> first_labels(plane_), next_labels(plane_);
   for (std::uint64_t k = 0; k < plane_; ++k) {
-    front[k] = clusters_->label_of(static_cast<Site>(own_.first + k));
+    first_labels[k] = clusters_->label_of(static_cast<Site>(own_.first + k));
   }
-  transport_.post_receive(after(), kLabels, bytes_of(behind));
-  transport_.post_send(before(), kLabels, bytes_of(front));
+  transport_.post_receive(next_rank(), kLabels, bytes_of(next_labels));
+  transport_.post_send(previous_rank(), kLabels, bytes_of(first_labels));
   std::vector<std::vector<Site>> outgoing(joining_.size()), incoming(joining_.size());
   for (std::size_t r = 0; r < joining_.size(); ++r) {
     for (const RewiredSlot& bond : joining_[r].to) {
@@ -178,7 +178,7 @@ std::vector<std::vector<LabelPair>> CpuSubdomain::joined_labels(const Tables& ta
   }
   transport_.wait();
   std::vector<std::vector<LabelPair>> edges(joining_.size());
-  clusters_->join_behind(spins, behind, edges[static_cast<std::size_t>(after())]);
+  clusters_->join_to_next_slab(spins, next_labels, edges[static_cast<std::size_t>(next_rank())]);
   for (std::size_t r = 0; r < joining_.size(); ++r) {
     for (std::size_t k = 0; k < outgoing[r].size(); ++k) {
       const RewiredSlot& bond = joining_[r].from[k];

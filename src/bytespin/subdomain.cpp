@@ -52,7 +52,7 @@ std::vector<BytespinSubdomain::FarSites> BytespinSubdomain::far_ends() const {
   std::vector<FarSites> far(static_cast<std::size_t>(transport_.size())), some;
   const auto in_halo = [&](Site site, Extent of) {
     const std::uint64_t plane = site / plane_ * plane_;
-    return plane == plane_before(of.first) || plane == plane_after(of.last);
+    return plane == previous_plane(of.first) || plane == next_plane(of.last);
   };
   const auto modified = graph.modified_sites();
   for (std::size_t k = 0; k < modified.size(); ++k) {

@@ -19,19 +19,12 @@ namespace rewise::bytespin {
 
 // Message tags of planes sent to the next and previous rank, of far ends, of the labels of both,
 // and of the graph.
-inline constexpr int kToAfter = distributed::kFirstTag, kToBefore = distributed::kFirstTag + 1,
+inline constexpr int kToNext = distributed::kFirstTag, kToPrevious = distributed::kFirstTag + 1,
                      kFar = distributed::kFirstTag + 2, kLabels = distributed::kFirstTag + 3,
                      kFarLabels = distributed::kFirstTag + 4, kEdges = distributed::kFirstTag + 5,
                      kPass = distributed::kFirstTag + 6, kBonds = distributed::kFirstTag + 7;
 
-template <class T>
-std::span<std::uint8_t> bytes_of(std::span<T> values) {
-  return {reinterpret_cast<std::uint8_t*>(values.data()), values.size_bytes()};
-}
-template <class T>
-std::span<std::uint8_t> bytes_of(std::vector<T>& values) {
-  return bytes_of(std::span<T>(values));
-}
+using distributed::bytes_of;
 
 class BytespinSubdomain : public Subdomain {
  public:
@@ -51,13 +44,16 @@ class BytespinSubdomain : public Subdomain {
   BytespinSubdomain(std::shared_ptr<const Plan> plan, const EngineSpec& spec,
                     distributed::Transport& transport, std::uint32_t thickness);
 
-  int before() const { return (transport_.rank() + transport_.size() - 1) % transport_.size(); }
-  int after() const { return (transport_.rank() + 1) % transport_.size(); }
-  // The first sites of the planes before, at, and after the ends of the slab.
-  std::uint64_t plane_before(std::uint64_t first) const {
+  int previous_rank() const {
+    return (transport_.rank() + transport_.size() - 1) % transport_.size();
+  }
+  int next_rank() const { return (transport_.rank() + 1) % transport_.size(); }
+  // First sites of the previous rank's last plane and of the next rank's first plane, where
+  // [first, last) are the slab's sites.
+  std::uint64_t previous_plane(std::uint64_t first) const {
     return (first + plan_->sites - plane_) % plan_->sites;
   }
-  std::uint64_t plane_after(std::uint64_t last) const { return last % plan_->sites; }
+  std::uint64_t next_plane(std::uint64_t last) const { return last % plan_->sites; }
   bool has(Site site) const { return site >= own_.first && site < own_.last; }
 
   // Sites of either colour that are sent to, or received from, another rank; both use this order.

@@ -107,7 +107,7 @@ class CudaSubdomain final : public BytespinSubdomain {
   void prepare_clusters();
   void cluster_updates(std::uint64_t step, std::uint64_t updates);
   void label_updates(std::uint64_t step, std::uint64_t updates);
-  std::vector<Site> labels_beyond(std::uint64_t who);
+  std::vector<Site> far_labels(std::uint64_t who);
   void cluster_batch(std::uint64_t step, std::uint32_t updates);
   void join_slabs(std::uint64_t who, std::uint32_t update);
   RankEnds exchange_ends();
@@ -272,12 +272,12 @@ void CudaSubdomain::upload_exchanged() {
       sites[lattice_.colour(static_cast<Site>(site))].push_back(static_cast<Site>(site));
     }
   };
-  add_plane(of(before()).sent, own_.first);
-  add_plane(of(before()).received, plane_before(own_.first));
-  add_plane(of(after()).sent, own_.last - plane_);
-  add_plane(of(after()).received, plane_after(own_.last));
+  add_plane(of(previous_rank()).sent, own_.first);
+  add_plane(of(previous_rank()).received, previous_plane(own_.first));
+  add_plane(of(next_rank()).sent, own_.last - plane_);
+  add_plane(of(next_rank()).received, next_plane(own_.last));
   for (int rank = 0; rank < transport_.size(); ++rank) {
-    const bool next_to = rank == before() || rank == after();
+    const bool next_to = rank == previous_rank() || rank == next_rank();
     const bool is_far = std::any_of(far_.begin(), far_.end(),
                                     [&](const FarSites& far) { return far.rank == rank; });
     if (next_to || is_far) with_.push_back(rank);
@@ -539,7 +539,7 @@ void CudaSubdomain::label_updates(std::uint64_t step, std::uint64_t updates) {
     slab_labels_->label(on_device_);
     for (std::uint64_t who = 0; who < systems_; ++who) {
       const std::vector<std::uint64_t> pairs =
-          slab_labels_->joined(on_device_, who, labels_beyond(who));
+          slab_labels_->joined(on_device_, who, far_labels(who));
       std::vector<std::vector<LabelPair>> edges(joining_.size());
       std::size_t at = 0;
       const auto add = [&](int rank, std::size_t count) {
@@ -549,7 +549,7 @@ void CudaSubdomain::label_updates(std::uint64_t step, std::uint64_t updates) {
               {static_cast<Site>(pairs[at] >> 32), static_cast<Site>(pairs[at])});
         }
       };
-      add(after(), plane_);
+      add(next_rank(), plane_);
       for (std::size_t r = 0; r < joining_.size(); ++r) {
         add(static_cast<int>(r), joining_[r].from.size());
       }
@@ -561,26 +561,26 @@ void CudaSubdomain::label_updates(std::uint64_t step, std::uint64_t updates) {
   }
 }
 
-// Labels of the plane behind the slab, then of the far ends of bonds that begin here.
-std::vector<Site> CudaSubdomain::labels_beyond(std::uint64_t who) {
+// Labels of the first plane of the next slab, then of the far ends of bonds that begin here.
+std::vector<Site> CudaSubdomain::far_labels(std::uint64_t who) {
   std::vector<Site> own = slab_labels_->border_labels(who);
   std::size_t outgoing = 0;
   for (const JoiningBonds& with : joining_) outgoing += with.from.size();
-  std::vector<Site> beyond(plane_ + outgoing);
-  transport_.post_receive(after(), kLabels, bytes_of(std::span(beyond).first(plane_)));
-  transport_.post_send(before(), kLabels, bytes_of(std::span(own).first(plane_)));
-  std::size_t at_own = plane_, at_beyond = plane_;
+  std::vector<Site> far(plane_ + outgoing);
+  transport_.post_receive(next_rank(), kLabels, bytes_of(std::span(far).first(plane_)));
+  transport_.post_send(previous_rank(), kLabels, bytes_of(std::span(own).first(plane_)));
+  std::size_t at_own = plane_, at_far = plane_;
   for (std::size_t r = 0; r < joining_.size(); ++r) {
     const auto rank = static_cast<int>(r);
     const auto go = std::span(own).subspan(at_own, joining_[r].to.size());
-    const auto come = std::span(beyond).subspan(at_beyond, joining_[r].from.size());
+    const auto come = std::span(far).subspan(at_far, joining_[r].from.size());
     if (!come.empty()) transport_.post_receive(rank, kFarLabels, bytes_of(come));
     if (!go.empty()) transport_.post_send(rank, kFarLabels, bytes_of(go));
     at_own += go.size();
-    at_beyond += come.size();
+    at_far += come.size();
   }
   transport_.wait();
-  return beyond;
+  return far;
 }
 
 void CudaSubdomain::cluster_batch(std::uint64_t step, std::uint32_t updates) {
@@ -654,7 +654,7 @@ RankEnds CudaSubdomain::exchange_ends() {
     at_out += 8 * sent;
     at_in += 8 * received;
   };
-  add(before(), plane_, after(), plane_);
+  add(previous_rank(), plane_, next_rank(), plane_);
   for (int rank = 0; rank < transport_.size(); ++rank) {
     const JoiningBonds& with = joining_[static_cast<std::size_t>(rank)];
     add(rank, with.to.size(), rank, with.from.size());

@@ -1,23 +1,14 @@
 #include "src/curves/timing.hpp"
 
 #include <algorithm>
-#include <cmath>
 
-#include "src/base/constants.hpp"
+#include "analysis/series/decorrelation.hpp"
 
 namespace rewise {
 
-// Factors for normal noise: 1.4826 from the median deviation to the standard deviation, 1.2533 from
-// the error of a mean to that of a median.
-Timing timing_of(std::vector<double> repeats) {
+Timing timing_of(const std::vector<double>& repeats) {
   const auto [least, most] = std::minmax_element(repeats.begin(), repeats.end());
-  Timing timing{{0, kNaN}, *least, *most};
-  timing.median.value = median(repeats);
-  if (repeats.size() < 2) return timing;
-  for (double& x : repeats) x = std::abs(x - timing.median.value);
-  timing.median.error =
-      1.4826 * 1.2533 * median(repeats) / std::sqrt(static_cast<double>(repeats.size()));
-  return timing;
+  return {median_and_error(repeats), *least, *most};
 }
 
 void add_timings(Curve& curve, const std::string& name, const Eigen::ArrayXXd& repeats) {

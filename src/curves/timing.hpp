@@ -11,14 +11,14 @@
 namespace rewise {
 
 struct Timing {
-  Value median;                // error: from the median deviation; NaN for one repetition
+  Value median;                // median_and_error()
   double least = 0, most = 0;  // shortest and longest time
 };
 
 constexpr const char* kTimingNote =
     "times: median over repeats, plots show shortest to longest; they depend on the machine's load";
 
-Timing timing_of(std::vector<double> repeats);
+Timing timing_of(const std::vector<double>& repeats);
 
 // Adds NAME, NAME_error, NAME_low and NAME_high to a curve; repetitions in rows, points in columns.
 void add_timings(Curve& curve, const std::string& name, const Eigen::ArrayXXd& repeats);

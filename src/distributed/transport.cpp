@@ -12,15 +12,10 @@ static_assert(kGather < kFirstTag);
 
 int parent(int rank) { return rank & (rank - 1); }
 
-// Calls f(child), of children nearest in number first.
+// Calls f(child) for the children of a rank, in ascending order.
 template <class F>
 void for_children(int rank, int size, const F& f) {
   for (int bit = 1; rank + bit < size && (rank & bit) == 0; bit *= 2) f(rank + bit);
-}
-
-template <class T>
-std::span<std::uint8_t> bytes_of(std::span<T> values) {
-  return {reinterpret_cast<std::uint8_t*>(values.data()), values.size_bytes()};
 }
 
 }  // namespace

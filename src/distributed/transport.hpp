@@ -20,6 +20,16 @@ namespace rewise::distributed {
 // Tags of engines start here.
 inline constexpr int kFirstTag = 16;
 
+// Values as a message. Their type must be trivially copyable.
+template <class T>
+std::span<std::uint8_t> bytes_of(std::span<T> values) {
+  return {reinterpret_cast<std::uint8_t*>(values.data()), values.size_bytes()};
+}
+template <class T>
+std::span<std::uint8_t> bytes_of(std::vector<T>& values) {
+  return bytes_of(std::span<T>(values));
+}
+
 // The route of messages in CUDA device memory (engine/device_mail.hpp).
 enum class DeviceRoute : std::uint8_t {
   automatic,  // for each pair of ranks the first of these that is available

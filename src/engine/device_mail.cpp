@@ -15,6 +15,7 @@
 namespace rewise {
 namespace {
 
+using distributed::bytes_of;
 using distributed::DeviceRoute;
 
 // Tags of announcements and of messages.
@@ -28,14 +29,6 @@ std::string machine() {
   std::string boot;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
   return fmt::format("{} {}", boot, name);
-}
-
-template <class T>
-std::span<std::uint8_t> bytes_of(T& value) {
-  return {reinterpret_cast<std::uint8_t*>(&value), sizeof value};
-}
-std::span<std::uint8_t> bytes_of(std::vector<std::uint64_t>& values) {
-  return {reinterpret_cast<std::uint8_t*>(values.data()), 8 * values.size()};
 }
 
 }  // namespace
@@ -158,8 +151,8 @@ void DeviceMail::lend(std::span<std::uint8_t> memory) {
   Card own = card(memory);
   std::vector<Card> cards(ranks);
   for_others([&](std::size_t r, int other) {
-    transport_.post_receive(other, kCard, bytes_of(cards[r]));
-    transport_.post_send(other, kCard, bytes_of(own));
+    transport_.post_receive(other, kCard, bytes_of(std::span(&cards[r], 1)));
+    transport_.post_send(other, kCard, bytes_of(std::span(&own, 1)));
   });
   std::vector<std::uint8_t> reached(ranks), both(ranks);
   for_others([&](std::size_t r, int other) {
@@ -175,7 +168,7 @@ void DeviceMail::lend(std::span<std::uint8_t> memory) {
   }
   std::uint64_t sums[]{found, missing, direct_ ? 0u : 1u};
   transport_.sum(sums);
-  transport_.broadcast(bytes_of(sums));
+  transport_.broadcast(bytes_of(std::span<std::uint64_t>(sums)));
   any_peer_ = sums[0] > 0;
   direct_ = sums[2] == 0;
   if (transport_.device_route() == DeviceRoute::direct && !direct_) {
@@ -231,11 +224,11 @@ void DeviceMail::learn_lengths(std::vector<Message>& out, std::vector<Message>& 
   });
   wait(stream);
   each(in, [&](const Message& m, std::uint64_t& words) {
-    transport_.post_receive(m.rank, kPlaces, bytes_of(words));
+    transport_.post_receive(m.rank, kPlaces, bytes_of(std::span(&words, 1)));
   });
   next = 0;
   each(out, [&](const Message& m, std::uint64_t& words) {
-    transport_.post_send(m.rank, kPlaces, bytes_of(words));
+    transport_.post_send(m.rank, kPlaces, bytes_of(std::span(&words, 1)));
   });
   transport_.wait();
   next = 0;

@@ -79,15 +79,18 @@ bool EngineBase::advance_together(std::span<EngineBase* const> engines, Pace& pa
                                   std::uint64_t cycles,
                                   const std::function<void(const Schedule&, std::uint64_t)>& run) {
   for (const EngineBase* e : engines) e->check_steps(schedule, cycles);
-  std::uint64_t at = engines.front()->ahead_.front();
+  const std::uint64_t total = schedule.steps_per_cycle() * cycles;
+  const std::uint64_t before = engines.front()->ahead_.front();
   for (EngineBase* e : engines) {
-    e->step_ += at;
+    e->step_ += before;
     std::fill(e->ahead_.begin(), e->ahead_.end(), 0);
   }
-  const bool done = run_in_pieces(stop, schedule, cycles, pace, at, run);
+  const std::uint64_t steps = run_in_pieces(stop, schedule, cycles, pace, before, run);
+  const bool done = steps >= total;
+  const std::uint64_t ahead = done ? steps - total : steps;  // beyond step_
   for (EngineBase* e : engines) {
-    e->step_ -= at;
-    std::fill(e->ahead_.begin(), e->ahead_.end(), static_cast<std::uint32_t>(at));
+    e->step_ -= ahead;
+    std::fill(e->ahead_.begin(), e->ahead_.end(), static_cast<std::uint32_t>(ahead));
   }
   return done;
 }

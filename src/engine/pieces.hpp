@@ -39,8 +39,8 @@ struct Pace {
 
 inline constexpr double kPieceSeconds = 0.2;
 
-// The next piece at step `at` of `total`: some cycles, or a part of a cycle as a schedule that is
-// run once.
+// The next piece at step `at` of `total`: several whole cycles, or part of one cycle, which is
+// expressed as a schedule that runs once.
 struct NextPiece {
   Schedule schedule;
   std::uint64_t cycles = 1;
@@ -69,27 +69,28 @@ inline NextPiece next_piece(const Schedule& schedule, const Pace& pace, std::uin
   return {local ? Schedule{count, 0} : Schedule{0, count}, 1};
 }
 
-// Calls run(schedule, cycles), which must wait for its end, until `cycles` cycles are done. `at` is
-// the number of steps done before, and on return the number of steps beyond the end. Returns false
-// if `stop` ended the loop, with `at` steps done.
+// Calls run(schedule, cycles), which must wait for its end, until the steps of `cycles` cycles are
+// done; `done_before` steps of them, or more, are done already. Returns the number of steps done in
+// all. It is less than that of the cycles only if `stop` ended the loop.
 template <class Run>
-bool run_in_pieces(const std::function<bool()>& stop, const Schedule& schedule,
-                   std::uint64_t cycles, Pace& pace, std::uint64_t& at, const Run& run) {
-  if (!stop && at == 0) {
-    run(schedule, cycles);
-    return true;
-  }
+std::uint64_t run_in_pieces(const std::function<bool()>& stop, const Schedule& schedule,
+                            std::uint64_t cycles, Pace& pace, std::uint64_t done_before,
+                            const Run& run) {
   const std::uint64_t total = schedule.steps_per_cycle() * cycles;
+  if (!stop && done_before == 0) {
+    run(schedule, cycles);
+    return total;
+  }
+  std::uint64_t at = done_before;
   while (at < total) {
     const NextPiece piece = next_piece(schedule, pace, at, total);
     const double start = now();
     run(piece.schedule, piece.cycles);
     pace.take(piece.schedule, piece.cycles, now() - start);
     at += piece.schedule.steps_per_cycle() * piece.cycles;
-    if (at < total && stop && stop()) return false;
+    if (at < total && stop && stop()) break;
   }
-  at -= total;
-  return true;
+  return at;
 }
 
 }  // namespace rewise

@@ -7,8 +7,8 @@
 //          union-find   trees of parents; the smaller tree is attached to the larger one
 //          self-label   every bond sets both labels to the smaller one, until nothing changes
 //   MERGE  relax        as self-label, with the labels of tile roots and the bonds between tiles
-//          sew          2^d tiles become one, level by level, by union-find; bonds around the
-//                       lattice and rewired bonds are inserted last
+//          sew          2^d tiles become one, level by level, by union-find; periodic
+//                       (wrapping) and rewired bonds are inserted last
 // Without tiles, over the whole lattice:
 //   label-equivalence   scanning, analysis, labelling with an array of references (Hawick, Leist &
 //                       Playne 2010, Parallel Computing 36, 655)

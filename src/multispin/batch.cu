@@ -12,15 +12,15 @@ namespace {
 __global__ void set_step(std::uint32_t* step, std::uint32_t value) { *step = value; }
 __global__ void add_steps(std::uint32_t* step, std::uint32_t steps) { *step += steps; }
 
-__global__ void take_group(const std::uint32_t* packed, std::uint32_t words, int vec,
-                           std::uint32_t* apart) {
+__global__ void unpack_word_group(const std::uint32_t* packed, std::uint32_t words, int vec,
+                                  std::uint32_t* unpacked) {
   const std::uint32_t slot = blockIdx.x * blockDim.x + threadIdx.x;
-  if (slot < words) apart[slot] = packed[std::size_t{slot} * static_cast<unsigned>(vec)];
+  if (slot < words) unpacked[slot] = packed[std::size_t{slot} * static_cast<unsigned>(vec)];
 }
-__global__ void put_group(std::uint32_t* packed, std::uint32_t words, int vec,
-                          const std::uint32_t* apart) {
+__global__ void pack_word_group(std::uint32_t* packed, std::uint32_t words, int vec,
+                                const std::uint32_t* unpacked) {
   const std::uint32_t slot = blockIdx.x * blockDim.x + threadIdx.x;
-  if (slot < words) packed[std::size_t{slot} * static_cast<unsigned>(vec)] = apart[slot];
+  if (slot < words) packed[std::size_t{slot} * static_cast<unsigned>(vec)] = unpacked[slot];
 }
 
 __global__ void start_group(std::uint32_t* packed, int vec,
@@ -84,14 +84,14 @@ void launch_add_steps(std::uint32_t* step, std::uint32_t steps, cudaStream_t str
   launch(add_steps, LaunchShape{1, 1}, stream, step, steps);
 }
 
-void launch_take_group(const std::uint32_t* packed, std::uint32_t words, int vec,
-                       std::uint32_t* apart, cudaStream_t stream) {
-  launch(take_group, cover(words), stream, packed, words, vec, apart);
+void launch_unpack_word_group(const std::uint32_t* packed, std::uint32_t words, int vec,
+                              std::uint32_t* unpacked, cudaStream_t stream) {
+  launch(unpack_word_group, cover(words), stream, packed, words, vec, unpacked);
 }
 
-void launch_put_group(std::uint32_t* packed, std::uint32_t words, int vec,
-                      const std::uint32_t* apart, cudaStream_t stream) {
-  launch(put_group, cover(words), stream, packed, words, vec, apart);
+void launch_pack_word_group(std::uint32_t* packed, std::uint32_t words, int vec,
+                            const std::uint32_t* unpacked, cudaStream_t stream) {
+  launch(pack_word_group, cover(words), stream, packed, words, vec, unpacked);
 }
 
 void launch_start_group(std::uint32_t* packed, int vec, const GroupStart& start,

@@ -17,11 +17,11 @@ void launch_set_step(std::uint32_t* step, std::uint32_t value, cudaStream_t stre
 void launch_add_steps(std::uint32_t* step, std::uint32_t steps, cudaStream_t stream);
 
 // Copy a word group out of its pack and back. `packed`: its first word; its words are vec apart.
-// `apart`: [words].
-void launch_take_group(const std::uint32_t* packed, std::uint32_t words, int vec,
-                       std::uint32_t* apart, cudaStream_t stream);
-void launch_put_group(std::uint32_t* packed, std::uint32_t words, int vec,
-                      const std::uint32_t* apart, cudaStream_t stream);
+// `unpacked`: [words].
+void launch_unpack_word_group(const std::uint32_t* packed, std::uint32_t words, int vec,
+                              std::uint32_t* unpacked, cudaStream_t stream);
+void launch_pack_word_group(std::uint32_t* packed, std::uint32_t words, int vec,
+                            const std::uint32_t* unpacked, cudaStream_t stream);
 
 // The parameters of a word group's first configuration (rules.hpp).
 struct GroupStart {

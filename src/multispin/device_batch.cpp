@@ -79,7 +79,7 @@ DeviceBatch::DeviceBatch(std::vector<EngineView> engines, const EngineOptions& o
   stream_.wait();
   spins_ = DeviceBuffer<std::uint32_t>(graphs() * graphs_->words());
   step_ = DeviceBuffer<std::uint32_t>(1);
-  apart_ = DeviceBuffer<std::uint32_t>(graphs_->lattice({}).words);
+  unpacked_group_ = DeviceBuffer<std::uint32_t>(graphs_->lattice({}).words);
   spins_.clear(stream_.get());
   make_exchange();
 }
@@ -88,7 +88,7 @@ DeviceBatch::DeviceBatch(std::vector<EngineView> engines, const EngineOptions& o
 // readers on unknown streams have addresses of the spins, waits for the whole device.
 DeviceBatch::~DeviceBatch() {
   cudaSetDevice(device_);
-  if (lent_) {
+  if (has_outside_readers_) {
     cudaDeviceSynchronize();
   } else {
     cudaStreamSynchronize(stream_.get());
@@ -236,7 +236,7 @@ const CudaGraph& DeviceBatch::captured(const GraphRange& range, const Schedule& 
                      [&] { queue_cycles(range, schedule, cycles); });
 }
 
-const CudaGraph* DeviceBatch::captured_group(const GraphRange& range, const Schedule& schedule,
+const CudaGraph* DeviceBatch::captured_chunk(const GraphRange& range, const Schedule& schedule,
                                              std::uint64_t every, std::size_t shelf) {
   const std::uint64_t sweeps = graphs_->residence(range).vec > 0 ? 1 : schedule.local;
   const std::uint64_t cycle = sweeps + cluster_launches(schedule);
@@ -377,19 +377,19 @@ void DeviceBatch::measure_products(const GraphRange& range) {
   queue_changed(range);
 }
 
-void DeviceBatch::measure_turned(const GraphRange& range, Turned what) {
+void DeviceBatch::measure_masked(const GraphRange& range, Mask mask) {
   choose();
   begin_piece();
   make_shelves();
   const PooledMemory pooled;
   if (products_.empty()) products_ = DeviceBuffer<std::uint32_t>(spins_.size());
   const auto mask_of = [&](const EngineView& e) -> const std::vector<std::uint32_t>& {
-    return what == Turned::spins ? e.layout.turned : e.second_sublattice;
+    return mask == Mask::spins ? e.layout.turned : e.second_sublattice;
   };
   const Layout& layout = engines_.front().layout;
   const DeviceLattice lattice = graphs_->lattice({});
   const bool has_masks = !mask_of(engines_.front()).empty();  // else the colours are sublattices
-  DeviceBuffer<std::uint32_t>& on_device = masks_[static_cast<std::size_t>(what)];
+  DeviceBuffer<std::uint32_t>& on_device = masks_[static_cast<std::size_t>(mask)];
   if (has_masks && on_device.empty()) {
     std::vector<std::uint32_t> masks;
     for (const EngineView& e : engines_) {
@@ -399,14 +399,14 @@ void DeviceBatch::measure_turned(const GraphRange& range, Turned what) {
     stream_.wait();
   }
   const std::size_t first = range.first * graphs_->words();
-  DeviceTurned plan;
+  DeviceMasking plan;
   plan.words = range.count * graphs_->words();
   plan.graph_words = graphs_->words();
   plan.slots = lattice.words;
   plan.vec = graphs_->vec();
   plan.second = static_cast<std::uint32_t>(layout.colour_base[1]);
   if (has_masks) plan.mask = on_device.data() + std::size_t{range.first} * lattice.words;
-  launch_turned(plan, spins_.data() + first, products_.data() + first, stream_.get());
+  launch_masked(plan, spins_.data() + first, products_.data() + first, stream_.get());
   queue_changed(range);
 }
 
@@ -511,15 +511,15 @@ void DeviceBatch::close_clusters(const GraphRange& range) {
 }
 
 DeviceBatch::Sums DeviceBatch::fetch(std::uint64_t updates, bool energies) {
-  begin_group(0);
-  end_group(1, 0, updates, energies);
-  const Sums sums = take_group(0);
+  begin_chunk(0);
+  end_chunk(1, 0, updates, energies);
+  const Sums sums = take_chunk(0);
   for (std::size_t graph = 0; graph < graphs(); ++graph) take_flipped(graph, sums);
-  end_groups();
+  end_chunks();
   return sums;
 }
 
-void DeviceBatch::begin_group(std::size_t shelf) {
+void DeviceBatch::begin_chunk(std::size_t shelf) {
   choose();
   shelves_[shelf].begun.record(stream_.get());
 }
@@ -536,7 +536,7 @@ void DeviceBatch::sample(const GraphRange& range, std::uint32_t step, const Sche
     queue_measurement(range, slot, shelf);
     if (slot == 0) on.measured.record(stream_.get());
     if (slot > 0 || !again || slots < slots_) continue;
-    const CudaGraph* rest = captured_group(range, schedule, every, shelf);
+    const CudaGraph* rest = captured_chunk(range, schedule, every, shelf);
     if (rest == nullptr) continue;
     count_clusters(range, schedule.cluster * every * (slots - 1));
     rest->launch(stream_.get());
@@ -545,7 +545,7 @@ void DeviceBatch::sample(const GraphRange& range, std::uint32_t step, const Sche
   }
 }
 
-void DeviceBatch::end_group(std::size_t slots, std::size_t shelf, std::uint64_t updates,
+void DeviceBatch::end_chunk(std::size_t slots, std::size_t shelf, std::uint64_t updates,
                             bool energies) {
   Shelf& on = shelves_[shelf];
   on.ended.record(stream_.get());
@@ -600,7 +600,7 @@ SumLayout DeviceBatch::layout(std::size_t slots, std::uint64_t updates) const {
   return plan;
 }
 
-DeviceBatch::Sums DeviceBatch::take_group(std::size_t shelf) {
+DeviceBatch::Sums DeviceBatch::take_chunk(std::size_t shelf) {
   choose();
   shelves_[shelf].copied.wait();
   return {shelves_[shelf].fetched.view().data(), shelves_[shelf].layout};
@@ -621,7 +621,7 @@ std::uint64_t DeviceBatch::take_flipped(std::size_t graph, const Sums& sums) {
   return all;
 }
 
-void DeviceBatch::end_groups() {
+void DeviceBatch::end_chunks() {
   choose();
   stream_.wait();
   end_piece();
@@ -632,10 +632,10 @@ void DeviceBatch::end_groups() {
 }
 
 DeviceSpins DeviceBatch::device_spins(std::uint32_t graph) {
-  lent_ = true;
+  has_outside_readers_ = true;
   const std::uint64_t word_groups = graphs_->word_groups(), words = graphs_->lattice({}).words;
   const auto vec = static_cast<std::uint64_t>(graphs_->vec());
-  return {group_words(graph * word_groups),
+  return {words_of(graph * word_groups),
           device_,
           true,
           {word_groups / vec, words, vec},
@@ -660,30 +660,30 @@ std::int64_t* DeviceBatch::measure_on_device(std::uint32_t graph, const SumUnits
   return of_graph_.data();
 }
 
-std::uint32_t* DeviceBatch::group_words(std::size_t word_group) {
+std::uint32_t* DeviceBatch::words_of(std::size_t word_group) {
   return spins_.data() + first_word(static_cast<std::uint32_t>(word_group),
                                     graphs_->lattice({}).words, graphs_->vec());
 }
 
 void DeviceBatch::read_words(std::size_t word_group, std::span<std::uint32_t> out) {
   choose();
-  launch_take_group(group_words(word_group), graphs_->lattice({}).words, graphs_->vec(),
-                    apart_.data(), stream_.get());
-  apart_.copy_out(out, stream_.get());
+  launch_unpack_word_group(words_of(word_group), graphs_->lattice({}).words, graphs_->vec(),
+                           unpacked_group_.data(), stream_.get());
+  unpacked_group_.copy_out(out, stream_.get());
   stream_.wait();
 }
 
 void DeviceBatch::write_words(std::size_t word_group, std::span<const std::uint32_t> words) {
   choose();
-  apart_.copy_in(words, stream_.get());
-  launch_put_group(group_words(word_group), graphs_->lattice({}).words, graphs_->vec(),
-                   apart_.data(), stream_.get());
+  unpacked_group_.copy_in(words, stream_.get());
+  launch_pack_word_group(words_of(word_group), graphs_->lattice({}).words, graphs_->vec(),
+                         unpacked_group_.data(), stream_.get());
   stream_.wait();
 }
 
 void DeviceBatch::start(std::size_t word_group, const GroupStart& from) {
   choose();
-  launch_start_group(group_words(word_group), graphs_->vec(), from, stream_.get());
+  launch_start_group(words_of(word_group), graphs_->vec(), from, stream_.get());
 }
 
 }  // namespace rewise::multispin

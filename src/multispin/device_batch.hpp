@@ -84,39 +84,39 @@ class DeviceBatch {
   // taken as 1. For replica 2k the sum over bonds is then their link overlap, and the magnetisation
   // is minus their overlap.
   void measure_products(const GraphRange& range);
-  // Queue a measurement of words that are turned over where a mask says: its magnetisation is that
-  // of the spins, for engines with Layout::turned, or the staggered one, with
-  // EngineSpec::staggered.
-  enum class Turned { spins, staggered };
-  void measure_turned(const GraphRange& range, Turned what);
+  // Queues a measurement of the words XORed with a mask. Mask `spins`: Layout::turned, which
+  // converts words to spins; the magnetisation is that of the spins. Mask `staggered`: the second
+  // sublattice; the magnetisation is the staggered one (EngineSpec::staggered).
+  enum class Mask { spins, staggered };
+  void measure_masked(const GraphRange& range, Mask mask);
   // Queues a measurement of the cluster sums alone.
   void close_clusters(const GraphRange& range);
   // Waits for the measurements and returns their sums. `updates`: cluster updates in cluster sums.
   // `energies`: in a field, kBondSum is minus the energy; else always the sum over bonds.
   Sums fetch(std::uint64_t updates, bool energies = true);
 
-  // Groups of measurements. A group fills the slots of a shelf, one per measurement. There are two
+  // Chunks of measurements. A chunk fills the slots of a shelf, one per measurement. There are two
   // shelves: the device fills one while the host reads the other.
   std::size_t slots() const { return slots_; }  // number of slots of a shelf
-  void begin_group(std::size_t shelf);
+  void begin_chunk(std::size_t shelf);
   // Queues `every` cycles of a range of graphs and a measurement, `slots` times, beginning at step
-  // `step`. `again`: more groups with the same arguments follow.
+  // `step`. `again`: more chunks with the same arguments follow.
   void sample(const GraphRange& range, std::uint32_t step, const Schedule& schedule,
               std::uint64_t every, std::size_t slots, std::size_t shelf, bool again);
   // `updates`: number of cluster updates before each measurement.
-  void end_group(std::size_t slots, std::size_t shelf, std::uint64_t updates, bool energies = true);
-  Sums take_group(std::size_t shelf);  // waits for the group
-  // Number of sites that Wolff updates flipped in one graph of a group returned by take_group().
+  void end_chunk(std::size_t slots, std::size_t shelf, std::uint64_t updates, bool energies = true);
+  Sums take_chunk(std::size_t shelf);  // waits for the chunk
+  // Number of sites that Wolff updates flipped in one graph of a chunk returned by take_chunk().
   // Call it once per graph.
   std::uint64_t take_flipped(std::size_t graph, const Sums& sums);
-  // Seconds that the device spent on a group, and on one of its measurements.
-  double group_seconds(std::size_t shelf) const {
+  // Seconds that the device spent on a chunk, and on one of its measurements.
+  double chunk_seconds(std::size_t shelf) const {
     return shelves_[shelf].ended.seconds_since(shelves_[shelf].begun);
   }
   double measure_seconds(std::size_t shelf) const {
     return shelves_[shelf].measured.seconds_since(shelves_[shelf].measuring);
   }
-  void end_groups();  // call it after the last group
+  void end_chunks();  // call it after the last chunk
   void wait();
   cudaStream_t stream() const { return stream_.get(); }
 
@@ -149,8 +149,8 @@ class DeviceBatch {
   void replay(const GraphRange& range, const Schedule& schedule, std::uint64_t cycles);
   const CudaGraph& captured(const GraphRange& range, const Schedule& schedule,
                             std::uint32_t cycles);
-  // The captured group without its first measurement; null if it has too many launches.
-  const CudaGraph* captured_group(const GraphRange& range, const Schedule& schedule,
+  // The captured chunk without its first measurement; null if it has too many launches.
+  const CudaGraph* captured_chunk(const GraphRange& range, const Schedule& schedule,
                                   std::uint64_t every, std::size_t shelf);
   // The key of a captured graph: range, M, W, Houdayer moves, cycles, and shelf + 1 (0 without
   // measurements).
@@ -192,7 +192,7 @@ class DeviceBatch {
   std::size_t place(std::size_t slot, std::size_t kind) const {
     return (slot * kinds_ + kind) * replicas_;
   }
-  std::uint32_t* group_words(std::size_t word_group);
+  std::uint32_t* words_of(std::size_t word_group);
   void choose() const { check_cuda(cudaSetDevice(device_)); }
 
   const EngineOptions options_;
@@ -201,14 +201,15 @@ class DeviceBatch {
   CudaStream stream_;
   CudaBranch branch_;  // for modified cells, concurrent with the regular ones
   CudaEvent begun_{true}, ended_{true};
-  bool busy_ = false;  // begun_ has been recorded
-  bool lent_ = false;  // readers outside of the engine have addresses of the spins
+  bool busy_ = false;                 // begun_ has been recorded
+  bool has_outside_readers_ = false;  // code outside of the engine has addresses of the spins
   std::unique_ptr<DeviceGraphs> graphs_;
   std::unique_ptr<DeviceWolffBatch> wolff_;
   std::unique_ptr<SwendsenWangBatch> swendsen_wang_, houdayer_;
   std::size_t replicas_ = 0;  // of the whole batch
-  DeviceBuffer<std::uint32_t> spins_, step_, apart_;
-  std::optional<std::uint32_t> next_step_;  // value of *step_ after all queued work
+  DeviceBuffer<std::uint32_t> spins_, step_;
+  DeviceBuffer<std::uint32_t> unpacked_group_;  // [words] of one word group, in slot order
+  std::optional<std::uint32_t> next_step_;      // value of *step_ after all queued work
   struct Shelf {
     DeviceBuffer<unsigned long long> counts;  // [slots()][kinds_][replicas]
     SumLayout layout{};
@@ -225,7 +226,7 @@ class DeviceBatch {
   DeviceBuffer<unsigned long long> counted_;
   DeviceBuffer<std::int64_t> of_graph_;
   // Spins that were changed for a measurement, allocated by the first measure_products() or
-  // measure_turned(); of the latter, the masks [graphs][slots].
+  // measure_masked(); of the latter, the masks [graphs][slots].
   DeviceBuffer<std::uint32_t> products_, masks_[2];
   struct Exchange {
     DeviceBuffer<ExchangeRule> rules;               // [graphs][T - 1]

@@ -119,8 +119,8 @@ class CudaEngine final : public MultispinEngine, public HasDeviceSpins {
   template <class F>
   static void measure_all(Members members, const F& take);
   static void measure_overlaps(Members members, std::span<Observation> out);
-  static void measure_turned(Members members, DeviceBatch::Turned what, std::span<Observation> out);
-  static void sample_groups(Members members, const Schedule& schedule, std::uint64_t every,
+  static void measure_masked(Members members, DeviceBatch::Mask mask, std::span<Observation> out);
+  static void sample_chunks(Members members, const Schedule& schedule, std::uint64_t every,
                             std::size_t count, const SampleSink& sink);
 
   void read_words(std::uint32_t word_group, Words& out) const override {
@@ -223,8 +223,8 @@ void CudaEngine::measure_all(Members members, const F& take) {
     e.report_sums(all[k]);
   }
   const CudaEngine& one = *members.front();
-  if (!one.layout_.turned.empty()) measure_turned(members, DeviceBatch::Turned::spins, all);
-  if (one.spec_.staggered) measure_turned(members, DeviceBatch::Turned::staggered, all);
+  if (!one.layout_.turned.empty()) measure_masked(members, DeviceBatch::Mask::spins, all);
+  if (one.spec_.staggered) measure_masked(members, DeviceBatch::Mask::staggered, all);
   if (one.has_overlaps()) measure_overlaps(members, all);
   const double seconds = (now() - start) / static_cast<double>(members.size());
   for (std::size_t k = 0; k < members.size(); ++k) {
@@ -233,13 +233,13 @@ void CudaEngine::measure_all(Members members, const F& take) {
   }
 }
 
-void CudaEngine::measure_turned(Members members, DeviceBatch::Turned what,
+void CudaEngine::measure_masked(Members members, DeviceBatch::Mask mask,
                                 std::span<Observation> out) {
   DeviceBatch& batch = *members.front()->batch_;
-  for (const Run& run : runs_of(members)) batch.measure_turned(run.range, what);
+  for (const Run& run : runs_of(members)) batch.measure_masked(run.range, mask);
   const DeviceBatch::Sums sums = batch.fetch(0, false);
   for (std::size_t k = 0; k < members.size(); ++k) {
-    (what == DeviceBatch::Turned::spins ? out[k].magnetisation : out[k].staggered) =
+    (mask == DeviceBatch::Mask::spins ? out[k].magnetisation : out[k].staggered) =
         sums.of<std::int64_t>(members[k]->member_, DeviceBatch::kMagnetisation).wide();
   }
 }
@@ -301,39 +301,39 @@ std::vector<std::size_t> CudaEngine::sample_all(Members members, const Schedule&
   if (count == 0) return made;
   for (const CudaEngine* e : members) e->check_steps(schedule, every * count);
   const double begin = now();
-  sample_groups(members, schedule, every, count, sink);
+  sample_chunks(members, schedule, every, count, sink);
   if (batch.pace.known(schedule)) batch.pace.take(schedule, every * count, now() - begin);
   made.assign(members.size(), first + count);
   return made;
 }
 
-// The host processes a group of measurements while the device makes the next one.
-void CudaEngine::sample_groups(Members members, const Schedule& schedule, std::uint64_t every,
+// The host processes a chunk of measurements while the device makes the next one.
+void CudaEngine::sample_chunks(Members members, const Schedule& schedule, std::uint64_t every,
                                std::size_t count, const SampleSink& sink) {
   const double begin = now();
   DeviceBatch& batch = *members.front()->batch_;
   const std::vector<Run> runs = runs_of(members);
   const std::uint64_t steps = schedule.steps_per_cycle() * every,
                       updates = schedule.cluster * every;
-  const std::size_t most = batch.slots(), groups = (count + most - 1) / most;
-  const auto slots_of = [&](std::size_t group) { return std::min(count - group * most, most); };
-  const auto queue = [&](std::size_t group) {
-    const std::size_t slots = slots_of(group), shelf = group % 2;
-    const auto ahead = static_cast<std::uint32_t>(group * most * steps);
-    batch.begin_group(shelf);
+  const std::size_t most = batch.slots(), chunks = (count + most - 1) / most;
+  const auto slots_of = [&](std::size_t chunk) { return std::min(count - chunk * most, most); };
+  const auto queue = [&](std::size_t chunk) {
+    const std::size_t slots = slots_of(chunk), shelf = chunk % 2;
+    const auto ahead = static_cast<std::uint32_t>(chunk * most * steps);
+    batch.begin_chunk(shelf);
     for (const Run& run : runs) {
-      batch.sample(run.range, run.step + ahead, schedule, every, slots, shelf, groups > 4);
+      batch.sample(run.range, run.step + ahead, schedule, every, slots, shelf, chunks > 4);
     }
-    batch.end_group(slots, shelf, updates);
+    batch.end_chunk(slots, shelf, updates);
   };
   double updating = 0;
   queue(0);
-  for (std::size_t group = 0; group < groups; ++group) {
-    if (group + 1 < groups) queue(group + 1);
-    const std::size_t slots = slots_of(group);
-    const DeviceBatch::Sums sums = batch.take_group(group % 2);
-    updating += std::max(0.0, batch.group_seconds(group % 2) -
-                                  batch.measure_seconds(group % 2) * static_cast<double>(slots));
+  for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
+    if (chunk + 1 < chunks) queue(chunk + 1);
+    const std::size_t slots = slots_of(chunk);
+    const DeviceBatch::Sums sums = batch.take_chunk(chunk % 2);
+    updating += std::max(0.0, batch.chunk_seconds(chunk % 2) -
+                                  batch.measure_seconds(chunk % 2) * static_cast<double>(slots));
     for (std::size_t k = 0; k < members.size(); ++k) {
       CudaEngine& e = *members[k];
       e.count(schedule, every * slots, batch.take_flipped(e.member_, sums));
@@ -341,7 +341,7 @@ void CudaEngine::sample_groups(Members members, const Schedule& schedule, std::u
       sink(k, e.samples(sums, updates));
     }
   }
-  batch.end_groups();
+  batch.end_chunks();
   const double all = now() - begin, each = 1 / static_cast<double>(members.size());
   updating = std::min(updating, all);
   for (CudaEngine* e : members) {

@@ -3,7 +3,9 @@
 
 namespace rewise {
 
-// The trajectory is the same.
+// The form of Wolff updates on all replicas of a word group (wolff/wolff.hpp). It does not change
+// the trajectory. No key or option sets it: other values than `automatic` are for tests and
+// benchmarks (tests/bench/wolff_forms.cpp), which compare the forms.
 enum class WolffForm { automatic, dense, sparse };
 
 // EngineOptions::methods of this engine.

@@ -1,8 +1,8 @@
-// Philox4x32-7 for many draws that share half of their address (philox.hpp). The products of rounds
-// 1 to 3 that depend on the item alone are computed once per item (PhiloxItem); those that depend
-// on the word group or system, the call and the step are computed once per update (PhiloxCall).
-// Seven rounds have 14 products; 9 remain for each call at an item. Host and device; equal to
-// random_words() bit for bit. philox-inl.hpp is the vectorised version.
+// Philox4x32-7 for many draws with half of the address in common (philox.hpp). The products of
+// rounds 1 to 3 that depend on the item alone are computed once per item (PhiloxItem); those that
+// depend on the word group or system, the call and the step are computed once per update
+// (PhiloxCall). Seven rounds have 14 products; 9 remain for each call at an item. Host and device;
+// equal to random_words() bit for bit. philox-inl.hpp is the vectorised version.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,8 @@ RW_HD void multiply_wide(std::uint32_t a, std::uint32_t b, std::uint32_t& hi, st
 // The part common to all draws of one update: keys of the rounds, stream and step.
 struct PhiloxUpdate {
   std::uint32_t key0[kPhiloxRounds], key1[kPhiloxRounds];  // [round]
-  std::uint32_t second_c2;  // the uniform part of the second round's third counter word
-  std::uint32_t third_c0;   // and of the third round's first
+  std::uint32_t second_c2;  // round 2: the item-independent part of the third counter word
+  std::uint32_t third_c0;   // round 3: likewise of the first counter word
 
   PhiloxUpdate() = default;
   // Items below 2^32.
@@ -43,7 +43,7 @@ struct PhiloxUpdate {
   }
 };
 
-// The uniform product of one call (second round), with its key.
+// The product of the second round that depends on the call alone, XORed with the round's key.
 struct PhiloxCall {
   std::uint32_t hi, lo;
 

@@ -34,7 +34,7 @@ class SweepTasks : public TaskRunner {
   SizeCell cell(SweepWork& work, std::size_t size);
   SizeCell cell(SweepWork& work, std::size_t size, std::uint32_t graphs);
 
-  // Estimated work of the sizes after number `size`, which have not started.
+  // Estimated seconds of all sizes with an index above `size`. None of them may have started.
   double seconds_after(std::size_t size) const;
 
  private:

@@ -129,35 +129,35 @@ double likely_size(const TreeRule& rule, double t) {
   return regular_mm(rule.dim, scale * t);
 }
 
-void fail(TreeWork& work, const std::string& reason) {
-  work.data.reasons.push_back(reason);
-  work.done = true;
+void fail(PointSearch& search, const std::string& reason) {
+  search.data.reasons.push_back(reason);
+  search.done = true;
 }
 
-void keep_lambda(TreeWork& work, const TreeRoot& root) {
-  auto& kept = work.data.lambda;
+void keep_lambda(PointSearch& search, const TreeRoot& root) {
+  auto& kept = search.data.lambda;
   for (std::size_t t = 0; t < root.lambda.size(); ++t) {
-    const double at = work.temperatures[t];
+    const double at = search.temperatures[t];
     std::erase_if(kept, [&](const TreeLambda& l) { return l.temperature == at; });
-    kept.push_back({at, root.lambda[t], work.edge});
+    kept.push_back({at, root.lambda[t], search.edge});
   }
   std::sort(kept.begin(), kept.end(),
             [](const TreeLambda& a, const TreeLambda& b) { return a.temperature < b.temperature; });
 }
 
 // Whether the range is narrow, so that these may be the last pilots.
-bool near_root(const TreeWork& work) { return work.pilots > 0 && work.narrow; }
+bool near_root(const PointSearch& search) { return search.pilots > 0 && search.narrow; }
 
 // L / xi that is sufficient for the last pilots.
-double pilot_ratio(const TreeWork& work, double length) {
-  return std::pow(kPilotRatio * length, work.rule.dim) > kHuge ? kHugeRatio : kPilotRatio;
+double pilot_ratio(const PointSearch& search, double length) {
+  return std::pow(kPilotRatio * length, search.rule.dim) > kHuge ? kHugeRatio : kPilotRatio;
 }
 
 // Whether a few lattices are enough. Sums over pairs of clusters vary more between updates than
 // sums over clusters do, so that differences between large lattices matter less.
-bool averages_itself(const TreeWork& work) {
+bool averages_itself(const PointSearch& search) {
   constexpr double large = 1u << 17;
-  return work.rule.is_glass() && work.sites() > large;
+  return search.rule.is_glass() && search.sites() > large;
 }
 
 // Rule swap: fraction of bonds that bare lattices lack, at a temperature where their bonds have the
@@ -181,50 +181,50 @@ double swap_error(const TreeRule& rule, const TreeRoot& root) {
   return kSwapError * std::abs(coupling) * std::min(1.0, rule.p / 0.1);
 }
 
-void set_removed(TreeWork& work, double temperature, double bond) {
-  if (work.rule.network == TreeNetwork::swap) {
-    work.rule.removed = removed_at(work.rule, temperature, bond);
+void set_removed(PointSearch& search, double temperature, double bond) {
+  if (search.rule.network == TreeNetwork::swap) {
+    search.rule.removed = removed_at(search.rule, temperature, bond);
   }
 }
 
 // Sets temperatures over [low, high] in u.
-void lay_pilots(TreeWork& work) {
-  work.temperatures.clear();
+void lay_pilots(PointSearch& search) {
+  search.temperatures.clear();
   for (int k = 0; k < kTreePilotTemperatures; ++k) {
-    const double u = work.low + (work.high - work.low) * k / (kTreePilotTemperatures - 1);
-    work.temperatures.push_back(rounded(tree_temperature(work.rule, u)));
+    const double u = search.low + (search.high - search.low) * k / (kTreePilotTemperatures - 1);
+    search.temperatures.push_back(rounded(tree_temperature(search.rule, u)));
   }
-  work.measure = kPilotMeasure;
-  work.graphs = work.sites() > kHuge || averages_itself(work)      ? kHugePilots
-                : work.rule.has_removed_bonds() && near_root(work) ? kTreePilotGraphs
-                                                                   : kFewPilots;
-  work.rows.clear();
-  work.fit = {3, false, 0};
+  search.measure = kPilotMeasure;
+  search.graphs = search.sites() > kHuge || averages_itself(search)      ? kHugePilots
+                  : search.rule.has_removed_bonds() && near_root(search) ? kTreePilotGraphs
+                                                                         : kFewPilots;
+  search.rows.clear();
+  search.fit = {3, false, 0};
 }
 
 // Number of control variates that the graphs allow. For small p, only the number of removed bonds:
 // pairs of them are too rare (at p = 0.001, eight controls give four times the variance of one).
-Eigen::Index controls_of(const TreeWork& work) {
-  const Eigen::Index all = !work.rule.has_removed_bonds()        ? 0
-                           : work.data.form == TreeForm::small_p ? 1
-                                                                 : kBareCounts;
-  return std::clamp<Eigen::Index>(static_cast<Eigen::Index>(work.rows.size()) / 4 - 1, 0, all);
+Eigen::Index controls_of(const PointSearch& search) {
+  const Eigen::Index all = !search.rule.has_removed_bonds()        ? 0
+                           : search.data.form == TreeForm::small_p ? 1
+                                                                   : kBareCounts;
+  return std::clamp<Eigen::Index>(static_cast<Eigen::Index>(search.rows.size()) / 4 - 1, 0, all);
 }
 
 // Includes control variates, the most important first.
-TreeTable table_of(const TreeWork& work) {
+TreeTable table_of(const PointSearch& search) {
   TreeTable table;
-  table.temperature = work.temperatures;
-  const auto graphs = static_cast<Eigen::Index>(work.rows.size());
-  const auto count = static_cast<Eigen::Index>(work.temperatures.size());
-  const Eigen::Index used = controls_of(work);
+  table.temperature = search.temperatures;
+  const auto graphs = static_cast<Eigen::Index>(search.rows.size());
+  const auto count = static_cast<Eigen::Index>(search.temperatures.size());
+  const Eigen::Index used = controls_of(search);
   for (auto* x : {&table.mm, &table.md, &table.dd, &table.bond, &table.size}) {
     x->resize(graphs, count);
   }
   table.controls.x.resize(graphs, used);
-  table.controls.mu = control_counts(mean_bare_counts(work.graph_spec())).head(used);
+  table.controls.mu = control_counts(mean_bare_counts(search.graph_spec())).head(used);
   for (Eigen::Index g = 0; g < graphs; ++g) {
-    const TreeRow& row = work.rows[static_cast<std::size_t>(g)];
+    const TreeRow& row = search.rows[static_cast<std::size_t>(g)];
     table.mm.row(g) = row.mm.transpose();
     table.md.row(g) = row.md.transpose();
     table.dd.row(g) = row.dd.transpose();
@@ -237,14 +237,14 @@ TreeTable table_of(const TreeWork& work) {
 
 // Checks that hot and cold starts agree. If not, drops the rows, extends the equilibration and
 // returns false.
-bool in_equilibrium(TreeWork& work) {
+bool in_equilibrium(PointSearch& search) {
   std::vector<double> differences;
-  for (const TreeRow& row : work.rows) differences.push_back(row.hot_less_cold);
+  for (const TreeRow& row : search.rows) differences.push_back(row.hot_less_cold);
   if (compare_to_zero(differences, kLevel).agree) return true;
-  work.rows.clear();
-  work.equilibrate *= 2;
-  if (work.equilibrate < 5000) return false;
-  fail(work, "hot and cold starts differ after 5000 updates");
+  search.rows.clear();
+  search.equilibrate *= 2;
+  if (search.equilibrate < 5000) return false;
+  fail(search, "hot and cold starts differ after 5000 updates");
   return false;
 }
 
@@ -254,24 +254,24 @@ std::string too_large() {
 }
 
 // Interpolates ln lambda linearly in u between the two temperatures around lambda = 1.
-double root_between(const TreeWork& work, const TreeRoot& root) {
+double root_between(const PointSearch& search, const TreeRoot& root) {
   for (std::size_t t = 0; t + 1 < root.lambda.size(); ++t) {
     const double a = std::log(root.lambda[t].value), b = std::log(root.lambda[t + 1].value);
     if (a >= 0 && b < 0) {
-      const double ua = tree_coordinate(work.rule, work.temperatures[t]),
-                   ub = tree_coordinate(work.rule, work.temperatures[t + 1]);
+      const double ua = tree_coordinate(search.rule, search.temperatures[t]),
+                   ub = tree_coordinate(search.rule, search.temperatures[t + 1]);
       return ua + (ub - ua) * a / (a - b);
     }
   }
-  return 0.5 * (work.low + work.high);
+  return 0.5 * (search.low + search.high);
 }
 
 // The pilots' temperature nearest to u.
-Eigen::Index nearest(const TreeWork& work, double u) {
+Eigen::Index nearest(const PointSearch& search, double u) {
   std::size_t near = 0;
-  for (std::size_t t = 1; t < work.temperatures.size(); ++t) {
-    if (std::abs(tree_coordinate(work.rule, work.temperatures[t]) - u) <
-        std::abs(tree_coordinate(work.rule, work.temperatures[near]) - u)) {
+  for (std::size_t t = 1; t < search.temperatures.size(); ++t) {
+    if (std::abs(tree_coordinate(search.rule, search.temperatures[t]) - u) <
+        std::abs(tree_coordinate(search.rule, search.temperatures[near]) - u)) {
       near = t;
     }
   }
@@ -279,208 +279,214 @@ Eigen::Index nearest(const TreeWork& work, double u) {
 }
 
 // Whether the root is farther from the centre of the window than the width of the window.
-bool off_centre(const TreeWork& work, const TreeRoot& root) {
-  const double u0 = tree_coordinate(work.rule, work.temperatures[0]),
-               u1 = tree_coordinate(work.rule, work.temperatures[1]);
-  const double u = tree_coordinate(work.rule, root.tc.value);
+bool off_centre(const PointSearch& search, const TreeRoot& root) {
+  const double u0 = tree_coordinate(search.rule, search.temperatures[0]),
+               u1 = tree_coordinate(search.rule, search.temperatures[1]);
+  const double u = tree_coordinate(search.rule, root.tc.value);
   return std::abs(u - 0.5 * (u0 + u1)) > u1 - u0;
 }
 
 // `missed`: possible error of ln lambda at the origin of `root`.
-void lay_last(TreeWork& work, const TreeRoot& root, double missed) {
+void lay_last(PointSearch& search, const TreeRoot& root, double missed) {
   // Derivative of ln lambda in u.
   const double t = root.tc.value, h = 1e-6;
   const double per_u =
-      root.slope * h / (tree_coordinate(work.rule, t * (1 + h)) - tree_coordinate(work.rule, t));
-  const double wanted = work.data.asked * std::abs(root.slope),
+      root.slope * h /
+      (tree_coordinate(search.rule, t * (1 + h)) - tree_coordinate(search.rule, t));
+  const double wanted = search.data.asked * std::abs(root.slope),
                straight = std::sqrt(kOfCurvature * wanted / curvature_error(1)) / 2;
   const double in_u = 1 / std::abs(per_u);
   const double half = std::max({std::min(std::max(kNarrow, kErrors * wanted) * in_u, straight),
                                 2 * root.lambda_error.error * in_u, missed * in_u});
-  const double u = tree_coordinate(work.rule, t);
-  work.temperatures = {rounded(tree_temperature(work.rule, u - half)),
-                       rounded(tree_temperature(work.rule, u + half))};
-  work.rows.clear();
-  work.fit = {1, true, std::clamp(work.pilot.curvature, -1.0, 1.0)};
+  const double u = tree_coordinate(search.rule, t);
+  search.temperatures = {rounded(tree_temperature(search.rule, u - half)),
+                         rounded(tree_temperature(search.rule, u + half))};
+  search.rows.clear();
+  search.fit = {1, true, std::clamp(search.pilot.curvature, -1.0, 1.0)};
 }
 
 // Plans size, temperatures and number of graphs of the last step from the pilots.
-void begin_last(TreeWork& work) {
-  const TreeRoot& pilot = work.pilot;
-  const double wanted = work.data.asked * std::abs(pilot.slope);  // requested error of ln lambda
-  const double ratio = std::clamp(std::log((work.rule.is_glass() ? 480 : 40) / wanted), 8.0, 20.0);
-  work.data.length = bare_correlation_length(work.rule.dim, pilot.size);
+void begin_last(PointSearch& search) {
+  const TreeRoot& pilot = search.pilot;
+  const double wanted = search.data.asked * std::abs(pilot.slope);  // requested error of ln lambda
+  const double ratio =
+      std::clamp(std::log((search.rule.is_glass() ? 480 : 40) / wanted), 8.0, 20.0);
+  search.data.length = bare_correlation_length(search.rule.dim, pilot.size);
   // Variance of ln lambda per lattice, times its sites: the part that updates average out (per
   // update), and the rest.
   double thermal = 0;
-  for (const TreeRow& row : work.rows) {
-    thermal += row.thermal / static_cast<double>(work.rows.size());
+  for (const TreeRow& row : search.rows) {
+    thermal += row.thermal / static_cast<double>(search.rows.size());
   }
-  const double all = std::pow(pilot.lambda_error.error, 2) * static_cast<double>(work.rows.size());
+  const double all =
+      std::pow(pilot.lambda_error.error, 2) * static_cast<double>(search.rows.size());
   const double of_pilots = std::min(kOfPilots * thermal, (1 - kLeastDisorder) * all);
   // A low estimate (one standard deviation below, without the noise of fitted control variates),
   // since lattices can be added later but not removed.
-  const auto graphs_of_pilots = static_cast<double>(work.rows.size());
-  const double unfitted = graphs_of_pilots - static_cast<double>(controls_of(work));
+  const auto graphs_of_pilots = static_cast<double>(search.rows.size());
+  const double unfitted = graphs_of_pilots - static_cast<double>(controls_of(search));
   const double low = all * unfitted / graphs_of_pilots * (1 - std::sqrt(2 / unfitted));
-  const double of_update = kOfLast / kOfPilots * of_pilots * kPilotMeasure * work.sites(),
-               of_lattice = std::max(low - of_pilots, kLeastDisorder * all) * work.sites();
-  work.equilibrate = std::max(work.equilibrate, equilibration(work.data.length));
-  const auto measure = [&work](double updates) {
-    const auto least = static_cast<double>(averages_itself(work) ? kPilotMeasure : kLeastMeasure);
+  const double of_update = kOfLast / kOfPilots * of_pilots * kPilotMeasure * search.sites(),
+               of_lattice = std::max(low - of_pilots, kLeastDisorder * all) * search.sites();
+  search.equilibrate = std::max(search.equilibrate, equilibration(search.data.length));
+  const auto measure = [&search](double updates) {
+    const auto least = static_cast<double>(averages_itself(search) ? kPilotMeasure : kLeastMeasure);
     return static_cast<std::uint64_t>(std::clamp(std::round(updates), least, double{kMostMeasure}));
   };
   const auto sites_for = [&](std::uint64_t updates) {
     return (of_update / static_cast<double>(updates) + of_lattice) / (wanted * wanted);
   };
   // Minimises the work for the error: (equilibrate + m) (of_update / m + of_lattice).
-  work.measure = measure(std::sqrt(static_cast<double>(work.equilibrate) * of_update / of_lattice));
-  const double dim = work.rule.dim, pilot_edge = work.edge;
+  search.measure =
+      measure(std::sqrt(static_cast<double>(search.equilibrate) * of_update / of_lattice));
+  const double dim = search.rule.dim, pilot_edge = search.edge;
   const double by_error =
-      std::pow(std::min(sites_for(work.measure) / kGraphs, kMostSites), 1 / dim);
-  work.edge = tiled_edge(work.rule.dim,
-                         std::max(least_edge(work.rule.dim), even_edge(ratio * work.data.length)),
-                         even_edge(by_error));
-  if (work.sites() >= kLimitSites) return fail(work, too_large());
-  const bool many = work.sites() < kHuge && !averages_itself(work);
+      std::pow(std::min(sites_for(search.measure) / kGraphs, kMostSites), 1 / dim);
+  search.edge = tiled_edge(
+      search.rule.dim, std::max(least_edge(search.rule.dim), even_edge(ratio * search.data.length)),
+      even_edge(by_error));
+  if (search.sites() >= kLimitSites) return fail(search, too_large());
+  const bool many = search.sites() < kHuge && !averages_itself(search);
   const double least = many ? 2 * kLeastGraphs : kLeastGraphs;
-  const double room = least * work.sites() * wanted * wanted - of_lattice;
-  if (room > 0) work.measure = std::min(work.measure, measure(1.5 * of_update / room));
-  work.last = true;
-  const double graphs = std::ceil(0.7 * sites_for(work.measure) / work.sites());
-  work.graphs = static_cast<std::uint32_t>(std::clamp(graphs, least, double{kGraphs}));
-  if (work.rule.has_removed_bonds() && work.sites() < kMostSites && !averages_itself(work)) {
-    work.graphs = std::max(work.graphs, 24u);
+  const double room = least * search.sites() * wanted * wanted - of_lattice;
+  if (room > 0) search.measure = std::min(search.measure, measure(1.5 * of_update / room));
+  search.last = true;
+  const double graphs = std::ceil(0.7 * sites_for(search.measure) / search.sites());
+  search.graphs = static_cast<std::uint32_t>(std::clamp(graphs, least, double{kGraphs}));
+  if (search.rule.has_removed_bonds() && search.sites() < kMostSites && !averages_itself(search)) {
+    search.graphs = std::max(search.graphs, 24u);
   }
-  set_removed(work, pilot.tc.value, pilot.bond);
-  const double missed = tree_finite_size(pilot_edge / work.data.length, work.rule.order);
-  lay_last(work, pilot, std::min(0.5 * missed, 0.1));
+  set_removed(search, pilot.tc.value, pilot.bond);
+  const double missed = tree_finite_size(pilot_edge / search.data.length, search.rule.order);
+  lay_last(search, pilot, std::min(0.5 * missed, 0.1));
 }
 
 // Moves and narrows the range, enlarges the lattice, or starts the last step.
-void decide_pilot(TreeWork& work, const TreeRoot& root, const TreeTable& table) {
-  if (++work.pilots > kMostPilots)
-    return fail(work, "the pilots found no temperature with lambda = 1");
+void decide_pilot(PointSearch& search, const TreeRoot& root, const TreeTable& table) {
+  if (++search.pilots > kMostPilots)
+    return fail(search, "the pilots found no temperature with lambda = 1");
   for (std::size_t t = 0; t < root.lambda.size(); ++t) {
     const double size = table.size.col(static_cast<Eigen::Index>(t)).mean();
-    const bool large = work.edge >= 4 * bare_correlation_length(work.rule.dim, size);
+    const bool large = search.edge >= 4 * bare_correlation_length(search.rule.dim, size);
     if (large && root.lambda[t].value + 4 * root.lambda[t].error < 1) {
-      work.data.below = std::min(work.data.below, work.temperatures[t]);
+      search.data.upper_bound = std::min(search.data.upper_bound, search.temperatures[t]);
     }
   }
   const double first = root.lambda.empty() ? std::nan("") : root.lambda.front().value;
   const double end = root.lambda.empty() ? std::nan("") : root.lambda.back().value;
-  const double width = work.high - work.low;
-  const double length_low = bare_correlation_length(work.rule.dim, table.size.col(0).mean());
+  const double width = search.high - search.low;
+  const double length_low = bare_correlation_length(search.rule.dim, table.size.col(0).mean());
   const auto grow = [&](double length) {
-    const double wanted = std::min(1.1 * pilot_ratio(work, length) * length, 8.0 * work.edge);
-    if (std::pow(wanted, work.rule.dim) >= kLimitSites) return false;
-    work.edge = std::max(work.edge, even_edge(wanted));
-    work.equilibrate = std::max(work.equilibrate, equilibration(length));
+    const double wanted = std::min(1.1 * pilot_ratio(search, length) * length, 8.0 * search.edge);
+    if (std::pow(wanted, search.rule.dim) >= kLimitSites) return false;
+    search.edge = std::max(search.edge, even_edge(wanted));
+    search.equilibrate = std::max(search.equilibrate, equilibration(length));
     return true;
   };
   if (!(first > 1)) {  // the root lies below the range
-    if (work.edge < 4 * length_low) {
-      if (!grow(length_low)) return fail(work, too_large());
+    if (search.edge < 4 * length_low) {
+      if (!grow(length_low)) return fail(search, too_large());
     } else {
-      work.high = work.low + 0.2 * width;
-      work.low = work.high - width;
+      search.high = search.low + 0.2 * width;
+      search.low = search.high - width;
     }
-    return lay_pilots(work);
+    return lay_pilots(search);
   }
   if (!(end < 1)) {  // the root lies above the range
-    work.low = work.high - 0.2 * width;
-    work.high = work.low + width;
-    return lay_pilots(work);
+    search.low = search.high - 0.2 * width;
+    search.high = search.low + width;
+    return lay_pilots(search);
   }
-  const double u = root_between(work, root);
+  const double u = root_between(search, root);
   const double slope = (std::log(end) - std::log(first)) / width;
-  const Eigen::Index near = nearest(work, u);
-  work.data.length = bare_correlation_length(work.rule.dim, table.size.col(near).mean());
-  const bool small = work.edge < 0.9 * pilot_ratio(work, work.data.length) * work.data.length;
+  const Eigen::Index near = nearest(search, u);
+  search.data.length = bare_correlation_length(search.rule.dim, table.size.col(near).mean());
+  const bool small =
+      search.edge < 0.9 * pilot_ratio(search, search.data.length) * search.data.length;
   const double half = std::max(kWide / -slope, 1e-9);
-  if (small && !grow(work.data.length)) return fail(work, too_large());
+  if (small && !grow(search.data.length)) return fail(search, too_large());
   if (small || width > 2.6 * half || !root.ok) {
-    set_removed(work, work.temperatures[static_cast<std::size_t>(near)],
+    set_removed(search, search.temperatures[static_cast<std::size_t>(near)],
                 table.bond.col(near).mean());
-    work.low = u - half;
-    work.high = u + half;
-    work.narrow = true;
-    return lay_pilots(work);
+    search.low = u - half;
+    search.high = u + half;
+    search.narrow = true;
+    return lay_pilots(search);
   }
-  keep_lambda(work, root);
-  work.pilot = root;
-  work.data.root = root;
-  begin_last(work);
+  keep_lambda(search, root);
+  search.pilot = root;
+  search.data.root = root;
+  begin_last(search);
 }
 
-void decide_last(TreeWork& work, const TreeRoot& root) {
-  TreePoint& point = work.data;
+void decide_last(PointSearch& search, const TreeRoot& root) {
+  TreePoint& point = search.data;
   ++point.rounds;
-  const double shift = root.ok ? removed_shift(work.rule, root) : 0;
-  if (!root.ok || off_centre(work, root) || shift > kOfRemoved * point.asked) {
+  const double shift = root.ok ? removed_shift(search.rule, root) : 0;
+  if (!root.ok || off_centre(search, root) || shift > kOfRemoved * point.asked) {
     point.edge = 0;
-    if (++work.moves > kMostTreeMoves)
-      return fail(work, "the temperature window does not converge to the root");
+    if (++search.moves > kMostTreeMoves)
+      return fail(search, "the temperature window does not converge to the root");
     if (!root.ok) {
-      work.pilots = 0;
-      work.last = false;
-      const double u = tree_coordinate(work.rule, work.pilot.tc.value);
-      work.low = u - 0.4;
-      work.high = u + 0.4;
-      return lay_pilots(work);
+      search.pilots = 0;
+      search.last = false;
+      const double u = tree_coordinate(search.rule, search.pilot.tc.value);
+      search.low = u - 0.4;
+      search.high = u + 0.4;
+      return lay_pilots(search);
     }
-    set_removed(work, root.tc.value, root.bond);
-    return lay_last(work, root, 0);
+    set_removed(search, root.tc.value, root.bond);
+    return lay_last(search, root, 0);
   }
   point.root = root;
-  point.edge = work.edge;
-  point.graphs = work.graphs;
-  point.equilibrate = work.equilibrate;
-  point.measure = work.measure;
-  point.length = bare_correlation_length(work.rule.dim, root.size);
+  point.edge = search.edge;
+  point.graphs = search.graphs;
+  point.equilibrate = search.equilibrate;
+  point.measure = search.measure;
+  point.length = bare_correlation_length(search.rule.dim, root.size);
   const double slope = std::abs(root.slope);
-  const double size = tree_finite_size(work.edge / point.length, work.rule.order);
-  const double u0 = tree_coordinate(work.rule, work.temperatures[0]),
-               u1 = tree_coordinate(work.rule, work.temperatures[1]);
+  const double size = tree_finite_size(search.edge / point.length, search.rule.order);
+  const double u0 = tree_coordinate(search.rule, search.temperatures[0]),
+               u1 = tree_coordinate(search.rule, search.temperatures[1]);
   const double curvature = curvature_error(u1 - u0);
   const double form = point.form == TreeForm::small_p ? kSmallPError * point.p : 0;
   const double of_removed = slope * shift;
-  point.systematic = root.tc.value / slope *
-                     std::sqrt(size * size + curvature * curvature + form * form +
-                               std::pow(swap_error(work.rule, root), 2) + of_removed * of_removed);
+  point.systematic =
+      root.tc.value / slope *
+      std::sqrt(size * size + curvature * curvature + form * form +
+                std::pow(swap_error(search.rule, root), 2) + of_removed * of_removed);
   point.reached = point.total().error / root.tc.value;
   if (point.reached <= point.asked) {
-    keep_lambda(work, root);
-    work.done = true;
+    keep_lambda(search, root);
+    search.done = true;
     return;
   }
   const double statistical = root.tc.error / root.tc.value,
                left_out = point.systematic / root.tc.value;
   const double room = point.asked * point.asked - left_out * left_out;
   // With more graphs, fitted control variates add less noise.
-  const double unfitted = work.graphs - static_cast<double>(controls_of(work));
+  const double unfitted = search.graphs - static_cast<double>(controls_of(search));
   const double needed = room > 0 ? unfitted * statistical * statistical / room * 1.2 + 1 : 1e18;
-  if (needed > static_cast<double>(work.most_graphs)) {
+  if (needed > static_cast<double>(search.most_graphs)) {
     point.stopped = room > 0 ? fmt::format("more than most_graphs = {} bare lattices are needed",
-                                           work.most_graphs)
+                                           search.most_graphs)
                              : "the systematic error of the fit is larger than the target";
   } else if (point.rounds >= kMostRounds) {
     point.stopped = "the target was not reached in the last round";
   } else {
     // Errors of few graphs are uncertain, so their number grows at most by a factor of two or four.
-    const double most = (work.graphs < kGraphs ? 2.0 : 4.0) * work.graphs;
-    work.graphs =
-        static_cast<std::uint32_t>(std::clamp(std::ceil(needed), work.graphs + 1.0, most));
+    const double most = (search.graphs < kGraphs ? 2.0 : 4.0) * search.graphs;
+    search.graphs =
+        static_cast<std::uint32_t>(std::clamp(std::ceil(needed), search.graphs + 1.0, most));
     return;
   }
-  keep_lambda(work, root);
-  work.done = true;
+  keep_lambda(search, root);
+  search.done = true;
 }
 
 }  // namespace
 
-GraphSpec TreeWork::graph_spec() const {
+GraphSpec PointSearch::graph_spec() const {
   GraphSpec spec;
   spec.extents.assign(static_cast<std::size_t>(rule.dim), edge);
   spec.p = rule.network == TreeNetwork::swap ? rule.removed : rule.p;
@@ -496,51 +502,51 @@ Eigen::VectorXd control_counts(const BareCounts& counts) {
   return vector;
 }
 
-TreeWork open_tree(const StudyConfig& config, double p, TreeOrder order) {
-  TreeWork work;
-  work.data.p = p;
-  work.data.asked = config.target_error.value_or(kTreeError);
-  work.data.order = order;
+PointSearch open_tree(const StudyConfig& config, double p, TreeOrder order) {
+  PointSearch search;
+  search.data.p = p;
+  search.data.asked = config.target_error.value_or(kTreeError);
+  search.data.order = order;
   const Rule base = base_rule(config.rule);
-  work.rule = {config.dim(),
-               p,
-               base == Rule::rewire ? TreeNetwork::rewire
-               : base == Rule::swap ? TreeNetwork::swap
-                                    : TreeNetwork::add,
-               order,
-               shortcut_couplings(config),
-               p};
-  work.network = config.rule;
-  work.most_graphs = config.most_graphs;
+  search.rule = {config.dim(),
+                 p,
+                 base == Rule::rewire ? TreeNetwork::rewire
+                 : base == Rule::swap ? TreeNetwork::swap
+                                      : TreeNetwork::add,
+                 order,
+                 shortcut_couplings(config),
+                 p};
+  search.network = config.rule;
+  search.most_graphs = config.most_graphs;
   if (p == 0) {
-    work.data.none = "p = 0: there are no shortcuts";
-    work.done = true;
-    return work;
+    search.data.why_not_applicable = "p = 0: there are no shortcuts";
+    search.done = true;
+    return search;
   }
-  const TreeRule& rule = work.rule;
-  if (rule.dim == 1) work.data.exact = chain_tc(rule);
+  const TreeRule& rule = search.rule;
+  if (rule.dim == 1) search.data.exact = chain_tc(rule);
   const bool small_p = rule.has_removed_bonds() && rule.p <= kSmallP && !rule.is_glass();
-  work.data.form = small_p ? TreeForm::small_p : TreeForm::whole;
+  search.data.form = small_p ? TreeForm::small_p : TreeForm::whole;
   const double t = likely_temperature(rule), u = tree_coordinate(rule, t);
-  set_removed(work, t, std::tanh(1 / t));
+  set_removed(search, t, std::tanh(1 / t));
   const double half = rule.dim == 1 ? 0.15 : 0.5;
-  work.low = u - half;
-  work.high = u + half;
+  search.low = u - half;
+  search.high = u + half;
   // As large as the correlation length requires, up to a moderate size.
   const double length = bare_correlation_length(rule.dim, std::max(1.0, likely_size(rule, t)));
   const double moderate = std::pow(static_cast<double>(1u << 16), 1.0 / rule.dim);
-  work.edge = std::max(least_edge(rule.dim), even_edge(std::min(kPilotRatio * length, moderate)));
-  work.equilibrate = equilibration(length);
-  lay_pilots(work);
-  return work;
+  search.edge = std::max(least_edge(rule.dim), even_edge(std::min(kPilotRatio * length, moderate)));
+  search.equilibrate = equilibration(length);
+  lay_pilots(search);
+  return search;
 }
 
-void decide_tree(TreeWork& work) {
-  if (!in_equilibrium(work)) return;
-  const TreeTable table = table_of(work);
-  const TreeRoot root = tree_root(work.rule, table, work.data.form, work.fit);
-  if (work.last) return decide_last(work, root);
-  decide_pilot(work, root, table);
+void decide_tree(PointSearch& search) {
+  if (!in_equilibrium(search)) return;
+  const TreeTable table = table_of(search);
+  const TreeRoot root = tree_root(search.rule, table, search.data.form, search.fit);
+  if (search.last) return decide_last(search, root);
+  decide_pilot(search, root, table);
 }
 
 Value TreePoint::total() const { return {root.tc.value, std::hypot(root.tc.error, systematic)}; }

@@ -25,7 +25,7 @@ struct TreeRow {
 };
 
 // The search for one p.
-struct TreeWork {
+struct PointSearch {
   TreePoint data;
   TreeRule rule;
   Rule network = Rule::rewire;      // rewiring rule of the networks
@@ -51,10 +51,12 @@ struct TreeWork {
 Eigen::VectorXd control_counts(const BareCounts& counts);
 
 // The first pilots of `p`, or a finished point if the condition does not apply.
-TreeWork open_tree(const StudyConfig& config, double p, TreeOrder order = TreeOrder::ferromagnet);
+PointSearch open_tree(const StudyConfig& config, double p,
+                      TreeOrder order = TreeOrder::ferromagnet);
 
-// The next step of `work`, whose rows are complete: moves or narrows the pilots' range, enlarges
-// the lattice, plans the last step, adds bare lattices to it, or is done. Depends on `work` alone.
-void decide_tree(TreeWork& work);
+// The next step of `search`, whose rows are complete: moves or narrows the pilots' range, enlarges
+// the lattice, plans the last step, adds bare lattices to it, or is done. Depends on `search`
+// alone.
+void decide_tree(PointSearch& search);
 
 }  // namespace rewise

@@ -55,7 +55,7 @@ Json tree_json(const TreePoint& point) {
   json["reasons"] = tree_reasons(point);
   json["tc"] = known ? printed_json(point.root.tc, point.systematic) : Json(nullptr);
   json["tc_exact"] = plain_json(point.exact);
-  if (!point.none.empty()) return json;
+  if (!point.why_not_applicable.empty()) return json;
   json["form"] = point.form == TreeForm::whole ? "whole" : "small-p";
   json["edge"] = point.edge;
   json["graphs"] = point.graphs;
@@ -115,12 +115,14 @@ std::string notes_of(const TreePoint& tree, const std::optional<MethodDifference
 }  // namespace
 
 std::string_view tree_status(const TreePoint& point) {
-  return point.accepted() ? "ok" : point.none.empty() ? "not-found" : "does-not-apply";
+  return point.accepted()                   ? "ok"
+         : point.why_not_applicable.empty() ? "not-found"
+                                            : "does-not-apply";
 }
 
 std::vector<std::string> tree_reasons(const TreePoint& point) {
   std::vector<std::string> reasons = point.reasons;
-  if (!point.none.empty()) reasons.push_back(point.none);
+  if (!point.why_not_applicable.empty()) reasons.push_back(point.why_not_applicable);
   return reasons;
 }
 
@@ -198,7 +200,7 @@ Cells tree_cells(const TreeResult& result, const TcResult& crossings, std::size_
   const bool both = best.difference.has_value();
   const double z = both ? best.difference->z : 0;
   // True if there was a last step.
-  const bool lattices = tree.none.empty() && tree.edge > 0;
+  const bool lattices = tree.why_not_applicable.empty() && tree.edge > 0;
   Cells cells{text_cell(unless_alone("crossings"), printed(crossings.points[k].accepted_tc())),
               {"tree_tc", result.alone ? "Tc" : "tree", known(tree.total().value), printed(tc)},
               {"tree_error", "", known(tree.root.tc.error)},

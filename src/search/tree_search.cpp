@@ -19,8 +19,9 @@ namespace {
 // 0.1).
 constexpr Schedule kSchedule = {2, 1};
 
-// Means of a task's sums, per site. `row` already has the counts if its lattice was built in this
-// run.
+// Computes a row from the sums of a task, as means per site. mm, md and dd are X_MM, X_MD and X_DD
+// of this bare lattice (analysis/scaling/tree_condition.hpp). row.counts is computed here from the
+// lattice, unless fill() has set it when the lattice was built.
 void reduce_tree(const TaskSpec& spec, const TaskData& data, TreeRow& row) {
   const auto count = static_cast<Eigen::Index>(data.temperature.size());
   for (auto* x : {&row.mm, &row.md, &row.dd, &row.bond, &row.size}) x->setZero(count);
@@ -69,10 +70,10 @@ void reduce_tree(const TaskSpec& spec, const TaskData& data, TreeRow& row) {
 
 // Returns the point with the higher temperature; its member `other` holds the other point.
 TreePoint transition_of(TreePoint a, TreePoint b) {
-  if (!a.none.empty()) return a;
+  if (!a.why_not_applicable.empty()) return a;
   const auto ta = a.accepted_tc(), tb = b.accepted_tc();
   if (tb && (!ta || tb->value > ta->value)) std::swap(a, b);
-  if (ta.has_value() != tb.has_value() && !(b.below <= a.root.tc.value)) {
+  if (ta.has_value() != tb.has_value() && !(b.upper_bound <= a.root.tc.value)) {
     a.reasons.push_back(
         fmt::format("the temperature of the {} is unknown and may be higher", to_string(b.order)));
   }
@@ -86,16 +87,16 @@ class TreeSearch {
       : tasks_(study, stop, progress), config_(study.config()) {
     for (const double p : config_.p) {
       for (const TreeOrder order : tree_orders(shortcut_couplings(config_))) {
-        works_.emplace_back(open_tree(config_, p, order));
+        searches_.emplace_back(open_tree(config_, p, order));
       }
     }
-    speeds_.resize(works_.size());
+    speeds_.resize(searches_.size());
   }
 
   std::vector<TreePoint> run() {
     for (auto next = cheapest(); !next.empty(); next = cheapest()) {
       fill(next);
-      for (const std::size_t i : next) decide_tree(works_[i]);
+      for (const std::size_t i : next) decide_tree(searches_[i]);
       drop_low_orders();
     }
     tasks_.stage("");
@@ -106,9 +107,9 @@ class TreeSearch {
   // Results of completed last steps. A p without one has no Tc.
   std::vector<TreePoint> so_far() const {
     std::vector<TreePoint> points;
-    for (const TreeWork& work : works_) {
-      TreePoint point = work.data;
-      if (!work.done && point.edge == 0) {
+    for (const PointSearch& search : searches_) {
+      TreePoint point = search.data;
+      if (!search.done && point.edge == 0) {
         point.reasons.push_back("stopped before the bare lattices of the last step");
       }
       const bool second = !points.empty() && points.back().p == point.p;
@@ -123,27 +124,27 @@ class TreeSearch {
 
  private:
   StudyTask task_of(std::size_t i, std::uint32_t graph) {
-    const TreeWork& work = works_[i];
+    const PointSearch& search = searches_[i];
     StudyTask task;
     TaskSpec& spec = task.spec;
-    spec.graph = work.graph_spec();
+    spec.graph = search.graph_spec();
     const std::string extents = extents_text(spec.graph.extents);
     const std::string name =
-        fmt::format("{}|{}|p={}|{}|{}", work.rule.is_glass() ? "tree pairs" : "tree", extents,
-                    number_text(work.rule.p), to_string(config_.rule), graph);
+        fmt::format("{}|{}|p={}|{}|{}", search.rule.is_glass() ? "tree pairs" : "tree", extents,
+                    number_text(search.rule.p), to_string(config_.rule), graph);
     spec.graph.seed = derived_seed(config_.seed, "graph|" + name);
     spec.seed = derived_seed(config_.seed, "run|" + name);
     spec.cluster = ClusterUpdate::swendsen_wang;
-    spec.cluster_pairs = work.rule.is_glass();
+    spec.cluster_pairs = search.rule.is_glass();
     spec.schedule = kSchedule;
-    spec.temperatures = work.temperatures;
-    spec.equilibrate = work.equilibrate;
-    spec.measure = work.measure;
+    spec.temperatures = search.temperatures;
+    spec.equilibrate = search.equilibrate;
+    spec.measure = search.measure;
     task.label =
-        fmt::format("p = {}, bare {}, graph {}", number_text(work.rule.p), extents, graph + 1);
-    task.seconds = speeds_[i].of(0) * work.sites() *
+        fmt::format("p = {}, bare {}, graph {}", number_text(search.rule.p), extents, graph + 1);
+    task.seconds = speeds_[i].of(0) * search.sites() *
                    static_cast<double>(spec.temperatures.size() * spec.cycles());
-    task.purpose = work.last ? "graph" : "pilot";
+    task.purpose = search.last ? "graph" : "pilot";
     task.on_result = speeds_[i].record(0);
     task.extends = false;  // later requests have other temperatures, sizes or numbers of graphs
     return task;
@@ -153,15 +154,15 @@ class TreeSearch {
   // close to the transition of the bare lattice.
   void drop_low_orders() {
     constexpr double large = 1u << 21;
-    for (TreeWork& work : works_) {
-      if (work.done || work.sites() < large) continue;
-      for (const TreeWork& high : works_) {
-        const auto tc = high.data.p == work.data.p ? high.data.accepted_tc() : std::nullopt;
-        if (!high.done || !tc || work.data.below > tc->value) continue;
-        work.data.reasons.push_back(fmt::format(
+    for (PointSearch& search : searches_) {
+      if (search.done || search.sites() < large) continue;
+      for (const PointSearch& high : searches_) {
+        const auto tc = high.data.p == search.data.p ? high.data.accepted_tc() : std::nullopt;
+        if (!high.done || !tc || search.data.upper_bound > tc->value) continue;
+        search.data.reasons.push_back(fmt::format(
             "its temperature is below that of the {} and requires lattices of {:.2g} sites",
-            to_string(high.data.order), work.sites()));
-        work.done = true;
+            to_string(high.data.order), search.sites()));
+        search.done = true;
         break;
       }
     }
@@ -171,18 +172,18 @@ class TreeSearch {
   // the large lattices of small p occupy the device.
   std::vector<std::size_t> cheapest() const {
     constexpr double together = 8;  // times the cheapest step
-    const auto cost = [](const TreeWork& work) {
-      const double graphs = work.graphs - static_cast<double>(work.rows.size());
-      return graphs * work.sites() * static_cast<double>(work.temperatures.size()) *
-             static_cast<double>(work.equilibrate + work.measure);
+    const auto cost = [](const PointSearch& search) {
+      const double graphs = search.graphs - static_cast<double>(search.rows.size());
+      return graphs * search.sites() * static_cast<double>(search.temperatures.size()) *
+             static_cast<double>(search.equilibrate + search.measure);
     };
     double least = std::numeric_limits<double>::infinity();
-    for (const TreeWork& work : works_) {
-      if (!work.done) least = std::min(least, cost(work));
+    for (const PointSearch& search : searches_) {
+      if (!search.done) least = std::min(least, cost(search));
     }
     std::vector<std::size_t> chosen;
-    for (std::size_t i = 0; i < works_.size(); ++i) {
-      if (!works_[i].done && cost(works_[i]) <= together * least) chosen.push_back(i);
+    for (std::size_t i = 0; i < searches_.size(); ++i) {
+      if (!searches_[i].done && cost(searches_[i]) <= together * least) chosen.push_back(i);
     }
     return chosen;
   }
@@ -190,36 +191,37 @@ class TreeSearch {
   // Runs the missing graphs of these p.
   void fill(const std::vector<std::size_t>& active) {
     struct Target {
-      std::size_t work;
+      std::size_t search;
       std::uint32_t graph;
     };
     std::vector<StudyTask> tasks;
     std::vector<Target> targets;
     std::size_t pilots = 0;
     for (const std::size_t i : active) {
-      TreeWork& work = works_[i];
-      const auto before = static_cast<std::uint32_t>(work.rows.size());
-      work.rows.resize(work.graphs);
-      for (std::uint32_t g = before; g < work.graphs; ++g) {
+      PointSearch& search = searches_[i];
+      const auto before = static_cast<std::uint32_t>(search.rows.size());
+      search.rows.resize(search.graphs);
+      for (std::uint32_t g = before; g < search.graphs; ++g) {
         tasks.push_back(task_of(i, g));
-        tasks.back().on_graph = [&row = work.rows[g]](const Graph& bare) {
+        tasks.back().on_graph = [&row = search.rows[g]](const Graph& bare) {
           row.counts = control_counts(bare_counts(bare));
         };
         targets.push_back({i, g});
       }
-      if (!work.last) ++pilots;
+      if (!search.last) ++pilots;
     }
     tasks_.stage(pilots > 0 ? "tree condition, pilots" : "tree condition");
     tasks_.expect(seconds_of(tasks), pilots > 0 ? 9 * seconds_of(tasks) : 0);  // a guess
     tasks_.run(tasks, [&](std::size_t index, TaskData&& data) {
-      reduce_tree(tasks[index].spec, data, works_[targets[index].work].rows[targets[index].graph]);
+      reduce_tree(tasks[index].spec, data,
+                  searches_[targets[index].search].rows[targets[index].graph]);
     });
   }
 
   TaskRunner tasks_;
   const StudyConfig& config_;
-  std::vector<TreeWork> works_;    // [p][order]
-  std::vector<TaskSpeed> speeds_;  // [p][order]
+  std::vector<PointSearch> searches_;  // [p][order]
+  std::vector<TaskSpeed> speeds_;      // [p][order]
 };
 
 }  // namespace

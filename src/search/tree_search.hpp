@@ -26,7 +26,7 @@ struct TreeLambda {
 struct TreePoint {
   double p = 0;
   TreeOrder order = TreeOrder::ferromagnet;
-  std::string none;  // why the condition does not apply to this p; "": it does
+  std::string why_not_applicable;  // why the condition does not apply to this p; "": it does
   TreeForm form = TreeForm::whole;
   // Lattices of the last step; 0 if there was none or its root was outside the window.
   std::uint32_t edge = 0, graphs = 0;
@@ -41,13 +41,14 @@ struct TreePoint {
   std::string stopped;               // why the requested error is missed, or ""
   std::vector<TreeLambda> lambda;    // ascending in temperature
   std::optional<double> exact;       // exact Tc, in one dimension
-  // The lowest temperature at which sufficiently large lattices had lambda < 1: an upper bound of
-  // Tc.
-  double below = std::numeric_limits<double>::infinity();
+  // Of Tc: the lowest temperature at which sufficiently large lattices had lambda < 1.
+  double upper_bound = std::numeric_limits<double>::infinity();
   std::vector<TreePoint> other;  // the order at the lower temperature, if two orders compete
 
   // Roots of pilots do not count, because their lattices are too small.
-  bool accepted() const { return none.empty() && root.ok && edge > 0 && reasons.empty(); }
+  bool accepted() const {
+    return why_not_applicable.empty() && root.ok && edge > 0 && reasons.empty();
+  }
   Value total() const;
   std::optional<Value> accepted_tc() const {
     return accepted() ? std::optional(total()) : std::nullopt;

@@ -12,11 +12,12 @@ namespace rewise {
 namespace {
 
 // Half the difference of the moments of the first half of the replicas and of the second half.
-// With Houdayer moves the halves share no couple: a group of four replicas has two couples.
+// Houdayer moves couple replicas (0, 2) and (1, 3) of each four consecutive ones. The halves never
+// split a couple.
 Moments half_difference(const IntSeriesRef& bond_sums, const IntSeriesRef& magnetisations,
                         const SampleUnits& units, Dependence dependence) {
   const Eigen::Index count = bond_sums.cols();
-  if (dependence != Dependence::none && count <= 4) {  // the two couples, or one and a replica
+  if (dependence != Dependence::none && count <= 4) {  // two couples, or one and a single replica
     const auto some = [&](const std::vector<Eigen::Index>& columns) {
       const IntSeries energies = bond_sums(Eigen::all, columns),
                       moments = magnetisations(Eigen::all, columns);
@@ -91,8 +92,8 @@ GraphSample reduce(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& gr
                          static_cast<double>(discard) * configured(data, "sampling.every", 1);
   const bool travelled = travelled_before(data, dropped);
   std::vector<MultiHistogram::Input> inputs;
-  std::deque<IntSeries>
-      series;  // data for the references; without a grid, one temperature at a time
+  // The series to which `inputs` refers; without reweighting, those of one temperature at a time.
+  std::deque<IntSeries> series;
   const bool reweighted = grid.size() > 0 || energies != nullptr;
   series.resize(2 * (reweighted ? data.temperature.size() : 1));
   for (std::size_t k = 0; k < data.temperature.size(); ++k) {

@@ -81,8 +81,8 @@ int threads_of(const Rank& rank, int cores, int all) {
   return std::max(1, std::min(cores, all / rank.local_size));
 }
 
-RanksHere::RanksHere(const Rank& rank, const std::filesystem::path& folder)
-    : rank_(rank.rank), came_(std::chrono::steady_clock::now()) {
+RankPresence::RankPresence(const Rank& rank, const std::filesystem::path& folder)
+    : rank_(rank.rank), joined_at_(std::chrono::steady_clock::now()) {
   if (rank.size == 1) return;
   const auto path = folder / ".ranks.lock";
   constexpr int flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
@@ -96,19 +96,20 @@ RanksHere::RanksHere(const Rank& rank, const std::filesystem::path& folder)
   byte.l_start = rank_;
   byte.l_len = 1;
   ::fcntl(lock_, F_OFD_SETLK, &byte);
-  while (rank_ > 0 && led_ && std::chrono::steady_clock::now() - came_ < kMeeting) {
-    led_ = !lower_at_work();
-    if (led_) std::this_thread::sleep_for(10ms);
+  while (rank_ > 0 && lower_rank_missing_ &&
+         std::chrono::steady_clock::now() - joined_at_ < kMeeting) {
+    lower_rank_missing_ = !lower_rank_present();
+    if (lower_rank_missing_) std::this_thread::sleep_for(10ms);
   }
 }
 
-RanksHere::~RanksHere() {
+RankPresence::~RankPresence() {
   if (lock_ < 0) return;
-  std::this_thread::sleep_until(came_ + kMeeting);
+  std::this_thread::sleep_until(joined_at_ + kMeeting);
   ::close(lock_);
 }
 
-bool RanksHere::lower_at_work() const {
+bool RankPresence::lower_rank_present() const {
   if (rank_ == 0 || lock_ < 0) return false;
   struct flock lower {};
   lower.l_type = F_WRLCK;

@@ -34,28 +34,30 @@ DeviceChoice share_of(const Rank& rank, DeviceChoice choice, bool listed,
 // Threads of this rank, if this process may use `cores` of `all` cores of the machine.
 int threads_of(const Rank& rank, int cores, int all);
 
-// The ranks of a job that work in one folder. Each holds a shared lock on one byte of
-// DIR/.ranks.lock, at the offset of its rank, so that all can see which lower ranks exist. Because
-// ranks start together, each waits for lower ones, and stays registered, for at least kMeeting.
-class RanksHere {
+// Registers this rank among the ranks of the job that work in one folder. Each holds a shared lock
+// on one byte of DIR/.ranks.lock, at the offset of its rank, so that all can see which lower ranks
+// are present. Because ranks start together, each waits up to kMeeting for lower ones, and stays
+// registered for at least that time.
+class RankPresence {
  public:
   static constexpr std::chrono::seconds kMeeting{1};
 
-  RanksHere(const Rank& rank, const std::filesystem::path& folder);
-  ~RanksHere();
-  RanksHere(const RanksHere&) = delete;
-  RanksHere& operator=(const RanksHere&) = delete;
+  RankPresence(const Rank& rank, const std::filesystem::path& folder);
+  ~RankPresence();
+  RankPresence(const RankPresence&) = delete;
+  RankPresence& operator=(const RankPresence&) = delete;
 
-  // Whether this rank led the folder's ranks on arrival. True if locks do not work: two ranks that
-  // write the same result do no harm, whereas a result that no rank writes is missing.
-  bool led() const { return led_; }
-  bool lower_at_work() const;
+  // Whether no lower rank arrived within kMeeting, so that this rank leads the folder's ranks. True
+  // if locks do not work: two ranks that write the same result do no harm, whereas a result that no
+  // rank writes is missing.
+  bool led_on_arrival() const { return lower_rank_missing_; }
+  bool lower_rank_present() const;  // now
 
  private:
   int rank_;
-  std::chrono::steady_clock::time_point came_;
-  int lock_ = -1;  // file descriptor
-  bool led_ = true;
+  std::chrono::steady_clock::time_point joined_at_;
+  int lock_ = -1;                   // file descriptor
+  bool lower_rank_missing_ = true;  // until kMeeting after joined_at_
 };
 
 // Waits until no process holds a task in the folder, for a few seconds at most. Needed when a job

@@ -321,11 +321,12 @@ void StudyFolder::claim() {
   refuse_other_things();
   make_folder(folder_ / "tasks");
   lock();
-  ranks_ = std::make_unique<RanksHere>(this_rank(), folder_);
+  ranks_ = std::make_unique<RankPresence>(this_rank(), folder_);
 }
 
 bool StudyFolder::leads() const {
-  return ranks_ == nullptr || ranks_->led() || (!ranks_->lower_at_work() && !is_finished());
+  return ranks_ == nullptr || ranks_->led_on_arrival() ||
+         (!ranks_->lower_rank_present() && !is_finished());
 }
 
 // All processes with the same configuration hold the lock shared. A process with another

@@ -74,7 +74,7 @@ class StudyFolder {
   std::vector<std::string> graph_files_;  // digests, by [config_.files]
   int lock_ = -1;                         // descriptor of .study.lock
   bool locked_ = false;                   // whether .study.lock is held
-  std::unique_ptr<RanksHere> ranks_;      // after claim()
+  std::unique_ptr<RankPresence> ranks_;   // after claim()
 };
 
 // Whether `file` exists and is not older than `other`.

@@ -199,7 +199,8 @@ class Curves(InFolder):
         self.assertEqual(plot_curves.tick_names([16, 32, 8192, 16384])[-2:], ["8192", ""])
 
     def test_points_without_a_neighbour_are_shown_as_points(self):
-        self.assertEqual(list(plot_curves.alone(np.array([True, False, True, True, False, True]))),
+        shown = np.array([True, False, True, True, False, True])
+        self.assertEqual(list(plot_curves.isolated(shown)),
                          [True, False, False, False, False, True])
 
     def test_ticks_at_few_whole_values_that_are_apart(self):

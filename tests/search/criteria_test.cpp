@@ -158,18 +158,18 @@ TEST_CASE("tree condition: root of the exact averages of the chain, with the req
     config.p = {p};
     config.sizes = {{64}};
     config.target_error = 1e-3;
-    TreeWork work = open_tree(config, p);
+    PointSearch search = open_tree(config, p);
     test::Dice dice(7);
     int steps = 0;
-    for (; !work.done && steps < 60; ++steps) {
-      const auto count = static_cast<Eigen::Index>(work.temperatures.size());
-      while (work.rows.size() < work.graphs) {
+    for (; !search.done && steps < 60; ++steps) {
+      const auto count = static_cast<Eigen::Index>(search.temperatures.size());
+      while (search.rows.size() < search.graphs) {
         TreeRow row;
         for (auto* x : {&row.mm, &row.md, &row.dd, &row.bond, &row.size}) x->setZero(count);
         const double noise = 0.01 * dice.normal();
         for (Eigen::Index t = 0; t < count; ++t) {
           const BareAverages exact =
-              bare_chain(work.rule, 1 / work.temperatures[static_cast<std::size_t>(t)]);
+              bare_chain(search.rule, 1 / search.temperatures[static_cast<std::size_t>(t)]);
           row.mm(t) = exact.mm * (1 + noise);
           row.md(t) = exact.md;
           row.dd(t) = exact.dd;
@@ -179,16 +179,16 @@ TEST_CASE("tree condition: root of the exact averages of the chain, with the req
         row.counts = Eigen::VectorXd::Zero(kBareCounts);
         row.hot_less_cold = 0.01 * dice.normal();
         row.thermal = 1e-4;
-        work.rows.push_back(std::move(row));
+        search.rows.push_back(std::move(row));
       }
-      decide_tree(work);
+      decide_tree(search);
     }
     INFO("p = " << p << ", " << steps << " steps");
-    REQUIRE(work.data.accepted());
-    CHECK(work.last);
-    CHECK(work.data.reached <= 1e-3);
+    REQUIRE(search.data.accepted());
+    CHECK(search.last);
+    CHECK(search.data.reached <= 1e-3);
     // Four errors are exceeded for one of 16 000 seeds.
-    CHECK(std::abs(work.data.total().value - *work.data.exact) < 4 * work.data.total().error);
+    CHECK(std::abs(search.data.total().value - *search.data.exact) < 4 * search.data.total().error);
   }
 }
 
@@ -197,18 +197,18 @@ TEST_CASE("tree condition: without equilibrium the updates are doubled, finally 
   config.rule = Rule::add;
   config.p = {0.1};
   config.sizes = {{64}};
-  TreeWork work = open_tree(config, 0.1);
-  const std::uint64_t first = work.equilibrate;
-  for (int step = 0; !work.done; ++step) {
-    CHECK(work.equilibrate == first << step);
-    work.rows.resize(work.graphs);
-    for (std::size_t g = 0; g < work.rows.size(); ++g) {
-      work.rows[g].hot_less_cold = 0.1 + 1e-3 * static_cast<double>(g % 2);
+  PointSearch search = open_tree(config, 0.1);
+  const std::uint64_t first = search.equilibrate;
+  for (int step = 0; !search.done; ++step) {
+    CHECK(search.equilibrate == first << step);
+    search.rows.resize(search.graphs);
+    for (std::size_t g = 0; g < search.rows.size(); ++g) {
+      search.rows[g].hot_less_cold = 0.1 + 1e-3 * static_cast<double>(g % 2);
     }
-    decide_tree(work);
+    decide_tree(search);
     REQUIRE(step < 20);
   }
-  CHECK_FALSE(work.data.accepted());
-  CHECK(work.data.reasons.size() == 1);
+  CHECK_FALSE(search.data.accepted());
+  CHECK(search.data.reasons.size() == 1);
   CHECK(open_tree(config, 0).done);
 }

@@ -141,15 +141,15 @@ TEST_CASE("ranks with separate folders run separate studies") {
 TEST_CASE("the lowest rank in a folder leads, and the next one after its end") {
   const Workplace place;
   const auto rank = [](int number) { return Rank{number, 3, number, 3}; };
-  auto zero = std::make_unique<RanksHere>(rank(0), place / ".");
-  const RanksHere one(rank(1), place / "."), two(rank(2), place / ".");
-  CHECK(zero->led());
-  CHECK_FALSE(one.led());
-  CHECK_FALSE(two.led());
-  CHECK(one.lower_at_work());
+  auto zero = std::make_unique<RankPresence>(rank(0), place / ".");
+  const RankPresence one(rank(1), place / "."), two(rank(2), place / ".");
+  CHECK(zero->led_on_arrival());
+  CHECK_FALSE(one.led_on_arrival());
+  CHECK_FALSE(two.led_on_arrival());
+  CHECK(one.lower_rank_present());
   zero.reset();
-  CHECK_FALSE(one.lower_at_work());
-  CHECK(two.lower_at_work());
+  CHECK_FALSE(one.lower_rank_present());
+  CHECK(two.lower_rank_present());
 }
 
 TEST_CASE("a finished study is not written again unless something changes") {

@@ -178,8 +178,8 @@ def set_ticks(axis, values, scale):
         style.plain_log_ticks(axis, values[values > 0])
 
 
-def alone(shown):
-    """Isolated points: neither neighbour is shown, so that no line is drawn to them."""
+def isolated(shown):
+    """Points of which neither neighbour is shown, so that no line is drawn to them."""
     padded = np.concatenate([[False], shown, [False]])
     return shown & ~padded[:-2] & ~padded[2:]
 
@@ -270,7 +270,7 @@ def draw_curve(axes, curve, panel, look, label, few):
         # A line breaks where points are not shown.
         axes.plot(x, np.where(shown, y, np.nan), color=colour, label=label, linewidth=0.9,
                   linestyle=line)
-        axes.plot(x[alone(shown)], y[alone(shown)], ".", color=colour, markersize=3)
+        axes.plot(x[isolated(shown)], y[isolated(shown)], ".", color=colour, markersize=3)
         if error is not None:
             low, high = bars(y, error, slice(None), panel)
             axes.fill_between(x, y - low, y + high, where=shown, color=colour, alpha=0.2,

@@ -32,11 +32,11 @@ class CoupledEngine : public BytespinEngine {
                         const std::vector<std::int64_t>& overlap,
                         const std::vector<std::int64_t>& link_overlap, Observation& out);
 
-  std::vector<std::int32_t> coupling_, field_;  // as in CoupledPlan
   std::vector<std::uint64_t> save_sums() const override;
   bool restore_sums(std::span<const std::uint64_t> words) override;
 
-  std::vector<std::uint8_t> sublattice_;  // likewise
+  std::vector<std::int32_t> coupling_, field_;  // as in CoupledPlan
+  std::vector<std::uint8_t> sublattice_;        // as in CoupledPlan
   std::vector<Boltzmann> boltzmann_;
   std::vector<Site> of_colour_;
   std::vector<std::size_t> first_of_colour_;  // [colours + 1]

@@ -66,10 +66,11 @@ void occupy_slab(const Lattice& slab, std::uint64_t first, std::uint64_t plane,
   }
 }
 
-// Bit k is set if the bond along the slowest direction from site a + k to site b + k is occupied.
-std::uint64_t bonds_behind(int dim, const std::uint64_t* drawn, const std::uint8_t* spins,
-                           std::uint64_t a, std::uint64_t b, std::uint64_t count,
-                           std::uint64_t before) {
+// Occupied bonds from the last plane to the first plane of the next slab: bit k is set if the bond
+// from site a + k to site b + k is occupied.
+std::uint64_t bonds_to_next_slab(int dim, const std::uint64_t* drawn, const std::uint8_t* spins,
+                                 std::uint64_t a, std::uint64_t b, std::uint64_t count,
+                                 std::uint64_t before) {
   return DrawnBonds{drawn, spins, static_cast<std::uint64_t>(dim)}.word(a, b, dim - 1, count,
                                                                         before);
 }
@@ -82,7 +83,7 @@ HWY_AFTER_NAMESPACE();
 namespace rewise {
 HWY_EXPORT(join_slab);
 HWY_EXPORT(occupy_slab);
-HWY_EXPORT(bonds_behind);
+HWY_EXPORT(bonds_to_next_slab);
 }  // namespace rewise
 
 namespace rewise::bytespin {
@@ -208,18 +209,18 @@ void SlabClusters::label(const Tables& tables, const DrawKey& key, const std::ui
   }
 }
 
-void SlabClusters::join_behind(const std::uint8_t* spins, std::span<const Site> behind,
-                               std::vector<LabelPair>& edges) const {
+void SlabClusters::join_to_next_slab(const std::uint8_t* spins, std::span<const Site> next_labels,
+                                     std::vector<LabelPair>& edges) const {
   const std::uint64_t length = runs_.length, next = last_ % plan_.sites;
   for (std::uint64_t at = 0; at < plane_; at += length) {
     for (std::uint64_t x = 0; x < length; x += 64) {
       const std::uint64_t from = at + x, a = last_ - plane_ + from;
       std::uint64_t bits =
-          HWY_DYNAMIC_DISPATCH(bonds_behind)(slab_.dim, drawn_.get(), spins, a, next + from,
-                                             std::min<std::uint64_t>(64, length - x), x);
+          HWY_DYNAMIC_DISPATCH(bonds_to_next_slab)(slab_.dim, drawn_.get(), spins, a, next + from,
+                                                   std::min<std::uint64_t>(64, length - x), x);
       for (; bits != 0; bits &= bits - 1) {
         const auto bit = static_cast<std::uint64_t>(std::countr_zero(bits));
-        const LabelPair edge{label_of(static_cast<Site>(a + bit)), behind[from + bit]};
+        const LabelPair edge{label_of(static_cast<Site>(a + bit)), next_labels[from + bit]};
         if (edges.empty() || edges.back() != edge) edges.push_back(edge);
       }
     }

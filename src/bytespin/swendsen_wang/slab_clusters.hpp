@@ -33,15 +33,15 @@ class SlabClusters {
                LabelMethod method);
 
   // Draws the bonds of a step and labels the clusters of `spins`, [sites of all]. Reads the slab's
-  // spins and those of the plane behind it.
+  // spins and those of the next slab's first plane.
   void label(const Tables& tables, const DrawKey& key, const std::uint8_t* spins);
   Site label_of(Site site) const {  // of a site of this slab
     return label_[runs_.parent[runs_.run_at(runs_.place(static_cast<Site>(site - first_)))]];
   }
-  // Adds the pairs of labels that occupied bonds join across the slab's end; `behind` are the
-  // labels of the plane behind.
-  void join_behind(const std::uint8_t* spins, std::span<const Site> behind,
-                   std::vector<LabelPair>& edges) const;
+  // Adds the pairs of labels that occupied bonds join from the last plane to the next slab.
+  // `next_labels`: labels of the first plane of the next slab.
+  void join_to_next_slab(const std::uint8_t* spins, std::span<const Site> next_labels,
+                         std::vector<LabelPair>& edges) const;
 
   // Flips every cluster, or gives it a new state. `united`: as unite_labels() returns it, for all
   // slabs. Sizes of clusters in `united` are added to `parts`, by their smallest label; those of

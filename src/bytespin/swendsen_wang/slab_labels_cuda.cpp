@@ -49,7 +49,7 @@ SlabLabelsCuda::SlabLabelsCuda(const DeviceStream& device, const Plan& plan,
   counted_sites_ = DeviceBuffer<Site>(sites, stream);
   outgoing_ = DeviceBuffer<RewiredSlot>(outgoing, stream);
   labels_ = DeviceBuffer<Site>(sites.size());
-  beyond_ = DeviceBuffer<Site>(plane_ + outgoing.size());
+  far_labels_ = DeviceBuffer<Site>(plane_ + outgoing.size());
   pairs_ = DeviceBuffer<std::uint64_t>(plane_ + outgoing.size());
   adopted_ = DeviceBuffer<SitePair>(labels_.size() + pairs_.size());
   shortcut_on_ = DeviceBuffer<std::uint8_t>(systems_ * rewired.size());
@@ -109,12 +109,12 @@ std::vector<Site> SlabLabelsCuda::border_labels(std::uint64_t who) {
 }
 
 std::vector<std::uint64_t> SlabLabelsCuda::joined(const DeviceSystems& systems, std::uint64_t who,
-                                                  const std::vector<Site>& beyond) {
+                                                  const std::vector<Site>& far_labels) {
   const cudaStream_t stream = device_.get();
-  beyond_.copy_in(beyond, stream);
+  far_labels_.copy_in(far_labels, stream);
   launch_join_slab(plan_, systems, static_cast<std::uint32_t>(who), of_system(who),
                    {own_.first, plane_, leaving_.data() + who * plane_, outgoing_.data(),
-                    outgoing_.size(), beyond_.data(), pairs_.data()},
+                    outgoing_.size(), far_labels_.data(), pairs_.data()},
                    stream);
   return pairs_.to_host(stream);
 }

@@ -33,11 +33,12 @@ class SlabLabelsCuda {
   void label(const DeviceSystems& systems);
   // Labels of one system: the first plane, then `incoming`. [plane + incoming]
   std::vector<Site> border_labels(std::uint64_t who);
-  // Pairs of labels that occupied bonds join. `beyond`: labels of the plane behind the slab, then
-  // of `outgoing`. kNoPair marks bonds that are not occupied. [plane + outgoing]
+  // Pairs of labels that occupied bonds join. `far_labels`: labels of the first plane of the next
+  // slab, then of the far ends of `outgoing`. kNoPair marks bonds that are not occupied. [plane +
+  // outgoing]
   static constexpr std::uint64_t kNoPair = ~std::uint64_t{0};
   std::vector<std::uint64_t> joined(const DeviceSystems& systems, std::uint64_t who,
-                                    const std::vector<Site>& beyond);
+                                    const std::vector<Site>& far_labels);
   // Flips as SlabClusters::flip() does; `united`: own labels with the smallest labels of their
   // clusters.
   SlabClusters::Sums flip(const DeviceSystems& systems, std::uint64_t who,
@@ -57,7 +58,7 @@ class SlabLabelsCuda {
   DeviceBuffer<std::uint32_t> label_, size_;
   DeviceBuffer<Site> counted_sites_;  // of the first plane, then `incoming`
   DeviceBuffer<RewiredSlot> outgoing_;
-  DeviceBuffer<Site> labels_, beyond_;
+  DeviceBuffer<Site> labels_, far_labels_;
   DeviceBuffer<std::uint64_t> pairs_;
   DeviceBuffer<SitePair> adopted_;
   DeviceBuffer<unsigned long long> sums_;  // [kClusterSums]
@@ -76,8 +77,8 @@ struct SlabJoins {
   const std::uint8_t* leaving = nullptr;  // [plane] of this system
   const RewiredSlot* outgoing = nullptr;  // [outgoing_count]
   std::uint64_t outgoing_count = 0;
-  const Site* beyond = nullptr;    // [plane + outgoing_count]
-  std::uint64_t* pairs = nullptr;  // [plane + outgoing_count]
+  const Site* far_labels = nullptr;  // [plane + outgoing_count]
+  std::uint64_t* pairs = nullptr;    // [plane + outgoing_count]
 };
 void launch_join_slab(const DevicePlan& plan, const DeviceSystems& systems, std::uint32_t who,
                       const LabelField& slab, const SlabJoins& joins, cudaStream_t stream);

@@ -382,7 +382,7 @@ __device__ __forceinline__ std::uint64_t joined_pair(const DevicePlan& plan,
                      plan.bond[systems.temperature(who)]);
   }
   if (!joined) return ~std::uint64_t{0};
-  return (joins.first + slab.label[site]) << 32 | joins.beyond[k];
+  return (joins.first + slab.label[site]) << 32 | joins.far_labels[k];
 }
 
 __global__ void __launch_bounds__(kItemThreads)

@@ -49,7 +49,7 @@ std::uint64_t relax_tiles(const BondConfiguration& configuration, std::uint32_t 
                           std::span<Site> label, std::vector<SitePair>& roots);
 
 // Hierarchical sewing, section II.3.2: level n inserts the bonds between tiles of edge 2^n B into
-// balanced trees of labels; bonds around the lattice and extra bonds come last. `size` is work
+// balanced trees of labels; periodic (wrapping) bonds and extra bonds come last. `size` is work
 // space, [sites].
 void sew_tiles(const BondConfiguration& configuration, std::uint32_t edge, std::span<Site> label,
                std::span<std::uint32_t> size);

@@ -6,7 +6,7 @@
 namespace rewise::papers {
 namespace {
 
-// Calls f(a, b) for bonds around the lattice and for extra bonds.
+// Calls f(a, b) for periodic (wrapping) bonds and for extra bonds.
 template <class F>
 void for_each_far_bond(const BondConfiguration& configuration, F&& f) {
   const Lattice& lattice = configuration.lattice;

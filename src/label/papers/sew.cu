@@ -1,5 +1,5 @@
 // Hierarchical sewing (Weigel 2011, section II.3.2): level by level 2^d boxes of tiles become one,
-// with a block for each; then the bonds around the lattice follow ("an additional step" there),
+// with a block for each; then the periodic (wrapping) bonds follow ("an additional step" there),
 // then the rewired bonds. The trees are those of the paper: the smaller is attached to the larger,
 // every tile root counts as one, paths are not compressed. A seam is the set of bonds between two
 // boxes. A box has 2^(d-1) independent seams across direction 0, half as many across direction 1,
@@ -181,9 +181,9 @@ __global__ void __launch_bounds__(kSewThreads)
   sew_box<kDim>(field, level, system, blockIdx.x - system * boxes_per_system.divisor);
 }
 
-// One block inserts the bonds around the lattice.
+// One block inserts the periodic (wrapping) bonds.
 template <int kDim>
-__device__ __forceinline__ void sew_around(const LabelField& field, std::uint32_t system) {
+__device__ __forceinline__ void sew_wrapping(const LabelField& field, std::uint32_t system) {
   for (int k = 0; k < kDim; ++k) {
     Seam<kDim> seam;
     seam.direction = k;
@@ -199,11 +199,11 @@ __device__ __forceinline__ void sew_around(const LabelField& field, std::uint32_
 template <int kDim>
 __global__ void __launch_bounds__(kSewThreads)
     sew_periodic(const __grid_constant__ LabelField field) {
-  sew_around<kDim>(field, blockIdx.x);
+  sew_wrapping<kDim>(field, blockIdx.x);
 }
 
-// Stores the root of a tile root in its size and lowers the label of that root. Parents are
-// constant.
+// Reuses size[] to hold each tile root's final root, and lowers the label of the final root to the
+// smallest tile root. Parents do not change any more.
 __device__ __forceinline__ void name_root(const LabelField& field, const Item& item) {
   const auto site = static_cast<Site>(item.index);
   std::uint32_t* size = field.of(field.size, item.who);

@@ -1,7 +1,10 @@
 // Union-find by compare-and-swap (ECL-CC: Jaiganesh & Burtscher 2018): pairs of tile roots, or
 // shortcuts, are inserted concurrently, the larger root under the smaller; then every site looks up
-// its root. With self-labelled tiles this is `fast` for given bonds; Swendsen-Wang updates have a
-// faster implementation.
+// its root.
+//
+// Method `fast` has two implementations on CUDA. To label given bonds, it labels tiles by
+// self-labelling and joins them as here. Swendsen-Wang updates draw the bonds as they label, by a
+// faster implementation (src/bytespin/swendsen_wang).
 #include <algorithm>
 
 #include "src/cuda/forest.cuh"

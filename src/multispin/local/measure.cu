@@ -314,22 +314,22 @@ __global__ void make_products(const std::uint32_t* spins, std::uint32_t* product
   if (i < words) products[i] = spins[i] ^ spins[i] >> 1;
 }
 
-__global__ void turn_sublattice(const __grid_constant__ DeviceTurned plan,
-                                const std::uint32_t* spins, std::uint32_t* turned) {
+__global__ void apply_mask(const __grid_constant__ DeviceMasking plan, const std::uint32_t* spins,
+                           std::uint32_t* masked) {
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i >= plan.words) return;
   const auto slot = static_cast<std::uint32_t>(i / static_cast<unsigned>(plan.vec) % plan.slots);
   const std::uint32_t mask = plan.mask == nullptr
                                  ? (slot >= plan.second ? ~0u : 0u)
                                  : plan.mask[i / plan.graph_words * plan.slots + slot];
-  turned[i] = spins[i] ^ mask;
+  masked[i] = spins[i] ^ mask;
 }
 
 }  // namespace
 
-void launch_turned(const DeviceTurned& plan, const std::uint32_t* spins, std::uint32_t* turned,
+void launch_masked(const DeviceMasking& plan, const std::uint32_t* spins, std::uint32_t* masked,
                    cudaStream_t stream) {
-  launch(turn_sublattice, cover(plan.words), stream, plan, spins, turned);
+  launch(apply_mask, cover(plan.words), stream, plan, spins, masked);
 }
 
 void launch_products(const std::uint32_t* spins, std::uint32_t* products, std::size_t words,

@@ -37,8 +37,8 @@ struct DeviceMeasurement {
 void launch_products(const std::uint32_t* spins, std::uint32_t* products, std::size_t words,
                      cudaStream_t stream);
 
-// Copies the words of graphs and inverts those of a mask, or of the second sublattice.
-struct DeviceTurned {
+// Copies the words of graphs, XORed with a mask or, without one, inverted on the second sublattice.
+struct DeviceMasking {
   std::size_t words = 0;        // in all
   std::size_t graph_words = 0;  // of a graph
   std::uint32_t slots = 0;      // of a word group
@@ -46,7 +46,7 @@ struct DeviceTurned {
   const std::uint32_t* mask = nullptr;  // [graphs][slots] ~0 or 0
   std::uint32_t second = 0;             // without a mask: the first slot of the second sublattice
 };
-void launch_turned(const DeviceTurned& plan, const std::uint32_t* spins, std::uint32_t* turned,
+void launch_masked(const DeviceMasking& plan, const std::uint32_t* spins, std::uint32_t* masked,
                    cudaStream_t stream);
 
 // Adds the number of unsatisfied bonds to disagreeing[word group * 32 + r] and the number of up

@@ -30,7 +30,8 @@ namespace HWY_NAMESPACE {
 
 template <int kDim>
 struct RowBonds {
-  // The bond indices from the colour-0 sites of a vector to their neighbours k.
+  // The bond indices from the colour-0 sites of a vector to their neighbours k, where
+  // k = 2 direction + (1 if backward).
   static HWY_INLINE V32 index(const Row<kDim>& row, V32 site, int k, std::uint32_t h) {
     const D32 d;
     V32 owner = site;
@@ -75,14 +76,14 @@ void draw_rows(const DenseGeometry& g, const Address& at, Threshold t, const std
         invert<2 * kDim>(layout.sign[0].data() + row.start + h, unsatisfied);
       }
       for (int k = 0; k < 2 * kDim; ++k) {
-        V32 asking;
+        V32 to_draw;  // replicas whose cluster may cross the bond
         if constexpr (kSigns) {
-          asking = hn::AndNot(unsatisfied[k], all);
+          to_draw = hn::AndNot(unsatisfied[k], all);
         } else {
-          asking = hn::And(own, hn::Xor(row.neighbour(other_field, k, h), unlike));
+          to_draw = hn::And(own, hn::Xor(row.neighbour(other_field, k, h), unlike));
         }
         const V32 bond = RowBonds<kDim>::index(row, site, k, h);
-        hn::StoreU(drawn(calls, bond, asking, t), d, scratch.bond_field(k) + row.start + h);
+        hn::StoreU(drawn(calls, bond, to_draw, t), d, scratch.bond_field(k) + row.start + h);
       }
     };
     for (std::uint32_t h = 0; h + lanes <= layout.half_row; h += lanes) vector(h);
@@ -111,16 +112,16 @@ void DrawList(const DenseGeometry& bonds, const Address& at, Threshold t,
   for (std::uint32_t i = first; i < last; i += static_cast<std::uint32_t>(hn::Lanes(d))) {
     const V32 a = hn::GatherIndex(d, spins, hn::BitCast(ds, hn::LoadU(d, bonds.a.data() + i)));
     const V32 b = hn::GatherIndex(d, spins, hn::BitCast(ds, hn::LoadU(d, bonds.b.data() + i)));
-    const V32 asking = bonds.negative.empty()
-                           ? hn::And(hn::And(hn::Xor(a, unlike), hn::Xor(b, unlike)), all)
-                           : hn::AndNot(xor3(a, b, hn::LoadU(d, bonds.negative.data() + i)), all);
-    hn::StoreU(drawn(calls, hn::LoadU(d, bonds.bond.data() + i), asking, t), d, open + i);
+    const V32 to_draw = bonds.negative.empty()
+                            ? hn::And(hn::And(hn::Xor(a, unlike), hn::Xor(b, unlike)), all)
+                            : hn::AndNot(xor3(a, b, hn::LoadU(d, bonds.negative.data() + i)), all);
+    hn::StoreU(drawn(calls, hn::LoadU(d, bonds.bond.data() + i), to_draw, t), d, open + i);
   }
 }
 
 // Opens bonds whose ends are joined by the other three bonds of a plaquette. Clusters remain the
-// same, but paths get straighter and rows are visited less often. The former place of a rewired
-// lattice bond may also be opened.
+// same, but paths get straighter and rows are visited less often. A removed bond may be opened,
+// too: its ends are already connected.
 template <int kDim>
 void straighten(const Layout& layout, StopWatch& watch, DenseScratch& scratch) {
   const D32 d;
@@ -238,18 +239,18 @@ bool close_row(const Layout& layout, std::uint32_t r, DenseScratch& scratch) {
 // Rotates a row of vectors by one site: each site gets the value of the next (`to_next`) or of the
 // previous one.
 template <int kVectors>
-HWY_INLINE void turn(V32* row, bool to_next) {
+HWY_INLINE void rotate_row(V32* row, bool to_next) {
   const D32 d;
   constexpr auto lanes = static_cast<std::uint32_t>(hn::MaxLanes(d));
   const V32 from = hn::Add(hn::Iota(d, 0), hn::Set(d, to_next ? 1 : lanes - 1));
   const auto index = hn::IndicesFromVec(d, hn::And(from, hn::Set(d, lanes - 1)));
   const auto within = hn::FirstN(d, to_next ? lanes - 1 : 1);
-  V32 turned[kVectors];
-  for (int v = 0; v < kVectors; ++v) turned[v] = hn::TableLookupLanes(row[v], index);
+  V32 rotated[kVectors];
+  for (int v = 0; v < kVectors; ++v) rotated[v] = hn::TableLookupLanes(row[v], index);
   for (int v = 0; v < kVectors; ++v) {
-    const V32 next = turned[(v + 1) % kVectors], last = turned[(v + kVectors - 1) % kVectors];
-    row[v] =
-        to_next ? hn::IfThenElse(within, turned[v], next) : hn::IfThenElse(within, last, turned[v]);
+    const V32 next = rotated[(v + 1) % kVectors], last = rotated[(v + kVectors - 1) % kVectors];
+    row[v] = to_next ? hn::IfThenElse(within, rotated[v], next)
+                     : hn::IfThenElse(within, last, rotated[v]);
   }
 }
 
@@ -282,12 +283,12 @@ bool close_short_row(const Layout& layout, std::uint32_t r, DenseScratch& scratc
   const auto step = [&]() HWY_ATTR {
     V32 passed[kVectors];
     for (int v = 0; v < kVectors; ++v) passed[v] = row[1][v];
-    turn<kVectors>(passed, after);
+    rotate_row<kVectors>(passed, after);
     for (int v = 0; v < kVectors; ++v) {
       row[0][v] = or_and(or_and(row[0][v], row[1][v], beside[v]), passed[v], across[v]);
       passed[v] = hn::And(row[0][v], across[v]);
     }
-    turn<kVectors>(passed, !after);
+    rotate_row<kVectors>(passed, !after);
     V32 gained = hn::Zero(d);
     for (int v = 0; v < kVectors; ++v) {
       const V32 before = row[1][v];
@@ -338,13 +339,13 @@ void close_rows(const DenseGeometry& g, StopWatch& watch, DenseScratch& scratch)
       awake[r] = 0;
       --waiting;
       // A row with sites reached over shortcuts must wake its neighbours even if it gains nothing.
-      bool changed = scratch.fresh[r] != 0;
+      bool changed = scratch.reached_by_shortcut[r] != 0;
       if constexpr (kVectors > 0) {
         changed = close_short_row<kDim, kVectors>(layout, r, scratch) || changed;
       } else {
         changed = close_row<kDim>(layout, r, scratch) || changed;
       }
-      scratch.fresh[r] = 0;
+      scratch.reached_by_shortcut[r] = 0;
       for (std::size_t k = 0; changed && k < kOthers; ++k) {
         wake(layout.row_neighbour[std::size_t{r} * kOthers + k]);
       }
@@ -355,7 +356,7 @@ void close_rows(const DenseGeometry& g, StopWatch& watch, DenseScratch& scratch)
         const std::uint32_t gain = scratch.reached[end.near] & open & ~scratch.reached[end.far];
         if (gain == 0) continue;
         scratch.reached[end.far] |= gain;
-        scratch.fresh[end.far_row] = 1;
+        scratch.reached_by_shortcut[end.far_row] = 1;
         wake(end.far_row);
       }
     }
@@ -384,7 +385,8 @@ void GrowDense(const DenseGeometry& g, StopWatch& watch, DenseScratch& scratch) 
   if (!g.by_rows) return relax_list(g, watch, scratch);
   // Removed lattice bonds are closed.
   for (const auto& [k, at] : g.removed_at) scratch.bond_field(k)[at] = 0;
-  std::fill(scratch.fresh.begin(), scratch.fresh.end(), std::uint8_t{0});
+  std::fill(scratch.reached_by_shortcut.begin(), scratch.reached_by_shortcut.end(),
+            std::uint8_t{0});
   with_lattice_dim(g.layout.lattice.dim, [&]<int kDim>() {
     if constexpr (kDim > 1) {  // a third pass gains nothing
       for (int n = 0; n < 2; ++n) straighten<kDim>(g.layout, watch, scratch);
@@ -490,7 +492,7 @@ DenseScratch::DenseScratch(const DenseGeometry& g)
     : reached(g.layout.words, 0),
       open(g.a.size(), 0),
       awake(g.by_rows ? g.layout.rows : 0, 0),
-      fresh(awake.size(), 0) {
+      reached_by_shortcut(awake.size(), 0) {
   if (g.by_rows) {
     field_stride = g.layout.sites / 2 + 2 * std::size_t{kGuard};
     bond_fields.assign(field_stride * static_cast<std::size_t>(2 * g.layout.lattice.dim), 0);
@@ -500,8 +502,9 @@ DenseScratch::DenseScratch(const DenseGeometry& g)
 void dense_draw(const DenseGeometry& g, const Address& at, Threshold bond,
                 const std::uint32_t* spins, std::uint32_t seed_spin, std::uint32_t active,
                 const ThreadTeam& team, StopWatch& watch, DenseScratch& scratch) {
-  // Calls f(first, last) for pieces of one grain of this thread's share of `units`. A unit has
-  // `sites` sites.
+  // Divides this thread's share of `units`, each of `sites` sites, into pieces and calls
+  // f(first, last) for each. A piece has about watch.grain() sites, and the watch is checked after
+  // it; without an active watch there is one piece.
   const auto in_pieces = [&](std::uint32_t units, std::uint32_t sites, const auto& f) {
     auto [first, last] = team.part(units);
     const auto piece = watch.active() ? static_cast<std::uint32_t>(watch.grain() / sites + 1)

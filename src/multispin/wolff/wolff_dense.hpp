@@ -32,7 +32,8 @@ struct DenseGeometry {
   std::vector<std::uint32_t> negative;    // [padded] ~0 if J = -1, else 0; empty without couplings
   std::vector<std::uint32_t> row_ends;    // [rows + 1] into shortcut_end
   std::vector<ShortcutEnd> shortcut_end;  // [2 count]
-  // (neighbour k, index in its bond field) of each removed lattice bond, at its colour-0 end.
+  // (k, index in bond_field(k)) of each removed lattice bond, at its colour-0 end. It leads to the
+  // neighbour k = 2 direction + (1 if backward).
   std::vector<std::pair<int, std::uint32_t>> removed_at;
 };
 
@@ -44,8 +45,9 @@ struct DenseScratch {
   // [2 dim][field_stride] the same for lattice bonds, and for pairs that are joined otherwise
   std::vector<std::uint32_t> bond_fields;
   std::size_t field_stride = 0;
-  // [rows] awake: to be visited; fresh: sites were reached over shortcuts since the last visit
-  std::vector<std::uint8_t> awake, fresh;
+  std::vector<std::uint8_t> awake;                // [rows] 1: to be visited
+  std::vector<std::uint8_t> reached_by_shortcut;  // [rows] 1: a shortcut has added to the row's
+                                                  // reached sets since the last visit
   std::atomic<std::uint32_t> bound{0};  // replicas whose cluster is bound to the ghost spin
 
   std::uint32_t* bond_field(int k) {
