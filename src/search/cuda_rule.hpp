@@ -9,6 +9,6 @@ namespace rewise {
 // Returns the best schedule of the measured lattice that is closest in size and p, with the cluster
 // update of `spec` or, with `any_cluster`, with the better one. A schedule of local sweeps alone is
 // considered only with `sweeps_alone` (auto_schedule.hpp).
-Candidate cuda_candidate(const TaskSpec& spec, bool any_cluster, bool sweeps_alone);
+Updates cuda_candidate(const TaskSpec& spec, bool any_cluster, bool sweeps_alone);
 
 }  // namespace rewise
