@@ -89,11 +89,12 @@ double isolated_sites(const TaskSpec& spec) {
 // The relative error at which the rate of a candidate is accurate enough (RaceRules::enough).
 constexpr double kCloseEnough = 0.06;
 
-// Tuning uses one temperature and the number of replicas of a task.
+// Tuning uses one temperature, hence no replica exchange, and the number of replicas of a task.
 TuneSetting setting_of(const TaskSpec& spec, bool any_cluster, const EngineOptions& options,
                        double budget) {
   TuneSetting setting;
   setting.spec = spec;
+  setting.spec.schedule = {};
   setting.spec.temperatures.assign(1, spec.temperatures[spec.temperatures.size() / 2]);
   setting.spec.start = Start::mixed;
   if (options.device >= 0) {
