@@ -50,7 +50,7 @@ CurveSpec make_spec(const CurveOptions& o) {
   spec.model = read_model(o);
   // All schedules use one engine: the default one or, if it does not support a schedule, the engine
   // of the first such schedule.
-  for (const Mix& mix : spec.mixes) {
+  for (const Updates& mix : spec.mixes) {
     const EngineKind engine =
         choose_engine(o.engine, spec.model, needed_cluster(mix.schedule, mix.cluster), "--engine");
     if (spec.engine == kDefaultEngine) spec.engine = engine;
@@ -65,7 +65,7 @@ CurveSpec make_spec(const CurveOptions& o) {
   spec.prepare = parse_mix(o.prepare.empty() ? usual : o.prepare, "--prepare");
   spec.prepare.schedule.exchange = o.exchange;
   spec.prepare.schedule.houdayer = o.houdayer;
-  for (Mix& mix : spec.mixes) {
+  for (Updates& mix : spec.mixes) {
     mix.schedule.exchange = o.exchange;
     mix.schedule.houdayer = o.houdayer;
   }

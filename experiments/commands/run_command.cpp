@@ -87,7 +87,7 @@ std::string interrupted_text(const RunOptions& options, const TaskResult& result
 
 // Chooses the schedule for --schedule auto, and the cluster update if it is not given. An existing
 // task file keeps its choice; otherwise the schedule is tuned for a tenth of the expected run time.
-Candidate automatic_schedule(const TaskJob& job, bool any_cluster, const TaskRun& run) {
+Updates automatic_schedule(const TaskJob& job, bool any_cluster, const TaskRun& run) {
   const TaskSpec& spec = job.spec;
   const std::optional<TaskPaths>& paths = job.paths;
   constexpr double least = 1, most = 30;  // seconds
@@ -100,21 +100,22 @@ Candidate automatic_schedule(const TaskJob& job, bool any_cluster, const TaskRun
       if (!job.recompute_damaged || error.exit_code() != ExitCode::data) throw;
     }
     if (!stored) continue;
-    const auto& kept = stored->task.configuration;
-    const auto schedule = kept.find("sampling.schedule"), cluster = kept.find("sampling.cluster");
-    if (schedule == kept.end() || cluster == kept.end()) continue;
-    return {parse_schedule(schedule->second, file.string()),
-            any_cluster ? parse_cluster_update(cluster->second, file.string()) : spec.cluster};
+    const TextMap& kept = stored->task.configuration;
+    if (!kept.contains("sampling.schedule") || !kept.contains("sampling.cluster")) continue;
+    Updates updates = updates_of(kept, file.string());
+    if (!any_cluster) updates.cluster = spec.cluster;
+    updates.local.reset();
+    return updates;
   }
   const double budget = std::clamp(0.1 * cpu_seconds(spec, run.engine.threads), least, most);
   const ChosenSchedule chosen = tuned_schedule(spec, any_cluster, run.engine, budget, run.stop);
-  const Candidate winner{chosen.schedule, chosen.cluster};
-  fmt::print(stderr, "schedule: {} ({})\n", candidate_text(winner), chosen.reason);
-  return winner;
+  fmt::print(stderr, "schedule: {} ({})\n", to_string(chosen), chosen.reason);
+  return chosen;
 }
 
 // The device or devices, for the output.
-void check_device(const EngineOptions& engine, const RunOptions& options, const TaskSpec& spec) {
+void check_device(const EngineOptions& engine, const RunOptions& options, const TaskSpec& spec,
+                  bool tunes) {
   if (engine.devices.empty()) {
     const std::string why = why_no_methods(spec.engine, engine.methods, engine.device >= 0);
     if (!why.empty()) throw Error(ExitCode::usage, why);
@@ -125,7 +126,7 @@ void check_device(const EngineOptions& engine, const RunOptions& options, const 
         ExitCode::usage,
         fmt::format("--device: {} can share lattices only, not imported graphs", options.device));
   }
-  if (options.schedule == "auto" && has_cluster_updates(spec.engine)) {
+  if (tunes) {
     throw Error(ExitCode::usage,
                 fmt::format("--schedule: auto is not supported by {}, which share a lattice (give "
                             "M:W; 'rewise tune' with one device finds it)",
@@ -142,17 +143,16 @@ void check_device(const EngineOptions& engine, const RunOptions& options, const 
 // --dry-run: prints the time and memory that the run needs. Like the run, throws Error(device) if
 // memory is too short.
 ExitCode print_needs(const TaskSpec& spec, const EngineOptions& engine, const MemoryNeed& need,
-                     bool on_device, const RunOptions& options) {
+                     bool on_device, const RunOptions& options, bool tunes) {
   const MemoryRoom room = memory_room();
   if (options.json) {
-    const bool known = options.schedule != "auto" || !has_cluster_updates(spec.engine);
     const Json json{
         {"memory_bytes", need.most()},
         {"memory_left_bytes", room.bytes},
         {"memory_limit", room.limit},
         {"device_bytes", on_device ? Json(need.device) : Json(nullptr)},
         {"disk_bytes", options.out.empty() ? 0 : disk_need(spec, run_final_state(options))},
-        {"cpu_seconds", known ? Json(cpu_seconds(spec, engine.threads)) : Json(nullptr)},
+        {"cpu_seconds", tunes ? Json(nullptr) : Json(cpu_seconds(spec, engine.threads))},
         {"threads", engine.threads}};
     fmt::print("{}\n", json.dump(2));
     std::fflush(stdout);
@@ -167,7 +167,7 @@ ExitCode print_needs(const TaskSpec& spec, const EngineOptions& engine, const Me
                  ? "none (no --out)"
                  : fmt::format("about {}, twice that during writing",
                                bytes_text(disk_need(spec, run_final_state(options)))));
-  if (options.schedule == "auto" && has_cluster_updates(spec.engine)) {
+  if (tunes) {
     fmt::print("time:   unknown until the schedule is tuned\n");
   } else if (on_device) {
     fmt::print("time:   unknown for this device; about {} on this CPU\n",
@@ -198,7 +198,8 @@ ExitCode run_run(const RunOptions& options) {
   const DeviceChoice device = device_of_rank(options.device, spec.engine, "--device",
                                              cpu_seconds(spec, run.engine.threads));
   device.devices.front().choose(run.engine);
-  check_device(run.engine, options, spec);
+  const bool tunes = !options.updates.schedule && has_cluster_updates(spec.engine);
+  check_device(run.engine, options, spec, tunes);
   run.checkpoint = parse_duration(options.checkpoint, "--checkpoint").count();
   std::optional<std::chrono::duration<double>> limit;
   if (!options.time_limit.empty()) limit = parse_time_limit(options.time_limit, "--time-limit");
@@ -210,7 +211,6 @@ ExitCode run_run(const RunOptions& options) {
                             : choose_temperatures(spec, *range, run);
     if (options.threads == 0) run.engine.threads = useful_threads(spec, threads_of_rank(0));
   }
-  const bool tunes = options.schedule == "auto" && has_cluster_updates(spec.engine);
   if (tunes) {
     check_compares_schedules(spec.model, "--schedule");
     if (spec.imported && spec.model.interactions.couplings == CouplingKind::file) {
@@ -220,17 +220,13 @@ ExitCode run_run(const RunOptions& options) {
   MemoryNeed need = memory_need(spec, run.engine.threads, on_device, !options.out.empty());
   share_need(need, options.out.empty() ? 0 : state_bytes(spec),
              !options.out.empty() && gathers_state(spec, job.final_state));
-  if (options.dry_run) return print_needs(spec, run.engine, need, on_device, options);
+  if (options.dry_run) return print_needs(spec, run.engine, need, on_device, options, tunes);
   if (const std::string line = check_memory(need); !line.empty()) {
     fmt::print(stderr, "{}\n", line);
   }
   tell_device(device);
   if (tunes) {
-    const Candidate best = automatic_schedule(job, !run_cluster(options), run);
-    spec.schedule = best.schedule;
-    spec.schedule.exchange = options.exchange;
-    spec.schedule.houdayer = options.houdayer;
-    spec.cluster = best.cluster;
+    spec.set(automatic_schedule(job, !options.updates.cluster, run));
   }
 
   if (job.paths) {  // remove temporary files of a killed run

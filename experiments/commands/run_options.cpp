@@ -99,7 +99,7 @@ void check_shared(const TaskSpec& spec, const RunOptions& options) {
     throw Error(ExitCode::usage,
                 "--share-ranks: ranks can share lattices only, not a graph from a file");
   }
-  if (options.schedule == "auto") {
+  if (!options.updates.schedule) {
     throw Error(ExitCode::usage, "--share-ranks: requires a schedule M:W, not auto");
   }
   if (spec.schedule.cluster == 0) return;
@@ -137,7 +137,7 @@ void add_run_options(CLI::App& app, RunOptions& options) {
 
 void check_run_options(const CLI::App& app, RunOptions& options) {
   refuse_beside(app, "--graph", {"--dim", "--size", "--p", "--rule", "--parity", "--graph-seed"});
-  take_updates(options.schedule, options.local, options.cluster, "--schedule");
+  options.updates = choose_updates(options.schedule, options.local, options.cluster, "--", true);
   if (options.share_ranks && options.exchange) {
     throw Error(ExitCode::usage, "--share-ranks: ranks cannot share systems with --exchange");
   }
@@ -145,21 +145,16 @@ void check_run_options(const CLI::App& app, RunOptions& options) {
     throw Error(ExitCode::usage, "--share-ranks: ranks cannot share systems with --houdayer");
   }
   options.engine = engine_name_now(options.engine, "--engine");
-  refuse_few_cluster_options(app, run_cluster(options));
+  refuse_few_cluster_options(app, options.updates.cluster);
   // Ranks cannot share the words of the multispin engine.
   if (options.engine == "auto" && options.share_ranks) {
-    const auto schedule = schedule_or_auto(options.schedule, "--schedule");
+    const auto& schedule = options.updates.schedule;
     const bool bits = schedule && schedule->cluster == 0 &&
                       read_model(options).kind == ModelKind::ising && options.graph.empty() &&
                       parse_p(options.p, "--p") == 0;
     options.engine = to_string(bits ? engine_with(&EngineTraits::regular_only) : sharing_engine());
   }
   if (runs_regular_only(options) && !is_given(app, "--replicas")) options.replicas = 1;
-}
-
-std::optional<ClusterUpdate> run_cluster(const RunOptions& options) {
-  return choose_cluster(options.cluster, schedule_or_auto(options.schedule, "--schedule"),
-                        "--cluster");
 }
 
 TaskSpec run_spec(const RunOptions& options) {
@@ -173,13 +168,13 @@ TaskSpec run_spec(const RunOptions& options) {
     spec.graph = lattice_spec(options, ", or --graph FILE", runs_regular_only(options));
     spec.graph.p = parse_p(options.p, "--p");
   }
-  spec.local = spec.imported
-                   ? choose_local_update(options.local, *spec.imported, spec.model, "--local")
-                   : choose_local_update(options.local, static_cast<int>(options.dim), "--local");
-  spec.cluster = run_cluster(options).value_or(ClusterUpdate::wolff);
+  const auto& [schedule, cluster, local] = options.updates;
+  spec.local = local           ? *local
+               : spec.imported ? local_update_for(*spec.imported, spec.model)
+                               : local_update_for(static_cast<int>(options.dim));
+  spec.cluster = cluster.value_or(ClusterUpdate::wolff);
   spec.few_cluster.tile = static_cast<std::uint32_t>(options.seed_tile);
   spec.few_cluster.flip = parse_number(options.flip, "--few-cluster-flip");
-  const auto schedule = schedule_or_auto(options.schedule, "--schedule");
   spec.engine = choose_engine(options.engine, spec.model, needed_cluster(schedule, spec.cluster),
                               "--engine", true);
   if (options.exchange) spec.engine = engine_with_exchange(spec.engine, options.engine, "--engine");

@@ -26,17 +26,15 @@ struct RunOptions : LatticeOptions, ModelOptions {
   std::string checkpoint = "5min", time_limit, share_route = "auto", state = "auto";
   std::string snapshot;
   bool json = false, dry_run = false, share_ranks = false, recompute_damaged = false;
+  GivenUpdates updates;  // of `schedule`, `local` and `cluster`, by check_run_options()
 };
 
 void add_run_options(CLI::App& app, RunOptions& options);
 
-// Completes the options: the updates that --schedule names, one replica for the bitlattice engine
-// unless given, and the engine for
-// --share-ranks unless given. Throws Error(usage) for options that exclude each other.
+// Completes the options: `updates`, one replica for the bitlattice engine unless given, and the
+// engine for --share-ranks unless given. Throws Error(usage) for options that exclude each other.
 void check_run_options(const CLI::App& app, RunOptions& options);
 
-// The cluster update; nothing if it is chosen together with the schedule. Throws Error(usage).
-std::optional<ClusterUpdate> run_cluster(const RunOptions& options);
 // The task. Schedule and cluster update are not set if they are "auto". Throws Error(usage);
 // Error(data, io) for --graph.
 TaskSpec run_spec(const RunOptions& options);

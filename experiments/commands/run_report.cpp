@@ -80,27 +80,28 @@ std::string shown(Value v, const RunCheck& check) { return check.ok() ? printed(
 // The updates of a cycle: "1 Metropolis sweep and 4 Wolff updates".
 std::string cycle_text(const TaskData& task) {
   const auto& key = task.configuration;
-  const Schedule schedule = parse_schedule(key.at("sampling.schedule"), "sampling.schedule");
-  const std::string &local = key.at("sampling.local"), &cluster = key.at("sampling.cluster");
+  const auto [schedule, cluster, local] = updates_of(key);
   std::vector<std::string> parts;
   if (schedule.local > 0) {
-    const bool heat_bath = model_of(key).is_potts() && local != "metropolis";
-    const char* name = local == "metropolis" ? "Metropolis" : heat_bath ? "heat-bath" : "Glauber";
+    const bool metropolis = local == LocalUpdate::metropolis;
+    const char* name = metropolis                 ? "Metropolis"
+                       : model_of(key).is_potts() ? "heat-bath"
+                                                  : "Glauber";
     parts.push_back(count_text(schedule.local, fmt::format("{} sweep", name)));
   }
   if (schedule.cluster > 0) {
-    const char* name = cluster == "wolff"           ? "Wolff"
-                       : cluster == "swendsen-wang" ? "Swendsen-Wang"
-                                                    : "few-cluster";
+    const char* name = cluster == ClusterUpdate::wolff           ? "Wolff"
+                       : cluster == ClusterUpdate::swendsen_wang ? "Swendsen-Wang"
+                                                                 : "few-cluster";
     parts.push_back(count_text(schedule.cluster, fmt::format("{} update", name)));
-    if (cluster == "few-cluster") {
+    if (cluster == ClusterUpdate::few_cluster) {
       const std::string& edge = key.at("sampling.few_cluster_tile");
       parts.back() += fmt::format(" (tiles {}, flip {})", edge == "0" ? "auto" : "of edge " + edge,
                                   key.at("sampling.few_cluster_flip"));
     }
   }
-  if (key.contains("sampling.houdayer")) parts.emplace_back("1 Houdayer move");
-  if (key.contains("sampling.exchange")) parts.emplace_back("replica exchange");
+  if (schedule.houdayer) parts.emplace_back("1 Houdayer move");
+  if (schedule.exchange) parts.emplace_back("replica exchange");
   return fmt::format("{} per cycle", fmt::join(parts, " and "));
 }
 

@@ -93,38 +93,39 @@ std::vector<ClusterUpdate> clusters(const TuneOptions& options) {
 }
 
 // The updates that a candidate names have to be among those of --local and --cluster.
-void check_updates(const std::string& candidate, const std::vector<ClusterUpdate>& kinds) {
-  const ScheduleParts parts = split_schedule(candidate, "--candidates");
-  if (!parts.local.empty()) {
+GivenUpdates parse_candidate(const std::string& text, const std::vector<ClusterUpdate>& kinds) {
+  const GivenUpdates given = parse_updates(text, "--candidates");
+  if (given.local) {
+    const std::string_view local = to_string(*given.local);
     throw Error(ExitCode::usage,
                 fmt::format("--candidates: '{}': all candidates have the same local update (give "
                             "{}, and --local {})",
-                            candidate, candidate.substr(parts.local.size() + 1), parts.local));
+                            text, text.substr(local.size() + 1), local));
   }
-  const auto is_named = [&](ClusterUpdate kind) { return parts.cluster == to_string(kind); };
-  if (parts.cluster.empty() || std::ranges::any_of(kinds, is_named)) return;
-  throw Error(ExitCode::usage,
-              fmt::format("--candidates: '{}' requires --cluster {}", candidate, parts.cluster));
+  if (!given.cluster || std::ranges::find(kinds, *given.cluster) != kinds.end()) return given;
+  throw Error(ExitCode::usage, fmt::format("--candidates: '{}' requires --cluster {}", text,
+                                           to_string(*given.cluster)));
 }
 
-std::vector<Candidate> candidates(const TuneOptions& options) {
+std::vector<Updates> candidates(const TuneOptions& options) {
   const auto kinds = clusters(options);
-  std::vector<Candidate> list;
+  std::vector<Updates> list;
   if (options.candidates.empty()) {
     list = options.exchange ? exchange_candidates(kinds) : standard_candidates(kinds);
-    for (Candidate& one : list) one.schedule.houdayer = options.houdayer;
+    for (Updates& one : list) one.schedule.houdayer = options.houdayer;
     return list;
   }
-  for (const std::string& text : split_list(options.candidates)) check_updates(text, kinds);
+  std::vector<std::pair<std::string, GivenUpdates>> all;
+  for (const std::string& text : split_list(options.candidates)) {
+    all.emplace_back(text, parse_candidate(text, kinds));
+  }
   for (const ClusterUpdate kind : kinds) {
-    for (const std::string& text : split_list(options.candidates)) {
-      const ScheduleParts parts = split_schedule(text, "--candidates");
-      Candidate one{parse_schedule(parts.schedule, "--candidates"), kind};
+    for (const auto& [text, given] : all) {
+      Updates one{given.schedule.value(), kind};
       one.schedule.exchange = options.exchange;
       one.schedule.houdayer = options.houdayer;
-      const bool belongs = one.schedule.cluster == 0
-                               ? kind == kinds.front()
-                               : parts.cluster.empty() || parts.cluster == to_string(kind);
+      const bool belongs =
+          one.schedule.cluster == 0 ? kind == kinds.front() : given.cluster.value_or(kind) == kind;
       if (belongs) append_once(list, one, "--candidates", text);
     }
   }
@@ -188,6 +189,7 @@ std::vector<TaskSpec> specs(const TuneOptions& options) {
   spec.schedule.houdayer = options.houdayer;
   spec.engine = engine_of(options);
   spec.seed = options.seed;
+  const auto local = local_or_auto(options.local, "--local");
   const bool imported = !options.graph.empty();
   const int dim = imported ? 0 : static_cast<int>(options.dim);
   std::vector<double> temperatures;
@@ -203,7 +205,7 @@ std::vector<TaskSpec> specs(const TuneOptions& options) {
     spec.imported = std::make_shared<const Graph>(
         read_graph(options.graph, read_options(options.reading, weights)));
     check_weights(*spec.imported, spec.model);
-    spec.local = choose_local_update(options.local, *spec.imported, spec.model, "--local");
+    spec.local = local ? *local : local_update_for(*spec.imported, spec.model);
     if (weights && !options.exchange) {
       check_compares_schedules(*spec.imported, "tune", kUseExchange);
     }
@@ -216,7 +218,7 @@ std::vector<TaskSpec> specs(const TuneOptions& options) {
     if (temperatures.empty()) throw Error(ExitCode::usage, "--temperature is missing");
   } else {
     spec.graph = lattice_spec(options, ", or --graph FILE");
-    spec.local = choose_local_update(options.local, dim, "--local");
+    spec.local = local.value_or(local_update_for(dim));
   }
   std::vector<TaskSpec> list;
   std::vector<double> given;
@@ -268,8 +270,7 @@ TuneSetting setting_of(const TuneOptions& options, TaskSpec spec, const DeviceCh
     run.engine = setting.options;
     run.stop = stop;
     TaskSpec task = setting.spec;
-    task.schedule = setting.candidates.front().schedule;
-    task.cluster = setting.candidates.front().cluster;
+    task.set(setting.candidates.front());
     setting.spec.temperatures = choose_temperatures(task, *range, run);
   }
   return setting;
@@ -280,7 +281,7 @@ ExitCode keep(const TuneOptions& options, const std::vector<TuneResult>& results
   if (!options.study.empty()) {
     for (const TuneResult& result : results) {
       const auto file = store_schedule(options.study, result);
-      fmt::print(stderr, "schedule = \"auto\": {} in {}\n", candidate_text(result.best().candidate),
+      fmt::print(stderr, "schedule = \"auto\": {} in {}\n", to_string(result.best().candidate),
                  file.string());
     }
   }

@@ -111,19 +111,20 @@ void conclude(CurveSet& set, const CurveSpec& spec, const CurveKeys& keys, const
   for (Eigen::Index k = 0; k < 4; ++k) row.add(names[k], {means.value[k], means.error[k]});
 }
 
-void check_mix(const Mix& mix) {
+void check_mix(const Updates& mix) {
   if (mix.cluster == ClusterUpdate::wolff && mix.schedule.cluster == 1) return;
   throw Error(ExitCode::usage,
               fmt::format("--schedule: '{}' does not grow one Wolff cluster per cycle (allowed: "
                           "0:1 or M:1)",
-                          mix_text(mix)));
+                          to_string(mix)));
 }
 
 void measure_mix(CurveSet& set, const CurveSpec& spec, const std::vector<Graph>& graphs,
-                 double temperature, const Mix& mix, const StopToken& stop, Progress& progress) {
+                 double temperature, const Updates& mix, const StopToken& stop,
+                 Progress& progress) {
   Counts counts = empty_counts(spec);
   for (std::uint32_t g = 0; g < spec.graphs; ++g) {
-    Mix first = spec.prepare;
+    Updates first = spec.prepare;
     first.local = mix.local;
     auto engine = curve_engine(spec, graphs[g], g, temperature, first, Start::mixed);
     for (std::uint64_t c = 0; c < spec.equilibrate; ++c) {
@@ -146,7 +147,7 @@ void measure_mix(CurveSet& set, const CurveSpec& spec, const std::vector<Graph>&
 }  // namespace
 
 CurveSet measure_clusters(const CurveSpec& spec, const StopToken& stop, Progress& progress) {
-  for (const Mix& mix : spec.mixes) check_mix(mix);
+  for (const Updates& mix : spec.mixes) check_mix(mix);
   if (!spec.model.is_ferromagnet()) {
     throw Error(ExitCode::usage,
                 "clusters: with couplings or fields, engines do not record the sizes of clusters, "
@@ -157,7 +158,7 @@ CurveSet measure_clusters(const CurveSpec& spec, const StopToken& stop, Progress
   set.about = spec_json(spec);
   const std::vector<Graph> graphs = curve_graphs(spec);
   for (const double temperature : spec.temperatures) {
-    for (const Mix& mix : spec.mixes) {
+    for (const Updates& mix : spec.mixes) {
       measure_mix(set, spec, graphs, temperature, mix, stop, progress);
     }
   }

@@ -13,30 +13,24 @@
 
 namespace rewise {
 
-Mix parse_mix(std::string_view text, std::string_view origin) {
-  const ScheduleParts parts = split_schedule(text, origin);
-  Mix mix;
-  if (!parts.local.empty()) mix.local = parse_local_update(parts.local, origin);
-  if (!parts.cluster.empty()) mix.cluster = parse_cluster_update(parts.cluster, origin);
-  mix.schedule = parse_schedule(parts.schedule, origin);
-  return mix;
+Updates parse_mix(std::string_view text, std::string_view origin) {
+  const auto [schedule, cluster, local] = parse_updates(text, origin);
+  return {schedule.value(), cluster.value_or(ClusterUpdate::wolff), local};
 }
 
-std::vector<Mix> parse_mixes(std::string_view text, std::string_view origin) {
-  std::vector<Mix> mixes;
+std::vector<Updates> parse_mixes(std::string_view text, std::string_view origin) {
+  std::vector<Updates> mixes;
   while (true) {
     const auto comma = text.find(',');
-    const Mix mix = parse_mix(text.substr(0, comma), origin);
-    for (const Mix& other : mixes) {
-      if (mix_text(other) == mix_text(mix)) given_twice(origin, mix_text(mix));
+    const Updates mix = parse_mix(text.substr(0, comma), origin);
+    for (const Updates& other : mixes) {
+      if (to_string(other) == to_string(mix)) given_twice(origin, to_string(mix));
     }
     mixes.push_back(mix);
     if (comma == std::string_view::npos) return mixes;
     text.remove_prefix(comma + 1);
   }
 }
-
-std::string mix_text(const Mix& mix) { return schedule_text(mix.local, mix.cluster, mix.schedule); }
 
 Json spec_json(const CurveSpec& spec) {
   Json json;
@@ -58,11 +52,9 @@ Json spec_json(const CurveSpec& spec) {
   return json;
 }
 
-TaskSpec with_mix(const CurveSpec& spec, const Mix& mix) {
+TaskSpec with_mix(const CurveSpec& spec, const Updates& mix) {
   TaskSpec task = spec;
-  task.local = mix.local;
-  task.cluster = mix.cluster;
-  task.schedule = mix.schedule;
+  task.set(mix);
   return task;
 }
 
@@ -81,7 +73,7 @@ std::uint64_t curve_seed(const CurveSpec& spec, std::uint32_t graph,
 }
 
 std::unique_ptr<Engine> curve_engine(const CurveSpec& spec, const Graph& g, std::uint32_t graph,
-                                     std::span<const double> temperatures, const Mix& mix,
+                                     std::span<const double> temperatures, const Updates& mix,
                                      Start start) {
   TaskSpec task = with_mix(spec, mix);
   task.temperatures.assign(temperatures.begin(), temperatures.end());
@@ -174,8 +166,8 @@ void check_stop(const StopToken& stop) {
               fmt::format("stopped by {}; unfinished curves are lost", stop.reason()));
 }
 
-CurveKeys curve_keys(double temperature, const Mix& mix) {
-  return {{"temperature", number_text(temperature)}, {"schedule", mix_text(mix)}};
+CurveKeys curve_keys(double temperature, const Updates& mix) {
+  return {{"temperature", number_text(temperature)}, {"schedule", to_string(mix)}};
 }
 
 }  // namespace rewise

@@ -21,17 +21,10 @@
 
 namespace rewise {
 
-// "1:8", "glauber/1:0", "swendsen-wang/0:1", "glauber/few-cluster/1:1"; the defaults are metropolis
-// and wolff.
-struct Mix {
-  LocalUpdate local = LocalUpdate::metropolis;
-  ClusterUpdate cluster = ClusterUpdate::wolff;
-  Schedule schedule;
-};
-Mix parse_mix(std::string_view text, std::string_view origin);
+// Parses updates; the default cluster update is wolff.
+Updates parse_mix(std::string_view text, std::string_view origin);
 // Parses a comma-separated list.
-std::vector<Mix> parse_mixes(std::string_view text, std::string_view origin);
-std::string mix_text(const Mix& mix);
+std::vector<Updates> parse_mixes(std::string_view text, std::string_view origin);
 
 // The task that all curves have in common: the first graph, model, engine, replicas, seed and
 // temperatures. The schedule says only whether replicas are exchanged between these temperatures
@@ -41,10 +34,10 @@ struct CurveSpec : TaskSpec {
   CurveSpec() { equilibrate = 200; }
 
   std::uint32_t graphs = 1;  // with seeds graph.seed, graph.seed + 1, ..
-  std::vector<Mix> mixes;
+  std::vector<Updates> mixes;
   int threads = 1;
   int device = -1;                   // CUDA device; -1: the CPU
-  Mix prepare{{}, {}, {1, 8}};       // schedule that equilibrates before curves start
+  Updates prepare{{1, 8}};           // schedule that equilibrates before curves start
   std::uint64_t steps = 100;         // the longest time or lag
   std::uint64_t points = 60;         // points of a curve
   bool linear = false;               // points at equal distances instead of equal ratios
@@ -58,7 +51,7 @@ struct CurveSpec : TaskSpec {
 
 Json spec_json(const CurveSpec& spec);
 // The task with the updates of a mix.
-TaskSpec with_mix(const CurveSpec& spec, const Mix& mix);
+TaskSpec with_mix(const CurveSpec& spec, const Updates& mix);
 std::vector<Graph> curve_graphs(const CurveSpec& spec);  // [spec.graphs]
 
 // Seed of the run on graph number `graph` at one or more temperatures.
@@ -66,11 +59,11 @@ std::uint64_t curve_seed(const CurveSpec& spec, std::uint32_t graph,
                          std::span<const double> temperatures);
 // Creates the engine for a graph, seed and temperatures.
 std::unique_ptr<Engine> curve_engine(const CurveSpec& spec, const Graph& g, std::uint32_t graph,
-                                     std::span<const double> temperatures, const Mix& mix,
+                                     std::span<const double> temperatures, const Updates& mix,
                                      Start start);
 inline std::unique_ptr<Engine> curve_engine(const CurveSpec& spec, const Graph& g,
-                                            std::uint32_t graph, double temperature, const Mix& mix,
-                                            Start start) {
+                                            std::uint32_t graph, double temperature,
+                                            const Updates& mix, Start start) {
   return curve_engine(spec, g, graph, std::span(&temperature, 1), mix, start);
 }
 // Runs one cycle and restores `start`, the engine's state, so that later times exclude the setup of
@@ -110,6 +103,6 @@ double seconds_of(const StepCost& cost, const Schedule& schedule, std::uint64_t 
 void check_stop(const StopToken& stop);
 
 // Keys of a curve.
-CurveKeys curve_keys(double temperature, const Mix& mix);
+CurveKeys curve_keys(double temperature, const Updates& mix);
 
 }  // namespace rewise

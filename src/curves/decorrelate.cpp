@@ -57,7 +57,7 @@ std::vector<NamedSeries> series_of(const Sums& sums, Eigen::Index graphs) {
 // Follows one mix at all temperatures of an engine.
 class Follower {
  public:
-  Follower(const CurveSpec& spec, const Mix& mix, std::size_t temperatures)
+  Follower(const CurveSpec& spec, const Updates& mix, std::size_t temperatures)
       : spec_(spec),
         mix_(mix),
         lags_(step_grid(spec.steps, spec.points, spec.linear)),
@@ -207,7 +207,7 @@ class Follower {
   }
 
   const CurveSpec& spec_;
-  Mix mix_;
+  Updates mix_;
   std::vector<std::uint64_t> lags_, stops_;
   std::uint64_t cycles_ = 0;
   std::vector<Sums> sums_;  // [T]
@@ -290,7 +290,7 @@ void add_times(MetricRow& row, const std::vector<NamedSeries>& all, std::uint64_
 
 // Temperature number `t` of the follower's engine.
 void conclude(CurveSet& set, const CurveSpec& spec, double temperature, std::size_t t,
-              const Mix& mix, const Follower& follower) {
+              const Updates& mix, const Follower& follower) {
   const CurveKeys keys = curve_keys(temperature, mix);
   const Sums& sums = follower.sums(t);
   const Timing local_times = timing_of(follower.local()),
@@ -402,7 +402,7 @@ CurveSet measure_decorrelation(const CurveSpec& spec, const StopToken& stop, Pro
   for (std::size_t first = 0; first < spec.temperatures.size(); first += together) {
     const auto temperatures = std::span(spec.temperatures).subspan(first, together);
     std::vector<Follower> followers;
-    for (const Mix& mix : spec.mixes) followers.emplace_back(spec, mix, together);
+    for (const Updates& mix : spec.mixes) followers.emplace_back(spec, mix, together);
     for (std::uint32_t g = 0; g < spec.graphs; ++g) {
       follow(spec, graphs[g], g, temperatures, followers, stop, progress);
     }
@@ -414,7 +414,7 @@ CurveSet measure_decorrelation(const CurveSpec& spec, const StopToken& stop, Pro
     for (std::size_t k = 0; k < spec.mixes.size(); ++k) {
       if (!spec.schedule.exchange || followers[k].round_trips() > 0) continue;
       set.notes.push_back(
-          fmt::format("warning: {}: replica exchange: {}", mix_text(spec.mixes[k]), kNoRoundTrip));
+          fmt::format("warning: {}: replica exchange: {}", to_string(spec.mixes[k]), kNoRoundTrip));
     }
   }
   set.notes.push_back(kTimingNote);

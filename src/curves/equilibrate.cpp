@@ -24,7 +24,7 @@ std::uint32_t repeats(const CurveSpec& spec) {
 }
 
 StartCurves follow(const CurveSpec& spec, const std::vector<Graph>& graphs, double temperature,
-                   const Mix& mix, Start start, const std::vector<std::uint64_t>& grid,
+                   const Updates& mix, Start start, const std::vector<std::uint64_t>& grid,
                    const StopToken& stop) {
   const auto rows = static_cast<Eigen::Index>(graphs.size() * spec.replicas);
   const auto points = static_cast<Eigen::Index>(grid.size());
@@ -164,7 +164,7 @@ CurveSet measure_equilibration(const CurveSpec& spec, const StopToken& stop, Pro
   const Eigen::ArrayXd steps = as_array(grid);
   const std::vector<Graph> graphs = curve_graphs(spec);
   for (const double temperature : spec.temperatures) {
-    for (const Mix& mix : spec.mixes) {
+    for (const Updates& mix : spec.mixes) {
       const auto hot = follow(spec, graphs, temperature, mix, Start::hot, grid, stop);
       const auto cold = follow(spec, graphs, temperature, mix, Start::cold, grid, stop);
       conclude(set, curve_keys(temperature, mix), steps, hot, cold,

@@ -93,29 +93,43 @@ Update parse_update(std::string_view word, std::string_view origin) {
   return kOfBytespin[parse_word(word, known, "update", origin)];
 }
 
-ScheduleParts split_schedule(std::string_view text, std::string_view origin) {
-  ScheduleParts parts;
-  std::string_view rest = text;
-  for (auto slash = rest.find('/'); slash != std::string_view::npos; slash = rest.find('/')) {
-    const std::string_view word = rest.substr(0, slash);
-    const bool is_local = parse_update(word, origin).local;
-    std::string& part = is_local ? parts.local : parts.cluster;
-    if (!part.empty()) {
-      throw Error(ExitCode::usage, fmt::format("{}: '{}' names two {} updates ({} and {})", origin,
-                                               text, is_local ? "local" : "cluster", part, word));
-    }
-    part = word;
-    rest.remove_prefix(slash + 1);
+std::string to_string(const Updates& updates) {
+  const auto& [schedule, cluster, local] = updates;
+  std::string text;
+  if (local && local != LocalUpdate::metropolis) text += fmt::format("{}/", to_string(*local));
+  if (schedule.cluster > 0 && cluster != ClusterUpdate::wolff) {
+    text += fmt::format("{}/", to_string(cluster));
   }
-  parts.schedule = rest;
-  return parts;
+  return text + to_string(schedule);
 }
 
-std::string schedule_text(LocalUpdate local, ClusterUpdate cluster, const Schedule& schedule) {
-  std::string text;
-  if (local != LocalUpdate::metropolis) text += fmt::format("{}/", to_string(local));
-  if (cluster != ClusterUpdate::wolff) text += fmt::format("{}/", to_string(cluster));
-  return text + to_string(schedule);
+GivenUpdates parse_updates(std::string_view text, std::string_view origin, bool automatic) {
+  GivenUpdates given;
+  const auto take = [&](auto& known, auto named, const char* what) {
+    if (known) {
+      throw Error(ExitCode::usage, fmt::format("{}: '{}' names two {} updates ({} and {})", origin,
+                                               text, what, to_string(*known), to_string(named)));
+    }
+    known = named;
+  };
+  std::string_view rest = text;
+  for (auto slash = rest.find('/'); slash != std::string_view::npos; slash = rest.find('/')) {
+    const Update update = parse_update(rest.substr(0, slash), origin);
+    if (update.local) {
+      take(given.local, update.rule(), "local");
+    } else {
+      take(given.cluster, static_cast<ClusterUpdate>(update.number), "cluster");
+    }
+    rest.remove_prefix(slash + 1);
+  }
+  if (automatic && rest == "auto") return given;
+  try {
+    given.schedule = parse_schedule(rest, origin);
+  } catch (const Error& error) {
+    if (!automatic) throw;
+    throw Error(error.exit_code(), fmt::format("{}; auto is also allowed", error.what()));
+  }
+  return given;
 }
 
 bool has(EngineKind engine, Update update) {

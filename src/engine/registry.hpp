@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -53,15 +54,26 @@ std::string_view to_string(Update update);
 EngineKind parse_engine(std::string_view word, std::string_view origin);
 Update parse_update(std::string_view word, std::string_view origin);
 
-// A schedule as users write and see it, in its parts: "glauber/swendsen-wang/1:4" is {"glauber",
-// "swendsen-wang", "1:4"}. Updates that the text does not name are "".
-struct ScheduleParts {
-  std::string local, cluster, schedule;
+// The updates of a cycle.
+struct Updates {
+  Schedule schedule;
+  ClusterUpdate cluster = ClusterUpdate::wolff;
+  std::optional<LocalUpdate> local = {};  // nothing: that of the task
+  bool operator==(const Updates&) const = default;
 };
-// The schedule itself is not parsed. Throws Error(usage) for unknown updates, or two of a kind.
-ScheduleParts split_schedule(std::string_view text, std::string_view origin);
-// The text of a schedule; metropolis and wolff are not named.
-std::string schedule_text(LocalUpdate local, ClusterUpdate cluster, const Schedule& schedule);
+// As users see them: "1:4", "swendsen-wang/1:4", "glauber/few-cluster/1:1". Metropolis, wolff and a
+// cluster update that the schedule does not use are not named.
+std::string to_string(const Updates& updates);
+
+// Updates as users write them. Nothing: not named, or "auto".
+struct GivenUpdates {
+  std::optional<Schedule> schedule;
+  std::optional<ClusterUpdate> cluster;
+  std::optional<LocalUpdate> local;
+};
+// Parses texts such as those of to_string(Updates), and with `automatic` also "auto" in place of
+// the schedule. Throws Error(usage) for unknown updates, or two of a kind.
+GivenUpdates parse_updates(std::string_view text, std::string_view origin, bool automatic = false);
 
 bool has(EngineKind engine, Update update);
 bool has_cluster_updates(EngineKind engine);

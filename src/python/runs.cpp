@@ -34,12 +34,13 @@ TaskSpec task_spec(const GraphSpec& lattice, const std::shared_ptr<const Graph>&
   origin["name"] = "model";
   spec.model = parse_model(settings.model, origin);
   spec.staggered = measures_staggered(settings.staggered, spec.model, graph.get(), "staggered");
-  std::string cycle = settings.schedule, local = settings.local, cluster = settings.cluster;
-  take_updates(cycle, local, cluster, "schedule");
-  spec.local = graph ? choose_local_update(local, *graph, spec.model, "local")
-                     : choose_local_update(local, dim, "local");
-  const auto schedule = parse_schedule(cycle, "schedule");
-  spec.cluster = choose_cluster(cluster, schedule, "cluster").value();
+  const auto [schedule, cluster, local] =
+      choose_updates(settings.schedule, settings.local, settings.cluster, "", false);
+  spec.local = local   ? *local
+               : graph ? local_update_for(*graph, spec.model)
+                       : local_update_for(dim);
+  spec.schedule = schedule.value();
+  spec.cluster = cluster.value();
   spec.engine = choose_engine(settings.engine, spec.model, needed_cluster(schedule, spec.cluster),
                               "engine", true);
   if (settings.exchange) {
@@ -78,7 +79,6 @@ TaskSpec task_spec(const GraphSpec& lattice, const std::shared_ptr<const Graph>&
   if (settings.houdayer) check_houdayer(spec.model, spec.replicas, "houdayer");
   spec.start = parse_start(settings.start, "start");
   spec.seed = settings.seed;
-  spec.schedule = schedule;
   spec.schedule.exchange = settings.exchange;
   spec.schedule.houdayer = settings.houdayer;
   spec.equilibrate = settings.equilibrate;

@@ -89,11 +89,12 @@ double isolated_sites(const TaskSpec& spec) {
 // The relative error at which the rate of a candidate is accurate enough (RaceRules::enough).
 constexpr double kCloseEnough = 0.06;
 
-// Tuning uses one temperature and the number of replicas of a task.
+// Tuning uses one temperature, hence no replica exchange, and the number of replicas of a task.
 TuneSetting setting_of(const TaskSpec& spec, bool any_cluster, const EngineOptions& options,
                        double budget) {
   TuneSetting setting;
   setting.spec = spec;
+  setting.spec.schedule = {};
   setting.spec.temperatures.assign(1, spec.temperatures[spec.temperatures.size() / 2]);
   setting.spec.start = Start::mixed;
   if (options.device >= 0) {
@@ -102,7 +103,7 @@ TuneSetting setting_of(const TaskSpec& spec, bool any_cluster, const EngineOptio
   setting.candidates =
       standard_candidates(any_cluster ? clusters_of(spec.engine) : std::vector{spec.cluster});
   if (!sweeps_alone(spec)) {
-    std::erase_if(setting.candidates, [](const Candidate& c) { return c.schedule.cluster == 0; });
+    std::erase_if(setting.candidates, [](const Updates& c) { return c.schedule.cluster == 0; });
   }
   setting.options = options;
   setting.budget = budget;
@@ -116,14 +117,13 @@ std::string reason_of(const TuneResult& result) {
 }
 
 ChosenSchedule winner_of(const TuneResult& result) {
-  const Candidate& best = result.best().candidate;
-  return {best.schedule, best.cluster, reason_of(result), true};
+  return {result.best().candidate, reason_of(result), true};
 }
 
 // Stores a choice without tuning.
-ChosenSchedule settle(const std::filesystem::path& file, const Candidate& rule,
+ChosenSchedule settle(const std::filesystem::path& file, const Updates& rule,
                       const std::string& why, const Lease& lease) {
-  const ChosenSchedule chosen{rule.schedule, rule.cluster, "rule of thumb: " + why};
+  const ChosenSchedule chosen{rule, "rule of thumb: " + why};
   keep(file, chosen, tune_json(std::vector<TuneResult>{}), &lease);
   return chosen;
 }
@@ -157,7 +157,7 @@ ChosenSchedule decide(const std::filesystem::path& file, const ScheduleWish& wis
   const bool known = result.best().figures.worth_known;
   const ChosenSchedule chosen =
       known ? winner_of(result)
-            : ChosenSchedule{wish.fallback.schedule, wish.fallback.cluster,
+            : ChosenSchedule{wish.fallback,
                              fmt::format("rule of thumb: {:.2g} s of tuning did not find any "
                                          "candidate's autocorrelation time",
                                          result.seconds)};

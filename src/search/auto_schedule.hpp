@@ -24,9 +24,7 @@
 
 namespace rewise {
 
-struct ChosenSchedule {
-  Schedule schedule;
-  ClusterUpdate cluster = ClusterUpdate::wolff;
+struct ChosenSchedule : Updates {
   std::string reason;  // one line for the user
   bool tuned = false;  // by this call; otherwise stored before, or the rule of thumb
 };
@@ -49,8 +47,8 @@ struct ScheduleWish {
   bool any_cluster = false;        // compare Wolff and Swendsen-Wang; else spec.cluster only
   double work = 0;                 // expected seconds of all tasks of the class on one core
   double seconds = 0;              // expected seconds on this machine: its device, or all threads
-  Candidate rule_of_thumb;         // if tuning is not worthwhile on any device
-  Candidate fallback;              // if tuning is too expensive here, or has no result
+  Updates rule_of_thumb;           // if tuning is not worthwhile on any device
+  Updates fallback;                // if tuning is too expensive here, or has no result
   EngineOptions options;           // device, threads of one task
   bool recompute_damaged = false;  // sets a damaged stored schedule aside
 };

@@ -64,7 +64,7 @@ const Measured& nearest(std::span<const Measured> rows, double dim, double sites
 
 }  // namespace
 
-Candidate cuda_candidate(const TaskSpec& spec, bool any_cluster, bool sweeps_alone) {
+Updates cuda_candidate(const TaskSpec& spec, bool any_cluster, bool sweeps_alone) {
   const double sites = site_count(spec.graph.extents);
   const bool cubic = spec.graph.extents.size() == 3;  // there are no figures for other dimensions
   const Measured& row =

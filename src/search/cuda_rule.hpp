@@ -9,6 +9,6 @@ namespace rewise {
 // Returns the best schedule of the measured lattice that is closest in size and p. It uses the
 // cluster update of `spec`; with `any_cluster` it uses the faster one of the two. A schedule of
 // local sweeps alone is considered only with `sweeps_alone` (auto_schedule.hpp).
-Candidate cuda_candidate(const TaskSpec& spec, bool any_cluster, bool sweeps_alone);
+Updates cuda_candidate(const TaskSpec& spec, bool any_cluster, bool sweeps_alone);
 
 }  // namespace rewise

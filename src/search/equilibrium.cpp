@@ -23,7 +23,7 @@ constexpr double kLoneSites = 1e-4;          // tolerated relative error of m^2 
 constexpr std::uint64_t kLoneUpdates = 2;    // Swendsen-Wang updates that randomise isolated sites
 // Schedule of a warm-up: four sweeps cost a tenth of a Swendsen-Wang update and shorten tau_int of
 // m^2 by a fifth (512 x 512, p = 0.01: 4.6 -> 3.6 cycles).
-constexpr Schedule kWarmUp = {4, 1};
+constexpr Updates kWarmUp{{4, 1}, ClusterUpdate::swendsen_wang};
 constexpr double kPilotTaus = 10;  // a series this many tau_int long determines tau_int
 // Equilibration in units of the pilots' tau_int. The margin over kLeastTaus is small: if the graphs
 // show a longer tau_int, measurements_to_drop() drops a measurement, about one tau_int, whereas
@@ -74,17 +74,17 @@ class Trial {
     if (config.equilibrate) {
       search.plan->equilibrate = *config.equilibrate;
       stage_ = Stage::times;
-      begin(search.plan->schedule, search.plan->cluster, {});
+      begin(*search.plan, {});
       return;
     }
     const bool mean_field = config.model.kind == ModelKind::ising && search.p >= kManyShortcuts;
     if (has_swendsen_wang() && wrong_by_lone_sites(config, search.p, search.sites) > kLoneSites) {
-      first_ = {kLoneUpdates, {1, 1}, ClusterUpdate::swendsen_wang};
+      first_ = {kLoneUpdates, {{1, 1}, ClusterUpdate::swendsen_wang}};
     }
     if (search.sites >= kLarge && !mean_field && equilibrates_by_swendsen_wang()) {
       begin_swendsen_wang();
     } else {
-      begin(search.plan->schedule, search.plan->cluster, first_);
+      begin(*search.plan, first_);
     }
   }
 
@@ -155,17 +155,17 @@ class Trial {
 
   void begin_swendsen_wang() {
     stage_ = Stage::swendsen_wang;
-    begin(kWarmUp, ClusterUpdate::swendsen_wang, {});
+    begin(kWarmUp, {});
   }
 
-  void begin(const Schedule& schedule, ClusterUpdate cluster, const WarmUp& warm_up) {
+  void begin(const Updates& updates, const WarmUp& warm_up) {
     pilot_ = *search_.plan;
     // Replicas of fixed equilibration are exchanged between all temperatures, as in the study.
     if (!config_.equilibrate || !config_.exchange) {
       pilot_.temperatures = some_of(pilot_.temperatures);
     }
-    pilot_.schedule = schedule;
-    pilot_.cluster = cluster;
+    pilot_.schedule = updates.schedule;
+    pilot_.cluster = updates.cluster;
     pilot_.warm_up = warm_up;
     pilot_.equilibrate = config_.equilibrate.value_or(0);
     pilot_.discard = 0;
@@ -196,10 +196,10 @@ class Trial {
   void found(std::uint64_t cycles, double tau) {
     SizePlan& plan = *search_.plan;
     if (stage_ == Stage::swendsen_wang) {
-      plan.warm_up = {cycles, kWarmUp, ClusterUpdate::swendsen_wang};
+      plan.warm_up = {cycles, kWarmUp};
       plan.equilibrate = 0;
       stage_ = Stage::times;
-      return begin(plan.schedule, plan.cluster, plan.warm_up);
+      return begin(plan, plan.warm_up);
     }
     plan.warm_up = first_;
     plan.equilibrate =

@@ -24,9 +24,7 @@ std::string curve_text(Value v) {
 }
 
 // "1:4", or "swendsen-wang/1:4". tau is in cycles of this schedule.
-std::string schedule_of(const SizeData& size) {
-  return candidate_text({size.plan.schedule, size.plan.cluster});
-}
+std::string schedule_of(const SizeData& size) { return to_string(size.plan); }
 
 // Imported graphs have names, but neither p nor extents.
 bool is_own(const SweepPoint& point) { return point.rule == Rule::imported; }

@@ -72,8 +72,7 @@ std::string ergodicity_warning(const SweepWork& work, const SizeData& size,
   spec.engine = config.engine;
   spec.model = config.model;
   spec.local = work.local;
-  spec.cluster = size.plan.cluster;
-  spec.schedule = size.plan.schedule;
+  spec.set(size.plan);
   return metropolis_warning(spec, std::nullopt, false);
 }
 

@@ -110,11 +110,11 @@ void TaskRunner::tune(const SizeCell& cell, SizePlan likely) {
   const ChosenSchedule chosen = choose_schedule(study_.folder(), wish, stop_);
   if (chosen.tuned) {
     progress_.line(fmt::format("p = {}, {}: schedule {}, {}", number_text(cell.p),
-                               extents_text(wish.spec.graph.extents),
-                               candidate_text({chosen.schedule, chosen.cluster}), chosen.reason));
+                               extents_text(wish.spec.graph.extents), to_string(chosen),
+                               chosen.reason));
   }
-  cell.size->plan.schedule = chosen.schedule;
-  cell.size->plan.cluster = chosen.cluster;
+  Updates& planned = cell.size->plan;
+  planned = chosen;
 }
 
 std::vector<ScanResult> TaskRunner::scan(std::span<const ScanCell> cells, double later) {

@@ -156,11 +156,10 @@ TaskSpec plan_task(const StudyConfig& config, double p, const std::vector<std::u
   spec.model = config.model;
   spec.few_cluster = config.few_cluster;
   spec.local = config.local;
-  spec.cluster = plan.cluster;
   spec.replicas = config.replicas;
   spec.seed = derived_seed(config.seed, "run|" + name);
   spec.temperatures = plan.temperatures;
-  spec.schedule = plan.schedule;
+  spec.set(plan);
   spec.schedule.exchange = config.exchange;
   spec.schedule.houdayer = config.houdayer;
   spec.staggered =

@@ -15,11 +15,9 @@
 namespace rewise {
 
 // The plan of one size at one p.
-struct SizePlan {
+struct SizePlan : Updates {
   std::vector<double> temperatures;  // ascending
-  Schedule schedule;
   std::uint64_t equilibrate = 0, measure = 0, every = 1;
-  ClusterUpdate cluster = ClusterUpdate::wolff;
   WarmUp warm_up;
   std::uint64_t discard = 0;  // measurements dropped before the `measure` used ones
 };

@@ -28,8 +28,8 @@ constexpr double kTied = 2;          // joint standard errors
 // Replica exchange: the first cycles that are discarded, and the most measurements of such a run.
 constexpr std::uint64_t kFirstDiscarded = 32, kMostMeasured = 256;
 
-bool has_swendsen_wang(std::span<const Candidate> candidates) {
-  return std::any_of(candidates.begin(), candidates.end(), [](const Candidate& c) {
+bool has_swendsen_wang(std::span<const Updates> candidates) {
+  return std::any_of(candidates.begin(), candidates.end(), [](const Updates& c) {
     return c.cluster == ClusterUpdate::swendsen_wang && c.schedule.cluster > 0;
   });
 }
@@ -209,8 +209,7 @@ std::string Tuner::why_no_equilibrium(const TaskData& run) const {
 void Tuner::equilibrate_with_exchange() {
   const double end = now() + kEquilibriumShare * setting_.budget;
   TaskSpec spec = setting_.spec;
-  spec.schedule = setting_.candidates.front().schedule;
-  spec.cluster = setting_.candidates.front().cluster;
+  spec.set(setting_.candidates.front());
   TaskRun how;
   how.engine = setting_.options;
   how.stop = stop_;
@@ -288,12 +287,12 @@ void Tuner::make_trials() {
   // Of a sweep, of a cluster update, of a replica exchange (and a Houdayer move).
   std::map<ClusterUpdate, std::array<double, 3>> cost;
   Observation closing;  // of cluster sums, before states move
-  for (const Candidate& candidate : setting_.candidates) {
+  for (const Updates& candidate : setting_.candidates) {
     if (cost.count(candidate.cluster) > 0) continue;
     TuneEngine& engine = engine_of(candidate.cluster);
     if (&engine != equilibrated_) engine.engine().restore(equilibrated_->engine().save());
     const double sweep = seconds_per_cycle(engine, {1, 0});
-    const bool updates = std::ranges::any_of(setting_.candidates, [&](const Candidate& other) {
+    const bool updates = std::ranges::any_of(setting_.candidates, [&](const Updates& other) {
       return other.cluster == candidate.cluster && other.schedule.cluster > 0;
     });
     const double update = updates ? seconds_per_cycle(engine, {0, bunch}) / bunch : 0;
@@ -303,7 +302,7 @@ void Tuner::make_trials() {
     cost[candidate.cluster] = {sweep, update, std::max(both - sweep, 0.0)};
     check_stop();
   }
-  for (const Candidate& candidate : setting_.candidates) {
+  for (const Updates& candidate : setting_.candidates) {
     const auto& [sweep, update, exchanging] = cost[candidate.cluster];
     const double expected =
         sweep * candidate.schedule.local + update * candidate.schedule.cluster + exchanging;
@@ -354,7 +353,7 @@ void Tuner::report(const RaceResult& race) {
   const auto dropped = std::count_if(race.records.begin(), race.records.end(),
                                      [](const ContenderRecord& p) { return p.dropped; });
   std::string line = result_.has_best()
-                         ? fmt::format("{} is best", candidate_text(result_.best().candidate))
+                         ? fmt::format("{} is best", to_string(result_.best().candidate))
                          : "too few candidates were measured";
   if (dropped > 0) {
     line += fmt::format("; dropped early: {} of {} candidates", dropped, race.records.size());
@@ -381,12 +380,12 @@ std::vector<ClusterUpdate> clusters_of(EngineKind engine) {
   return {ClusterUpdate::wolff, ClusterUpdate::swendsen_wang};
 }
 
-std::vector<Candidate> standard_candidates(std::span<const ClusterUpdate> clusters) {
+std::vector<Updates> standard_candidates(std::span<const ClusterUpdate> clusters) {
   constexpr Schedule with_wolff[] = {{1, 0},  {64, 1}, {16, 1},  {8, 1},    {4, 1},
                                      {2, 1},  {1, 1},  {1, 2},   {1, 4},    {1, 8},
                                      {1, 16}, {1, 64}, {1, 256}, {1, 1024}, {0, 1}};
   constexpr Schedule with_swendsen_wang[] = {{1, 0}, {64, 1}, {16, 1}, {4, 1}, {1, 1}, {0, 1}};
-  std::vector<Candidate> candidates;
+  std::vector<Updates> candidates;
   for (const ClusterUpdate cluster : clusters) {
     std::span<const Schedule> all = with_wolff;
     if (cluster == ClusterUpdate::swendsen_wang) all = with_swendsen_wang;
@@ -398,8 +397,8 @@ std::vector<Candidate> standard_candidates(std::span<const ClusterUpdate> cluste
   return candidates;
 }
 
-std::vector<Candidate> exchange_candidates(std::span<const ClusterUpdate> clusters) {
-  std::vector<Candidate> candidates;
+std::vector<Updates> exchange_candidates(std::span<const ClusterUpdate> clusters) {
+  std::vector<Updates> candidates;
   for (const std::uint32_t sweeps : {1, 2, 4, 8, 16, 32, 64}) {
     candidates.push_back({{sweeps, 0, true}, ClusterUpdate::wolff});
   }

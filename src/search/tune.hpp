@@ -30,10 +30,10 @@ namespace rewise {
 // With Wolff: 1:0, 64:1, 16:1, .., 1:1, .., 1:16, 1:64, 1:256, 1:1024, 0:1. A Swendsen-Wang update
 // touches every site and costs more than a sweep, so no cycle has several; its optimum is broad:
 // 64:1, 16:1, 4:1, 1:1, 0:1. `clusters`: the cluster updates to include.
-std::vector<Candidate> standard_candidates(std::span<const ClusterUpdate> clusters);
+std::vector<Updates> standard_candidates(std::span<const ClusterUpdate> clusters);
 // With replica exchange at the end of each cycle: 1:0, 2:0, 4:0, .., 64:0, then with each of the
 // cluster updates 16:1, 4:1, 1:1.
-std::vector<Candidate> exchange_candidates(std::span<const ClusterUpdate> clusters);
+std::vector<Updates> exchange_candidates(std::span<const ClusterUpdate> clusters);
 // Cluster updates that an engine supports.
 std::vector<ClusterUpdate> clusters_of(EngineKind engine);
 
@@ -41,7 +41,7 @@ struct TuneSetting {
   // One temperature, or several if the schedule has exchange, as those of the candidates then have;
   // else schedule, cluster and counts are ignored.
   TaskSpec spec;
-  std::vector<Candidate> candidates;
+  std::vector<Updates> candidates;
   EngineOptions options;
   double budget = 30;     // seconds, including equilibration
   RaceRules rules;        // except their budget
@@ -49,7 +49,7 @@ struct TuneSetting {
 };
 
 struct TuneRow {
-  Candidate candidate;
+  Updates candidate;
   TrialFigures figures;
   ContenderRecord record;
   int rank = 0;  // from 1; dropped candidates come last

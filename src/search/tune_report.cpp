@@ -13,7 +13,7 @@
 namespace rewise {
 namespace {
 
-Json candidate_json(const Candidate& candidate) {
+Json candidate_json(const Updates& candidate) {
   return {{"schedule", to_string(candidate.schedule)}, {"cluster", to_string(candidate.cluster)}};
 }
 
@@ -101,8 +101,7 @@ std::vector<std::string> row_text(const TuneResult& result, const TuneRow& row) 
   const auto bound = [&](bool known, const char* sign, const std::string& text) {
     return (known || f.samples < 4 ? "" : sign) + text;
   };
-  std::vector<std::string> line{candidate_text(row.candidate), us(f.seconds),
-                                us(f.seconds_measured)};
+  std::vector<std::string> line{to_string(row.candidate), us(f.seconds), us(f.seconds_measured)};
   if (result.exchange()) {
     const bool seen = std::isfinite(f.tau_q2.value);
     line.push_back(bound(f.tau_known, "> ", shown_tau(f.tau_q2, f)));
@@ -165,22 +164,20 @@ std::string winner_text(const TuneResult& result) {
   const TuneRow& best = result.best();
   std::string text =
       fmt::format("{}, with {} independent measurements of {} per second",
-                  candidate_text(best.candidate), shown(best.figures.worth), measured(result));
-  const Candidate usual{
+                  to_string(best.candidate), shown(best.figures.worth), measured(result));
+  const Updates usual{
       {1, result.exchange() ? 0u : 1u, result.exchange(), result.spec.schedule.houdayer},
       ClusterUpdate::wolff};
   const auto plain = std::find_if(result.rows.begin(), result.rows.end(),
                                   [&](const TuneRow& row) { return row.candidate == usual; });
   if (plain != result.rows.end() && &*plain != &best && plain->figures.worth.value > 0) {
     const double ratio = best.figures.worth.value / plain->figures.worth.value;
-    text += ratio < 1.05
-                ? fmt::format(", about as many as {}", candidate_text(usual))
-                : fmt::format(", {:.2g} times as many as {}", ratio, candidate_text(usual));
+    text += ratio < 1.05 ? fmt::format(", about as many as {}", to_string(usual))
+                         : fmt::format(", {:.2g} times as many as {}", ratio, to_string(usual));
   }
   if (!result.tied.empty()) {
     std::vector<std::string> tied;
-    for (const std::size_t k : result.tied)
-      tied.push_back(candidate_text(result.rows[k].candidate));
+    for (const std::size_t k : result.tied) tied.push_back(to_string(result.rows[k].candidate));
     text += fmt::format(" (within errors as good: {})", fmt::join(tied, ", "));
   }
   return text;
@@ -212,11 +209,11 @@ std::string tune_table(const TuneResult& result) {
 std::string scan_table(const std::vector<TuneResult>& results) {
   std::vector<std::vector<std::string>> rows;
   std::vector<std::string> head{"p", "T", "best"};
-  for (const TuneRow& row : results.front().rows) head.push_back(candidate_text(row.candidate));
+  for (const TuneRow& row : results.front().rows) head.push_back(to_string(row.candidate));
   rows.push_back(std::move(head));
   for (const TuneResult& result : results) {
     std::vector<std::string> line{number_text(result.graph.p), temperatures_text(result),
-                                  candidate_text(result.best().candidate)};
+                                  to_string(result.best().candidate)};
     for (const TuneRow& row : result.rows) {
       const double ratio = row.figures.worth.value / result.best().figures.worth.value;
       line.push_back(!std::isfinite(ratio) ? "-" : fmt::format("{:.2g}", ratio));

@@ -68,12 +68,6 @@ std::vector<std::uint32_t> watched_replicas(std::uint64_t sites, std::uint32_t r
 
 }  // namespace
 
-std::string candidate_text(const Candidate& candidate) {
-  const bool has_clusters = candidate.schedule.cluster > 0;
-  return schedule_text(LocalUpdate::metropolis,
-                       has_clusters ? candidate.cluster : ClusterUpdate::wolff, candidate.schedule);
-}
-
 void TuneEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
   const std::size_t first[] = {0};
   if (!batch_->advance(first, schedule, cycles).front()) throw_stopped();
@@ -291,7 +285,7 @@ SeriesNoise series_noise(const TuneSeries& series, bool improved) {
   return noise;
 }
 
-TuneTrial::TuneTrial(const Candidate& candidate, TuneEngine& engine, double expected, bool improved)
+TuneTrial::TuneTrial(const Updates& candidate, TuneEngine& engine, double expected, bool improved)
     : candidate_(candidate),
       engine_(engine),
       expected_(expected),

@@ -32,16 +32,6 @@
 
 namespace rewise {
 
-struct Candidate {
-  Schedule schedule;
-  ClusterUpdate cluster = ClusterUpdate::wolff;
-  bool operator==(const Candidate&) const = default;
-};
-
-// "1:4" with Wolff updates, else "swendsen-wang/1:4" or "few-cluster/1:4". The local update, which
-// all candidates share, is not named.
-std::string candidate_text(const Candidate& candidate);
-
 inline constexpr double kLeastTau = 2, kMostTau = 14;  // samples
 
 // One engine shared by the candidates of one cluster update.
@@ -192,9 +182,9 @@ class TuneTrial final : public Contender {
  public:
   // `expected`: approximate seconds per cycle of all replicas, for the steps of the first turn and
   // the bound before it. `improved`: use improved estimators.
-  TuneTrial(const Candidate& candidate, TuneEngine& engine, double expected, bool improved = false);
+  TuneTrial(const Updates& candidate, TuneEngine& engine, double expected, bool improved = false);
 
-  const Candidate& candidate() const { return candidate_; }
+  const Updates& candidate() const { return candidate_; }
   Standing standing() const override;
   double run(double seconds) override;
   void dropped() override;
@@ -219,7 +209,7 @@ class TuneTrial final : public Contender {
   Value worth() const;
   bool worth_known() const { return noise_.m2.known && noise_.binder.known && noise_.left_known; }
 
-  Candidate candidate_;
+  Updates candidate_;
   TuneEngine& engine_;
   double expected_;
   bool improved_;

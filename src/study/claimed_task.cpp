@@ -173,7 +173,7 @@ void ClaimedTask::claim() {
 
 EngineSpec ClaimedTask::engine_spec() const {
   EngineSpec engine = rewise::engine_spec(spec());
-  if (warming()) engine.cluster = spec().warm_up.cluster;
+  if (warming()) engine.cluster = spec().warm_up.updates.cluster;
   return engine;
 }
 

@@ -23,49 +23,41 @@ namespace {
 // Cluster updates that a list may contain; every engine for studies supports them.
 constexpr std::array<std::string_view, 2> kClustersOfList{"wolff", "swendsen-wang"};
 
-// Reads the schedules. Returns the updates that they name ("swendsen-wang/1:4"), one per schedule.
-std::vector<ScheduleParts> read_schedules(const TomlSection& section, StudyConfig& config) {
-  auto words = read_words(section, "schedule", "auto", true);
-  const std::string origin = section.origin("schedule");
-  std::vector<ScheduleParts> named;
-  for (std::string& word : words) {
-    named.push_back(split_schedule(word, origin));
-    word = named.back().schedule;
+// Reads the schedules, with the updates that they name ("swendsen-wang/1:4").
+std::vector<GivenUpdates> read_schedules(const TomlSection& section, StudyConfig& config) {
+  const auto words = read_words(section, "schedule", "auto", true);
+  std::vector<GivenUpdates> named;
+  for (const std::string& word : words) {
+    named.push_back(parse_updates(word, section.origin("schedule"), words.size() == 1));
+    if (const auto& schedule = named.back().schedule) config.schedules.push_back(*schedule);
   }
-  if (words.size() == 1) {
-    const auto one = schedule_or_auto(words.front(), origin);
-    if (!one) return named;
-    config.schedules.push_back(*one);
-  } else {
-    for (const auto& word : words) config.schedules.push_back(parse_schedule(word, origin));
-  }
-  config.schedule = config.schedules.front();
+  config.schedule = named.front().schedule;
   return named;
 }
 
-// The local update: that of the schedules, if they name one, or the key `local`.
-std::string local_word(const TomlSection& section, const std::vector<ScheduleParts>& named) {
-  std::string word = section.text("local");
-  for (const ScheduleParts& parts : named) {
-    if (parts.local.empty() && named.front().local.empty()) continue;
-    if (parts.local == named.front().local && (word == "auto" || word == parts.local)) {
-      continue;
-    }
+// The local update: that of the schedules, if they name one, or the key `local`. Nothing: "auto".
+std::optional<LocalUpdate> read_local(const TomlSection& section,
+                                      const std::vector<GivenUpdates>& named) {
+  const auto key = local_or_auto(section.text("local"), section.origin("local"));
+  const auto& local = named.front().local;
+  for (const GivenUpdates& updates : named) {
+    if (updates.local == local && (!local || !key || key == local)) continue;
     throw Error(ExitCode::usage,
                 fmt::format("{}: all schedules of a study have the same local update (give M:W, "
                             "and the key `local`)",
                             section.origin("schedule")));
   }
-  return named.front().local.empty() ? word : named.front().local;
+  return local ? local : key;
 }
 
 // The cluster updates: those of the schedules, if they name any, or the key `cluster`.
 std::vector<std::string> cluster_words(const TomlSection& section,
-                                       const std::vector<ScheduleParts>& named) {
+                                       const std::vector<GivenUpdates>& named) {
   auto words = read_words(section, "cluster", "", true);
-  if (std::ranges::all_of(named, &std::string::empty, &ScheduleParts::cluster)) return words;
-  const auto same = [&](const ScheduleParts& parts) {
-    return words.size() == 1 && parts.cluster == words.front();
+  const auto names = [](const GivenUpdates& updates) { return updates.cluster.has_value(); };
+  if (std::ranges::none_of(named, names)) return words;
+  const auto same = [&](const GivenUpdates& updates) {
+    return words.size() == 1 && names(updates) && to_string(*updates.cluster) == words.front();
   };
   if (section.has("cluster") && std::ranges::all_of(named, same)) return words;
   if (section.has("cluster")) {
@@ -75,9 +67,9 @@ std::vector<std::string> cluster_words(const TomlSection& section,
                             section.origin("cluster")));
   }
   words.clear();
-  for (const ScheduleParts& parts : named) {
-    const bool any = parts.cluster.empty() && parts.schedule.ends_with(":0");
-    words.push_back(any ? "" : parts.cluster.empty() ? "wolff" : parts.cluster);
+  for (const auto& [schedule, cluster, local] : named) {
+    const bool any = !cluster && schedule && schedule->cluster == 0;
+    words.emplace_back(any ? "" : to_string(cluster.value_or(ClusterUpdate::wolff)));
   }
   // A schedule M:0 has the update of the others.
   const auto first = std::ranges::find_if_not(words, &std::string::empty);
@@ -86,7 +78,7 @@ std::vector<std::string> cluster_words(const TomlSection& section,
   return words;
 }
 
-void read_clusters(const TomlSection& section, const std::vector<ScheduleParts>& named,
+void read_clusters(const TomlSection& section, const std::vector<GivenUpdates>& named,
                    StudyConfig& config) {
   const auto words = cluster_words(section, named);
   const std::string origin = section.origin(section.has("cluster") ? "cluster" : "schedule");
@@ -137,10 +129,10 @@ void read_model(const TomlSection& model, const TomlSection& sampling, bool note
 }
 
 void read_sampling(const TomlSection& section, StudyConfig& config) {
-  const std::vector<ScheduleParts> named = read_schedules(section, config);
-  const std::string local = local_word(section, named);
-  config.local = choose_local_update(local, config.dim(), section.origin("local"));
-  config.local_by_graph = local == "auto";
+  const std::vector<GivenUpdates> named = read_schedules(section, config);
+  const auto local = read_local(section, named);
+  config.local = local.value_or(local_update_for(config.dim()));
+  config.local_by_graph = !local;
   read_clusters(section, named, config);
   config.engine =
       choose_engine(section.text("engine"), config.model,

@@ -67,13 +67,9 @@ Rule choose_rule(const std::string& text, const std::string& origin) {
   return static_cast<Rule>(parse_word(text, known, "rule", origin));
 }
 
-std::optional<Schedule> schedule_or_auto(const std::string& text, const std::string& origin) {
-  if (text == "auto") return std::nullopt;
-  try {
-    return parse_schedule(text, origin);
-  } catch (const Error& error) {
-    throw Error(error.exit_code(), fmt::format("{}; auto is also allowed", error.what()));
-  }
+std::optional<LocalUpdate> local_or_auto(const std::string& text, const std::string& origin) {
+  return word_or_auto(text, std::array{LocalUpdate::metropolis, LocalUpdate::glauber},
+                      "local update", origin);
 }
 
 std::optional<ClusterUpdate> cluster_or_auto(const std::string& text, const std::string& origin) {
@@ -90,21 +86,25 @@ void check_extents(const std::vector<std::uint32_t>& extents, const std::string&
   }
 }
 
-void take_updates(std::string& schedule, std::string& local, std::string& cluster,
-                  const std::string& origin) {
-  ScheduleParts parts = split_schedule(schedule, origin);
-  const auto take = [&](std::string& known, std::string& named, const char* what) {
-    if (named.empty() || known == named) return;
-    if (!known.empty() && known != "auto") {
-      throw Error(ExitCode::usage,
-                  fmt::format("{}: '{}' has another {} update than the one that is also given, {}",
-                              origin, schedule, what, known));
-    }
-    known = std::move(named);
+GivenUpdates choose_updates(const std::string& schedule, const std::string& local,
+                            const std::string& cluster, const std::string& dashes, bool automatic) {
+  const std::string origin = dashes + "schedule";
+  GivenUpdates given = parse_updates(schedule, origin, automatic);
+  const auto check = [&](const auto& named, const auto& other, const char* what) {
+    if (!named || !other || named == other) return;
+    throw Error(ExitCode::usage,
+                fmt::format("{}: '{}' has another {} update than the one that is also given, {}",
+                            origin, schedule, what, to_string(*other)));
   };
-  take(local, parts.local, "local");
-  take(cluster, parts.cluster, "cluster");
-  schedule = std::move(parts.schedule);
+  const auto rule = local_or_auto(local, dashes + "local");
+  check(given.local, rule, "local");
+  if (!given.local) given.local = rule;
+  if (!given.cluster) {
+    given.cluster = choose_cluster(cluster, given.schedule, dashes + "cluster");
+  } else if (!cluster.empty()) {
+    check(given.cluster, cluster_or_auto(cluster, dashes + "cluster"), "cluster");
+  }
+  return given;
 }
 
 std::optional<ClusterUpdate> choose_cluster(const std::string& text,
@@ -124,11 +124,7 @@ std::optional<ClusterUpdate> needed_cluster(const std::optional<Schedule>& sched
   return cluster;
 }
 
-LocalUpdate choose_local_update(const std::string& text, int dim, const std::string& origin) {
-  std::vector<std::string_view> known{"auto"};
-  known.insert(known.end(), std::begin(kLocalUpdates), std::end(kLocalUpdates));
-  const std::string_view word = known[parse_word(text, known, "local update", origin)];
-  if (word != "auto") return parse_local_update(word, origin);
+LocalUpdate local_update_for(int dim) {
   return dim == 1 ? LocalUpdate::glauber : LocalUpdate::metropolis;
 }
 

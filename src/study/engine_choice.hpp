@@ -15,13 +15,15 @@ class Graph;
 
 // Parses a rule that builds graphs.
 Rule choose_rule(const std::string& text, const std::string& origin);
-// Parses a schedule M:W or a cluster update. Returns nothing for "auto".
-std::optional<Schedule> schedule_or_auto(const std::string& text, const std::string& origin);
+// Parses an update. Returns nothing for "auto".
+std::optional<LocalUpdate> local_or_auto(const std::string& text, const std::string& origin);
 std::optional<ClusterUpdate> cluster_or_auto(const std::string& text, const std::string& origin);
-// Moves the updates that a schedule names ("swendsen-wang/1:4") to `local` and `cluster`. Throws
-// Error(usage) if these name another one already ("" and "auto" name none).
-void take_updates(std::string& schedule, std::string& local, std::string& cluster,
-                  const std::string& origin);
+// Parses the options or keys `schedule`, `local` and `cluster`, whose names in messages begin with
+// `dashes`. The schedule may name updates too ("swendsen-wang/1:4"). The cluster update is resolved
+// by choose_cluster(). `automatic`: as of parse_updates(). Throws Error(usage), also for two
+// different updates.
+GivenUpdates choose_updates(const std::string& schedule, const std::string& local,
+                            const std::string& cluster, const std::string& dashes, bool automatic);
 // Resolves the cluster update for `schedule` (nothing: "auto"). "" means auto with an auto
 // schedule, which chooses both together, and Wolff otherwise. Throws Error(usage) for "auto" with a
 // fixed schedule.
@@ -32,10 +34,9 @@ std::optional<ClusterUpdate> choose_cluster(const std::string& text,
 // updates.
 std::optional<ClusterUpdate> needed_cluster(const std::optional<Schedule>& schedule,
                                             ClusterUpdate cluster);
-// Resolves "metropolis", "glauber" or "auto". Auto is glauber on chains (dim 1), where checkerboard
-// Metropolis cannot reach every configuration, and metropolis otherwise (dim 0: no lattice; see
-// local_update_for()).
-LocalUpdate choose_local_update(const std::string& text, int dim, const std::string& origin);
+// The local update for "auto" on a lattice: glauber on chains, where checkerboard Metropolis cannot
+// reach every configuration, and metropolis otherwise.
+LocalUpdate local_update_for(int dim);
 
 // Throws Error(usage), with `origin` in front, unless every extent is even and at least 4 and their
 // product is at most 2^32 - 1.

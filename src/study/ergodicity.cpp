@@ -77,12 +77,6 @@ LocalUpdate local_update_for(const Graph& graph, const Model& model) {
   return reaches_all ? LocalUpdate::metropolis : LocalUpdate::glauber;
 }
 
-LocalUpdate choose_local_update(const std::string& text, const Graph& graph, const Model& model,
-                                const std::string& origin) {
-  const LocalUpdate named = choose_local_update(text, graph.lattice().dim, origin);
-  return text == "auto" ? local_update_for(graph, model) : named;
-}
-
 // A Wolff update picks a given isolated site only once in N updates. Such sites therefore keep
 // their initial spins and add up to the square of their share to m^2.
 std::string metropolis_warning(const TaskSpec& spec, const std::optional<ErgodicityProblem>& seen,

@@ -29,11 +29,6 @@ ErgodicityProblem ergodicity_problem(const Graph& graph);
 // sweeps alone may not reach every configuration of the chain or of a small part, else Metropolis.
 LocalUpdate local_update_for(const Graph& graph, const Model& model);
 
-// Resolves "metropolis", "glauber" or "auto" for a graph from a file, for which "auto" is
-// local_update_for(). Throws Error(usage).
-LocalUpdate choose_local_update(const std::string& text, const Graph& graph, const Model& model,
-                                const std::string& origin);
-
 // A warning if the updates of a task may not reach every configuration; else "". `seen` describes
 // the graph of the task; without it, the graph is built if needed. `options`: names options of the
 // command line, not keys of a study.

@@ -96,7 +96,7 @@ EngineLoad load_of(const TaskSpec& spec, const GraphSizes& sizes) {
           spec.schedule.cluster,
           spec.cluster,
           spec.warm_up.cycles > 0,
-          spec.warm_up.cluster,
+          spec.warm_up.updates.cluster,
           spec.cluster_pairs,
           spec.schedule.houdayer};
 }

@@ -60,13 +60,30 @@ TextMap task_configuration(const TaskSpec& spec) {
   if (spec.staggered) map["sampling.staggered"] = "true";
   if (spec.warm_up.cycles > 0) {
     map["sampling.warm_up"] = fmt::format("{}", spec.warm_up.cycles);
-    map["sampling.warm_up_schedule"] = to_string(spec.warm_up.schedule);
-    map["sampling.warm_up_cluster"] = to_string(spec.warm_up.cluster);
+    map["sampling.warm_up_schedule"] = to_string(spec.warm_up.updates.schedule);
+    map["sampling.warm_up_cluster"] = to_string(spec.warm_up.updates.cluster);
   }
   map["sampling.equilibrate"] = fmt::format("{}", spec.equilibrate);
   map["sampling.measure"] = fmt::format("{}", spec.measure);
   map["sampling.every"] = fmt::format("{}", spec.every);
   return map;
+}
+
+void TaskSpec::set(const Updates& updates) {
+  schedule.local = updates.schedule.local;
+  schedule.cluster = updates.schedule.cluster;
+  cluster = updates.cluster;
+  local = updates.local.value_or(local);
+}
+
+Updates updates_of(const TextMap& configuration, std::string_view origin) {
+  Updates updates{parse_schedule(configuration.at("sampling.schedule"), origin),
+                  parse_cluster_update(configuration.at("sampling.cluster"), origin)};
+  updates.schedule.exchange = configuration.contains("sampling.exchange");
+  updates.schedule.houdayer = configuration.contains("sampling.houdayer");
+  const auto local = configuration.find("sampling.local");
+  if (local != configuration.end()) updates.local = parse_local_update(local->second, origin);
+  return updates;
 }
 
 Model model_of(const TextMap& configuration) {

@@ -30,8 +30,7 @@ namespace rewise {
 // temperature, even if other updates measure faster there. Not all engines support it.
 struct WarmUp {
   std::uint64_t cycles = 0;
-  Schedule schedule{1, 1};
-  ClusterUpdate cluster = ClusterUpdate::swendsen_wang;
+  Updates updates{{1, 1}, ClusterUpdate::swendsen_wang};
 };
 
 struct TaskSpec {
@@ -54,6 +53,8 @@ struct TaskSpec {
   bool cluster_pairs = false;        // as of EngineSpec
   bool staggered = false;            // likewise
 
+  // Replaces the updates, except that exchange and Houdayer moves stay as they are.
+  void set(const Updates& updates);
   std::uint64_t discarded_cycles() const { return warm_up.cycles + equilibrate; }
   std::uint64_t cycles() const { return discarded_cycles() + measure * every; }
 };
@@ -65,6 +66,8 @@ inline const std::vector<std::string> kMayGrow{"sampling.measure"};
 TextMap task_configuration(const TaskSpec& spec);
 // The model of a configuration. Throws Error(usage) if the configuration contains none.
 Model model_of(const TextMap& configuration);
+// Likewise the updates of a cycle; `origin` begins messages.
+Updates updates_of(const TextMap& configuration, std::string_view origin = "task file");
 // 16 hex digits from the configuration, independent of the number of measurements.
 std::string task_id(const TaskSpec& spec);
 // Paths of the task in a study's folder.

@@ -123,7 +123,7 @@ void check_progress(const TaskData& task, const TaskSpec& spec) {
   }
   // A checkpoint may be written in the middle of a cycle.
   const std::uint64_t warm = std::min(cycles, spec.warm_up.cycles);
-  const std::uint64_t warm_steps = spec.warm_up.schedule.steps_per_cycle();
+  const std::uint64_t warm_steps = spec.warm_up.updates.schedule.steps_per_cycle();
   const std::uint64_t steps = spec.schedule.steps_per_cycle();
   const std::uint64_t done = warm * warm_steps + (cycles - warm) * steps;
   const std::uint64_t next = cycles < spec.warm_up.cycles ? warm_steps : steps;

@@ -198,7 +198,7 @@ std::string TaskGroup::text() const {
 
 const Schedule& TaskGroup::schedule() const {
   const TaskSpec& spec = running_.front()->spec();
-  return warming_ ? spec.warm_up.schedule : spec.schedule;
+  return warming_ ? spec.warm_up.updates.schedule : spec.schedule;
 }
 
 // Returns false if a stop request interrupted f, before any task made a step with these engines.
@@ -338,8 +338,7 @@ bool run_together(const TaskSpec& a, const TaskSpec& b) {
     return std::tuple(s.graph.extents, s.engine, s.model, s.local, s.cluster, s.temperatures.size(),
                       s.replicas, s.warm_up.cycles > 0);
   };
-  const bool warm_alike = a.warm_up.cycles == 0 || (a.warm_up.schedule == b.warm_up.schedule &&
-                                                    a.warm_up.cluster == b.warm_up.cluster);
+  const bool warm_alike = a.warm_up.cycles == 0 || a.warm_up.updates == b.warm_up.updates;
   return factory(a.engine).batches() && a.imported == nullptr && b.imported == nullptr &&
          shape(a) == shape(b) && a.schedule == b.schedule && warm_alike;
 }

@@ -222,10 +222,10 @@ namespace {
 // replica. [replica * parts, 1 or 2].
 Eigen::ArrayXXd cluster_rows(const TaskData& task, std::size_t temperature, std::size_t parts) {
   const auto& sizes = task.cluster_size;
-  const auto schedule = parse_schedule(task.configuration.at("sampling.schedule"), "task file");
-  const double updates = schedule.cluster * configured(task, "sampling.every", 1);
+  const Updates cycle = updates_of(task.configuration);
+  const double updates = cycle.schedule.cluster * configured(task, "sampling.every", 1);
   const auto sites = static_cast<double>(task.graph.sites);
-  const bool wolff = task.configuration.at("sampling.cluster") == "wolff";
+  const bool wolff = cycle.cluster == ClusterUpdate::wolff;
   const double square = updates * sites * (wolff ? 1.0 : sites);
   // The series holds the fourth moment for q = 2. The square of a single update's sum converts it
   // to any q.
@@ -292,10 +292,10 @@ std::string overlap_drift(const OverlapRows& changes, double level) {
 }
 
 bool cluster_sums_fit(const TaskData& task, std::size_t temperature) {
-  if (task.cluster_size.empty() || task.configuration.at("sampling.cluster") == "wolff")
-    return true;
-  const auto schedule = parse_schedule(task.configuration.at("sampling.schedule"), "task file");
-  const double updates = schedule.cluster * configured(task, "sampling.every", 1);
+  if (task.cluster_size.empty()) return true;
+  const Updates cycle = updates_of(task.configuration);
+  if (cycle.cluster == ClusterUpdate::wolff) return true;
+  const double updates = cycle.schedule.cluster * configured(task, "sampling.every", 1);
   const double sites = static_cast<double>(task.graph.sites), room = std::ldexp(1.0, 64);
   const double most = updates * sites * sites;
   if (most < room) return true;

@@ -38,8 +38,8 @@ TEST_CASE("single steps through a cycle make the same moves as whole cycles") {
   spec.graph.extents = {8, 6};
   spec.graph.p = 0.1;
   const Graph graph = build_graph(spec.graph);
-  const Mix mix = parse_mix("glauber/3:2", "test");
-  CHECK(mix_text(mix) == "glauber/3:2");
+  const Updates mix = parse_mix("glauber/3:2", "test");
+  CHECK(to_string(mix) == "glauber/3:2");
   const auto whole = curve_engine(spec, graph, 0, 2.4, mix, Start::mixed);
   const auto stepped = curve_engine(spec, graph, 0, 2.4, mix, Start::mixed);
   whole->advance(mix.schedule, 3);
@@ -55,9 +55,10 @@ TEST_CASE("single steps make the same replica exchanges as whole cycles") {
   spec.graph.extents = {8, 6};
   spec.graph.p = 0.1;
   const Graph graph = build_graph(spec.graph);
+  spec.schedule.exchange = true;
   const std::vector<double> temperatures{2.2, 2.4, 2.7};
   for (const char* text : {"3:2", "2:0", "0:2"}) {
-    Mix mix = parse_mix(text, "test");
+    Updates mix = parse_mix(text, "test");
     mix.schedule.exchange = true;
     const auto whole = curve_engine(spec, graph, 0, temperatures, mix, Start::mixed);
     const auto stepped = curve_engine(spec, graph, 0, temperatures, mix, Start::mixed);

@@ -20,7 +20,7 @@ std::vector<SpinBits> one_by_one(const Engine& engine, const CurveSpec& spec) {
 
 void compare(const CurveSpec& spec, double temperature, Start start) {
   const Graph graph = build_graph(spec.graph);
-  const Mix mix = parse_mix("1:1", "test");
+  const Updates mix = parse_mix("1:1", "test");
   const auto engine = curve_engine(spec, graph, 0, temperature, mix, start);
   Snapshot then(*engine, spec.sites(), 1, spec.replicas, spec.model.q);
   then.count();
@@ -69,7 +69,7 @@ TEST_CASE("snapshots of several temperatures hold the replicas of each") {
   CurveSpec spec;
   spec.graph.extents = {8, 8};
   const Graph graph = build_graph(spec.graph);
-  const Mix mix = parse_mix("1:1", "test");
+  const Updates mix = parse_mix("1:1", "test");
   const std::vector<double> temperatures{1.5, 3.0};
   for (const EngineKind engine : {EngineKind::multispin, EngineKind::bytespin}) {
     spec.engine = engine;

@@ -129,6 +129,13 @@ TEST_CASE("a time limit during tuning: the rule of thumb is stored, so that the 
   CHECK(stored->reason.find("time limit") != std::string::npos);
 }
 
+TEST_CASE("schedules of replica exchange are tuned at one temperature, without exchange") {
+  const Workplace place;
+  ScheduleWish w = wish(0.1, kWorthTuning);
+  w.spec.schedule.exchange = true;
+  CHECK(choose_schedule(place / "a", w, StopToken()).tuned);
+}
+
 TEST_CASE("Metropolis alone is no candidate if isolated sites are likely") {
   const Workplace place;
   ScheduleWish w = wish(1, kWorthTuning);  // 48 sites, each isolated with probability 0.0085

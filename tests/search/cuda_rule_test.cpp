@@ -14,7 +14,7 @@ namespace {
 std::string rule(std::vector<std::uint32_t> extents, double p, bool any_cluster = true) {
   TaskSpec spec;
   spec.graph = {std::move(extents), p, Rule::rewire, 1};
-  return candidate_text(cuda_candidate(spec, any_cluster, sweeps_alone(spec)));
+  return to_string(cuda_candidate(spec, any_cluster, sweeps_alone(spec)));
 }
 
 }  // namespace
@@ -38,10 +38,10 @@ TEST_CASE("rule of thumb on CUDA: the requested cluster update, sweeps only if a
   TaskSpec spec;
   spec.graph = {{256, 256}, 0.01, Rule::rewire, 1};
   spec.cluster = ClusterUpdate::swendsen_wang;
-  CHECK(candidate_text(cuda_candidate(spec, false, true)) == "swendsen-wang/4:1");
+  CHECK(to_string(cuda_candidate(spec, false, true)) == "swendsen-wang/4:1");
   CHECK(rule({256, 256}, 0.1) == "64:1");  // a third of an isolated site expected
   spec.graph.p = 0.1;
-  CHECK(candidate_text(cuda_candidate(spec, false, true)) == "1:0");
+  CHECK(to_string(cuda_candidate(spec, false, true)) == "1:0");
   spec.local = LocalUpdate::glauber;
   CHECK(sweeps_alone(spec));
 }
@@ -49,7 +49,7 @@ TEST_CASE("rule of thumb on CUDA: the requested cluster update, sweeps only if a
 TEST_CASE("estimated times of a full CUDA device: within a third of the measured ones") {
   struct Cycle {
     double edge, p;
-    Candidate candidate;
+    Updates candidate;
     double microseconds;  // tests/bench/RESULTS.md
   };
   constexpr auto wolff = ClusterUpdate::wolff, labels = ClusterUpdate::swendsen_wang;
@@ -60,7 +60,7 @@ TEST_CASE("estimated times of a full CUDA device: within a third of the measured
         Cycle{256, 0.1, {{16, 1}, labels}, 1.84}, Cycle{512, 0, {{1, 1}, wolff}, 1.64},
         Cycle{512, 1e-3, {{4, 1}, labels}, 2.92}, Cycle{1024, 0.01, {{1, 1}, wolff}, 0.99},
         Cycle{1024, 0.01, {{1, 32}, wolff}, 19.7}}) {
-    INFO(candidate_text(c.candidate) << ", L = " << c.edge << ", p = " << c.p);
+    INFO(to_string(c.candidate) << ", L = " << c.edge << ", p = " << c.p);
     const auto cuda_seconds = factory(kDefaultEngine).cuda_seconds;
     CHECK(cuda_seconds({}, c.candidate.schedule, c.candidate.cluster, c.p, c.edge * c.edge) ==
           Approx(1e-6 * c.microseconds).epsilon(0.3));

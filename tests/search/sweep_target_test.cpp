@@ -27,7 +27,7 @@ class OneSize {
     config_.target_error = target;
     config_.target_observables = {"energy", "m2"};
     size_.extents = {8, 8};
-    size_.plan = {{2.4}, {1, 1}, 20, 5, 2, ClusterUpdate::wolff, {}, 0};
+    size_.plan = {{{1, 1}}, {2.4}, 20, 5, 2, {}, 0};
     size_.samples.sites = 64;
   }
 

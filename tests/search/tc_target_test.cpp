@@ -38,8 +38,7 @@ PointData point_of(const StudyConfig& config, const TransitionModel& model, std:
   for (const auto& extents : config.sizes) {
     SizeData size;
     size.extents = extents;
-    size.plan = {
-        {2.4, 2.44, 2.48, 2.52, 2.56, 2.6}, {1, 1}, 60, 20, 5, ClusterUpdate::wolff, {}, 0};
+    size.plan = {{{1, 1}}, {2.4, 2.44, 2.48, 2.52, 2.56, 2.6}, 60, 20, 5, {}, 0};
     const double sites = extents[0] * extents[1], half = 1.6 / std::sqrt(sites);
     size.samples.sites = sites;
     size.samples.grid = temperature_grid(2.5 - half, 2.5 + half, 21);

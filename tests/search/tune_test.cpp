@@ -38,13 +38,13 @@ TEST_CASE("candidates: the range of the papers and far beyond, with Wolff and Sw
   const std::vector<ClusterUpdate> only_wolff{ClusterUpdate::wolff};
   const auto wolff = standard_candidates(only_wolff);
   CHECK(wolff.size() == 15);
-  CHECK(candidate_text(wolff.front()) == "1:0");
-  CHECK(candidate_text(wolff.back()) == "0:1");
+  CHECK(to_string(wolff.front()) == "1:0");
+  CHECK(to_string(wolff.back()) == "0:1");
   CHECK(standard_candidates(clusters_of(EngineKind::multispin)).size() == 20);
   const auto single = standard_candidates(clusters_of(EngineKind::bytespin));
   const auto count = [&](const char* text) {
     return std::count_if(single.begin(), single.end(),
-                         [&](const Candidate& c) { return candidate_text(c) == text; });
+                         [&](const Updates& c) { return to_string(c) == text; });
   };
   CHECK(count("1:0") == 1);  // the same with both cluster updates
   CHECK(count("swendsen-wang/0:1") == 1);
@@ -110,9 +110,9 @@ TEST_CASE("tune: tau equals that of a plain run, for any spacing") {
       }
     }
     const Value plain = gamma_method(m2).tau, tuned = row.figures.tau_m2;
-    INFO(candidate_text(row.candidate)
-         << ": " << plain.value << "(" << plain.error << ") and " << tuned.value << "("
-         << tuned.error << "), every " << row.figures.every);
+    INFO(to_string(row.candidate) << ": " << plain.value << "(" << plain.error << ") and "
+                                  << tuned.value << "(" << tuned.error << "), every "
+                                  << row.figures.every);
     // A spacing of up to half a tau (kLeastTau samples) increases tau by up to 2%.
     CHECK(std::abs(plain.value - tuned.value) <
           4 * std::hypot(plain.error, tuned.error) + 0.02 * plain.value);
@@ -199,7 +199,7 @@ TEST_CASE("tune with replica exchange: tau of q^2 equals that of decorrelate") {
   curves.seed = 77;
   curves.prepare.schedule = {1, 0, true};
   curves.steps = 500;
-  for (const TuneRow& row : result.rows) curves.mixes.push_back({{}, {}, row.candidate.schedule});
+  for (const TuneRow& row : result.rows) curves.mixes.push_back(row.candidate);
   Progress progress("test", 6);
   const CurveSet found = measure_decorrelation(curves, StopToken(), progress);
   REQUIRE(found.metrics.size() == 6);  // temperatures, then schedules
@@ -211,8 +211,8 @@ TEST_CASE("tune with replica exchange: tau of q^2 equals that of decorrelate") {
       if (name != "tau_q2_steps") continue;
       const double cycle = static_cast<double>(row.candidate.schedule.local);
       const Value plain{v.value / cycle, v.error / cycle}, tuned = row.figures.tau_q2;
-      INFO(candidate_text(row.candidate) << ": " << plain.value << "(" << plain.error << ") and "
-                                         << tuned.value << "(" << tuned.error << ")");
+      INFO(to_string(row.candidate) << ": " << plain.value << "(" << plain.error << ") and "
+                                    << tuned.value << "(" << tuned.error << ")");
       CHECK(plain.value > 0.6);
       CHECK(std::abs(plain.value - tuned.value) <
             4 * std::hypot(plain.error, tuned.error) + 0.02 * plain.value);
@@ -234,7 +234,7 @@ TEST_CASE("tune with replica exchange: no result without equilibrium") {
 namespace {
 
 // A long run of 16 x 16 sites at p = 0.1 near Tc with a measurement in each cycle.
-TaskData long_run(const Candidate& candidate, std::uint32_t replicas, std::uint64_t measure,
+TaskData long_run(const Updates& candidate, std::uint32_t replicas, std::uint64_t measure,
                   std::uint64_t seed) {
   TaskSpec spec;
   spec.graph = {{16, 16}, 0.1, Rule::rewire, 3};
@@ -289,14 +289,14 @@ TEST_CASE("tune: the choice has the smallest error of U and m^2 per cost") {
   constexpr std::uint32_t runs = 1024, of_group = 8;
   constexpr std::uint64_t length = 64;
   struct Measured {
-    Candidate candidate;
+    Updates candidate;
     // tau by which the tuner ranks, tau_int of m^2, and the scatter of the runs converted to a tau
     double told = 0, old = 0, true_variance = 0;
   };
   std::vector<Measured> all;
-  for (const Candidate& candidate :
-       {Candidate{{1, 0}, wolff}, Candidate{{4, 1}, wolff}, Candidate{{1, 1}, wolff},
-        Candidate{{4, 1}, labels}, Candidate{{1, 1}, labels}, Candidate{{0, 1}, labels}}) {
+  for (const Updates& candidate :
+       {Updates{{1, 0}, wolff}, Updates{{4, 1}, wolff}, Updates{{1, 1}, wolff},
+        Updates{{4, 1}, labels}, Updates{{1, 1}, labels}, Updates{{0, 1}, labels}}) {
     const bool improved = candidate.cluster == labels;
     const TuneSeries series =
         series_of(long_run(candidate, 32, 4000, 5), candidate.schedule.cluster);
@@ -334,9 +334,9 @@ TEST_CASE("tune: the choice has the smallest error of U and m^2 per cost") {
     const double tau_m2 = variance_left(mean(m2), controls) * n / (2 * variance(m2));
     const double tau_binder =
         9 * of_group * variance_left(binder, group_controls) * n / (2 * variance(first_order));
-    INFO(candidate_text(candidate) << ": m^2 " << tau_m2 << ", U " << tau_binder << "; told "
-                                   << noise.m2.tau.value * noise.m2_left << ", "
-                                   << noise.binder.tau.value * noise.binder_left);
+    INFO(to_string(candidate) << ": m^2 " << tau_m2 << ", U " << tau_binder << "; told "
+                              << noise.m2.tau.value * noise.m2_left << ", "
+                              << noise.binder.tau.value * noise.binder_left);
     // The ends of runs of 64 measurements cut off correlations: a bias of about 2 tau / 64.
     CHECK(noise.m2.tau.value * noise.m2_left / tau_m2 == Approx(1).margin(4 * 0.05 + 0.05));
     CHECK(noise.binder.tau.value * noise.binder_left / tau_binder ==
@@ -360,8 +360,8 @@ TEST_CASE("tune: the choice has the smallest error of U and m^2 per cost") {
     };
     const Measured &told = best(&Measured::told), &old = best(&Measured::old),
                    &right = best(&Measured::true_variance);
-    INFO(update << " sweeps: " << candidate_text(told.candidate) << ", by m^2 alone "
-                << candidate_text(old.candidate) << ", best " << candidate_text(right.candidate));
+    INFO(update << " sweeps: " << to_string(told.candidate) << ", by m^2 alone "
+                << to_string(old.candidate) << ", best " << to_string(right.candidate));
     CHECK(truth(told) < 1.1 * truth(right));
     better += truth(told) < 0.9 * truth(old);
   }
@@ -417,7 +417,7 @@ TEST_CASE("series: halving keeps the ends of segments") {
 }
 
 TEST_CASE("series: the gain by improved estimators is unknown from a short series") {
-  const Candidate labels{{1, 1}, ClusterUpdate::swendsen_wang};
+  const Updates labels{{1, 1}, ClusterUpdate::swendsen_wang};
   for (const std::uint64_t times : {3, 60}) {
     const SeriesNoise noise = series_noise(series_of(long_run(labels, 64, times, 5), 1), true);
     CHECK(noise.left_known == (times == 60));

@@ -91,7 +91,7 @@ TEST_CASE("warm-ups by other updates in a group on CUDA equal those on the CPU",
   auto specs = some_tasks();
   for (TaskSpec& spec : specs) {
     spec.cluster = then;
-    spec.warm_up = {5, {1, 2}, warm};
+    spec.warm_up = {5, {{1, 2}, warm}};
   }
   std::vector<TaskJob> jobs;
   for (const TaskSpec& spec : specs) jobs.push_back({spec, {}, {}, {}});

@@ -358,14 +358,14 @@ TEST_CASE("tasks that run together, and the number that fills a device") {
     CHECK_FALSE(run_together(specs[0], other));
   }
   TaskSpec warm = specs[0];
-  warm.warm_up = {32, {4, 1}, ClusterUpdate::swendsen_wang};
+  warm.warm_up = {32, {{4, 1}, ClusterUpdate::swendsen_wang}};
   CHECK_FALSE(run_together(specs[0], warm));
   TaskSpec other = warm;
   other.warm_up.cycles = 2;
   CHECK(run_together(warm, other));
-  other.warm_up.schedule = {1, 1};
+  other.warm_up.updates.schedule = {1, 1};
   CHECK_FALSE(run_together(warm, other));
-  other.warm_up = {32, {4, 1}, ClusterUpdate::wolff};
+  other.warm_up = {32, {{4, 1}, ClusterUpdate::wolff}};
   CHECK_FALSE(run_together(warm, other));
   TaskSpec spec;
   spec.temperatures = {2.4};
