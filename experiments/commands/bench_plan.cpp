@@ -111,7 +111,7 @@ std::vector<MethodChoice> choices_of(const BenchPlan& plan, EngineKind engine) {
   return choices;
 }
 
-std::vector<BenchUpdate> updates_of(const BenchPlan& plan, const EngineTraits& engine) {
+std::vector<BenchUpdate> timed_updates(const BenchPlan& plan, const EngineTraits& engine) {
   const std::vector<MethodChoice> choices = choices_of(plan, engine.kind);
   std::vector<BenchUpdate> updates;
   for (const Update update : engine.updates) {
@@ -237,7 +237,7 @@ std::vector<BenchGroup> bench_groups(const BenchPlan& plan, const BenchOptions& 
   std::vector<BenchGroup> groups;
   for (const EngineKind engine : plan.engines) {
     const EngineTraits& own = traits(engine);
-    const auto updates = updates_of(plan, own);
+    const auto updates = timed_updates(plan, own);
     if (updates.empty()) {
       if (options.engine.empty()) continue;
       throw Error(ExitCode::usage, fmt::format("--update: the {} engine has no update {} (known: "

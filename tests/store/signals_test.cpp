@@ -88,7 +88,7 @@ TEST_CASE("a time limit ends a run") {
   CHECK_FALSE(StopToken(std::nullopt).stop_requested());
 }
 
-TEST_CASE("a time limit may be \"none\"; 0 is refused, because Slurm reads it as no limit") {
+TEST_CASE("a time limit may be none but not 0 which Slurm reads as no limit") {
   CHECK(parse_time_limit("1:30", "--time-limit")->count() == 90);
   CHECK_FALSE(parse_time_limit("none", "--time-limit"));
   for (const char* zero : {"0", "0s", "0:00", "0-0"}) {
