@@ -1,15 +1,10 @@
 #include "src/base/seal.hpp"
 
 #include <fmt/format.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <memory>
-#include <new>
-
-#include "src/base/error.hpp"
 
 namespace rewise {
 namespace {
@@ -22,9 +17,6 @@ constexpr std::size_t kVersionAt = 8, kBlockAt = 12, kLengthAt = 16, kDigestAt =
 constexpr const char* kLine = "rewise sealed file, format 1; HDF5 begins at byte 512\n";
 
 using Block = SealBlock;
-using DigestState = std::unique_ptr<XXH3_state_t, void (*)(XXH3_state_t*)>;
-
-void free_digest(XXH3_state_t* state) { XXH3_freeState(state); }
 
 template <class T>
 void put(Block& block, std::size_t at, T value) {
@@ -42,28 +34,18 @@ T get(std::span<const std::byte> bytes, std::size_t at) {
   return value;
 }
 
-void update(XXH3_state_t* state, std::span<const std::byte> bytes) {
-  if (XXH3_128bits_update(state, bytes.data(), bytes.size()) != XXH_OK) {
-    throw Error(ExitCode::internal, "cannot compute a file's digest");
-  }
-}
-
-// The digest of the block, with its digest field zero, and of the image.
-DigestState begin_digest(Block block) {
+// The digest of the block, with its digest field zero. The image follows.
+Digest128 begin_digest(Block block) {
   std::fill_n(block.begin() + kDigestAt, sizeof(XXH128_canonical_t), std::byte{0});
-  DigestState state(XXH3_createState(), free_digest);
-  if (!state) throw std::bad_alloc();
-  if (XXH3_128bits_reset(state.get()) != XXH_OK) {
-    throw Error(ExitCode::internal, "cannot compute a file's digest");
-  }
-  update(state.get(), block);
-  return state;
+  Digest128 digest;
+  digest.add(block.data(), block.size());
+  return digest;
 }
 
-XXH128_canonical_t end_digest(const XXH3_state_t* state) {
-  XXH128_canonical_t canonical;
-  XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(state));
-  return canonical;
+XXH128_canonical_t canonical(const Digest128& digest) {
+  XXH128_canonical_t bytes;
+  XXH128_canonicalFromHash(&bytes, digest.value());
+  return bytes;
 }
 
 SealedRead damaged(const std::string& problem) { return {SealState::damaged, {}, problem, 0}; }
@@ -85,14 +67,14 @@ SealCheck::SealCheck(const SealBlock& block) : block_(block), digest_(begin_dige
 
 void SealCheck::add(std::span<const std::byte> piece) {
   length_ += piece.size();
-  update(digest_.get(), piece);
+  digest_.add(piece.data(), piece.size());
 }
 
 SealedRead SealCheck::end() const {
   if (const std::string problem = problem_of(block_, length_); !problem.empty()) {
     return damaged(problem);
   }
-  const XXH128_canonical_t sum = end_digest(digest_.get());
+  const XXH128_canonical_t sum = canonical(digest_);
   if (std::memcmp(block_.data() + kDigestAt, &sum, sizeof sum) != 0) {
     return damaged("its content and its digest differ");
   }
@@ -124,9 +106,9 @@ SealBlock seal_block(std::span<const std::byte> image, std::uint64_t term) {
   put(block, kLengthAt, static_cast<std::uint64_t>(image.size()));
   std::memcpy(block.data() + kLineAt, kLine, std::strlen(kLine));
   put(block, kTermAt, term);
-  const DigestState state = begin_digest(block);
-  update(state.get(), image);
-  const XXH128_canonical_t sum = end_digest(state.get());
+  Digest128 digest = begin_digest(block);
+  digest.add(image.data(), image.size());
+  const XXH128_canonical_t sum = canonical(digest);
   std::memcpy(block.data() + kDigestAt, &sum, sizeof sum);
   return block;
 }

@@ -14,12 +14,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
-struct XXH3_state_s;
+#include "src/base/digest.hpp"
 
 namespace rewise {
 
@@ -59,7 +58,7 @@ class SealCheck {
  private:
   const SealBlock block_;
   std::size_t length_ = 0;
-  std::unique_ptr<XXH3_state_s, void (*)(XXH3_state_s*)> digest_;
+  Digest128 digest_;
 };
 
 }  // namespace rewise

@@ -243,33 +243,42 @@ std::optional<Bytes> read_range(const Pack& pack, const ByteRange& range) {
   return bytes;
 }
 
-// `fresh`: the packs were listed just now.
-std::optional<LoadedTask> load_packed(const fs::path& folder, const std::string& id,
-                                      bool fresh = false) {
-  std::string damaged;  // a damaged pack that may have contained the task
-  for (const Pack& pack : fresh ? packs().renewed(folder) : packs().known(folder)) {
-    const Index& index = *pack.index;
-    if (index.state != SealState::good && damaged.empty()) {
-      damaged = fmt::format("{} ({})", pack.path.string(), index.problem);
+// The folder is listed again if a pack was replaced meanwhile, or if a damaged one, which may have
+// contained the task, could have been repaired.
+std::optional<LoadedTask> load_packed(const fs::path& folder, const std::string& id) {
+  constexpr int kTries = 10;
+  std::string damaged;
+  for (int k = 0; k < kTries; ++k) {
+    bool replaced = false;
+    damaged.clear();
+    for (const Pack& pack : k > 0 ? packs().renewed(folder) : packs().known(folder)) {
+      const Index& index = *pack.index;
+      if (index.state != SealState::good && damaged.empty()) {
+        damaged = fmt::format("{} ({})", pack.path.string(), index.problem);
+      }
+      const auto range = index.tasks.find(id);
+      if (range == index.tasks.end()) continue;
+      const std::string source = fmt::format("{}:/{}", pack.path.string(), id);
+      const auto bytes = read_range(pack, range->second);
+      replaced = !bytes;
+      if (replaced) {
+        damaged = fmt::format("{} (replaced while it was read)", source);
+        break;
+      }
+      const SealedRead read = parse_sealed(*bytes);
+      if (read.state != SealState::good) {
+        damaged = fmt::format("{} ({})", source, read.problem);
+        continue;
+      }
+      try {
+        return LoadedTask{decode_task(read.image), source, {}, read.term};
+      } catch (const Error& error) {
+        throw Error(error.exit_code(), fmt::format("{}: {}", source, error.what()));
+      }
     }
-    const auto range = index.tasks.find(id);
-    if (range == index.tasks.end()) continue;
-    const auto bytes = read_range(pack, range->second);
-    if (!bytes) return load_packed(folder, id, true);
-    const std::string source = fmt::format("{}:/{}", pack.path.string(), id);
-    const SealedRead read = parse_sealed(*bytes);
-    if (read.state != SealState::good) {
-      damaged = fmt::format("{} ({})", source, read.problem);
-      continue;
-    }
-    try {
-      return LoadedTask{decode_task(read.image), source, {}, read.term};
-    } catch (const Error& error) {
-      throw Error(error.exit_code(), fmt::format("{}: {}", source, error.what()));
-    }
+    if (damaged.empty()) return std::nullopt;
+    if (k > 0 && !replaced) break;
   }
-  if (damaged.empty()) return std::nullopt;
-  if (!fresh) return load_packed(folder, id, true);  // another process may have repaired it
   throw Error(ExitCode::data,
               fmt::format("no good copy of task {}: it may have been in {}", id, damaged));
 }

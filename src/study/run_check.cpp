@@ -132,8 +132,14 @@ std::string valleys_of(const TaskData& task, const Measured& s, double level) {
   return "";
 }
 
+// Cycles before the first measurement.
+double dropped_cycles(const TaskData& task) {
+  return configured(task, "sampling.warm_up", 0) + configured(task, "sampling.equilibrate", 0);
+}
+
+// `travelled`: travelled_before() of the first measurement.
 RunCheck check_temperature(const TaskData& task, const Measured& s, const TemperatureResult& result,
-                           const Halves& halves, double level) {
+                           const Halves& halves, double level, bool travelled) {
   RunCheck check;
   const auto refuse = [&](std::string why) {
     check.status = RunStatus::not_equilibrated;
@@ -147,8 +153,7 @@ RunCheck check_temperature(const TaskData& task, const Measured& s, const Temper
                                   : model_of(task.configuration).is_ferromagnet()
                                       ? "another schedule"
                                       : with_exchange;
-  const double dropped =
-      configured(task, "sampling.warm_up", 0) + configured(task, "sampling.equilibrate", 0);
+  const double dropped = dropped_cycles(task);
 
   check.halves = compare_halves(std::span(&halves, 1), level);
   if (!check.halves.agree) {
@@ -158,7 +163,7 @@ RunCheck check_temperature(const TaskData& task, const Measured& s, const Temper
         kNotInEquilibrium, check.halves.observable, std::abs(check.halves.worst_z), remedy));
   } else if (const std::string stuck =
                  stuck_replicas(replicas_by_start(task), s.bond_sums, s.magnetisations, s.units,
-                                tau, dropped, travelled_before(task, dropped));
+                                tau, dropped, travelled);
              !stuck.empty()) {
     refuse(
         fmt::format("{}some replicas are stuck ({}), and tau is {}; raise --equilibrate, or use {}",
@@ -252,12 +257,14 @@ CheckedRun checked_run(const TaskData& task) {
   run.results = results_of(task);
   const double level = kEquilibriumLevel / static_cast<double>(run.results.size());
   const Halves halves = halves_of(task, 0, task.bond_sum.time());
+  const bool travelled = travelled_before(task, dropped_cycles(task));
   Measured s{{}, {}, units_of(task), configured(task, "sampling.every", 1)};
   for (std::size_t k = 0; k < run.results.size(); ++k) {
     series_at(task.bond_sum, k, s.bond_sums);
     series_at(task.magnetisation, k, s.magnetisations);
-    run.checks.push_back(check_temperature(
-        task, s, run.results[k], at_temperature(halves, static_cast<Eigen::Index>(k)), level));
+    run.checks.push_back(check_temperature(task, s, run.results[k],
+                                           at_temperature(halves, static_cast<Eigen::Index>(k)),
+                                           level, travelled));
     RunCheck& check = run.checks.back();
     if (const std::string why = overlap_drift(overlap_changes_of(task, k), level);
         check.ok() && !why.empty()) {
